@@ -1,0 +1,2 @@
+//! The `sluss` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Generators, oracles and packet builders for tests; never a normal dependency.

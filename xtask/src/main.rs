@@ -1,0 +1,2 @@
+//! House-keeping of the repository.
+fn main() {}
