@@ -1,1 +1,19 @@
 //! Generators, oracles and packet builders for tests; never a normal dependency.
+//!
+//! - [`oracle`]: libpcap itself, asked what it thinks of an expression and of a packet;
+//! - [`cbpf`]: its bytecode as data, with an interpreter that is bounded and can be watched;
+//! - [`walk`]: packets made to take each branch of a bytecode program;
+//! - [`packet`]: packets from a line of text such as `eth / ip4(ttl=3) / tcp(dport=80) / 'GET /'`;
+//! - [`mutate`]: truncations and damaged headers of a packet;
+//! - [`expr`]: valid expressions of the filter language, for each link type, from a seed;
+//! - [`rng`]: the small generator behind all of them, so that a seed means the same on every machine.
+//!
+//! What is deliberately absent: no file is read and no clock looked at here unless a caller names the file.
+
+#![deny(unsafe_code)]
+
+pub mod cbpf;
+pub mod linktype;
+#[allow(unsafe_code)]
+pub mod oracle;
+pub mod rng;
