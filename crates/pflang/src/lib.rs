@@ -1,1 +1,17 @@
-//! TBD
+//! Compiles tcpdump's filter language (pcap-filter(7), libpcap 1.10) to machine code.
+//!
+//! ```text
+//! text -> tokens -> AST -> lowered tree -> decision graph -> optimised graph -> selected -> allocated -> code
+//!         syntax/          lower/          ir/               opt/               emit/                    exec/
+//! ```
+//!
+//! This crate knows nothing of captures, devices, engines or the file system: names come in through a trait,
+//! packets as byte slices.
+
+pub mod diag;
+pub mod ir;
+pub mod lower;
+pub mod opt;
+pub mod options;
+pub mod span;
+pub mod syntax;

@@ -1,0 +1,111 @@
+//! What the compiler has to say about a text: errors and lints, the same object for the library, the command
+//! line and JSON.
+
+use crate::span::Span;
+use std::sync::Arc;
+
+/// One finding, with its place in the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Which finding.
+    pub code: Code,
+    /// What is wrong, in one line without a full stop.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+    /// What stands under the carets: `expected …`.
+    pub label: Option<String>,
+    /// A second place that matters, and why.
+    pub also: Option<(Span, String)>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// A finding without suggestion.
+    pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Diagnostic { code, message: message.into(), span, label: None, also: None, help: None }
+    }
+
+    /// With the words under the carets.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// With a suggestion.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// A filter that does not compile: the finding and the text it is about.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Error {
+    /// The finding.
+    pub diagnostic: Box<Diagnostic>,
+    /// The filter.
+    pub source: Arc<str>,
+}
+
+/// Stable identification of a finding. Below 100: errors; from 100: lints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Code {
+    /// PF001: a character that no token starts with, or a malformed number or address.
+    BadToken = 1,
+    /// PF002: a word or sign where the grammar allows none such.
+    Unexpected = 2,
+    /// PF003: a word that is no keyword and cannot be a name here.
+    UnknownWord = 3,
+    /// PF004: a display filter of Wireshark's.
+    DisplaySyntax = 4,
+    /// PF005: a host, net, port, protocol or other name that cannot be resolved.
+    UnknownName = 5,
+    /// PF006: qualifiers that do not go together, or with this identifier.
+    BadQualifier = 6,
+    /// PF007: a number, address, prefix or mask out of range.
+    OutOfRange = 7,
+    /// PF008: not possible on this link type.
+    LinkType = 8,
+    /// PF009: only possible on a live capture.
+    LiveOnly = 9,
+    /// PF010: division by the constant zero, or a constant shift of more than 31.
+    Arithmetic = 10,
+    /// PF011: an extension while `strict` is on.
+    Strict = 11,
+    /// PF012: needs the netmask, which is unknown.
+    Netmask = 12,
+    /// PF013: a limit of the compiler is exceeded.
+    Limit = 13,
+    /// PF014: a primitive that is not supported after what stands before it.
+    Encapsulation = 14,
+    /// PF015: a broken invariant of the compiler itself.
+    Internal = 15,
+    /// PF101: an encapsulation word shifts what stands to its right.
+    ShiftsOffsets = 101,
+    /// PF102: `not` over a load that rejects short packets.
+    NotOverLoad = 102,
+    /// PF103: a transport load or port that never sees some IPv6 packets.
+    NoIpv6 = 103,
+    /// PF104: a part that is always true.
+    AlwaysTrue = 104,
+    /// PF105: a part that is always false.
+    AlwaysFalse = 105,
+    /// PF106: operators of equal precedence mixed without parentheses.
+    Precedence = 106,
+}
+
+impl Code {
+    /// `PF` and three digits.
+    pub fn name(self) -> String {
+        format!("PF{:03}", self as u16)
+    }
+
+    /// Whether it is a lint, with which the filter compiles.
+    pub fn is_lint(self) -> bool {
+        self as u16 >= 100
+    }
+}

@@ -1,0 +1,207 @@
+//! The decision graph: a hash-consed DAG of branches and switches over conditions, ending in leaves.
+//!
+//! INVARIANT: a node's successors have smaller ids, so ids are a topological order (descending from the
+//! root). INVARIANT: a load is evaluated only where a `Bounds` fact covers it; [`super::verify`] checks it.
+
+use super::pool::{CondId, FastMap, Pool, ValueId};
+use crate::span::Span;
+
+/// Index of a [`Node`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// As an index into a side table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The leaf number that rejects.
+pub const REJECT: u32 = 0;
+/// The leaf number with which a plain filter accepts.
+pub const ACCEPT: u32 = 1;
+
+/// One step of a decision.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// The answer.
+    Leaf(u32),
+    /// Go to `then` where the condition holds, else to `els`.
+    Branch {
+        /// The question.
+        cond: CondId,
+        /// Where yes leads.
+        then: NodeId,
+        /// Where no leads.
+        els: NodeId,
+    },
+    /// Go where the value's range leads.
+    Switch(Box<Switch>),
+}
+
+/// A many-way branch on one value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Switch {
+    /// The value looked at.
+    pub value: ValueId,
+    /// Disjoint, ascending, inclusive ranges.
+    pub arms: Vec<Arm>,
+    /// Where every other value leads.
+    pub default: NodeId,
+}
+
+/// `low..=high` leads to `target`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub struct Arm {
+    pub low: u32,
+    pub high: u32,
+    pub target: NodeId,
+}
+
+impl Switch {
+    /// Where `x` leads.
+    pub fn target(&self, x: u32) -> NodeId {
+        let i = self.arms.partition_point(|arm| arm.high < x);
+        match self.arms.get(i) {
+            Some(arm) if arm.low <= x => arm.target,
+            _ => self.default,
+        }
+    }
+}
+
+impl Node {
+    /// Visits the successors; a switch may name one more than once.
+    pub fn for_each_successor(&self, mut f: impl FnMut(NodeId)) {
+        match self {
+            Node::Leaf(_) => {}
+            Node::Branch { then, els, .. } => {
+                f(*then);
+                f(*els);
+            }
+            Node::Switch(switch) => {
+                switch.arms.iter().for_each(|arm| f(arm.target));
+                f(switch.default);
+            }
+        }
+    }
+}
+
+/// A decision program.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// Values and conditions.
+    pub pool: Pool,
+    nodes: Vec<Node>,
+    ids: FastMap<Node, NodeId>,
+    /// Where each node came from; outside the hash key, so sharing is never prevented by it.
+    spans: Vec<Spans>,
+    /// Where evaluation starts.
+    pub root: NodeId,
+}
+
+/// The sources of one node: a few, then one span that covers the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spans(Vec<Span>);
+
+const SPANS_MAX: usize = 4;
+
+impl Spans {
+    /// The spans, in the order in which they were added.
+    pub fn as_slice(&self) -> &[Span] {
+        &self.0
+    }
+
+    /// Adds one.
+    pub fn add(&mut self, span: Span) {
+        if self.0.contains(&span) {
+        } else if self.0.len() < SPANS_MAX {
+            self.0.push(span);
+        } else {
+            let last = self.0.len() - 1;
+            self.0[last] = self.0[last].to(span);
+        }
+    }
+
+    /// Adds all of another node's.
+    pub fn merge(&mut self, other: &Spans) {
+        other.0.iter().for_each(|&span| self.add(span));
+    }
+}
+
+impl Graph {
+    /// A graph over these values, with no node yet: set `root` when done.
+    pub fn new(pool: Pool) -> Self {
+        Graph { pool, nodes: Vec::new(), ids: FastMap::default(), spans: Vec::new(), root: NodeId(0) }
+    }
+
+    /// The node that answers `leaf`.
+    pub fn leaf(&mut self, leaf: u32) -> NodeId {
+        self.intern(Node::Leaf(leaf))
+    }
+
+    /// A branch; none where both arms agree.
+    pub fn branch(&mut self, cond: CondId, then: NodeId, els: NodeId) -> NodeId {
+        if then == els { then } else { self.intern(Node::Branch { cond, then, els }) }
+    }
+
+    /// A switch; none where all arms agree.
+    pub fn switch(&mut self, switch: Switch) -> NodeId {
+        if switch.arms.iter().all(|arm| arm.target == switch.default) {
+            switch.default
+        } else {
+            self.intern(Node::Switch(Box::new(switch)))
+        }
+    }
+
+    fn intern(&mut self, node: Node) -> NodeId {
+        if let Some(&id) = self.ids.get(&node) {
+            return id;
+        }
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(node.clone());
+        self.spans.push(Spans::default());
+        self.ids.insert(node, id);
+        id
+    }
+
+    /// What an id stands for.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// How many nodes there are, reachable or not.
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Where a node came from.
+    pub fn spans(&self, id: NodeId) -> &Spans {
+        &self.spans[id.index()]
+    }
+
+    /// Records where a node came from.
+    pub fn add_span(&mut self, id: NodeId, span: Span) {
+        self.spans[id.index()].add(span);
+    }
+
+    /// Records that a node came from where another did.
+    pub fn add_spans(&mut self, id: NodeId, spans: &Spans) {
+        self.spans[id.index()].merge(spans);
+    }
+
+    /// The reachable nodes, the root first, every node before its successors.
+    pub fn topological(&self) -> Vec<NodeId> {
+        let mut reached = vec![false; self.nodes.len()];
+        let mut order = Vec::new();
+        reached[self.root.index()] = true;
+        for id in (0..self.nodes.len() as u32).rev().map(NodeId) {
+            if reached[id.index()] {
+                order.push(id);
+                self.node(id).for_each_successor(|next| reached[next.index()] = true);
+            }
+        }
+        order
+    }
+}

@@ -1,0 +1,127 @@
+//! The reference interpreter: walks the graph, evaluating each value at most once a packet. Simple enough to be
+//! obviously right; also what runs where memory cannot be made executable.
+
+use super::{CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Size, Value, ValueId};
+
+/// A packet as filters see it: what was captured, and how long it was on the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'p> {
+    /// The captured bytes, from the start of the link-layer header.
+    pub data: &'p [u8],
+    /// Length on the wire; what `len` gives.
+    pub wire_len: u32,
+}
+
+/// One step of a traced run.
+#[derive(Debug)]
+pub struct Step<'s> {
+    /// The branch or switch.
+    pub node: NodeId,
+    /// Every value evaluated so far for this packet, by id; `None` where not evaluated.
+    pub values: &'s [Option<u32>],
+    /// Where it led.
+    pub next: NodeId,
+}
+
+/// Runs one graph; keeps its scratch memory from packet to packet.
+#[derive(Debug)]
+pub struct Interp<'g> {
+    graph: &'g Graph,
+    memo: Vec<Option<u32>>,
+    /// The values set in `memo`, to be forgotten with the packet.
+    set: Vec<ValueId>,
+    pending: Vec<ValueId>,
+}
+
+impl<'g> Interp<'g> {
+    /// An interpreter of a verified graph.
+    pub fn new(graph: &'g Graph) -> Self {
+        Interp { graph, memo: vec![None; graph.pool.value_count()], set: Vec::new(), pending: Vec::new() }
+    }
+
+    /// The number of the leaf that this packet reaches.
+    pub fn run(&mut self, packet: Packet<'_>) -> u32 {
+        self.run_traced(packet, |_| {})
+    }
+
+    /// As [`Interp::run`], telling `observe` of each step.
+    pub fn run_traced(&mut self, packet: Packet<'_>, mut observe: impl FnMut(Step<'_>)) -> u32 {
+        let mut node = self.graph.root;
+        let leaf = loop {
+            let next = match self.graph.node(node) {
+                Node::Leaf(leaf) => break *leaf,
+                Node::Branch { cond, then, els } => {
+                    if self.holds(*cond, packet) {
+                        *then
+                    } else {
+                        *els
+                    }
+                }
+                Node::Switch(switch) => {
+                    let x = self.value(switch.value, packet);
+                    switch.target(x)
+                }
+            };
+            observe(Step { node, values: &self.memo, next });
+            node = next;
+        };
+        self.set.drain(..).for_each(|value| self.memo[value.index()] = None);
+        leaf
+    }
+
+    fn holds(&mut self, cond: CondId, packet: Packet<'_>) -> bool {
+        match self.graph.pool.get_cond(cond) {
+            Cond::Cmp(CmpOp::Eq, a, b) => self.value(a, packet) == self.value(b, packet),
+            Cond::Cmp(CmpOp::Lt, a, b) => self.value(a, packet) < self.value(b, packet),
+            Cond::Test(a, mask) => self.value(a, packet) & self.value(mask, packet) != 0,
+            Cond::Bounds { base, end } => {
+                u64::from(self.value(base, packet)) + u64::from(end) <= packet.data.len() as u64
+            }
+        }
+    }
+
+    /// Operands before operators, on a stack of our own: a value may be as deep as its text is long.
+    fn value(&mut self, root: ValueId, packet: Packet<'_>) -> u32 {
+        self.pending.push(root);
+        while let Some(&value) = self.pending.last() {
+            if self.memo[value.index()].is_none() {
+                let waiting = self.pending.len();
+                let missing = self.graph.pool.operands(value).filter(|v| self.memo[v.index()].is_none());
+                self.pending.extend(missing);
+                if self.pending.len() > waiting {
+                    continue;
+                }
+                self.memo[value.index()] = Some(self.evaluate(value, packet));
+                self.set.push(value);
+            }
+            self.pending.pop();
+        }
+        self.known(root)
+    }
+
+    fn evaluate(&self, value: ValueId, packet: Packet<'_>) -> u32 {
+        match self.graph.pool.get(value) {
+            Value::Const(k) => k,
+            Value::Len => packet.wire_len,
+            Value::Load { base, offset, size, order } => {
+                load(packet.data, self.known(base) as usize + offset as usize, size, order)
+            }
+            Value::Op(op, a, b) => {
+                op.eval(self.known(a), self.known(b)).expect("a zero divisor is branched around")
+            }
+        }
+    }
+
+    fn known(&self, value: ValueId) -> u32 {
+        self.memo[value.index()].expect("operands are evaluated first")
+    }
+}
+
+fn load(data: &[u8], at: usize, size: Size, order: Order) -> u32 {
+    let bytes = &data[at..at + size.bytes() as usize];
+    let shift_in = |x, byte: &u8| x << 8 | u32::from(*byte);
+    match order {
+        Order::Network => bytes.iter().fold(0, shift_in),
+        Order::Little => bytes.iter().rev().fold(0, shift_in),
+    }
+}

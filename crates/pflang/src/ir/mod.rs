@@ -1,0 +1,11 @@
+//! The intermediate form: one decision graph over pure values. `anf` and `ssa` are views of it, never a
+//! second form.
+
+pub mod build;
+mod graph;
+pub mod interp;
+mod pool;
+pub mod verify;
+
+pub use graph::{ACCEPT, Arm, Graph, Node, NodeId, REJECT, Spans, Switch};
+pub use pool::{BinOp, CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};

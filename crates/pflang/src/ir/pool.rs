@@ -1,0 +1,253 @@
+//! Values and conditions: pure, hash-consed, shared by the lowered tree and the decision graph.
+//!
+//! INVARIANT: a value's operands have smaller ids than the value, so ids are a topological order.
+//! The plain constructors here fold nothing: what lowering writes is what the unoptimised graph
+//! evaluates. Folding belongs to [`crate::opt`].
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// A hash map whose speed does not depend on an attacker's keys: filters come from anywhere.
+pub(crate) type FastMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// Index of a [`Value`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValueId(pub u32);
+
+/// Index of a [`Cond`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CondId(pub u32);
+
+impl ValueId {
+    /// As an index into a side table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl CondId {
+    /// As an index into a side table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A pure 32-bit unsigned value. Arithmetic wraps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Value {
+    /// A constant.
+    Const(u32),
+    /// The wire length.
+    Len,
+    /// `size` bytes at `base + offset` (computed without wrap-around), zero-extended.
+    Load {
+        /// The variable part of the address; `Const(0)` where there is none.
+        base: ValueId,
+        /// The fixed part.
+        offset: u32,
+        /// How many bytes.
+        size: Size,
+        /// How they become a number.
+        order: Order,
+    },
+    /// An operation on two values.
+    Op(BinOp, ValueId, ValueId),
+}
+
+/// Width of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Size {
+    B1 = 1,
+    B2 = 2,
+    B4 = 4,
+}
+
+impl Size {
+    /// In bytes.
+    pub fn bytes(self) -> u32 {
+        self as u32
+    }
+
+    /// The largest value that a load of this width gives.
+    pub fn max(self) -> u32 {
+        match self {
+            Size::B1 => 0xff,
+            Size::B2 => 0xffff,
+            Size::B4 => u32::MAX,
+        }
+    }
+
+    /// `Size` for a number of bytes.
+    pub fn from_bytes(n: u32) -> Option<Size> {
+        match n {
+            1 => Some(Size::B1),
+            2 => Some(Size::B2),
+            4 => Some(Size::B4),
+            _ => None,
+        }
+    }
+}
+
+/// Byte order of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Order {
+    /// Big-endian: the meaning of the language. One-byte loads are always `Network`.
+    Network,
+    /// Little-endian, whatever the host: what a comparison uses that needs no swap. Only the optimiser makes these.
+    Little,
+}
+
+/// Binary operators, with the meaning of `bpf_filter`: wrapping, and shifts of 32 or more give 0.
+/// A zero divisor is excluded by a branch before the operation is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum BinOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+}
+
+impl BinOp {
+    /// The result for constants; `None` for a zero divisor.
+    pub fn eval(self, a: u32, b: u32) -> Option<u32> {
+        Some(match self {
+            BinOp::Add => a.wrapping_add(b),
+            BinOp::Sub => a.wrapping_sub(b),
+            BinOp::Mul => a.wrapping_mul(b),
+            BinOp::Div => a.checked_div(b)?,
+            BinOp::Mod => a.checked_rem(b)?,
+            BinOp::And => a & b,
+            BinOp::Or => a | b,
+            BinOp::Xor => a ^ b,
+            BinOp::Shl => a.checked_shl(b).unwrap_or(0),
+            BinOp::Shr => a.checked_shr(b).unwrap_or(0),
+        })
+    }
+}
+
+/// A question with a yes or no answer. Negation is the caller's: a branch swaps its arms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cond {
+    /// Comparison of two values, unsigned.
+    Cmp(CmpOp, ValueId, ValueId),
+    /// `value & mask != 0`.
+    Test(ValueId, ValueId),
+    /// The guard: `base + end <= captured length`, without wrap-around.
+    Bounds {
+        /// The variable part of an address; `Const(0)` where there is none.
+        base: ValueId,
+        /// Offset from `base` just past the last byte needed.
+        end: u32,
+    },
+}
+
+/// The two comparisons that suffice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum CmpOp {
+    Eq,
+    Lt,
+}
+
+/// The arena.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    values: Vec<Value>,
+    value_ids: FastMap<Value, ValueId>,
+    conds: Vec<Cond>,
+    cond_ids: FastMap<Cond, CondId>,
+}
+
+impl Pool {
+    /// The id of this value.
+    pub fn value(&mut self, value: Value) -> ValueId {
+        intern(&mut self.values, &mut self.value_ids, value, ValueId)
+    }
+
+    /// The id of this condition.
+    pub fn cond(&mut self, cond: Cond) -> CondId {
+        intern(&mut self.conds, &mut self.cond_ids, cond, CondId)
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, k: u32) -> ValueId {
+        self.value(Value::Const(k))
+    }
+
+    /// A big-endian load.
+    pub fn load(&mut self, base: ValueId, offset: u32, size: Size) -> ValueId {
+        self.value(Value::Load { base, offset, size, order: Order::Network })
+    }
+
+    /// An operation, as written.
+    pub fn op(&mut self, op: BinOp, a: ValueId, b: ValueId) -> ValueId {
+        self.value(Value::Op(op, a, b))
+    }
+
+    /// What an id stands for.
+    pub fn get(&self, id: ValueId) -> Value {
+        self.values[id.index()]
+    }
+
+    /// What an id stands for.
+    pub fn get_cond(&self, id: CondId) -> Cond {
+        self.conds[id.index()]
+    }
+
+    /// The constant that a value is.
+    pub fn as_const(&self, id: ValueId) -> Option<u32> {
+        match self.get(id) {
+            Value::Const(k) => Some(k),
+            _ => None,
+        }
+    }
+
+    /// How many values there are.
+    pub fn value_count(&self) -> usize {
+        self.values.len()
+    }
+
+    /// How many conditions there are.
+    pub fn cond_count(&self) -> usize {
+        self.conds.len()
+    }
+
+    /// The values a condition looks at.
+    pub fn cond_operands(&self, id: CondId) -> impl Iterator<Item = ValueId> + use<> {
+        let (a, b) = match self.get_cond(id) {
+            Cond::Cmp(_, a, b) | Cond::Test(a, b) => (a, Some(b)),
+            Cond::Bounds { base, .. } => (base, None),
+        };
+        std::iter::once(a).chain(b)
+    }
+
+    /// The values a value looks at.
+    pub fn operands(&self, id: ValueId) -> impl Iterator<Item = ValueId> + use<> {
+        let (a, b) = match self.get(id) {
+            Value::Const(_) | Value::Len => (None, None),
+            Value::Load { base, .. } => (Some(base), None),
+            Value::Op(_, a, b) => (Some(a), Some(b)),
+        };
+        a.into_iter().chain(b)
+    }
+}
+
+fn intern<T: Copy + Eq + Hash, I: Copy>(
+    items: &mut Vec<T>,
+    ids: &mut FastMap<T, I>,
+    item: T,
+    id: impl Fn(u32) -> I,
+) -> I {
+    *ids.entry(item).or_insert_with(|| {
+        items.push(item);
+        id(items.len() as u32 - 1)
+    })
+}

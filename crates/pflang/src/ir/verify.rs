@@ -1,0 +1,198 @@
+//! The gate before every back end: each load lies under a guard, each division behind a test of its divisor.
+//!
+//! A forward pass over the graph. What holds on entry to a node is what holds on *every* edge into it:
+//!
+//! ```text
+//! captured   the packet has at least this many captured bytes
+//! ends[b]    base b + this many bytes are captured
+//! nonzero    these values are known not to be zero
+//! ```
+//! It shares no code with the optimiser, whose work it checks. It knows static ranges of values (an IPv4
+//! header length is at most 60), so a guard that such a range makes superfluous may be left out.
+
+use super::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Pool, Value, ValueId};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// What is wrong with a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// This load is evaluated at this node without a guard.
+    Unguarded(NodeId, ValueId),
+    /// This division is evaluated at this node without a test of its divisor.
+    Divisor(NodeId, ValueId),
+    /// This node's successor does not come before it.
+    Order(NodeId),
+    /// The ranges of this switch overlap or descend.
+    Arms(NodeId),
+}
+
+/// Checks a graph.
+///
+/// # Errors
+/// The first violation found, from the root down.
+pub fn verify(graph: &Graph) -> Result<(), Violation> {
+    let highest = highest_values(&graph.pool);
+    let mut entry: Vec<Option<Facts>> = vec![None; graph.node_count()];
+    entry[graph.root.index()] = Some(Facts::default());
+    let mut checker = Checker { graph, highest, seen: vec![0; graph.pool.value_count()], search: 0 };
+    for id in (0..graph.node_count() as u32).rev().map(NodeId) {
+        let Some(facts) = entry[id.index()].take() else { continue };
+        checker.check_shape(id)?;
+        checker.check_values(id, &facts)?;
+        checker.for_each_edge(id, &facts, |next, facts| match &mut entry[next.index()] {
+            Some(known) => known.meet(&facts),
+            unknown => *unknown = Some(facts),
+        });
+    }
+    Ok(())
+}
+
+/// What is known on entry to a node.
+#[derive(Clone, Default)]
+struct Facts {
+    captured: u64,
+    ends: Rc<BTreeMap<ValueId, u32>>,
+    nonzero: Rc<BTreeMap<ValueId, ()>>,
+}
+
+impl Facts {
+    fn meet(&mut self, other: &Facts) {
+        self.captured = self.captured.min(other.captured);
+        if !Rc::ptr_eq(&self.ends, &other.ends) {
+            Rc::make_mut(&mut self.ends).retain(|base, end| match other.ends.get(base) {
+                Some(theirs) => {
+                    *end = (*end).min(*theirs);
+                    true
+                }
+                None => false,
+            });
+        }
+        if !Rc::ptr_eq(&self.nonzero, &other.nonzero) {
+            Rc::make_mut(&mut self.nonzero).retain(|value, ()| other.nonzero.contains_key(value));
+        }
+    }
+}
+
+struct Checker<'g> {
+    graph: &'g Graph,
+    highest: Vec<u32>,
+    seen: Vec<u32>,
+    search: u32,
+}
+
+impl Checker<'_> {
+    fn check_shape(&self, id: NodeId) -> Result<(), Violation> {
+        let mut ordered = true;
+        self.graph.node(id).for_each_successor(|next| ordered &= next < id);
+        if !ordered {
+            return Err(Violation::Order(id));
+        }
+        if let Node::Switch(switch) = self.graph.node(id) {
+            let ascending = switch.arms.windows(2).all(|pair| pair[0].high < pair[1].low);
+            if !ascending || switch.arms.iter().any(|arm| arm.low > arm.high) {
+                return Err(Violation::Arms(id));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_values(&mut self, id: NodeId, facts: &Facts) -> Result<(), Violation> {
+        let mut pending: Vec<ValueId> = match self.graph.node(id) {
+            Node::Leaf(_) => return Ok(()),
+            Node::Branch { cond, .. } => self.graph.pool.cond_operands(*cond).collect(),
+            Node::Switch(switch) => vec![switch.value],
+        };
+        self.search += 1;
+        while let Some(value) = pending.pop() {
+            if std::mem::replace(&mut self.seen[value.index()], self.search) != self.search {
+                self.check_value(id, value, facts)?;
+                pending.extend(self.graph.pool.operands(value));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_value(&self, id: NodeId, value: ValueId, facts: &Facts) -> Result<(), Violation> {
+        match self.graph.pool.get(value) {
+            Value::Load { base, offset, size, .. } => {
+                let end = u64::from(offset) + u64::from(size.bytes());
+                let by_base = facts.ends.get(&base).is_some_and(|&known| u64::from(known) >= end);
+                let by_range = u64::from(self.highest[base.index()]) + end <= facts.captured;
+                if by_base || by_range { Ok(()) } else { Err(Violation::Unguarded(id, value)) }
+            }
+            Value::Op(BinOp::Div | BinOp::Mod, _, divisor) => {
+                let constant = self.graph.pool.as_const(divisor).is_some_and(|k| k != 0);
+                let tested = facts.nonzero.contains_key(&divisor);
+                if constant || tested { Ok(()) } else { Err(Violation::Divisor(id, value)) }
+            }
+            Value::Const(_) | Value::Len | Value::Op(..) => Ok(()),
+        }
+    }
+
+    fn for_each_edge(&self, id: NodeId, facts: &Facts, mut visit: impl FnMut(NodeId, Facts)) {
+        match self.graph.node(id) {
+            Node::Leaf(_) => {}
+            Node::Branch { cond, then, els } => {
+                let cond = self.graph.pool.get_cond(*cond);
+                visit(*then, self.given(cond, true, facts));
+                visit(*els, self.given(cond, false, facts));
+            }
+            node @ Node::Switch(_) => node.for_each_successor(|next| visit(next, facts.clone())),
+        }
+    }
+
+    /// The facts after `cond` turned out to be `holds`.
+    fn given(&self, cond: Cond, holds: bool, facts: &Facts) -> Facts {
+        let mut facts = facts.clone();
+        match cond {
+            Cond::Bounds { base, end } if holds => {
+                let least = u64::from(self.graph.pool.as_const(base).unwrap_or(0)) + u64::from(end);
+                facts.captured = facts.captured.max(least);
+                if self.graph.pool.as_const(base).is_none() {
+                    let known = Rc::make_mut(&mut facts.ends).entry(base).or_insert(0);
+                    *known = (*known).max(end);
+                }
+            }
+            Cond::Cmp(CmpOp::Eq, a, b) if !holds && self.graph.pool.as_const(b) == Some(0) => {
+                Rc::make_mut(&mut facts.nonzero).insert(a, ());
+            }
+            Cond::Test(a, _) if holds => {
+                Rc::make_mut(&mut facts.nonzero).insert(a, ());
+            }
+            _ => {}
+        }
+        facts
+    }
+}
+
+/// An upper bound for each value, from its structure alone.
+fn highest_values(pool: &Pool) -> Vec<u32> {
+    let mut highest: Vec<u32> = Vec::with_capacity(pool.value_count());
+    for id in (0..pool.value_count() as u32).map(ValueId) {
+        let of = |v: ValueId| highest[v.index()];
+        let bits = |x: u32| u32::MAX.checked_shr(x.leading_zeros()).unwrap_or(0);
+        let bound = match pool.get(id) {
+            Value::Const(k) => k,
+            Value::Len => u32::MAX,
+            Value::Load { size, .. } => size.max(),
+            Value::Op(BinOp::Add, a, b) => of(a).saturating_add(of(b)),
+            Value::Op(BinOp::Mul, a, b) => of(a).saturating_mul(of(b)),
+            Value::Op(BinOp::And, a, b) => of(a).min(of(b)),
+            Value::Op(BinOp::Or | BinOp::Xor, a, b) => bits(of(a) | of(b)),
+            Value::Op(BinOp::Shl, a, b) => match pool.as_const(b) {
+                Some(k) => u32::try_from(u64::from(of(a)) << k.min(32)).unwrap_or(u32::MAX),
+                None => u32::MAX,
+            },
+            Value::Op(BinOp::Shr, a, b) => match pool.as_const(b) {
+                Some(k) => of(a).checked_shr(k).unwrap_or(0),
+                None => of(a),
+            },
+            Value::Op(BinOp::Div, a, _) => of(a),
+            Value::Op(BinOp::Mod, a, b) => of(a).min(of(b).saturating_sub(1)),
+            Value::Op(BinOp::Sub, ..) => u32::MAX,
+        };
+        highest.push(bound);
+    }
+    highest
+}

@@ -1,0 +1,121 @@
+//! What a compilation depends on besides the text.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Bounds on what a hostile or mistaken text may cost. Exceeding one is an error with a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of source text.
+    pub source_bytes: usize,
+    /// Primitives, relations and members of sets.
+    pub terms: usize,
+    /// Nesting of parentheses and `not`.
+    pub depth: usize,
+    /// Nodes of the decision graph.
+    pub nodes: usize,
+    /// Bytes of machine code and tables.
+    pub code_bytes: usize,
+    /// Wall time of one compilation, in milliseconds; checked between steps.
+    pub time_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            source_bytes: 64 << 20,
+            terms: 4 << 20,
+            depth: 1 << 20,
+            nodes: 32 << 20,
+            code_bytes: 256 << 20,
+            time_ms: 60_000,
+        }
+    }
+}
+
+/// Where the language departs from libpcap 1.10.3. The default is libpcap's meaning, with the extensions of
+/// syntax that mean nothing there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Dialect {
+    /// Refuse what libpcap 1.10.3 refuses: no extensions.
+    pub strict: bool,
+    /// `tcp[…]`, ports and `tcp`, `udp`, … see IPv6 too, past its extension headers.
+    pub ipv6: bool,
+    /// `vlan`, `mpls`, `pppoes`, `geneve`, … shift offsets only up to the end of their parenthesis, and not
+    /// past an `or`.
+    pub scoped: bool,
+    /// `protochain` steps over an authentication header by its length (RFC 4302) instead of libpcap's way.
+    pub protochain: bool,
+}
+
+impl Dialect {
+    /// libpcap 1.10.3 and nothing else.
+    pub const STRICT: Dialect = Dialect { strict: true, ipv6: false, scoped: false, protochain: false };
+    /// What most people mean: IPv6 with extension headers, scoped encapsulation, correct protocol chains.
+    pub const MODERN: Dialect = Dialect { strict: false, ipv6: true, scoped: true, protochain: true };
+}
+
+/// Where names come from. The compiler itself touches neither files nor network.
+///
+/// Every method answers `None` for a name it does not know; the default answers that to everything.
+pub trait Names {
+    /// The addresses of a host: hosts(5), or a resolver.
+    fn host(&self, name: &str) -> Option<HostAddrs> {
+        let _ = name;
+        None
+    }
+    /// The number of a network: networks(5). Right-aligned as written there (`loopback 127` is 127).
+    fn net(&self, name: &str) -> Option<u32> {
+        let _ = name;
+        None
+    }
+    /// The Ethernet address of a host: ethers(5).
+    fn ether(&self, name: &str) -> Option<[u8; 6]> {
+        let _ = name;
+        None
+    }
+    /// The port of a service: services(5).
+    fn service(&self, name: &str) -> Option<Service> {
+        let _ = name;
+        None
+    }
+    /// The number of an IP protocol: protocols(5).
+    fn protocol(&self, name: &str) -> Option<u8> {
+        let _ = name;
+        None
+    }
+    /// The text of a set's file (`@path`).
+    ///
+    /// # Errors
+    /// Why it cannot be read, in words.
+    fn set_file(&self, path: &str) -> Result<String, String> {
+        Err(format!("`@{path}` cannot be read: this program gave the compiler no access to files"))
+    }
+}
+
+/// Knows no name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoNames;
+
+impl Names for NoNames {}
+
+/// The addresses that a host name stands for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostAddrs {
+    /// IPv4.
+    pub v4: Vec<Ipv4Addr>,
+    /// IPv6.
+    pub v6: Vec<Ipv6Addr>,
+}
+
+/// The port of a service, by protocol: a name may be known for some protocols only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Service {
+    /// Over TCP.
+    pub tcp: Option<u16>,
+    /// Over UDP.
+    pub udp: Option<u16>,
+    /// Over SCTP.
+    pub sctp: Option<u16>,
+}
