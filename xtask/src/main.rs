@@ -1,2 +1,35 @@
-//! House-keeping of the repository.
-fn main() {}
+//! House-keeping of the repository: `cargo xtask COMMAND`.
+
+#![forbid(unsafe_code)]
+
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+
+  tidy      check the architecture's rules: arrows between crates, unsafe islands, licences, pinned differences
+";
+
+fn main() -> ExitCode {
+    let outcome = match std::env::args().nth(1).as_deref() {
+        Some("tidy") => tidy::run(&root()),
+        _ => Err(vec![USAGE.to_owned()]),
+    };
+    match outcome {
+        Ok(report) => {
+            println!("{report}");
+            ExitCode::SUCCESS
+        }
+        Err(problems) => {
+            problems.iter().for_each(|problem| eprintln!("{problem}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands below the root").to_owned()
+}

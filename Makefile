@@ -1,0 +1,39 @@
+# Two commands to know: `make run` shows what sluss is, `make test` proves that it is right.
+.PHONY: help run test lint docs bench fuzz gallery packages clean
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+help:            ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 18
+
+run:             ## build sluss, filter a real capture, explain a filter, race tcpdump
+	@scripts/demo.sh
+
+packages:        ## install the Debian packages that tests and benchmarks use, where allowed
+	@scripts/install-packages.sh
+
+test: packages   ## unit, table, golden, differential and fuzz-smoke tests
+	cargo test --workspace
+
+lint:            ## formatting, clippy, the architecture's rules, documentation warnings
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo xtask tidy
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+docs:            ## the reference of every crate, under target/doc
+	cargo doc --workspace --no-deps
+
+bench:           ## measure against peers in one run; prints ratios, writes bench/out/
+	@scripts/install-packages.sh
+	cargo bench --quiet -p bench $(BENCH)
+
+fuzz:            ## a long differential run against libpcap (SECONDS=600), seed printed
+	@scripts/install-packages.sh
+	@scripts/fuzz.sh
+
+gallery:         ## common filters from syntax tree to machine code, as pages of the book
+	cargo xtask gallery
+
+clean:           ## remove what was built
+	cargo clean

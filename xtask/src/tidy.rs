@@ -1,0 +1,195 @@
+//! Rules that a machine can check. The allowed arrows and the unsafe islands are read from the tables of
+//! ARCHITECTURE.md, so that the page and the check cannot part.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Licences that may be linked into the product.
+const LICENCES: &[&str] = &[
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "Zlib",
+    "Unlicense",
+    "0BSD",
+    "Unicode-3.0",
+    "CC0-1.0",
+    "MPL-2.0",
+    "BSL-1.0",
+];
+
+const LINES_MAX: usize = 900;
+
+/// Runs every check.
+///
+/// # Errors
+/// What is wrong, one line each.
+pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
+    let metadata = metadata(root).map_err(|why| vec![why])?;
+    let architecture = read(&root.join("ARCHITECTURE.md"));
+    let sources = rust_sources(root);
+    let mut problems = Vec::new();
+    problems.extend(arrows(&metadata, &table(&architecture, "crate")));
+    problems.extend(licences(&metadata));
+    problems.extend(islands(root, &sources, &table(&architecture, "island")));
+    problems.extend(file_lengths(root, &sources));
+    problems.extend(pinned_differences(root));
+    if problems.is_empty() {
+        Ok(format!("tidy: {} source files, all rules hold", sources.len()))
+    } else {
+        Err(problems)
+    }
+}
+
+fn metadata(root: &Path) -> Result<Value, String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("cargo metadata: {error}"))?;
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("cargo metadata: {error}\n{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The rows of the Markdown table whose first column is headed `key`: first cell -> the words of the last.
+fn table(page: &str, key: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let cells = |line: &str| -> Vec<String> {
+        line.trim()
+            .trim_matches('|')
+            .split('|')
+            .map(|cell| cell.replace(['`', '★'], "").trim().to_owned())
+            .collect()
+    };
+    page.lines()
+        .skip_while(|line| !line.starts_with(&format!("| {key} ")))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let cells = cells(line);
+            let words = cells.last().map(String::as_str).unwrap_or_default().split(',');
+            (cells[0].clone(), words.map(|word| word.trim().to_owned()).filter(|word| word != "–").collect())
+        })
+        .collect()
+}
+
+/// Normal dependencies between the workspace's crates are those of the table.
+fn arrows(metadata: &Value, allowed: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let own: BTreeSet<&str> =
+        packages.iter().filter(|p| p["source"].is_null()).filter_map(|p| p["name"].as_str()).collect();
+    let mut problems = Vec::new();
+    for package in packages.iter().filter(|package| package["source"].is_null()) {
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some(may_use) = allowed.get(name) else {
+            problems.push(format!("ARCHITECTURE.md: crate `{name}` is missing from the table of crates"));
+            continue;
+        };
+        let dependencies = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for dependency in dependencies.iter().filter(|dependency| dependency["kind"].is_null()) {
+            let target = dependency["name"].as_str().unwrap_or_default();
+            if own.contains(target) && !may_use.contains(target) && !may_use.contains("anything") {
+                problems.push(format!("`{name}` must not use `{target}`: no such arrow in ARCHITECTURE.md"));
+            }
+        }
+    }
+    problems
+}
+
+/// Every dependency can be had under a licence of the list.
+fn licences(metadata: &Value) -> Vec<String> {
+    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let acceptable = |expression: &str| {
+        expression.replace('/', " OR ").split(" OR ").any(|choice| {
+            choice
+                .trim_matches(['(', ')', ' '])
+                .split(" AND ")
+                .all(|l| LICENCES.contains(&l.trim_matches(['(', ')', ' '])))
+        })
+    };
+    packages
+        .iter()
+        .filter(|package| !package["license"].as_str().is_some_and(acceptable))
+        .map(|package| format!("licence of `{}` is {}: not in the list", package["name"], package["license"]))
+        .collect()
+}
+
+/// `unsafe` stands only in the modules that the table of islands names; other crates forbid it.
+fn islands(root: &Path, sources: &[PathBuf], islands: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    let mut problems = Vec::new();
+    for path in sources {
+        let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
+        let on_island = islands.keys().any(|island| {
+            name.starts_with(&format!("{island}.rs")) || name.starts_with(&format!("{island}/"))
+        });
+        let code = read(path);
+        let has_unsafe = code.lines().any(|line| {
+            let line = line.split("//").next().unwrap_or_default();
+            ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "#[unsafe("]
+                .iter()
+                .any(|word| line.contains(word))
+        });
+        if has_unsafe && !on_island {
+            problems.push(format!("{name}: `unsafe` outside the islands of ARCHITECTURE.md"));
+        }
+    }
+    problems
+}
+
+fn file_lengths(root: &Path, sources: &[PathBuf]) -> Vec<String> {
+    sources
+        .iter()
+        .map(|path| (path, read(path).lines().count()))
+        .filter(|(_, lines)| *lines > LINES_MAX)
+        .map(|(path, lines)| {
+            let name = path.strip_prefix(root).unwrap_or(path).display();
+            format!("{name}: {lines} lines (at most {LINES_MAX}): probably two ideas")
+        })
+        .collect()
+}
+
+/// Each difference that COMPAT.md lists names a test that exists.
+fn pinned_differences(root: &Path) -> Vec<String> {
+    let mut tests = String::new();
+    for path in files_below(&root.join("testdata"), "toml").into_iter().chain(rust_sources(root)) {
+        tests.push_str(&read(&path));
+    }
+    read(&root.join("COMPAT.md"))
+        .lines()
+        .filter_map(|line| line.split("pinned by `").nth(1)?.split('`').next())
+        .filter(|name| !tests.contains(name.rsplit("::").next().unwrap_or(name)))
+        .map(|name| format!("COMPAT.md: no test is called `{name}`"))
+        .collect()
+}
+
+fn rust_sources(root: &Path) -> Vec<PathBuf> {
+    ["crates", "xtask", "bench", "fuzz"]
+        .iter()
+        .flat_map(|folder| files_below(&root.join(folder), "rs"))
+        .collect()
+}
+
+fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() && !path.ends_with("target") {
+                pending.push(path);
+            } else if path.extension().is_some_and(|found| found == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
