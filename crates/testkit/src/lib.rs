@@ -16,4 +16,5 @@ pub mod cbpf;
 pub mod linktype;
 #[allow(unsafe_code)]
 pub mod oracle;
+pub mod packet;
 pub mod rng;
