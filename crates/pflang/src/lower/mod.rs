@@ -1,3 +1,47 @@
 //! From syntax tree to lowered tree: what each primitive means on each link type.
+//!
+//! The meaning is that of libpcap 1.10.3's unoptimised code for a savefile: the same loads in the same order of
+//! short circuits. The primitives are lowered in the order of the syntax tree's ids, because an encapsulation
+//! word moves the headers for every primitive after it ([`lowerer::Layers`]).
+//!
+//! This module reads no packet, no file and no name service: names come through [`Names`].
 
+mod encap;
+mod link;
+mod lowerer;
+mod numbers;
 pub mod tree;
+
+use crate::diag::Diagnostic;
+use crate::options::{Dialect, Limits, Names};
+use tree::{Tree, TreeId};
+use wire::LinkType;
+
+/// What lowering depends on besides the syntax tree.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// What the packets start with.
+    pub linktype: LinkType,
+    /// The netmask of the network captured on, in host order: only `ip broadcast` needs it.
+    pub netmask: Option<u32>,
+    /// Departures from libpcap.
+    pub dialect: Dialect,
+    /// Where names come from.
+    pub names: &'a dyn Names,
+    /// Bounds on cost.
+    pub limits: Limits,
+}
+
+/// A lowered filter.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The tree.
+    pub tree: Tree,
+    /// Where its evaluation starts.
+    pub root: TreeId,
+    /// Warnings: the filter compiles, but may not mean what its author thinks.
+    pub lints: Vec<Diagnostic>,
+}
+
+/// The error is boxed: it is large, rare, and passes through many hands.
+pub(crate) type Result<T = TreeId> = std::result::Result<T, Box<Diagnostic>>;

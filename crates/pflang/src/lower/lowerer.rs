@@ -1,0 +1,361 @@
+//! What lowering knows at each point of the filter, and the few operations from which every primitive is built.
+//!
+//! A primitive reads fields *relative to a header* ([`Rel`]). Where the headers are is in [`Layers`], which the
+//! encapsulation words (`vlan`, `mpls`, `pppoes`, …) change for everything to their right.
+//!
+//! INVARIANT: the values made here are exactly the ones that libpcap's unoptimised code evaluates, in the same
+//! order of short circuits: a load outside the captured bytes rejects the packet, so a load more or less is a
+//! different meaning.
+
+use super::tree::{Tree, TreeId, TreeNode};
+use super::{Options, Result};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{BinOp, CmpOp, Cond, Size, ValueId};
+use crate::span::Span;
+use crate::syntax::ast::RelOp;
+use wire::LinkType;
+
+/// "There is no such field on this link type". Offsets are added modulo 2^32, as libpcap does, so a sum with
+/// it is an offset that no packet has, or one just before the other addend.
+pub(crate) const NOT_SET: u32 = u32::MAX;
+
+/// Where something starts: a constant plus, where headers before it vary in length, a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offset {
+    pub(crate) constant: u32,
+    pub(crate) variable: Option<ValueId>,
+}
+
+impl Offset {
+    /// A place that is the same in every packet.
+    pub(crate) const fn fixed(constant: u32) -> Self {
+        Offset { constant, variable: None }
+    }
+
+    /// A place that varies from packet to packet.
+    pub(crate) const fn varying(constant: u32, variable: ValueId) -> Self {
+        Offset { constant, variable: Some(variable) }
+    }
+
+    /// `bytes` further on.
+    pub(crate) const fn plus(self, bytes: u32) -> Self {
+        Offset { constant: self.constant.wrapping_add(bytes), variable: self.variable }
+    }
+}
+
+/// Where the headers are that primitives speak of. Copied and restored by the `scoped` dialect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layers {
+    /// Type of the innermost link-layer header.
+    pub(crate) linktype: LinkType,
+    /// Start of the innermost link-layer header.
+    pub(crate) linkhdr: Offset,
+    /// Type of the link-layer header around it; the same as `linktype` where there is none.
+    pub(crate) prev_linktype: LinkType,
+    /// Start of that one.
+    pub(crate) prev_linkhdr: Offset,
+    /// The field that says what the link layer carries; the LLC header where the link layer always has one.
+    /// Its constant is [`NOT_SET`] where packets do not say.
+    pub(crate) type_field: Offset,
+    /// Start of what the link layer carries (an LLC header counts as carried).
+    pub(crate) payload: Offset,
+    /// From `payload` to the network header, past LLC and SNAP where the link layer always has them.
+    pub(crate) net: u32,
+    /// From `payload` to the network header behind LLC without SNAP.
+    pub(crate) net_nosnap: u32,
+    /// How many `vlan` came before.
+    pub(crate) vlan_depth: u32,
+    /// How many `mpls` came before.
+    pub(crate) mpls_depth: u32,
+    /// Whether `geneve` (or `vxlan`) was the last to open a new link layer.
+    pub(crate) is_geneve: bool,
+}
+
+impl Layers {
+    /// A link layer that begins with the packet and about which nothing is known.
+    pub(crate) fn bare(linktype: LinkType) -> Self {
+        Layers {
+            linktype,
+            linkhdr: Offset::fixed(0),
+            prev_linktype: linktype,
+            prev_linkhdr: Offset::fixed(0),
+            type_field: Offset::fixed(NOT_SET),
+            payload: Offset::fixed(NOT_SET),
+            net: NOT_SET,
+            net_nosnap: NOT_SET,
+            vlan_depth: 0,
+            mpls_depth: 0,
+            is_geneve: false,
+        }
+    }
+
+    /// Opens a link layer inside the present one. The caller then sets `type_field`, `payload`, `net` and
+    /// `net_nosnap`.
+    pub(crate) fn push_link(&mut self, linktype: LinkType, linkhdr: Offset) {
+        self.prev_linktype = self.linktype;
+        self.prev_linkhdr = self.linkhdr;
+        self.linktype = linktype;
+        self.linkhdr = linkhdr;
+        self.is_geneve = false;
+    }
+}
+
+/// What a field's offset is relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rel {
+    /// The first captured byte.
+    Packet,
+    /// The innermost link-layer header.
+    LinkHdr,
+    /// The link-layer header around it.
+    PrevLinkHdr,
+    /// The payload of the link layer: its LLC header, where there is one.
+    Llc,
+    /// The MPLS label before the present network header.
+    PrevMpls,
+    /// The network header.
+    Net,
+    /// The network header, behind LLC without SNAP.
+    NetNoSnap,
+    /// The link layer's type field.
+    LinkType,
+    /// What an IPv4 header carries, past its options.
+    Ip4Payload,
+    /// What an IPv6 header carries, taking it to have no extension headers.
+    Ip6Payload,
+}
+
+/// The state of a lowering.
+pub(crate) struct Lowerer<'a> {
+    pub(crate) options: &'a Options<'a>,
+    /// The link type of the file.
+    pub(crate) outermost: LinkType,
+    pub(crate) layers: Layers,
+    pub(crate) tree: Tree,
+    pub(crate) lints: Vec<Diagnostic>,
+    /// The primitive at hand.
+    pub(crate) span: Span,
+    /// Values that the outermost link layer's offsets vary by, in the order in which a program computes them at
+    /// its very start, and whether anything has used them.
+    pub(crate) early: Vec<(ValueId, bool)>,
+}
+
+impl<'a> Lowerer<'a> {
+    /// At the start of a filter: at the outermost link layer.
+    pub(crate) fn new(options: &'a Options<'a>) -> Result<Self> {
+        let outermost = options.linktype.canonical();
+        let mut lowerer = Lowerer {
+            options,
+            outermost,
+            layers: Layers::bare(outermost),
+            tree: Tree::default(),
+            lints: Vec::new(),
+            span: Span::default(),
+            early: Vec::new(),
+        };
+        lowerer.outermost_link()?;
+        Ok(lowerer)
+    }
+
+    /// An error at the primitive at hand.
+    pub(crate) fn error(&self, code: Code, message: impl Into<String>) -> Box<Diagnostic> {
+        Box::new(Diagnostic::new(code, self.span, message))
+    }
+
+    /// "`what` is not there on this link type", naming it.
+    pub(crate) fn linktype_error(&self, what: &str) -> Box<Diagnostic> {
+        let linktype = self.layers.linktype;
+        let known = linktype.description().map(|words| format!(" ({words})")).unwrap_or_default();
+        self.error(Code::LinkType, format!("{what} is not supported on link type {linktype}{known}"))
+    }
+}
+
+/// Values.
+impl Lowerer<'_> {
+    pub(crate) fn constant(&mut self, k: u32) -> ValueId {
+        self.tree.pool.constant(k)
+    }
+
+    pub(crate) fn op(&mut self, op: BinOp, a: ValueId, b: ValueId) -> ValueId {
+        self.tree.pool.op(op, a, b)
+    }
+
+    /// `a op k`.
+    pub(crate) fn op_k(&mut self, op: BinOp, a: ValueId, k: u32) -> ValueId {
+        let k = self.constant(k);
+        self.op(op, a, k)
+    }
+
+    /// The variable part of a place, noted as used.
+    pub(crate) fn variable(&mut self, place: Offset) -> Option<ValueId> {
+        let value = place.variable?;
+        for (early, used) in &mut self.early {
+            *used |= *early == value;
+        }
+        Some(value)
+    }
+
+    /// The bytes at `place + offset`.
+    pub(crate) fn load_at(&mut self, place: Offset, offset: u32, size: Size) -> ValueId {
+        let base = match self.variable(place) {
+            Some(value) => value,
+            None => self.constant(0),
+        };
+        self.tree.pool.load(base, place.constant.wrapping_add(offset), size)
+    }
+
+    /// The bytes at `offset` from a header.
+    pub(crate) fn load(&mut self, rel: Rel, offset: u32, size: Size) -> ValueId {
+        let place = self.place(rel);
+        self.load_at(place, offset, size)
+    }
+
+    /// Where a header starts.
+    pub(crate) fn place(&mut self, rel: Rel) -> Offset {
+        let layers = &self.layers;
+        let net = layers.payload.plus(layers.net);
+        match rel {
+            Rel::Packet => Offset::fixed(0),
+            Rel::LinkHdr => layers.linkhdr,
+            Rel::PrevLinkHdr => layers.prev_linkhdr,
+            Rel::Llc => layers.payload,
+            Rel::PrevMpls => net.plus(4u32.wrapping_neg()),
+            Rel::Net => net,
+            Rel::NetNoSnap => layers.payload.plus(layers.net_nosnap),
+            Rel::LinkType => layers.type_field,
+            Rel::Ip4Payload => Offset::varying(net.constant, self.ip4_varying()),
+            Rel::Ip6Payload => net.plus(40),
+        }
+    }
+
+    /// Length of the IPv4 header plus the variable part of its place: what transport headers vary by.
+    pub(crate) fn ip4_varying(&mut self) -> ValueId {
+        let first = self.load(Rel::Net, 0, Size::B1);
+        let words = self.op_k(BinOp::And, first, 0xf);
+        let bytes = self.op_k(BinOp::Shl, words, 2);
+        match self.variable(self.layers.payload) {
+            Some(varying) => self.op(BinOp::Add, bytes, varying),
+            None => bytes,
+        }
+    }
+}
+
+/// Tests.
+impl Lowerer<'_> {
+    pub(crate) fn push(&mut self, node: TreeNode) -> TreeId {
+        self.tree.push(node, self.span)
+    }
+
+    /// Always or never.
+    pub(crate) fn truth(&mut self, truth: bool) -> TreeId {
+        self.push(if truth { TreeNode::True } else { TreeNode::False })
+    }
+
+    /// `a`, and where it holds `b`.
+    pub(crate) fn and(&mut self, a: TreeId, b: TreeId) -> TreeId {
+        self.push(TreeNode::And(a, b))
+    }
+
+    /// `a`, or where it does not hold `b`.
+    pub(crate) fn or(&mut self, a: TreeId, b: TreeId) -> TreeId {
+        self.push(TreeNode::Or(a, b))
+    }
+
+    pub(crate) fn not(&mut self, a: TreeId) -> TreeId {
+        self.push(TreeNode::Not(a))
+    }
+
+    /// True, once the value has been evaluated.
+    pub(crate) fn eval(&mut self, value: ValueId) -> TreeId {
+        self.push(TreeNode::Eval(value))
+    }
+
+    /// `a op b`, unsigned.
+    pub(crate) fn relation(&mut self, op: RelOp, a: ValueId, b: ValueId) -> TreeId {
+        let (cmp, a, b, negated) = match op {
+            RelOp::Eq => (CmpOp::Eq, a, b, false),
+            RelOp::Ne => (CmpOp::Eq, a, b, true),
+            RelOp::Lt => (CmpOp::Lt, a, b, false),
+            RelOp::Ge => (CmpOp::Lt, a, b, true),
+            RelOp::Gt => (CmpOp::Lt, b, a, false),
+            RelOp::Le => (CmpOp::Lt, b, a, true),
+        };
+        let cond = self.tree.pool.cond(Cond::Cmp(cmp, a, b));
+        let test = self.push(TreeNode::Test(cond));
+        if negated { self.not(test) } else { test }
+    }
+
+    /// `a op k`.
+    pub(crate) fn relation_k(&mut self, op: RelOp, a: ValueId, k: u32) -> TreeId {
+        let k = self.constant(k);
+        self.relation(op, a, k)
+    }
+
+    /// `field op k`.
+    pub(crate) fn compare(&mut self, rel: Rel, offset: u32, size: Size, op: RelOp, k: u32) -> TreeId {
+        let field = self.load(rel, offset, size);
+        self.relation_k(op, field, k)
+    }
+
+    /// `field & mask op k`; an all-ones mask is no operation.
+    pub(crate) fn compare_masked(
+        &mut self,
+        rel: Rel,
+        offset: u32,
+        size: Size,
+        mask: u32,
+        op: RelOp,
+        k: u32,
+    ) -> TreeId {
+        let field = self.load(rel, offset, size);
+        let masked = if mask == u32::MAX { field } else { self.op_k(BinOp::And, field, mask) };
+        self.relation_k(op, masked, k)
+    }
+
+    /// `field = k`.
+    pub(crate) fn eq(&mut self, rel: Rel, offset: u32, size: Size, k: u32) -> TreeId {
+        self.compare(rel, offset, size, RelOp::Eq, k)
+    }
+
+    /// The bytes at `offset` are these. Compared from the end in words, as libpcap does: which of two loads
+    /// comes first decides whether a short packet is rejected.
+    pub(crate) fn bytes(&mut self, rel: Rel, offset: u32, bytes: &[u8]) -> TreeId {
+        let mut rest = bytes;
+        let mut all = None;
+        while !rest.is_empty() {
+            let size = match rest.len() {
+                4.. => Size::B4,
+                2..4 => Size::B2,
+                _ => Size::B1,
+            };
+            let (before, last) = rest.split_at(rest.len() - size.bytes() as usize);
+            let number = last.iter().fold(0, |n, &byte| n << 8 | u32::from(byte));
+            let test = self.eq(rel, offset.wrapping_add(before.len() as u32), size, number);
+            all = Some(match all {
+                Some(all) => self.and(all, test),
+                None => test,
+            });
+            rest = before;
+        }
+        match all {
+            Some(all) => all,
+            None => self.truth(true),
+        }
+    }
+
+    /// All of them, tried in order.
+    pub(crate) fn all(&mut self, tests: &[TreeId]) -> TreeId {
+        match tests {
+            [] => self.truth(true),
+            [first, rest @ ..] => rest.iter().fold(*first, |all, &test| self.and(all, test)),
+        }
+    }
+
+    /// Any of them, tried in order.
+    pub(crate) fn any(&mut self, tests: &[TreeId]) -> TreeId {
+        match tests {
+            [] => self.truth(false),
+            [first, rest @ ..] => rest.iter().fold(*first, |any, &test| self.or(any, test)),
+        }
+    }
+}
