@@ -57,7 +57,7 @@ impl<'a> Header<'a> {
         let given = arguments(spec, &list[at])?;
         let bits: usize =
             spec.fields.iter().zip(&given).map(|(field, value)| width(field, value.as_ref())).sum();
-        if bits % 8 != 0 {
+        if !bits.is_multiple_of(8) {
             return Err(Error::new(format!("the table entry for `{}` does not fill whole bytes", spec.name)));
         }
         Ok(Header { list, at, spec, given, header_len: bits / 8, payload_len })

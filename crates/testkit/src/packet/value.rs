@@ -80,7 +80,7 @@ pub(super) fn bytes(text: &str) -> Result<Vec<u8>, Error> {
     }
     let digits: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
     let wrong = || Error::new(format!("`{text}` is no list of bytes (write de ad be ef)"));
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return Err(wrong());
     }
     digits
