@@ -13,8 +13,11 @@
 #![deny(unsafe_code)]
 
 pub mod cbpf;
+pub mod corpus;
 pub mod linktype;
+pub mod mutate;
 #[allow(unsafe_code)]
 pub mod oracle;
 pub mod packet;
 pub mod rng;
+pub mod walk;

@@ -104,7 +104,7 @@ impl Libpcap {
     ///
     /// libpcap's message, when it rejects the expression.
     pub fn compile(self, linktype: LinkType, expression: &str, options: Options) -> Result<Program, String> {
-        sys::compile(linktype.number, expression, options).map(Program::new)
+        sys::compile(linktype.value(), expression, options).map(Program::new)
     }
 }
 
@@ -164,13 +164,13 @@ mod sys {
 
     impl Savefile {
         /// An empty capture of type `linktype` with the usual snap length.
-        fn empty(linktype: u16) -> Result<Self, String> {
+        fn empty(linktype: u32) -> Result<Self, String> {
             let mut header = Box::new([0u8; 24]);
             header[0..4].copy_from_slice(&0xa1b2_c3d4u32.to_ne_bytes());
             header[4..6].copy_from_slice(&2u16.to_ne_bytes());
             header[6..8].copy_from_slice(&4u16.to_ne_bytes());
             header[16..20].copy_from_slice(&262_144u32.to_ne_bytes());
-            header[20..24].copy_from_slice(&u32::from(linktype).to_ne_bytes());
+            header[20..24].copy_from_slice(&linktype.to_ne_bytes());
             // SAFETY: the buffer has 24 bytes and is dropped only after the handle that owns the FILE is closed.
             let file = unsafe { libc::fmemopen(header.as_mut_ptr().cast(), header.len(), c"r".as_ptr()) };
             if file.is_null() {
@@ -196,7 +196,7 @@ mod sys {
         }
     }
 
-    pub(super) fn compile(linktype: u16, text: &str, options: Options) -> Result<Vec<Insn>, String> {
+    pub(super) fn compile(linktype: u32, text: &str, options: Options) -> Result<Vec<Insn>, String> {
         let _held = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         let savefile = Savefile::empty(linktype)?;
         let text = CString::new(text).map_err(|_| "the expression contains a zero byte".to_string())?;
@@ -239,7 +239,7 @@ mod sys {
 
     const ABSENT: &str = "libpcap-dev is not installed";
 
-    pub(super) fn compile(_: u16, _: &str, _: Options) -> Result<Vec<Insn>, String> {
+    pub(super) fn compile(_: u32, _: &str, _: Options) -> Result<Vec<Insn>, String> {
         Err(ABSENT.into())
     }
 
@@ -292,7 +292,7 @@ mod tests {
         let Some(pcap) = libpcap("oracle") else { return };
         for linktype in linktype::all() {
             let compiled = pcap.compile(linktype, "link[0] = 1", Options::default());
-            assert!(compiled.is_ok(), "{}: {compiled:?}", linktype.name);
+            assert!(compiled.is_ok(), "{}: {compiled:?}", linktype);
         }
     }
 
