@@ -16,7 +16,7 @@ pub struct ExprId(pub u32);
 pub struct ArithId(pub u32);
 
 /// A whole filter. An empty text has no root and accepts every packet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ast {
     /// Boolean expressions, operands before operators.
     pub exprs: Vec<Expr>,
@@ -184,11 +184,13 @@ pub enum Id {
         /// 8 bits for each part written: 16, 24 or 32. (One part alone is a number.)
         bits: u8,
     },
+    /// `area.node` after `decnet`: six bits of area above ten of node, masked as libpcap masks them.
+    Decnet(u16),
     /// `addr/len`.
     V4Prefix {
         /// As in [`Id::V4`].
         value: u32,
-        /// As in [`Id::V4`]; 8 is possible here, and 0 never.
+        /// As in [`Id::V4`].
         bits: u8,
         /// Prefix length as written; may be out of range.
         len: u32,
@@ -210,7 +212,10 @@ pub enum Id {
     V6Prefix(Ipv6Addr, u32),
     /// An Ethernet address.
     Mac([u8; 6]),
-    /// `$n`, an ARCnet address.
+    /// `$n`, an ARCnet address: the byte that is compared with.
+    ///
+    /// COMPAT: libpcap reads the dollar sign as a hexadecimal digit of its own and drops the second digit, so
+    /// that `$1f` is 0xd1 (`arcnet-dollar-is-a-digit`).
     Arcnet(u8),
 }
 
