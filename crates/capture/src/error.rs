@@ -1,0 +1,290 @@
+//! One error type: what went wrong, in which input, at which byte.
+
+use std::io;
+use std::sync::Arc;
+
+use wire::LinkType;
+
+/// Why a capture could not be read or written.
+///
+/// The message names the input, the byte where it went wrong (counted after decompression) and what was found
+/// there.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    input: Option<Arc<str>>,
+    offset: Option<u64>,
+    compressed: bool,
+}
+
+/// Who has to act on an error; the command turns it into an exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// The input ends early, is damaged, or is no capture: what came before was delivered.
+    Damaged,
+    /// The system refused: no such file, no permission, a full disk, a closed pipe.
+    System,
+    /// The request cannot be met as asked, such as two link types in one pcap file.
+    Request,
+}
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The input could not be opened.
+    #[error("cannot open: {0}")]
+    Open(#[source] io::Error),
+    /// Reading failed in the middle.
+    #[error("cannot read: {0}")]
+    Read(#[source] io::Error),
+    /// Writing failed.
+    #[error("cannot write: {0}")]
+    Write(#[source] io::Error),
+    /// The compressed data is damaged or ends early.
+    #[error("damaged {format} data: {source}")]
+    Decompress {
+        /// gzip or zstd.
+        format: &'static str,
+        /// What the decoder said.
+        source: io::Error,
+    },
+    /// There is not one byte in it.
+    #[error("the file is empty")]
+    Empty,
+    /// The first bytes are of no format we know.
+    #[error("not a pcap or pcapng capture (first bytes {}){}", hex(magic), hint(*looks_like))]
+    UnknownFormat {
+        /// How it starts.
+        magic: [u8; 4],
+        /// What it looks like, and what to do about it, where that is known.
+        looks_like: Option<&'static str>,
+    },
+    /// A version of a known format that we cannot read.
+    #[error("{format} version {major}.{minor} is not supported")]
+    Version {
+        /// pcap or pcapng.
+        format: &'static str,
+        /// Major version in the file.
+        major: u16,
+        /// Minor version in the file.
+        minor: u16,
+    },
+    /// The input ends in the middle of something.
+    #[error("the file ends inside a {what}: {wanted} bytes expected, {got} found")]
+    Truncated {
+        /// What it ends in.
+        what: &'static str,
+        /// Bytes that should be there.
+        wanted: u64,
+        /// Bytes that are.
+        got: u64,
+    },
+    /// A record or block claims a length beyond any that is sane.
+    #[error("a {what} claims {claimed} bytes, more than the limit of {limit}: the file is damaged here")]
+    TooLong {
+        /// What claims it.
+        what: &'static str,
+        /// The length it claims.
+        claimed: u64,
+        /// The most we accept.
+        limit: u64,
+    },
+    /// A pcapng block contradicts itself or its section.
+    #[error("bad {}: {problem}", block_name(*block))]
+    Block {
+        /// The block's type.
+        block: u32,
+        /// What is wrong with it.
+        problem: BlockProblem,
+    },
+    /// Packets of two link types cannot share a pcap file.
+    #[error(
+        "packets of link type {second} cannot follow {first} in one pcap file: \
+         filter them apart, or name a pcapng file first"
+    )]
+    MixedLinkTypes {
+        /// Of the output file.
+        first: LinkType,
+        /// Of the packets that do not fit.
+        second: LinkType,
+    },
+    /// A packet is longer than the snap length the output's header has already promised.
+    #[error("a packet of {captured} bytes does not fit the output's snap length of {snaplen}")]
+    OverSnaplen {
+        /// Captured bytes of the packet.
+        captured: u32,
+        /// What the output's header says.
+        snaplen: u32,
+    },
+    /// A pattern matched no file, or a folder holds none.
+    #[error("{0}")]
+    NoFiles(NoFiles),
+}
+
+/// Why a name stands for no input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoFiles {
+    /// A pattern without a match.
+    #[error("no file matches the pattern")]
+    Pattern,
+    /// A folder without a capture in it.
+    #[error("the folder holds no capture")]
+    Folder,
+}
+
+/// What is wrong with a pcapng block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockProblem {
+    /// Too short for its type.
+    #[error("a length of {length} is below the least possible, {least}")]
+    TooShort {
+        /// The length it has.
+        length: u32,
+        /// What its type needs.
+        least: u32,
+    },
+    /// Lengths are multiples of four.
+    #[error("a length of {length} is not a multiple of 4")]
+    Unaligned {
+        /// The length it has.
+        length: u32,
+    },
+    /// The length stands at both ends of a block and differs.
+    #[error("it starts with length {start} and ends with length {end}")]
+    LengthsDiffer {
+        /// In front.
+        start: u32,
+        /// Behind.
+        end: u32,
+    },
+    /// More packet bytes than the block has room for.
+    #[error("it claims {captured} captured bytes and has room for {room}")]
+    DataPastEnd {
+        /// Bytes claimed.
+        captured: u32,
+        /// Bytes there.
+        room: u32,
+    },
+    /// A packet of an interface that nothing has described.
+    #[error("it refers to interface {id}, but the section has described {known}")]
+    UnknownInterface {
+        /// The interface it names.
+        id: u32,
+        /// How many are known.
+        known: u32,
+    },
+    /// Neither 1a2b3c4d nor 4d3c2b1a.
+    #[error("byte-order magic {magic:08x} is neither 1a2b3c4d nor 4d3c2b1a")]
+    ByteOrder {
+        /// What stands there.
+        magic: u32,
+    },
+    /// A timestamp resolution that no 64-bit count can express.
+    #[error("timestamp resolution {tsresol:#04x} is finer than 64 bits can count")]
+    Resolution {
+        /// The option's byte.
+        tsresol: u8,
+    },
+    /// An option whose length does not fit its meaning or its block.
+    #[error("option {code} has an impossible length of {length}")]
+    Option {
+        /// The option's code.
+        code: u16,
+        /// The length it has.
+        length: u16,
+    },
+    /// More interfaces than any real capture has.
+    #[error("more than {limit} interfaces in one section")]
+    TooManyInterfaces {
+        /// The most we accept.
+        limit: u32,
+    },
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind) -> Error {
+        Error { kind, input: None, offset: None, compressed: false }
+    }
+
+    pub(crate) fn at(self, offset: u64) -> Error {
+        Error { offset: Some(offset), ..self }
+    }
+
+    pub(crate) fn of(self, input: &Arc<str>, compressed: bool) -> Error {
+        Error { input: Some(input.clone()), compressed, ..self }
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// The input it happened in: a path, or `standard input`.
+    #[must_use]
+    pub fn input(&self) -> Option<&str> {
+        self.input.as_deref()
+    }
+
+    /// Where the offending record, block or byte starts, counted in the decompressed data.
+    #[must_use]
+    pub fn offset(&self) -> Option<u64> {
+        self.offset
+    }
+
+    /// Who has to act on it.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self.kind {
+            ErrorKind::Open(_) | ErrorKind::Read(_) | ErrorKind::Write(_) | ErrorKind::NoFiles(_) => {
+                Class::System
+            }
+            ErrorKind::MixedLinkTypes { .. } | ErrorKind::OverSnaplen { .. } => Class::Request,
+            _ => Class::Damaged,
+        }
+    }
+
+    /// Whether the reader of our output has gone away, which ends a command without a complaint.
+    #[must_use]
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(&self.kind, ErrorKind::Write(e) if e.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(input) = &self.input {
+            write!(f, "{input}: ")?;
+        }
+        match self.offset {
+            Some(offset) if self.compressed => write!(f, "byte {offset} (decompressed): ")?,
+            Some(offset) => write!(f, "byte {offset}: ")?,
+            None => {}
+        }
+        self.kind.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&self.kind)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn hint(looks_like: Option<&str>) -> String {
+    looks_like.map_or_else(String::new, |what| format!(": {what}"))
+}
+
+fn block_name(block: u32) -> String {
+    match crate::pcapng::block_name(block) {
+        Some(name) => name.to_owned(),
+        None => format!("block of type {block:#010x}"),
+    }
+}

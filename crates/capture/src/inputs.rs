@@ -1,0 +1,117 @@
+//! What the words on a command line stand for: files, folders, patterns, standard input.
+//!
+//! * `-` is standard input;
+//! * a folder is every capture below it, in the order of their names; files that are no captures, hidden ones
+//!   and everything that is not a regular file are passed over;
+//! * a word with `*`, `?` or `[…]` that is not itself a file is a pattern for one path, matched segment by
+//!   segment, in the order of the names; shells usually do this before us.
+
+mod glob;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, NoFiles};
+use crate::reader::Reader;
+
+/// One input, not yet opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Input {
+    /// Standard input.
+    Stdin,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Input {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open(&self) -> Result<Reader, Error> {
+        match self {
+            Input::Stdin => Reader::stdin(),
+            Input::File(path) => Reader::open(path),
+        }
+    }
+}
+
+/// Finds the inputs that these words stand for, in order.
+///
+/// # Errors
+/// If a folder cannot be read, or a folder or a pattern stands for nothing. A plain name is not looked at: it
+/// fails when it is opened.
+pub fn expand<W: AsRef<Path>>(words: impl IntoIterator<Item = W>) -> Result<Vec<Input>, Error> {
+    let mut inputs = Vec::new();
+    for word in words {
+        let word = word.as_ref();
+        if word == Path::new("-") {
+            inputs.push(Input::Stdin);
+            continue;
+        }
+        let paths = if word.exists() || !glob::is_pattern(word) {
+            vec![word.to_owned()]
+        } else {
+            glob::matches(word)
+        };
+        if paths.is_empty() {
+            return Err(error(word, ErrorKind::NoFiles(NoFiles::Pattern)));
+        }
+        for path in paths {
+            if path.is_dir() {
+                inputs.extend(captures_below(&path)?);
+            } else {
+                inputs.push(Input::File(path));
+            }
+        }
+    }
+    Ok(inputs)
+}
+
+/// Every capture below a folder, in the order of the names.
+fn captures_below(folder: &Path) -> Result<Vec<Input>, Error> {
+    let mut found = Vec::new();
+    // Paths still to visit, the next one last; folders of any depth cost no stack.
+    let mut pending = vec![folder.to_owned()];
+    while let Some(path) = pending.pop() {
+        if path.is_dir() {
+            let mut below = visible_entries(&path).map_err(|e| error(&path, ErrorKind::Open(e)))?;
+            below.sort_unstable_by(|a, b| b.cmp(a));
+            pending.append(&mut below);
+        } else if path.is_file() && is_capture(&path)? {
+            found.push(Input::File(path));
+        }
+    }
+    if found.is_empty() {
+        return Err(error(folder, ErrorKind::NoFiles(NoFiles::Folder)));
+    }
+    Ok(found)
+}
+
+/// The entries whose names do not start with a dot. Links to folders are left out: they can form a ring.
+fn visible_entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        let is_folder_link = entry.file_type()?.is_symlink() && entry.path().is_dir();
+        if !is_hidden && !is_folder_link {
+            entries.push(entry.path());
+        }
+    }
+    Ok(entries)
+}
+
+/// Whether a file starts like a capture. A damaged capture is one, and so is a file that cannot be opened: both
+/// are reported when their turn comes.
+fn is_capture(path: &Path) -> Result<bool, Error> {
+    match Reader::open(path) {
+        Ok(_) => Ok(true),
+        Err(e) => Ok(!matches!(e.kind(), ErrorKind::UnknownFormat { .. } | ErrorKind::Empty)),
+    }
+}
+
+fn error(path: &Path, kind: ErrorKind) -> Error {
+    Error::new(kind).of(&path.to_string_lossy()[..].into(), false)
+}

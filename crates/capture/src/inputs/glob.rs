@@ -1,0 +1,119 @@
+//! Patterns over paths: `*`, `?`, `[a-z]`, `[!a-z]`, each within one segment; a leading dot only matches a dot.
+
+use std::path::{Component, Path, PathBuf};
+
+pub(super) fn is_pattern(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().iter().any(|b| b"*?[".contains(b))
+}
+
+/// Every path that matches, sorted.
+pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
+    let mut found = vec![PathBuf::new()];
+    for component in pattern.components() {
+        found = match component {
+            Component::Normal(name) if is_pattern(Path::new(name)) => {
+                found.iter().flat_map(|folder| entries(folder, name.as_encoded_bytes())).collect()
+            }
+            _ => {
+                found.into_iter().map(|folder| folder.join(component)).filter(|path| path.exists()).collect()
+            }
+        };
+    }
+    found.sort_unstable();
+    found
+}
+
+fn entries(folder: &Path, pattern: &[u8]) -> Vec<PathBuf> {
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    // A folder that cannot be listed matches nothing, as in a shell.
+    let Ok(listing) = std::fs::read_dir(here) else { return Vec::new() };
+    listing
+        .filter_map(|entry| Some(entry.ok()?.file_name()))
+        .filter(|name| {
+            let name = name.as_encoded_bytes();
+            (pattern[0] == b'.' || !name.starts_with(b".")) && is_match(pattern, name)
+        })
+        .map(|name| folder.join(name))
+        .collect()
+}
+
+/// Matches with one point of return: on a mismatch the last `*` takes one byte more. Linear in practice, and
+/// at worst the product of the lengths.
+fn is_match(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut star = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            star = Some((p, n));
+            p += 1;
+        } else if let Some(len) = one(&pattern[p..], name[n]) {
+            p += len;
+            n += 1;
+        } else if let Some((at, taken)) = star {
+            star = Some((at, taken + 1));
+            (p, n) = (at + 1, taken + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&b| b == b'*')
+}
+
+/// How many bytes of the pattern match this one byte, if they do.
+fn one(pattern: &[u8], byte: u8) -> Option<usize> {
+    match *pattern.first()? {
+        b'?' => Some(1),
+        b'[' => match class(&pattern[1..], byte) {
+            Some((len, is_in)) => is_in.then_some(len + 1),
+            None => (byte == b'[').then_some(1),
+        },
+        literal => (literal == byte).then_some(1),
+    }
+}
+
+/// The length of a class after its `[`, and whether the byte is in it; `None` if it never ends.
+fn class(pattern: &[u8], byte: u8) -> Option<(usize, bool)> {
+    let is_negated = matches!(pattern.first(), Some(b'!' | b'^'));
+    let first = usize::from(is_negated);
+    // A bracket in first place is a member.
+    let end = first + 1 + pattern.get(first + 1..)?.iter().position(|&b| b == b']')?;
+    let mut rest = &pattern[first..end];
+    let mut is_in = false;
+    while let [low, after @ ..] = rest {
+        (is_in, rest) = match after {
+            [b'-', high, after @ ..] => (is_in || (*low..=*high).contains(&byte), after),
+            _ => (is_in || *low == byte, after),
+        };
+    }
+    Some((end + 1, is_in != is_negated))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_match;
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, expected) in [
+            ("*.pcap", "a.pcap", true),
+            ("*.pcap", ".pcap", true),
+            ("*.pcap", "a.pcap.gz", false),
+            ("a*b*c", "aXXbYYc", true),
+            ("a*b*c", "aXXbYY", false),
+            ("?", "", false),
+            ("?x", "yx", true),
+            ("[a-c]1", "b1", true),
+            ("[!a-c]1", "b1", false),
+            ("[]]", "]", true),
+            ("[a-", "[a-", true),
+            ("[", "[", true),
+            ("[b-]", "-", true),
+            ("**", "abc", true),
+            ("", "", true),
+            ("", "a", false),
+            ("*[0-9]*[0-9]", "a1b2c3", true),
+        ] {
+            assert_eq!(is_match(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
+        }
+    }
+}

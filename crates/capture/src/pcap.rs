@@ -1,0 +1,261 @@
+//! The classic pcap format (draft-ietf-opsawg-pcap).
+//!
+//! ```text
+//! file header, 24 bytes                    record header, 16 bytes (24 in the modified format)
+//!  0 magic      a1b2c3d4 microseconds       0 seconds
+//!               a1b23c4d nanoseconds        4 micro- or nanoseconds
+//!               a1b2cd34 modified           8 captured length
+//!  4 version    2.4 (2.0-2.3, 543.0)       12 length on the wire
+//!  8 zone, accuracy: always 0             [16 interface 4, protocol 2, kind 1, padding 1]
+//! 16 snap length                          then the captured bytes
+//! 20 FCS bits and link type
+//! ```
+//!
+//! The magic's byte order is the order of all numbers. Before version 2.3 the two lengths stood the other way
+//! round, in 2.3 files they stand either way; version 543.0 is DG/UX, with the old order. All of this follows
+//! libpcap's `sf-pcap.c`, as does cutting a record that exceeds the file's snap length and refusing one that
+//! exceeds any sane one.
+//!
+//! COMPAT: libpcap turns a few host-order fields inside packets of a byte-swapped file (USB, CAN in cooked
+//! captures, NFLOG, the pf log's ids); packets here are the file's bytes, unchanged.
+
+use wire::LinkType;
+
+use crate::batch::{Found, Interface, Packet, Stop};
+use crate::error::{Error, ErrorKind};
+use crate::order::ByteOrder;
+use crate::time::{NS_PER_S, Precision, Resolution};
+
+pub(crate) const FILE_HEADER_LEN: usize = 24;
+pub(crate) const RECORD_HEADER_LEN: usize = 16;
+const MODIFIED_RECORD_HEADER_LEN: usize = 24;
+
+pub(crate) const MAGIC_MICRO: u32 = 0xa1b2_c3d4;
+pub(crate) const MAGIC_NANO: u32 = 0xa1b2_3c4d;
+const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
+
+/// The link type's share of the last header field; what is above it describes the frame check sequence.
+const LINKTYPE_MASK: u32 = 0x03ff_ffff;
+/// "The next field is valid", and the field: the FCS length in units of two bytes.
+const FCS_PRESENT: u32 = 0x0400_0000;
+
+/// Snap lengths beyond `INT_MAX` are nonsense to libpcap.
+const SNAPLEN_SANE_MAX: u32 = i32::MAX as u32;
+
+/// The longest record of a pcap file, by link type: libpcap's limits, but for D-Bus, where it allows 128 MiB.
+pub(crate) fn captured_max(linktype: LinkType) -> u32 {
+    match linktype {
+        LinkType::DBUS => 16 << 20,
+        LinkType::EBHSCR => 8 << 20,
+        LinkType::USBPCAP => 1 << 20,
+        _ => 256 << 10,
+    }
+}
+
+/// The file header of a pcap file, understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PcapHeader {
+    /// Byte order of the file's numbers.
+    pub order: ByteOrder,
+    /// What the fraction of a timestamp counts.
+    pub precision: Precision,
+    /// Major and minor version.
+    pub version: (u16, u16),
+    /// The most bytes kept of a packet, as libpcap understands the field: 0 and nonsense mean the maximum, and
+    /// the modified format gets the room of an Ethernet header on top.
+    pub snaplen: u32,
+    /// What the packets start with.
+    pub linktype: LinkType,
+    /// The bits above the link type, as they stand in the file: the frame check sequence.
+    pub link_bits: u32,
+    /// Whether records have the longer header of magic a1b2cd34.
+    pub modified: bool,
+    lengths: Lengths,
+}
+
+/// In which order a record holds its two lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lengths {
+    CapturedFirst,
+    WireFirst,
+    /// Version 2.3: the smaller one is the captured one.
+    Either,
+}
+
+/// The byte order and the magic, if these are the first bytes of a pcap file.
+pub(crate) fn recognise(head: &[u8]) -> Option<(ByteOrder, u32)> {
+    let magic = head.first_chunk::<4>()?;
+    [(ByteOrder::Little, u32::from_le_bytes(*magic)), (ByteOrder::Big, u32::from_be_bytes(*magic))]
+        .into_iter()
+        .find(|&(_, magic)| matches!(magic, MAGIC_MICRO | MAGIC_NANO | MAGIC_MODIFIED))
+}
+
+impl PcapHeader {
+    /// Reads a header whose magic [`recognise`] has found.
+    pub(crate) fn parse(
+        bytes: &[u8; FILE_HEADER_LEN],
+        order: ByteOrder,
+        magic: u32,
+    ) -> Result<PcapHeader, Error> {
+        let version = (order.u16(bytes, 4), order.u16(bytes, 6));
+        let lengths = match version {
+            (2, 0..=2) | (543, 0) => Lengths::WireFirst,
+            (2, 3) => Lengths::Either,
+            (2, 4) => Lengths::CapturedFirst,
+            (major, minor) => {
+                return Err(Error::new(ErrorKind::Version { format: "pcap", major, minor }).at(4));
+            }
+        };
+        let link = order.u32(bytes, 20);
+        let linktype = LinkType::new(link & LINKTYPE_MASK).canonical();
+        let modified = magic == MAGIC_MODIFIED;
+        Ok(PcapHeader {
+            order,
+            precision: if magic == MAGIC_NANO { Precision::Nano } else { Precision::Micro },
+            version,
+            snaplen: understood_snaplen(order.u32(bytes, 16), linktype, modified),
+            linktype,
+            link_bits: link & !LINKTYPE_MASK,
+            modified,
+            lengths,
+        })
+    }
+
+    /// Whether a record can be copied byte by byte into a new file of the same order and precision.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.modified && self.lengths == Lengths::CapturedFirst
+    }
+
+    fn record_header_len(&self) -> usize {
+        if self.modified { MODIFIED_RECORD_HEADER_LEN } else { RECORD_HEADER_LEN }
+    }
+
+    /// The one interface of such a file.
+    pub(crate) fn interface(&self) -> Interface {
+        let tsresol = if self.precision == Precision::Nano { 9 } else { 6 };
+        Interface {
+            linktype: self.linktype,
+            snaplen: self.snaplen,
+            resolution: Resolution::from_tsresol(tsresol).expect("both fit 64 bits"),
+            fcs_len: (self.link_bits & FCS_PRESENT != 0).then_some((self.link_bits >> 28) as u8 * 2),
+        }
+    }
+
+    pub(crate) fn timestamp_ns(&self, record: &[u8]) -> i64 {
+        let (seconds, fraction) = (self.order.u32(record, 0), self.order.u32(record, 4));
+        i64::from(seconds) * NS_PER_S + i64::from(fraction) * i64::from(self.precision.ns_per_unit())
+    }
+
+    /// Finds records from `pos` on until `found` is full or the bytes run out; returns where it stopped.
+    pub(crate) fn scan(&self, bytes: &[u8], pos: usize, found: &mut Found) -> (usize, Stop) {
+        match self.order {
+            _ if !self.is_plain() => self.scan_odd(bytes, pos, found),
+            ByteOrder::Little => self.scan_plain::<false>(bytes, pos, found),
+            ByteOrder::Big => self.scan_plain::<true>(bytes, pos, found),
+        }
+    }
+
+    /// The hot loop: two loads, two compares and a push per packet.
+    fn scan_plain<const BIG: bool>(&self, bytes: &[u8], mut pos: usize, found: &mut Found) -> (usize, Stop) {
+        let order = if BIG { ByteOrder::Big } else { ByteOrder::Little };
+        let uncut_max = self.snaplen.min(captured_max(self.linktype));
+        while !found.is_full() {
+            let Some(header) = bytes[pos..].first_chunk::<RECORD_HEADER_LEN>() else {
+                return (pos, need_header(RECORD_HEADER_LEN));
+            };
+            let (stored, wire_len) = (order.u32(header, 8), order.u32(header, 12));
+            if stored > uncut_max {
+                match self.push_long(bytes, pos, stored, wire_len, found) {
+                    Ok(next) => pos = next,
+                    Err(stop) => return (pos, stop),
+                }
+                continue;
+            }
+            let next = pos + RECORD_HEADER_LEN + stored as usize;
+            if next > bytes.len() {
+                return (pos, need_data(next - pos));
+            }
+            found.packets.push(Packet {
+                offset: (pos + RECORD_HEADER_LEN) as u32,
+                captured_len: stored,
+                wire_len,
+                interface: 0,
+                raw_offset: pos as u32,
+                raw_len: (next - pos) as u32,
+            });
+            pos = next;
+        }
+        (pos, Stop::Full)
+    }
+
+    /// Old versions and the modified format.
+    fn scan_odd(&self, bytes: &[u8], mut pos: usize, found: &mut Found) -> (usize, Stop) {
+        while !found.is_full() {
+            let Some(header) = bytes[pos..].get(..self.record_header_len()) else {
+                return (pos, need_header(self.record_header_len()));
+            };
+            let (first, second) = (self.order.u32(header, 8), self.order.u32(header, 12));
+            let (stored, wire_len) = match self.lengths {
+                Lengths::CapturedFirst => (first, second),
+                Lengths::WireFirst => (second, first),
+                Lengths::Either => (first.min(second), first.max(second)),
+            };
+            match self.push_long(bytes, pos, stored, wire_len, found) {
+                Ok(next) => pos = next,
+                Err(stop) => return (pos, stop),
+            }
+        }
+        (pos, Stop::Full)
+    }
+
+    /// Takes a record of any length: refuses a senseless one, cuts one beyond the snap length.
+    fn push_long(
+        &self,
+        bytes: &[u8],
+        pos: usize,
+        stored: u32,
+        wire_len: u32,
+        found: &mut Found,
+    ) -> Result<usize, Stop> {
+        let limit = captured_max(self.linktype);
+        if stored > limit {
+            return Err(Stop::Bad(ErrorKind::TooLong {
+                what: "packet record",
+                claimed: stored.into(),
+                limit: limit.into(),
+            }));
+        }
+        let offset = pos + self.record_header_len();
+        let next = offset + stored as usize;
+        if next > bytes.len() {
+            return Err(need_data(next - pos));
+        }
+        found.packets.push(Packet {
+            offset: offset as u32,
+            captured_len: stored.min(self.snaplen),
+            wire_len,
+            interface: 0,
+            raw_offset: pos as u32,
+            raw_len: (next - pos) as u32,
+        });
+        Ok(next)
+    }
+}
+
+fn understood_snaplen(stored: u32, linktype: LinkType, modified: bool) -> u32 {
+    let snaplen = match stored {
+        1..=SNAPLEN_SANE_MAX => stored,
+        _ => captured_max(linktype),
+    };
+    // Cooked captures of the patched libpcap put an Ethernet header in front of what the snap length bounds.
+    let faked_header = if modified && linktype == LinkType::EN10MB { 14 } else { 0 };
+    (snaplen + faked_header).min(SNAPLEN_SANE_MAX)
+}
+
+fn need_header(bytes: usize) -> Stop {
+    Stop::Need { bytes, what: "packet record header" }
+}
+
+fn need_data(bytes: usize) -> Stop {
+    Stop::Need { bytes, what: "packet record" }
+}

@@ -1,0 +1,75 @@
+//! The pcapng format (draft-ietf-opsawg-pcapng): blocks in sections.
+//!
+//! ```text
+//! every block                    the packet blocks, from byte 8
+//!  0 type                         enhanced (6)    simple (3)      old (2)
+//!  4 total length n               interface  4    wire length 4   interface 2, drops 2
+//!  8 body                         time high  4    data            time high, low
+//!  n-4 total length again         time low   4                    captured, wire length
+//!                                 captured   4                    data, options
+//! section := header (0a0d0d0a)    wire       4
+//!            interface (1)*       data, padding to 4
+//!            other blocks         options
+//! ```
+//!
+//! A section has its own byte order and numbers its interfaces from 0. Blocks that carry no packet are handed
+//! out as they are, so that a writer can copy them; of their contents only section headers and interfaces are
+//! understood here.
+//!
+//! COMPAT: libpcap refuses files whose interfaces differ in link type or snap length, and packets longer than
+//! the snap length; both are read here.
+
+mod options;
+mod scan;
+
+pub(crate) use options::Options;
+pub(crate) use scan::scan;
+
+use crate::order::ByteOrder;
+use crate::time::Resolution;
+
+/// Section header; reads the same in both byte orders.
+pub(crate) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+pub(crate) const INTERFACE: u32 = 1;
+pub(crate) const OLD_PACKET: u32 = 2;
+pub(crate) const SIMPLE_PACKET: u32 = 3;
+pub(crate) const ENHANCED_PACKET: u32 = 6;
+/// A custom block that a program must not copy when it changes the file (section 4.6 of the draft).
+pub(crate) const CUSTOM_NO_COPY: u32 = 0x4000_0bad;
+
+pub(crate) const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+
+/// Type, two lengths.
+pub(crate) const BLOCK_OVERHEAD: u32 = 12;
+/// The longest block we accept: libpcap's limit.
+pub(crate) const BLOCK_MAX: u32 = 16 << 20;
+
+pub(crate) const OPT_IF_TSRESOL: u16 = 9;
+pub(crate) const OPT_IF_FCSLEN: u16 = 13;
+pub(crate) const OPT_IF_TSOFFSET: u16 = 14;
+
+/// What a block of this type is called.
+pub(crate) fn block_name(kind: u32) -> Option<&'static str> {
+    Some(match kind {
+        SECTION_HEADER => "section header block",
+        INTERFACE => "interface description block",
+        OLD_PACKET => "packet block",
+        SIMPLE_PACKET => "simple packet block",
+        4 => "name resolution block",
+        5 => "interface statistics block",
+        ENHANCED_PACKET => "enhanced packet block",
+        9 => "systemd journal block",
+        10 => "decryption secrets block",
+        0x0000_0bad | CUSTOM_NO_COPY => "custom block",
+        _ => return None,
+    })
+}
+
+/// When the packet of this whole block was captured.
+pub(crate) fn timestamp_ns(order: ByteOrder, block: &[u8], resolution: Resolution) -> i64 {
+    if order.u32(block, 0) == SIMPLE_PACKET {
+        return 0;
+    }
+    let ticks = u64::from(order.u32(block, 12)) << 32 | u64::from(order.u32(block, 16));
+    resolution.to_ns(ticks)
+}

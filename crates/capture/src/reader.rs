@@ -1,0 +1,291 @@
+//! One input, read from its first byte to its last.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::batch::{Batch, Format, Found, PacketRef, Section, Stop};
+use crate::error::{Error, ErrorKind};
+use crate::order::ByteOrder;
+use crate::pcap::{self, PcapHeader};
+use crate::pcapng;
+use crate::source::{self, ByteStream, Compression};
+use crate::window::Window;
+
+/// Reads one capture: pcap or pcapng, plain or compressed, from a file or any stream.
+///
+/// After an error, which comes once everything before it has been handed out, the reader is at its end.
+///
+/// ```
+/// # fn main() -> Result<(), capture::Error> {
+/// # let bytes = capture::doc_example();
+/// let mut reader = capture::Reader::new(std::io::Cursor::new(bytes), "example")?;
+/// let mut total = 0;
+/// while let Some(packet) = reader.next_packet()? {
+///     total += packet.data.len();
+/// }
+/// assert_eq!(total, 64);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Reader {
+    window: Window,
+    section: Section,
+    found: Found,
+    /// How many packets of `found` were taken by [`Reader::next_packet`].
+    taken: usize,
+    state: State,
+    input: Arc<str>,
+    compression: Option<Compression>,
+    consumed: Arc<AtomicU64>,
+    input_len: Option<u64>,
+}
+
+enum State {
+    /// Nothing has been handed out: even a capture without packets yields one batch.
+    Fresh,
+    Reading,
+    /// An error that waits until the packets before it are handed out.
+    Failing(Error),
+    Done,
+}
+
+impl Reader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// If it cannot be opened or is no capture.
+    pub fn open(path: impl AsRef<Path>) -> Result<Reader, Error> {
+        let path = path.as_ref();
+        let input: Arc<str> = path.to_string_lossy().into();
+        let failed = |e| Error::new(ErrorKind::Open(e)).of(&input, false);
+        let stream = source::open(path).map_err(failed)?;
+        let mut reader = Reader::start(stream, input)?;
+        reader.input_len = std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| m.len());
+        Ok(reader)
+    }
+
+    /// Reads standard input.
+    ///
+    /// # Errors
+    /// If it cannot be read or is no capture.
+    pub fn stdin() -> Result<Reader, Error> {
+        let input: Arc<str> = "standard input".into();
+        let stream = source::stdin().map_err(|e| Error::new(ErrorKind::Open(e)).of(&input, false))?;
+        Reader::start(stream, input)
+    }
+
+    /// Reads any stream; `name` stands for it in errors.
+    ///
+    /// # Errors
+    /// If it cannot be read or is no capture.
+    pub fn new(stream: impl Read + Send + 'static, name: &str) -> Result<Reader, Error> {
+        Reader::start(Box::new(stream), name.into())
+    }
+
+    fn start(stream: ByteStream, input: Arc<str>) -> Result<Reader, Error> {
+        let consumed = Arc::new(AtomicU64::new(0));
+        let counted = Box::new(Counted { stream, consumed: consumed.clone() });
+        let (stream, head, compression) =
+            source::sniff(counted).map_err(|e| Error::new(ErrorKind::Read(e)).of(&input, false))?;
+        let mut window = Window::new(stream, &head);
+        let section =
+            first_section(&mut window, compression).map_err(|e| e.of(&input, compression.is_some()))?;
+        Ok(Reader {
+            window,
+            section,
+            found: Found::new(),
+            taken: 0,
+            state: State::Fresh,
+            input,
+            compression,
+            consumed,
+            input_len: None,
+        })
+    }
+
+    /// The next packets, or `None` at the end.
+    ///
+    /// Blocks until at least one record is there, never until a batch is full: a pipe is read as it fills.
+    ///
+    /// # Errors
+    /// Where the input ends early or is damaged, after the packets before that.
+    pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>, Error> {
+        Ok(self.advance()?.then(|| self.batch()))
+    }
+
+    /// The next packet, or `None` at the end. Blocks of pcapng that carry no packet are skipped.
+    ///
+    /// # Errors
+    /// As [`Reader::next_batch`].
+    pub fn next_packet(&mut self) -> Result<Option<PacketRef<'_>>, Error> {
+        while self.taken == self.found.packets.len() {
+            if !self.advance()? {
+                return Ok(None);
+            }
+        }
+        let packet = self.found.packets[self.taken];
+        self.taken += 1;
+        Ok(Some(self.batch().get(&packet)))
+    }
+
+    /// The format of the input, or of its current section.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.section.format
+    }
+
+    /// How the input is compressed, if it is.
+    #[must_use]
+    pub fn compression(&self) -> Option<Compression> {
+        self.compression
+    }
+
+    /// The name of the input: a path, or `standard input`.
+    #[must_use]
+    pub fn input(&self) -> &str {
+        &self.input
+    }
+
+    /// Bytes read from the file so far, before decompression; for progress.
+    #[must_use]
+    pub fn consumed(&self) -> u64 {
+        self.consumed.load(Ordering::Relaxed)
+    }
+
+    /// Size of the file, where it has one.
+    #[must_use]
+    pub fn input_len(&self) -> Option<u64> {
+        self.input_len
+    }
+
+    /// The batch that [`Reader::advance`] has left.
+    pub(crate) fn batch(&self) -> Batch<'_> {
+        Batch {
+            window: self.window.bytes(),
+            base: self.window.base(),
+            section: &self.section,
+            found: &self.found,
+            input: &self.input,
+        }
+    }
+
+    /// Leaves the next batch in `found`; `false` at the end.
+    pub(crate) fn advance(&mut self) -> Result<bool, Error> {
+        self.scan_batch()?;
+        Ok(!self.found.is_empty())
+    }
+
+    fn scan_batch(&mut self) -> Result<(), Error> {
+        self.found.clear();
+        self.taken = 0;
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Done => return Ok(()),
+            State::Failing(error) => return Err(error),
+            State::Fresh => self.found.starts_section = matches!(self.section.format, Format::Pcap(_)),
+            State::Reading => {}
+        }
+        self.state = State::Reading;
+        loop {
+            let (pos, stop) = match self.section.format {
+                Format::Pcap(header) => header.scan(self.window.bytes(), self.window.pos(), &mut self.found),
+                Format::Pcapng(_) => {
+                    pcapng::scan(&mut self.section, self.window.bytes(), self.window.pos(), &mut self.found)
+                }
+            };
+            self.window.advance_to(pos);
+            match stop {
+                Stop::Full => return Ok(()),
+                Stop::Bad(kind) => return self.fail(kind),
+                Stop::Need { .. } if !self.found.is_empty() => return Ok(()),
+                Stop::Need { bytes, what } => {
+                    if self.window.fill(bytes) < bytes {
+                        return self.end(bytes, what);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The stream is over where `wanted` bytes of something should follow.
+    fn end(&mut self, wanted: usize, what: &'static str) -> Result<(), Error> {
+        let got = self.window.available().len() as u64;
+        match self.window.take_failure() {
+            Some(error) => self.fail(source::read_error(error, self.compression)),
+            None if got == 0 => {
+                self.state = State::Done;
+                Ok(())
+            }
+            None => self.fail(ErrorKind::Truncated { what, wanted: wanted as u64, got }),
+        }
+    }
+
+    /// Reports damage at the read position, once what was found before it is out.
+    fn fail(&mut self, kind: ErrorKind) -> Result<(), Error> {
+        let error = Error::new(kind).at(self.window.stream_pos()).of(&self.input, self.compression.is_some());
+        if self.found.is_empty() {
+            self.state = State::Done;
+            return Err(error);
+        }
+        self.state = State::Failing(error);
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader")
+            .field("input", &self.input)
+            .field("format", &self.section.format)
+            .field("position", &self.window.stream_pos())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Finds out what the input is. Of pcapng nothing is consumed: its section header is a block like others.
+fn first_section(window: &mut Window, compression: Option<Compression>) -> Result<Section, Error> {
+    let got = window.fill(4);
+    let available = window.available();
+    let Some(&magic) = available.first_chunk::<4>() else {
+        let kind = match window.take_failure() {
+            Some(error) => source::read_error(error, compression),
+            None if got == 0 => ErrorKind::Empty,
+            None => ErrorKind::Truncated { what: "file header", wanted: 4, got: got as u64 },
+        };
+        return Err(Error::new(kind));
+    };
+    if u32::from_be_bytes(magic) == pcapng::SECTION_HEADER {
+        return Ok(Section { format: Format::Pcapng(ByteOrder::NATIVE), interfaces: Vec::new() });
+    }
+    let Some((order, number)) = pcap::recognise(&magic) else {
+        window.fill(8);
+        let looks_like = source::looks_like(window.available());
+        return Err(Error::new(ErrorKind::UnknownFormat { magic, looks_like }).at(0));
+    };
+    let got = window.fill(pcap::FILE_HEADER_LEN) as u64;
+    let Some(bytes) = window.available().first_chunk() else {
+        let kind = match window.take_failure() {
+            Some(error) => source::read_error(error, compression),
+            None => ErrorKind::Truncated { what: "file header", wanted: pcap::FILE_HEADER_LEN as u64, got },
+        };
+        return Err(Error::new(kind).at(0));
+    };
+    let header = PcapHeader::parse(bytes, order, number)?;
+    window.advance_to(pcap::FILE_HEADER_LEN);
+    Ok(Section { format: Format::Pcap(header), interfaces: vec![header.interface()] })
+}
+
+/// Counts what is read from the file, so that progress can be shown for compressed ones too.
+struct Counted {
+    stream: ByteStream,
+    consumed: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let got = self.stream.read(out)?;
+        self.consumed.fetch_add(got as u64, Ordering::Relaxed);
+        Ok(got)
+    }
+}

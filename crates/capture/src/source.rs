@@ -1,0 +1,111 @@
+//! Where bytes come from: a file or standard input, decompressed when it turns out to be compressed.
+//!
+//! What an input is, is decided by its first bytes and never by its name. Nothing is mapped into memory: a file
+//! that shrinks while we read it ends early, it does not kill the process.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::Path;
+
+use crate::error::ErrorKind;
+
+/// Bytes of any origin; `Send` so that a worker can read its own file.
+pub(crate) type ByteStream = Box<dyn Read + Send>;
+
+/// How an input is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// RFC 1952, any number of members.
+    Gzip,
+    /// RFC 8878, any number of frames.
+    Zstd,
+}
+
+impl Compression {
+    /// The name of the format.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        }
+    }
+}
+
+/// Compressed bytes are read this many at a time.
+const COMPRESSED_CHUNK: usize = 128 << 10;
+
+/// Frames that need a larger history are refused, so that a hostile file cannot make us hold 2 GiB. 32 MiB is
+/// eight times what `zstd -19` uses.
+const ZSTD_WINDOW_LOG_MAX: u32 = 25;
+
+/// Bytes that decide what an input is: the longest signature we look for.
+const SNIFF_LEN: usize = 6;
+
+pub(crate) fn open(path: &Path) -> io::Result<ByteStream> {
+    Ok(Box::new(File::open(path)?))
+}
+
+/// Standard input without the small buffer that `std` puts before it.
+pub(crate) fn stdin() -> io::Result<ByteStream> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        Ok(Box::new(File::from(io::stdin().as_fd().try_clone_to_owned()?)))
+    }
+    #[cfg(not(unix))]
+    Ok(Box::new(io::stdin()))
+}
+
+/// Looks at the first bytes and puts a decoder before a compressed stream.
+///
+/// Returns the bytes to read, those that were read already, and how they were compressed.
+pub(crate) fn sniff(mut raw: ByteStream) -> io::Result<(ByteStream, Vec<u8>, Option<Compression>)> {
+    let mut head = Vec::with_capacity(SNIFF_LEN);
+    raw.by_ref().take(SNIFF_LEN as u64).read_to_end(&mut head)?;
+    let Some(compression) = compression_of(&head) else { return Ok((raw, head, None)) };
+    let compressed = BufReader::with_capacity(COMPRESSED_CHUNK, Cursor::new(head).chain(raw));
+    let plain: ByteStream = match compression {
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(compressed)),
+        Compression::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(compressed)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+            Box::new(decoder)
+        }
+    };
+    Ok((plain, Vec::new(), Some(compression)))
+}
+
+fn compression_of(head: &[u8]) -> Option<Compression> {
+    match head {
+        [0x1f, 0x8b, ..] => Some(Compression::Gzip),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Compression::Zstd),
+        // A skippable frame (RFC 8878, 3.1.2): parallel compressors put one in front.
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Compression::Zstd),
+        _ => None,
+    }
+}
+
+/// What an input is when it is no capture we read, and what to do about it.
+pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [b'B', b'Z', b'h', ..] => Some("bzip2 data; pipe it through `bzip2 -dc`"),
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => Some("xz data; pipe it through `xz -dc`"),
+        [0x04, 0x22, 0x4d, 0x18, ..] => Some("lz4 data; pipe it through `lz4 -dc`"),
+        [b'P', b'K', 3, 4, ..] => Some("a zip archive; unpack it first"),
+        [b's', b'n', b'o', b'o', b'p', ..] => Some("a snoop capture; convert it with `editcap`"),
+        [b'G', b'M', b'B', b'U', ..] => Some("a Network Monitor capture; convert it with `editcap`"),
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("compressed twice; unpack it once first"),
+        _ => None,
+    }
+}
+
+/// Whether a failed read is the decoder's verdict on the data rather than the system's.
+pub(crate) fn read_error(error: io::Error, compression: Option<Compression>) -> ErrorKind {
+    match compression {
+        Some(c) if error.raw_os_error().is_none() => {
+            ErrorKind::Decompress { format: c.name(), source: error }
+        }
+        _ => ErrorKind::Read(error),
+    }
+}

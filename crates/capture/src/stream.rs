@@ -1,0 +1,59 @@
+//! Many inputs as one.
+
+use std::vec;
+
+use crate::batch::Batch;
+use crate::error::Error;
+use crate::inputs::Input;
+use crate::reader::Reader;
+
+/// Reads inputs one after the other, opening each when its turn comes.
+///
+/// An error ends the input it happened in, not the stream: the next call goes on with the next input, so that
+/// one damaged file among a thousand costs what is damaged and nothing else.
+#[derive(Debug)]
+pub struct Stream {
+    waiting: vec::IntoIter<Input>,
+    current: Option<Reader>,
+}
+
+impl Stream {
+    /// A stream of these inputs.
+    #[must_use]
+    pub fn new(inputs: Vec<Input>) -> Stream {
+        Stream { waiting: inputs.into_iter(), current: None }
+    }
+
+    /// The next packets of whichever input is being read, or `None` after the last.
+    ///
+    /// # Errors
+    /// If an input cannot be opened or is damaged.
+    pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>, Error> {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        Ok(self.current.as_ref().map(Reader::batch))
+    }
+
+    /// The reader of the input that is being read.
+    #[must_use]
+    pub fn reader(&self) -> Option<&Reader> {
+        self.current.as_ref()
+    }
+
+    /// Moves to the next batch, over the ends of inputs; `false` after the last.
+    fn advance(&mut self) -> Result<bool, Error> {
+        loop {
+            if let Some(reader) = &mut self.current {
+                if reader.advance()? {
+                    return Ok(true);
+                }
+                self.current = None;
+            }
+            match self.waiting.next() {
+                Some(input) => self.current = Some(input.open()?),
+                None => return Ok(false),
+            }
+        }
+    }
+}

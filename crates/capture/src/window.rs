@@ -1,0 +1,146 @@
+//! A window that slides over a stream: records are parsed where they lie in it.
+//!
+//! ```text
+//!  buf  |....consumed....|======available======|....free....|
+//!       0               pos                   end          len
+//!       ^ base: this byte's offset in the stream
+//! ```
+//!
+//! PERF: large `read`s into memory that stays in the second-level cache beat a mapping, whose page faults cost
+//! more than the copy.
+//!
+//! INVARIANT: bytes move only in [`Window::fill`], and it grows only as far as bytes have really arrived, so
+//! that a length field alone never costs memory.
+
+use std::io::{self, Read};
+
+use crate::source::ByteStream;
+
+/// Enough that the cost of a `read` vanishes, little enough to stay in cache.
+const LEN: usize = 256 << 10;
+
+pub(crate) struct Window {
+    stream: ByteStream,
+    buf: Vec<u8>,
+    pos: usize,
+    end: usize,
+    base: u64,
+    at_end: bool,
+    failure: Option<io::Error>,
+}
+
+impl Window {
+    /// A window over `head` followed by what `stream` gives.
+    pub(crate) fn new(stream: ByteStream, head: &[u8]) -> Window {
+        let mut buf = vec![0; LEN.max(head.len())];
+        buf[..head.len()].copy_from_slice(head);
+        Window { stream, buf, pos: 0, end: head.len(), base: 0, at_end: false, failure: None }
+    }
+
+    /// All bytes up to the last one that has arrived; the unread ones start at [`Window::pos`].
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.buf[..self.end]
+    }
+
+    #[inline]
+    pub(crate) fn pos(&self) -> usize {
+        self.pos
+    }
+
+    /// Moves on to `pos`; what lies before stays in place until the next [`Window::fill`].
+    pub(crate) fn advance_to(&mut self, pos: usize) {
+        debug_assert!(self.pos <= pos && pos <= self.end);
+        self.pos = pos;
+    }
+
+    pub(crate) fn available(&self) -> &[u8] {
+        &self.buf[self.pos..self.end]
+    }
+
+    /// Where in the stream the next unread byte stands.
+    pub(crate) fn stream_pos(&self) -> u64 {
+        self.base + self.pos as u64
+    }
+
+    /// Where in the stream the first byte of [`Window::bytes`] stands.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Reads until `need` unread bytes are there or the stream is over; returns how many there are.
+    ///
+    /// A read error ends the stream too: it is kept for [`Window::take_failure`], after the bytes before it.
+    pub(crate) fn fill(&mut self, need: usize) -> usize {
+        while self.end - self.pos < need && !self.at_end {
+            self.make_room();
+            match self.stream.read(&mut self.buf[self.end..]) {
+                Ok(0) => self.at_end = true,
+                Ok(got) => self.end += got,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => {
+                    self.failure = Some(e);
+                    self.at_end = true;
+                }
+            }
+        }
+        self.end - self.pos
+    }
+
+    /// Why the stream ended, if not by its own will.
+    pub(crate) fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
+    }
+
+    /// Makes the free part non-empty: drops what is consumed, or doubles a buffer that one record has filled.
+    fn make_room(&mut self) {
+        if self.pos > 0 {
+            self.buf.copy_within(self.pos..self.end, 0);
+            self.base += self.pos as u64;
+            self.end -= self.pos;
+            self.pos = 0;
+        } else if self.end == self.buf.len() {
+            self.buf.resize(self.buf.len() * 2, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte at a time.
+    struct Drip(Vec<u8>);
+
+    impl Read for Drip {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let Some(slot) = out.first_mut() else { return Ok(0) };
+            if self.0.is_empty() {
+                return Ok(0);
+            }
+            *slot = self.0.remove(0);
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn slides_and_counts() {
+        let mut w = Window::new(Box::new(Drip(vec![3, 4, 5])), &[1, 2]);
+        assert_eq!(w.fill(3), 3);
+        assert_eq!(w.available(), [1, 2, 3]);
+        w.advance_to(2);
+        assert_eq!(w.stream_pos(), 2);
+        assert_eq!(w.fill(9), 3);
+        assert_eq!((w.available(), w.stream_pos()), (&[3, 4, 5][..], 2));
+        assert_eq!(w.fill(9), 3);
+    }
+
+    #[test]
+    fn grows_only_with_data() {
+        let mut w = Window::new(Box::new(io::repeat(7).take(10)), &[]);
+        assert_eq!(w.fill(1 << 40), 10);
+        assert_eq!(w.buf.len(), LEN);
+        let mut w = Window::new(Box::new(io::repeat(7).take(3 * LEN as u64)), &[]);
+        assert_eq!(w.fill(3 * LEN), 3 * LEN);
+    }
+}

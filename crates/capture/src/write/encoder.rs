@@ -1,0 +1,270 @@
+//! Packets of any input to bytes of one output, without the output itself: workers encode in parallel, one
+//! writer puts their bytes in order.
+
+use wire::LinkType;
+
+use crate::batch::{Batch, Block, Format, Packet};
+use crate::error::{Error, ErrorKind};
+use crate::order::ByteOrder;
+use crate::pcap::{FILE_HEADER_LEN, MAGIC_MICRO, MAGIC_NANO, PcapHeader, RECORD_HEADER_LEN};
+use crate::pcapng::{self, CUSTOM_NO_COPY, SECTION_HEADER};
+use crate::time::{NS_PER_S, Precision};
+
+/// The format of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A pcap file, version 2.4.
+    Pcap {
+        /// Byte order of its numbers.
+        order: ByteOrder,
+        /// Fraction of a second its timestamps count.
+        precision: Precision,
+        /// Snap length its header states.
+        snaplen: u32,
+        /// The one link type its packets may have.
+        linktype: LinkType,
+        /// The bits above the link type.
+        link_bits: u32,
+    },
+    /// A pcapng file: each input becomes a section, or several.
+    Pcapng,
+}
+
+impl Target {
+    /// The format that an input of this format is copied into.
+    #[must_use]
+    pub fn like(format: Format) -> Target {
+        match format {
+            Format::Pcap(PcapHeader { order, precision, snaplen, linktype, link_bits, .. }) => {
+                Target::Pcap { order, precision, snaplen, linktype, link_bits }
+            }
+            Format::Pcapng(_) => Target::Pcapng,
+        }
+    }
+
+    /// What such a file starts with; empty for pcapng, where sections bring their own headers.
+    #[must_use]
+    pub fn file_header(&self) -> Vec<u8> {
+        let &Target::Pcap { order, precision, snaplen, linktype, link_bits } = self else {
+            return Vec::new();
+        };
+        let magic = if precision == Precision::Nano { MAGIC_NANO } else { MAGIC_MICRO };
+        let mut header = Vec::with_capacity(FILE_HEADER_LEN);
+        header.extend(order.put_u32(magic));
+        header.extend(order.put_u16(2));
+        header.extend(order.put_u16(4));
+        header.extend([0; 8]);
+        header.extend(order.put_u32(snaplen));
+        header.extend(order.put_u32(linktype.value() | link_bits));
+        header
+    }
+}
+
+/// Encodes batches for one output.
+///
+/// Feed it every batch of an input, also those nothing was selected from: they carry section headers,
+/// interfaces and names.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    target: Target,
+}
+
+impl Encoder {
+    /// An encoder for an output of this format.
+    #[must_use]
+    pub fn new(target: Target) -> Encoder {
+        Encoder { target }
+    }
+
+    /// Appends the selected packets, given by rising index into [`Batch::packets`], and the blocks around them.
+    ///
+    /// # Errors
+    /// If a packet cannot be put into this format: another link type, or longer than the snap length.
+    ///
+    /// # Panics
+    /// If an index is beyond the batch.
+    pub fn encode(
+        &self,
+        batch: &Batch<'_>,
+        selected: impl IntoIterator<Item = usize>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let selected = selected.into_iter().map(|index| &batch.packets()[index]);
+        match (self.target, batch.format()) {
+            (Target::Pcap { order, precision, .. }, Format::Pcap(from)) => {
+                let fits = self.check_fits(batch)?;
+                let same = from.is_plain() && (from.order, from.precision) == (order, precision);
+                if same && fits {
+                    copy_records(batch, selected, out);
+                    return Ok(());
+                }
+                self.translate_to_pcap(batch, selected, out)
+            }
+            (Target::Pcap { .. }, Format::Pcapng(_)) => {
+                self.check_fits(batch)?;
+                self.translate_to_pcap(batch, selected, out)
+            }
+            (Target::Pcapng, Format::Pcapng(_)) => {
+                copy_blocks(batch, selected, out);
+                Ok(())
+            }
+            (Target::Pcapng, Format::Pcap(from)) => {
+                if batch.starts_section() {
+                    put_section(&from, out);
+                }
+                selected.for_each(|packet| put_enhanced(&from, batch, packet, out));
+                Ok(())
+            }
+        }
+    }
+
+    /// Refuses a batch of another link type; says whether no packet can exceed the target's snap length.
+    fn check_fits(&self, batch: &Batch<'_>) -> Result<bool, Error> {
+        let Target::Pcap { snaplen, linktype, .. } = self.target else { return Ok(true) };
+        let second = batch.linktype().or_else(|| batch.interfaces().first().map(|i| i.linktype));
+        match second {
+            Some(second) if second != linktype => {
+                Err(Error::new(ErrorKind::MixedLinkTypes { first: linktype, second }))
+            }
+            _ => Ok(batch.interfaces().iter().all(|i| i.snaplen != 0 && i.snaplen <= snaplen)),
+        }
+    }
+
+    fn translate_to_pcap<'a>(
+        &self,
+        batch: &Batch<'_>,
+        selected: impl Iterator<Item = &'a Packet>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let Target::Pcap { order, precision, snaplen, .. } = self.target else { return Ok(()) };
+        for packet in selected {
+            let captured = packet.captured_len;
+            if captured > snaplen {
+                return Err(Error::new(ErrorKind::OverSnaplen { captured, snaplen }));
+            }
+            put_record(order, precision, batch, packet, out);
+        }
+        Ok(())
+    }
+}
+
+/// Copies records as they are, neighbours in one go. Records that the snap length cut get a header of their own.
+fn copy_records<'a>(batch: &Batch<'_>, selected: impl Iterator<Item = &'a Packet>, out: &mut Vec<u8>) {
+    let window = batch.window();
+    let mut run = 0..0;
+    for packet in selected {
+        if packet.captured_len as usize + RECORD_HEADER_LEN != packet.raw_len as usize {
+            out.extend_from_slice(&window[run]);
+            put_cut_record(batch, packet, out);
+            run = 0..0;
+        } else if packet.raw_offset as usize == run.end {
+            run.end = packet.raw_end() as usize;
+        } else {
+            out.extend_from_slice(&window[run]);
+            run = packet.raw_offset as usize..packet.raw_end() as usize;
+        }
+    }
+    out.extend_from_slice(&window[run]);
+}
+
+/// A plain record of which only the captured length changes.
+fn put_cut_record(batch: &Batch<'_>, packet: &Packet, out: &mut Vec<u8>) {
+    let Format::Pcap(PcapHeader { order, .. }) = batch.format() else { unreachable!("records are of pcap") };
+    out.extend_from_slice(&batch.raw(packet)[..8]);
+    out.extend(order.put_u32(packet.captured_len));
+    out.extend(order.put_u32(packet.wire_len));
+    out.extend_from_slice(batch.data(packet));
+}
+
+/// A record of a packet from elsewhere. Digits beyond the precision are cut off.
+fn put_record(order: ByteOrder, precision: Precision, batch: &Batch<'_>, packet: &Packet, out: &mut Vec<u8>) {
+    let ns = batch.timestamp_ns(packet);
+    // The format has 32 bits for the seconds; what they cannot hold wraps, as in every writer.
+    out.extend(order.put_u32(ns.div_euclid(NS_PER_S) as u32));
+    out.extend(order.put_u32(ns.rem_euclid(NS_PER_S) as u32 / precision.ns_per_unit()));
+    out.extend(order.put_u32(packet.captured_len));
+    out.extend(order.put_u32(packet.wire_len));
+    out.extend_from_slice(batch.data(packet));
+}
+
+/// Copies the selected packet blocks and every other block, in file order.
+fn copy_blocks<'a>(batch: &Batch<'_>, selected: impl Iterator<Item = &'a Packet>, out: &mut Vec<u8>) {
+    let window = batch.window();
+    let mut blocks = batch.blocks().iter().peekable();
+    for packet in selected {
+        while let Some(block) = blocks.next_if(|block| block.raw_offset < packet.raw_offset) {
+            copy_block(batch, block, out);
+        }
+        out.extend_from_slice(&window[packet.raw_offset as usize..packet.raw_end() as usize]);
+    }
+    blocks.for_each(|block| copy_block(batch, block, out));
+}
+
+fn copy_block(batch: &Batch<'_>, block: &Block, out: &mut Vec<u8>) {
+    let bytes = batch.block(block);
+    match block.kind {
+        CUSTOM_NO_COPY => {}
+        SECTION_HEADER => {
+            let (head, rest) = bytes.split_at(16);
+            out.extend_from_slice(head);
+            out.extend([0xff; 8]);
+            out.extend_from_slice(&rest[8..]);
+        }
+        _ => out.extend_from_slice(bytes),
+    }
+}
+
+/// A section header and the one interface of a pcap file.
+fn put_section(from: &PcapHeader, out: &mut Vec<u8>) {
+    let order = from.order;
+    put_block(order, SECTION_HEADER, out, |out| {
+        out.extend(order.put_u32(pcapng::BYTE_ORDER_MAGIC));
+        out.extend(order.put_u16(1));
+        out.extend(order.put_u16(0));
+        out.extend([0xff; 8]);
+    });
+    let interface = from.interface();
+    put_block(order, pcapng::INTERFACE, out, |out| {
+        out.extend(order.put_u16(interface.linktype.value() as u16));
+        out.extend([0; 2]);
+        out.extend(order.put_u32(interface.snaplen));
+        let tsresol = if from.precision == Precision::Nano { 9 } else { 6 };
+        put_byte_option(order, pcapng::OPT_IF_TSRESOL, tsresol, out);
+        if let Some(length) = interface.fcs_len {
+            put_byte_option(order, pcapng::OPT_IF_FCSLEN, length, out);
+        }
+        out.extend([0; 4]);
+    });
+}
+
+fn put_byte_option(order: ByteOrder, code: u16, value: u8, out: &mut Vec<u8>) {
+    out.extend(order.put_u16(code));
+    out.extend(order.put_u16(1));
+    out.extend([value, 0, 0, 0]);
+}
+
+fn put_enhanced(from: &PcapHeader, batch: &Batch<'_>, packet: &Packet, out: &mut Vec<u8>) {
+    let order = from.order;
+    let ticks = batch.timestamp_ns(packet) as u64 / u64::from(from.precision.ns_per_unit());
+    put_block(order, pcapng::ENHANCED_PACKET, out, |out| {
+        out.extend(order.put_u32(0));
+        out.extend(order.put_u32((ticks >> 32) as u32));
+        out.extend(order.put_u32(ticks as u32));
+        out.extend(order.put_u32(packet.captured_len));
+        out.extend(order.put_u32(packet.wire_len));
+        out.extend_from_slice(batch.data(packet));
+    });
+}
+
+/// A block around a body, padded to four bytes.
+fn put_block(order: ByteOrder, kind: u32, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend(order.put_u32(kind));
+    out.extend([0; 4]);
+    body(out);
+    let unpadded = out.len() - start;
+    out.resize(start + unpadded.next_multiple_of(4), 0);
+    let length = order.put_u32((out.len() - start + 4) as u32);
+    out[start + 4..start + 8].copy_from_slice(&length);
+    out.extend(length);
+}

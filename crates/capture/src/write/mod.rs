@@ -1,0 +1,27 @@
+//! Writing packets back: as they stood where the formats agree, translated where they do not.
+//!
+//! ```text
+//!              into pcap                         into pcapng
+//! from pcap    same order and precision:         one section and interface per input,
+//!              records as they are,              an enhanced packet block per packet
+//!              else a new record header
+//! from pcapng  a new record header each          every block as it is
+//! ```
+//!
+//! The format of the first input decides the format of the output: its byte order, precision, snap length and
+//! link type. What changes on the way, and why:
+//!
+//! * a pcap header always says version 2.4, since records are written with the captured length first;
+//! * a pcapng section header loses its section length, which filtering makes wrong ("unknown" is allowed);
+//! * custom blocks that ask not to be copied into a changed file are left out.
+//!
+//! Records are only ever written whole, so what has been written stays readable whenever writing stops.
+//!
+//! COMPAT: `tcpdump -r F -w O` turns every input into a native-order file of microseconds. For native files of
+//! microseconds the bytes are the same as here.
+
+mod encoder;
+mod writer;
+
+pub use encoder::{Encoder, Target};
+pub use writer::Writer;
