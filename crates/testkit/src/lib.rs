@@ -14,6 +14,7 @@
 
 pub mod cbpf;
 pub mod corpus;
+pub mod expr;
 pub mod linktype;
 pub mod mutate;
 #[allow(unsafe_code)]
