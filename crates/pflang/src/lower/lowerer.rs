@@ -166,7 +166,10 @@ impl<'a> Lowerer<'a> {
     pub(crate) fn linktype_error(&self, what: &str) -> Box<Diagnostic> {
         let linktype = self.layers.linktype;
         let known = linktype.description().map(|words| format!(" ({words})")).unwrap_or_default();
-        self.error(Code::LinkType, format!("{what} is not supported on link type {linktype}{known}"))
+        let mut error =
+            self.error(Code::LinkType, format!("{what} is not supported on link type {linktype}{known}"));
+        error.help = super::link::possible(linktype).map(Into::into);
+        error
     }
 }
 

@@ -6,11 +6,16 @@
 //!
 //! This module reads no packet, no file and no name service: names come through [`Names`].
 
+mod atm;
 mod encap;
 mod link;
+mod llc;
 mod lowerer;
+mod mtp;
 mod numbers;
+mod pf;
 pub mod tree;
+mod wlan;
 
 use crate::diag::Diagnostic;
 use crate::options::{Dialect, Limits, Names};

@@ -1,102 +1,162 @@
 //! Link types: where their headers are, and how they say what they carry.
+//!
+//! [`table`] says which family a link type belongs to and where its fields are; each family that needs more than
+//! a line here has a file. Every link type that is not in the table allows what needs no knowledge of headers:
+//! raw loads, lengths and constants.
+
+mod arcnet;
+mod direction;
+mod ethernet;
+mod family;
+mod frelay;
+mod llc;
+mod ppp;
+mod table;
+mod wireless;
 
 use super::Result;
 use super::lowerer::{Layers, Lowerer, Offset, Rel};
-use super::numbers::MAX_LENGTH;
-use super::tree::TreeId;
-use crate::ir::Size;
-use crate::syntax::ast::{AtmField, AtmType, Dir, Llc, Mtp2Type, Mtp3Field, Pf, RelOp, Wlan};
+use super::numbers::ethertype;
+use super::tree::{TreeId, TreeNode};
+use crate::diag::Diagnostic;
+use crate::ir::{Cond, Size};
+use crate::syntax::ast::RelOp;
+use table::{Carries, Radio};
 use wire::LinkType;
 
 impl Lowerer<'_> {
     /// Sets `layers` (and `early`) for a packet that starts with a header of type `self.outermost`.
     pub(crate) fn outermost_link(&mut self) -> Result<()> {
-        if self.outermost != LinkType::EN10MB {
+        let linktype = self.outermost;
+        if !table::is_known(linktype) {
             return Err(self.linktype_error("filtering"));
         }
+        let link = table::link(linktype);
         self.layers = Layers {
-            type_field: Offset::fixed(12),
-            payload: Offset::fixed(14),
-            net: 0,
-            net_nosnap: 3,
-            ..Layers::bare(self.outermost)
+            linkhdr: Offset::fixed(link.header),
+            prev_linkhdr: Offset::fixed(link.header),
+            type_field: Offset::fixed(link.type_field),
+            payload: Offset::fixed(link.payload),
+            net: link.net,
+            net_nosnap: link.net_nosnap,
+            ..Layers::bare(linktype)
         };
+        match link.carries {
+            Carries::Wlan(radio) => self.wlan_layers(radio),
+            Carries::Pflog => self.pflog_layers(),
+            _ => {}
+        }
         Ok(())
     }
 
-    /// The link layer carries `proto`: an Ethernet type, or, up to [`MAX_LENGTH`], an LLC service access point.
-    /// (libpcap: `gen_linktype`; starts with `mpls_linktype` where labels came before.)
+    /// The link layer carries `proto`: an Ethernet type, or, up to
+    /// [`MAX_LENGTH`](super::numbers::MAX_LENGTH), an LLC service access point.
     pub(crate) fn linktype(&mut self, proto: u32) -> Result {
-        if proto <= MAX_LENGTH {
-            return Err(self.linktype_error("an LLC protocol"));
+        if self.layers.mpls_depth > 0 {
+            return self.mpls_linktype(proto);
         }
-        Ok(self.eq(Rel::LinkType, 0, Size::B2, proto))
+        Ok(match table::link(self.layers.linktype).carries {
+            Carries::Ethernet => self.ethernet_linktype(proto),
+            Carries::Cooked => self.cooked_linktype(proto),
+            Carries::EtherType => self.eq(Rel::LinkType, 0, Size::B2, proto),
+            Carries::Llc => self.llc_linktype(proto),
+            Carries::Wlan(_) => {
+                let data = self.wlan_data_frame();
+                let carried = self.llc_linktype(proto);
+                self.and(data, carried)
+            }
+            Carries::SunAtm => {
+                let llc = self.atm_llc();
+                let carried = self.llc_linktype(proto);
+                self.and(llc, carried)
+            }
+            Carries::Ppp => self.ppp_linktype(proto),
+            Carries::PppBsdos => self.ppp_bsdos_linktype(proto),
+            Carries::Hdlc => self.hdlc_linktype(proto),
+            Carries::VersionNibble => match proto {
+                ethertype::IP => self.compare_masked(Rel::LinkHdr, 0, Size::B1, 0xf0, RelOp::Eq, 0x40),
+                ethertype::IPV6 => self.compare_masked(Rel::LinkHdr, 0, Size::B1, 0xf0, RelOp::Eq, 0x60),
+                _ => self.truth(false),
+            },
+            Carries::Only(always) => self.truth(proto == always),
+            Carries::FamilyHostOrder => self.bsd_family(proto, u32::to_be),
+            Carries::FamilyNetworkOrder => self.bsd_family(proto, |family| family),
+            Carries::Ipnet => self.solaris_family(proto),
+            Carries::Pflog => self.pflog_family(proto),
+            Carries::Arcnet => self.arcnet_linktype(proto),
+            Carries::FrameRelay => self.frelay_linktype(proto),
+            Carries::Magic { value, mask } => {
+                self.compare_masked(Rel::LinkHdr, 0, Size::B4, mask, RelOp::Eq, value)
+            }
+            Carries::Nothing => return Err(self.linktype_error("a protocol, host or port")),
+        })
     }
 
     /// What must hold besides for an address of the innermost link layer to be looked at, if anything.
-    /// (libpcap: `gen_prevlinkhdr_check`; calls `geneve_link_check` where `is_geneve`.)
+    ///
+    /// Ethernet in ATM LAN emulation: the frame must carry data, not LANE control messages. In Geneve: there must
+    /// be an Ethernet header at all.
     pub(crate) fn prev_link_check(&mut self) -> Option<TreeId> {
-        None
+        if self.layers.is_geneve {
+            return Some(self.geneve_link_check());
+        }
+        if self.layers.prev_linktype != LinkType::SUNATM {
+            return None;
+        }
+        Some(self.compare(Rel::PrevLinkHdr, 4, Size::B2, RelOp::Ne, 0xff00))
     }
 
-    /// The whole program: `root` behind the values of `early` that it uses, and PPI's check.
-    /// (libpcap: `insert_compute_vloffsets`, `gen_ppi_dlt_check`.)
+    /// The whole program: `root` behind the values of `early` that it uses, and PPI's check that what follows is
+    /// 802.11.
     pub(crate) fn prelude(&mut self, root: TreeId) -> TreeId {
-        root
+        let mut program = root;
+        for (value, is_used) in self.early.clone().into_iter().rev() {
+            if is_used {
+                let computed = self.eval(value);
+                program = self.and(computed, program);
+            }
+        }
+        if self.layers.linktype == LinkType::PPI {
+            // The field is little-endian.
+            let wlan = LinkType::IEEE802_11.to_dlt().swap_bytes();
+            let check = self.eq(Rel::Packet, 4, Size::B4, wlan);
+            program = self.and(check, program);
+        }
+        program
     }
 
-    /// `inbound`, `outbound`.
-    pub(crate) fn direction(&mut self, outbound: bool) -> Result {
-        Err(self.linktype_error(if outbound { "`outbound`" } else { "`inbound`" }))
+    /// `field & mask != 0`.
+    pub(super) fn bits(&mut self, rel: Rel, offset: u32, size: Size, mask: u32) -> TreeId {
+        let field = self.load(rel, offset, size);
+        let mask = self.constant(mask);
+        let cond = self.tree.pool.cond(Cond::Test(field, mask));
+        self.push(TreeNode::Test(cond))
     }
 
-    /// `ifindex`.
-    pub(crate) fn ifindex(&mut self, _index: u32) -> Result {
-        Err(self.linktype_error("`ifindex`"))
+    /// `what` is not possible here, but is on the link types `places`.
+    pub(super) fn elsewhere(&self, what: &str, places: &str) -> Box<Diagnostic> {
+        let error = self.linktype_error(what);
+        Box::new(error.help(format!("it is for link type {places}")))
     }
+}
 
-    /// An 802.11 address. (libpcap: `gen_wlanhostop`.) Called on 802.11 link types only.
-    pub(crate) fn wlan_host(&mut self, _address: [u8; 6], _dir: Option<Dir>) -> Result {
-        Err(self.linktype_error("an 802.11 address"))
+/// Whether packets of this link type are 802.11 frames, whatever stands before them.
+pub(crate) fn is_wlan(linktype: LinkType) -> bool {
+    matches!(table::link(linktype).carries, Carries::Wlan(_))
+}
+
+/// What can be asked about packets of a link type about which little can: the suggestion of an error.
+pub(crate) fn possible(linktype: LinkType) -> Option<&'static str> {
+    if !table::is_known(linktype) {
+        return Some("nothing can be compiled for it, as in libpcap");
     }
-
-    /// A multicast destination in an 802.11 frame. (libpcap: the 802.11 part of `gen_multicast`.)
-    pub(crate) fn wlan_multicast(&mut self) -> Result {
-        Err(self.linktype_error("`multicast`"))
-    }
-
-    /// `type`, `subtype`, `dir` of 802.11.
-    pub(crate) fn wlan(&mut self, _wlan: Wlan) -> Result {
-        Err(self.linktype_error("an 802.11 primitive"))
-    }
-
-    /// `llc` and its types.
-    pub(crate) fn llc(&mut self, _llc: Llc) -> Result {
-        Err(self.linktype_error("`llc`"))
-    }
-
-    /// pf(4) primitives.
-    pub(crate) fn pf(&mut self, _pf: &Pf) -> Result {
-        Err(self.linktype_error("a pf(4) primitive"))
-    }
-
-    /// ATM words.
-    pub(crate) fn atm_type(&mut self, _word: AtmType) -> Result {
-        Err(self.linktype_error("an ATM primitive"))
-    }
-
-    /// ATM numbers.
-    pub(crate) fn atm_field(&mut self, _field: AtmField, _op: RelOp, _k: u32) -> Result {
-        Err(self.linktype_error("an ATM primitive"))
-    }
-
-    /// SS7 signal units.
-    pub(crate) fn mtp2(&mut self, _word: Mtp2Type) -> Result {
-        Err(self.linktype_error("an SS7 primitive"))
-    }
-
-    /// SS7 routing labels.
-    pub(crate) fn mtp3_field(&mut self, _field: Mtp3Field, _op: RelOp, _k: u32) -> Result {
-        Err(self.linktype_error("an SS7 primitive"))
+    match linktype {
+        LinkType::MTP2 | LinkType::MTP2_WITH_PHDR | LinkType::ERF => Some(
+            "what works on it: `fisu`, `sio` and the other SS7 words, `link[…]`, `len`, `less`, `greater`",
+        ),
+        _ if table::link(linktype).carries == Carries::Nothing => {
+            Some("what works on it: `link[…]`, `len`, `less`, `greater`, `byte`")
+        }
+        _ => None,
     }
 }
