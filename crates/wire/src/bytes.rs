@@ -1,0 +1,29 @@
+//! Reading numbers out of bytes that may end too early.
+
+/// The byte at `at`, if it is there.
+#[inline]
+#[must_use]
+pub fn u8_at(bytes: &[u8], at: usize) -> Option<u8> {
+    bytes.get(at).copied()
+}
+
+/// The big-endian 16-bit number at `at`, if it is there.
+#[inline]
+#[must_use]
+pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(array_at(bytes, at)?))
+}
+
+/// The big-endian 32-bit number at `at`, if it is there.
+#[inline]
+#[must_use]
+pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(array_at(bytes, at)?))
+}
+
+/// The `N` bytes at `at`, if they are there.
+#[inline]
+#[must_use]
+pub fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
+}

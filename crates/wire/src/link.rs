@@ -1,0 +1,264 @@
+//! The link layer of a packet: what it carries, and what stands before it.
+//!
+//! One function, [`strip`], takes any link type it knows down to an EtherType and a payload, over VLAN tags,
+//! PPPoE and MPLS labels, and notes what it passed.
+
+use crate::bytes::{array_at, u8_at, u16_at, u32_at};
+use crate::ether::{Ethernet, Mac, Vlan, ethertype};
+use crate::linktype::LinkType;
+
+/// Tags that [`strip`] notes; what lies deeper is passed over without a note.
+pub const TAGS_MAX: usize = 4;
+
+/// Something between the link header and the network header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tag {
+    /// A VLAN, by its number.
+    Vlan(u16),
+    /// An MPLS label.
+    Mpls(u32),
+    /// A PPPoE session, by its number.
+    Pppoe(u16),
+}
+
+/// What is inside the link header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// A protocol with an EtherType, whatever the link calls it.
+    Ethertype(u16),
+    /// 802.2 LLC with this destination and source service access point.
+    Llc(u8, u8),
+    /// A PPP protocol without an EtherType.
+    Ppp(u16),
+    /// An IEEE 802.11 frame that carries no data: its type and subtype.
+    Wifi(u8, u8),
+    /// A link type we do not look into, or a header that was not captured whole.
+    Unknown,
+}
+
+/// A packet's link layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Link<'a> {
+    /// Source hardware address, where the link has one of six bytes.
+    pub src: Option<Mac>,
+    /// Destination hardware address.
+    pub dst: Option<Mac>,
+    /// What is inside.
+    pub network: Network,
+    /// What was captured of that.
+    pub payload: &'a [u8],
+    tags: [Option<Tag>; TAGS_MAX],
+}
+
+impl<'a> Link<'a> {
+    fn carrying(network: Network, payload: &'a [u8]) -> Link<'a> {
+        Link { src: None, dst: None, network, payload, tags: [None; TAGS_MAX] }
+    }
+
+    /// The tags between link and network header, outermost first.
+    pub fn tags(&self) -> impl Iterator<Item = Tag> {
+        self.tags.into_iter().flatten()
+    }
+
+    fn note(&mut self, tag: Tag) {
+        if let Some(free) = self.tags.iter_mut().find(|slot| slot.is_none()) {
+            *free = Some(tag);
+        }
+    }
+}
+
+/// Takes a packet's link header off, and the tags behind it.
+#[must_use]
+pub fn strip(linktype: LinkType, bytes: &[u8]) -> Link<'_> {
+    let mut link = link_header(linktype, bytes).unwrap_or(Link::carrying(Network::Unknown, bytes));
+    // Each tag is four bytes or more, so this ends.
+    while let Network::Ethertype(ethertype) = link.network {
+        let Some((tag, network, payload)) = next_tag(ethertype, link.payload) else { break };
+        link.note(tag);
+        (link.network, link.payload) = (network, payload);
+    }
+    link
+}
+
+fn link_header(linktype: LinkType, bytes: &[u8]) -> Option<Link<'_>> {
+    Some(match linktype {
+        LinkType::EN10MB => ethernet(bytes)?,
+        LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => Link::carrying(by_version(bytes)?, bytes),
+        LinkType::NULL | LinkType::LOOP => Link::carrying(by_family(bytes)?, &bytes[4..]),
+        LinkType::ENC => Link::carrying(by_version(bytes.get(12..)?)?, &bytes[12..]),
+        LinkType::LINUX_SLL => cooked(bytes, 14, 16, 6)?,
+        LinkType::LINUX_SLL2 => cooked(bytes, 0, 20, 12)?,
+        LinkType::PPP | LinkType::PPP_SERIAL => ppp(bytes)?,
+        LinkType::PPP_PPPD | LinkType::PPP_WITH_DIR => ppp(bytes.get(1..)?)?,
+        LinkType::PPP_ETHER => pppoe(bytes)?,
+        LinkType::C_HDLC => cisco_hdlc(bytes)?,
+        LinkType::FRELAY => frame_relay(bytes)?,
+        LinkType::MPLS => mpls(bytes)?,
+        LinkType::IEEE802_11 => wifi(bytes)?,
+        LinkType::IEEE802_11_RADIO => {
+            // The radiotap header is little-endian and states its length.
+            let len = u16::from_le_bytes(array_at(bytes, 2)?);
+            wifi(bytes.get(len.into()..)?)?
+        }
+        _ => return None,
+    })
+}
+
+fn ethernet(bytes: &[u8]) -> Option<Link<'_>> {
+    let header = Ethernet::new(bytes)?;
+    let (network, payload) = match header.ethertype() {
+        ..ethertype::LEAST => llc(header.payload()),
+        ethertype => (Network::Ethertype(ethertype), header.payload()),
+    };
+    Some(Link { src: Some(header.src()), dst: Some(header.dst()), ..Link::carrying(network, payload) })
+}
+
+/// 802.2 LLC; with a SNAP header of organisation zero an EtherType follows (RFC 1042).
+fn llc(bytes: &[u8]) -> (Network, &[u8]) {
+    match bytes {
+        [0xaa, 0xaa, 3, 0, 0, 0, high, low, rest @ ..] => {
+            (Network::Ethertype(u16::from_be_bytes([*high, *low])), rest)
+        }
+        [dsap, ssap, _control, rest @ ..] => (Network::Llc(*dsap, *ssap), rest),
+        _ => (Network::Unknown, bytes),
+    }
+}
+
+fn by_version(bytes: &[u8]) -> Option<Network> {
+    match u8_at(bytes, 0)? >> 4 {
+        4 => Some(Network::Ethertype(ethertype::IPV4)),
+        6 => Some(Network::Ethertype(ethertype::IPV6)),
+        _ => None,
+    }
+}
+
+/// The address family of a loopback header, in either byte order: AF_INET is 2 everywhere, AF_INET6 differs.
+fn by_family(bytes: &[u8]) -> Option<Network> {
+    let family = u32_at(bytes, 0)?;
+    match family.min(family.swap_bytes()) {
+        2 => Some(Network::Ethertype(ethertype::IPV4)),
+        10 | 24 | 28 | 30 => Some(Network::Ethertype(ethertype::IPV6)),
+        _ => Some(Network::Unknown),
+    }
+}
+
+/// Linux cooked captures: a protocol field, a hardware address if it has six bytes, a fixed header.
+fn cooked(bytes: &[u8], protocol_at: usize, header_len: usize, address_at: usize) -> Option<Link<'_>> {
+    let payload = bytes.get(header_len..)?;
+    let (network, payload) = match u16_at(bytes, protocol_at)? {
+        // Frames of Novell's raw 802.3 and of 802.2 have these two numbers (linux/if_ether.h).
+        1 => (Network::Unknown, payload),
+        4 => llc(payload),
+        ethertype => (Network::Ethertype(ethertype), payload),
+    };
+    // The length of the address stands before it: two bytes in version 1, one in version 2.
+    let address_len = u8_at(bytes, address_at - 1)?;
+    let src = if address_len == 6 { array_at(bytes, address_at).map(Mac) } else { None };
+    Some(Link { src, ..Link::carrying(network, payload) })
+}
+
+/// PPP, with or without its address and control bytes, with a protocol of one or two bytes (RFC 1661, 2).
+fn ppp(bytes: &[u8]) -> Option<Link<'_>> {
+    let bytes = bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes);
+    let (protocol, payload) = match u8_at(bytes, 0)? {
+        short if short & 1 != 0 => (short.into(), &bytes[1..]),
+        _ => (u16_at(bytes, 0)?, &bytes[2..]),
+    };
+    Some(Link::carrying(ppp_network(protocol), payload))
+}
+
+fn ppp_network(protocol: u16) -> Network {
+    match protocol {
+        0x0021 => Network::Ethertype(ethertype::IPV4),
+        0x0057 => Network::Ethertype(ethertype::IPV6),
+        0x0281 => Network::Ethertype(ethertype::MPLS),
+        0x0283 => Network::Ethertype(ethertype::MPLS_MULTICAST),
+        other => Network::Ppp(other),
+    }
+}
+
+/// A PPPoE session header and the PPP inside (RFC 2516, 4).
+fn pppoe(bytes: &[u8]) -> Option<Link<'_>> {
+    let mut link = ppp(bytes.get(6..)?)?;
+    link.note(Tag::Pppoe(u16_at(bytes, 2)?));
+    Some(link)
+}
+
+fn cisco_hdlc(bytes: &[u8]) -> Option<Link<'_>> {
+    Some(Link::carrying(Network::Ethertype(u16_at(bytes, 2)?), &bytes[4..]))
+}
+
+/// Q.922 addresses end with a set low bit; behind them the control byte and a network layer id (RFC 2427).
+fn frame_relay(bytes: &[u8]) -> Option<Link<'_>> {
+    let address_len = bytes.iter().take(4).position(|byte| byte & 1 != 0)? + 1;
+    let rest = &bytes[address_len..];
+    let (network, payload) = match rest {
+        [3, 0xcc, payload @ ..] => (Network::Ethertype(ethertype::IPV4), payload),
+        [3, 0x8e, payload @ ..] => (Network::Ethertype(ethertype::IPV6), payload),
+        [3, 0, 0x80, 0, 0, 0, high, low, payload @ ..] => {
+            (Network::Ethertype(u16::from_be_bytes([*high, *low])), payload)
+        }
+        _ => (Network::Unknown, rest),
+    };
+    Some(Link::carrying(network, payload))
+}
+
+fn mpls(bytes: &[u8]) -> Option<Link<'_>> {
+    let (tag, network, payload) = next_tag(ethertype::MPLS, bytes)?;
+    let mut link = Link::carrying(network, payload);
+    link.note(tag);
+    Some(link)
+}
+
+/// IEEE 802.11: addresses by the two direction bits, LLC inside data frames that are neither empty nor
+/// encrypted.
+fn wifi(bytes: &[u8]) -> Option<Link<'_>> {
+    let (control, flags) = (u8_at(bytes, 0)?, u8_at(bytes, 1)?);
+    let (kind, subtype) = (control >> 2 & 3, control >> 4);
+    let address = |number: usize| array_at(bytes, [4, 10, 16, 24][number]).map(Mac);
+    let (dst, src) = match flags & 3 {
+        0 => (address(0), address(1)),
+        1 => (address(2), address(1)),
+        2 => (address(0), address(2)),
+        _ => (address(2), address(3)),
+    };
+    let has_data = kind == 2 && subtype & 4 == 0 && flags & 0x40 == 0;
+    if !has_data {
+        return Some(Link { src, dst, ..Link::carrying(Network::Wifi(kind, subtype), bytes) });
+    }
+    let four_addresses = if flags & 3 == 3 { 6 } else { 0 };
+    let qos = if subtype & 8 != 0 { 2 } else { 0 };
+    let (network, payload) = llc(bytes.get(24 + four_addresses + qos..)?);
+    Some(Link { src, dst, ..Link::carrying(network, payload) })
+}
+
+/// One tag, what it carries and where that starts.
+fn next_tag(ethertype: u16, bytes: &[u8]) -> Option<(Tag, Network, &[u8])> {
+    match ethertype {
+        _ if Vlan::follows(ethertype) => {
+            let vlan = Vlan::new(bytes)?;
+            let (network, payload) = match vlan.ethertype() {
+                ..ethertype::LEAST => llc(vlan.payload()),
+                inner => (Network::Ethertype(inner), vlan.payload()),
+            };
+            Some((Tag::Vlan(vlan.id()), network, payload))
+        }
+        ethertype::MPLS | ethertype::MPLS_MULTICAST => {
+            let entry = u32_at(bytes, 0)?;
+            let payload = &bytes[4..];
+            let is_bottom = entry & 0x100 != 0;
+            let network = if is_bottom {
+                by_version(payload).unwrap_or(Network::Unknown)
+            } else {
+                Network::Ethertype(ethertype)
+            };
+            Some((Tag::Mpls(entry >> 12), network, payload))
+        }
+        ethertype::PPPOE_SESSION => {
+            let session = u16_at(bytes, 2)?;
+            let inner = ppp(bytes.get(6..)?)?;
+            Some((Tag::Pppoe(session), inner.network, inner.payload))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,187 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn line(linktype: LinkType, bytes: &[u8]) -> String {
+    summarize(linktype, bytes, bytes.len() as u32).to_string()
+}
+
+/// Bytes of pieces one after the other.
+fn packet(pieces: &[&[u8]]) -> Vec<u8> {
+    pieces.concat()
+}
+
+const MACS: &[u8] = &[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
+
+fn ipv4(protocol: u8, flags: u16, payload: &[u8]) -> Vec<u8> {
+    let [high, low] = (20 + payload.len() as u16).to_be_bytes();
+    let [flags_high, flags_low] = flags.to_be_bytes();
+    let header = [0x45, 0, high, low, 0, 9, flags_high, flags_low, 64, protocol, 0, 0];
+    packet(&[&header, &[192, 0, 2, 1, 192, 0, 2, 2], payload])
+}
+
+fn ipv6(next_header: u8, payload: &[u8]) -> Vec<u8> {
+    let mut src = [0; 16];
+    (src[0], src[1], src[15]) = (0x20, 0x01, 1);
+    let mut dst = [0; 16];
+    (dst[0], dst[1], dst[15]) = (0xff, 2, 0xfb);
+    packet(&[&[0x60, 0, 0, 0, 0, payload.len() as u8, next_header, 1], &src, &dst, payload])
+}
+
+fn tcp(flags: u8, payload: &[u8]) -> Vec<u8> {
+    packet(&[&[0x9c, 0x40, 0, 80, 0, 0, 3, 0xe8, 0, 0, 0, 7, 0x50, flags, 0xfa, 0xf0, 0, 0, 0, 0], payload])
+}
+
+const UDP: &[u8] = &[0x14, 0xe9, 0x14, 0xe9, 0, 10, 0, 0, 1, 2];
+
+#[test]
+fn transport_over_ip() {
+    for (bytes, expected) in [
+        (ipv4(6, 0x4000, &tcp(2, &[])), "192.0.2.1:40000 > 192.0.2.2:80 tcp SYN seq 1000 win 64240 len 0"),
+        (
+            ipv4(6, 0, &tcp(0x18, b"GET")),
+            "192.0.2.1:40000 > 192.0.2.2:80 tcp PSH,ACK seq 1000 ack 7 win 64240 len 3",
+        ),
+        (ipv4(17, 0, UDP), "192.0.2.1:5353 > 192.0.2.2:5353 udp len 2"),
+        (
+            ipv4(1, 0, &[8, 0, 0, 0, 0, 7, 0, 1, 9, 9]),
+            "192.0.2.1 > 192.0.2.2 icmp echo request id 7 seq 1 len 10",
+        ),
+        (ipv4(1, 0, &[3, 3, 0, 0, 0, 0, 0, 0]), "192.0.2.1 > 192.0.2.2 icmp unreachable code 3 len 8"),
+        (ipv4(1, 0, &[42, 0, 0, 0, 0, 0, 0, 0]), "192.0.2.1 > 192.0.2.2 icmp type 42 len 8"),
+        (ipv4(99, 0, &[1]), "192.0.2.1 > 192.0.2.2 ip protocol 99 len 1"),
+        (ipv4(132, 0, &[1]), "192.0.2.1 > 192.0.2.2 sctp len 1"),
+        (ipv4(17, 0x2000, UDP), "192.0.2.1:5353 > 192.0.2.2:5353 udp fragment 0+ len 2"),
+        (ipv4(17, 185, UDP), "192.0.2.1 > 192.0.2.2 udp fragment 1480 len 10"),
+        (ipv4(6, 0, &tcp(2, &[])[..10]), "192.0.2.1 > 192.0.2.2 tcp len 10 cut"),
+        (ipv6(17, UDP), "[2001::1]:5353 > [ff02::fb]:5353 udp len 2"),
+        (
+            ipv6(0, &packet(&[&[58, 0, 0, 0, 0, 0, 0, 0], &[143, 0, 0, 0, 0, 0, 0, 0]])),
+            "2001::1 > ff02::fb icmp6 listener report v2 len 8",
+        ),
+        (ipv6(44, &[6, 0, 0, 8, 0, 0, 0, 1, 5, 5]), "2001::1 > ff02::fb tcp fragment 8 len 2"),
+    ] {
+        assert_eq!(line(LinkType::RAW, &bytes), expected);
+    }
+}
+
+#[test]
+fn links_and_tags() {
+    let ip = ipv4(17, 0, UDP);
+    let udp = "192.0.2.1:5353 > 192.0.2.2:5353 udp len 2";
+    for (linktype, bytes, expected) in [
+        (LinkType::EN10MB, packet(&[MACS, &[8, 0], &ip]), udp.to_owned()),
+        (LinkType::EN10MB, packet(&[MACS, &[0x81, 0, 0x20, 7, 8, 0], &ip]), format!("vlan 7 {udp}")),
+        (
+            LinkType::EN10MB,
+            packet(&[MACS, &[0x88, 0xa8, 0, 3, 0x81, 0, 0, 4, 8, 0], &ip]),
+            format!("vlan 3 vlan 4 {udp}"),
+        ),
+        (
+            LinkType::EN10MB,
+            packet(&[MACS, &[0x88, 0x47, 0, 1, 0, 1, 0, 1, 1, 1], &ip]),
+            format!("mpls 16 mpls 16 {udp}"),
+        ),
+        (
+            LinkType::EN10MB,
+            packet(&[MACS, &[0x88, 0x64, 0x11, 0, 0, 5, 0, 40, 0, 0x21], &ip]),
+            format!("pppoe 5 {udp}"),
+        ),
+        (LinkType::EN10MB, packet(&[MACS, &[0, 38, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0], &ip]), udp.to_owned()),
+        (LinkType::NULL, packet(&[&[2, 0, 0, 0], &ip]), udp.to_owned()),
+        (LinkType::LOOP, packet(&[&[0, 0, 0, 2], &ip]), udp.to_owned()),
+        (LinkType::ENC, packet(&[&[0; 12], &ip]), udp.to_owned()),
+        (
+            LinkType::LINUX_SLL,
+            packet(&[&[0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0], &ip]),
+            udp.to_owned(),
+        ),
+        (
+            LinkType::LINUX_SLL2,
+            packet(&[&[8, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0], &ip]),
+            udp.to_owned(),
+        ),
+        (LinkType::PPP, packet(&[&[0xff, 3, 0, 0x21], &ip]), udp.to_owned()),
+        (LinkType::PPP, packet(&[&[0x21], &ip]), udp.to_owned()),
+        (LinkType::PPP_PPPD, packet(&[&[1, 0, 0x21], &ip]), udp.to_owned()),
+        (LinkType::PPP, vec![0xff, 3, 0xc0, 0x21, 1], "ppp 0xc021 len 5".to_owned()),
+        (LinkType::PPP_ETHER, packet(&[&[0x11, 0, 0, 5, 0, 40, 0, 0x21], &ip]), format!("pppoe 5 {udp}")),
+        (LinkType::C_HDLC, packet(&[&[0x0f, 0, 8, 0], &ip]), udp.to_owned()),
+        (LinkType::FRELAY, packet(&[&[0x18, 0x41, 3, 0xcc], &ip]), udp.to_owned()),
+        (LinkType::MPLS, packet(&[&[0, 1, 1, 64], &ip]), format!("mpls 16 {udp}")),
+    ] {
+        assert_eq!(line(linktype, &bytes), expected, "{linktype}");
+    }
+}
+
+#[test]
+fn what_is_not_ip() {
+    let arp = [0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1, 192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 192, 0, 2, 2];
+    let mut reply = arp;
+    reply[7] = 2;
+    let from_to = "02:00:00:00:00:01 > 02:00:00:00:00:02";
+    for (bytes, expected) in [
+        (packet(&[&[8, 6], &arp]), "arp who has 192.0.2.2 tell 192.0.2.1"),
+        (packet(&[&[8, 6], &reply]), "arp 192.0.2.1 is at 02:00:00:00:00:01"),
+        (packet(&[&[8, 6], &arp[..20]]), "arp len 34 cut"),
+        (packet(&[&[0x88, 0xcc], &[1, 2]]), "lldp len 16"),
+        (packet(&[&[0x12, 0x34], &[1, 2]]), "ethertype 0x1234 len 16"),
+        (packet(&[&[0, 3], &[0x42, 0x42, 3]]), "stp dsap 0x42 ssap 0x42 len 17"),
+        (packet(&[&[8, 0], &[0x45]]), "ip len 15 cut"),
+    ] {
+        assert_eq!(line(LinkType::EN10MB, &packet(&[MACS, &bytes])), format!("{from_to} {expected}"));
+    }
+    assert_eq!(line(LinkType::DBUS, &[1, 2, 3]), "DBUS len 3");
+    assert_eq!(line(LinkType::new(9999), &[]), "unknown link type len 0");
+    assert_eq!(summarize(LinkType::EN10MB, &[1, 2], 60).to_string(), "EN10MB len 60 cut");
+}
+
+#[test]
+fn wifi() {
+    let addresses =
+        [&[0, 0][..], &[2, 0, 0, 0, 0, 1], &[2, 0, 0, 0, 0, 2], &[2, 0, 0, 0, 0, 3], &[0, 0]].concat();
+    let beacon = packet(&[&[0x80, 0], &addresses]);
+    let data = packet(&[&[0x08, 2], &addresses, &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0], &ipv4(17, 0, UDP)]);
+    let radiotap = [0, 0, 8, 0, 0, 0, 0, 0];
+    assert_eq!(
+        line(LinkType::IEEE802_11, &beacon),
+        "02:00:00:00:00:02 > 02:00:00:00:00:01 802.11 beacon len 24"
+    );
+    let expected = "192.0.2.1:5353 > 192.0.2.2:5353 udp len 2";
+    assert_eq!(line(LinkType::IEEE802_11, &data), expected);
+    assert_eq!(line(LinkType::IEEE802_11_RADIO, &packet(&[&radiotap, &data])), expected);
+}
+
+/// Link types whose headers are looked into.
+fn linktypes() -> impl Strategy<Value = LinkType> {
+    let known: Vec<_> = LinkType::all().iter().map(|info| info.linktype).collect();
+    proptest::sample::select(known)
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_give_a_line(
+        linktype in linktypes(),
+        bytes in proptest::collection::vec(any::<u8>(), 0..120),
+        wire_len: u32,
+    ) {
+        prop_assert!(!summarize(linktype, &bytes, wire_len).to_string().is_empty());
+    }
+
+    /// Plausible packets, cut and damaged anywhere, reach deeper than random bytes.
+    #[test]
+    fn damaged_packets_give_a_line(
+        ethertype in proptest::sample::select(&[0x0800_u16, 0x86dd, 0x0806, 0x8100, 0x8847, 0x8864][..]),
+        body in proptest::sample::select(vec![ipv4(6, 0, &tcp(2, &[])), ipv6(0, &[0; 60]), ipv6(44, UDP)]),
+        cut in 0_usize..100,
+        at in 0_usize..100,
+        with: u8,
+    ) {
+        let mut bytes = packet(&[MACS, &ethertype.to_be_bytes(), &body]);
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte = with;
+        }
+        bytes.truncate(cut);
+        prop_assert!(!line(LinkType::EN10MB, &bytes).is_empty());
+    }
+}
