@@ -101,32 +101,36 @@ pub struct Graph {
     pub root: NodeId,
 }
 
-/// The sources of one node: a few, then one span that covers the rest.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spans(Vec<Span>);
+/// The sources of one node: a few, then one span that covers the rest. Inline, because passes move them often.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spans {
+    spans: [Span; SPANS_MAX],
+    len: u8,
+}
 
 const SPANS_MAX: usize = 4;
 
 impl Spans {
     /// The spans, in the order in which they were added.
     pub fn as_slice(&self) -> &[Span] {
-        &self.0
+        &self.spans[..usize::from(self.len)]
     }
 
     /// Adds one.
     pub fn add(&mut self, span: Span) {
-        if self.0.contains(&span) {
-        } else if self.0.len() < SPANS_MAX {
-            self.0.push(span);
+        if self.as_slice().contains(&span) {
+        } else if usize::from(self.len) < SPANS_MAX {
+            self.spans[usize::from(self.len)] = span;
+            self.len += 1;
         } else {
-            let last = self.0.len() - 1;
-            self.0[last] = self.0[last].to(span);
+            let last = &mut self.spans[SPANS_MAX - 1];
+            *last = last.to(span);
         }
     }
 
     /// Adds all of another node's.
     pub fn merge(&mut self, other: &Spans) {
-        other.0.iter().for_each(|&span| self.add(span));
+        other.as_slice().iter().for_each(|&span| self.add(span));
     }
 }
 
@@ -189,6 +193,12 @@ impl Graph {
     /// Records that a node came from where another did.
     pub fn add_spans(&mut self, id: NodeId, spans: &Spans) {
         self.spans[id.index()].merge(spans);
+    }
+
+    /// Takes out all nodes and their spans, keeping values and conditions: what a pass starts a rebuild with.
+    pub(crate) fn take_nodes(&mut self) -> (Vec<Node>, Vec<Spans>) {
+        self.ids.clear();
+        (std::mem::take(&mut self.nodes), std::mem::take(&mut self.spans))
     }
 
     /// The reachable nodes, the root first, every node before its successors.

@@ -35,7 +35,8 @@ pub fn verify(graph: &Graph) -> Result<(), Violation> {
     let highest = highest_values(&graph.pool);
     let mut entry: Vec<Option<Facts>> = vec![None; graph.node_count()];
     entry[graph.root.index()] = Some(Facts::default());
-    let mut checker = Checker { graph, highest, seen: vec![0; graph.pool.value_count()], search: 0 };
+    let seen = vec![0; graph.pool.value_count()];
+    let mut checker = Checker { graph, highest, divisors: divisors(&graph.pool), seen, search: 0 };
     for id in (0..graph.node_count() as u32).rev().map(NodeId) {
         let Some(facts) = entry[id.index()].take() else { continue };
         checker.check_shape(id)?;
@@ -77,6 +78,7 @@ impl Facts {
 struct Checker<'g> {
     graph: &'g Graph,
     highest: Vec<u32>,
+    divisors: Vec<bool>,
     seen: Vec<u32>,
     search: u32,
 }
@@ -155,44 +157,67 @@ impl Checker<'_> {
                 }
             }
             Cond::Cmp(CmpOp::Eq, a, b) if !holds && self.graph.pool.as_const(b) == Some(0) => {
-                Rc::make_mut(&mut facts.nonzero).insert(a, ());
+                self.note_nonzero(a, &mut facts);
             }
-            Cond::Test(a, _) if holds => {
-                Rc::make_mut(&mut facts.nonzero).insert(a, ());
-            }
+            Cond::Test(a, _) if holds => self.note_nonzero(a, &mut facts),
             _ => {}
         }
         facts
     }
+
+    /// Only of divisors: a long list of tests for other values would make the facts as long.
+    fn note_nonzero(&self, value: ValueId, facts: &mut Facts) {
+        if self.divisors[value.index()] {
+            Rc::make_mut(&mut facts.nonzero).insert(value, ());
+        }
+    }
+}
+
+fn divisors(pool: &Pool) -> Vec<bool> {
+    let mut divisors = vec![false; pool.value_count()];
+    for id in (0..pool.value_count() as u32).map(ValueId) {
+        if let Value::Op(BinOp::Div | BinOp::Mod, _, divisor) = pool.get(id) {
+            divisors[divisor.index()] = true;
+        }
+    }
+    divisors
 }
 
 /// An upper bound for each value, from its structure alone.
 fn highest_values(pool: &Pool) -> Vec<u32> {
-    let mut highest: Vec<u32> = Vec::with_capacity(pool.value_count());
+    let mut bounds: Vec<(u32, u32)> = Vec::with_capacity(pool.value_count());
     for id in (0..pool.value_count() as u32).map(ValueId) {
-        let of = |v: ValueId| highest[v.index()];
-        let bits = |x: u32| u32::MAX.checked_shr(x.leading_zeros()).unwrap_or(0);
         let bound = match pool.get(id) {
-            Value::Const(k) => k,
-            Value::Len => u32::MAX,
-            Value::Load { size, .. } => size.max(),
-            Value::Op(BinOp::Add, a, b) => of(a).saturating_add(of(b)),
-            Value::Op(BinOp::Mul, a, b) => of(a).saturating_mul(of(b)),
-            Value::Op(BinOp::And, a, b) => of(a).min(of(b)),
-            Value::Op(BinOp::Or | BinOp::Xor, a, b) => bits(of(a) | of(b)),
-            Value::Op(BinOp::Shl, a, b) => match pool.as_const(b) {
-                Some(k) => u32::try_from(u64::from(of(a)) << k.min(32)).unwrap_or(u32::MAX),
-                None => u32::MAX,
-            },
-            Value::Op(BinOp::Shr, a, b) => match pool.as_const(b) {
-                Some(k) => of(a).checked_shr(k).unwrap_or(0),
-                None => of(a),
-            },
-            Value::Op(BinOp::Div, a, _) => of(a),
-            Value::Op(BinOp::Mod, a, b) => of(a).min(of(b).saturating_sub(1)),
-            Value::Op(BinOp::Sub, ..) => u32::MAX,
+            Value::Const(k) => (k, k),
+            Value::Len => (0, u32::MAX),
+            Value::Load { size, .. } => (0, size.max()),
+            Value::Op(op, a, b) => op_bounds(op, bounds[a.index()], bounds[b.index()]),
         };
-        highest.push(bound);
+        bounds.push(bound);
     }
-    highest
+    bounds.into_iter().map(|(_, highest)| highest).collect()
+}
+
+/// The least and greatest result of an operation on intervals, in arithmetic that does not wrap; where that
+/// leaves 32 bits, anything is possible.
+fn op_bounds(op: BinOp, (a_low, a_high): (u32, u32), (b_low, b_high): (u32, u32)) -> (u32, u32) {
+    let [al, ah, bl, bh] = [a_low, a_high, b_low, b_high].map(i64::from);
+    let all_bits = |x: i64| (1i64 << (64 - x.leading_zeros())) - 1;
+    let (low, high) = match op {
+        BinOp::Add => (al + bl, ah + bh),
+        BinOp::Sub => (al - bh, ah - bl),
+        BinOp::Mul => (al.saturating_mul(bl), ah.saturating_mul(bh)),
+        BinOp::Div => (al / bh.max(1), ah / bl.max(1)),
+        BinOp::Mod => (0, ah.min((bh - 1).max(0))),
+        BinOp::And => (0, ah.min(bh)),
+        BinOp::Or => (al.max(bl), all_bits(ah | bh)),
+        BinOp::Xor => (0, all_bits(ah | bh)),
+        BinOp::Shl if bl == bh && bl < 32 => (al << bl, ah << bl),
+        BinOp::Shl => (0, i64::from(u32::MAX)),
+        BinOp::Shr => (al >> bh.min(32), ah >> bl.min(32)),
+    };
+    match (u32::try_from(low), u32::try_from(high)) {
+        (Ok(low), Ok(high)) => (low, high),
+        _ => (0, u32::MAX),
+    }
 }

@@ -1,0 +1,343 @@
+//! What is known on the way to a node.
+//!
+//! A set of facts is a list that shares its tail with the lists of the nodes above: every outcome of a test puts
+//! one fact in front. Where paths join, what both lists share remains (their lowest common ancestor, found by
+//! skew-binary jump pointers), and of the rest the facts that both sides have about the same thing, weakened to
+//! cover both. A persistent map beside the list finds the latest fact about a thing. So a test costs O(log n)
+//! however long the path, and a join O(log n) plus the few facts looked at.
+//!
+//! The verifier must be able to follow whatever is removed here, and it sees neither paths nor intervals. So a
+//! guard counts as passed only because of guards passed before it and the static range of its base; intervals
+//! and candidates found on the path only ever decide tests, or that a guard *fails*.
+
+use super::domain::Domain;
+use super::range::{Range, Ranges};
+use super::trie::{Root, Trie};
+use crate::ir::{CmpOp, Cond, CondId, Pool, ValueId};
+
+/// One set of facts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known(u32);
+
+impl Known {
+    /// Nothing is known.
+    pub(super) const NOTHING: Known = Known(0);
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fact {
+    /// Only the captured length is known better.
+    Captured,
+    /// This condition was answered.
+    Answer(CondId, bool),
+    /// This value lies in this domain.
+    Within(ValueId, Domain),
+    /// `base + end` bytes are captured.
+    Covered(ValueId, u32),
+}
+
+impl Fact {
+    fn key(&self) -> u64 {
+        let (kind, id) = match *self {
+            Fact::Captured => (0, 0),
+            Fact::Answer(cond, _) => (ANSWER, cond.0),
+            Fact::Within(value, _) => (WITHIN, value.0),
+            Fact::Covered(base, _) => (COVERED, base.0),
+        };
+        kind | u64::from(id)
+    }
+}
+
+const ANSWER: u64 = 1 << 32;
+const WITHIN: u64 = 2 << 32;
+const COVERED: u64 = 3 << 32;
+
+/// How many facts of each side a join looks at.
+const JOINED_MAX: usize = 32;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    fact: Fact,
+    parent: Known,
+    jump: Known,
+    depth: u32,
+    latest: Root,
+    /// The captured length is at least, and at most.
+    captured: (u64, u64),
+}
+
+/// All sets of facts of one sweep.
+pub(super) struct Facts<'p> {
+    pool: &'p Pool,
+    ranges: &'p Ranges,
+    /// By condition, then by value: whether it is looked at twice, so that knowing it can pay.
+    again: Again,
+    entries: Vec<Entry>,
+    trie: Trie,
+    /// Scratch of [`Facts::join`].
+    sides: [Vec<Fact>; 2],
+}
+
+/// What is looked at more than once.
+pub(super) struct Again {
+    pub(super) conds: Vec<bool>,
+    pub(super) values: Vec<bool>,
+    /// Values that something is divided by: the guard of a division counts as passed only by itself.
+    pub(super) divisors: Vec<bool>,
+}
+
+impl<'p> Facts<'p> {
+    pub(super) fn new(pool: &'p Pool, ranges: &'p Ranges, again: Again) -> Self {
+        let nothing = Entry {
+            fact: Fact::Captured,
+            parent: Known::NOTHING,
+            jump: Known::NOTHING,
+            depth: 0,
+            latest: Root::EMPTY,
+            captured: (0, u64::MAX),
+        };
+        Facts { pool, ranges, again, entries: vec![nothing], trie: Trie::new(), sides: Default::default() }
+    }
+
+    /// Whether passing this condition is what makes an evaluation behind it safe.
+    pub(super) fn is_guard(&self, cond: CondId) -> bool {
+        match self.pool.get_cond(cond) {
+            Cond::Bounds { .. } => true,
+            Cond::Cmp(CmpOp::Eq, a, b) => self.again.divisors[a.index()] && self.pool.as_const(b) == Some(0),
+            Cond::Cmp(..) | Cond::Test(..) => false,
+        }
+    }
+
+    /// The answer of a condition, where it follows from what is known.
+    pub(super) fn decide(&self, known: Known, cond: CondId) -> Option<bool> {
+        if self.again.conds[cond.index()]
+            && let Some(Fact::Answer(_, answer)) = self.latest(known, ANSWER | u64::from(cond.0))
+        {
+            return Some(answer);
+        }
+        match self.pool.get_cond(cond) {
+            Cond::Bounds { base, end } => self.decide_bounds(known, base, end),
+            Cond::Cmp(CmpOp::Eq, a, b) => {
+                let answer = equal(&self.domain(known, a), &self.domain(known, b));
+                answer.filter(|&equal| equal || !self.is_guard(cond))
+            }
+            Cond::Cmp(CmpOp::Lt, a, b) => {
+                let (a, b) = (self.domain(known, a), self.domain(known, b));
+                let by_interval =
+                    if a.high < b.low { Some(true) } else { (a.low >= b.high).then_some(false) };
+                by_interval.or_else(|| b.constant().and_then(|k| a.agreed(|x| x < k)))
+            }
+            Cond::Test(a, mask) => {
+                let mask = self.domain(known, mask).constant()?;
+                self.domain(known, a).agreed(|x| x & mask != 0)
+            }
+        }
+    }
+
+    fn decide_bounds(&self, known: Known, base: ValueId, end: u32) -> Option<bool> {
+        let (at_least, at_most) = self.entry(known).captured;
+        let end64 = u64::from(end);
+        if u64::from(self.ranges.get(base).high) + end64 <= at_least {
+            return Some(true);
+        }
+        if u64::from(self.domain(known, base).low) + end64 > at_most {
+            return Some(false);
+        }
+        match self.latest(known, COVERED | u64::from(base.0)) {
+            Some(Fact::Covered(_, covered)) if covered >= end => Some(true),
+            _ => None,
+        }
+    }
+
+    /// What is possible for a value.
+    pub(super) fn domain(&self, known: Known, value: ValueId) -> Domain {
+        let Range { low, high } = self.ranges.get(value);
+        if low < high
+            && self.again.values[value.index()]
+            && let Some(Fact::Within(_, domain)) = self.latest(known, WITHIN | u64::from(value.0))
+        {
+            return domain;
+        }
+        Domain::interval(low, high)
+    }
+
+    /// What is known once a condition was answered.
+    pub(super) fn assume(&mut self, known: Known, cond: CondId, answer: bool) -> Known {
+        match self.pool.get_cond(cond) {
+            Cond::Bounds { base, end } => self.assume_bounds(known, cond, (base, end), answer),
+            Cond::Cmp(op, a, b) => {
+                let (x, y) = (self.domain(known, a), self.domain(known, b));
+                let (narrow_x, narrow_y) = narrowed(op, answer, x, y);
+                let known = self.note_answer(known, cond, answer);
+                let known = if narrow_x == x { known } else { self.note_domain(known, a, narrow_x) };
+                if narrow_y == y { known } else { self.note_domain(known, b, narrow_y) }
+            }
+            Cond::Test(..) => self.note_answer(known, cond, answer),
+        }
+    }
+
+    fn assume_bounds(
+        &mut self,
+        known: Known,
+        cond: CondId,
+        (base, end): (ValueId, u32),
+        answer: bool,
+    ) -> Known {
+        // The verifier knows constant bases only.
+        let low = u64::from(self.pool.as_const(base).unwrap_or(0)) + u64::from(end);
+        let (at_least, at_most) = self.entry(known).captured;
+        if answer {
+            self.push(known, Fact::Covered(base, end), (at_least.max(low), at_most))
+        } else {
+            let high = u64::from(self.domain(known, base).high) + u64::from(end) - 1;
+            self.push(known, Fact::Answer(cond, false), (at_least, at_most.min(high)))
+        }
+    }
+
+    /// What is known once a value turned out to lie in an interval.
+    pub(super) fn assume_within(&mut self, known: Known, value: ValueId, range: Range) -> Known {
+        let domain = self.domain(known, value);
+        let narrow = domain.within(range);
+        if narrow == domain { known } else { self.note_domain(known, value, narrow) }
+    }
+
+    fn note_answer(&mut self, known: Known, cond: CondId, answer: bool) -> Known {
+        if self.again.conds[cond.index()] { self.note(known, Fact::Answer(cond, answer)) } else { known }
+    }
+
+    fn note_domain(&mut self, known: Known, value: ValueId, domain: Domain) -> Known {
+        let useful = self.again.values[value.index()] && self.pool.as_const(value).is_none();
+        if useful { self.note(known, Fact::Within(value, domain)) } else { known }
+    }
+
+    fn note(&mut self, known: Known, fact: Fact) -> Known {
+        self.push(known, fact, self.entry(known).captured)
+    }
+
+    fn push(&mut self, parent: Known, fact: Fact, captured: (u64, u64)) -> Known {
+        let above = *self.entry(parent);
+        let jump = *self.entry(above.jump);
+        // Skew-binary: two jumps of equal length become one twice as long.
+        let equal_jumps = above.depth - jump.depth == jump.depth - self.entry(jump.jump).depth;
+        let known = Known(self.entries.len() as u32);
+        let latest = match fact {
+            Fact::Captured => above.latest,
+            _ => self.trie.insert(above.latest, fact.key(), known.0),
+        };
+        let jump = if equal_jumps { jump.jump } else { parent };
+        self.entries.push(Entry { fact, parent, jump, depth: above.depth + 1, latest, captured });
+        known
+    }
+
+    /// What is known where two paths join.
+    pub(super) fn join(&mut self, a: Known, b: Known) -> Known {
+        let common = self.common(a, b);
+        if common == a || common == b {
+            return common;
+        }
+        let [mut ours, mut theirs] = std::mem::take(&mut self.sides);
+        self.collect(a, common, &mut ours);
+        self.collect(b, common, &mut theirs);
+        let (x, y) = (self.entry(a).captured, self.entry(b).captured);
+        let captured = (x.0.min(y.0), x.1.max(y.1));
+        let mut known = common;
+        if captured != self.entry(common).captured {
+            known = self.push(known, Fact::Captured, captured);
+        }
+        for fact in &ours {
+            let other = theirs.iter().find(|other| other.key() == fact.key());
+            if let Some(joined) = other.and_then(|other| joined(fact, other)) {
+                known = self.note(known, joined);
+            }
+        }
+        self.sides = [ours, theirs];
+        known
+    }
+
+    /// The latest fact about each thing, from `from` up to but not including `to`; the nearest ones only.
+    fn collect(&self, from: Known, to: Known, facts: &mut Vec<Fact>) {
+        facts.clear();
+        let mut at = from;
+        while at != to && facts.len() < JOINED_MAX {
+            let entry = self.entry(at);
+            let about_length_only = matches!(entry.fact, Fact::Captured);
+            if !about_length_only && facts.iter().all(|fact| fact.key() != entry.fact.key()) {
+                facts.push(entry.fact);
+            }
+            at = entry.parent;
+        }
+    }
+
+    fn common(&self, a: Known, b: Known) -> Known {
+        let depth = self.entry(a).depth.min(self.entry(b).depth);
+        let (mut a, mut b) = (self.ancestor(a, depth), self.ancestor(b, depth));
+        while a != b {
+            let (x, y) = (self.entry(a), self.entry(b));
+            // Entries of equal depth have jumps of equal length.
+            (a, b) = if x.jump == y.jump { (x.parent, y.parent) } else { (x.jump, y.jump) };
+        }
+        a
+    }
+
+    fn ancestor(&self, mut known: Known, depth: u32) -> Known {
+        while self.entry(known).depth > depth {
+            let entry = self.entry(known);
+            known = if self.entry(entry.jump).depth >= depth { entry.jump } else { entry.parent };
+        }
+        known
+    }
+
+    fn latest(&self, known: Known, key: u64) -> Option<Fact> {
+        let at = self.trie.get(self.entry(known).latest, key)?;
+        Some(self.entry(Known(at)).fact)
+    }
+
+    fn entry(&self, known: Known) -> &Entry {
+        &self.entries[known.0 as usize]
+    }
+}
+
+fn equal(a: &Domain, b: &Domain) -> Option<bool> {
+    match (a.constant(), b.constant()) {
+        (Some(x), Some(y)) => Some(x == y),
+        (None, Some(k)) => (!a.may_be(k)).then_some(false),
+        (Some(k), None) => (!b.may_be(k)).then_some(false),
+        (None, None) => (a.high < b.low || b.high < a.low).then_some(false),
+    }
+}
+
+/// The domains of both operands after a comparison turned out so.
+fn narrowed(op: CmpOp, answer: bool, x: Domain, y: Domain) -> (Domain, Domain) {
+    match (op, answer) {
+        (CmpOp::Eq, true) => match y.constant() {
+            Some(k) => (Domain::one(k), y),
+            None => {
+                let (x_range, y_range) =
+                    (Range { low: x.low, high: x.high }, Range { low: y.low, high: y.high });
+                (x.within(y_range), y.within(x_range))
+            }
+        },
+        (CmpOp::Eq, false) => match y.constant() {
+            Some(k) => (x.without(k), y),
+            None => (x, y),
+        },
+        (CmpOp::Lt, true) => {
+            let below = Range { low: 0, high: y.high.saturating_sub(1) };
+            let above = Range { low: x.low.saturating_add(1), high: u32::MAX };
+            (x.within(below), y.within(above))
+        }
+        (CmpOp::Lt, false) => {
+            (x.within(Range { low: y.low, high: u32::MAX }), y.within(Range { low: 0, high: x.high }))
+        }
+    }
+}
+
+/// What two facts about the same thing have in common.
+fn joined(a: &Fact, b: &Fact) -> Option<Fact> {
+    match (a, b) {
+        (Fact::Answer(cond, x), Fact::Answer(_, y)) => (x == y).then_some(Fact::Answer(*cond, *x)),
+        (Fact::Within(value, x), Fact::Within(_, y)) => Some(Fact::Within(*value, x.union(y))),
+        (Fact::Covered(base, x), Fact::Covered(_, y)) => Some(Fact::Covered(*base, *x.min(y))),
+        _ => None,
+    }
+}

@@ -1,0 +1,123 @@
+//! Folding: every value and condition written anew by constructors that simplify.
+//!
+//! ```text
+//! fold(graph):
+//!     for each value, operands first:     values[v] = simplest equal value      (value.rs)
+//!     for each node, successors first:
+//!         Known(b)    -> the successor that b chooses
+//!         If(c)       -> branch(c, then, els)
+//!         Unless(c)   -> branch(c, els, then)
+//! ```
+//! Guards are nodes of their own, so a load that folds away takes no check with it. The guard of a division stays
+//! exactly `divisor == 0`, unless the divisor is a constant: the verifier looks for that form.
+
+use super::question::{Question, eq, less, test, within};
+use super::range::Ranges;
+use super::value::{load, op};
+use crate::ir::{Arm, BinOp, CmpOp, Cond, Graph, Node, NodeId, Order, Pool, Switch, Value, ValueId};
+
+/// A pool that is being filled, with the ranges of what it holds.
+#[derive(Debug, Default)]
+pub(super) struct Folder {
+    pub(super) pool: Pool,
+    pub(super) ranges: Ranges,
+}
+
+/// The same decisions over simplified values, in a graph that holds only what is reachable; and the values' ranges.
+pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
+    let order = graph.topological();
+    let divisors = divisors(&graph.pool);
+    let mut folder = Folder::default();
+    let values = fold_values(&graph.pool, &mut folder);
+    let mut questions = vec![None; graph.pool.cond_count()];
+    let mut out = Graph::new(Pool::default());
+    let mut new = vec![NodeId(0); graph.node_count()];
+    for &id in order.iter().rev() {
+        let at = |old: NodeId| new[old.index()];
+        let node = match graph.node(id) {
+            Node::Leaf(leaf) => out.leaf(*leaf),
+            Node::Branch { cond, then, els } => {
+                let question = *questions[cond.index()].get_or_insert_with(|| {
+                    fold_cond(&mut folder, graph.pool.get_cond(*cond), &values, &divisors)
+                });
+                let (then, els) = (at(*then), at(*els));
+                let node = match question {
+                    Question::Known(holds) => {
+                        if holds {
+                            then
+                        } else {
+                            els
+                        }
+                    }
+                    Question::If(cond) => out.branch(cond, then, els),
+                    Question::Unless(cond) => out.branch(cond, els, then),
+                };
+                if node != then && node != els {
+                    out.add_spans(node, graph.spans(id));
+                }
+                node
+            }
+            Node::Switch(switch) => {
+                let arms = switch.arms.iter().map(|arm| Arm { target: at(arm.target), ..*arm }).collect();
+                let switch =
+                    Switch { value: values[switch.value.index()], arms, default: at(switch.default) };
+                let node = fold_switch(&mut folder, &mut out, switch);
+                out.add_spans(node, graph.spans(id));
+                node
+            }
+        };
+        new[id.index()] = node;
+    }
+    out.root = new[graph.root.index()];
+    folder.ranges.cover(&folder.pool);
+    out.pool = folder.pool;
+    (out, folder.ranges)
+}
+
+/// Which values something is divided by.
+pub(super) fn divisors(pool: &Pool) -> Vec<bool> {
+    let mut divisors = vec![false; pool.value_count()];
+    for id in 0..pool.value_count() as u32 {
+        if let Value::Op(BinOp::Div | BinOp::Mod, _, divisor) = pool.get(ValueId(id)) {
+            divisors[divisor.index()] = true;
+        }
+    }
+    divisors
+}
+
+fn fold_values(pool: &Pool, folder: &mut Folder) -> Vec<ValueId> {
+    let mut values = Vec::with_capacity(pool.value_count());
+    for id in (0..pool.value_count() as u32).map(ValueId) {
+        let at = |old: ValueId| values[old.index()];
+        let value = match pool.get(id) {
+            value @ (Value::Const(_) | Value::Len) => folder.pool.value(value),
+            Value::Load { base, offset, size, order } => load(folder, at(base), offset, size, order),
+            Value::Op(kind, a, b) => op(folder, kind, at(a), at(b)),
+        };
+        values.push(value);
+    }
+    values
+}
+
+fn fold_cond(folder: &mut Folder, cond: Cond, values: &[ValueId], divisors: &[bool]) -> Question {
+    let at = |old: ValueId| values[old.index()];
+    match cond {
+        Cond::Cmp(CmpOp::Eq, a, b) if divisors[a.index()] && folder.pool.as_const(at(a)).is_none() => {
+            Question::If(folder.pool.cond(Cond::Cmp(CmpOp::Eq, at(a), at(b))))
+        }
+        Cond::Cmp(CmpOp::Eq, a, b) => eq(folder, at(a), at(b)),
+        Cond::Cmp(CmpOp::Lt, a, b) => less(folder, at(a), at(b)),
+        Cond::Test(a, mask) => test(folder, at(a), at(mask)),
+        Cond::Bounds { base, end } => within(folder, at(base), end),
+    }
+}
+
+/// A switch on a constant is no switch; on a little-endian load it is left as it is.
+fn fold_switch(folder: &mut Folder, out: &mut Graph, switch: Switch) -> NodeId {
+    match folder.pool.get(switch.value) {
+        Value::Const(k) => switch.target(k),
+        Value::Load { order: Order::Network | Order::Little, .. } | Value::Len | Value::Op(..) => {
+            out.switch(switch)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Hoisting: where every path that does not end at a guard's failing exit needs more bytes, the guard asks for
+//! them at once, and the later guards become superfluous (for [`super::thread`] to drop).
+//!
+//! ```text
+//! A need of n:  "if fewer than `end` bytes from `base` are captured, n certainly leads to `exit`"
+//!
+//! guard(base, end) ? t : e       t needs (base, m, e) or leads to e anyway:  n needs (base, max(end, m), e)
+//!                                 ... and if m > end, the guard may ask for m
+//! test ? t : e                    both need (base, …, x):  n needs (base, min, x)
+//!                                 t needs (base, m, e):    n needs (base, m, e)     and the other way round
+//! ```
+//! The exit is part of the need, because in an ordered list of filters a guard that fails leads on to the next
+//! filter, not to rejection. Bases are the constant 0 and the variable ones: `tcp[2:2]` may ask for what `tcp[13]`
+//! will need. A node keeps a few needs only, so the pass is linear.
+
+use super::rebuild::Rebuild;
+use crate::ir::{Cond, CondId, Graph, Node, NodeId, ValueId};
+
+/// How many bases a node keeps needs for.
+const NEEDS_MAX: usize = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Need {
+    base: ValueId,
+    end: u32,
+    exit: NodeId,
+}
+
+/// The needs of one node; a base occurs once.
+#[derive(Clone, Copy, Debug, Default)]
+struct Needs([Option<Need>; NEEDS_MAX]);
+
+impl Needs {
+    fn iter(&self) -> impl Iterator<Item = Need> + '_ {
+        self.0.iter().flatten().copied()
+    }
+
+    fn of(&self, base: ValueId) -> Option<Need> {
+        self.iter().find(|need| need.base == base)
+    }
+
+    fn add(&mut self, need: Need) {
+        if self.of(need.base).is_none()
+            && let Some(free) = self.0.iter_mut().find(|slot| slot.is_none())
+        {
+            *free = Some(need);
+        }
+    }
+}
+
+/// Strengthens guards; says whether there were any to strengthen.
+pub(super) fn hoist(graph: &mut Graph) -> bool {
+    let order = graph.topological();
+    let mut needs = vec![Needs::default(); graph.node_count()];
+    let mut stronger: Vec<(NodeId, CondId)> = Vec::new();
+    for &id in order.iter().rev() {
+        let found = match graph.node(id) {
+            Node::Leaf(_) => Needs::default(),
+            Node::Branch { cond, then, els } => {
+                let (then, els) = (*then, *els);
+                match graph.pool.get_cond(*cond) {
+                    Cond::Bounds { base, end } => {
+                        let behind = needs[then.index()].of(base).filter(|need| need.exit == els);
+                        let most = behind.map_or(end, |need| need.end.max(end));
+                        if most > end {
+                            stronger.push((id, graph.pool.cond(Cond::Bounds { base, end: most })));
+                        }
+                        guard_needs(Need { base, end: most, exit: els }, &needs[then.index()], els)
+                    }
+                    Cond::Cmp(..) | Cond::Test(..) => {
+                        either((then, &needs[then.index()]), (els, &needs[els.index()]))
+                    }
+                }
+            }
+            Node::Switch(switch) => {
+                let arms = switch.arms.iter().map(|arm| (arm.target, needs[arm.target.index()]));
+                let (default, default_needs) = (switch.default, needs[switch.default.index()]);
+                arms.fold((default, default_needs), |(node, all), (target, arm)| {
+                    // Once two targets differ there is no node to stand for both.
+                    (if node == target { node } else { id }, either((node, &all), (target, &arm)))
+                })
+                .1
+            }
+        };
+        needs[id.index()] = found;
+    }
+    if stronger.is_empty() {
+        return false;
+    }
+    strengthen(graph, order, stronger);
+    true
+}
+
+/// The needs of a guard, given those of what stands behind it: where those lead to the same exit they remain.
+fn guard_needs(own: Need, behind: &Needs, exit: NodeId) -> Needs {
+    let mut needs = Needs::default();
+    needs.add(own);
+    behind.iter().filter(|need| need.exit == exit).for_each(|need| needs.add(need));
+    needs
+}
+
+/// The needs of a test between two nodes.
+fn either(a: (NodeId, &Needs), b: (NodeId, &Needs)) -> Needs {
+    if a.0 == b.0 {
+        return *a.1;
+    }
+    let mut needs = Needs::default();
+    for need in a.1.iter() {
+        if need.exit == b.0 {
+            needs.add(need);
+        } else if let Some(other) = b.1.of(need.base).filter(|other| other.exit == need.exit) {
+            needs.add(Need { end: need.end.min(other.end), ..need });
+        }
+    }
+    b.1.iter().filter(|need| need.exit == a.0).for_each(|need| needs.add(need));
+    needs
+}
+
+fn strengthen(graph: &mut Graph, order: Vec<NodeId>, stronger: Vec<(NodeId, CondId)>) {
+    let root = graph.root;
+    let mut reached = vec![false; graph.node_count()];
+    order.into_iter().for_each(|id| reached[id.index()] = true);
+    // Ascending, as both lists were made from the leaves up.
+    let mut stronger = stronger.into_iter().peekable();
+    Rebuild::new(graph).run(root, |rebuild, id, node| {
+        let change = stronger.next_if(|&(changed, _)| changed == id);
+        match (node, change) {
+            _ if !reached[id.index()] => None,
+            (Node::Branch { then, els, .. }, Some((_, cond))) => {
+                Some(rebuild.same(id, Node::Branch { cond, then, els }))
+            }
+            (node, _) => Some(rebuild.same(id, node)),
+        }
+    });
+}

@@ -1,0 +1,84 @@
+//! What every pass ends with: the nodes built anew, from the leaves up, over the same values and conditions.
+//!
+//! A pass first only looks, and notes what to change; then it rebuilds, so that hash-consing shares what became
+//! equal and drops what nothing reaches any more. Spans move along with the node they belong to.
+
+use crate::ir::{CondId, Graph, Node, NodeId, Spans, Switch};
+
+/// A graph's old nodes, and what has become of them.
+pub(super) struct Rebuild<'g> {
+    pub(super) graph: &'g mut Graph,
+    nodes: Vec<Node>,
+    spans: Vec<Spans>,
+    new: Vec<NodeId>,
+}
+
+const UNPLACED: NodeId = NodeId(u32::MAX);
+
+impl<'g> Rebuild<'g> {
+    /// Takes the nodes out of a graph.
+    pub(super) fn new(graph: &'g mut Graph) -> Self {
+        let (nodes, spans) = graph.take_nodes();
+        let new = vec![UNPLACED; nodes.len()];
+        Rebuild { graph, nodes, spans, new }
+    }
+
+    /// Rebuilds the old nodes in ascending order as `build` says (`None`: no longer reached), from `root` down.
+    pub(super) fn run(
+        mut self,
+        root: NodeId,
+        mut build: impl FnMut(&mut Self, NodeId, Node) -> Option<NodeId>,
+    ) {
+        for index in 0..self.nodes.len() {
+            let node = std::mem::replace(&mut self.nodes[index], Node::Leaf(0));
+            if let Some(new) = build(&mut self, NodeId(index as u32), node) {
+                self.new[index] = new;
+            }
+        }
+        self.graph.root = self.at(root);
+    }
+
+    /// What an old node has become.
+    pub(super) fn at(&self, old: NodeId) -> NodeId {
+        let new = self.new[old.index()];
+        debug_assert_ne!(new, UNPLACED, "node {old:?} is used but was dropped");
+        new
+    }
+
+    /// The same node over what its old successors have become.
+    pub(super) fn same(&mut self, old: NodeId, node: Node) -> NodeId {
+        match node {
+            Node::Leaf(leaf) => self.graph.leaf(leaf),
+            Node::Branch { cond, then, els } => self.branch(old, cond, self.at(then), self.at(els)),
+            Node::Switch(mut switch) => {
+                switch.arms.iter_mut().for_each(|arm| arm.target = self.at(arm.target));
+                switch.default = self.at(switch.default);
+                self.switch(old, *switch)
+            }
+        }
+    }
+
+    /// A branch between new nodes, which came from where `old` did.
+    pub(super) fn branch(&mut self, old: NodeId, cond: CondId, then: NodeId, els: NodeId) -> NodeId {
+        let node = self.graph.branch(cond, then, els);
+        if then != els {
+            self.came_from(node, old);
+        }
+        node
+    }
+
+    /// A switch between new nodes, which came from where `old` did.
+    pub(super) fn switch(&mut self, old: NodeId, switch: Switch) -> NodeId {
+        let default = switch.default;
+        let node = self.graph.switch(switch);
+        if node != default {
+            self.came_from(node, old);
+        }
+        node
+    }
+
+    /// Records that a new node stands for an old one as well.
+    pub(super) fn came_from(&mut self, new: NodeId, old: NodeId) {
+        self.graph.add_spans(new, &self.spans[old.index()]);
+    }
+}

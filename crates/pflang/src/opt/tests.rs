@@ -1,0 +1,188 @@
+//! The passes against the unoptimised graph in the interpreter, over random trees and packets that walk them.
+
+mod random;
+
+use super::optimise;
+use crate::ir::build::build;
+use crate::ir::interp::{Interp, Packet};
+use crate::ir::verify::verify;
+use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, Size, ValueId};
+use crate::lower::tree::{Tree, TreeId, TreeNode};
+use crate::span::Span;
+use random::{Rng, directed_packets, random_arms};
+
+/// Trees by hand, as lowering writes them.
+#[derive(Default)]
+struct Maker {
+    tree: Tree,
+}
+
+impl Maker {
+    fn load(&mut self, offset: u32, bytes: u32) -> ValueId {
+        let base = self.tree.pool.constant(0);
+        self.tree.pool.load(base, offset, Size::from_bytes(bytes).expect("1, 2 or 4"))
+    }
+
+    fn op(&mut self, op: BinOp, a: ValueId, k: u32) -> ValueId {
+        let k = self.tree.pool.constant(k);
+        self.tree.pool.op(op, a, k)
+    }
+
+    fn push(&mut self, node: TreeNode) -> TreeId {
+        let at = self.tree.len() as u32;
+        self.tree.push(node, Span::new(at, at + 1))
+    }
+
+    fn is(&mut self, a: ValueId, k: u32) -> TreeId {
+        let k = self.tree.pool.constant(k);
+        let cond = self.tree.pool.cond(Cond::Cmp(CmpOp::Eq, a, k));
+        self.push(TreeNode::Test(cond))
+    }
+
+    fn byte_or_more(&mut self, offset: u32, bytes: u32, k: u32) -> TreeId {
+        let load = self.load(offset, bytes);
+        self.is(load, k)
+    }
+
+    fn and(&mut self, a: TreeId, b: TreeId) -> TreeId {
+        self.push(TreeNode::And(a, b))
+    }
+
+    fn or(&mut self, a: TreeId, b: TreeId) -> TreeId {
+        self.push(TreeNode::Or(a, b))
+    }
+
+    fn not(&mut self, a: TreeId) -> TreeId {
+        self.push(TreeNode::Not(a))
+    }
+
+    fn any(&mut self, of: impl IntoIterator<Item = TreeId>) -> TreeId {
+        let all: Vec<TreeId> = of.into_iter().collect();
+        all.into_iter().reduce(|a, b| self.or(a, b)).expect("at least one")
+    }
+
+    /// Ports as libpcap finds them: no fragments, behind the IPv4 options or the fixed IPv6 header.
+    fn port(&mut self, protocols: &[u32], port: u32) -> TreeId {
+        let ip6 = self.byte_or_more(12, 2, 0x86dd);
+        let next: Vec<TreeId> = protocols.iter().map(|&p| self.byte_or_more(20, 1, p)).collect();
+        let (src, dst) = (self.byte_or_more(54, 2, port), self.byte_or_more(56, 2, port));
+        let (next, ports) = (self.any(next), self.or(src, dst));
+        let over_ip6 = self.and(next, ports);
+        let over_ip6 = self.and(ip6, over_ip6);
+
+        let ip = self.byte_or_more(12, 2, 0x800);
+        let protocol: Vec<TreeId> = protocols.iter().map(|&p| self.byte_or_more(23, 1, p)).collect();
+        let protocol = self.any(protocol);
+        let fragment = self.load(20, 2);
+        let mask = self.tree.pool.constant(0x1fff);
+        let fragment = self.tree.pool.cond(Cond::Test(fragment, mask));
+        let fragment = self.push(TreeNode::Test(fragment));
+        let first = self.not(fragment);
+        let version = self.load(14, 1);
+        let words = self.op(BinOp::And, version, 0xf);
+        let header = self.op(BinOp::Shl, words, 2);
+        let (src, dst) =
+            (self.tree.pool.load(header, 14, Size::B2), self.tree.pool.load(header, 16, Size::B2));
+        let (src, dst) = (self.is(src, port), self.is(dst, port));
+        let ports = self.or(src, dst);
+        let over_ip = self.and(first, ports);
+        let over_ip = self.and(protocol, over_ip);
+        let over_ip = self.and(ip, over_ip);
+        self.or(over_ip6, over_ip)
+    }
+
+    /// A host as libpcap finds it: in IPv4, ARP and RARP.
+    fn host(&mut self, address: u32) -> TreeId {
+        let one = |maker: &mut Maker, protocol, src, dst| {
+            let protocol = maker.byte_or_more(12, 2, protocol);
+            let (src, dst) = (maker.byte_or_more(src, 4, address), maker.byte_or_more(dst, 4, address));
+            let either = maker.or(src, dst);
+            maker.and(protocol, either)
+        };
+        let all = [one(self, 0x800, 26, 30), one(self, 0x806, 28, 38), one(self, 0x8035, 28, 38)];
+        self.any(all)
+    }
+
+    fn graph(self, root: TreeId) -> Graph {
+        build(self.tree, &[(root, 1)])
+    }
+}
+
+/// Checks that a graph and what becomes of it answer alike; gives the latter.
+fn check(graph: &Graph, packets: &[Vec<u8>], seed: u64) -> Graph {
+    verify(graph).unwrap_or_else(|violation| panic!("seed {seed}: the test's own graph: {violation:?}"));
+    let optimised = optimise(graph);
+    verify(&optimised)
+        .unwrap_or_else(|violation| panic!("seed {seed}: {violation:?}\n{graph:?}\n{optimised:?}"));
+    let (mut reference, mut subject) = (Interp::new(graph), Interp::new(&optimised));
+    for data in packets {
+        for len in 0..=data.len() {
+            let packet = Packet { data: &data[..len], wire_len: data.len() as u32 };
+            let (expected, found) = (reference.run(packet), subject.run(packet));
+            assert_eq!(
+                expected, found,
+                "seed {seed}, packet {data:02x?} cut to {len}\n{graph:?}\n{optimised:?}"
+            );
+        }
+    }
+    optimised
+}
+
+fn nodes(graph: &Graph) -> usize {
+    graph.topological().len()
+}
+
+#[test]
+fn random_filters_answer_as_before() {
+    for seed in 1..=1500 {
+        let mut rng = Rng::new(seed);
+        let (tree, arms) = random_arms(&mut rng);
+        let graph = build(tree, &arms);
+        let packets = directed_packets(&graph, &mut rng);
+        let optimised = check(&graph, &packets, seed);
+        assert!(nodes(&optimised) <= nodes(&graph) + 2, "seed {seed}: grew");
+        let again = optimise(&optimised);
+        assert_eq!(nodes(&again), nodes(&optimised), "seed {seed}: no fixed point\n{optimised:?}\n{again:?}");
+    }
+}
+
+#[test]
+fn tcp_port() {
+    let mut maker = Maker::default();
+    let root = maker.port(&[6], 80);
+    let graph = maker.graph(root);
+    let packets = directed_packets(&graph, &mut Rng::new(7));
+    let optimised = check(&graph, &packets, 0);
+    assert!(nodes(&optimised) <= 16, "{optimised:?}");
+}
+
+#[test]
+fn a_filter_that_never_matches_becomes_its_leaf() {
+    let mut maker = Maker::default();
+    let (a, b) = (maker.byte_or_more(12, 2, 0x800), maker.byte_or_more(12, 2, 0x806));
+    let root = maker.and(a, b);
+    let optimised = optimise(&maker.graph(root));
+    assert_eq!(optimised.node(optimised.root), &Node::Leaf(0));
+}
+
+#[test]
+fn a_guard_outlives_the_test_behind_it() {
+    // Whether byte 20 is 6 or not, it must be there.
+    let mut maker = Maker::default();
+    let test = maker.byte_or_more(20, 1, 6);
+    let opposite = maker.not(test);
+    let root = maker.or(test, opposite);
+    let optimised = check(&maker.graph(root), &[vec![0; 30], vec![6; 30]], 0);
+    assert_eq!(nodes(&optimised), 3, "one guard, two leaves: {optimised:?}");
+}
+
+#[test]
+fn lists_of_hosts_scale() {
+    let mut maker = Maker::default();
+    let hosts: Vec<TreeId> = (0..300).map(|i| maker.host(0x0a00_0000 + i * 7)).collect();
+    let root = maker.any(hosts);
+    let graph = maker.graph(root);
+    let packets = directed_packets(&graph, &mut Rng::new(1));
+    let optimised = check(&graph, &packets[..8], 0);
+    assert!(nodes(&optimised) < 5 * 300, "{}", nodes(&optimised));
+}

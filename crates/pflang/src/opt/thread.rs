@@ -1,0 +1,218 @@
+//! Threading: tests that the path to them has already answered are jumped over.
+//!
+//! ```text
+//! for each node n, from the root down:
+//!     known = what holds on every edge into n                                      (facts.rs)
+//!     for each successor s, with what that outcome adds to known:
+//!         while known answers the test at s:  s = the successor so chosen
+//!         the edge leads to s
+//!     where n's outcome does not matter, as the test behind it tells the difference:  n is not needed
+//! ```
+//! A sweep looks at each node once; an edge may jump far, so the jumps of a sweep have a budget linear in the
+//! graph, after which edges stay as they are. Guards are only dropped where facts cover them, never because both
+//! outcomes meet again.
+
+use super::facts::{Again, Facts, Known};
+use super::fold::divisors;
+use super::range::{Range, Ranges};
+use super::rebuild::Rebuild;
+use crate::ir::{CondId, Graph, Node, NodeId, Switch};
+
+/// How far to look for the place where both outcomes of a test meet again.
+const MEETING_HOPS: usize = 8;
+
+/// Redirects edges past tests they answer; says whether there were any.
+pub(super) fn thread(graph: &mut Graph, ranges: &Ranges) -> bool {
+    let plan = Sweep::new(graph, ranges).run();
+    if !plan.changed {
+        return false;
+    }
+    let Plan { root, edges, first, .. } = plan;
+    Rebuild::new(graph).run(root, |rebuild, id, node| {
+        let mut edges = edges.get(first[id.index()] as usize..)?.iter().copied();
+        let mut next = || edges.next().unwrap_or(root);
+        let node = match node {
+            Node::Leaf(_) => node,
+            Node::Branch { cond, .. } => Node::Branch { cond, then: next(), els: next() },
+            Node::Switch(mut switch) => {
+                switch.arms.iter_mut().for_each(|arm| arm.target = next());
+                switch.default = next();
+                Node::Switch(switch)
+            }
+        };
+        Some(rebuild.same(id, node))
+    });
+    true
+}
+
+/// Where the edges are to lead.
+struct Plan {
+    root: NodeId,
+    /// The targets of all nodes' edges, in the order of [`Node::for_each_successor`].
+    edges: Vec<NodeId>,
+    /// Where a node's edges begin; [`UNREACHED`] where nothing leads to the node any more.
+    first: Vec<u32>,
+    changed: bool,
+}
+
+const UNREACHED: u32 = u32::MAX;
+
+struct Sweep<'g> {
+    graph: &'g Graph,
+    order: Vec<NodeId>,
+    facts: Facts<'g>,
+    entry: Vec<Option<Known>>,
+    plan: Plan,
+    hops_left: usize,
+}
+
+impl<'g> Sweep<'g> {
+    fn new(graph: &'g Graph, ranges: &'g Ranges) -> Self {
+        let order = graph.topological();
+        let again = again(graph, &order);
+        let first = vec![UNREACHED; graph.node_count()];
+        Sweep {
+            graph,
+            facts: Facts::new(&graph.pool, ranges, again),
+            entry: vec![None; graph.node_count()],
+            plan: Plan {
+                root: graph.root,
+                edges: Vec::with_capacity(2 * order.len()),
+                first,
+                changed: false,
+            },
+            hops_left: 16 * order.len() + 4096,
+            order,
+        }
+    }
+
+    fn run(mut self) -> Plan {
+        let root = self.follow(self.graph.root, Known::NOTHING, usize::MAX);
+        self.plan.changed = root != self.graph.root;
+        self.plan.root = root;
+        self.entry[root.index()] = Some(Known::NOTHING);
+        for id in std::mem::take(&mut self.order) {
+            let Some(known) = self.entry[id.index()] else { continue };
+            self.plan.first[id.index()] = self.plan.edges.len() as u32;
+            match self.graph.node(id) {
+                Node::Leaf(_) => {}
+                Node::Branch { cond, then, els } => self.branch(known, *cond, *then, *els),
+                Node::Switch(switch) => self.switch(known, switch),
+            }
+        }
+        self.plan
+    }
+
+    fn branch(&mut self, known: Known, cond: CondId, then: NodeId, els: NodeId) {
+        let yes = self.facts.assume(known, cond, true);
+        let no = self.facts.assume(known, cond, false);
+        let to_then = self.follow(then, yes, usize::MAX);
+        let to_els = self.follow(els, no, usize::MAX);
+        if !self.facts.is_guard(cond) {
+            let superfluous =
+                [(then, no, to_els), (els, yes, to_then)].into_iter().find(|&(next, other, end)| {
+                    !self.is_leaf(next) && self.follow(next, other, MEETING_HOPS) == end
+                });
+            if let Some((next, ..)) = superfluous {
+                let target = self.follow(next, known, MEETING_HOPS);
+                self.lead(next, target, known);
+                self.plan.edges.push(target);
+                self.plan.changed = true;
+                return;
+            }
+        }
+        self.lead(then, to_then, yes);
+        self.lead(els, to_els, no);
+    }
+
+    fn switch(&mut self, known: Known, switch: &Switch) {
+        for arm in &switch.arms {
+            let known = self.facts.assume_within(known, switch.value, Range { low: arm.low, high: arm.high });
+            let target = self.follow(arm.target, known, usize::MAX);
+            self.lead(arm.target, target, known);
+        }
+        let target = self.follow(switch.default, known, usize::MAX);
+        self.lead(switch.default, target, known);
+    }
+
+    /// The edge that led to `old` is to lead to `target`, with this known there.
+    fn lead(&mut self, old: NodeId, target: NodeId, known: Known) {
+        self.plan.edges.push(target);
+        self.plan.changed |= old != target;
+        if !self.is_leaf(target) {
+            let entry = self.entry[target.index()];
+            self.entry[target.index()] = Some(entry.map_or(known, |entry| self.facts.join(entry, known)));
+        } else {
+            self.entry[target.index()] = Some(Known::NOTHING);
+        }
+    }
+
+    /// Where evaluation that comes to `node` knowing this certainly passes, as far as it is worth looking.
+    fn follow(&mut self, mut node: NodeId, known: Known, hops_max: usize) -> NodeId {
+        for _ in 0..hops_max {
+            let next = match self.graph.node(node) {
+                Node::Leaf(_) => None,
+                Node::Branch { cond, then, els } => {
+                    self.facts.decide(known, *cond).map(|holds| if holds { *then } else { *els })
+                }
+                Node::Switch(switch) => self.switch_target(known, switch),
+            };
+            match next {
+                Some(next) if self.hops_left > 0 => node = next,
+                _ => break,
+            }
+            self.hops_left -= 1;
+        }
+        node
+    }
+
+    /// Where a switch leads whatever the value is, of what it can be.
+    fn switch_target(&self, known: Known, switch: &Switch) -> Option<NodeId> {
+        let domain = self.facts.domain(known, switch.value);
+        if let Some((&first, rest)) = domain.candidates().and_then(<[u32]>::split_first) {
+            let target = switch.target(first);
+            return rest.iter().all(|&k| switch.target(k) == target).then_some(target);
+        }
+        match switch.arms.get(switch.arms.partition_point(|arm| arm.high < domain.low)) {
+            Some(arm) if arm.low <= domain.low && domain.high <= arm.high => Some(arm.target),
+            Some(arm) if arm.low <= domain.high => None,
+            _ => Some(switch.default),
+        }
+    }
+
+    fn is_leaf(&self, node: NodeId) -> bool {
+        matches!(self.graph.node(node), Node::Leaf(_))
+    }
+}
+
+fn again(graph: &Graph, order: &[NodeId]) -> Again {
+    let mut conds = Twice::new(graph.pool.cond_count());
+    let mut values = Twice::new(graph.pool.value_count());
+    for &id in order {
+        match graph.node(id) {
+            Node::Leaf(_) => {}
+            Node::Branch { cond, .. } => {
+                conds.meet(cond.index());
+                graph.pool.cond_operands(*cond).for_each(|value| values.meet(value.index()));
+            }
+            Node::Switch(switch) => values.meet(switch.value.index()),
+        }
+    }
+    Again { conds: conds.twice, values: values.twice, divisors: divisors(&graph.pool) }
+}
+
+/// What is met twice.
+struct Twice {
+    once: Vec<bool>,
+    twice: Vec<bool>,
+}
+
+impl Twice {
+    fn new(len: usize) -> Self {
+        Twice { once: vec![false; len], twice: vec![false; len] }
+    }
+
+    fn meet(&mut self, index: usize) {
+        self.twice[index] |= std::mem::replace(&mut self.once[index], true);
+    }
+}
