@@ -96,6 +96,8 @@ pub enum Code {
     AlwaysFalse = 105,
     /// PF106: operators of equal precedence mixed without parentheses.
     Precedence = 106,
+    /// PF107: a `!=` that means `=`.
+    NotEqualIsEqual = 107,
 }
 
 impl Code {

@@ -9,6 +9,7 @@
 use super::Result;
 use super::lowerer::{Lowerer, Offset, Rel};
 use super::tree::TreeId;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
 use crate::syntax::ast::{AtmField, AtmType, RelOp};
 use wire::LinkType;
@@ -76,7 +77,8 @@ impl Lowerer<'_> {
             AtmField::Vci => ("`vci`", VCI, Size::B2),
         };
         self.needs_atm(name)?;
-        Ok(self.compare(Rel::LinkHdr, offset, size, field_op(op), k))
+        let op = self.field_op(name, op);
+        Ok(self.compare(Rel::LinkHdr, offset, size, op, k))
     }
 
     /// The pseudo-header says that the payload is LLC-encapsulated.
@@ -115,19 +117,22 @@ impl Lowerer<'_> {
         self.and(channel, message)
     }
 
+    /// The operator in front of an ATM or SS7 number, as libpcap takes it: `!=` means `=` there.
+    pub(super) fn field_op(&mut self, name: &str, op: RelOp) -> RelOp {
+        if op != RelOp::Ne {
+            return op;
+        }
+        let message = format!("`!=` after {name} means `=`, as in libpcap");
+        let help = "write `not` in front of it, and `=`";
+        self.lints.push(Diagnostic::new(Code::NotEqualIsEqual, self.span, message).help(help));
+        RelOp::Eq
+    }
+
     fn needs_atm(&self, word: &str) -> Result<()> {
         match self.outermost {
             LinkType::SUNATM => Ok(()),
             _ => Err(self.elsewhere(word, "SUNATM")),
         }
-    }
-}
-
-/// COMPAT: libpcap reads `!=` in front of an ATM or SS7 number as `=`.
-pub(super) fn field_op(op: RelOp) -> RelOp {
-    match op {
-        RelOp::Ne => RelOp::Eq,
-        op => op,
     }
 }
 

@@ -10,7 +10,6 @@
 //! its two. The label is a little-endian 32-bit number: 14 bits destination, 14 bits origin, 4 bits link.
 
 use super::Result;
-use super::atm::field_op;
 use super::lowerer::{Lowerer, Rel};
 use super::tree::TreeId;
 use crate::diag::Code;
@@ -69,13 +68,13 @@ impl Lowerer<'_> {
             Mtp3Field::Hsls => ("`hsls`", HIGH_SPEED),
         };
         let start = self.mtp2_start(name)? + high_speed;
-        let op = field_op(op);
+        let op = self.field_op(name, op);
         match field {
             Mtp3Field::Sio | Mtp3Field::Hsio => {
                 self.mtp3_limit(name, k, 0xff)?;
                 Ok(self.compare(Rel::Packet, start + SIO, Size::B1, op, k))
             }
-            // COMPAT: `<` and `>` compare the point codes as they are stored, bytes reversed.
+            // NOTE: `<` and `>` compare the point codes as they are stored, bytes reversed.
             Mtp3Field::Opc | Mtp3Field::Hopc => {
                 self.mtp3_limit(name, k, 0x3fff)?;
                 Ok(self.mtp3_label(start, 0x3fff << 14, k << 14, op))

@@ -32,7 +32,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// COMPAT: a name is compared without the zero that ends it, so `on em1` matches em10 too.
+    /// NOTE: a name is compared without the zero that ends it, so `on em1` matches em10 too.
     fn pf_name(&mut self, word: &str, offset: u32, name: &str) -> Result {
         if name.len() >= NAME_BYTES {
             let message = format!("{word} takes a name of at most {} characters", NAME_BYTES - 1);

@@ -95,7 +95,7 @@ impl Lowerer<'_> {
     /// `type`, `subtype`, `dir` of 802.11.
     pub(crate) fn wlan(&mut self, wlan: Wlan) -> Result {
         let linktype = self.layers.linktype;
-        // COMPAT: libpcap has addresses in 802.11 behind PPI, but not these words.
+        // NOTE: libpcap has addresses in 802.11 behind PPI, but not these words.
         if !is_wlan(linktype) || linktype == LinkType::PPI {
             let word = match wlan {
                 Wlan::Type(_) => "`type`",
