@@ -30,6 +30,9 @@ use family::Family;
 /// How deep parentheses go.
 const DEPTH: usize = 2;
 
+/// Makes one kind of primitive.
+type Maker = fn(&mut Generator) -> String;
+
 /// Makes expressions for one link type.
 #[derive(Debug)]
 pub struct Generator {
@@ -85,7 +88,7 @@ impl Generator {
     fn pick_primitive(&mut self) -> String {
         let family = self.family;
         #[rustfmt::skip]
-        let choices: [(usize, fn(&mut Self) -> String); 15] = [
+        let choices: [(usize, Maker); 15] = [
             (3, Self::length),
             (8, Self::relation),
             (if family.ip { 10 } else { 0 }, Self::host),

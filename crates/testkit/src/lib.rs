@@ -6,6 +6,8 @@
 //! - [`packet`]: packets from a line of text such as `eth / ip4(ttl=3) / tcp(dport=80) / 'GET /'`;
 //! - [`mutate`]: truncations and damaged headers of a packet;
 //! - [`expr`]: valid expressions of the filter language, for each link type, from a seed;
+//! - [`corpus`]: real packets, where there are captures;
+//! - [`table`]: cases of table tests, read from TOML;
 //! - [`rng`]: the small generator behind all of them, so that a seed means the same on every machine.
 //!
 //! What is deliberately absent: no file is read and no clock looked at here unless a caller names the file.
@@ -21,4 +23,5 @@ pub mod mutate;
 pub mod oracle;
 pub mod packet;
 pub mod rng;
+pub mod table;
 pub mod walk;

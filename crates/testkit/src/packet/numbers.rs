@@ -32,7 +32,8 @@ fn of_cooked(name: &str) -> Option<u128> {
 const ETHER_TYPES: &[(&str, u128)] = &[
     ("ip4", 0x0800), ("arp", 0x0806), ("rarp", 0x8035), ("ip6", 0x86dd), ("vlan", 0x8100), ("qinq", 0x88a8),
     ("mpls", 0x8847), ("pppoed", 0x8863), ("pppoes", 0x8864), ("atalk", 0x809b), ("aarp", 0x80f3), ("ipx", 0x8137),
-    ("decnet", 0x6003), ("lat", 0x6004), ("moprc", 0x6002), ("mopdl", 0x6001), ("sca", 0x6007), ("loopback", 0x9000),
+    ("decnet", 0x6003), ("decnetpad", 0x6003),
+    ("decnetshort", 0x6003), ("lat", 0x6004), ("moprc", 0x6002), ("mopdl", 0x6001), ("sca", 0x6007), ("loopback", 0x9000),
     ("eth", 0x6558), ("lldp", 0x88cc), ("slow", 0x8809),
 ];
 
