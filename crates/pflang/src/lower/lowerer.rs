@@ -44,7 +44,7 @@ impl Offset {
 }
 
 /// Where the headers are that primitives speak of. Copied and restored by the `scoped` dialect.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layers {
     /// Type of the innermost link-layer header.
     pub(crate) linktype: LinkType,
@@ -135,6 +135,8 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) lints: Vec<Diagnostic>,
     /// The primitive at hand.
     pub(crate) span: Span,
+    /// The last encapsulation word, for the lints about what it shifts.
+    pub(crate) encapsulation: Option<Span>,
     /// Values that the outermost link layer's offsets vary by, in the order in which a program computes them at
     /// its very start, and whether anything has used them.
     pub(crate) early: Vec<(ValueId, bool)>,
@@ -151,6 +153,7 @@ impl<'a> Lowerer<'a> {
             tree: Tree::default(),
             lints: Vec::new(),
             span: Span::default(),
+            encapsulation: None,
             early: Vec::new(),
         };
         lowerer.outermost_link()?;

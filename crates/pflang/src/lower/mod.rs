@@ -6,19 +6,38 @@
 //!
 //! This module reads no packet, no file and no name service: names come through [`Names`].
 
+mod arith;
 mod atm;
+mod chain;
+mod decnet;
+mod direction;
 mod encap;
+mod extension;
+mod host;
+mod id;
+mod iso;
 mod link;
+mod lint;
 mod llc;
 mod lowerer;
+mod mac;
 mod mtp;
 mod numbers;
 mod pf;
+mod port;
+mod proto;
+mod select;
+mod set;
 pub mod tree;
+mod tunnel;
+mod walk;
 mod wlan;
+mod words;
 
 use crate::diag::Diagnostic;
 use crate::options::{Dialect, Limits, Names};
+use crate::syntax::ast::Ast;
+use lowerer::Lowerer;
 use tree::{Tree, TreeId};
 use wire::LinkType;
 
@@ -50,3 +69,20 @@ pub struct Lowered {
 
 /// The error is boxed: it is large, rare, and passes through many hands.
 pub(crate) type Result<T = TreeId> = std::result::Result<T, Box<Diagnostic>>;
+
+/// Lowers a filter. An empty one accepts every packet.
+///
+/// # Errors
+/// The first primitive that means nothing on this link type, has qualifiers that do not go together, or names
+/// what nobody knows.
+pub fn lower(ast: &Ast, options: &Options<'_>) -> std::result::Result<Lowered, Box<Diagnostic>> {
+    let mut lowerer = Lowerer::new(options)?;
+    let root = match ast.root {
+        None => lowerer.truth(true),
+        Some(root) => {
+            let root = lowerer.expression(ast, root)?;
+            lowerer.prelude(root)
+        }
+    };
+    Ok(Lowered { tree: lowerer.tree, root, lints: lowerer.lints })
+}

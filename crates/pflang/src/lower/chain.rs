@@ -1,0 +1,167 @@
+//! `protochain`: a protocol anywhere in a chain of headers.
+//!
+//! ```text
+//! next := the header's "next header" field; at := the end of the header
+//! loop:
+//!     if next = wanted: yes
+//!     if next is an extension header: next := its "next header"; at := its end
+//!     else: no
+//! ```
+//! libpcap compiles a loop; here it is unrolled, each round one more alternative:
+//! `next₀ = wanted or ext(next₀) and (next₁ = wanted or ext(next₁) and (…))`. Past [`HEADERS_MAX`] headers the packet
+//! is rejected: libpcap would go on, for some packets for ever.
+//!
+//! COMPAT: behind an authentication header libpcap 1.10.3 goes on at `(length + 2) * 4` from the start of the
+//! *network header*, not from that of the authentication header. So do we, unless `Dialect::protochain` is set
+//! (`protochain-through-ah`).
+
+use super::lowerer::{Lowerer, NOT_SET, Offset, Rel};
+use super::numbers::{ethertype, ipproto};
+use super::tree::TreeId;
+use super::{Result, words};
+use crate::diag::Code;
+use crate::ir::{BinOp, Size, ValueId};
+use crate::syntax::ast::{Proto, Quals, RelOp};
+
+/// How many headers are stepped over.
+const HEADERS_MAX: usize = 32;
+
+/// IPv6's extension headers, in the order in which libpcap looks for them; all have the same form.
+const EXTENSIONS: [u32; 4] = [ipproto::HOPOPTS, ipproto::DSTOPTS, ipproto::ROUTING, ipproto::FRAGMENT];
+
+/// Where a walk along the headers stands.
+#[derive(Clone, Copy)]
+struct Step {
+    /// Number of the header at `at`.
+    next: ValueId,
+    /// Its offset from the network header.
+    at: ValueId,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Ip4,
+    Ip6,
+}
+
+impl Lowerer<'_> {
+    /// `protochain N`.
+    pub(crate) fn protochain(&mut self, wanted: u32, quals: Quals) -> Result {
+        match quals.proto {
+            None => {
+                let four = self.chain(wanted, Family::Ip4)?;
+                let six = self.chain(wanted, Family::Ip6)?;
+                Ok(self.or(four, six))
+            }
+            Some(Proto::Ip) => self.chain(wanted, Family::Ip4),
+            Some(Proto::Ip6) => self.chain(wanted, Family::Ip6),
+            Some(proto) => {
+                let word = words::proto(proto);
+                let mut error = self.error(Code::BadQualifier, format!("`{word}` has no `protochain`"));
+                error.help = Some("`protochain` goes with `ip` and `ip6`".into());
+                Err(error)
+            }
+        }
+    }
+
+    fn chain(&mut self, wanted: u32, family: Family) -> Result {
+        if self.layers.payload.variable.is_some() {
+            return Err(self.error(
+                Code::LinkType,
+                "`protochain` is not supported where the link-layer header varies in length",
+            ));
+        }
+        let link = match family {
+            Family::Ip4 => self.linktype(ethertype::IP)?,
+            Family::Ip6 => self.linktype(ethertype::IPV6)?,
+        };
+        let first = self.first_step(family);
+        let started = self.eval(first.at);
+        let mut steps = vec![first];
+        for _ in 0..HEADERS_MAX {
+            let last = steps[steps.len() - 1];
+            let next = self.next_step(last, family);
+            steps.push(next);
+        }
+        let walk = self.walk(&steps, wanted, family);
+        Ok(self.all(&[link, started, walk]))
+    }
+
+    fn first_step(&mut self, family: Family) -> Step {
+        match family {
+            Family::Ip4 => Step { next: self.load(Rel::Net, 9, Size::B1), at: self.ip4_varying() },
+            Family::Ip6 => Step { next: self.load(Rel::Net, 6, Size::B1), at: self.constant(40) },
+        }
+    }
+
+    /// Past the header at `step`, taking it to be one that can be stepped over.
+    fn next_step(&mut self, step: Step, family: Family) -> Step {
+        let next = self.header_byte(step.at, 0);
+        let authentication = self.past_authentication(step.at);
+        let at = match family {
+            Family::Ip4 => authentication,
+            Family::Ip6 => {
+                let units = self.header_byte(step.at, 1);
+                let units = self.op_k(BinOp::Add, units, 1);
+                let bytes = self.op_k(BinOp::Mul, units, 8);
+                let extension = self.op(BinOp::Add, bytes, step.at);
+                let ah = self.constant(ipproto::AH);
+                let is_ah = self.is_equal(step.next, ah);
+                self.select(is_ah, authentication, extension)
+            }
+        };
+        Step { next, at }
+    }
+
+    fn past_authentication(&mut self, at: ValueId) -> ValueId {
+        let words = if self.options.dialect.protochain {
+            self.header_byte(at, 1)
+        } else {
+            // libpcap adds the one to the register, not to the offset: modulo 2^32.
+            let second = self.op_k(BinOp::Add, at, 1);
+            self.header_byte(second, 0)
+        };
+        let words = self.op_k(BinOp::Add, words, 2);
+        let bytes = self.op_k(BinOp::Mul, words, 4);
+        if self.options.dialect.protochain { self.op(BinOp::Add, bytes, at) } else { bytes }
+    }
+
+    fn header_byte(&mut self, at: ValueId, offset: u32) -> ValueId {
+        let net = self.place(Rel::Net);
+        self.load_at(Offset::varying(net.constant, at), offset, Size::B1)
+    }
+
+    /// Built from the last step back, so that each step holds the rest.
+    fn walk(&mut self, steps: &[Step], wanted: u32, family: Family) -> TreeId {
+        let mut rest = self.reject();
+        for (i, step) in steps.iter().enumerate().rev() {
+            if let Some(following) = steps.get(i + 1) {
+                // libpcap reads both bytes of a header that it steps over, whether it needs the second or not.
+                let (next, at) = (self.eval(following.next), self.eval(following.at));
+                rest = self.all(&[next, at, rest]);
+            }
+            let goes_on = self.is_steppable(step.next, family);
+            let found = self.relation_k(RelOp::Eq, step.next, wanted);
+            let later = self.and(goes_on, rest);
+            rest = self.or(found, later);
+        }
+        rest
+    }
+
+    fn is_steppable(&mut self, next: ValueId, family: Family) -> TreeId {
+        let ah = self.relation_k(RelOp::Eq, next, ipproto::AH);
+        if family == Family::Ip4 {
+            return ah;
+        }
+        let mut tests: Vec<TreeId> =
+            EXTENSIONS.iter().map(|&header| self.relation_k(RelOp::Eq, next, header)).collect();
+        tests.push(ah);
+        self.any(&tests)
+    }
+
+    /// Rejects the packet, whatever stands around it: a load that is inside no packet.
+    pub(crate) fn reject(&mut self) -> TreeId {
+        let nowhere = self.load(Rel::Packet, NOT_SET, Size::B1);
+        self.eval(nowhere)
+    }
+}

@@ -1,0 +1,129 @@
+//! The `ipv6` dialect: transport headers behind IPv6's extension headers.
+//!
+//! A test is tried at each header of the chain in turn, as `protochain` does, but at most [`HEADERS_MAX`] times and
+//! by the rules of RFC 8200: a later fragment has no further headers, an authentication header counts in words of
+//! four bytes.
+
+use super::Result;
+use super::arith::Transport;
+use super::lowerer::{Lowerer, Offset, Rel};
+use super::numbers::{ethertype, ipproto};
+use super::port::Ports;
+use super::tree::TreeId;
+use crate::ir::{BinOp, Size, ValueId};
+use crate::syntax::ast::{ArithId, Ast, Dir, RelOp};
+
+/// More extension headers than that no real packet has.
+const HEADERS_MAX: usize = 8;
+
+/// Headers that can be stepped over wherever they stand.
+const PLAIN: [u32; 4] = [ipproto::HOPOPTS, ipproto::ROUTING, ipproto::DSTOPTS, ipproto::AH];
+
+/// One header of a chain: its number, and its offset from the network header.
+#[derive(Clone, Copy)]
+struct Header {
+    number: ValueId,
+    at: ValueId,
+}
+
+impl Lowerer<'_> {
+    /// `proto N` over IPv6; also what a fragment header says it carries.
+    pub(crate) fn ip6_proto_walked(&mut self, number: u32) -> Result {
+        self.walk_ip6(|this, header| {
+            let direct = this.relation_k(RelOp::Eq, header.number, number);
+            let fragment = this.relation_k(RelOp::Eq, header.number, ipproto::FRAGMENT);
+            let carried = this.extension_field(header.at, 0, Size::B1);
+            let inside = this.relation_k(RelOp::Eq, carried, number);
+            let fragmented = this.and(fragment, inside);
+            Ok(this.or(direct, fragmented))
+        })
+    }
+
+    /// A port behind any extension headers.
+    pub(crate) fn ports6_walked(&mut self, ports: Ports, transport: Option<u32>, dir: Option<Dir>) -> Result {
+        self.walk_ip6(|this, header| {
+            this.each_transport(transport, |this, proto| {
+                let same = this.relation_k(RelOp::Eq, header.number, proto);
+                let net = this.place(Rel::Net);
+                let at = this.beside(net, header.at);
+                let ends = this.ends(dir, "a port", |this, end| {
+                    let offset = if end == super::direction::End::Src { 0 } else { 2 };
+                    let port = this.load_at(at, offset, Size::B2);
+                    Ok(this.port_is(port, ports))
+                })?;
+                Ok(this.and(same, ends))
+            })
+        })
+    }
+
+    /// A relation over transport fields, tried over IPv4 and over IPv6.
+    pub(crate) fn relation_walked(&mut self, ast: &Ast, op: RelOp, a: ArithId, b: ArithId) -> Result {
+        let four = self.relation_at(ast, op, a, b, Transport::Ip4)?;
+        let six = self.walk_ip6(|this, Header { number, at }| {
+            this.relation_at(ast, op, a, b, Transport::Ip6 { number, at })
+        })?;
+        Ok(self.or(four, six))
+    }
+
+    /// `test` of each header, from the first on, until one holds or no further header can be found.
+    fn walk_ip6(&mut self, mut test: impl FnMut(&mut Self, Header) -> Result) -> Result {
+        let link = self.linktype(ethertype::IPV6)?;
+        let mut headers = vec![Header { number: self.load(Rel::Net, 6, Size::B1), at: self.constant(40) }];
+        for _ in 0..HEADERS_MAX {
+            let last = headers[headers.len() - 1];
+            let next = self.next_header(last);
+            headers.push(next);
+        }
+        let mut rest = self.truth(false);
+        for &header in headers.iter().rev() {
+            let here = test(self, header)?;
+            let leads_on = self.leads_on(header);
+            let later = self.and(leads_on, rest);
+            rest = self.or(here, later);
+        }
+        Ok(self.and(link, rest))
+    }
+
+    /// The header behind this one, if this one leads on.
+    fn next_header(&mut self, header: Header) -> Header {
+        let number = self.extension_field(header.at, 0, Size::B1);
+        let units = self.extension_field(header.at, 1, Size::B1);
+        let more = self.op_k(BinOp::Add, units, 1);
+        let plain = self.op_k(BinOp::Mul, more, 8);
+        let more = self.op_k(BinOp::Add, units, 2);
+        let words = self.op_k(BinOp::Mul, more, 4);
+        let fixed = self.constant(8);
+        let (ah, fragment) = (self.constant(ipproto::AH), self.constant(ipproto::FRAGMENT));
+        let is_ah = self.is_equal(header.number, ah);
+        let is_fragment = self.is_equal(header.number, fragment);
+        let length = self.select(is_ah, words, plain);
+        let length = self.select(is_fragment, fixed, length);
+        Header { number, at: self.op(BinOp::Add, header.at, length) }
+    }
+
+    fn leads_on(&mut self, header: Header) -> TreeId {
+        let fragment = self.relation_k(RelOp::Eq, header.number, ipproto::FRAGMENT);
+        let place = self.extension_field(header.at, 2, Size::B2);
+        let offset = self.op_k(BinOp::And, place, 0xfff8);
+        let first = self.relation_k(RelOp::Eq, offset, 0);
+        let mut tests = vec![self.and(fragment, first)];
+        for number in PLAIN {
+            tests.push(self.relation_k(RelOp::Eq, header.number, number));
+        }
+        self.any(&tests)
+    }
+
+    fn extension_field(&mut self, at: ValueId, offset: u32, size: Size) -> ValueId {
+        let net = self.place(Rel::Net);
+        let place = self.beside(net, at);
+        self.load_at(place, offset, size)
+    }
+
+    /// `place`, and `further` bytes on.
+    pub(crate) fn beside(&mut self, place: Offset, further: ValueId) -> Offset {
+        match self.variable(place) {
+            Some(varying) => Offset::varying(place.constant, self.op(BinOp::Add, varying, further)),
+            None => Offset::varying(place.constant, further),
+        }
+    }
+}

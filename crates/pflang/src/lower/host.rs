@@ -1,0 +1,132 @@
+//! IPv4 and IPv6 addresses and networks, by number and by name.
+
+use super::direction::End;
+use super::lowerer::{Lowerer, NOT_SET, Rel};
+use super::numbers::ethertype;
+use super::{Result, words};
+use crate::diag::Code;
+use crate::ir::Size;
+use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
+
+/// An IPv4 network; a host is one with a mask of ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Net4 {
+    pub(crate) address: u32,
+    pub(crate) mask: u32,
+}
+
+impl Net4 {
+    pub(crate) fn host(address: u32) -> Self {
+        Net4 { address, mask: u32::MAX }
+    }
+}
+
+/// An IPv6 network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Net6 {
+    pub(crate) address: u128,
+    pub(crate) mask: u128,
+}
+
+impl Net6 {
+    pub(crate) fn host(address: u128) -> Self {
+        Net6 { address, mask: u128::MAX }
+    }
+}
+
+impl Lowerer<'_> {
+    /// An IPv4 host or network, where `quals.proto` looks for such: by default in IPv4, ARP and RARP.
+    pub(crate) fn net4(&mut self, net: Net4, quals: Quals) -> Result {
+        match quals.proto {
+            None => {
+                let ip = self.address4(net, quals.dir, ethertype::IP)?;
+                if self.layers.mpls_depth > 0 {
+                    return Ok(ip);
+                }
+                let arp = self.address4(net, quals.dir, ethertype::ARP)?;
+                let rarp = self.address4(net, quals.dir, ethertype::RARP)?;
+                Ok(self.any(&[ip, arp, rarp]))
+            }
+            Some(Proto::Ip) => self.address4(net, quals.dir, ethertype::IP),
+            Some(Proto::Arp) => self.address4(net, quals.dir, ethertype::ARP),
+            Some(Proto::Rarp) => self.address4(net, quals.dir, ethertype::RARP),
+            // libpcap looks at the low half of whatever number was given.
+            Some(Proto::Decnet) => self.decnet_host(net.address as u16, quals.dir),
+            Some(proto) => Err(self.no_addresses(proto, "an IPv4", quals.kind)),
+        }
+    }
+
+    /// ARP and RARP hold the protocol addresses behind the hardware addresses; libpcap takes those to have six
+    /// bytes, and the protocol addresses to be IPv4's.
+    fn address4(&mut self, net: Net4, dir: Option<Dir>, link_proto: u32) -> Result {
+        let (src, dst) = if link_proto == ethertype::IP { (12, 16) } else { (14, 24) };
+        self.ends(dir, "an IP address", |this, end| {
+            let offset = if end == End::Src { src } else { dst };
+            let link = this.linktype(link_proto)?;
+            let address = this.compare_masked(Rel::Net, offset, Size::B4, net.mask, RelOp::Eq, net.address);
+            Ok(this.and(link, address))
+        })
+    }
+
+    /// An IPv6 host or network.
+    pub(crate) fn net6(&mut self, net: Net6, quals: Quals) -> Result {
+        match quals.proto {
+            None | Some(Proto::Ip6) => self.address6(net, quals.dir),
+            Some(proto) => Err(self.no_addresses(proto, "an IPv6", quals.kind)),
+        }
+    }
+
+    fn address6(&mut self, net: Net6, dir: Option<Dir>) -> Result {
+        self.ends(dir, "an IPv6 address", |this, end| {
+            let offset = if end == End::Src { 8 } else { 24 };
+            let mut test = this.linktype(ethertype::IPV6)?;
+            for word in 0..4 {
+                let part = |bits: u128| (bits >> (96 - 32 * word)) as u32;
+                let (mask, address) = (part(net.mask), part(net.address));
+                let same =
+                    this.compare_masked(Rel::Net, offset + 4 * word, Size::B4, mask, RelOp::Eq, address);
+                test = this.and(test, same);
+            }
+            Ok(test)
+        })
+    }
+
+    fn no_addresses(&self, proto: Proto, family: &str, kind: Option<Kind>) -> Box<crate::diag::Diagnostic> {
+        let (proto, kind) = (words::proto(proto), words::kind(kind));
+        let mut error = self.error(Code::BadQualifier, format!("`{proto}` does not go with {family} {kind}"));
+        error.help = Some(format!("write `{proto} and {kind} …` to ask for both"));
+        error
+    }
+
+    /// All addresses of a named host.
+    pub(crate) fn named_host(&mut self, name: &str, quals: Quals) -> Result {
+        let addresses = self.options.names.host(name).ok_or_else(|| self.unknown("host", name))?;
+        // Where packets do not say what they carry, ARP cannot be told, and is not looked for.
+        let untyped = quals.proto.is_none() && self.layers.type_field.constant == NOT_SET;
+        let family = |proto| if untyped { Some(proto) } else { quals.proto };
+        let mut tests = Vec::new();
+        if quals.proto != Some(Proto::Ip6) {
+            let quals = Quals { proto: family(Proto::Ip), ..quals };
+            for &address in &addresses.v4 {
+                tests.push(self.net4(Net4::host(address.into()), quals)?);
+            }
+        }
+        if quals.proto != Some(Proto::Ip) {
+            let quals = Quals { proto: family(Proto::Ip6), ..quals };
+            for &address in &addresses.v6 {
+                tests.push(self.net6(Net6::host(address.into()), quals)?);
+            }
+        }
+        if tests.is_empty() {
+            return Err(self.error(Code::UnknownName, format!("host `{name}` has no address of this family")));
+        }
+        Ok(self.any(&tests))
+    }
+
+    /// "No such name".
+    pub(crate) fn unknown(&self, what: &str, name: &str) -> Box<crate::diag::Diagnostic> {
+        let mut error = self.error(Code::UnknownName, format!("unknown {what} `{name}`"));
+        error.help = Some("write its number, or make the name known to the system's files".into());
+        error
+    }
+}

@@ -1,0 +1,214 @@
+//! Identifiers behind their qualifiers: which test `src host a`, `port 80`, `net 10.0.0.0/8` … ask for.
+
+use super::host::{Net4, Net6};
+use super::lowerer::Lowerer;
+use super::{Result, words};
+use crate::diag::{Code, Diagnostic};
+use crate::syntax::ast::{Dir, Id, Kind, Proto, Quals};
+use std::net::Ipv6Addr;
+
+impl Lowerer<'_> {
+    /// `[quals] id`.
+    pub(crate) fn identifier(&mut self, quals: Quals, id: &Id) -> Result {
+        match *id {
+            Id::Name(ref name) => self.named(name, quals),
+            Id::Number(number) => self.number(number, quals),
+            Id::V4 { value, bits } => self.dotted(value, bits, quals),
+            Id::Decnet(address) => self.decnet_id(address, quals),
+            Id::V4Prefix { value, bits, len } => self.prefix4(left_aligned(value, bits), len, quals),
+            Id::V4Mask { value, bits, mask, mask_bits } => {
+                self.masked4(left_aligned(value, bits), left_aligned(mask, mask_bits), quals)
+            }
+            Id::V6(address) => self.prefix6(address, 128, quals),
+            Id::V6Prefix(address, len) => self.prefix6(address, len, quals),
+            Id::Mac(address) => {
+                self.check_link_host("an Ethernet address", quals)?;
+                self.ether_host(address, quals.dir)
+            }
+            Id::Arcnet(address) => {
+                self.check_link_host("an ARCnet address", quals)?;
+                self.arcnet_host(address, quals.dir)
+            }
+        }
+    }
+
+    fn named(&mut self, name: &str, quals: Quals) -> Result {
+        match quals.kind {
+            None | Some(Kind::Host) => match quals.proto {
+                Some(Proto::Link) => self.named_ether_host(name, quals.dir),
+                Some(Proto::Decnet) => {
+                    let mut error = self.unknown("DECnet host", name);
+                    error.help = Some("write its address, as in `decnet host 1.2`".into());
+                    Err(error)
+                }
+                _ => self.named_host(name, quals),
+            },
+            Some(Kind::Net) => {
+                let number = self.options.names.net(name).filter(|&number| number != 0);
+                let number = number.ok_or_else(|| self.unknown("network", name))?;
+                self.net4(promoted(number), quals)
+            }
+            Some(Kind::Port) => self.named_port(name, quals),
+            Some(Kind::Portrange) => self.named_portrange(name, quals),
+            Some(Kind::Gateway) => self.gateway(name, quals),
+            Some(Kind::Proto) => self.named_proto(name, quals),
+            Some(Kind::Protochain) => {
+                let number = self.proto_by_name(name, quals.proto)?;
+                self.protochain(number, quals)
+            }
+        }
+    }
+
+    fn number(&mut self, number: u32, quals: Quals) -> Result {
+        match quals.kind {
+            None | Some(Kind::Host | Kind::Net) => {
+                self.check_network_layer(quals)?;
+                let net = if quals.kind == Some(Kind::Net) { promoted(number) } else { Net4::host(number) };
+                let net = if quals.proto == Some(Proto::Decnet) { Net4::host(number) } else { net };
+                self.net4(net, quals)
+            }
+            Some(Kind::Port | Kind::Portrange) => self.port_number(number, quals),
+            Some(Kind::Gateway) => Err(self.gateway_needs_name()),
+            Some(Kind::Proto) => self.proto_number(number, quals),
+            Some(Kind::Protochain) => self.protochain(number, quals),
+        }
+    }
+
+    fn dotted(&mut self, value: u32, bits: u8, quals: Quals) -> Result {
+        match quals.kind {
+            None | Some(Kind::Host | Kind::Net) => {
+                self.check_network_layer(quals)?;
+                let mask = u32::MAX << (32 - u32::from(bits));
+                self.net4(Net4 { address: left_aligned(value, bits), mask }, quals)
+            }
+            Some(Kind::Gateway) => Err(self.gateway_needs_name()),
+            Some(_) => Err(self.not_an_address(quals.kind)),
+        }
+    }
+
+    fn decnet_id(&mut self, address: u16, quals: Quals) -> Result {
+        match quals.kind {
+            None | Some(Kind::Host | Kind::Net) => self.decnet_host(address, quals.dir),
+            Some(Kind::Gateway) => Err(self.gateway_needs_name()),
+            Some(_) => Err(self.not_an_address(quals.kind)),
+        }
+    }
+
+    fn prefix4(&mut self, address: u32, len: u32, quals: Quals) -> Result {
+        if len > 32 {
+            return Err(self.error(Code::OutOfRange, format!("prefix length {len} is above 32")));
+        }
+        let mask = u32::MAX.checked_shl(32 - len).unwrap_or(0);
+        self.masked4(address, mask, quals)
+    }
+
+    fn masked4(&mut self, address: u32, mask: u32, quals: Quals) -> Result {
+        if address & !mask != 0 {
+            let net = std::net::Ipv4Addr::from(address & mask);
+            return Err(self.host_bits(net.to_string()));
+        }
+        if quals.kind != Some(Kind::Net) {
+            return Err(self.prefix_needs_net());
+        }
+        self.net4(Net4 { address, mask }, quals)
+    }
+
+    fn prefix6(&mut self, address: Ipv6Addr, len: u32, quals: Quals) -> Result {
+        if len > 128 {
+            return Err(self.error(Code::OutOfRange, format!("prefix length {len} is above 128")));
+        }
+        let mask = u128::MAX.checked_shl(128 - len).unwrap_or(0);
+        let number = u128::from(address);
+        if number & !mask != 0 {
+            return Err(self.host_bits(Ipv6Addr::from(number & mask).to_string()));
+        }
+        match quals.kind {
+            None | Some(Kind::Host) if len != 128 => Err(self.prefix_needs_net()),
+            None | Some(Kind::Host | Kind::Net) => self.net6(Net6 { address: number, mask }, quals),
+            Some(_) => Err(self.not_an_address(quals.kind)),
+        }
+    }
+
+    /// COMPAT: on Debian libpcap refuses `gateway`, being built with IPv6; so does `strict`.
+    fn gateway(&mut self, name: &str, quals: Quals) -> Result {
+        if self.options.dialect.strict {
+            return Err(self.error(
+                Code::Strict,
+                "`gateway` is not supported: libpcap refuses it where it is built with IPv6",
+            ));
+        }
+        if let Some(dir) = quals.dir {
+            let message = format!("`{}` does not go with `gateway`", words::dir(dir));
+            return Err(self.error(Code::BadQualifier, message));
+        }
+        if let Some(proto) =
+            quals.proto.filter(|proto| !matches!(proto, Proto::Ip | Proto::Arp | Proto::Rarp))
+        {
+            let message = format!("`{}` does not go with `gateway`", words::proto(proto));
+            return Err(self.error(Code::BadQualifier, message));
+        }
+        let link = self.named_ether_host(name, None)?;
+        let addresses = self.options.names.host(name).unwrap_or_default().v4;
+        if addresses.is_empty() {
+            return Err(self.unknown("host", name));
+        }
+        let quals = Quals { dir: Some(Dir::SrcOrDst), kind: Some(Kind::Host), ..quals };
+        let hosts = addresses.into_iter().map(|address| self.net4(Net4::host(address.into()), quals));
+        let hosts = hosts.collect::<Result<Vec<_>>>()?;
+        let any = self.any(&hosts);
+        let other = self.not(any);
+        Ok(self.and(link, other))
+    }
+
+    fn check_link_host(&self, what: &str, quals: Quals) -> Result<()> {
+        let is_host = matches!(quals.kind, None | Some(Kind::Host));
+        if is_host && quals.proto == Some(Proto::Link) {
+            return Ok(());
+        }
+        let mut error = self.error(Code::BadQualifier, format!("{what} needs `ether` in front of it"));
+        error.help = Some("as in `ether host …`, `ether src …`".into());
+        Err(error)
+    }
+
+    fn check_network_layer(&self, quals: Quals) -> Result<()> {
+        if quals.proto != Some(Proto::Link) {
+            return Ok(());
+        }
+        let mut error = self.error(Code::BadQualifier, "`ether` does not go with a network-layer address");
+        error.help = Some("an Ethernet address has six bytes: `ether host 00:11:22:33:44:55`".into());
+        Err(error)
+    }
+
+    fn not_an_address(&self, kind: Option<Kind>) -> Box<Diagnostic> {
+        self.error(Code::BadQualifier, format!("`{}` does not go with an IP address", words::kind(kind)))
+    }
+
+    fn gateway_needs_name(&self) -> Box<Diagnostic> {
+        let mut error = self.error(Code::BadQualifier, "`gateway` needs a name");
+        error.help = Some("both its Ethernet and its IP addresses are looked up".into());
+        error
+    }
+
+    fn prefix_needs_net(&self) -> Box<Diagnostic> {
+        let mut error = self.error(Code::BadQualifier, "a prefix or mask needs `net` in front of it");
+        error.help = Some("as in `net 10.0.0.0/8`, `src net 10.0.0.0/8`".into());
+        error
+    }
+
+    fn host_bits(&self, net: String) -> Box<Diagnostic> {
+        let mut error = self.error(Code::OutOfRange, "bits of the address are set outside the mask");
+        error.help = Some(format!("the network is {net}"));
+        error
+    }
+}
+
+/// The parts that were written, moved to where an address starts.
+fn left_aligned(value: u32, bits: u8) -> u32 {
+    value.checked_shl(32 - u32::from(bits)).unwrap_or(0)
+}
+
+/// A network by its number, without the zeros that follow: `net 10` is 10.0.0.0/8.
+fn promoted(number: u32) -> Net4 {
+    let zeros = if number == 0 { 0 } else { number.leading_zeros() / 8 * 8 };
+    Net4 { address: number << zeros, mask: u32::MAX << zeros }
+}

@@ -1,0 +1,137 @@
+//! Warnings about filters that compile but may not mean what their author thinks.
+
+use super::lowerer::{Layers, Lowerer};
+use super::tree::{TreeId, TreeNode};
+use super::words;
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{BinOp, Value, ValueId};
+use crate::span::Span;
+use crate::syntax::ast::{Proto, RelOp};
+
+/// More than this nobody reads.
+const LINTS_MAX: usize = 100;
+
+impl Lowerer<'_> {
+    /// Adds a warning at the primitive at hand, unless it was given there before.
+    fn lint(&mut self, lint: Diagnostic) {
+        let known = self.lints.iter().any(|other| other.code == lint.code && other.span == lint.span);
+        if !known && self.lints.len() < LINTS_MAX {
+            self.lints.push(lint);
+        }
+    }
+
+    /// `tcp[…]` looks at IPv4 only. Said once a filter.
+    pub(crate) fn lint_ip4_only(&mut self, proto: Proto) {
+        let has_ip6 = matches!(proto, Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Pim);
+        let said = self.lints.iter().any(|lint| lint.code == Code::NoIpv6);
+        if !has_ip6 || said || self.options.dialect.ipv6 {
+            return;
+        }
+        let word = words::proto(proto);
+        let lint = Diagnostic::new(Code::NoIpv6, self.span, format!("`{word}[…]` never sees IPv6 packets"))
+            .help("the `ipv6` dialect looks there too; without it, `ip6[40 + …]` reads behind a plain IPv6 header");
+        self.lint(lint);
+    }
+
+    /// A primitive that came out as a constant.
+    pub(crate) fn lint_constant(&mut self, test: TreeId) {
+        match self.tree.node(test) {
+            TreeNode::True => self.lint_truth(true),
+            TreeNode::False => self.lint_truth(false),
+            _ => {}
+        }
+    }
+
+    /// A comparison that the widths of its operands decide.
+    pub(crate) fn lint_range(&mut self, op: RelOp, a: ValueId, b: ValueId) {
+        let (a, b) = (self.range(a), self.range(b));
+        let less = if a.1 < b.0 {
+            Some(true)
+        } else if a.0 >= b.1 {
+            Some(false)
+        } else {
+            None
+        };
+        let greater = if a.0 > b.1 {
+            Some(true)
+        } else if a.1 <= b.0 {
+            Some(false)
+        } else {
+            None
+        };
+        let equal = match (less, greater) {
+            (Some(true), _) | (_, Some(true)) => Some(false),
+            (Some(false), Some(false)) => Some(true),
+            _ => None,
+        };
+        let truth = match op {
+            RelOp::Eq => equal,
+            RelOp::Ne => equal.map(|equal| !equal),
+            RelOp::Lt => less,
+            RelOp::Ge => less.map(|less| !less),
+            RelOp::Gt => greater,
+            RelOp::Le => greater.map(|greater| !greater),
+        };
+        if let Some(truth) = truth {
+            self.lint_truth(truth);
+        }
+    }
+
+    fn lint_truth(&mut self, truth: bool) {
+        let (code, words) = match truth {
+            true => (Code::AlwaysTrue, "this is true of every packet that has the bytes it reads"),
+            false => (Code::AlwaysFalse, "this is true of no packet"),
+        };
+        self.lint(Diagnostic::new(code, self.span, words));
+    }
+
+    /// The smallest and largest number that a value can be, by its own form.
+    fn range(&self, value: ValueId) -> (u32, u32) {
+        match self.tree.pool.get(value) {
+            Value::Const(k) => (k, k),
+            Value::Load { size, .. } => (0, size.max()),
+            Value::Op(BinOp::And, _, mask) => (0, self.tree.pool.as_const(mask).unwrap_or(u32::MAX)),
+            Value::Len | Value::Op(..) => (0, u32::MAX),
+        }
+    }
+
+    /// `left` holds an encapsulation word, and what stands to its right, in another alternative, is shifted by it.
+    pub(crate) fn lint_shift(&mut self, before: &Layers, word: Option<Span>, right: Span) {
+        if self.layers == *before || self.options.dialect.scoped {
+            return;
+        }
+        let mut lint = Diagnostic::new(
+            Code::ShiftsOffsets,
+            right,
+            "this is looked for inside the encapsulation to its left, although the two are alternatives",
+        )
+        .help("put the encapsulation last, as in `ip or (vlan and ip)`, or use the `scoped` dialect");
+        lint.also = word.map(|span| (span, "this shifts everything to its right".into()));
+        self.lint(lint);
+    }
+
+    /// `not vlan`: what follows is looked for inside a tag that is not there.
+    pub(crate) fn lint_negated_shift(&mut self, before: &Layers, word: Option<Span>, whole: Span) {
+        if self.layers == *before || self.options.dialect.scoped {
+            return;
+        }
+        let lint = Diagnostic::new(
+            Code::ShiftsOffsets,
+            word.unwrap_or(whole),
+            "this shifts everything to its right, although it stands under `not`",
+        )
+        .help("put it last, as in `ip and not vlan`, or use the `scoped` dialect");
+        self.lint(lint);
+    }
+
+    /// `not` over a relation that loads.
+    pub(crate) fn lint_negated_load(&mut self, whole: Span) {
+        let lint = Diagnostic::new(
+            Code::NotOverLoad,
+            whole,
+            "a packet too short for a field read here is rejected, `not` or no `not`",
+        )
+        .help("test the length as well, as in `len < 60 or not …`");
+        self.lint(lint);
+    }
+}

@@ -1,0 +1,204 @@
+//! Ports and port ranges, by number and by name.
+
+use super::direction::End;
+use super::lowerer::{Lowerer, Rel};
+use super::numbers::{ethertype, ipproto};
+use super::tree::TreeId;
+use super::{Result, words};
+use crate::diag::Code;
+use crate::ir::{Size, ValueId};
+use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
+
+/// Which ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ports {
+    One(u32),
+    /// Both ends belong to it.
+    Range(u32, u32),
+}
+
+const PORT_MAX: u32 = 65535;
+
+impl Lowerer<'_> {
+    /// `port N`, and `portrange N`, which is a range of one.
+    pub(crate) fn port_number(&mut self, port: u32, quals: Quals) -> Result {
+        let transport = self.transport(quals)?;
+        self.check_port(port)?;
+        let ports =
+            if quals.kind == Some(Kind::Portrange) { Ports::Range(port, port) } else { Ports::One(port) };
+        self.ports(ports, transport, quals.dir)
+    }
+
+    /// `portrange A-B` by number.
+    pub(crate) fn port_numbers(&mut self, low: u32, high: u32, quals: Quals) -> Result {
+        let transport = self.transport(quals)?;
+        self.check_port(low)?;
+        self.check_port(high)?;
+        self.ports(Ports::Range(low.min(high), low.max(high)), transport, quals.dir)
+    }
+
+    /// `port NAME`: services(5) says which transport protocols the name is for.
+    pub(crate) fn named_port(&mut self, name: &str, quals: Quals) -> Result {
+        let wanted = self.transport(quals)?;
+        let (port, known) = self.service(name).ok_or_else(|| self.unknown("port", name))?;
+        let transport = self.agreed_transport(name, wanted, known)?;
+        self.ports(Ports::One(port), transport, quals.dir)
+    }
+
+    /// `portrange A-B`, by numbers or names. A name may itself contain a `-`: libpcap splits at the first one.
+    pub(crate) fn named_portrange(&mut self, text: &str, quals: Quals) -> Result {
+        let wanted = self.transport(quals)?;
+        if let Some((low, high)) = leading_numbers(text) {
+            return self.port_numbers(low, high, quals);
+        }
+        let ends =
+            text.split_once('-').and_then(|(low, high)| Some((self.service(low)?, self.service(high)?)));
+        let ((low, low_proto), (high, high_proto)) = ends.ok_or_else(|| self.unknown("port range", text))?;
+        let known = if low_proto == high_proto { low_proto } else { None };
+        let transport = self.agreed_transport(text, wanted, known)?;
+        self.check_port(low)?;
+        self.check_port(high)?;
+        self.ports(Ports::Range(low.min(high), low.max(high)), transport, quals.dir)
+    }
+
+    /// The protocol that a qualifier restricts ports to.
+    fn transport(&self, quals: Quals) -> Result<Option<u32>> {
+        match quals.proto {
+            None => Ok(None),
+            Some(Proto::Tcp) => Ok(Some(ipproto::TCP)),
+            Some(Proto::Udp) => Ok(Some(ipproto::UDP)),
+            Some(Proto::Sctp) => Ok(Some(ipproto::SCTP)),
+            Some(proto) => {
+                let (proto, kind) = (words::proto(proto), words::kind(quals.kind));
+                let mut error = self.error(Code::BadQualifier, format!("`{proto}` has no `{kind}`"));
+                error.help = Some(format!(
+                    "only `tcp`, `udp` and `sctp` have ports; `{proto} and {kind} …` asks for both"
+                ));
+                Err(error)
+            }
+        }
+    }
+
+    fn check_port(&self, port: u32) -> Result<()> {
+        if port > PORT_MAX {
+            return Err(self.error(Code::OutOfRange, format!("port {port} is above {PORT_MAX}")));
+        }
+        Ok(())
+    }
+
+    /// Number of a service, and the one protocol it is for, if it is for one only. A number in place of a name is
+    /// good for any.
+    fn service(&self, name: &str) -> Option<(u32, Option<u32>)> {
+        if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some((name.parse().unwrap_or(u32::MAX), None));
+        }
+        let service = self.options.names.service(name)?;
+        match (service.tcp, service.udp) {
+            (Some(tcp), Some(udp)) if tcp == udp => Some((tcp.into(), None)),
+            (Some(tcp), _) => Some((tcp.into(), Some(ipproto::TCP))),
+            (None, Some(udp)) => Some((udp.into(), Some(ipproto::UDP))),
+            (None, None) => None,
+        }
+    }
+
+    /// The protocol that both the filter and services(5) allow.
+    fn agreed_transport(&self, name: &str, wanted: Option<u32>, known: Option<u32>) -> Result<Option<u32>> {
+        match (wanted, known) {
+            (Some(wanted), Some(known)) if wanted != known => {
+                let known = if known == ipproto::TCP { "TCP" } else { "UDP" };
+                let mut error =
+                    self.error(Code::UnknownName, format!("port `{name}` is known for {known} only"));
+                error.help = Some("write the port's number".into());
+                Err(error)
+            }
+            (wanted, known) => Ok(wanted.or(known)),
+        }
+    }
+
+    /// A port of TCP, UDP or SCTP (or of the one given) over IPv6 or IPv4.
+    pub(crate) fn ports(&mut self, ports: Ports, transport: Option<u32>, dir: Option<Dir>) -> Result {
+        let four = self.ports4(ports, transport, dir)?;
+        let six = self.ports6(ports, transport, dir)?;
+        Ok(self.or(six, four))
+    }
+
+    pub(crate) fn ports4(&mut self, ports: Ports, transport: Option<u32>, dir: Option<Dir>) -> Result {
+        let link = self.linktype(ethertype::IP)?;
+        let transports = self.each_transport(transport, |this, proto| {
+            let same = this.eq(Rel::Net, 9, Size::B1, proto);
+            let first = this.first_fragment();
+            let ends = this.port_ends(ports, dir, Rel::Ip4Payload)?;
+            Ok(this.all(&[same, first, ends]))
+        })?;
+        Ok(self.and(link, transports))
+    }
+
+    pub(crate) fn ports6(&mut self, ports: Ports, transport: Option<u32>, dir: Option<Dir>) -> Result {
+        if self.options.dialect.ipv6 {
+            return self.ports6_walked(ports, transport, dir);
+        }
+        self.ports6_direct(ports, transport, dir)
+    }
+
+    /// IPv6 without extension headers.
+    pub(crate) fn ports6_direct(&mut self, ports: Ports, transport: Option<u32>, dir: Option<Dir>) -> Result {
+        let link = self.linktype(ethertype::IPV6)?;
+        let transports = self.each_transport(transport, |this, proto| {
+            let same = this.eq(Rel::Net, 6, Size::B1, proto);
+            let ends = this.port_ends(ports, dir, Rel::Ip6Payload)?;
+            Ok(this.and(same, ends))
+        })?;
+        Ok(self.and(link, transports))
+    }
+
+    pub(crate) fn each_transport(
+        &mut self,
+        transport: Option<u32>,
+        mut test: impl FnMut(&mut Self, u32) -> Result,
+    ) -> Result {
+        if let Some(proto) = transport {
+            return test(self, proto);
+        }
+        let sctp = test(self, ipproto::SCTP)?;
+        let tcp = test(self, ipproto::TCP)?;
+        let udp = test(self, ipproto::UDP)?;
+        Ok(self.any(&[sctp, tcp, udp]))
+    }
+
+    /// No fragment, or the first one: only there is a transport header.
+    pub(crate) fn first_fragment(&mut self) -> TreeId {
+        let later = self.any_bit(Rel::Net, 6, Size::B2, 0x1fff);
+        self.not(later)
+    }
+
+    fn port_ends(&mut self, ports: Ports, dir: Option<Dir>, rel: Rel) -> Result {
+        self.ends(dir, "a port", |this, end| {
+            let port = this.load(rel, if end == End::Src { 0 } else { 2 }, Size::B2);
+            Ok(this.port_is(port, ports))
+        })
+    }
+
+    /// This port is (one of) those.
+    pub(crate) fn port_is(&mut self, port: ValueId, ports: Ports) -> TreeId {
+        match ports {
+            Ports::One(number) => self.relation_k(RelOp::Eq, port, number),
+            Ports::Range(low, high) => {
+                let from = self.relation_k(RelOp::Ge, port, low);
+                let to = self.relation_k(RelOp::Le, port, high);
+                self.and(from, to)
+            }
+        }
+    }
+}
+
+/// `A-B…` with A and B decimal. Like libpcap 1.10.3, which ignores what follows: `1-2-3` is `1-2`.
+fn leading_numbers(text: &str) -> Option<(u32, u32)> {
+    let (low, rest) = text.split_once('-')?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let number = |text: &str| match text {
+        "" => None,
+        text if !text.bytes().all(|byte| byte.is_ascii_digit()) => None,
+        text => Some(text.parse().unwrap_or(u32::MAX)),
+    };
+    Some((number(low)?, number(&rest[..digits])?))
+}

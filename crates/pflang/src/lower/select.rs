@@ -1,0 +1,74 @@
+//! Values computed exactly, with no folding: what a condition, or a choice between two values, is as a number.
+//! Paths meet again behind some primitives (`protochain`, `geneve`), and what follows reads a field at a place
+//! that depends on the path; the graph has no variables, so the choice becomes arithmetic.
+
+use super::lowerer::Lowerer;
+use super::tree::{TreeId, TreeNode};
+use crate::ir::{BinOp, CmpOp, Cond, ValueId};
+
+impl Lowerer<'_> {
+    /// 1 where they are equal, else 0.
+    pub(crate) fn is_equal(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        let difference = self.op(BinOp::Xor, a, b);
+        let differs = self.is_nonzero(difference);
+        self.op_k(BinOp::Xor, differs, 1)
+    }
+
+    /// 1 or 0: `x | -x` has its top bit set for every x but zero.
+    fn is_nonzero(&mut self, x: ValueId) -> ValueId {
+        let zero = self.constant(0);
+        let negative = self.op(BinOp::Sub, zero, x);
+        let either = self.op(BinOp::Or, x, negative);
+        self.op_k(BinOp::Shr, either, 31)
+    }
+
+    /// 1 where a < b, else 0: the borrow out of the top bit of `a - b`.
+    fn is_less(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        let not_a = self.op_k(BinOp::Xor, a, u32::MAX);
+        let both = self.op(BinOp::And, not_a, b);
+        let one = self.op(BinOp::Or, not_a, b);
+        let difference = self.op(BinOp::Sub, a, b);
+        let carried = self.op(BinOp::And, one, difference);
+        let borrow = self.op(BinOp::Or, both, carried);
+        self.op_k(BinOp::Shr, borrow, 31)
+    }
+
+    /// `yes` where `choice` is 1, `no` where it is 0.
+    pub(crate) fn select(&mut self, choice: ValueId, yes: ValueId, no: ValueId) -> ValueId {
+        let difference = self.op(BinOp::Sub, yes, no);
+        let added = self.op(BinOp::Mul, choice, difference);
+        self.op(BinOp::Add, no, added)
+    }
+
+    /// 1 where the tree holds, else 0. Unlike the tree it evaluates everything: only for where all of it has been
+    /// evaluated before, or is sure to be inside the packet. Recursion is on trees that lowering made for one
+    /// primitive, whose depth is a constant.
+    pub(crate) fn as_number(&mut self, tree: TreeId) -> ValueId {
+        match self.tree.node(tree) {
+            TreeNode::True | TreeNode::Eval(_) => self.constant(1),
+            TreeNode::False => self.constant(0),
+            TreeNode::Not(a) => {
+                let a = self.as_number(a);
+                self.op_k(BinOp::Xor, a, 1)
+            }
+            TreeNode::And(a, b) => self.join(BinOp::And, a, b),
+            TreeNode::Or(a, b) => self.join(BinOp::Or, a, b),
+            TreeNode::Test(cond) => match self.tree.pool.get_cond(cond) {
+                Cond::Cmp(CmpOp::Eq, a, b) => self.is_equal(a, b),
+                Cond::Cmp(CmpOp::Lt, a, b) => self.is_less(a, b),
+                Cond::Test(a, mask) => {
+                    let bits = self.op(BinOp::And, a, mask);
+                    self.is_nonzero(bits)
+                }
+                // Guards are implied by loads; no tree holds one.
+                Cond::Bounds { .. } => self.constant(1),
+            },
+        }
+    }
+
+    fn join(&mut self, op: BinOp, a: TreeId, b: TreeId) -> ValueId {
+        let a = self.as_number(a);
+        let b = self.as_number(b);
+        self.op(op, a, b)
+    }
+}
