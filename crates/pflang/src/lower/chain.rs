@@ -105,8 +105,7 @@ impl Lowerer<'_> {
                 let units = self.op_k(BinOp::Add, units, 1);
                 let bytes = self.op_k(BinOp::Mul, units, 8);
                 let extension = self.op(BinOp::Add, bytes, step.at);
-                let ah = self.constant(ipproto::AH);
-                let is_ah = self.is_equal(step.next, ah);
+                let is_ah = self.is_equal(step.next, ipproto::AH);
                 self.select(is_ah, authentication, extension)
             }
         };

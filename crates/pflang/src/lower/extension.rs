@@ -93,9 +93,8 @@ impl Lowerer<'_> {
         let more = self.op_k(BinOp::Add, units, 2);
         let words = self.op_k(BinOp::Mul, more, 4);
         let fixed = self.constant(8);
-        let (ah, fragment) = (self.constant(ipproto::AH), self.constant(ipproto::FRAGMENT));
-        let is_ah = self.is_equal(header.number, ah);
-        let is_fragment = self.is_equal(header.number, fragment);
+        let is_ah = self.is_equal(header.number, ipproto::AH);
+        let is_fragment = self.is_equal(header.number, ipproto::FRAGMENT);
         let length = self.select(is_ah, words, plain);
         let length = self.select(is_fragment, fixed, length);
         Header { number, at: self.op(BinOp::Add, header.at, length) }

@@ -3,10 +3,10 @@
 use super::direction::End;
 use super::lowerer::{Lowerer, Rel};
 use super::numbers::ethertype;
-use super::tree::{TreeId, TreeNode};
+use super::tree::TreeId;
 use super::{Result, words};
 use crate::diag::Code;
-use crate::ir::{Cond, Size};
+use crate::ir::Size;
 use crate::syntax::ast::{Dir, Proto, RelOp};
 use wire::LinkType;
 
@@ -142,16 +142,8 @@ impl Lowerer<'_> {
     }
 
     /// The bit of a MAC address that marks a group.
-    pub(crate) fn group_bit(&mut self, offset: u32) -> TreeId {
-        self.any_bit(Rel::LinkHdr, offset, Size::B1, 1)
-    }
-
-    /// `field & mask != 0`, as one test.
-    pub(crate) fn any_bit(&mut self, rel: Rel, offset: u32, size: Size, mask: u32) -> TreeId {
-        let field = self.load(rel, offset, size);
-        let mask = self.constant(mask);
-        let cond = self.tree.pool.cond(Cond::Test(field, mask));
-        self.push(TreeNode::Test(cond))
+    fn group_bit(&mut self, offset: u32) -> TreeId {
+        self.bits(Rel::LinkHdr, offset, Size::B1, 1)
     }
 
     fn ethernet_check(&mut self) -> Option<TreeId> {

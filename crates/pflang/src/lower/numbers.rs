@@ -9,12 +9,9 @@ pub(crate) const MAX_LENGTH: u32 = 1500;
 /// Ethernet types.
 #[rustfmt::skip]
 pub(crate) mod ethertype {
-    pub(crate) const PUP: u32 = 0x0200;
     pub(crate) const IP: u32 = 0x0800;
     pub(crate) const ARP: u32 = 0x0806;
     pub(crate) const NS: u32 = 0x0600;
-    pub(crate) const SPRITE: u32 = 0x0500;
-    pub(crate) const TRAIL: u32 = 0x1000;
     pub(crate) const MOPDL: u32 = 0x6001;
     pub(crate) const MOPRC: u32 = 0x6002;
     pub(crate) const DECNET: u32 = 0x6003;
@@ -28,7 +25,6 @@ pub(crate) mod ethertype {
     pub(crate) const IPX: u32 = 0x8137;
     pub(crate) const IPV6: u32 = 0x86dd;
     pub(crate) const MPLS: u32 = 0x8847;
-    pub(crate) const MPLS_MULTICAST: u32 = 0x8848;
     pub(crate) const PPPOED: u32 = 0x8863;
     pub(crate) const PPPOES: u32 = 0x8864;
     pub(crate) const VLAN_AD: u32 = 0x88a8;
@@ -77,7 +73,6 @@ pub(crate) mod ipproto {
     pub(crate) const ESP: u32 = 50;
     pub(crate) const AH: u32 = 51;
     pub(crate) const ICMPV6: u32 = 58;
-    pub(crate) const NONE: u32 = 59;
     pub(crate) const DSTOPTS: u32 = 60;
     pub(crate) const PIM: u32 = 103;
     pub(crate) const CARP: u32 = 112;

@@ -167,7 +167,7 @@ impl Lowerer<'_> {
 
     /// No fragment, or the first one: only there is a transport header.
     pub(crate) fn first_fragment(&mut self) -> TreeId {
-        let later = self.any_bit(Rel::Net, 6, Size::B2, 0x1fff);
+        let later = self.bits(Rel::Net, 6, Size::B2, 0x1fff);
         self.not(later)
     }
 

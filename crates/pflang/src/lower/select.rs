@@ -7,8 +7,14 @@ use super::tree::{TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, ValueId};
 
 impl Lowerer<'_> {
+    /// 1 where `a = k`, else 0.
+    pub(crate) fn is_equal(&mut self, a: ValueId, k: u32) -> ValueId {
+        let k = self.constant(k);
+        self.is_same(a, k)
+    }
+
     /// 1 where they are equal, else 0.
-    pub(crate) fn is_equal(&mut self, a: ValueId, b: ValueId) -> ValueId {
+    fn is_same(&mut self, a: ValueId, b: ValueId) -> ValueId {
         let difference = self.op(BinOp::Xor, a, b);
         let differs = self.is_nonzero(difference);
         self.op_k(BinOp::Xor, differs, 1)
@@ -54,7 +60,7 @@ impl Lowerer<'_> {
             TreeNode::And(a, b) => self.join(BinOp::And, a, b),
             TreeNode::Or(a, b) => self.join(BinOp::Or, a, b),
             TreeNode::Test(cond) => match self.tree.pool.get_cond(cond) {
-                Cond::Cmp(CmpOp::Eq, a, b) => self.is_equal(a, b),
+                Cond::Cmp(CmpOp::Eq, a, b) => self.is_same(a, b),
                 Cond::Cmp(CmpOp::Lt, a, b) => self.is_less(a, b),
                 Cond::Test(a, mask) => {
                     let bits = self.op(BinOp::And, a, mask);

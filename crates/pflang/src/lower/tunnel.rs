@@ -54,8 +54,7 @@ impl Lowerer<'_> {
 
         // What is inside is an Ethernet frame, or else a bare packet of the type that the tunnel's header gives.
         let protocol = self.load_at(base, 2, Size::B2);
-        let bridging = self.constant(ethertype::TEB);
-        let is_ethernet = self.is_equal(protocol, bridging);
+        let is_ethernet = self.is_equal(protocol, ethertype::TEB);
         let outer_type = self.op_k(BinOp::Add, header, 2);
         let inner_type = self.op_k(BinOp::Add, inner, ETHERNET_TYPE);
         let type_field = self.select(is_ethernet, inner_type, outer_type);

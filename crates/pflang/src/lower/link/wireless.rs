@@ -122,15 +122,4 @@ impl Lowerer<'_> {
         let padded = self.op_k(BinOp::Shr, flags, PADDED_BIT);
         self.op(BinOp::And, padded, has_flags)
     }
-
-    /// 1 where `a = k`, else 0.
-    fn is_equal(&mut self, a: ValueId, k: u32) -> ValueId {
-        // The top bit of `x | -x` tells whether x is zero.
-        let x = self.op_k(BinOp::Xor, a, k);
-        let zero = self.constant(0);
-        let minus_x = self.op(BinOp::Sub, zero, x);
-        let either = self.op(BinOp::Or, x, minus_x);
-        let differs = self.op_k(BinOp::Shr, either, 31);
-        self.op_k(BinOp::Xor, differs, 1)
-    }
 }
