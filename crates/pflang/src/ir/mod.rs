@@ -5,6 +5,7 @@ pub mod build;
 mod graph;
 pub mod interp;
 mod pool;
+pub mod print;
 pub mod verify;
 
 pub use graph::{ACCEPT, Arm, Graph, Node, NodeId, REJECT, Spans, Switch};

@@ -3,6 +3,7 @@
 //! ```text
 //! fold                     values and conditions, once
 //! repeat until no change   hoist: one stronger bounds check early; thread: tests that a path has answered
+//! switchify                chains of tests of one value; then once more as above
 //! ```
 //! Every pass takes a graph that verifies and leaves one that does, keeps a node's spans with it, and costs time
 //! near linear in the graph.
@@ -11,9 +12,11 @@ mod domain;
 mod facts;
 mod fold;
 mod hoist;
+mod membership;
 mod question;
 mod range;
 mod rebuild;
+mod switchify;
 mod thread;
 mod trie;
 mod value;
@@ -22,20 +25,31 @@ mod value;
 mod tests;
 
 use crate::ir::Graph;
+use range::Ranges;
 
-/// How often the path passes run at most. Each round does all it can find in one sweep; real filters settle
-/// after two or three.
+/// How often passes run at most. Each does all it can find in one sweep; real filters settle after two or three.
 const ROUNDS_MAX: usize = 8;
 
 /// An equivalent graph that decides in fewer steps.
 pub fn optimise(graph: &Graph) -> Graph {
-    let (mut graph, ranges) = fold::fold(graph);
+    let (mut graph, mut ranges) = fold::fold(graph);
+    settle(&mut graph, &ranges);
     for _ in 0..ROUNDS_MAX {
-        let hoisted = hoist::hoist(&mut graph);
-        let threaded = thread::thread(&mut graph, &ranges);
+        if !switchify::switchify(&mut graph, &mut ranges) {
+            break;
+        }
+        settle(&mut graph, &ranges);
+    }
+    graph
+}
+
+/// What follows from the paths, until nothing more does.
+fn settle(graph: &mut Graph, ranges: &Ranges) {
+    for _ in 0..ROUNDS_MAX {
+        let hoisted = hoist::hoist(graph);
+        let threaded = thread::thread(graph, ranges);
         if !hoisted && !threaded {
             break;
         }
     }
-    graph
 }

@@ -20,7 +20,7 @@ pub(super) enum Question {
 }
 
 impl Question {
-    fn not(self) -> Question {
+    pub(super) fn not(self) -> Question {
         match self {
             Question::Known(holds) => Question::Known(!holds),
             Question::If(cond) => Question::Unless(cond),

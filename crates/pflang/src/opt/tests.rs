@@ -5,6 +5,7 @@ mod random;
 use super::optimise;
 use crate::ir::build::build;
 use crate::ir::interp::{Interp, Packet};
+use crate::ir::print::listing;
 use crate::ir::verify::verify;
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, Size, ValueId};
 use crate::lower::tree::{Tree, TreeId, TreeNode};
@@ -112,16 +113,20 @@ impl Maker {
 fn check(graph: &Graph, packets: &[Vec<u8>], seed: u64) -> Graph {
     verify(graph).unwrap_or_else(|violation| panic!("seed {seed}: the test's own graph: {violation:?}"));
     let optimised = optimise(graph);
-    verify(&optimised)
-        .unwrap_or_else(|violation| panic!("seed {seed}: {violation:?}\n{graph:?}\n{optimised:?}"));
+    verify(&optimised).unwrap_or_else(|violation| {
+        panic!("seed {seed}: {violation:?}\n{}\n{}", listing(graph, ""), listing(&optimised, ""))
+    });
     let (mut reference, mut subject) = (Interp::new(graph), Interp::new(&optimised));
     for data in packets {
         for len in 0..=data.len() {
             let packet = Packet { data: &data[..len], wire_len: data.len() as u32 };
             let (expected, found) = (reference.run(packet), subject.run(packet));
             assert_eq!(
-                expected, found,
-                "seed {seed}, packet {data:02x?} cut to {len}\n{graph:?}\n{optimised:?}"
+                expected,
+                found,
+                "seed {seed}, packet {data:02x?} cut to {len}\n{}\n{}",
+                listing(graph, ""),
+                listing(&optimised, "")
             );
         }
     }
@@ -142,7 +147,13 @@ fn random_filters_answer_as_before() {
         let optimised = check(&graph, &packets, seed);
         assert!(nodes(&optimised) <= nodes(&graph) + 2, "seed {seed}: grew");
         let again = optimise(&optimised);
-        assert_eq!(nodes(&again), nodes(&optimised), "seed {seed}: no fixed point\n{optimised:?}\n{again:?}");
+        assert_eq!(
+            nodes(&again),
+            nodes(&optimised),
+            "seed {seed}: no fixed point\n{}\n{}",
+            listing(&optimised, ""),
+            listing(&again, "")
+        );
     }
 }
 
@@ -153,7 +164,8 @@ fn tcp_port() {
     let graph = maker.graph(root);
     let packets = directed_packets(&graph, &mut Rng::new(7));
     let optimised = check(&graph, &packets, 0);
-    assert!(nodes(&optimised) <= 16, "{optimised:?}");
+    println!("{}\n{}", listing(&graph, ""), listing(&optimised, ""));
+    assert!(nodes(&optimised) <= 16, "{}", listing(&optimised, ""));
 }
 
 #[test]
@@ -173,16 +185,46 @@ fn a_guard_outlives_the_test_behind_it() {
     let opposite = maker.not(test);
     let root = maker.or(test, opposite);
     let optimised = check(&maker.graph(root), &[vec![0; 30], vec![6; 30]], 0);
-    assert_eq!(nodes(&optimised), 3, "one guard, two leaves: {optimised:?}");
+    assert_eq!(nodes(&optimised), 3, "one guard, two leaves: {}", listing(&optimised, ""));
+}
+
+/// A list of hosts as libpcap expands it, of any length.
+fn hosts(count: u32) -> Graph {
+    let mut maker = Maker::default();
+    let terms: Vec<TreeId> = (0..count).map(|i| maker.host(0x0a00_0000 + i * 7)).collect();
+    let root = maker.any(terms);
+    maker.graph(root)
 }
 
 #[test]
-fn lists_of_hosts_scale() {
+fn a_list_of_hosts_becomes_one_switch_a_field() {
+    let graph = hosts(40);
+    let packets = directed_packets(&graph, &mut Rng::new(1));
+    let optimised = check(&graph, &packets, 0);
+    println!("{}", listing(&optimised, ""));
+    assert!(nodes(&optimised) <= 15, "{}", listing(&optimised, ""));
+}
+
+#[test]
+fn ports_become_one_switch_a_field() {
     let mut maker = Maker::default();
-    let hosts: Vec<TreeId> = (0..300).map(|i| maker.host(0x0a00_0000 + i * 7)).collect();
-    let root = maker.any(hosts);
+    let terms: Vec<TreeId> = (0..12).map(|i| maker.port(&[6, 17, 132], 80 + 1000 * i)).collect();
+    let root = maker.any(terms);
     let graph = maker.graph(root);
     let packets = directed_packets(&graph, &mut Rng::new(1));
-    let optimised = check(&graph, &packets[..8], 0);
-    assert!(nodes(&optimised) < 5 * 300, "{}", nodes(&optimised));
+    let optimised = check(&graph, &packets, 0);
+    println!("{}", listing(&optimised, ""));
+    assert!(nodes(&optimised) <= 24, "{}", listing(&optimised, ""));
+}
+
+#[test]
+fn long_lists_scale() {
+    for count in [1_000, 10_000] {
+        let graph = hosts(count);
+        let start = std::time::Instant::now();
+        let optimised = optimise(&graph);
+        println!("{} nodes -> {} in {:?}", nodes(&graph), nodes(&optimised), start.elapsed());
+        assert!(nodes(&optimised) <= 15);
+        verify(&optimised).expect("guards");
+    }
 }

@@ -1,0 +1,293 @@
+//! The graph as text: one line a node, from the root down, with the source each came from.
+//!
+//! ```text
+//! L0: captured >= 34           ? L1 : reject                 ; tcp port 80
+//! L1: be16[12] == 0x800        ? L2 : reject                 ; tcp port 80
+//! ```
+//! Nodes are numbered in the order of the listing. Loads read `be16[12]` (two bytes from offset 12, big-endian) or
+//! `be16[base + 14]`. An expression of many operators is given a name, printed below the nodes: text may be deep,
+//! and printing it whole at every use could take for ever.
+
+use super::{
+    BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Pool, REJECT, Size, Switch, Value, ValueId,
+};
+use std::fmt::Write;
+
+/// Lists the nodes of a graph that was compiled from `source`.
+pub fn listing(graph: &Graph, source: &str) -> String {
+    let order = graph.topological();
+    let names = Names::new(graph, &order);
+    let exprs = Exprs::new(&graph.pool);
+    let mut out = String::new();
+    if let Node::Leaf(leaf) = graph.node(graph.root) {
+        let _ = writeln!(out, "{}", leaf_name(*leaf));
+    }
+    for &id in &order {
+        let line = match graph.node(id) {
+            Node::Leaf(_) => continue,
+            Node::Branch { cond, then, els } => {
+                let question = exprs.cond(*cond);
+                format!("{}: {question:<28} ? {} : {}", names.of(id), names.of(*then), names.of(*els))
+            }
+            Node::Switch(switch) => format!("{}: {}", names.of(id), switch_text(&exprs, &names, switch)),
+        };
+        out.push_str(&with_source(line, graph, id, source));
+    }
+    for value in exprs.named_in(graph, &order) {
+        let _ = writeln!(out, "  {} = {}", exprs.name(value), exprs.definition(value));
+    }
+    out
+}
+
+/// How many arms of a switch are printed.
+const ARMS_SHOWN: usize = 6;
+
+pub(super) fn switch_text(exprs: &Exprs<'_>, names: &Names, switch: &Switch) -> String {
+    let mut text = format!("switch {} {{", exprs.value(switch.value));
+    let hex = switch.arms.iter().any(|arm| arm.high >= HEX_FROM);
+    let k = |k: u32| if hex { format!("{k:#x}") } else { k.to_string() };
+    for arm in switch.arms.iter().take(ARMS_SHOWN) {
+        let range =
+            if arm.low == arm.high { k(arm.low) } else { format!("{}..={}", k(arm.low), k(arm.high)) };
+        let _ = write!(text, " {range} -> {},", names.of(arm.target));
+    }
+    if let Some(more @ 1..) = switch.arms.len().checked_sub(ARMS_SHOWN) {
+        let _ = write!(text, " and {more} more,");
+    }
+    text.pop();
+    let _ = write!(text, " }} else {}", names.of(switch.default));
+    text
+}
+
+/// A line with the source of its node as a comment.
+pub(super) fn with_source(mut line: String, graph: &Graph, id: NodeId, source: &str) -> String {
+    let mut texts: Vec<&str> = graph.spans(id).as_slice().iter().map(|span| span.text(source)).collect();
+    texts.retain(|text| !text.is_empty());
+    if !texts.is_empty() {
+        let comment = shortened(&texts.join(" | "));
+        line = format!("{line:<60}  ; {comment}");
+    }
+    line.push('\n');
+    line
+}
+
+const COMMENT_MAX: usize = 48;
+
+fn shortened(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.chars().count() <= COMMENT_MAX {
+        return text;
+    }
+    text.chars().take(COMMENT_MAX - 1).chain(['…']).collect()
+}
+
+fn leaf_name(leaf: u32) -> String {
+    match leaf {
+        REJECT => "reject".to_owned(),
+        1 => "accept".to_owned(),
+        n => format!("accept({n})"),
+    }
+}
+
+/// What nodes are called in a listing.
+pub(super) struct Names(Vec<String>);
+
+impl Names {
+    pub(super) fn new(graph: &Graph, order: &[NodeId]) -> Self {
+        let mut names = vec![String::new(); graph.node_count()];
+        let mut count = 0;
+        for &id in order {
+            names[id.index()] = match graph.node(id) {
+                Node::Leaf(leaf) => leaf_name(*leaf),
+                Node::Branch { .. } | Node::Switch(_) => {
+                    count += 1;
+                    format!("L{}", count - 1)
+                }
+            };
+        }
+        Names(names)
+    }
+
+    pub(super) fn of(&self, id: NodeId) -> &str {
+        &self.0[id.index()]
+    }
+}
+
+/// Expressions with more operators than this have a name.
+const OPERATORS_MAX: u32 = 12;
+
+/// Prints values and conditions.
+pub(super) struct Exprs<'p> {
+    pool: &'p Pool,
+    /// Which values are printed as names.
+    named: Vec<bool>,
+}
+
+impl<'p> Exprs<'p> {
+    /// Whole expressions, but for very large ones.
+    pub(super) fn new(pool: &'p Pool) -> Self {
+        let mut sizes: Vec<u32> = Vec::with_capacity(pool.value_count());
+        let mut named = Vec::with_capacity(pool.value_count());
+        for id in (0..pool.value_count() as u32).map(ValueId) {
+            let size: u32 = 1 + pool.operands(id).map(|operand| sizes[operand.index()]).sum::<u32>();
+            let large = size > 2 * OPERATORS_MAX;
+            sizes.push(if large { 1 } else { size });
+            named.push(large);
+        }
+        Exprs { pool, named }
+    }
+
+    /// Every value but constants is a name.
+    pub(super) fn all_named(pool: &'p Pool) -> Self {
+        let named = (0..pool.value_count() as u32).map(|id| pool.as_const(ValueId(id)).is_none()).collect();
+        Exprs { pool, named }
+    }
+
+    /// The named values that these nodes look at, directly or not.
+    fn named_in(&self, graph: &Graph, order: &[NodeId]) -> Vec<ValueId> {
+        let mut seen = vec![false; self.named.len()];
+        for &id in order {
+            operands(graph, id).into_iter().for_each(|value| seen[value.index()] = true);
+        }
+        for id in (0..self.named.len() as u32).rev().map(ValueId) {
+            if seen[id.index()] {
+                self.pool.operands(id).for_each(|operand| seen[operand.index()] = true);
+            }
+        }
+        (0..self.named.len()).filter(|&i| seen[i] && self.named[i]).map(|i| ValueId(i as u32)).collect()
+    }
+
+    pub(super) fn name(&self, value: ValueId) -> String {
+        format!("v{}", value.0)
+    }
+
+    /// A value as its users show it.
+    pub(super) fn value(&self, value: ValueId) -> String {
+        if self.named[value.index()] { self.name(value) } else { self.definition(value) }
+    }
+
+    /// What a value is computed from.
+    pub(super) fn definition(&self, value: ValueId) -> String {
+        let mut out = String::new();
+        let mut todo = vec![Piece::Definition(value)];
+        while let Some(piece) = todo.pop() {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Number(k) => out.push_str(&k),
+                Piece::Operand(value) if self.named[value.index()] => out.push_str(&self.name(value)),
+                Piece::Operand(value) => match self.pool.get(value) {
+                    Value::Op(..) => {
+                        todo.extend([Piece::Text(")"), Piece::Definition(value), Piece::Text("(")])
+                    }
+                    Value::Const(_) | Value::Len | Value::Load { .. } => todo.push(Piece::Definition(value)),
+                },
+                Piece::Definition(value) => self.pieces(value, &mut todo),
+            }
+        }
+        out
+    }
+
+    /// The pieces of a value, the last first.
+    fn pieces(&self, value: ValueId, todo: &mut Vec<Piece>) {
+        match self.pool.get(value) {
+            Value::Const(k) => todo.push(Piece::Number(number(k))),
+            Value::Len => todo.push(Piece::Text("len")),
+            Value::Load { base, offset, size, order } => {
+                todo.push(Piece::Text("]"));
+                match self.pool.as_const(base) {
+                    Some(k) => todo.push(Piece::Number((u64::from(k) + u64::from(offset)).to_string())),
+                    None if offset == 0 => todo.push(Piece::Definition(base)),
+                    None => {
+                        todo.extend([
+                            Piece::Number(offset.to_string()),
+                            Piece::Text(" + "),
+                            Piece::Operand(base),
+                        ]);
+                    }
+                }
+                todo.push(Piece::Text(load_name(size, order)));
+            }
+            Value::Op(op, a, b) => {
+                let right = match (op, self.pool.as_const(b)) {
+                    (BinOp::And | BinOp::Or | BinOp::Xor, Some(k)) => Piece::Number(format!("{k:#x}")),
+                    _ => Piece::Operand(b),
+                };
+                todo.extend([right, Piece::Text(operator(op)), Piece::Operand(a)]);
+            }
+        }
+    }
+
+    /// `a op b`, with `a` in parentheses where it is an operation itself.
+    fn op_text(&self, a: ValueId, op: &str, b: &str) -> String {
+        let text = self.value(a);
+        match self.pool.get(a) {
+            Value::Op(..) if !self.named[a.index()] => format!("({text}){op}{b}"),
+            _ => format!("{text}{op}{b}"),
+        }
+    }
+
+    /// A condition.
+    pub(super) fn cond(&self, cond: CondId) -> String {
+        match self.pool.get_cond(cond) {
+            Cond::Cmp(CmpOp::Eq, a, b) => format!("{} == {}", self.value(a), self.value(b)),
+            Cond::Cmp(CmpOp::Lt, a, b) => format!("{} < {}", self.value(a), self.value(b)),
+            Cond::Test(a, mask) => {
+                let mask = self.pool.as_const(mask).map_or_else(|| self.value(mask), |k| format!("{k:#x}"));
+                format!("{} != 0", self.op_text(a, " & ", &mask))
+            }
+            Cond::Bounds { base, end } => match self.pool.as_const(base) {
+                Some(k) => format!("captured >= {}", u64::from(k) + u64::from(end)),
+                None => format!("captured >= {}", self.op_text(base, " + ", &end.to_string())),
+            },
+        }
+    }
+}
+
+enum Piece {
+    Text(&'static str),
+    Number(String),
+    /// In parentheses where it is an operation.
+    Operand(ValueId),
+    Definition(ValueId),
+}
+
+/// The values that a node looks at.
+pub(super) fn operands(graph: &Graph, id: NodeId) -> Vec<ValueId> {
+    match graph.node(id) {
+        Node::Leaf(_) => Vec::new(),
+        Node::Branch { cond, .. } => graph.pool.cond_operands(*cond).collect(),
+        Node::Switch(switch) => vec![switch.value],
+    }
+}
+
+/// Larger constants are printed in hexadecimal: they are protocol numbers, addresses and masks.
+const HEX_FROM: u32 = 1024;
+
+fn number(k: u32) -> String {
+    if k < HEX_FROM { k.to_string() } else { format!("{k:#x}") }
+}
+
+fn load_name(size: Size, order: Order) -> &'static str {
+    match (size, order) {
+        (Size::B1, _) => "u8[",
+        (Size::B2, Order::Network) => "be16[",
+        (Size::B4, Order::Network) => "be32[",
+        (Size::B2, Order::Little) => "le16[",
+        (Size::B4, Order::Little) => "le32[",
+    }
+}
+
+fn operator(op: BinOp) -> &'static str {
+    match op {
+        BinOp::Add => " + ",
+        BinOp::Sub => " - ",
+        BinOp::Mul => " * ",
+        BinOp::Div => " / ",
+        BinOp::Mod => " % ",
+        BinOp::And => " & ",
+        BinOp::Or => " | ",
+        BinOp::Xor => " ^ ",
+        BinOp::Shl => " << ",
+        BinOp::Shr => " >> ",
+    }
+}

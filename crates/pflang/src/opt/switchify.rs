@@ -1,0 +1,219 @@
+//! A chain of membership tests becomes a switch: `host a or host b or …` costs one lookup, not one test a term.
+//!
+//! ```text
+//! if v in r₁ then t₁ else if v in r₂ then t₂ else … rest     ->   switch v { r₁ -> t₁, r₂ -> t₂, … } else rest
+//! ```
+//! Ranges that overlap go to the first that names them. Where all hits lead to one target the order does not
+//! matter: tests of several values (source and destination) are then sorted by value, one switch each. Nothing in a
+//! chain guards anything, so whatever is evaluated in it may be evaluated at its head.
+
+use super::fold::Folder;
+use super::membership::{Membership, Recogniser};
+use super::question::{Question, eq, less};
+use super::range::Ranges;
+use super::rebuild::Rebuild;
+use crate::ir::{Arm, BinOp, Graph, Node, NodeId, Switch, ValueId};
+use std::collections::{BTreeSet, HashMap};
+
+/// Fewer tests of one value stay tests.
+const ARMS_MIN: usize = 3;
+
+/// Replaces chains by switches, and pairs of tests by range tests; says whether there were any.
+pub(super) fn switchify(graph: &mut Graph, ranges: &mut Ranges) -> bool {
+    let order = graph.topological();
+    let mut chains = find_chains(&Recogniser::new(graph, ranges, &order), &order);
+    if chains.is_empty() {
+        return false;
+    }
+    let mut replaced = vec![true; graph.node_count()];
+    order.iter().for_each(|id| replaced[id.index()] = false);
+    for member in chains.values().flat_map(|chain| &chain.groups).flat_map(|group| &group.members) {
+        replaced[member.index()] = true;
+    }
+    let root = graph.root;
+    Rebuild::new(graph).run(root, |rebuild, id, node| match chains.remove(&id) {
+        Some(chain) => Some(build_chain(rebuild, ranges, chain)),
+        None if replaced[id.index()] => None,
+        None => Some(rebuild.same(id, node)),
+    });
+    true
+}
+
+/// Tests one after the other, each reached only by missing the one before.
+struct Chain {
+    /// By value, in the order in which they are met first.
+    groups: Vec<Group>,
+    /// Where a packet goes that misses all.
+    rest: NodeId,
+}
+
+struct Group {
+    value: ValueId,
+    /// In order of precedence.
+    arms: Vec<Arm>,
+    /// The nodes it replaces.
+    members: Vec<NodeId>,
+}
+
+impl Group {
+    /// Whether fewer tests come out than go in.
+    fn pays(&self) -> bool {
+        let touch = |a: &Arm, b: &Arm| a.target == b.target && a.high.checked_add(1) == Some(b.low);
+        let merge = |a: &Arm, b: &Arm| touch(a, b) || touch(b, a);
+        self.arms.len() >= ARMS_MIN
+            || self.members.len() > self.arms.len()
+            || matches!(&self.arms[..], [a, b] if merge(a, b))
+    }
+}
+
+fn find_chains(recogniser: &Recogniser<'_>, order: &[NodeId]) -> HashMap<NodeId, Chain> {
+    let mut seen = vec![false; recogniser.graph.node_count()];
+    let mut chains = HashMap::new();
+    for &head in order {
+        if seen[head.index()] {
+            continue;
+        }
+        let chain = chain_from(recogniser, head);
+        // Seen even where nothing comes of it: a chain from a later member would be a part of this one.
+        chain.groups.iter().flat_map(|group| &group.members).for_each(|member| seen[member.index()] = true);
+        if chain.groups.iter().any(Group::pays) {
+            chains.insert(head, chain);
+        }
+    }
+    chains
+}
+
+fn chain_from(recogniser: &Recogniser<'_>, head: NodeId) -> Chain {
+    let mut chain = Chain { groups: Vec::new(), rest: head };
+    let mut places: HashMap<ValueId, usize> = HashMap::new();
+    let mut one_target = true;
+    // How many edges lead from the chain so far to its rest.
+    let mut edges = 0;
+    while let Some(next) = recogniser.at(chain.rest) {
+        let Membership { value, low, high, hit, miss, second } = next;
+        if edges > 0 && recogniser.edges_in[chain.rest.index()] != edges {
+            break;
+        }
+        one_target &= chain.groups.first().is_none_or(|group| group.arms[0].target == hit);
+        let one_value = chain.groups.iter().all(|group| group.value == value);
+        if !one_target && !(one_value && chain.groups.len() <= 1) {
+            break;
+        }
+        let place = *places.entry(value).or_insert_with(|| {
+            chain.groups.push(Group { value, arms: Vec::new(), members: Vec::new() });
+            chain.groups.len() - 1
+        });
+        let group = &mut chain.groups[place];
+        group.arms.push(Arm { low, high, target: hit });
+        group.members.push(chain.rest);
+        group.members.extend(second);
+        edges = 1 + u32::from(second.is_some());
+        chain.rest = miss;
+    }
+    chain
+}
+
+fn build_chain(rebuild: &mut Rebuild<'_>, ranges: &mut Ranges, chain: Chain) -> NodeId {
+    let mut node = rebuild.at(chain.rest);
+    for mut group in chain.groups.into_iter().rev() {
+        group.arms.iter_mut().for_each(|arm| arm.target = rebuild.at(arm.target));
+        let arms = first_match(&group.arms, node);
+        if arms.len() < ARMS_MIN {
+            for arm in arms.into_iter().rev() {
+                let test = range_test(rebuild.graph, ranges, group.value, arm, node);
+                carry_spans(rebuild, test, node, &group.members);
+                node = test;
+            }
+        } else {
+            let switch = rebuild.graph.switch(Switch { value: group.value, arms, default: node });
+            carry_spans(rebuild, switch, node, &group.members);
+            node = switch;
+        }
+    }
+    node
+}
+
+fn carry_spans(rebuild: &mut Rebuild<'_>, new: NodeId, miss: NodeId, members: &[NodeId]) {
+    if new != miss && !matches!(rebuild.graph.node(new), Node::Leaf(_)) {
+        members.iter().for_each(|&member| rebuild.came_from(new, member));
+    }
+}
+
+/// A branch on one range: at most one comparison, `v - low < count`.
+fn range_test(graph: &mut Graph, ranges: &mut Ranges, value: ValueId, arm: Arm, miss: NodeId) -> NodeId {
+    let mut folder = Folder { pool: std::mem::take(&mut graph.pool), ranges: std::mem::take(ranges) };
+    let question = range_question(&mut folder, value, arm.low, arm.high);
+    folder.ranges.cover(&folder.pool);
+    (graph.pool, *ranges) = (folder.pool, folder.ranges);
+    match question {
+        Question::Known(true) => arm.target,
+        Question::Known(false) => miss,
+        Question::If(cond) => graph.branch(cond, arm.target, miss),
+        Question::Unless(cond) => graph.branch(cond, miss, arm.target),
+    }
+}
+
+/// `value in low..=high`.
+fn range_question(folder: &mut Folder, value: ValueId, low: u32, high: u32) -> Question {
+    let range = folder.ranges.of(&folder.pool, value);
+    if low == high {
+        let k = folder.constant(low);
+        eq(folder, value, k)
+    } else if high >= range.high {
+        let k = folder.constant(low);
+        less(folder, value, k).not()
+    } else {
+        let k = folder.constant(low);
+        let from_low = super::value::op(folder, BinOp::Sub, value, k);
+        let count = folder.constant(high - low + 1);
+        less(folder, from_low, count)
+    }
+}
+
+/// Ranges in order of precedence as disjoint, ascending ones; what leads to `default` anyway is left out.
+fn first_match(arms: &[Arm], default: NodeId) -> Vec<Arm> {
+    // Sweep over the ends of the ranges, with the set of those that cover the place: its first one counts.
+    let mut ends: Vec<(u64, bool, usize)> = Vec::with_capacity(2 * arms.len());
+    for (i, arm) in arms.iter().enumerate() {
+        ends.extend([(u64::from(arm.low), true, i), (u64::from(arm.high) + 1, false, i)]);
+    }
+    ends.sort_unstable();
+    let mut covering = BTreeSet::new();
+    let mut out: Vec<Arm> = Vec::new();
+    let mut ends = ends.into_iter().peekable();
+    while let Some((at, begins, i)) = ends.next() {
+        if begins {
+            covering.insert(i);
+        } else {
+            covering.remove(&i);
+        }
+        let Some(&(next, ..)) = ends.peek() else { break };
+        let Some(&first) = covering.first() else { continue };
+        let target = arms[first].target;
+        if next == at || target == default {
+            continue;
+        }
+        let (low, high) = (at as u32, (next - 1) as u32);
+        match out.last_mut() {
+            Some(last) if last.target == target && u64::from(last.high) + 1 == at => last.high = high,
+            _ => out.push(Arm { low, high, target }),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_overlapping_ranges_counts() {
+        let arm = |low, high, target| Arm { low, high, target: NodeId(target) };
+        let arms = [arm(10, 20, 1), arm(15, 30, 2), arm(0, u32::MAX, 3), arm(5, 6, 4)];
+        let expected = [arm(0, 9, 3), arm(10, 20, 1), arm(21, 30, 2), arm(31, u32::MAX, 3)];
+        assert_eq!(first_match(&arms, NodeId(9)), expected);
+        assert_eq!(first_match(&arms, NodeId(3)), [arm(10, 20, 1), arm(21, 30, 2)]);
+        let touching = [arm(7, 9, 1), arm(4, 6, 1), arm(11, 11, 1)];
+        assert_eq!(first_match(&touching, NodeId(0)), [arm(4, 9, 1), arm(11, 11, 1)]);
+    }
+}
