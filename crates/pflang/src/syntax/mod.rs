@@ -1,3 +1,15 @@
 //! From text to syntax tree.
 
 pub mod ast;
+pub mod codes;
+mod display_filter;
+mod expect;
+pub mod fmt;
+mod ident;
+pub mod lex;
+mod literal;
+pub mod parse;
+mod primitive;
+pub mod print;
+pub(crate) mod suggest;
+pub mod words;

@@ -1,0 +1,318 @@
+//! What could have stood where the parser stopped, in words, and what was probably meant.
+
+use super::ast::{Kind, Proto};
+use super::codes;
+use super::lex::{Sign, Token, TokenKind};
+use super::parse::{Context, Parser};
+use super::suggest::nearest;
+use super::words::{self, WORDS, Word};
+use crate::diag::{Code, Diagnostic};
+use crate::span::Span;
+
+/// What the grammar allows at some place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Expected {
+    Term,
+    /// After `and` and `or`, where identifiers could stand if there were qualifiers.
+    TermAfterJoin,
+    Id,
+    Number,
+    /// In a second parenthesis around an identifier.
+    OneParenthesis,
+    Arith,
+    Close,
+    /// After arithmetic; after a lone number it could have been meant as an identifier.
+    Operator {
+        number: bool,
+    },
+    Join,
+    /// Nothing is open that `)` could close.
+    NoClose,
+    Protocol,
+    Sign(&'static str),
+    Word(&'static str),
+    Size,
+    ByteOperator,
+    LlcType,
+    WlanType,
+    WlanSubtype(u8),
+    AnyWlanSubtype,
+    WlanDirection,
+    PfReason,
+    PfAction,
+    Name,
+    FieldValue,
+    OrClose,
+    PrefixLength,
+    NetMask,
+    SetEnd,
+    SetItem,
+}
+
+impl Parser<'_> {
+    pub(super) fn expected_operand(&self) -> Expected {
+        match self.context {
+            Context::Term => Expected::Term,
+            Context::TermOrId | Context::TermOrFirstId => Expected::TermAfterJoin,
+            Context::Id | Context::FirstId => Expected::Id,
+            Context::Number => Expected::OneParenthesis,
+            Context::Arith => Expected::Arith,
+        }
+    }
+
+    /// The error for the next token.
+    pub(super) fn unexpected(&self, expected: Expected) -> Box<Diagnostic> {
+        self.unexpected_at(self.peek(), expected)
+    }
+
+    /// The error for `token`: the lexer's own, if that is why the tokens end here.
+    pub(super) fn unexpected_at(&self, token: Token, expected: Expected) -> Box<Diagnostic> {
+        if let (TokenKind::End, Some(error)) = (token.kind, &self.tokens.error) {
+            return Box::new(error.clone());
+        }
+        let text = self.tokens.text(token);
+        let (code, message) = match token.kind {
+            TokenKind::End => (Code::Unexpected, "the filter ends too early".to_owned()),
+            TokenKind::Name => (Code::UnknownWord, format!("unknown word `{}`", shown(text))),
+            _ => (Code::Unexpected, format!("unexpected `{}`", shown(text))),
+        };
+        let found = Diagnostic::new(code, token.span, message).label(self.label(expected));
+        Box::new(match self.help(token, expected) {
+            Some(help) => found.help(help),
+            None => found,
+        })
+    }
+
+    /// What stands under the carets.
+    fn label(&self, expected: Expected) -> String {
+        let one_of = |names: Vec<&str>| format!("expected {}", list(&names));
+        match expected {
+            Expected::Term => "expected a primitive such as `host`, `net`, `port` or `tcp`".into(),
+            Expected::TermAfterJoin if self.quals.is_none() => {
+                "expected a primitive: there are no qualifiers to the left that this could inherit".into()
+            }
+            Expected::TermAfterJoin => "expected a primitive or another identifier".into(),
+            Expected::Id => self.expected_id().into(),
+            Expected::Number => "expected a number".into(),
+            Expected::OneParenthesis => {
+                "expected a number: identifiers have but one pair of parentheses".into()
+            }
+            Expected::Arith => "expected a number, `len` or a load such as `ip[0]`".into(),
+            Expected::Close => "expected `)`".into(),
+            Expected::Operator { .. } => "expected a comparison such as `= 80` or `& 1 != 0`".into(),
+            Expected::Join => match self.protocol_before() {
+                Some(proto) => one_of(after_protocol(proto).to_vec()),
+                None => "expected `and`, `or` or the end".into(),
+            },
+            Expected::NoClose => "no parenthesis is open here".into(),
+            Expected::Protocol => "expected a protocol such as `ip` or `tcp`".into(),
+            Expected::Sign(sign) => format!("expected `{sign}`"),
+            Expected::Word(word) => format!("expected `{word}`"),
+            Expected::Size => "expected 1, 2 or 4: how many bytes to load".into(),
+            Expected::ByteOperator => "expected `=`, `<`, `>`, `&` or `|`".into(),
+            Expected::Name => "expected a name".into(),
+            Expected::FieldValue => "expected a number, a comparison or a list such as `(1 or 2)`".into(),
+            Expected::OrClose => "expected `or` or `)`".into(),
+            Expected::PrefixLength => "expected a prefix length from 0 to 32, or to 128 for IPv6".into(),
+            Expected::NetMask => "expected a netmask such as 255.255.255.0".into(),
+            Expected::SetEnd => "expected `,` or `}`".into(),
+            Expected::SetItem => "expected an identifier, a range or `@file`".into(),
+            Expected::LlcType
+            | Expected::WlanType
+            | Expected::WlanSubtype(_)
+            | Expected::AnyWlanSubtype
+            | Expected::WlanDirection
+            | Expected::PfReason
+            | Expected::PfAction => one_of(candidates(expected)),
+        }
+    }
+
+    fn expected_id(&self) -> &'static str {
+        match self.quals.and_then(|quals| quals.kind) {
+            Some(Kind::Port) => "expected a port: a number or a service such as `https`",
+            Some(Kind::Portrange) => "expected a range of ports such as 6000-6008",
+            Some(Kind::Net) => "expected a network such as 10.0.0.0/8",
+            Some(Kind::Proto | Kind::Protochain) => {
+                "expected a protocol: a number, or a name such as `\\tcp`"
+            }
+            Some(Kind::Host | Kind::Gateway) => "expected a host: a name or an address",
+            None => "expected `host`, `net`, `port`, `portrange` or a host",
+        }
+    }
+
+    /// The protocol name that has just been read.
+    fn protocol_before(&self) -> Option<Proto> {
+        match self.previous()?.kind {
+            TokenKind::Word(Word::Proto(proto)) => Some(proto),
+            _ => None,
+        }
+    }
+
+    /// What to write instead.
+    fn help(&self, token: Token, expected: Expected) -> Option<String> {
+        let text = self.tokens.text(token);
+        if token.kind == TokenKind::Name {
+            let wanted = match (expected, self.protocol_before()) {
+                (Expected::Join, Some(proto)) => nearest(text, after_protocol(proto).iter().copied())
+                    .or_else(|| nearest(text, ["and", "or"])),
+                _ => nearest(text, candidates(expected)),
+            };
+            if let Some(wanted) = wanted {
+                return Some(format!("did you mean `{}`?", self.with_neighbours(token, wanted)));
+            }
+        }
+        let quoted = |words: String| Some(format!("did you mean `{words}`?"));
+        match (expected, token.kind) {
+            (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) => {
+                Some(format!("a host is written `host {}`", shown(text)))
+            }
+            (Expected::Term | Expected::TermAfterJoin, TokenKind::Dotted | TokenKind::V6(_)) => {
+                quoted(self.address(token))
+            }
+            (Expected::Term | Expected::TermAfterJoin, TokenKind::Mac(_)) => {
+                quoted(format!("ether host {text}"))
+            }
+            (Expected::TermAfterJoin, TokenKind::Number(_)) => quoted(format!("port {text}")),
+            (Expected::Operator { number: true }, _) => {
+                let number = self.previous().map_or("", |token| self.tokens.text(token));
+                (number != ")").then(|| format!("did you mean `port {number}`?"))
+            }
+            (Expected::Join, TokenKind::Number(_)) => {
+                let proto = self.protocol_before()?;
+                let kind = if is_transport(proto) { "port" } else { "proto" };
+                quoted(format!("{} {kind} {text}", proto.name()))
+            }
+            (Expected::Join, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) => {
+                self.protocol_before().and_then(|proto| quoted(format!("{} host {text}", proto.name())))
+            }
+            (Expected::Join, TokenKind::Sign(Sign::Comma)) => {
+                Some("write `or` between alternatives, or a set: `port in {80, 443}`".into())
+            }
+            (Expected::Join, TokenKind::Sign(Sign::Slash)) => {
+                Some("a prefix needs at least two parts in front of it: `10.0/8`".into())
+            }
+            (Expected::Id, TokenKind::Word(_)) => {
+                Some(format!("`{}` is a keyword: escape it as `\\{}` to use it as a name", text, text))
+            }
+            _ => None,
+        }
+    }
+
+    /// An address with the qualifier that it needs.
+    fn address(&self, token: Token) -> String {
+        let text = self.tokens.text(token);
+        let slash = self.tokens.list.iter().position(|other| other.span == token.span).map(|at| at + 1);
+        let next = slash.and_then(|at| Some((self.tokens.list.get(at)?, self.tokens.list.get(at + 1)?)));
+        match next {
+            Some((slash, len)) if slash.kind == TokenKind::Sign(Sign::Slash) => {
+                format!("net {text}/{}", self.tokens.text(*len))
+            }
+            _ => format!("host {text}"),
+        }
+    }
+
+    /// `wanted` in the place of `token`, with the word before it and the operand after it.
+    fn with_neighbours(&self, token: Token, wanted: &str) -> String {
+        let list = &self.tokens.list;
+        let at = list.partition_point(|other| other.span.start < token.span.start);
+        let before = at.checked_sub(1).map(|at| list[at]).filter(|other| {
+            matches!(
+                other.kind,
+                TokenKind::Word(Word::Proto(_) | Word::Dir(_) | Word::Llc | Word::Type | Word::Subtype)
+            )
+        });
+        let after = list.get(at + 1).copied().filter(|other| {
+            matches!(
+                other.kind,
+                TokenKind::Number(_)
+                    | TokenKind::Name
+                    | TokenKind::Dotted
+                    | TokenKind::V6(_)
+                    | TokenKind::Mac(_)
+            )
+        });
+        let words = [before.map(|t| self.tokens.text(t)), Some(wanted), after.map(|t| self.tokens.text(t))];
+        words.into_iter().flatten().map(shown).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What can follow a protocol name and makes sense there; the grammar would take any qualifier.
+fn after_protocol(proto: Proto) -> &'static [&'static str] {
+    match proto {
+        _ if is_transport(proto) => &["port", "portrange", "src", "dst"],
+        Proto::Ip | Proto::Ip6 => &["host", "net", "proto", "src", "dst"],
+        Proto::Link => &["host", "proto", "src", "dst", "broadcast", "multicast"],
+        Proto::Arp | Proto::Rarp | Proto::Decnet => &["host", "net", "src", "dst"],
+        Proto::Iso | Proto::Isis => &["proto", "and", "or"],
+        _ => &["and", "or"],
+    }
+}
+
+fn is_transport(proto: Proto) -> bool {
+    matches!(proto, Proto::Tcp | Proto::Udp | Proto::Sctp)
+}
+
+/// The words that could stand there.
+fn candidates(expected: Expected) -> Vec<&'static str> {
+    let firsts = |table: &[(&'static str, u8)]| table.iter().map(|entry| entry.0).collect::<Vec<_>>();
+    let numbers = |table: &[(&'static str, u32)]| table.iter().map(|entry| entry.0).collect::<Vec<_>>();
+    match expected {
+        Expected::Term | Expected::TermAfterJoin => WORDS
+            .iter()
+            .filter(|(_, word)| !matches!(word, Word::And | Word::Or | Word::Mask))
+            .map(|(name, _)| *name)
+            .collect(),
+        Expected::Join => vec!["and", "or"],
+        Expected::OrClose => vec!["or"],
+        Expected::Word(word) => vec![word],
+        Expected::Protocol => {
+            WORDS.iter().filter(|(_, word)| matches!(word, Word::Proto(_))).map(|(name, _)| *name).collect()
+        }
+        Expected::Arith | Expected::Number | Expected::Size => {
+            words::CONSTANTS.iter().map(|(name, _)| *name).collect()
+        }
+        Expected::LlcType => {
+            let mut names = vec!["i", "s", "u"];
+            names.extend(firsts(codes::LLC_SUPERVISORY));
+            names.extend(firsts(codes::LLC_UNNUMBERED));
+            names
+        }
+        Expected::WlanType => firsts(codes::WLAN_TYPES),
+        Expected::WlanSubtype(kind) => codes::WLAN_SUBTYPES
+            .iter()
+            .find(|(of, _)| *of == kind)
+            .map_or_else(|| vec!["a type that has subtypes"], |(_, names)| firsts(names)),
+        Expected::AnyWlanSubtype => {
+            codes::WLAN_SUBTYPES.iter().flat_map(|(_, names)| firsts(names)).collect()
+        }
+        Expected::WlanDirection => numbers(codes::WLAN_DIRECTIONS),
+        Expected::PfReason => numbers(codes::PF_REASONS),
+        Expected::PfAction => numbers(codes::PF_ACTIONS),
+        _ => Vec::new(),
+    }
+}
+
+/// `a`, `b` or `c`; a long list is cut.
+fn list(names: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    let quoted = |name: &&str| format!("`{name}`");
+    match names {
+        [] => "something else".to_owned(),
+        [one] => quoted(one),
+        many if many.len() > SHOWN => {
+            format!("{}, …", many[..SHOWN].iter().map(quoted).collect::<Vec<_>>().join(", "))
+        }
+        [most @ .., last] => {
+            format!("{} or {}", most.iter().map(quoted).collect::<Vec<_>>().join(", "), quoted(last))
+        }
+    }
+}
+
+/// A piece of the source, short enough for a message.
+pub(super) fn shown(text: &str) -> &str {
+    const BYTES_SHOWN: usize = 60;
+    match text.char_indices().find(|(at, _)| *at >= BYTES_SHOWN) {
+        Some((at, _)) => Span::new(0, at as u32).text(text),
+        None => text,
+    }
+}

@@ -1,0 +1,244 @@
+//! The parser's part for identifiers (hosts, nets, ports, numbers) and sets of them.
+
+use super::ast::{Expr, Id, Kind, Proto, Quals, SetItem};
+use super::expect::Expected;
+use super::lex::{Sign, Token, TokenKind};
+use super::parse::{Context, Operand, Parser, Step, Value};
+use super::words::Word;
+use crate::diag::{Code, Diagnostic};
+use crate::span::Span;
+
+impl Parser<'_> {
+    /// Whether a token begins an identifier that is no number.
+    pub(super) fn begins_id(&self, token: Token) -> bool {
+        match token.kind {
+            TokenKind::Name => !(self.context.allows_term() && !self.dialect.strict && self.is_vxlan()),
+            TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_) | TokenKind::Arcnet(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether `in {` comes next: elsewhere `in` is a name like any other.
+    pub(super) fn is_set(&self) -> bool {
+        let token = self.peek();
+        token.kind == TokenKind::Name
+            && self.kind_after(1) == TokenKind::Sign(Sign::LBrace)
+            && self.tokens.text(token) == "in"
+    }
+
+    /// Reads an identifier or a set, under the qualifiers that hold here.
+    pub(super) fn identifier(&mut self) -> Step<Operand> {
+        let Some(quals) = self.quals else { return Err(self.unqualified(self.peek())) };
+        if self.is_set() {
+            return self.set(quals);
+        }
+        let start = self.peek().span;
+        let id = self.single(quals)?;
+        if let (Id::V4 { .. }, Some(Kind::Port | Kind::Portrange | Kind::Proto | Kind::Protochain)) =
+            (&id, quals.kind)
+        {
+            return Err(self.address_for(quals, start));
+        }
+        let span = start.to(self.previous().map_or(start, |token| token.span));
+        self.push_id(quals, id, span)
+    }
+
+    /// A number in the place of an identifier.
+    pub(super) fn number_as_id(&mut self, number: u32, span: Span) -> Step<Operand> {
+        match self.quals {
+            Some(quals) => self.push_id(quals, Id::Number(number), span),
+            None => Err(self.unqualified(Token { kind: TokenKind::Number(number), span })),
+        }
+    }
+
+    fn push_id(&mut self, quals: Quals, id: Id, span: Span) -> Step<Operand> {
+        self.count_term(span)?;
+        Ok(Operand { value: Value::Id(self.ast.push(Expr::Id(quals, id), span)), span })
+    }
+
+    /// One identifier of any kind but a number.
+    fn single(&mut self, quals: Quals) -> Step<Id> {
+        let token = self.next();
+        Ok(match token.kind {
+            TokenKind::Name => Id::Name(self.tokens.name(token).to_owned()),
+            TokenKind::V6(address) => match self.prefix_length()? {
+                Some(len) => Id::V6Prefix(address, len),
+                None => Id::V6(address),
+            },
+            TokenKind::Mac(address) => Id::Mac(address),
+            TokenKind::Arcnet(address) => Id::Arcnet(address),
+            _ => self.dotted(token, quals)?,
+        })
+    }
+
+    /// `/n`, if it follows.
+    fn prefix_length(&mut self) -> Step<Option<u32>> {
+        if self.peek().kind != TokenKind::Sign(Sign::Slash) {
+            return Ok(None);
+        }
+        self.next();
+        self.expect_number(Expected::PrefixLength).map(Some)
+    }
+
+    /// Dotted numbers: an IPv4 address, perhaps with a prefix length or mask, or a DECnet one.
+    fn dotted(&mut self, token: Token, quals: Quals) -> Step<Id> {
+        if let Some(len) = self.prefix_length()? {
+            let (value, bits) = self.v4(token)?;
+            return Ok(Id::V4Prefix { value, bits, len });
+        }
+        if self.peek().kind == TokenKind::Word(Word::Mask) {
+            self.next();
+            let mask_token = self.peek();
+            if mask_token.kind != TokenKind::Dotted {
+                return Err(self.unexpected(Expected::NetMask));
+            }
+            self.next();
+            let (value, bits) = self.v4(token)?;
+            let (mask, mask_bits) = self.v4(mask_token)?;
+            return Ok(Id::V4Mask { value, bits, mask, mask_bits });
+        }
+        if quals.proto == Some(Proto::Decnet)
+            && matches!(quals.kind, None | Some(Kind::Host | Kind::Net | Kind::Gateway))
+        {
+            return self.decnet(token);
+        }
+        let (value, bits) = self.v4(token)?;
+        Ok(Id::V4 { value, bits })
+    }
+
+    /// The parts of an IPv4 address: decimal, whatever zeros they begin with, each at most 255.
+    fn v4(&self, token: Token) -> Step<(u32, u8)> {
+        let (mut value, mut bits) = (0, 0);
+        let text = self.tokens.text(token);
+        for part in text.split('.') {
+            let digits = part.trim_start_matches('0');
+            let Ok(byte) = (if digits.is_empty() { Ok(0) } else { digits.parse::<u8>() }) else {
+                let message = format!("`{text}` is no IPv4 address");
+                let found = Diagnostic::new(Code::OutOfRange, token.span, message);
+                return Err(Box::new(found.label(format!("`{part}` is no number from 0 to 255"))));
+            };
+            value = value << 8 | u32::from(byte);
+            bits += 8;
+        }
+        Ok((value, bits))
+    }
+
+    /// `area.node`: like libpcap, ignores further parts and whatever does not fit 6 and 10 bits.
+    fn decnet(&self, token: Token) -> Step<Id> {
+        let text = self.tokens.text(token);
+        let mut parts = text.split('.').map(decimal_like_scanf);
+        match (parts.next().flatten(), parts.next().flatten()) {
+            (Some(area), Some(node)) => Ok(Id::Decnet((area << 10 & 0xfc00 | node & 0x03ff) as u16)),
+            _ => Err(Box::new(
+                Diagnostic::new(Code::OutOfRange, token.span, format!("`{text}` is no DECnet address"))
+                    .label("expected `area.node` in decimal"),
+            )),
+        }
+    }
+
+    fn address_for(&self, quals: Quals, span: Span) -> Box<Diagnostic> {
+        let kind = quals.kind.map_or("host", Kind::name);
+        let address = span.text(self.tokens.source);
+        let message = format!("`{kind}` cannot have an address");
+        Box::new(
+            Diagnostic::new(Code::BadQualifier, span, message)
+                .label("this is an IPv4 address")
+                .help(format!("did you mean `host {address}`?")),
+        )
+    }
+
+    /// `in { item, … }`.
+    fn set(&mut self, quals: Quals) -> Step<Operand> {
+        let start = self.next().span;
+        self.refuse_if_strict(start.to(self.peek().span), "a set")?;
+        self.next();
+        let mut items = Vec::new();
+        loop {
+            items.push(self.set_item(quals)?);
+            match self.next_kind_or(Expected::SetEnd)? {
+                Sign::Comma => {}
+                _ => break,
+            }
+        }
+        let span = start.to(self.previous().map_or(start, |token| token.span));
+        Ok(Operand { value: Value::Id(self.ast.push(Expr::In(quals, items), span)), span })
+    }
+
+    /// Consumes the `,` or `}` after an item.
+    fn next_kind_or(&mut self, expected: Expected) -> Step<Sign> {
+        match self.peek().kind {
+            TokenKind::Sign(sign @ (Sign::Comma | Sign::RBrace)) => {
+                self.next();
+                Ok(sign)
+            }
+            _ => Err(self.unexpected(expected)),
+        }
+    }
+
+    fn set_item(&mut self, quals: Quals) -> Step<SetItem> {
+        let token = self.peek();
+        self.count_term(token.span)?;
+        match token.kind {
+            TokenKind::File => {
+                self.next();
+                Ok(SetItem::File(self.tokens.text(token)[1..].to_owned(), token.span))
+            }
+            TokenKind::Number(low) => {
+                self.next();
+                if self.peek().kind != TokenKind::Sign(Sign::Minus) {
+                    return Ok(SetItem::Id(Id::Number(low), token.span));
+                }
+                self.next();
+                let high = self.expect_number(Expected::Number)?;
+                let span = token.span.to(self.previous().map_or(token.span, |token| token.span));
+                self.range(quals, low, high, span)
+            }
+            TokenKind::Name => {
+                self.next();
+                match numeric_range(self.tokens.text(token)) {
+                    Some((low, high)) => self.range(quals, low, high, token.span),
+                    None => Ok(SetItem::Id(Id::Name(self.tokens.name(token).to_owned()), token.span)),
+                }
+            }
+            _ if self.begins_id(token) => {
+                let id = self.single(quals)?;
+                let span = token.span.to(self.previous().map_or(token.span, |token| token.span));
+                Ok(SetItem::Id(id, span))
+            }
+            _ => Err(self.unexpected(Expected::SetItem)),
+        }
+    }
+
+    /// A range of ports; like libpcap's `portrange`, it may be written the wrong way round.
+    fn range(&self, quals: Quals, low: u32, high: u32, span: Span) -> Step<SetItem> {
+        if matches!(quals.kind, Some(Kind::Port | Kind::Portrange)) {
+            return Ok(SetItem::Range(low.min(high), low.max(high), span));
+        }
+        Err(Box::new(
+            Diagnostic::new(Code::BadQualifier, span, "only ports have ranges")
+                .label("this is a range")
+                .help("write addresses as prefixes: `10.0.0.0/8`"),
+        ))
+    }
+
+    /// An identifier where nothing can be inherited from.
+    fn unqualified(&self, token: Token) -> Box<Diagnostic> {
+        let inside = matches!(self.context, Context::TermOrId | Context::TermOrFirstId);
+        self.unexpected_at(token, if inside { Expected::TermAfterJoin } else { Expected::Term })
+    }
+}
+
+/// `8000-8080`, which reads as one name.
+pub(super) fn numeric_range(text: &str) -> Option<(u32, u32)> {
+    let (low, high) = text.split_once('-')?;
+    let number = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse().ok()).flatten();
+    Some((number(low)?, number(high)?))
+}
+
+/// What C's `%d` makes of the digits: too large a number becomes -1.
+fn decimal_like_scanf(part: &str) -> Option<u32> {
+    match part.bytes().all(|b| b.is_ascii_digit()) {
+        true => Some(part.parse::<i64>().map_or(u32::MAX, |number| number as u32)),
+        false => None,
+    }
+}

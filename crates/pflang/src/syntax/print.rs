@@ -1,0 +1,94 @@
+//! The syntax tree as text: one node a line, indented, with its span.
+//!
+//! A chain of the same operator is shown as one node with many children, and below [`DEEPEST`] levels the
+//! indentation stops and the depth is a number: otherwise 100,000 parentheses would print gigabytes of spaces.
+
+use super::ast::{Ast, Expr, ExprId};
+use super::fmt;
+use std::fmt::Write;
+
+/// Levels that are shown by indentation.
+const DEEPEST: usize = 32;
+
+/// The whole tree.
+///
+/// ```
+/// use pflang::options::{Dialect, Limits};
+/// use pflang::syntax::{parse::parse, print::tree};
+///
+/// let ast = parse("tcp and not port 80", &Dialect::default(), &Limits::default()).unwrap();
+/// assert_eq!(tree(&ast), "\
+/// and                                      0..19
+///   proto tcp                              0..3
+///   not                                    8..19
+///     id port 80                           12..19
+/// ");
+/// ```
+pub fn tree(ast: &Ast) -> String {
+    let Some(root) = ast.root else { return "accept every packet\n".to_owned() };
+    let mut out = String::new();
+    let mut work = vec![(root, 0)];
+    while let Some((id, depth)) = work.pop() {
+        line(&mut out, depth, &head(ast, id), ast, id);
+        match ast.expr(id) {
+            Expr::And(..) | Expr::Or(..) => {
+                work.extend(chain(ast, id).into_iter().map(|child| (child, depth + 1)));
+            }
+            Expr::Not(child) | Expr::Group(child) => work.push((*child, depth + 1)),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The operands of a chain of one operator, the last first.
+fn chain(ast: &Ast, mut id: ExprId) -> Vec<ExprId> {
+    let or = matches!(ast.expr(id), Expr::Or(..));
+    let mut operands = Vec::new();
+    loop {
+        match ast.expr(id) {
+            Expr::Or(left, right) if or => {
+                operands.push(*right);
+                id = *left;
+            }
+            Expr::And(left, right) if !or => {
+                operands.push(*right);
+                id = *left;
+            }
+            _ => {
+                operands.push(id);
+                return operands;
+            }
+        }
+    }
+}
+
+fn head(ast: &Ast, id: ExprId) -> String {
+    let kind = match ast.expr(id) {
+        Expr::And(..) => return "and".to_owned(),
+        Expr::Or(..) => return "or".to_owned(),
+        Expr::Not(_) => return "not".to_owned(),
+        Expr::Group(_) => return "group".to_owned(),
+        Expr::Id(..) => "id",
+        Expr::In(..) => "set",
+        Expr::Proto(_) => "proto",
+        Expr::Relation(..) => "relation",
+        Expr::Vlan(_) | Expr::Mpls(_) | Expr::Pppoes(_) | Expr::Geneve(_) | Expr::Vxlan(_) => "encapsulation",
+        Expr::Pf(_) => "pf",
+        Expr::Wlan(_) => "wlan",
+        Expr::Llc(_) => "llc",
+        Expr::Atm(_) | Expr::AtmField(..) => "atm",
+        Expr::Mtp2(_) | Expr::Mtp3Field(..) => "mtp",
+        _ => "test",
+    };
+    format!("{kind} {}", fmt::expr(ast, id))
+}
+
+fn line(out: &mut String, depth: usize, text: &str, ast: &Ast, id: ExprId) {
+    let span = ast.span(id);
+    let indent = 2 * depth.min(DEEPEST);
+    let level = if depth > DEEPEST { format!("[{depth}] ") } else { String::new() };
+    let width = 41usize.saturating_sub(indent);
+    // Writing to a string cannot fail.
+    drop(writeln!(out, "{:indent$}{:width$}{}..{}", "", format!("{level}{text}"), span.start, span.end));
+}
