@@ -1,0 +1,130 @@
+//! gzip and zstd: members and frames, damage, hostile sizes.
+
+mod common;
+
+use std::io::{Read, Write};
+
+use capture::{ByteOrder, Compression, ErrorKind, Reader};
+use common::*;
+use flate2::write::GzEncoder;
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).unwrap()
+}
+
+/// A capture of a few thousand packets that do not compress to nothing.
+fn plain() -> Vec<u8> {
+    let mut file = pcap_header(ByteOrder::Little, MICRO, (2, 4), 1500, 1);
+    let mut state = 1_u32;
+    for i in 0..5000_u32 {
+        let len = i * 31 % 200;
+        file = file.u32(i).u32(0).u32(len).u32(len);
+        for _ in 0..len {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            file.bytes.push((state >> 27) as u8);
+        }
+    }
+    file.bytes
+}
+
+#[test]
+fn both_read_like_the_plain_file() {
+    let plain = plain();
+    let expected = packets(&plain);
+    for (compress, compression) in
+        [(gzip as fn(&[u8]) -> Vec<u8>, Compression::Gzip), (zstd, Compression::Zstd)]
+    {
+        let one = compress(&plain);
+        assert_eq!(packets(&one), expected);
+        assert_eq!(reader(&one).unwrap().compression(), Some(compression));
+        // Members and frames follow each other without regard to records.
+        let many: Vec<u8> = plain.chunks(70_001).flat_map(compress).collect();
+        assert_eq!(packets(&many), expected);
+    }
+}
+
+#[test]
+fn skippable_zstd_frames_are_skipped() {
+    let plain = plain();
+    let mut file = vec![0x5e, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
+    file.extend(zstd(&plain));
+    assert_eq!(packets(&file), packets(&plain));
+}
+
+#[test]
+fn damage_ends_a_file_after_what_came_before() {
+    let plain = plain();
+    let expected = packets(&plain);
+    for compress in [gzip, zstd] {
+        let whole = compress(&plain);
+        // Two streams, the second cut: all of the first comes out.
+        let mut cut = whole.clone();
+        cut.extend(&compress(b"lost")[..9]);
+        let (seen, error) = read_all(&cut);
+        assert_eq!(seen, expected);
+        let error = error.unwrap();
+        assert!(matches!(error.kind(), ErrorKind::Decompress { .. }), "{error}");
+        assert_eq!(error.offset(), Some(plain.len() as u64));
+        assert!(error.to_string().contains("(decompressed)"), "{error}");
+
+        let (seen, error) = read_all(&whole[..whole.len() / 2]);
+        assert!(!seen.is_empty() && seen == expected[..seen.len()]);
+        assert!(matches!(error.unwrap().kind(), ErrorKind::Decompress { .. }));
+    }
+}
+
+#[test]
+fn truncation_anywhere_gives_a_prefix_and_an_error() {
+    let plain = &plain()[..3000];
+    let all = read_all(plain).0;
+    for compress in [gzip, zstd] {
+        let whole = compress(plain);
+        for cut in 1..whole.len() {
+            let (seen, error) = read_all(&whole[..cut]);
+            assert_eq!(seen, all[..seen.len()]);
+            assert!(error.is_some(), "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn compressed_twice_is_said_to_be() {
+    let (_, error) = read_all(&gzip(&zstd(&plain())));
+    assert!(error.unwrap().to_string().contains("compressed twice"));
+}
+
+#[test]
+fn a_zstd_window_beyond_the_limit_is_refused() {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(27).unwrap();
+    encoder.write_all(&plain()).unwrap();
+    let (_, error) = read_all(&encoder.finish().unwrap());
+    assert!(matches!(error.unwrap().kind(), ErrorKind::Decompress { .. }));
+}
+
+/// A stream that gives less than asked, as pipes do.
+struct Slow(std::io::Cursor<Vec<u8>>, usize);
+
+impl Read for Slow {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        self.1 = self.1 * 7 % 61 + 1;
+        let len = out.len().min(self.1);
+        self.0.read(&mut out[..len])
+    }
+}
+
+#[test]
+fn short_reads_change_nothing() {
+    let plain = plain();
+    let expected = packets(&plain);
+    for file in [plain.clone(), gzip(&plain), zstd(&plain)] {
+        let reader = Reader::new(Slow(std::io::Cursor::new(file), 1), "slow").unwrap();
+        assert_eq!(drain(reader).0, expected);
+    }
+}

@@ -1,0 +1,142 @@
+//! Words to inputs, inputs to one stream.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use capture::{ByteOrder, Error, ErrorKind, Input, NoFiles, Stream, expand};
+use common::*;
+
+/// A folder of its own that goes away again.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("sluss-inputs-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// The names of what words in this folder stand for.
+    fn expand(&self, words: &[&str]) -> Result<Vec<String>, Error> {
+        let inputs = expand(words.iter().map(|word| self.0.join(word)))?;
+        Ok(inputs.iter().map(|input| self.name(input)).collect())
+    }
+
+    fn name(&self, input: &Input) -> String {
+        match input {
+            Input::File(path) => path.strip_prefix(&self.0).unwrap().to_string_lossy().into_owned(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn pcap(mark: u8) -> Vec<u8> {
+    pcap_header(ByteOrder::Little, MICRO, (2, 4), 100, 1).u32(1).u32(0).u32(1).u32(1).raw(&[mark]).bytes
+}
+
+#[test]
+fn folders_hold_captures_in_the_order_of_their_names() {
+    let folder = Folder::new("order");
+    for name in ["d/b", "d/a.pcap", "d/sub/2", "d/sub/1", "d/zz", "d/.hidden", "d/sub/deep/er/x"] {
+        folder.file(name, &pcap(0));
+    }
+    folder.file("d/README.pcap", b"no capture, whatever it is called");
+    folder.file("d/empty.pcap", b"");
+    folder.file("d/damaged", &pcap(0)[..10]);
+    let expected = ["d/a.pcap", "d/b", "d/damaged", "d/sub/1", "d/sub/2", "d/sub/deep/er/x", "d/zz"];
+    assert_eq!(folder.expand(&["d"]).unwrap(), expected);
+}
+
+#[test]
+fn rings_of_links_end() {
+    let folder = Folder::new("ring");
+    folder.file("d/x", &pcap(0));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(folder.0.join("d"), folder.0.join("d/again")).unwrap();
+        std::os::unix::fs::symlink(folder.0.join("d/x"), folder.0.join("d/y")).unwrap();
+        assert_eq!(folder.expand(&["d"]).unwrap(), ["d/x", "d/y"]);
+    }
+}
+
+#[test]
+fn patterns_match_segment_by_segment() {
+    let folder = Folder::new("pattern");
+    for name in
+        ["a1.pcap", "a2.pcap", "b1.pcap", "x/a1.pcap", "y/a1.pcap", "y/c.pcap", ".a3.pcap", "odd[1].pcap"]
+    {
+        folder.file(name, &pcap(0));
+    }
+    for (words, expected) in [
+        (&["a*.pcap"][..], &["a1.pcap", "a2.pcap"][..]),
+        (&["?1.pcap", "a2.pcap"], &["a1.pcap", "b1.pcap", "a2.pcap"]),
+        (&["[!a]*.pcap"], &["b1.pcap", "odd[1].pcap"]),
+        (&["*/a*"], &["x/a1.pcap", "y/a1.pcap"]),
+        (&["odd[1].pcap"], &["odd[1].pcap"]),
+        (&[".a*"], &[".a3.pcap"]),
+        (&["[xy]"], &["x/a1.pcap", "y/a1.pcap", "y/c.pcap"]),
+    ] {
+        assert_eq!(folder.expand(words).unwrap(), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn nothing_is_an_error() {
+    let folder = Folder::new("nothing");
+    folder.file("d/text", b"text");
+    for (word, expected) in [("*.pcap", NoFiles::Pattern), ("d", NoFiles::Folder)] {
+        let error = folder.expand(&[word]).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::NoFiles(n) if *n == expected), "{error}");
+        assert!(error.input().unwrap().ends_with(word));
+    }
+}
+
+#[test]
+fn a_dash_is_standard_input_and_plain_names_are_not_looked_at() {
+    let inputs = expand([Path::new("-"), Path::new("/no/such/file")]).unwrap();
+    assert_eq!(inputs, [Input::Stdin, Input::File("/no/such/file".into())]);
+    let error = inputs[1].open().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Open(_)));
+    assert!(error.to_string().starts_with("/no/such/file: cannot open"), "{error}");
+}
+
+#[test]
+fn a_stream_goes_on_behind_damage() {
+    let folder = Folder::new("stream");
+    let good = folder.file("1", &pcap(1));
+    let damaged = folder.file("2", &pcap(2)[..40]);
+    let missing = folder.0.join("3");
+    let ng = folder
+        .file("4", &Bytes::new(ByteOrder::Big).section().interface(113, 0).enhanced(0, 0, &[4], 1).bytes);
+    let mut stream = Stream::new(expand([&good, &damaged, &missing, &ng]).unwrap());
+    let (mut marks, mut errors) = (Vec::new(), Vec::new());
+    loop {
+        match stream.next_batch() {
+            Ok(Some(batch)) => {
+                marks.extend(batch.iter().map(|packet| (packet.data[0], packet.linktype.value())));
+                assert!(batch.input().starts_with(folder.0.to_str().unwrap()));
+            }
+            Ok(None) => break,
+            Err(error) => errors.push(error.to_string()),
+        }
+    }
+    assert_eq!(marks, [(1, 1), (4, 113)]);
+    assert_eq!(errors.len(), 2);
+    assert!(errors[0].contains("byte 24") && errors[1].contains("cannot open"), "{errors:?}");
+}

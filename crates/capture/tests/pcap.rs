@@ -1,0 +1,229 @@
+//! Reading the classic format: every magic, order, version and kind of damage.
+
+mod common;
+
+use capture::{BATCH_MAX, ByteOrder, ErrorKind, Format, Precision};
+use common::*;
+
+/// Three packets in a file of this kind, the lengths as the version wants them.
+fn file(order: ByteOrder, magic: u32, version: (u16, u16)) -> Bytes {
+    let mut file = pcap_header(order, magic, version, 100, 1);
+    for (seconds, fraction, data, wire_len) in
+        [(1, 2, &b"abcd"[..], 60), (3, 999_999, b"", 0), (0xffff_fff0, 0, b"0123456789", 10)]
+    {
+        let captured = data.len() as u32;
+        let (first, second) =
+            if version < (2, 3) || version.0 == 543 { (wire_len, captured) } else { (captured, wire_len) };
+        file = file.u32(seconds).u32(fraction).u32(first).u32(second);
+        if magic == MODIFIED {
+            file = file.u32(7).u16(0x0800).raw(&[1, 0]);
+        }
+        file = file.raw(data);
+    }
+    file
+}
+
+fn expected(ns_per_unit: i64) -> Vec<Seen> {
+    [(1, 2, &b"abcd"[..], 60), (3, 999_999, b"", 0), (0xffff_fff0_i64, 0, b"0123456789", 10)]
+        .map(|(seconds, fraction, data, wire_len)| Seen {
+            data: data.to_vec(),
+            wire_len,
+            timestamp_ns: seconds * 1_000_000_000 + fraction * ns_per_unit,
+            linktype: 1,
+            interface: 0,
+        })
+        .to_vec()
+}
+
+#[test]
+fn every_magic_order_and_version() {
+    for order in ORDERS {
+        for (magic, ns_per_unit) in [(MICRO, 1000), (NANO, 1), (MODIFIED, 1000)] {
+            for version in [(2, 0), (2, 1), (2, 2), (2, 3), (2, 4), (543, 0)] {
+                let bytes = file(order, magic, version).bytes;
+                assert_eq!(packets(&bytes), expected(ns_per_unit), "{order:?} {magic:x} {version:?}");
+            }
+        }
+    }
+}
+
+/// Version 2.3 was written with the lengths either way round.
+#[test]
+fn version_2_3_takes_the_smaller_length_as_captured() {
+    let bytes =
+        pcap_header(ByteOrder::Little, MICRO, (2, 3), 100, 1).u32(0).u32(0).u32(60).u32(2).raw(b"ab").bytes;
+    let seen = packets(&bytes);
+    assert_eq!((&seen[0].data[..], seen[0].wire_len), (&b"ab"[..], 60));
+}
+
+#[test]
+fn other_versions_are_refused() {
+    for version in [(1, 0), (2, 5), (3, 0), (543, 1)] {
+        let (_, error) = read_all(&file(ByteOrder::Little, MICRO, version).bytes);
+        assert!(matches!(error.unwrap().kind(), ErrorKind::Version { .. }), "{version:?}");
+    }
+}
+
+#[test]
+fn header_is_understood() {
+    for (stored, link, magic, snaplen, linktype) in [
+        (65_535, 1, MICRO, 65_535, 1),
+        (0, 1, MICRO, 262_144, 1),
+        (0xffff_ffff, 249, MICRO, 1 << 20, 249),
+        (0, 279, MICRO, 8 << 20, 279),
+        (100, 12, MICRO, 100, 101),
+        (100, 0x2400_0001, NANO, 100, 1),
+        (100, 1, MODIFIED, 114, 1),
+        (100, 113, MODIFIED, 100, 113),
+    ] {
+        let bytes = pcap_header(ByteOrder::Big, magic, (2, 4), stored, link).bytes;
+        let Format::Pcap(header) = reader(&bytes).unwrap().format() else { panic!("not pcap") };
+        assert_eq!((header.snaplen, header.linktype.value()), (snaplen, linktype));
+        assert_eq!(header.precision, if magic == NANO { Precision::Nano } else { Precision::Micro });
+        assert_eq!(header.link_bits, link & 0xfc00_0000);
+    }
+}
+
+#[test]
+fn fcs_length_comes_from_the_upper_bits() {
+    let bytes = pcap_header(ByteOrder::Little, MICRO, (2, 4), 100, 0x2400_0001).bytes;
+    let mut reader = reader(&bytes).unwrap();
+    let batch = reader.next_batch().unwrap().unwrap();
+    assert_eq!(batch.interfaces()[0].fcs_len, Some(4));
+}
+
+/// As libpcap does it: the rest is there and passed over.
+#[test]
+fn records_beyond_the_snap_length_are_cut() {
+    let bytes = pcap_header(ByteOrder::Little, MICRO, (2, 4), 3, 1)
+        .u32(1)
+        .u32(0)
+        .u32(5)
+        .u32(9)
+        .raw(b"abcde")
+        .u32(2)
+        .u32(0)
+        .u32(2)
+        .u32(2)
+        .raw(b"xy")
+        .bytes;
+    let seen = packets(&bytes);
+    assert_eq!((&seen[0].data[..], seen[0].wire_len), (&b"abc"[..], 9));
+    assert_eq!(&seen[1].data[..], b"xy");
+}
+
+#[test]
+fn insane_lengths_end_the_file_with_their_offset() {
+    for (linktype, limit) in [(1, 262_144), (249, 1 << 20), (231, 16 << 20)] {
+        let bytes = pcap_header(ByteOrder::Little, MICRO, (2, 4), 0x7fff_ffff, linktype)
+            .u32(1)
+            .u32(0)
+            .u32(1)
+            .u32(1)
+            .raw(b"a")
+            .u32(2)
+            .u32(0)
+            .u32(limit + 1)
+            .u32(9)
+            .bytes;
+        let (seen, error) = read_all(&bytes);
+        let error = error.unwrap();
+        assert_eq!(seen.len(), 1);
+        assert_eq!(error.offset(), Some(24 + 17));
+        assert!(
+            matches!(error.kind(), ErrorKind::TooLong { limit: l, .. } if *l == u64::from(limit)),
+            "{error}"
+        );
+    }
+}
+
+/// Cut at every byte: every whole record comes out, then an error unless the cut is between records.
+#[test]
+fn truncation_anywhere_loses_nothing_before_it() {
+    let whole = file(ByteOrder::Big, NANO, (2, 4)).bytes;
+    let all = packets(&whole);
+    let ends = [24, 24 + 20, 24 + 36, 24 + 62];
+    assert_eq!(whole.len(), ends[3]);
+    for cut in 0..whole.len() {
+        let (seen, error) = read_all(&whole[..cut]);
+        let whole_records = ends.iter().filter(|&&end| end <= cut).count().saturating_sub(1);
+        assert_eq!(seen, all[..whole_records], "cut at {cut}");
+        if ends.contains(&cut) {
+            assert!(error.is_none());
+            continue;
+        }
+        let error = error.unwrap();
+        assert!(matches!(error.kind(), ErrorKind::Truncated { .. } | ErrorKind::Empty), "{error}");
+        let at = ends.iter().rev().find(|&&end| end < cut).map(|&end| end as u64);
+        assert_eq!(error.offset().unwrap_or(0), at.unwrap_or(0), "cut at {cut}");
+    }
+}
+
+#[test]
+fn after_an_error_there_is_nothing() {
+    let whole = file(ByteOrder::Little, MICRO, (2, 4)).bytes;
+    let mut reader = reader(&whole[..whole.len() - 1]).unwrap();
+    assert_eq!(reader.next_batch().unwrap().unwrap().len(), 2);
+    assert!(reader.next_batch().is_err());
+    assert!(reader.next_batch().unwrap().is_none());
+}
+
+#[test]
+fn what_is_no_capture_says_so() {
+    for (bytes, hint) in [
+        (&b"hello world"[..], ""),
+        (b"\xfd7zXZ\0...", "xz -dc"),
+        (b"BZh91AY", "bzip2 -dc"),
+        (b"snoop\0\0\0", "editcap"),
+        (&[0xa1, 0xb2, 0x34, 0xcd, 0, 2, 0, 4], ""),
+    ] {
+        let (_, error) = read_all(bytes);
+        let error = error.unwrap();
+        assert!(matches!(error.kind(), ErrorKind::UnknownFormat { .. }));
+        assert!(error.to_string().contains(hint), "{error}");
+    }
+    assert!(matches!(read_all(b"").1.unwrap().kind(), ErrorKind::Empty));
+}
+
+#[test]
+fn a_capture_without_packets_yields_one_batch() {
+    let bytes = pcap_header(ByteOrder::Little, MICRO, (2, 4), 100, 1).bytes;
+    let mut reader = reader(&bytes).unwrap();
+    let batch = reader.next_batch().unwrap().unwrap();
+    assert!(batch.is_empty() && batch.starts_section());
+    assert!(reader.next_batch().unwrap().is_none());
+}
+
+/// Enough packets, of sizes up to the largest, to slide and to grow the window many times.
+#[test]
+fn windows_and_batches_join_without_a_seam() {
+    let mut file = pcap_header(ByteOrder::Little, MICRO, (2, 4), 262_144, 1);
+    let sizes: Vec<u32> =
+        (0..3000_u32).map(|i| if i % 500 == 499 { 262_144 } else { i * 7919 % 1500 }).collect();
+    for (i, &size) in sizes.iter().enumerate() {
+        file = file.u32(i as u32).u32(0).u32(size).u32(size).raw(&vec![i as u8; size as usize]);
+    }
+    let mut reader = reader(&file.bytes).unwrap();
+    let mut count = 0;
+    while let Some(batch) = reader.next_batch().unwrap() {
+        assert!(batch.len() <= BATCH_MAX);
+        for packet in batch.packets() {
+            let data = batch.data(packet);
+            assert_eq!(data.len(), sizes[count] as usize);
+            assert!(data.iter().all(|&b| b == count as u8));
+            assert_eq!(batch.timestamp_ns(packet), count as i64 * 1_000_000_000);
+            assert_eq!(batch.raw(packet).len(), data.len() + 16);
+            count += 1;
+        }
+    }
+    assert_eq!(count, sizes.len());
+}
+
+#[test]
+fn offsets_are_those_of_the_file() {
+    let whole = file(ByteOrder::Little, MICRO, (2, 4)).bytes;
+    let mut reader = reader(&whole).unwrap();
+    let offsets: Vec<u64> =
+        reader.next_batch().unwrap().unwrap().iter().map(|packet| packet.offset).collect();
+    assert_eq!(offsets, [24, 44, 60]);
+}

@@ -1,0 +1,246 @@
+//! Reading pcapng: every block that carries packets, sections, interfaces, options, damage.
+
+mod common;
+
+use capture::{BlockProblem, ByteOrder, ErrorKind};
+use common::*;
+
+fn seen(data: &[u8], wire_len: u32, timestamp_ns: i64, linktype: u32, interface: u32) -> Seen {
+    Seen { data: data.to_vec(), wire_len, timestamp_ns, linktype, interface }
+}
+
+/// One of everything.
+fn zoo(order: ByteOrder) -> Bytes {
+    Bytes::new(order)
+        .section()
+        .interface(1, 0)
+        .block(INTERFACE, |b| {
+            b.u16(101).u16(0).u32(64).option(2, b"tun0").option(9, &[9]).option(13, &[4]).u32(0)
+        })
+        .block(NAMES, |b| b.u16(1).u16(7).raw(&[10, 0, 0, 1, b'h', b'i', 0, 0]).u32(0))
+        .enhanced(0, 1_500_000, b"abcde", 60)
+        .block(CUSTOM, |b| b.u32(4242).raw(b"payload!"))
+        .enhanced(1, 7, b"E", 1)
+        .block(OLD, |b| b.u16(0).u16(3).u32(0).u32(9).u32(2).u32(2).raw(b"ol"))
+        .block(SIMPLE, |b| b.u32(6).raw(b"simple"))
+        .block(SECRETS, |b| b.u32(0x544c_534b).u32(4).raw(b"keys"))
+        .block(STATISTICS, |b| b.u32(0).u32(0).u32(0))
+        .block(0x7777, |b| b.raw(b"unheard of"))
+}
+
+fn zoo_packets() -> Vec<Seen> {
+    vec![
+        seen(b"abcde", 60, 1_500_000_000, 1, 0),
+        seen(b"E", 1, 7, 101, 1),
+        seen(b"ol", 2, 9000, 1, 0),
+        seen(b"simple", 6, 0, 1, 0),
+    ]
+}
+
+#[test]
+fn every_packet_block_in_both_orders() {
+    for order in ORDERS {
+        assert_eq!(packets(&zoo(order).bytes), zoo_packets(), "{order:?}");
+    }
+}
+
+#[test]
+fn sections_have_their_own_order_and_interfaces() {
+    let mut bytes = zoo(ByteOrder::Big).bytes;
+    bytes.extend(zoo(ByteOrder::Little).bytes);
+    bytes.extend(Bytes::new(ByteOrder::Big).section().interface(113, 0).enhanced(0, 1, b"x", 1).bytes);
+    let mut expected = zoo_packets();
+    expected.extend(zoo_packets());
+    expected.push(seen(b"x", 1, 1000, 113, 0));
+    assert_eq!(packets(&bytes), expected);
+}
+
+#[test]
+fn a_batch_has_one_section_and_one_link_type() {
+    let mut bytes = zoo(ByteOrder::Big).bytes;
+    bytes.extend(zoo(ByteOrder::Little).bytes);
+    let mut reader = reader(&bytes).unwrap();
+    let mut starts = 0;
+    while let Some(batch) = reader.next_batch().unwrap() {
+        starts += usize::from(batch.starts_section());
+        for packet in batch.packets() {
+            assert_eq!(Some(batch.interface(packet).linktype), batch.linktype());
+        }
+    }
+    assert_eq!(starts, 2);
+}
+
+#[test]
+fn blocks_come_with_the_packets_around_them() {
+    let bytes = zoo(ByteOrder::Little).bytes;
+    let mut reader = reader(&bytes).unwrap();
+    let mut kinds = Vec::new();
+    let mut rebuilt = Vec::new();
+    while let Some(batch) = reader.next_batch().unwrap() {
+        kinds.extend(batch.blocks().iter().map(|block| block.kind));
+        let mut pieces: Vec<_> = batch.packets().iter().map(|p| (p.raw_offset, batch.raw(p))).collect();
+        pieces.extend(batch.blocks().iter().map(|b| (b.raw_offset, batch.block(b))));
+        pieces.sort_unstable();
+        pieces.iter().for_each(|(_, piece)| rebuilt.extend_from_slice(piece));
+    }
+    assert_eq!(kinds, [SECTION, INTERFACE, INTERFACE, NAMES, CUSTOM, SECRETS, STATISTICS, 0x7777]);
+    assert_eq!(rebuilt, bytes);
+}
+
+#[test]
+fn timestamps_follow_resolution_and_offset() {
+    for (tsresol, ticks, ns) in [
+        (0, 3, 3_000_000_000),
+        (3, 1500, 1_500_000_000),
+        (9, 5, 5),
+        (12, 5000, 5),
+        (0x80 | 1, 3, 1_500_000_000),
+    ] {
+        for order in ORDERS {
+            let offset = Bytes::new(order);
+            let offset = match order {
+                ByteOrder::Little => offset.u32(100).u32(0),
+                ByteOrder::Big => offset.u32(0).u32(100),
+            };
+            let bytes = Bytes::new(order)
+                .section()
+                .block(INTERFACE, |b| b.u16(1).u16(0).u32(0).option(9, &[tsresol]).option(14, &offset.bytes))
+                .enhanced(0, ticks, b"x", 1)
+                .bytes;
+            assert_eq!(packets(&bytes)[0].timestamp_ns, ns + 100_000_000_000, "{tsresol:#x}");
+        }
+    }
+}
+
+#[test]
+fn simple_packets_end_at_the_snap_length() {
+    let bytes = Bytes::new(ByteOrder::Little)
+        .section()
+        .interface(1, 4)
+        .block(SIMPLE, |b| b.u32(9).raw(b"abcd"))
+        .block(SIMPLE, |b| b.u32(2).raw(b"ab"))
+        .bytes;
+    let all = packets(&bytes);
+    assert_eq!((&all[0].data[..], all[0].wire_len), (&b"abcd"[..], 9));
+    assert_eq!((&all[1].data[..], all[1].wire_len), (&b"ab"[..], 2));
+}
+
+/// libpcap refuses such files; here each interface stands for itself.
+#[test]
+fn snap_lengths_may_differ_and_be_exceeded() {
+    let bytes = Bytes::new(ByteOrder::Little)
+        .section()
+        .interface(1, 2)
+        .interface(1, 9)
+        .enhanced(0, 0, b"abc", 3)
+        .bytes;
+    assert_eq!(packets(&bytes)[0].data, b"abc");
+}
+
+fn problem(bytes: &[u8]) -> (usize, Option<u64>, BlockProblem) {
+    let (seen, error) = read_all(bytes);
+    let error = error.expect("an error");
+    match error.kind() {
+        ErrorKind::Block { problem, .. } => (seen.len(), error.offset(), *problem),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn damage_is_named_with_its_offset() {
+    let start = || Bytes::new(ByteOrder::Little).section().interface(1, 0).enhanced(0, 0, b"good", 4);
+    let at = start().bytes.len() as u64;
+    for (damaged, expected) in [
+        (start().u32(6).u32(8).u32(8), BlockProblem::TooShort { length: 8, least: 12 }),
+        (start().u32(6).u32(33).raw(&[0; 40]), BlockProblem::Unaligned { length: 33 }),
+        (start().block(ENHANCED, |b| b.u32(0)), BlockProblem::TooShort { length: 16, least: 32 }),
+        (start().block(OLD, |b| b.u32(0)), BlockProblem::TooShort { length: 16, least: 32 }),
+        (start().block(SIMPLE, |b| b), BlockProblem::TooShort { length: 12, least: 16 }),
+        (start().block(INTERFACE, |b| b.u32(0)), BlockProblem::TooShort { length: 16, least: 20 }),
+        (start().block(SECTION, |b| b.u32(0x1a2b_3c4d)), BlockProblem::TooShort { length: 16, least: 28 }),
+        (
+            start().block(SECTION, |b| b.u32(7).u32(0).u32(0).u32(0)),
+            BlockProblem::ByteOrder { magic: 0x0700_0000 },
+        ),
+        (start().u32(9).u32(16).u32(0).u32(12), BlockProblem::LengthsDiffer { start: 16, end: 12 }),
+        (start().enhanced(1, 0, b"", 0), BlockProblem::UnknownInterface { id: 1, known: 1 }),
+        (
+            start().block(ENHANCED, |b| b.u32(0).u32(0).u32(0).u32(5).u32(5).raw(b"four")),
+            BlockProblem::DataPastEnd { captured: 5, room: 4 },
+        ),
+        (
+            start().block(SIMPLE, |b| b.u32(5).raw(b"four")),
+            BlockProblem::DataPastEnd { captured: 5, room: 4 },
+        ),
+        (
+            start().block(INTERFACE, |b| b.u16(1).u16(0).u32(0).u16(2).u16(99)),
+            BlockProblem::Option { code: 2, length: 99 },
+        ),
+        (
+            start().block(INTERFACE, |b| b.u16(1).u16(0).u32(0).option(9, &[6, 6])),
+            BlockProblem::Option { code: 9, length: 2 },
+        ),
+        (
+            start().block(INTERFACE, |b| b.u16(1).u16(0).u32(0).option(9, &[20])),
+            BlockProblem::Resolution { tsresol: 20 },
+        ),
+    ] {
+        assert_eq!(problem(&damaged.bytes), (1, Some(at), expected));
+    }
+}
+
+#[test]
+fn packets_before_any_interface_are_damage() {
+    for block in [ENHANCED, OLD, SIMPLE] {
+        let bytes = Bytes::new(ByteOrder::Big).section().block(block, |b| b.raw(&[0; 20])).bytes;
+        assert_eq!(problem(&bytes).2, BlockProblem::UnknownInterface { id: 0, known: 0 });
+    }
+}
+
+#[test]
+fn blocks_beyond_the_limit_are_refused() {
+    let bytes = Bytes::new(ByteOrder::Little).section().u32(9).u32((16 << 20) + 4).u32(0).bytes;
+    let (_, error) = read_all(&bytes);
+    assert!(matches!(error.unwrap().kind(), ErrorKind::TooLong { .. }));
+}
+
+#[test]
+fn versions_other_than_1_0_and_1_2_are_refused() {
+    let of = |major, minor| {
+        Bytes::new(ByteOrder::Little)
+            .block(SECTION, |b| b.u32(0x1a2b_3c4d).u16(major).u16(minor).raw(&[0xff; 8]))
+            .bytes
+    };
+    assert!(packets(&of(1, 2)).is_empty());
+    for (major, minor) in [(1, 1), (2, 0), (0, 0)] {
+        assert!(matches!(read_all(&of(major, minor)).1.unwrap().kind(), ErrorKind::Version { .. }));
+    }
+}
+
+/// Cut at every byte: every whole packet comes out, then an error unless the cut is between blocks.
+#[test]
+fn truncation_anywhere_loses_nothing_before_it() {
+    for order in ORDERS {
+        let whole = zoo(order).bytes;
+        // Where blocks end, and how many packets are whole there.
+        let mut ends = vec![];
+        let mut reader = reader(&whole).unwrap();
+        while let Some(batch) = reader.next_batch().unwrap() {
+            let base = batch.window_offset();
+            ends.extend(batch.blocks().iter().map(|b| (base + u64::from(b.raw_offset + b.raw_len), 0)));
+            ends.extend(batch.packets().iter().map(|p| (base + u64::from(p.raw_end()), 1)));
+        }
+        ends.sort_unstable();
+        for cut in 1..whole.len() {
+            let (seen, error) = read_all(&whole[..cut]);
+            let before: Vec<_> = ends.iter().filter(|&&(end, _)| end <= cut as u64).collect();
+            assert_eq!(seen.len(), before.iter().map(|(_, packets)| packets).sum::<usize>(), "cut at {cut}");
+            assert_eq!(seen, zoo_packets()[..seen.len()]);
+            let last = before.last().map_or(0, |&&(end, _)| end);
+            match error {
+                None => assert_eq!(last, cut as u64),
+                Some(error) => assert_eq!(error.offset().unwrap_or(0), last, "cut at {cut}: {error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Writing: raw copies, translations, several inputs into one output.
+
+mod common;
+
+use std::fs;
+
+use capture::{ByteOrder, Encoder, ErrorKind, Reader, Target, Writer};
+use common::*;
+
+fn pcap(order: ByteOrder, magic: u32, link: u32, packets: &[(u32, u32, &[u8])]) -> Vec<u8> {
+    let mut file = pcap_header(order, magic, (2, 4), 100, link);
+    for &(seconds, fraction, data) in packets {
+        file = file.u32(seconds).u32(fraction).u32(data.len() as u32).u32(data.len() as u32 + 1).raw(data);
+    }
+    file.bytes
+}
+
+const THREE: &[(u32, u32, &[u8])] = &[(1, 10_001, b"one"), (2, 20_002, b"second"), (3, 30_003, b"3")];
+
+#[test]
+fn pcap_is_kept_byte_for_byte() {
+    for order in ORDERS {
+        for magic in [MICRO, NANO] {
+            let file = pcap(order, magic, 0x2400_0001, THREE);
+            assert_eq!(copy(&[&file], |_| true).unwrap(), file);
+            let middle = pcap(order, magic, 0x2400_0001, &THREE[1..2]);
+            assert_eq!(copy(&[&file], |i| i == 1).unwrap(), middle);
+            let none = pcap(order, magic, 0x2400_0001, &[]);
+            assert_eq!(copy(&[&file], |_| false).unwrap(), none);
+        }
+    }
+}
+
+#[test]
+fn old_and_odd_pcap_becomes_plain() {
+    let order = ByteOrder::Big;
+    let plain = pcap(order, MICRO, 113, THREE);
+    for (magic, version) in [(MICRO, (2, 2)), (MICRO, (2, 3)), (MICRO, (543, 0)), (MODIFIED, (2, 4))] {
+        let mut odd = pcap_header(order, magic, version, 100, 113);
+        for &(seconds, fraction, data) in THREE {
+            let (captured, wire) = (data.len() as u32, data.len() as u32 + 1);
+            let (first, second) = if magic == MODIFIED { (captured, wire) } else { (wire, captured) };
+            odd = odd.u32(seconds).u32(fraction).u32(first).u32(second);
+            if magic == MODIFIED {
+                odd = odd.raw(&[9; 8]);
+            }
+            odd = odd.raw(data);
+        }
+        assert_eq!(copy(&[&odd.bytes], |_| true).unwrap(), plain, "{magic:x} {version:?}");
+    }
+}
+
+#[test]
+fn cut_records_are_written_cut() {
+    let record =
+        |b: Bytes| b.u32(1).u32(2).u32(6).u32(9).raw(b"abcdef").u32(3).u32(4).u32(2).u32(2).raw(b"xy");
+    let file = record(pcap_header(ByteOrder::Little, MICRO, (2, 4), 4, 1)).bytes;
+    let expected = pcap_header(ByteOrder::Little, MICRO, (2, 4), 4, 1)
+        .u32(1)
+        .u32(2)
+        .u32(4)
+        .u32(9)
+        .raw(b"abcd")
+        .u32(3)
+        .u32(4)
+        .u32(2)
+        .u32(2)
+        .raw(b"xy")
+        .bytes;
+    assert_eq!(copy(&[&file], |_| true).unwrap(), expected);
+}
+
+#[test]
+fn later_inputs_take_the_first_ones_form() {
+    let first = pcap(ByteOrder::Little, NANO, 1, &[(1, 5, b"x")]);
+    let second = pcap(ByteOrder::Big, MICRO, 1, &[(2, 7, b"y")]);
+    let expected = pcap(ByteOrder::Little, NANO, 1, &[(1, 5, b"x"), (2, 7000, b"y")]);
+    assert_eq!(copy(&[&first, &second], |_| true).unwrap(), expected);
+    let expected = pcap(ByteOrder::Big, MICRO, 1, &[(2, 7, b"y"), (1, 0, b"x")]);
+    assert_eq!(copy(&[&second, &first], |_| true).unwrap(), expected);
+}
+
+#[test]
+fn pcapng_joins_a_pcap_file_where_the_link_type_agrees() {
+    let first = pcap(ByteOrder::Little, MICRO, 1, &[(1, 5, b"x")]);
+    let ng = |linktype| {
+        Bytes::new(ByteOrder::Big).section().interface(linktype, 0).enhanced(0, 2_000_007, b"y", 2).bytes
+    };
+    let expected = pcap(ByteOrder::Little, MICRO, 1, &[(1, 5, b"x"), (2, 7, b"y")]);
+    assert_eq!(copy(&[&first, &ng(1)], |_| true).unwrap(), expected);
+    let error = copy(&[&first, &ng(101)], |_| true).unwrap_err();
+    assert!(error.to_string().contains("RAW") && error.to_string().contains("EN10MB"), "{error}");
+}
+
+#[test]
+fn two_link_types_in_one_pcap_are_refused_by_name() {
+    let first = pcap(ByteOrder::Little, MICRO, 1, THREE);
+    let second = pcap(ByteOrder::Little, MICRO, 113, THREE);
+    let error = copy(&[&first, &second], |_| true).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::MixedLinkTypes { .. }));
+    assert!(error.to_string().contains("EN10MB") && error.to_string().contains("LINUX_SLL"), "{error}");
+}
+
+#[test]
+fn packets_beyond_the_promised_snap_length_are_refused() {
+    let first = pcap(ByteOrder::Little, MICRO, 1, THREE);
+    let large = |len: u32| {
+        let data = vec![7; len as usize];
+        pcap_header(ByteOrder::Little, MICRO, (2, 4), 65_535, 1)
+            .u32(0)
+            .u32(0)
+            .u32(len)
+            .u32(len)
+            .raw(&data)
+            .bytes
+    };
+    assert_eq!(packets(&copy(&[&first, &large(100)], |_| true).unwrap()).len(), 4);
+    let error = copy(&[&first, &large(101)], |_| true).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OverSnaplen { captured: 101, snaplen: 100 }));
+}
+
+/// Everything a pcapng file may hold, in one order.
+fn zoo(order: ByteOrder) -> Bytes {
+    Bytes::new(order)
+        .block(SECTION, |b| {
+            b.u32(0x1a2b_3c4d).u16(1).u16(0).raw(&[0xff; 8]).option(4, b"some program").u32(0)
+        })
+        .block(INTERFACE, |b| b.u16(1).u16(0).u32(96).option(2, b"eth0").option(9, &[9]).u32(0))
+        .block(NAMES, |b| b.u16(1).u16(7).raw(&[10, 0, 0, 1, b'h', b'i', 0, 0]).u32(0))
+        .block(ENHANCED, |b| {
+            b.u32(0).u32(1).u32(2).u32(3).u32(9).raw(b"abc\0").option(1, b"a comment").u32(0)
+        })
+        .block(SECRETS, |b| b.u32(0x544c_534b).u32(4).raw(b"keys"))
+        .interface(101, 0)
+        .enhanced(1, 5, b"E", 1)
+        .block(CUSTOM, |b| b.u32(4242).raw(b"payload!"))
+        .block(SIMPLE, |b| b.u32(6).raw(b"simple"))
+        .block(STATISTICS, |b| b.u32(0).u32(0).u32(0))
+        .block(0x7777, |b| b.raw(b"unheard of"))
+}
+
+#[test]
+fn pcapng_is_kept_byte_for_byte() {
+    for order in ORDERS {
+        let file = zoo(order).bytes;
+        assert_eq!(copy(&[&file], |_| true).unwrap(), file);
+        let twice = copy(&[&file, &zoo(ByteOrder::Big).bytes], |_| true).unwrap();
+        assert_eq!(twice, [file, zoo(ByteOrder::Big).bytes].concat());
+    }
+}
+
+#[test]
+fn unselected_packets_leave_everything_else() {
+    let file = zoo(ByteOrder::Little).bytes;
+    let without = copy(&[&file], |i| i == 1).unwrap();
+    assert_eq!(packets(&without), packets(&file)[1..2]);
+    assert_eq!(file.len() - without.len(), (12 + 20 + 4 + 16 + 4) + (12 + 4 + 8));
+}
+
+#[test]
+fn a_stated_section_length_is_forgotten() {
+    let stated = |length: &[u8]| {
+        Bytes::new(ByteOrder::Little)
+            .block(SECTION, |b| b.u32(0x1a2b_3c4d).u16(1).u16(0).raw(length))
+            .interface(1, 0)
+            .enhanced(0, 5, b"E", 1)
+            .bytes
+    };
+    assert_eq!(copy(&[&stated(&[60, 0, 0, 0, 0, 0, 0, 0])], |_| true).unwrap(), stated(&[0xff; 8]));
+}
+
+#[test]
+fn custom_blocks_that_must_not_be_copied_are_not() {
+    let with = |custom: bool| {
+        let file = Bytes::new(ByteOrder::Little).section().interface(1, 0);
+        let file = if custom { file.block(CUSTOM_NO_COPY, |b| b.u32(1).raw(b"mine")) } else { file };
+        file.enhanced(0, 5, b"E", 1).bytes
+    };
+    assert_eq!(copy(&[&with(true)], |_| true).unwrap(), with(false));
+}
+
+#[test]
+fn pcap_joins_pcapng_as_a_section() {
+    let first = zoo(ByteOrder::Little).bytes;
+    for (magic, seconds_ns) in [(MICRO, 1000), (NANO, 1)] {
+        let second = pcap(ByteOrder::Big, magic, 0x2400_0071, THREE);
+        let both = copy(&[&first, &second], |_| true).unwrap();
+        let (mut expected, added) = (packets(&first), packets(&second));
+        assert_eq!(added[0].timestamp_ns, 1_000_000_000 + 10_001 * seconds_ns);
+        expected.extend(added);
+        assert_eq!(packets(&both), expected);
+        // And the section is itself sound enough to be copied unchanged.
+        assert_eq!(copy(&[&both], |_| true).unwrap(), both);
+        let mut reader = reader(&both[first.len()..]).unwrap();
+        let batch = reader.next_batch().unwrap().unwrap();
+        assert_eq!((batch.interfaces()[0].snaplen, batch.interfaces()[0].fcs_len), (100, Some(4)));
+    }
+}
+
+#[test]
+fn large_outputs_are_whole() {
+    let data = [9; 90];
+    let many: Vec<_> = (0..20_000).map(|i| (i, 0, &data[..])).collect();
+    let file = pcap(ByteOrder::Little, MICRO, 1, &many);
+    assert_eq!(copy(&[&file], |_| true).unwrap(), file);
+    let odd: Vec<_> = many.iter().copied().filter(|(i, _, _)| i % 2 == 1).collect();
+    assert_eq!(copy(&[&file], |i| i % 2 == 1).unwrap(), pcap(ByteOrder::Little, MICRO, 1, &odd));
+}
+
+/// What workers do: encode apart, write in order.
+#[test]
+fn encoded_apart_equals_written_at_once() {
+    let files = [pcap(ByteOrder::Little, MICRO, 1, THREE), pcap(ByteOrder::Big, NANO, 1, THREE)];
+    let target = Target::like(reader(&files[0]).unwrap().format());
+    let mut out = Vec::new();
+    let mut writer = Writer::new(&mut out, "out");
+    writer.begin(target);
+    let encoder = Encoder::new(target);
+    for file in &files {
+        let mut reader = reader(file).unwrap();
+        let mut records = Vec::new();
+        while let Some(batch) = reader.next_batch().unwrap() {
+            encoder.encode(&batch, 0..batch.len(), &mut records).unwrap();
+        }
+        writer.write_encoded(&records).unwrap();
+    }
+    writer.finish().unwrap();
+    assert_eq!(out, copy(&[&files[0], &files[1]], |_| true).unwrap());
+}
+
+#[test]
+fn a_failing_sink_is_reported_with_its_name() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut writer = Writer::new(Full, "the pipe");
+    writer.begin(Target::Pcapng);
+    writer.write_encoded(b"1234").unwrap();
+    let error = writer.finish().unwrap_err();
+    assert!(error.is_broken_pipe());
+    assert!(error.to_string().starts_with("the pipe: "), "{error}");
+}
+
+#[test]
+fn files_are_created_and_refused() {
+    let folder = std::env::temp_dir().join(format!("sluss-writing-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("out.pcap");
+    let file = pcap(ByteOrder::Little, MICRO, 1, THREE);
+    let mut reader = reader(&file).unwrap();
+    let mut writer = Writer::create(&path).unwrap();
+    while let Some(batch) = reader.next_batch().unwrap() {
+        writer.write(&batch, 0..batch.len()).unwrap();
+    }
+    writer.finish().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), file);
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!(reader.input_len(), Some(file.len() as u64));
+    assert!(Writer::create(folder.join("no/such/folder.pcap")).is_err());
+    fs::remove_dir_all(&folder).unwrap();
+}
