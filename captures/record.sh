@@ -59,12 +59,13 @@ check_requirements() {
     [[ -c /dev/net/tun ]] || refuse 3 "this kernel offers no /dev/net/tun (CONFIG_TUN)"
     ((${#missing[@]} == 0)) && return
     say "missing: ${missing[*]}"
-    refuse 3 "run '$0 --install', or: apt-get install --no-install-recommends ${packages[*]} chrony"
+    refuse 3 "run '$0 --install', which unpacks chrony (installed, it would displace the time daemon)
+and does: apt-get install --no-install-recommends --no-upgrade ${packages[*]}"
 }
 
 # Starts this script again, without the user's environment, where it can harm nothing; the kernel ends every process in there with it.
 isolate() {
-    exec timeout --kill-after=5 $seconds_max \
+    exec timeout --foreground --kill-after=5 $seconds_max \
         unshare --net --uts --mount --ipc --pid --fork --kill-child --mount-proc \
         --propagation private -- env -i PATH="$PATH" machine_name="$(hostname)" \
         "${BASH_SOURCE[0]}" --isolated "$1" "$2"
@@ -77,6 +78,7 @@ record_scenes() {
     source "$here/record/services.sh"
     source "$here/record/scenes.sh"
     source "$here/record/overlay.sh"
+    trap 'exit 130' INT TERM
     build_lab "$out"
     for scene in ${only//,/ }; do
         say "scene: $scene"
@@ -84,6 +86,7 @@ record_scenes() {
     done
     check_secrecy "$out"
     /usr/bin/python3 -B "$here/record/describe.py" "$out"
+    chown -R --reference="$out" "$out"/*.pcap* "$out/contents.toml"
 }
 
 main() {
@@ -92,7 +95,7 @@ main() {
         record_scenes "$2" "$3"
         return
     fi
-    local only out=$here install=
+    local only scene out=$here install=
     only=$(IFS=,; echo "${scenes[*]}")
     while (($#)); do
         case $1 in
@@ -107,12 +110,13 @@ main() {
     for scene in ${only//,/ }; do
         [[ " ${scenes[*]} " == *" $scene "* ]] || refuse 2 "no scene '$scene'; there are: ${scenes[*]}"
     done
-    ((EUID == 0)) || refuse 3 "needs root, to make network namespaces: sudo $0 $*"
+    ((EUID == 0)) || refuse 3 "needs root, to make network namespaces: sudo $0"
     if [[ $install ]]; then install_packages || refuse 3 "the packages could not be installed"; fi
     check_requirements
     mkdir -p "$out"
     out=$(cd "$out" && pwd)
-    [[ $out != /run/* ]] || refuse 2 "$out would be hidden by the scratch file system on /run"
+    [[ $out/ != /run/* && $out/ != /var/log/* ]] ||
+        refuse 2 "$out would be hidden: inside, /run and /var/log are empty file systems in memory"
     isolate "$out" "$only"
 }
 

@@ -80,7 +80,8 @@ FILTERS = {
     "tunnel.pcapng": ["ip", "ip6", "tcp port 80", "tcp port 22", "icmp6"],
     "vlan.pcap": [
         "vlan", "vlan 10", "vlan and ip", "vlan and tcp port 80", "vlan 10 and arp",
-        "ether[14:2] & 0xfff = 10", "vlan 10 and icmp6", "not vlan",
+        "ether[14:2] & 0xfff = 10", "vlan 10 and icmp6", "not vlan", "ip", "icmp", "icmp or (vlan and icmp)",
+        "(vlan and icmp) or icmp",
     ],
     "qinq.pcap": [
         "vlan", "vlan 20", "vlan 20 and vlan 100", "vlan and vlan and tcp port 80",
@@ -88,11 +89,11 @@ FILTERS = {
     ],
     "mpls.pcap": [
         "mpls", "mpls 1000", "mpls 1000 and mpls 100", "mpls and mpls and tcp port 80",
-        "mpls and mpls and ip6", "arp",
+        "mpls and mpls and ip6", "arp", "icmp", "icmp or mpls",
     ],
     "gre.pcap": [
         "ip proto gre", "ip proto 47", "ip[22:2] = 0x6558", "ip proto 47 and ip[36:2] = 0x800",
-        "src host 203.0.113.1",
+        "src host 203.0.113.1", "icmp", "not ip proto 47",
     ],
     "vxlan.pcap": [
         "udp port 4789", "udp[8] & 8 != 0", "udp[12:4] >> 8 = 5000", "dst host 203.0.113.2",
@@ -100,7 +101,7 @@ FILTERS = {
     ],
     "geneve.pcap": [
         "udp port 6081", "geneve", "geneve 7000", "geneve and tcp port 80", "geneve and ip6",
-        "geneve and icmp", "geneve and arp",
+        "geneve and icmp", "geneve and arp", "icmp", "icmp or geneve",
     ],
     "mixed.pcap": [
         "ip", "ip6", "tcp", "udp", "arp", "icmp", "icmp6", "tcp port 80", "tcp port 443", "port 53",
@@ -112,7 +113,7 @@ FILTERS = {
 }
 NONE = {
     "web.pcap": ["udp port 80", "vlan", "tcp port 443"],
-    "vlan.pcap": ["tcp port 80", "ip", "vlan 11"],
+    "vlan.pcap": ["tcp port 80", "vlan 11", "vlan and vlan"],
     "qinq.pcap": ["tcp port 80", "vlan 100 and vlan 20"],
     "mpls.pcap": ["tcp port 80", "mpls 100", "mpls 100 and mpls 1000"],
     "gre.pcap": ["tcp port 80"],

@@ -7,6 +7,7 @@
 # Every address, name and link-layer address is from the ranges set aside for documentation or is
 # locally administered. The server has one address for each service, so that filters on hosts and
 # filters on ports can be told apart.
+# shellcheck shell=bash disable=SC2086,SC2154,SC2164,SC2206 # $lab has no spaces; set -e is on
 
 lab=/run/sluss-record
 names=(shell:22 mail:25 media:35 ns:53 tracker:69 www:80 time:123)
@@ -24,8 +25,7 @@ daemon() {
 
 # Retries a command for ten seconds: services take a moment to listen.
 eventually() {
-    local attempt
-    for attempt in {1..100}; do
+    for _ in {1..100}; do
         "$@" >/dev/null 2>&1 && return
         sleep 0.1
     done
@@ -63,14 +63,18 @@ address() { # NAMESPACE INTERFACE ADDRESS/LENGTH…
 
 build_scratch() {
     mount -t tmpfs -o mode=755 tmpfs /run
+    mount -t tmpfs -o mode=755 tmpfs /var/log # sshd would note its logins there
     mkdir -p $lab/files /run/netns /run/sshd
     hostname client.example.com
     printf 'nameserver 198.51.100.53\n' >$lab/resolv.conf
     printf 'hosts: files dns\npasswd: files\ngroup: files\nservices: files\n' >$lab/nsswitch.conf
     printf '127.0.0.1 localhost\n::1 localhost\n' >$lab/hosts
-    local file
+    local file target
     for file in resolv.conf nsswitch.conf hosts; do
-        mount --bind $lab/$file "$(readlink -f /etc/$file)"
+        # Often a link into /run, which is empty by now.
+        target=$(readlink -m /etc/$file)
+        if [[ $target == /run/* ]]; then install -D /dev/null "$target"; fi
+        mount --bind $lab/$file "$target"
     done
     # No habits of the machine's user may reach the recording (.curlrc, .bashrc, .ssh/config).
     export HOME=$lab/home LC_ALL=C TZ=UTC

@@ -5,6 +5,7 @@
 # `inner` decides by OpenFlow rules what becomes of a frame from the host: tagged and passed to
 # `outer` through a patch (VLAN, QinQ, MPLS), or put into a tunnel whose packets leave by `outer`,
 # which has an address of its own. The recording is made on the cable between the switches (t0).
+# shellcheck shell=bash disable=SC2086,SC2154 # $lab has no spaces; variables come from lab.sh
 
 left4=192.0.2.101 right4=192.0.2.102
 left6=2001:db8:6::101 right6=2001:db8:6::102
@@ -13,6 +14,9 @@ build_overlay() {
     once overlay || return 0
     local side
     for side in left leftswitch right rightswitch; do new_namespace $side; done
+    # The kernel hears what arrives on t0 too; only the bridge may answer.
+    on leftswitch sysctl -qw net.ipv4.conf.all.arp_ignore=1
+    on rightswitch sysctl -qw net.ipv4.conf.all.arp_ignore=1
     cable left h0 leftswitch p0 7
     cable right h0 rightswitch p0 8
     cable leftswitch t0 rightswitch t0 9
@@ -83,6 +87,7 @@ overlay_capture() { # FILE, then the rules
     eventually on left ping -c 1 -W 1 $right4
     ip -n left neigh flush dev h0
     capture_start "$file" leftswitch t0
+    on leftswitch ping -q -c 2 -i 0.2 203.0.113.2 >/dev/null # beside it, bare
     chatter $right4 $right6 left
     capture_stop
 }

@@ -1,4 +1,4 @@
-"""Just enough pcapng for record.sh: dumpcap's files without the machine's description, and apart by interface.
+"""Just enough pcapng for record.sh: to strip the machine's description, and to split by interface.
 
 dumpcap writes little-endian blocks of types 1 (interface), 5 (statistics), 6 (enhanced packet) and
 0x0A0D0D0A (section header); anything else is copied or skipped. Not a reader for files of others.

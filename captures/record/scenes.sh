@@ -1,4 +1,5 @@
 # The scenes: what is said, and where it is listened to. One function for each name in record.sh.
+# shellcheck shell=bash disable=SC2086,SC2154 # $lab has no spaces; variables come from lab.sh
 
 get() { on client curl -sS -o /dev/null --max-time 20 "$@"; }
 ask() { on client dig +time=2 +tries=2 "$@" >/dev/null; }
@@ -103,7 +104,7 @@ leased() { on guest ip address show dev g0 | grep -q "inet $1/"; }
 
 scene_ntp() {
     start_ntp
-    local family server
+    local server
     capture_start ntp-nano.pcap router r0 --time-stamp-precision=nano
     for server in 198.51.100.123 2001:db8:2::123; do
         on client timeout 30 chronyd -Q -x -u root -t 15 -f /dev/null \
@@ -169,13 +170,13 @@ tracker_knows_a_seed() {
         grep -aq '8:completei1e'
 }
 
-# Two seconds of a test picture with a tone, published by one ffmpeg and watched by another.
+# A second and a half of a test picture with a tone, published by one ffmpeg and watched by another.
 scene_rtmp() {
     start_web
     local url=rtmp://media.example.com/live/picture
     capture_start rtmp.pcap router r0
     on client timeout 30 ffmpeg -v error -re -f lavfi -i testsrc=size=96x64:rate=8 -f lavfi \
-        -i sine=frequency=440 -t 2 -c:v flv1 -b:v 40k -g 8 -c:a aac -b:a 16k -ac 1 \
+        -i sine=frequency=440 -t 1.5 -c:v flv1 -b:v 40k -g 8 -c:a aac -b:a 16k -ac 1 \
         -f flv $url </dev/null &
     local publisher=$!
     sleep 0.8
@@ -265,7 +266,7 @@ scene_loopback() {
     capture_stop
 }
 
-# The `any` device sees each forwarded packet come in and go out; both of its headers at once.
+# The `any` device sees each forwarded packet twice, coming in and going out; recorded in both cooked forms.
 scene_cooked() {
     start_web
     capture_start cooked-sll.pcap router any -y LINUX_SLL
@@ -355,8 +356,7 @@ mixed_round() {
 }
 
 mixed_shell() {
-    local session
-    for session in 1 2 3; do
+    for _ in 1 2 3; do
         ssh_client -4 shell.example.com 'for i in $(seq 25); do echo $i; sleep 0.04; done'
     done
 } >/dev/null

@@ -1,5 +1,6 @@
 # The servers. Each is a real program with the smallest configuration that gives it something to say;
 # each start_… may be called by several scenes and starts its server once.
+# shellcheck shell=bash disable=SC2086,SC2154 # $lab has no spaces; variables come from lab.sh
 
 declare -A started=()
 
@@ -67,6 +68,7 @@ http {
     }
 }
 rtmp {
+    access_log off;
     server {
         listen 1935;
         application live { live on; }
