@@ -6,7 +6,6 @@
 use super::lex::{Sign, Token, TokenKind, Tokens};
 use super::words::Word;
 use crate::diag::{Code, Diagnostic};
-use crate::span::Span;
 
 /// Fields with a counterpart, and what comes before the value.
 #[rustfmt::skip]
@@ -155,11 +154,11 @@ fn value(tokens: &Tokens<'_>, at: &mut usize) -> Option<String> {
     );
     let mut span = token.span;
     *at += 1;
-    if let [slash, len, ..] = tokens.list.get(*at..)? {
-        if slash.kind == TokenKind::Sign(Sign::Slash) {
-            span = Span { start: span.start, end: len.span.end };
-            *at += 2;
-        }
+    if let [slash, len, ..] = tokens.list.get(*at..)?
+        && slash.kind == TokenKind::Sign(Sign::Slash)
+    {
+        span = span.to(len.span);
+        *at += 2;
     }
     simple.then(|| span.text(tokens.source).to_owned())
 }

@@ -8,7 +8,7 @@ use super::codes;
 use super::ident::numeric_range;
 use super::lex::{TokenKind, lex};
 use super::words::{Word, spelling};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// The canonical text; "" for the empty filter.
 ///
@@ -73,8 +73,7 @@ fn write_expr(out: &mut String, ast: &Ast, id: ExprId) {
             Expr::Relation(op, a, b) => {
                 then(&mut [Piece::Arith(*a), Piece::Text(relation(*op)), Piece::Arith(*b)].into_iter());
             }
-            // Writing to a string cannot fail.
-            leaf => drop(write!(out, "{}", Leaf(leaf))),
+            leaf => out.push_str(&Leaf(leaf).to_string()),
         }
     }
 }
@@ -90,7 +89,7 @@ fn write_arith_piece(out: &mut String, ast: &Ast, piece: Piece, pieces: &mut Vec
     let id = match piece {
         Piece::Text(text) => return out.push_str(text),
         Piece::Size(1) => return,
-        Piece::Size(size) => return drop(write!(out, ":{size}")),
+        Piece::Size(size) => return out.push_str(&format!(":{size}")),
         Piece::Operand(id) if matches!(ast.arith(id), Arith::Op(..) | Arith::Neg(_)) => {
             out.push('(');
             pieces.extend([Piece::Text(")"), Piece::Arith(id)]);
@@ -100,7 +99,7 @@ fn write_arith_piece(out: &mut String, ast: &Ast, piece: Piece, pieces: &mut Vec
         Piece::Expr(_) => return,
     };
     match ast.arith(id) {
-        Arith::Number(number) => drop(write!(out, "{number}")),
+        Arith::Number(number) => out.push_str(&number.to_string()),
         Arith::Len => out.push_str("len"),
         Arith::Neg(a) => {
             out.push('-');

@@ -5,7 +5,6 @@
 
 use super::ast::{Ast, Expr, ExprId};
 use super::fmt;
-use std::fmt::Write;
 
 /// Levels that are shown by indentation.
 const DEEPEST: usize = 32;
@@ -89,6 +88,6 @@ fn line(out: &mut String, depth: usize, text: &str, ast: &Ast, id: ExprId) {
     let indent = 2 * depth.min(DEEPEST);
     let level = if depth > DEEPEST { format!("[{depth}] ") } else { String::new() };
     let width = 41usize.saturating_sub(indent);
-    // Writing to a string cannot fail.
-    drop(writeln!(out, "{:indent$}{:width$}{}..{}", "", format!("{level}{text}"), span.start, span.end));
+    let shown = format!("{level}{text}");
+    out.push_str(&format!("{:indent$}{shown:width$}{}..{}\n", "", span.start, span.end));
 }
