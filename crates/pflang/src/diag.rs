@@ -111,3 +111,15 @@ impl Code {
         self as u16 >= 100
     }
 }
+
+impl Error {
+    /// Which finding.
+    pub fn code(&self) -> Code {
+        self.diagnostic.code
+    }
+
+    /// Where in the filter.
+    pub fn span(&self) -> Span {
+        self.diagnostic.span
+    }
+}

@@ -8,10 +8,20 @@
 //! This crate knows nothing of captures, devices, engines or the file system: names come in through a trait,
 //! packets as byte slices.
 
+mod compiler;
 pub mod diag;
+pub mod exec;
+mod filter;
 pub mod ir;
 pub mod lower;
 pub mod opt;
 pub mod options;
 pub mod span;
 pub mod syntax;
+
+pub use compiler::{Backend, Compiler, Stages};
+pub use diag::{Code, Diagnostic, Error};
+pub use exec::Packet;
+pub use filter::Filter;
+pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
+pub use span::Span;

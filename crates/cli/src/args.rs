@@ -1,0 +1,210 @@
+//! The command line: every flag is defined here once; help, completions and man pages are derived from it.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Filter, inspect and steer packets.
+#[derive(Parser, Debug)]
+#[command(name = "sluss", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 done, matched; 1 nothing matched; 2 wrong filter or flag; 3 the system refused;\n\
+    4 internal error; 5 incomplete (damaged or truncated input). More: sluss COMMAND --help")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Colour messages: `auto` follows the terminal, NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    pub(crate) color: When,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Select packets of captures: to a file, a pipe, a count or the terminal.
+    Filter(FilterArgs),
+    /// Compile a filter and print any stage, from syntax tree to machine code.
+    Compile(CompileArgs),
+    /// Say in plain words what a filter matches, with warnings where the meaning surprises.
+    Explain(ExplainArgs),
+    /// Show why a packet does or does not match: each primitive, the bytes read, the outcome.
+    Trace(TraceArgs),
+    /// Print the completion script of a shell: `source <(sluss completions bash)`.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write the man pages into a folder.
+    Man {
+        /// An existing folder.
+        folder: PathBuf,
+    },
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+/// What a text means, apart from the text.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Language")]
+pub(crate) struct LanguageArgs {
+    /// Netmask of the capture's network, for `ip broadcast`: 255.255.255.0.
+    #[arg(long, value_name = "MASK")]
+    pub(crate) netmask: Option<std::net::Ipv4Addr>,
+    /// Refuse extensions: only what libpcap 1.10.3 accepts.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Depart from libpcap's meaning: `ipv6` (ports and tcp[…] see IPv6 and its extension headers), `scoped`
+    /// (vlan, mpls, … end at their parenthesis), `protochain` (steps over AH), `modern` (all three).
+    #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true)]
+    pub(crate) dialect: Vec<DialectName>,
+    /// Ask the system's resolver for host names that are not in /etc/hosts.
+    #[arg(long)]
+    pub(crate) resolve: bool,
+}
+
+/// A departure from libpcap's meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectName {
+    Ipv6,
+    Scoped,
+    Protochain,
+    Modern,
+}
+
+/// Where a filter runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum At {
+    /// Machine code where the system allows it, else the interpreter, with a message.
+    #[default]
+    Auto,
+    /// Machine code or nothing.
+    Native,
+    /// The reference interpreter.
+    Interp,
+}
+
+#[derive(Args, Debug)]
+#[command(override_usage = "sluss filter [OPTIONS] FILTER FILE…\n       \
+    sluss filter [OPTIONS] FILE… -- FILTER WORDS…\n       \
+    sluss filter [OPTIONS] -f FILTER -o OUT [-f FILTER -o OUT]… FILE…")]
+#[command(after_help = "FILE is a pcap or pcapng capture (plain, gzip or zstd, told by content), a folder, a glob or `-`.\n\
+    FILTER is pcap-filter(7) text, or @FILE that holds it. Examples:\n  \
+    sluss filter 'tcp port 80' trace.pcap -o web.pcap\n  \
+    sluss filter --count 'host in {192.0.2.1, 2001:db8::/32}' *.pcapng.zst\n  \
+    sluss filter trace.pcap -f arp -o arp.pcap -f 'port 53' -o dns.pcap")]
+pub(crate) struct FilterArgs {
+    /// The filter, unless -f, -F or `--` gives it; then captures, folders, globs, `-`.
+    #[arg(value_name = "FILTER FILE")]
+    pub(crate) words: Vec<String>,
+    /// Read this capture (as tcpdump has it; the same as FILE).
+    #[arg(short = 'r', long = "read", value_name = "FILE")]
+    pub(crate) read: Vec<String>,
+    /// Write what matches here, in the input's format; `-` is standard output. One for each -f.
+    #[arg(short = 'o', long = "output", visible_short_alias = 'w', value_name = "OUT")]
+    pub(crate) output: Vec<String>,
+    /// A filter; repeat it, each with its -o, to split in one pass.
+    #[arg(short = 'f', long = "filter", value_name = "FILTER")]
+    pub(crate) filter: Vec<String>,
+    /// Read the filter from a file.
+    #[arg(short = 'F', long = "filter-file", value_name = "FILE", conflicts_with = "filter")]
+    pub(crate) filter_file: Option<PathBuf>,
+    /// Print how many packets match, and nothing else.
+    #[arg(long)]
+    pub(crate) count: bool,
+    /// Stop after this many matching packets.
+    #[arg(short = 'c', long = "max-count", value_name = "N")]
+    pub(crate) max_count: Option<u64>,
+    /// Print JSON: an object for each packet (without -o and --count), then a summary.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where the filter runs: `auto`, `native` or `interp`.
+    #[arg(long, value_name = "WHERE", default_value = "auto", hide_possible_values = true, hide_default_value = true)]
+    pub(crate) at: At,
+    /// Worker threads for several files [default: one for each core].
+    #[arg(short = 'j', long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Show progress: by default only on a terminal.
+    #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, hide_default_value = true)]
+    pub(crate) progress: When,
+    /// No warnings and no summary on standard error.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Exit 0 even where nothing matches.
+    #[arg(long)]
+    pub(crate) no_fail: bool,
+    #[command(flatten)]
+    pub(crate) language: LanguageArgs,
+    /// The filter as words, after `--`.
+    #[arg(last = true, value_name = "WORDS", hide = true)]
+    pub(crate) rest: Vec<String>,
+}
+
+/// A filter on the command line, and what it is for.
+#[derive(Args, Debug)]
+pub(crate) struct TextArgs {
+    /// The filter: one quoted argument, several words, or @FILE.
+    #[arg(value_name = "FILTER", required = true)]
+    pub(crate) words: Vec<String>,
+    /// Link type of the packets: libpcap's name or number.
+    #[arg(short = 'y', long, value_name = "LINKTYPE", default_value = "EN10MB")]
+    pub(crate) linktype: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) language: LanguageArgs,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Stages, in order: ast, lowered, graph, optimised; anf and ssa (views of the optimised graph);\n\
+    selected, allocated, asm, bytes.")]
+pub(crate) struct CompileArgs {
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+    /// What to print.
+    #[arg(long, value_name = "STAGE", default_value = "asm", hide_possible_values = true)]
+    pub(crate) stage: Stage,
+}
+
+/// What `compile` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Stage {
+    Ast,
+    Lowered,
+    Graph,
+    Optimised,
+    Anf,
+    Ssa,
+    Selected,
+    Allocated,
+    Asm,
+    Bytes,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: sluss trace 'tcp port 80' trace.pcap -n 17")]
+pub(crate) struct TraceArgs {
+    /// The filter, or @FILE.
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: String,
+    /// The capture.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// Which packet: 1 is the first.
+    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 1)]
+    pub(crate) number: u64,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) language: LanguageArgs,
+}

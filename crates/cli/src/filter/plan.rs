@@ -1,0 +1,200 @@
+//! What a command line of `filter` asks for: which filters, over which captures, to where.
+
+use crate::args::FilterArgs;
+use crate::exit::Failure;
+use crate::text;
+use std::io::IsTerminal;
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Each filter with its destination.
+    pub(crate) selections: Vec<Selection>,
+    /// Files, folders, globs, `-`; never empty.
+    pub(crate) inputs: Vec<String>,
+}
+
+/// One filter and where its packets go.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Selection {
+    /// The text of the filter.
+    pub(crate) filter: String,
+    /// Where what matches goes.
+    pub(crate) output: Output,
+}
+
+/// Where packets go.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Nowhere: they are counted.
+    Count,
+    /// To this file as a capture; `-` is standard output.
+    Capture(String),
+    /// To standard output, one line a packet.
+    Lines,
+    /// To standard output, one JSON object a packet.
+    Json,
+}
+
+/// Which words exist as inputs: injected, so that planning needs no file system.
+pub(crate) type Exists<'a> = &'a dyn Fn(&str) -> bool;
+
+/// Makes sense of the arguments.
+pub(crate) fn plan(args: &FilterArgs, exists: Exists<'_>) -> Result<Plan, Failure> {
+    let (filters, inputs) = filters_and_inputs(args, exists)?;
+    let outputs = outputs(args, &filters)?;
+    let selections =
+        filters.into_iter().zip(outputs).map(|(filter, output)| Selection { filter, output }).collect();
+    Ok(Plan { selections, inputs })
+}
+
+fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<String>, Vec<String>), Failure> {
+    let mut inputs = args.read.clone();
+    let elsewhere = !args.filter.is_empty() || args.filter_file.is_some() || !args.rest.is_empty();
+    let mut words = args.words.as_slice();
+    let mut filters = Vec::new();
+    if !args.filter.is_empty() {
+        for filter in &args.filter {
+            filters.push(text::filter_text(std::slice::from_ref(filter))?);
+        }
+    } else if let Some(path) = &args.filter_file {
+        filters.push(text::from_file(path)?);
+    } else if !args.rest.is_empty() {
+        filters.push(text::filter_text(&args.rest)?);
+    } else if let [only] = words
+        && inputs.is_empty()
+        && exists(only)
+    {
+        filters.push(String::new());
+    } else {
+        if looks_unquoted(words, exists) {
+            return Err(unquoted(words, &inputs, exists));
+        }
+        let (first, files) = match words.split_first() {
+            Some((first, files)) => (std::slice::from_ref(first), files),
+            None => (&[][..], &[][..]),
+        };
+        filters.push(if first.is_empty() { String::new() } else { text::filter_text(first)? });
+        words = files;
+    }
+    inputs.extend(words.iter().cloned());
+    if inputs.is_empty() {
+        if std::io::stdin().is_terminal() {
+            let filter = filters.first().filter(|_| !elsewhere).map_or("FILTER", String::as_str);
+            return Err(Failure::user(format!(
+                "error: no capture given\nhelp: name one, `sluss filter {} trace.pcap`, or pipe one in",
+                quoted(filter)
+            )));
+        }
+        inputs.push("-".to_owned());
+    }
+    Ok((filters, inputs))
+}
+
+/// Whether a filter was given as several words: the second word is no input.
+fn looks_unquoted(words: &[String], exists: Exists<'_>) -> bool {
+    words.len() > 1 && !exists(&words[1]) && !words[1].contains(['/', '*', '?', '['])
+        && !words[1].contains(".pcap")
+}
+
+fn unquoted(words: &[String], read: &[String], exists: Exists<'_>) -> Failure {
+    let first_input = words.iter().position(|word| exists(word)).unwrap_or(words.len());
+    let (filter, files) = words.split_at(first_input);
+    let files = if files.is_empty() && read.is_empty() { &["FILE".to_owned()][..] } else { files };
+    let mut command = format!("sluss filter {}", quoted(&filter.join(" ")));
+    read.iter().for_each(|file| command.push_str(&format!(" -r {file}")));
+    files.iter().for_each(|file| command.push_str(&format!(" {file}")));
+    Failure::user(format!(
+        "error: `{}` is no capture: a filter of several words is one quoted argument\nhelp: {command}",
+        words[1]
+    ))
+}
+
+/// As a shell takes it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn outputs(args: &FilterArgs, filters: &[String]) -> Result<Vec<Output>, Failure> {
+    if args.count {
+        if !args.output.is_empty() {
+            return Err(Failure::user("error: --count prints a number and nothing else: leave out -o, or leave out --count (the summary counts)"));
+        }
+        return Ok(filters.iter().map(|_| Output::Count).collect());
+    }
+    if !args.output.is_empty() {
+        if args.output.len() != filters.len() {
+            return Err(Failure::user(format!(
+                "error: {} -f but {} -o: each filter needs a place of its own\nhelp: sluss filter FILE -f arp -o arp.pcap -f 'port 53' -o dns.pcap",
+                filters.len(),
+                args.output.len()
+            )));
+        }
+        return Ok(args.output.iter().cloned().map(Output::Capture).collect());
+    }
+    match filters.len() {
+        1 if args.json => Ok(vec![Output::Json]),
+        1 if std::io::stdout().is_terminal() => Ok(vec![Output::Lines]),
+        1 => Ok(vec![Output::Capture("-".to_owned())]),
+        _ => Err(Failure::user("error: several filters need a -o each, or --count")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    fn plan_of(line: &[&str]) -> Result<Plan, Failure> {
+        let cli = Cli::parse_from(["sluss", "filter"].iter().chain(line));
+        let Command::Filter(args) = cli.command else { panic!("not a filter command") };
+        plan(&args, &|word| word.ends_with(".pcap"))
+    }
+
+    fn selection(filter: &str, output: Output) -> Selection {
+        Selection { filter: filter.to_owned(), output }
+    }
+
+    #[test]
+    fn filter_then_files() {
+        let plan = plan_of(&["tcp port 80", "a.pcap", "b.pcap", "--count"]).unwrap();
+        assert_eq!(plan.inputs, ["a.pcap", "b.pcap"]);
+        assert_eq!(plan.selections, [selection("tcp port 80", Output::Count)]);
+    }
+
+    #[test]
+    fn tcpdump_habits() {
+        let plan = plan_of(&["-r", "a.pcap", "-w", "o.pcap", "arp"]).unwrap();
+        assert_eq!(plan.inputs, ["a.pcap"]);
+        assert_eq!(plan.selections, [selection("arp", Output::Capture("o.pcap".to_owned()))]);
+    }
+
+    #[test]
+    fn words_after_two_dashes() {
+        let plan = plan_of(&["--count", "a.pcap", "--", "tcp", "port", "80"]).unwrap();
+        assert_eq!(plan.inputs, ["a.pcap"]);
+        assert_eq!(plan.selections, [selection("tcp port 80", Output::Count)]);
+    }
+
+    #[test]
+    fn several_filters_need_several_outputs() {
+        let plan = plan_of(&["a.pcap", "-f", "arp", "-o", "x", "-f", "ip", "-o", "y"]).unwrap();
+        assert_eq!(plan.selections.len(), 2);
+        assert!(plan_of(&["a.pcap", "-f", "arp", "-o", "x", "-f", "ip"]).is_err());
+    }
+
+    #[test]
+    fn unquoted_words_show_the_quoting() {
+        let failure = plan_of(&["tcp", "port", "80", "a.pcap"]).unwrap_err();
+        assert!(failure.message.contains("sluss filter 'tcp port 80' a.pcap"), "{}", failure.message);
+        let failure = plan_of(&["-r", "a.pcap", "host", "it's"]).unwrap_err();
+        assert!(failure.message.contains(r"sluss filter 'host it'\''s' -r a.pcap"), "{}", failure.message);
+    }
+
+    #[test]
+    fn a_capture_alone_is_all_of_it() {
+        let plan = plan_of(&["a.pcap", "--count"]).unwrap();
+        assert_eq!(plan.selections, [selection("", Output::Count)]);
+    }
+}

@@ -1,0 +1,87 @@
+//! What a matching packet becomes: a record of a capture, a line, a JSON object, or nothing.
+
+use crate::exit::{Blame, Failure};
+use crate::filter::scan::set_bits;
+use capture::{Batch, Encoder, PacketRef};
+use serde_json::json;
+use std::io::Write;
+use std::time::{Duration, SystemTime};
+
+/// Turns the selected packets of a batch into output.
+#[derive(Clone, Debug)]
+pub(crate) enum Renderer {
+    /// Nothing: they are counted elsewhere.
+    Count,
+    /// Records of a capture.
+    Capture(Encoder),
+    /// One line a packet.
+    Lines,
+    /// One JSON object a packet.
+    Json,
+}
+
+impl Renderer {
+    /// Appends the output for the packets whose bit is set.
+    pub(crate) fn render(&mut self, batch: &Batch<'_>, bits: &[u64], out: &mut Vec<u8>) -> Result<(), Failure> {
+        match self {
+            Renderer::Count => Ok(()),
+            Renderer::Capture(encoder) => {
+                encoder.encode(batch, set_bits(bits), out).map_err(|error| capture_failure(&error))
+            }
+            Renderer::Lines => {
+                selected(batch, bits).for_each(|packet| line(&packet, out));
+                Ok(())
+            }
+            Renderer::Json => {
+                selected(batch, bits).for_each(|packet| object(batch.input(), &packet, out));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// An error of `capture` as this command reports it.
+pub(crate) fn capture_failure(error: &capture::Error) -> Failure {
+    let blame = match error.class() {
+        _ if error.is_broken_pipe() => Blame::ClosedPipe,
+        capture::Class::Request => Blame::User,
+        _ => Blame::World,
+    };
+    Failure { message: format!("error: {error}"), blame }
+}
+
+fn selected<'b>(batch: &'b Batch<'_>, bits: &'b [u64]) -> impl Iterator<Item = PacketRef<'b>> {
+    let mut wanted = set_bits(bits).peekable();
+    batch.iter().enumerate().filter_map(move |(i, packet)| wanted.next_if_eq(&i).map(|_| packet))
+}
+
+/// `2026-01-31T12:00:00.123456Z 192.0.2.1.1234 > …`: time in UTC, then the summary.
+fn line(packet: &PacketRef<'_>, out: &mut Vec<u8>) {
+    let summary = wire::summary::summarize(packet.linktype, packet.data, packet.wire_len);
+    // Writing to a Vec cannot fail.
+    let _ = writeln!(out, "{} {summary}", humantime::format_rfc3339_micros(time(packet)));
+}
+
+fn object(input: &str, packet: &PacketRef<'_>, out: &mut Vec<u8>) {
+    let summary = wire::summary::summarize(packet.linktype, packet.data, packet.wire_len);
+    let object = json!({
+        "v": 1,
+        "type": "packet",
+        "file": input,
+        "offset": packet.offset,
+        "time": humantime::format_rfc3339_nanos(time(packet)).to_string(),
+        "linktype": packet.linktype.to_string(),
+        "interface": packet.interface,
+        "captured_bytes": packet.data.len(),
+        "wire_bytes": packet.wire_len,
+        "summary": summary.to_string(),
+    });
+    let _ = writeln!(out, "{object}");
+}
+
+/// Within what RFC 3339 can say: damaged timestamps are shown as the nearest it can.
+fn time(packet: &PacketRef<'_>) -> SystemTime {
+    const YEAR_9999_S: u64 = 253_402_300_799;
+    let since_1970 = Duration::from_nanos(u64::try_from(packet.timestamp_ns).unwrap_or(0));
+    SystemTime::UNIX_EPOCH + since_1970.min(Duration::from_secs(YEAR_9999_S))
+}

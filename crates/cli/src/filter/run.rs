@@ -1,0 +1,286 @@
+//! Drives a run: opens inputs, scans them here or on worker threads, keeps the output in order, counts.
+
+use crate::args::FilterArgs;
+use crate::exit::{Failure, Outcome};
+use crate::filter::plan::{Output, Plan};
+use crate::filter::progress;
+use crate::filter::render::{Renderer, capture_failure};
+use crate::filter::scan::{Chunk, End, Scanner, Tally};
+use crate::filter::select::Filters;
+use crate::filter::sinks::Sinks;
+use crate::terminal::Terminal;
+use capture::{Input, Reader};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+
+/// Chunks that one input may be ahead of the output.
+const QUEUE_CHUNKS: usize = 8;
+
+/// What a run came to.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) matched: Vec<u64>,
+    pub(crate) packets: u64,
+    /// What was told about inputs that could not be read to their end.
+    pub(crate) errors: Vec<String>,
+    /// The first input that the system refused ends the run with its own code.
+    refused: Option<Failure>,
+    /// The signal that ended the run early.
+    pub(crate) signal: Option<i32>,
+}
+
+impl Totals {
+    /// Whether all of every input was processed.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.errors.is_empty() && self.signal.is_none()
+    }
+
+    /// How the command ends.
+    pub(crate) fn outcome(&self, no_fail: bool) -> Outcome {
+        match self.signal {
+            Some(signal) => Outcome::Interrupted(signal),
+            None if !self.errors.is_empty() => Outcome::Incomplete,
+            None if no_fail || self.matched.iter().any(|&matched| matched > 0) => Outcome::Matched,
+            None => Outcome::NothingMatched,
+        }
+    }
+}
+
+/// Runs a plan.
+pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
+    let inputs = capture::expand(&plan.inputs).map_err(|error| capture_failure(&error))?;
+    refuse_to_overwrite_inputs(plan, &inputs)?;
+    let tally = Tally::new(caught_signals()?);
+    let filters = Filters::new(&plan.selections, args, terminal);
+    let lines_on_terminal = std::io::stdout().is_terminal()
+        && plan.selections.iter().any(|s| matches!(s.output, Output::Lines | Output::Json));
+    let mut totals = std::thread::scope(|scope| {
+        let bar = progress::show(scope, args.progress, lines_on_terminal, total_bytes(&inputs), &tally);
+        let mut run = Run {
+            plan,
+            filters: &filters,
+            tally: &tally,
+            terminal,
+            max: args.max_count,
+            totals: Totals { matched: vec![0; plan.selections.len()], ..Totals::default() },
+            sinks: None,
+        };
+        let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let result = if inputs.len() > 1 && jobs > 1 && args.max_count.is_none() {
+            run.in_parallel(&inputs, jobs)
+        } else {
+            run.one_by_one(&inputs)
+        };
+        if let Some(bar) = bar {
+            bar.finish();
+        }
+        let finished = run.sinks.take().map_or(Ok(()), Sinks::finish);
+        result.and(finished).map(|()| run.totals)
+    })?;
+    totals.signal = tally.signal();
+    match totals.refused.take() {
+        Some(failure) if totals.packets == 0 => Err(failure),
+        Some(failure) => {
+            terminal.error(&failure.message);
+            Ok(totals)
+        }
+        None => Ok(totals),
+    }
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    filters: &'a Filters<'a>,
+    tally: &'a Tally,
+    terminal: &'a Terminal,
+    max: Option<u64>,
+    totals: Totals,
+    /// Opened with the first readable input, whose format they take.
+    sinks: Option<Sinks>,
+}
+
+impl Run<'_> {
+    fn one_by_one(&mut self, inputs: &[Input]) -> Result<(), Failure> {
+        let mut scanner = None;
+        for input in inputs {
+            if self.tally.should_stop() {
+                break;
+            }
+            let mut reader = match input.open() {
+                Ok(reader) => reader,
+                Err(error) => {
+                    self.input_failed(&error);
+                    continue;
+                }
+            };
+            let (filters, tally, max) = (self.filters, self.tally, self.max);
+            let renderers = self.begin(&reader)?;
+            let scanner = scanner.get_or_insert_with(|| Scanner::new(filters, tally, renderers, max));
+            let end = scanner.scan(&mut reader, |chunk| self.deliver(&chunk));
+            self.ended(end)?;
+            if scanner.is_satisfied() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn in_parallel(&mut self, inputs: &[Input], jobs: usize) -> Result<(), Failure> {
+        // The format of the first input that opens is that of the output; find it before workers start.
+        let first = inputs.iter().position(|input| !matches!(input, Input::Stdin) && input.open().is_ok());
+        let renderers = match first {
+            Some(first) => match inputs[first].open() {
+                Ok(reader) => self.begin(&reader)?,
+                Err(error) => return Err(capture_failure(&error)),
+            },
+            None => return self.one_by_one(inputs),
+        };
+        let (filters, tally) = (self.filters, self.tally);
+        let (queues, receivers): (Vec<_>, Vec<_>) = inputs.iter().map(|_| sync_channel(QUEUE_CHUNKS)).unzip();
+        let queues: Vec<Mutex<Option<SyncSender<Message>>>> =
+            queues.into_iter().map(|queue| Mutex::new(Some(queue))).collect();
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..jobs.min(inputs.len()) {
+                scope.spawn(|| worker(inputs, &queues, &next, filters, tally, &renderers));
+            }
+            let result = receivers.into_iter().try_for_each(|receiver| self.receive(&receiver));
+            if result.is_err() {
+                // Workers notice at their next batch, or when their queue has no reader any more.
+                tally.stop();
+            }
+            result
+        })
+    }
+
+    fn receive(&mut self, receiver: &Receiver<Message>) -> Result<(), Failure> {
+        for message in receiver {
+            match message {
+                Message::Chunk(chunk) => self.deliver(&chunk)?,
+                Message::End(end) => self.ended(end)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the sinks once, in the format of this input.
+    fn begin(&mut self, reader: &Reader) -> Result<Vec<Renderer>, Failure> {
+        if self.sinks.is_none() {
+            // A wrong filter must not empty an existing output file.
+            if let Some(link_type) = reader.interfaces().first().map(|interface| interface.linktype) {
+                self.filters.for_link_type(link_type)?;
+            }
+            self.sinks = Some(Sinks::open(&self.plan.selections)?);
+        }
+        let sinks = self.sinks.as_mut().expect("opened above");
+        Ok(sinks.begin(&self.plan.selections, reader.format()))
+    }
+
+    fn deliver(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+        self.totals.packets += chunk.packets;
+        for (total, matched) in self.totals.matched.iter_mut().zip(&chunk.matched) {
+            *total += matched;
+        }
+        self.sinks.as_mut().map_or(Ok(()), |sinks| sinks.write(&chunk.outputs))
+    }
+
+    fn ended(&mut self, end: End) -> Result<(), Failure> {
+        match end {
+            End::Done => Ok(()),
+            End::Input(error) => {
+                self.input_failed(&error);
+                Ok(())
+            }
+            End::Fatal(failure) => Err(failure),
+        }
+    }
+
+    /// One bad input among many costs what is bad and nothing else.
+    fn input_failed(&mut self, error: &capture::Error) {
+        let failure = capture_failure(error);
+        self.totals.errors.push(failure.message.clone());
+        match error.class() {
+            capture::Class::Damaged => self.terminal.error(&failure.message),
+            _ if self.totals.refused.is_none() => self.totals.refused = Some(failure),
+            _ => self.terminal.error(&failure.message),
+        }
+    }
+}
+
+/// What a worker tells of one input.
+enum Message {
+    Chunk(Chunk),
+    End(End),
+}
+
+fn worker(
+    inputs: &[Input],
+    queues: &[Mutex<Option<SyncSender<Message>>>],
+    next: &AtomicUsize,
+    filters: &Filters<'_>,
+    tally: &Tally,
+    renderers: &[Renderer],
+) {
+    let mut scanner = Scanner::new(filters, tally, renderers.to_vec(), None);
+    loop {
+        let i = next.fetch_add(1, Ordering::Relaxed);
+        let Some(queue) = queues.get(i) else { return };
+        let queue = queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        let (Some(queue), false) = (queue, tally.should_stop()) else { continue };
+        let end = match inputs[i].open() {
+            Ok(mut reader) => scanner.scan(&mut reader, |chunk| {
+                // The reader of the queue goes away only when the run has failed elsewhere.
+                queue.send(Message::Chunk(chunk)).map_err(|_| Failure::internal("the run has ended"))
+            }),
+            Err(error) => End::Input(error),
+        };
+        let _ = queue.send(Message::End(end));
+    }
+}
+
+/// An output that is also an input would be emptied before it is read.
+fn refuse_to_overwrite_inputs(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
+    let same = |output: &str, input: &Input| match input {
+        Input::File(path) => {
+            let resolved = |path: &std::path::Path| std::fs::canonicalize(path).ok();
+            resolved(path).is_some_and(|path| resolved(std::path::Path::new(output)) == Some(path))
+        }
+        Input::Stdin => false,
+    };
+    for selection in &plan.selections {
+        if let Output::Capture(output) = &selection.output
+            && inputs.iter().any(|input| same(output, input))
+        {
+            return Err(Failure::user(format!(
+                "error: {output} is both input and output: it would be lost\nhelp: write to another file, then rename it"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn total_bytes(inputs: &[Input]) -> Option<u64> {
+    inputs
+        .iter()
+        .map(|input| match input {
+            Input::File(path) => std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|m| m.len()),
+            Input::Stdin => None,
+        })
+        .sum()
+}
+
+/// The number of the signal that asked for an end; 0 for none. A second signal kills.
+fn caught_signals() -> Result<Arc<AtomicUsize>, Failure> {
+    let caught = Arc::new(AtomicUsize::new(0));
+    let again = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let registered = signal_hook::flag::register_conditional_default(signal, Arc::clone(&again))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&again)))
+            .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(&caught), signal as usize));
+        registered.map_err(|error| Failure::world(format!("error: cannot watch for signal {signal}: {error}")))?;
+    }
+    Ok(caught)
+}

@@ -1,0 +1,230 @@
+//! One capture through the filters: batches in, chunks of finished output out.
+
+use crate::exit::Failure;
+use crate::filter::render::Renderer;
+use crate::filter::select::Filters;
+use capture::{BATCH_MAX, Batch, Reader};
+use pflang::{Filter, Packet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use wire::LinkType;
+
+/// Chunks of this size are handed on: large enough for one write to be cheap, small enough for flat memory.
+const CHUNK_BYTES: usize = 256 * 1024;
+const WORDS: usize = BATCH_MAX.div_ceil(64);
+
+/// What a stretch of one capture came to.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    /// Finished output, for each filter.
+    pub(crate) outputs: Vec<Vec<u8>>,
+    /// Packets matched, for each filter.
+    pub(crate) matched: Vec<u64>,
+    /// Packets read.
+    pub(crate) packets: u64,
+}
+
+/// What workers share: counters that the progress display reads, and the wish to stop.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub(crate) bytes: AtomicU64,
+    pub(crate) packets: AtomicU64,
+    pub(crate) matched: AtomicU64,
+    stop: AtomicBool,
+    /// The number of the signal that asked for an end; 0 for none.
+    signal: Arc<AtomicUsize>,
+}
+
+impl Tally {
+    /// Nothing counted yet; `signal` is set by a signal handler.
+    pub(crate) fn new(signal: Arc<AtomicUsize>) -> Self {
+        let zero = || AtomicU64::new(0);
+        Tally { bytes: zero(), packets: zero(), matched: zero(), stop: AtomicBool::new(false), signal }
+    }
+
+    /// Asks every worker to end at its next batch.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether to end at the next batch.
+    pub(crate) fn should_stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.signal().is_some()
+    }
+
+    /// The signal that asked for an end.
+    pub(crate) fn signal(&self) -> Option<i32> {
+        match self.signal.load(Ordering::Relaxed) {
+            0 => None,
+            number => Some(number as i32),
+        }
+    }
+}
+
+/// How scanning a capture ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// At its end, at the wanted number of matches, or at a signal.
+    Done,
+    /// The capture is damaged or could not be read on.
+    Input(capture::Error),
+    /// The whole run must end.
+    Fatal(Failure),
+}
+
+/// Scans captures, one after the other.
+pub(crate) struct Scanner<'a> {
+    filters: &'a Filters<'a>,
+    tally: &'a Tally,
+    renderers: Vec<Renderer>,
+    /// How many more matches each filter may have.
+    remaining: Vec<u64>,
+    current: Option<(LinkType, Vec<Filter>)>,
+    chunk: Chunk,
+}
+
+impl<'a> Scanner<'a> {
+    /// A scanner with a renderer for each filter.
+    pub(crate) fn new(filters: &'a Filters<'a>, tally: &'a Tally, renderers: Vec<Renderer>, max: Option<u64>) -> Self {
+        let count = renderers.len();
+        Scanner {
+            filters,
+            tally,
+            renderers,
+            remaining: vec![max.unwrap_or(u64::MAX); count],
+            current: None,
+            chunk: Chunk::sized(count),
+        }
+    }
+
+    /// Whether every filter has had all the matches it may have.
+    pub(crate) fn is_satisfied(&self) -> bool {
+        self.remaining.iter().all(|&remaining| remaining == 0)
+    }
+
+    /// Reads a capture to its end, handing over chunks. What came before an error has been handed over.
+    pub(crate) fn scan(&mut self, reader: &mut Reader, mut deliver: impl FnMut(Chunk) -> Result<(), Failure>) -> End {
+        let mut consumed = 0;
+        let end = loop {
+            if self.tally.should_stop() || self.is_satisfied() {
+                break End::Done;
+            }
+            match reader.next_batch() {
+                Ok(Some(batch)) => {
+                    if let Err(failure) = self.batch(&batch) {
+                        break End::Fatal(failure);
+                    }
+                }
+                Ok(None) => break End::Done,
+                Err(error) => break End::Input(error),
+            }
+            self.tally.bytes.fetch_add(reader.consumed() - consumed, Ordering::Relaxed);
+            consumed = reader.consumed();
+            if self.chunk.outputs.iter().any(|output| output.len() >= CHUNK_BYTES)
+                && let Err(failure) = deliver(self.take_chunk())
+            {
+                return End::Fatal(failure);
+            }
+        };
+        match deliver(self.take_chunk()) {
+            Ok(()) => end,
+            Err(failure) => End::Fatal(failure),
+        }
+    }
+
+    fn take_chunk(&mut self) -> Chunk {
+        let fresh = Chunk::sized(self.renderers.len());
+        std::mem::replace(&mut self.chunk, fresh)
+    }
+
+    fn batch(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
+        self.choose_filters(batch)?;
+        let mut packets = [Packet::EMPTY; BATCH_MAX];
+        for (packet, found) in packets.iter_mut().zip(batch.packets()) {
+            *packet = Packet::new(batch.data(found), found.wire_len);
+        }
+        let packets = &packets[..batch.len()];
+        let filters = self.current.as_ref().map_or(&[][..], |(_, filters)| filters);
+        let mut matched_any = 0;
+        for (i, renderer) in self.renderers.iter_mut().enumerate() {
+            let mut bits = [0_u64; WORDS];
+            let mut matched = match filters.get(i) {
+                Some(filter) => filter.match_burst(packets, &mut bits) as u64,
+                None => 0,
+            };
+            if matched > self.remaining[i] {
+                keep_first(&mut bits, self.remaining[i]);
+                matched = self.remaining[i];
+            }
+            self.remaining[i] -= matched;
+            self.chunk.matched[i] += matched;
+            matched_any += matched;
+            renderer.render(batch, &bits, &mut self.chunk.outputs[i])?;
+        }
+        self.chunk.packets += batch.len() as u64;
+        self.tally.packets.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        self.tally.matched.fetch_add(matched_any, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Compiles for the link type of this batch, which may hold no packet yet: a wrong filter is then told even
+    /// where the capture is empty.
+    fn choose_filters(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
+        let described = batch.interfaces().first().map(|interface| interface.linktype);
+        let Some(link_type) = batch.linktype().or(described) else { return Ok(()) };
+        if self.current.as_ref().is_none_or(|(current, _)| *current != link_type) {
+            self.current = Some((link_type, self.filters.for_link_type(link_type)?));
+        }
+        Ok(())
+    }
+}
+
+impl Chunk {
+    fn sized(filters: usize) -> Chunk {
+        Chunk { outputs: vec![Vec::new(); filters], matched: vec![0; filters], packets: 0 }
+    }
+}
+
+/// Clears all set bits but the first `keep`.
+fn keep_first(bits: &mut [u64; WORDS], mut keep: u64) {
+    for word in bits {
+        let mut kept = 0;
+        while keep > 0 && *word != 0 {
+            kept |= *word & word.wrapping_neg();
+            *word &= *word - 1;
+            keep -= 1;
+        }
+        *word = kept;
+    }
+}
+
+/// The positions of the set bits, rising.
+pub(crate) fn set_bits(bits: &[u64]) -> impl Iterator<Item = usize> {
+    bits.iter().enumerate().flat_map(|(i, &word)| {
+        let mut word = word;
+        std::iter::from_fn(move || {
+            let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
+            word &= word - 1;
+            Some(64 * i + bit)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_visited_in_order() {
+        assert_eq!(set_bits(&[1 << 3 | 1 << 63, 0, 1]).collect::<Vec<_>>(), [3, 63, 128]);
+    }
+
+    #[test]
+    fn only_the_first_are_kept() {
+        let mut bits = [0; WORDS];
+        bits[0] = 0b1011;
+        bits[1] = 0b1;
+        keep_first(&mut bits, 2);
+        assert_eq!(set_bits(&bits).collect::<Vec<_>>(), [0, 1]);
+    }
+}

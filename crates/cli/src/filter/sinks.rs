@@ -1,0 +1,78 @@
+//! Where finished output goes.
+
+use crate::exit::Failure;
+use crate::filter::plan::{Output, Selection};
+use crate::filter::render::{Renderer, capture_failure};
+use capture::{Encoder, Format, Target, Writer};
+use std::fs::File;
+use std::io::Write;
+
+/// One destination for each filter of the plan.
+pub(crate) struct Sinks(Vec<Sink>);
+
+enum Sink {
+    Nothing,
+    Capture(Box<Writer<File>>),
+    Text(std::io::Stdout),
+}
+
+impl Sinks {
+    /// Opens every destination.
+    pub(crate) fn open(selections: &[Selection]) -> Result<Sinks, Failure> {
+        let open = |selection: &Selection| match &selection.output {
+            Output::Count => Ok(Sink::Nothing),
+            Output::Lines | Output::Json => Ok(Sink::Text(std::io::stdout())),
+            Output::Capture(path) if path == "-" => Writer::stdout().map(|writer| Sink::Capture(Box::new(writer))),
+            Output::Capture(path) => Writer::create(path).map(|writer| Sink::Capture(Box::new(writer))),
+        };
+        let sinks = selections.iter().map(open).collect::<Result<Vec<_>, _>>();
+        sinks.map(Sinks).map_err(|error| capture_failure(&error))
+    }
+
+    /// Begins every capture in the format of the first input, and gives the renderers that fit.
+    pub(crate) fn begin(&mut self, selections: &[Selection], format: Format) -> Vec<Renderer> {
+        let target = Target::like(format);
+        for sink in &mut self.0 {
+            if let Sink::Capture(writer) = sink {
+                writer.begin(target);
+            }
+        }
+        selections
+            .iter()
+            .map(|selection| match selection.output {
+                Output::Count => Renderer::Count,
+                Output::Lines => Renderer::Lines,
+                Output::Json => Renderer::Json,
+                Output::Capture(_) => Renderer::Capture(Encoder::new(target)),
+            })
+            .collect()
+    }
+
+    /// Writes the finished output of each filter.
+    pub(crate) fn write(&mut self, outputs: &[Vec<u8>]) -> Result<(), Failure> {
+        for (sink, output) in self.0.iter_mut().zip(outputs) {
+            match sink {
+                Sink::Nothing => {}
+                Sink::Capture(writer) => writer.write_encoded(output).map_err(|error| capture_failure(&error))?,
+                Sink::Text(stdout) => {
+                    stdout.write_all(output).map_err(|error| Failure::writing("standard output", &error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is buffered: nothing is lost, whatever the reason for the end.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        for sink in self.0 {
+            match sink {
+                Sink::Nothing => {}
+                Sink::Capture(writer) => writer.finish().map_err(|error| capture_failure(&error))?,
+                Sink::Text(mut stdout) => {
+                    stdout.flush().map_err(|error| Failure::writing("standard output", &error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! From command line to compiler: where the filter's text comes from, and what it depends on.
+
+use crate::args::{At, DialectName, LanguageArgs};
+use crate::exit::Failure;
+use crate::names::SystemNames;
+use crate::terminal::Terminal;
+use pflang::options::Dialect;
+use pflang::{Backend, Compiler, Filter};
+use std::path::Path;
+use std::sync::Arc;
+use wire::LinkType;
+
+/// A compiler for one link type, as the flags have it.
+pub(crate) fn compiler(link_type: LinkType, language: &LanguageArgs, at: At) -> Compiler {
+    let has = |name| language.dialect.contains(&name) || language.dialect.contains(&DialectName::Modern);
+    let mut dialect = Dialect::default();
+    dialect.strict = language.strict;
+    dialect.ipv6 = has(DialectName::Ipv6);
+    dialect.scoped = has(DialectName::Scoped);
+    dialect.protochain = has(DialectName::Protochain);
+    let mut compiler = Compiler::new(link_type)
+        .dialect(dialect)
+        .names(Arc::new(SystemNames::new(language.resolve)))
+        .backend(match at {
+            At::Interp => Backend::Interpreter,
+            At::Auto | At::Native => Backend::Auto,
+        });
+    if let Some(mask) = language.netmask {
+        compiler = compiler.netmask(mask);
+    }
+    compiler
+}
+
+/// The link type that a name or number means.
+pub(crate) fn link_type(name: &str) -> Result<LinkType, Failure> {
+    name.parse().map_err(|error| Failure::user(format!("error: -y {name}: {error}")))
+}
+
+/// Several words are one filter; `@FILE` holds it.
+pub(crate) fn filter_text(words: &[String]) -> Result<String, Failure> {
+    match words {
+        [word] => match word.strip_prefix('@') {
+            Some(path) => from_file(Path::new(path)),
+            None => Ok(word.clone()),
+        },
+        words => Ok(words.join(" ")),
+    }
+}
+
+/// The text of a filter file.
+pub(crate) fn from_file(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::world(format!("error: cannot read the filter file {}: {error}", path.display())))
+}
+
+/// Compiles for running, telling lints and a fall-back to the interpreter.
+pub(crate) fn compile(
+    compiler: &Compiler,
+    source: &str,
+    at: At,
+    quiet: bool,
+    terminal: &Terminal,
+) -> Result<Filter, Failure> {
+    let filter = compiler.compile(source).map_err(|error| Failure::user(error.render(terminal.colour_stderr)))?;
+    if !quiet {
+        for lint in filter.lints() {
+            terminal.message(&lint.render(filter.source(), terminal.colour_stderr));
+        }
+    }
+    match (filter.fallback_reason(), at) {
+        (Some(reason), At::Native) => {
+            Err(Failure::world(format!("error: no machine code: {reason}; without `--at native` the interpreter runs")))
+        }
+        (Some(reason), At::Auto) if !quiet => {
+            terminal.message(&format!("note: the interpreter runs this filter: {reason}"));
+            Ok(filter)
+        }
+        _ => Ok(filter),
+    }
+}

@@ -1,0 +1,294 @@
+//! The way from text to filter, as one call or stage by stage.
+
+use crate::diag::{Code, Diagnostic, Error};
+use crate::filter::Filter;
+use crate::ir::{self, ACCEPT, Graph};
+use crate::lower::{self, Lowered};
+use crate::opt;
+use crate::options::{Dialect, Limits, Names, NoNames};
+use crate::span::Span;
+use crate::syntax::ast::Ast;
+use crate::syntax::parse;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use wire::LinkType;
+
+/// Where a filter is to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backend {
+    /// Machine code where processor and system allow it, else the interpreter.
+    #[default]
+    Auto,
+    /// The reference interpreter.
+    Interpreter,
+}
+
+/// Compiles filters for packets of one link type.
+///
+/// ```
+/// use pflang::Compiler;
+/// use wire::LinkType;
+///
+/// let filter = Compiler::new(LinkType::EN10MB).compile("arp")?;
+/// let mut frame = [0; 60];
+/// frame[12..14].copy_from_slice(&[0x08, 0x06]);
+/// assert!(filter.matches(&frame));
+/// # Ok::<(), pflang::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Compiler {
+    link_type: LinkType,
+    netmask: Option<Ipv4Addr>,
+    dialect: Dialect,
+    names: Arc<dyn Names + Send + Sync>,
+    limits: Limits,
+    backend: Backend,
+    prefetch_distance: u32,
+}
+
+impl Compiler {
+    /// Packets ahead whose first bytes a burst fetches into the cache.
+    pub const PREFETCH_DISTANCE: u32 = 24;
+
+    /// A compiler with libpcap's meaning, no names and the default limits.
+    pub fn new(link_type: LinkType) -> Self {
+        Compiler {
+            link_type,
+            netmask: None,
+            dialect: Dialect::default(),
+            names: Arc::new(NoNames),
+            limits: Limits::default(),
+            backend: Backend::Auto,
+            prefetch_distance: Self::PREFETCH_DISTANCE,
+        }
+    }
+
+    /// The netmask of the network captured on, which `ip broadcast` needs.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let compiler = Compiler::new(LinkType::EN10MB);
+    /// assert!(compiler.compile("ip broadcast").is_err());
+    /// assert!(compiler.netmask([255, 255, 255, 0].into()).compile("ip broadcast").is_ok());
+    /// ```
+    pub fn netmask(mut self, mask: Ipv4Addr) -> Self {
+        self.netmask = Some(mask);
+        self
+    }
+
+    /// Departures from libpcap's meaning.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, Dialect};
+    /// # use wire::LinkType;
+    /// let strict = Compiler::new(LinkType::EN10MB).dialect(Dialect::STRICT);
+    /// assert!(strict.compile("port in {80, 443}").is_err());
+    /// ```
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+
+    /// Where names of hosts, services, … come from. By default none is known.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, Names, Service};
+    /// # use wire::LinkType;
+    /// # use std::sync::Arc;
+    /// struct Web;
+    /// impl Names for Web {
+    ///     fn service(&self, name: &str) -> Option<Service> {
+    ///         (name == "http").then(|| Service { tcp: Some(80), ..Service::default() })
+    ///     }
+    /// }
+    /// let compiler = Compiler::new(LinkType::EN10MB).names(Arc::new(Web));
+    /// assert!(compiler.compile("port http").is_ok());
+    /// ```
+    pub fn names(mut self, names: Arc<dyn Names + Send + Sync>) -> Self {
+        self.names = names;
+        self
+    }
+
+    /// Bounds on what a text may cost.
+    ///
+    /// ```
+    /// # use pflang::{Code, Compiler, Limits};
+    /// # use wire::LinkType;
+    /// let mut limits = Limits::default();
+    /// limits.terms = 2;
+    /// let compiler = Compiler::new(LinkType::EN10MB).limits(limits);
+    /// let error = compiler.compile("ip or ip6 or arp").unwrap_err();
+    /// assert_eq!(error.code(), Code::Limit);
+    /// ```
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Where filters run.
+    ///
+    /// ```
+    /// # use pflang::{Backend, Compiler};
+    /// # use wire::LinkType;
+    /// let reference = Compiler::new(LinkType::EN10MB).backend(Backend::Interpreter);
+    /// assert!(!reference.compile("ip")?.is_native());
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.backend = backend;
+        self
+    }
+
+    /// How many packets ahead of the one it looks at a burst prefetches; 0 for never. The default suits packets
+    /// that lie in memory but not in cache.
+    pub fn prefetch_distance(mut self, packets: u32) -> Self {
+        self.prefetch_distance = packets;
+        self
+    }
+
+    /// The link type this compiler compiles for.
+    pub fn link_type(&self) -> LinkType {
+        self.link_type
+    }
+
+    /// Compiles a filter.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and where.
+    pub fn compile(&self, source: &str) -> Result<Filter, Error> {
+        let source: Arc<str> = source.into();
+        self.compile_steps(&source).map_err(|diagnostic| Error { diagnostic, source: Arc::clone(&source) })
+    }
+
+    /// The stages of a compilation up to the optimised graph, for those who want to look inside.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`].
+    pub fn stages(&self, source: &str) -> Result<Stages, Error> {
+        let clock = Clock::new(self.limits);
+        let stages = || {
+            let ast = self.parse(source)?;
+            let lowered = self.lower(&ast)?;
+            let graph = self.build(lowered.clone(), &clock)?;
+            let optimised = opt::optimise(&graph);
+            clock.check(source)?;
+            Ok(Stages { ast, lowered, graph, optimised })
+        };
+        stages().map_err(|diagnostic| Error { diagnostic, source: source.into() })
+    }
+
+    fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
+        let clock = Clock::new(self.limits);
+        let ast = self.parse(source)?;
+        let mut lowered = self.lower(&ast)?;
+        let lints = std::mem::take(&mut lowered.lints);
+        clock.check(source)?;
+        let graph = self.build(lowered, &clock)?;
+        clock.check(source)?;
+        let optimised = opt::optimise(&graph);
+        clock.check(source)?;
+        // The gate before every back end. The optimiser may know more than the verifier can see; then the graph
+        // as built, where each load has its own guard, does the same work.
+        let graph = match ir::verify::verify(&optimised) {
+            Ok(()) => optimised,
+            Err(_) => {
+                ir::verify::verify(&graph)
+                    .map_err(|violation| internal(source, &format!("{violation:?}")))?;
+                graph
+            }
+        };
+        Ok(Filter::new(
+            Arc::clone(source),
+            self.link_type,
+            lints,
+            graph,
+            self.backend,
+            self.prefetch_distance,
+        ))
+    }
+
+    fn parse(&self, source: &str) -> Result<Ast, Box<Diagnostic>> {
+        parse::parse(source, &self.dialect, &self.limits).map_err(Box::new)
+    }
+
+    fn lower(&self, ast: &Ast) -> Result<Lowered, Box<Diagnostic>> {
+        let options = lower::Options {
+            linktype: self.link_type,
+            netmask: self.netmask.map(u32::from),
+            dialect: self.dialect,
+            names: &*self.names,
+            limits: self.limits,
+        };
+        lower::lower(ast, &options)
+    }
+
+    fn build(&self, lowered: Lowered, clock: &Clock) -> Result<Graph, Box<Diagnostic>> {
+        let span = lowered.tree.span(lowered.root);
+        let graph = ir::build::build(lowered.tree, &[(lowered.root, ACCEPT)]);
+        if graph.node_count() > clock.limits.nodes {
+            let message =
+                format!("the filter needs {} nodes; the limit is {}", graph.node_count(), clock.limits.nodes);
+            return Err(Box::new(
+                Diagnostic::new(Code::Limit, span, message).help("split it, or use a set: `host in {…}`"),
+            ));
+        }
+        Ok(graph)
+    }
+}
+
+/// What stands between the stages of one compilation.
+#[derive(Clone, Debug)]
+pub struct Stages {
+    /// The syntax tree.
+    pub ast: Ast,
+    /// The lowered tree.
+    pub lowered: Lowered,
+    /// The decision graph as built.
+    pub graph: Graph,
+    /// The decision graph after optimisation.
+    pub optimised: Graph,
+}
+
+/// The time that a compilation may take.
+struct Clock {
+    start: Instant,
+    limits: Limits,
+}
+
+impl Clock {
+    fn new(limits: Limits) -> Self {
+        Clock { start: Instant::now(), limits }
+    }
+
+    fn check(&self, source: &str) -> Result<(), Box<Diagnostic>> {
+        if self.start.elapsed() <= Duration::from_millis(self.limits.time_ms) {
+            return Ok(());
+        }
+        let message = format!("the filter takes more than {} ms to compile", self.limits.time_ms);
+        Err(Box::new(Diagnostic::new(Code::Limit, whole(source), message)))
+    }
+}
+
+fn internal(source: &str, what: &str) -> Box<Diagnostic> {
+    let message = format!("the compiler broke an invariant of its own: {what}");
+    let help = "please report this filter: the interpreter and the machine code both refuse it";
+    Box::new(Diagnostic::new(Code::Internal, whole(source), message).help(help))
+}
+
+fn whole(source: &str) -> Span {
+    Span::new(0, u32::try_from(source.len()).unwrap_or(u32::MAX))
+}
+
+impl std::fmt::Debug for Compiler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Compiler")
+            .field("link_type", &self.link_type)
+            .field("netmask", &self.netmask)
+            .field("dialect", &self.dialect)
+            .field("backend", &self.backend)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,5 @@
+//! Running machine code: the one place of this crate where memory is trusted.
+
+mod packet;
+
+pub use packet::Packet;

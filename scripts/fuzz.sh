@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# A long differential run: generated filters on real, generated and damaged packets, every back end against libpcap, then
+# the fuzz targets' bodies on fresh seeds. SECONDS_PER_TARGET=N bounds each (default 600). The seed is printed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export SLUSS_FUZZ_SECONDS="${SECONDS_PER_TARGET:-600}"
+export SLUSS_SEED="${SLUSS_SEED:-$(date +%s)}"
+echo "fuzz: ${SLUSS_FUZZ_SECONDS}s a target, SLUSS_SEED=$SLUSS_SEED"
+cargo test --release --package pflang --test differential -- --nocapture --test-threads=1
+cargo test --release --workspace --test fuzz_smoke -- --nocapture --test-threads=1
