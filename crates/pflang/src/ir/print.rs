@@ -17,7 +17,7 @@ use std::fmt::Write;
 pub fn listing(graph: &Graph, source: &str) -> String {
     let order = graph.topological();
     let names = Names::new(graph, &order);
-    let exprs = Exprs::new(&graph.pool);
+    let exprs = Exprs::new(graph, &order);
     let mut out = String::new();
     if let Node::Leaf(leaf) = graph.node(graph.root) {
         let _ = writeln!(out, "{}", leaf_name(*leaf));
@@ -33,8 +33,8 @@ pub fn listing(graph: &Graph, source: &str) -> String {
         };
         out.push_str(&with_source(line, graph, id, source));
     }
-    for value in exprs.named_in(graph, &order) {
-        let _ = writeln!(out, "  {} = {}", exprs.name(value), exprs.definition(value));
+    for value in exprs.named() {
+        let _ = writeln!(out, "  {} = {}", exprs.value(value), exprs.definition(value));
     }
     out
 }
@@ -119,51 +119,57 @@ const OPERATORS_MAX: u32 = 12;
 /// Prints values and conditions.
 pub(super) struct Exprs<'p> {
     pool: &'p Pool,
-    /// Which values are printed as names.
-    named: Vec<bool>,
+    /// The numbers of the values that are printed as names: `v0`, `v1`, …
+    names: Vec<Option<u32>>,
 }
 
 impl<'p> Exprs<'p> {
     /// Whole expressions, but for very large ones.
-    pub(super) fn new(pool: &'p Pool) -> Self {
+    pub(super) fn new(graph: &'p Graph, order: &[NodeId]) -> Self {
+        let pool = &graph.pool;
         let mut sizes: Vec<u32> = Vec::with_capacity(pool.value_count());
-        let mut named = Vec::with_capacity(pool.value_count());
+        let mut large = Vec::with_capacity(pool.value_count());
         for id in (0..pool.value_count() as u32).map(ValueId) {
             let size: u32 = 1 + pool.operands(id).map(|operand| sizes[operand.index()]).sum::<u32>();
-            let large = size > 2 * OPERATORS_MAX;
-            sizes.push(if large { 1 } else { size });
-            named.push(large);
+            large.push(size > 2 * OPERATORS_MAX);
+            sizes.push(if size > 2 * OPERATORS_MAX { 1 } else { size });
         }
-        Exprs { pool, named }
+        Self::with_names(graph, order, |value| large[value.index()])
     }
 
     /// Every value but constants is a name.
-    pub(super) fn all_named(pool: &'p Pool) -> Self {
-        let named = (0..pool.value_count() as u32).map(|id| pool.as_const(ValueId(id)).is_none()).collect();
-        Exprs { pool, named }
+    pub(super) fn all_named(graph: &'p Graph, order: &[NodeId]) -> Self {
+        Self::with_names(graph, order, |value| graph.pool.as_const(value).is_none())
     }
 
-    /// The named values that these nodes look at, directly or not.
-    fn named_in(&self, graph: &Graph, order: &[NodeId]) -> Vec<ValueId> {
-        let mut seen = vec![false; self.named.len()];
+    fn with_names(graph: &'p Graph, order: &[NodeId], is_named: impl Fn(ValueId) -> bool) -> Self {
+        let mut live = vec![false; graph.pool.value_count()];
         for &id in order {
-            operands(graph, id).into_iter().for_each(|value| seen[value.index()] = true);
+            operands(graph, id).into_iter().for_each(|value| live[value.index()] = true);
         }
-        for id in (0..self.named.len() as u32).rev().map(ValueId) {
-            if seen[id.index()] {
-                self.pool.operands(id).for_each(|operand| seen[operand.index()] = true);
+        for id in (0..live.len() as u32).rev().map(ValueId) {
+            if live[id.index()] {
+                graph.pool.operands(id).for_each(|operand| live[operand.index()] = true);
             }
         }
-        (0..self.named.len()).filter(|&i| seen[i] && self.named[i]).map(|i| ValueId(i as u32)).collect()
+        let mut numbers = 0..;
+        let name = |id| if live[id as usize] && is_named(ValueId(id)) { numbers.next() } else { None };
+        Exprs { pool: &graph.pool, names: (0..live.len() as u32).map(name).collect() }
     }
 
-    pub(super) fn name(&self, value: ValueId) -> String {
-        format!("v{}", value.0)
+    /// The values that have a name, operands first.
+    pub(super) fn named(&self) -> impl Iterator<Item = ValueId> {
+        let named = |(id, name): (usize, &Option<u32>)| name.map(|_| ValueId(id as u32));
+        self.names.iter().enumerate().filter_map(named)
+    }
+
+    pub(super) fn name(&self, value: ValueId) -> Option<String> {
+        self.names[value.index()].map(|number| format!("v{number}"))
     }
 
     /// A value as its users show it.
     pub(super) fn value(&self, value: ValueId) -> String {
-        if self.named[value.index()] { self.name(value) } else { self.definition(value) }
+        self.name(value).unwrap_or_else(|| self.definition(value))
     }
 
     /// What a value is computed from.
@@ -174,8 +180,8 @@ impl<'p> Exprs<'p> {
             match piece {
                 Piece::Text(text) => out.push_str(text),
                 Piece::Number(k) => out.push_str(&k),
-                Piece::Operand(value) if self.named[value.index()] => out.push_str(&self.name(value)),
                 Piece::Operand(value) => match self.pool.get(value) {
+                    _ if self.names[value.index()].is_some() => out.push_str(&self.value(value)),
                     Value::Op(..) => {
                         todo.extend([Piece::Text(")"), Piece::Definition(value), Piece::Text("(")])
                     }
@@ -196,7 +202,10 @@ impl<'p> Exprs<'p> {
                 todo.push(Piece::Text("]"));
                 match self.pool.as_const(base) {
                     Some(k) => todo.push(Piece::Number((u64::from(k) + u64::from(offset)).to_string())),
-                    None if offset == 0 => todo.push(Piece::Definition(base)),
+                    None if offset == 0 && self.names[base.index()].is_none() => {
+                        todo.push(Piece::Definition(base))
+                    }
+                    None if offset == 0 => todo.push(Piece::Operand(base)),
                     None => {
                         todo.extend([
                             Piece::Number(offset.to_string()),
@@ -221,7 +230,7 @@ impl<'p> Exprs<'p> {
     fn op_text(&self, a: ValueId, op: &str, b: &str) -> String {
         let text = self.value(a);
         match self.pool.get(a) {
-            Value::Op(..) if !self.named[a.index()] => format!("({text}){op}{b}"),
+            Value::Op(..) if self.names[a.index()].is_none() => format!("({text}){op}{b}"),
             _ => format!("{text}{op}{b}"),
         }
     }

@@ -42,7 +42,7 @@ pub fn verify(graph: &Graph) -> Result<(), Violation> {
         checker.check_shape(id)?;
         checker.check_values(id, &facts)?;
         checker.for_each_edge(id, &facts, |next, facts| match &mut entry[next.index()] {
-            Some(known) => known.meet(&facts),
+            Some(known) => known.meet(&facts, &checker.highest),
             unknown => *unknown = Some(facts),
         });
     }
@@ -58,20 +58,25 @@ struct Facts {
 }
 
 impl Facts {
-    fn meet(&mut self, other: &Facts) {
-        self.captured = self.captured.min(other.captured);
+    /// What holds on both paths. Where one knows a base's bytes by a guard, the other may by its length alone.
+    fn meet(&mut self, other: &Facts, highest: &[u32]) {
         if !Rc::ptr_eq(&self.ends, &other.ends) {
-            Rc::make_mut(&mut self.ends).retain(|base, end| match other.ends.get(base) {
-                Some(theirs) => {
-                    *end = (*end).min(*theirs);
-                    true
-                }
-                None => false,
-            });
+            let bases: Vec<ValueId> = self.ends.keys().chain(other.ends.keys()).copied().collect();
+            let both = |base: ValueId| self.end(base, highest).min(other.end(base, highest));
+            let ends = bases.into_iter().map(|base| (base, both(base))).filter(|&(_, end)| end > 0);
+            self.ends = Rc::new(ends.collect());
         }
+        self.captured = self.captured.min(other.captured);
         if !Rc::ptr_eq(&self.nonzero, &other.nonzero) {
             Rc::make_mut(&mut self.nonzero).retain(|value, ()| other.nonzero.contains_key(value));
         }
+    }
+
+    /// How many bytes are captured from this base on.
+    fn end(&self, base: ValueId, highest: &[u32]) -> u32 {
+        let by_length = self.captured.saturating_sub(u64::from(highest[base.index()]));
+        let by_guard = self.ends.get(&base).copied().unwrap_or(0);
+        by_guard.max(u32::try_from(by_length).unwrap_or(u32::MAX))
     }
 }
 
@@ -119,9 +124,8 @@ impl Checker<'_> {
         match self.graph.pool.get(value) {
             Value::Load { base, offset, size, .. } => {
                 let end = u64::from(offset) + u64::from(size.bytes());
-                let by_base = facts.ends.get(&base).is_some_and(|&known| u64::from(known) >= end);
-                let by_range = u64::from(self.highest[base.index()]) + end <= facts.captured;
-                if by_base || by_range { Ok(()) } else { Err(Violation::Unguarded(id, value)) }
+                let guarded = u64::from(facts.end(base, &self.highest)) >= end;
+                if guarded { Ok(()) } else { Err(Violation::Unguarded(id, value)) }
             }
             Value::Op(BinOp::Div | BinOp::Mod, _, divisor) => {
                 let constant = self.graph.pool.as_const(divisor).is_some_and(|k| k != 0);

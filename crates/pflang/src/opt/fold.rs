@@ -14,7 +14,7 @@
 use super::question::{Question, eq, less, test, within};
 use super::range::Ranges;
 use super::value::{load, op};
-use crate::ir::{Arm, BinOp, CmpOp, Cond, Graph, Node, NodeId, Order, Pool, Switch, Value, ValueId};
+use crate::ir::{Arm, BinOp, CmpOp, Cond, Graph, Node, NodeId, Pool, Switch, Value, ValueId};
 
 /// A pool that is being filled, with the ranges of what it holds.
 #[derive(Debug, Default)]
@@ -26,9 +26,10 @@ pub(super) struct Folder {
 /// The same decisions over simplified values, in a graph that holds only what is reachable; and the values' ranges.
 pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
     let order = graph.topological();
-    let divisors = divisors(&graph.pool);
+    let live = live_values(graph, &order);
     let mut folder = Folder::default();
-    let values = fold_values(&graph.pool, &mut folder);
+    let values = fold_values(&graph.pool, &live, &mut folder);
+    let divisors = divisors(&graph.pool, &live);
     let mut questions = vec![None; graph.pool.cond_count()];
     let mut out = Graph::new(Pool::default());
     let mut new = vec![NodeId(0); graph.node_count()];
@@ -61,9 +62,14 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
                 let arms = switch.arms.iter().map(|arm| Arm { target: at(arm.target), ..*arm }).collect();
                 let switch =
                     Switch { value: values[switch.value.index()], arms, default: at(switch.default) };
-                let node = fold_switch(&mut folder, &mut out, switch);
-                out.add_spans(node, graph.spans(id));
-                node
+                match folder.as_const(switch.value) {
+                    Some(k) => switch.target(k),
+                    None => {
+                        let node = out.switch(switch);
+                        out.add_spans(node, graph.spans(id));
+                        node
+                    }
+                }
             }
         };
         new[id.index()] = node;
@@ -74,22 +80,44 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
     (out, folder.ranges)
 }
 
-/// Which values something is divided by.
-pub(super) fn divisors(pool: &Pool) -> Vec<bool> {
-    let mut divisors = vec![false; pool.value_count()];
-    for id in 0..pool.value_count() as u32 {
-        if let Value::Op(BinOp::Div | BinOp::Mod, _, divisor) = pool.get(ValueId(id)) {
+/// Which values the nodes look at, directly or not.
+pub(super) fn live_values(graph: &Graph, order: &[NodeId]) -> Vec<bool> {
+    let mut live = vec![false; graph.pool.value_count()];
+    for &id in order {
+        match graph.node(id) {
+            Node::Leaf(_) => {}
+            Node::Branch { cond, .. } => {
+                graph.pool.cond_operands(*cond).for_each(|value| live[value.index()] = true)
+            }
+            Node::Switch(switch) => live[switch.value.index()] = true,
+        }
+    }
+    // Users have greater ids than what they use.
+    for id in (0..live.len() as u32).rev().map(ValueId) {
+        if live[id.index()] {
+            graph.pool.operands(id).for_each(|operand| live[operand.index()] = true);
+        }
+    }
+    live
+}
+
+/// By which of these values some of them are divided.
+pub(super) fn divisors(pool: &Pool, live: &[bool]) -> Vec<bool> {
+    let mut divisors = vec![false; live.len()];
+    for id in (0..live.len() as u32).map(ValueId).filter(|id| live[id.index()]) {
+        if let Value::Op(BinOp::Div | BinOp::Mod, _, divisor) = pool.get(id) {
             divisors[divisor.index()] = true;
         }
     }
     divisors
 }
 
-fn fold_values(pool: &Pool, folder: &mut Folder) -> Vec<ValueId> {
-    let mut values = Vec::with_capacity(pool.value_count());
-    for id in (0..pool.value_count() as u32).map(ValueId) {
+fn fold_values(pool: &Pool, live: &[bool], folder: &mut Folder) -> Vec<ValueId> {
+    let mut values = Vec::with_capacity(live.len());
+    for id in (0..live.len() as u32).map(ValueId) {
         let at = |old: ValueId| values[old.index()];
         let value = match pool.get(id) {
+            _ if !live[id.index()] => ValueId(u32::MAX),
             value @ (Value::Const(_) | Value::Len) => folder.pool.value(value),
             Value::Load { base, offset, size, order } => load(folder, at(base), offset, size, order),
             Value::Op(kind, a, b) => op(folder, kind, at(a), at(b)),
@@ -109,15 +137,5 @@ fn fold_cond(folder: &mut Folder, cond: Cond, values: &[ValueId], divisors: &[bo
         Cond::Cmp(CmpOp::Lt, a, b) => less(folder, at(a), at(b)),
         Cond::Test(a, mask) => test(folder, at(a), at(mask)),
         Cond::Bounds { base, end } => within(folder, at(base), end),
-    }
-}
-
-/// A switch on a constant is no switch; on a little-endian load it is left as it is.
-fn fold_switch(folder: &mut Folder, out: &mut Graph, switch: Switch) -> NodeId {
-    match folder.pool.get(switch.value) {
-        Value::Const(k) => switch.target(k),
-        Value::Load { order: Order::Network | Order::Little, .. } | Value::Len | Value::Op(..) => {
-            out.switch(switch)
-        }
     }
 }

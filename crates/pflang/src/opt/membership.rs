@@ -8,6 +8,7 @@
 //! v < a ? x : (v < b ? y : x)       a..=b-1               and the mirror image
 //! ```
 
+use super::fold::{divisors, live_values};
 use super::range::Ranges;
 use crate::ir::{BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Pool, Value, ValueId};
 
@@ -38,7 +39,7 @@ impl<'g> Recogniser<'g> {
         for &id in order {
             graph.node(id).for_each_successor(|next| edges_in[next.index()] += 1);
         }
-        Recogniser { graph, ranges, edges_in, divisors: super::fold::divisors(&graph.pool) }
+        Recogniser { graph, ranges, edges_in, divisors: divisors(&graph.pool, &live_values(graph, order)) }
     }
 
     /// The membership test that begins at a node.

@@ -4,6 +4,7 @@
 //! fold                     values and conditions, once
 //! repeat until no change   hoist: one stronger bounds check early; thread: tests that a path has answered
 //! switchify                chains of tests of one value; then once more as above
+//! netorder                 comparisons without swapping bytes
 //! ```
 //! Every pass takes a graph that verifies and leaves one that does, keeps a node's spans with it, and costs time
 //! near linear in the graph.
@@ -13,6 +14,7 @@ mod facts;
 mod fold;
 mod hoist;
 mod membership;
+mod netorder;
 mod question;
 mod range;
 mod rebuild;
@@ -32,6 +34,11 @@ const ROUNDS_MAX: usize = 8;
 
 /// An equivalent graph that decides in fewer steps.
 pub fn optimise(graph: &Graph) -> Graph {
+    netorder::netorder(&simplify(graph))
+}
+
+/// Everything but the choice of byte order; doing it again finds nothing more.
+fn simplify(graph: &Graph) -> Graph {
     let (mut graph, mut ranges) = fold::fold(graph);
     settle(&mut graph, &ranges);
     for _ in 0..ROUNDS_MAX {

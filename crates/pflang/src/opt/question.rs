@@ -9,7 +9,7 @@
 
 use super::fold::Folder;
 use super::value::{address, op};
-use crate::ir::{BinOp, CmpOp, Cond, CondId, Order, Size, Value, ValueId};
+use crate::ir::{BinOp, CmpOp, Cond, CondId, Value, ValueId};
 
 /// A condition with its sign, or its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,9 +99,6 @@ fn eq_step(folder: &mut Folder, a: ValueId, k: u32) -> Step {
     }
     match folder.pool.get(a) {
         Value::Const(x) => Step::Done(Question::Known(x == k)),
-        Value::Load { base, offset, size, order: Order::Little } => {
-            Step::Again(Form::Eq(folder.pool.load(base, offset, size), swap(k, size)))
-        }
         Value::Op(op, x, y) => match (folder.as_const(x), folder.as_const(y)) {
             (_, Some(c)) => eq_op_step(folder, a, (op, x, c), k),
             (Some(c), None) if op == BinOp::Sub => Step::Again(Form::Eq(y, c.wrapping_sub(k))),
@@ -128,19 +125,12 @@ fn eq_op_step(folder: &mut Folder, a: ValueId, (kind, x, c): (BinOp, ValueId, u3
         BinOp::And if k & !c != 0 => Step::Done(Question::Known(false)),
         BinOp::And if k == 0 => Step::Opposite(Form::Test(x, c)),
         BinOp::And if c.is_power_of_two() => Step::Again(Form::Test(x, c)),
-        BinOp::And => match folder.pool.get(x) {
-            Value::Load { base, offset, size, order: Order::Little } => {
-                let x = folder.pool.load(base, offset, size);
-                Step::Again(Form::Eq(masked(folder, x, swap(c, size)), swap(k, size)))
-            }
-            _ => Step::Done(ask_eq(folder, a, k)),
-        },
         BinOp::Or if k & c != c => Step::Done(Question::Known(false)),
         // x >> c == k: the bits that the shift keeps are those of k. (k is within the range of x >> c.)
         BinOp::Shr => Step::Again(Form::Eq(masked(folder, x, u32::MAX << c), k << c)),
         BinOp::Shl if k.trailing_zeros() < c => Step::Done(Question::Known(false)),
         BinOp::Shl => Step::Again(Form::Eq(masked(folder, x, u32::MAX >> c), k >> c)),
-        BinOp::Or | BinOp::Mul | BinOp::Div | BinOp::Mod => Step::Done(ask_eq(folder, a, k)),
+        BinOp::And | BinOp::Or | BinOp::Mul | BinOp::Div | BinOp::Mod => Step::Done(ask_eq(folder, a, k)),
     }
 }
 
@@ -189,9 +179,6 @@ fn test_step(folder: &mut Folder, a: ValueId, mask: u32) -> Step {
     let peeled = match folder.pool.get(a) {
         Value::Const(x) => return Step::Done(Question::Known(x & mask != 0)),
         Value::Op(op, x, y) => folder.as_const(y).and_then(|c| peel_test(op, c, mask)).map(|m| (x, m)),
-        Value::Load { base, offset, size, order: Order::Little } => {
-            Some((folder.pool.load(base, offset, size), swap(mask, size)))
-        }
         Value::Load { .. } | Value::Len => None,
     };
     match peeled {
@@ -229,9 +216,4 @@ pub(super) fn within(folder: &mut Folder, base: ValueId, end: u32) -> Question {
         return Question::Known(true);
     }
     folder.ask(Cond::Bounds { base, end })
-}
-
-/// The number that a load gives with its bytes the other way round.
-pub(super) fn swap(k: u32, size: Size) -> u32 {
-    k.swap_bytes() >> (32 - 8 * size.bytes())
 }

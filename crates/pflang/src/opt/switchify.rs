@@ -96,7 +96,7 @@ fn chain_from(recogniser: &Recogniser<'_>, head: NodeId) -> Chain {
         }
         one_target &= chain.groups.first().is_none_or(|group| group.arms[0].target == hit);
         let one_value = chain.groups.iter().all(|group| group.value == value);
-        if !one_target && !(one_value && chain.groups.len() <= 1) {
+        if !one_target && (chain.groups.len() > 1 || !one_value) {
             break;
         }
         let place = *places.entry(value).or_insert_with(|| {

@@ -13,7 +13,7 @@
 //! outcomes meet again.
 
 use super::facts::{Again, Facts, Known};
-use super::fold::divisors;
+use super::fold::{divisors, live_values};
 use super::range::{Range, Ranges};
 use super::rebuild::Rebuild;
 use crate::ir::{CondId, Graph, Node, NodeId, Switch};
@@ -198,7 +198,11 @@ fn again(graph: &Graph, order: &[NodeId]) -> Again {
             Node::Switch(switch) => values.meet(switch.value.index()),
         }
     }
-    Again { conds: conds.twice, values: values.twice, divisors: divisors(&graph.pool) }
+    Again {
+        conds: conds.twice,
+        values: values.twice,
+        divisors: divisors(&graph.pool, &live_values(graph, order)),
+    }
 }
 
 /// What is met twice.

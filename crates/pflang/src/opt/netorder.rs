@@ -1,0 +1,157 @@
+//! Comparing in network byte order: `be16[12] == 0x0800` becomes `le16[12] == 0x0008`, which needs no swap.
+//!
+//! A load is turned round where nothing but equality, masks and switches over single values looks at it: then the
+//! constants are turned round instead. Arithmetic, order and ranges need the number itself. This is the last pass:
+//! it also leaves behind the values and conditions that no node looks at any more.
+
+use crate::ir::{
+    Arm, BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Pool, Size, Switch, Value, ValueId,
+};
+
+/// The same graph over its own values only, loads turned round where that pays.
+pub(super) fn netorder(graph: &Graph) -> Graph {
+    let order = graph.topological();
+    let uses = Uses::new(graph, &order);
+    let mut out = Graph::new(Pool::default());
+    let values = Values::new(&graph.pool, &uses, &mut out.pool);
+    let mut conds: Vec<Option<CondId>> = vec![None; graph.pool.cond_count()];
+    let mut new = vec![NodeId(0); graph.node_count()];
+    for &id in order.iter().rev() {
+        let at = |old: NodeId| new[old.index()];
+        let node = match graph.node(id) {
+            Node::Leaf(leaf) => out.leaf(*leaf),
+            Node::Branch { cond, then, els } => {
+                let cond = *conds[cond.index()].get_or_insert_with(|| {
+                    values.cond(&mut out.pool, graph.pool.get_cond(*cond), &graph.pool)
+                });
+                out.branch(cond, at(*then), at(*els))
+            }
+            Node::Switch(switch) => {
+                let arms = switch.arms.iter().map(|arm| Arm { target: at(arm.target), ..*arm }).collect();
+                out.switch(values.switch(switch.value, arms, at(switch.default)))
+            }
+        };
+        out.add_spans(node, graph.spans(id));
+        new[id.index()] = node;
+    }
+    out.root = new[graph.root.index()];
+    out
+}
+
+/// How values are used by the reachable nodes.
+struct Uses {
+    used: Vec<bool>,
+    /// Something needs the number itself.
+    as_number: Vec<bool>,
+}
+
+impl Uses {
+    fn new(graph: &Graph, order: &[NodeId]) -> Self {
+        let none = vec![false; graph.pool.value_count()];
+        let mut uses = Uses { used: none.clone(), as_number: none };
+        for &id in order {
+            match graph.node(id) {
+                Node::Leaf(_) => {}
+                Node::Branch { cond, .. } => uses.cond(&graph.pool, *cond),
+                Node::Switch(switch) => {
+                    uses.used[switch.value.index()] = true;
+                    uses.as_number[switch.value.index()] |= switch.arms.iter().any(|arm| arm.low != arm.high);
+                }
+            }
+        }
+        // Users have greater ids than what they use.
+        for id in (0..graph.pool.value_count() as u32).rev().map(ValueId) {
+            if uses.used[id.index()] {
+                uses.operands(&graph.pool, id);
+            }
+        }
+        uses
+    }
+
+    fn cond(&mut self, pool: &Pool, cond: CondId) {
+        pool.cond_operands(cond).for_each(|value| self.used[value.index()] = true);
+        match pool.get_cond(cond) {
+            Cond::Cmp(CmpOp::Eq, _, k) | Cond::Test(_, k) if pool.as_const(k).is_some() => {}
+            _ => pool.cond_operands(cond).for_each(|value| self.as_number[value.index()] = true),
+        }
+    }
+
+    fn operands(&mut self, pool: &Pool, value: ValueId) {
+        let mask = matches!(pool.get(value), Value::Op(BinOp::And, _, k) if pool.as_const(k).is_some());
+        for operand in pool.operands(value) {
+            self.used[operand.index()] = true;
+            self.as_number[operand.index()] |= !mask || self.as_number[value.index()];
+        }
+    }
+}
+
+/// What the values of the old pool have become.
+struct Values {
+    new: Vec<ValueId>,
+    /// The width of those that are turned round.
+    turned: Vec<Option<Size>>,
+}
+
+impl Values {
+    fn new(pool: &Pool, uses: &Uses, out: &mut Pool) -> Self {
+        let count = pool.value_count();
+        let mut values = Values { new: vec![ValueId(u32::MAX); count], turned: vec![None; count] };
+        for id in (0..count as u32).map(ValueId).filter(|id| uses.used[id.index()]) {
+            let (value, turned) = values.value(pool, out, pool.get(id), uses.as_number[id.index()]);
+            values.new[id.index()] = out.value(value);
+            values.turned[id.index()] = turned;
+        }
+        values
+    }
+
+    fn value(&self, pool: &Pool, out: &mut Pool, value: Value, as_number: bool) -> (Value, Option<Size>) {
+        match value {
+            Value::Const(_) | Value::Len => (value, None),
+            Value::Load { base, offset, size, order } => {
+                let turn = size > Size::B1 && order == Order::Network && !as_number;
+                let order = if turn { Order::Little } else { order };
+                (Value::Load { base: self.at(base), offset, size, order }, turn.then_some(size))
+            }
+            Value::Op(op, a, b) => match (self.turned[a.index()], pool.as_const(b)) {
+                (Some(size), Some(mask)) => {
+                    (Value::Op(op, self.at(a), out.constant(swap(mask, size))), Some(size))
+                }
+                _ => (Value::Op(op, self.at(a), self.at(b)), None),
+            },
+        }
+    }
+
+    fn cond(&self, out: &mut Pool, cond: Cond, pool: &Pool) -> CondId {
+        let constant =
+            |out: &mut Pool, a: ValueId, k: ValueId| match (self.turned[a.index()], pool.as_const(k)) {
+                (Some(size), Some(k)) => out.constant(swap(k, size)),
+                _ => self.at(k),
+            };
+        let cond = match cond {
+            Cond::Cmp(op, a, b) => Cond::Cmp(op, self.at(a), constant(out, a, b)),
+            Cond::Test(a, mask) => Cond::Test(self.at(a), constant(out, a, mask)),
+            Cond::Bounds { base, end } => Cond::Bounds { base: self.at(base), end },
+        };
+        out.cond(cond)
+    }
+
+    fn switch(&self, value: ValueId, mut arms: Vec<Arm>, default: NodeId) -> Switch {
+        if let Some(size) = self.turned[value.index()] {
+            for arm in &mut arms {
+                arm.low = swap(arm.low, size);
+                arm.high = arm.low;
+            }
+            arms.sort_unstable_by_key(|arm| arm.low);
+        }
+        Switch { value: self.at(value), arms, default }
+    }
+
+    fn at(&self, old: ValueId) -> ValueId {
+        self.new[old.index()]
+    }
+}
+
+/// The number that a load gives with its bytes the other way round.
+fn swap(k: u32, size: Size) -> u32 {
+    k.swap_bytes() >> (32 - 8 * size.bytes())
+}
