@@ -2,6 +2,7 @@
 //!
 //! - [`oracle`]: libpcap itself, asked what it thinks of an expression and of a packet;
 //! - [`cbpf`]: its bytecode as data, with an interpreter that is bounded and can be watched;
+//! - [`scratch`]: runs of it that mean nothing, because it lost a header's offset;
 //! - [`walk`]: packets made to take each branch of a bytecode program;
 //! - [`packet`]: packets from a line of text such as `eth / ip4(ttl=3) / tcp(dport=80) / 'GET /'`;
 //! - [`mutate`]: truncations and damaged headers of a packet;
@@ -23,5 +24,6 @@ pub mod mutate;
 pub mod oracle;
 pub mod packet;
 pub mod rng;
+pub mod scratch;
 pub mod table;
 pub mod walk;

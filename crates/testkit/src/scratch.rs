@@ -1,0 +1,71 @@
+//! Runs in which libpcap's program means nothing: what it reads from scratch memory is not what belongs there.
+//!
+//! libpcap 1.10 keeps the offsets of headers that vary in length in scratch cells. In three ways they get lost:
+//!
+//! - a cell that only a successful test writes is read after that test failed (`geneve or tcp port 80`);
+//! - a header is moved to another cell, and tests from before the move read the old one, which nobody writes
+//!   (`pppoes` behind a radiotap header);
+//! - the offset is computed at the start into a cell that arithmetic has used before anything needed the
+//!   offset, so the arithmetic destroys it (`len > 70 or ip` behind a radiotap header).
+//!
+//! Where that happens there is nothing to compare with. It is seen by watching a run: a cell is read that nobody wrote,
+//! or written a second time although nobody has read what was there.
+
+use crate::cbpf::{self, Insn, Observer, op};
+
+/// Steps after which a program counts as endless; what it did until then decides.
+const MAX_STEPS: usize = 100_000;
+
+/// Whether the run of `program` on this packet depends on scratch memory that is not what it should be.
+pub fn is_undefined(program: &[Insn], packet: &[u8], wire_len: u32) -> bool {
+    let mut scratch = Scratch::default();
+    cbpf::run(program, packet, wire_len, MAX_STEPS, &mut scratch);
+    scratch.is_undefined
+}
+
+#[derive(Default)]
+struct Scratch {
+    /// One bit for each cell.
+    written: u16,
+    unread: u16,
+    is_undefined: bool,
+}
+
+impl Observer for Scratch {
+    fn step(&mut self, _pc: usize, insn: Insn, _a: u32, _x: u32) {
+        let cell = 1 << (insn.k & 15);
+        match insn.class() {
+            op::ST | op::STX => {
+                self.is_undefined |= self.unread & cell != 0;
+                self.written |= cell;
+                self.unread |= cell;
+            }
+            op::LD | op::LDX if insn.mode() == op::MEM => {
+                self.is_undefined |= self.written & cell == 0;
+                self.unread &= !cell;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linktype::LinkType;
+    use crate::oracle::{self, Options};
+
+    #[test]
+    fn sees_what_gets_lost() {
+        let Some(pcap) = oracle::libpcap("scratch memory") else { return };
+        let radiotap = [0, 0, 8, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0];
+        let undefined = |text: &str| {
+            let program = pcap.compile(LinkType::IEEE802_11_RADIO, text, Options::default()).unwrap();
+            is_undefined(program.insns(), &radiotap, 60)
+        };
+        assert!(undefined("len > 70 or ip"), "arithmetic took the header's cell");
+        assert!(undefined("pppoes"), "the header moved to another cell");
+        assert!(!undefined("ip or len > 70"));
+        assert!(!undefined("link[0] = link[1] + 2 * link[3]"));
+    }
+}
