@@ -8,7 +8,7 @@
 //! wherever they are used (`geneve-not-matched`).
 
 use super::Result;
-use super::lowerer::{Lowerer, Offset, Rel};
+use super::lowerer::{Lowerer, NOT_SET, Offset, Rel};
 use super::numbers::{ethertype, ipproto};
 use super::port::Ports;
 use super::tree::TreeId;
@@ -103,12 +103,24 @@ impl Lowerer<'_> {
             Some(varying) => self.op_k(BinOp::Add, varying, 40),
             None => self.constant(40),
         };
-        let is_ip4 = self.linktype(ethertype::IP)?;
-        let is_ip4 = self.as_number(is_ip4);
-        let length = self.select(is_ip4, ip4_length, ip6_length);
         let net = self.place(Rel::Net);
+        let length = if self.layers.payload.constant == NOT_SET {
+            // The test over IPv4 reads at a place that is inside no packet.
+            ip6_length
+        } else {
+            let is_ip4 = self.is_outer_ip4(four)?;
+            self.select(is_ip4, ip4_length, ip6_length)
+        };
         let header = self.op_k(BinOp::Add, length, net.constant.wrapping_add(FIRST_BYTE));
         Ok((self.or(four, six), header))
+    }
+
+    /// Whether the way through `four`, the test over IPv4, was taken: the link layer tells, and its field has been
+    /// read whichever way was taken. Where it cannot tell IPv4 from IPv6 (Juniper's), all of `four` must be asked.
+    fn is_outer_ip4(&mut self, four: TreeId) -> Result<ValueId> {
+        let (ip4, ip6) = (self.linktype(ethertype::IP)?, self.linktype(ethertype::IPV6)?);
+        let tells = self.tree.node(ip4) != self.tree.node(ip6);
+        Ok(self.as_number(if tells { ip4 } else { four }))
     }
 
     fn tunnel_header(&mut self, rel: Rel, tunnel: &Tunnel) -> TreeId {

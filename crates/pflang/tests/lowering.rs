@@ -1,0 +1,252 @@
+//! Lowering against libpcap: the unoptimised graph in the interpreter, the unoptimised bytecode in `bpf_filter`.
+//!
+//! Expressions come from the generator and from a list; packets from captures, from walking the branches of the
+//! reference program, from truncation and from damage. `LOWERING_ROUNDS` and `LOWERING_SEED` make another run.
+
+use pflang::ir::build::build;
+use pflang::ir::interp::{Interp, Packet as View};
+use pflang::ir::{ACCEPT, Graph};
+use pflang::lower::{self, Options};
+use pflang::options::{Dialect, HostAddrs, Limits, Names, Service};
+use pflang::syntax::parse::parse;
+use std::collections::HashMap;
+use testkit::linktype::{self, LinkType};
+use testkit::oracle::{self, Libpcap, Program};
+use testkit::packet::Packet;
+use testkit::rng::Rng;
+use testkit::{corpus, expr, mutate, walk};
+
+/// Names as the system's files have them, which is where libpcap looks first.
+struct Files {
+    protocols: HashMap<String, u8>,
+    services: HashMap<String, Service>,
+    hosts: HashMap<String, HostAddrs>,
+    nets: HashMap<String, u32>,
+}
+
+impl Files {
+    fn read() -> Self {
+        let lines = |path: &str| {
+            let text = std::fs::read_to_string(path).unwrap_or_else(|_| {
+                eprintln!("SKIPPED: names of {path}, which is absent");
+                String::new()
+            });
+            let words = |line: &str| {
+                line.split('#').next().unwrap_or("").split_whitespace().map(String::from).collect()
+            };
+            text.lines().map(words).filter(|words: &Vec<String>| words.len() > 1).collect::<Vec<_>>()
+        };
+        let mut files = Files {
+            protocols: HashMap::new(),
+            services: HashMap::new(),
+            hosts: HashMap::new(),
+            nets: HashMap::new(),
+        };
+        for words in lines("/etc/protocols") {
+            let Ok(number) = words[1].parse() else { continue };
+            for name in words.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, name)| name) {
+                files.protocols.entry(name.clone()).or_insert(number);
+            }
+        }
+        for words in lines("/etc/services") {
+            let Some((port, proto)) = words[1].split_once('/') else { continue };
+            let Ok(port) = port.parse() else { continue };
+            for name in words.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, name)| name) {
+                let service = files.services.entry(name.clone()).or_default();
+                match proto {
+                    "tcp" => service.tcp = service.tcp.or(Some(port)),
+                    "udp" => service.udp = service.udp.or(Some(port)),
+                    _ => {}
+                }
+            }
+        }
+        for words in lines("/etc/hosts") {
+            for name in &words[1..] {
+                let addresses = files.hosts.entry(name.clone()).or_default();
+                if let Ok(address) = words[0].parse() {
+                    addresses.v4.push(address);
+                }
+                if let Ok(address) = words[0].parse() {
+                    addresses.v6.push(address);
+                }
+            }
+        }
+        for words in lines("/etc/networks") {
+            let number = words[1].split('.').filter_map(|part| part.parse::<u8>().ok());
+            let number = number.fold(0, |number, part| number << 8 | u32::from(part));
+            files.nets.insert(words[0].clone(), number);
+        }
+        files
+    }
+}
+
+impl Names for Files {
+    fn host(&self, name: &str) -> Option<HostAddrs> {
+        self.hosts.get(name).cloned()
+    }
+    fn net(&self, name: &str) -> Option<u32> {
+        self.nets.get(name).copied()
+    }
+    fn service(&self, name: &str) -> Option<Service> {
+        self.services.get(name).copied()
+    }
+    fn protocol(&self, name: &str) -> Option<u8> {
+        self.protocols.get(name).copied()
+    }
+}
+
+struct Check {
+    pcap: Libpcap,
+    names: Files,
+    netmask: Option<u32>,
+    seeds: HashMap<u32, Vec<Packet>>,
+    rng: Rng,
+    pairs: usize,
+}
+
+impl Check {
+    fn new(who: &str) -> Option<Self> {
+        let pcap = oracle::libpcap(who)?;
+        let mut seeds: HashMap<u32, Vec<Packet>> = HashMap::new();
+        for capture in corpus::captures() {
+            let step = capture.packets.len() / 40 + 1;
+            seeds
+                .entry(capture.linktype.value())
+                .or_default()
+                .extend(capture.packets.into_iter().step_by(step));
+        }
+        Some(Check { pcap, names: Files::read(), netmask: None, seeds, rng: Rng::new(7), pairs: 0 })
+    }
+
+    fn ours(&self, linktype: LinkType, text: &str) -> Result<Graph, String> {
+        let ast = parse(text, &Dialect::STRICT, &Limits::default()).map_err(|error| error.message)?;
+        let options = Options {
+            linktype,
+            netmask: self.netmask,
+            dialect: Dialect::STRICT,
+            names: &self.names,
+            limits: Limits::default(),
+        };
+        let lowered = lower::lower(&ast, &options).map_err(|error| error.message)?;
+        Ok(build(lowered.tree, &[(lowered.root, ACCEPT)]))
+    }
+
+    /// What differs, if anything does.
+    fn difference(&mut self, linktype: LinkType, text: &str) -> Option<String> {
+        let options = oracle::Options { netmask: self.netmask, ..Default::default() };
+        let (graph, program) = match (self.ours(linktype, text), self.pcap.compile(linktype, text, options)) {
+            (Ok(graph), Ok(program)) => (graph, program),
+            (Err(_), Err(_)) => return None,
+            (Err(ours), Ok(_)) => return Some(format!("only we reject it: {ours}")),
+            (Ok(_), Err(theirs)) => return Some(format!("only libpcap rejects it: {theirs}")),
+        };
+        let packets = self.packets(linktype, &program);
+        self.pairs += packets.len();
+        let mut interp = Interp::new(&graph);
+        for packet in packets {
+            let ours = interp.run(View { data: &packet.bytes, wire_len: packet.wire_len }) == ACCEPT;
+            if ours != program.accepts(&packet.bytes, packet.wire_len) {
+                return Some(format!("we say {ours} to\n{}", packet.to_line()));
+            }
+        }
+        None
+    }
+
+    fn packets(&mut self, linktype: LinkType, program: &Program) -> Vec<Packet> {
+        let mut seeds = self.seeds.get(&linktype.value()).cloned().unwrap_or_default();
+        let from = self.rng.below(seeds.len().max(1));
+        seeds.rotate_left(from);
+        seeds.truncate(8);
+        seeds.push(Packet::whole(vec![0; 64]));
+        let budget = walk::Budget { runs: 60, ..Default::default() };
+        let mut packets = walk::packets(program.insns(), &seeds, budget);
+        packets.truncate(24);
+        let damaged: Vec<Packet> =
+            packets.iter().map(|packet| mutate::headers(packet, &mut self.rng)).collect();
+        let mut cut = Vec::new();
+        for _ in 0..2 {
+            if !packets.is_empty() {
+                let packet = self.rng.pick(&packets).clone();
+                cut.extend(mutate::truncations(&packet, 80));
+            }
+        }
+        packets.extend(damaged);
+        packets.extend(cut);
+        packets.extend(seeds);
+        packets
+    }
+}
+
+/// Whether libpcap's program reads scratch memory that it never wrote, or that something else wrote, so that it means
+/// nothing in particular:
+///
+/// - after a `geneve` that may have failed, or whose outer link-layer header varies in length;
+/// - after `pppoes` behind a radio header, whose length it then stores elsewhere;
+/// - where the link-layer header varies in length and a relation comes before the first use of that length: both get
+///   the same cell.
+fn is_undefined(linktype: LinkType, text: &str) -> bool {
+    let radio =
+        [LinkType::PRISM_HEADER, LinkType::IEEE802_11_RADIO, LinkType::IEEE802_11_RADIO_AVS, LinkType::PPI];
+    let varies = [LinkType::IEEE802_11, LinkType::PFLOG];
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let is_radio = radio.contains(&linktype);
+    let is_varying = is_radio || varies.contains(&linktype);
+    has(&["geneve"]) && (is_varying || has(&["or", "||", "not", "!"]))
+        || has(&["pppoes"]) && is_radio
+        || has(&["=", "<", ">"]) && has(&["and", "or", "&&", "||"]) && is_varying
+}
+
+/// A longer run, or another one.
+fn from_environment(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|number| number.parse().ok()).unwrap_or(default)
+}
+
+fn report(differences: &[String], pairs: usize) {
+    eprintln!("{pairs} pairs of filter and packet compared");
+    assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), differences.join("\n\n"));
+}
+
+#[test]
+fn generated_expressions_mean_what_libpcap_says() {
+    let Some(mut check) = Check::new("lowering") else { return };
+    let rounds = from_environment("LOWERING_ROUNDS", 2000);
+    let first = from_environment("LOWERING_SEED", 0);
+    let linktypes: Vec<LinkType> = linktype::all().collect();
+    let mut differences = Vec::new();
+    for seed in first..first + rounds {
+        let other = linktypes[(seed / 2) as usize % linktypes.len()];
+        let linktype = if seed % 2 == 0 { linktype::ETHERNET } else { other };
+        let text = expr::Generator::new(linktype, seed).expression();
+        if is_undefined(linktype, &text) {
+            continue;
+        }
+        if let Some(difference) = check.difference(linktype, &text) {
+            let small = expr::shrink(&text, |text| check.difference(linktype, text).is_some());
+            let difference = check.difference(linktype, &small).unwrap_or(difference);
+            differences.push(format!("seed {seed} on {linktype}: {small}\n{difference}"));
+            if differences.len() >= 40 {
+                break;
+            }
+        }
+    }
+    report(&differences, check.pairs);
+}
+
+/// Each filter of the list on each link type.
+#[test]
+fn listed_filters_mean_what_libpcap_says_on_every_link_type() {
+    let Some(mut check) = Check::new("lowering of listed filters") else { return };
+    let mut differences = Vec::new();
+    for linktype in linktype::all() {
+        for text in include_str!("lowering/filters.txt").lines() {
+            if is_undefined(linktype, text) {
+                continue;
+            }
+            if let Some(difference) = check.difference(linktype, text) {
+                differences.push(format!("{linktype}: {text}\n{difference}"));
+            }
+        }
+    }
+    differences.truncate(60);
+    report(&differences, check.pairs);
+}
