@@ -1,7 +1,14 @@
 //! What the compiler has to say about a text: errors and lints, the same object for the library, the command
 //! line and JSON.
 
+mod columns;
+mod json;
+mod render;
+#[cfg(test)]
+mod tests;
+
 use crate::span::Span;
+use std::fmt;
 use std::sync::Arc;
 
 /// One finding, with its place in the source.
@@ -37,6 +44,60 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// How bad it is.
+    pub fn severity(&self) -> Severity {
+        if self.code.is_lint() { Severity::Warning } else { Severity::Error }
+    }
+
+    /// The finding as text, several lines without a newline at the end, safe to print on a terminal.
+    ///
+    /// ```
+    /// use pflang::{Compiler, Dialect};
+    /// use wire::LinkType;
+    ///
+    /// let error = Compiler::new(LinkType::EN10MB).compile("tcp prot 80").unwrap_err();
+    /// assert_eq!(error.diagnostic.render("tcp prot 80", false), "\
+    /// error[PF003]: unknown word `prot`
+    ///   | tcp prot 80
+    ///   |     ^^^^ expected `port`, `portrange`, `src` or `dst`
+    /// help: did you mean `tcp port 80`?");
+    /// ```
+    pub fn render(&self, source: &str, colour: bool) -> String {
+        render::render(self, source, colour)
+    }
+
+    /// The finding as a JSON object on one line: `code`, `severity`, `message`, `span`, `label`, `also`, `help`.
+    ///
+    /// ```
+    /// use pflang::{Compiler, Dialect};
+    /// use wire::LinkType;
+    ///
+    /// let error = Compiler::new(LinkType::EN10MB).compile("tcp prot 80").unwrap_err();
+    /// assert!(error.diagnostic.to_json().starts_with(r#"{"code":"PF003","severity":"error","#));
+    /// ```
+    pub fn to_json(&self) -> String {
+        json::object(self)
+    }
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The filter does not compile.
+    Error,
+    /// The filter compiles, and may not mean what was meant.
+    Warning,
+}
+
+impl Severity {
+    /// `error` or `warning`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
     }
 }
 
@@ -122,4 +183,26 @@ impl Error {
     pub fn span(&self) -> Span {
         self.diagnostic.span
     }
+
+    /// The finding as text, as [`Diagnostic::render`] of the filter.
+    ///
+    /// ```
+    /// use pflang::Compiler;
+    /// use wire::LinkType;
+    ///
+    /// let error = Compiler::new(LinkType::EN10MB).compile("tcp and").unwrap_err();
+    /// assert_eq!(error.render(false), error.to_string());
+    /// ```
+    pub fn render(&self, colour: bool) -> String {
+        self.diagnostic.render(&self.source, colour)
+    }
 }
+
+/// The finding with its place, several lines, without colours.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for Error {}

@@ -14,13 +14,14 @@ pub mod exec;
 mod filter;
 pub mod ir;
 pub mod lower;
+pub mod names;
 pub mod opt;
 pub mod options;
 pub mod span;
 pub mod syntax;
 
 pub use compiler::{Backend, Compiler, Stages};
-pub use diag::{Code, Diagnostic, Error};
+pub use diag::{Code, Diagnostic, Error, Severity};
 pub use exec::Packet;
 pub use filter::Filter;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};

@@ -65,7 +65,7 @@ pub trait Names {
         let _ = name;
         None
     }
-    /// The number of a network: networks(5). Right-aligned as written there (`loopback 127` is 127).
+    /// The number of a network: networks(5), as the C library answers (glibc: `loopback 127` is 127.0.0.0).
     fn net(&self, name: &str) -> Option<u32> {
         let _ = name;
         None

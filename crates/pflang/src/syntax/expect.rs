@@ -76,7 +76,13 @@ impl Parser<'_> {
             TokenKind::Name => (Code::UnknownWord, format!("unknown word `{}`", shown(text))),
             _ => (Code::Unexpected, format!("unexpected `{}`", shown(text))),
         };
-        let found = Diagnostic::new(code, token.span, message).label(self.label(expected));
+        if let (Expected::Join, TokenKind::End, Some(open)) = (expected, token.kind, self.open_parenthesis())
+        {
+            let mut found = Diagnostic::new(code, token.span, message).label("expected `)`");
+            found.also = Some((open, "this parenthesis is open".into()));
+            return Box::new(found);
+        }
+        let found = Diagnostic::new(code, token.span, message).label(self.label(expected, token));
         Box::new(match self.help(token, expected) {
             Some(help) => found.help(help),
             None => found,
@@ -84,11 +90,11 @@ impl Parser<'_> {
     }
 
     /// What stands under the carets.
-    fn label(&self, expected: Expected) -> String {
+    fn label(&self, expected: Expected, token: Token) -> String {
         let one_of = |names: Vec<&str>| format!("expected {}", list(&names));
         match expected {
             Expected::Term => "expected a primitive such as `host`, `net`, `port` or `tcp`".into(),
-            Expected::TermAfterJoin if self.quals.is_none() => {
+            Expected::TermAfterJoin if self.quals.is_none() && token.kind != TokenKind::End => {
                 "expected a primitive: there are no qualifiers to the left that this could inherit".into()
             }
             Expected::TermAfterJoin => "expected a primitive or another identifier".into(),
@@ -190,6 +196,9 @@ impl Parser<'_> {
             }
             (Expected::Join, TokenKind::Sign(Sign::Slash)) => {
                 Some("a prefix needs at least two parts in front of it: `10.0/8`".into())
+            }
+            (Expected::Join, TokenKind::Word(_) | TokenKind::Name) => {
+                Some("two primitives are joined by `and` or `or`".into())
             }
             (Expected::Id, TokenKind::Word(_)) => {
                 Some(format!("`{}` is a keyword: escape it as `\\{}` to use it as a name", text, text))

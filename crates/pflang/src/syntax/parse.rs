@@ -470,6 +470,12 @@ impl<'a> Parser<'a> {
         self.stack.last().map(|frame| &frame.kind)
     }
 
+    /// The innermost parenthesis that still waits for its end.
+    pub(super) fn open_parenthesis(&self) -> Option<Span> {
+        let open = self.stack.iter().rev().find(|frame| matches!(frame.kind, FrameKind::Paren(_)));
+        open.map(|frame| frame.start)
+    }
+
     fn arith(&mut self, arith: Arith, span: Span) -> Operand {
         Operand { value: Value::Arith(self.ast.push_arith(arith, span)), span }
     }

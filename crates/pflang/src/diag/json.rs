@@ -1,0 +1,76 @@
+//! A finding as a JSON object (RFC 8259), for programs.
+
+use super::Diagnostic;
+use crate::span::Span;
+use std::fmt::Write;
+
+/// `{"code":…,"severity":…,"message":…,"span":…,"label":…,"also":…,"help":…}`: every key always there, absent
+/// values null, offsets in bytes.
+pub(super) fn object(found: &Diagnostic) -> String {
+    let also = match &found.also {
+        Some((at, label)) => format!("{{\"span\":{},\"label\":{}}}", span(*at), string(label)),
+        None => "null".to_owned(),
+    };
+    format!(
+        "{{\"code\":\"{}\",\"severity\":\"{}\",\"message\":{},\"span\":{},\"label\":{},\"also\":{also},\"help\":{}}}",
+        found.code.name(),
+        found.severity().name(),
+        string(&found.message),
+        span(found.span),
+        optional(found.label.as_deref()),
+        optional(found.help.as_deref()),
+    )
+}
+
+fn span(span: Span) -> String {
+    format!("{{\"start\":{},\"end\":{}}}", span.start, span.end)
+}
+
+fn optional(text: Option<&str>) -> String {
+    text.map_or_else(|| "null".to_owned(), string)
+}
+
+/// A string in quotes. Beyond what the standard asks for, DEL, the C1 controls and the two line separators that
+/// JavaScript dislikes are escaped.
+fn string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            _ if character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') => {
+                let _ = write!(out, "\\u{:04x}", character as u32);
+            }
+            _ => out.push(character),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Code;
+
+    #[test]
+    fn every_key_is_there() {
+        let mut found = Diagnostic::new(Code::BadToken, Span::new(1, 2), "a \"b\"\u{1b}\\\u{7f}é\n");
+        assert_eq!(
+            object(&found),
+            r#"{"code":"PF001","severity":"error","message":"a \"b\"\u001b\\\u007fé\n","span":{"start":1,"end":2},"label":null,"also":null,"help":null}"#
+        );
+        found.code = Code::Precedence;
+        found.also = Some((Span::new(3, 4), "x".into()));
+        let found = found.label("l").help("h");
+        assert!(
+            object(&found)
+                .ends_with(r#""label":"l","also":{"span":{"start":3,"end":4},"label":"x"},"help":"h"}"#)
+        );
+        assert!(object(&found).contains(r#""severity":"warning""#));
+    }
+}

@@ -1,0 +1,118 @@
+//! Rendered findings against `testdata/golden/diagnostics.txt`; `BLESS=1` writes the file anew.
+
+use super::{Code, Diagnostic};
+use crate::options::{Dialect, Limits};
+use crate::span::Span;
+use crate::syntax::parse::parse;
+use std::fmt::Write;
+
+/// Filters with a mistake, grouped as the book groups them.
+#[rustfmt::skip]
+const MISTAKES: &[&str] = &[
+    "tcp prot 80 and host 10.0.0.1", "TCP port 80", "hsot ace", "example.com", "tcp and", "tcp port",
+    "10.0.0.0/8", "80", "tcp 80", "ip 10.0.0.1", "port 80, 443", "port 80 tcp", "net 10/8", "(tcp or udp", "tcp)",
+    "(host a) and b", "host ((a))", "proto tcp", "port 10.0.0.1", "src proto 6", "src and port 80",
+    "host 10.0.0.256", "port 08", "len = 99999999999", "ether host 1:2:3:4", "ip[0", "ip[0]", "ip[0] & 1",
+    "type 1", "type mgt subtype beacn", "llc foo", "action fly", "dir up", "host in {}", "host in {1-2}", "host \"a\"",
+    "tcp.port == 80", "ip.addr == 10.0.0.1 && !(tcp.dstport == 443)", "http.host contains foo", "tcp[13] – 2 = 0", "host a\u{1b}[31mb",
+    "host 例え and\tport 80 x", "tcp and\nudp prot 80\nand icmp", "host \u{202e}evil", "é",
+];
+
+fn mistake(source: &str) -> Diagnostic {
+    match parse(source, &Dialect::default(), &Limits::default()) {
+        Err(found) => found,
+        Ok(_) => panic!("`{source}` has no mistake"),
+    }
+}
+
+#[test]
+fn golden() {
+    let mut text = String::new();
+    for source in MISTAKES {
+        let _ = writeln!(text, "--- {}\n{}\n", source.escape_debug(), mistake(source).render(source, false));
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/diagnostics.txt");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden")).unwrap();
+        std::fs::write(path, &text).unwrap();
+    }
+    let golden = std::fs::read_to_string(path).unwrap_or_default();
+    for (expected, found) in golden.split("\n\n").zip(text.split("\n\n")) {
+        assert_eq!(found, expected, "run with BLESS=1 if this is what should be said");
+    }
+    assert_eq!(golden.len(), text.len(), "run with BLESS=1 if cases were added");
+}
+
+#[test]
+fn two_places_on_one_line() {
+    let mut found =
+        Diagnostic::new(Code::ShiftsOffsets, Span::new(8, 10), "this is looked for inside the tag")
+            .help("put `vlan` last");
+    found.also = Some((Span::new(0, 4), "this shifts it".into()));
+    assert_eq!(
+        found.render("vlan or ip", false),
+        "\
+warning[PF101]: this is looked for inside the tag
+  | vlan or ip
+  |         ^^
+  | ---- this shifts it
+help: put `vlan` last"
+    );
+}
+
+#[test]
+fn two_places_on_two_lines() {
+    let mut found = Diagnostic::new(Code::ShiftsOffsets, Span::new(8, 10), "shifted").label("this");
+    found.also = Some((Span::new(0, 4), "by this".into()));
+    assert_eq!(
+        found.render("vlan\nor ip", false),
+        "\
+warning[PF101]: shifted
+2 | or ip
+  |    ^^ this
+1 | vlan
+  | ---- by this"
+    );
+}
+
+#[test]
+fn a_long_line_is_cut_to_a_window() {
+    let source = "host a or ".repeat(1000) + "prot 80" + &" or host b".repeat(1000);
+    let text = mistake(&source).render(&source, false);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.iter().all(|line| line.chars().count() < 120), "{text}");
+    assert!(lines[1].starts_with("  | …") && lines[1].ends_with('…'), "{text}");
+    let caret = lines[2].find('^').unwrap();
+    assert_eq!(lines[1].chars().skip(caret).take(4).collect::<String>(), "80 o", "{text}");
+}
+
+#[test]
+fn hostile_text_never_reaches_the_terminal() {
+    for source in ["\u{1b}]0;x\u{7}", "\\\u{9b}31m", "host a\u{202e} b c", "prot\u{0} 80", "x \u{85}"] {
+        let found = mistake(source);
+        let text = found.render(source, false);
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+        assert!(!text.contains('\u{202e}'), "{text:?}");
+        assert!(found.to_json().bytes().all(|b| b >= b' '), "{text:?}");
+    }
+}
+
+#[test]
+fn any_span_can_be_rendered() {
+    let source = "é\t例\r\n\n(\u{1b}";
+    for start in 0..20 {
+        for end in 0..20 {
+            let mut found = Diagnostic::new(Code::Internal, Span::new(start, end), "x").label("l");
+            found.also = Some((Span::new(end, start), "a".into()));
+            assert!(found.render(source, true).contains("PF015"));
+        }
+    }
+}
+
+#[test]
+fn colours_are_the_callers_choice() {
+    let found = mistake("tcp prot 80");
+    assert!(!found.render("tcp prot 80", false).contains('\x1b'));
+    let coloured = found.render("tcp prot 80", true);
+    assert!(coloured.starts_with("\x1b[1;31merror[PF003]\x1b[0m"), "{coloured:?}");
+}
