@@ -210,7 +210,7 @@ impl Compiler {
         ))
     }
 
-    fn parse(&self, source: &str) -> Result<Ast, Box<Diagnostic>> {
+    pub(crate) fn parse(&self, source: &str) -> Result<Ast, Box<Diagnostic>> {
         parse::parse(source, &self.dialect, &self.limits).map_err(Box::new)
     }
 

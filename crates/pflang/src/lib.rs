@@ -18,6 +18,7 @@ pub mod names;
 pub mod opt;
 pub mod options;
 pub mod span;
+mod stage;
 pub mod syntax;
 
 pub use compiler::{Backend, Compiler, Stages};
@@ -26,3 +27,4 @@ pub use exec::Packet;
 pub use filter::Filter;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use span::Span;
+pub use stage::Stage;

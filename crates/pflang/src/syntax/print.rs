@@ -1,13 +1,47 @@
-//! The syntax tree as text: one node a line, indented, with its span.
+//! Tokens and syntax tree as text: tokens one a line; of the tree one node a line, indented, with its span.
 //!
 //! A chain of the same operator is shown as one node with many children, and below [`DEEPEST`] levels the
 //! indentation stops and the depth is a number: otherwise 100,000 parentheses would print gigabytes of spaces.
 
 use super::ast::{Ast, Expr, ExprId};
 use super::fmt;
+use super::lex::{TokenKind, Tokens};
 
 /// Levels that are shown by indentation.
 const DEEPEST: usize = 32;
+
+/// The tokens, one a line: kind, text and span.
+///
+/// ```
+/// use pflang::syntax::{lex::lex, print::tokens};
+///
+/// assert_eq!(tokens(&lex("tcp port 0x50")), "\
+/// word    tcp                              0..3
+/// word    port                             4..8
+/// number  0x50 (80)                        9..13
+/// ");
+/// ```
+pub fn tokens(tokens: &Tokens<'_>) -> String {
+    let mut out = String::new();
+    for token in tokens.list.iter().filter(|token| token.kind != TokenKind::End) {
+        let text = token.span.text(tokens.source);
+        let (kind, shown) = match token.kind {
+            TokenKind::Word(_) => ("word", text.to_owned()),
+            TokenKind::Number(n) if n.to_string() == text => ("number", text.to_owned()),
+            TokenKind::Number(n) => ("number", format!("{text} ({n})")),
+            TokenKind::Name => ("name", text.to_owned()),
+            TokenKind::Dotted => ("dotted", text.to_owned()),
+            TokenKind::V6(_) => ("ipv6", text.to_owned()),
+            TokenKind::Mac(_) => ("mac", text.to_owned()),
+            TokenKind::Arcnet(_) => ("arcnet", text.to_owned()),
+            TokenKind::Sign(_) => ("sign", text.to_owned()),
+            TokenKind::File => ("file", text.to_owned()),
+            TokenKind::End => continue,
+        };
+        out.push_str(&format!("{kind:<7} {shown:<32} {}..{}\n", token.span.start, token.span.end));
+    }
+    out
+}
 
 /// The whole tree.
 ///
