@@ -37,6 +37,8 @@ pub struct Options {
     pub netmask: Option<u32>,
     /// Whether libpcap's optimiser runs: for benchmarks only.
     pub optimise: bool,
+    /// Whether the file comes from a machine of the other byte order.
+    pub swapped: bool,
 }
 
 /// A compiled expression.
@@ -163,14 +165,16 @@ mod sys {
     }
 
     impl Savefile {
-        /// An empty capture of type `linktype` with the usual snap length.
-        fn empty(linktype: u32) -> Result<Self, String> {
+        /// An empty capture of type `linktype` with the usual snap length, in this machine's byte order or the other.
+        fn empty(linktype: u32, swapped: bool) -> Result<Self, String> {
+            let short = |n: u16| if swapped { n.swap_bytes() } else { n }.to_ne_bytes();
+            let long = |n: u32| if swapped { n.swap_bytes() } else { n }.to_ne_bytes();
             let mut header = Box::new([0u8; 24]);
-            header[0..4].copy_from_slice(&0xa1b2_c3d4u32.to_ne_bytes());
-            header[4..6].copy_from_slice(&2u16.to_ne_bytes());
-            header[6..8].copy_from_slice(&4u16.to_ne_bytes());
-            header[16..20].copy_from_slice(&262_144u32.to_ne_bytes());
-            header[20..24].copy_from_slice(&linktype.to_ne_bytes());
+            header[0..4].copy_from_slice(&long(0xa1b2_c3d4));
+            header[4..6].copy_from_slice(&short(2));
+            header[6..8].copy_from_slice(&short(4));
+            header[16..20].copy_from_slice(&long(262_144));
+            header[20..24].copy_from_slice(&long(linktype));
             // SAFETY: the buffer has 24 bytes and is dropped only after the handle that owns the FILE is closed.
             let file = unsafe { libc::fmemopen(header.as_mut_ptr().cast(), header.len(), c"r".as_ptr()) };
             if file.is_null() {
@@ -198,7 +202,7 @@ mod sys {
 
     pub(super) fn compile(linktype: u32, text: &str, options: Options) -> Result<Vec<Insn>, String> {
         let _held = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-        let savefile = Savefile::empty(linktype)?;
+        let savefile = Savefile::empty(linktype, options.swapped)?;
         let text = CString::new(text).map_err(|_| "the expression contains a zero byte".to_string())?;
         let mut program = BpfProgram { len: 0, insns: std::ptr::null_mut() };
         let netmask = options.netmask.unwrap_or(NETMASK_UNKNOWN);

@@ -19,8 +19,8 @@ const INET6_SOLARIS: u32 = 26;
 impl Lowerer<'_> {
     /// The four bytes of a BSD loopback header; `order` turns a family into what a big-endian load sees.
     ///
-    /// NOTE: host order is taken to be that of this machine, so a `NULL` file from a machine of the other byte
-    /// order must have its families swapped by whoever reads it.
+    /// NOTE: host order is taken to be that of this machine. A `NULL` file from a machine of the other order is
+    /// the same as a `LOOP` file, and is to be compiled for as such by whoever opened it.
     pub(super) fn bsd_family(&mut self, proto: u32, order: impl Fn(u32) -> u32) -> TreeId {
         let families: &[u32] = match proto {
             ethertype::IP => &[INET],
