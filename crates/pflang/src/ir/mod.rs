@@ -1,12 +1,19 @@
 //! The intermediate form: one decision graph over pure values. `anf` and `ssa` are views of it, never a
 //! second form.
 
+pub(crate) mod ancestry;
+pub mod anf;
 pub mod build;
+pub mod dominators;
 mod graph;
 pub mod interp;
 mod pool;
 pub mod print;
+pub mod ssa;
 pub mod verify;
 
 pub use graph::{ACCEPT, Arm, Graph, Node, NodeId, REJECT, Spans, Switch};
 pub use pool::{BinOp, CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
+
+#[cfg(test)]
+mod tests;

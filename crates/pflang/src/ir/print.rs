@@ -94,6 +94,10 @@ pub(super) struct Names(Vec<String>);
 
 impl Names {
     pub(super) fn new(graph: &Graph, order: &[NodeId]) -> Self {
+        Self::with_prefix(graph, order, 'L')
+    }
+
+    pub(super) fn with_prefix(graph: &Graph, order: &[NodeId], prefix: char) -> Self {
         let mut names = vec![String::new(); graph.node_count()];
         let mut count = 0;
         for &id in order {
@@ -101,7 +105,7 @@ impl Names {
                 Node::Leaf(leaf) => leaf_name(*leaf),
                 Node::Branch { .. } | Node::Switch(_) => {
                     count += 1;
-                    format!("L{}", count - 1)
+                    format!("{prefix}{}", count - 1)
                 }
             };
         }

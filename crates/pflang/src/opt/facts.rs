@@ -1,8 +1,7 @@
 //! What is known on the way to a node.
 //!
 //! A set of facts is a list that shares its tail with the lists of the nodes above: every outcome of a test puts
-//! one fact in front. Where paths join, what both lists share remains (their lowest common ancestor, found by
-//! skew-binary jump pointers), and of the rest the facts that both sides have about the same thing, weakened to
+//! one fact in front. Where paths join, what both lists share remains (their lowest common ancestor), and of the rest the facts that both sides have about the same thing, weakened to
 //! cover both. A persistent map beside the list finds the latest fact about a thing. So a test costs O(log n)
 //! however long the path, and a join O(log n) plus the few facts looked at.
 //!
@@ -13,6 +12,7 @@
 use super::domain::Domain;
 use super::range::{Range, Ranges};
 use super::trie::{Root, Trie};
+use crate::ir::ancestry::Ancestry;
 use crate::ir::{CmpOp, Cond, CondId, Pool, ValueId};
 
 /// One set of facts.
@@ -58,9 +58,6 @@ const JOINED_MAX: usize = 32;
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     fact: Fact,
-    parent: Known,
-    jump: Known,
-    depth: u32,
     latest: Root,
     /// The captured length is at least, and at most.
     captured: (u64, u64),
@@ -72,6 +69,8 @@ pub(super) struct Facts<'p> {
     ranges: &'p Ranges,
     /// By condition, then by value: whether it is looked at twice, so that knowing it can pay.
     again: Again,
+    /// The lists, as a tree that branches where they part; numbered as `entries`.
+    lists: Ancestry,
     entries: Vec<Entry>,
     trie: Trie,
     /// Scratch of [`Facts::join`].
@@ -88,15 +87,16 @@ pub(super) struct Again {
 
 impl<'p> Facts<'p> {
     pub(super) fn new(pool: &'p Pool, ranges: &'p Ranges, again: Again) -> Self {
-        let nothing = Entry {
-            fact: Fact::Captured,
-            parent: Known::NOTHING,
-            jump: Known::NOTHING,
-            depth: 0,
-            latest: Root::EMPTY,
-            captured: (0, u64::MAX),
-        };
-        Facts { pool, ranges, again, entries: vec![nothing], trie: Trie::new(), sides: Default::default() }
+        let nothing = Entry { fact: Fact::Captured, latest: Root::EMPTY, captured: (0, u64::MAX) };
+        Facts {
+            pool,
+            ranges,
+            again,
+            lists: Ancestry::new(),
+            entries: vec![nothing],
+            trie: Trie::new(),
+            sides: Default::default(),
+        }
     }
 
     /// Whether passing this condition is what makes an evaluation behind it safe.
@@ -215,23 +215,18 @@ impl<'p> Facts<'p> {
     }
 
     fn push(&mut self, parent: Known, fact: Fact, captured: (u64, u64)) -> Known {
-        let above = *self.entry(parent);
-        let jump = *self.entry(above.jump);
-        // Skew-binary: two jumps of equal length become one twice as long.
-        let equal_jumps = above.depth - jump.depth == jump.depth - self.entry(jump.jump).depth;
-        let known = Known(self.entries.len() as u32);
-        let latest = match fact {
-            Fact::Captured => above.latest,
-            _ => self.trie.insert(above.latest, fact.key(), known.0),
-        };
-        let jump = if equal_jumps { jump.jump } else { parent };
-        self.entries.push(Entry { fact, parent, jump, depth: above.depth + 1, latest, captured });
+        let known = Known(self.lists.push(parent.0));
+        let mut latest = self.entry(parent).latest;
+        if !matches!(fact, Fact::Captured) {
+            latest = self.trie.insert(latest, fact.key(), known.0);
+        }
+        self.entries.push(Entry { fact, latest, captured });
         known
     }
 
     /// What is known where two paths join.
     pub(super) fn join(&mut self, a: Known, b: Known) -> Known {
-        let common = self.common(a, b);
+        let common = Known(self.lists.common(a.0, b.0));
         if common == a || common == b {
             return common;
         }
@@ -264,27 +259,8 @@ impl<'p> Facts<'p> {
             if !about_length_only && facts.iter().all(|fact| fact.key() != entry.fact.key()) {
                 facts.push(entry.fact);
             }
-            at = entry.parent;
+            at = Known(self.lists.parent(at.0));
         }
-    }
-
-    fn common(&self, a: Known, b: Known) -> Known {
-        let depth = self.entry(a).depth.min(self.entry(b).depth);
-        let (mut a, mut b) = (self.ancestor(a, depth), self.ancestor(b, depth));
-        while a != b {
-            let (x, y) = (self.entry(a), self.entry(b));
-            // Entries of equal depth have jumps of equal length.
-            (a, b) = if x.jump == y.jump { (x.parent, y.parent) } else { (x.jump, y.jump) };
-        }
-        a
-    }
-
-    fn ancestor(&self, mut known: Known, depth: u32) -> Known {
-        while self.entry(known).depth > depth {
-            let entry = self.entry(known);
-            known = if self.entry(entry.jump).depth >= depth { entry.jump } else { entry.parent };
-        }
-        known
     }
 
     fn latest(&self, known: Known, key: u64) -> Option<Fact> {

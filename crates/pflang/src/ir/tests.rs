@@ -1,0 +1,128 @@
+//! The views of one small graph, and dominators against their definition.
+
+use super::build::build;
+use super::dominators::Dominators;
+use super::{Arm, CmpOp, Cond, Graph, NodeId, Pool, Size, Switch};
+use super::{anf, print, ssa};
+use crate::lower::tree::{Tree, TreeNode};
+use crate::span::Span;
+
+const SOURCE: &str = "ip[ip[0]] = 7 and ip";
+
+fn graph() -> Graph {
+    let mut tree = Tree::default();
+    let pool = &mut tree.pool;
+    let (zero, seven, ip) = (pool.constant(0), pool.constant(7), pool.constant(0x800));
+    let first = pool.load(zero, 14, Size::B1);
+    let indirect = pool.load(first, 14, Size::B1);
+    let kind = pool.load(zero, 12, Size::B2);
+    let (is_seven, is_ip) = (Cond::Cmp(CmpOp::Eq, indirect, seven), Cond::Cmp(CmpOp::Eq, kind, ip));
+    let (is_seven, is_ip) = (pool.cond(is_seven), pool.cond(is_ip));
+    let a = tree.push(TreeNode::Test(is_seven), Span::new(0, 13));
+    let b = tree.push(TreeNode::Test(is_ip), Span::new(18, 20));
+    let root = tree.push(TreeNode::And(a, b), Span::new(0, 20));
+    build(tree, &[(root, 1)])
+}
+
+#[test]
+fn listing() {
+    let expected = "\
+L0: captured >= 15               ? L1 : reject                ; ip[ip[0]] = 7
+L1: captured >= u8[14] + 15      ? L2 : reject                ; ip[ip[0]] = 7
+L2: u8[u8[14] + 14] == 7         ? L3 : reject                ; ip[ip[0]] = 7
+L3: captured >= 14               ? L4 : reject                ; ip
+L4: be16[12] == 0x800            ? accept : reject            ; ip
+";
+    assert_eq!(print::listing(&graph(), SOURCE), expected);
+}
+
+#[test]
+fn anf_names_each_value_where_it_is_first_needed() {
+    let expected = "\
+L0:  if captured >= 15 then L1 else reject                    ; ip[ip[0]] = 7
+L1:  let v0 = u8[14]
+     if captured >= v0 + 15 then L2 else reject               ; ip[ip[0]] = 7
+L2:  let v1 = u8[v0 + 14]
+     if v1 == 7 then L3 else reject                           ; ip[ip[0]] = 7
+L3:  if captured >= 14 then L4 else reject                    ; ip
+L4:  let v2 = be16[12]
+     if v2 == 0x800 then accept else reject                   ; ip
+";
+    assert_eq!(anf::view(&graph(), SOURCE), expected);
+}
+
+#[test]
+fn ssa_shows_blocks_with_dominators() {
+    let text = ssa::view(&graph(), SOURCE);
+    let block = "\
+b2: from b1, idom b1                                          ; ip[ip[0]] = 7
+    v1 = load u8 [v0 + 14]
+    br (eq v1, 7), b3, reject
+";
+    assert!(text.contains(block), "{text}");
+    assert!(text.contains("reject: from b0 b1 b2 b3 b4, idom b0\n    ret 0\n"), "{text}");
+}
+
+#[test]
+fn deep_expressions_print_in_linear_space() {
+    let mut pool = Pool::default();
+    let zero = pool.constant(0);
+    let mut value = pool.load(zero, 0, Size::B1);
+    for _ in 0..100_000 {
+        value = pool.op(super::BinOp::Mul, value, value);
+    }
+    let cond = pool.cond(Cond::Cmp(CmpOp::Eq, value, zero));
+    let mut graph = Graph::new(pool);
+    let (yes, no) = (graph.leaf(1), graph.leaf(0));
+    graph.root = graph.branch(cond, yes, no);
+    assert!(print::listing(&graph, "").len() < 10_000_000);
+    assert!(ssa::view(&graph, "").len() < 10_000_000);
+}
+
+#[test]
+fn dominators_are_what_every_path_passes() {
+    let graph = braided();
+    let order = graph.topological();
+    let dominators = Dominators::new(&graph, &order);
+    for &a in &order {
+        let reachable = reachable_without(&graph, a);
+        for &b in &order {
+            let expected = a == b || !reachable[b.index()];
+            assert_eq!(dominators.dominates(a, b), expected, "{a:?} {b:?}");
+        }
+    }
+}
+
+/// Sixty nodes that branch forward in a fixed disorder.
+fn braided() -> Graph {
+    let mut pool = Pool::default();
+    let zero = pool.constant(0);
+    let bytes: Vec<_> = (0..60).map(|i| pool.load(zero, i, Size::B1)).collect();
+    let conds: Vec<_> = bytes.iter().map(|&byte| pool.cond(Cond::Cmp(CmpOp::Eq, byte, zero))).collect();
+    let mut graph = Graph::new(pool);
+    let mut nodes = vec![graph.leaf(0), graph.leaf(1)];
+    for (i, &cond) in conds.iter().enumerate() {
+        let pick = |k: usize| nodes[nodes.len() - 1 - (i * k + i / 7) % nodes.len().min(5)];
+        let (a, b, c) = (pick(1), pick(3), nodes[nodes.len() - 1]);
+        let arm = |k, target| Arm { low: k, high: k, target };
+        let node = if i % 9 == 8 {
+            graph.switch(Switch { value: bytes[i], arms: vec![arm(1, a), arm(5, b)], default: c })
+        } else {
+            graph.branch(cond, if a == b { c } else { a }, b)
+        };
+        nodes.push(node);
+    }
+    graph.root = nodes[nodes.len() - 1];
+    graph
+}
+
+fn reachable_without(graph: &Graph, without: NodeId) -> Vec<bool> {
+    let mut reached = vec![false; graph.node_count()];
+    let mut pending = vec![graph.root];
+    while let Some(id) = pending.pop() {
+        if id != without && !std::mem::replace(&mut reached[id.index()], true) {
+            graph.node(id).for_each_successor(|next| pending.push(next));
+        }
+    }
+    reached
+}
