@@ -41,8 +41,8 @@ pub enum ErrorKind {
     /// Writing failed.
     #[error("cannot write: {0}")]
     Write(#[source] io::Error),
-    /// The compressed data is damaged or ends early.
-    #[error("damaged {format} data: {source}")]
+    /// The compressed data is damaged, ends early or wants more memory than the decoder may have.
+    #[error("cannot decompress {format} data: {source}")]
     Decompress {
         /// gzip or zstd.
         format: &'static str,
@@ -110,7 +110,10 @@ pub enum ErrorKind {
         second: LinkType,
     },
     /// A packet is longer than the snap length the output's header has already promised.
-    #[error("a packet of {captured} bytes does not fit the output's snap length of {snaplen}")]
+    #[error(
+        "a packet of {captured} bytes does not fit the output's snap length of {snaplen}, which the first input \
+         gave it: name the input with the largest snap length first"
+    )]
     OverSnaplen {
         /// Captured bytes of the packet.
         captured: u32,

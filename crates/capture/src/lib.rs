@@ -6,7 +6,7 @@
 //!   -                           read in large blocks   where they lie          formats agree
 //! ```
 //!
-//! Built for speed without giving up safety: a [`Reader`] fills a large window, finds the records where they
+//! Built for speed without giving up safety: a [`Reader`] fills a window, finds the records where they
 //! lie, and hands them out in batches of descriptors, so that a filter runs over many packets at a time and
 //! what it selects is copied as it stands. Nothing is allocated per packet and nothing is mapped.
 //!

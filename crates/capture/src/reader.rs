@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::batch::{Batch, Format, Found, PacketRef, Section, Stop};
 use crate::error::{Error, ErrorKind};
@@ -130,6 +130,12 @@ impl Reader {
         Ok(Some(self.batch().get(&packet)))
     }
 
+    /// Lets a signal handler end the input: when a signal interrupts a read and the flag is set, the input is
+    /// over there, without an error. Between batches the caller looks at the flag itself.
+    pub fn stop_when(&mut self, flag: Arc<AtomicBool>) {
+        self.window.stop_when(flag);
+    }
+
     /// The format of the input, or of its current section.
     #[must_use]
     pub fn format(&self) -> Format {
@@ -213,7 +219,7 @@ impl Reader {
         let got = self.window.available().len() as u64;
         match self.window.take_failure() {
             Some(error) => self.fail(source::read_error(error, self.compression)),
-            None if got == 0 => {
+            None if got == 0 || self.window.is_stopped() => {
                 self.state = State::Done;
                 Ok(())
             }

@@ -1,5 +1,7 @@
 //! Many inputs as one.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::vec;
 
 use crate::batch::Batch;
@@ -15,13 +17,19 @@ use crate::reader::Reader;
 pub struct Stream {
     waiting: vec::IntoIter<Input>,
     current: Option<Reader>,
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl Stream {
     /// A stream of these inputs.
     #[must_use]
     pub fn new(inputs: Vec<Input>) -> Stream {
-        Stream { waiting: inputs.into_iter(), current: None }
+        Stream { waiting: inputs.into_iter(), current: None, stop: None }
+    }
+
+    /// As [`Reader::stop_when`], for the inputs that are still to be opened.
+    pub fn stop_when(&mut self, flag: Arc<AtomicBool>) {
+        self.stop = Some(flag);
     }
 
     /// The next packets of whichever input is being read, or `None` after the last.
@@ -51,7 +59,13 @@ impl Stream {
                 self.current = None;
             }
             match self.waiting.next() {
-                Some(input) => self.current = Some(input.open()?),
+                Some(input) => {
+                    let mut reader = input.open()?;
+                    if let Some(flag) = &self.stop {
+                        reader.stop_when(flag.clone());
+                    }
+                    self.current = Some(reader);
+                }
                 None => return Ok(false),
             }
         }

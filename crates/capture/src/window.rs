@@ -6,18 +6,22 @@
 //!       ^ base: this byte's offset in the stream
 //! ```
 //!
-//! PERF: large `read`s into memory that stays in the second-level cache beat a mapping, whose page faults cost
-//! more than the copy.
+//! PERF: `read`s into memory that stays in the first-level cache beat a mapping, whose page faults cost more than
+//! the copy, and beat larger windows: walking the headers of small packets is one dependent load after the other,
+//! so the latency of the cache they lie in is what it costs. Milliseconds of CPU for 2 million records of 90
+//! bytes, by window: 16 KiB 31, 32 KiB 33, 64 KiB 38, 256 KiB 39, 1 MiB 45.
 //!
 //! INVARIANT: bytes move only in [`Window::fill`], and it grows only as far as bytes have really arrived, so
 //! that a length field alone never costs memory.
 
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::source::ByteStream;
 
-/// Enough that the cost of a `read` vanishes, little enough to stay in cache.
-const LEN: usize = 256 << 10;
+/// Enough that the cost of a `read` vanishes, little enough to stay in the first-level cache.
+const LEN: usize = 32 << 10;
 
 pub(crate) struct Window {
     stream: ByteStream,
@@ -27,6 +31,7 @@ pub(crate) struct Window {
     base: u64,
     at_end: bool,
     failure: Option<io::Error>,
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl Window {
@@ -34,7 +39,7 @@ impl Window {
     pub(crate) fn new(stream: ByteStream, head: &[u8]) -> Window {
         let mut buf = vec![0; LEN.max(head.len())];
         buf[..head.len()].copy_from_slice(head);
-        Window { stream, buf, pos: 0, end: head.len(), base: 0, at_end: false, failure: None }
+        Window { stream, buf, pos: 0, end: head.len(), base: 0, at_end: false, failure: None, stop: None }
     }
 
     /// All bytes up to the last one that has arrived; the unread ones start at [`Window::pos`].
@@ -77,7 +82,7 @@ impl Window {
             match self.stream.read(&mut self.buf[self.end..]) {
                 Ok(0) => self.at_end = true,
                 Ok(got) => self.end += got,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => self.at_end = self.is_stopped(),
                 Err(e) => {
                     self.failure = Some(e);
                     self.at_end = true;
@@ -85,6 +90,16 @@ impl Window {
             }
         }
         self.end - self.pos
+    }
+
+    /// Ends the stream when a signal interrupts a read and this flag is set.
+    pub(crate) fn stop_when(&mut self, flag: Arc<AtomicBool>) {
+        self.stop = Some(flag);
+    }
+
+    /// Whether the flag of [`Window::stop_when`] is set.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Why the stream ended, if not by its own will.
@@ -133,6 +148,23 @@ mod tests {
         assert_eq!(w.fill(9), 3);
         assert_eq!((w.available(), w.stream_pos()), (&[3, 4, 5][..], 2));
         assert_eq!(w.fill(9), 3);
+    }
+
+    /// Is interrupted again and again.
+    struct Interrupted;
+
+    impl Read for Interrupted {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::Interrupted.into())
+        }
+    }
+
+    #[test]
+    fn an_interruption_ends_a_stream_that_shall_stop() {
+        let mut w = Window::new(Box::new(Interrupted), &[1]);
+        w.stop_when(Arc::new(AtomicBool::new(true)));
+        assert_eq!(w.fill(2), 1);
+        assert!(w.is_stopped() && w.take_failure().is_none());
     }
 
     #[test]

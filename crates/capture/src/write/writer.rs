@@ -9,8 +9,9 @@ use super::{Encoder, Target};
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind};
 
-/// Bytes collected before they are written.
-const BUFFER_LEN: usize = 256 << 10;
+/// Bytes collected before they are written: enough that a `write` costs nothing beside its copy, few enough that
+/// the buffer does not push the window and the packets out of the cache.
+const BUFFER_LEN: usize = 128 << 10;
 
 /// Writes selected packets in the format of the first batch it is given.
 ///
