@@ -10,6 +10,7 @@
 
 mod compiler;
 pub mod diag;
+pub mod emit;
 pub mod exec;
 mod filter;
 pub mod ir;

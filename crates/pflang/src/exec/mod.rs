@@ -1,5 +1,13 @@
 //! Running machine code: the one place of this crate where memory is trusted.
+//!
+//! An unsafe island: nothing else in this crate may use `unsafe`. What makes the calls sound is written where
+//! they are made, in [`native`].
 
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod memory;
+pub mod native;
 mod packet;
 
+pub use native::{NativeFilter, NoExec};
 pub use packet::Packet;

@@ -27,6 +27,25 @@ pub enum Violation {
     Arms(NodeId),
 }
 
+/// A graph that has passed [`verify`]: what back ends take, so that nothing else can reach them.
+#[derive(Clone, Copy, Debug)]
+pub struct Verified<'g>(&'g Graph);
+
+impl<'g> Verified<'g> {
+    /// Checks a graph.
+    ///
+    /// # Errors
+    /// The first violation found, from the root down.
+    pub fn new(graph: &'g Graph) -> Result<Self, Violation> {
+        verify(graph).map(|()| Verified(graph))
+    }
+
+    /// The graph.
+    pub fn graph(self) -> &'g Graph {
+        self.0
+    }
+}
+
 /// Checks a graph.
 ///
 /// # Errors

@@ -1,0 +1,233 @@
+//! Machine code from decision graphs.
+//!
+//! ```text
+//! graph -> layout, uses -> select -> Program<VReg> -> allocate -> Program<Place> -> x64 -> bytes
+//!          order of blocks  (switch: many-way branches)
+//! ```
+//! Only graphs that the verifier has passed come in, and the code relies on it: it checks nothing again.
+//! Two more rules make it safe to run: a value that a guard was about is never computed twice (see
+//! [`select`]), and stores go to the stack frame and the bitmap only.
+//!
+//! Absent: executable memory ([`crate::exec`]); any floating point, vector or privileged instruction; calls.
+
+#![forbid(unsafe_code)]
+
+pub mod allocate;
+mod layout;
+pub mod program;
+pub mod select;
+mod switch;
+mod uses;
+pub mod x64;
+
+use crate::ir::verify::Verified;
+use crate::ir::{Graph, NodeId};
+use std::fmt::{self, Write};
+use x64::assembler::Line;
+use x64::convention::Convention;
+use x64::reg::Reg;
+
+/// How to compile.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// What the processor has.
+    pub features: Features,
+    /// How many descriptors ahead a burst prefetches; 0 for not at all.
+    pub prefetch_distance: u32,
+    /// Bound on code and tables together.
+    pub code_bytes_max: usize,
+    /// Picks the hash functions of tables.
+    pub seed: u64,
+}
+
+/// PERF: shorter distances gain less in random order, longer ones nothing.
+const PREFETCH_DISTANCE: u32 = 24;
+/// No burst is longer than this in one cache.
+const PREFETCH_DISTANCE_MAX: u32 = 4096;
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            features: Features::detect(),
+            prefetch_distance: PREFETCH_DISTANCE,
+            code_bytes_max: 256 << 20,
+            seed: 0,
+        }
+    }
+}
+
+/// Instructions beyond the baseline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Features {
+    /// Loads that reverse the bytes.
+    pub movbe: bool,
+}
+
+impl Features {
+    /// None of them: code for any x86-64.
+    pub const BASELINE: Features = Features { movbe: false };
+
+    /// What the processor has on which this runs.
+    #[cfg(target_arch = "x86_64")]
+    pub fn detect() -> Features {
+        Features { movbe: std::arch::is_x86_feature_detected!("movbe") }
+    }
+
+    /// What the processor has on which this runs.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn detect() -> Features {
+        Features::BASELINE
+    }
+}
+
+/// Why a graph was not compiled. The interpreter can run it all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// Code and tables would exceed the limit.
+    TooLarge {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// More values must be available at once than a stack frame holds.
+    TooComplex,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::TooLarge { limit } => {
+                write!(f, "the machine code would exceed its limit of {limit} bytes")
+            }
+            Error::TooComplex => f.write_str("too many values must be kept at once for machine code"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Machine code and its tables: position-independent, to be placed at the start of a cache line.
+#[derive(Debug)]
+pub struct Code {
+    bytes: Vec<u8>,
+    code_len: usize,
+    one: usize,
+    burst: usize,
+    lines: Vec<Line<usize>>,
+}
+
+/// Compiles a graph.
+///
+/// # Errors
+/// See [`Error`].
+pub fn compile(graph: Verified<'_>, options: &Options) -> Result<Code, Error> {
+    let program = select::select(graph, options)?;
+    let convention = Convention::of(&program);
+    let allocated = allocate::allocate(program, &convention.pool, convention.wire_len)?;
+    let options =
+        Options { prefetch_distance: options.prefetch_distance.min(PREFETCH_DISTANCE_MAX), ..*options };
+    let entries = x64::entry::emit(&allocated, &convention, &options)?;
+    Ok(Code {
+        bytes: entries.assembled.bytes,
+        code_len: entries.assembled.code_len,
+        one: entries.one,
+        burst: entries.burst,
+        lines: entries.assembled.lines,
+    })
+}
+
+/// The `selected` stage: straight code over virtual registers.
+///
+/// # Errors
+/// See [`Error`].
+pub fn print_selected(graph: Verified<'_>, options: &Options) -> Result<String, Error> {
+    Ok(select::select(graph, options)?.to_string())
+}
+
+/// The `allocated` stage: the same over machine registers.
+///
+/// # Errors
+/// See [`Error`].
+pub fn print_allocated(graph: Verified<'_>, options: &Options) -> Result<String, Error> {
+    let program = select::select(graph, options)?;
+    let convention = Convention::of(&program);
+    Ok(allocate::allocate::<Reg>(program, &convention.pool, convention.wire_len)?.to_string())
+}
+
+impl Code {
+    /// Code, then tables.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How many of the bytes are code.
+    pub fn code_len(&self) -> usize {
+        self.code_len
+    }
+
+    /// Offset of the entry point for one packet.
+    pub fn one(&self) -> usize {
+        self.one
+    }
+
+    /// Offset of the entry point for bursts.
+    pub fn burst(&self) -> usize {
+        self.burst
+    }
+
+    /// The `asm` stage: address, bytes, mnemonic, and the source fragment where it changes.
+    pub fn print_asm(&self, graph: &Graph, source: &str) -> String {
+        let mut out = String::new();
+        let mut origin = None;
+        let ends = self.lines.iter().skip(1).map(|line| line.at).chain([self.code_len]);
+        for (line, end) in self.lines.iter().zip(ends) {
+            if line.at == self.one {
+                out.push_str("one packet:\n");
+            } else if line.at == self.burst {
+                out.push_str("burst:\n");
+            }
+            let changed = std::mem::replace(&mut origin, line.origin) != line.origin;
+            let fragment =
+                line.origin.filter(|_| changed).map_or(String::new(), |node| fragment(graph, source, node));
+            self.print_line(&mut out, line, end, &fragment);
+        }
+        out
+    }
+
+    fn print_line(&self, out: &mut String, line: &Line<usize>, end: usize, fragment: &str) {
+        // What lies between functions is no part of the instruction before.
+        let padding = self.bytes[line.at..end].iter().rev().take_while(|&&byte| byte == 0xcc).count();
+        let bytes = &self.bytes[line.at..end - padding];
+        let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text = self.mnemonic(line);
+        let comment = if fragment.is_empty() { String::new() } else { format!("; {fragment}") };
+        let row = format!("{:6x}  {:<24} {text:<36} {comment}", line.at, hex.join(" "));
+        let _ = writeln!(out, "{}", row.trim_end());
+    }
+
+    /// The instruction, labels as addresses.
+    fn mnemonic(&self, line: &Line<usize>) -> String {
+        line.inst.to_string()
+    }
+
+    /// The `bytes` stage: the whole in hexadecimal, 16 bytes a line, tables included.
+    pub fn print_bytes(&self) -> String {
+        let mut out = String::new();
+        for (i, row) in self.bytes.chunks(16).enumerate() {
+            let hex: Vec<String> = row.iter().map(|byte| format!("{byte:02x}")).collect();
+            let _ = writeln!(out, "{:6x}  {}", i * 16, hex.join(" "));
+        }
+        out
+    }
+}
+
+/// What of the source a node came from.
+fn fragment(graph: &Graph, source: &str, node: NodeId) -> String {
+    let spans = graph.spans(node).as_slice();
+    let mut texts: Vec<&str> =
+        spans.iter().map(|span| span.text(source)).filter(|text| !text.is_empty()).collect();
+    texts.dedup();
+    texts.join(" | ")
+}

@@ -1,0 +1,86 @@
+//! Which register does what.
+//!
+//! ```text
+//! rdi  the packet             rsi  its captured length       rdx or r10  its wire length, where something reads it
+//! r11  scratch of every instruction                          rax rcx rdx  scratch of those that need more
+//! the rest of rax rcx rdx r8 r9 r10: values                  rbx rbp r12-r15: the burst loop
+//! ```
+//! Values never live in registers that a caller expects back: what does not fit goes to the stack.
+
+use super::reg::Reg;
+use crate::emit::program::{Block, Exit, Inst, Operand, Program, Test};
+use crate::ir::BinOp;
+
+/// The packet.
+pub const PACKET: Reg = Reg::Rdi;
+/// Its captured length, in all 64 bits.
+pub const CAPTURED: Reg = Reg::Rsi;
+/// Free to use within one instruction of the program.
+pub const SCRATCH: Reg = Reg::R11;
+
+/// What the allocator may use.
+#[derive(Debug)]
+pub struct Convention {
+    /// For values, the shortest encodings first.
+    pub pool: Vec<Reg>,
+    /// For the wire length.
+    pub wire_len: Reg,
+}
+
+impl Convention {
+    /// The registers that this program's own instructions leave free.
+    pub fn of<R: Copy>(program: &Program<R>) -> Convention {
+        let mut taken: Vec<Reg> = program.blocks.iter().flat_map(|block| scratch_of(block)).collect();
+        let wire_len = if taken.contains(&Reg::Rdx) { Reg::R10 } else { Reg::Rdx };
+        if program.reads_wire_len {
+            taken.push(wire_len);
+        }
+        let pool = [Reg::Rax, Reg::Rcx, Reg::Rdx, Reg::R8, Reg::R9, Reg::R10];
+        Convention { pool: pool.into_iter().filter(|r| !taken.contains(r)).collect(), wire_len }
+    }
+}
+
+/// The scratch registers of a block's instructions, beyond [`SCRATCH`].
+fn scratch_of<R>(block: &Block<R>) -> impl Iterator<Item = Reg> + '_ {
+    let insts = block.insts.iter().flat_map(|inst| match inst {
+        Inst::Op { op: BinOp::Div | BinOp::Mod, .. } => &[Reg::Rax, Reg::Rdx][..],
+        Inst::Op { op: BinOp::Shl | BinOp::Shr, b: Operand::Reg(_), .. } => &[Reg::Rcx],
+        Inst::Locate { .. } => &[Reg::Rax, Reg::Rcx, Reg::Rdx],
+        Inst::Const { .. } | Inst::Load { .. } | Inst::Op { .. } => &[],
+    });
+    let exit = match block.exit {
+        Exit::Branch { test: Test::Member(..), .. } => &[Reg::Rax, Reg::Rcx][..],
+        _ => &[],
+    };
+    insts.chain(exit).copied()
+}
+
+/// Where stack slots lie.
+///
+/// PERF: a few fit below the stack pointer, in the 128 bytes that the System V ABI keeps from signal handlers
+/// (the red zone; generated code calls nothing), so that common filters neither move it nor touch memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    slots: u32,
+}
+
+const RED_ZONE: u32 = 128;
+
+impl Frame {
+    /// A frame of so many slots.
+    pub fn new(slots: u32) -> Frame {
+        Frame { slots }
+    }
+
+    /// By how much the stack pointer is lowered.
+    pub fn size(self) -> i32 {
+        let bytes = self.slots * 8;
+        if bytes <= RED_ZONE { 0 } else { bytes as i32 }
+    }
+
+    /// Where a slot is.
+    pub fn slot(self, slot: u32) -> super::reg::Mem {
+        let base = if self.size() == 0 { -8 * self.slots as i32 } else { 0 };
+        Reg::Rsp + (base + 8 * slot as i32)
+    }
+}

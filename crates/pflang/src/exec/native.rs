@@ -1,0 +1,138 @@
+//! A compiled filter behind a safe interface.
+
+use super::memory::{Placed, Refusal, Way};
+use crate::emit::{Code, Error};
+use crate::exec::Packet;
+use std::fmt;
+
+/// Machine code, ready to run.
+#[derive(Debug)]
+pub struct NativeFilter {
+    code: Placed,
+    one: usize,
+    burst: usize,
+}
+
+/// Why a filter cannot run as machine code here. The interpreter can run it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoExec {
+    /// Another processor or operating system than the machine code is made for.
+    Platform,
+    /// The system lets no memory be executable.
+    Refused(Refusal),
+    /// The filter does not lend itself to machine code.
+    Code(Error),
+}
+
+impl fmt::Display for NoExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoExec::Platform => f.write_str("machine code is made for x86-64 under Linux only"),
+            NoExec::Refused(refusal) => write!(f, "the system allows no executable memory: {refusal}"),
+            NoExec::Code(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for NoExec {}
+
+impl From<Error> for NoExec {
+    fn from(error: Error) -> NoExec {
+        NoExec::Code(error)
+    }
+}
+
+/// How many words of bitmap so many packets need.
+pub const fn bitmap_words(packets: usize) -> usize {
+    packets.div_ceil(64)
+}
+
+#[cfg(target_arch = "x86_64")]
+type One = unsafe extern "sysv64" fn(data: *const u8, captured_len: usize, wire_len: u32) -> u32;
+#[cfg(target_arch = "x86_64")]
+type Burst = unsafe extern "sysv64" fn(packets: *const Packet<'_>, count: usize, bitmap: *mut u64);
+
+impl NativeFilter {
+    /// Places compiled code in executable memory.
+    ///
+    /// # Errors
+    /// [`NoExec`], with the reason in words, where the platform has no machine code or the system refuses.
+    pub fn new(code: &Code) -> Result<NativeFilter, NoExec> {
+        NativeFilter::placed(code, &[Way::Memfd, Way::Mprotect])
+    }
+
+    fn placed(code: &Code, ways: &[Way]) -> Result<NativeFilter, NoExec> {
+        if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+            return Err(NoExec::Platform);
+        }
+        let placed = Placed::new(code.bytes(), ways).map_err(NoExec::Refused)?;
+        Ok(NativeFilter { code: placed, one: code.one(), burst: code.burst() })
+    }
+
+    /// The number of the leaf that this packet reaches.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub fn run(&self, captured: &[u8], wire_len: u32) -> u32 {
+        let entry = self.code.start().wrapping_add(self.one);
+        // SAFETY: `entry` is what `emit` made for this signature, since only `emit::compile` makes a `Code`;
+        // it stays mapped readable and executable, and unchanged, while `self` lives.
+        let entry = unsafe { std::mem::transmute::<*const u8, One>(entry) };
+        // SAFETY: the slice is readable for its length. Every load of the code lies under a guard against that
+        // length, which `ir::verify` has seen (`emit::compile` takes nothing else), and what the guard compared is
+        // not read again. Stores go to the code's own stack frame. Callee-saved registers are not touched.
+        unsafe { entry(captured.as_ptr(), captured.len(), wire_len) }
+    }
+
+    /// The number of the leaf that this packet reaches.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn run(&self, _: &[u8], _: u32) -> u32 {
+        unreachable!("made on x86-64 only")
+    }
+
+    /// Sets bit `i % 64` of word `i / 64` where packet `i` is accepted; clears the others of the words in use.
+    ///
+    /// # Panics
+    /// Where the bitmap has fewer than [`bitmap_words`] words.
+    #[cfg(target_arch = "x86_64")]
+    pub fn run_burst(&self, packets: &[Packet<'_>], bitmap: &mut [u64]) {
+        assert!(bitmap.len() >= bitmap_words(packets.len()), "a bit for each packet");
+        if packets.is_empty() {
+            return;
+        }
+        let entry = self.code.start().wrapping_add(self.burst);
+        // SAFETY: as in `run`.
+        let entry = unsafe { std::mem::transmute::<*const u8, Burst>(entry) };
+        // SAFETY: each descriptor was made from a slice that it keeps borrowed, so as in `run` for each; the loop
+        // reads descriptors below `count` only, saves and restores the callee-saved registers that it uses, and
+        // stores one word for each 64 packets begun, for which there is room.
+        unsafe { entry(packets.as_ptr(), packets.len(), bitmap.as_mut_ptr()) }
+    }
+
+    /// Sets bit `i % 64` of word `i / 64` where packet `i` is accepted.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn run_burst(&self, _: &[Packet<'_>], _: &mut [u64]) {
+        unreachable!("made on x86-64 only")
+    }
+
+    /// Appends the indices of the packets that are accepted, in ascending order.
+    pub fn run_burst_indices(&self, packets: &[Packet<'_>], indices: &mut Vec<u32>) {
+        const WORDS: usize = 64;
+        let mut bitmap = [0; WORDS];
+        for (i, part) in packets.chunks(64 * WORDS).enumerate() {
+            self.run_burst(part, &mut bitmap);
+            for (j, &word) in bitmap[..bitmap_words(part.len())].iter().enumerate() {
+                let first = (i * WORDS + j) * 64;
+                push_set_bits(word, first as u32, indices);
+            }
+        }
+    }
+}
+
+/// Appends `first` + the number of each bit that is set.
+fn push_set_bits(mut word: u64, first: u32, indices: &mut Vec<u32>) {
+    while word != 0 {
+        indices.push(first + word.trailing_zeros());
+        word &= word - 1;
+    }
+}

@@ -1,0 +1,114 @@
+//! Native, one packet at a time and in bursts, agrees with the interpreter.
+
+use crate::graphs::{Shape, random_graph};
+use crate::guarded::Guarded;
+use pflang::Packet;
+use pflang::emit::{self, Features, Options};
+use pflang::exec::NativeFilter;
+use pflang::ir::Graph;
+use pflang::ir::interp::{self, Interp};
+use pflang::ir::verify::Verified;
+use testkit::rng::Rng;
+
+const SEED: u64 = 0x5105_5001;
+const PACKETS: usize = 150;
+const PACKET_LEN_MAX: usize = 80;
+
+/// Small numbers and repeated bytes, so that tests come out both ways.
+fn random_packets(rng: &mut Rng) -> Vec<(Vec<u8>, u32)> {
+    let packet = |rng: &mut Rng| {
+        let len = rng.below(PACKET_LEN_MAX);
+        let mask = *rng.pick(&[0xff, 0x3f, 0x07, 0x01]);
+        let data: Vec<u8> = (0..len).map(|_| rng.next_u32() as u8 & mask).collect();
+        let wire_len = if rng.chance(1, 4) { rng.next_u32() } else { rng.below(100) as u32 };
+        (data, wire_len)
+    };
+    (0..PACKETS).map(|_| packet(rng)).collect()
+}
+
+fn check(graph: &Graph, packets: &[(Vec<u8>, u32)], options: &Options, what: &str) {
+    let verified = Verified::new(graph).unwrap_or_else(|e| panic!("{what}: {e:?}"));
+    let code = match emit::compile(verified, options) {
+        Ok(code) => code,
+        Err(emit::Error::TooComplex) => return,
+        Err(error) => panic!("{what}: {error}"),
+    };
+    let filter = NativeFilter::new(&code).unwrap();
+    let mut interp = Interp::new(graph);
+    let mut guarded = Guarded::new(PACKET_LEN_MAX);
+    let mut expected = Vec::new();
+    for (i, (data, wire_len)) in packets.iter().enumerate() {
+        let packet = interp::Packet { data: guarded.put(data), wire_len: *wire_len };
+        let leaf = interp.run(packet);
+        assert_eq!(
+            filter.run(packet.data, packet.wire_len),
+            leaf,
+            "{what}, packet {i}: {data:02x?}\n{}",
+            listing(verified, options)
+        );
+        expected.extend((leaf != 0).then_some(i as u32));
+    }
+    check_bursts(&filter, packets, &expected, what);
+}
+
+/// All at once, in guarded memory of their own, and in bursts of every short length.
+fn check_bursts(filter: &NativeFilter, packets: &[(Vec<u8>, u32)], expected: &[u32], what: &str) {
+    let mut guarded: Vec<Guarded> = packets.iter().map(|_| Guarded::new(PACKET_LEN_MAX)).collect();
+    let descriptors: Vec<Packet<'_>> = guarded
+        .iter_mut()
+        .zip(packets)
+        .map(|(guarded, (data, wire_len))| Packet::new(guarded.put(data), *wire_len))
+        .collect();
+    for len in [1, 2, 23, 24, 25, 63, 64, 65, 88, 89, 127, 128, 129, packets.len()] {
+        let mut indices = Vec::new();
+        filter.run_burst_indices(&descriptors[..len], &mut indices);
+        let expected: Vec<u32> = expected.iter().copied().filter(|&i| (i as usize) < len).collect();
+        assert_eq!(indices, expected, "{what}, burst of {len}");
+    }
+}
+
+fn listing(verified: Verified<'_>, options: &Options) -> String {
+    emit::print_allocated(verified, options).unwrap_or_default()
+}
+
+fn options(rng: &mut Rng) -> Options {
+    let mut options = Options::default();
+    options.prefetch_distance = *rng.pick(&[0, 1, 16, 24, 64]);
+    options.seed = rng.next_u64();
+    if rng.chance(1, 2) {
+        options.features = Features::BASELINE;
+    }
+    options
+}
+
+fn check_shape(shape: Shape, rounds: u64) {
+    for round in 0..rounds {
+        let seed = SEED + round;
+        let mut rng = Rng::new(seed);
+        let packets = random_packets(&mut rng);
+        let graph = random_graph(&mut rng, shape);
+        let options = options(&mut rng);
+        check(&graph, &packets, &options, &format!("seed {seed:#x}"));
+    }
+}
+
+#[test]
+fn small_graphs() {
+    check_shape(Shape { values: 6, tests: 3, filters: 1, switches: 0 }, 600);
+}
+
+#[test]
+fn lists_of_filters() {
+    check_shape(Shape { values: 12, tests: 5, filters: 4, switches: 0 }, 200);
+}
+
+#[test]
+fn switches() {
+    check_shape(Shape { values: 6, tests: 2, filters: 2, switches: 3 }, 400);
+}
+
+/// More values at once than there are registers.
+#[test]
+fn spills() {
+    check_shape(Shape { values: 80, tests: 40, filters: 3, switches: 1 }, 60);
+}
