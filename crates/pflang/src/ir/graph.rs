@@ -3,7 +3,8 @@
 //! INVARIANT: a node's successors have smaller ids, so ids are a topological order (descending from the
 //! root). INVARIANT: a load is evaluated only where a `Bounds` fact covers it; [`super::verify`] checks it.
 
-use super::pool::{CondId, FastMap, Pool, ValueId};
+use super::interner::Interner;
+use super::pool::{CondId, Pool, ValueId, pair};
 use crate::span::Span;
 
 /// Index of a [`Node`].
@@ -72,6 +73,20 @@ impl Switch {
 }
 
 impl Node {
+    /// What it hashes by: equal nodes give equal words, different switches seldom do.
+    fn words(&self) -> (u64, u64) {
+        match self {
+            Node::Leaf(leaf) => (0, u64::from(*leaf)),
+            Node::Branch { cond, then, els } => (1 << 63 | pair(cond.0, then.0), u64::from(els.0)),
+            Node::Switch(switch) => {
+                let arms = switch.arms.iter().fold(switch.arms.len() as u64, |hash, arm| {
+                    (hash.rotate_left(7) ^ pair(arm.low, arm.target.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                });
+                (arms, pair(switch.value.0, switch.default.0))
+            }
+        }
+    }
+
     /// Visits the successors; a switch may name one more than once.
     pub fn for_each_successor(&self, mut f: impl FnMut(NodeId)) {
         match self {
@@ -94,7 +109,7 @@ pub struct Graph {
     /// Values and conditions.
     pub pool: Pool,
     nodes: Vec<Node>,
-    ids: FastMap<Node, NodeId>,
+    ids: Interner,
     /// Where each node came from; outside the hash key, so sharing is never prevented by it.
     spans: Vec<Spans>,
     /// Where evaluation starts.
@@ -137,7 +152,7 @@ impl Spans {
 impl Graph {
     /// A graph over these values, with no node yet: set `root` when done.
     pub fn new(pool: Pool) -> Self {
-        Graph { pool, nodes: Vec::new(), ids: FastMap::default(), spans: Vec::new(), root: NodeId(0) }
+        Graph { pool, nodes: Vec::new(), ids: Interner::new(), spans: Vec::new(), root: NodeId(0) }
     }
 
     /// The node that answers `leaf`.
@@ -160,14 +175,15 @@ impl Graph {
     }
 
     fn intern(&mut self, node: Node) -> NodeId {
-        if let Some(&id) = self.ids.get(&node) {
-            return id;
+        let next = self.nodes.len() as u32;
+        let nodes = &mut self.nodes;
+        let is = |id: u32| nodes[id as usize] == node;
+        let id = self.ids.id(node.words(), next, is, |id| nodes[id as usize].words());
+        if id == next {
+            nodes.push(node);
+            self.spans.push(Spans::default());
         }
-        let id = NodeId(self.nodes.len() as u32);
-        self.nodes.push(node.clone());
-        self.spans.push(Spans::default());
-        self.ids.insert(node, id);
-        id
+        NodeId(id)
     }
 
     /// What an id stands for.

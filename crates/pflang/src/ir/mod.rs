@@ -6,6 +6,7 @@ pub mod anf;
 pub mod build;
 pub mod dominators;
 mod graph;
+mod interner;
 pub mod interp;
 mod pool;
 pub mod print;

@@ -4,8 +4,8 @@
 //! The plain constructors here fold nothing: what lowering writes is what the unoptimised graph
 //! evaluates. Folding belongs to [`crate::opt`].
 
+use super::interner::Interner;
 use std::collections::HashMap;
-use std::hash::Hash;
 
 /// A hash map whose speed does not depend on an attacker's keys: filters come from anywhere.
 pub(crate) type FastMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
@@ -161,20 +161,34 @@ pub enum CmpOp {
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
     values: Vec<Value>,
-    value_ids: FastMap<Value, ValueId>,
+    value_ids: Interner,
     conds: Vec<Cond>,
-    cond_ids: FastMap<Cond, CondId>,
+    cond_ids: Interner,
 }
 
 impl Pool {
     /// The id of this value.
     pub fn value(&mut self, value: Value) -> ValueId {
-        intern(&mut self.values, &mut self.value_ids, value, ValueId)
+        let next = self.values.len() as u32;
+        let values = &mut self.values;
+        let is = |id: u32| values[id as usize] == value;
+        let id = self.value_ids.id(value.words(), next, is, |id| values[id as usize].words());
+        if id == next {
+            values.push(value);
+        }
+        ValueId(id)
     }
 
     /// The id of this condition.
     pub fn cond(&mut self, cond: Cond) -> CondId {
-        intern(&mut self.conds, &mut self.cond_ids, cond, CondId)
+        let next = self.conds.len() as u32;
+        let conds = &mut self.conds;
+        let is = |id: u32| conds[id as usize] == cond;
+        let id = self.cond_ids.id(cond.words(), next, is, |id| conds[id as usize].words());
+        if id == next {
+            conds.push(cond);
+        }
+        CondId(id)
     }
 
     /// A constant.
@@ -240,14 +254,32 @@ impl Pool {
     }
 }
 
-fn intern<T: Copy + Eq + Hash, I: Copy>(
-    items: &mut Vec<T>,
-    ids: &mut FastMap<T, I>,
-    item: T,
-    id: impl Fn(u32) -> I,
-) -> I {
-    *ids.entry(item).or_insert_with(|| {
-        items.push(item);
-        id(items.len() as u32 - 1)
-    })
+/// Two 32-bit numbers in one word.
+pub(super) fn pair(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+impl Value {
+    /// What it hashes by: different values give different words.
+    fn words(self) -> (u64, u64) {
+        match self {
+            Value::Const(k) => (0, u64::from(k)),
+            Value::Len => (1, 0),
+            Value::Load { base, offset, size, order } => {
+                (pair(2 + ((size as u32) << 8) + ((order as u32) << 16), base.0), u64::from(offset))
+            }
+            Value::Op(op, a, b) => (pair(3 + ((op as u32) << 8), a.0), u64::from(b.0)),
+        }
+    }
+}
+
+impl Cond {
+    /// What it hashes by: different conditions give different words.
+    fn words(self) -> (u64, u64) {
+        match self {
+            Cond::Cmp(op, a, b) => (pair(op as u32, a.0), u64::from(b.0)),
+            Cond::Test(a, mask) => (pair(2, a.0), u64::from(mask.0)),
+            Cond::Bounds { base, end } => (pair(3, base.0), u64::from(end)),
+        }
+    }
 }
