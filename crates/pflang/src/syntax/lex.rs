@@ -178,6 +178,11 @@ enum Shape {
 }
 
 fn longest(text: &[u8]) -> (Shape, usize) {
+    match text.first() {
+        Some(b':' | b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {}
+        // PERF: most words begin with a letter that is no hexadecimal digit, and can be nothing else.
+        _ => return (Shape::Identifier, literal::identifier(text)),
+    }
     let candidates = [
         (Shape::Mac, literal::mac(text)),
         (Shape::Number, literal::number(text)),
