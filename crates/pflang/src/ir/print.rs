@@ -11,6 +11,7 @@
 use super::{
     BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Pool, REJECT, Size, Switch, Value, ValueId,
 };
+use crate::span::Span;
 use std::fmt::Write;
 
 /// Lists the nodes of a graph that was compiled from `source`.
@@ -60,8 +61,13 @@ pub(super) fn switch_text(exprs: &Exprs<'_>, names: &Names, switch: &Switch) -> 
 }
 
 /// A line with the source of its node as a comment.
-pub(super) fn with_source(mut line: String, graph: &Graph, id: NodeId, source: &str) -> String {
-    let mut texts: Vec<&str> = graph.spans(id).as_slice().iter().map(|span| span.text(source)).collect();
+pub(super) fn with_source(line: String, graph: &Graph, id: NodeId, source: &str) -> String {
+    with_comment(line, graph.spans(id).as_slice(), source)
+}
+
+/// A line with the texts of these spans as a comment.
+pub(crate) fn with_comment(mut line: String, spans: &[Span], source: &str) -> String {
+    let mut texts: Vec<&str> = spans.iter().map(|span| span.text(source)).collect();
     texts.retain(|text| !text.is_empty());
     if !texts.is_empty() {
         let comment = shortened(&texts.join(" | "));
@@ -121,7 +127,7 @@ impl Names {
 const OPERATORS_MAX: u32 = 12;
 
 /// Prints values and conditions.
-pub(super) struct Exprs<'p> {
+pub(crate) struct Exprs<'p> {
     pool: &'p Pool,
     /// The numbers of the values that are printed as names: `v0`, `v1`, …
     names: Vec<Option<u32>>,
@@ -130,7 +136,27 @@ pub(super) struct Exprs<'p> {
 impl<'p> Exprs<'p> {
     /// Whole expressions, but for very large ones.
     pub(super) fn new(graph: &'p Graph, order: &[NodeId]) -> Self {
-        let pool = &graph.pool;
+        Self::of_values(&graph.pool, order.iter().flat_map(|&id| operands(graph, id)))
+    }
+
+    fn of_values(pool: &'p Pool, roots: impl Iterator<Item = ValueId>) -> Self {
+        let large = Self::large(pool);
+        Self::with_names(pool, roots, |value| large[value.index()])
+    }
+
+    /// As [`Exprs::new`], for whatever looks at these values; places that vary have names too.
+    pub(crate) fn with_named_places(pool: &'p Pool, roots: impl Iterator<Item = ValueId>) -> Self {
+        let mut named = Self::large(pool);
+        for id in (0..pool.value_count() as u32).map(ValueId) {
+            if let Value::Load { base, .. } = pool.get(id) {
+                named[base.index()] |= pool.as_const(base).is_none();
+            }
+        }
+        Self::with_names(pool, roots, |value| named[value.index()])
+    }
+
+    /// Which values are too large to be printed whole wherever they are used.
+    fn large(pool: &Pool) -> Vec<bool> {
         let mut sizes: Vec<u32> = Vec::with_capacity(pool.value_count());
         let mut large = Vec::with_capacity(pool.value_count());
         for id in (0..pool.value_count() as u32).map(ValueId) {
@@ -138,46 +164,49 @@ impl<'p> Exprs<'p> {
             large.push(size > 2 * OPERATORS_MAX);
             sizes.push(if size > 2 * OPERATORS_MAX { 1 } else { size });
         }
-        Self::with_names(graph, order, |value| large[value.index()])
+        large
     }
 
     /// Every value but constants is a name.
     pub(super) fn all_named(graph: &'p Graph, order: &[NodeId]) -> Self {
-        Self::with_names(graph, order, |value| graph.pool.as_const(value).is_none())
+        let roots = order.iter().flat_map(|&id| operands(graph, id));
+        Self::with_names(&graph.pool, roots, |value| graph.pool.as_const(value).is_none())
     }
 
-    fn with_names(graph: &'p Graph, order: &[NodeId], is_named: impl Fn(ValueId) -> bool) -> Self {
-        let mut live = vec![false; graph.pool.value_count()];
-        for &id in order {
-            operands(graph, id).into_iter().for_each(|value| live[value.index()] = true);
-        }
+    fn with_names(
+        pool: &'p Pool,
+        roots: impl Iterator<Item = ValueId>,
+        is_named: impl Fn(ValueId) -> bool,
+    ) -> Self {
+        let mut live = vec![false; pool.value_count()];
+        roots.for_each(|value| live[value.index()] = true);
         for id in (0..live.len() as u32).rev().map(ValueId) {
             if live[id.index()] {
-                graph.pool.operands(id).for_each(|operand| live[operand.index()] = true);
+                pool.operands(id).for_each(|operand| live[operand.index()] = true);
             }
         }
         let mut numbers = 0..;
         let name = |id| if live[id as usize] && is_named(ValueId(id)) { numbers.next() } else { None };
-        Exprs { pool: &graph.pool, names: (0..live.len() as u32).map(name).collect() }
+        Exprs { pool, names: (0..live.len() as u32).map(name).collect() }
     }
 
     /// The values that have a name, operands first.
-    pub(super) fn named(&self) -> impl Iterator<Item = ValueId> {
+    pub(crate) fn named(&self) -> impl Iterator<Item = ValueId> {
         let named = |(id, name): (usize, &Option<u32>)| name.map(|_| ValueId(id as u32));
         self.names.iter().enumerate().filter_map(named)
     }
 
-    pub(super) fn name(&self, value: ValueId) -> Option<String> {
+    pub(crate) fn name(&self, value: ValueId) -> Option<String> {
         self.names[value.index()].map(|number| format!("v{number}"))
     }
 
     /// A value as its users show it.
-    pub(super) fn value(&self, value: ValueId) -> String {
+    pub(crate) fn value(&self, value: ValueId) -> String {
         self.name(value).unwrap_or_else(|| self.definition(value))
     }
 
     /// What a value is computed from.
-    pub(super) fn definition(&self, value: ValueId) -> String {
+    pub(crate) fn definition(&self, value: ValueId) -> String {
         let mut out = String::new();
         let mut todo = vec![Piece::Definition(value)];
         while let Some(piece) = todo.pop() {
@@ -240,7 +269,7 @@ impl<'p> Exprs<'p> {
     }
 
     /// A condition.
-    pub(super) fn cond(&self, cond: CondId) -> String {
+    pub(crate) fn cond(&self, cond: CondId) -> String {
         match self.pool.get_cond(cond) {
             Cond::Cmp(CmpOp::Eq, a, b) => format!("{} == {}", self.value(a), self.value(b)),
             Cond::Cmp(CmpOp::Lt, a, b) => format!("{} < {}", self.value(a), self.value(b)),

@@ -7,10 +7,10 @@
 //! of any packet (`arithmetic-drops-right-guard`). `Dialect::ipv6` keeps both: there the same text is also tried over
 //! IPv6, and must not match by what it reads elsewhere.
 
+use super::Result;
 use super::lowerer::{Layers, Lowerer, Offset, Rel};
 use super::numbers::ipproto;
 use super::tree::TreeId;
-use super::{Result, words};
 use crate::diag::Code;
 use crate::ir::{BinOp, Size, Value, ValueId};
 use crate::syntax::ast::{Arith, ArithId, ArithOp, Ast, Proto, RelOp};
@@ -217,7 +217,7 @@ impl Lowerer<'_> {
             _ => match transport_number(proto) {
                 Some(number) => self.transport_header(proto, number, index, transport),
                 None => {
-                    let word = words::proto(proto);
+                    let word = proto.name();
                     let mut error = self.error(Code::BadQualifier, format!("`{word}[…]` is not supported"));
                     error.help =
                         Some("index the header that carries it, such as `ip[…]` or `ether[…]`".into());

@@ -15,10 +15,10 @@
 //! *network header*, not from that of the authentication header. So do we, unless `Dialect::protochain` is set
 //! (`protochain-through-ah`).
 
+use super::Result;
 use super::lowerer::{Lowerer, NOT_SET, Offset, Rel};
 use super::numbers::{ethertype, ipproto};
 use super::tree::TreeId;
-use super::{Result, words};
 use crate::diag::Code;
 use crate::ir::{BinOp, Size, ValueId};
 use crate::syntax::ast::{Proto, Quals, RelOp};
@@ -56,7 +56,7 @@ impl Lowerer<'_> {
             Some(Proto::Ip) => self.chain(wanted, Family::Ip4),
             Some(Proto::Ip6) => self.chain(wanted, Family::Ip6),
             Some(proto) => {
-                let word = words::proto(proto);
+                let word = proto.name();
                 let mut error = self.error(Code::BadQualifier, format!("`{word}` has no `protochain`"));
                 error.help = Some("`protochain` goes with `ip` and `ip6`".into());
                 Err(error)

@@ -1,8 +1,8 @@
 //! `src`, `dst` and their combinations, for everything that has two ends.
 
+use super::Result;
 use super::lowerer::Lowerer;
 use super::tree::TreeId;
-use super::{Result, words};
 use crate::diag::Code;
 use crate::syntax::ast::Dir;
 
@@ -43,7 +43,7 @@ impl Lowerer<'_> {
 
     fn wlan_direction(&self, dir: Dir, what: &str) -> Box<crate::diag::Diagnostic> {
         let message =
-            format!("`{}` does not go with {what}: it names an address field of 802.11", words::dir(dir));
+            format!("`{}` does not go with {what}: it names an address field of 802.11", dir.name());
         let mut error = self.error(Code::BadQualifier, message);
         error.help = Some("use `src` or `dst`".into());
         error

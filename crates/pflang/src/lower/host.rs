@@ -1,9 +1,9 @@
 //! IPv4 and IPv6 addresses and networks, by number and by name.
 
+use super::Result;
 use super::direction::End;
 use super::lowerer::{Lowerer, NOT_SET, Rel};
 use super::numbers::ethertype;
-use super::{Result, words};
 use crate::diag::Code;
 use crate::ir::Size;
 use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
@@ -92,7 +92,7 @@ impl Lowerer<'_> {
     }
 
     fn no_addresses(&self, proto: Proto, family: &str, kind: Option<Kind>) -> Box<crate::diag::Diagnostic> {
-        let (proto, kind) = (words::proto(proto), words::kind(kind));
+        let (proto, kind) = (proto.name(), kind.unwrap_or(Kind::Host).name());
         let mut error = self.error(Code::BadQualifier, format!("`{proto}` does not go with {family} {kind}"));
         error.help = Some(format!("write `{proto} and {kind} …` to ask for both"));
         error

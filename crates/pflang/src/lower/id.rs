@@ -1,8 +1,8 @@
 //! Identifiers behind their qualifiers: which test `src host a`, `port 80`, `net 10.0.0.0/8` … ask for.
 
+use super::Result;
 use super::host::{Net4, Net6};
 use super::lowerer::Lowerer;
-use super::{Result, words};
 use crate::diag::{Code, Diagnostic};
 use crate::syntax::ast::{Dir, Id, Kind, Proto, Quals};
 use std::net::Ipv6Addr;
@@ -138,13 +138,13 @@ impl Lowerer<'_> {
             ));
         }
         if let Some(dir) = quals.dir {
-            let message = format!("`{}` does not go with `gateway`", words::dir(dir));
+            let message = format!("`{}` does not go with `gateway`", dir.name());
             return Err(self.error(Code::BadQualifier, message));
         }
         if let Some(proto) =
             quals.proto.filter(|proto| !matches!(proto, Proto::Ip | Proto::Arp | Proto::Rarp))
         {
-            let message = format!("`{}` does not go with `gateway`", words::proto(proto));
+            let message = format!("`{}` does not go with `gateway`", proto.name());
             return Err(self.error(Code::BadQualifier, message));
         }
         let link = self.named_ether_host(name, None)?;
@@ -180,7 +180,10 @@ impl Lowerer<'_> {
     }
 
     fn not_an_address(&self, kind: Option<Kind>) -> Box<Diagnostic> {
-        self.error(Code::BadQualifier, format!("`{}` does not go with an IP address", words::kind(kind)))
+        self.error(
+            Code::BadQualifier,
+            format!("`{}` does not go with an IP address", kind.unwrap_or(Kind::Host).name()),
+        )
     }
 
     fn gateway_needs_name(&self) -> Box<Diagnostic> {

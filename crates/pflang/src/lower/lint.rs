@@ -2,7 +2,6 @@
 
 use super::lowerer::{Layers, Lowerer};
 use super::tree::{TreeId, TreeNode};
-use super::words;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{BinOp, Value, ValueId};
 use crate::span::Span;
@@ -27,7 +26,7 @@ impl Lowerer<'_> {
         if !has_ip6 || said || self.options.dialect.ipv6 {
             return;
         }
-        let word = words::proto(proto);
+        let word = proto.name();
         let lint = Diagnostic::new(Code::NoIpv6, self.span, format!("`{word}[…]` never sees IPv6 packets"))
             .help("the `ipv6` dialect looks there too; without it, `ip6[40 + …]` reads behind a plain IPv6 header");
         self.lint(lint);

@@ -1,10 +1,10 @@
 //! Link-layer addresses, `broadcast` and `multicast`.
 
+use super::Result;
 use super::direction::End;
 use super::lowerer::{Lowerer, Rel};
 use super::numbers::ethertype;
 use super::tree::TreeId;
-use super::{Result, words};
 use crate::diag::Code;
 use crate::ir::Size;
 use crate::syntax::ast::{Dir, Proto, RelOp};
@@ -158,7 +158,7 @@ impl Lowerer<'_> {
     }
 
     fn no_group(&self, proto: Proto, word: &str, allowed: &str) -> Box<crate::diag::Diagnostic> {
-        let mut error = self.error(Code::BadQualifier, format!("`{}` has no `{word}`", words::proto(proto)));
+        let mut error = self.error(Code::BadQualifier, format!("`{}` has no `{word}`", proto.name()));
         error.help = Some(format!("only {allowed} have one"));
         error
     }

@@ -25,6 +25,7 @@ mod mtp;
 mod numbers;
 mod pf;
 mod port;
+pub mod print;
 mod proto;
 mod select;
 mod set;
@@ -32,7 +33,6 @@ pub mod tree;
 mod tunnel;
 mod walk;
 mod wlan;
-mod words;
 
 use crate::diag::Diagnostic;
 use crate::options::{Dialect, Limits, Names};

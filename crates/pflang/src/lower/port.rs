@@ -1,10 +1,10 @@
 //! Ports and port ranges, by number and by name.
 
+use super::Result;
 use super::direction::End;
 use super::lowerer::{Lowerer, Rel};
 use super::numbers::{ethertype, ipproto};
 use super::tree::TreeId;
-use super::{Result, words};
 use crate::diag::Code;
 use crate::ir::{Size, ValueId};
 use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
@@ -69,7 +69,7 @@ impl Lowerer<'_> {
             Some(Proto::Udp) => Ok(Some(ipproto::UDP)),
             Some(Proto::Sctp) => Ok(Some(ipproto::SCTP)),
             Some(proto) => {
-                let (proto, kind) = (words::proto(proto), words::kind(quals.kind));
+                let (proto, kind) = (proto.name(), quals.kind.unwrap_or(Kind::Host).name());
                 let mut error = self.error(Code::BadQualifier, format!("`{proto}` has no `{kind}`"));
                 error.help = Some(format!(
                     "only `tcp`, `udp` and `sctp` have ports; `{proto} and {kind} …` asks for both"

@@ -1,8 +1,8 @@
 //! Protocols: the abbreviations (`tcp`, `arp`, …) and `proto N`.
 
+use super::Result;
 use super::lowerer::{Lowerer, Rel};
 use super::numbers::{ethertype, ipproto, sap};
-use super::{Result, words};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
 use crate::syntax::ast::{Proto, Quals};
@@ -49,7 +49,7 @@ impl Lowerer<'_> {
             | Proto::IsisCsnp
             | Proto::IsisPsnp => self.iso_abbreviation(proto),
             Proto::Link | Proto::Radio => {
-                let word = words::proto(proto);
+                let word = proto.name();
                 let mut error = self.error(Code::BadQualifier, format!("`{word}` alone is no test"));
                 error.help = Some(format!(
                     "a field follows it, as in `{word}[0]`, or an address, as in `ether host …`"
@@ -62,7 +62,7 @@ impl Lowerer<'_> {
     /// `proto N` behind its qualifiers.
     pub(crate) fn proto_number(&mut self, number: u32, quals: Quals) -> Result {
         if let Some(dir) = quals.dir {
-            let dir = words::dir(dir);
+            let dir = dir.name();
             return Err(self.error(
                 Code::BadQualifier,
                 format!("`{dir}` does not go with `proto`: a protocol has no direction"),
@@ -126,7 +126,7 @@ impl Lowerer<'_> {
     }
 
     fn no_proto_field(&self, proto: Proto) -> Box<Diagnostic> {
-        let word = words::proto(proto);
+        let word = proto.name();
         let mut error = self.error(Code::BadQualifier, format!("`{word}` does not say what it carries"));
         error.help = Some("`proto` goes with `ether`, `ip`, `ip6`, `iso` and `isis`".into());
         error
