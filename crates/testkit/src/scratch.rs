@@ -18,6 +18,9 @@ const MAX_STEPS: usize = 100_000;
 
 /// Whether the run of `program` on this packet depends on scratch memory that is not what it should be.
 pub fn is_undefined(program: &[Insn], packet: &[u8], wire_len: u32) -> bool {
+    if !program.iter().any(|insn| insn.mode() == op::MEM && matches!(insn.class(), op::LD | op::LDX)) {
+        return false;
+    }
     let mut scratch = Scratch::default();
     cbpf::run(program, packet, wire_len, MAX_STEPS, &mut scratch);
     scratch.is_undefined

@@ -4,7 +4,7 @@
 
 use super::lowerer::Lowerer;
 use super::tree::{TreeId, TreeNode};
-use crate::ir::{BinOp, CmpOp, Cond, ValueId};
+use crate::ir::{BinOp, CmpOp, Cond, Value, ValueId};
 
 impl Lowerer<'_> {
     /// 1 where `a = k`, else 0.
@@ -59,16 +59,85 @@ impl Lowerer<'_> {
             }
             TreeNode::And(a, b) => self.join(BinOp::And, a, b),
             TreeNode::Or(a, b) => self.join(BinOp::Or, a, b),
-            TreeNode::Test(cond) => match self.tree.pool.get_cond(cond) {
-                Cond::Cmp(CmpOp::Eq, a, b) => self.is_same(a, b),
-                Cond::Cmp(CmpOp::Lt, a, b) => self.is_less(a, b),
-                Cond::Test(a, mask) => {
-                    let bits = self.op(BinOp::And, a, mask);
-                    self.is_nonzero(bits)
-                }
-                // Guards are implied by loads; no tree holds one.
-                Cond::Bounds { .. } => self.constant(1),
-            },
+            TreeNode::Test(cond) => {
+                let cond = self.tree.pool.get_cond(cond);
+                self.cond_as_number(cond)
+            }
+        }
+    }
+
+    fn cond_as_number(&mut self, cond: Cond) -> ValueId {
+        match cond {
+            Cond::Cmp(CmpOp::Eq, a, b) => self.is_same(a, b),
+            Cond::Cmp(CmpOp::Lt, a, b) => self.is_less(a, b),
+            Cond::Test(a, mask) => {
+                let bits = self.op(BinOp::And, a, mask);
+                self.is_nonzero(bits)
+            }
+            // Guards are implied by loads; no tree holds one.
+            Cond::Bounds { .. } => self.constant(1),
+        }
+    }
+
+    /// 1 where the tree holds, else 0, reading nothing that the tree itself would not read: behind a test that fails
+    /// every load is one of the first bytes instead, which must have been read before. Costs more than
+    /// [`Lowerer::as_number`]; recursion is as bounded as there.
+    pub(crate) fn as_number_where_reached(&mut self, tree: TreeId) -> ValueId {
+        let start = self.constant(1);
+        self.reached_number(tree, start)
+    }
+
+    /// 1 where `reached` is 1 and the tree holds.
+    fn reached_number(&mut self, tree: TreeId, reached: ValueId) -> ValueId {
+        let holds = match self.tree.node(tree) {
+            TreeNode::True | TreeNode::Eval(_) => return reached,
+            TreeNode::False => return self.constant(0),
+            TreeNode::And(a, b) => {
+                let a = self.reached_number(a, reached);
+                return self.reached_number(b, a);
+            }
+            TreeNode::Or(a, b) => {
+                let a = self.reached_number(a, reached);
+                let not_a = self.op_k(BinOp::Xor, a, 1);
+                let reaches_b = self.op(BinOp::And, reached, not_a);
+                let b = self.reached_number(b, reaches_b);
+                return self.op(BinOp::Or, a, b);
+            }
+            TreeNode::Not(a) => {
+                let a = self.reached_number(a, reached);
+                self.op_k(BinOp::Xor, a, 1)
+            }
+            TreeNode::Test(cond) => {
+                let cond = match self.tree.pool.get_cond(cond) {
+                    Cond::Cmp(op, a, b) => {
+                        Cond::Cmp(op, self.reached_value(a, reached), self.reached_value(b, reached))
+                    }
+                    Cond::Test(a, mask) => {
+                        Cond::Test(self.reached_value(a, reached), self.reached_value(mask, reached))
+                    }
+                    bounds @ Cond::Bounds { .. } => bounds,
+                };
+                self.cond_as_number(cond)
+            }
+        };
+        self.op(BinOp::And, holds, reached)
+    }
+
+    /// The value, with every address multiplied by `reached`.
+    fn reached_value(&mut self, value: ValueId, reached: ValueId) -> ValueId {
+        match self.tree.pool.get(value) {
+            Value::Const(_) | Value::Len => value,
+            Value::Load { base, offset, size, .. } => {
+                let base = self.reached_value(base, reached);
+                let address = self.op_k(BinOp::Add, base, offset);
+                let address = self.op(BinOp::Mul, address, reached);
+                self.tree.pool.load(address, 0, size)
+            }
+            Value::Op(op, a, b) => {
+                let a = self.reached_value(a, reached);
+                let b = self.reached_value(b, reached);
+                self.op(op, a, b)
+            }
         }
     }
 

@@ -120,7 +120,7 @@ impl Lowerer<'_> {
     fn is_outer_ip4(&mut self, four: TreeId) -> Result<ValueId> {
         let (ip4, ip6) = (self.linktype(ethertype::IP)?, self.linktype(ethertype::IPV6)?);
         let tells = self.tree.node(ip4) != self.tree.node(ip6);
-        Ok(self.as_number(if tells { ip4 } else { four }))
+        Ok(if tells { self.as_number(ip4) } else { self.as_number_where_reached(four) })
     }
 
     fn tunnel_header(&mut self, rel: Rel, tunnel: &Tunnel) -> TreeId {
