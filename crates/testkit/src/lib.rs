@@ -9,6 +9,7 @@
 //! - [`expr`]: valid expressions of the filter language, for each link type, from a seed;
 //! - [`corpus`]: real packets, where there are captures;
 //! - [`table`]: cases of table tests, read from TOML;
+//! - [`engines`]: every way in which `pflang` runs a filter;
 //! - [`rng`]: the small generator behind all of them, so that a seed means the same on every machine.
 //!
 //! What is deliberately absent: no file is read and no clock looked at here unless a caller names the file.
@@ -17,9 +18,11 @@
 
 pub mod cbpf;
 pub mod corpus;
+pub mod engines;
 pub mod expr;
 pub mod linktype;
 pub mod mutate;
+pub mod names;
 #[allow(unsafe_code)]
 pub mod oracle;
 pub mod packet;

@@ -1,0 +1,112 @@
+//! Every way in which `pflang` runs a filter, side by side.
+//!
+//! An engine is the graph as built, the optimised graph, or a finished filter on one of its entry points. All give the
+//! same answer for each packet, or one of them is wrong: [`Engines::disagreement`] says which.
+
+use crate::linktype::LinkType;
+use crate::names::TestNames;
+use crate::packet::Packet;
+use crate::table;
+use pflang::ir::interp::{self, Interp};
+use pflang::ir::{Graph, REJECT};
+use pflang::{Backend, Compiler, Dialect, Error, Filter, Stages};
+use std::net::Ipv4Addr;
+use std::sync::{Arc, LazyLock};
+
+/// One filter, compiled for every engine.
+#[derive(Debug)]
+pub struct Engines {
+    stages: Stages,
+    filter: Filter,
+    interpreted: Filter,
+}
+
+/// The answers of all engines for one packet, with the engines' names.
+pub type Answers = [(&'static str, bool); 5];
+
+impl Engines {
+    /// Compiles `filter` in libpcap's own dialect.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the filter.
+    pub fn strict(linktype: LinkType, filter: &str, netmask: Option<u32>) -> Result<Self, Error> {
+        Self::compile(&compiler(linktype, netmask).dialect(Dialect::STRICT), filter)
+    }
+
+    /// Compiles the filter of a table test.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the filter.
+    pub fn of_test(test: &table::Test) -> Result<Self, Error> {
+        let dialect = match test.dialect {
+            table::Dialect::Default => Dialect::default(),
+            table::Dialect::Strict => Dialect::STRICT,
+            table::Dialect::Modern => Dialect::MODERN,
+        };
+        Self::compile(&compiler(test.linktype, test.netmask).dialect(dialect), &test.filter)
+    }
+
+    fn compile(compiler: &Compiler, filter: &str) -> Result<Self, Error> {
+        let interpreter = compiler.clone().backend(Backend::Interpreter);
+        Ok(Engines {
+            stages: compiler.stages(filter)?,
+            filter: compiler.compile(filter)?,
+            interpreted: interpreter.compile(filter)?,
+        })
+    }
+
+    /// Whether machine code is among the engines.
+    pub fn is_native(&self) -> bool {
+        self.filter.is_native()
+    }
+
+    /// What each engine says about a packet.
+    pub fn answers(&self, packet: &Packet) -> Answers {
+        let (data, wire_len) = (&packet.bytes[..], packet.wire_len);
+        [
+            ("the graph as built", run(&self.stages.graph, packet)),
+            ("the optimised graph", run(&self.stages.optimised, packet)),
+            ("the interpreter back end", self.interpreted.matches_captured(data, wire_len)),
+            ("one packet", self.filter.matches_captured(data, wire_len)),
+            ("a burst of one", self.bursts(std::slice::from_ref(packet))[0]),
+        ]
+    }
+
+    /// What the burst entry point says about packets.
+    pub fn bursts(&self, packets: &[Packet]) -> Vec<bool> {
+        let views: Vec<_> = packets.iter().map(|p| pflang::Packet::new(&p.bytes, p.wire_len)).collect();
+        let mut bits = vec![0; views.len().div_ceil(64)];
+        let count = self.filter.match_burst(&views, &mut bits);
+        let matches: Vec<bool> = (0..views.len()).map(|i| bits[i / 64] >> (i % 64) & 1 == 1).collect();
+        assert_eq!(count, matches.iter().filter(|&&m| m).count(), "a burst counts what it marks");
+        matches
+    }
+
+    /// The engines that do not answer `expected`, in words; `None` when all do.
+    pub fn disagreement(&self, packet: &Packet, expected: bool) -> Option<String> {
+        let wrong: Vec<_> =
+            self.answers(packet).iter().filter(|&&(_, is)| is != expected).map(|&(name, _)| name).collect();
+        let (should, do_) = if expected { ("accepted", "reject") } else { ("rejected", "accept") };
+        (!wrong.is_empty()).then(|| format!("should be {should}, but these {do_} it: {}", wrong.join(", ")))
+    }
+}
+
+/// An error on one line.
+pub fn words(error: &Error) -> String {
+    format!("{}: {}", error.code().name(), error.diagnostic.message)
+}
+
+fn compiler(linktype: LinkType, netmask: Option<u32>) -> Compiler {
+    static NAMES: LazyLock<Arc<TestNames>> = LazyLock::new(|| Arc::new(TestNames::of_this_machine()));
+    let compiler = Compiler::new(linktype).names(NAMES.clone());
+    match netmask {
+        Some(mask) => compiler.netmask(Ipv4Addr::from(mask)),
+        None => compiler,
+    }
+}
+
+fn run(graph: &Graph, packet: &Packet) -> bool {
+    Interp::new(graph).run(interp::Packet { data: &packet.bytes, wire_len: packet.wire_len }) != REJECT
+}
