@@ -10,6 +10,8 @@
 //! - [`corpus`]: real packets, where there are captures;
 //! - [`table`]: cases of table tests, read from TOML;
 //! - [`engines`]: every way in which `pflang` runs a filter;
+//! - [`traffic`]: random packets that make sense;
+//! - [`differential`]: all of this against each other;
 //! - [`rng`]: the small generator behind all of them, so that a seed means the same on every machine.
 //!
 //! What is deliberately absent: no file is read and no clock looked at here unless a caller names the file.
@@ -18,6 +20,7 @@
 
 pub mod cbpf;
 pub mod corpus;
+pub mod differential;
 pub mod engines;
 pub mod expr;
 pub mod linktype;
@@ -29,4 +32,5 @@ pub mod packet;
 pub mod rng;
 pub mod scratch;
 pub mod table;
+pub mod traffic;
 pub mod walk;

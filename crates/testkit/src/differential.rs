@@ -1,0 +1,248 @@
+//! Generated expressions on generated, real, walked, damaged and cut packets: every engine against libpcap.
+//!
+//! A round draws a link type, an expression and packets for both. First the two compilers must agree whether the
+//! expression is one; then every engine must answer as libpcap's unoptimised program does. What fails is made
+//! small, expression first, and printed as a case for the tables.
+//!
+//! Left out, because there is nothing to compare with: runs in which libpcap reads scratch memory that it should not
+//! ([`scratch`]), expressions that are too much for its sixteen registers, and Geneve on Juniper's link types, whose
+//! headers do not tell IPv4 from IPv6. Each is a line of COMPAT.md.
+
+use crate::corpus::{self, Capture};
+use crate::engines::{Engines, words};
+use crate::expr::{self, Generator};
+use crate::linktype::{self, ETHERNET, LinkType};
+use crate::oracle::{self, Libpcap, Program};
+use crate::packet::Packet;
+use crate::rng::Rng;
+use crate::{mutate, scratch, traffic, walk};
+use std::fmt;
+
+/// How much to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// Pairs of expression and packet to compare at least.
+    pub pairs: u64,
+}
+
+impl Settings {
+    /// These, unless the variables `SLUSS_SEED` and `SLUSS_PAIRS` say otherwise.
+    ///
+    /// # Panics
+    ///
+    /// When a variable is no number.
+    pub fn from_env(self) -> Self {
+        let number = |name: &str, default: u64| match std::env::var(name) {
+            Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")),
+            Err(_) => default,
+        };
+        Settings { seed: number("SLUSS_SEED", self.seed), pairs: number("SLUSS_PAIRS", self.pairs) }
+    }
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Report {
+    /// Expressions drawn.
+    pub expressions: u64,
+    /// Expressions that both compilers reject.
+    pub rejected: u64,
+    /// Pairs compared.
+    pub pairs: u64,
+    /// Pairs that match.
+    pub accepted: u64,
+    /// Pairs on which libpcap's program means nothing.
+    pub undefined: u64,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { expressions, rejected, pairs, accepted, undefined } = self;
+        write!(
+            f,
+            "{expressions} expressions ({rejected} rejected by both), {pairs} pairs ({accepted} match), \
+             {undefined} without a meaning in libpcap"
+        )
+    }
+}
+
+/// The packets of a corpus that one expression is run over, and how many of everything else.
+const SAMPLE: usize = 12;
+/// Truncations beyond this length teach nothing: no header reaches so far.
+const TRUNCATED_BYTES: usize = 130;
+
+/// Compares until enough pairs have been compared.
+///
+/// # Errors
+///
+/// The first difference, made small, as a case for the tables.
+pub fn run(pcap: Libpcap, settings: Settings) -> Result<Report, String> {
+    let (mut report, mut rng) = (Report::default(), Rng::new(settings.seed));
+    let captures = corpus::captures();
+    let linktypes: Vec<_> = linktype::all().collect();
+    while report.pairs < settings.pairs {
+        let linktype = if rng.chance(1, 2) { ETHERNET } else { *rng.pick(&linktypes) };
+        let subject = Subject {
+            pcap,
+            linktype,
+            netmask: rng.chance(1, 4).then_some(0xffff_ff00),
+            expression: Generator::new(linktype, rng.next_u64()).expression(),
+        };
+        report.expressions += 1;
+        if subject.is_left_out() {
+            continue;
+        }
+        match subject.compile() {
+            Ok(Some(both)) => {
+                let packets = packets(&both.program, linktype, &captures, &mut rng);
+                for packet in &packets {
+                    if let Some(what) = both.compare(packet, &mut report) {
+                        return Err(subject.reproducer(packet, &what, settings.seed));
+                    }
+                }
+            }
+            Ok(None) => report.rejected += 1,
+            Err(what) => return Err(subject.shrunk_disagreement(&what, settings.seed)),
+        }
+    }
+    Ok(report)
+}
+
+/// Packets for one program: real, generated, walked, damaged, each cut at every length or at some.
+fn packets(program: &Program, linktype: LinkType, captures: &[Capture], rng: &mut Rng) -> Vec<Packet> {
+    let real: Vec<&Packet> =
+        captures.iter().filter(|c| c.linktype == linktype).flat_map(|c| &c.packets).collect();
+    let mut whole: Vec<Packet> = (0..SAMPLE).map(|_| traffic::packet(linktype, rng)).collect();
+    if !real.is_empty() {
+        whole.extend((0..SAMPLE).map(|_| (*rng.pick(&real)).clone()));
+    }
+    let mut seeds = vec![Packet::whole(Vec::new()), Packet::whole(vec![0xff; 80])];
+    seeds.extend(whole.iter().take(3).cloned());
+    whole.extend(walk::packets(program.insns(), &seeds, walk::Budget::default()));
+    let mutants: Vec<_> = (0..SAMPLE).map(|_| mutate::headers(&rng.pick(&whole).clone(), rng)).collect();
+    whole.extend(mutants);
+    whole.push(mutate::noise(rng));
+    let cut: Vec<_> = (0..2).map(|_| rng.pick(&whole).clone()).collect();
+    whole.extend(cut.iter().flat_map(|packet| mutate::truncations(packet, TRUNCATED_BYTES)));
+    whole
+}
+
+/// An expression for both compilers.
+#[derive(Debug)]
+struct Subject {
+    pcap: Libpcap,
+    linktype: LinkType,
+    netmask: Option<u32>,
+    expression: String,
+}
+
+impl Subject {
+    fn is_left_out(&self) -> bool {
+        self.expression.contains("geneve") && self.linktype.to_string().starts_with("JUNIPER")
+    }
+
+    /// Both programs; `None` when both compilers reject the expression.
+    fn compile(&self) -> Result<Option<Both>, String> {
+        let options = oracle::Options { netmask: self.netmask, ..oracle::Options::default() };
+        let theirs = self.pcap.compile(self.linktype, &self.expression, options);
+        let ours = Engines::strict(self.linktype, &self.expression, self.netmask);
+        match (theirs, ours) {
+            (Ok(program), Ok(engines)) => Ok(Some(Both { program, engines })),
+            (Err(_), Err(error)) if error.code() != pflang::Code::Internal => Ok(None),
+            (Err(why), _) if why.contains("too many registers") => Ok(None),
+            (Ok(_), Err(error)) => Err(format!("only we reject it: {}", words(&error))),
+            (Err(_), Err(error)) => Err(format!("we break on it: {}", words(&error))),
+            (Err(why), Ok(_)) => Err(format!("only libpcap rejects it: {why}")),
+        }
+    }
+
+    fn with(&self, expression: &str) -> Subject {
+        Subject { expression: expression.to_string(), ..*self }
+    }
+
+    /// The smallest expression on which the compilers still disagree.
+    fn shrunk_disagreement(&self, what: &str, seed: u64) -> String {
+        let small = expr::shrink(&self.expression, |text| self.with(text).compile().is_err());
+        let small = self.with(&small);
+        let what = small.compile().err().unwrap_or_else(|| what.to_string());
+        format!("SLUSS_SEED={seed}: {what}\n{}", small.test("error = \"…\""))
+    }
+
+    /// The smallest expression and packet on which the answers still differ, as a case for the tables.
+    fn reproducer(&self, packet: &Packet, what: &str, seed: u64) -> String {
+        let differs = |text: &str, packet: &Packet| match self.with(text).compile() {
+            Ok(Some(both)) => both.compare(packet, &mut Report::default()).is_some(),
+            _ => false,
+        };
+        let small = self.with(&expr::shrink(&self.expression, |text| differs(text, packet)));
+        let packet = shrink_packet(packet, |packet| differs(&small.expression, packet));
+        let Ok(Some(both)) = small.compile() else { return format!("SLUSS_SEED={seed}: {what}") };
+        let what = both.compare(&packet, &mut Report::default()).unwrap_or_else(|| what.to_string());
+        let list = if both.program.accepts(&packet.bytes, packet.wire_len) { "match" } else { "no_match" };
+        format!("SLUSS_SEED={seed}: {what}\n{}", small.test(&format!("{list} = [\"{}\"]", packet.to_line())))
+    }
+
+    fn test(&self, expected: &str) -> String {
+        let netmask = self
+            .netmask
+            .map_or_else(String::new, |mask| format!("netmask = \"{}\"\n", std::net::Ipv4Addr::from(mask)));
+        let Subject { linktype, expression, .. } = self;
+        format!(
+            "[[test]]\nname = \"…\"\nlinktype = \"{linktype}\"\nfilter = '{expression}'\n{netmask}{expected}\n"
+        )
+    }
+}
+
+/// An expression that both compilers accept.
+struct Both {
+    program: Program,
+    engines: Engines,
+}
+
+impl Both {
+    /// What is wrong about a packet, if anything is.
+    fn compare(&self, packet: &Packet, report: &mut Report) -> Option<String> {
+        if scratch::is_undefined(self.program.insns(), &packet.bytes, packet.wire_len) {
+            report.undefined += 1;
+            return None;
+        }
+        let expected = self.program.accepts(&packet.bytes, packet.wire_len);
+        report.pairs += 1;
+        report.accepted += u64::from(expected);
+        self.engines.disagreement(packet, expected)
+    }
+}
+
+/// The shortest packet, and of those one with many zeros, for which `fails` still holds.
+fn shrink_packet(packet: &Packet, fails: impl Fn(&Packet) -> bool) -> Packet {
+    let mut small = packet.clone();
+    let plain = Packet::whole(small.bytes.clone());
+    if fails(&plain) {
+        small = plain;
+    }
+    let mut step = small.bytes.len();
+    while step > 0 {
+        while small.bytes.len() >= step {
+            let mut shorter = small.clone();
+            shorter.bytes.truncate(small.bytes.len() - step);
+            if small.wire_len as usize == small.bytes.len() {
+                shorter.wire_len = shorter.bytes.len() as u32;
+            }
+            if !fails(&shorter) {
+                break;
+            }
+            small = shorter;
+        }
+        step /= 2;
+    }
+    for at in 0..small.bytes.len() {
+        let mut zeroed = small.clone();
+        zeroed.bytes[at] = 0;
+        if fails(&zeroed) {
+            small = zeroed;
+        }
+    }
+    small
+}
