@@ -3,7 +3,10 @@
 //! `SLUSS_SEED` and `SLUSS_PAIRS` change what is drawn and how much; `make fuzz` runs it for long.
 
 use testkit::differential::{self, Settings};
+use testkit::engines::Engines;
+use testkit::linktype::ETHERNET;
 use testkit::oracle;
+use testkit::packet::Packet;
 
 #[test]
 fn every_engine_agrees_with_libpcap() {
@@ -13,5 +16,21 @@ fn every_engine_agrees_with_libpcap() {
     match differential::run(pcap, settings) {
         Ok(report) => println!("{report}"),
         Err(difference) => panic!("{difference}"),
+    }
+}
+
+/// libpcap goes on for as long as the headers last, and for some packets for ever; we stop.
+#[test]
+fn protochain_stops_after_32_headers() {
+    let engines = Engines::strict(ETHERNET, "ip6 protochain 6", None).expect("it compiles");
+    let chain = |headers: usize| {
+        let line = format!("eth / ip6 / {}tcp / pad(40)", "dest / ".repeat(headers));
+        Packet::parse(&line).expect("it builds")
+    };
+    for headers in [0, 1, 2, 31] {
+        assert_eq!(engines.disagreement(&chain(headers), true), None, "{headers} headers");
+    }
+    for headers in [33, 34, 60] {
+        assert_eq!(engines.disagreement(&chain(headers), false), None, "{headers} headers");
     }
 }

@@ -161,7 +161,8 @@ mod tests {
         for &key in keys {
             assert_eq!(table.slots()[table.slot(key).unwrap()], key);
         }
-        let around = keys.iter().flat_map(|&key| [key.wrapping_sub(1), key.wrapping_add(1), key.swap_bytes()]);
+        let around =
+            keys.iter().flat_map(|&key| [key.wrapping_sub(1), key.wrapping_add(1), key.swap_bytes()]);
         for key in around.chain([0, 1, u32::MAX]) {
             assert_eq!(table.contains(key), keys.contains(&key), "{key:#x}");
         }
@@ -212,7 +213,8 @@ mod tests {
         let multipliers = SplitMix(3).multipliers();
         let bits = 10;
         let hash = |x: u32, i: usize| x.wrapping_mul(multipliers[i]) >> (32 - bits);
-        let hostile: Vec<u32> = (0..60_000_000).filter(|&x| hash(x, 0) == 0 && hash(x, 1) == 0).take(40).collect();
+        let hostile: Vec<u32> =
+            (0..60_000_000).filter(|&x| hash(x, 0) == 0 && hash(x, 1) == 0).take(40).collect();
         assert!(hostile.len() >= 3);
         assert_eq!(Cuckoo::try_build(&hostile, bits, multipliers), None);
         let table = Cuckoo::build(&hostile, 3).unwrap();

@@ -66,7 +66,11 @@ mod tests {
                 let table = Rank::new(boundaries.clone());
                 let around = boundaries.iter().flat_map(|&b| [b.wrapping_sub(1), b, b.wrapping_add(1)]);
                 for x in around.chain([0, u32::MAX]) {
-                    assert_eq!(table.rank(x), boundaries.partition_point(|&b| b <= x), "{count} {stride} {x}");
+                    assert_eq!(
+                        table.rank(x),
+                        boundaries.partition_point(|&b| b <= x),
+                        "{count} {stride} {x}"
+                    );
                 }
             }
         }

@@ -9,7 +9,7 @@
 //!   offset, so the arithmetic destroys it (`len > 70 or ip` behind a radiotap header).
 //!
 //! Where that happens there is nothing to compare with. It is seen by watching a run: a cell is read that nobody wrote,
-//! or written a second time although nobody has read what was there.
+//! or one of those computed at the start is written again although nobody has read what was there.
 
 use crate::cbpf::{self, Insn, Observer, op};
 
@@ -31,15 +31,24 @@ struct Scratch {
     /// One bit for each cell.
     written: u16,
     unread: u16,
+    /// Those first written before anything was decided: by the code that libpcap puts at the start.
+    early: u16,
+    has_decided: bool,
     is_undefined: bool,
 }
+
+/// What the first word of a packet with an AVS header is compared with: a decision about the header itself.
+const AVS_COOKIE: u32 = 0x8021_1000;
 
 impl Observer for Scratch {
     fn step(&mut self, _pc: usize, insn: Insn, _a: u32, _x: u32) {
         let cell = 1 << (insn.k & 15);
         match insn.class() {
             op::ST | op::STX => {
-                self.is_undefined |= self.unread & cell != 0;
+                self.is_undefined |= self.unread & self.early & cell != 0;
+                if !self.has_decided && self.written & cell == 0 {
+                    self.early |= cell;
+                }
                 self.written |= cell;
                 self.unread |= cell;
             }
@@ -47,6 +56,7 @@ impl Observer for Scratch {
                 self.is_undefined |= self.written & cell == 0;
                 self.unread &= !cell;
             }
+            op::JMP => self.has_decided |= insn.operation() != op::JA && insn.k != AVS_COOKIE,
             _ => {}
         }
     }
