@@ -89,7 +89,7 @@ mod tests {
                 (x, y) = if x > y { (tree.parent(x), y) } else { (x, tree.parent(y)) };
             }
             assert_eq!(tree.common(a, b), x);
-            assert_eq!(tree.is_above(x, a) && tree.is_above(x, b), true);
+            assert!(tree.is_above(x, a) && tree.is_above(x, b));
             assert_eq!(tree.is_above(a, b), x == a);
         }
     }

@@ -3,7 +3,9 @@
 //! ```text
 //! fold                     values and conditions, once
 //! repeat until no change   hoist: one stronger bounds check early; thread: tests that a path has answered
-//! switchify                chains of tests of one value; then once more as above
+//! switchify                chains of tests of one value         }  then as above again,
+//! widen                    one guard for two tests in a row     }  until no change
+//! likely                   IPv4 first
 //! netorder                 comparisons without swapping bytes
 //! ```
 //! Every pass takes a graph that verifies and leaves one that does, keeps a node's spans with it, and costs time
@@ -13,6 +15,7 @@ mod domain;
 mod facts;
 mod fold;
 mod hoist;
+mod likely;
 mod membership;
 mod netorder;
 mod question;
@@ -22,6 +25,7 @@ mod switchify;
 mod thread;
 mod trie;
 mod value;
+mod widen;
 
 #[cfg(test)]
 mod tests;
@@ -42,11 +46,15 @@ fn simplify(graph: &Graph) -> Graph {
     let (mut graph, mut ranges) = fold::fold(graph);
     settle(&mut graph, &ranges);
     for _ in 0..ROUNDS_MAX {
-        if !switchify::switchify(&mut graph, &mut ranges) {
+        // Lists first: what comes after them is then cheap.
+        let switched = switchify::switchify(&mut graph, &mut ranges);
+        let widened = widen::widen(&mut graph);
+        if !switched && !widened {
             break;
         }
         settle(&mut graph, &ranges);
     }
+    while likely::likely(&mut graph) {}
     graph
 }
 

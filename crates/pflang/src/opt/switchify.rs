@@ -56,13 +56,12 @@ struct Group {
 }
 
 impl Group {
-    /// Whether fewer tests come out than go in.
-    fn pays(&self) -> bool {
-        let touch = |a: &Arm, b: &Arm| a.target == b.target && a.high.checked_add(1) == Some(b.low);
-        let merge = |a: &Arm, b: &Arm| touch(a, b) || touch(b, a);
-        self.arms.len() >= ARMS_MIN
-            || self.members.len() > self.arms.len()
-            || matches!(&self.arms[..], [a, b] if merge(a, b))
+    /// Whether fewer nodes come out than go in.
+    fn pays(&self, rest: NodeId) -> bool {
+        let tests =
+            if self.arms.len() < 2 * ARMS_MIN { first_match(&self.arms, rest).len() } else { ARMS_MIN };
+        let nodes = if tests < ARMS_MIN { tests } else { 1 };
+        nodes < self.members.len()
     }
 }
 
@@ -76,7 +75,7 @@ fn find_chains(recogniser: &Recogniser<'_>, order: &[NodeId]) -> HashMap<NodeId,
         let chain = chain_from(recogniser, head);
         // Seen even where nothing comes of it: a chain from a later member would be a part of this one.
         chain.groups.iter().flat_map(|group| &group.members).for_each(|member| seen[member.index()] = true);
-        if chain.groups.iter().any(Group::pays) {
+        if chain.groups.iter().any(|group| group.pays(chain.rest)) {
             chains.insert(head, chain);
         }
     }
@@ -89,28 +88,52 @@ fn chain_from(recogniser: &Recogniser<'_>, head: NodeId) -> Chain {
     let mut one_target = true;
     // How many edges lead from the chain so far to its rest.
     let mut edges = 0;
-    while let Some(next) = recogniser.at(chain.rest) {
-        let Membership { value, low, high, hit, miss, second } = next;
+    while let Some(next) = link(recogniser, chain.rest) {
         if edges > 0 && recogniser.edges_in[chain.rest.index()] != edges {
             break;
         }
-        one_target &= chain.groups.first().is_none_or(|group| group.arms[0].target == hit);
-        let one_value = chain.groups.iter().all(|group| group.value == value);
+        let target = chain.groups.first().map_or(next.arms[0].target, |group| group.arms[0].target);
+        one_target &= next.arms.iter().all(|arm| arm.target == target);
+        let one_value = chain.groups.iter().all(|group| group.value == next.value);
         if !one_target && (chain.groups.len() > 1 || !one_value) {
             break;
         }
-        let place = *places.entry(value).or_insert_with(|| {
-            chain.groups.push(Group { value, arms: Vec::new(), members: Vec::new() });
+        let place = *places.entry(next.value).or_insert_with(|| {
+            chain.groups.push(Group { value: next.value, arms: Vec::new(), members: Vec::new() });
             chain.groups.len() - 1
         });
         let group = &mut chain.groups[place];
-        group.arms.push(Arm { low, high, target: hit });
+        group.arms.extend(next.arms);
         group.members.push(chain.rest);
-        group.members.extend(second);
-        edges = 1 + u32::from(second.is_some());
-        chain.rest = miss;
+        group.members.extend(next.second);
+        edges = next.edges;
+        chain.rest = next.miss;
     }
     chain
+}
+
+/// One link of a chain: a test, or a switch already made.
+struct Link {
+    value: ValueId,
+    arms: Vec<Arm>,
+    miss: NodeId,
+    /// The other node, where it takes two.
+    second: Option<NodeId>,
+    /// How many edges to `miss` there must be for the chain to go on.
+    edges: u32,
+}
+
+fn link(recogniser: &Recogniser<'_>, id: NodeId) -> Option<Link> {
+    if let Node::Switch(switch) = recogniser.graph.node(id) {
+        // An arm that leads to the default as well ends the chain: its range is settled here.
+        let settled = switch.arms.iter().any(|arm| arm.target == switch.default);
+        let edges = if settled { u32::MAX } else { 1 };
+        let (value, arms, miss) = (switch.value, switch.arms.clone(), switch.default);
+        return Some(Link { value, arms, miss, second: None, edges });
+    }
+    let Membership { value, low, high, hit, miss, second } = recogniser.at(id)?;
+    let edges = 1 + u32::from(second.is_some());
+    Some(Link { value, arms: vec![Arm { low, high, target: hit }], miss, second, edges })
 }
 
 fn build_chain(rebuild: &mut Rebuild<'_>, ranges: &mut Ranges, chain: Chain) -> NodeId {
