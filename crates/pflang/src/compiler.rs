@@ -1,6 +1,7 @@
 //! The way from text to filter, as one call or stage by stage.
 
 use crate::diag::{Code, Diagnostic, Error};
+use crate::emit;
 use crate::filter::Filter;
 use crate::ir::{self, ACCEPT, Graph};
 use crate::lower::{self, Lowered};
@@ -46,6 +47,7 @@ pub struct Compiler {
     limits: Limits,
     backend: Backend,
     prefetch_distance: u32,
+    baseline: bool,
 }
 
 impl Compiler {
@@ -62,6 +64,7 @@ impl Compiler {
             limits: Limits::default(),
             backend: Backend::Auto,
             prefetch_distance: Self::PREFETCH_DISTANCE,
+            baseline: false,
         }
     }
 
@@ -149,6 +152,12 @@ impl Compiler {
         self
     }
 
+    /// Machine code for any processor of its kind, instead of for the one that this runs on.
+    pub fn baseline(mut self, baseline: bool) -> Self {
+        self.baseline = baseline;
+        self
+    }
+
     /// The link type this compiler compiles for.
     pub fn link_type(&self) -> LinkType {
         self.link_type
@@ -181,6 +190,19 @@ impl Compiler {
     }
 
     fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
+        let (graph, lints) = self.graph(source)?;
+        Ok(Filter::new(
+            Arc::clone(source),
+            self.link_type,
+            lints,
+            graph,
+            self.backend,
+            self.prefetch_distance,
+        ))
+    }
+
+    /// The graph that back ends take, verified, and the lints.
+    pub(crate) fn graph(&self, source: &str) -> Result<(Graph, Vec<Diagnostic>), Box<Diagnostic>> {
         let clock = Clock::new(self.limits);
         let ast = self.parse(source)?;
         let mut lowered = self.lower(&ast)?;
@@ -200,14 +222,18 @@ impl Compiler {
                 graph
             }
         };
-        Ok(Filter::new(
-            Arc::clone(source),
-            self.link_type,
-            lints,
-            graph,
-            self.backend,
-            self.prefetch_distance,
-        ))
+        Ok((graph, lints))
+    }
+
+    /// How machine code is made.
+    pub(crate) fn emit_options(&self) -> emit::Options {
+        let mut options = emit::Options::default();
+        if self.baseline {
+            options.features = emit::Features::BASELINE;
+        }
+        options.prefetch_distance = self.prefetch_distance;
+        options.code_bytes_max = self.limits.code_bytes;
+        options
     }
 
     pub(crate) fn parse(&self, source: &str) -> Result<Ast, Box<Diagnostic>> {

@@ -5,8 +5,11 @@
 //! and the tree of one whose names are unknown.
 
 use crate::compiler::Compiler;
-use crate::diag::{Diagnostic, Error};
-use crate::{ir, syntax};
+use crate::diag::{Code, Diagnostic, Error};
+use crate::ir::Graph;
+use crate::ir::verify::Verified;
+use crate::span::Span;
+use crate::{emit, ir, syntax};
 use std::fmt;
 use std::str::FromStr;
 
@@ -22,11 +25,34 @@ pub enum Stage {
     Graph,
     /// The decision graph after optimisation.
     Optimised,
+    /// The optimised graph with its values named.
+    Anf,
+    /// The optimised graph as basic blocks with dominators.
+    Ssa,
+    /// Instructions over virtual registers.
+    Selected,
+    /// The same over machine registers.
+    Allocated,
+    /// Machine code as address, bytes, mnemonic and source.
+    Asm,
+    /// Machine code and tables in hexadecimal.
+    Bytes,
 }
 
 impl Stage {
     /// Every stage, the earliest first.
-    pub const ALL: &[Stage] = &[Stage::Tokens, Stage::Ast, Stage::Graph, Stage::Optimised];
+    pub const ALL: &[Stage] = &[
+        Stage::Tokens,
+        Stage::Ast,
+        Stage::Graph,
+        Stage::Optimised,
+        Stage::Anf,
+        Stage::Ssa,
+        Stage::Selected,
+        Stage::Allocated,
+        Stage::Asm,
+        Stage::Bytes,
+    ];
 
     /// What it is called on the command line.
     pub fn name(self) -> &'static str {
@@ -35,6 +61,12 @@ impl Stage {
             Stage::Ast => "ast",
             Stage::Graph => "graph",
             Stage::Optimised => "optimised",
+            Stage::Anf => "anf",
+            Stage::Ssa => "ssa",
+            Stage::Selected => "selected",
+            Stage::Allocated => "allocated",
+            Stage::Asm => "asm",
+            Stage::Bytes => "bytes",
         }
     }
 }
@@ -82,24 +114,45 @@ impl Compiler {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn print(&self, source: &str, stage: Stage) -> Result<String, Error> {
+        let printed = match stage {
+            Stage::Tokens => tokens(source),
+            Stage::Ast => self.parse(source).map(|ast| syntax::print::tree(&ast)),
+            Stage::Graph => return Ok(ir::print::listing(&self.stages(source)?.graph, source)),
+            _ => self.graph(source).and_then(|(graph, _)| self.print_graph(&graph, source, stage)),
+        };
+        printed.map_err(|diagnostic| Error { diagnostic, source: source.into() })
+    }
+
+    /// The stages that the graph goes through which back ends take.
+    fn print_graph(&self, graph: &Graph, source: &str, stage: Stage) -> Result<String, Box<Diagnostic>> {
+        let code = |print: &dyn Fn(Verified<'_>, &emit::Options) -> Result<String, emit::Error>| {
+            let verified = Verified::new(graph).expect("`Compiler::graph` gives verified graphs");
+            print(verified, &self.emit_options()).map_err(|error| no_code(source, error))
+        };
         match stage {
-            Stage::Tokens => {
-                let tokens = syntax::lex::lex(source);
-                let text = syntax::print::tokens(&tokens);
-                tokens.error.map_or(Ok(text), |diagnostic| Err(about(source, Box::new(diagnostic))))
+            Stage::Anf => Ok(ir::anf::view(graph, source)),
+            Stage::Ssa => Ok(ir::ssa::view(graph, source)),
+            Stage::Selected => code(&emit::print_selected),
+            Stage::Allocated => code(&emit::print_allocated),
+            Stage::Asm => {
+                code(&|graph, options| Ok(emit::compile(graph, options)?.print_asm(graph.graph(), source)))
             }
-            Stage::Ast => {
-                let ast = self.parse(source).map_err(|diagnostic| about(source, diagnostic))?;
-                Ok(syntax::print::tree(&ast))
-            }
-            Stage::Graph => Ok(ir::print::listing(&self.stages(source)?.graph, source)),
-            Stage::Optimised => Ok(ir::print::listing(&self.stages(source)?.optimised, source)),
+            Stage::Bytes => code(&|graph, options| Ok(emit::compile(graph, options)?.print_bytes())),
+            _ => Ok(ir::print::listing(graph, source)),
         }
     }
 }
 
-fn about(source: &str, diagnostic: Box<Diagnostic>) -> Error {
-    Error { diagnostic, source: source.into() }
+fn tokens(source: &str) -> Result<String, Box<Diagnostic>> {
+    let tokens = syntax::lex::lex(source);
+    let text = syntax::print::tokens(&tokens);
+    tokens.error.map_or(Ok(text), |diagnostic| Err(Box::new(diagnostic)))
+}
+
+fn no_code(source: &str, error: emit::Error) -> Box<Diagnostic> {
+    let whole = Span::new(0, u32::try_from(source.len()).unwrap_or(u32::MAX));
+    let help = "the interpreter runs this filter; stages up to `ssa` can be printed";
+    Box::new(Diagnostic::new(Code::Limit, whole, error.to_string()).help(help))
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ fn line(out: &mut String, depth: usize, text: &str, ast: &Ast, id: ExprId) {
     let span = ast.span(id);
     let indent = 2 * depth.min(DEEPEST);
     let level = if depth > DEEPEST { format!("[{depth}] ") } else { String::new() };
-    let width = 41usize.saturating_sub(indent);
+    let width = 39usize.saturating_sub(indent);
     let shown = format!("{level}{text}");
-    out.push_str(&format!("{:indent$}{shown:width$}{}..{}\n", "", span.start, span.end));
+    out.push_str(&format!("{:indent$}{shown:width$}  {}..{}\n", "", span.start, span.end));
 }
