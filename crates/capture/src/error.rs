@@ -41,13 +41,22 @@ pub enum ErrorKind {
     /// Writing failed.
     #[error("cannot write: {0}")]
     Write(#[source] io::Error),
-    /// The compressed data is damaged, ends early or wants more memory than the decoder may have.
+    /// The compressed data is damaged or ends early.
     #[error("cannot decompress {format} data: {source}")]
     Decompress {
         /// gzip or zstd.
         format: &'static str,
         /// What the decoder said.
         source: io::Error,
+    },
+    /// A zstd frame refers further back than we keep.
+    #[error(
+        "the zstd data needs more than {} MiB of history: pipe it through `zstd -dc --long=31`",
+        limit >> 20
+    )]
+    ZstdWindow {
+        /// The most we keep, in bytes.
+        limit: u64,
     },
     /// There is not one byte in it.
     #[error("the file is empty")]

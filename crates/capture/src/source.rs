@@ -103,6 +103,10 @@ pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
 /// Whether a failed read is the decoder's verdict on the data rather than the system's.
 pub(crate) fn read_error(error: io::Error, compression: Option<Compression>) -> ErrorKind {
     match compression {
+        // The decoder's only word for it is its text.
+        Some(Compression::Zstd) if error.to_string().contains("too much memory") => {
+            ErrorKind::ZstdWindow { limit: 1 << ZSTD_WINDOW_LOG_MAX }
+        }
         Some(c) if error.raw_os_error().is_none() => {
             ErrorKind::Decompress { format: c.name(), source: error }
         }
