@@ -9,7 +9,8 @@
 //!   offset, so the arithmetic destroys it (`len > 70 or ip` behind a radiotap header).
 //!
 //! Where that happens there is nothing to compare with. It is seen by watching a run: a cell is read that nobody wrote,
-//! or one of those computed at the start is written again although nobody has read what was there.
+//! or one of those computed at the start is written again although nobody has read what was there, or the result
+//! of arithmetic, which is used once, is read a second time, as if it were an offset.
 
 use crate::cbpf::{self, Insn, Observer, op};
 
@@ -21,16 +22,19 @@ pub fn is_undefined(program: &[Insn], packet: &[u8], wire_len: u32) -> bool {
     if !program.iter().any(|insn| insn.mode() == op::MEM && matches!(insn.class(), op::LD | op::LDX)) {
         return false;
     }
-    let mut scratch = Scratch::default();
+    let mut scratch = Scratch { program, ..Scratch::default() };
     cbpf::run(program, packet, wire_len, MAX_STEPS, &mut scratch);
     scratch.is_undefined
 }
 
 #[derive(Default)]
-struct Scratch {
+struct Scratch<'p> {
+    program: &'p [Insn],
     /// One bit for each cell.
     written: u16,
     unread: u16,
+    /// Those that hold a result of arithmetic.
+    arithmetic: u16,
     /// Those first written before anything was decided: by the code that libpcap puts at the start.
     early: u16,
     has_decided: bool,
@@ -40,8 +44,33 @@ struct Scratch {
 /// What the first word of a packet with an AVS header is compared with: a decision about the header itself.
 const AVS_COOKIE: u32 = 0x8021_1000;
 
-impl Observer for Scratch {
-    fn step(&mut self, _pc: usize, insn: Insn, _a: u32, _x: u32) {
+impl Scratch<'_> {
+    /// Whether the store at `pc` is of an arithmetic expression: a number, the length, a load, or an operation on two
+    /// cells, and no copy goes to X, which is what libpcap does with offsets.
+    fn stores_arithmetic(&self, pc: usize) -> bool {
+        let at = |pc: Option<usize>| pc.and_then(|pc| self.program.get(pc)).copied();
+        let is = |insn: Option<Insn>, class: u16, mode: u16| {
+            insn.is_some_and(|i| i.class() == class && i.mode() == mode)
+        };
+        if at(Some(pc + 1)).is_some_and(|next| next.code == op::MISC) {
+            return false;
+        }
+        let Some(last) = at(pc.checked_sub(1)) else { return false };
+        match last.class() {
+            op::LD => last.mode() != op::MEM,
+            op::ALU if last.operation() == op::NEG => true,
+            op::ALU => {
+                last.uses_x()
+                    && is(at(pc.checked_sub(2)), op::LD, op::MEM)
+                    && is(at(pc.checked_sub(3)), op::LDX, op::MEM)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Observer for Scratch<'_> {
+    fn step(&mut self, pc: usize, insn: Insn, _a: u32, _x: u32) {
         let cell = 1 << (insn.k & 15);
         match insn.class() {
             op::ST | op::STX => {
@@ -51,9 +80,11 @@ impl Observer for Scratch {
                 }
                 self.written |= cell;
                 self.unread |= cell;
+                self.arithmetic =
+                    if self.stores_arithmetic(pc) { self.arithmetic | cell } else { self.arithmetic & !cell };
             }
             op::LD | op::LDX if insn.mode() == op::MEM => {
-                self.is_undefined |= self.written & cell == 0;
+                self.is_undefined |= self.written & cell == 0 || self.arithmetic & !self.unread & cell != 0;
                 self.unread &= !cell;
             }
             op::JMP => self.has_decided |= insn.operation() != op::JA && insn.k != AVS_COOKIE,
@@ -79,6 +110,10 @@ mod tests {
         assert!(undefined("len > 70 or ip"), "arithmetic took the header's cell");
         assert!(undefined("pppoes"), "the header moved to another cell");
         assert!(!undefined("ip or len > 70"));
+        assert!(
+            !undefined("ip or link[1] & 3 = 0 and link[2] + link[3] = link[4]"),
+            "arithmetic reads each cell once"
+        );
         assert!(!undefined("link[0] = link[1] + 2 * link[3]"));
     }
 }
