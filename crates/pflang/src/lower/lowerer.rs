@@ -323,6 +323,14 @@ impl Lowerer<'_> {
         self.compare(rel, offset, size, RelOp::Eq, k)
     }
 
+    /// `field & mask != 0`.
+    pub(crate) fn bits(&mut self, rel: Rel, offset: u32, size: Size, mask: u32) -> TreeId {
+        let field = self.load(rel, offset, size);
+        let mask = self.constant(mask);
+        let cond = self.tree.pool.cond(Cond::Test(field, mask));
+        self.push(TreeNode::Test(cond))
+    }
+
     /// The bytes at `offset` are these. Compared from the end in words, as libpcap does: which of two loads
     /// comes first decides whether a short packet is rejected.
     pub(crate) fn bytes(&mut self, rel: Rel, offset: u32, bytes: &[u8]) -> TreeId {

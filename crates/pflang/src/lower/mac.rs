@@ -61,7 +61,7 @@ impl Lowerer<'_> {
                 })?;
                 Ok(self.behind(check, same))
             }
-            Addressing::Wlan => self.wlan_host(address, dir),
+            Addressing::Wlan => Ok(self.wlan_host(address, dir)),
             Addressing::Arcnet | Addressing::None => Err(self.linktype_error("an Ethernet address")),
         }
     }
@@ -124,7 +124,7 @@ impl Lowerer<'_> {
                     let group = self.group_bit(dst);
                     Ok(self.behind(check, group))
                 }
-                Addressing::Wlan => self.wlan_multicast(),
+                Addressing::Wlan => Ok(self.wlan_multicast()),
                 Addressing::None => Err(self.linktype_error("link-layer `multicast`")),
             },
             Some(Proto::Ip) => {
@@ -142,7 +142,7 @@ impl Lowerer<'_> {
     }
 
     /// The bit of a MAC address that marks a group.
-    fn group_bit(&mut self, offset: u32) -> TreeId {
+    pub(crate) fn group_bit(&mut self, offset: u32) -> TreeId {
         self.bits(Rel::LinkHdr, offset, Size::B1, 1)
     }
 

@@ -40,8 +40,8 @@ impl Lowerer<'_> {
     }
 
     /// An 802.11 address. Called on 802.11 link types only.
-    pub(crate) fn wlan_host(&mut self, address: [u8; 6], dir: Option<Dir>) -> Result {
-        Ok(match dir {
+    pub(crate) fn wlan_host(&mut self, address: [u8; 6], dir: Option<Dir>) -> TreeId {
+        match dir {
             Some(Dir::Src) => self.wlan_source(address),
             Some(Dir::Dst) => self.wlan_destination(|l, offset| l.wlan_address(offset, address)),
             Some(Dir::SrcAndDst) => {
@@ -84,12 +84,12 @@ impl Lowerer<'_> {
                 let addr2 = self.wlan_address(10, address);
                 self.and(present, addr2)
             }
-        })
+        }
     }
 
     /// A multicast destination in an 802.11 frame.
-    pub(crate) fn wlan_multicast(&mut self) -> Result {
-        Ok(self.wlan_destination(|l, offset| l.bits(Rel::LinkHdr, offset, Size::B1, 1)))
+    pub(crate) fn wlan_multicast(&mut self) -> TreeId {
+        self.wlan_destination(Self::group_bit)
     }
 
     /// `type`, `subtype`, `dir` of 802.11.

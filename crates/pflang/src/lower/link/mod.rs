@@ -17,9 +17,9 @@ mod wireless;
 use super::Result;
 use super::lowerer::{Layers, Lowerer, Offset, Rel};
 use super::numbers::ethertype;
-use super::tree::{TreeId, TreeNode};
+use super::tree::TreeId;
 use crate::diag::Diagnostic;
-use crate::ir::{Cond, Size};
+use crate::ir::Size;
 use crate::syntax::ast::RelOp;
 use table::{Carries, Radio};
 use wire::LinkType;
@@ -123,14 +123,6 @@ impl Lowerer<'_> {
             program = self.and(check, program);
         }
         program
-    }
-
-    /// `field & mask != 0`.
-    pub(super) fn bits(&mut self, rel: Rel, offset: u32, size: Size, mask: u32) -> TreeId {
-        let field = self.load(rel, offset, size);
-        let mask = self.constant(mask);
-        let cond = self.tree.pool.cond(Cond::Test(field, mask));
-        self.push(TreeNode::Test(cond))
     }
 
     /// `what` is not possible here, but is on the link types `places`.

@@ -4,6 +4,7 @@
 //! takes for granted, even where a header can be longer than it believes (ARCNET, source-routed token ring,
 //! Juniper's cookies): the meaning of a filter is what libpcap makes of it.
 
+use self::Carries::*;
 use crate::lower::lowerer::NOT_SET;
 use crate::lower::numbers::ethertype;
 use wire::LinkType;
@@ -141,8 +142,6 @@ const IPV4: Carries = Carries::Only(ethertype::IP);
 const IPV6: Carries = Carries::Only(ethertype::IPV6);
 /// LocalTalk tells short from long DDP headers, and carries nothing else.
 const DDP: Carries = Carries::Only(ethertype::ATALK);
-
-use Carries::*;
 
 /// By rising value.
 #[rustfmt::skip]
