@@ -6,7 +6,7 @@
 //!                  : guard(b, 16) ? (test src ? t : f) : e
 //! ```
 //! A packet cut between the two must still be judged by the first test alone, so unlike in [`super::hoist`] the test
-//! is written twice. The copy is off the path of whole packets. [`super::thread`] drops the inner guard.
+//! is written twice, off the path of whole packets. [`super::thread`] drops the inner guard.
 
 use super::rebuild::Rebuild;
 use crate::ir::{Cond, CondId, Graph, Node, NodeId};
@@ -61,7 +61,9 @@ impl Pair {
     fn at(graph: &Graph, edges_in: &[u32], id: NodeId) -> Option<Pair> {
         let (base, end, test, exit) = guard(graph, id)?;
         let Node::Branch { cond: test_cond, then, els } = *graph.node(test) else { return None };
-        if edges_in[test.index()] != 1 || guard(graph, test).is_some() {
+        // Once for each guard: a chain of ever longer needs would copy its tests again and again.
+        let is_wide = guard(graph, exit).is_some_and(|(narrow, ..)| narrow == base);
+        if is_wide || edges_in[test.index()] != 1 || guard(graph, test).is_some() {
             return None;
         }
         let pair = |on_yes: bool, next: NodeId, other: NodeId| {
