@@ -4,6 +4,7 @@ use crate::diag::{Code, Diagnostic, Error};
 use crate::emit;
 use crate::filter::Filter;
 use crate::ir::{self, ACCEPT, Graph};
+use crate::lint;
 use crate::lower::{self, Lowered};
 use crate::opt;
 use crate::options::{Dialect, Limits, Names, NoNames};
@@ -206,7 +207,8 @@ impl Compiler {
         let clock = Clock::new(self.limits);
         let ast = self.parse(source)?;
         let mut lowered = self.lower(&ast)?;
-        let lints = std::mem::take(&mut lowered.lints);
+        let mut lints = lint::lint(&ast, source);
+        lints.append(&mut lowered.lints);
         clock.check(source)?;
         let graph = self.build(lowered, &clock)?;
         clock.check(source)?;

@@ -14,6 +14,7 @@ pub mod emit;
 pub mod exec;
 mod filter;
 pub mod ir;
+pub mod lint;
 pub mod lower;
 pub mod names;
 pub mod opt;

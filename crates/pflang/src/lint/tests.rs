@@ -1,0 +1,124 @@
+//! Which filters are warned about, and that well-written ones are not, by any part of the compiler.
+
+use super::lint;
+use crate::diag::Code;
+use crate::names::FileNames;
+use crate::options::{Dialect, Limits};
+use crate::syntax::parse::parse;
+use std::sync::Arc;
+use wire::LinkType;
+
+fn lints(source: &str) -> Vec<(Code, String)> {
+    let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();
+    lint(&ast, source).into_iter().map(|lint| (lint.code, lint.span.text(source).to_owned())).collect()
+}
+
+#[test]
+fn operators_that_look_otherwise() {
+    for (source, span) in [
+        ("tcp or udp and port 53", "tcp or udp and port 53"),
+        ("arp or (tcp or udp and port 53)", "tcp or udp and port 53"),
+        ("host a or b and port 80", "host a or b and port 80"),
+        ("not port 80 or 443", "not port 80 or 443"),
+        ("tcp and (not host a or b)", "not host a or b"),
+    ] {
+        assert_eq!(lints(source), [(Code::Precedence, span.to_owned())], "{source}");
+    }
+    for source in [
+        "tcp and port 80 or udp and port 53",
+        "(tcp or udp) and port 53",
+        "tcp or (udp and port 53)",
+        "not port 80 and not port 443",
+        "not (port 80 or 443)",
+        "not port 80 or port 443",
+        "not tcp or udp",
+    ] {
+        let precedence = lints(source).into_iter().find(|(code, _)| *code == Code::Precedence);
+        // The third operand of `a and b or c and d` is joined to all of the left.
+        let expected = source.starts_with("tcp and port 80 or").then_some(Code::Precedence);
+        assert_eq!(precedence.map(|(code, _)| code), expected, "{source}");
+    }
+}
+
+#[test]
+fn suggestions_are_filters() {
+    let source = "tcp or udp and port 53";
+    let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();
+    let help = lint(&ast, source).remove(0).help.unwrap();
+    assert_eq!(help, "write `(tcp or udp) and port 53`, or `tcp or (udp and port 53)`");
+}
+
+#[test]
+fn parts_that_exclude_each_other() {
+    for (source, span) in [
+        ("tcp and udp", "udp"),
+        ("ip and ip6", "ip6"),
+        ("icmp and port 53", "port 53"),
+        ("arp and tcp", "tcp"),
+        ("(tcp or udp) and icmp", "icmp"),
+        ("ip6 and host 10.0.0.1", "host 10.0.0.1"),
+        ("host ::1 and icmp", "icmp"),
+        ("src port 80 and src port 81", "src port 81"),
+        ("tcp port 80 and udp", "udp"),
+        ("less 60 and greater 100", "greater 100"),
+        ("len < 60 and len > 59", "len > 59"),
+        ("ip proto 47 and tcp", "tcp"),
+        ("stp and ip", "ip"),
+        ("ip6 proto 58 and icmp", "icmp"),
+    ] {
+        assert_eq!(lints(source), [(Code::AlwaysFalse, span.to_owned())], "{source}");
+    }
+    for source in [
+        "tcp and not udp",
+        "port 80 and port 81",
+        "src port 80 and dst port 81",
+        "host 10.0.0.1 and arp",
+        "ip6 proto 44 and tcp",
+        "vrrp and carp",
+        "vlan and ip and ip6",
+        "tcp or udp",
+        "less 100 and greater 100",
+        "(tcp or arp) and host 10.0.0.1",
+        "len <= 60 and len >= 60",
+        "(src port 80 or src port 81) and src port 81",
+        "ip host a and tcp",
+        "ip proto 47 and proto 47",
+    ] {
+        assert_eq!(lints(source), [], "{source}");
+    }
+}
+
+/// Filters from everyday work. None deserves a warning.
+#[rustfmt::skip]
+const COMMON: &[&str] = &[
+    "", "ip", "ip6", "arp", "icmp", "icmp6", "tcp", "udp", "sctp", "igmp", "vrrp", "stp",
+    "host 10.0.0.1", "src host 10.0.0.1", "dst host 10.0.0.1", "host 2001:db8::1", "net 10.0.0.0/8", "net 192.168.1.0/24",
+    "src net 10.0.0.0/8 and dst net 192.168.0.0/16", "ip6 net fe80::/10", "ether host 00:11:22:33:44:55",
+    "ether broadcast", "ether multicast", "ip multicast", "broadcast or multicast",
+    "port 80", "tcp port 80", "udp port 53", "port 53", "tcp port 80 or tcp port 443", "tcp port 80 or 443",
+    "portrange 1024-65535", "tcp portrange 6000-6008", "src port 22", "dst port 25", "tcp dst port 443",
+    "udp port 67 or udp port 68", "udp port 123", "port 5060 or portrange 10000-20000",
+    "host 10.0.0.1 and port 80", "host 10.0.0.1 and not port 22", "not port 22", "not arp", "not broadcast and not multicast",
+    "tcp and not port 22 and not port 80", "host 10.0.0.1 and (port 80 or port 443)", "(tcp or udp) and port 53",
+    "host 10.0.0.1 and 10.0.0.2", "src host 10.0.0.1 and dst port 80", "not host 10.0.0.1 and not host 10.0.0.2",
+    "icmp or icmp6", "arp or rarp", "ip and not tcp and not udp and not icmp",
+    "tcp[tcpflags] & (tcp-syn|tcp-fin) != 0", "tcp[tcpflags] & tcp-syn != 0 and tcp[tcpflags] & tcp-ack = 0",
+    "icmp[icmptype] != icmp-echo and icmp[icmptype] != icmp-echoreply", "icmp[icmptype] = icmp-echo",
+    "ip[0] & 0xf != 5", "ip[8] < 5", "ip[6:2] & 0x1fff != 0", "ether[0] & 1 = 0 and ip[16] >= 224",
+    "tcp port 80 and (((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0)",
+    "less 64", "greater 1500", "len > 1000", "vlan", "vlan 100", "vlan 100 and tcp port 80", "vlan and vlan", "mpls and ip",
+    "pppoes and ip", "ether proto 0x88cc", "ip proto 47", "ip6 proto 58", "proto 50", "llc", "udp[8] = 0x80",
+    "port in {80, 443, 8000-8080}", "host in {10.0.0.1, 10.0.0.2}", "tcp port 80 and host 10.0.0.1 and not host 10.0.0.2",
+];
+
+#[test]
+fn common_filters_are_silent() {
+    assert!(COMMON.len() >= 60);
+    let compiler = crate::Compiler::new(LinkType::EN10MB).names(Arc::new(FileNames::new()));
+    for source in COMMON {
+        let filter = compiler.compile(source).unwrap_or_else(|error| panic!("{error}"));
+        // Said of every load that sees IPv4 only: true, and wanted.
+        let unexpected: Vec<_> = filter.lints().iter().filter(|lint| lint.code != Code::NoIpv6).collect();
+        assert!(unexpected.is_empty(), "{source}: {unexpected:?}");
+    }
+}
