@@ -76,18 +76,23 @@ fn every_primitive_on_every_link_type() {
     tally.finish(1_000_000);
 }
 
+/// `LINKTYPES_SEED` and `LINKTYPES_ROUNDS` (expressions for each link type) run others, and more.
 #[test]
 fn generated_expressions_on_every_link_type() {
     let Some(pcap) = oracle::libpcap("generated expressions on all link types") else { return };
+    let number = |name: &str, default| {
+        std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+    };
+    let (seed, rounds) = (number("LINKTYPES_SEED", 0x11c7), number("LINKTYPES_ROUNDS", 40));
+    eprintln!("seed {seed}");
     let mut tally = Tally::default();
     for linktype in linktype::all() {
-        let mut generator = Generator::new(linktype, 0x11c7);
-        for _ in 0..40 {
-            let text = generator.expression();
-            compare(pcap, linktype, &text, &seeds(), &mut tally);
+        let mut generator = Generator::new(linktype, seed);
+        for _ in 0..rounds {
+            compare(pcap, linktype, &generator.expression(), &seeds(), &mut tally);
         }
     }
-    tally.finish(1_000_000);
+    tally.finish(10_000 * rounds);
 }
 
 #[test]
