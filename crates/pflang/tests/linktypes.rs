@@ -212,6 +212,18 @@ fn errors_say_what_is_possible() {
     }
 }
 
+/// libpcap reads `!=` in front of an ATM or SS7 number as `=`: so do we, and say so.
+#[test]
+fn not_equal_is_equal() {
+    for (linktype, text) in [(LinkType::SUNATM, "vpi != 7"), (LinkType::MTP2, "sio != 7")] {
+        let (dialect, limits) = (Dialect::STRICT, Limits::default());
+        let ast = parse(text, &dialect, &limits).expect(text);
+        let options = Options { linktype, netmask: None, dialect, names: &NoNames, limits };
+        let lints = lower::lower(&ast, &options).expect(text).lints;
+        assert!(lints.iter().any(|lint| lint.code == Code::NotEqualIsEqual), "{text}: {lints:?}");
+    }
+}
+
 /// Numbers of one run.
 #[derive(Default)]
 struct Tally {

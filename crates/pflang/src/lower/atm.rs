@@ -124,7 +124,7 @@ impl Lowerer<'_> {
         }
         let message = format!("`!=` after {name} means `=`, as in libpcap");
         let help = "write `not` in front of it, and `=`";
-        self.lints.push(Diagnostic::new(Code::NotEqualIsEqual, self.span, message).help(help));
+        self.lint(Diagnostic::new(Code::NotEqualIsEqual, self.span, message).help(help));
         RelOp::Eq
     }
 

@@ -12,7 +12,7 @@ const LINTS_MAX: usize = 100;
 
 impl Lowerer<'_> {
     /// Adds a warning at the primitive at hand, unless it was given there before.
-    fn lint(&mut self, lint: Diagnostic) {
+    pub(crate) fn lint(&mut self, lint: Diagnostic) {
         let known = self.lints.iter().any(|other| other.code == lint.code && other.span == lint.span);
         if !known && self.lints.len() < LINTS_MAX {
             self.lints.push(lint);
