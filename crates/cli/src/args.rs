@@ -6,8 +6,10 @@ use std::path::PathBuf;
 /// Filter, inspect and steer packets.
 #[derive(Parser, Debug)]
 #[command(name = "sluss", version, max_term_width = 100, disable_help_subcommand = true)]
-#[command(after_help = "Exit codes: 0 done, matched; 1 nothing matched; 2 wrong filter or flag; 3 the system refused;\n\
-    4 internal error; 5 incomplete (damaged or truncated input). More: sluss COMMAND --help")]
+#[command(
+    after_help = "Exit codes: 0 done, matched; 1 nothing matched; 2 wrong filter or flag; 3 the system refused;\n\
+    4 internal error; 5 incomplete (damaged or truncated input). More: sluss COMMAND --help"
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -90,11 +92,13 @@ pub(crate) enum At {
 #[command(override_usage = "sluss filter [OPTIONS] FILTER FILE…\n       \
     sluss filter [OPTIONS] FILE… -- FILTER WORDS…\n       \
     sluss filter [OPTIONS] -f FILTER -o OUT [-f FILTER -o OUT]… FILE…")]
-#[command(after_help = "FILE is a pcap or pcapng capture (plain, gzip or zstd, told by content), a folder, a glob or `-`.\n\
+#[command(
+    after_help = "FILE is a pcap or pcapng capture (plain, gzip or zstd, told by content), a folder, a glob or `-`.\n\
     FILTER is pcap-filter(7) text, or @FILE that holds it. Examples:\n  \
     sluss filter 'tcp port 80' trace.pcap -o web.pcap\n  \
     sluss filter --count 'host in {192.0.2.1, 2001:db8::/32}' *.pcapng.zst\n  \
-    sluss filter trace.pcap -f arp -o arp.pcap -f 'port 53' -o dns.pcap")]
+    sluss filter trace.pcap -f arp -o arp.pcap -f 'port 53' -o dns.pcap"
+)]
 pub(crate) struct FilterArgs {
     /// The filter, unless -f, -F or `--` gives it; then captures, folders, globs, `-`.
     #[arg(value_name = "FILTER FILE")]
@@ -111,6 +115,9 @@ pub(crate) struct FilterArgs {
     /// Read the filter from a file.
     #[arg(short = 'F', long = "filter-file", value_name = "FILE", conflicts_with = "filter")]
     pub(crate) filter_file: Option<PathBuf>,
+    /// One line a packet, also where standard output is no terminal.
+    #[arg(long, conflicts_with_all = ["count", "output"])]
+    pub(crate) lines: bool,
     /// Print how many packets match, and nothing else.
     #[arg(long)]
     pub(crate) count: bool,
@@ -121,13 +128,25 @@ pub(crate) struct FilterArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Where the filter runs: `auto`, `native` or `interp`.
-    #[arg(long, value_name = "WHERE", default_value = "auto", hide_possible_values = true, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     pub(crate) at: At,
     /// Worker threads for several files [default: one for each core].
     #[arg(short = 'j', long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
     /// Show progress: by default only on a terminal.
-    #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     pub(crate) progress: When,
     /// No warnings and no summary on standard error.
     #[arg(short, long)]
@@ -159,29 +178,16 @@ pub(crate) struct TextArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Stages, in order: ast, lowered, graph, optimised; anf and ssa (views of the optimised graph);\n\
-    selected, allocated, asm, bytes.")]
+#[command(
+    after_help = "Stages, in order: ast, lowered, graph, optimised; anf and ssa (views of the optimised graph);\n\
+    selected, allocated, asm, bytes."
+)]
 pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) text: TextArgs,
     /// What to print.
-    #[arg(long, value_name = "STAGE", default_value = "asm", hide_possible_values = true)]
-    pub(crate) stage: Stage,
-}
-
-/// What `compile` prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Stage {
-    Ast,
-    Lowered,
-    Graph,
-    Optimised,
-    Anf,
-    Ssa,
-    Selected,
-    Allocated,
-    Asm,
-    Bytes,
+    #[arg(long, value_name = "STAGE", default_value = "asm")]
+    pub(crate) stage: pflang::Stage,
 }
 
 #[derive(Args, Debug)]

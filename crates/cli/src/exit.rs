@@ -67,7 +67,8 @@ impl Failure {
 
     /// An error of writing to `what`.
     pub(crate) fn writing(what: &str, error: &std::io::Error) -> Self {
-        let blame = if error.kind() == std::io::ErrorKind::BrokenPipe { Blame::ClosedPipe } else { Blame::World };
+        let blame =
+            if error.kind() == std::io::ErrorKind::BrokenPipe { Blame::ClosedPipe } else { Blame::World };
         Failure { message: format!("error: cannot write {what}: {error}"), blame }
     }
 

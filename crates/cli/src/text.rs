@@ -6,6 +6,7 @@ use crate::names::SystemNames;
 use crate::terminal::Terminal;
 use pflang::options::Dialect;
 use pflang::{Backend, Compiler, Filter};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use wire::LinkType;
@@ -49,8 +50,9 @@ pub(crate) fn filter_text(words: &[String]) -> Result<String, Failure> {
 
 /// The text of a filter file.
 pub(crate) fn from_file(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::world(format!("error: cannot read the filter file {}: {error}", path.display())))
+    std::fs::read_to_string(path).map_err(|error| {
+        Failure::world(format!("error: cannot read the filter file {}: {error}", path.display()))
+    })
 }
 
 /// Compiles for running, telling lints and a fall-back to the interpreter.
@@ -58,23 +60,48 @@ pub(crate) fn compile(
     compiler: &Compiler,
     source: &str,
     at: At,
-    quiet: bool,
+    (quiet, json): (bool, bool),
     terminal: &Terminal,
 ) -> Result<Filter, Failure> {
-    let filter = compiler.compile(source).map_err(|error| Failure::user(error.render(terminal.colour_stderr)))?;
+    let filter = compiler.compile(source).map_err(|error| wrong_filter(&error, json, terminal))?;
     if !quiet {
         for lint in filter.lints() {
             terminal.message(&lint.render(filter.source(), terminal.colour_stderr));
         }
     }
     match (filter.fallback_reason(), at) {
-        (Some(reason), At::Native) => {
-            Err(Failure::world(format!("error: no machine code: {reason}; without `--at native` the interpreter runs")))
-        }
+        (Some(reason), At::Native) => Err(Failure::world(format!(
+            "error: no machine code: {reason}; without `--at native` the interpreter runs"
+        ))),
         (Some(reason), At::Auto) if !quiet => {
             terminal.message(&format!("note: the interpreter runs this filter: {reason}"));
             Ok(filter)
         }
         _ => Ok(filter),
     }
+}
+
+/// A filter that does not compile: with carets, or as the same object in JSON.
+pub(crate) fn wrong_filter(error: &pflang::Error, json: bool, terminal: &Terminal) -> Failure {
+    Failure::user(if json { error_object(error) } else { error.render(terminal.colour_stderr) })
+}
+
+/// One JSON object: the finding, and the filter it is about.
+fn error_object(error: &pflang::Error) -> String {
+    let finding = json_of(&error.diagnostic.to_json());
+    serde_json::json!({ "v": 1, "type": "error", "filter": &*error.source, "error": finding }).to_string()
+}
+
+/// Text of ours that is JSON, as a value.
+pub(crate) fn json_of(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// Prints a result.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(|error| Failure::writing("standard output", &error))
 }

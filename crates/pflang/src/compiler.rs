@@ -2,7 +2,9 @@
 
 use crate::diag::{Code, Diagnostic, Error};
 use crate::emit;
-use crate::filter::Filter;
+use crate::exec::{NativeFilter, NoExec};
+use crate::filter::{Filter, Runs};
+use crate::ir::verify::Checked;
 use crate::ir::{self, ACCEPT, Graph};
 use crate::lint;
 use crate::lower::{self, Lowered};
@@ -192,18 +194,26 @@ impl Compiler {
 
     fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
         let (graph, lints) = self.graph(source)?;
-        Ok(Filter::new(
-            Arc::clone(source),
-            self.link_type,
-            lints,
-            graph,
-            self.backend,
-            self.prefetch_distance,
-        ))
+        let runs = self.runs(&graph, source)?;
+        Ok(Filter::new(Arc::clone(source), self.link_type, lints, graph, runs))
+    }
+
+    /// The way a graph is to run: as machine code if at all possible.
+    fn runs(&self, graph: &Checked, source: &str) -> Result<Runs, Box<Diagnostic>> {
+        if self.backend == Backend::Interpreter {
+            return Ok(Runs::Interpreter);
+        }
+        match emit::compile(graph.verified(), &self.emit_options()) {
+            Ok(code) => Ok(NativeFilter::new(&code).map_or_else(Runs::Fallback, Runs::Native)),
+            Err(error @ emit::Error::TooLarge { .. }) => {
+                Err(Box::new(Diagnostic::new(Code::Limit, whole(source), error.to_string())))
+            }
+            Err(error) => Ok(Runs::Fallback(NoExec::Code(error))),
+        }
     }
 
     /// The graph that back ends take, verified, and the lints.
-    pub(crate) fn graph(&self, source: &str) -> Result<(Graph, Vec<Diagnostic>), Box<Diagnostic>> {
+    pub(crate) fn graph(&self, source: &str) -> Result<(Checked, Vec<Diagnostic>), Box<Diagnostic>> {
         let clock = Clock::new(self.limits);
         let ast = self.parse(source)?;
         let mut lowered = self.lower(&ast)?;
@@ -214,16 +224,10 @@ impl Compiler {
         clock.check(source)?;
         let optimised = opt::optimise(&graph);
         clock.check(source)?;
-        // The gate before every back end. The optimiser may know more than the verifier can see; then the graph
-        // as built, where each load has its own guard, does the same work.
-        let graph = match ir::verify::verify(&optimised) {
-            Ok(()) => optimised,
-            Err(_) => {
-                ir::verify::verify(&graph)
-                    .map_err(|violation| internal(source, &format!("{violation:?}")))?;
-                graph
-            }
-        };
+        // The gate before every back end. Should the optimiser know more than the verifier can see, the graph as
+        // built, where each load has its own guard, does the same work.
+        let checked = Checked::new(optimised).or_else(|_| Checked::new(graph));
+        let graph = checked.map_err(|violation| internal(source, &format!("{violation:?}")))?;
         Ok((graph, lints))
     }
 

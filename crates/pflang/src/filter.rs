@@ -1,9 +1,9 @@
 //! A compiled filter: cheap to clone, safe to share, the same answer from every back end.
 
-use crate::compiler::Backend;
 use crate::diag::Diagnostic;
-use crate::exec::Packet;
+use crate::exec::{NativeFilter, NoExec, Packet};
 use crate::ir::interp::{self, Interp};
+use crate::ir::verify::Checked;
 use crate::ir::{Graph, REJECT};
 use std::fmt;
 use std::sync::Arc;
@@ -32,8 +32,19 @@ struct Inner {
     source: Arc<str>,
     link_type: LinkType,
     lints: Vec<Diagnostic>,
-    /// Verified.
-    graph: Graph,
+    graph: Checked,
+    runs: Runs,
+}
+
+/// How a filter runs.
+#[derive(Debug)]
+pub(crate) enum Runs {
+    /// As machine code.
+    Native(NativeFilter),
+    /// In the interpreter, as asked.
+    Interpreter,
+    /// In the interpreter, for want of machine code.
+    Fallback(NoExec),
 }
 
 impl Filter {
@@ -42,11 +53,10 @@ impl Filter {
         source: Arc<str>,
         link_type: LinkType,
         lints: Vec<Diagnostic>,
-        graph: Graph,
-        _backend: Backend,
-        _prefetch_distance: u32,
+        graph: Checked,
+        runs: Runs,
     ) -> Self {
-        Filter(Arc::new(Inner { source, link_type, lints, graph }))
+        Filter(Arc::new(Inner { source, link_type, lints, graph, runs }))
     }
 
     /// Whether a packet matches of which every byte was captured.
@@ -58,7 +68,10 @@ impl Filter {
     /// Whether a packet matches of which `captured` is the beginning and which was `wire_len` bytes long.
     #[inline]
     pub fn matches_captured(&self, captured: &[u8], wire_len: u32) -> bool {
-        Interp::new(&self.0.graph).run(interp::Packet { data: captured, wire_len }) != REJECT
+        match &self.0.runs {
+            Runs::Native(native) => native.run(captured, wire_len) != REJECT,
+            _ => Interp::new(self.0.graph.graph()).run(interp::Packet { data: captured, wire_len }) != REJECT,
+        }
     }
 
     /// Which packets of a burst match: bit `i % 64` of word `i / 64` of `bits` is for packet `i`. Returns how many.
@@ -73,7 +86,11 @@ impl Filter {
             bits.len(),
             packets.len()
         );
-        let mut interp = Interp::new(&self.0.graph);
+        if let Runs::Native(native) = &self.0.runs {
+            native.run_burst(packets, bits);
+            return bits[..words].iter().map(|word| word.count_ones() as usize).sum();
+        }
+        let mut interp = Interp::new(self.0.graph.graph());
         let mut count = 0;
         for (word, packets) in bits.iter_mut().zip(packets.chunks(64)) {
             *word = 0;
@@ -104,12 +121,28 @@ impl Filter {
 
     /// The graph that runs.
     pub fn graph(&self) -> &Graph {
-        &self.0.graph
+        self.0.graph.graph()
     }
 
     /// Whether it runs as machine code.
     pub fn is_native(&self) -> bool {
-        false
+        self.native().is_some()
+    }
+
+    /// The machine code.
+    pub fn native(&self) -> Option<&NativeFilter> {
+        match &self.0.runs {
+            Runs::Native(native) => Some(native),
+            _ => None,
+        }
+    }
+
+    /// Why there is no machine code, where it was wanted; the interpreter runs the filter then.
+    pub fn fallback_reason(&self) -> Option<&NoExec> {
+        match &self.0.runs {
+            Runs::Fallback(reason) => Some(reason),
+            _ => None,
+        }
     }
 }
 

@@ -22,6 +22,7 @@ pub mod options;
 pub mod span;
 mod stage;
 pub mod syntax;
+mod trace;
 
 pub use compiler::{Backend, Compiler, Stages};
 pub use diag::{Code, Diagnostic, Error, Severity};
@@ -30,3 +31,4 @@ pub use filter::Filter;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use span::Span;
 pub use stage::Stage;
+pub use trace::{Answer, Trace, TraceStep, TracedLoad, trace};

@@ -6,8 +6,7 @@
 
 use crate::compiler::Compiler;
 use crate::diag::{Code, Diagnostic, Error};
-use crate::ir::Graph;
-use crate::ir::verify::Verified;
+use crate::ir::verify::{Checked, Verified};
 use crate::span::Span;
 use crate::{emit, ir, syntax};
 use std::fmt;
@@ -124,11 +123,11 @@ impl Compiler {
     }
 
     /// The stages that the graph goes through which back ends take.
-    fn print_graph(&self, graph: &Graph, source: &str, stage: Stage) -> Result<String, Box<Diagnostic>> {
+    fn print_graph(&self, checked: &Checked, source: &str, stage: Stage) -> Result<String, Box<Diagnostic>> {
         let code = |print: &dyn Fn(Verified<'_>, &emit::Options) -> Result<String, emit::Error>| {
-            let verified = Verified::new(graph).expect("`Compiler::graph` gives verified graphs");
-            print(verified, &self.emit_options()).map_err(|error| no_code(source, error))
+            print(checked.verified(), &self.emit_options()).map_err(|error| no_code(source, error))
         };
+        let graph = checked.graph();
         match stage {
             Stage::Anf => Ok(ir::anf::view(graph, source)),
             Stage::Ssa => Ok(ir::ssa::view(graph, source)),

@@ -18,9 +18,10 @@ use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
 use crate::terminal::Terminal;
 use plan::{Output, Plan};
+pub(crate) use render::capture_failure;
 use run::Totals;
 use serde_json::json;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
 
 /// Runs the command.
@@ -43,11 +44,7 @@ fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) ->
         }
         String::new()
     };
-    let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(|error| Failure::writing("standard output", &error))
+    crate::text::print(&text)
 }
 
 /// One filter: exactly one number. Several: a number, a tab and the filter on each line.

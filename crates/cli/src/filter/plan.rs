@@ -93,7 +93,9 @@ fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<Stri
 
 /// Whether a filter was given as several words: the second word is no input.
 fn looks_unquoted(words: &[String], exists: Exists<'_>) -> bool {
-    words.len() > 1 && !exists(&words[1]) && !words[1].contains(['/', '*', '?', '['])
+    words.len() > 1
+        && !exists(&words[1])
+        && !words[1].contains(['/', '*', '?', '['])
         && !words[1].contains(".pcap")
 }
 
@@ -118,7 +120,9 @@ fn quoted(text: &str) -> String {
 fn outputs(args: &FilterArgs, filters: &[String]) -> Result<Vec<Output>, Failure> {
     if args.count {
         if !args.output.is_empty() {
-            return Err(Failure::user("error: --count prints a number and nothing else: leave out -o, or leave out --count (the summary counts)"));
+            return Err(Failure::user(
+                "error: --count prints a number and nothing else: leave out -o, or leave out --count (the summary counts)",
+            ));
         }
         return Ok(filters.iter().map(|_| Output::Count).collect());
     }
@@ -134,7 +138,7 @@ fn outputs(args: &FilterArgs, filters: &[String]) -> Result<Vec<Output>, Failure
     }
     match filters.len() {
         1 if args.json => Ok(vec![Output::Json]),
-        1 if std::io::stdout().is_terminal() => Ok(vec![Output::Lines]),
+        1 if args.lines || std::io::stdout().is_terminal() => Ok(vec![Output::Lines]),
         1 => Ok(vec![Output::Capture("-".to_owned())]),
         _ => Err(Failure::user("error: several filters need a -o each, or --count")),
     }

@@ -22,7 +22,12 @@ pub(crate) enum Renderer {
 
 impl Renderer {
     /// Appends the output for the packets whose bit is set.
-    pub(crate) fn render(&mut self, batch: &Batch<'_>, bits: &[u64], out: &mut Vec<u8>) -> Result<(), Failure> {
+    pub(crate) fn render(
+        &mut self,
+        batch: &Batch<'_>,
+        bits: &[u64],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
         match self {
             Renderer::Count => Ok(()),
             Renderer::Capture(encoder) => {

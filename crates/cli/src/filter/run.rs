@@ -9,7 +9,7 @@ use crate::filter::scan::{Chunk, End, Scanner, Tally};
 use crate::filter::select::Filters;
 use crate::filter::sinks::Sinks;
 use crate::terminal::Terminal;
-use capture::{Input, Reader};
+use capture::{Format, Input, Reader};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -170,8 +170,8 @@ impl Run<'_> {
     fn begin(&mut self, reader: &Reader) -> Result<Vec<Renderer>, Failure> {
         if self.sinks.is_none() {
             // A wrong filter must not empty an existing output file.
-            if let Some(link_type) = reader.interfaces().first().map(|interface| interface.linktype) {
-                self.filters.for_link_type(link_type)?;
+            if let Format::Pcap(header) = reader.format() {
+                self.filters.for_link_type(header.linktype)?;
             }
             self.sinks = Some(Sinks::open(&self.plan.selections)?);
         }
@@ -248,7 +248,7 @@ fn refuse_to_overwrite_inputs(plan: &Plan, inputs: &[Input]) -> Result<(), Failu
             let resolved = |path: &std::path::Path| std::fs::canonicalize(path).ok();
             resolved(path).is_some_and(|path| resolved(std::path::Path::new(output)) == Some(path))
         }
-        Input::Stdin => false,
+        _ => false,
     };
     for selection in &plan.selections {
         if let Output::Capture(output) = &selection.output
@@ -266,8 +266,10 @@ fn total_bytes(inputs: &[Input]) -> Option<u64> {
     inputs
         .iter()
         .map(|input| match input {
-            Input::File(path) => std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|m| m.len()),
-            Input::Stdin => None,
+            Input::File(path) => {
+                std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|m| m.len())
+            }
+            _ => None,
         })
         .sum()
 }
@@ -280,7 +282,8 @@ fn caught_signals() -> Result<Arc<AtomicUsize>, Failure> {
         let registered = signal_hook::flag::register_conditional_default(signal, Arc::clone(&again))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&again)))
             .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(&caught), signal as usize));
-        registered.map_err(|error| Failure::world(format!("error: cannot watch for signal {signal}: {error}")))?;
+        registered
+            .map_err(|error| Failure::world(format!("error: cannot watch for signal {signal}: {error}")))?;
     }
     Ok(caught)
 }

@@ -85,7 +85,12 @@ pub(crate) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     /// A scanner with a renderer for each filter.
-    pub(crate) fn new(filters: &'a Filters<'a>, tally: &'a Tally, renderers: Vec<Renderer>, max: Option<u64>) -> Self {
+    pub(crate) fn new(
+        filters: &'a Filters<'a>,
+        tally: &'a Tally,
+        renderers: Vec<Renderer>,
+        max: Option<u64>,
+    ) -> Self {
         let count = renderers.len();
         Scanner {
             filters,
@@ -103,7 +108,11 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a capture to its end, handing over chunks. What came before an error has been handed over.
-    pub(crate) fn scan(&mut self, reader: &mut Reader, mut deliver: impl FnMut(Chunk) -> Result<(), Failure>) -> End {
+    pub(crate) fn scan(
+        &mut self,
+        reader: &mut Reader,
+        mut deliver: impl FnMut(Chunk) -> Result<(), Failure>,
+    ) -> End {
         let mut consumed = 0;
         let end = loop {
             if self.tally.should_stop() || self.is_satisfied() {

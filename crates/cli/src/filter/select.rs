@@ -16,6 +16,7 @@ pub(crate) struct Filters<'a> {
     language: &'a LanguageArgs,
     at: At,
     quiet: bool,
+    json: bool,
     terminal: &'a Terminal,
     compiled: Mutex<HashMap<LinkType, Vec<Filter>>>,
 }
@@ -28,6 +29,7 @@ impl<'a> Filters<'a> {
             language: &args.language,
             at: args.at,
             quiet: args.quiet || args.count,
+            json: args.json,
             terminal,
             compiled: Mutex::default(),
         }
@@ -45,9 +47,11 @@ impl<'a> Filters<'a> {
         let filters = self
             .sources
             .iter()
-            .map(|source| text::compile(&compiler, source, self.at, quiet, self.terminal))
+            .map(|source| text::compile(&compiler, source, self.at, (quiet, self.json), self.terminal))
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|failure| if compiled.is_empty() { failure } else { on_link_type(failure, link_type) })?;
+            .map_err(
+                |failure| if compiled.is_empty() { failure } else { on_link_type(failure, link_type) },
+            )?;
         compiled.insert(link_type, filters.clone());
         Ok(filters)
     }
@@ -55,6 +59,8 @@ impl<'a> Filters<'a> {
 
 /// A filter that compiles for one interface of a capture but not for another deserves the reason.
 fn on_link_type(mut failure: Failure, link_type: LinkType) -> Failure {
-    failure.message.push_str(&format!("\nnote: on packets of link type {link_type}; other packets came before them"));
+    failure
+        .message
+        .push_str(&format!("\nnote: on packets of link type {link_type}; other packets came before them"));
     failure
 }

@@ -22,7 +22,9 @@ impl Sinks {
         let open = |selection: &Selection| match &selection.output {
             Output::Count => Ok(Sink::Nothing),
             Output::Lines | Output::Json => Ok(Sink::Text(std::io::stdout())),
-            Output::Capture(path) if path == "-" => Writer::stdout().map(|writer| Sink::Capture(Box::new(writer))),
+            Output::Capture(path) if path == "-" => {
+                Writer::stdout().map(|writer| Sink::Capture(Box::new(writer)))
+            }
             Output::Capture(path) => Writer::create(path).map(|writer| Sink::Capture(Box::new(writer))),
         };
         let sinks = selections.iter().map(open).collect::<Result<Vec<_>, _>>();
@@ -53,7 +55,9 @@ impl Sinks {
         for (sink, output) in self.0.iter_mut().zip(outputs) {
             match sink {
                 Sink::Nothing => {}
-                Sink::Capture(writer) => writer.write_encoded(output).map_err(|error| capture_failure(&error))?,
+                Sink::Capture(writer) => {
+                    writer.write_encoded(output).map_err(|error| capture_failure(&error))?
+                }
                 Sink::Text(stdout) => {
                     stdout.write_all(output).map_err(|error| Failure::writing("standard output", &error))?;
                 }

@@ -48,10 +48,12 @@ pub const fn bitmap_words(packets: usize) -> usize {
     packets.div_ceil(64)
 }
 
+/// The entry for one packet: address, captured length, wire length; gives the number of the leaf.
 #[cfg(target_arch = "x86_64")]
-type One = unsafe extern "sysv64" fn(data: *const u8, captured_len: usize, wire_len: u32) -> u32;
+pub type One = unsafe extern "sysv64" fn(data: *const u8, captured_len: usize, wire_len: u32) -> u32;
+/// The entry for a burst: packets, how many, a bitmap of [`bitmap_words`] words.
 #[cfg(target_arch = "x86_64")]
-type Burst = unsafe extern "sysv64" fn(packets: *const Packet<'_>, count: usize, bitmap: *mut u64);
+pub type Burst = unsafe extern "sysv64" fn(packets: *const Packet<'_>, count: usize, bitmap: *mut u64);
 
 impl NativeFilter {
     /// Places compiled code in executable memory.
@@ -70,14 +72,31 @@ impl NativeFilter {
         Ok(NativeFilter { code: placed, one: code.one(), burst: code.burst() })
     }
 
+    /// The address of the code for one packet, for callers that cannot go through [`NativeFilter::run`]. It is valid
+    /// while `self` lives.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub fn one(&self) -> One {
+        let entry = self.code.start().wrapping_add(self.one);
+        // SAFETY: `entry` is what `emit` made for this signature, since only `emit::compile` makes a `Code`;
+        // it stays mapped readable and executable, and unchanged, while `self` lives.
+        unsafe { std::mem::transmute::<*const u8, One>(entry) }
+    }
+
+    /// The address of the code for a burst. It is valid while `self` lives.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub fn burst(&self) -> Burst {
+        let entry = self.code.start().wrapping_add(self.burst);
+        // SAFETY: as in `one`.
+        unsafe { std::mem::transmute::<*const u8, Burst>(entry) }
+    }
+
     /// The number of the leaf that this packet reaches.
     #[cfg(target_arch = "x86_64")]
     #[inline]
     pub fn run(&self, captured: &[u8], wire_len: u32) -> u32 {
-        let entry = self.code.start().wrapping_add(self.one);
-        // SAFETY: `entry` is what `emit` made for this signature, since only `emit::compile` makes a `Code`;
-        // it stays mapped readable and executable, and unchanged, while `self` lives.
-        let entry = unsafe { std::mem::transmute::<*const u8, One>(entry) };
+        let entry = self.one();
         // SAFETY: the slice is readable for its length. Every load of the code lies under a guard against that
         // length, which `ir::verify` has seen (`emit::compile` takes nothing else), and what the guard compared is
         // not read again. Stores go to the code's own stack frame. Callee-saved registers are not touched.
@@ -100,9 +119,7 @@ impl NativeFilter {
         if packets.is_empty() {
             return;
         }
-        let entry = self.code.start().wrapping_add(self.burst);
-        // SAFETY: as in `run`.
-        let entry = unsafe { std::mem::transmute::<*const u8, Burst>(entry) };
+        let entry = self.burst();
         // SAFETY: each descriptor was made from a slice that it keeps borrowed, so as in `run` for each; the loop
         // reads descriptors below `count` only, saves and restores the callee-saved registers that it uses, and
         // stores one word for each 64 packets begun, for which there is room.

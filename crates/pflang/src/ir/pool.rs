@@ -5,10 +5,6 @@
 //! evaluates. Folding belongs to [`crate::opt`].
 
 use super::interner::Interner;
-use std::collections::HashMap;
-
-/// A hash map whose speed does not depend on an attacker's keys: filters come from anywhere.
-pub(crate) type FastMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
 /// Index of a [`Value`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

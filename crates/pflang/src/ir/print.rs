@@ -99,7 +99,7 @@ fn leaf_name(leaf: u32) -> String {
 pub(super) struct Names(Vec<String>);
 
 impl Names {
-    pub(super) fn new(graph: &Graph, order: &[NodeId]) -> Self {
+    pub(crate) fn new(graph: &Graph, order: &[NodeId]) -> Self {
         Self::with_prefix(graph, order, 'L')
     }
 
@@ -135,7 +135,7 @@ pub(crate) struct Exprs<'p> {
 
 impl<'p> Exprs<'p> {
     /// Whole expressions, but for very large ones.
-    pub(super) fn new(graph: &'p Graph, order: &[NodeId]) -> Self {
+    pub(crate) fn new(graph: &'p Graph, order: &[NodeId]) -> Self {
         Self::of_values(&graph.pool, order.iter().flat_map(|&id| operands(graph, id)))
     }
 

@@ -46,6 +46,30 @@ impl<'g> Verified<'g> {
     }
 }
 
+/// A graph that has passed, and cannot be changed any more.
+#[derive(Clone, Debug)]
+pub struct Checked(Graph);
+
+impl Checked {
+    /// Checks a graph.
+    ///
+    /// # Errors
+    /// The first violation found.
+    pub fn new(graph: Graph) -> Result<Checked, Violation> {
+        verify(&graph).map(|()| Checked(graph))
+    }
+
+    /// What back ends take.
+    pub fn verified(&self) -> Verified<'_> {
+        Verified(&self.0)
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.0
+    }
+}
+
 /// Checks a graph.
 ///
 /// # Errors

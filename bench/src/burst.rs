@@ -1,0 +1,77 @@
+//! A burst at a time: the loop inside the generated code.
+
+use crate::engines::{calls, compiled, native};
+use crate::race::{Engine, Lap, engine, race};
+use crate::report::{Figure, Report, Target::AtLeast};
+use crate::traffic::{Descriptor, Mix, Traffic};
+use pflang::{Compiler, Filter};
+use wire::LinkType;
+
+const SUITE: &str = "burst";
+const BURST: usize = 1024;
+
+/// Runs the suite.
+pub(crate) fn run(report: &mut Report) {
+    let hot = Traffic::hot(Mix::Uniform);
+    for (source, target) in [("ip", 3.0), ("tcp port 80", 1.5), (crate::packet::HTTP_DATA, 1.5)] {
+        let filter = compiled(source);
+        let entry = native(&filter).one();
+        let mut engines = [calls("one packet a call", entry), burst("burst", &filter)];
+        let laps = race(&hot.descriptors, &mut engines, usize::MAX, 61);
+        let what = if source.len() > 20 { "HTTP data" } else { source };
+        tell(report, &format!("{what}, uniform"), &laps);
+        let ratio = laps[0].median_ns / laps[1].median_ns;
+        report.ratio(
+            SUITE,
+            format!("{what}, uniform: one packet a call / burst"),
+            ratio,
+            Some(AtLeast(target)),
+        );
+    }
+    for (random, target) in [(true, 1.5), (false, 1.25)] {
+        prefetch(report, &Traffic::cold(Mix::Uniform, 6 << 20, random), target);
+    }
+}
+
+/// What prefetching is worth where packets are not in any cache.
+fn prefetch(report: &mut Report, traffic: &Traffic, target: f64) {
+    let with = compiled("tcp port 80");
+    let without =
+        Compiler::new(LinkType::EN10MB).prefetch_distance(0).compile("tcp port 80").expect("compiles");
+    let mut engines = [burst("burst without prefetch", &without), burst("burst", &with)];
+    let laps = race(&traffic.descriptors, &mut engines, 1 << 18, 47);
+    let what = format!("tcp port 80, {}", traffic.name);
+    tell(report, &what, &laps);
+    let ratio = laps[0].median_ns / laps[1].median_ns;
+    report.ratio(SUITE, format!("{what}: without / with prefetch"), ratio, Some(AtLeast(target)));
+}
+
+/// Calls the burst entry on runs of packets.
+pub(crate) fn burst<'e>(name: &'static str, filter: &'e Filter) -> Engine<'e, Descriptor> {
+    let entry = native(filter).burst();
+    engine(name, move |packets: &[Descriptor]| {
+        let mut bitmap = [0_u64; BURST / 64];
+        let mut count = 0;
+        for run in packets.chunks(BURST) {
+            // SAFETY: the descriptors have the layout of the entry's and point into live memory; the bitmap has a
+            // bit for each packet of the run.
+            unsafe { entry(run.as_ptr().cast(), run.len(), bitmap.as_mut_ptr()) };
+            count +=
+                bitmap[..run.len().div_ceil(64)].iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        }
+        count
+    })
+}
+
+fn tell(report: &mut Report, what: &str, laps: &[Lap]) {
+    for lap in laps {
+        report.figure(Figure {
+            suite: "burst: the loop inside the generated code",
+            what: what.to_owned(),
+            engine: lap.name,
+            min: lap.min_ns,
+            median: lap.median_ns,
+            unit: "ns/packet",
+        });
+    }
+}

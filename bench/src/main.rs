@@ -1,0 +1,44 @@
+//! `make bench`: sluss against its peers, in one run, as ratios.
+//!
+//! Absolute figures depend on the machine and on who else uses it; ratios of interleaved runs survive that. Every
+//! count is compared in every repetition before a time is believed. Suites by name: `make bench BENCH=packet`.
+
+mod burst;
+mod command;
+mod engines;
+mod hand;
+mod packet;
+mod race;
+mod report;
+mod svg;
+mod terms;
+mod traffic;
+
+use report::Report;
+use std::path::Path;
+
+const SUITES: &[(&str, fn(&mut Report))] =
+    &[("packet", packet::run), ("burst", burst::run), ("terms", terms::run), ("command", command::run)];
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let mut report = Report::default();
+    for (name, run) in SUITES {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            eprintln!("bench: {name} …");
+            run(&mut report);
+        }
+    }
+    let machine = report::machine();
+    println!("{}", report.table());
+    println!("measured on: {machine}");
+    let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
+    let title = format!("sluss against its peers on {}", machine["processor"].as_str().unwrap_or_default());
+    let written = std::fs::create_dir_all(&out)
+        .and_then(|()| std::fs::write(out.join("bench.json"), format!("{:#}\n", report.json(machine))))
+        .and_then(|()| std::fs::write(out.join("bench.svg"), svg::chart(&report, &title)));
+    match written {
+        Ok(()) => println!("written: bench/out/bench.json, bench/out/bench.svg"),
+        Err(error) => eprintln!("bench: cannot write {}: {error}", out.display()),
+    }
+}

@@ -1,0 +1,32 @@
+//! `sluss compile`: any stage of a compilation, as text.
+
+use crate::args::{At, CompileArgs};
+use crate::exit::{Failure, Outcome};
+use crate::terminal::Terminal;
+use crate::text;
+use serde_json::json;
+
+/// Runs the command.
+pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let source = text::filter_text(&args.text.words)?;
+    let link_type = text::link_type(&args.text.linktype)?;
+    let compiler = text::compiler(link_type, &args.text.language, At::Auto);
+    let printed = compiler
+        .print(&source, args.stage)
+        .map_err(|error| text::wrong_filter(&error, args.text.json, terminal))?;
+    let output = if args.text.json {
+        let object = json!({
+            "v": 1,
+            "type": "compile",
+            "filter": source,
+            "linktype": link_type.to_string(),
+            "stage": args.stage.to_string(),
+            "text": printed,
+        });
+        format!("{object}\n")
+    } else {
+        printed
+    };
+    text::print(&output)?;
+    Ok(Outcome::Matched)
+}

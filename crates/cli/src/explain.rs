@@ -1,0 +1,41 @@
+//! `sluss explain`: what a filter matches, in plain words.
+
+use crate::args::{At, ExplainArgs};
+use crate::exit::{Failure, Outcome};
+use crate::terminal::Terminal;
+use crate::text;
+use serde_json::{Value, json};
+
+/// Runs the command.
+pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let source = text::filter_text(&args.text.words)?;
+    let link_type = text::link_type(&args.text.linktype)?;
+    let compiler = text::compiler(link_type, &args.text.language, At::Auto);
+    let wrong = |error: pflang::Error| text::wrong_filter(&error, args.text.json, terminal);
+    let stages = compiler.stages(&source).map_err(wrong)?;
+    let filter = compiler.compile(&source).map_err(wrong)?;
+    let words = "";
+    let canonical = pflang::syntax::fmt::canonical(&stages.ast);
+    let output = if args.text.json {
+        let lints: Vec<Value> = filter.lints().iter().map(|lint| text::json_of(&lint.to_json())).collect();
+        let object = json!({
+            "v": 1,
+            "type": "explain",
+            "filter": source,
+            "linktype": link_type.to_string(),
+            "canonical": canonical,
+            "words": words,
+            "lints": lints,
+        });
+        format!("{object}\n")
+    } else {
+        let lints: String = filter
+            .lints()
+            .iter()
+            .map(|lint| format!("\n{}\n", lint.render(&source, terminal.colour_stdout).trim_end()))
+            .collect();
+        format!("{}\n\nin full: {canonical}\n{lints}", words.trim_end())
+    };
+    text::print(&output)?;
+    Ok(Outcome::Matched)
+}

@@ -1,0 +1,71 @@
+//! The names of this system: its files first, the resolver only when asked for.
+
+use pflang::names::FileNames;
+use pflang::{HostAddrs, Names, Service};
+use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::OnceLock;
+
+/// hosts(5), networks(5), ethers(5), services(5), protocols(5); read when the first name is asked for.
+#[derive(Debug)]
+pub(crate) struct SystemNames {
+    files: OnceLock<FileNames>,
+    resolve: bool,
+}
+
+impl SystemNames {
+    /// With `resolve`, hosts that the files do not know are asked of the system's resolver.
+    pub(crate) fn new(resolve: bool) -> Self {
+        SystemNames { files: OnceLock::new(), resolve }
+    }
+
+    fn files(&self) -> &FileNames {
+        // A file that is absent or unreadable knows no names, as for the C library.
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        self.files.get_or_init(|| {
+            FileNames::new()
+                .hosts(&read("/etc/hosts"))
+                .networks(&read("/etc/networks"))
+                .ethers(&read("/etc/ethers"))
+                .services(&read("/etc/services"))
+                .protocols(&read("/etc/protocols"))
+        })
+    }
+}
+
+impl Names for SystemNames {
+    fn host(&self, name: &str) -> Option<HostAddrs> {
+        self.files().host(name).or_else(|| if self.resolve { resolved(name) } else { None })
+    }
+
+    fn net(&self, name: &str) -> Option<u32> {
+        self.files().net(name)
+    }
+
+    fn ether(&self, name: &str) -> Option<[u8; 6]> {
+        self.files().ether(name)
+    }
+
+    fn service(&self, name: &str) -> Option<Service> {
+        self.files().service(name)
+    }
+
+    fn protocol(&self, name: &str) -> Option<u8> {
+        self.files().protocol(name)
+    }
+
+    fn set_file(&self, path: &str) -> Result<String, String> {
+        std::fs::read_to_string(path).map_err(|error| format!("cannot read `{path}`: {error}"))
+    }
+}
+
+fn resolved(name: &str) -> Option<HostAddrs> {
+    let mut addresses = HostAddrs::default();
+    for address in (name, 0).to_socket_addrs().ok()? {
+        match address.ip() {
+            IpAddr::V4(v4) if !addresses.v4.contains(&v4) => addresses.v4.push(v4),
+            IpAddr::V6(v6) if !addresses.v6.contains(&v6) => addresses.v6.push(v6),
+            _ => {}
+        }
+    }
+    Some(addresses)
+}

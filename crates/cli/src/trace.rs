@@ -1,0 +1,153 @@
+//! `sluss trace`: why one packet does or does not match.
+
+use crate::args::{At, TraceArgs};
+use crate::exit::{Failure, Outcome};
+use crate::filter::capture_failure;
+use crate::terminal::Terminal;
+use crate::text;
+use capture::Reader;
+use pflang::{Answer, Span, Trace, TraceStep, TracedLoad};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use wire::LinkType;
+
+/// The packet that is traced.
+struct Wanted {
+    data: Vec<u8>,
+    wire_len: u32,
+    link_type: LinkType,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let source = text::filter_text(std::slice::from_ref(&args.filter))?;
+    let packet = packet(args)?;
+    let compiler = text::compiler(packet.link_type, &args.language, At::Auto);
+    let stages = compiler.stages(&source).map_err(|error| text::wrong_filter(&error, args.json, terminal))?;
+    let trace = pflang::trace(&stages.graph, &packet.data, packet.wire_len);
+    let output = if args.json {
+        format!("{}\n", object(args, &source, &packet, &trace))
+    } else {
+        in_words(args, &source, &packet, &trace)
+    };
+    text::print(&output)?;
+    Ok(if trace.matches { Outcome::Matched } else { Outcome::NothingMatched })
+}
+
+fn packet(args: &TraceArgs) -> Result<Wanted, Failure> {
+    if args.number == 0 {
+        return Err(Failure::user("error: packets are numbered from 1"));
+    }
+    let reader = if args.file == "-" { Reader::stdin() } else { Reader::open(&args.file) };
+    let mut reader = reader.map_err(|error| capture_failure(&error))?;
+    let mut count = 0;
+    while let Some(packet) = reader.next_packet().map_err(|error| capture_failure(&error))? {
+        count += 1;
+        if count == args.number {
+            return Ok(Wanted {
+                data: packet.data.to_vec(),
+                wire_len: packet.wire_len,
+                link_type: packet.linktype,
+            });
+        }
+    }
+    Err(Failure::user(format!(
+        "error: {} has {count} packets; there is no number {}",
+        args.file, args.number
+    )))
+}
+
+fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> String {
+    let summary = wire::summary::summarize(packet.link_type, &packet.data, packet.wire_len);
+    let mut text = format!("packet {} of {}: {summary}\n", args.number, args.file);
+    let mut primitive = None;
+    for step in &trace.steps {
+        if primitive != Some(step.span) {
+            primitive = Some(step.span);
+            let _ = writeln!(text, "  {}", one_line(step.span, source));
+        }
+        let _ = writeln!(text, "    {}", step_in_words(step, packet));
+    }
+    let verdict = if trace.matches { "matches" } else { "does not match" };
+    let _ = writeln!(text, "  => {verdict}");
+    text
+}
+
+/// `be16[12] == 0x800       bytes 12..14 = 08 00         yes`
+fn step_in_words(step: &TraceStep, packet: &Wanted) -> String {
+    let answer = match step.answer {
+        Answer::Yes => "yes".to_owned(),
+        Answer::No => "no".to_owned(),
+        Answer::NotCaptured { needed } => {
+            let captured = packet.data.len();
+            return format!(
+                "needs {needed} captured bytes, there are {captured}: rejected whatever else holds"
+            );
+        }
+        Answer::DividesByZero => "divides by zero: rejected whatever else holds".to_owned(),
+    };
+    let loads: Vec<String> = step.loads.iter().map(|load| load_in_words(*load, &packet.data)).collect();
+    format!("{:<34} {:<34} {answer}", step.question, loads.join(", ")).trim_end().to_owned()
+}
+
+fn load_in_words(load: TracedLoad, data: &[u8]) -> String {
+    let end = load.offset + u64::from(load.size);
+    let bytes: Vec<String> = bytes_of(load, data).iter().map(|byte| format!("{byte:02x}")).collect();
+    match load.size {
+        1 => format!("byte {} = {}", load.offset, bytes.join(" ")),
+        _ => format!("bytes {}..{end} = {}", load.offset, bytes.join(" ")),
+    }
+}
+
+fn bytes_of(load: TracedLoad, data: &[u8]) -> &[u8] {
+    let start = usize::try_from(load.offset).unwrap_or(usize::MAX);
+    data.get(start..start.saturating_add(load.size as usize)).unwrap_or_default()
+}
+
+fn object(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> Value {
+    let step = |step: &TraceStep| {
+        let answer = match step.answer {
+            Answer::Yes => "yes",
+            Answer::No => "no",
+            Answer::NotCaptured { .. } => "not_captured",
+            Answer::DividesByZero => "divides_by_zero",
+        };
+        let needed = match step.answer {
+            Answer::NotCaptured { needed } => Some(needed),
+            _ => None,
+        };
+        let loads: Vec<Value> = step
+            .loads
+            .iter()
+            .map(|load| json!({ "offset": load.offset, "bytes": bytes_of(*load, &packet.data), "value": load.value }))
+            .collect();
+        json!({
+            "primitive": step.span.text(source),
+            "span": { "start": step.span.start, "end": step.span.end },
+            "question": step.question,
+            "loads": loads,
+            "answer": answer,
+            "needed_bytes": needed,
+        })
+    };
+    json!({
+        "v": 1,
+        "type": "trace",
+        "filter": source,
+        "file": args.file,
+        "number": args.number,
+        "linktype": packet.link_type.to_string(),
+        "captured_bytes": packet.data.len(),
+        "wire_bytes": packet.wire_len,
+        "steps": trace.steps.iter().map(step).collect::<Vec<_>>(),
+        "matches": trace.matches,
+    })
+}
+
+/// The text of a primitive; one that the whole filter implies has none.
+fn one_line(span: Span, source: &str) -> String {
+    match span.text(source) {
+        "" => "(every packet)".to_owned(),
+        text => text.split_whitespace().collect::<Vec<_>>().join(" "),
+    }
+}
