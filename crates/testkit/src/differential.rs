@@ -17,6 +17,7 @@ use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::{mutate, scratch, traffic, walk};
 use std::fmt;
+use std::time::{Duration, Instant};
 
 /// How much to do.
 #[derive(Debug, Clone, Copy)]
@@ -25,20 +26,26 @@ pub struct Settings {
     pub seed: u64,
     /// Pairs of expression and packet to compare at least.
     pub pairs: u64,
+    /// Seconds to go on for, whatever the number of pairs.
+    pub seconds: Option<u64>,
 }
 
 impl Settings {
-    /// These, unless the variables `SLUSS_SEED` and `SLUSS_PAIRS` say otherwise.
+    /// These, unless the variables `SLUSS_SEED`, `SLUSS_PAIRS` and `SLUSS_FUZZ_SECONDS` say otherwise.
     ///
     /// # Panics
     ///
     /// When a variable is no number.
     pub fn from_env(self) -> Self {
-        let number = |name: &str, default: u64| match std::env::var(name) {
-            Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")),
-            Err(_) => default,
+        let number = |name: &str| -> Option<u64> {
+            let text = std::env::var(name).ok()?;
+            Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
         };
-        Settings { seed: number("SLUSS_SEED", self.seed), pairs: number("SLUSS_PAIRS", self.pairs) }
+        Settings {
+            seed: number("SLUSS_SEED").unwrap_or(self.seed),
+            pairs: number("SLUSS_PAIRS").unwrap_or(self.pairs),
+            seconds: number("SLUSS_FUZZ_SECONDS").or(self.seconds),
+        }
     }
 }
 
@@ -73,7 +80,7 @@ const SAMPLE: usize = 12;
 /// Truncations beyond this length teach nothing: no header reaches so far.
 const TRUNCATED_BYTES: usize = 130;
 
-/// Compares until enough pairs have been compared.
+/// Compares until enough pairs have been compared, or for as long as asked.
 ///
 /// # Errors
 ///
@@ -82,7 +89,8 @@ pub fn run(pcap: Libpcap, settings: Settings) -> Result<Report, String> {
     let (mut report, mut rng) = (Report::default(), Rng::new(settings.seed));
     let captures = corpus::captures();
     let linktypes: Vec<_> = linktype::all().collect();
-    while report.pairs < settings.pairs {
+    let end = settings.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    while end.map_or(report.pairs < settings.pairs, |end| Instant::now() < end) {
         let linktype = if rng.chance(1, 2) { ETHERNET } else { *rng.pick(&linktypes) };
         let subject = Subject {
             pcap,

@@ -48,7 +48,12 @@ impl Engines {
         Self::compile(&compiler(test.linktype, test.netmask).dialect(dialect), &test.filter)
     }
 
-    fn compile(compiler: &Compiler, filter: &str) -> Result<Self, Error> {
+    /// Compiles `filter` as `compiler` is set up.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the filter.
+    pub fn compile(compiler: &Compiler, filter: &str) -> Result<Self, Error> {
         let interpreter = compiler.clone().backend(Backend::Interpreter);
         Ok(Engines {
             stages: compiler.stages(filter)?,

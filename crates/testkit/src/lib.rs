@@ -12,6 +12,7 @@
 //! - [`engines`]: every way in which `pflang` runs a filter;
 //! - [`traffic`]: random packets that make sense;
 //! - [`differential`]: all of this against each other;
+//! - [`fuzz`]: what the fuzz targets do with their bytes;
 //! - [`rng`]: the small generator behind all of them, so that a seed means the same on every machine.
 //!
 //! What is deliberately absent: no file is read and no clock looked at here unless a caller names the file.
@@ -23,6 +24,7 @@ pub mod corpus;
 pub mod differential;
 pub mod engines;
 pub mod expr;
+pub mod fuzz;
 pub mod linktype;
 pub mod mutate;
 pub mod names;

@@ -1,0 +1,155 @@
+//! What the fuzz targets do with their bytes, shared by `fuzz/` (coverage-guided, for hours) and by the smoke test
+//! (seeded, for a second, on stable Rust).
+//!
+//! Each body panics when it finds something. None touches the network: libpcap, which resolves names, sees generated
+//! expressions only, never text that a fuzzer made up.
+
+use crate::engines::Engines;
+use crate::linktype::{self, LinkType};
+use crate::oracle::{self, Options, Program};
+use crate::packet::Packet;
+use crate::scratch;
+use capture::{Reader, Writer};
+use pflang::{Compiler, Limits};
+use std::io::Cursor;
+use std::sync::LazyLock;
+
+/// Text as a filter: the first byte chooses the link type. Compiles or is rejected with a span inside the text; what
+/// compiles gives one answer on every engine.
+///
+/// # Panics
+///
+/// When the compiler does, when it blames itself, or when engines disagree.
+pub fn expression(data: &[u8]) {
+    let Some((&first, text)) = data.split_first() else { return };
+    let text = String::from_utf8_lossy(text);
+    let linktypes: Vec<LinkType> = linktype::all().collect();
+    let linktype = linktypes[usize::from(first) % linktypes.len()];
+    let mut limits = Limits::default();
+    (limits.source_bytes, limits.terms, limits.depth) = (1 << 20, 10_000, 10_000);
+    limits.nodes = 1 << 20;
+    match Engines::compile(&Compiler::new(linktype).limits(limits), &text) {
+        Ok(engines) => sample_packets().iter().for_each(|packet| agree(&engines, packet, &text)),
+        Err(error) => {
+            assert_ne!(error.code(), pflang::Code::Internal, "`{text}`: {error}");
+            let span = error.diagnostic.span;
+            assert!(
+                text.get(span.start as usize..span.end as usize).is_some(),
+                "`{text}`: {span:?} is not in the text"
+            );
+            assert!(!error.to_string().is_empty());
+        }
+    }
+}
+
+fn agree(engines: &Engines, packet: &Packet, text: &str) {
+    let expected = engines.answers(packet)[0].1;
+    if let Some(what) = engines.disagreement(packet, expected) {
+        panic!("`{text}` on {}: {what}", packet.to_line());
+    }
+}
+
+fn sample_packets() -> &'static [Packet] {
+    static PACKETS: LazyLock<Vec<Packet>> = LazyLock::new(|| {
+        let lines = [
+            "cut(0)",
+            "eth / ip4 / tcp / 'GET / HTTP/1.1'",
+            "eth / vlan(1) / ip6 / udp / pad(20)",
+            "eth / arp",
+            "hex(ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff)",
+            "ip4 / udp(dport=6081) / geneve / eth / ip4 / cut(60)",
+            "radiotap / wlan / llc / snap / ip4 / tcp / wire(1500)",
+        ];
+        lines.iter().map(|line| Packet::parse(line).unwrap_or_else(|e| panic!("{line}: {e}"))).collect()
+    });
+    &PACKETS
+}
+
+/// Filters of every kind of code: loads, guards, switches, shifted offsets, variable headers.
+const FILTERS: &[(LinkType, &str)] = &[
+    (LinkType::EN10MB, "tcp port 80 and (((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0)"),
+    (LinkType::EN10MB, "tcp[((tcp[12:1] & 0xf0) >> 2):4] = 0x47455420"),
+    (
+        LinkType::EN10MB,
+        "host 10.0.0.1 or host 10.0.0.2 or host 10.0.0.3 or host 10.0.0.4 or host 10.0.0.5 or ip6 host ::1",
+    ),
+    (LinkType::EN10MB, "not (portrange 20-25 or src net 10.0.0.0/8) and not ip6 proto 17"),
+    (LinkType::EN10MB, "vlan 10 and vlan and mpls 5 and udp"),
+    (LinkType::EN10MB, "pppoes 1 and ip6 and tcp"),
+    (LinkType::EN10MB, "geneve 5 and ip and tcp dst port 80"),
+    (LinkType::EN10MB, "ipx or stp or isis or llc s or aarp or decnet host 1.5"),
+    (
+        LinkType::EN10MB,
+        "ether[ip[0] & 0xf + 3] ^ 0x55 * len % (ip[8] + 1) << ip[1] > ether[len - 20:4] / arp[2]",
+    ),
+    (LinkType::EN10MB, "ip6 protochain 6 or ip protochain 17"),
+    (LinkType::EN10MB, "icmp6[icmp6type] = 135 or icmp[icmptype] = 8 or igmp[0] > 0x16 or sctp[4:4] < 7"),
+    (LinkType::IEEE802_11_RADIO, "type mgt subtype beacon or ip host 10.0.0.1 or wlan src 02:00:00:00:00:0b"),
+    (LinkType::LINUX_SLL, "inbound and (tcp or stp or atalk)"),
+    (LinkType::PFLOG, "ip and udp port 53 and on em0"),
+    (LinkType::MTP2, "msu and opc (1 or 2 or 300) or hsio > 7"),
+    (LinkType::RAW, "ip6 multicast or tcp[13] & 7 != 0 or greater 1000"),
+];
+
+/// A compiled filter, and libpcap's program where there is a libpcap.
+type Pair = (&'static str, Engines, Option<Program>);
+
+/// Bytes as a packet, the first two saying how much longer it was on the wire: every engine and libpcap agree.
+///
+/// # Panics
+///
+/// When they do not.
+pub fn packet(data: &[u8]) {
+    static PAIRS: LazyLock<Vec<Pair>> = LazyLock::new(|| {
+        let pcap = oracle::libpcap("the packet fuzzer");
+        let compile = |&(linktype, text): &(LinkType, &'static str)| {
+            let engines = Engines::strict(linktype, text, None).unwrap_or_else(|e| panic!("`{text}`: {e}"));
+            let program = pcap.map(|pcap| pcap.compile(linktype, text, Options::default()));
+            (text, engines, program.map(|p| p.unwrap_or_else(|e| panic!("`{text}`: {e}"))))
+        };
+        FILTERS.iter().map(compile).collect()
+    });
+    let Some((&[high, low], bytes)) = data.split_first_chunk() else { return };
+    let wire_len = bytes.len() as u32 + u32::from(u16::from_be_bytes([high, low]));
+    let packet = Packet { bytes: bytes.to_vec(), wire_len };
+    for (text, engines, program) in PAIRS.iter() {
+        agree(engines, &packet, text);
+        let Some(program) = program else { continue };
+        if scratch::is_undefined(program.insns(), bytes, wire_len) {
+            continue;
+        }
+        if let Some(what) = engines.disagreement(&packet, program.accepts(bytes, wire_len)) {
+            panic!("`{text}` on {}: {what}, unlike libpcap", packet.to_line());
+        }
+    }
+}
+
+/// Bytes as a capture file: read as far as it is whole, summarised, copied; the copy holds the same packets.
+///
+/// # Panics
+///
+/// When anything does, or when the copy differs.
+pub fn capture(data: &[u8]) {
+    let (packets, copy) = read_and_copy(data);
+    let (again, _) = read_and_copy(&copy);
+    assert_eq!(packets, again, "a copy holds other packets than its original");
+}
+
+/// Every packet of a file up to the first damage, and a copy of them.
+fn read_and_copy(data: &[u8]) -> (Vec<(u32, Packet)>, Vec<u8>) {
+    let (mut packets, mut copy) = (Vec::new(), Vec::new());
+    let Ok(mut reader) = Reader::new(Cursor::new(data.to_vec()), "fuzz") else { return (packets, copy) };
+    let mut writer = Writer::new(&mut copy, "copy");
+    while let Ok(Some(batch)) = reader.next_batch() {
+        for packet in batch.iter() {
+            let (linktype, bytes, wire_len) = (packet.linktype, packet.data, packet.wire_len);
+            assert!(!wire::summarize(linktype, bytes, wire_len).to_string().is_empty());
+            packets.push((linktype.value(), Packet { bytes: bytes.to_vec(), wire_len }));
+        }
+        if writer.write(&batch, 0..batch.len()).is_err() {
+            break;
+        }
+    }
+    writer.finish().expect("a vector takes everything");
+    (packets, copy)
+}

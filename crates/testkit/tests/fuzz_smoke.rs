@@ -1,0 +1,138 @@
+//! A second of each fuzz target, on stable Rust and from a seed, so that they cannot rot.
+//!
+//! `SLUSS_SEED` changes the inputs; with `SLUSS_FUZZ_SECONDS` each target runs for so long instead of a fixed count.
+
+use std::time::{Duration, Instant};
+use testkit::expr::Generator;
+use testkit::rng::Rng;
+use testkit::{fuzz, linktype, mutate, traffic};
+
+/// Calls `body` with fresh randomness, `count` times or for as long as asked.
+fn for_each_input(count: usize, mut body: impl FnMut(&mut Rng)) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seed = number("SLUSS_SEED").unwrap_or(1);
+    let end = number("SLUSS_FUZZ_SECONDS").map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    println!("SLUSS_SEED={seed}");
+    let mut rng = Rng::new(seed);
+    let mut inputs = 0;
+    while end.map_or(inputs < count, |end| Instant::now() < end) {
+        body(&mut rng);
+        inputs += 1;
+    }
+    println!("{inputs} inputs");
+}
+
+/// Changes, drops, doubles and swaps some bytes.
+fn damage(bytes: &mut Vec<u8>, rng: &mut Rng) {
+    for _ in 0..rng.below(4) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = rng.below(bytes.len());
+        match rng.below(5) {
+            0 => bytes[at] = rng.next_u32() as u8,
+            1 => bytes[at] ^= 1 << rng.below(8),
+            2 => _ = bytes.remove(at),
+            3 => {
+                let end = (at + 1 + rng.below(12)).min(bytes.len());
+                let again = bytes[at..end].to_vec();
+                bytes.splice(at..at, again);
+            }
+            _ => bytes.truncate(at),
+        }
+    }
+}
+
+#[test]
+fn expressions() {
+    let linktypes: Vec<_> = linktype::all().collect();
+    for_each_input(1500, |rng| {
+        let chosen = rng.below(linktypes.len());
+        let mut text = Generator::new(linktypes[chosen], rng.next_u64()).expression().into_bytes();
+        damage(&mut text, rng);
+        text.insert(0, chosen as u8);
+        fuzz::expression(&text);
+    });
+}
+
+#[test]
+fn expressions_of_nonsense() {
+    #[rustfmt::skip]
+    let words = [
+        "(", ")", "[", "]", "{", "}", "not", "and", "or", "host", "net", "port", "proto", "tcp", "ip", "ether", "vlan", "len", "1",
+        "0x", "10.0.0.1", "::", "1:2:3:4:5:6", "=", "!=", "<<", "/", "-", ":", "%", "\\", "$1", "@", "\u{e9}", "geneve", "llc",
+    ];
+    for_each_input(3000, |rng| {
+        let mut text = vec![b'\x01'];
+        for _ in 0..rng.below(24) {
+            text.extend_from_slice(rng.pick(&words).as_bytes());
+            text.extend_from_slice(if rng.chance(3, 4) { b" " } else { b"" });
+        }
+        fuzz::expression(&text);
+    });
+}
+
+#[test]
+fn packets() {
+    let linktypes: Vec<_> = linktype::all().collect();
+    for_each_input(3000, |rng| {
+        let linktype = if rng.chance(2, 3) { linktype::ETHERNET } else { *rng.pick(&linktypes) };
+        let packet = mutate::headers(&traffic::packet(linktype, rng), rng);
+        let mut bytes = if rng.chance(1, 2) { vec![0, 0] } else { vec![rng.next_u32() as u8, 7] };
+        bytes.extend(packet.bytes);
+        fuzz::packet(&bytes);
+    });
+}
+
+/// A pcap file of some packets, in either byte order and precision.
+fn pcap(rng: &mut Rng) -> Vec<u8> {
+    let big = rng.chance(1, 2);
+    let word = |x: u32| if big { x.to_be_bytes() } else { x.to_le_bytes() };
+    let mut file = word(*rng.pick(&[0xa1b2_c3d4, 0xa1b2_3c4d])).to_vec();
+    file.extend(word(if big { 0x0002_0004 } else { 0x0004_0002 }));
+    [0, 0, 65_535, 1].iter().for_each(|&x| file.extend(word(x)));
+    for i in 0..rng.below(6) as u32 {
+        let packet = traffic::packet(linktype::ETHERNET, rng);
+        [i, 7, packet.bytes.len() as u32, packet.wire_len].iter().for_each(|&x| file.extend(word(x)));
+        file.extend(packet.bytes);
+    }
+    file
+}
+
+/// A pcapng file: a section, an interface, packets, a block that nobody knows.
+fn pcapng(rng: &mut Rng) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut block = |kind: u32, body: &[u8]| {
+        let padded = body.len().next_multiple_of(4);
+        let total = (padded + 12) as u32;
+        file.extend(kind.to_le_bytes());
+        file.extend(total.to_le_bytes());
+        file.extend(body);
+        file.resize(file.len() + padded - body.len(), 0);
+        file.extend(total.to_le_bytes());
+    };
+    let mut section = 0x1a2b_3c4du32.to_le_bytes().to_vec();
+    section.extend([1, 0, 0, 0]);
+    section.extend([0xff; 8]);
+    block(0x0a0d_0d0a, &section);
+    block(1, &[1, 0, 0, 0, 0xff, 0xff, 0, 0]);
+    for _ in 0..rng.below(6) {
+        let packet = traffic::packet(linktype::ETHERNET, rng);
+        let mut body = vec![0; 12];
+        body.extend((packet.bytes.len() as u32).to_le_bytes());
+        body.extend(packet.wire_len.to_le_bytes());
+        body.extend(packet.bytes);
+        block(6, &body);
+    }
+    block(0x0bad, b"what is this");
+    file
+}
+
+#[test]
+fn captures() {
+    for_each_input(3000, |rng| {
+        let mut file = if rng.chance(1, 2) { pcap(rng) } else { pcapng(rng) };
+        damage(&mut file, rng);
+        fuzz::capture(&file);
+    });
+}

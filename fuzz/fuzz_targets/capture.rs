@@ -1,0 +1,4 @@
+//! Bytes as a capture file.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testkit::fuzz::capture(data));
