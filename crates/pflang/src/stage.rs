@@ -109,7 +109,8 @@ impl Compiler {
     /// use wire::LinkType;
     ///
     /// let text = Compiler::new(LinkType::EN10MB).print("arp", Stage::Optimised)?;
-    /// assert!(text.contains("be16[12] == 0x806"));
+    /// // The two bytes are compared as they stand in memory, without swapping them.
+    /// assert!(text.contains("le16[12] == 0x608"));
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn print(&self, source: &str, stage: Stage) -> Result<String, Error> {
