@@ -82,6 +82,11 @@ impl Diagnostic {
     }
 }
 
+/// Text without anything that a terminal would obey.
+pub(crate) fn harmless(text: &str) -> String {
+    render::harmless(text)
+}
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {

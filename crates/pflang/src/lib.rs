@@ -12,6 +12,7 @@ mod compiler;
 pub mod diag;
 pub mod emit;
 pub mod exec;
+pub mod explain;
 mod filter;
 pub mod ir;
 pub mod lint;

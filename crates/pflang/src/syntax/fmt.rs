@@ -41,6 +41,11 @@ pub fn arith(ast: &Ast, id: ArithId) -> String {
     out
 }
 
+/// The canonical text of a primitive that has no operands; "" for an operator.
+pub(crate) fn leaf(expr: &Expr) -> String {
+    Leaf(expr).to_string()
+}
+
 /// What is still to be written, the next on top.
 enum Piece {
     Expr(ExprId),

@@ -1,0 +1,238 @@
+//! A filter in plain words: an outline with one line for each primitive, qualifiers filled in, and notes where
+//! the meaning surprises.
+//!
+//! ```text
+//! A packet (EN10MB) is accepted if all of these hold:
+//!   - the TCP source or destination port is 80
+//!   - none of these holds:
+//!       - the source or destination is 10.0.0.1
+//! Notes:
+//!   - Ports are read from the first fragment of IPv4 packets and from IPv6 packets without extension headers.
+//! ```
+//!
+//! The words describe libpcap's meaning; they name no offset unless the filter does. Nothing recurses: chains of
+//! one operator become one list, and nesting is an indentation up to [`DEEPEST`] levels.
+
+mod primitive;
+mod relation;
+#[cfg(test)]
+mod tests;
+
+use crate::syntax::ast::{Ast, Expr, ExprId, Kind, Proto, Quals};
+use crate::syntax::fmt::canonical;
+use std::collections::BTreeSet;
+use std::fmt;
+use wire::LinkType;
+
+/// Levels that are shown by indentation.
+const DEEPEST: usize = 24;
+
+/// What [`explain`] has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The link type that the packets have.
+    pub linktype: LinkType,
+    /// The filter with every qualifier filled in.
+    pub canonical: String,
+    /// The outline, from top to bottom.
+    pub lines: Vec<Line>,
+    /// What is worth knowing about the primitives used.
+    pub notes: Vec<&'static str>,
+}
+
+/// A line of the outline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Line {
+    /// How deep it is nested, from 0.
+    pub depth: usize,
+    /// The words.
+    pub text: String,
+}
+
+/// Puts a filter in words.
+///
+/// ```
+/// use pflang::explain::explain;
+/// use pflang::options::{Dialect, Limits};
+/// use pflang::syntax::parse::parse;
+/// use wire::LinkType;
+///
+/// let ast = parse("not host vs and ace", &Dialect::default(), &Limits::default()).unwrap();
+/// assert_eq!(explain(&ast, LinkType::EN10MB).to_string(), "\
+/// A packet (EN10MB) is accepted if all of these hold:
+///   - not: the source or destination is the host `vs`
+///   - the source or destination is the host `ace`
+/// In full: not host vs and host ace
+/// Notes:
+///   - A host or net is looked for in IPv4 and IPv6 addresses and, as sender or target, in ARP and RARP.
+/// ");
+/// ```
+pub fn explain(ast: &Ast, linktype: LinkType) -> Explanation {
+    let mut lines = Vec::new();
+    let mut notes = BTreeSet::new();
+    let mut work: Vec<Item> = ast.root.map(|id| Item { id, depth: 0, negated: false }).into_iter().collect();
+    while let Some(item) = work.pop() {
+        outline(ast, item, &mut work, &mut lines, &mut notes);
+    }
+    let notes = notes.into_iter().map(Note::text).collect();
+    Explanation { linktype, canonical: canonical(ast), lines, notes }
+}
+
+/// A part that is still to be explained.
+struct Item {
+    id: ExprId,
+    depth: usize,
+    negated: bool,
+}
+
+/// One line for a part; its operands go to `work`.
+fn outline(ast: &Ast, item: Item, work: &mut Vec<Item>, lines: &mut Vec<Line>, notes: &mut BTreeSet<Note>) {
+    let Item { mut id, depth, mut negated } = item;
+    loop {
+        match *ast.expr(id) {
+            Expr::Group(inside) => id = inside,
+            Expr::Not(inside) => {
+                negated = !negated;
+                id = inside;
+            }
+            _ => break,
+        }
+    }
+    let text = match ast.expr(id) {
+        Expr::And(..) => {
+            push_chain(ast, id, depth, work);
+            if negated { "not all of these hold:" } else { "all of these hold:" }.to_owned()
+        }
+        Expr::Or(..) => {
+            push_chain(ast, id, depth, work);
+            if negated { "none of these holds:" } else { "any of these holds:" }.to_owned()
+        }
+        primitive => {
+            note(ast, primitive, negated, notes);
+            let words = primitive::words(ast, primitive);
+            if negated { format!("not: {words}") } else { words }
+        }
+    };
+    lines.push(Line { depth, text });
+}
+
+/// The operands of a chain of one operator, to be explained one level deeper, the first next.
+fn push_chain(ast: &Ast, mut id: ExprId, depth: usize, work: &mut Vec<Item>) {
+    let or = matches!(ast.expr(id), Expr::Or(..));
+    let mut push = |id| work.push(Item { id, depth: depth + 1, negated: false });
+    loop {
+        match *ast.expr(id) {
+            Expr::Or(left, right) if or => {
+                push(right);
+                id = left;
+            }
+            Expr::And(left, right) if !or => {
+                push(right);
+                id = left;
+            }
+            _ => return push(id),
+        }
+    }
+}
+
+/// What surprises about a primitive, in the order in which notes are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Note {
+    Encapsulation,
+    Hosts,
+    Ports,
+    TransportLoad,
+    Transport,
+    ShortPackets,
+    Protochain,
+    Length,
+    Netmask,
+}
+
+impl Note {
+    fn text(self) -> &'static str {
+        match self {
+            Note::Encapsulation => {
+                "What stands to the right of a tag or tunnel, even past `or` and parentheses, is looked for behind it."
+            }
+            Note::Hosts => {
+                "A host or net is looked for in IPv4 and IPv6 addresses and, as sender or target, in ARP and RARP."
+            }
+            Note::Ports => {
+                "Ports are read from the first fragment of IPv4 packets and from IPv6 packets without extension headers."
+            }
+            Note::TransportLoad => {
+                "Bytes of a transport header are read from the first fragment of IPv4 packets only."
+            }
+            Note::Transport => {
+                "The protocol of an IPv6 packet is its next header, or what a fragment header right there names."
+            }
+            Note::ShortPackets => {
+                "A packet that ends before a byte that has to be read is rejected, even under `not`."
+            }
+            Note::Protochain => "A chain of headers is followed for at most 32 headers.",
+            Note::Length => "Lengths are those on the wire, however much was captured.",
+            Note::Netmask => "The broadcast address follows from the netmask, which has to be given.",
+        }
+    }
+}
+
+fn note(ast: &Ast, primitive: &Expr, negated: bool, notes: &mut BTreeSet<Note>) {
+    match primitive {
+        Expr::Vlan(_) | Expr::Mpls(_) | Expr::Pppoes(_) | Expr::Geneve(_) | Expr::Vxlan(_) => {
+            notes.insert(Note::Encapsulation);
+        }
+        Expr::Id(quals, _) | Expr::In(quals, _) => notes.extend(identifier_note(*quals)),
+        Expr::Proto(Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Ah | Proto::Esp | Proto::Pim) => {
+            notes.insert(Note::Transport);
+        }
+        Expr::Broadcast(Some(Proto::Ip)) => {
+            notes.insert(Note::Netmask);
+        }
+        Expr::Less(_) | Expr::Greater(_) => {
+            notes.insert(Note::Length);
+        }
+        Expr::Relation(_, a, b) => {
+            let reads = relation::reads(ast, [*a, *b]);
+            notes.extend(reads.transport.then_some(Note::TransportLoad));
+            notes.extend(reads.length.then_some(Note::Length));
+            notes.extend((negated && reads.bytes).then_some(Note::ShortPackets));
+        }
+        _ => {}
+    }
+}
+
+fn identifier_note(quals: Quals) -> Option<Note> {
+    match (quals.kind, quals.proto) {
+        (Some(Kind::Port | Kind::Portrange), _) => Some(Note::Ports),
+        (Some(Kind::Protochain), _) => Some(Note::Protochain),
+        (None | Some(Kind::Host | Kind::Net), None) => Some(Note::Hosts),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((first, rest)) = self.lines.split_first() else {
+            return writeln!(f, "Every packet ({}) is accepted.", self.linktype);
+        };
+        writeln!(f, "A packet ({}) is accepted if {}", self.linktype, harmless(&first.text))?;
+        for line in rest {
+            let indent = 2 + 4 * (line.depth.clamp(1, DEEPEST) - 1);
+            let level = if line.depth > DEEPEST { format!("[level {}] ", line.depth) } else { String::new() };
+            writeln!(f, "{:indent$}- {level}{}", "", harmless(&line.text))?;
+        }
+        writeln!(f, "In full: {}", harmless(&self.canonical))?;
+        if !self.notes.is_empty() {
+            writeln!(f, "Notes:")?;
+        }
+        self.notes.iter().try_for_each(|note| writeln!(f, "  - {note}"))
+    }
+}
+
+/// Names come from the filter; a terminal must not obey them.
+fn harmless(text: &str) -> String {
+    crate::diag::harmless(text)
+}

@@ -1,0 +1,316 @@
+//! The words for each primitive.
+
+use super::relation;
+use crate::syntax::ast::*;
+use crate::syntax::fmt;
+use crate::syntax::words::{Word, spelling};
+
+/// Members of a set that are named.
+const ITEMS_SHOWN: usize = 8;
+
+pub(super) fn words(ast: &Ast, primitive: &Expr) -> String {
+    match primitive {
+        Expr::Id(quals, id) => identifier(*quals, &singular(*quals, id)),
+        Expr::In(quals, items) => identifier(*quals, &set(items)),
+        Expr::Proto(proto) => protocol(*proto),
+        Expr::Relation(op, a, b) => relation::words(ast, *op, *a, *b),
+        Expr::Broadcast(Some(Proto::Ip)) => "the destination is an IPv4 broadcast address".into(),
+        Expr::Broadcast(_) => "the frame is a link-layer broadcast".into(),
+        Expr::Multicast(Some(Proto::Ip)) => {
+            "the IPv4 destination is 224.0.0.0 or above: multicast, reserved or broadcast".into()
+        }
+        Expr::Multicast(Some(Proto::Ip6)) => "the IPv6 destination is a multicast address (ff00::/8)".into(),
+        Expr::Multicast(_) => "the frame's destination is a group address (multicast or broadcast)".into(),
+        Expr::Less(n) => format!("the packet has at most {n} bytes"),
+        Expr::Greater(n) => format!("the packet has at least {n} bytes"),
+        Expr::Byte { index, op, value } => byte(*index, *op, *value),
+        Expr::Inbound => "the packet was received by the machine that captured it".into(),
+        Expr::Outbound => "the packet was sent by the machine that captured it".into(),
+        Expr::Ifindex(n) => format!("the packet was captured on the interface with index {n}"),
+        Expr::Vlan(id) => tagged("a VLAN tag", "number", *id),
+        Expr::Mpls(label) => tagged("an MPLS label", "value", *label),
+        Expr::Pppoed => "the frame is a PPPoE discovery packet".into(),
+        Expr::Pppoes(session) => tagged("a PPPoE session header", "session", *session),
+        Expr::Geneve(vni) => tagged("a Geneve header (UDP port 6081)", "network identifier", *vni),
+        Expr::Vxlan(vni) => tagged("a VXLAN header (UDP port 4789)", "network identifier", *vni),
+        Expr::Pf(kind) => pf(kind, &fmt::leaf(primitive)),
+        Expr::Wlan(kind) => wlan(*kind, &fmt::leaf(primitive)),
+        Expr::Llc(kind) => llc(*kind, &fmt::leaf(primitive)),
+        Expr::Atm(kind) => atm(*kind),
+        Expr::AtmField(field, op, n) => {
+            let name = match field {
+                AtmField::Vpi => "ATM virtual path identifier (VPI)",
+                AtmField::Vci => "ATM virtual channel identifier (VCI)",
+            };
+            format!("the {name} {} {n}", relation::verb(*op))
+        }
+        Expr::Mtp2(kind) => mtp2(*kind),
+        Expr::Mtp3Field(field, op, n) => mtp3(*field, *op, *n),
+        // Operators have no words of their own.
+        Expr::And(..) | Expr::Or(..) | Expr::Not(_) | Expr::Group(_) => String::new(),
+    }
+}
+
+/// `what` with the qualifiers in front of it.
+fn identifier(quals: Quals, what: &str) -> String {
+    match quals.kind {
+        Some(Kind::Port | Kind::Portrange) => port(quals, what),
+        Some(Kind::Proto) => match quals.proto {
+            None => format!("the IP protocol (IPv4) or next header (IPv6) is {what}"),
+            Some(Proto::Ip) => format!("the IPv4 protocol is {what}"),
+            Some(Proto::Ip6) => format!("the IPv6 next header is {what}"),
+            Some(Proto::Link) => format!("the link-layer protocol (EtherType or LLC address) is {what}"),
+            Some(Proto::Iso) => format!("the ISO network-layer protocol is {what}"),
+            Some(Proto::Isis) => format!("the IS-IS packet type is {what}"),
+            Some(other) => format!("the {} protocol is {what}", name(other)),
+        },
+        Some(Kind::Protochain) => match quals.proto {
+            Some(Proto::Ip) => format!("the chain of IPv4 headers leads to protocol {what}"),
+            Some(Proto::Ip6) => format!("the chain of IPv6 headers leads to protocol {what}"),
+            _ => format!("the chain of IPv4 or IPv6 headers leads to protocol {what}"),
+        },
+        Some(Kind::Gateway) => {
+            format!("the frame goes to or comes from the gateway {what}, and its IP addresses are others")
+        }
+        None | Some(Kind::Host | Kind::Net) => format!("the {} is {what}", address(quals)),
+    }
+}
+
+/// `IPv4 source`, `sender in ARP`, …
+fn address(quals: Quals) -> String {
+    let arp = matches!(quals.proto, Some(Proto::Arp | Proto::Rarp));
+    let dir = match quals.dir {
+        Some(Dir::Src) if arp => "sender",
+        Some(Dir::Dst) if arp => "target",
+        Some(Dir::SrcAndDst) if arp => "sender and target",
+        _ if arp => "sender or target",
+        Some(Dir::Src) => "source",
+        Some(Dir::Dst) => "destination",
+        Some(Dir::SrcAndDst) => "source and destination",
+        None | Some(Dir::SrcOrDst) => "source or destination",
+        Some(Dir::Addr1) => "first 802.11 address",
+        Some(Dir::Addr2) => "second 802.11 address",
+        Some(Dir::Addr3) => "third 802.11 address",
+        Some(Dir::Addr4) => "fourth 802.11 address",
+        Some(Dir::Ra) => "802.11 receiver",
+        Some(Dir::Ta) => "802.11 transmitter",
+    };
+    match quals.proto {
+        None => dir.to_owned(),
+        Some(Proto::Link) => format!("link-layer {dir}"),
+        Some(proto) => format!("{} {dir}", name(proto)),
+    }
+}
+
+fn port(quals: Quals, what: &str) -> String {
+    let dir = match quals.dir {
+        Some(Dir::Src) => "source port is",
+        Some(Dir::Dst) => "destination port is",
+        Some(Dir::SrcAndDst) => "source and destination port are both",
+        _ => "source or destination port is",
+    };
+    match quals.proto {
+        Some(proto) => format!("the {} {dir} {what}", name(proto)),
+        None => format!("the TCP, UDP or SCTP {dir} {what}"),
+    }
+}
+
+/// An identifier as its kind calls it.
+fn singular(quals: Quals, id: &Id) -> String {
+    let short_net = |bits: u8| bits < 32 && !matches!(quals.kind, Some(Kind::Port | Kind::Portrange));
+    match (id, quals.kind) {
+        (Id::Name(name), Some(Kind::Net)) => format!("in the network `{name}`"),
+        (Id::Name(name), None | Some(Kind::Host)) => format!("the host `{name}`"),
+        (Id::Name(name), Some(Kind::Portrange)) => format!("in the range {name}"),
+        (Id::Name(name), _) => format!("`{name}`"),
+        (Id::V4 { value, bits }, _) if short_net(*bits) => {
+            let [a, b, c, d] = (value << (32 - bits)).to_be_bytes();
+            format!("in the network {a}.{b}.{c}.{d}/{bits}")
+        }
+        (Id::Number(n), None | Some(Kind::Host)) if quals.proto != Some(Proto::Decnet) => {
+            format!("{} (the number {n})", std::net::Ipv4Addr::from(*n))
+        }
+        (Id::V4Prefix { .. } | Id::V4Mask { .. } | Id::V6Prefix(..), _) => format!("in the network {id}"),
+        _ => id.to_string(),
+    }
+}
+
+fn set(items: &[SetItem]) -> String {
+    let word = |item: &SetItem| match item {
+        SetItem::Id(id, _) => id.to_string(),
+        SetItem::Range(low, high, _) => format!("{low}-{high}"),
+        SetItem::File(path, _) => format!("those in the file {path}"),
+    };
+    let shown: Vec<String> = items.iter().take(ITEMS_SHOWN).map(word).collect();
+    match items.len().checked_sub(ITEMS_SHOWN) {
+        Some(more @ 1..) => format!("one of {} and {more} more", shown.join(", ")),
+        _ => format!("one of {}", shown.join(", ")),
+    }
+}
+
+/// A protocol by itself, with what it is carried in.
+fn protocol(proto: Proto) -> String {
+    let words = match proto {
+        Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Ah | Proto::Esp | Proto::Pim => {
+            return format!("the packet is {} over IPv4 or IPv6", name(proto));
+        }
+        Proto::Icmp | Proto::Igmp | Proto::Igrp | Proto::Vrrp | Proto::Carp => {
+            return format!("the packet is {} over IPv4", name(proto));
+        }
+        Proto::Icmp6 => "the packet is ICMPv6, with no extension header but a fragment's",
+        Proto::IsisL1 => "the packet is IS-IS of level 1",
+        Proto::IsisL2 => "the packet is IS-IS of level 2",
+        Proto::IsisIih => "the packet is an IS-IS hello",
+        Proto::IsisLsp => "the packet is an IS-IS link state packet",
+        Proto::IsisSnp => "the packet is an IS-IS sequence number packet, partial or complete",
+        Proto::IsisPsnp => "the packet is a partial IS-IS sequence number packet",
+        Proto::IsisCsnp => "the packet is a complete IS-IS sequence number packet",
+        _ => return format!("the packet is {}", name(proto)),
+    };
+    words.to_owned()
+}
+
+/// What people call a protocol.
+pub(super) fn name(proto: Proto) -> &'static str {
+    match proto {
+        Proto::Link => "link-layer",
+        Proto::Ip => "IPv4",
+        Proto::Ip6 => "IPv6",
+        Proto::Arp => "ARP",
+        Proto::Rarp => "RARP",
+        Proto::Tcp => "TCP",
+        Proto::Udp => "UDP",
+        Proto::Sctp => "SCTP",
+        Proto::Icmp => "ICMP",
+        Proto::Icmp6 => "ICMPv6",
+        Proto::Igmp => "IGMP",
+        Proto::Igrp => "IGRP",
+        Proto::Pim => "PIM",
+        Proto::Vrrp => "VRRP",
+        Proto::Carp => "CARP",
+        Proto::Ah => "AH",
+        Proto::Esp => "ESP",
+        Proto::Atalk => "AppleTalk",
+        Proto::Aarp => "AppleTalk ARP",
+        Proto::Decnet => "DECnet",
+        Proto::Lat => "DEC LAT",
+        Proto::Sca => "DEC SCA",
+        Proto::Moprc => "DEC MOP remote console",
+        Proto::Mopdl => "DEC MOP dump/load",
+        Proto::Iso => "ISO (OSI)",
+        Proto::Esis => "ES-IS",
+        Proto::Clnp => "CLNP",
+        Proto::Stp => "spanning tree (802.1D)",
+        Proto::Ipx => "IPX",
+        Proto::Netbeui => "NetBEUI",
+        Proto::Radio => "radio header",
+        Proto::Isis
+        | Proto::IsisL1
+        | Proto::IsisL2
+        | Proto::IsisIih
+        | Proto::IsisLsp
+        | Proto::IsisSnp
+        | Proto::IsisPsnp
+        | Proto::IsisCsnp => "IS-IS",
+    }
+}
+
+fn byte(index: u32, op: ByteOp, value: u32) -> String {
+    let verb = match op {
+        ByteOp::Eq => "is",
+        ByteOp::Lt => "is less than",
+        ByteOp::Gt => "is greater than",
+        ByteOp::And => "has a bit in common with",
+        ByteOp::Or => "or-ed together is not zero with",
+    };
+    format!("byte {index} of the frame {verb} {value}")
+}
+
+fn tagged(what: &str, field: &str, number: Option<u32>) -> String {
+    match number {
+        Some(number) => format!("the packet has {what} with {field} {number}"),
+        None => format!("the packet has {what}"),
+    }
+}
+
+/// The second word of a canonical text such as `reason match`.
+fn argument(text: &str) -> &str {
+    text.split_once(' ').map_or("", |(_, argument)| argument)
+}
+
+fn pf(kind: &Pf, text: &str) -> String {
+    let argument = argument(text);
+    match kind {
+        Pf::Ifname(_) => format!("pf logged it on the interface {argument}"),
+        Pf::Ruleset(_) => format!("a rule of pf's ruleset {argument} matched"),
+        Pf::Rulenum(_) => format!("pf's rule {argument} matched"),
+        Pf::Subrulenum(_) => format!("rule {argument} of a ruleset of pf's matched"),
+        Pf::Reason(_) => format!("pf's reason was `{argument}`"),
+        Pf::Action(_) => format!("pf's action was `{argument}`"),
+    }
+}
+
+fn wlan(kind: Wlan, text: &str) -> String {
+    let argument = argument(text);
+    match kind {
+        Wlan::Type(_) => format!("the 802.11 frame type is {argument}"),
+        Wlan::Subtype(_) => {
+            format!("the 802.11 frame type is {}", argument.replace(" subtype ", ", subtype "))
+        }
+        Wlan::Dir(0) => "the 802.11 frame goes between stations (nods)".into(),
+        Wlan::Dir(1) => "the 802.11 frame goes to an access point (tods)".into(),
+        Wlan::Dir(2) => "the 802.11 frame comes from an access point (fromds)".into(),
+        Wlan::Dir(3) => "the 802.11 frame goes between access points (dstods)".into(),
+        Wlan::Dir(n) => format!("the 802.11 direction is {n}, which no frame has"),
+    }
+}
+
+fn llc(kind: Llc, text: &str) -> String {
+    match kind {
+        Llc::Any => "the frame has an 802.2 LLC header".into(),
+        Llc::Information => "the frame is an LLC information frame".into(),
+        Llc::Supervisory => "the frame is an LLC supervisory frame (RR, RNR or REJ)".into(),
+        Llc::Unnumbered => "the frame is an LLC unnumbered frame".into(),
+        Llc::SupervisorySub(_) | Llc::UnnumberedSub(_) => {
+            format!("the frame is an LLC {} frame", argument(text).to_ascii_uppercase())
+        }
+    }
+}
+
+fn atm(kind: AtmType) -> String {
+    let words = match kind {
+        AtmType::Lane => "an ATM LAN emulation packet",
+        AtmType::Metac => "on the ATM meta-signalling circuit",
+        AtmType::Bcc => "on the ATM broadcast signalling circuit",
+        AtmType::Oamf4ec => "on the ATM end-to-end OAM F4 circuit",
+        AtmType::Oamf4sc => "on the ATM segment OAM F4 circuit",
+        AtmType::Sc => "on the ATM signalling circuit",
+        AtmType::Ilmic => "on the ATM ILMI circuit",
+        AtmType::Oam | AtmType::Oamf4 => "on an ATM OAM F4 circuit",
+        AtmType::Connectmsg => "an ATM connection message on the signalling circuit",
+        AtmType::Metaconnect => "an ATM connection message on the meta-signalling circuit",
+    };
+    format!("the packet is {words}")
+}
+
+fn mtp2(kind: Mtp2Type) -> String {
+    let words = match kind {
+        Mtp2Type::Fisu => "a fill-in signal unit",
+        Mtp2Type::Lssu => "a link status signal unit",
+        Mtp2Type::Msu => "a message signal unit",
+        Mtp2Type::Hfisu => "a high-speed fill-in signal unit",
+        Mtp2Type::Hlssu => "a high-speed link status signal unit",
+        Mtp2Type::Hmsu => "a high-speed message signal unit",
+    };
+    format!("the packet is {words}")
+}
+
+fn mtp3(field: Mtp3Field, op: RelOp, n: u32) -> String {
+    let name = match field {
+        Mtp3Field::Sio | Mtp3Field::Hsio => "service information octet",
+        Mtp3Field::Opc | Mtp3Field::Hopc => "originating point code",
+        Mtp3Field::Dpc | Mtp3Field::Hdpc => "destination point code",
+        Mtp3Field::Sls | Mtp3Field::Hsls => "signalling link selection",
+    };
+    format!("the SS7 {name} (`{}`) {} {n}", spelling(Word::Mtp3(field)), relation::verb(op))
+}

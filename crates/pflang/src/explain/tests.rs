@@ -1,0 +1,105 @@
+//! What is said about filters.
+
+use super::explain;
+use crate::options::{Dialect, Limits};
+use crate::syntax::parse::parse;
+use wire::LinkType;
+
+fn explained(source: &str) -> super::Explanation {
+    let ast =
+        parse(source, &Dialect::default(), &Limits::default()).unwrap_or_else(|e| panic!("{source}: {e:?}"));
+    explain(&ast, LinkType::EN10MB)
+}
+
+#[test]
+fn an_outline() {
+    let text =
+        explained("tcp port 80 and not (host 10.0.0.1 or net 192.168) and (vlan 5 or less 64)").to_string();
+    assert_eq!(
+        text,
+        "\
+A packet (EN10MB) is accepted if all of these hold:
+  - the TCP source or destination port is 80
+  - none of these holds:
+      - the source or destination is 10.0.0.1
+      - the source or destination is in the network 192.168.0.0/16
+  - any of these holds:
+      - the packet has a VLAN tag with number 5
+      - the packet has at most 64 bytes
+In full: tcp port 80 and not (host 10.0.0.1 or net 192.168) and (vlan 5 or less 64)
+Notes:
+  - What stands to the right of a tag or tunnel, even past `or` and parentheses, is looked for behind it.
+  - A host or net is looked for in IPv4 and IPv6 addresses and, as sender or target, in ARP and RARP.
+  - Ports are read from the first fragment of IPv4 packets and from IPv6 packets without extension headers.
+  - Lengths are those on the wire, however much was captured.
+"
+    );
+    assert_eq!(explained("").to_string(), "Every packet (EN10MB) is accepted.\n");
+}
+
+/// The words for one primitive each.
+#[rustfmt::skip]
+const WORDS: &[(&str, &str)] = &[
+    ("tcp", "the packet is TCP over IPv4 or IPv6"), ("icmp", "the packet is ICMP over IPv4"), ("arp", "the packet is ARP"),
+    ("isis", "the packet is IS-IS"), ("l1", "the packet is IS-IS of level 1"),
+    ("not tcp", "not: the packet is TCP over IPv4 or IPv6"), ("not not tcp", "the packet is TCP over IPv4 or IPv6"),
+    ("host 10.0.0.1", "the source or destination is 10.0.0.1"), ("src net 10.0.0.0/8", "the source is in the network 10.0.0.0/8"),
+    ("host 1", "the source or destination is 0.0.0.1 (the number 1)"), ("net 10.1", "the source or destination is in the network 10.1.0.0/16"),
+    ("arp src host 10.0.0.1", "the ARP sender is 10.0.0.1"), ("ip6 dst host ::1", "the IPv6 destination is ::1"),
+    ("ether src 1:2:3:4:5:6", "the link-layer source is 01:02:03:04:05:06"), ("wlan ra 1:2:3:4:5:6", "the link-layer 802.11 receiver is 01:02:03:04:05:06"),
+    ("src and dst host ace", "the source and destination is the host `ace`"),
+    ("port http", "the TCP, UDP or SCTP source or destination port is `http`"), ("udp dst port 53", "the UDP destination port is 53"),
+    ("portrange 1-5", "the TCP, UDP or SCTP source or destination port is in the range 1-5"),
+    ("port in {80, 443, 1-5}", "the TCP, UDP or SCTP source or destination port is one of 80, 443, 1-5"),
+    ("host in {a,b,c,d,e,f,g,h,i,@j}", "the source or destination is one of a, b, c, d, e, f, g, h and 2 more"),
+    (r"ip proto \tcp", r"the IPv4 protocol is `tcp`"), ("ether proto 0x800", "the link-layer protocol (EtherType or LLC address) is 2048"),
+    ("ip6 protochain 6", "the chain of IPv6 headers leads to protocol 6"), ("gateway gw", "the frame goes to or comes from the gateway `gw`, and its IP addresses are others"),
+    ("ip broadcast", "the destination is an IPv4 broadcast address"), ("multicast", "the frame's destination is a group address (multicast or broadcast)"),
+    ("vlan", "the packet has a VLAN tag"), ("geneve 5", "the packet has a Geneve header (UDP port 6081) with network identifier 5"),
+    ("type mgt subtype beacon", "the 802.11 frame type is mgt, subtype beacon"), ("dir tods", "the 802.11 frame goes to an access point (tods)"),
+    ("llc xid", "the frame is an LLC XID frame"), ("reason match", "pf's reason was `match`"), ("on eth0", "pf logged it on the interface eth0"),
+    ("vci > 5", "the ATM virtual channel identifier (VCI) is greater than 5"), ("hopc 5", "the SS7 originating point code (`hopc`) is 5"),
+    ("msu", "the packet is a message signal unit"), ("oamf4sc", "the packet is on the ATM segment OAM F4 circuit"),
+    ("byte 0 & 5", "byte 0 of the frame has a bit in common with 5"),
+    ("tcp[tcpflags] & (tcp-syn|tcp-fin) != 0", "at least one of the TCP flags FIN, SYN is set"),
+    ("tcp[13] & 2 = 2", "the TCP flag SYN is set"), ("tcp[13] = 18", "the TCP flags set are exactly SYN, ACK"),
+    ("tcp[13] & 18 = 2", "of the TCP flags SYN, ACK exactly these are set: SYN"), ("tcp[tcpflags] & tcp-rst = 0", "the TCP flag RST is not set"),
+    ("ip[8] < 5", "the IPv4 time to live is less than 5"), ("ip[0] & 0xf != 5", "the length of the IPv4 header in 32-bit words is not 5"),
+    ("icmp[icmptype] = icmp-echo", "the ICMP type is 8 (echo request)"), ("len >= 5", "the length of the packet is at least 5"),
+    ("link[3:2] = 5", "the number in bytes 3 to 4 of the frame is 5"), ("udp[20] = 1", "byte 20 of the UDP header is 1"),
+    ("tcp[((tcp[12:1] & 0xf0) >> 2):4] = 0x47455420", "the first four bytes of the TCP payload is \"GET \" (0x47455420)"),
+    ("((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0", "the length of the TCP payload is not 0"),
+    ("ip[8] + ip[9] * 2 = 7", "`ip[8] + (ip[9] * 2)` (where ip[8] is the IPv4 time to live, ip[9] is the IPv4 protocol) is 7"),
+    ("5 = len", "5 is the length of the packet"),
+];
+
+#[test]
+fn words_for_each_primitive() {
+    for (source, words) in WORDS {
+        let explanation = explained(source);
+        assert_eq!(explanation.lines.len(), 1, "{source}");
+        assert_eq!(explanation.lines[0].text, *words, "{source}");
+    }
+}
+
+#[test]
+fn deep_and_long_filters_are_explained_in_time() {
+    const N: usize = 100_000;
+    for source in [
+        "(".repeat(N) + "tcp" + &")".repeat(N),
+        "not ".repeat(N) + "tcp",
+        "host 10.0.0.1".to_owned() + &" or 10.0.0.2".repeat(N),
+        "tcp and (udp or (".repeat(N / 10) + "arp" + &"))".repeat(N / 10),
+        "ip[".repeat(N) + "1" + &"]".repeat(N) + " = 1",
+        "len".to_owned() + &" + 1".repeat(N) + " = 1",
+    ] {
+        let explanation = explained(&source);
+        assert!(explanation.to_string().len() < 60 * source.len());
+    }
+}
+
+#[test]
+fn names_do_not_reach_the_terminal_as_they_are() {
+    let text = explained("host \\a\u{1b}[31m").to_string();
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+}
