@@ -35,6 +35,15 @@ impl Input {
             Input::File(path) => Reader::open(path),
         }
     }
+
+    /// Whether creating `output` would empty this input: the same file by name, link or mount.
+    #[must_use]
+    pub fn is_same_file(&self, output: &Path) -> bool {
+        match self {
+            Input::Stdin => false,
+            Input::File(path) => is_same_file(path, output),
+        }
+    }
 }
 
 /// Finds the inputs that these words stand for, in order.
@@ -110,6 +119,20 @@ fn is_capture(path: &Path) -> Result<bool, Error> {
         Ok(_) => Ok(true),
         Err(e) => Ok(!matches!(e.kind(), ErrorKind::UnknownFormat { .. } | ErrorKind::Empty)),
     }
+}
+
+#[cfg(unix)]
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity =
+        |path: &Path| std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| (m.dev(), m.ino()));
+    identity(a).is_some_and(|a| identity(b) == Some(a))
+}
+
+#[cfg(not(unix))]
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| std::fs::canonicalize(path).ok();
+    identity(a).is_some_and(|a| identity(b) == Some(a))
 }
 
 fn error(path: &Path, kind: ErrorKind) -> Error {

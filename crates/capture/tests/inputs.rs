@@ -140,3 +140,21 @@ fn a_stream_goes_on_behind_damage() {
     assert_eq!(errors.len(), 2);
     assert!(errors[0].contains("byte 24") && errors[1].contains("cannot open"), "{errors:?}");
 }
+
+#[test]
+fn an_output_that_is_an_input_is_found_out() {
+    let folder = Folder::new("same");
+    let path = folder.file("a", &pcap(1));
+    let input = &expand([&path]).unwrap()[0];
+    assert!(input.is_same_file(&path));
+    assert!(input.is_same_file(&folder.0.join("../").join(folder.0.file_name().unwrap()).join("a")));
+    assert!(!input.is_same_file(&folder.0.join("b")));
+    assert!(!input.is_same_file(&folder.file("c", &pcap(1))));
+    assert!(!Input::Stdin.is_same_file(&path));
+    #[cfg(unix)]
+    {
+        fs::hard_link(&path, folder.0.join("hard")).unwrap();
+        assert!(input.is_same_file(&folder.0.join("hard")));
+        assert!(!expand(["/dev/null"]).unwrap()[0].is_same_file(Path::new("/dev/null")));
+    }
+}
