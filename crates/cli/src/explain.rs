@@ -14,8 +14,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let wrong = |error: pflang::Error| text::wrong_filter(&error, args.text.json, terminal);
     let stages = compiler.stages(&source).map_err(wrong)?;
     let filter = compiler.compile(&source).map_err(wrong)?;
-    let words = "";
-    let canonical = pflang::syntax::fmt::canonical(&stages.ast);
+    let explanation = pflang::explain::explain(&stages.ast, link_type);
     let output = if args.text.json {
         let lints: Vec<Value> = filter.lints().iter().map(|lint| text::json_of(&lint.to_json())).collect();
         let object = json!({
@@ -23,8 +22,8 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
             "type": "explain",
             "filter": source,
             "linktype": link_type.to_string(),
-            "canonical": canonical,
-            "words": words,
+            "canonical": explanation.canonical,
+            "words": explanation.to_string(),
             "lints": lints,
         });
         format!("{object}\n")
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
             .iter()
             .map(|lint| format!("\n{}\n", lint.render(&source, terminal.colour_stdout).trim_end()))
             .collect();
-        format!("{}\n\nin full: {canonical}\n{lints}", words.trim_end())
+        format!("{explanation}{lints}")
     };
     text::print(&output)?;
     Ok(Outcome::Matched)

@@ -167,6 +167,32 @@ pub enum Code {
 }
 
 impl Code {
+    /// Every code there is, in order.
+    pub const ALL: &[Code] = &[
+        Code::BadToken,
+        Code::Unexpected,
+        Code::UnknownWord,
+        Code::DisplaySyntax,
+        Code::UnknownName,
+        Code::BadQualifier,
+        Code::OutOfRange,
+        Code::LinkType,
+        Code::LiveOnly,
+        Code::Arithmetic,
+        Code::Strict,
+        Code::Netmask,
+        Code::Limit,
+        Code::Encapsulation,
+        Code::Internal,
+        Code::ShiftsOffsets,
+        Code::NotOverLoad,
+        Code::NoIpv6,
+        Code::AlwaysTrue,
+        Code::AlwaysFalse,
+        Code::Precedence,
+        Code::NotEqualIsEqual,
+    ];
+
     /// `PF` and three digits.
     pub fn name(self) -> String {
         format!("PF{:03}", self as u16)
