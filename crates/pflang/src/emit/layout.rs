@@ -2,9 +2,10 @@
 //! is still free, leaves at the end.
 //!
 //! Likelier is what does not reject: filters are written to find something, and the first tests of one are
-//! guards that nearly every packet passes.
+//! guards that nearly every packet passes. Where neither side rejects, a test for equality is likelier to fail
+//! (Ball and Larus, "Branch prediction for free", 1993).
 
-use crate::ir::{Cond, Graph, Node, NodeId, REJECT};
+use crate::ir::{CmpOp, Cond, Graph, Node, NodeId, REJECT};
 
 /// The reachable nodes in layout order.
 #[derive(Debug)]
@@ -49,9 +50,13 @@ fn successors(graph: &Graph, node: NodeId) -> Vec<NodeId> {
     match graph.node(node) {
         Node::Leaf(_) => Vec::new(),
         Node::Branch { cond, then, els } => {
-            let guard = matches!(graph.pool.get_cond(*cond), Cond::Bounds { .. });
-            let rejects = *graph.node(*then) == Node::Leaf(REJECT);
-            if guard || !rejects { vec![*then, *els] } else { vec![*els, *then] }
+            let rejects = |node: NodeId| *graph.node(node) == Node::Leaf(REJECT);
+            let then_first = match graph.pool.get_cond(*cond) {
+                Cond::Bounds { .. } => true,
+                Cond::Cmp(CmpOp::Eq, ..) => rejects(*els),
+                Cond::Cmp(CmpOp::Lt, ..) | Cond::Test(..) => !rejects(*then),
+            };
+            if then_first { vec![*then, *els] } else { vec![*els, *then] }
         }
         Node::Switch(switch) => switch.arms.iter().map(|arm| arm.target).chain([switch.default]).collect(),
     }

@@ -23,9 +23,10 @@ pub mod x64;
 use crate::ir::verify::Verified;
 use crate::ir::{Graph, NodeId};
 use std::fmt::{self, Write};
-use x64::assembler::Line;
+use x64::assembler::{AsmLabel, Assembled, Line};
 use x64::convention::Convention;
-use x64::reg::Reg;
+use x64::inst::Inst;
+use x64::reg::{Base, Mem, Reg};
 
 /// How to compile.
 #[derive(Clone, Copy, Debug)]
@@ -111,11 +112,10 @@ impl std::error::Error for Error {}
 /// Machine code and its tables: position-independent, to be placed at the start of a cache line.
 #[derive(Debug)]
 pub struct Code {
-    bytes: Vec<u8>,
-    code_len: usize,
     one: usize,
     burst: usize,
-    lines: Vec<Line<usize>>,
+    /// What the listing is made of.
+    assembled: Assembled,
 }
 
 /// Compiles a graph.
@@ -129,13 +129,7 @@ pub fn compile(graph: Verified<'_>, options: &Options) -> Result<Code, Error> {
     let options =
         Options { prefetch_distance: options.prefetch_distance.min(PREFETCH_DISTANCE_MAX), ..*options };
     let entries = x64::entry::emit(&allocated, &convention, &options)?;
-    Ok(Code {
-        bytes: entries.assembled.bytes,
-        code_len: entries.assembled.code_len,
-        one: entries.one,
-        burst: entries.burst,
-        lines: entries.assembled.lines,
-    })
+    Ok(Code { one: entries.one, burst: entries.burst, assembled: entries.assembled })
 }
 
 /// The `selected` stage: straight code over virtual registers.
@@ -159,12 +153,12 @@ pub fn print_allocated(graph: Verified<'_>, options: &Options) -> Result<String,
 impl Code {
     /// Code, then tables.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        &self.assembled.bytes
     }
 
     /// How many of the bytes are code.
     pub fn code_len(&self) -> usize {
-        self.code_len
+        self.assembled.code_len
     }
 
     /// Offset of the entry point for one packet.
@@ -181,8 +175,8 @@ impl Code {
     pub fn print_asm(&self, graph: &Graph, source: &str) -> String {
         let mut out = String::new();
         let mut origin = None;
-        let ends = self.lines.iter().skip(1).map(|line| line.at).chain([self.code_len]);
-        for (line, end) in self.lines.iter().zip(ends) {
+        let ends = self.assembled.lines.iter().skip(1).map(|line| line.at).chain([self.assembled.code_len]);
+        for (line, end) in self.assembled.lines.iter().zip(ends) {
             if line.at == self.one {
                 out.push_str("one packet:\n");
             } else if line.at == self.burst {
@@ -198,8 +192,9 @@ impl Code {
 
     fn print_line(&self, out: &mut String, line: &Line<usize>, end: usize, fragment: &str) {
         // What lies between functions is no part of the instruction before.
-        let padding = self.bytes[line.at..end].iter().rev().take_while(|&&byte| byte == 0xcc).count();
-        let bytes = &self.bytes[line.at..end - padding];
+        let padding =
+            self.assembled.bytes[line.at..end].iter().rev().take_while(|&&byte| byte == 0xcc).count();
+        let bytes = &self.assembled.bytes[line.at..end - padding];
         let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let text = self.mnemonic(line);
         let comment = if fragment.is_empty() { String::new() } else { format!("; {fragment}") };
@@ -209,13 +204,21 @@ impl Code {
 
     /// The instruction, labels as addresses.
     fn mnemonic(&self, line: &Line<usize>) -> String {
-        line.inst.to_string()
+        let address = |label: AsmLabel| self.assembled.offset(label);
+        match line.inst {
+            Inst::Jmp(to) => format!("jmp {:#x}", address(to)),
+            Inst::Jcc(cc, to) => format!("j{cc} {:#x}", address(to)),
+            Inst::Lea(_, to, Mem { base: Base::Label(label), .. }) => {
+                format!("lea {to}, [rip -> {:#x}]", address(label))
+            }
+            inst => inst.to_string(),
+        }
     }
 
     /// The `bytes` stage: the whole in hexadecimal, 16 bytes a line, tables included.
     pub fn print_bytes(&self) -> String {
         let mut out = String::new();
-        for (i, row) in self.bytes.chunks(16).enumerate() {
+        for (i, row) in self.assembled.bytes.chunks(16).enumerate() {
             let hex: Vec<String> = row.iter().map(|byte| format!("{byte:02x}")).collect();
             let _ = writeln!(out, "{:6x}  {}", i * 16, hex.join(" "));
         }

@@ -18,6 +18,30 @@ pub const CAPTURED: Reg = Reg::Rsi;
 /// Free to use within one instruction of the program.
 pub const SCRATCH: Reg = Reg::R11;
 
+// The burst loop's registers, which bodies leave alone.
+
+/// From the end of the run to the descriptor in hand, in bytes: negative, and 0 after the last.
+pub const INDEX: Reg = Reg::Rbx;
+/// The end of the run.
+pub const RUN_END: Reg = Reg::R12;
+/// The answers so far, the last in the lowest bit.
+pub const WORD: Reg = Reg::R14;
+/// How many answers there will be in the word when the run ends.
+pub const ANSWERS: Reg = Reg::Rbp;
+/// Where the next word goes.
+pub const BITMAP: Reg = Reg::R13;
+/// The end of the run, moved on by the prefetch distance where there are so many descriptors.
+pub const AHEAD: Reg = Reg::R15;
+/// All of them, which a caller expects back.
+pub const SAVED: [Reg; 6] = [INDEX, ANSWERS, RUN_END, BITMAP, WORD, AHEAD];
+
+/// Bytes of a descriptor: address, captured length, wire length.
+pub const DESCRIPTOR_SIZE: i32 = 16;
+/// Where in a descriptor the captured length is.
+pub const CAPTURED_AT: i32 = 8;
+/// Where in a descriptor the wire length is.
+pub const WIRE_AT: i32 = 12;
+
 /// What the allocator may use.
 #[derive(Debug)]
 pub struct Convention {

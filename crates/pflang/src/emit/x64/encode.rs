@@ -21,14 +21,19 @@ pub fn encode(inst: &Inst, out: &mut Vec<u8>) -> Option<RipDisp> {
             e.plus_reg(0xb8, dst);
             e.imm32(k as i32);
         }
+        Inst::MovImm64(dst, k) => {
+            e.rex(Width::Q, 0, dst.into(), false);
+            e.bytes(&[0xb8 | dst.number() & 7]);
+            e.bytes(&k.to_le_bytes());
+        }
+        // The width is that of the source; the destination is four bytes.
         Inst::Movzx(w, dst, src) => {
-            let opcode = if w == Width::B { 0xb6 } else { 0xb7 };
-            e.op(Width::D, &[0x0f, opcode], dst.number(), src.into());
+            e.op(w, &[0x0f, if w == Width::B { 0xb6 } else { 0xb7 }], dst.number(), src);
         }
         Inst::Movsxd(dst, src) => e.op(Width::Q, &[0x63], dst.number(), src.into()),
         Inst::Movbe(dst, src) => e.op(Width::D, &[0x0f, 0x38, 0xf0], dst.number(), src.into()),
-        Inst::Bswap(r) => {
-            e.rex(Width::D, 0, r.into(), false);
+        Inst::Bswap(w, r) => {
+            e.rex(w, 0, r.into(), false);
             e.bytes(&[0x0f, 0xc8 | r.number() & 7]);
         }
         Inst::Lea(w, dst, src) => e.op(w, &[0x8d], dst.number(), src.into()),
@@ -61,9 +66,9 @@ pub fn encode(inst: &Inst, out: &mut Vec<u8>) -> Option<RipDisp> {
             e.sized(w, &[0xc1], op as u8, r.into());
             e.bytes(&[by]);
         }
-        Inst::ShiftCl(op, r) => e.op(Width::D, &[0xd3], op as u8, r.into()),
+        Inst::ShiftCl(op, w, r) => e.op(w, &[0xd3], op as u8, r.into()),
         Inst::Cmov(cc, w, dst, src) => e.op(w, &[0x0f, 0x40 | cc.number()], dst.number(), src),
-        Inst::Bsf(dst, src) => e.op(Width::Q, &[0x0f, 0xbc], dst.number(), src.into()),
+        Inst::Setcc(cc, r) => e.op(Width::B, &[0x0f, 0x90 | cc.number()], 0, r.into()),
         Inst::Prefetch(at) => e.op(Width::D, &[0x0f, 0x18], 1, at.into()),
         Inst::JmpReg(r) => {
             e.bytes(&[0x3e]);

@@ -7,41 +7,30 @@
 //!     for each run of packets:                             a run ends with a bitmap word, and where
 //!         for each packet of the run:                      prefetching must stop
 //!             prefetch what `distance` descriptors on point to
-//!             body: accept -> word |= bit
-//!             bit = bit rotated
-//!         at the end of a word, and of all: store the word
+//!             body: word = word << 1 | accepted
+//!         at the end of a word, and of all: store the word, its bits reversed
 //! ```
-//! Cutting the burst into runs keeps the work per packet small: one comparison ends the loop, and whether there is
+//! Cutting the burst into runs keeps the work per packet small: one addition ends the loop, and whether there is
 //! a descriptor `distance` further on is settled once a run, not tested for each packet.
 
 use super::assembler::{AsmLabel, Assembled, Assembler};
-use super::body::{Body, Finish, Place};
-use super::convention::{CAPTURED, Convention, Frame, PACKET, SCRATCH};
+use super::body::{Body, Finish, Loop, Place};
+use super::convention::{
+    AHEAD, ANSWERS, BITMAP, CAPTURED, CAPTURED_AT, Convention, DESCRIPTOR_SIZE, Frame, INDEX, PACKET,
+    RUN_END, SAVED, SCRATCH, WIRE_AT, WORD,
+};
 use super::inst::{Alu, Inst as X, Shift};
 use super::reg::{Cc, Mem, Reg, Width};
 use crate::emit::allocate::Allocated;
 use crate::emit::program::{Program, Table};
 use crate::emit::{Error, Options};
-use Reg::{R8, R9, R12, R13, R14, R15, Rax, Rbp, Rbx, Rcx, Rdi, Rdx, Rsi, Rsp};
+use Reg::{R8, R9, R10, Rax, Rcx, Rdi, Rdx, Rsi, Rsp};
 use Width::{D, Q};
-
-/// Bytes of a descriptor: address, captured length, wire length.
-pub const DESCRIPTOR_SIZE: i32 = 16;
-const CAPTURED_AT: i32 = 8;
-const WIRE_AT: i32 = 12;
 
 /// What a burst prefetches of each packet: the line with the network header, wherever the packet begins.
 const PREFETCH_AT: i32 = 12;
 
-// The burst loop's registers, which the body leaves alone.
-const NEXT: Reg = Rbx;
-const RUN_END: Reg = R12;
-const BITMAP: Reg = R13;
-const WORD: Reg = R14;
-const BIT: Reg = Rbp;
-/// From a descriptor to the one whose packet is prefetched, in bytes; 0 near the end.
-const AHEAD: Reg = R15;
-const SAVED: [Reg; 6] = [Rbx, Rbp, R12, R13, R14, R15];
+const DESCRIPTOR_SHIFT: u8 = DESCRIPTOR_SIZE.trailing_zeros() as u8;
 
 /// Both entry points, and their data.
 #[derive(Debug)]
@@ -122,7 +111,8 @@ impl Emitter<'_> {
         // Two slots more: where the burst ends, and from where there is nothing left to prefetch.
         let frame = Frame::new(slots + 2);
         let state = BurstState { end: frame.slot(slots), quiet: frame.slot(slots + 1), frame };
-        let [next, accept, reject, plan, done] = std::array::from_fn(|_| self.asm.label());
+        let [next, accept, reject, end, plan, done] = std::array::from_fn(|_| self.asm.label());
+        let around = Loop { accept, reject, next, end };
         self.asm.align();
         self.asm.bind(entry);
         self.burst_prologue(&state);
@@ -130,16 +120,17 @@ impl Emitter<'_> {
         self.asm.align();
         self.asm.bind(next);
         self.load_descriptor();
-        self.body(frame, Finish::Loop { accept, reject });
+        self.body(frame, Finish::Loop(around));
         self.asm.bind(accept);
-        self.push(X::Alu(Alu::Or, Q, WORD.into(), BIT));
+        self.push(X::Lea(Q, WORD, WORD + WORD + 1));
+        around.advance(&mut |inst| self.asm.push(inst, None));
         self.asm.bind(reject);
-        self.push(X::AluImm(Alu::Add, Q, NEXT.into(), DESCRIPTOR_SIZE));
-        self.push(X::Shift(Shift::Rol, Q, BIT, 1));
-        self.push(X::Alu(Alu::Cmp, Q, NEXT.into(), RUN_END));
-        self.push(X::Jcc(Cc::Ne, next));
+        self.push(X::Alu(Alu::Add, Q, WORD.into(), WORD));
+        around.advance(&mut |inst| self.asm.push(inst, None));
+        self.asm.bind(end);
         self.end_run(&state, plan, done);
-        self.plan_run(&state, plan);
+        self.asm.bind(plan);
+        self.plan_run(&state);
         self.push(X::Jmp(next));
         self.asm.bind(done);
         self.burst_epilogue(&state);
@@ -151,9 +142,9 @@ impl Emitter<'_> {
         if state.frame.size() > 0 {
             self.push(X::AluImm(Alu::Sub, Q, Rsp.into(), state.frame.size()));
         }
-        self.push(X::Mov(Q, NEXT.into(), Rdi));
+        self.push(X::Mov(Q, RUN_END.into(), Rdi));
         self.push(X::Mov(Q, BITMAP.into(), Rdx));
-        self.push(X::Shift(Shift::Shl, Q, Rsi, DESCRIPTOR_SIZE.trailing_zeros() as u8));
+        self.push(X::Shift(Shift::Shl, Q, Rsi, DESCRIPTOR_SHIFT));
         self.push(X::Alu(Alu::Add, Q, Rdi.into(), Rsi));
         self.push(X::Mov(Q, state.end.into(), Rdi));
         if self.options.prefetch_distance > 0 {
@@ -161,7 +152,7 @@ impl Emitter<'_> {
             self.push(X::Mov(Q, state.quiet.into(), Rax));
         }
         self.push(X::Alu(Alu::Xor, D, WORD.into(), WORD));
-        self.push(X::MovImm(BIT, 1));
+        self.push(X::Alu(Alu::Xor, D, ANSWERS.into(), ANSWERS));
     }
 
     fn ahead(&self) -> i32 {
@@ -169,13 +160,13 @@ impl Emitter<'_> {
     }
 
     fn load_descriptor(&mut self) {
-        self.push(X::MovLoad(Q, PACKET, NEXT.into()));
-        self.push(X::MovLoad(D, CAPTURED, NEXT + CAPTURED_AT));
+        self.push(X::MovLoad(Q, PACKET, RUN_END + INDEX));
+        self.push(X::MovLoad(D, CAPTURED, RUN_END + INDEX + CAPTURED_AT));
         if self.program.reads_wire_len {
-            self.push(X::MovLoad(D, self.convention.wire_len, NEXT + WIRE_AT));
+            self.push(X::MovLoad(D, self.convention.wire_len, RUN_END + INDEX + WIRE_AT));
         }
         if self.options.prefetch_distance > 0 {
-            self.push(X::MovLoad(Q, SCRATCH, NEXT + AHEAD));
+            self.push(X::MovLoad(Q, SCRATCH, AHEAD + INDEX));
             self.push(X::Prefetch(SCRATCH + PREFETCH_AT));
         }
     }
@@ -183,38 +174,70 @@ impl Emitter<'_> {
     /// Stores the word if it is full or the last.
     fn end_run(&mut self, state: &BurstState, plan: AsmLabel, done: AsmLabel) {
         let store = self.asm.label();
-        self.push(X::AluImm(Alu::Cmp, D, BIT.into(), 1));
+        self.push(X::AluImm(Alu::Cmp, D, ANSWERS.into(), 64));
         self.push(X::Jcc(Cc::E, store));
-        self.push(X::AluLoad(Alu::Cmp, Q, NEXT, state.end));
+        self.push(X::AluLoad(Alu::Cmp, Q, RUN_END, state.end));
         self.push(X::Jcc(Cc::Ne, plan));
         self.asm.bind(store);
+        // The first answer to the highest bit, and from there to the lowest.
+        self.push(X::MovImm(Rcx, 64));
+        self.push(X::Alu(Alu::Sub, D, Rcx.into(), ANSWERS));
+        self.push(X::ShiftCl(Shift::Shl, Q, WORD));
+        self.reverse_word();
         self.push(X::Mov(Q, Mem::from(BITMAP).into(), WORD));
         self.push(X::AluImm(Alu::Add, Q, BITMAP.into(), 8));
         self.push(X::Alu(Alu::Xor, D, WORD.into(), WORD));
-        self.push(X::AluLoad(Alu::Cmp, Q, NEXT, state.end));
+        self.push(X::Alu(Alu::Xor, D, ANSWERS.into(), ANSWERS));
+        self.push(X::AluLoad(Alu::Cmp, Q, RUN_END, state.end));
         self.push(X::Jcc(Cc::E, done));
     }
 
-    /// The next run ends with the word, the burst, or the packets that have others `distance` further on.
-    fn plan_run(&mut self, state: &BurstState, plan: AsmLabel) {
-        self.asm.bind(plan);
-        // What is left of the word: 64 - index of the bit.
-        self.push(X::Bsf(Rcx, BIT));
-        self.push(X::MovImm(RUN_END, 64));
-        self.push(X::Alu(Alu::Sub, D, RUN_END.into(), Rcx));
-        self.push(X::Shift(Shift::Shl, D, RUN_END, DESCRIPTOR_SIZE.trailing_zeros() as u8));
-        self.push(X::Alu(Alu::Add, Q, RUN_END.into(), NEXT));
-        self.push(X::MovLoad(Q, R8, state.end));
-        if self.options.prefetch_distance > 0 {
-            self.push(X::Alu(Alu::Xor, D, R9.into(), R9));
-            self.push(X::MovImm(AHEAD, self.ahead() as u32));
-            self.push(X::MovLoad(Q, Rax, state.quiet));
-            self.push(X::Alu(Alu::Cmp, Q, NEXT.into(), Rax));
-            self.push(X::Cmov(Cc::Ae, Q, AHEAD, R9.into()));
-            self.push(X::Cmov(Cc::B, Q, R8, Rax.into()));
+    /// Swaps bytes, then the halves of each byte, their halves, and theirs.
+    fn reverse_word(&mut self) {
+        self.push(X::Bswap(Q, WORD));
+        for (mask, by) in [(0x0f0f_0f0f_0f0f_0f0f, 4), (0x3333_3333_3333_3333, 2), (0x5555_5555_5555_5555, 1)]
+        {
+            self.push(X::MovImm64(Rcx, mask));
+            self.push(X::Mov(Q, Rax.into(), WORD));
+            self.push(X::Shift(Shift::Shr, Q, Rax, by));
+            self.push(X::Alu(Alu::And, Q, Rax.into(), Rcx));
+            self.push(X::Alu(Alu::And, Q, WORD.into(), Rcx));
+            self.push(X::Shift(Shift::Shl, Q, WORD, by));
+            self.push(X::Alu(Alu::Or, Q, WORD.into(), Rax));
         }
-        self.push(X::Alu(Alu::Cmp, Q, RUN_END.into(), R8));
-        self.push(X::Cmov(Cc::A, Q, RUN_END, R8.into()));
+    }
+
+    /// The next run begins where the last one ended, and ends with the word, the burst, or the packets that have
+    /// others `distance` further on.
+    fn plan_run(&mut self, state: &BurstState) {
+        // r8 = where the word is full
+        self.push(X::MovImm(R8, 64));
+        self.push(X::Alu(Alu::Sub, D, R8.into(), ANSWERS));
+        self.push(X::Shift(Shift::Shl, D, R8, DESCRIPTOR_SHIFT));
+        self.push(X::Alu(Alu::Add, Q, R8.into(), RUN_END));
+        self.push(X::MovLoad(Q, Rax, state.end));
+        if self.options.prefetch_distance > 0 {
+            // r9 = how far ahead; rax = where that changes
+            self.push(X::Alu(Alu::Xor, D, Rdx.into(), Rdx));
+            self.push(X::MovImm(R9, self.ahead() as u32));
+            self.push(X::MovLoad(Q, R10, state.quiet));
+            self.push(X::Alu(Alu::Cmp, Q, RUN_END.into(), R10));
+            self.push(X::Cmov(Cc::Ae, Q, R9, Rdx.into()));
+            self.push(X::Cmov(Cc::B, Q, Rax, R10.into()));
+        }
+        self.push(X::Alu(Alu::Cmp, Q, R8.into(), Rax));
+        self.push(X::Cmov(Cc::A, Q, R8, Rax.into()));
+        // The end is r8; index = begin - end; answers += packets in between.
+        self.push(X::Mov(Q, INDEX.into(), RUN_END));
+        self.push(X::Alu(Alu::Sub, Q, INDEX.into(), R8));
+        self.push(X::Mov(Q, Rcx.into(), R8));
+        self.push(X::Alu(Alu::Sub, Q, Rcx.into(), RUN_END));
+        self.push(X::Shift(Shift::Shr, D, Rcx, DESCRIPTOR_SHIFT));
+        self.push(X::Alu(Alu::Add, D, ANSWERS.into(), Rcx));
+        self.push(X::Mov(Q, RUN_END.into(), R8));
+        if self.options.prefetch_distance > 0 {
+            self.push(X::Lea(Q, AHEAD, R8 + R9));
+        }
     }
 
     fn burst_epilogue(&mut self, state: &BurstState) {

@@ -10,6 +10,7 @@ use std::fmt;
 pub enum Alu {
     Add = 0,
     Or = 1,
+    Adc = 2,
     Sbb = 3,
     And = 4,
     Sub = 5,
@@ -39,13 +40,14 @@ pub enum Inst {
     /// Register from memory.
     MovLoad(Width, Reg, Mem),
     MovImm(Reg, u32),
+    MovImm64(Reg, u64),
     /// One or two bytes, zero-extended.
-    Movzx(Width, Reg, Mem),
+    Movzx(Width, Reg, Rm),
     /// Four bytes, sign-extended to eight.
     Movsxd(Reg, Mem),
     /// Four bytes, reversed; a CPU feature.
     Movbe(Reg, Mem),
-    Bswap(Reg),
+    Bswap(Width, Reg),
     Lea(Width, Reg, Mem),
     Alu(Alu, Width, Rm, Reg),
     AluLoad(Alu, Width, Reg, Mem),
@@ -58,9 +60,10 @@ pub enum Inst {
     Div(Rm),
     Shift(Shift, Width, Reg, u8),
     /// By `cl`.
-    ShiftCl(Shift, Reg),
+    ShiftCl(Shift, Width, Reg),
     Cmov(Cc, Width, Reg, Rm),
-    Bsf(Reg, Reg),
+    /// One byte: 1 or 0.
+    Setcc(Cc, Reg),
     Prefetch(Mem),
     Jmp(AsmLabel),
     Jcc(Cc, AsmLabel),
@@ -83,6 +86,7 @@ impl fmt::Display for Alu {
         f.write_str(match self {
             Alu::Add => "add",
             Alu::Or => "or",
+            Alu::Adc => "adc",
             Alu::Sbb => "sbb",
             Alu::And => "and",
             Alu::Sub => "sub",
@@ -146,10 +150,11 @@ impl fmt::Display for Inst {
             Mov(w, dst, src) => write!(f, "mov {}, {}", Sized(*w, *dst), reg(*w, src)),
             MovLoad(w, dst, src) => write!(f, "mov {}, {}", reg(*w, dst), Sized(*w, (*src).into())),
             MovImm(dst, k) => write!(f, "mov {}, {k:#x}", reg(Width::D, dst)),
-            Movzx(w, dst, src) => write!(f, "movzx {}, {}", reg(Width::D, dst), Sized(*w, (*src).into())),
+            MovImm64(dst, k) => write!(f, "mov {dst}, {k:#x}"),
+            Movzx(w, dst, src) => write!(f, "movzx {}, {}", reg(Width::D, dst), Sized(*w, *src)),
             Movsxd(dst, src) => write!(f, "movsxd {dst}, {}", Sized(Width::D, (*src).into())),
             Movbe(dst, src) => write!(f, "movbe {}, {}", reg(Width::D, dst), Sized(Width::D, (*src).into())),
-            Bswap(r) => write!(f, "bswap {}", reg(Width::D, r)),
+            Bswap(w, r) => write!(f, "bswap {}", reg(*w, r)),
             Lea(w, dst, src) => write!(f, "lea {}, {src}", reg(*w, dst)),
             Alu(op, w, dst, src) => write!(f, "{op} {}, {}", Sized(*w, *dst), reg(*w, src)),
             AluLoad(op, w, dst, src) => write!(f, "{op} {}, {}", reg(*w, dst), Sized(*w, (*src).into())),
@@ -163,9 +168,9 @@ impl fmt::Display for Inst {
             }
             Div(by) => write!(f, "div {}", Sized(Width::D, *by)),
             Shift(op, w, r, by) => write!(f, "{op} {}, {by:#x}", reg(*w, r)),
-            ShiftCl(op, r) => write!(f, "{op} {}, cl", reg(Width::D, r)),
+            ShiftCl(op, w, r) => write!(f, "{op} {}, cl", reg(*w, r)),
             Cmov(cc, w, dst, src) => write!(f, "cmov{cc} {}, {}", reg(*w, dst), Sized(*w, *src)),
-            Bsf(dst, src) => write!(f, "bsf {dst}, {src}"),
+            Setcc(cc, r) => write!(f, "set{cc} {}", reg(Width::B, r)),
             Prefetch(at) => write!(f, "prefetcht0 byte ptr {at}"),
             Jmp(to) => write!(f, "jmp {to}"),
             Jcc(cc, to) => write!(f, "j{cc} {to}"),
