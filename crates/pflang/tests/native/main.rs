@@ -5,5 +5,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod agree;
+mod decoded;
 mod graphs;
 mod guarded;
+mod registers;

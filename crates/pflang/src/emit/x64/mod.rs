@@ -10,3 +10,5 @@ pub mod encode;
 pub mod entry;
 pub mod inst;
 pub mod reg;
+#[cfg(test)]
+mod tests;
