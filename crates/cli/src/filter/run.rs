@@ -12,6 +12,7 @@ use crate::terminal::Terminal;
 use capture::{Format, Input, Reader};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -243,16 +244,9 @@ fn worker(
 
 /// An output that is also an input would be emptied before it is read.
 fn refuse_to_overwrite_inputs(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
-    let same = |output: &str, input: &Input| match input {
-        Input::File(path) => {
-            let resolved = |path: &std::path::Path| std::fs::canonicalize(path).ok();
-            resolved(path).is_some_and(|path| resolved(std::path::Path::new(output)) == Some(path))
-        }
-        _ => false,
-    };
     for selection in &plan.selections {
         if let Output::Capture(output) = &selection.output
-            && inputs.iter().any(|input| same(output, input))
+            && inputs.iter().any(|input| input.is_same_file(Path::new(output)))
         {
             return Err(Failure::user(format!(
                 "error: {output} is both input and output: it would be lost\nhelp: write to another file, then rename it"

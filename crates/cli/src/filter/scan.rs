@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::filter::render::Renderer;
 use crate::filter::select::Filters;
-use capture::{BATCH_MAX, Batch, Reader};
+use capture::{BATCH_MAX, Batch, ByteOrder, Format, Reader};
 use pflang::{Filter, Packet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -181,11 +181,22 @@ impl<'a> Scanner<'a> {
     fn choose_filters(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
         let described = batch.interfaces().first().map(|interface| interface.linktype);
         let Some(link_type) = batch.linktype().or(described) else { return Ok(()) };
+        let link_type = as_written(link_type, batch.format());
         if self.current.as_ref().is_none_or(|(current, _)| *current != link_type) {
             self.current = Some((link_type, self.filters.for_link_type(link_type)?));
         }
         Ok(())
     }
+}
+
+/// The address family before a BSD loopback packet is in the byte order of the machine that captured it. Seen from a
+/// machine of the other order it is as that of an OpenBSD loopback, which is in network order.
+fn as_written(link_type: LinkType, format: Format) -> LinkType {
+    let order = match format {
+        Format::Pcap(header) => header.order,
+        Format::Pcapng(order) => order,
+    };
+    if link_type == LinkType::NULL && order != ByteOrder::NATIVE { LinkType::LOOP } else { link_type }
 }
 
 impl Chunk {

@@ -1,0 +1,134 @@
+//! How the command ends: exit codes, messages, signals, closed pipes, damaged and missing files.
+
+mod common;
+
+use common::{arg, code, root, run, run_with_input, scratch, sluss, stderr, stdout};
+use std::io::{Read, Write};
+use std::process::Stdio;
+
+#[test]
+fn exit_codes() {
+    assert_eq!(code(&run(&["filter", "--count", "ip", "captures/web.pcap"])), 0);
+    assert_eq!(code(&run(&["filter", "--count", "udp port 9", "captures/web.pcap"])), 1);
+    assert_eq!(code(&run(&["filter", "--count", "--no-fail", "udp port 9", "captures/web.pcap"])), 0);
+    assert_eq!(code(&run(&["filter", "--count", "tcp prot 80", "captures/web.pcap"])), 2);
+    assert_eq!(code(&run(&["filter", "--nonsense"])), 2);
+    assert_eq!(code(&run(&["filter", "--count", "ip", "captures/absent.pcap"])), 3);
+    assert_eq!(code(&run(&["filter", "ip", "captures/web.pcap", "-o", "/nonexistent/out.pcap"])), 3);
+}
+
+#[test]
+fn a_wrong_filter_is_pointed_at() {
+    let output = run(&["filter", "--count", "tcp prot 80 and host 10.0.0.1", "captures/web.pcap"]);
+    let text = stderr(&output);
+    assert!(text.contains("error[PF003]") && text.contains("^^^^") && text.contains("tcp port 80"), "{text}");
+    assert_eq!(stdout(&output), "");
+}
+
+#[test]
+fn a_wrong_filter_leaves_the_output_alone() {
+    let out = scratch("left-alone").join("out.pcap");
+    std::fs::write(&out, "precious").unwrap();
+    assert_eq!(code(&run(&["filter", "tcp prot 80", "captures/web.pcap", "-o", arg(&out)])), 2);
+    assert_eq!(std::fs::read(&out).unwrap(), b"precious");
+}
+
+#[test]
+fn an_input_is_not_overwritten() {
+    let folder = scratch("not-overwritten");
+    let file = folder.join("in.pcap");
+    std::fs::copy(root().join("captures/web.pcap"), &file).unwrap();
+    let output = run(&["filter", "ip", arg(&file), "-o", arg(&file)]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("both input and output"));
+    assert_eq!(std::fs::read(&file).unwrap(), std::fs::read(root().join("captures/web.pcap")).unwrap());
+}
+
+#[test]
+fn what_stands_before_the_damage_is_delivered() {
+    let whole = std::fs::read(root().join("captures/web.pcap")).unwrap();
+    let folder = scratch("damage");
+    let (cut, out) = (folder.join("cut.pcap"), folder.join("out.pcap"));
+    std::fs::write(&cut, &whole[..whole.len() - 10]).unwrap();
+    let output = run(&["filter", "", arg(&cut), "-o", arg(&out)]);
+    assert_eq!(code(&output), 5, "{}", stderr(&output));
+    let offset = stderr(&output);
+    assert!(offset.contains("cut.pcap") && offset.chars().any(|c| c.is_ascii_digit()), "{offset}");
+    let written = std::fs::read(&out).unwrap();
+    assert!(whole.starts_with(&written) && written.len() > whole.len() / 2);
+}
+
+#[test]
+fn one_bad_file_among_many_costs_only_itself() {
+    let folder = scratch("one-bad");
+    let bad = folder.join("bad.pcap");
+    std::fs::write(&bad, "this is no capture at all, whatever its name says").unwrap();
+    let output = run(&["filter", "--count", "", "captures/web.pcap", arg(&bad), "captures/tls.pcap"]);
+    assert_eq!(code(&output), 5);
+    let count: u64 = stdout(&output).trim_end().parse().unwrap();
+    let alone = |file| stdout(&run(&["filter", "--count", "", file])).trim_end().parse::<u64>().unwrap();
+    assert_eq!(count, alone("captures/web.pcap") + alone("captures/tls.pcap"));
+}
+
+#[test]
+fn a_closed_pipe_is_a_success() {
+    let big: Vec<&str> = std::iter::repeat_n("captures/mixed.pcap", 40).collect();
+    let mut args = vec!["filter", "--lines", ""];
+    args.extend(big);
+    let mut child = sluss(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 100];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_cleanly_with_what_was_written_intact() {
+    use std::os::unix::process::ExitStatusExt;
+    let out = scratch("signal").join("out.pcap");
+    let capture = std::fs::read(root().join("captures/mixed.pcap")).unwrap();
+    let mut child = sluss(&["filter", "", "-", "-q", "-o", arg(&out)]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&capture).unwrap();
+    stdin.flush().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    // More input lets a blocked read return.
+    drop(stdin.write_all(&capture[24..]));
+    drop(stdin);
+    let status = child.wait().unwrap();
+    assert_eq!((status.code(), status.signal()), (Some(130), None));
+    let read_back = run(&["filter", "--count", "", arg(&out)]);
+    assert_eq!(code(&read_back), 0, "{}", stderr(&read_back));
+}
+
+#[test]
+fn unquoted_words_show_the_quoting() {
+    let output = run(&["filter", "--count", "tcp", "port", "80", "captures/web.pcap"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("sluss filter 'tcp port 80' captures/web.pcap"), "{}", stderr(&output));
+}
+
+#[test]
+fn words_after_two_dashes_are_the_filter() {
+    let output = run(&["filter", "--count", "captures/web.pcap", "--", "tcp", "port", "80"]);
+    assert_eq!(stdout(&output), "96\n");
+}
+
+#[test]
+fn a_pipe_works_like_a_file() {
+    let capture = std::fs::read(root().join("captures/smtp.pcap.gz")).unwrap();
+    let piped = run_with_input(&["filter", "--count", "tcp", "-"], &capture);
+    let named = run(&["filter", "--count", "tcp", "captures/smtp.pcap.gz"]);
+    assert_eq!(stdout(&piped), stdout(&named));
+}
+
+#[test]
+fn errors_are_json_where_json_is_asked_for() {
+    let output = run(&["filter", "--json", "--count", "tcp prot 80", "captures/web.pcap"]);
+    let error: serde_json::Value = serde_json::from_str(&stderr(&output)).unwrap();
+    assert_eq!(error["error"]["code"], "PF003");
+    assert_eq!(error["error"]["span"]["start"], 4);
+}

@@ -1,0 +1,192 @@
+//! What is written: the same bytes as tcpdump, in order, split, as lines, as JSON; and the other commands.
+
+mod common;
+
+use common::{arg, code, root, run, scratch, stderr, stdout};
+use std::process::Command;
+
+fn read(path: &std::path::Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn output_is_byte_for_byte_that_of_tcpdump() {
+    if Command::new("tcpdump").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: written captures are not compared with tcpdump's: install tcpdump (Debian)");
+        return;
+    }
+    let folder = scratch("tcpdump");
+    for file in ["web.pcap", "mixed.pcap", "cooked-sll.pcap", "cooked-sll2.pcap", "raw.pcap", "vlan.pcap"] {
+        for filter in ["tcp port 80", "ip6", "", "not tcp"] {
+            let (ours, theirs) = (folder.join("ours.pcap"), folder.join("theirs.pcap"));
+            let input = format!("captures/{file}");
+            run(&["filter", filter, &input, "-o", arg(&ours)]);
+            let status = Command::new("tcpdump")
+                .args(["-r", &input, "-w", arg(&theirs), filter])
+                .current_dir(root())
+                .output()
+                .unwrap();
+            assert!(status.status.success(), "{}", stderr(&status));
+            assert!(read(&ours) == read(&theirs), "`{filter}` on {file}");
+        }
+    }
+}
+
+#[test]
+fn a_pipe_gets_a_capture() {
+    let output = run(&["filter", "tcp port 80", "captures/web.pcap"]);
+    let out = scratch("pipe").join("out.pcap");
+    run(&["filter", "tcp port 80", "captures/web.pcap", "-o", arg(&out)]);
+    assert_eq!(output.stdout, read(&out));
+    assert_eq!(code(&output), 0);
+}
+
+#[test]
+fn many_inputs_keep_their_order() {
+    let folder = scratch("order");
+    let files = [
+        "captures/web.pcap",
+        "captures/tls.pcap",
+        "captures/ssh.pcap",
+        "captures/vlan.pcap",
+        "captures/web.pcap",
+    ];
+    let written = |jobs: &str| {
+        let out = folder.join(format!("{jobs}.pcap"));
+        let mut args = vec!["filter", "ip", "-j", jobs, "-o", arg(&out)];
+        args.extend(files);
+        let output = run(&args);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        read(&out)
+    };
+    let alone = written("1");
+    assert!(alone.len() > 10_000);
+    for jobs in ["2", "4", "8"] {
+        assert!(written(jobs) == alone, "with {jobs} jobs");
+    }
+}
+
+#[test]
+fn one_pass_splits_into_several_files() {
+    let folder = scratch("split");
+    let (arp, dns) = (folder.join("arp.pcap"), folder.join("dns.pcap"));
+    run(&["filter", "captures/mixed.pcap", "-f", "arp", "-o", arg(&arp), "-f", "port 53", "-o", arg(&dns)]);
+    for (filter, file) in [("arp", &arp), ("port 53", &dns)] {
+        let all = run(&["filter", "--count", filter, "captures/mixed.pcap"]);
+        let part = run(&["filter", "--count", "", arg(file)]);
+        assert_eq!(stdout(&all), stdout(&part), "{filter}");
+    }
+}
+
+#[test]
+fn at_most_so_many() {
+    let output = run(&["filter", "--count", "-c", "5", "tcp", "captures/mixed.pcap"]);
+    assert_eq!(stdout(&output), "5\n");
+}
+
+#[test]
+fn pcapng_stays_pcapng() {
+    let out = scratch("pcapng").join("out.pcapng");
+    run(&["filter", "", "captures/tunnel.pcapng", "-o", arg(&out)]);
+    assert!(read(&out) == read(&root().join("captures/tunnel.pcapng")), "a copy of everything is everything");
+}
+
+#[test]
+fn link_types_do_not_mix_in_pcap() {
+    let out = scratch("mixing").join("out.pcap");
+    let output = run(&["filter", "ip", "captures/web.pcap", "captures/raw.pcap", "-o", arg(&out)]);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert!(stderr(&output).contains("EN10MB") && stderr(&output).contains("RAW"), "{}", stderr(&output));
+}
+
+#[test]
+fn lines_are_one_a_packet() {
+    let lines = stdout(&run(&["filter", "--lines", "arp", "captures/mixed.pcap"]));
+    let count = stdout(&run(&["filter", "--count", "arp", "captures/mixed.pcap"]));
+    assert_eq!(format!("{}\n", lines.lines().count()), count);
+    assert!(lines.lines().all(|line| line.contains("arp")), "{lines}");
+}
+
+#[test]
+fn json_is_one_object_a_line_and_a_summary() {
+    let text = stdout(&run(&["filter", "--json", "port 53", "captures/mixed.pcap"]));
+    let objects: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (summary, packets) = objects.split_last().unwrap();
+    assert_eq!(summary["type"], "filter");
+    assert_eq!(summary["filters"][0]["matched"], packets.len());
+    assert_eq!(summary["complete"], true);
+    assert!(packets.iter().all(|packet| packet["type"] == "packet" && packet["v"] == 1));
+}
+
+#[test]
+fn every_stage_is_printed() {
+    for stage in [
+        "tokens",
+        "ast",
+        "graph",
+        "optimised",
+        "anf",
+        "ssa",
+        "selected",
+        "allocated",
+        "asm",
+        "bytes",
+    ] {
+        let output = run(&["compile", "tcp port 80", "--stage", stage]);
+        assert_eq!(code(&output), 0, "{stage}: {}", stderr(&output));
+        assert!(!output.stdout.is_empty(), "{stage}");
+    }
+    assert_eq!(code(&run(&["compile", "ip", "--stage", "nonsense"])), 2);
+    assert_eq!(code(&run(&["compile", "-y", "LINUX_SLL2", "ifindex 3"])), 0);
+    assert_eq!(code(&run(&["compile", "-y", "nonsense", "ip"])), 2);
+}
+
+#[test]
+fn explain_says_it_in_words() {
+    let output = run(&["explain", "tcp port 80"]);
+    let text = stdout(&output);
+    assert!(text.contains("80") && text.to_lowercase().contains("source or destination"), "{text}");
+    assert!(stdout(&run(&["explain", "vlan 2 or vlan 3"])).contains("PF101"));
+    let json: serde_json::Value = serde_json::from_str(&stdout(&run(&["explain", "--json", "arp"]))).unwrap();
+    assert_eq!(json["type"], "explain");
+}
+
+#[test]
+fn trace_shows_the_bytes_and_the_outcome() {
+    let output = run(&["trace", "tcp port 80", "captures/web.pcap", "-n", "9"]);
+    let text = stdout(&output);
+    assert!(text.contains("bytes 12..14 = ") && text.contains("match"), "{text}");
+    assert!([0, 1].contains(&code(&output)));
+    let absent = run(&["trace", "ip", "captures/web.pcap", "-n", "100000"]);
+    assert_eq!(code(&absent), 2);
+    assert!(stderr(&absent).contains("packets; there is no number 100000"), "{}", stderr(&absent));
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&run(&["trace", "--json", "arp", "captures/web.pcap", "-n", "1"])))
+            .unwrap();
+    assert!(json["steps"].as_array().is_some_and(|steps| !steps.is_empty()));
+}
+
+#[test]
+fn help_fits_a_screen() {
+    for command in [
+        &["--help"][..],
+        &["filter", "-h"],
+        &["compile", "--help"],
+        &["explain", "--help"],
+        &["trace", "--help"],
+    ] {
+        let text = stdout(&run(command));
+        assert!(text.lines().count() <= 50, "{command:?}: {} lines", text.lines().count());
+    }
+}
+
+#[test]
+fn completions_and_man_pages_come_from_the_definitions() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(stdout(&run(&["completions", shell])).contains("explain"), "{shell}");
+    }
+    let folder = scratch("man");
+    assert_eq!(code(&run(&["man", arg(&folder)])), 0);
+    assert!(String::from_utf8_lossy(&read(&folder.join("sluss-filter.1"))).contains("max\\-count"));
+}
