@@ -135,6 +135,8 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) lints: Vec<Diagnostic>,
     /// The primitive at hand.
     pub(crate) span: Span,
+    /// Layers to come back to, or to compare with.
+    pub(crate) snapshots: Vec<Layers>,
     /// The last encapsulation word, for the lints about what it shifts.
     pub(crate) encapsulation: Option<Span>,
     /// Values that the outermost link layer's offsets vary by, in the order in which a program computes them at
@@ -153,6 +155,7 @@ impl<'a> Lowerer<'a> {
             tree: Tree::default(),
             lints: Vec::new(),
             span: Span::default(),
+            snapshots: Vec::new(),
             encapsulation: None,
             early: Vec::new(),
         };

@@ -1,8 +1,7 @@
 //! The filter as a whole: its boolean structure, and each primitive's way to the code that lowers it.
 
 use super::Result;
-use super::lowerer::Rel;
-use super::lowerer::{Layers, Lowerer};
+use super::lowerer::{Lowerer, Rel};
 use super::tree::{TreeId, TreeNode};
 use crate::diag::Code;
 use crate::ir::Size;
@@ -14,11 +13,14 @@ enum Task {
     /// Both operands are done.
     Join(ExprId),
     /// The left operand of an `or` is done.
-    Alternative(ExprId, Box<Layers>),
-    Negate(ExprId, Box<Layers>),
+    Alternative(ExprId, Snapshot),
+    Negate(ExprId, Snapshot),
     /// The `scoped` dialect: encapsulations seen since end here.
-    Restore(Box<Layers>),
+    Restore(Snapshot),
 }
+
+/// Index of the layers as they were at some point.
+type Snapshot = usize;
 
 impl Lowerer<'_> {
     /// Operands left to right, each before its operator, on a stack of our own.
@@ -37,38 +39,37 @@ impl Lowerer<'_> {
                     done.push(self.tree.push(node, ast.span(id)));
                 }
                 Task::Alternative(id, before) => {
+                    let before = self.snapshots[before];
                     self.lint_shift(&before, self.encapsulation, ast.span(id));
                     if self.options.dialect.scoped {
-                        self.layers = *before;
+                        self.layers = before;
                     }
                 }
                 Task::Negate(id, before) => {
                     let a = pop(&mut done);
+                    let before = self.snapshots[before];
                     self.lint_negated_shift(&before, self.encapsulation, ast.span(id));
                     done.push(self.tree.push(TreeNode::Not(a), ast.span(id)));
                 }
-                Task::Restore(layers) => self.layers = *layers,
+                Task::Restore(before) => self.layers = self.snapshots[before],
             }
         }
         Ok(pop(&mut done))
     }
 
     fn visit(&mut self, ast: &Ast, id: ExprId, tasks: &mut Vec<Task>, done: &mut Vec<TreeId>) -> Result<()> {
-        let layers = || Box::new(self.layers);
         match *ast.expr(id) {
             Expr::And(a, b) => tasks.extend([Task::Join(id), Task::Visit(b), Task::Visit(a)]),
             Expr::Or(a, b) => {
+                let before = self.snapshot();
                 tasks.push(Task::Join(id));
-                if self.options.dialect.scoped {
-                    tasks.push(Task::Restore(layers()));
-                }
-                tasks.extend([Task::Visit(b), Task::Alternative(b, layers()), Task::Visit(a)]);
+                tasks.extend(self.scope(before));
+                tasks.extend([Task::Visit(b), Task::Alternative(b, before), Task::Visit(a)]);
             }
             Expr::Not(a) => {
-                if self.options.dialect.scoped {
-                    tasks.push(Task::Restore(layers()));
-                }
-                tasks.extend([Task::Negate(id, layers()), Task::Visit(a)]);
+                let before = self.snapshot();
+                tasks.extend(self.scope(before));
+                tasks.extend([Task::Negate(id, before), Task::Visit(a)]);
                 if let Expr::Relation(_, left, right) = *ast.expr(a)
                     && (loads(ast, left) || loads(ast, right))
                 {
@@ -76,9 +77,8 @@ impl Lowerer<'_> {
                 }
             }
             Expr::Group(a) => {
-                if self.options.dialect.scoped {
-                    tasks.push(Task::Restore(layers()));
-                }
+                let before = self.snapshot();
+                tasks.extend(self.scope(before));
                 tasks.push(Task::Visit(a));
             }
             ref primitive => {
@@ -89,6 +89,19 @@ impl Lowerer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The layers as they are. Long filters rarely change them, so the same snapshot serves many times.
+    fn snapshot(&mut self) -> Snapshot {
+        if self.snapshots.last() != Some(&self.layers) {
+            self.snapshots.push(self.layers);
+        }
+        self.snapshots.len() - 1
+    }
+
+    /// What ends a scope, in the dialect that has scopes.
+    fn scope(&self, before: Snapshot) -> Option<Task> {
+        self.options.dialect.scoped.then_some(Task::Restore(before))
     }
 
     fn primitive(&mut self, ast: &Ast, primitive: &Expr) -> Result {
