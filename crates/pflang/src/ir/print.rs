@@ -67,7 +67,7 @@ pub(super) fn with_source(line: String, graph: &Graph, id: NodeId, source: &str)
 
 /// A line with the texts of these spans as a comment.
 pub(crate) fn with_comment(mut line: String, spans: &[Span], source: &str) -> String {
-    let mut texts: Vec<&str> = spans.iter().map(|span| span.text(source)).collect();
+    let mut texts: Vec<&str> = spans.iter().map(|span| beginning(span.text(source))).collect();
     texts.retain(|text| !text.is_empty());
     if !texts.is_empty() {
         let comment = shortened(&texts.join(" | "));
@@ -78,6 +78,14 @@ pub(crate) fn with_comment(mut line: String, spans: &[Span], source: &str) -> St
 }
 
 const COMMENT_MAX: usize = 48;
+
+/// Enough of a text for a comment: a span may be as long as the filter, and there may be as many spans as it has words.
+fn beginning(text: &str) -> &str {
+    match text.char_indices().nth(4 * COMMENT_MAX) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}
 
 fn shortened(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -26,8 +26,9 @@ use crate::syntax::ast::{Proto, Quals, RelOp};
 /// How many headers are stepped over.
 const HEADERS_MAX: usize = 32;
 
-/// IPv6's extension headers, in the order in which libpcap looks for them; all have the same form.
-const EXTENSIONS: [u32; 4] = [ipproto::HOPOPTS, ipproto::DSTOPTS, ipproto::ROUTING, ipproto::FRAGMENT];
+/// What can be stepped over in IPv6.
+const EXTENSIONS: [u32; 5] =
+    [ipproto::HOPOPTS, ipproto::DSTOPTS, ipproto::ROUTING, ipproto::FRAGMENT, ipproto::AH];
 
 /// Where a walk along the headers stands.
 #[derive(Clone, Copy)]
@@ -113,13 +114,7 @@ impl Lowerer<'_> {
     }
 
     fn past_authentication(&mut self, at: ValueId) -> ValueId {
-        let words = if self.options.dialect.protochain {
-            self.header_byte(at, 1)
-        } else {
-            // libpcap adds the one to the register, not to the offset: modulo 2^32.
-            let second = self.op_k(BinOp::Add, at, 1);
-            self.header_byte(second, 0)
-        };
+        let words = self.header_byte(at, 1);
         let words = self.op_k(BinOp::Add, words, 2);
         let bytes = self.op_k(BinOp::Mul, words, 4);
         if self.options.dialect.protochain { self.op(BinOp::Add, bytes, at) } else { bytes }
@@ -136,8 +131,8 @@ impl Lowerer<'_> {
         for (i, step) in steps.iter().enumerate().rev() {
             if let Some(following) = steps.get(i + 1) {
                 // libpcap reads both bytes of a header that it steps over, whether it needs the second or not.
-                let (next, at) = (self.eval(following.next), self.eval(following.at));
-                rest = self.all(&[next, at, rest]);
+                let read = self.eval(following.at);
+                rest = self.and(read, rest);
             }
             let goes_on = self.is_steppable(step.next, family);
             let found = self.relation_k(RelOp::Eq, step.next, wanted);
@@ -148,14 +143,10 @@ impl Lowerer<'_> {
     }
 
     fn is_steppable(&mut self, next: ValueId, family: Family) -> TreeId {
-        let ah = self.relation_k(RelOp::Eq, next, ipproto::AH);
-        if family == Family::Ip4 {
-            return ah;
+        match family {
+            Family::Ip4 => self.relation_k(RelOp::Eq, next, ipproto::AH),
+            Family::Ip6 => self.is_among(next, &EXTENSIONS),
         }
-        let mut tests: Vec<TreeId> =
-            EXTENSIONS.iter().map(|&header| self.relation_k(RelOp::Eq, next, header)).collect();
-        tests.push(ah);
-        self.any(&tests)
     }
 
     /// Rejects the packet, whatever stands around it: a load that is inside no packet.

@@ -6,6 +6,7 @@
 
 use super::Result;
 use super::arith::Transport;
+use super::direction::End;
 use super::lowerer::{Lowerer, Offset, Rel};
 use super::numbers::{ethertype, ipproto};
 use super::port::Ports;
@@ -13,8 +14,8 @@ use super::tree::TreeId;
 use crate::ir::{BinOp, Size, ValueId};
 use crate::syntax::ast::{ArithId, Ast, Dir, RelOp};
 
-/// More extension headers than that no real packet has.
-const HEADERS_MAX: usize = 8;
+/// As many as the order that RFC 8200 recommends has room for: each header more costs every test behind it.
+const HEADERS_MAX: usize = 6;
 
 /// Headers that can be stepped over wherever they stand.
 const PLAIN: [u32; 4] = [ipproto::HOPOPTS, ipproto::ROUTING, ipproto::DSTOPTS, ipproto::AH];
@@ -42,17 +43,18 @@ impl Lowerer<'_> {
     /// A port behind any extension headers.
     pub(crate) fn ports6_walked(&mut self, ports: Ports, transport: Option<u32>, dir: Option<Dir>) -> Result {
         self.walk_ip6(|this, header| {
-            this.each_transport(transport, |this, proto| {
-                let same = this.relation_k(RelOp::Eq, header.number, proto);
-                let net = this.place(Rel::Net);
-                let at = this.beside(net, header.at);
-                let ends = this.ends(dir, "a port", |this, end| {
-                    let offset = if end == super::direction::End::Src { 0 } else { 2 };
-                    let port = this.load_at(at, offset, Size::B2);
-                    Ok(this.port_is(port, ports))
-                })?;
-                Ok(this.and(same, ends))
-            })
+            // All three transport headers start with the ports.
+            let same = this.each_transport(transport, |this, proto| {
+                Ok(this.relation_k(RelOp::Eq, header.number, proto))
+            })?;
+            let net = this.place(Rel::Net);
+            let at = this.beside(net, header.at);
+            let ends = this.ends(dir, "a port", |this, end| {
+                let offset = if end == End::Src { 0 } else { 2 };
+                let port = this.load_at(at, offset, Size::B2);
+                Ok(this.port_is(port, ports))
+            })?;
+            Ok(this.and(same, ends))
         })
     }
 
@@ -101,15 +103,13 @@ impl Lowerer<'_> {
     }
 
     fn leads_on(&mut self, header: Header) -> TreeId {
+        let plain = self.is_among(header.number, &PLAIN);
         let fragment = self.relation_k(RelOp::Eq, header.number, ipproto::FRAGMENT);
         let place = self.extension_field(header.at, 2, Size::B2);
         let offset = self.op_k(BinOp::And, place, 0xfff8);
         let first = self.relation_k(RelOp::Eq, offset, 0);
-        let mut tests = vec![self.and(fragment, first)];
-        for number in PLAIN {
-            tests.push(self.relation_k(RelOp::Eq, header.number, number));
-        }
-        self.any(&tests)
+        let first = self.and(fragment, first);
+        self.or(plain, first)
     }
 
     fn extension_field(&mut self, at: ValueId, offset: u32, size: Size) -> ValueId {

@@ -67,7 +67,9 @@ pub(crate) struct Layers {
     pub(crate) vlan_depth: u32,
     /// How many `mpls` came before.
     pub(crate) mpls_depth: u32,
-    /// Whether `geneve` (or `vxlan`) was the last to open a new link layer.
+    /// How many tunnels came before.
+    pub(crate) tunnel_depth: u32,
+    /// Whether `geneve` was the last to open a new link layer.
     pub(crate) is_geneve: bool,
 }
 
@@ -85,6 +87,7 @@ impl Layers {
             net_nosnap: NOT_SET,
             vlan_depth: 0,
             mpls_depth: 0,
+            tunnel_depth: 0,
             is_geneve: false,
         }
     }

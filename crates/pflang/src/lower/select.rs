@@ -39,6 +39,21 @@ impl Lowerer<'_> {
         self.op_k(BinOp::Shr, borrow, 31)
     }
 
+    /// The value is one of these numbers, all below 64. One test of two words of bits: behind a long chain of headers
+    /// every test brings the guards of the whole chain.
+    pub(crate) fn is_among(&mut self, value: ValueId, numbers: &[u32]) -> TreeId {
+        let bits = numbers.iter().fold(0u64, |bits, &number| bits | 1 << number);
+        let (low, high) = (self.constant(bits as u32), self.constant((bits >> 32) as u32));
+        // Shifts by 32 and more give 0, and so only one of the words has a say.
+        let low = self.op(BinOp::Shr, low, value);
+        let further = self.op_k(BinOp::Sub, value, 32);
+        let high = self.op(BinOp::Shr, high, further);
+        let either = self.op(BinOp::Or, low, high);
+        let one = self.constant(1);
+        let cond = self.tree.pool.cond(Cond::Test(either, one));
+        self.push(TreeNode::Test(cond))
+    }
+
     /// `yes` where `choice` is 1, `no` where it is 0.
     pub(crate) fn select(&mut self, choice: ValueId, yes: ValueId, no: ValueId) -> ValueId {
         let difference = self.op(BinOp::Sub, yes, no);

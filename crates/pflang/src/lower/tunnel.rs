@@ -21,6 +21,9 @@ const GENEVE_PORT: u32 = 6081;
 const VXLAN_PORT: u32 = 4789;
 const NETWORK_ID_MAX: u32 = 0xff_ffff;
 
+/// How many tunnels can be inside each other; libpcap has scratch memory for no more.
+const TUNNELS_MAX: u32 = 5;
+
 /// From the start of the UDP header: the tunnel's first byte, and its network identifier.
 const FIRST_BYTE: u32 = 8;
 const NETWORK_ID: u32 = 12;
@@ -86,8 +89,21 @@ impl Lowerer<'_> {
         Ok(test)
     }
 
+    /// Each tunnel's place depends on the one around it, and every test inside on all of them.
+    fn check_depth(&mut self) -> Result<()> {
+        if self.layers.tunnel_depth == TUNNELS_MAX {
+            let mut error =
+                self.error(Code::Limit, format!("more than {TUNNELS_MAX} tunnels inside each other"));
+            error.help = Some("libpcap's limit is the same".into());
+            return Err(error);
+        }
+        self.layers.tunnel_depth += 1;
+        Ok(())
+    }
+
     /// The test for a tunnel, and the offset of its header from the start of the packet.
     fn tunnel(&mut self, tunnel: Tunnel) -> Result<(TreeId, ValueId)> {
+        self.check_depth()?;
         let udp = Some(ipproto::UDP);
         let ports = Ports::One(tunnel.port);
         let port = self.ports4(ports, udp, Some(Dir::Dst))?;
