@@ -12,9 +12,8 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let link_type = text::link_type(&args.text.linktype)?;
     let compiler = text::compiler(link_type, &args.text.language, At::Auto);
     let wrong = |error: pflang::Error| text::wrong_filter(&error, args.text.json, terminal);
-    let stages = compiler.stages(&source).map_err(wrong)?;
     let filter = compiler.compile(&source).map_err(wrong)?;
-    let explanation = pflang::explain::explain(&stages.ast, link_type);
+    let explanation = compiler.explain(&source).map_err(wrong)?;
     let output = if args.text.json {
         let lints: Vec<Value> = filter.lints().iter().map(|lint| text::json_of(&lint.to_json())).collect();
         let object = json!({

@@ -3,6 +3,7 @@
 use crate::diag::{Code, Diagnostic, Error};
 use crate::emit;
 use crate::exec::{NativeFilter, NoExec};
+use crate::explain::{Explanation, explain};
 use crate::filter::{Filter, Runs};
 use crate::ir::verify::Checked;
 use crate::ir::{self, ACCEPT, Graph};
@@ -173,6 +174,25 @@ impl Compiler {
     pub fn compile(&self, source: &str) -> Result<Filter, Error> {
         let source: Arc<str> = source.into();
         self.compile_steps(&source).map_err(|diagnostic| Error { diagnostic, source: Arc::clone(&source) })
+    }
+
+    /// A filter in plain words. Names are not resolved, and nothing is compiled.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let words = Compiler::new(LinkType::EN10MB).explain("port 53 or icmp")?;
+    /// assert_eq!(words.lines[1].text, "the TCP, UDP or SCTP source or destination port is 53");
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As the parser's part of [`Compiler::compile`].
+    pub fn explain(&self, source: &str) -> Result<Explanation, Error> {
+        match self.parse(source) {
+            Ok(ast) => Ok(explain(&ast, self.link_type, self.dialect)),
+            Err(diagnostic) => Err(Error { diagnostic, source: source.into() }),
+        }
     }
 
     /// The stages of a compilation up to the optimised graph, for those who want to look inside.

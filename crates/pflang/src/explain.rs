@@ -10,7 +10,7 @@
 //!   - Ports are read from the first fragment of IPv4 packets and from IPv6 packets without extension headers.
 //! ```
 //!
-//! The words describe libpcap's meaning; they name no offset unless the filter does. Nothing recurses: chains of
+//! The words describe the meaning of the dialect at hand; they name no offset unless the filter does. Nothing recurses: chains of
 //! one operator become one list, and nesting is an indentation up to [`DEEPEST`] levels.
 
 mod primitive;
@@ -18,6 +18,7 @@ mod relation;
 #[cfg(test)]
 mod tests;
 
+use crate::options::Dialect;
 use crate::syntax::ast::{Ast, Expr, ExprId, Kind, Proto, Quals};
 use crate::syntax::fmt::canonical;
 use std::collections::BTreeSet;
@@ -60,7 +61,7 @@ pub struct Line {
 /// use wire::LinkType;
 ///
 /// let ast = parse("not host vs and ace", &Dialect::default(), &Limits::default()).unwrap();
-/// assert_eq!(explain(&ast, LinkType::EN10MB).to_string(), "\
+/// assert_eq!(explain(&ast, LinkType::EN10MB, Dialect::default()).to_string(), "\
 /// A packet (EN10MB) is accepted if all of these hold:
 ///   - not: the source or destination is the host `vs`
 ///   - the source or destination is the host `ace`
@@ -69,14 +70,14 @@ pub struct Line {
 ///   - A host or net is looked for in IPv4 and IPv6 addresses and, as sender or target, in ARP and RARP.
 /// ");
 /// ```
-pub fn explain(ast: &Ast, linktype: LinkType) -> Explanation {
+pub fn explain(ast: &Ast, linktype: LinkType, dialect: Dialect) -> Explanation {
     let mut lines = Vec::new();
     let mut notes = BTreeSet::new();
     let mut work: Vec<Item> = ast.root.map(|id| Item { id, depth: 0, negated: false }).into_iter().collect();
     while let Some(item) = work.pop() {
         outline(ast, item, &mut work, &mut lines, &mut notes);
     }
-    let notes = notes.into_iter().map(Note::text).collect();
+    let notes = notes.into_iter().map(|note| note.text(dialect)).collect();
     Explanation { linktype, canonical: canonical(ast), lines, notes }
 }
 
@@ -152,8 +153,20 @@ enum Note {
 }
 
 impl Note {
-    fn text(self) -> &'static str {
+    fn text(self, dialect: Dialect) -> &'static str {
         match self {
+            Note::Encapsulation if dialect.scoped => {
+                "What stands to the right of a tag or tunnel, up to an `or` or the end of its parenthesis, is looked for behind it."
+            }
+            Note::Ports if dialect.ipv6 => {
+                "Ports are read from first fragments, in IPv6 behind the extension headers."
+            }
+            Note::TransportLoad if dialect.ipv6 => {
+                "Bytes of a transport header are read from first fragments, in IPv6 behind the extension headers."
+            }
+            Note::Transport if dialect.ipv6 => {
+                "The protocol of an IPv6 packet is the one that its extension headers lead to."
+            }
             Note::Encapsulation => {
                 "What stands to the right of a tag or tunnel, even past `or` and parentheses, is looked for behind it."
             }

@@ -7,8 +7,10 @@
 //! it complains of something else first, and then nothing is known. No host has a name: libpcap would ask a
 //! name server.
 
+use pflang::explain::explain;
+use pflang::lint::lint;
 use pflang::options::{Dialect, Limits};
-use pflang::syntax::{fmt::canonical, parse::parse};
+use pflang::syntax::{codes, fmt::canonical, parse::parse, words};
 use testkit::linktype::ETHERNET;
 use testkit::oracle::{self, Options};
 use testkit::rng::Rng;
@@ -96,4 +98,105 @@ fn accepts_what_libpcap_accepts() {
         accepted > TEXTS / 20 && refused > TEXTS / 20,
         "{accepted} and {refused}: the generator is lopsided"
     );
+}
+
+/// libpcap's program for a text on a link type.
+fn program(pcap: oracle::Libpcap, linktype: &str, text: &str) -> oracle::Program {
+    let linktype = testkit::linktype::by_name(linktype).unwrap_or_else(|| panic!("no {linktype}"));
+    pcap.compile(linktype, text, Options::default()).unwrap_or_else(|why| panic!("{text}: {why}"))
+}
+
+/// What only some link types have: the canonical text compiles to the same program.
+#[test]
+fn primitives_of_link_types_read_alike() {
+    let Some(pcap) = oracle::libpcap("the parser") else { return };
+    #[rustfmt::skip]
+    let cases = [
+        ("ARCNET", "link host $1f"), ("ARCNET", "link src $5"), ("ARCNET", "ether host $a or $b"),
+        ("IEEE802_11", "type 4 subtype ACK"), ("IEEE802_11", "subtype data-cf-ack-poll"), ("IEEE802_11", "dir 7"),
+        ("IEEE802_11", "type 12 subtype 0x10"), ("IEEE802_11", "wlan addr3 1:2:3:4:5:6"), ("IEEE802_11", "ether ra 1:2:3:4:5:6"),
+        ("SUNATM", "vpi (1 or 2)"), ("SUNATM", "vci > 5 and vpi 3"), ("SUNATM", "oamf4 or connectmsg"),
+        ("MTP2", "opc (1 or 2 or 3)"), ("MTP2", "lsu and sio > 4"), ("MTP2", "hsls 5 or hmsu"),
+        ("PFLOG", "reason 3 and action pass"), ("PFLOG", "on eth0 and rset foo and rnr 4"),
+        ("LINUX_SLL2", "ifindex 0x10 and inbound"), ("LINUX_SLL", "decnet host 63.1023 or 64.1024"),
+        ("EN10MB", "pppoes (5) and ip"), ("EN10MB", "geneve 0x10 and mpls (7)"), ("EN10MB", "llc rnr or llc U or llc Xid"),
+    ];
+    for (linktype, text) in cases {
+        let ast = parse(text, &Dialect::STRICT, &Limits::default())
+            .unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        let canonical = canonical(&ast);
+        assert_eq!(
+            program(pcap, linktype, text),
+            program(pcap, linktype, &canonical),
+            "`{text}` reads as `{canonical}`"
+        );
+    }
+}
+
+/// Every name in the tables stands for the number that libpcap has for it.
+#[test]
+fn names_have_libpcaps_numbers() {
+    let Some(pcap) = oracle::libpcap("the parser's tables") else { return };
+    let same = |linktype: &str, named: String, numbered: String| {
+        assert_eq!(program(pcap, linktype, &named), program(pcap, linktype, &numbered), "{named}");
+    };
+    for (name, number) in words::CONSTANTS {
+        same("EN10MB", format!("len = {name}"), format!("len = {number}"));
+    }
+    for (name, number) in codes::WLAN_TYPES {
+        same("IEEE802_11", format!("type {name}"), format!("type {number}"));
+    }
+    for (kind, names) in codes::WLAN_SUBTYPES {
+        for (name, number) in *names {
+            same(
+                "IEEE802_11",
+                format!("type {kind} subtype {name}"),
+                format!("type {kind} subtype {number}"),
+            );
+        }
+    }
+    for (name, number) in codes::WLAN_DIRECTIONS {
+        same("IEEE802_11", format!("dir {name}"), format!("dir {number}"));
+    }
+    for (name, number) in codes::PF_REASONS {
+        same("PFLOG", format!("reason {name}"), format!("reason {number}"));
+    }
+    for (name, number) in codes::PF_ACTIONS {
+        let insns = program(pcap, "PFLOG", &format!("action {name}")).insns().to_vec();
+        assert!(insns.iter().any(|insn| insn.k == *number), "{name}: {insns:?}");
+    }
+    for (name, number) in codes::LLC_SUPERVISORY.iter().chain(codes::LLC_UNNUMBERED) {
+        let insns = program(pcap, "EN10MB", &format!("llc {name}")).insns().to_vec();
+        assert!(insns.iter().any(|insn| insn.k == u32::from(*number)), "{name}: {insns:?}");
+    }
+}
+
+/// What hardly belongs into a filter.
+const NOISE: &[&str] =
+    &["é", "\0", "\u{202e}", "{", "@", "in {", "}", "\\", "$", "::", "\n", "vxlan", ",", "\u{1b}"];
+
+/// Whatever the text, there is an answer, and it can be shown.
+#[test]
+fn any_text_has_an_answer() {
+    let mut rng = Rng::new(7);
+    for _ in 0..TEXTS {
+        let mut text = text(&mut rng);
+        for _ in 0..rng.below(3) {
+            let at = text.floor_char_boundary(rng.below(text.len() + 1));
+            text.insert_str(at, *rng.pick(NOISE));
+        }
+        match parse(&text, &Dialect::default(), &Limits::default()) {
+            Ok(ast) => {
+                let shown = explain(&ast, testkit::linktype::ETHERNET, Dialect::default()).to_string();
+                assert!(!shown.is_empty());
+                for found in lint(&ast, &text) {
+                    assert!(found.render(&text, true).contains(&found.code.name()));
+                }
+                let again = canonical(&ast);
+                let second = parse(&again, &Dialect::default(), &Limits::default());
+                assert_eq!(second.map(|ast| canonical(&ast)), Ok(again), "{text}");
+            }
+            Err(found) => assert!(found.render(&text, false).contains("error[PF"), "{text}"),
+        }
+    }
 }

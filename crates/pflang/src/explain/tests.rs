@@ -8,7 +8,17 @@ use wire::LinkType;
 fn explained(source: &str) -> super::Explanation {
     let ast =
         parse(source, &Dialect::default(), &Limits::default()).unwrap_or_else(|e| panic!("{source}: {e:?}"));
-    explain(&ast, LinkType::EN10MB)
+    explain(&ast, LinkType::EN10MB, Dialect::default())
+}
+
+#[test]
+fn notes_follow_the_dialect() {
+    let source = "vlan and tcp port 80 and tcp[13] = 2 and tcp";
+    let ast = parse(source, &Dialect::MODERN, &Limits::default()).unwrap();
+    let [strict, modern] =
+        [Dialect::STRICT, Dialect::MODERN].map(|dialect| explain(&ast, LinkType::EN10MB, dialect).notes);
+    assert_eq!(strict.len(), 4);
+    assert!(strict.iter().zip(&modern).all(|(strict, modern)| strict != modern), "{modern:?}");
 }
 
 #[test]

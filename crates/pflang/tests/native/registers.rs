@@ -103,12 +103,7 @@ fn check_shape(shape: Shape, rounds: u64) {
         for len in [1, 20, 64, 70] {
             let mut bitmap = vec![0_u64; bitmap_words(len)];
             let arguments = [packets.as_ptr() as u64, len as u64, bitmap.as_mut_ptr() as u64];
-            check_call(
-                &mut rng,
-                filter.burst() as usize as u64,
-                arguments,
-                &format!("seed {seed}, burst"),
-            );
+            check_call(&mut rng, filter.burst() as usize as u64, arguments, &format!("seed {seed}, burst"));
         }
     }
 }
