@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+mod gallery;
+mod links;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -9,12 +11,15 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  tidy      check the architecture's rules: arrows between crates, unsafe islands, licences, pinned differences
+  tidy      check the architecture's rules: arrows between crates, unsafe islands, licences, pinned differences,
+            links between pages, the gallery's pages
+  gallery   write the book's pages of filters from text to machine code
 ";
 
 fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
         Some("tidy") => tidy::run(&root()),
+        Some("gallery") => gallery::run(&root()),
         _ => Err(vec![USAGE.to_owned()]),
     };
     match outcome {

@@ -1,6 +1,7 @@
 //! Rules that a machine can check. The allowed arrows and the unsafe islands are read from the tables of
 //! ARCHITECTURE.md, so that the page and the check cannot part.
 
+use crate::{gallery, links};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -39,6 +40,8 @@ pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(islands(root, &sources, &table(&architecture, "island")));
     problems.extend(file_lengths(root, &sources));
     problems.extend(pinned_differences(root));
+    problems.extend(links::check(root));
+    problems.extend(gallery::check(root));
     if problems.is_empty() {
         Ok(format!("tidy: {} source files, all rules hold", sources.len()))
     } else {

@@ -179,15 +179,16 @@ pub(crate) struct TextArgs {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Stages, in order: ast, lowered, graph, optimised; anf and ssa (views of the optimised graph);\n\
+    after_help = "Stages, in order: tokens, ast, lowered, graph, optimised; anf and ssa (views of the optimised graph);\n\
     selected, allocated, asm, bytes."
 )]
 pub(crate) struct CompileArgs {
-    #[command(flatten)]
-    pub(crate) text: TextArgs,
+    // Above the flattened ones, whose heading would hold for it too.
     /// What to print.
     #[arg(long, value_name = "STAGE", default_value = "asm")]
     pub(crate) stage: pflang::Stage,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
 }
 
 #[derive(Args, Debug)]

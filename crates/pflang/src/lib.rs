@@ -33,3 +33,8 @@ pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use span::Span;
 pub use stage::Stage;
 pub use trace::{Answer, Trace, TraceStep, TracedLoad, trace};
+
+/// The examples of the book's page compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/src/how-to/embed.md")]
+struct Embed;

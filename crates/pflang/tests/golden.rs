@@ -9,9 +9,9 @@
 //! …
 //! ```
 //! The head may also say `linktype` (else EN10MB), `dialect` (`modern` or a departure), `netmask`, and how many
-//! `lines` of each stage to keep. Everything below the head is what [`pflang::Compiler::print`] says: `BLESS=1 cargo test -p pflang --test golden` writes it
-//! anew, and the difference is reviewed like code. Files with `about` are pages of the book's gallery
-//! (`cargo xtask gallery`).
+//! `lines` of each stage to keep. Everything below the head is what [`pflang::Compiler::print`] says:
+//! `BLESS=1 cargo test -p pflang --test golden` writes it anew, and the difference is reviewed like code. Files
+//! with `gallery` are pages of the book (`cargo xtask gallery`).
 
 use pflang::{Compiler, Dialect, Stage};
 use std::collections::BTreeSet;

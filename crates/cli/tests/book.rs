@@ -1,0 +1,129 @@
+//! The book's examples, run.
+//!
+//! A block of Markdown fenced as `console` holds commands, `$` before each, and what they print (standard output and
+//! error as a person sees them). Here every page's commands run in order, in a folder of the page's own where
+//! `captures/` is the repository's, and must print just that. `BLESS=1 cargo test -p sluss --test book` writes
+//! into the pages what they print.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+/// Every page of the book.
+fn pages() -> Vec<PathBuf> {
+    let (mut pages, mut folders) = (Vec::new(), vec![root().join("docs/book/src")]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the book").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages.sort();
+    pages
+}
+
+/// A place to run the commands of one page in.
+struct Workplace(PathBuf);
+
+impl Workplace {
+    fn new(page: &Path) -> Workplace {
+        let name = page.strip_prefix(root()).expect("below the root").display().to_string().replace('/', "-");
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        symlink(root().join("captures"), folder.join("captures")).expect("a link to the captures");
+        Workplace(folder)
+    }
+
+    /// What a command prints.
+    fn run(&self, command: &str) -> String {
+        let sluss = Path::new(env!("CARGO_BIN_EXE_sluss")).parent().expect("a folder");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let output = Command::new("bash")
+            .args(["-c", &format!("exec 2>&1\n{command}")])
+            .current_dir(&self.0)
+            .env_clear()
+            .env("PATH", format!("{}:{path}", sluss.display()))
+            .env("COLUMNS", "100")
+            .output()
+            .expect("bash");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+impl Drop for Workplace {
+    fn drop(&mut self) {
+        // What cannot be removed lies in the build folder.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The page with every `console` block as it should be.
+fn executed(text: &str, workplace: &Workplace) -> String {
+    let mut out = String::new();
+    let mut in_block = false;
+    for line in text.lines() {
+        if in_block && line == "```" {
+            in_block = false;
+        } else if line == "```console" {
+            in_block = true;
+        } else if in_block {
+            if let Some(command) = line.strip_prefix("$ ") {
+                out.push_str(&format!("{line}\n{}", tidied(&workplace.run(command))));
+            }
+            continue;
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+/// Without blanks at the ends of lines, which editors and `git` do not like.
+fn tidied(printed: &str) -> String {
+    printed.trim_end().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[test]
+fn examples_print_what_the_book_says() {
+    let bless = std::env::var_os("BLESS").is_some_and(|value| value == "1");
+    let (mut stale, mut commands) = (Vec::new(), 0);
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("a page");
+        if !text.contains("```console") {
+            continue;
+        }
+        commands += text.lines().filter(|line| line.starts_with("$ sluss ")).count();
+        let expected = executed(&text, &Workplace::new(&page));
+        assert!(!expected.contains("internal error"), "{}: sluss broke", page.display());
+        if expected == text {
+            continue;
+        }
+        if bless {
+            fs::write(&page, expected).expect("a writable page");
+        } else {
+            stale.push(first_difference(&page, &text, &expected));
+        }
+    }
+    assert!(
+        stale.is_empty(),
+        "{} pages differ from what sluss prints; if that is right:\n    BLESS=1 cargo test -p sluss --test book\n\n{}",
+        stale.len(),
+        stale.join("\n")
+    );
+    assert!(commands > 40, "only {commands} examples found");
+}
+
+fn first_difference(page: &Path, old: &str, new: &str) -> String {
+    let same = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
+    let line = |text: &str| text.lines().nth(same).unwrap_or("(the end of the page)").to_owned();
+    format!("{}:{}\n  - {}\n  + {}", page.display(), same + 1, line(old), line(new))
+}

@@ -1,0 +1,112 @@
+//! Links between the repository's pages: each leads to a file, each `#fragment` to a heading, and the book's table
+//! of contents to every page of the book.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{fs, process::Command};
+
+const SUMMARY: &str = "docs/book/src/SUMMARY.md";
+
+/// The links that lead nowhere, and the pages that no one can find.
+pub(crate) fn check(root: &Path) -> Vec<String> {
+    let pages = pages(root);
+    let mut problems = Vec::new();
+    for page in &pages {
+        let text = fs::read_to_string(root.join(page)).unwrap_or_default();
+        for target in targets(&text) {
+            if let Err(why) = follow(root, page, &target) {
+                problems.push(format!("{}: link to `{target}`: {why}", page.display()));
+            }
+        }
+    }
+    problems.extend(orphans(root, &pages));
+    problems
+}
+
+/// The Markdown files that are in the repository or about to be.
+fn pages(root: &Path) -> Vec<PathBuf> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]).current_dir(root);
+    let listed = git.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let mut pages: Vec<PathBuf> = listed.unwrap_or_default().lines().map(PathBuf::from).collect();
+    pages.retain(|page| root.join(page).exists());
+    pages.sort();
+    pages.dedup();
+    pages
+}
+
+/// The lines that are prose: outside fenced code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    text.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        !fenced && !fence
+    })
+}
+
+/// Where the links of a page lead that stay in the repository.
+fn targets(text: &str) -> Vec<String> {
+    let mut targets = Vec::new();
+    for line in prose(text) {
+        // Outside code spans.
+        let line: String = line.split('`').step_by(2).collect::<Vec<_>>().join("``");
+        for rest in line.split("](").skip(1) {
+            let target = rest.split([')', ' ']).next().unwrap_or_default();
+            if !target.contains("://") && !target.starts_with("mailto:") {
+                targets.push(target.to_owned());
+            }
+        }
+    }
+    targets
+}
+
+fn follow(root: &Path, page: &Path, target: &str) -> Result<(), String> {
+    let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
+    let here = root.join(page);
+    let there = if file.is_empty() { here } else { here.parent().expect("a folder").join(file) };
+    if !there.exists() {
+        return Err("no such file".to_owned());
+    }
+    if fragment.is_empty() {
+        return Ok(());
+    }
+    let text = fs::read_to_string(&there).map_err(|error| error.to_string())?;
+    let headings: BTreeSet<String> = prose(&text).filter(|line| line.starts_with('#')).map(anchor).collect();
+    if headings.contains(fragment) { Ok(()) } else { Err("no such heading".to_owned()) }
+}
+
+/// What forges and mdBook call a heading.
+fn anchor(heading: &str) -> String {
+    let words = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// Pages of the book that its table of contents leaves out.
+fn orphans(root: &Path, pages: &[PathBuf]) -> Vec<String> {
+    let contents = fs::read_to_string(root.join(SUMMARY)).unwrap_or_default();
+    let listed: BTreeSet<String> = targets(&contents).into_iter().collect();
+    let book = Path::new(SUMMARY).parent().expect("a folder");
+    let below = pages.iter().filter_map(|page| page.strip_prefix(book).ok());
+    below
+        .filter(|page| !page.ends_with("SUMMARY.md") && !listed.contains(&page.display().to_string()))
+        .map(|page| format!("{}: not in {SUMMARY}", book.join(page).display()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_found_outside_code() {
+        let page = "a [b](c.md) `[d](e.md)` [f](https://g)\n```\n[h](i.md)\n```\n[j](k.md#l \"m\")\n";
+        assert_eq!(targets(page), ["c.md", "k.md#l"]);
+    }
+
+    #[test]
+    fn headings_have_anchors() {
+        assert_eq!(anchor("## Exit codes, and `--json`"), "exit-codes-and---json");
+    }
+}
