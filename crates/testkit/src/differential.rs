@@ -56,6 +56,8 @@ pub struct Report {
     pub expressions: u64,
     /// Expressions that both compilers reject.
     pub rejected: u64,
+    /// Expressions that ran as machine code.
+    pub native: u64,
     /// Pairs compared.
     pub pairs: u64,
     /// Pairs that match.
@@ -66,10 +68,10 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { expressions, rejected, pairs, accepted, undefined } = self;
+        let Report { expressions, rejected, native, pairs, accepted, undefined } = self;
         write!(
             f,
-            "{expressions} expressions ({rejected} rejected by both), {pairs} pairs ({accepted} match), \
+            "{expressions} expressions ({rejected} rejected by both, {native} as machine code), {pairs} pairs ({accepted} match), \
              {undefined} without a meaning in libpcap"
         )
     }
@@ -109,6 +111,10 @@ pub fn run(pcap: Libpcap, settings: Settings) -> Result<Report, String> {
                     if let Some(what) = both.compare(packet, &mut report) {
                         return Err(subject.reproducer(packet, &what, settings.seed));
                     }
+                }
+                report.native += u64::from(both.engines.is_native());
+                if let Some(what) = both.burst_differs(&packets) {
+                    return Err(format!("SLUSS_SEED={}: {what}\n{}", settings.seed, subject.test("")));
                 }
             }
             Ok(None) => report.rejected += 1,
@@ -210,6 +216,17 @@ struct Both {
 }
 
 impl Both {
+    /// What is wrong about all packets together, if anything is.
+    fn burst_differs(&self, packets: &[Packet]) -> Option<String> {
+        let together = self.engines.bursts(packets);
+        let at = packets.iter().zip(together).position(|(packet, is)| is != self.engines.matches(packet))?;
+        Some(format!(
+            "in a burst of {}, packet {at} gets another answer than alone: {}",
+            packets.len(),
+            packets[at].to_line()
+        ))
+    }
+
     /// What is wrong about a packet, if anything is.
     fn compare(&self, packet: &Packet, report: &mut Report) -> Option<String> {
         if scratch::is_undefined(self.program.insns(), &packet.bytes, packet.wire_len) {

@@ -67,6 +67,11 @@ impl Engines {
         self.filter.is_native()
     }
 
+    /// What the finished filter says about a packet.
+    pub fn matches(&self, packet: &Packet) -> bool {
+        self.filter.matches_captured(&packet.bytes, packet.wire_len)
+    }
+
     /// What each engine says about a packet.
     pub fn answers(&self, packet: &Packet) -> Answers {
         let (data, wire_len) = (&packet.bytes[..], packet.wire_len);

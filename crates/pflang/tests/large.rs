@@ -1,0 +1,143 @@
+//! Filters that are too large for libpcap: against plain sets, and against the graph as built in the interpreter.
+
+use std::collections::HashSet;
+use std::net::Ipv4Addr;
+use testkit::engines::Engines;
+use testkit::linktype::ETHERNET;
+use testkit::packet::Packet;
+use testkit::rng::Rng;
+
+fn engines(filter: &str) -> Engines {
+    Engines::strict(ETHERNET, filter, None).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn packet(src: u32, dst: u32, sport: u16, dport: u16) -> Packet {
+    let (src, dst) = (Ipv4Addr::from(src), Ipv4Addr::from(dst));
+    let line = format!("eth / ip4(src={src},dst={dst}) / tcp({sport},{dport})");
+    Packet::parse(&line).expect("it builds")
+}
+
+/// Numbers of which some are neighbours, as they are in real lists.
+fn members(count: usize, rng: &mut Rng) -> Vec<u32> {
+    let mut members = Vec::with_capacity(count);
+    while members.len() < count {
+        let first = rng.next_u32();
+        members.extend((0..1 + rng.below(3) as u32).map(|i| first.wrapping_add(i)));
+    }
+    members.truncate(count);
+    members
+}
+
+/// A member, a neighbour of one, or neither.
+fn probe(members: &[u32], rng: &mut Rng) -> u32 {
+    match rng.below(3) {
+        0 => *rng.pick(members),
+        1 => rng.pick(members).wrapping_add(1),
+        _ => rng.next_u32(),
+    }
+}
+
+fn joined<T>(items: &[T], word: impl Fn(&T) -> String) -> String {
+    items.iter().map(word).collect::<Vec<_>>().join(" or ")
+}
+
+#[test]
+fn ten_thousand_hosts() {
+    let mut rng = Rng::new(1);
+    let members = members(10_000, &mut rng);
+    let set: HashSet<u32> = members.iter().copied().collect();
+    let engines = engines(&joined(&members, |&m| format!("host {}", Ipv4Addr::from(m))));
+    for _ in 0..150 {
+        let (src, dst) = (probe(&members, &mut rng), probe(&members, &mut rng));
+        let expected = set.contains(&src) || set.contains(&dst);
+        let packet = packet(src, dst, 1, 2);
+        assert_eq!(engines.disagreement(&packet, expected), None, "{}", packet.to_line());
+    }
+}
+
+#[test]
+fn ten_thousand_hosts_that_share_their_qualifiers() {
+    let mut rng = Rng::new(2);
+    let members = members(10_000, &mut rng);
+    let set: HashSet<u32> = members.iter().copied().collect();
+    let engines = engines(&format!("ip src host ({})", joined(&members, |&m| Ipv4Addr::from(m).to_string())));
+    for _ in 0..150 {
+        let src = probe(&members, &mut rng);
+        let packet = packet(src, probe(&members, &mut rng), 1, 2);
+        assert_eq!(engines.disagreement(&packet, set.contains(&src)), None, "{}", packet.to_line());
+    }
+}
+
+#[test]
+fn two_thousand_nets() {
+    let mut rng = Rng::new(3);
+    let nets: Vec<(u32, u32)> = (0..2000)
+        .map(|_| {
+            let len = 8 + rng.below(24) as u32;
+            (rng.next_u32() & (u32::MAX << (32 - len)), len)
+        })
+        .collect();
+    let engines = engines(&joined(&nets, |&(net, len)| format!("ip dst net {}/{len}", Ipv4Addr::from(net))));
+    let firsts: Vec<u32> = nets.iter().map(|&(net, _)| net).collect();
+    for _ in 0..300 {
+        let dst = probe(&firsts, &mut rng);
+        let expected = nets.iter().any(|&(net, len)| (dst ^ net) >> (32 - len) == 0);
+        let packet = packet(9, dst, 1, 2);
+        assert_eq!(engines.disagreement(&packet, expected), None, "{}", packet.to_line());
+    }
+}
+
+#[test]
+fn three_hundred_port_ranges() {
+    let mut rng = Rng::new(4);
+    let ranges: Vec<(u16, u16)> = (0..300)
+        .map(|_| {
+            let low = rng.next_u32() as u16;
+            (low, low.saturating_add(rng.below(4) as u16))
+        })
+        .collect();
+    let engines = engines(&joined(&ranges, |(low, high)| format!("tcp dst portrange {low}-{high}")));
+    for _ in 0..300 {
+        let dport = rng.next_u32() as u16;
+        let expected = ranges.iter().any(|(low, high)| (low..=high).contains(&&dport));
+        let packet = packet(1, 2, 3, dport);
+        assert_eq!(engines.disagreement(&packet, expected), None, "{}", packet.to_line());
+    }
+}
+
+/// Lists with exceptions: a list of hosts, without some nets, on some ports.
+#[test]
+fn lists_with_exceptions() {
+    let mut rng = Rng::new(5);
+    let (hosts, ports) = (members(500, &mut rng), members(100, &mut rng));
+    let filter = format!(
+        "({}) and not src net 128.0.0.0/1 and tcp dst port ({})",
+        joined(&hosts, |&h| format!("src host {}", Ipv4Addr::from(h))),
+        joined(&ports, |&p| (p as u16).to_string()),
+    );
+    let (host_set, port_set): (HashSet<_>, HashSet<_>) =
+        (hosts.iter().collect(), ports.iter().map(|&p| p as u16).collect());
+    let engines = engines(&filter);
+    for _ in 0..500 {
+        let (src, dport) = (probe(&hosts, &mut rng), probe(&ports, &mut rng) as u16);
+        let expected = host_set.contains(&src) && src >> 31 == 0 && port_set.contains(&dport);
+        let packet = packet(src, 2, 3, dport);
+        assert_eq!(engines.disagreement(&packet, expected), None, "{}", packet.to_line());
+    }
+}
+
+/// Nothing recurses on the depth or the length of the text.
+#[test]
+fn a_hundred_thousand_of_everything() {
+    const N: usize = 100_000;
+    let tcp = packet(1, 2, 3, 4);
+    let check = |filter: String, expected: bool| {
+        assert_eq!(engines(&filter).disagreement(&tcp, expected), None, "{} bytes", filter.len());
+    };
+    check(format!("{}tcp{}", "(".repeat(N), ")".repeat(N)), true);
+    check(format!("{}tcp", "not ".repeat(N)), true);
+    check(format!("{}udp", "! ".repeat(N + 1)), true);
+    check(format!("tcp{}", " and len > 1".repeat(N)), true);
+    check(format!("udp{}", " or len = 1".repeat(N)), false);
+    check(format!("ip[8]{} = 64", " + 1 - 1".repeat(N / 2)), true);
+}
