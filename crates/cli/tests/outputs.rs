@@ -121,18 +121,9 @@ fn json_is_one_object_a_line_and_a_summary() {
 
 #[test]
 fn every_stage_is_printed() {
-    for stage in [
-        "tokens",
-        "ast",
-        "graph",
-        "optimised",
-        "anf",
-        "ssa",
-        "selected",
-        "allocated",
-        "asm",
-        "bytes",
-    ] {
+    for stage in
+        ["tokens", "ast", "graph", "optimised", "anf", "ssa", "selected", "allocated", "asm", "bytes"]
+    {
         let output = run(&["compile", "tcp port 80", "--stage", stage]);
         assert_eq!(code(&output), 0, "{stage}: {}", stderr(&output));
         assert!(!output.stdout.is_empty(), "{stage}");

@@ -250,3 +250,34 @@ fn listed_filters_mean_what_libpcap_says_on_every_link_type() {
     differences.truncate(60);
     report(&differences, check.pairs);
 }
+
+/// Nothing here may depend on the depth of a text, nor take more than near-linear time or room for its length.
+#[test]
+fn long_and_deep_texts_lower_and_print() {
+    let options = Options {
+        linktype: linktype::ETHERNET,
+        netmask: None,
+        dialect: Dialect::default(),
+        names: &pflang::NoNames,
+        limits: Limits::default(),
+    };
+    let n = 100_000;
+    let texts = [
+        (format!("{}ip{}", "(".repeat(n), ")".repeat(n)), 1),
+        (format!("{}ip", "not ".repeat(n)), n + 1),
+        (vec!["host 10.0.0.1"; n].join(" or "), 25 * n),
+        (format!("{}ip[0]{} > 5", "1 + (".repeat(n), ")".repeat(n)), 10),
+        (format!("{}0{} > 5", "ip[".repeat(n / 10), "]".repeat(n / 10)), n),
+        (vec!["vlan"; n / 10].join(" and "), n),
+        (format!("{}ip{}", "ip or (arp and (".repeat(n / 100), "))".repeat(n / 100)), n),
+    ];
+    for (text, nodes_max) in texts {
+        let start: String = text.chars().take(20).collect();
+        let ast = parse(&text, &options.dialect, &options.limits).unwrap();
+        let lowered = lower::lower(&ast, &options).unwrap();
+        assert!(lowered.tree.len() <= nodes_max, "{start}: {} nodes", lowered.tree.len());
+        if nodes_max < 2 * n {
+            assert!(!lower::print::tree(&lowered, &text).is_empty(), "{start}");
+        }
+    }
+}

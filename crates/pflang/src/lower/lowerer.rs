@@ -199,6 +199,10 @@ impl Lowerer<'_> {
     }
 
     /// The variable part of a place, noted as used.
+    ///
+    /// COMPAT: libpcap keeps this value in a cell of scratch memory that it chooses at the first use; a relation
+    /// that came before may have chosen the same cell, and then destroys the value
+    /// (`arithmetic-destroys-the-header-length`).
     pub(crate) fn variable(&mut self, place: Offset) -> Option<ValueId> {
         let value = place.variable?;
         for (early, used) in &mut self.early {

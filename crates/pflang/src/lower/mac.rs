@@ -55,7 +55,6 @@ impl Lowerer<'_> {
     pub(crate) fn ether_host(&mut self, address: [u8; 6], dir: Option<Dir>) -> Result {
         match addressing(self.layers.linktype) {
             Addressing::Mac { src, dst } => {
-                self.check_two_ends(dir)?;
                 let check = self.ethernet_check();
                 let same = self.ends(dir, "an Ethernet address", |this, end| {
                     Ok(this.bytes(Rel::LinkHdr, if end == End::Src { src } else { dst }, &address))
@@ -81,7 +80,6 @@ impl Lowerer<'_> {
         if addressing(self.layers.linktype) != Addressing::Arcnet {
             return Err(self.linktype_error("an ARCnet address"));
         }
-        self.check_two_ends(dir)?;
         self.ends(dir, "an ARCnet address", |this, end| {
             Ok(this.eq(Rel::LinkHdr, if end == End::Src { 0 } else { 1 }, Size::B1, address.into()))
         })
@@ -146,14 +144,6 @@ impl Lowerer<'_> {
     /// The bit of a MAC address that marks a group.
     pub(crate) fn group_bit(&mut self, offset: u32) -> TreeId {
         self.bits(Rel::LinkHdr, offset, Size::B1, 1)
-    }
-
-    /// Only 802.11 has more addresses than a source and a destination.
-    fn check_two_ends(&self, dir: Option<Dir>) -> Result<()> {
-        match dir {
-            None | Some(Dir::Src | Dir::Dst | Dir::SrcOrDst | Dir::SrcAndDst) => Ok(()),
-            Some(dir) => Err(self.linktype_error(&format!("`{}`", dir.name()))),
-        }
     }
 
     fn ethernet_check(&mut self) -> Option<TreeId> {

@@ -1,0 +1,129 @@
+//! Names and set files come from the caller: what the compiler makes of them.
+
+use pflang::{Backend, Code, Compiler, Dialect, Error, HostAddrs, Names, Service};
+use std::sync::Arc;
+use testkit::packet::Packet;
+use wire::LinkType;
+
+struct Book;
+
+impl Names for Book {
+    fn host(&self, name: &str) -> Option<HostAddrs> {
+        let v4 = |text: &str| text.parse().unwrap();
+        match name {
+            "two" => Some(HostAddrs { v4: vec![v4("10.0.0.1"), v4("10.0.0.2")], v6: vec![] }),
+            "both" => Some(HostAddrs { v4: vec![v4("10.0.0.3")], v6: vec!["2001:db8::3".parse().unwrap()] }),
+            "router" => Some(HostAddrs { v4: vec![v4("10.0.0.254")], v6: vec![] }),
+            _ => None,
+        }
+    }
+
+    fn net(&self, name: &str) -> Option<u32> {
+        (name == "campus").then_some(10 << 8 | 1)
+    }
+
+    fn ether(&self, name: &str) -> Option<[u8; 6]> {
+        matches!(name, "router").then_some([2, 0, 0, 0, 0, 2])
+    }
+
+    fn service(&self, name: &str) -> Option<Service> {
+        match name {
+            "web" => Some(Service { tcp: Some(80), udp: None, sctp: None }),
+            "dns" => Some(Service { tcp: Some(53), udp: Some(53), sctp: None }),
+            _ => None,
+        }
+    }
+
+    fn protocol(&self, name: &str) -> Option<u8> {
+        (name == "tcp").then_some(6)
+    }
+
+    fn set_file(&self, path: &str) -> Result<String, String> {
+        match path {
+            "hosts.txt" => {
+                Ok("# ours\n10.0.0.1\n10.1.0.0/16  # lab\n10.2.0.5-10.2.0.9\n\n2001:db8::/32\n".into())
+            }
+            "ports.txt" => Ok("22\n80-90\nweb\n".into()),
+            "broken.txt" => Ok("10.0.0.1\n10.0.0.300/8\n".into()),
+            _ => Err(format!("`{path}` does not exist")),
+        }
+    }
+}
+
+fn compiler() -> Compiler {
+    Compiler::new(LinkType::EN10MB).names(Arc::new(Book)).backend(Backend::Interpreter)
+}
+
+/// What a filter says to each packet.
+fn check(filter: &str, matching: &[&str], others: &[&str]) {
+    let filter = compiler().compile(filter).unwrap_or_else(|error| panic!("{filter}: {error:?}"));
+    for (lines, expected) in [(matching, true), (others, false)] {
+        for line in lines {
+            let packet = Packet::parse(line).unwrap();
+            assert_eq!(filter.matches(&packet.bytes), expected, "{} on {line}", filter.source());
+        }
+    }
+}
+
+fn error(filter: &str) -> Error {
+    compiler().compile(filter).unwrap_err()
+}
+
+#[test]
+fn a_host_is_all_its_addresses() {
+    check("host two", &["eth / ip4(src=10.0.0.1)", "eth / ip4(dst=10.0.0.2)"], &["eth / ip4(src=10.0.0.3)"]);
+    check("dst host both", &["eth / ip4(dst=10.0.0.3)", "eth / ip6(dst=2001:db8::3)"], &["eth / ip4"]);
+    check("ip6 host both", &["eth / ip6(src=2001:db8::3)"], &["eth / ip4(dst=10.0.0.3)"]);
+    assert_eq!(error("host nobody").code(), Code::UnknownName);
+    assert_eq!(error("ip6 host two").code(), Code::UnknownName);
+}
+
+#[test]
+fn a_network_keeps_only_its_written_part() {
+    check("net campus", &["eth / ip4(src=10.1.7.7)"], &["eth / ip4(src=10.2.7.7)"]);
+    assert_eq!(error("net nowhere").code(), Code::UnknownName);
+}
+
+#[test]
+fn a_service_may_be_for_one_protocol_only() {
+    check("port web", &["eth / ip4 / tcp(dport=80)"], &["eth / ip4 / udp(dport=80)"]);
+    check("port dns", &["eth / ip4 / tcp(dport=53)", "eth / ip4 / udp(dport=53)"], &[]);
+    check("portrange dns-web", &["eth / ip4 / udp(dport=60)"], &["eth / ip4 / udp(dport=81)"]);
+    assert_eq!(error("udp port web").code(), Code::UnknownName);
+    assert_eq!(error("port nothing").code(), Code::UnknownName);
+}
+
+#[test]
+fn a_gateway_sends_what_is_not_its_own() {
+    let far = "eth(src=02:00:00:00:00:02) / ip4(src=192.0.2.1)";
+    check("gateway router", &[far], &["eth(src=02:00:00:00:00:02) / ip4(src=10.0.0.254)"]);
+    let strict = compiler().dialect(Dialect::STRICT).compile("gateway router").unwrap_err();
+    assert_eq!(strict.code(), Code::Strict);
+    assert_eq!(error("gateway two").code(), Code::UnknownName, "no Ethernet address");
+    assert_eq!(error("src gateway router").code().name().as_bytes()[0], b'P');
+}
+
+#[test]
+fn sets_come_from_files() {
+    check(
+        "src host in {@hosts.txt, 192.0.2.77}",
+        &[
+            "eth / ip4(src=10.0.0.1)",
+            "eth / ip4(src=10.1.2.3)",
+            "eth / ip4(src=10.2.0.5)",
+            "eth / ip4(src=10.2.0.9)",
+            "eth / ip4(src=192.0.2.77)",
+            "eth / ip6(src=2001:db8::9)",
+        ],
+        &["eth / ip4(src=10.0.0.2)", "eth / ip4(src=10.2.0.4)", "eth / ip4(src=10.2.0.10)", "eth / arp"],
+    );
+    check(
+        "dst port in {@ports.txt}",
+        &["eth / ip4 / tcp(dport=22)", "eth / ip4 / udp(dport=85)", "eth / ip4 / tcp(dport=80)"],
+        &["eth / ip4 / tcp(dport=23)", "eth / ip4 / tcp(dport=91)"],
+    );
+    let missing = error("host in {@none.txt}");
+    assert_eq!(missing.code(), Code::UnknownName);
+    let broken = error("host in {@broken.txt}");
+    assert!(broken.diagnostic.message.contains("line 2"), "{}", broken.diagnostic.message);
+}
