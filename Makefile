@@ -26,7 +26,8 @@ docs:            ## the reference of every crate, under target/doc
 
 bench:           ## measure against peers in one run; prints ratios, writes bench/out/
 	@scripts/install-packages.sh
-	cargo bench --quiet -p bench $(BENCH)
+	cargo build --release --quiet -p sluss -p bench
+	target/release/bench $(BENCH)
 
 fuzz:            ## a long differential run against libpcap (SECONDS=600), seed printed
 	@scripts/install-packages.sh

@@ -5,6 +5,7 @@
 
 mod burst;
 mod command;
+mod drain;
 mod engines;
 mod hand;
 mod packet;
@@ -21,6 +22,10 @@ const SUITES: &[(&str, fn(&mut Report))] =
     &[("packet", packet::run), ("burst", burst::run), ("terms", terms::run), ("command", command::run)];
 
 fn main() {
+    let mut arguments = std::env::args().skip(1);
+    if let (Some("--drain"), Some(path)) = (arguments.next().as_deref(), arguments.next()) {
+        return drain::drain(&path);
+    }
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let mut report = Report::default();
     for (name, run) in SUITES {
