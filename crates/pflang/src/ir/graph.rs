@@ -214,7 +214,24 @@ impl Graph {
     /// Takes out all nodes and their spans, keeping values and conditions: what a pass starts a rebuild with.
     pub(crate) fn take_nodes(&mut self) -> (Vec<Node>, Vec<Spans>) {
         self.ids.clear();
-        (std::mem::take(&mut self.nodes), std::mem::take(&mut self.spans))
+        // Most rebuilds keep most nodes, but the first one of a long list keeps a fraction.
+        let likely = self.nodes.len().min(1024);
+        let nodes = std::mem::replace(&mut self.nodes, Vec::with_capacity(likely));
+        (nodes, std::mem::replace(&mut self.spans, Vec::with_capacity(likely)))
+    }
+
+    /// Adds a node without looking for an equal one: for a pass that a rebuild follows, which shares it then.
+    pub(crate) fn push(&mut self, node: Node, spans: Spans) -> NodeId {
+        self.nodes.push(node);
+        self.spans.push(spans);
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Makes a branch ask something else; likewise only where a rebuild follows.
+    pub(crate) fn set_cond(&mut self, branch: NodeId, new: CondId) {
+        if let Node::Branch { cond, .. } = &mut self.nodes[branch.index()] {
+            *cond = new;
+        }
     }
 
     /// The reachable nodes, the root first, every node before its successors.

@@ -81,8 +81,6 @@ pub(super) struct Facts<'p> {
 pub(super) struct Again {
     pub(super) conds: Vec<bool>,
     pub(super) values: Vec<bool>,
-    /// Values that something is divided by: the guard of a division counts as passed only by itself.
-    pub(super) divisors: Vec<bool>,
 }
 
 impl<'p> Facts<'p> {
@@ -103,20 +101,26 @@ impl<'p> Facts<'p> {
     pub(super) fn is_guard(&self, cond: CondId) -> bool {
         match self.pool.get_cond(cond) {
             Cond::Bounds { .. } => true,
-            Cond::Cmp(CmpOp::Eq, a, b) => self.again.divisors[a.index()] && self.pool.as_const(b) == Some(0),
+            Cond::Cmp(CmpOp::Eq, a, b) => self.ranges.is_divisor(a) && self.pool.as_const(b) == Some(0),
             Cond::Cmp(..) | Cond::Test(..) => false,
         }
     }
 
     /// The answer of a condition, where it follows from what is known.
     pub(super) fn decide(&self, known: Known, cond: CondId) -> Option<bool> {
-        if self.again.conds[cond.index()]
-            && let Some(Fact::Answer(_, answer)) = self.latest(known, ANSWER | u64::from(cond.0))
-        {
-            return Some(answer);
-        }
+        let answered = || match self.latest(known, ANSWER | u64::from(cond.0)) {
+            Some(Fact::Answer(_, answer)) if self.again.conds[cond.index()] => Some(answer),
+            _ => None,
+        };
         match self.pool.get_cond(cond) {
-            Cond::Bounds { base, end } => self.decide_bounds(known, base, end),
+            Cond::Bounds { base, end } => self.decide_bounds(known, base, end).or_else(answered),
+            compared => answered().or_else(|| self.decide_compared(known, cond, compared)),
+        }
+    }
+
+    fn decide_compared(&self, known: Known, cond: CondId, compared: Cond) -> Option<bool> {
+        match compared {
+            Cond::Bounds { .. } => None,
             Cond::Cmp(CmpOp::Eq, a, b) => {
                 let answer = equal(&self.domain(known, a), &self.domain(known, b));
                 answer.filter(|&equal| equal || !self.is_guard(cond))

@@ -8,7 +8,7 @@
 //!         If(c)       -> branch(c, then, els)
 //!         Unless(c)   -> branch(c, els, then)
 //! ```
-//! Guards are nodes of their own, so a load that folds away takes no check with it. The guard of a division stays
+//! Nodes that become equal are shared by the rebuild of the next pass. Guards are nodes of their own, so a load that folds away takes no check with it. The guard of a division stays
 //! exactly `divisor == 0`, unless the divisor is a constant: the verifier looks for that form.
 
 use super::question::{Question, eq, less, test, within};
@@ -42,21 +42,15 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
                     fold_cond(&mut folder, graph.pool.get_cond(*cond), &values, &divisors)
                 });
                 let (then, els) = (at(*then), at(*els));
-                let node = match question {
-                    Question::Known(holds) => {
-                        if holds {
-                            then
-                        } else {
-                            els
-                        }
+                match question {
+                    Question::Known(true) => then,
+                    Question::Known(false) => els,
+                    _ if then == els => then,
+                    Question::If(cond) => out.push(Node::Branch { cond, then, els }, *graph.spans(id)),
+                    Question::Unless(cond) => {
+                        out.push(Node::Branch { cond, then: els, els: then }, *graph.spans(id))
                     }
-                    Question::If(cond) => out.branch(cond, then, els),
-                    Question::Unless(cond) => out.branch(cond, els, then),
-                };
-                if node != then && node != els {
-                    out.add_spans(node, graph.spans(id));
                 }
-                node
             }
             Node::Switch(switch) => {
                 let arms = switch.arms.iter().map(|arm| Arm { target: at(arm.target), ..*arm }).collect();
@@ -64,11 +58,7 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
                     Switch { value: values[switch.value.index()], arms, default: at(switch.default) };
                 match folder.as_const(switch.value) {
                     Some(k) => switch.target(k),
-                    None => {
-                        let node = out.switch(switch);
-                        out.add_spans(node, graph.spans(id));
-                        node
-                    }
+                    None => out.push(Node::Switch(Box::new(switch)), *graph.spans(id)),
                 }
             }
         };

@@ -13,7 +13,6 @@
 //! filter, not to rejection. Bases are the constant 0 and the variable ones: `tcp[2:2]` may ask for what `tcp[13]`
 //! will need. A node keeps a few needs only, so the pass is linear.
 
-use super::rebuild::Rebuild;
 use crate::ir::{Cond, CondId, Graph, Node, NodeId, ValueId};
 
 /// How many bases a node keeps needs for.
@@ -48,9 +47,9 @@ impl Needs {
     }
 }
 
-/// Strengthens guards; says whether there were any to strengthen.
-pub(super) fn hoist(graph: &mut Graph) -> bool {
-    let order = graph.topological();
+/// Strengthens guards of a graph given with its topological order; says whether there were any. A rebuild must
+/// follow.
+pub(super) fn hoist(graph: &mut Graph, order: &[NodeId]) -> bool {
     let mut needs = vec![Needs::default(); graph.node_count()];
     let mut stronger: Vec<(NodeId, CondId)> = Vec::new();
     for &id in order.iter().rev() {
@@ -84,11 +83,8 @@ pub(super) fn hoist(graph: &mut Graph) -> bool {
         };
         needs[id.index()] = found;
     }
-    if stronger.is_empty() {
-        return false;
-    }
-    strengthen(graph, order, stronger);
-    true
+    stronger.iter().for_each(|&(id, cond)| graph.set_cond(id, cond));
+    !stronger.is_empty()
 }
 
 /// The needs of a guard, given those of what stands behind it: where those lead to the same exit they remain.
@@ -114,22 +110,4 @@ fn either(a: (NodeId, &Needs), b: (NodeId, &Needs)) -> Needs {
     }
     b.1.iter().filter(|need| need.exit == a.0).for_each(|need| needs.add(need));
     needs
-}
-
-fn strengthen(graph: &mut Graph, order: Vec<NodeId>, stronger: Vec<(NodeId, CondId)>) {
-    let root = graph.root;
-    let mut reached = vec![false; graph.node_count()];
-    order.into_iter().for_each(|id| reached[id.index()] = true);
-    // Ascending, as both lists were made from the leaves up.
-    let mut stronger = stronger.into_iter().peekable();
-    Rebuild::new(graph).run(root, |rebuild, id, node| {
-        let change = stronger.next_if(|&(changed, _)| changed == id);
-        match (node, change) {
-            _ if !reached[id.index()] => None,
-            (Node::Branch { then, els, .. }, Some((_, cond))) => {
-                Some(rebuild.same(id, Node::Branch { cond, then, els }))
-            }
-            (node, _) => Some(rebuild.same(id, node)),
-        }
-    });
 }

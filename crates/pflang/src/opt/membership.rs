@@ -8,7 +8,6 @@
 //! v < a ? x : (v < b ? y : x)       a..=b-1               and the mirror image
 //! ```
 
-use super::fold::{divisors, live_values};
 use super::range::Ranges;
 use crate::ir::{BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Pool, Value, ValueId};
 
@@ -30,7 +29,6 @@ pub(super) struct Recogniser<'g> {
     pub(super) ranges: &'g Ranges,
     /// How many edges lead to each node.
     pub(super) edges_in: Vec<u32>,
-    divisors: Vec<bool>,
 }
 
 impl<'g> Recogniser<'g> {
@@ -39,7 +37,7 @@ impl<'g> Recogniser<'g> {
         for &id in order {
             graph.node(id).for_each_successor(|next| edges_in[next.index()] += 1);
         }
-        Recogniser { graph, ranges, edges_in, divisors: divisors(&graph.pool, &live_values(graph, order)) }
+        Recogniser { graph, ranges, edges_in }
     }
 
     /// The membership test that begins at a node.
@@ -86,7 +84,7 @@ impl<'g> Recogniser<'g> {
         match pool.get_cond(cond) {
             Cond::Cmp(CmpOp::Eq, a, b) => {
                 let k = pool.as_const(b)?;
-                if k == 0 && self.divisors[a.index()] {
+                if k == 0 && self.ranges.is_divisor(a) {
                     return None;
                 }
                 let (value, mask) = masked(pool, a).unwrap_or((a, u32::MAX));

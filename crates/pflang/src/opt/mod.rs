@@ -54,15 +54,17 @@ fn simplify(graph: &Graph) -> Graph {
         }
         settle(&mut graph, &ranges);
     }
-    while likely::likely(&mut graph) {}
+    likely::likely(&mut graph);
     graph
 }
 
-/// What follows from the paths, until nothing more does.
+/// What follows from the paths, until nothing more does. (Hoisting only notes what guards are to ask for;
+/// the rebuild is that of threading.)
 fn settle(graph: &mut Graph, ranges: &Ranges) {
     for _ in 0..ROUNDS_MAX {
-        let hoisted = hoist::hoist(graph);
-        let threaded = thread::thread(graph, ranges);
+        let order = graph.topological();
+        let hoisted = hoist::hoist(graph, &order);
+        let threaded = thread::thread(graph, &order, ranges, hoisted);
         if !hoisted && !threaded {
             break;
         }

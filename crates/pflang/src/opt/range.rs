@@ -25,18 +25,25 @@ impl Range {
     }
 }
 
-/// The ranges of a pool's values.
+/// The ranges of a pool's values, and which of them something is divided by.
 #[derive(Debug, Default)]
-pub(super) struct Ranges(Vec<Range>);
+pub(super) struct Ranges {
+    ranges: Vec<Range>,
+    divisors: Vec<bool>,
+}
 
 impl Ranges {
     /// The range of one value.
     pub(super) fn of(&mut self, pool: &Pool, value: ValueId) -> Range {
-        for id in (self.0.len()..=value.index()).map(|i| ValueId(i as u32)) {
-            let range = range(pool, id, |operand| self.0[operand.index()]);
-            self.0.push(range);
+        for id in (self.ranges.len()..=value.index()).map(|i| ValueId(i as u32)) {
+            let range = range(pool, id, |operand| self.ranges[operand.index()]);
+            self.ranges.push(range);
+            self.divisors.push(false);
+            if let Value::Op(BinOp::Div | BinOp::Mod, _, divisor) = pool.get(id) {
+                self.divisors[divisor.index()] = true;
+            }
         }
-        self.0[value.index()]
+        self.ranges[value.index()]
     }
 
     /// Makes [`Ranges::get`] good for every value that the pool now has.
@@ -48,7 +55,12 @@ impl Ranges {
 
     /// The range of a value that was covered.
     pub(super) fn get(&self, value: ValueId) -> Range {
-        self.0[value.index()]
+        self.ranges[value.index()]
+    }
+
+    /// Whether something is divided by a value: then its test against 0 is a guard.
+    pub(super) fn is_divisor(&self, value: ValueId) -> bool {
+        self.divisors[value.index()]
     }
 }
 

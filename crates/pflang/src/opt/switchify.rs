@@ -72,6 +72,9 @@ fn find_chains(recogniser: &Recogniser<'_>, order: &[NodeId]) -> HashMap<NodeId,
         if seen[head.index()] {
             continue;
         }
+        if !is_chain(recogniser, head) {
+            continue;
+        }
         let chain = chain_from(recogniser, head);
         // Seen even where nothing comes of it: a chain from a later member would be a part of this one.
         chain.groups.iter().flat_map(|group| &group.members).for_each(|member| seen[member.index()] = true);
@@ -80,6 +83,20 @@ fn find_chains(recogniser: &Recogniser<'_>, order: &[NodeId]) -> HashMap<NodeId,
         }
     }
     chains
+}
+
+/// Whether more than one node could come together here.
+fn is_chain(recogniser: &Recogniser<'_>, head: NodeId) -> bool {
+    let miss = match recogniser.graph.node(head) {
+        Node::Leaf(_) => return false,
+        Node::Switch(switch) => switch.default,
+        Node::Branch { .. } => match recogniser.at(head) {
+            Some(Membership { second: Some(_), .. }) => return true,
+            Some(Membership { miss, .. }) => miss,
+            None => return false,
+        },
+    };
+    matches!(recogniser.graph.node(miss), Node::Switch(_)) || recogniser.at(miss).is_some()
 }
 
 fn chain_from(recogniser: &Recogniser<'_>, head: NodeId) -> Chain {

@@ -13,7 +13,6 @@
 //! outcomes meet again.
 
 use super::facts::{Again, Facts, Known};
-use super::fold::{divisors, live_values};
 use super::range::{Range, Ranges};
 use super::rebuild::Rebuild;
 use crate::ir::{CondId, Graph, Node, NodeId, Switch};
@@ -21,12 +20,14 @@ use crate::ir::{CondId, Graph, Node, NodeId, Switch};
 /// How far to look for the place where both outcomes of a test meet again.
 const MEETING_HOPS: usize = 8;
 
-/// Redirects edges past tests they answer; says whether there were any.
-pub(super) fn thread(graph: &mut Graph, ranges: &Ranges) -> bool {
-    let plan = Sweep::new(graph, ranges).run();
-    if !plan.changed {
+/// Redirects edges past tests they answer, in a graph given with its topological order; says whether there were
+/// any. Rebuilds the graph then, or in any case if told to.
+pub(super) fn thread(graph: &mut Graph, order: &[NodeId], ranges: &Ranges, rebuild: bool) -> bool {
+    let plan = Sweep::new(graph, order, ranges).run(order);
+    if !plan.changed && !rebuild {
         return false;
     }
+    let changed = plan.changed;
     let Plan { root, edges, first, .. } = plan;
     Rebuild::new(graph).run(root, |rebuild, id, node| {
         let mut edges = edges.get(first[id.index()] as usize..)?.iter().copied();
@@ -42,7 +43,7 @@ pub(super) fn thread(graph: &mut Graph, ranges: &Ranges) -> bool {
         };
         Some(rebuild.same(id, node))
     });
-    true
+    changed
 }
 
 /// Where the edges are to lead.
@@ -57,9 +58,21 @@ struct Plan {
 
 const UNREACHED: u32 = u32::MAX;
 
+/// One outcome of a test.
+#[derive(Clone, Copy)]
+struct Side {
+    cond: CondId,
+    answer: bool,
+    /// Where it leads.
+    next: NodeId,
+    /// What is known there; not looked at where it leads to a leaf.
+    known: Option<Known>,
+    /// Where it is to lead.
+    target: NodeId,
+}
+
 struct Sweep<'g> {
     graph: &'g Graph,
-    order: Vec<NodeId>,
     facts: Facts<'g>,
     entry: Vec<Option<Known>>,
     plan: Plan,
@@ -67,9 +80,8 @@ struct Sweep<'g> {
 }
 
 impl<'g> Sweep<'g> {
-    fn new(graph: &'g Graph, ranges: &'g Ranges) -> Self {
-        let order = graph.topological();
-        let again = again(graph, &order);
+    fn new(graph: &'g Graph, order: &[NodeId], ranges: &'g Ranges) -> Self {
+        let again = again(graph, order);
         let first = vec![UNREACHED; graph.node_count()];
         Sweep {
             graph,
@@ -82,16 +94,15 @@ impl<'g> Sweep<'g> {
                 changed: false,
             },
             hops_left: 16 * order.len() + 4096,
-            order,
         }
     }
 
-    fn run(mut self) -> Plan {
+    fn run(mut self, order: &[NodeId]) -> Plan {
         let root = self.follow(self.graph.root, Known::NOTHING, usize::MAX);
         self.plan.changed = root != self.graph.root;
         self.plan.root = root;
         self.entry[root.index()] = Some(Known::NOTHING);
-        for id in std::mem::take(&mut self.order) {
+        for &id in order {
             let Some(known) = self.entry[id.index()] else { continue };
             self.plan.first[id.index()] = self.plan.edges.len() as u32;
             match self.graph.node(id) {
@@ -104,16 +115,12 @@ impl<'g> Sweep<'g> {
     }
 
     fn branch(&mut self, known: Known, cond: CondId, then: NodeId, els: NodeId) {
-        let yes = self.facts.assume(known, cond, true);
-        let no = self.facts.assume(known, cond, false);
-        let to_then = self.follow(then, yes, usize::MAX);
-        let to_els = self.follow(els, no, usize::MAX);
+        let yes = self.side(known, cond, true, then);
+        let no = self.side(known, cond, false, els);
         if !self.facts.is_guard(cond) {
             let superfluous =
-                [(then, no, to_els), (els, yes, to_then)].into_iter().find(|&(next, other, end)| {
-                    !self.is_leaf(next) && self.follow(next, other, MEETING_HOPS) == end
-                });
-            if let Some((next, ..)) = superfluous {
+                [(yes, no), (no, yes)].into_iter().find(|(side, other)| self.meet(known, side, other));
+            if let Some((Side { next, .. }, _)) = superfluous {
                 let target = self.follow(next, known, MEETING_HOPS);
                 self.lead(next, target, known);
                 self.plan.edges.push(target);
@@ -121,8 +128,41 @@ impl<'g> Sweep<'g> {
                 return;
             }
         }
-        self.lead(then, to_then, yes);
-        self.lead(els, to_els, no);
+        self.lead(then, yes.target, yes.known.unwrap_or(known));
+        self.lead(els, no.target, no.known.unwrap_or(known));
+    }
+
+    fn side(&mut self, known: Known, cond: CondId, answer: bool, next: NodeId) -> Side {
+        if self.is_leaf(next) {
+            return Side { cond, answer, next, known: None, target: next };
+        }
+        let known = self.facts.assume(known, cond, answer);
+        Side { cond, answer, next, known: Some(known), target: self.follow(next, known, usize::MAX) }
+    }
+
+    /// Whether the node that one outcome leads to would lead the other outcome where that goes anyway.
+    fn meet(&mut self, known: Known, side: &Side, other: &Side) -> bool {
+        let unanswered = side.target == side.next && !self.share_a_value(side.cond, side.next);
+        if self.is_leaf(side.next) || unanswered {
+            return false;
+        }
+        let with_other = match other.known {
+            Some(known) => known,
+            None => self.facts.assume(known, other.cond, other.answer),
+        };
+        self.follow(side.next, with_other, MEETING_HOPS) == other.target
+    }
+
+    /// Whether a node looks at a value of this condition: else the answer to that says nothing about the node.
+    fn share_a_value(&self, cond: CondId, node: NodeId) -> bool {
+        let pool = &self.graph.pool;
+        let looks_at =
+            |value| pool.as_const(value).is_none() && pool.cond_operands(cond).any(|mine| mine == value);
+        match self.graph.node(node) {
+            Node::Leaf(_) => false,
+            Node::Branch { cond, .. } => pool.cond_operands(*cond).any(looks_at),
+            Node::Switch(switch) => looks_at(switch.value),
+        }
     }
 
     fn switch(&mut self, known: Known, switch: &Switch) {
@@ -198,11 +238,7 @@ fn again(graph: &Graph, order: &[NodeId]) -> Again {
             Node::Switch(switch) => values.meet(switch.value.index()),
         }
     }
-    Again {
-        conds: conds.twice,
-        values: values.twice,
-        divisors: divisors(&graph.pool, &live_values(graph, order)),
-    }
+    Again { conds: conds.twice, values: values.twice }
 }
 
 /// What is met twice.
