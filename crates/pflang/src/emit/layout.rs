@@ -2,10 +2,9 @@
 //! is still free, leaves at the end.
 //!
 //! Likelier is what does not reject: filters are written to find something, and the first tests of one are
-//! guards that nearly every packet passes. Where neither side rejects, a test for equality is likelier to fail
-//! (Ball and Larus, "Branch prediction for free", 1993).
+//! guards that nearly every packet passes. Where neither side rejects, it is the one that the test asks for.
 
-use crate::ir::{CmpOp, Cond, Graph, Node, NodeId, REJECT};
+use crate::ir::{Cond, Graph, Node, NodeId, REJECT};
 
 /// The reachable nodes in layout order.
 #[derive(Debug)]
@@ -14,6 +13,8 @@ pub(super) struct Layout {
     pub(super) order: Vec<NodeId>,
     /// Position by node; `u32::MAX` where unreachable.
     pub(super) position: Vec<u32>,
+    /// By node: how many edges lead to it.
+    pub(super) edges_in: Vec<u32>,
 }
 
 /// Reverse postorder of a depth-first walk that visits the likelier successor last.
@@ -42,7 +43,11 @@ pub(super) fn layout(graph: &Graph) -> Layout {
     for (i, node) in order.iter().enumerate() {
         position[node.index()] = i as u32;
     }
-    Layout { order, position }
+    let mut edges_in = vec![0; graph.node_count()];
+    for &node in &order {
+        graph.node(node).for_each_successor(|next| edges_in[next.index()] += 1);
+    }
+    Layout { order, position, edges_in }
 }
 
 /// A node's successors, the likeliest first.
@@ -50,12 +55,8 @@ fn successors(graph: &Graph, node: NodeId) -> Vec<NodeId> {
     match graph.node(node) {
         Node::Leaf(_) => Vec::new(),
         Node::Branch { cond, then, els } => {
-            let rejects = |node: NodeId| *graph.node(node) == Node::Leaf(REJECT);
-            let then_first = match graph.pool.get_cond(*cond) {
-                Cond::Bounds { .. } => true,
-                Cond::Cmp(CmpOp::Eq, ..) => rejects(*els),
-                Cond::Cmp(CmpOp::Lt, ..) | Cond::Test(..) => !rejects(*then),
-            };
+            let guard = matches!(graph.pool.get_cond(*cond), Cond::Bounds { .. });
+            let then_first = guard || *graph.node(*then) != Node::Leaf(REJECT);
             if then_first { vec![*then, *els] } else { vec![*els, *then] }
         }
         Node::Switch(switch) => switch.arms.iter().map(|arm| arm.target).chain([switch.default]).collect(),

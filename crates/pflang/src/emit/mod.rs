@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! graph -> layout, uses -> select -> Program<VReg> -> allocate -> Program<Place> -> x64 -> bytes
-//!          order of blocks  (switch: many-way branches)
+//!          order of blocks  (switch: many-way branches; chain: the last tests)
 //! ```
 //! Only graphs that the verifier has passed come in, and the code relies on it: it checks nothing again.
 //! Two more rules make it safe to run: a value that a guard was about is never computed twice (see
@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod allocate;
+mod chain;
 mod layout;
 pub mod program;
 pub mod select;

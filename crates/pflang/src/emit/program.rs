@@ -109,6 +109,15 @@ pub enum Inst<R> {
         /// Right.
         b: Operand<R>,
     },
+    /// 1 where the test holds, else 0.
+    Set {
+        /// Where the number goes.
+        dst: R,
+        /// The question.
+        test: Test<R>,
+        /// Whether it is the other way round.
+        negated: bool,
+    },
     /// Where a key lies in a [`Table::Cuckoo`] or [`Table::Rank`].
     Locate {
         /// Where the index goes.
@@ -136,6 +145,8 @@ pub enum Exit<R> {
         /// Where no leads.
         els: Label,
     },
+    /// The answer is this number, 0 or 1.
+    Flag(R),
     /// To an entry of a [`Table::Targets`].
     Dispatch {
         /// Which entry.
@@ -218,6 +229,10 @@ impl<R: Copy> Inst<R> {
                 let (a, b) = (f(a, Role::Use), b.map(f));
                 Inst::Op { op, dst: f(dst, Role::Def), a, b }
             }
+            Inst::Set { dst, test, negated } => {
+                let test = test.map(f);
+                Inst::Set { dst: f(dst, Role::Def), test, negated }
+            }
             Inst::Locate { dst, key, table } => {
                 let key = f(key, Role::Use);
                 Inst::Locate { dst: f(dst, Role::Def), key, table }
@@ -233,6 +248,7 @@ impl<R: Copy> Exit<R> {
             Exit::Leaf(leaf) => Exit::Leaf(leaf),
             Exit::Jump(to) => Exit::Jump(to),
             Exit::Branch { test, then, els } => Exit::Branch { test: test.map(f), then, els },
+            Exit::Flag(flag) => Exit::Flag(f(flag, Role::Use)),
             Exit::Dispatch { index, table } => Exit::Dispatch { index: f(index, Role::Use), table },
             Exit::Answer { index, table } => Exit::Answer { index: f(index, Role::Use), table },
         }
@@ -317,6 +333,8 @@ impl<R: Display> Display for Inst<R> {
             Inst::Const { dst, k } => write!(f, "{dst} = {k:#x}"),
             Inst::Load { dst, at, size, order } => write!(f, "{dst} = {}{at}", width(*size, *order)),
             Inst::Op { op, dst, a, b } => write!(f, "{dst} = {a} {} {b}", symbol(*op)),
+            Inst::Set { dst, test, negated: false } => write!(f, "{dst} = ({test})"),
+            Inst::Set { dst, test, negated: true } => write!(f, "{dst} = not ({test})"),
             Inst::Locate { dst, key, table } => write!(f, "{dst} = locate {key} in {table}"),
         }
     }
@@ -362,6 +380,7 @@ impl<R: Display> Display for Exit<R> {
             Exit::Leaf(leaf) => write!(f, "answer {leaf}"),
             Exit::Jump(to) => write!(f, "goto {to}"),
             Exit::Branch { test, then, els } => write!(f, "if {test} then {then} else {els}"),
+            Exit::Flag(flag) => write!(f, "answer {flag}"),
             Exit::Dispatch { index, table } => write!(f, "goto {table}[{index}]"),
             Exit::Answer { index, table } => write!(f, "answer {table}[{index}]"),
         }

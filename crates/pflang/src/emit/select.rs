@@ -61,14 +61,16 @@ type Kept = Vec<(ValueId, VReg)>;
 
 pub(super) struct Selector<'g> {
     pub(super) graph: &'g Graph,
-    layout: &'g Layout,
+    pub(super) layout: &'g Layout,
     uses: Uses,
     pub(super) seed: u64,
     pub(super) program: Program<VReg>,
     /// By node: what is kept on entry, once a predecessor has been done.
     entry: Vec<Option<Kept>>,
-    /// The position of the node in hand.
-    at: u32,
+    /// By node: whether it has become part of its predecessor's block.
+    pub(super) absorbed: Vec<bool>,
+    /// The position of the node in hand, or of the last whose values it computes.
+    pub(super) at: u32,
     /// By value: the register that holds it at this point.
     held: Vec<VReg>,
     /// The values that `held` knows.
@@ -96,6 +98,7 @@ impl<'g> Selector<'g> {
                 reads_wire_len: false,
             },
             entry: vec![None; graph.node_count()],
+            absorbed: vec![false; graph.node_count()],
             at: 0,
             held: vec![NOWHERE; values],
             holding: Vec::new(),
@@ -107,12 +110,16 @@ impl<'g> Selector<'g> {
     }
 
     fn node(&mut self, at: u32, id: NodeId) -> Result<(), Error> {
+        if self.absorbed[id.index()] {
+            return Ok(());
+        }
         self.at = at;
         for (value, register) in self.entry[id.index()].take().unwrap_or_default() {
             self.hold(value, register);
         }
         match self.graph.node(id) {
             Node::Leaf(leaf) => self.finish_block(id, self.label(id), Exit::Leaf(*leaf)),
+            _ if self.chain(id) => {}
             Node::Branch { cond, then, els } => {
                 let test = self.test(self.graph.pool.get_cond(*cond));
                 let exit = Exit::Branch { test, then: self.label(*then), els: self.label(*els) };
@@ -165,7 +172,7 @@ impl<'g> Selector<'g> {
         Ok(pinned)
     }
 
-    fn test(&mut self, cond: Cond) -> Test<VReg> {
+    pub(super) fn test(&mut self, cond: Cond) -> Test<VReg> {
         match cond {
             Cond::Cmp(op, a, b) => self.compare(op, a, b),
             Cond::Test(a, b) => match (self.graph.pool.as_const(a), self.graph.pool.as_const(b)) {

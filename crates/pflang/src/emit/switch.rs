@@ -28,10 +28,56 @@ impl Selector<'_> {
         if arms.len() <= COMPARES_MAX {
             return self.compares(id, value, &arms, switch.default);
         }
-        match keys(&arms).and_then(|keys| Cuckoo::build(&keys, self.seed).ok()) {
-            Some(table) => self.two_choice(id, value, table, &arms, switch),
-            None => self.search(id, value, &arms, switch.default),
+        if one_target(&arms) {
+            let (test, negated) = self.membership(value, &arms);
+            let (mut then, mut els) = (self.label(arms[0].target), self.label(switch.default));
+            if negated {
+                (then, els) = (els, then);
+            }
+            return self.finish_block(id, self.label(id), Exit::Branch { test, then, els });
         }
+        match self.two_choice(&arms) {
+            Some(table) => {
+                let found = table.slots().iter().map(|&key| switch.target(key));
+                let targets = found.chain([switch.default]).collect();
+                self.locate(id, value, Table::Cuckoo(table), targets);
+            }
+            None => {
+                let (boundaries, targets) = segments(&arms, switch.default);
+                self.locate(id, value, Table::Rank(Rank::new(boundaries)), targets);
+            }
+        }
+    }
+
+    /// The question that a switch with two ways out is, if it takes one test to answer: where yes and no lead.
+    pub(super) fn switch_question(&self, switch: &Switch) -> Option<(NodeId, NodeId)> {
+        let arms = merged(switch);
+        let one_test = arms.len() == 1 || arms.len() > COMPARES_MAX;
+        (one_test && one_target(&arms)).then(|| (arms[0].target, switch.default))
+    }
+
+    /// The test for it, and whether it is the other way round.
+    pub(super) fn switch_test(&mut self, switch: &Switch) -> (Test<VReg>, bool) {
+        let value = self.reg(switch.value);
+        let arms = merged(switch);
+        if arms.len() == 1 { (in_arm(value, &arms[0]), false) } else { self.membership(value, &arms) }
+    }
+
+    /// A test of whether the value is in one of the arms, and whether it is the other way round.
+    fn membership(&mut self, value: VReg, arms: &[Arm]) -> (Test<VReg>, bool) {
+        if let Some(table) = self.two_choice(arms) {
+            let table = self.table(Table::Cuckoo(table));
+            return (Test::Member(value, table), false);
+        }
+        // Segments in and out of the arms alternate, beginning with out unless an arm begins at 0.
+        let out = NodeId(u32::MAX);
+        let (boundaries, targets) = segments(arms, out);
+        let index = self.index(value, Table::Rank(Rank::new(boundaries)));
+        (Test::Mask(index, Operand::Const(1)), targets[0] != out)
+    }
+
+    fn two_choice(&self, arms: &[Arm]) -> Option<Cuckoo> {
+        keys(arms).and_then(|keys| Cuckoo::build(&keys, self.seed).ok())
     }
 
     fn compares(&mut self, id: NodeId, value: VReg, arms: &[Arm], default: NodeId) {
@@ -51,33 +97,6 @@ impl Selector<'_> {
             els: self.label(default),
         };
         self.finish_block(id, here, exit);
-    }
-
-    fn two_choice(&mut self, id: NodeId, value: VReg, table: Cuckoo, arms: &[Arm], switch: &Switch) {
-        let target = arms[0].target;
-        if arms.iter().all(|arm| arm.target == target) {
-            let table = self.table(Table::Cuckoo(table));
-            let test = Test::Member(value, table);
-            let exit = Exit::Branch { test, then: self.label(target), els: self.label(switch.default) };
-            return self.finish_block(id, self.label(id), exit);
-        }
-        let found = table.slots().iter().map(|&key| switch.target(key));
-        let targets: Vec<NodeId> = found.chain([switch.default]).collect();
-        self.locate(id, value, Table::Cuckoo(table), targets);
-    }
-
-    fn search(&mut self, id: NodeId, value: VReg, arms: &[Arm], default: NodeId) {
-        let (boundaries, targets) = segments(arms, default);
-        let table = Table::Rank(Rank::new(boundaries));
-        if targets.iter().step_by(2).all(|target| *target == targets[0])
-            && targets.iter().skip(1).step_by(2).all(|target| *target == targets[1])
-        {
-            let index = self.index(value, table);
-            let test = Test::Mask(index, Operand::Const(1));
-            let exit = Exit::Branch { test, then: self.label(targets[1]), els: self.label(targets[0]) };
-            return self.finish_block(id, self.label(id), exit);
-        }
-        self.locate(id, value, table, targets);
     }
 
     fn locate(&mut self, id: NodeId, value: VReg, table: Table, targets: Vec<NodeId>) {
@@ -106,6 +125,10 @@ impl Selector<'_> {
             _ => None,
         }
     }
+}
+
+fn one_target(arms: &[Arm]) -> bool {
+    arms.windows(2).all(|pair| pair[0].target == pair[1].target)
 }
 
 fn in_arm(value: VReg, arm: &Arm) -> Test<VReg> {

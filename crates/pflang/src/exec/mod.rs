@@ -11,3 +11,6 @@ mod packet;
 
 pub use native::{NativeFilter, NoExec};
 pub use packet::Packet;
+
+#[cfg(test)]
+mod tests;

@@ -64,7 +64,7 @@ impl NativeFilter {
         NativeFilter::placed(code, &[Way::Memfd, Way::Mprotect])
     }
 
-    fn placed(code: &Code, ways: &[Way]) -> Result<NativeFilter, NoExec> {
+    pub(super) fn placed(code: &Code, ways: &[Way]) -> Result<NativeFilter, NoExec> {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             return Err(NoExec::Platform);
         }

@@ -139,6 +139,7 @@ impl<'a> Body<'a> {
                     self.jump(els, next);
                 }
             }
+            Exit::Flag(flag) => self.flag(flag),
             Exit::Dispatch { index, table } => self.dispatch(index, table),
             Exit::Answer { index, table } => self.answer(index, table),
         }
@@ -227,6 +228,21 @@ impl<'a> Body<'a> {
                 self.ret();
             }
             Finish::Loop(around) => self.answer_bit(cc, around),
+        }
+    }
+
+    /// Answers a number that is 0 or 1.
+    fn flag(&mut self, flag: Place) {
+        match self.finish {
+            Finish::Return => {
+                self.read(Rax, flag);
+                self.ret();
+            }
+            Finish::Loop(around) => {
+                let flag = self.in_register(flag);
+                self.push(X::Lea(Q, WORD, flag + WORD * 2));
+                around.advance(&mut |inst| self.asm.push(inst, self.origin));
+            }
         }
     }
 
@@ -353,6 +369,13 @@ impl<'a> Body<'a> {
             Inst::Op { op: BinOp::Div | BinOp::Mod, dst, a, b } => self.divide(inst, dst, a, b),
             Inst::Op { op: op @ (BinOp::Shl | BinOp::Shr), dst, a, b } => self.shift(op, dst, a, b),
             Inst::Op { op, dst, a, b } => self.arithmetic(op, dst, a, b),
+            Inst::Set { dst, test, negated } => {
+                let cc = self.test(test);
+                let work = Self::work(dst);
+                self.push(X::Setcc(if negated { cc.inverted() } else { cc }, work));
+                self.push(X::Movzx(B, work, work.into()));
+                self.write(dst, work);
+            }
             Inst::Locate { dst, key, table } => {
                 match &self.program.tables[table.0 as usize] {
                     Table::Cuckoo(cuckoo) => self.locate_cuckoo(key, cuckoo, table),

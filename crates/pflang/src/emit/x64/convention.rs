@@ -70,7 +70,8 @@ fn scratch_of<R>(block: &Block<R>) -> impl Iterator<Item = Reg> + '_ {
         Inst::Op { op: BinOp::Div | BinOp::Mod, .. } => &[Reg::Rax, Reg::Rdx][..],
         Inst::Op { op: BinOp::Shl | BinOp::Shr, b: Operand::Reg(_), .. } => &[Reg::Rcx],
         Inst::Locate { .. } => &[Reg::Rax, Reg::Rcx, Reg::Rdx],
-        Inst::Const { .. } | Inst::Load { .. } | Inst::Op { .. } => &[],
+        Inst::Set { test: Test::Member(..), .. } => &[Reg::Rax, Reg::Rcx],
+        Inst::Const { .. } | Inst::Load { .. } | Inst::Op { .. } | Inst::Set { .. } => &[],
     });
     let exit = match block.exit {
         Exit::Branch { test: Test::Member(..), .. } => &[Reg::Rax, Reg::Rcx][..],
