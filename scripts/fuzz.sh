@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export SLUSS_FUZZ_SECONDS="${SECONDS_PER_TARGET:-600}"
 export SLUSS_SEED="${SLUSS_SEED:-$(date +%s)}"
+profile="${SLUSS_FUZZ_PROFILE:-release}"
 echo "fuzz: ${SLUSS_FUZZ_SECONDS}s a target, SLUSS_SEED=$SLUSS_SEED"
-cargo test --release --package pflang --test differential -- --nocapture --test-threads=1
-cargo test --release --workspace --test fuzz_smoke -- --nocapture --test-threads=1
+cargo test --profile "$profile" --package pflang --test differential -- --nocapture --test-threads=1
+cargo test --profile "$profile" --package testkit --test fuzz_smoke -- --nocapture --test-threads=1
