@@ -1,7 +1,9 @@
 //! Every case of `testdata/pflang/*.toml`, on libpcap and on every engine of ours.
 
+use std::collections::HashSet;
 use std::path::Path;
 use testkit::engines::{Engines, words};
+use testkit::linktype;
 use testkit::oracle::{self, Libpcap, Options};
 use testkit::scratch;
 use testkit::table::{self, Case, Expected, Test};
@@ -73,7 +75,7 @@ fn every_engine_agrees_with_the_tables() {
     let failures: Vec<String> = tests.iter().flat_map(check).collect();
     let cases: usize = tests.iter().map(Test::cases).sum();
     println!("{} filters, {cases} cases, on every engine", tests.len());
-    if !Engines::strict(testkit::linktype::ETHERNET, "ip", None).expect("it compiles").is_native() {
+    if !Engines::strict(linktype::ETHERNET, "ip", None).expect("it compiles").is_native() {
         eprintln!("SKIPPED: machine code, which this processor or system does not allow");
     }
     assert!(cases >= 600, "only {cases} cases: where are the tables?");
@@ -114,4 +116,37 @@ fn differences_are_written_down() {
         .map(|test| test.name)
         .collect();
     assert!(missing.is_empty(), "COMPAT.md lacks: {}", missing.join(", "));
+}
+
+/// The keywords of the language, in the order of its grammar.
+#[rustfmt::skip]
+const WORDS: &[&str] = &[
+    "dst", "src", "link", "ether", "ppp", "slip", "fddi", "tr", "wlan", "arp", "rarp", "ip", "sctp", "tcp", "udp", "icmp",
+    "igmp", "igrp", "pim", "vrrp", "carp", "radio", "ip6", "icmp6", "ah", "esp", "atalk", "aarp", "decnet", "lat", "sca",
+    "moprc", "mopdl", "iso", "esis", "es-is", "isis", "is-is", "l1", "l2", "iih", "lsp", "snp", "csnp", "psnp", "clnp", "stp",
+    "ipx", "netbeui", "host", "net", "mask", "port", "portrange", "proto", "protochain", "gateway", "type", "subtype",
+    "direction", "dir", "address1", "addr1", "address2", "addr2", "address3", "addr3", "address4", "addr4", "ra", "ta", "less",
+    "greater", "byte", "broadcast", "multicast", "and", "or", "not", "len", "length", "inbound", "outbound", "ifindex", "vlan",
+    "mpls", "pppoed", "pppoes", "geneve", "lane", "llc", "metac", "bcc", "oam", "oamf4", "oamf4ec", "oamf4sc", "sc", "ilmic",
+    "vpi", "vci", "connectmsg", "metaconnect", "on", "ifname", "rset", "ruleset", "rnr", "rulenum", "srnr", "subrulenum",
+    "reason", "action", "fisu", "lssu", "lsu", "msu", "hfisu", "hlssu", "hmsu", "sio", "opc", "dpc", "sls", "hsio", "hopc",
+    "hdpc", "hsls", "icmptype", "icmpcode", "icmp6type", "icmp6code", "tcpflags", "tcp-fin", "tcp-syn", "tcp-rst", "tcp-push",
+    "tcp-ack", "tcp-urg", "tcp-ece", "tcp-cwr", "vxlan",
+];
+
+/// Nothing of the language goes untested: each word and each link type has a case that matches something.
+#[test]
+fn every_word_and_link_type_has_a_case() {
+    let has_match = |test: &Test| match &test.expected {
+        Expected::Packets(cases) => cases.iter().any(|case| case.accept),
+        Expected::Error(_) => false,
+    };
+    let tests: Vec<_> = tests().into_iter().filter(has_match).collect();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let words: HashSet<_> = tests.iter().flat_map(|test| test.filter.split(|c| !is_word(c))).collect();
+    let missing: Vec<_> = WORDS.iter().filter(|&&word| word != "gateway" && !words.contains(word)).collect();
+    assert!(missing.is_empty(), "no case with {missing:?}");
+    let linktypes: HashSet<u32> = tests.iter().map(|test| test.linktype.value()).collect();
+    let missing: Vec<_> = linktype::all().filter(|linktype| !linktypes.contains(&linktype.value())).collect();
+    assert!(missing.is_empty(), "no case on {missing:?}");
 }
