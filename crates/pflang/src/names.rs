@@ -214,8 +214,8 @@ fn entries(text: &str) -> impl Iterator<Item = (&str, std::str::SplitAsciiWhites
 /// The number of a network with one to four parts, zeros appended as glibc does. Parts are decimal, octal after 0
 /// or hexadecimal after 0x.
 ///
-/// COMPAT: libpcap expects the number right-aligned and takes its mask from the zeros in front, of which glibc
-/// leaves none: `net loopback` is the one address 127.0.0.0 on Linux (`named-net-has-no-mask`).
+/// NOTE: libpcap expects the number right-aligned and takes its mask from the zeros in front, of which glibc
+/// leaves none: on Linux `net loopback` is the one address 127.0.0.0.
 fn network_number(text: &str) -> Option<u32> {
     let mut number = 0;
     let mut parts = 0;

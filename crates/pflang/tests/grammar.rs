@@ -183,7 +183,8 @@ fn any_text_has_an_answer() {
         let mut text = text(&mut rng);
         for _ in 0..rng.below(3) {
             let at = text.floor_char_boundary(rng.below(text.len() + 1));
-            text.insert_str(at, *rng.pick(NOISE));
+            let noise = *rng.pick(NOISE);
+            text.insert_str(at, noise);
         }
         match parse(&text, &Dialect::default(), &Limits::default()) {
             Ok(ast) => {

@@ -215,7 +215,7 @@ pub enum Id {
     /// `$n`, an ARCnet address: the byte that is compared with.
     ///
     /// COMPAT: libpcap reads the dollar sign as a hexadecimal digit of its own and drops the second digit, so
-    /// that `$1f` is 0xd1 (`arcnet-dollar-is-a-digit`).
+    /// that `$1f` is 0xd1 (`arcnet-addresses-of-one-digit-are-read-with-the-dollar`).
     Arcnet(u8),
 }
 

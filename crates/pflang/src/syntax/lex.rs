@@ -218,8 +218,7 @@ fn classify(shape: Shape, text: &str, span: Span) -> Result<TokenKind, Box<Diagn
     }
 }
 
-/// COMPAT: libpcap 1.10.3 keeps the low 32 bits of a longer hexadecimal number; here it is an error like a
-/// longer decimal one (`hexadecimal-overflow`).
+/// A number of 32 bits: octal after 0, hexadecimal after 0x.
 fn number(text: &str, span: Span) -> Result<u32, Box<Diagnostic>> {
     let (digits, radix) = match text.as_bytes() {
         [b'0', b'x' | b'X', ..] => (&text[2..], 16),
