@@ -16,7 +16,7 @@
 //! ```
 //!
 //! One packet may also stand as `packet = "…"` with `accept = true`. `libpcap = "differs"` excuses a test from the
-//! comparison with libpcap; its name must then stand in COMPAT.md. `dialect` is `default`, `strict` or `modern`;
+//! comparison with libpcap; without a `dialect` its name must then stand in COMPAT.md. `dialect` is `default`, `strict` or `modern`;
 //! `netmask` an IPv4 mask. A filter with an `error` has no packets.
 //!
 //! Each packet is a case: tests are counted in pairs of filter and packet.
