@@ -34,3 +34,21 @@ fn protochain_stops_after_32_headers() {
         assert_eq!(engines.disagreement(&chain(headers), false), None, "{headers} headers");
     }
 }
+
+/// Why the reference is libpcap's unoptimised code: its optimiser drops loads whose value is not needed, and with them
+/// the rejection of packets that are too short.
+#[test]
+fn libpcap_optimised_is_another_language() {
+    let Some(pcap) = oracle::libpcap("the test of libpcap's optimiser") else { return };
+    let short = Packet::parse("eth / ip4 / tcp").expect("it builds");
+    for filter in ["tcp[100] = 1 or ip", "tcp[100] & 0 = 0"] {
+        let compile = |optimise| {
+            let options = oracle::Options { optimise, ..oracle::Options::default() };
+            pcap.compile(ETHERNET, filter, options).expect("it compiles")
+        };
+        let accepts = |optimise| compile(optimise).accepts(&short.bytes, short.wire_len);
+        assert!(accepts(true) && !accepts(false), "{filter}");
+        let engines = Engines::strict(ETHERNET, filter, None).expect("it compiles");
+        assert_eq!(engines.disagreement(&short, false), None, "{filter}");
+    }
+}
