@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The words describe the meaning of the dialect at hand; they name no offset unless the filter does. Nothing recurses: chains of
-//! one operator become one list, and nesting is an indentation up to [`DEEPEST`] levels.
+//! one operator become one list, and nesting is an indentation up to `DEEPEST` levels.
 
 mod primitive;
 mod relation;

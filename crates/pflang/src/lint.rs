@@ -4,7 +4,7 @@
 //! What depends on offsets and widths (encapsulations, loads, comparisons) is the business of lowering.
 //!
 //! Contradictions are found by computing for each part, operands first, what every packet it accepts must be like
-//! ([`Possible`], an over-approximation: `or` unites, `and` intersects, `not` forgets). An intersection that comes
+//! (`Possible`, an over-approximation: `or` unites, `and` intersects, `not` forgets). An intersection that comes
 //! out empty accepts nothing.
 
 use crate::diag::{Code, Diagnostic};

@@ -1,8 +1,8 @@
 //! The parser: from tokens to the syntax tree.
 //!
 //! The grammar is that of pcap-filter(7), which is LALR(1) and, but for two operators, free of conflicts. This is a
-//! shift-reduce parser written by hand: an explicit stack of [`Frame`]s that wait for an operand, and a
-//! [`Context`] that says which operands may come. Two steps alternate:
+//! shift-reduce parser written by hand: an explicit stack of `Frame`s that wait for an operand, and a
+//! `Context` that says which operands may come. Two steps alternate:
 //!
 //! ```text
 //! operand:  read one token; either it is an operand (a number, a primitive), or it pushes a frame (`(`, `not`)

@@ -1,6 +1,6 @@
 //! Tokens and syntax tree as text: tokens one a line; of the tree one node a line, indented, with its span.
 //!
-//! A chain of the same operator is shown as one node with many children, and below [`DEEPEST`] levels the
+//! A chain of the same operator is shown as one node with many children, and below `DEEPEST` levels the
 //! indentation stops and the depth is a number: otherwise 100,000 parentheses would print gigabytes of spaces.
 
 use super::ast::{Ast, Expr, ExprId};
