@@ -140,6 +140,8 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) span: Span,
     /// Layers to come back to, or to compare with.
     pub(crate) snapshots: Vec<Layers>,
+    /// How many relations so far read a field.
+    pub(crate) loading_relations: usize,
     /// The last encapsulation word, for the lints about what it shifts.
     pub(crate) encapsulation: Option<Span>,
     /// Values that the outermost link layer's offsets vary by, in the order in which a program computes them at
@@ -159,6 +161,7 @@ impl<'a> Lowerer<'a> {
             lints: Vec::new(),
             span: Span::default(),
             snapshots: Vec::new(),
+            loading_relations: 0,
             encapsulation: None,
             early: Vec::new(),
         };

@@ -2,7 +2,17 @@
 //!
 //! The meaning is that of libpcap 1.10.3's unoptimised code for a savefile: the same loads in the same order of
 //! short circuits. The primitives are lowered in the order of the syntax tree's ids, because an encapsulation
-//! word moves the headers for every primitive after it ([`lowerer::Layers`]).
+//! word moves the headers for every primitive after it.
+//!
+//! ```text
+//! walk       the boolean structure                 lowerer    state, loads, tests: what all the others use
+//! id         identifiers by their qualifiers       link/      what each link type is like
+//! host mac port proto iso decnet                   llc wlan atm mtp pf   words of some link types only
+//! arith      relations                             encap tunnel          words that move the headers
+//! chain      protochain                            extension  the dialect that sees through IPv6's headers
+//! set        `in { … }`                            lint       warnings
+//! select     conditions and choices as numbers     print      the tree as text
+//! ```
 //!
 //! This module reads no packet, no file and no name service: names come through [`Names`].
 

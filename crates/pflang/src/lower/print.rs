@@ -1,7 +1,7 @@
 //! The lowered tree as text: one operator or test a line, with the guards that its loads imply and the primitive it
 //! came from.
 //!
-//! A chain of one operator is shown as one node with many operands, and below [`DEEPEST`] levels the
+//! A chain of one operator is shown as one node with many operands, and below 32 levels the
 //! indentation stops and the depth is a number: otherwise a deep text would print gigabytes of spaces.
 
 use super::Lowered;

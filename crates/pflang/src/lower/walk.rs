@@ -14,7 +14,8 @@ enum Task {
     Join(ExprId),
     /// The left operand of an `or` is done.
     Alternative(ExprId, Snapshot),
-    Negate(ExprId, Snapshot),
+    /// The operand is done; so many relations with loads had been seen before it.
+    Negate(ExprId, Snapshot, usize),
     /// The `scoped` dialect: encapsulations seen since end here.
     Restore(Snapshot),
 }
@@ -45,8 +46,11 @@ impl Lowerer<'_> {
                         self.layers = before;
                     }
                 }
-                Task::Negate(id, before) => {
+                Task::Negate(id, before, loads) => {
                     let a = pop(&mut done);
+                    if self.loading_relations > loads {
+                        self.lint_negated_load(ast.span(id));
+                    }
                     let before = self.snapshots[before];
                     self.lint_negated_shift(&before, self.encapsulation, ast.span(id));
                     done.push(self.tree.push(TreeNode::Not(a), ast.span(id)));
@@ -69,12 +73,7 @@ impl Lowerer<'_> {
             Expr::Not(a) => {
                 let before = self.snapshot();
                 tasks.extend(self.scope(before));
-                tasks.extend([Task::Negate(id, before), Task::Visit(a)]);
-                if let Expr::Relation(_, left, right) = *ast.expr(a)
-                    && (loads(ast, left) || loads(ast, right))
-                {
-                    self.lint_negated_load(ast.span(id));
-                }
+                tasks.extend([Task::Negate(id, before, self.loading_relations), Task::Visit(a)]);
             }
             Expr::Group(a) => {
                 let before = self.snapshot();
@@ -109,7 +108,10 @@ impl Lowerer<'_> {
             Expr::Id(quals, ref id) => self.identifier(quals, id),
             Expr::In(quals, ref items) => self.set(quals, items),
             Expr::Proto(proto) => self.abbreviation(proto),
-            Expr::Relation(op, a, b) => self.arithmetic_relation(ast, op, a, b),
+            Expr::Relation(op, a, b) => {
+                self.loading_relations += usize::from(loads(ast, a) || loads(ast, b));
+                self.arithmetic_relation(ast, op, a, b)
+            }
             Expr::Broadcast(proto) => self.broadcast(proto),
             Expr::Multicast(proto) => self.multicast(proto),
             Expr::Less(n) => self.length(RelOp::Le, n),
