@@ -109,6 +109,17 @@ impl Filter {
         self.directive("about").unwrap_or_default()
     }
 
+    /// How many questions the listing of a stage has, if it is all there.
+    fn nodes(&self, stage: &str) -> String {
+        let printed = self.text.split("\n== ").find_map(|part| part.strip_prefix(stage)?.strip_prefix('\n'));
+        match printed {
+            Some(printed) if !printed.contains(" more lines\n") => {
+                printed.lines().filter(|line| line.starts_with('L')).count().to_string()
+            }
+            _ => "–".to_owned(),
+        }
+    }
+
     fn page(&self) -> String {
         format!("gallery/{}.md", self.name)
     }
@@ -159,7 +170,8 @@ fn index(filters: &[Filter]) -> String {
         // A bar would end the cell.
         let source = filter.source().replace('|', "\\|");
         let about = filter.about().replace('|', "\\|");
-        let _ = writeln!(page, "| [`{source}`]({}.md) | {about} |", filter.name);
+        let (built, optimised) = (filter.nodes("graph"), filter.nodes("optimised"));
+        let _ = writeln!(page, "| [`{source}`]({}.md) | {about} | {built} | {optimised} |", filter.name);
     }
     page.push_str("\n## How to read a page\n\n| stage | look for |\n|---|---|\n");
     for (stage, title, look_for) in STAGES {

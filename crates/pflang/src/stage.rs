@@ -8,7 +8,7 @@ use crate::compiler::Compiler;
 use crate::diag::{Code, Diagnostic, Error};
 use crate::ir::verify::{Checked, Verified};
 use crate::span::Span;
-use crate::{emit, ir, syntax};
+use crate::{emit, ir, lower, syntax};
 use std::fmt;
 use std::str::FromStr;
 
@@ -20,6 +20,8 @@ pub enum Stage {
     Tokens,
     /// The syntax tree.
     Ast,
+    /// The tree of tests over loads.
+    Lowered,
     /// The decision graph as built.
     Graph,
     /// The decision graph after optimisation.
@@ -43,6 +45,7 @@ impl Stage {
     pub const ALL: &[Stage] = &[
         Stage::Tokens,
         Stage::Ast,
+        Stage::Lowered,
         Stage::Graph,
         Stage::Optimised,
         Stage::Anf,
@@ -58,6 +61,7 @@ impl Stage {
         match self {
             Stage::Tokens => "tokens",
             Stage::Ast => "ast",
+            Stage::Lowered => "lowered",
             Stage::Graph => "graph",
             Stage::Optimised => "optimised",
             Stage::Anf => "anf",
@@ -117,6 +121,7 @@ impl Compiler {
         let printed = match stage {
             Stage::Tokens => tokens(source),
             Stage::Ast => self.parse(source).map(|ast| syntax::print::tree(&ast)),
+            Stage::Lowered => return Ok(lower::print::tree(&self.stages(source)?.lowered, source)),
             Stage::Graph => return Ok(ir::print::listing(&self.stages(source)?.graph, source)),
             _ => self.graph(source).and_then(|(graph, _)| self.print_graph(&graph, source, stage)),
         };
