@@ -5,6 +5,7 @@
 //! repeat until no change   hoist: one stronger bounds check early; thread: tests that a path has answered
 //! switchify                chains of tests of one value         }  then as above again,
 //! widen                    one guard for two tests in a row     }  until no change
+//! fuse                     either of two ports in a range, as one branch
 //! likely                   IPv4 first
 //! netorder                 comparisons without swapping bytes
 //! ```
@@ -14,6 +15,7 @@
 mod domain;
 mod facts;
 mod fold;
+mod fuse;
 mod hoist;
 mod likely;
 mod membership;
@@ -54,6 +56,7 @@ fn simplify(graph: &Graph) -> Graph {
         }
         settle(&mut graph, &ranges);
     }
+    fuse::fuse(&mut graph, &mut ranges);
     likely::likely(&mut graph);
     graph
 }

@@ -236,3 +236,36 @@ fn long_lists_scale() {
         verify(&optimised).expect("guards");
     }
 }
+
+/// `portrange low-high` as libpcap expands it, for TCP over IPv4 without options.
+fn port_range(low: u32, high: u32) -> Graph {
+    let mut maker = Maker::default();
+    let mut within = |maker: &mut Maker, offset| {
+        let port = maker.load(offset, 2);
+        let (low, high) = (maker.tree.pool.constant(low), maker.tree.pool.constant(high));
+        let below = maker.tree.pool.cond(Cond::Cmp(CmpOp::Lt, port, low));
+        let above = maker.tree.pool.cond(Cond::Cmp(CmpOp::Lt, high, port));
+        let (below, above) = (maker.push(TreeNode::Test(below)), maker.push(TreeNode::Test(above)));
+        let (from, to) = (maker.not(below), maker.not(above));
+        maker.and(from, to)
+    };
+    let (src, dst) = (within(&mut maker, 34), within(&mut maker, 36));
+    let root = maker.or(src, dst);
+    maker.graph(root)
+}
+
+#[test]
+fn a_range_of_ports_is_one_branch() {
+    for (low, high) in
+        [(0, 5), (0, 6000), (1, 1), (80, 90), (6000, 65535), (65534, 65535), (0, 65534), (32768, 40000)]
+    {
+        let graph = port_range(low, high);
+        let ends = [0, 1, low.wrapping_sub(1), low, high, high + 1, 0x8000, 0xffff]
+            .map(|k| (k as u16).to_be_bytes());
+        let packet = |src: [u8; 2], dst: [u8; 2]| [&[0; 34][..], &src, &dst].concat();
+        let packets: Vec<Vec<u8>> =
+            ends.iter().flat_map(|&src| ends.iter().map(move |&dst| packet(src, dst))).collect();
+        let optimised = check(&graph, &packets, u64::from(low));
+        assert!(nodes(&optimised) <= 7, "{}", listing(&optimised, ""));
+    }
+}
