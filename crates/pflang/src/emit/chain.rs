@@ -7,13 +7,15 @@
 //! PERF: which of a packet's two ports is the wanted one is a coin toss, and a branch on it mispredicts half the
 //! time, at some 5 ns; the second comparison costs less than one.
 //!
+//! Where both tests are short equalities, one multiplication joins them (see [`Selector::product`]).
+//!
 //! This evaluates b where a has accepted already, so b must do no harm there: its loads lie under guards
 //! that came before a, since a is no guard itself; it may divide by constants only, since a could have been the test
 //! of a divisor. And it must be cheap.
 
-use super::program::{Exit, Inst, Operand};
+use super::program::{Exit, Inst, Operand, Relation, Test};
 use super::select::{Selector, VReg};
-use crate::ir::{ACCEPT, BinOp, Cond, Node, NodeId, REJECT, Value, ValueId};
+use crate::ir::{ACCEPT, BinOp, CmpOp, Cond, Node, NodeId, REJECT, Size, Value, ValueId};
 
 /// Tests joined at most.
 const TESTS_MAX: usize = 4;
@@ -24,11 +26,16 @@ impl Selector<'_> {
     /// If this node begins such a chain: makes one block of all of it.
     pub(super) fn chain(&mut self, head: NodeId) -> bool {
         let Some(chain) = self.find_chain(head) else { return false };
-        let mut flag = None;
         for &node in &chain {
             self.absorbed[node.index()] = true;
             self.at = self.at.max(self.layout.position[node.index()]);
         }
+        if let [a, b] = chain[..]
+            && self.product(a, b)
+        {
+            return true;
+        }
+        let mut flag = None;
         for &node in &chain {
             let next = self.set(node);
             flag = Some(flag.map_or(next, |flag| self.either(flag, next)));
@@ -36,6 +43,37 @@ impl Selector<'_> {
         let Some(flag) = flag else { return false };
         self.finish_block(head, self.label(head), Exit::Flag(flag));
         true
+    }
+
+    /// `x == j or y == k`, both of at most two bytes: `(x - j) * (y - k) == 0`, since the product of two numbers
+    /// below 2^16 does not wrap around to 0. Three instructions less than two flags.
+    fn product(&mut self, a: NodeId, b: NodeId) -> bool {
+        let (Some((x, j, _)), Some((y, k, reject))) = (self.short_equality(a), self.short_equality(b)) else {
+            return false;
+        };
+        let [x, y] = [(x, j), (y, k)].map(|(value, k)| self.difference(value, k));
+        let dst = self.fresh();
+        self.push(Inst::Op { op: BinOp::Mul, dst, a: x, b: Operand::Reg(y) });
+        let test = Test::Compare(Relation::Equal, dst, Operand::Const(0));
+        let accept = self.question(b).map_or(reject, |(then, _)| then);
+        let exit = Exit::Branch { test, then: self.label(accept), els: self.label(reject) };
+        self.finish_block(a, self.label(a), exit);
+        true
+    }
+
+    /// A short load, the constant whose equal is accepted, and where the node leads otherwise.
+    fn short_equality(&self, node: NodeId) -> Option<(ValueId, u32, NodeId)> {
+        let Node::Branch { cond, then, els } = self.graph.node(node) else { return None };
+        let Cond::Cmp(CmpOp::Eq, value, k) = self.graph.pool.get_cond(*cond) else { return None };
+        let k = self.graph.pool.as_const(k).filter(|&k| k <= Size::B2.max())?;
+        let short = matches!(self.graph.pool.get(value), Value::Load { size: Size::B1 | Size::B2, .. });
+        (short && self.leaf(*then) == Some(ACCEPT)).then_some((value, k, *els))
+    }
+
+    fn difference(&mut self, value: ValueId, k: u32) -> VReg {
+        let (a, dst) = (self.reg(value), self.fresh());
+        self.push(Inst::Op { op: BinOp::Add, dst, a, b: Operand::Const(k.wrapping_neg()) });
+        dst
     }
 
     fn find_chain(&self, head: NodeId) -> Option<Vec<NodeId>> {

@@ -117,3 +117,35 @@ fn switches() {
 fn spills() {
     check_shape(Shape { values: 80, tests: 40, filters: 3, switches: 1 }, 60);
 }
+
+/// Last tests that are joined: equalities of short loads, ranges, masks, sets; either way round.
+#[test]
+fn either_of_two_ports() {
+    let filters = [
+        "ether[0] = 1 or ether[1] = 0",
+        "ether[0:2] = 257 or ether[2:2] = 0",
+        "ether[0:2] = 257 or ether[2:2] = 0x10000",
+        "ether[0:4] = 0x01010101 or ether[4:4] = 0",
+        "not (ether[0] = 1 or ether[1] = 1)",
+        "ether[0] > 3 or ether[1] & 3 != 0 or ether[2] = 1 or ether[3] < 1",
+        "ether[1] = 0 or ether[2] / ether[1] = 2",
+        "port 80",
+        "portrange 1-300",
+        "host 1.1.1.1",
+        "port in {1, 257, 258, 263, 80, 443, 8080}",
+        "host in {1.1.1.1, 0.0.0.0, 7.7.7.7, 1.0.1.0, 3.3.3.3, 0.1.0.1}",
+    ];
+    let mut rng = Rng::new(SEED);
+    let mut packets = random_packets(&mut rng);
+    for (i, (data, _)) in packets.iter_mut().enumerate() {
+        if let (true, Some(head)) = (i % 2 == 0, data.get_mut(12..24)) {
+            head.copy_from_slice(&[8, 0, 0x45, 0, 0, 0, 0, 0, 0, 0, 0, [6, 17][i / 2 % 2]]);
+        }
+    }
+    for filter in filters {
+        let stages = pflang::Compiler::new(wire::LinkType::EN10MB).stages(filter).unwrap();
+        for graph in [&stages.graph, &stages.optimised] {
+            check(graph, &packets, &Options::default(), filter);
+        }
+    }
+}

@@ -257,6 +257,10 @@ impl<'a> Body<'a> {
     /// Leaves the answer to a test for equality in the carry flag: `a == k` where `a - k < 1`.
     fn test_to_carry(&mut self, test: Test<Place>) -> bool {
         match test {
+            Test::Compare(Relation::Equal, a, Operand::Const(0)) => {
+                self.push(X::AluImm(Alu::Cmp, D, self.rm(a), 1));
+                return true;
+            }
             Test::Compare(Relation::Equal, Place::Reg(a), Operand::Const(k)) => {
                 self.push(X::Lea(D, SCRATCH, a + k.wrapping_neg() as i32));
             }
