@@ -8,9 +8,12 @@ use pflang::ir::verify::Verified;
 use pflang::{Compiler, Packet};
 use wire::LinkType;
 
+/// How many packets match.
+type Run<'e> = Box<dyn FnMut(&[Packet<'_>]) -> usize + 'e>;
+
 pub(crate) struct Engine<'e> {
     pub(crate) name: &'static str,
-    pub(crate) run: Box<dyn FnMut(&[Packet<'_>]) -> usize + 'e>,
+    pub(crate) run: Run<'e>,
 }
 
 pub(crate) fn engines(filter: &str) -> Vec<Engine<'static>> {
