@@ -196,18 +196,19 @@ fn theirs(program: &Program, packet: &Packet) -> Option<bool> {
 ///
 /// - after a `geneve` that may have failed, or whose outer link-layer header varies in length;
 /// - after `pppoes` behind a radio header, whose length it then stores elsewhere;
-/// - where the link-layer header varies in length and a relation comes before the first use of that length: both get
-///   the same cell.
+/// - where the link-layer header varies in length and a relation, or a part of one, comes before the first use of that
+///   length: both get the same cell.
 fn is_undefined(linktype: LinkType, text: &str) -> bool {
     let radio =
         [LinkType::PRISM_HEADER, LinkType::IEEE802_11_RADIO, LinkType::IEEE802_11_RADIO_AVS, LinkType::PPI];
     let varies = [LinkType::IEEE802_11, LinkType::PFLOG];
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let is_radio = radio.contains(&linktype);
+    let loads = text.matches('[').count();
     let is_varying = is_radio || varies.contains(&linktype);
     has(&["geneve"]) && (is_varying || has(&["or", "||", "not", "!"]))
         || has(&["pppoes"]) && is_radio
-        || has(&["=", "<", ">"]) && has(&["and", "or", "&&", "||"]) && is_varying
+        || has(&["=", "<", ">"]) && (has(&["and", "or", "&&", "||"]) || loads > 1) && is_varying
 }
 
 /// A longer run, or another one.
