@@ -98,7 +98,7 @@ impl Generator {
             (if family.ip { 4 } else { 0 }, Self::numbered_protocol),
             (if family.mac { 5 } else { 0 }, Self::link_host),
             (if family.mac || family.arcnet { 2 } else { 0 }, Self::cast),
-            (if family.shifts { 7 } else { 0 }, Self::shift),
+            (if family.shifts { 7 } else { usize::from(family.ip) }, Self::shift),
             (if family.llc { 3 } else { 0 }, Self::llc),
             (if family.wlan { 9 } else { 0 }, Self::wlan),
             (if family.atm { 9 } else { 0 }, Self::atm),

@@ -163,6 +163,18 @@ fn llc(rng: &mut Rng) -> String {
 }
 
 fn network(rng: &mut Rng) -> String {
+    match rng.below(11) {
+        10 => format!(
+            "{} / udp(dport=6081) / geneve(5) / eth / {}",
+            pick(rng, &["ip4", "ip6"]),
+            flat_network(rng)
+        ),
+        _ => flat_network(rng),
+    }
+}
+
+/// A network layer with no tunnel on top.
+fn flat_network(rng: &mut Rng) -> String {
     match rng.below(10) {
         0 => format!(
             "{}({})",

@@ -62,7 +62,9 @@ impl Generator {
 
     /// The words that shift what follows, often followed by something to be shifted.
     pub(super) fn shift(&mut self) -> String {
-        let word = self.pick(&["vlan", "vlan", "mpls", "pppoes", "pppoed", "geneve"]);
+        let everywhere = ["geneve", "geneve", "geneve", "mpls"];
+        let ethernet = ["vlan", "vlan", "mpls", "pppoes", "pppoed", "geneve"];
+        let word = if self.family.shifts { self.pick(&ethernet) } else { self.pick(&everywhere) };
         let number = match word {
             "pppoed" => String::new(),
             _ if self.rng.chance(1, 2) => String::new(),
