@@ -164,7 +164,7 @@ fn index(filters: &[Filter]) -> String {
     let mut page =
         "# Gallery\n\nCommon filters from text to machine code. The pages are made by `make gallery` from \
         the golden files\nin `testdata/golden/stages/`, which the tests hold to what the compiler prints.\n\n\
-        | filter | what it is |\n|---|---|\n"
+        | filter | what it is | nodes as built | optimised |\n|---|---|--:|--:|\n"
             .to_owned();
     for filter in filters {
         // A bar would end the cell.

@@ -1,8 +1,8 @@
 //! The graph as text: one line a node, from the root down, with the source each came from.
 //!
 //! ```text
-//! L0: captured >= 34           ? L1 : reject                 ; tcp port 80
-//! L1: be16[12] == 0x800        ? L2 : reject                 ; tcp port 80
+//! L0:  captured >= 34           ? L1 : reject                 ; tcp port 80
+//! L1:  be16[12] == 0x800        ? L2 : reject                 ; tcp port 80
 //! ```
 //! Nodes are numbered in the order of the listing. Loads read `be16[12]` (two bytes from offset 12, big-endian) or
 //! `be16[base + 14]`. An expression of many operators is given a name, printed below the nodes: text may be deep,
@@ -24,15 +24,16 @@ pub fn listing(graph: &Graph, source: &str) -> String {
         let _ = writeln!(out, "{}", leaf_name(*leaf));
     }
     for &id in &order {
-        let line = match graph.node(id) {
+        let step = match graph.node(id) {
             Node::Leaf(_) => continue,
             Node::Branch { cond, then, els } => {
                 let question = exprs.cond(*cond);
-                format!("{}: {question:<28} ? {} : {}", names.of(id), names.of(*then), names.of(*els))
+                format!("{question:<28} ? {} : {}", names.of(*then), names.of(*els))
             }
-            Node::Switch(switch) => format!("{}: {}", names.of(id), switch_text(&exprs, &names, switch)),
+            Node::Switch(switch) => switch_text(&exprs, &names, switch),
         };
-        out.push_str(&with_source(line, graph, id, source));
+        let label = format!("{}:", names.of(id));
+        out.push_str(&with_source(format!("{label:<4} {step}"), graph, id, source));
     }
     for value in exprs.named() {
         let _ = writeln!(out, "  {} = {}", exprs.value(value), exprs.definition(value));

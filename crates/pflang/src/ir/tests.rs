@@ -27,11 +27,11 @@ fn graph() -> Graph {
 #[test]
 fn listing() {
     let expected = "\
-L0: captured >= 15               ? L1 : reject                ; ip[ip[0]] = 7
-L1: captured >= u8[14] + 15      ? L2 : reject                ; ip[ip[0]] = 7
-L2: u8[u8[14] + 14] == 7         ? L3 : reject                ; ip[ip[0]] = 7
-L3: captured >= 14               ? L4 : reject                ; ip
-L4: be16[12] == 0x800            ? accept : reject            ; ip
+L0:  captured >= 15               ? L1 : reject               ; ip[ip[0]] = 7
+L1:  captured >= u8[14] + 15      ? L2 : reject               ; ip[ip[0]] = 7
+L2:  u8[u8[14] + 14] == 7         ? L3 : reject               ; ip[ip[0]] = 7
+L3:  captured >= 14               ? L4 : reject               ; ip
+L4:  be16[12] == 0x800            ? accept : reject           ; ip
 ";
     assert_eq!(print::listing(&graph(), SOURCE), expected);
 }
