@@ -108,8 +108,9 @@ impl<'p> Facts<'p> {
 
     /// The answer of a condition, where it follows from what is known.
     pub(super) fn decide(&self, known: Known, cond: CondId) -> Option<bool> {
-        let answered = || match self.latest(known, ANSWER | u64::from(cond.0)) {
-            Some(Fact::Answer(_, answer)) if self.again.conds[cond.index()] => Some(answer),
+        let asked_again = self.again.conds[cond.index()];
+        let answered = || match asked_again.then(|| self.latest(known, ANSWER | u64::from(cond.0)))? {
+            Some(Fact::Answer(_, answer)) => Some(answer),
             _ => None,
         };
         match self.pool.get_cond(cond) {

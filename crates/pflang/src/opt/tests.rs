@@ -172,7 +172,6 @@ fn tcp_port() {
     let graph = maker.graph(root);
     let packets = directed_packets(&graph, &mut Rng::new(7));
     let optimised = check(&graph, &packets, 0);
-    println!("{}\n{}", listing(&graph, ""), listing(&optimised, ""));
     assert!(nodes(&optimised) <= 18, "{}", listing(&optimised, ""));
 }
 
@@ -209,7 +208,6 @@ fn a_list_of_hosts_becomes_one_switch_a_field() {
     let graph = hosts(40);
     let packets = directed_packets(&graph, &mut Rng::new(1));
     let optimised = check(&graph, &packets, 0);
-    println!("{}", listing(&optimised, ""));
     assert!(nodes(&optimised) <= 15, "{}", listing(&optimised, ""));
 }
 
@@ -221,7 +219,6 @@ fn ports_become_one_switch_a_field() {
     let graph = maker.graph(root);
     let packets = directed_packets(&graph, &mut Rng::new(1));
     let optimised = check(&graph, &packets, 0);
-    println!("{}", listing(&optimised, ""));
     assert!(nodes(&optimised) <= 24, "{}", listing(&optimised, ""));
 }
 
@@ -229,10 +226,8 @@ fn ports_become_one_switch_a_field() {
 fn long_lists_scale() {
     for count in [1_000, 10_000] {
         let graph = hosts(count);
-        let start = std::time::Instant::now();
         let optimised = optimise(&graph);
-        println!("{} nodes -> {} in {:?}", nodes(&graph), nodes(&optimised), start.elapsed());
-        assert!(nodes(&optimised) <= 15);
+        assert!(nodes(&optimised) <= 15, "{count} hosts: {}", nodes(&optimised));
         verify(&optimised).expect("guards");
     }
 }
