@@ -4,8 +4,8 @@
 //! n1: if a then accept else n2           flag = a
 //! n2: if b then accept else reject       flag = flag | b      answer flag
 //! ```
-//! PERF: which of a packet's two ports is the wanted one is a coin toss, and a branch on it mispredicts half the
-//! time, at some 5 ns; the second comparison costs less than one.
+//! PERF: which of a packet's two ports is the wanted one is a coin toss, and a branch on it mispredicts. `tcp port
+//! 80` on mixed traffic took 1.06 times as long as hand-written code with the branch, 0.83 times without.
 //!
 //! Where both tests are short equalities, one multiplication joins them (see [`Selector::product`]).
 //!
