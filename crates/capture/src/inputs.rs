@@ -40,7 +40,7 @@ impl Input {
     #[must_use]
     pub fn is_same_file(&self, output: &Path) -> bool {
         match self {
-            Input::Stdin => false,
+            Input::Stdin => is_stdin(output),
             Input::File(path) => is_same_file(path, output),
         }
     }
@@ -127,6 +127,21 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     let identity =
         |path: &Path| std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| (m.dev(), m.ino()));
     identity(a).is_some_and(|a| identity(b) == Some(a))
+}
+
+#[cfg(unix)]
+fn is_stdin(output: &Path) -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+    let stdin = io::stdin().as_fd().try_clone_to_owned().and_then(|fd| std::fs::File::from(fd).metadata());
+    let identity = |m: std::fs::Metadata| m.is_file().then(|| (m.dev(), m.ino()));
+    let stdin = stdin.ok().and_then(identity);
+    stdin.is_some() && stdin == std::fs::metadata(output).ok().and_then(identity)
+}
+
+#[cfg(not(unix))]
+fn is_stdin(_: &Path) -> bool {
+    false
 }
 
 #[cfg(not(unix))]

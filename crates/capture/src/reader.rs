@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use wire::LinkType;
+
 use crate::batch::{Batch, Format, Found, PacketRef, Section, Stop};
 use crate::error::{Error, ErrorKind};
 use crate::order::ByteOrder;
@@ -36,6 +38,8 @@ pub struct Reader {
     /// How many packets of `found` were taken by [`Reader::next_packet`].
     taken: usize,
     state: State,
+    /// Whether `found` holds a batch that nobody has seen: [`Reader::first_linktype`] looked ahead.
+    is_ahead: bool,
     input: Arc<str>,
     compression: Option<Compression>,
     consumed: Arc<AtomicU64>,
@@ -98,6 +102,7 @@ impl Reader {
             found: Found::new(),
             taken: 0,
             state: State::Fresh,
+            is_ahead: false,
             input,
             compression,
             consumed,
@@ -120,6 +125,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::next_batch`].
     pub fn next_packet(&mut self) -> Result<Option<PacketRef<'_>>, Error> {
+        self.is_ahead = false;
         while self.taken == self.found.packets.len() {
             if !self.advance()? {
                 return Ok(None);
@@ -128,6 +134,19 @@ impl Reader {
         let packet = self.found.packets[self.taken];
         self.taken += 1;
         Ok(Some(self.batch().get(&packet)))
+    }
+
+    /// The link type of the first packets or, where none comes early, of the first interface described. Nothing is
+    /// taken from the input; what is wrong with it comes from the next call that takes something.
+    pub fn first_linktype(&mut self) -> Option<LinkType> {
+        if matches!(self.state, State::Fresh) {
+            match self.scan_batch() {
+                Err(error) => self.state = State::Failing(error),
+                Ok(()) => self.is_ahead = true,
+            }
+        }
+        let described = self.section.interfaces.first().map(|interface| interface.linktype);
+        self.batch().linktype().or(described)
     }
 
     /// Lets a signal handler end the input: when a signal interrupts a read and the flag is set, the input is
@@ -184,6 +203,9 @@ impl Reader {
     }
 
     fn scan_batch(&mut self) -> Result<(), Error> {
+        if std::mem::take(&mut self.is_ahead) {
+            return Ok(());
+        }
         self.found.clear();
         self.taken = 0;
         match std::mem::replace(&mut self.state, State::Done) {

@@ -43,7 +43,7 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 25;
 const SNIFF_LEN: usize = 6;
 
 pub(crate) fn open(path: &Path) -> io::Result<ByteStream> {
-    Ok(Box::new(File::open(path)?))
+    Ok(of_file(File::open(path)?))
 }
 
 /// Standard input without the small buffer that `std` puts before it.
@@ -51,10 +51,42 @@ pub(crate) fn stdin() -> io::Result<ByteStream> {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;
-        Ok(Box::new(File::from(io::stdin().as_fd().try_clone_to_owned()?)))
+        Ok(of_file(File::from(io::stdin().as_fd().try_clone_to_owned()?)))
     }
     #[cfg(not(unix))]
     Ok(Box::new(io::stdin()))
+}
+
+#[cfg(unix)]
+fn of_file(file: File) -> ByteStream {
+    let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    if is_regular { Box::new(file) } else { Box::new(Waiting(file)) }
+}
+
+#[cfg(not(unix))]
+fn of_file(file: File) -> ByteStream {
+    Box::new(file)
+}
+
+/// A pipe, a socket or a terminal, where a read may wait for ever.
+///
+/// The kernel takes a read up again after most signal handlers, but not a poll(2): so a signal gets through to
+/// [`Reader::stop_when`](crate::Reader::stop_when).
+#[cfg(unix)]
+struct Waiting(File);
+
+#[cfg(unix)]
+impl Read for Waiting {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        // For the signal that another thread handles, or that comes just before the poll.
+        const LONGEST: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+        let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
+        match poll(&mut fds, Some(&LONGEST)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => Err(io::ErrorKind::Interrupted.into()),
+            _ => self.0.read(out),
+        }
+    }
 }
 
 /// Looks at the first bytes and puts a decoder before a compressed stream.

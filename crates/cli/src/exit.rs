@@ -45,6 +45,8 @@ pub(crate) enum Blame {
     World,
     /// A broken invariant of ours: exit 4.
     Internal,
+    /// The capture is damaged or no capture: exit 5.
+    Damage,
     /// The reader of our output has gone: a success, as for any part of a pipeline.
     ClosedPipe,
 }
@@ -79,6 +81,7 @@ impl Failure {
             Blame::User => 2,
             Blame::World => 3,
             Blame::Internal => 4,
+            Blame::Damage => 5,
         })
     }
 }

@@ -36,6 +36,42 @@ impl Terminal {
     /// Prints a warning or note.
     pub(crate) fn message(&self, message: &str) {
         // Nowhere is left to report that standard error is closed.
-        let _ = writeln!(std::io::stderr().lock(), "{message}");
+        let _ = writeln!(std::io::stderr().lock(), "{}", harmless(message));
+    }
+}
+
+/// The text without control characters, which may come from the name of a file and would be obeyed by a terminal.
+/// Line ends and our own colours stay.
+pub(crate) fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let len = colour_len(rest).unwrap_or(next.len_utf8());
+        if len > next.len_utf8() || next == '\n' || !next.is_control() {
+            out.push_str(&rest[..len]);
+        } else {
+            out.extend(next.escape_default());
+        }
+        rest = &rest[len..];
+    }
+    out
+}
+
+/// The length of the colour change with which the text begins: escape, `[`, digits and semicolons, `m`.
+fn colour_len(text: &str) -> Option<usize> {
+    let body = text.strip_prefix("\x1b[")?;
+    let digits = body.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+    body[digits..].starts_with('m').then_some(digits + 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn a_terminal_obeys_no_file_name() {
+        assert_eq!(harmless("a\x1b]0;title\x07b\r\u{9b}2J"), "a\\u{1b}]0;title\\u{7}b\\r\\u{9b}2J");
+        let ours = "\x1b[1;31merror\x1b[0m: line\nline \u{e9}";
+        assert_eq!(harmless(ours), ours);
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::args::{At, TraceArgs};
 use crate::exit::{Failure, Outcome};
-use crate::filter::capture_failure;
-use crate::terminal::Terminal;
+use crate::filter::{as_written, capture_failure};
+use crate::terminal::{Terminal, harmless};
 use crate::text;
 use capture::Reader;
 use pflang::{Answer, Span, Trace, TraceStep, TracedLoad};
@@ -44,11 +44,8 @@ fn packet(args: &TraceArgs) -> Result<Wanted, Failure> {
     while let Some(packet) = reader.next_packet().map_err(|error| capture_failure(&error))? {
         count += 1;
         if count == args.number {
-            return Ok(Wanted {
-                data: packet.data.to_vec(),
-                wire_len: packet.wire_len,
-                link_type: packet.linktype,
-            });
+            let (data, wire_len, link_type) = (packet.data.to_vec(), packet.wire_len, packet.linktype);
+            return Ok(Wanted { data, wire_len, link_type: as_written(link_type, reader.format()) });
         }
     }
     Err(Failure::user(format!(
@@ -59,7 +56,7 @@ fn packet(args: &TraceArgs) -> Result<Wanted, Failure> {
 
 fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> String {
     let summary = wire::summary::summarize(packet.link_type, &packet.data, packet.wire_len);
-    let mut text = format!("packet {} of {}: {summary}\n", args.number, args.file);
+    let mut text = format!("packet {} of {}: {summary}\n", args.number, harmless(&args.file));
     let mut primitive = None;
     for step in &trace.steps {
         if primitive != Some(step.span) {

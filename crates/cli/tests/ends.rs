@@ -34,6 +34,53 @@ fn a_wrong_filter_leaves_the_output_alone() {
 }
 
 #[test]
+fn a_filter_wrong_for_a_pcapng_capture_leaves_the_output_alone() {
+    let out = scratch("left-alone-pcapng").join("out.pcapng");
+    std::fs::write(&out, "precious").unwrap();
+    for filter in ["tcp prot 80", "wlan type mgt"] {
+        assert_eq!(code(&run(&["filter", filter, "captures/router.pcapng", "-o", arg(&out)])), 2);
+        assert_eq!(std::fs::read(&out).unwrap(), b"precious");
+    }
+}
+
+#[test]
+fn standard_input_is_not_overwritten() {
+    let file = scratch("stdin-not-overwritten").join("in.pcap");
+    std::fs::copy(root().join("captures/web.pcap"), &file).unwrap();
+    let before = std::fs::read(&file).unwrap();
+    let stdin = std::fs::File::open(&file).unwrap();
+    let output = sluss(&["filter", "ip", "-", "-o", arg(&file)]).stdin(stdin).output().unwrap();
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn two_filters_do_not_write_over_each_other() {
+    let out = scratch("one-output").join("out.pcap");
+    let output =
+        run(&["filter", "captures/web.pcap", "-f", "tcp", "-o", arg(&out), "-f", "arp", "-o", arg(&out)]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("output of two filters"), "{}", stderr(&output));
+    let null =
+        ["filter", "captures/web.pcap", "-f", "tcp", "-o", "/dev/null", "-f", "arp", "-o", "/dev/null"];
+    assert_eq!(code(&run(&null)), 0);
+}
+
+#[test]
+fn a_trace_of_a_damaged_capture_is_incomplete() {
+    let whole = std::fs::read(root().join("captures/web.pcap")).unwrap();
+    let cut = scratch("trace-damage").join("cut.pcap");
+    std::fs::write(&cut, &whole[..500]).unwrap();
+    assert_eq!(code(&run(&["trace", "ip", arg(&cut), "-n", "100"])), 5);
+}
+
+#[test]
+fn a_terminal_obeys_no_file_name() {
+    let output = run(&["filter", "--count", "ip", "absent\u{1b}]0;title\u{7}.pcap"]);
+    assert!(!stderr(&output).contains('\u{1b}'), "{:?}", stderr(&output));
+}
+
+#[test]
 fn an_input_is_not_overwritten() {
     let folder = scratch("not-overwritten");
     let file = folder.join("in.pcap");
@@ -92,13 +139,15 @@ fn a_signal_ends_cleanly_with_what_was_written_intact() {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(&capture).unwrap();
     stdin.flush().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    // What has come is handed on while more is waited for.
+    while std::fs::metadata(&out).map_or(0, |metadata| metadata.len()) < capture.len() as u64 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
-    // More input lets a blocked read return.
-    drop(stdin.write_all(&capture[24..]));
-    drop(stdin);
+    // The pipe stays open: the signal ends the read that waits.
     let status = child.wait().unwrap();
+    drop(stdin);
     assert_eq!((status.code(), status.signal()), (Some(130), None));
     let read_back = run(&["filter", "--count", "", arg(&out)]);
     assert_eq!(code(&read_back), 0, "{}", stderr(&read_back));

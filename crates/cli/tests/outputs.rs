@@ -181,3 +181,36 @@ fn completions_and_man_pages_come_from_the_definitions() {
     assert_eq!(code(&run(&["man", arg(&folder)])), 0);
     assert!(String::from_utf8_lossy(&read(&folder.join("sluss-filter.1"))).contains("max\\-count"));
 }
+
+/// A pipe can be read only once: opening it to learn its format must not take its packets.
+#[cfg(unix)]
+#[test]
+fn several_named_pipes_lose_nothing() {
+    let folder = common::scratch("named-pipes");
+    let pipes = ["web", "tls"].map(|name| {
+        let pipe = folder.join(name);
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let bytes = std::fs::read(common::root().join(format!("captures/{name}.pcap"))).unwrap();
+        let to = pipe.clone();
+        std::thread::spawn(move || std::fs::write(to, bytes));
+        pipe
+    });
+    let files = common::run(&["filter", "--count", "", "captures/web.pcap", "captures/tls.pcap"]);
+    let piped = common::run(&["filter", "--count", "", common::arg(&pipes[0]), common::arg(&pipes[1])]);
+    assert_eq!(common::stdout(&piped), common::stdout(&files));
+}
+
+/// The address family of a loopback capture from a machine of the other byte order.
+#[test]
+fn trace_and_filter_agree_on_a_swapped_loopback_capture() {
+    let mut bytes = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 65535, 0, 1, 0, 24, 24, 2] {
+        bytes.extend(word.to_be_bytes());
+    }
+    bytes.extend([0x45, 0, 0, 20, 0, 0, 0, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2]);
+    let file = common::scratch("swapped-loopback").join("in.pcap");
+    std::fs::write(&file, bytes).unwrap();
+    assert_eq!(common::stdout(&common::run(&["filter", "--count", "ip", common::arg(&file)])), "1\n");
+    let trace = common::run(&["trace", "ip", common::arg(&file)]);
+    assert_eq!(common::code(&trace), 0, "{}", common::stdout(&trace));
+}

@@ -20,6 +20,7 @@ use crate::terminal::Terminal;
 use plan::{Output, Plan};
 pub(crate) use render::capture_failure;
 use run::Totals;
+pub(crate) use scan::as_written;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::Path;

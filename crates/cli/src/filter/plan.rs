@@ -36,6 +36,16 @@ pub(crate) enum Output {
     Json,
 }
 
+impl Output {
+    /// The file, or `-`, that a capture goes to.
+    pub(crate) fn path(&self) -> Option<&str> {
+        match self {
+            Output::Capture(path) => Some(path),
+            _ => None,
+        }
+    }
+}
+
 /// Which words exist as inputs: injected, so that planning needs no file system.
 pub(crate) type Exists<'a> = &'a dyn Fn(&str) -> bool;
 

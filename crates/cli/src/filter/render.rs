@@ -50,7 +50,8 @@ pub(crate) fn capture_failure(error: &capture::Error) -> Failure {
     let blame = match error.class() {
         _ if error.is_broken_pipe() => Blame::ClosedPipe,
         capture::Class::Request => Blame::User,
-        _ => Blame::World,
+        capture::Class::Damaged => Blame::Damage,
+        capture::Class::System => Blame::World,
     };
     Failure { message: format!("error: {error}"), blame }
 }

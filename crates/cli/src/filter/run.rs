@@ -5,20 +5,23 @@ use crate::exit::{Failure, Outcome};
 use crate::filter::plan::{Output, Plan};
 use crate::filter::progress;
 use crate::filter::render::{Renderer, capture_failure};
-use crate::filter::scan::{Chunk, End, Scanner, Tally};
+use crate::filter::scan::{Chunk, End, Scanner, Tally, as_written};
 use crate::filter::select::Filters;
 use crate::filter::sinks::Sinks;
 use crate::terminal::Terminal;
-use capture::{Format, Input, Reader};
+use capture::{Input, Reader};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Chunks that one input may be ahead of the output.
 const QUEUE_CHUNKS: usize = 8;
+
+/// Inputs that may be begun before the first of them is written, for each worker.
+const INPUTS_PER_JOB: usize = 4;
 
 /// What a run came to.
 #[derive(Debug, Default)]
@@ -53,8 +56,9 @@ impl Totals {
 /// Runs a plan.
 pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
     let inputs = capture::expand(&plan.inputs).map_err(|error| capture_failure(&error))?;
-    refuse_to_overwrite_inputs(plan, &inputs)?;
-    let tally = Tally::new(caught_signals()?);
+    refuse_to_lose(plan, &inputs)?;
+    let (signal, interrupted) = caught_signals()?;
+    let tally = Tally::new(signal, interrupted);
     let filters = Filters::new(&plan.selections, args, terminal);
     let lines_on_terminal = std::io::stdout().is_terminal()
         && plan.selections.iter().any(|s| matches!(s.output, Output::Lines | Output::Json));
@@ -70,7 +74,8 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
             sinks: None,
         };
         let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let result = if inputs.len() > 1 && jobs > 1 && args.max_count.is_none() {
+        let apart = inputs.len() > 1 && inputs.iter().all(can_be_opened_again);
+        let result = if apart && jobs > 1 && args.max_count.is_none() {
             run.in_parallel(&inputs, jobs)
         } else {
             run.one_by_one(&inputs)
@@ -118,9 +123,14 @@ impl Run<'_> {
                 }
             };
             let (filters, tally, max) = (self.filters, self.tally, self.max);
-            let renderers = self.begin(&reader)?;
+            reader.stop_when(Arc::clone(&self.tally.interrupted));
+            let renderers = self.begin(&mut reader)?;
             let scanner = scanner.get_or_insert_with(|| Scanner::new(filters, tally, renderers, max));
-            let end = scanner.scan(&mut reader, |chunk| self.deliver(&chunk));
+            let is_live = reader.input_len().is_none();
+            let end = scanner.scan(&mut reader, is_live, |chunk| {
+                self.deliver(&chunk)?;
+                if is_live { self.flush() } else { Ok(()) }
+            });
             self.ended(end)?;
             if scanner.is_satisfied() {
                 break;
@@ -131,24 +141,31 @@ impl Run<'_> {
 
     fn in_parallel(&mut self, inputs: &[Input], jobs: usize) -> Result<(), Failure> {
         // The format of the first input that opens is that of the output; find it before workers start.
-        let first = inputs.iter().position(|input| !matches!(input, Input::Stdin) && input.open().is_ok());
-        let renderers = match first {
-            Some(first) => match inputs[first].open() {
-                Ok(reader) => self.begin(&reader)?,
-                Err(error) => return Err(capture_failure(&error)),
-            },
-            None => return self.one_by_one(inputs),
+        let Some(mut first) = inputs.iter().find_map(|input| input.open().ok()) else {
+            return self.one_by_one(inputs);
         };
+        let renderers = self.begin(&mut first)?;
+        drop(first);
         let (filters, tally) = (self.filters, self.tally);
         let (queues, receivers): (Vec<_>, Vec<_>) = inputs.iter().map(|_| sync_channel(QUEUE_CHUNKS)).unzip();
         let queues: Vec<Mutex<Option<SyncSender<Message>>>> =
             queues.into_iter().map(|queue| Mutex::new(Some(queue))).collect();
         let next = AtomicUsize::new(0);
+        let (permit, permits) = channel();
+        (0..jobs * INPUTS_PER_JOB).for_each(|_| drop(permit.send(())));
+        let work = Work { inputs, queues: &queues, next: &next, permits: &Mutex::new(permits) };
         std::thread::scope(|scope| {
+            // Workers that wait for a permit go when this has gone.
+            let permit = permit;
             for _ in 0..jobs.min(inputs.len()) {
-                scope.spawn(|| worker(inputs, &queues, &next, filters, tally, &renderers));
+                scope.spawn(|| worker(&work, filters, tally, &renderers));
             }
-            let result = receivers.into_iter().try_for_each(|receiver| self.receive(&receiver));
+            let result = receivers.into_iter().try_for_each(|receiver| {
+                self.receive(&receiver)?;
+                // Nobody waits for it where no input is left.
+                drop(permit.send(()));
+                Ok(())
+            });
             if result.is_err() {
                 // Workers notice at their next batch, or when their queue has no reader any more.
                 tally.stop();
@@ -168,11 +185,11 @@ impl Run<'_> {
     }
 
     /// Opens the sinks once, in the format of this input.
-    fn begin(&mut self, reader: &Reader) -> Result<Vec<Renderer>, Failure> {
+    fn begin(&mut self, reader: &mut Reader) -> Result<Vec<Renderer>, Failure> {
         if self.sinks.is_none() {
             // A wrong filter must not empty an existing output file.
-            if let Format::Pcap(header) = reader.format() {
-                self.filters.for_link_type(header.linktype)?;
+            if let Some(link_type) = reader.first_linktype() {
+                self.filters.for_link_type(as_written(link_type, reader.format()))?;
             }
             self.sinks = Some(Sinks::open(&self.plan.selections)?);
         }
@@ -186,6 +203,11 @@ impl Run<'_> {
             *total += matched;
         }
         self.sinks.as_mut().map_or(Ok(()), |sinks| sinks.write(&chunk.outputs))
+    }
+
+    /// Hands on what is buffered, for a reader that waits for it.
+    fn flush(&mut self) -> Result<(), Failure> {
+        self.sinks.as_mut().map_or(Ok(()), Sinks::flush)
     }
 
     fn ended(&mut self, end: End) -> Result<(), Failure> {
@@ -217,22 +239,34 @@ enum Message {
     End(End),
 }
 
-fn worker(
-    inputs: &[Input],
-    queues: &[Mutex<Option<SyncSender<Message>>>],
-    next: &AtomicUsize,
-    filters: &Filters<'_>,
-    tally: &Tally,
-    renderers: &[Renderer],
-) {
+/// What workers take inputs from.
+struct Work<'a> {
+    inputs: &'a [Input],
+    /// The sending side of each input's queue, until a worker takes it.
+    queues: &'a [Mutex<Option<SyncSender<Message>>>],
+    next: &'a AtomicUsize,
+    /// One for each input that may be begun: nobody runs far ahead of a slow first input, for what is finished waits
+    /// in memory.
+    permits: &'a Mutex<Receiver<()>>,
+}
+
+impl Work<'_> {
+    /// The next input to work on, as soon as it may be begun.
+    fn take(&self) -> Option<usize> {
+        let permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
+        permits.recv().ok()?;
+        let i = self.next.fetch_add(1, Ordering::Relaxed);
+        (i < self.inputs.len()).then_some(i)
+    }
+}
+
+fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Renderer]) {
     let mut scanner = Scanner::new(filters, tally, renderers.to_vec(), None);
-    loop {
-        let i = next.fetch_add(1, Ordering::Relaxed);
-        let Some(queue) = queues.get(i) else { return };
-        let queue = queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+    while let Some(i) = work.take() {
+        let queue = work.queues[i].lock().unwrap_or_else(PoisonError::into_inner).take();
         let (Some(queue), false) = (queue, tally.should_stop()) else { continue };
-        let end = match inputs[i].open() {
-            Ok(mut reader) => scanner.scan(&mut reader, |chunk| {
+        let end = match work.inputs[i].open() {
+            Ok(mut reader) => scanner.scan(&mut reader, false, |chunk| {
                 // The reader of the queue goes away only when the run has failed elsewhere.
                 queue.send(Message::Chunk(chunk)).map_err(|_| Failure::internal("the run has ended"))
             }),
@@ -242,18 +276,38 @@ fn worker(
     }
 }
 
-/// An output that is also an input would be emptied before it is read.
-fn refuse_to_overwrite_inputs(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
-    for selection in &plan.selections {
-        if let Output::Capture(output) = &selection.output
-            && inputs.iter().any(|input| input.is_same_file(Path::new(output)))
-        {
+/// Whether opening an input takes nothing from it. A pipe that was opened to look at its format has lost its beginning.
+fn can_be_opened_again(input: &Input) -> bool {
+    match input {
+        // One that is not there fails as often as it is opened.
+        Input::File(path) => std::fs::metadata(path).map_or(true, |metadata| metadata.is_file()),
+        _ => false,
+    }
+}
+
+/// An output that is also an input would be emptied before it is read, and two filters that write to one file would
+/// write over each other.
+fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
+    let outputs: Vec<&str> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
+    for (i, output) in outputs.iter().enumerate() {
+        if inputs.iter().any(|input| input.is_same_file(Path::new(output))) {
             return Err(Failure::user(format!(
                 "error: {output} is both input and output: it would be lost\nhelp: write to another file, then rename it"
             )));
         }
+        if outputs[..i].iter().any(|other| is_one_place(other, output)) {
+            return Err(Failure::user(format!(
+                "error: {output} is the output of two filters: each would write over the other\nhelp: give each filter a file of its own, or join the filters by `or`"
+            )));
+        }
     }
     Ok(())
+}
+
+/// Whether captures written to both would be mixed up; devices such as /dev/null do not mind.
+fn is_one_place(a: &str, b: &str) -> bool {
+    let is_device = a != "-" && std::fs::metadata(a).is_ok_and(|metadata| !metadata.is_file());
+    a == b && !is_device || Input::File(a.into()).is_same_file(Path::new(b))
 }
 
 fn total_bytes(inputs: &[Input]) -> Option<u64> {
@@ -268,10 +322,10 @@ fn total_bytes(inputs: &[Input]) -> Option<u64> {
         .sum()
 }
 
-/// The number of the signal that asked for an end; 0 for none. A second signal kills.
-fn caught_signals() -> Result<Arc<AtomicUsize>, Failure> {
+/// The number of the signal that asked for an end, 0 for none, and whether there was one. A second signal kills.
+fn caught_signals() -> Result<(Arc<AtomicUsize>, Arc<AtomicBool>), Failure> {
     let caught = Arc::new(AtomicUsize::new(0));
-    let again = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let again = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let registered = signal_hook::flag::register_conditional_default(signal, Arc::clone(&again))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&again)))
@@ -279,5 +333,5 @@ fn caught_signals() -> Result<Arc<AtomicUsize>, Failure> {
         registered
             .map_err(|error| Failure::world(format!("error: cannot watch for signal {signal}: {error}")))?;
     }
-    Ok(caught)
+    Ok((caught, again))
 }

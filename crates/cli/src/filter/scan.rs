@@ -33,13 +33,15 @@ pub(crate) struct Tally {
     stop: AtomicBool,
     /// The number of the signal that asked for an end; 0 for none.
     signal: Arc<AtomicUsize>,
+    /// Whether there was a signal: what ends a read that waits for a pipe.
+    pub(crate) interrupted: Arc<AtomicBool>,
 }
 
 impl Tally {
-    /// Nothing counted yet; `signal` is set by a signal handler.
-    pub(crate) fn new(signal: Arc<AtomicUsize>) -> Self {
-        let zero = || AtomicU64::new(0);
-        Tally { bytes: zero(), packets: zero(), matched: zero(), stop: AtomicBool::new(false), signal }
+    /// Nothing counted yet; `signal` and `interrupted` are set by a signal handler.
+    pub(crate) fn new(signal: Arc<AtomicUsize>, interrupted: Arc<AtomicBool>) -> Self {
+        let [bytes, packets, matched] = std::array::from_fn(|_| AtomicU64::new(0));
+        Tally { bytes, packets, matched, stop: AtomicBool::new(false), signal, interrupted }
     }
 
     /// Asks every worker to end at its next batch.
@@ -107,10 +109,12 @@ impl<'a> Scanner<'a> {
         self.remaining.iter().all(|&remaining| remaining == 0)
     }
 
-    /// Reads a capture to its end, handing over chunks. What came before an error has been handed over.
+    /// Reads a capture to its end, handing over chunks. What came before an error has been handed over. Of a live
+    /// input, which may pause at any time, each batch is a chunk.
     pub(crate) fn scan(
         &mut self,
         reader: &mut Reader,
+        is_live: bool,
         mut deliver: impl FnMut(Chunk) -> Result<(), Failure>,
     ) -> End {
         let mut consumed = 0;
@@ -129,7 +133,8 @@ impl<'a> Scanner<'a> {
             }
             self.tally.bytes.fetch_add(reader.consumed() - consumed, Ordering::Relaxed);
             consumed = reader.consumed();
-            if self.chunk.outputs.iter().any(|output| output.len() >= CHUNK_BYTES)
+            let is_full = self.chunk.outputs.iter().any(|output| output.len() >= CHUNK_BYTES);
+            if (is_full || is_live)
                 && let Err(failure) = deliver(self.take_chunk())
             {
                 return End::Fatal(failure);
@@ -191,7 +196,7 @@ impl<'a> Scanner<'a> {
 
 /// The address family before a BSD loopback packet is in the byte order of the machine that captured it. Seen from a
 /// machine of the other order it is as that of an OpenBSD loopback, which is in network order.
-fn as_written(link_type: LinkType, format: Format) -> LinkType {
+pub(crate) fn as_written(link_type: LinkType, format: Format) -> LinkType {
     let order = match format {
         Format::Pcap(header) => header.order,
         Format::Pcapng(order) => order,

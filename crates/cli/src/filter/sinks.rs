@@ -66,6 +66,20 @@ impl Sinks {
         Ok(())
     }
 
+    /// Hands everything to the system.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        for sink in &mut self.0 {
+            match sink {
+                Sink::Nothing => {}
+                Sink::Capture(writer) => writer.flush().map_err(|error| capture_failure(&error))?,
+                Sink::Text(stdout) => {
+                    stdout.flush().map_err(|error| Failure::writing("standard output", &error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Writes what is buffered: nothing is lost, whatever the reason for the end.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         for sink in self.0 {
