@@ -2,8 +2,12 @@
 
 use pflang::names::FileNames;
 use pflang::{HostAddrs, Names, Service};
+use std::io::Read;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::OnceLock;
+
+/// The longest set file, as long as the longest filter: a device has no end.
+const SET_FILE_MAX: u64 = 64 << 20;
 
 /// hosts(5), networks(5), ethers(5), services(5), protocols(5); read when the first name is asked for.
 #[derive(Debug)]
@@ -54,7 +58,14 @@ impl Names for SystemNames {
     }
 
     fn set_file(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(path).map_err(|error| format!("cannot read `{path}`: {error}"))
+        let mut text = String::new();
+        std::fs::File::open(path)
+            .and_then(|file| file.take(SET_FILE_MAX + 1).read_to_string(&mut text))
+            .map_err(|error| format!("cannot read `{path}`: {error}"))?;
+        if text.len() as u64 > SET_FILE_MAX {
+            return Err(format!("`{path}` is longer than {} MiB", SET_FILE_MAX >> 20));
+        }
+        Ok(text)
     }
 }
 

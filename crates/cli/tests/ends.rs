@@ -80,6 +80,14 @@ fn a_terminal_obeys_no_file_name() {
     assert!(!stderr(&output).contains('\u{1b}'), "{:?}", stderr(&output));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_set_file_without_end_is_refused() {
+    let output = run(&["filter", "--count", "host in {@/dev/zero}", "captures/web.pcap"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("longer than 64 MiB"), "{}", stderr(&output));
+}
+
 #[test]
 fn an_input_is_not_overwritten() {
     let folder = scratch("not-overwritten");

@@ -15,17 +15,27 @@ const PATIENCE: Duration = Duration::from_millis(400);
 
 /// A bar that is being drawn.
 pub(crate) struct Progress<'s> {
-    done: Arc<AtomicBool>,
+    done: Done,
     drawer: ScopedJoinHandle<'s, ()>,
+}
+
+/// Set when it goes, also by a panic: the scope of the drawer would wait for ever.
+struct Done(Arc<AtomicBool>);
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Progress<'_> {
     /// Takes the bar off the terminal.
     pub(crate) fn finish(self) {
-        self.done.store(true, Ordering::Relaxed);
-        self.drawer.thread().unpark();
+        let Progress { done, drawer } = self;
+        drop(done);
+        drawer.thread().unpark();
         // A panic of the drawer is not worth more than a missing bar.
-        let _ = self.drawer.join();
+        let _ = drawer.join();
     }
 }
 
@@ -45,7 +55,8 @@ pub(crate) fn show<'s>(
     };
     let done = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&done);
-    wanted.then(|| Progress { done, drawer: scope.spawn(move || draw(total_bytes, tally, &seen)) })
+    wanted
+        .then(|| Progress { done: Done(done), drawer: scope.spawn(move || draw(total_bytes, tally, &seen)) })
 }
 
 fn draw(total_bytes: Option<u64>, tally: &Tally, done: &AtomicBool) {

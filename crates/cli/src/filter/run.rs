@@ -12,6 +12,7 @@ use crate::terminal::Terminal;
 use capture::{Input, Reader};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -152,7 +153,9 @@ impl Run<'_> {
             queues.into_iter().map(|queue| Mutex::new(Some(queue))).collect();
         let next = AtomicUsize::new(0);
         let (permit, permits) = channel();
-        (0..jobs * INPUTS_PER_JOB).for_each(|_| drop(permit.send(())));
+        for _ in 0..jobs.saturating_mul(INPUTS_PER_JOB).min(inputs.len()) {
+            let _ = permit.send(());
+        }
         let work = Work { inputs, queues: &queues, next: &next, permits: &Mutex::new(permits) };
         std::thread::scope(|scope| {
             // Workers that wait for a permit go when this has gone.
@@ -163,7 +166,7 @@ impl Run<'_> {
             let result = receivers.into_iter().try_for_each(|receiver| {
                 self.receive(&receiver)?;
                 // Nobody waits for it where no input is left.
-                drop(permit.send(()));
+                let _ = permit.send(());
                 Ok(())
             });
             if result.is_err() {
@@ -265,13 +268,16 @@ fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Re
     while let Some(i) = work.take() {
         let queue = work.queues[i].lock().unwrap_or_else(PoisonError::into_inner).take();
         let (Some(queue), false) = (queue, tally.should_stop()) else { continue };
-        let end = match work.inputs[i].open() {
+        let scan = || match work.inputs[i].open() {
             Ok(mut reader) => scanner.scan(&mut reader, false, |chunk| {
                 // The reader of the queue goes away only when the run has failed elsewhere.
                 queue.send(Message::Chunk(chunk)).map_err(|_| Failure::internal("the run has ended"))
             }),
             Err(error) => End::Input(error),
         };
+        // A worker that just went would leave the queues of inputs nobody takes any more open, and the run waiting.
+        let end =
+            catch_unwind(AssertUnwindSafe(scan)).unwrap_or_else(|panic| End::Fatal(crate::broken(&*panic)));
         let _ = queue.send(Message::End(end));
     }
 }
