@@ -20,7 +20,7 @@ head_of 8 "$sluss" filter --lines 'tcp port 80 or arp' "$capture"
 echo "…"
 
 say "Counts: several filters, one pass"
-printf '\033[2m$\033[0m sluss filter --count %s -f ip6 -f "port 53" -f "host in {192.0.2.0/24}" -f "tcp[tcpflags] & tcp-syn != 0"\n' "$capture"
+printf '\033[2m$\033[0m sluss filter --count %s -f ip6 -f "port 53" -f "net in {192.0.2.0/24, 2001:db8::/32}" -f "tcp[tcpflags] & tcp-syn != 0"\n' "$capture"
 "$sluss" filter --count "$capture" -f ip6 -f 'port 53' -f 'net in {192.0.2.0/24, 2001:db8::/32}' -f 'tcp[tcpflags] & tcp-syn != 0'
 
 say "What a filter means"
