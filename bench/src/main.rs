@@ -18,8 +18,9 @@ mod traffic;
 use report::Report;
 use std::path::Path;
 
+/// Whole commands first: a child inherits the peak memory of the process that starts it.
 const SUITES: &[(&str, fn(&mut Report))] =
-    &[("packet", packet::run), ("burst", burst::run), ("terms", terms::run), ("command", command::run)];
+    &[("command", command::run), ("packet", packet::run), ("burst", burst::run), ("terms", terms::run)];
 
 fn main() {
     let mut arguments = std::env::args().skip(1);

@@ -84,7 +84,7 @@ impl Report {
                 let _ = writeln!(text, "\n{suite}{:>pad$}", "min    median", pad = 78 - suite.len());
             }
             let Figure { what, engine, min, median, unit, .. } = figure;
-            let _ = writeln!(text, "  {what:<30} {engine:<28} {min:>8.2} {median:>8.2} {unit}");
+            let _ = writeln!(text, "  {what:<30} {engine:<28} {min:>8.3} {median:>8.3} {unit}");
         }
         let _ = writeln!(text, "\nratios of the medians{:>55}", "target");
         for ratio in &self.ratios {

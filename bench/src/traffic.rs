@@ -56,7 +56,7 @@ impl Traffic {
     fn laid_out(name: &'static str, mix: Mix, packets: usize, stride: usize, visits: &[usize]) -> Traffic {
         let mut rng = Rng::new(0x5eed);
         let distinct: Vec<Vec<u8>> = (0..packets.min(4096)).map(|_| packet(mix, &mut rng)).collect();
-        let mut memory = vec![0; packets * stride];
+        let mut memory = huge(packets * stride);
         let mut slots = Vec::with_capacity(packets);
         for slot in memory.chunks_exact_mut(stride) {
             let packet = &distinct[rng.below(distinct.len())];
@@ -66,6 +66,20 @@ impl Traffic {
         }
         Traffic { name, descriptors: visits.iter().map(|&i| slots[i]).collect(), _memory: memory }
     }
+}
+
+/// Zeroed memory in huge pages where the system has them, as packet pools are.
+fn huge(bytes: usize) -> Vec<u8> {
+    const HUGE: usize = 2 << 20;
+    let mut memory: Vec<u8> = Vec::with_capacity(bytes);
+    let start = memory.as_mut_ptr();
+    let skip = start.align_offset(HUGE);
+    if bytes > skip + HUGE {
+        // SAFETY: the range lies within the allocation; the advice changes how it is backed, not what it holds.
+        unsafe { libc::madvise(start.add(skip).cast(), (bytes - skip) / HUGE * HUGE, libc::MADV_HUGEPAGE) };
+    }
+    memory.resize(bytes, 0);
+    memory
 }
 
 /// One packet of the mix, at most 80 bytes.

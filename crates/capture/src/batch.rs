@@ -52,6 +52,10 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// Fills a slot until a packet is found for it.
+    pub(crate) const NONE: Packet =
+        Packet { offset: 0, captured_len: 0, wire_len: 0, interface: 0, raw_offset: 0, raw_len: 0 };
+
     /// Where its record or block ends.
     #[inline]
     #[must_use]

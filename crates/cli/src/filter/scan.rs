@@ -153,17 +153,15 @@ impl<'a> Scanner<'a> {
 
     fn batch(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
         self.choose_filters(batch)?;
-        let mut packets = [Packet::EMPTY; BATCH_MAX];
-        for (packet, found) in packets.iter_mut().zip(batch.packets()) {
-            *packet = Packet::new(batch.data(found), found.wire_len);
-        }
-        let packets = &packets[..batch.len()];
+        // PERF: one allocation a batch is cheaper than to clear an array for it.
+        let packets: Vec<Packet<'_>> =
+            batch.packets().iter().map(|found| Packet::new(batch.data(found), found.wire_len)).collect();
         let filters = self.current.as_ref().map_or(&[][..], |(_, filters)| filters);
         let mut matched_any = 0;
         for (i, renderer) in self.renderers.iter_mut().enumerate() {
             let mut bits = [0_u64; WORDS];
             let mut matched = match filters.get(i) {
-                Some(filter) => filter.match_burst(packets, &mut bits) as u64,
+                Some(filter) => filter.match_burst(&packets, &mut bits) as u64,
                 None => 0,
             };
             if matched > self.remaining[i] {
