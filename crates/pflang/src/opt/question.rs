@@ -8,7 +8,7 @@
 //! Each rule peels one operator, in a loop: a value may be as deep as its text is long.
 
 use super::fold::Folder;
-use super::value::{address, op};
+use super::value::{Address, address, op};
 use crate::ir::{BinOp, CmpOp, Cond, CondId, Value, ValueId};
 
 /// A condition with its sign, or its answer.
@@ -206,14 +206,11 @@ fn peel_test(op: BinOp, c: u32, mask: u32) -> Option<u32> {
 
 /// `base + end <= captured`.
 pub(super) fn within(folder: &mut Folder, base: ValueId, end: u32) -> Question {
-    let (base, end) = match address(folder, base, end) {
-        Some(simpler) => simpler,
-        // A constant address past 4 GiB: no packet is that long.
-        None if folder.as_const(base).is_some() => return Question::Known(false),
-        None => (base, end),
-    };
-    if end == 0 && folder.as_const(base) == Some(0) {
-        return Question::Known(true);
+    match address(folder, base, end) {
+        // No packet is 4 GiB long. (This must be the answer for a variable base too: the load behind this guard may
+        // begin in range, and then its constant parts move although those of the guard cannot.)
+        Address::TooFar => Question::Known(false),
+        Address::At(base, 0) if folder.as_const(base) == Some(0) => Question::Known(true),
+        Address::At(base, end) => folder.ask(Cond::Bounds { base, end }),
     }
-    folder.ask(Cond::Bounds { base, end })
 }

@@ -195,6 +195,18 @@ fn a_guard_outlives_the_test_behind_it() {
     assert_eq!(nodes(&optimised), 3, "one guard, two leaves: {}", listing(&optimised, ""));
 }
 
+#[test]
+fn a_load_at_the_end_of_32_bits_keeps_its_guard() {
+    // The load begins below 4 GiB and its guard ends above: moving 2 from base to offset suits only one of them.
+    let mut maker = Maker::default();
+    let byte = maker.load(0, 1);
+    let base = maker.op(BinOp::Add, byte, 2);
+    let load = maker.tree.pool.load(base, u32::MAX - 4, Size::B4);
+    let root = maker.is(load, 7);
+    let optimised = check(&maker.graph(root), &[vec![0; 30]], 0);
+    assert_eq!(optimised.node(optimised.root), &Node::Leaf(0), "no packet is that long");
+}
+
 /// A list of hosts as libpcap expands it, of any length.
 fn hosts(count: u32) -> Graph {
     let mut maker = Maker::default();
@@ -235,7 +247,7 @@ fn long_lists_scale() {
 /// `portrange low-high` as libpcap expands it, for TCP over IPv4 without options.
 fn port_range(low: u32, high: u32) -> Graph {
     let mut maker = Maker::default();
-    let mut within = |maker: &mut Maker, offset| {
+    let within = |maker: &mut Maker, offset| {
         let port = maker.load(offset, 2);
         let (low, high) = (maker.tree.pool.constant(low), maker.tree.pool.constant(high));
         let below = maker.tree.pool.cond(Cond::Cmp(CmpOp::Lt, port, low));

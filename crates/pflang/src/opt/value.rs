@@ -32,21 +32,31 @@ impl Folder {
 
 /// A load, its address simplified.
 pub(super) fn load(folder: &mut Folder, base: ValueId, offset: u32, size: Size, order: Order) -> ValueId {
-    let (base, offset) = address(folder, base, offset).unwrap_or((base, offset));
+    let (base, offset) = match address(folder, base, offset) {
+        Address::At(base, offset) => (base, offset),
+        // Never evaluated: its guard fails.
+        Address::TooFar => (base, offset),
+    };
     let order = if size == Size::B1 { Order::Network } else { order };
     folder.pool.value(Value::Load { base, offset, size, order })
 }
 
-/// `base + offset` with the constant parts of `base` moved into the offset; `None` where the sum leaves 32 bits,
-/// or might: then the wrap-around of `base` must stay where it is.
-pub(super) fn address(folder: &mut Folder, base: ValueId, offset: u32) -> Option<(ValueId, u32)> {
-    if let Some(k) = folder.as_const(base) {
-        return Some((folder.constant(0), offset.checked_add(k)?));
-    }
-    let Some((x, k)) = folder.with_const(base, BinOp::Add) else { return Some((base, offset)) };
-    let high = folder.ranges.of(&folder.pool, x).high;
-    high.checked_add(k)?;
-    Some((x, offset.checked_add(k)?))
+/// An address, simplified.
+pub(super) enum Address {
+    At(ValueId, u32),
+    /// The constant parts alone leave 32 bits.
+    TooFar,
+}
+
+/// `base + offset` with the constant parts of `base` moved into the offset, unless that sum might wrap around
+/// within `base`: then it stays where it is.
+pub(super) fn address(folder: &mut Folder, base: ValueId, offset: u32) -> Address {
+    let (x, k) = match (folder.as_const(base), folder.with_const(base, BinOp::Add)) {
+        (Some(k), _) => (folder.constant(0), k),
+        (None, Some((x, k))) if folder.ranges.of(&folder.pool, x).high.checked_add(k).is_some() => (x, k),
+        (None, _) => return Address::At(base, offset),
+    };
+    offset.checked_add(k).map_or(Address::TooFar, |offset| Address::At(x, offset))
 }
 
 /// `a op b`, simplified.

@@ -90,10 +90,7 @@ fn check_shape(shape: Shape, rounds: u64) {
         let options = options(&mut rng);
         check(&graph, &packets, &options, &format!("seed {seed:#x}"));
         let optimised = pflang::opt::optimise(&graph);
-        // Where the optimiser knows more than the verifier can see, the compiler too takes the graph as built.
-        if Verified::new(&optimised).is_ok() {
-            check(&optimised, &packets, &options, &format!("seed {seed:#x}, optimised"));
-        }
+        check(&optimised, &packets, &options, &format!("seed {seed:#x}, optimised"));
     }
 }
 
