@@ -79,7 +79,8 @@ pub fn verify(graph: &Graph) -> Result<(), Violation> {
     let mut entry: Vec<Option<Facts>> = vec![None; graph.node_count()];
     entry[graph.root.index()] = Some(Facts::default());
     let seen = vec![0; graph.pool.value_count()];
-    let mut checker = Checker { graph, highest, divisors: divisors(&graph.pool), seen, search: 0 };
+    let last_node = last_nodes(graph);
+    let mut checker = Checker { graph, highest, last_node, divisors: divisors(&graph.pool), seen, search: 0 };
     for id in (0..graph.node_count() as u32).rev().map(NodeId) {
         let Some(facts) = entry[id.index()].take() else { continue };
         checker.check_shape(id)?;
@@ -115,6 +116,17 @@ impl Facts {
         }
     }
 
+    /// Drops what is known of these values: in a list of thousands of tests, each with a base of its own, the facts
+    /// would be as long as the list at each of its nodes.
+    fn forget(&mut self, unused: impl Fn(ValueId) -> bool) {
+        if self.ends.keys().any(|&base| unused(base)) {
+            Rc::make_mut(&mut self.ends).retain(|&base, _| !unused(base));
+        }
+        if self.nonzero.keys().any(|&divisor| unused(divisor)) {
+            Rc::make_mut(&mut self.nonzero).retain(|&divisor, ()| !unused(divisor));
+        }
+    }
+
     /// How many bytes are captured from this base on.
     fn end(&self, base: ValueId, highest: &[u32]) -> u32 {
         let by_length = self.captured.saturating_sub(u64::from(highest[base.index()]));
@@ -126,6 +138,8 @@ impl Facts {
 struct Checker<'g> {
     graph: &'g Graph,
     highest: Vec<u32>,
+    /// By value: the last node that evaluates it. Facts about it are dropped behind that.
+    last_node: Vec<NodeId>,
     divisors: Vec<bool>,
     seen: Vec<u32>,
     search: u32,
@@ -180,6 +194,10 @@ impl Checker<'_> {
     }
 
     fn for_each_edge(&self, id: NodeId, facts: &Facts, mut visit: impl FnMut(NodeId, Facts)) {
+        let mut visit = |next, mut facts: Facts| {
+            facts.forget(|value| self.last_node[value.index()] > next);
+            visit(next, facts);
+        };
         match self.graph.node(id) {
             Node::Leaf(_) => {}
             Node::Branch { cond, then, els } => {
@@ -218,6 +236,27 @@ impl Checker<'_> {
             Rc::make_mut(&mut facts.nonzero).insert(value, ());
         }
     }
+}
+
+/// By value: the node of the smallest id, and so the last on any path, that evaluates it.
+fn last_nodes(graph: &Graph) -> Vec<NodeId> {
+    let mut last = vec![NodeId(u32::MAX); graph.pool.value_count()];
+    for id in (0..graph.node_count() as u32).rev().map(NodeId) {
+        match graph.node(id) {
+            Node::Leaf(_) => {}
+            Node::Branch { cond, .. } => {
+                graph.pool.cond_operands(*cond).for_each(|value| last[value.index()] = id);
+            }
+            Node::Switch(switch) => last[switch.value.index()] = id,
+        }
+    }
+    // Operands have smaller ids, so everything made from a value is settled before the value.
+    for value in (0..graph.pool.value_count() as u32).rev().map(ValueId) {
+        for operand in graph.pool.operands(value) {
+            last[operand.index()] = last[operand.index()].min(last[value.index()]);
+        }
+    }
+    last
 }
 
 fn divisors(pool: &Pool) -> Vec<bool> {
