@@ -28,7 +28,7 @@ impl<'a> Filters<'a> {
             sources: selections.iter().map(|selection| selection.filter.as_str()).collect(),
             language: &args.language,
             at: args.at,
-            quiet: args.quiet || args.count,
+            quiet: args.quiet,
             json: args.json,
             terminal,
             compiled: Mutex::default(),
