@@ -14,6 +14,9 @@ const PACKETS: usize = 2_000_000;
 const RUNS: usize = 7;
 const FILTER: &str = "tcp port 80";
 
+/// A program by name, and how to run it.
+type Peer<'p> = (&'static str, Box<dyn Fn() -> Command + 'p>);
+
 /// What one run of a program used.
 #[derive(Clone, Copy)]
 struct Usage {
@@ -35,8 +38,7 @@ pub(crate) fn run(report: &mut Report) {
     let ours = || filter(&input, &out("sluss.pcap"));
     let floor = || command(env!("FLOOR"), &[&input, &out("floor.pcap")]);
     let tcpdump = || command("tcpdump", &["-r", &input, "-w", &out("tcpdump.pcap"), FILTER]);
-    let mut peers: Vec<(&'static str, Box<dyn Fn() -> Command>)> =
-        vec![("sluss filter", Box::new(ours)), ("bare C loop", Box::new(floor))];
+    let mut peers: Vec<Peer<'_>> = vec![("sluss filter", Box::new(ours)), ("bare C loop", Box::new(floor))];
     if command("tcpdump", &["--version"]).output().is_ok() {
         peers.push(("tcpdump", Box::new(tcpdump)));
     } else {
@@ -77,7 +79,7 @@ fn command(program: &str, args: &[&str]) -> Command {
     command
 }
 
-fn interleaved(peers: &[(&'static str, Box<dyn Fn() -> Command + '_>)]) -> Vec<Vec<Usage>> {
+fn interleaved(peers: &[Peer<'_>]) -> Vec<Vec<Usage>> {
     let mut usages = vec![Vec::new(); peers.len()];
     for _ in 0..RUNS {
         for ((name, make), usages) in peers.iter().zip(&mut usages) {
@@ -87,6 +89,8 @@ fn interleaved(peers: &[(&'static str, Box<dyn Fn() -> Command + '_>)]) -> Vec<V
     usages
 }
 
+// The child is waited for by wait4(2), which alone tells what it used.
+#[allow(clippy::zombie_processes)]
 /// Runs a program to its end; CPU time and peak memory from wait4(2).
 fn measured(name: &str, mut command: Command) -> Usage {
     let start = Instant::now();
@@ -168,7 +172,7 @@ fn compressed(report: &mut Report, sluss: &str, big: &str, folder: &Path) {
         }
         let own = std::env::current_exe().expect("a running program has a path").display().to_string();
         let output = folder.join("sluss.pcap").display().to_string();
-        let peers: [(&'static str, Box<dyn Fn() -> Command + '_>); 2] = [
+        let peers: [Peer<'_>; 2] = [
             ("sluss filter", Box::new(|| command(sluss, &["filter", FILTER, &path, "-q", "-o", &output]))),
             ("the decoder, draining", Box::new(|| command(&own, &["--drain", &path]))),
         ];

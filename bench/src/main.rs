@@ -18,8 +18,10 @@ mod traffic;
 use report::Report;
 use std::path::Path;
 
+type Suite = fn(&mut Report);
+
 /// Whole commands first: a child inherits the peak memory of the process that starts it.
-const SUITES: &[(&str, fn(&mut Report))] =
+const SUITES: &[(&str, Suite)] =
     &[("command", command::run), ("packet", packet::run), ("burst", burst::run), ("terms", terms::run)];
 
 fn main() {

@@ -1,10 +1,13 @@
 //! Fair timing: engines take turns on successive chunks of the same traffic, in thread CPU time, and must agree
 //! on every count, in every repetition, before a figure is reported.
 
+/// Visits packets; gives the number that match.
+type Visit<'e, T> = Box<dyn FnMut(&[T]) -> u64 + 'e>;
+
 /// Something that visits packets and counts matches.
 pub(crate) struct Engine<'e, T> {
     pub(crate) name: &'static str,
-    pub(crate) run: Box<dyn FnMut(&[T]) -> u64 + 'e>,
+    pub(crate) run: Visit<'e, T>,
 }
 
 /// What one engine took.

@@ -8,11 +8,11 @@
 //! ```
 //!
 //! Expressions are *made* valid rather than picked out of random text: that finds more and wastes nothing. What makes
-//! sense depends on the link type ([`family`]); now and then a primitive of another family slips in, so
+//! sense depends on the link type (`family`); now and then a primitive of another family slips in, so
 //! that the two compilers can also disagree about what to reject. The weights favour what interacts: words
 //! that shift offsets, loads under `not`, qualifiers that carry over to the next address.
 //!
-//! The parts: [`address`] makes hosts, nets, ports and protocols; [`arith`] relations; [`words`] everything else.
+//! The parts: `address` makes hosts, nets, ports and protocols; `arith` relations; `words` everything else.
 //! [`shrink()`] makes a failing expression smaller without knowing the grammar.
 
 mod address;

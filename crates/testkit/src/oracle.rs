@@ -16,7 +16,7 @@
 //!
 //! Invariants: every call that compiles holds one lock, because libpcap 1.10 keeps the state of name look-ups and of
 //! the parser's error text in places whose thread safety is not documented; programs that jump backwards run
-//! in the bounded interpreter of [`cbpf`](crate::cbpf), because `bpf_filter` may never come back from them.
+//! in the bounded interpreter of [`cbpf`], because `bpf_filter` may never come back from them.
 //!
 //! Not here: anything that captures, any `DLT_*` number (files have `LINKTYPE_*`), any expression of more than some
 //! hundred terms, on which libpcap takes minutes and then overflows its stack: [`MAX_TERMS`].

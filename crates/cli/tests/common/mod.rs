@@ -1,6 +1,6 @@
 //! Running the command as a user does.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

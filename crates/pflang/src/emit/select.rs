@@ -7,7 +7,7 @@
 //! kept on entry(n) = what is kept on exit of every predecessor, where the registers agree
 //! kept on exit(n)  = the above and what n computed, less what has no use further down
 //! ```
-//! A *pinned* value (see [`super::uses`]) has one register for life and is always kept while anything below
+//! A *pinned* value (see `uses`) has one register for life and is always kept while anything below
 //! could use it. So wherever the verifier has found a guard on every path, the value that was guarded is kept, and is
 //! never computed again from a packet that may have changed. Other values are dropped when too many are kept:
 //! loading them again from the packet costs no more than loading them from the stack.

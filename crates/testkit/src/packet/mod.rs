@@ -14,7 +14,7 @@
 //! value, so that each test says only what it is about. Payload is `'text'`, `hex(de ad be ef)` or `pad(n)`;
 //! `cut(n)` keeps the first `n` bytes as captured, `wire(n)` sets the length on the wire.
 //!
-//! The parts: [`text`] splits the line, [`layers`] is the table of headers, [`value`] reads arguments, [`encode`]
+//! The parts: `text` splits the line, `layers` is the table of headers, `value` reads arguments, `encode`
 //! writes bytes from the innermost layer outwards. A new header is one entry in the table.
 //!
 //! Not here: parsing bytes back into text, and any wish to be a complete stack: wrong packets are welcome.
