@@ -139,9 +139,10 @@ impl Compiler {
             Stage::Ssa => Ok(ir::ssa::view(graph, source)),
             Stage::Selected => code(&emit::print_selected),
             Stage::Allocated => code(&emit::print_allocated),
-            Stage::Asm => {
-                code(&|graph, options| Ok(emit::compile(graph, options)?.print_asm(graph.graph(), source)))
-            }
+            Stage::Asm => code(&|graph, options| {
+                let options = emit::Options { listing: true, ..*options };
+                Ok(emit::compile(graph, &options)?.print_asm(graph.graph(), source))
+            }),
             Stage::Bytes => code(&|graph, options| Ok(emit::compile(graph, options)?.print_bytes())),
             _ => Ok(ir::print::listing(graph, source)),
         }

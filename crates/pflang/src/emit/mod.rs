@@ -41,6 +41,8 @@ pub struct Options {
     pub code_bytes_max: usize,
     /// Picks the hash functions of tables.
     pub seed: u64,
+    /// Keep what [`Code::print_asm`] prints.
+    pub listing: bool,
 }
 
 /// PERF: shorter distances gain less in random order, longer ones nothing.
@@ -55,6 +57,7 @@ impl Default for Options {
             prefetch_distance: PREFETCH_DISTANCE,
             code_bytes_max: 256 << 20,
             seed: 0,
+            listing: false,
         }
     }
 }
@@ -172,7 +175,8 @@ impl Code {
         self.burst
     }
 
-    /// The `asm` stage: address, bytes, mnemonic, and the source fragment where it changes.
+    /// The `asm` stage: address, bytes, mnemonic, and the source fragment where it changes. Empty unless
+    /// [`Options::listing`] was set.
     pub fn print_asm(&self, graph: &Graph, source: &str) -> String {
         let mut out = String::new();
         let mut origin = None;

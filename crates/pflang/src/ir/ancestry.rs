@@ -16,8 +16,11 @@ struct Link {
 }
 
 impl Ancestry {
-    pub(crate) fn new() -> Self {
-        Ancestry(vec![Link { parent: 0, jump: 0, depth: 0 }])
+    /// The root alone, with room for so many nodes.
+    pub(crate) fn with_capacity(nodes: usize) -> Self {
+        let mut links = Vec::with_capacity(nodes);
+        links.push(Link { parent: 0, jump: 0, depth: 0 });
+        Ancestry(links)
     }
 
     /// Adds a node below `parent`.
@@ -71,7 +74,7 @@ mod tests {
 
     #[test]
     fn common_ancestors_are_those_found_step_by_step() {
-        let mut tree = Ancestry::new();
+        let mut tree = Ancestry::with_capacity(0);
         let mut state = 1u32;
         let mut random = move |n: u32| {
             state = state.wrapping_mul(747_796_405).wrapping_add(1);

@@ -23,7 +23,7 @@ const UNREACHED: u32 = u32::MAX;
 impl Dominators {
     /// The dominators, given the graph's topological order.
     pub fn new(graph: &Graph, order: &[NodeId]) -> Self {
-        let mut tree = Ancestry::new();
+        let mut tree = Ancestry::with_capacity(order.len());
         let mut node = vec![graph.root];
         // Of a node not yet placed: the common dominator of the predecessors seen so far.
         let mut place = vec![UNREACHED; graph.node_count()];

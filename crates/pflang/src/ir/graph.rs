@@ -152,7 +152,14 @@ impl Spans {
 impl Graph {
     /// A graph over these values, with no node yet: set `root` when done.
     pub fn new(pool: Pool) -> Self {
-        Graph { pool, nodes: Vec::new(), ids: Interner::new(), spans: Vec::new(), root: NodeId(0) }
+        Graph::with_capacity(pool, 0)
+    }
+
+    /// The same with room for so many nodes.
+    pub fn with_capacity(pool: Pool, nodes: usize) -> Self {
+        let ids = Interner::with_capacity(nodes);
+        let spans = Vec::with_capacity(nodes);
+        Graph { pool, nodes: Vec::with_capacity(nodes), ids, spans, root: NodeId(0) }
     }
 
     /// The node that answers `leaf`.
@@ -237,7 +244,7 @@ impl Graph {
     /// The reachable nodes, the root first, every node before its successors.
     pub fn topological(&self) -> Vec<NodeId> {
         let mut reached = vec![false; self.nodes.len()];
-        let mut order = Vec::new();
+        let mut order = Vec::with_capacity(self.nodes.len());
         reached[self.root.index()] = true;
         for id in (0..self.nodes.len() as u32).rev().map(NodeId) {
             if reached[id.index()] {

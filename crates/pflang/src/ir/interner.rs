@@ -13,9 +13,10 @@ pub(super) struct Interner {
 }
 
 impl Interner {
-    /// Empty, with a fresh seed.
-    pub(super) fn new() -> Self {
-        Interner { ids: HashTable::new(), seed: foldhash::fast::RandomState::default().hash_one(0) }
+    /// Empty, with a fresh seed, and with room for so many.
+    pub(super) fn with_capacity(capacity: usize) -> Self {
+        let seed = foldhash::fast::RandomState::default().hash_one(0);
+        Interner { ids: HashTable::with_capacity(capacity), seed }
     }
 
     /// Forgets every id, keeping the memory.
@@ -41,7 +42,7 @@ impl Interner {
 
 impl Default for Interner {
     fn default() -> Self {
-        Interner::new()
+        Interner::with_capacity(0)
     }
 }
 

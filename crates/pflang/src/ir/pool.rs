@@ -163,6 +163,16 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// Empty, with room for so many values and conditions.
+    pub fn with_capacity(values: usize, conds: usize) -> Pool {
+        Pool {
+            values: Vec::with_capacity(values),
+            value_ids: Interner::with_capacity(values),
+            conds: Vec::with_capacity(conds),
+            cond_ids: Interner::with_capacity(conds),
+        }
+    }
+
     /// The id of this value.
     pub fn value(&mut self, value: Value) -> ValueId {
         let next = self.values.len() as u32;

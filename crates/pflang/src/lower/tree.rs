@@ -40,6 +40,12 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// Empty, with room for so many nodes and about as many values and conditions.
+    pub fn with_capacity(nodes: usize) -> Tree {
+        let pool = Pool::with_capacity(nodes, nodes);
+        Tree { pool, nodes: Vec::with_capacity(nodes), spans: Vec::with_capacity(nodes) }
+    }
+
     /// Adds a node that came from `span`.
     pub fn push(&mut self, node: TreeNode, span: Span) -> TreeId {
         self.nodes.push(node);

@@ -77,22 +77,49 @@ pub(super) struct Facts<'p> {
     sides: [Vec<Fact>; 2],
 }
 
-/// What is looked at more than once.
+/// What is looked at more than once: how often each condition and value is met, up to twice.
 pub(super) struct Again {
-    pub(super) conds: Vec<bool>,
-    pub(super) values: Vec<bool>,
+    conds: Vec<u8>,
+    values: Vec<u8>,
+}
+
+impl Again {
+    pub(super) fn new(conds: usize, values: usize) -> Self {
+        Again { conds: vec![0; conds], values: vec![0; values] }
+    }
+
+    pub(super) fn meet_cond(&mut self, cond: CondId) {
+        let times = &mut self.conds[cond.index()];
+        *times = (*times + 1).min(2);
+    }
+
+    pub(super) fn meet_value(&mut self, value: ValueId) {
+        let times = &mut self.values[value.index()];
+        *times = (*times + 1).min(2);
+    }
+
+    fn cond(&self, cond: CondId) -> bool {
+        self.conds[cond.index()] == 2
+    }
+
+    fn value(&self, value: ValueId) -> bool {
+        self.values[value.index()] == 2
+    }
 }
 
 impl<'p> Facts<'p> {
-    pub(super) fn new(pool: &'p Pool, ranges: &'p Ranges, again: Again) -> Self {
+    /// Nothing known yet, with room for about so many facts.
+    pub(super) fn new(pool: &'p Pool, ranges: &'p Ranges, again: Again, facts: usize) -> Self {
         let nothing = Entry { fact: Fact::Captured, latest: Root::EMPTY, captured: (0, u64::MAX) };
+        let mut entries = Vec::with_capacity(facts + 1);
+        entries.push(nothing);
         Facts {
             pool,
             ranges,
             again,
-            lists: Ancestry::new(),
-            entries: vec![nothing],
-            trie: Trie::new(),
+            lists: Ancestry::with_capacity(facts + 1),
+            entries,
+            trie: Trie::with_capacity(facts),
             sides: Default::default(),
         }
     }
@@ -108,7 +135,7 @@ impl<'p> Facts<'p> {
 
     /// The answer of a condition, where it follows from what is known.
     pub(super) fn decide(&self, known: Known, cond: CondId) -> Option<bool> {
-        let asked_again = self.again.conds[cond.index()];
+        let asked_again = self.again.cond(cond);
         let answered = || match asked_again.then(|| self.latest(known, ANSWER | u64::from(cond.0)))? {
             Some(Fact::Answer(_, answer)) => Some(answer),
             _ => None,
@@ -158,7 +185,7 @@ impl<'p> Facts<'p> {
     pub(super) fn domain(&self, known: Known, value: ValueId) -> Domain {
         let Range { low, high } = self.ranges.get(value);
         if low < high
-            && self.again.values[value.index()]
+            && self.again.value(value)
             && let Some(Fact::Within(_, domain)) = self.latest(known, WITHIN | u64::from(value.0))
         {
             return domain;
@@ -207,11 +234,11 @@ impl<'p> Facts<'p> {
     }
 
     fn note_answer(&mut self, known: Known, cond: CondId, answer: bool) -> Known {
-        if self.again.conds[cond.index()] { self.note(known, Fact::Answer(cond, answer)) } else { known }
+        if self.again.cond(cond) { self.note(known, Fact::Answer(cond, answer)) } else { known }
     }
 
     fn note_domain(&mut self, known: Known, value: ValueId, domain: Domain) -> Known {
-        let useful = self.again.values[value.index()] && self.pool.as_const(value).is_none();
+        let useful = self.again.value(value) && self.pool.as_const(value).is_none();
         if useful { self.note(known, Fact::Within(value, domain)) } else { known }
     }
 

@@ -27,11 +27,14 @@ pub(super) struct Folder {
 pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
     let order = graph.topological();
     let live = live_values(graph, &order);
-    let mut folder = Folder::default();
+    // Folding makes few new values, and the passes after it few conditions.
+    let values_max = graph.pool.value_count() + 8;
+    let pool = Pool::with_capacity(values_max, graph.pool.cond_count() + 8);
+    let mut folder = Folder { pool, ranges: Ranges::with_capacity(values_max) };
     let values = fold_values(&graph.pool, &live, &mut folder);
     let divisors = divisors(&graph.pool, &live);
     let mut questions = vec![None; graph.pool.cond_count()];
-    let mut out = Graph::new(Pool::default());
+    let mut out = Graph::with_capacity(Pool::default(), order.len().min(1024));
     let mut new = vec![NodeId(0); graph.node_count()];
     for &id in order.iter().rev() {
         let at = |old: NodeId| new[old.index()];

@@ -12,7 +12,8 @@ use crate::ir::{
 pub(super) fn netorder(graph: &Graph) -> Graph {
     let order = graph.topological();
     let uses = Uses::new(graph, &order);
-    let mut out = Graph::new(Pool::default());
+    let pool = Pool::with_capacity(graph.pool.value_count(), graph.pool.cond_count());
+    let mut out = Graph::with_capacity(pool, order.len());
     let values = Values::new(&graph.pool, &uses, &mut out.pool);
     let mut conds: Vec<Option<CondId>> = vec![None; graph.pool.cond_count()];
     let mut new = vec![NodeId(0); graph.node_count()];

@@ -46,6 +46,11 @@ impl Ranges {
         self.ranges[value.index()]
     }
 
+    /// With room for so many values.
+    pub(super) fn with_capacity(values: usize) -> Ranges {
+        Ranges { ranges: Vec::with_capacity(values), divisors: Vec::with_capacity(values) }
+    }
+
     /// Makes [`Ranges::get`] good for every value that the pool now has.
     pub(super) fn cover(&mut self, pool: &Pool) {
         if let Some(last) = pool.value_count().checked_sub(1) {

@@ -212,6 +212,9 @@ fn range_question(folder: &mut Folder, value: ValueId, low: u32, high: u32) -> Q
 
 /// Ranges in order of precedence as disjoint, ascending ones; what leads to `default` anyway is left out.
 fn first_match(arms: &[Arm], default: NodeId) -> Vec<Arm> {
+    if let &[arm] = arms {
+        return if arm.target == default { Vec::new() } else { vec![arm] };
+    }
     // Sweep over the ends of the ranges, with the set of those that cover the place: its first one counts.
     let mut ends: Vec<(u64, bool, usize)> = Vec::with_capacity(2 * arms.len());
     for (i, arm) in arms.iter().enumerate() {

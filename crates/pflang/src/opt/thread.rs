@@ -20,6 +20,9 @@ use crate::ir::{CondId, Graph, Node, NodeId, Switch};
 /// How far to look for the place where both outcomes of a test meet again.
 const MEETING_HOPS: usize = 8;
 
+/// Facts to make room for: one an outcome that leads to no leaf, and some where paths join.
+const FACTS_PER_NODE: usize = 2;
+
 /// Redirects edges past tests they answer, in a graph given with its topological order; says whether there were
 /// any. Rebuilds the graph then, or in any case if told to.
 pub(super) fn thread(graph: &mut Graph, order: &[NodeId], ranges: &Ranges, rebuild: bool) -> bool {
@@ -85,7 +88,7 @@ impl<'g> Sweep<'g> {
         let first = vec![UNREACHED; graph.node_count()];
         Sweep {
             graph,
-            facts: Facts::new(&graph.pool, ranges, again),
+            facts: Facts::new(&graph.pool, ranges, again, FACTS_PER_NODE * order.len().min(1024)),
             entry: vec![None; graph.node_count()],
             plan: Plan {
                 root: graph.root,
@@ -226,33 +229,16 @@ impl<'g> Sweep<'g> {
 }
 
 fn again(graph: &Graph, order: &[NodeId]) -> Again {
-    let mut conds = Twice::new(graph.pool.cond_count());
-    let mut values = Twice::new(graph.pool.value_count());
+    let mut again = Again::new(graph.pool.cond_count(), graph.pool.value_count());
     for &id in order {
         match graph.node(id) {
             Node::Leaf(_) => {}
             Node::Branch { cond, .. } => {
-                conds.meet(cond.index());
-                graph.pool.cond_operands(*cond).for_each(|value| values.meet(value.index()));
+                again.meet_cond(*cond);
+                graph.pool.cond_operands(*cond).for_each(|value| again.meet_value(value));
             }
-            Node::Switch(switch) => values.meet(switch.value.index()),
+            Node::Switch(switch) => again.meet_value(switch.value),
         }
     }
-    Again { conds: conds.twice, values: values.twice }
-}
-
-/// What is met twice.
-struct Twice {
-    once: Vec<bool>,
-    twice: Vec<bool>,
-}
-
-impl Twice {
-    fn new(len: usize) -> Self {
-        Twice { once: vec![false; len], twice: vec![false; len] }
-    }
-
-    fn meet(&mut self, index: usize) {
-        self.twice[index] |= std::mem::replace(&mut self.once[index], true);
-    }
+    again
 }

@@ -23,8 +23,11 @@ pub(super) struct Trie {
 const LEAF: u32 = 1 << 31;
 
 impl Trie {
-    pub(super) fn new() -> Self {
-        Trie { inner: vec![[0; 4]], leaves: Vec::new() }
+    /// With room for about so many insertions into small versions.
+    pub(super) fn with_capacity(insertions: usize) -> Self {
+        let mut inner = Vec::with_capacity(2 * insertions + 1);
+        inner.push([0; 4]);
+        Trie { inner, leaves: Vec::with_capacity(insertions) }
     }
 
     /// The value of `key` in this version.
@@ -103,7 +106,7 @@ mod tests {
 
     #[test]
     fn versions_are_independent() {
-        let mut trie = Trie::new();
+        let mut trie = Trie::with_capacity(0);
         let mut versions = vec![(Root::EMPTY, BTreeMap::new())];
         for i in 0..2000u64 {
             let (root, mut map) = versions[(i as usize * 7919) % versions.len()].clone();

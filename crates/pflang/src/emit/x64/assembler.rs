@@ -28,12 +28,13 @@ const ROUNDS_MAX: u32 = 16;
 const INT3: u8 = 0xcc;
 
 /// Collects code, then data.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Assembler {
     /// Everything but the gaps.
     bytes: Vec<u8>,
     gaps: Vec<Gap>,
-    lines: Vec<Line>,
+    /// Only for a listing: they take most of the room.
+    lines: Option<Vec<Line>>,
     labels: Vec<Option<Spot>>,
     rips: Vec<(usize, RipDisp)>,
     data: Vec<u8>,
@@ -89,7 +90,7 @@ pub struct Assembled {
     pub bytes: Vec<u8>,
     /// How many of the bytes are code.
     pub code_len: usize,
-    /// The instructions and their offsets.
+    /// The instructions and their offsets, where a listing was asked for.
     pub lines: Vec<Line<usize>>,
     labels: Vec<usize>,
 }
@@ -101,7 +102,24 @@ impl Assembled {
     }
 }
 
+/// What a filter of a few tests needs.
+const BYTES_LIKELY: usize = 1024;
+const JUMPS_LIKELY: usize = 96;
+
 impl Assembler {
+    /// With nothing in it; `listing` says whether to keep the instructions.
+    pub fn new(listing: bool) -> Self {
+        Assembler {
+            bytes: Vec::with_capacity(BYTES_LIKELY),
+            gaps: Vec::with_capacity(JUMPS_LIKELY),
+            lines: listing.then(Vec::new),
+            labels: Vec::with_capacity(JUMPS_LIKELY),
+            rips: Vec::new(),
+            data: Vec::new(),
+            jump_tables: Vec::new(),
+        }
+    }
+
     /// A label that is bound later.
     pub fn label(&mut self) -> AsmLabel {
         self.labels(1)
@@ -121,7 +139,9 @@ impl Assembler {
 
     /// Appends an instruction on behalf of a node.
     pub fn push(&mut self, inst: Inst, origin: Option<crate::ir::NodeId>) {
-        self.lines.push(Line { at: (self.bytes.len(), self.gaps.len()), inst, origin });
+        if let Some(lines) = &mut self.lines {
+            lines.push(Line { at: (self.bytes.len(), self.gaps.len()), inst, origin });
+        }
         match inst {
             Inst::Jmp(to) => self.gap(GapKind::Jmp(to), 2),
             Inst::Jcc(cc, to) => self.gap(GapKind::Jcc(cc, to), 2),
@@ -189,7 +209,7 @@ impl Assembler {
             let disp = labels[rip.label.0 as usize] as i64 - (rip.end + shift) as i64;
             out[rip.at + shift..rip.at + shift + 4].copy_from_slice(&(disp as i32).to_le_bytes());
         }
-        let lines = self.lines.iter().map(|line| Line {
+        let lines = self.lines.iter().flatten().map(|line| Line {
             at: line.at.0 + shift[line.at.1],
             inst: line.inst,
             origin: line.origin,

@@ -9,7 +9,7 @@ use super::reg::{Base, Mem, Reg, Rm, Width};
 /// Appends the bytes of an instruction that is not a jump to a label. A displacement from the next
 /// instruction is left 0; the result says where its four bytes are, and where it counts from.
 pub fn encode(inst: &Inst, out: &mut Vec<u8>) -> Option<RipDisp> {
-    let mut e = Encoding { out, rip: None };
+    let mut e = Encoding { buffer: [0; LEN_MAX], len: 0, rip: None };
     match *inst {
         Inst::Endbr64 => e.bytes(&[0xf3, 0x0f, 0x1e, 0xfa]),
         Inst::Ret => e.bytes(&[0xc3]),
@@ -76,9 +76,13 @@ pub fn encode(inst: &Inst, out: &mut Vec<u8>) -> Option<RipDisp> {
         }
         Inst::Jmp(_) | Inst::Jcc(..) => unreachable!("the assembler encodes jumps"),
     }
-    let end = e.out.len();
-    e.rip.map(|(at, label)| RipDisp { at, end, label })
+    let start = out.len();
+    out.extend_from_slice(&e.buffer[..e.len]);
+    e.rip.map(|(at, label)| RipDisp { at: start + at, end: start + e.len, label })
 }
+
+/// No instruction is longer.
+const LEN_MAX: usize = 15;
 
 /// A displacement that the assembler fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,14 +95,18 @@ pub struct RipDisp {
     pub label: super::assembler::AsmLabel,
 }
 
-struct Encoding<'o> {
-    out: &'o mut Vec<u8>,
+/// One instruction in the making: here, so that growing the code is asked for once.
+struct Encoding {
+    buffer: [u8; LEN_MAX],
+    len: usize,
     rip: Option<(usize, super::assembler::AsmLabel)>,
 }
 
-impl Encoding<'_> {
+impl Encoding {
     fn bytes(&mut self, bytes: &[u8]) {
-        self.out.extend_from_slice(bytes);
+        let end = self.len + bytes.len();
+        self.buffer[self.len..end].copy_from_slice(bytes);
+        self.len = end;
     }
 
     fn imm32(&mut self, k: i32) {
@@ -186,7 +194,7 @@ impl Encoding<'_> {
             Base::Reg(base) => base.number() & 7,
             Base::Label(label) => {
                 self.bytes(&[reg << 3 | 5]);
-                self.rip = Some((self.out.len(), label));
+                self.rip = Some((self.len, label));
                 return self.imm32(0);
             }
         };

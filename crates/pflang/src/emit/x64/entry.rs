@@ -53,7 +53,7 @@ pub fn emit(
     options: &Options,
 ) -> Result<Entries, Error> {
     let program = &allocated.program;
-    let mut asm = Assembler::default();
+    let mut asm = Assembler::new(options.listing);
     let one = asm.label();
     let burst = asm.label();
     let tables: Vec<AsmLabel> = program.tables.iter().map(|_| asm.label()).collect();
