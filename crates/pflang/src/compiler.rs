@@ -1,5 +1,6 @@
 //! The way from text to filter, as one call or stage by stage.
 
+use crate::clock::Clock;
 use crate::diag::{Code, Diagnostic, Error};
 use crate::emit;
 use crate::exec::{NativeFilter, NoExec};
@@ -16,7 +17,6 @@ use crate::syntax::ast::Ast;
 use crate::syntax::parse;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use wire::LinkType;
 
 /// Where a filter is to run.
@@ -206,7 +206,7 @@ impl Compiler {
             let lowered = self.lower(&ast)?;
             let graph = self.build(lowered.clone(), &clock)?;
             let optimised = opt::optimise(&graph);
-            clock.check(source)?;
+            clock.check(whole(source))?;
             Ok(Stages { ast, lowered, graph, optimised })
         };
         stages().map_err(|diagnostic| Error { diagnostic, source: source.into() })
@@ -239,11 +239,11 @@ impl Compiler {
         let mut lowered = self.lower(&ast)?;
         let mut lints = lint::lint(&ast, source);
         lints.append(&mut lowered.lints);
-        clock.check(source)?;
+        clock.check(whole(source))?;
         let graph = self.build(lowered, &clock)?;
-        clock.check(source)?;
+        clock.check(whole(source))?;
         let optimised = opt::optimise(&graph);
-        clock.check(source)?;
+        clock.check(whole(source))?;
         // The gate before every back end. Should the optimiser know more than the verifier can see, the graph as
         // built, where each load has its own guard, does the same work.
         let checked = Checked::new(optimised).or_else(|_| Checked::new(graph));
@@ -278,16 +278,7 @@ impl Compiler {
     }
 
     fn build(&self, lowered: Lowered, clock: &Clock) -> Result<Graph, Box<Diagnostic>> {
-        let span = lowered.tree.span(lowered.root);
-        let graph = ir::build::build(lowered.tree, &[(lowered.root, ACCEPT)]);
-        if graph.node_count() > clock.limits.nodes {
-            let message =
-                format!("the filter needs {} nodes; the limit is {}", graph.node_count(), clock.limits.nodes);
-            return Err(Box::new(
-                Diagnostic::new(Code::Limit, span, message).help("split it, or use a set: `host in {…}`"),
-            ));
-        }
-        Ok(graph)
+        ir::build::build_within(lowered.tree, &[(lowered.root, ACCEPT)], self.limits, clock)
     }
 }
 
@@ -302,26 +293,6 @@ pub struct Stages {
     pub graph: Graph,
     /// The decision graph after optimisation.
     pub optimised: Graph,
-}
-
-/// The time that a compilation may take.
-struct Clock {
-    start: Instant,
-    limits: Limits,
-}
-
-impl Clock {
-    fn new(limits: Limits) -> Self {
-        Clock { start: Instant::now(), limits }
-    }
-
-    fn check(&self, source: &str) -> Result<(), Box<Diagnostic>> {
-        if self.start.elapsed() <= Duration::from_millis(self.limits.time_ms) {
-            return Ok(());
-        }
-        let message = format!("the filter takes more than {} ms to compile", self.limits.time_ms);
-        Err(Box::new(Diagnostic::new(Code::Limit, whole(source), message)))
-    }
 }
 
 fn internal(source: &str, what: &str) -> Box<Diagnostic> {

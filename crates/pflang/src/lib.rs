@@ -8,6 +8,7 @@
 //! This crate knows nothing of captures, devices, engines or the file system: names come in through a trait,
 //! packets as byte slices.
 
+mod clock;
 mod compiler;
 pub mod diag;
 pub mod emit;

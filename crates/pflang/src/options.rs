@@ -12,11 +12,12 @@ pub struct Limits {
     pub terms: usize,
     /// Nesting of parentheses and `not`.
     pub depth: usize,
-    /// Nodes of the decision graph.
+    /// Nodes of the lowered tree, and of the decision graph.
     pub nodes: usize,
     /// Bytes of machine code and tables.
     pub code_bytes: usize,
-    /// Wall time of one compilation, in milliseconds; checked between steps.
+    /// Wall time of one compilation, in milliseconds; checked between steps and, in those that may make
+    /// much of little text, on the way.
     pub time_ms: u64,
 }
 

@@ -1,11 +1,13 @@
 //! Filters that are too large for libpcap: against plain sets, and against the graph as built in the interpreter.
 
+use pflang::{Code, Compiler, Limits};
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
 use testkit::engines::Engines;
 use testkit::linktype::ETHERNET;
 use testkit::packet::Packet;
 use testkit::rng::Rng;
+use wire::LinkType;
 
 fn engines(filter: &str) -> Engines {
     Engines::strict(ETHERNET, filter, None).unwrap_or_else(|error| panic!("{error}"))
@@ -151,4 +153,23 @@ fn ten_thousand_loads_with_guards_of_their_own() {
     // 0 at byte 14 + 0 would match: ip[0] is 0x45, and byte 69 is not there, which rejects.
     let packet = packet(1, 2, 1, 2);
     assert_eq!(engines.disagreement(&packet, false), None, "{}", packet.to_line());
+}
+
+/// One chain unrolls to thousands of nodes: the limits must hold while they are made, not when all is done.
+#[test]
+fn a_thousand_protocol_chains_stop_at_the_limits() {
+    let numbers: Vec<u32> = (0..1000).map(|i| i % 250).collect();
+    let text = joined(&numbers, |n| format!("ip6 protochain {n}"));
+    let compile = |change: &dyn Fn(&mut Limits)| {
+        let mut limits = Limits::default();
+        change(&mut limits);
+        Compiler::new(LinkType::EN10MB).limits(limits).compile(&text).expect_err("it is too large")
+    };
+    let nodes = compile(&|limits| limits.nodes = 100_000);
+    assert_eq!(nodes.code(), Code::Limit);
+    assert!(nodes.to_string().contains("more than 100000 nodes"), "{nodes}");
+    assert!(nodes.span().text(&text).starts_with("ip6 protochain"), "one primitive is to blame: {nodes}");
+    let time = compile(&|limits| limits.time_ms = 0);
+    assert_eq!(time.code(), Code::Limit);
+    assert!(time.span().text(&text).len() < 30, "stopped on the way: {time}");
 }

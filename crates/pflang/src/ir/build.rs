@@ -10,28 +10,67 @@
 //! is built the same way: `fail` and `els` of one are the entry of the next.
 
 use super::{BinOp, CmpOp, Cond, CondId, Graph, NodeId, Pool, REJECT, Value, ValueId};
+use crate::clock::{Clock, too_many_nodes};
+use crate::diag::Diagnostic;
 use crate::lower::tree::{Tree, TreeId, TreeNode};
+use crate::options::Limits;
 use crate::span::Span;
+use std::convert::Infallible;
 
 /// The graph of an ordered list of filters: the first that matches decides, with its leaf number; a packet
 /// that none matches is rejected.
 pub fn build(tree: Tree, arms: &[(TreeId, u32)]) -> Graph {
+    let Ok(graph) = build_while::<Infallible>(tree, arms, |_, _| Ok(()));
+    graph
+}
+
+/// The same within limits: deep chains of headers guard each test by all that lies before it, so the graph may
+/// be far larger than the text.
+///
+/// # Errors
+/// Where the graph outgrows the limit or the time is over: the test at hand.
+pub(crate) fn build_within(
+    tree: Tree,
+    arms: &[(TreeId, u32)],
+    limits: Limits,
+    clock: &Clock,
+) -> Result<Graph, Box<Diagnostic>> {
+    let mut tests = 0u32;
+    build_while(tree, arms, |graph, span| {
+        if graph.node_count() > limits.nodes {
+            return Err(too_many_nodes(limits, span));
+        }
+        tests = tests.wrapping_add(1);
+        if tests.is_multiple_of(TESTS_PER_LOOK) { clock.check(span) } else { Ok(()) }
+    })
+}
+
+/// How often to look at the clock: seldom for a list of hosts, often enough for tests with hundreds of guards.
+const TESTS_PER_LOOK: u32 = 256;
+
+fn build_while<E>(
+    tree: Tree,
+    arms: &[(TreeId, u32)],
+    mut goes_on: impl FnMut(&Graph, Span) -> Result<(), E>,
+) -> Result<Graph, E> {
     let mut builder = Builder::new(tree);
     let mut entry = builder.graph.leaf(REJECT);
     for &(root, leaf) in arms.iter().rev() {
         let accept = builder.graph.leaf(leaf);
-        entry = builder.arm(root, accept, entry);
+        entry = builder.arm(root, accept, entry, &mut goes_on)?;
     }
     builder.graph.root = entry;
-    builder.graph
+    Ok(builder.graph)
 }
 
 struct Builder {
     tree: Tree,
     graph: Graph,
-    /// Scratch of [`Builder::evaluated`]: the last search that reached each value.
+    /// Scratch of [`Builder::evaluate`]: the last search that reached each value.
     seen: Vec<u32>,
     search: u32,
+    pending: Vec<ValueId>,
+    found: Vec<ValueId>,
 }
 
 /// What remains to be done once the node in hand is known.
@@ -47,10 +86,23 @@ impl Builder {
     fn new(mut tree: Tree) -> Self {
         let pool = std::mem::take(&mut tree.pool);
         let seen = vec![0; pool.value_count()];
-        Builder { tree, graph: Graph::new(pool), seen, search: 0 }
+        Builder {
+            graph: Graph::with_capacity(pool, 2 * tree.len().min(1024)),
+            tree,
+            seen,
+            search: 0,
+            pending: Vec::new(),
+            found: Vec::new(),
+        }
     }
 
-    fn arm(&mut self, root: TreeId, accept: NodeId, fail: NodeId) -> NodeId {
+    fn arm<E>(
+        &mut self,
+        root: TreeId,
+        accept: NodeId,
+        fail: NodeId,
+        goes_on: &mut impl FnMut(&Graph, Span) -> Result<(), E>,
+    ) -> Result<NodeId, E> {
         let mut tasks = vec![Task::Build(root, accept, fail)];
         let mut node = fail;
         while let Some(task) = tasks.pop() {
@@ -66,10 +118,13 @@ impl Builder {
                 TreeNode::And(a, b) => tasks.extend([Task::Then(a, els), Task::Build(b, then, els)]),
                 TreeNode::Or(a, b) => tasks.extend([Task::Else(a, then), Task::Build(b, then, els)]),
                 TreeNode::Test(cond) => node = self.test(cond, then, els, fail, self.tree.span(id)),
-                TreeNode::Eval(value) => node = self.guarded(&[value], then, fail, self.tree.span(id)),
+                TreeNode::Eval(value) => node = self.guarded([value], then, fail, self.tree.span(id)),
+            }
+            if let TreeNode::Test(_) | TreeNode::Eval(_) = self.tree.node(id) {
+                goes_on(&self.graph, self.tree.span(id))?;
             }
         }
-        node
+        Ok(node)
     }
 
     fn test(&mut self, cond: CondId, then: NodeId, els: NodeId, fail: NodeId, span: Span) -> NodeId {
@@ -77,14 +132,21 @@ impl Builder {
         if then != els {
             self.graph.add_span(branch, span);
         }
-        let operands: Vec<ValueId> = self.graph.pool.cond_operands(cond).collect();
-        self.guarded(&operands, branch, fail, span)
+        let operands = self.graph.pool.cond_operands(cond);
+        self.guarded(operands, branch, fail, span)
     }
 
     /// `next`, behind the guards of everything that evaluating `values` evaluates.
-    fn guarded(&mut self, values: &[ValueId], next: NodeId, fail: NodeId, span: Span) -> NodeId {
+    fn guarded(
+        &mut self,
+        values: impl IntoIterator<Item = ValueId>,
+        next: NodeId,
+        fail: NodeId,
+        span: Span,
+    ) -> NodeId {
         let mut node = next;
-        for value in self.evaluated(values).into_iter().rev() {
+        self.evaluate(values);
+        for &value in self.found.iter().rev() {
             node = match guard_of(&mut self.graph.pool, value) {
                 Guard::None => continue,
                 Guard::Always(cond) => self.graph.branch(cond, node, fail),
@@ -98,21 +160,20 @@ impl Builder {
         node
     }
 
-    /// The values and all their operands, in ascending order.
-    fn evaluated(&mut self, values: &[ValueId]) -> Vec<ValueId> {
+    /// Finds the values and all their operands, in ascending order.
+    fn evaluate(&mut self, values: impl IntoIterator<Item = ValueId>) {
         self.search += 1;
         // Guards add constants to the pool while we go.
         self.seen.resize(self.graph.pool.value_count(), 0);
-        let mut pending = values.to_vec();
-        let mut found = Vec::new();
-        while let Some(value) = pending.pop() {
+        self.pending.extend(values);
+        self.found.clear();
+        while let Some(value) = self.pending.pop() {
             if std::mem::replace(&mut self.seen[value.index()], self.search) != self.search {
-                found.push(value);
-                pending.extend(self.graph.pool.operands(value));
+                self.found.push(value);
+                self.pending.extend(self.graph.pool.operands(value));
             }
         }
-        found.sort_unstable();
-        found
+        self.found.sort_unstable();
     }
 }
 

@@ -9,6 +9,7 @@
 
 use super::tree::{Tree, TreeId, TreeNode};
 use super::{Options, Result};
+use crate::clock::{Clock, too_many_nodes};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{BinOp, CmpOp, Cond, Size, ValueId};
 use crate::span::Span;
@@ -147,7 +148,16 @@ pub(crate) struct Lowerer<'a> {
     /// Values that the outermost link layer's offsets vary by, in the order in which a program computes them at
     /// its very start, and whether anything has used them.
     pub(crate) early: Vec<(ValueId, bool)>,
+    clock: Clock,
+    /// How many primitives were lowered.
+    primitives: u32,
 }
+
+/// What a filter of a few primitives lowers to.
+const NODES_LIKELY: usize = 48;
+
+/// How often to look at the clock.
+const PRIMITIVES_PER_LOOK: u32 = 16;
 
 impl<'a> Lowerer<'a> {
     /// At the start of a filter: at the outermost link layer.
@@ -157,16 +167,27 @@ impl<'a> Lowerer<'a> {
             options,
             outermost,
             layers: Layers::bare(outermost),
-            tree: Tree::default(),
+            tree: Tree::with_capacity(NODES_LIKELY),
             lints: Vec::new(),
             span: Span::default(),
             snapshots: Vec::new(),
             loading_relations: 0,
             encapsulation: None,
             early: Vec::new(),
+            clock: Clock::new(options.limits),
+            primitives: 0,
         };
         lowerer.outermost_link()?;
         Ok(lowerer)
+    }
+
+    /// Whether there is room and time for more primitives: what one word means may be large.
+    pub(crate) fn check_limits(&mut self) -> Result<()> {
+        if self.tree.len() > self.options.limits.nodes {
+            return Err(too_many_nodes(self.options.limits, self.span));
+        }
+        self.primitives = self.primitives.wrapping_add(1);
+        if self.primitives.is_multiple_of(PRIMITIVES_PER_LOOK) { self.clock.check(self.span) } else { Ok(()) }
     }
 
     /// An error at the primitive at hand.

@@ -83,6 +83,7 @@ impl Lowerer<'_> {
             ref primitive => {
                 self.span = ast.span(id);
                 let test = self.primitive(ast, primitive)?;
+                self.check_limits()?;
                 self.lint_constant(test);
                 done.push(test);
             }
