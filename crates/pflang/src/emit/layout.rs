@@ -19,15 +19,17 @@ pub(super) struct Layout {
 
 /// Reverse postorder of a depth-first walk that visits the likelier successor last.
 pub(super) fn layout(graph: &Graph) -> Layout {
-    let mut finished = Vec::new();
+    let mut finished = Vec::with_capacity(graph.node_count());
     let mut leaves = Vec::new();
     let mut seen = vec![false; graph.node_count()];
-    let mut path = vec![(graph.root, successors(graph, graph.root))];
+    // Each node on the way, with the number of the successor to visit next.
+    let mut path = vec![(graph.root, 0)];
     seen[graph.root.index()] = true;
-    while let Some((node, pending)) = path.last_mut() {
-        match pending.pop() {
+    while let Some((node, visited)) = path.last_mut() {
+        *visited += 1;
+        match successor(graph, *node, *visited - 1) {
             Some(next) if std::mem::replace(&mut seen[next.index()], true) => {}
-            Some(next) => path.push((next, successors(graph, next))),
+            Some(next) => path.push((next, 0)),
             None => {
                 let done =
                     if matches!(graph.node(*node), Node::Leaf(_)) { &mut leaves } else { &mut finished };
@@ -50,15 +52,17 @@ pub(super) fn layout(graph: &Graph) -> Layout {
     Layout { order, position, edges_in }
 }
 
-/// A node's successors, the likeliest first.
-fn successors(graph: &Graph, node: NodeId) -> Vec<NodeId> {
+/// A node's successor number `i`, the likeliest last.
+fn successor(graph: &Graph, node: NodeId, i: usize) -> Option<NodeId> {
     match graph.node(node) {
-        Node::Leaf(_) => Vec::new(),
+        Node::Leaf(_) => None,
         Node::Branch { cond, then, els } => {
             let guard = matches!(graph.pool.get_cond(*cond), Cond::Bounds { .. });
-            let then_first = guard || *graph.node(*then) != Node::Leaf(REJECT);
-            if then_first { vec![*then, *els] } else { vec![*els, *then] }
+            let then_is_likelier = guard || *graph.node(*then) != Node::Leaf(REJECT);
+            let ascending = if then_is_likelier { [*els, *then] } else { [*then, *els] };
+            ascending.get(i).copied()
         }
-        Node::Switch(switch) => switch.arms.iter().map(|arm| arm.target).chain([switch.default]).collect(),
+        Node::Switch(switch) if i == 0 => Some(switch.default),
+        Node::Switch(switch) => switch.arms.iter().rev().nth(i - 1).map(|arm| arm.target),
     }
 }

@@ -148,8 +148,9 @@ impl<'g> Selector<'g> {
 
     /// Ends a node: what to keep of all that is held.
     fn keep(&mut self) -> Result<Kept, Error> {
-        let (mut pinned, mut others) = (Vec::new(), Vec::new());
-        for value in std::mem::take(&mut self.holding) {
+        let mut pinned = Vec::with_capacity(self.holding.len());
+        let mut others = Vec::new();
+        for value in self.holding.drain(..) {
             let register = std::mem::replace(&mut self.held[value.index()], NOWHERE);
             let i = value.index();
             if self.uses.pinned[i] {
