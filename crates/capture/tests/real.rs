@@ -15,10 +15,16 @@ fn captures() -> Option<PathBuf> {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
     let folder = shared.join("captures");
     if !folder.is_dir() {
-        eprintln!("skipped: no captures in {}", folder.display());
+        say(&format!("SKIPPED: no captures in {} (set SLUSS_SHARED to use others)", folder.display()));
         return None;
     }
     Some(folder)
+}
+
+/// Past the capture of the test runner, which hides what passing tests print.
+fn say(text: &str) {
+    use std::io::Write;
+    drop(writeln!(std::io::stderr(), "{text}"));
 }
 
 fn files() -> Vec<PathBuf> {
@@ -33,7 +39,7 @@ fn files() -> Vec<PathBuf> {
 fn has_tcpdump() -> bool {
     let found = Command::new("tcpdump").arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: tcpdump is not installed");
+        say("SKIPPED: copies are not compared with tcpdump's: install tcpdump (Debian)");
     }
     found
 }

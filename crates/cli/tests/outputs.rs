@@ -12,7 +12,7 @@ fn read(path: &std::path::Path) -> Vec<u8> {
 #[test]
 fn output_is_byte_for_byte_that_of_tcpdump() {
     if Command::new("tcpdump").arg("--version").output().is_err() {
-        eprintln!("SKIPPED: written captures are not compared with tcpdump's: install tcpdump (Debian)");
+        common::say("SKIPPED: written captures are not compared with tcpdump's: install tcpdump (Debian)");
         return;
     }
     let folder = scratch("tcpdump");

@@ -12,9 +12,14 @@ use testkit::packet::Packet;
 fn every_engine_agrees_with_libpcap() {
     let Some(pcap) = oracle::libpcap("the differential test") else { return };
     let settings = Settings { seed: 20_261_121, pairs: 100_000, seconds: None }.from_env();
-    println!("SLUSS_SEED={} SLUSS_PAIRS={}, {}", settings.seed, settings.pairs, pcap.version());
+    testkit::say(format_args!(
+        "SLUSS_SEED={} SLUSS_PAIRS={}, {}",
+        settings.seed,
+        settings.pairs,
+        pcap.version()
+    ));
     match differential::run(pcap, settings) {
-        Ok(report) => println!("{report}"),
+        Ok(report) => testkit::say(report),
         Err(difference) => panic!("{difference}"),
     }
 }

@@ -138,7 +138,7 @@ fn every_number_is_accepted_or_refused_alike() {
 fn loopback_files_of_the_other_byte_order() {
     let Some(pcap) = oracle::libpcap("byte-swapped files") else { return };
     if cfg!(target_endian = "big") {
-        eprintln!("SKIPPED: byte-swapped loopback files are LOOP on little-endian machines only");
+        testkit::say("SKIPPED: byte-swapped loopback files are LOOP on little-endian machines only");
         return;
     }
     let swapped = oracle::Options { swapped: true, ..oracle::Options::default() };

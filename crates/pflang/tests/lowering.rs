@@ -29,7 +29,7 @@ impl Files {
     fn read() -> Self {
         let lines = |path: &str| {
             let text = std::fs::read_to_string(path).unwrap_or_else(|_| {
-                eprintln!("SKIPPED: names of {path}, which is absent");
+                testkit::say(format_args!("SKIPPED: names of {path}, which is absent"));
                 String::new()
             });
             let words = |line: &str| {

@@ -28,7 +28,7 @@ fn libpcap_agrees_with_the_tables() {
         }
     }
     let cases: usize = tests.iter().map(Test::cases).sum();
-    println!("{cases} cases compared with {}", pcap.version());
+    testkit::say(format_args!("{cases} cases compared with {}", pcap.version()));
     assert!(failures.is_empty(), "{} are not what libpcap says:\n{}", failures.len(), failures.join("\n"));
 }
 
@@ -38,10 +38,10 @@ fn needs_absent_names(test: &Test) -> bool {
     let needs = names.iter().any(|name| test.filter.contains(name));
     let absent = needs && !(Path::new("/etc/services").exists() && Path::new("/etc/protocols").exists());
     if absent {
-        eprintln!(
+        testkit::say(format_args!(
             "SKIPPED: {}: /etc/services and /etc/protocols are absent: install netbase (Debian)",
             test.name
-        );
+        ));
     }
     absent
 }
@@ -74,9 +74,9 @@ fn every_engine_agrees_with_the_tables() {
     let tests = tests();
     let failures: Vec<String> = tests.iter().flat_map(check).collect();
     let cases: usize = tests.iter().map(Test::cases).sum();
-    println!("{} filters, {cases} cases, on every engine", tests.len());
+    testkit::say(format_args!("{} filters, {cases} cases, on every engine", tests.len()));
     if !Engines::strict(linktype::ETHERNET, "ip", None).expect("it compiles").is_native() {
-        eprintln!("SKIPPED: machine code, which this processor or system does not allow");
+        testkit::say("SKIPPED: machine code, which this processor or system does not allow");
     }
     assert!(cases >= 600, "only {cases} cases: where are the tables?");
     assert!(failures.is_empty(), "{} wrong answers:\n{}", failures.len(), failures.join("\n"));

@@ -32,7 +32,10 @@ pub fn captures() -> Vec<Capture> {
 
 fn in_folder(folder: &Path) -> Vec<Capture> {
     let Ok(entries) = fs::read_dir(folder) else {
-        eprintln!("SKIPPED: no captures in {} (set SLUSS_SHARED to use others)", folder.display());
+        crate::say(format_args!(
+            "SKIPPED: no captures in {} (set SLUSS_SHARED to use others)",
+            folder.display()
+        ));
         return Vec::new();
     };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

@@ -36,3 +36,11 @@ pub mod scratch;
 pub mod table;
 pub mod traffic;
 pub mod walk;
+
+/// Says something aloud: on standard error past the capture of the test runner, which hides what passing tests print.
+/// For seeds, and for what is skipped.
+pub fn say(text: impl std::fmt::Display) {
+    use std::io::Write;
+    // A closed standard error is nobody's business here.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

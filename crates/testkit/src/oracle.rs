@@ -90,7 +90,9 @@ pub fn libpcap(who: &str) -> Option<Libpcap> {
     if cfg!(have_libpcap) {
         return Some(Libpcap(()));
     }
-    eprintln!("SKIPPED: {who} does not compare with libpcap: install libpcap-dev (Debian) and build again");
+    crate::say(format_args!(
+        "SKIPPED: {who} does not compare with libpcap: install libpcap-dev (Debian) and build again"
+    ));
     None
 }
 

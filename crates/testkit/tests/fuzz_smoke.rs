@@ -12,7 +12,7 @@ fn for_each_input(count: usize, mut body: impl FnMut(&mut Rng)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seed = number("SLUSS_SEED").unwrap_or(1);
     let end = number("SLUSS_FUZZ_SECONDS").map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    println!("SLUSS_SEED={seed}");
+    testkit::say(format_args!("fuzz smoke: SLUSS_SEED={seed}"));
     let mut rng = Rng::new(seed);
     let mut inputs = 0;
     while end.map_or(inputs < count, |end| Instant::now() < end) {

@@ -64,3 +64,8 @@ pub fn scratch(name: &str) -> PathBuf {
 pub fn arg(path: &Path) -> &str {
     path.to_str().expect("test paths are UTF-8")
 }
+
+/// Says something past the capture of the test runner, which hides what passing tests print.
+pub fn say(text: &str) {
+    drop(writeln!(std::io::stderr(), "{text}"));
+}

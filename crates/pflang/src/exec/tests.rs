@@ -91,7 +91,7 @@ fn hardened_processes() {
         let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{part}: {}\n{text}", output.status);
         assert!(text.contains("played") || text.contains("SKIPPED"), "{part}:\n{text}");
-        text.lines().filter(|line| line.starts_with("SKIPPED")).for_each(|line| eprintln!("{line}"));
+        text.lines().filter(|line| line.starts_with("SKIPPED")).for_each(testkit::say);
     }
 }
 
