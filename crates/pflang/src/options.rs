@@ -25,7 +25,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             source_bytes: 64 << 20,
-            terms: 4 << 20,
+            terms: 1 << 18,
             depth: 1 << 20,
             nodes: 32 << 20,
             code_bytes: 256 << 20,
