@@ -152,6 +152,24 @@ fn loopback_files_of_the_other_byte_order() {
     tally.finish(1_000);
 }
 
+/// COMPAT: libpcap swaps the address family of ENC in a file of the other byte order. Here the family is in the
+/// machine's order, whatever the file's.
+#[test]
+fn enc_files_of_the_other_byte_order() {
+    let Some(pcap) = oracle::libpcap("byte-swapped files") else { return };
+    let swapped = oracle::Options { swapped: true, ..oracle::Options::default() };
+    let theirs = pcap.compile(LinkType::ENC, "ip", swapped).expect("it compiles");
+    let graph = ours(LinkType::ENC, "ip").expect("it compiles");
+    let packet = |family: [u8; 4]| [&family[..], &[0; 8], &[0x45; 20]].concat();
+    let accepts = |data: &[u8]| {
+        let wire_len = data.len() as u32;
+        interp::Interp::new(&graph).run(interp::Packet { data, wire_len }) != pflang::ir::REJECT
+    };
+    let (native, other) = (packet(2_u32.to_ne_bytes()), packet(2_u32.swap_bytes().to_ne_bytes()));
+    assert!(accepts(&native) && !accepts(&other));
+    assert!(!theirs.accepts(&native, 32) && theirs.accepts(&other, 32));
+}
+
 /// The length of an 802.11 header behind radiotap depends on eleven bits in three places: all of them.
 #[test]
 fn every_padding_of_radiotap() {
