@@ -29,7 +29,7 @@ bench:           ## measure against peers in one run; prints ratios, writes benc
 	cargo build --release --quiet -p sluss -p bench
 	target/release/bench $(BENCH)
 
-fuzz:            ## a long differential run against libpcap (SECONDS=600), seed printed
+fuzz:            ## a long differential run against libpcap (SECONDS_PER_TARGET=600), seed printed
 	@scripts/install-packages.sh
 	@scripts/fuzz.sh
 
