@@ -45,6 +45,10 @@ pub(crate) fn chart(report: &Report, title: &str) -> String {
 
 fn row(svg: &mut String, ratio: &Ratio, y: f64, x: &dyn Fn(f64) -> f64) {
     let (from, to) = (x(1.0).min(x(ratio.value)), x(1.0).max(x(ratio.value)));
+    let tick = match ratio.target {
+        Some(Target::AtLeast(bound) | Target::AtMost(bound)) => x(bound),
+        None => from,
+    };
     let colour = match ratio.target {
         Some(target) if !target.is_met(ratio.value) => "#c0392b",
         Some(_) => "#2b7bba",
@@ -60,15 +64,15 @@ fn row(svg: &mut String, ratio: &Ratio, y: f64, x: &dyn Fn(f64) -> f64) {
         escaped(&format!("{}: {}", ratio.suite, ratio.what)),
         y + 4.0,
         (to - from).max(1.0),
-        to + 6.0,
+        to.max(tick) + 6.0,
         y + 15.0,
         ratio.value
     );
-    if let Some(Target::AtLeast(bound) | Target::AtMost(bound)) = ratio.target {
+    if ratio.target.is_some() {
         let _ = writeln!(
             svg,
             "<line x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#000\" stroke-width=\"2\"/>",
-            x(bound),
+            tick,
             y + 2.0,
             y + 20.0
         );
