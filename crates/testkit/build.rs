@@ -9,6 +9,8 @@ fn main() {
     println!("cargo:rustc-check-cfg=cfg(have_libpcap)");
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CC");
+    // Absent files count as changed: a libpcap that is installed later is found by the next build.
+    println!("cargo:rerun-if-changed=/usr/include/pcap.h");
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     if links_libpcap(Path::new(&out)) {
         println!("cargo:rustc-cfg=have_libpcap");
