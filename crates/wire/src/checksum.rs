@@ -1,22 +1,31 @@
 //! The Internet checksum: the ones' complement of the ones' complement sum (RFC 1071).
 //!
-//! The sum may be taken over 32-bit words into a wide accumulator and folded at the end, since carries commute;
-//! that is what makes it fast without any special instruction.
+//! The sum may be taken over wider words, in the machine's own byte order, and be folded and swapped once at the
+//! end, since carries commute (RFC 1071, 2); that is what makes it fast without any special instruction.
+//!
+//! ```
+//! use wire::checksum::{self, Sum};
+//! let header = [0x45, 0, 0, 0x1c, 0, 0, 0, 0, 0x40, 0x11, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+//! assert_eq!(checksum::checksum(&header), 0x66cf);
+//!
+//! // In pieces, which may be summed in any order and start anywhere.
+//! let (front, back) = header.split_at(9);
+//! let sum = Sum::new().add_bytes(front).add_sum_at(9, Sum::new().add_bytes(back));
+//! assert_eq!(sum.finish(), 0x66cf);
+//!
+//! // After a change, without the rest: the time to live and the protocol are one word.
+//! assert_eq!(checksum::update(0x66cf, 0x4011, 0x3f11), 0x67cf);
+//! ```
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// A sum that is being taken, over any number of pieces.
-///
-/// ```
-/// use wire::checksum::Sum;
-/// let header = [0x45, 0, 0, 0x1c, 0, 0, 0, 0, 0x40, 0x11, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
-/// let checksum = Sum::new().add_bytes(&header).finish();
-/// assert_eq!(checksum, 0x66cf);
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use]
 pub struct Sum {
-    /// INVARIANT: below 2^63, which 2^31 additions of 32-bit words cannot leave.
+    /// Of words in the machine's byte order.
+    ///
+    /// INVARIANT: below 2^63, which 2^30 additions of a folded sum cannot leave.
     total: u64,
 }
 
@@ -26,30 +35,36 @@ impl Sum {
         Sum { total: 0 }
     }
 
-    /// Adds a piece. A piece of odd length counts as if a zero followed it, so only the last may be odd.
+    /// Adds a piece. A piece of odd length counts as if a zero followed it, so only the last may be odd; where
+    /// others are, [`Sum::add_sum_at`] helps.
+    #[inline]
     pub fn add_bytes(self, bytes: &[u8]) -> Sum {
-        let mut total = self.total;
-        let (words, rest) = bytes.as_chunks::<4>();
-        for word in words {
-            total += u64::from(u32::from_be_bytes(*word));
-        }
-        let mut last = [0; 4];
-        last[..rest.len()].copy_from_slice(rest);
-        total += u64::from(u32::from_be_bytes(last));
-        Sum { total: fold_once(total) }
+        Sum { total: self.total + sum_words(bytes) }
     }
 
     /// Adds a 16-bit number.
+    #[inline]
     pub fn add_u16(self, value: u16) -> Sum {
-        Sum { total: self.total + u64::from(value) }
+        Sum { total: self.total + u64::from(value.to_be()) }
     }
 
-    /// Adds the pseudo-header of TCP and UDP over IPv4 (RFC 793, 3.1): addresses, protocol, length.
+    /// Adds the sum of a piece that starts `off` bytes behind the start of this one. At an odd place the two
+    /// bytes of each of its words change roles (RFC 1071, 2, B).
+    #[inline]
+    pub fn add_sum_at(self, off: usize, piece: Sum) -> Sum {
+        let word = piece.fold();
+        let word = if off.is_multiple_of(2) { word } else { word.swap_bytes() };
+        Sum { total: self.total + u64::from(word) }
+    }
+
+    /// Adds the pseudo-header of TCP and UDP over IPv4 (RFC 9293, 3.1): addresses, protocol, length.
+    #[inline]
     pub fn add_pseudo_v4(self, src: Ipv4Addr, dst: Ipv4Addr, protocol: u8, length: u16) -> Sum {
         self.add_bytes(&src.octets()).add_bytes(&dst.octets()).add_u16(protocol.into()).add_u16(length)
     }
 
     /// Adds the pseudo-header of everything over IPv6 (RFC 8200, 8.1).
+    #[inline]
     pub fn add_pseudo_v6(self, src: Ipv6Addr, dst: Ipv6Addr, protocol: u8, length: u32) -> Sum {
         self.add_bytes(&src.octets())
             .add_bytes(&dst.octets())
@@ -57,31 +72,129 @@ impl Sum {
             .add_u16(protocol.into())
     }
 
+    /// The ones' complement sum itself, not complemented: what a field holds that hardware is to complete.
+    #[inline]
+    #[must_use]
+    pub fn partial(self) -> u16 {
+        u16::from_be(self.fold())
+    }
+
     /// The checksum. Over data that contains its own right checksum this is 0.
+    #[inline]
     #[must_use]
     pub fn finish(self) -> u16 {
-        let mut total = self.total;
-        while total > 0xffff {
-            total = (total >> 16) + (total & 0xffff);
-        }
-        !(total as u16)
+        !self.partial()
+    }
+
+    /// Sixteen bits in the machine's byte order. Three steps take any 64 bits: 2^33, 2^18, 2^16.
+    #[inline]
+    fn fold(self) -> u16 {
+        let total = halves(self.total);
+        let total = (total >> 16) + (total & 0xffff);
+        let total = (total >> 16) + (total & 0xffff);
+        ((total >> 16) + (total & 0xffff)) as u16
     }
 }
 
-fn fold_once(total: u64) -> u64 {
-    (total >> 32) + (total & 0xffff_ffff)
-}
-
 /// The checksum of one piece.
+#[inline]
 #[must_use]
 pub fn checksum(bytes: &[u8]) -> u16 {
     Sum::new().add_bytes(bytes).finish()
 }
 
 /// The checksum after one 16-bit word of the data has changed (RFC 1624, equation 3).
+#[inline]
 #[must_use]
 pub fn update(checksum: u16, old: u16, new: u16) -> u16 {
     Sum::new().add_u16(!checksum).add_u16(!old).add_u16(new).finish()
+}
+
+/// The checksum after `old` has become `new`, such as an address. Both have the same even length and start at an
+/// even place, or else the result means nothing.
+#[inline]
+#[must_use]
+pub fn update_bytes(checksum: u16, old: &[u8], new: &[u8]) -> u16 {
+    update(checksum, Sum::new().add_bytes(old).partial(), Sum::new().add_bytes(new).partial())
+}
+
+/// The addresses of an IP packet, as the checksums of what it carries cover them.
+///
+/// NOTE: under an IPv6 routing header with segments left, `dst` is the last segment (RFC 8200, 8.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Addresses {
+    /// Of IPv4.
+    V4 {
+        /// Source.
+        src: Ipv4Addr,
+        /// Destination.
+        dst: Ipv4Addr,
+    },
+    /// Of IPv6.
+    V6 {
+        /// Source.
+        src: Ipv6Addr,
+        /// Destination.
+        dst: Ipv6Addr,
+    },
+}
+
+impl Addresses {
+    /// The sum of the pseudo-header and of a segment, message or datagram from its first byte to its last.
+    #[inline]
+    pub fn sum(self, protocol: u8, segment: &[u8]) -> Sum {
+        // Over IPv4 the length has 16 bits, and no segment is longer.
+        let sum = match (self, segment.len()) {
+            (Addresses::V4 { src, dst }, len) => Sum::new().add_pseudo_v4(src, dst, protocol, len as u16),
+            (Addresses::V6 { src, dst }, len) => Sum::new().add_pseudo_v6(src, dst, protocol, len as u32),
+        };
+        sum.add_bytes(segment)
+    }
+
+    /// The checksum of a segment whose checksum field is 0. Where the segment holds its right checksum, 0.
+    #[inline]
+    #[must_use]
+    pub fn checksum(self, protocol: u8, segment: &[u8]) -> u16 {
+        self.sum(protocol, segment).finish()
+    }
+}
+
+/// The sum of 16-bit words, with carries unfolded, below 2^33.
+///
+/// PERF: 550 bytes in 18 ns, 60 in 6 ns (53 and 9 in the loop over big-endian 32-bit words it replaced); with
+/// the last bytes copied into a buffer of zeros instead, 23 and 13.
+fn sum_words(bytes: &[u8]) -> u64 {
+    let (blocks, rest) = bytes.as_chunks::<32>();
+    let mut lanes = [0_u64; 4];
+    for block in blocks {
+        for (lane, word) in lanes.iter_mut().zip(block.as_chunks::<8>().0) {
+            *lane += halves(u64::from_ne_bytes(*word));
+        }
+    }
+    halves(lanes.iter().sum::<u64>() + sum_last(rest))
+}
+
+/// The words behind the last whole block.
+fn sum_last(bytes: &[u8]) -> u64 {
+    let (words, mut rest) = bytes.as_chunks::<8>();
+    let mut total: u64 = words.iter().map(|word| halves(u64::from_ne_bytes(*word))).sum();
+    if let Some((word, behind)) = rest.split_first_chunk() {
+        total += u64::from(u32::from_ne_bytes(*word));
+        rest = behind;
+    }
+    if let Some((word, behind)) = rest.split_first_chunk() {
+        total += u64::from(u16::from_ne_bytes(*word));
+        rest = behind;
+    }
+    if let [last] = *rest {
+        total += u64::from(u16::from_ne_bytes([last, 0]));
+    }
+    total
+}
+
+/// The sum of both 32-bit halves, so that nothing overflows.
+fn halves(word: u64) -> u64 {
+    (word >> 32) + (word & 0xffff_ffff)
 }
 
 #[cfg(test)]
@@ -112,6 +225,26 @@ mod tests {
         }
 
         #[test]
+        fn pieces_may_start_anywhere(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            cuts in (0_usize..200, 0_usize..200),
+        ) {
+            let (a, b) = (cuts.0.min(bytes.len()), cuts.1.min(bytes.len()));
+            let (a, b) = (a.min(b), a.max(b));
+            let sum = |range: std::ops::Range<usize>| Sum::new().add_bytes(&bytes[range]);
+            let whole = sum(0..a).add_sum_at(b, sum(b..bytes.len())).add_sum_at(a, sum(a..b));
+            prop_assert_eq!(whole.finish(), checksum(&bytes));
+        }
+
+        #[test]
+        fn replacing_equals_recomputing(mut bytes: [u8; 40], new: [u8; 16]) {
+            let before = checksum(&bytes);
+            let updated = update_bytes(before, &bytes[8..24], &new);
+            bytes[8..24].copy_from_slice(&new);
+            prop_assert_eq!(updated % 0xffff, checksum(&bytes) % 0xffff);
+        }
+
+        #[test]
         fn updating_equals_recomputing(words in proptest::collection::vec(any::<u16>(), 2..40), new: u16) {
             let bytes = |words: &[u16]| words.iter().flat_map(|w| w.to_be_bytes()).collect::<Vec<_>>();
             let before = checksum(&bytes(&words));
@@ -120,6 +253,36 @@ mod tests {
             let after = checksum(&bytes(&changed));
             // 0000 and ffff are the same number in ones' complement.
             prop_assert_eq!(update(before, words[0], new) % 0xffff, after % 0xffff);
+        }
+    }
+
+    /// RFC 1071, 3: the sum of these is ddf2.
+    const EXAMPLE: [u8; 8] = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+
+    #[test]
+    fn the_examples_of_the_rfcs() {
+        assert_eq!(Sum::new().add_bytes(&EXAMPLE).partial(), 0xddf2);
+        // RFC 1624, 4: the older equation gave ffff here.
+        assert_eq!(update(0xdd2f, 0x5555, 0x3285), 0x0000);
+    }
+
+    #[test]
+    fn extremes() {
+        assert_eq!(checksum(&[]), 0xffff);
+        assert_eq!(checksum(&[0; 1500]), 0xffff);
+        assert_eq!(checksum(&[0xff; 65536]), 0);
+        assert_eq!(checksum(&[0xff]), 0x00ff);
+        let odd_pieces = (0..70_000).fold(Sum::new(), |sum, _| sum.add_bytes(&[0xff; 65]));
+        assert_eq!(odd_pieces.finish(), checksum(&[0xff, 0].repeat(70_000)));
+    }
+
+    #[test]
+    fn the_longest_pieces_of_both_versions() {
+        let (src, dst) = (Ipv4Addr::BROADCAST, Ipv4Addr::BROADCAST);
+        let v4 = Addresses::V4 { src, dst };
+        assert_eq!(v4.checksum(255, &[0xff; 65535]), plain(&long_v4()));
+        fn long_v4() -> Vec<u8> {
+            [&[0xff; 8][..], &[0, 255, 0xff, 0xff], &[0xff; 65535]].concat()
         }
     }
 
