@@ -1,4 +1,4 @@
-//! Reading numbers out of bytes that may end too early.
+//! Reading numbers out of bytes that may end too early, and writing them into headers.
 
 /// The byte at `at`, if it is there.
 #[inline]
@@ -26,4 +26,12 @@ pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 #[must_use]
 pub fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
+}
+
+/// Writes `value` at `at`.
+///
+/// For headers whose length the view that calls has checked; elsewhere this would panic.
+#[inline]
+pub(crate) fn put<const N: usize>(bytes: &mut [u8], at: usize, value: [u8; N]) {
+    bytes[at..at + N].copy_from_slice(&value);
 }

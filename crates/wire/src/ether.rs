@@ -1,8 +1,20 @@
-//! Ethernet (IEEE 802.3), its VLAN tags (802.1Q), and what EtherTypes mean.
+//! Ethernet (IEEE 802.3) headers, and what EtherTypes mean.
+//!
+//! ```
+//! use wire::ether::{Ethernet, EthernetHeader, EthernetMut, Mac, ethertype};
+//! let (here, there) = (Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 2]));
+//! let mut frame = [0; 60];
+//! let header = EthernetHeader { dst: there, src: here, ethertype: ethertype::IPV4 };
+//! frame[..Ethernet::LEN].copy_from_slice(&header.to_bytes());
+//!
+//! EthernetMut::new(&mut frame).unwrap().set_dst(Mac::BROADCAST);
+//! assert!(Ethernet::new(&frame).unwrap().dst().is_broadcast());
+//! ```
 
-use std::fmt;
+use crate::bytes::{array_at, put, u16_at};
 
-use crate::bytes::{array_at, u16_at};
+pub use crate::mac::{Mac, ParseMacError};
+pub use crate::vlan::{Tci, Vlan, VlanMut};
 
 /// EtherTypes by name.
 pub mod ethertype {
@@ -63,23 +75,6 @@ pub fn ethertype_name(ethertype: u16) -> Option<&'static str> {
     })
 }
 
-/// A hardware address of six bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Mac(pub [u8; 6]);
-
-impl fmt::Display for Mac {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-    }
-}
-
-impl fmt::Debug for Mac {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 /// An Ethernet header.
 #[derive(Clone, Copy, Debug)]
 pub struct Ethernet<'a> {
@@ -121,43 +116,102 @@ impl<'a> Ethernet<'a> {
     }
 }
 
-/// A VLAN tag behind its EtherType: priority and id, then the EtherType of what follows.
-#[derive(Clone, Copy, Debug)]
-pub struct Vlan<'a> {
-    bytes: &'a [u8],
+/// An Ethernet header that can be changed in place.
+#[derive(Debug)]
+pub struct EthernetMut<'a> {
+    bytes: &'a mut [u8],
 }
 
-impl<'a> Vlan<'a> {
-    /// Length of the tag.
-    pub const LEN: usize = 4;
-
-    /// A view of a tag, if it is whole.
+impl<'a> EthernetMut<'a> {
+    /// A view of a frame, if its header is whole.
     #[must_use]
-    pub fn new(bytes: &'a [u8]) -> Option<Vlan<'a>> {
-        (bytes.len() >= Vlan::LEN).then_some(Vlan { bytes })
+    pub fn new(bytes: &'a mut [u8]) -> Option<EthernetMut<'a>> {
+        (bytes.len() >= Ethernet::LEN).then_some(EthernetMut { bytes })
     }
 
-    /// Whether a VLAN tag follows this EtherType.
+    /// What the header says now.
     #[must_use]
-    pub fn follows(ethertype: u16) -> bool {
-        matches!(ethertype, ethertype::VLAN | ethertype::QINQ | ethertype::QINQ_OLD)
+    pub fn view(&self) -> Ethernet<'_> {
+        Ethernet { bytes: self.bytes }
     }
 
-    /// The VLAN's number, 12 bits.
-    #[must_use]
-    pub fn id(&self) -> u16 {
-        u16_at(self.bytes, 0).unwrap_or_default() & 0x0fff
+    /// Sets the destination address.
+    pub fn set_dst(&mut self, dst: Mac) {
+        put(self.bytes, 0, dst.0);
     }
 
-    /// EtherType of what follows.
-    #[must_use]
-    pub fn ethertype(&self) -> u16 {
-        u16_at(self.bytes, 2).unwrap_or_default()
+    /// Sets the source address.
+    pub fn set_src(&mut self, src: Mac) {
+        put(self.bytes, 6, src.0);
     }
 
-    /// What follows the tag.
+    /// Sets the EtherType.
+    pub fn set_ethertype(&mut self, ethertype: u16) {
+        put(self.bytes, 12, ethertype.to_be_bytes());
+    }
+
+    /// Exchanges destination and source, as an answer does.
+    pub fn swap_addresses(&mut self) {
+        let (dst, src) = (self.view().dst(), self.view().src());
+        self.set_dst(src);
+        self.set_src(dst);
+    }
+
+    /// What follows the header.
     #[must_use]
-    pub fn payload(&self) -> &'a [u8] {
-        &self.bytes[Vlan::LEN..]
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[Ethernet::LEN..]
+    }
+}
+
+/// An Ethernet header as values, to write one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EthernetHeader {
+    /// Destination address.
+    pub dst: Mac,
+    /// Source address.
+    pub src: Mac,
+    /// EtherType.
+    pub ethertype: u16,
+}
+
+impl EthernetHeader {
+    /// The header as it goes over the wire.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; Ethernet::LEN] {
+        let mut bytes = [0; Ethernet::LEN];
+        put(&mut bytes, 0, self.dst.0);
+        put(&mut bytes, 6, self.src.0);
+        put(&mut bytes, 12, self.ethertype.to_be_bytes());
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_a_frame() {
+        let mut frame = *b"\x01\x00\x5e\x00\x00\xfb\x02\x42\xac\x11\x00\x02\x08\x00\x45";
+        let ether = Ethernet::new(&frame).unwrap();
+        assert_eq!((ether.ethertype(), ether.payload()), (ethertype::IPV4, &[0x45][..]));
+        let header = EthernetHeader { dst: ether.dst(), src: ether.src(), ethertype: ether.ethertype() };
+        assert_eq!(header.to_bytes(), frame[..14]);
+
+        let mut ether = EthernetMut::new(&mut frame).unwrap();
+        ether.swap_addresses();
+        ether.set_ethertype(ethertype::IPV6);
+        ether.payload_mut()[0] = 0x60;
+        assert_eq!(frame, *b"\x02\x42\xac\x11\x00\x02\x01\x00\x5e\x00\x00\xfb\x86\xdd\x60");
+    }
+
+    #[test]
+    fn short_frames_have_no_view() {
+        for len in 0..Ethernet::LEN {
+            assert!(Ethernet::new(&[0; Ethernet::LEN][..len]).is_none(), "{len}");
+            assert!(EthernetMut::new(&mut [0; Ethernet::LEN][..len]).is_none(), "{len}");
+        }
+        assert!(Ethernet::new(&[0; Ethernet::LEN]).unwrap().payload().is_empty());
     }
 }

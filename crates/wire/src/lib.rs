@@ -20,8 +20,11 @@ pub mod ether;
 pub mod ip;
 pub mod link;
 pub mod linktype;
+pub mod mac;
 pub mod summary;
 pub mod transport;
+pub mod vlan;
 
 pub use linktype::{LinkType, LinkTypeInfo, ParseLinkTypeError};
+pub use mac::Mac;
 pub use summary::{Summary, summarize};
