@@ -1,0 +1,436 @@
+//! IPv4 headers (RFC 791).
+
+use std::net::Ipv4Addr;
+
+use crate::bytes::{array_at, put, u16_at};
+use crate::checksum::{self, Addresses, checksum};
+
+/// An IPv4 header.
+#[derive(Clone, Copy, Debug)]
+pub struct Ipv4<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Ipv4<'a> {
+    /// Length of a header without options.
+    pub const LEN: usize = 20;
+
+    /// A view of a packet, if the fixed part of its header is whole and says version 4 and a possible length.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Option<Ipv4<'a>> {
+        let is_v4 = bytes.len() >= Ipv4::LEN && bytes[0] >> 4 == 4 && bytes[0] & 15 >= 5;
+        is_v4.then_some(Ipv4 { bytes })
+    }
+
+    /// Length of the header with its options.
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        usize::from(self.bytes[0] & 15) * 4
+    }
+
+    /// Length of header and payload.
+    #[must_use]
+    pub fn total_len(&self) -> u16 {
+        u16_at(self.bytes, 2).unwrap_or_default()
+    }
+
+    /// Length of the payload, as the header states it. A total length of 0 is what segmentation offload leaves
+    /// behind, and says nothing.
+    #[must_use]
+    pub fn payload_len(&self) -> Option<usize> {
+        usize::from(self.total_len()).checked_sub(self.header_len())
+    }
+
+    /// Differentiated services and congestion notification (RFC 2474, RFC 3168).
+    #[must_use]
+    pub fn tos(&self) -> u8 {
+        self.bytes[1]
+    }
+
+    /// Which packet a fragment is of.
+    #[must_use]
+    pub fn ident(&self) -> u16 {
+        u16_at(self.bytes, 4).unwrap_or_default()
+    }
+
+    /// Whether routers must not fragment it.
+    #[must_use]
+    pub fn has_dont_fragment(&self) -> bool {
+        self.bytes[6] & 0x40 != 0
+    }
+
+    /// Offset of a fragment, in bytes.
+    #[must_use]
+    pub fn fragment_off(&self) -> u32 {
+        u32::from(u16_at(self.bytes, 6).unwrap_or_default() & 0x1fff) * 8
+    }
+
+    /// Whether more fragments follow.
+    #[must_use]
+    pub fn has_more_fragments(&self) -> bool {
+        self.bytes[6] & 0x20 != 0
+    }
+
+    /// Whether it is a part of a packet, the first included.
+    #[must_use]
+    pub fn is_fragment(&self) -> bool {
+        u16_at(self.bytes, 6).unwrap_or_default() & 0x3fff != 0
+    }
+
+    /// Time to live.
+    #[must_use]
+    pub fn ttl(&self) -> u8 {
+        self.bytes[8]
+    }
+
+    /// What the payload is.
+    #[must_use]
+    pub fn protocol(&self) -> u8 {
+        self.bytes[9]
+    }
+
+    /// The checksum of the header, as it is stated.
+    #[must_use]
+    pub fn checksum(&self) -> u16 {
+        u16_at(self.bytes, 10).unwrap_or_default()
+    }
+
+    /// Whether the checksum is that of the header; not if the options were not captured whole.
+    #[must_use]
+    pub fn is_checksum_right(&self) -> bool {
+        self.bytes.get(..self.header_len()).is_some_and(|header| checksum(header) == 0)
+    }
+
+    /// Source address.
+    #[must_use]
+    pub fn src(&self) -> Ipv4Addr {
+        array_at::<4>(self.bytes, 12).unwrap_or_default().into()
+    }
+
+    /// Destination address.
+    #[must_use]
+    pub fn dst(&self) -> Ipv4Addr {
+        array_at::<4>(self.bytes, 16).unwrap_or_default().into()
+    }
+
+    /// Both addresses, for the checksum of what the packet carries.
+    #[must_use]
+    pub fn addresses(&self) -> Addresses {
+        Addresses::V4 { src: self.src(), dst: self.dst() }
+    }
+
+    /// The options, padding included; empty if they were not captured whole.
+    #[must_use]
+    pub fn options(&self) -> &'a [u8] {
+        self.bytes.get(Ipv4::LEN..self.header_len()).unwrap_or_default()
+    }
+
+    /// The captured payload, without what pads the frame; empty if the options were not captured whole.
+    #[must_use]
+    pub fn payload(&self) -> &'a [u8] {
+        let rest = self.bytes.get(self.header_len()..).unwrap_or_default();
+        let stated = self.payload_len().unwrap_or(rest.len());
+        &rest[..stated.min(rest.len())]
+    }
+}
+
+/// An IPv4 header that can be changed in place.
+#[derive(Debug)]
+pub struct Ipv4Mut<'a> {
+    bytes: &'a mut [u8],
+}
+
+impl<'a> Ipv4Mut<'a> {
+    /// A view of a packet, if its header is whole, options included, and says version 4.
+    #[must_use]
+    pub fn new(bytes: &'a mut [u8]) -> Option<Ipv4Mut<'a>> {
+        let header_len = Ipv4::new(bytes)?.header_len();
+        (bytes.len() >= header_len).then_some(Ipv4Mut { bytes })
+    }
+
+    /// What the header says now.
+    #[must_use]
+    pub fn view(&self) -> Ipv4<'_> {
+        Ipv4 { bytes: self.bytes }
+    }
+
+    /// Sets differentiated services and congestion notification.
+    pub fn set_tos(&mut self, tos: u8) {
+        self.bytes[1] = tos;
+    }
+
+    /// Sets the length of header and payload.
+    pub fn set_total_len(&mut self, total_len: u16) {
+        put(self.bytes, 2, total_len.to_be_bytes());
+    }
+
+    /// Sets which packet a fragment is of.
+    pub fn set_ident(&mut self, ident: u16) {
+        put(self.bytes, 4, ident.to_be_bytes());
+    }
+
+    /// Forbids or allows routers to fragment it.
+    pub fn set_dont_fragment(&mut self, dont_fragment: bool) {
+        self.bytes[6] = self.bytes[6] & !0x40 | u8::from(dont_fragment) << 6;
+    }
+
+    /// Sets the place of a fragment: its offset in bytes, rounded down to a multiple of eight, and whether more
+    /// follow. 0 and `false` make it a whole packet.
+    pub fn set_fragment(&mut self, off: u16, has_more: bool) {
+        let dont_fragment = self.view().has_dont_fragment();
+        put(self.bytes, 6, fragment_field(dont_fragment, has_more, off));
+    }
+
+    /// Sets the time to live.
+    pub fn set_ttl(&mut self, ttl: u8) {
+        self.bytes[8] = ttl;
+    }
+
+    /// Sets what the payload is.
+    pub fn set_protocol(&mut self, protocol: u8) {
+        self.bytes[9] = protocol;
+    }
+
+    /// Sets the source address.
+    pub fn set_src(&mut self, src: Ipv4Addr) {
+        put(self.bytes, 12, src.octets());
+    }
+
+    /// Sets the destination address.
+    pub fn set_dst(&mut self, dst: Ipv4Addr) {
+        put(self.bytes, 16, dst.octets());
+    }
+
+    /// Sets the checksum.
+    pub fn set_checksum(&mut self, checksum: u16) {
+        put(self.bytes, 10, checksum.to_be_bytes());
+    }
+
+    /// Computes the checksum of the header and sets it.
+    pub fn fill_checksum(&mut self) {
+        self.set_checksum(0);
+        let header_len = self.view().header_len();
+        self.set_checksum(checksum(&self.bytes[..header_len]));
+    }
+
+    /// Takes one off the time to live and keeps the checksum as right as it was (RFC 1624). Returns what is left.
+    ///
+    /// `None`, and no change, if nothing would be left: a router discards such a packet (RFC 1812, 5.3.1).
+    pub fn decrement_ttl(&mut self) -> Option<u8> {
+        let ttl = self.view().ttl().checked_sub(1).filter(|&left| left > 0)?;
+        let word = |ttl| u16::from_be_bytes([ttl, 0]);
+        self.set_checksum(checksum::update(self.view().checksum(), word(ttl + 1), word(ttl)));
+        self.set_ttl(ttl);
+        Some(ttl)
+    }
+
+    /// What follows the header, with what pads the frame.
+    #[must_use]
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        let header_len = self.view().header_len();
+        &mut self.bytes[header_len..]
+    }
+}
+
+/// An IPv4 header without options as values, to write one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ipv4Header {
+    /// Differentiated services and congestion notification.
+    pub tos: u8,
+    /// Length of header and payload.
+    pub total_len: u16,
+    /// Which packet a fragment is of.
+    pub ident: u16,
+    /// Whether routers must not fragment it.
+    pub dont_fragment: bool,
+    /// Whether more fragments follow.
+    pub more_fragments: bool,
+    /// Offset of a fragment in bytes; rounded down to a multiple of eight.
+    pub fragment_off: u16,
+    /// Time to live.
+    pub ttl: u8,
+    /// What the payload is.
+    pub protocol: u8,
+    /// Source address.
+    pub src: Ipv4Addr,
+    /// Destination address.
+    pub dst: Ipv4Addr,
+}
+
+impl Ipv4Header {
+    /// A header that lives for 64 hops and is not to be fragmented, so that it needs no identification
+    /// (RFC 6864, 4.1). `None` if the payload is longer than 65515 bytes.
+    #[must_use]
+    pub fn carrying(protocol: u8, payload_len: usize, src: Ipv4Addr, dst: Ipv4Addr) -> Option<Ipv4Header> {
+        let total_len = u16::try_from(payload_len.checked_add(Ipv4::LEN)?).ok()?;
+        Some(Ipv4Header {
+            tos: 0,
+            total_len,
+            ident: 0,
+            dont_fragment: true,
+            more_fragments: false,
+            fragment_off: 0,
+            ttl: 64,
+            protocol,
+            src,
+            dst,
+        })
+    }
+
+    /// The header as it goes over the wire, with its checksum.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; Ipv4::LEN] {
+        let mut bytes = [0; Ipv4::LEN];
+        (bytes[0], bytes[1], bytes[8], bytes[9]) = (0x45, self.tos, self.ttl, self.protocol);
+        put(&mut bytes, 2, self.total_len.to_be_bytes());
+        put(&mut bytes, 4, self.ident.to_be_bytes());
+        put(&mut bytes, 6, fragment_field(self.dont_fragment, self.more_fragments, self.fragment_off));
+        put(&mut bytes, 12, self.src.octets());
+        put(&mut bytes, 16, self.dst.octets());
+        let checksum = checksum(&bytes);
+        put(&mut bytes, 10, checksum.to_be_bytes());
+        bytes
+    }
+}
+
+/// Options are left out, and so is the checksum.
+impl From<Ipv4<'_>> for Ipv4Header {
+    fn from(ip: Ipv4<'_>) -> Ipv4Header {
+        Ipv4Header {
+            tos: ip.tos(),
+            total_len: ip.total_len(),
+            ident: ip.ident(),
+            dont_fragment: ip.has_dont_fragment(),
+            more_fragments: ip.has_more_fragments(),
+            fragment_off: ip.fragment_off() as u16,
+            ttl: ip.ttl(),
+            protocol: ip.protocol(),
+            src: ip.src(),
+            dst: ip.dst(),
+        }
+    }
+}
+
+fn fragment_field(dont_fragment: bool, has_more: bool, off: u16) -> [u8; 2] {
+    (u16::from(dont_fragment) << 14 | u16::from(has_more) << 13 | (off / 8)).to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ip::protocol;
+
+    /// A datagram of 115 bytes from 192.168.0.1 to 192.168.0.199, with its checksum b861.
+    const HEADER: [u8; 20] =
+        *b"\x45\x00\x00\x73\x00\x00\x40\x00\x40\x11\xb8\x61\xc0\xa8\x00\x01\xc0\xa8\x00\xc7";
+
+    #[test]
+    fn reads_fields() {
+        let mut packet =
+            vec![0x46, 0, 0, 26, 0, 1, 0x20, 3, 9, 17, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0xaa, 0xbb];
+        packet.extend([0; 4]);
+        let ip = Ipv4::new(&packet).unwrap();
+        assert_eq!((ip.header_len(), ip.payload_len()), (24, Some(2)));
+        assert_eq!(ip.payload(), [0xaa, 0xbb], "padding is not payload");
+        assert_eq!((ip.fragment_off(), ip.has_more_fragments()), (24, true));
+        assert!(ip.is_fragment() && !ip.has_dont_fragment());
+        assert_eq!((ip.ident(), ip.options()), (1, &[0; 4][..]));
+        assert_eq!((ip.src(), ip.dst()), (Ipv4Addr::new(1, 2, 3, 4), Ipv4Addr::new(5, 6, 7, 8)));
+        assert!(Ipv4::new(&packet[..19]).is_none());
+    }
+
+    #[test]
+    fn writes_the_header_it_read() {
+        let ip = Ipv4::new(&HEADER).unwrap();
+        assert!(ip.is_checksum_right());
+        assert_eq!(Ipv4Header::from(ip).to_bytes(), HEADER);
+        let made = Ipv4Header::carrying(protocol::UDP, 95, ip.src(), ip.dst()).unwrap();
+        assert_eq!(made.to_bytes(), HEADER);
+    }
+
+    #[test]
+    fn setters_write_what_getters_read() {
+        let mut packet = [0; 24];
+        packet[0] = 0x46;
+        let mut ip = Ipv4Mut::new(&mut packet).unwrap();
+        ip.set_tos(0xb8);
+        ip.set_total_len(1500);
+        ip.set_ident(0xbeef);
+        ip.set_dont_fragment(true);
+        ip.set_fragment(65535, true);
+        ip.set_ttl(3);
+        ip.set_protocol(protocol::TCP);
+        ip.set_src(Ipv4Addr::new(10, 0, 0, 1));
+        ip.set_dst(Ipv4Addr::new(10, 0, 0, 2));
+        ip.fill_checksum();
+        let read = ip.view();
+        let header = Ipv4Header {
+            tos: 0xb8,
+            total_len: 1500,
+            ident: 0xbeef,
+            dont_fragment: true,
+            more_fragments: true,
+            fragment_off: 65528,
+            ttl: 3,
+            protocol: protocol::TCP,
+            src: Ipv4Addr::new(10, 0, 0, 1),
+            dst: Ipv4Addr::new(10, 0, 0, 2),
+        };
+        assert_eq!(Ipv4Header::from(read), header);
+        assert!(read.is_checksum_right());
+        ip.set_fragment(0, false);
+        assert!(!ip.view().is_fragment() && ip.view().has_dont_fragment());
+        ip.set_dont_fragment(false);
+        assert_eq!(ip.view().bytes[6..8], [0, 0]);
+    }
+
+    #[test]
+    fn decrementing_keeps_the_checksum_right() {
+        // Every time to live, and checksums on both sides of the end-around carry.
+        for ident in 0..=u16::MAX {
+            let header = Ipv4Header { ident, ttl: ident as u8, ..Ipv4::new(&HEADER).unwrap().into() };
+            let mut bytes = header.to_bytes();
+            let left = Ipv4Mut::new(&mut bytes).unwrap().decrement_ttl();
+            assert_eq!(left, header.ttl.checked_sub(1).filter(|&ttl| ttl > 0));
+            assert_eq!(bytes, Ipv4Header { ttl: left.unwrap_or(header.ttl), ..header }.to_bytes());
+        }
+    }
+
+    #[test]
+    fn a_wrong_checksum_stays_wrong() {
+        let mut bytes = HEADER;
+        bytes[10] ^= 1;
+        Ipv4Mut::new(&mut bytes).unwrap().decrement_ttl();
+        assert!(!Ipv4::new(&bytes).unwrap().is_checksum_right());
+    }
+
+    #[test]
+    fn hostile_headers() {
+        for (first, len, is_seen, is_changeable) in [
+            (0x45, 20, true, true),
+            (0x45, 19, false, false),
+            (0x44, 20, false, false),
+            (0x65, 20, false, false),
+            (0x4f, 59, true, false),
+            (0x4f, 60, true, true),
+            (0, 0, false, false),
+        ] {
+            let mut bytes = [0; 60];
+            bytes[0] = first;
+            let seen = Ipv4::new(&bytes[..len]);
+            assert_eq!(seen.is_some(), is_seen, "{first:x} {len}");
+            assert!(seen.is_none_or(|ip| ip.payload().is_empty() && !ip.is_checksum_right()));
+            assert_eq!(Ipv4Mut::new(&mut bytes[..len]).is_some(), is_changeable, "{first:x} {len}");
+        }
+        let shorter_than_its_header = Ipv4Header { total_len: 3, ..Ipv4::new(&HEADER).unwrap().into() };
+        assert_eq!(Ipv4::new(&shorter_than_its_header.to_bytes()).unwrap().payload_len(), None);
+    }
+
+    #[test]
+    fn payloads_end_at_65515_bytes() {
+        let any = Ipv4Addr::UNSPECIFIED;
+        assert!(Ipv4Header::carrying(0, 65515, any, any).is_some_and(|header| header.total_len == 65535));
+        assert_eq!(Ipv4Header::carrying(0, 65516, any, any), None);
+        assert_eq!(Ipv4Header::carrying(0, usize::MAX, any, any), None);
+    }
+}

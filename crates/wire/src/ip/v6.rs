@@ -1,0 +1,537 @@
+//! IPv6 headers and extension headers (RFC 8200).
+
+use std::net::Ipv6Addr;
+
+use super::protocol;
+use crate::bytes::{array_at, put, u8_at, u16_at, u32_at};
+use crate::checksum::Addresses;
+
+/// An IPv6 header.
+#[derive(Clone, Copy, Debug)]
+pub struct Ipv6<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Ipv6<'a> {
+    /// Length of the fixed header.
+    pub const LEN: usize = 40;
+
+    /// A view of a packet, if its header is whole and says version 6.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Option<Ipv6<'a>> {
+        (bytes.len() >= Ipv6::LEN && bytes[0] >> 4 == 6).then_some(Ipv6 { bytes })
+    }
+
+    /// Traffic class: differentiated services and congestion notification (RFC 8200, 7).
+    #[must_use]
+    pub fn traffic_class(&self) -> u8 {
+        (u16_at(self.bytes, 0).unwrap_or_default() >> 4) as u8
+    }
+
+    /// Flow label, 20 bits (RFC 6437).
+    #[must_use]
+    pub fn flow_label(&self) -> u32 {
+        u32_at(self.bytes, 0).unwrap_or_default() & 0xf_ffff
+    }
+
+    /// Length of all that follows the fixed header.
+    #[must_use]
+    pub fn payload_len(&self) -> u16 {
+        u16_at(self.bytes, 4).unwrap_or_default()
+    }
+
+    /// What follows the fixed header.
+    #[must_use]
+    pub fn next_header(&self) -> u8 {
+        self.bytes[6]
+    }
+
+    /// Hop limit.
+    #[must_use]
+    pub fn hop_limit(&self) -> u8 {
+        self.bytes[7]
+    }
+
+    /// Source address.
+    #[must_use]
+    pub fn src(&self) -> Ipv6Addr {
+        array_at::<16>(self.bytes, 8).unwrap_or_default().into()
+    }
+
+    /// Destination address.
+    #[must_use]
+    pub fn dst(&self) -> Ipv6Addr {
+        array_at::<16>(self.bytes, 24).unwrap_or_default().into()
+    }
+
+    /// Both addresses, for the checksum of what the packet carries.
+    #[must_use]
+    pub fn addresses(&self) -> Addresses {
+        Addresses::V6 { src: self.src(), dst: self.dst() }
+    }
+
+    /// The captured payload, extension headers included, without what pads the frame. A payload length of 0
+    /// is that of a jumbogram or of segmentation offload, and says nothing.
+    #[must_use]
+    pub fn payload(&self) -> &'a [u8] {
+        let rest = &self.bytes[Ipv6::LEN..];
+        match usize::from(self.payload_len()) {
+            0 => rest,
+            stated => &rest[..stated.min(rest.len())],
+        }
+    }
+
+    /// The extension headers (RFC 8200, 4), [`EXTENSIONS_MAX`] of them at most.
+    #[must_use]
+    pub fn extensions(&self) -> Extensions<'a> {
+        Extensions {
+            next_header: self.next_header(),
+            payload: self.payload(),
+            off: Ipv6::LEN,
+            count: 0,
+            is_later_fragment: false,
+        }
+    }
+
+    /// Walks over the extension headers to what the packet carries.
+    #[must_use]
+    pub fn transport(&self) -> Transport<'a> {
+        let mut walk = self.extensions();
+        let mut fragment = None;
+        for extension in walk.by_ref().filter(|extension| extension.kind == protocol::FRAGMENT) {
+            fragment = Fragment::parse(extension.bytes).map(|(_, fragment)| fragment);
+        }
+        let is_cut = walk.is_cut();
+        Transport {
+            protocol: walk.next_header,
+            payload: if is_cut { &[] } else { walk.payload },
+            headers_len: walk.off - Ipv6::LEN,
+            fragment,
+            is_cut,
+        }
+    }
+}
+
+/// Extension headers that are walked over; a packet with more carries, as we see it, the one behind them.
+///
+/// RFC 8200, 4.1 has use for eight, and without a bound 64 KiB of them cost as much time as a thousand packets.
+pub const EXTENSIONS_MAX: usize = 16;
+
+/// A walk over the extension headers of a packet. It ends at the first header that is none or was not captured
+/// whole, behind the fragment header of a later fragment, where no header is, and at [`EXTENSIONS_MAX`].
+#[derive(Clone, Debug)]
+pub struct Extensions<'a> {
+    next_header: u8,
+    payload: &'a [u8],
+    off: usize,
+    count: usize,
+    is_later_fragment: bool,
+}
+
+/// One extension header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extension<'a> {
+    /// The number by which the header before it announced it.
+    pub kind: u8,
+    /// Where it starts, in bytes from the start of the packet.
+    pub off: usize,
+    /// All of it; the first byte is the number of what follows.
+    pub bytes: &'a [u8],
+}
+
+impl Extensions<'_> {
+    /// Whether what comes next is an extension header of which the capture, or the packet, lacks a part.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.next_len().is_some_and(|len| self.payload.len() < len)
+    }
+
+    fn next_len(&self) -> Option<usize> {
+        if self.is_later_fragment || self.count == EXTENSIONS_MAX {
+            return None;
+        }
+        extension_len(self.next_header, self.payload)
+    }
+}
+
+impl<'a> Iterator for Extensions<'a> {
+    type Item = Extension<'a>;
+
+    fn next(&mut self) -> Option<Extension<'a>> {
+        let (bytes, payload) = self.payload.split_at_checked(self.next_len()?)?;
+        let extension = Extension { kind: self.next_header, off: self.off, bytes };
+        self.is_later_fragment = extension.kind == protocol::FRAGMENT
+            && Fragment::parse(bytes).is_some_and(|(_, fragment)| fragment.off != 0);
+        self.next_header = u8_at(bytes, 0)?;
+        self.payload = payload;
+        self.off += bytes.len();
+        self.count += 1;
+        Some(extension)
+    }
+}
+
+/// What an IPv6 packet carries behind its extension headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transport<'a> {
+    /// The last next-header number; that of an extension header behind [`EXTENSIONS_MAX`] others.
+    pub protocol: u8,
+    /// What was captured of it.
+    pub payload: &'a [u8],
+    /// Bytes of extension headers before it.
+    pub headers_len: usize,
+    /// The fragment header, if there was one. Behind a later fragment's no header is looked for.
+    pub fragment: Option<Fragment>,
+    /// The capture ends within an extension header; `protocol` names that header.
+    pub is_cut: bool,
+}
+
+/// A fragment's place in its packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// Offset in bytes.
+    pub off: u32,
+    /// Whether more follow.
+    pub has_more: bool,
+    /// Which packet it is of.
+    pub id: u32,
+}
+
+impl Fragment {
+    /// Length of a fragment header (RFC 8200, 4.5).
+    pub const HEADER_LEN: usize = 8;
+    /// The largest offset there is.
+    pub const OFF_MAX: u32 = 0xfff8;
+
+    /// Reads a fragment header: what the packet carries, and the fragment's place in it.
+    #[must_use]
+    pub fn parse(header: &[u8]) -> Option<(u8, Fragment)> {
+        let [next_header, _, high, low, id @ ..] = header.first_chunk::<{ Fragment::HEADER_LEN }>()?;
+        let field = u16::from_be_bytes([*high, *low]);
+        let fragment =
+            Fragment { off: u32::from(field & !7), has_more: field & 1 != 0, id: u32::from_be_bytes(*id) };
+        Some((*next_header, fragment))
+    }
+
+    /// The fragment header as it goes over the wire, before a part of what `next_header` says. `None` if the
+    /// offset is no multiple of eight or exceeds [`Fragment::OFF_MAX`].
+    ///
+    /// ```
+    /// use wire::ip::{Fragment, protocol};
+    /// let fragment = Fragment { off: 1232, has_more: true, id: 7 };
+    /// let bytes = fragment.to_bytes(protocol::UDP).unwrap();
+    /// assert_eq!(bytes, [17, 0, 0x04, 0xd1, 0, 0, 0, 7]);
+    /// assert_eq!(Fragment::parse(&bytes), Some((protocol::UDP, fragment)));
+    /// ```
+    #[must_use]
+    pub fn to_bytes(&self, next_header: u8) -> Option<[u8; Fragment::HEADER_LEN]> {
+        let off = u16::try_from(self.off).ok().filter(|off| off % 8 == 0)?;
+        let [high, low] = (off | u16::from(self.has_more)).to_be_bytes();
+        let [a, b, c, d] = self.id.to_be_bytes();
+        Some([next_header, 0, high, low, a, b, c, d])
+    }
+
+    /// Whether this is all of its packet (an atomic fragment, RFC 6946).
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.off == 0 && !self.has_more
+    }
+}
+
+/// An IPv6 header that can be changed in place.
+#[derive(Debug)]
+pub struct Ipv6Mut<'a> {
+    bytes: &'a mut [u8],
+}
+
+impl<'a> Ipv6Mut<'a> {
+    /// A view of a packet, if its header is whole and says version 6.
+    #[must_use]
+    pub fn new(bytes: &'a mut [u8]) -> Option<Ipv6Mut<'a>> {
+        Ipv6::new(bytes).is_some().then_some(Ipv6Mut { bytes })
+    }
+
+    /// What the header says now.
+    #[must_use]
+    pub fn view(&self) -> Ipv6<'_> {
+        Ipv6 { bytes: self.bytes }
+    }
+
+    /// Sets the traffic class.
+    pub fn set_traffic_class(&mut self, traffic_class: u8) {
+        put(self.bytes, 0, first_word(traffic_class, self.view().flow_label()));
+    }
+
+    /// Sets the flow label, the low 20 bits of `flow_label`.
+    pub fn set_flow_label(&mut self, flow_label: u32) {
+        put(self.bytes, 0, first_word(self.view().traffic_class(), flow_label));
+    }
+
+    /// Sets the length of all that follows the fixed header.
+    pub fn set_payload_len(&mut self, payload_len: u16) {
+        put(self.bytes, 4, payload_len.to_be_bytes());
+    }
+
+    /// Sets what follows the fixed header.
+    pub fn set_next_header(&mut self, next_header: u8) {
+        self.bytes[6] = next_header;
+    }
+
+    /// Sets the hop limit.
+    pub fn set_hop_limit(&mut self, hop_limit: u8) {
+        self.bytes[7] = hop_limit;
+    }
+
+    /// Sets the source address.
+    pub fn set_src(&mut self, src: Ipv6Addr) {
+        put(self.bytes, 8, src.octets());
+    }
+
+    /// Sets the destination address.
+    pub fn set_dst(&mut self, dst: Ipv6Addr) {
+        put(self.bytes, 24, dst.octets());
+    }
+
+    /// Takes one off the hop limit, and returns what is left.
+    ///
+    /// `None`, and no change, if nothing would be left: a router discards such a packet (RFC 8200, 3).
+    pub fn decrement_hop_limit(&mut self) -> Option<u8> {
+        let left = self.view().hop_limit().checked_sub(1).filter(|&left| left > 0)?;
+        self.set_hop_limit(left);
+        Some(left)
+    }
+
+    /// What follows the fixed header, with what pads the frame.
+    #[must_use]
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[Ipv6::LEN..]
+    }
+}
+
+/// An IPv6 header as values, to write one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ipv6Header {
+    /// Traffic class.
+    pub traffic_class: u8,
+    /// Flow label, 20 bits; more are left out.
+    pub flow_label: u32,
+    /// Length of all that follows.
+    pub payload_len: u16,
+    /// What follows.
+    pub next_header: u8,
+    /// Hop limit.
+    pub hop_limit: u8,
+    /// Source address.
+    pub src: Ipv6Addr,
+    /// Destination address.
+    pub dst: Ipv6Addr,
+}
+
+impl Ipv6Header {
+    /// A header with a hop limit of 64. `None` if the payload is longer than 65535 bytes.
+    #[must_use]
+    pub fn carrying(next_header: u8, payload_len: usize, src: Ipv6Addr, dst: Ipv6Addr) -> Option<Ipv6Header> {
+        let payload_len = u16::try_from(payload_len).ok()?;
+        Some(Ipv6Header {
+            traffic_class: 0,
+            flow_label: 0,
+            payload_len,
+            next_header,
+            hop_limit: 64,
+            src,
+            dst,
+        })
+    }
+
+    /// The header as it goes over the wire.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; Ipv6::LEN] {
+        let mut bytes = [0; Ipv6::LEN];
+        put(&mut bytes, 0, first_word(self.traffic_class, self.flow_label));
+        put(&mut bytes, 4, self.payload_len.to_be_bytes());
+        (bytes[6], bytes[7]) = (self.next_header, self.hop_limit);
+        put(&mut bytes, 8, self.src.octets());
+        put(&mut bytes, 24, self.dst.octets());
+        bytes
+    }
+}
+
+impl From<Ipv6<'_>> for Ipv6Header {
+    fn from(ip: Ipv6<'_>) -> Ipv6Header {
+        Ipv6Header {
+            traffic_class: ip.traffic_class(),
+            flow_label: ip.flow_label(),
+            payload_len: ip.payload_len(),
+            next_header: ip.next_header(),
+            hop_limit: ip.hop_limit(),
+            src: ip.src(),
+            dst: ip.dst(),
+        }
+    }
+}
+
+fn first_word(traffic_class: u8, flow_label: u32) -> [u8; 4] {
+    (6 << 28 | u32::from(traffic_class) << 20 | flow_label & 0xf_ffff).to_be_bytes()
+}
+
+/// The length of an extension header, or `None` if this is none. At least 8.
+fn extension_len(next_header: u8, bytes: &[u8]) -> Option<usize> {
+    let units = usize::from(u8_at(bytes, 1).unwrap_or_default());
+    match next_header {
+        protocol::HOP_BY_HOP | protocol::ROUTING | protocol::DESTINATION | protocol::MOBILITY => {
+            Some((units + 1) * 8)
+        }
+        protocol::FRAGMENT => Some(8),
+        // RFC 4302 counts in units of four bytes, minus two.
+        protocol::AH => Some(((units + 2) * 4).max(8)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ipv6(next_header: u8, payload: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0x60, 0, 0, 0, 0, payload.len() as u8, next_header, 64];
+        packet.extend([0; 32]);
+        packet.extend(payload);
+        packet
+    }
+
+    #[test]
+    fn walks_extension_headers() {
+        let mut payload = vec![protocol::ROUTING, 0, 0, 0, 0, 0, 0, 0];
+        payload.extend([protocol::AH, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        payload.extend([protocol::UDP, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        payload.extend([1, 2, 3]);
+        let packet = ipv6(protocol::HOP_BY_HOP, &payload);
+        let found = Ipv6::new(&packet).unwrap().transport();
+        assert_eq!((found.protocol, found.payload, found.headers_len), (protocol::UDP, &[1, 2, 3][..], 40));
+        assert!(!found.is_cut);
+    }
+
+    #[test]
+    fn stops_behind_a_later_fragment() {
+        let packet = ipv6(protocol::FRAGMENT, &[protocol::DESTINATION, 0, 0, 9, 0, 0, 0, 7, 0xff]);
+        let found = Ipv6::new(&packet).unwrap().transport();
+        assert_eq!(found.protocol, protocol::DESTINATION);
+        assert_eq!(found.fragment, Some(Fragment { off: 8, has_more: true, id: 7 }));
+        assert_eq!(found.payload, [0xff]);
+    }
+
+    #[test]
+    fn says_where_the_capture_ends() {
+        let packet = ipv6(protocol::HOP_BY_HOP, &[protocol::TCP, 9, 0, 0]);
+        let found = Ipv6::new(&packet).unwrap().transport();
+        assert!(found.is_cut);
+        assert_eq!(found.protocol, protocol::HOP_BY_HOP);
+    }
+
+    #[test]
+    fn names_each_extension_header() {
+        let mut payload = vec![protocol::FRAGMENT, 0, 5, 2, 0, 0, 0, 0];
+        payload.extend([protocol::UDP, 0, 0, 1, 0, 0, 0, 9, 0xab]);
+        let packet = ipv6(protocol::HOP_BY_HOP, &payload);
+        let mut walk = Ipv6::new(&packet).unwrap().extensions();
+        let found: Vec<_> = walk.by_ref().map(|found| (found.kind, found.off, found.bytes.len())).collect();
+        assert_eq!(found, [(protocol::HOP_BY_HOP, 40, 8), (protocol::FRAGMENT, 48, 8)]);
+        assert!(!walk.is_cut());
+    }
+
+    #[test]
+    fn walks_over_a_bounded_number() {
+        for (count, protocol, is_walked) in [
+            (16, protocol::TCP, true),
+            (17, protocol::DESTINATION, false),
+            (8000, protocol::DESTINATION, false),
+        ] {
+            let mut payload = [protocol::DESTINATION, 0, 1, 4, 0, 0, 0, 0].repeat(count);
+            payload[(count - 1) * 8] = protocol::TCP;
+            let mut packet = ipv6(protocol::DESTINATION, &payload);
+            packet[4..6].copy_from_slice(&(payload.len() as u16).to_be_bytes());
+            let found = Ipv6::new(&packet).unwrap().transport();
+            assert_eq!((found.protocol, found.headers_len), (protocol, EXTENSIONS_MAX * 8), "{count}");
+            assert_eq!((found.payload.is_empty(), found.is_cut), (is_walked, false), "{count}");
+        }
+    }
+
+    #[test]
+    fn every_truncation_ends_the_walk() {
+        let mut payload = vec![protocol::AH, 0, 0, 0, 0, 0, 0, 0];
+        payload.extend([protocol::FRAGMENT, 0, 0, 0, 0, 0, 0, 0]);
+        payload.extend([protocol::TCP, 0, 0, 0, 0, 0, 0, 0]);
+        let packet = ipv6(protocol::ROUTING, &payload);
+        for len in 0..=packet.len() {
+            let Some(ip) = Ipv6::new(&packet[..len]) else {
+                assert!(len < Ipv6::LEN);
+                continue;
+            };
+            let (whole, found) = ((len - Ipv6::LEN) / 8, ip.transport());
+            assert_eq!((found.headers_len, found.is_cut), (whole * 8, whole < 3), "{len}");
+        }
+    }
+
+    #[test]
+    fn fragments_that_cannot_be_written() {
+        for (off, can_be) in
+            [(0, true), (8, true), (65528, true), (4, false), (65536, false), (u32::MAX, false)]
+        {
+            let fragment = Fragment { off, has_more: false, id: u32::MAX };
+            let bytes = fragment.to_bytes(protocol::TCP);
+            assert_eq!(bytes.is_some(), can_be, "{off}");
+            assert!(bytes.is_none_or(|bytes| Fragment::parse(&bytes) == Some((protocol::TCP, fragment))));
+            assert_eq!(fragment.is_whole(), off == 0);
+        }
+        assert_eq!(Fragment::parse(&[0; 7]), None);
+    }
+
+    /// A header of a neighbour advertisement, with a traffic class and a flow label.
+    const HEADER: [u8; 40] = *b"\x6e\x0b\xcd\xef\x00\x20\x3a\xff\
+        \xfe\x80\0\0\0\0\0\0\x02\x42\xac\xff\xfe\x11\x00\x02\
+        \xff\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\x01";
+
+    #[test]
+    fn writes_the_header_it_read() {
+        let ip = Ipv6::new(&HEADER).unwrap();
+        assert_eq!((ip.traffic_class(), ip.flow_label()), (0xe0, 0xb_cdef));
+        assert_eq!(Ipv6Header::from(ip).to_bytes(), HEADER);
+        let made = Ipv6Header::carrying(protocol::ICMPV6, 32, ip.src(), ip.dst()).unwrap();
+        let made = Ipv6Header { traffic_class: 0xe0, flow_label: 0xfffb_cdef, hop_limit: 255, ..made };
+        assert_eq!(made.to_bytes(), HEADER, "bits beyond the label are left out");
+        assert_eq!(Ipv6Header::carrying(0, 65536, ip.src(), ip.dst()), None);
+    }
+
+    #[test]
+    fn setters_write_what_getters_read() {
+        let mut packet = [0; 41];
+        packet[0] = 0x60;
+        let mut ip = Ipv6Mut::new(&mut packet).unwrap();
+        let from = Ipv6Header::from(Ipv6::new(&HEADER).unwrap());
+        ip.set_flow_label(0xfff0_0000 | from.flow_label);
+        ip.set_traffic_class(from.traffic_class);
+        ip.set_payload_len(from.payload_len);
+        ip.set_next_header(from.next_header);
+        ip.set_hop_limit(from.hop_limit);
+        ip.set_src(from.src);
+        ip.set_dst(from.dst);
+        assert_eq!(ip.payload_mut(), [0]);
+        assert_eq!(packet[..40], HEADER);
+    }
+
+    #[test]
+    fn the_last_hop_is_not_taken() {
+        for (hop_limit, left) in [(0, None), (1, None), (2, Some(1)), (255, Some(254))] {
+            let mut packet = HEADER;
+            packet[7] = hop_limit;
+            assert_eq!(Ipv6Mut::new(&mut packet).unwrap().decrement_hop_limit(), left);
+            assert_eq!(packet[7], left.unwrap_or(hop_limit));
+        }
+    }
+
+    #[test]
+    fn other_bytes_have_no_view() {
+        assert!(Ipv6::new(&HEADER[..39]).is_none());
+        let mut v4 = [0x45; 40];
+        assert!(Ipv6::new(&v4).is_none() && Ipv6Mut::new(&mut v4).is_none());
+    }
+}
