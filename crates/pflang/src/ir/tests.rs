@@ -2,7 +2,8 @@
 
 use super::build::build;
 use super::dominators::Dominators;
-use super::{Arm, CmpOp, Cond, Graph, NodeId, Pool, Size, Switch};
+use super::verify::{Violation, verify};
+use super::{Arm, BinOp, CmpOp, Cond, Graph, NodeId, Pool, Size, Switch};
 use super::{anf, print, ssa};
 use crate::lower::tree::{Tree, TreeNode};
 use crate::span::Span;
@@ -69,7 +70,7 @@ fn deep_expressions_print_in_linear_space() {
     let zero = pool.constant(0);
     let mut value = pool.load(zero, 0, Size::B1);
     for _ in 0..100_000 {
-        value = pool.op(super::BinOp::Mul, value, value);
+        value = pool.op(BinOp::Mul, value, value);
     }
     let cond = pool.cond(Cond::Cmp(CmpOp::Eq, value, zero));
     let mut graph = Graph::new(pool);
@@ -90,6 +91,41 @@ fn dominators_are_what_every_path_passes() {
             let expected = a == b || !reachable[b.index()];
             assert_eq!(dominators.dominates(a, b), expected, "{a:?} {b:?}");
         }
+    }
+}
+
+/// Two ways to one load at `4 * (u8[0] & 15) + 2`, each behind a guard of its own: `(base varies, end)`.
+fn two_ways(guards: [(bool, u32); 2]) -> Result<(), Violation> {
+    let mut pool = Pool::default();
+    let (zero, two, fifteen) = (pool.constant(0), pool.constant(2), pool.constant(15));
+    let first = pool.load(zero, 0, Size::B1);
+    let low = pool.op(BinOp::And, first, fifteen);
+    let base = pool.op(BinOp::Shl, low, two);
+    let load = pool.load(base, 2, Size::B2);
+    let ways = guards.map(|(varies, end)| Cond::Bounds { base: if varies { base } else { zero }, end });
+    let (ways, is_zero) = (ways.map(|way| pool.cond(way)), pool.cond(Cond::Cmp(CmpOp::Eq, load, zero)));
+    let (enough, which) = (pool.cond(Cond::Bounds { base: zero, end: 1 }), pool.cond(Cond::Test(first, two)));
+    let mut graph = Graph::new(pool);
+    let (yes, no) = (graph.leaf(1), graph.leaf(0));
+    let test = graph.branch(is_zero, yes, no);
+    let ways = ways.map(|way| graph.branch(way, test, no));
+    let fork = graph.branch(which, ways[0], ways[1]);
+    graph.root = graph.branch(enough, fork, no);
+    verify(&graph)
+}
+
+/// The base of a guard is kept only where every path has computed it: one that knows the length alone has not, and where
+/// the two join the base would be read again, after the check on the other path.
+#[test]
+fn guards_join_with_guards_and_lengths_with_lengths() {
+    let (guard, length) = ((true, 4), (false, 64));
+    assert_eq!(two_ways([guard, guard]), Ok(()));
+    assert_eq!(two_ways([guard, (true, 9)]), Ok(()));
+    assert_eq!(two_ways([length, length]), Ok(()));
+    assert_eq!(two_ways([length, (false, 80)]), Ok(()));
+    let short = [[guard, (true, 3)], [length, (false, 63)]];
+    for ways in [[guard, length], [length, guard]].into_iter().chain(short) {
+        assert!(matches!(two_ways(ways), Err(Violation::Unguarded(..))), "{ways:?}");
     }
 }
 

@@ -86,7 +86,7 @@ pub fn verify(graph: &Graph) -> Result<(), Violation> {
         checker.check_shape(id)?;
         checker.check_values(id, &facts)?;
         checker.for_each_edge(id, &facts, |next, facts| match &mut entry[next.index()] {
-            Some(known) => known.meet(&facts, &checker.highest),
+            Some(known) => known.meet(&facts),
             unknown => *unknown = Some(facts),
         });
     }
@@ -102,13 +102,22 @@ struct Facts {
 }
 
 impl Facts {
-    /// What holds on both paths. Where one knows a base's bytes by a guard, the other may by its length alone.
-    fn meet(&mut self, other: &Facts, highest: &[u32]) {
+    /// What holds on both paths: guards joined with guards, lengths with lengths.
+    ///
+    /// NOTE: where one path knows a base's bytes by a guard and the other by its length alone, the bytes are there on
+    /// both, and yet this must not count. Only the first path has computed the base. A back end would have to compute
+    /// it where they join, and so on the first path again, from a packet that another party may have changed since the
+    /// guard. What a guard covers on *every* path, every path has computed.
+    fn meet(&mut self, other: &Facts) {
         if !Rc::ptr_eq(&self.ends, &other.ends) {
-            let bases: Vec<ValueId> = self.ends.keys().chain(other.ends.keys()).copied().collect();
-            let both = |base: ValueId| self.end(base, highest).min(other.end(base, highest));
-            let ends = bases.into_iter().map(|base| (base, both(base))).filter(|&(_, end)| end > 0);
-            self.ends = Rc::new(ends.collect());
+            let ends = Rc::make_mut(&mut self.ends);
+            ends.retain(|base, end| match other.ends.get(base) {
+                Some(other) => {
+                    *end = (*end).min(*other);
+                    true
+                }
+                None => false,
+            });
         }
         self.captured = self.captured.min(other.captured);
         if !Rc::ptr_eq(&self.nonzero, &other.nonzero) {

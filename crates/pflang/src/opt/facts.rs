@@ -6,8 +6,11 @@
 //! however long the path, and a join O(log n) plus the few facts looked at.
 //!
 //! The verifier must be able to follow whatever is removed here, and it sees neither paths nor intervals. So a
-//! guard counts as passed only because of guards passed before it and the static range of its base; intervals
-//! and candidates found on the path only ever decide tests, or that a guard *fails*.
+//! guard counts as passed only because of guards of the same base passed before it; intervals and candidates only ever
+//! decide tests, or that a guard *fails*. Not even the greatest value of a base will do where the packet is known to
+//! be long enough for it: other ways may lead past the guard, and what stands behind it would find the base computed on
+//! some of them only, so that it had to be read from the packet again after a check. Asking once more costs two
+//! instructions, on filters that read far into the packet first.
 
 use super::domain::Domain;
 use super::range::{Range, Ranges};
@@ -169,7 +172,7 @@ impl<'p> Facts<'p> {
     fn decide_bounds(&self, known: Known, base: ValueId, end: u32) -> Option<bool> {
         let (at_least, at_most) = self.entry(known).captured;
         let end64 = u64::from(end);
-        if u64::from(self.ranges.get(base).high) + end64 <= at_least {
+        if self.pool.as_const(base).is_some_and(|base| u64::from(base) + end64 <= at_least) {
             return Some(true);
         }
         if u64::from(self.domain(known, base).low) + end64 > at_most {

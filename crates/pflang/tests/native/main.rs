@@ -4,6 +4,7 @@
 //! time, in bursts, and interpreted. What disagrees, or reads too far, fails.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+mod addresses;
 mod agree;
 mod decoded;
 mod graphs;
