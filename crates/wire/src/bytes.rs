@@ -35,3 +35,11 @@ pub fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 pub(crate) fn put<const N: usize>(bytes: &mut [u8], at: usize, value: [u8; N]) {
     bytes[at..at + N].copy_from_slice(&value);
 }
+
+/// The bytes of a hexadecimal dump; white space is skipped.
+#[cfg(test)]
+pub(crate) fn from_hex(dump: &str) -> Vec<u8> {
+    let digits: Vec<u32> =
+        dump.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16).unwrap()).collect();
+    digits.as_chunks().0.iter().map(|[high, low]| (high << 4 | low) as u8).collect()
+}

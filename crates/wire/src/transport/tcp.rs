@@ -1,0 +1,287 @@
+//! TCP headers (RFC 9293, 3.1).
+
+use std::fmt;
+
+use crate::bytes::{put, u16_at, u32_at};
+use crate::checksum::Addresses;
+use crate::ip::protocol;
+
+/// A TCP header.
+#[derive(Clone, Copy, Debug)]
+pub struct Tcp<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Tcp<'a> {
+    /// Length of a header without options.
+    pub const LEN: usize = 20;
+
+    /// A view of a segment, if the fixed part of its header is whole.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Option<Tcp<'a>> {
+        (bytes.len() >= Tcp::LEN).then_some(Tcp { bytes })
+    }
+
+    /// Source port.
+    #[must_use]
+    pub fn src_port(&self) -> u16 {
+        u16_at(self.bytes, 0).unwrap_or_default()
+    }
+
+    /// Destination port.
+    #[must_use]
+    pub fn dst_port(&self) -> u16 {
+        u16_at(self.bytes, 2).unwrap_or_default()
+    }
+
+    /// Number of the first byte.
+    #[must_use]
+    pub fn seq(&self) -> u32 {
+        u32_at(self.bytes, 4).unwrap_or_default()
+    }
+
+    /// Number of the next byte expected; means something when the flag ACK is set.
+    #[must_use]
+    pub fn ack(&self) -> u32 {
+        u32_at(self.bytes, 8).unwrap_or_default()
+    }
+
+    /// Length of the header with its options, as it states it.
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        usize::from(self.bytes[12] >> 4) * 4
+    }
+
+    /// The flags.
+    #[must_use]
+    pub fn flags(&self) -> TcpFlags {
+        TcpFlags(self.bytes[13])
+    }
+
+    /// Receive window, not scaled.
+    #[must_use]
+    pub fn window(&self) -> u16 {
+        u16_at(self.bytes, 14).unwrap_or_default()
+    }
+
+    /// The checksum, as it is stated.
+    #[must_use]
+    pub fn checksum(&self) -> u16 {
+        u16_at(self.bytes, 16).unwrap_or_default()
+    }
+
+    /// Whether the checksum is right for a segment between these addresses, all of which the view must hold.
+    #[must_use]
+    pub fn is_checksum_right(&self, addresses: Addresses) -> bool {
+        addresses.checksum(protocol::TCP, self.bytes) == 0
+    }
+
+    /// The options, padding included; empty if they were not captured whole.
+    #[must_use]
+    pub fn options(&self) -> &'a [u8] {
+        self.bytes.get(Tcp::LEN..self.header_len()).unwrap_or_default()
+    }
+
+    /// What follows the header; empty if the options were not captured whole.
+    #[must_use]
+    pub fn payload(&self) -> &'a [u8] {
+        self.bytes.get(self.header_len().max(Tcp::LEN)..).unwrap_or_default()
+    }
+}
+
+/// The flags byte of a TCP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// The sender has no more to send.
+    pub const FIN: u8 = 0x01;
+    /// Sequence numbers start here.
+    pub const SYN: u8 = 0x02;
+    /// The connection is over.
+    pub const RST: u8 = 0x04;
+    /// The receiver should not wait for more.
+    pub const PSH: u8 = 0x08;
+    /// The acknowledgement number counts.
+    pub const ACK: u8 = 0x10;
+
+    const NAMES: [&'static str; 8] = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
+
+    /// Whether the acknowledgement number counts.
+    #[must_use]
+    pub fn has_ack(self) -> bool {
+        self.0 & TcpFlags::ACK != 0
+    }
+}
+
+/// The names of the flags that are set, such as `SYN,ACK`; `none` for none.
+impl fmt::Display for TcpFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for (bit, name) in TcpFlags::NAMES.iter().enumerate() {
+            if self.0 >> bit & 1 != 0 {
+                write!(f, "{separator}{name}")?;
+                separator = ",";
+            }
+        }
+        if self.0 == 0 { f.write_str("none") } else { Ok(()) }
+    }
+}
+
+/// A TCP header that can be changed in place.
+#[derive(Debug)]
+pub struct TcpMut<'a> {
+    bytes: &'a mut [u8],
+}
+
+impl<'a> TcpMut<'a> {
+    /// A view of a segment, if the fixed part of its header is whole.
+    #[must_use]
+    pub fn new(bytes: &'a mut [u8]) -> Option<TcpMut<'a>> {
+        (bytes.len() >= Tcp::LEN).then_some(TcpMut { bytes })
+    }
+
+    /// What the header says now.
+    #[must_use]
+    pub fn view(&self) -> Tcp<'_> {
+        Tcp { bytes: self.bytes }
+    }
+
+    /// Sets the source port.
+    pub fn set_src_port(&mut self, port: u16) {
+        put(self.bytes, 0, port.to_be_bytes());
+    }
+
+    /// Sets the destination port.
+    pub fn set_dst_port(&mut self, port: u16) {
+        put(self.bytes, 2, port.to_be_bytes());
+    }
+
+    /// Sets the number of the first byte.
+    pub fn set_seq(&mut self, seq: u32) {
+        put(self.bytes, 4, seq.to_be_bytes());
+    }
+
+    /// Sets the number of the next byte expected.
+    pub fn set_ack(&mut self, ack: u32) {
+        put(self.bytes, 8, ack.to_be_bytes());
+    }
+
+    /// Sets the flags.
+    pub fn set_flags(&mut self, flags: TcpFlags) {
+        self.bytes[13] = flags.0;
+    }
+
+    /// Sets the receive window.
+    pub fn set_window(&mut self, window: u16) {
+        put(self.bytes, 14, window.to_be_bytes());
+    }
+
+    /// Sets the checksum.
+    pub fn set_checksum(&mut self, checksum: u16) {
+        put(self.bytes, 16, checksum.to_be_bytes());
+    }
+
+    /// Computes the checksum of the segment, which is all the view holds, and sets it.
+    pub fn fill_checksum(&mut self, addresses: Addresses) {
+        self.set_checksum(0);
+        self.set_checksum(addresses.checksum(protocol::TCP, self.bytes));
+    }
+}
+
+/// A TCP header without options as values, to write one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpHeader {
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// Number of the first byte.
+    pub seq: u32,
+    /// Number of the next byte expected.
+    pub ack: u32,
+    /// The flags.
+    pub flags: TcpFlags,
+    /// Receive window.
+    pub window: u16,
+}
+
+impl TcpHeader {
+    /// The header as it goes over the wire; its checksum is 0.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; Tcp::LEN] {
+        let mut bytes = [0; Tcp::LEN];
+        put(&mut bytes, 0, self.src_port.to_be_bytes());
+        put(&mut bytes, 2, self.dst_port.to_be_bytes());
+        put(&mut bytes, 4, self.seq.to_be_bytes());
+        put(&mut bytes, 8, self.ack.to_be_bytes());
+        (bytes[12], bytes[13]) = ((Tcp::LEN as u8 / 4) << 4, self.flags.0);
+        put(&mut bytes, 14, self.window.to_be_bytes());
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::from_hex;
+    use crate::ip::Ipv4;
+
+    /// A SYN from 203.0.113.201:39112 to 203.0.113.202:80, from the web of this project's captures.
+    const SYN: &str = "4500003c ff774000 4006c1af cb0071c9 cb0071ca
+        98c80050 697874a7 00000000 a002faf0 c0cf0000 020405b40402080ad1cdc9a1000000000103030a";
+
+    #[test]
+    fn verifies_and_fills_the_checksum() {
+        let packet = from_hex(SYN);
+        let ip = Ipv4::new(&packet).unwrap();
+        let tcp = Tcp::new(ip.payload()).unwrap();
+        assert!(tcp.is_checksum_right(ip.addresses()));
+        assert_eq!((tcp.options().len(), tcp.payload().len()), (20, 0));
+
+        let mut segment = ip.payload().to_vec();
+        let mut changed = TcpMut::new(&mut segment).unwrap();
+        changed.set_dst_port(8080);
+        assert!(!changed.view().is_checksum_right(ip.addresses()));
+        changed.set_dst_port(80);
+        changed.set_checksum(0xffff);
+        changed.fill_checksum(ip.addresses());
+        assert_eq!(segment, ip.payload());
+        assert!(!Tcp::new(&segment[..36]).unwrap().is_checksum_right(ip.addresses()), "cut");
+    }
+
+    #[test]
+    fn writes_what_it_reads() {
+        let header = TcpHeader {
+            src_port: 80,
+            dst_port: 39112,
+            seq: 0xfeed_beef,
+            ack: 0x6978_74a8,
+            flags: TcpFlags(TcpFlags::RST | TcpFlags::ACK),
+            window: 0x1234,
+        };
+        let bytes = header.to_bytes();
+        assert_eq!(bytes, *b"\x00\x50\x98\xc8\xfe\xed\xbe\xef\x69\x78\x74\xa8\x50\x14\x12\x34\0\0\0\0");
+        let mut set = [0; 20];
+        let mut tcp = TcpMut::new(&mut set).unwrap();
+        tcp.set_src_port(header.src_port);
+        tcp.set_dst_port(header.dst_port);
+        tcp.set_seq(header.seq);
+        tcp.set_ack(header.ack);
+        tcp.set_flags(header.flags);
+        tcp.set_window(header.window);
+        set[12] = 0x50;
+        assert_eq!(set, bytes);
+    }
+
+    #[test]
+    fn hostile_lengths_leave_no_options_and_no_panic() {
+        for (offset, options, payload) in [(0, 0, 1), (4, 0, 1), (5, 0, 1), (6, 0, 0), (15, 0, 0)] {
+            let mut bytes = [0; 21];
+            bytes[12] = offset << 4;
+            let tcp = Tcp::new(&bytes).unwrap();
+            assert_eq!((tcp.options().len(), tcp.payload().len()), (options, payload), "{offset}");
+        }
+        assert!(Tcp::new(&[0; 19]).is_none() && TcpMut::new(&mut [0; 19]).is_none());
+    }
+}
