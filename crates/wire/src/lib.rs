@@ -21,6 +21,7 @@ pub mod ip;
 pub mod link;
 pub mod linktype;
 pub mod mac;
+pub mod ndp;
 pub mod summary;
 pub mod transport;
 pub mod vlan;
