@@ -24,6 +24,7 @@ pub mod mac;
 pub mod ndp;
 pub mod summary;
 pub mod transport;
+pub mod tunnel;
 pub mod vlan;
 
 pub use linktype::{LinkType, LinkTypeInfo, ParseLinkTypeError};

@@ -1,0 +1,15 @@
+//! Headers of tunnels: GRE (RFC 2784, RFC 2890), VXLAN (RFC 7348) and the keyed IPv6 tunnel (RFC 8159).
+//!
+//! ```text
+//! ip │ gre: flags, EtherType, checksum?, key?, sequence number? │ packet
+//! ip │ udp 4789 │ vxlan: flags, network identifier              │ Ethernet frame
+//! ip6, next header 115 │ session, 64-bit cookie                 │ Ethernet frame
+//! ```
+
+mod gre;
+mod keyed;
+mod vxlan;
+
+pub use gre::{Gre, GreHeader, TRANSPARENT_ETHERNET};
+pub use keyed::{KeyedTunnel, KeyedTunnelHeader, SESSION_ANY};
+pub use vxlan::{VXLAN_PORT, Vxlan, VxlanHeader, vxlan_src_port};
