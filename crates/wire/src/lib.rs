@@ -16,6 +16,7 @@
 pub mod arp;
 pub mod bytes;
 pub mod checksum;
+pub mod cidr;
 pub mod ether;
 pub mod ip;
 pub mod link;
@@ -27,6 +28,7 @@ pub mod transport;
 pub mod tunnel;
 pub mod vlan;
 
+pub use cidr::{Cidr, Cidr4, Cidr6, ParseCidrError};
 pub use linktype::{LinkType, LinkTypeInfo, ParseLinkTypeError};
-pub use mac::Mac;
+pub use mac::{Mac, ParseMacError};
 pub use summary::{Summary, summarize};
