@@ -18,13 +18,20 @@ impl Clock {
         Clock { start: Instant::now(), time_ms: limits.time_ms }
     }
 
+    /// Whether the time is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.start.elapsed() > Duration::from_millis(self.time_ms)
+    }
+
     /// An error at `span` once the time is over.
     pub(crate) fn check(&self, span: Span) -> Result<(), Box<Diagnostic>> {
-        if self.start.elapsed() <= Duration::from_millis(self.time_ms) {
-            return Ok(());
-        }
+        if self.is_over() { Err(self.over(span)) } else { Ok(()) }
+    }
+
+    /// The error at `span` of a filter whose time is over.
+    pub(crate) fn over(&self, span: Span) -> Box<Diagnostic> {
         let message = format!("the filter takes more than {} ms to compile", self.time_ms);
-        Err(Box::new(Diagnostic::new(Code::Limit, span, message)))
+        Box::new(Diagnostic::new(Code::Limit, span, message))
     }
 }
 

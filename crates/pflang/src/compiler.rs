@@ -205,8 +205,7 @@ impl Compiler {
             let ast = self.parse(source)?;
             let lowered = self.lower(&ast)?;
             let graph = self.build(lowered.clone(), &clock)?;
-            let optimised = opt::optimise(&graph);
-            clock.check(whole(source))?;
+            let optimised = self.optimise(&graph, &clock, source)?;
             Ok(Stages { ast, lowered, graph, optimised })
         };
         stages().map_err(|diagnostic| Error { diagnostic, source: source.into() })
@@ -242,8 +241,7 @@ impl Compiler {
         clock.check(whole(source))?;
         let graph = self.build(lowered, &clock)?;
         clock.check(whole(source))?;
-        let optimised = opt::optimise(&graph);
-        clock.check(whole(source))?;
+        let optimised = self.optimise(&graph, &clock, source)?;
         // The gate before every back end. Should the optimiser know more than the verifier can see, the graph as
         // built, where each load has its own guard, does the same work.
         let checked = Checked::new(optimised).or_else(|_| Checked::new(graph));
@@ -275,6 +273,13 @@ impl Compiler {
             limits: self.limits,
         };
         lower::lower(ast, &options)
+    }
+
+    fn optimise(&self, graph: &Graph, clock: &Clock, source: &str) -> Result<Graph, Box<Diagnostic>> {
+        let optimised = opt::optimise_within(graph, &|| clock.is_over());
+        let optimised = optimised.ok_or_else(|| clock.over(whole(source)))?;
+        clock.check(whole(source))?;
+        Ok(optimised)
     }
 
     fn build(&self, lowered: Lowered, clock: &Clock) -> Result<Graph, Box<Diagnostic>> {

@@ -107,6 +107,26 @@ fn three_hundred_port_ranges() {
     }
 }
 
+/// More than the optimiser's budget allows to settle term by term.
+#[test]
+fn two_thousand_pairs_of_hosts() {
+    let mut rng = Rng::new(6);
+    let (sources, destinations) = (members(300, &mut rng), members(300, &mut rng));
+    let pairs: HashSet<(u32, u32)> =
+        (0..2000).map(|_| (*rng.pick(&sources), *rng.pick(&destinations))).collect();
+    let list: Vec<(u32, u32)> = pairs.iter().copied().collect();
+    let [src, dst] = ["src", "dst"].map(|word| move |a: u32| format!("{word} host {}", Ipv4Addr::from(a)));
+    let engines = engines(&joined(&list, |&(a, b)| format!("({} and {})", src(a), dst(b))));
+    for i in 0..500 {
+        let (src, dst) = match i % 2 {
+            0 => *rng.pick(&list),
+            _ => (probe(&sources, &mut rng), probe(&destinations, &mut rng)),
+        };
+        let packet = packet(src, dst, 1, 2);
+        assert_eq!(engines.disagreement(&packet, pairs.contains(&(src, dst))), None, "{}", packet.to_line());
+    }
+}
+
 /// Lists with exceptions: a list of hosts, without some nets, on some ports.
 #[test]
 fn lists_with_exceptions() {

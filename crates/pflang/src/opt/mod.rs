@@ -23,6 +23,7 @@ mod netorder;
 mod question;
 mod range;
 mod rebuild;
+mod runs;
 mod switchify;
 mod thread;
 mod trie;
@@ -38,15 +39,24 @@ use range::Ranges;
 /// How often passes run at most. Each does all it can find in one sweep; real filters settle after two or three.
 const ROUNDS_MAX: usize = 8;
 
+/// Asked now and then whether to give up.
+type TimeIsOver<'c> = &'c dyn Fn() -> bool;
+
 /// An equivalent graph that decides in fewer steps.
 pub fn optimise(graph: &Graph) -> Graph {
-    netorder::netorder(&simplify(graph))
+    // Without an end to the time there is always a result.
+    optimise_within(graph, &|| false).unwrap_or_else(|| graph.clone())
+}
+
+/// The same unless time is over before.
+pub(crate) fn optimise_within(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<Graph> {
+    Some(netorder::netorder(&simplify(graph, time_is_over)?))
 }
 
 /// Everything but the choice of byte order; doing it again finds nothing more.
-fn simplify(graph: &Graph) -> Graph {
+fn simplify(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<Graph> {
     let (mut graph, mut ranges) = fold::fold(graph);
-    settle(&mut graph, &ranges);
+    settle(&mut graph, &ranges, time_is_over)?;
     for _ in 0..ROUNDS_MAX {
         // Lists first: what comes after them is then cheap.
         let switched = switchify::switchify(&mut graph, &mut ranges);
@@ -54,22 +64,23 @@ fn simplify(graph: &Graph) -> Graph {
         if !switched && !widened {
             break;
         }
-        settle(&mut graph, &ranges);
+        settle(&mut graph, &ranges, time_is_over)?;
     }
     fuse::fuse(&mut graph, &mut ranges);
     likely::likely(&mut graph);
-    graph
+    Some(graph)
 }
 
 /// What follows from the paths, until nothing more does. (Hoisting only notes what guards are to ask for;
 /// the rebuild is that of threading.)
-fn settle(graph: &mut Graph, ranges: &Ranges) {
+fn settle(graph: &mut Graph, ranges: &Ranges, time_is_over: TimeIsOver<'_>) -> Option<()> {
     for _ in 0..ROUNDS_MAX {
         let order = graph.topological();
         let hoisted = hoist::hoist(graph, &order);
-        let threaded = thread::thread(graph, &order, ranges, hoisted);
+        let threaded = thread::thread(graph, &order, ranges, hoisted, time_is_over)?;
         if !hoisted && !threaded {
             break;
         }
     }
+    Some(())
 }

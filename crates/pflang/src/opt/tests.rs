@@ -2,7 +2,7 @@
 
 mod random;
 
-use super::{optimise, simplify};
+use super::{optimise, optimise_within};
 use crate::ir::build::build;
 use crate::ir::interp::{Interp, Packet};
 use crate::ir::print::listing;
@@ -160,6 +160,7 @@ fn divides(graph: &Graph) -> bool {
 }
 
 fn assert_fixed_point(graph: &Graph, seed: u64) {
+    let simplify = |graph: &Graph| super::simplify(graph, &|| false).expect("time is never over");
     let once = simplify(graph);
     let (first, second) = (listing(&once, ""), listing(&simplify(&once), ""));
     assert_eq!(first, second, "seed {seed}: no fixed point\n{first}\n{second}");
@@ -242,6 +243,38 @@ fn long_lists_scale() {
         assert!(nodes(&optimised) <= 15, "{count} hosts: {}", nodes(&optimised));
         verify(&optimised).expect("guards");
     }
+}
+
+/// Each source leads to its own test of the destination, however long the list: from there no other term matches.
+#[test]
+fn long_lists_of_pairs_become_one_switch() {
+    for count in [300, 3_000] {
+        let mut maker = Maker::default();
+        let terms: Vec<TreeId> = (0..count)
+            .map(|i| {
+                let ip = maker.byte_or_more(12, 2, 0x800);
+                let src = maker.byte_or_more(26, 4, 0x0a00_0000 + 7 * i);
+                let dst = maker.byte_or_more(30, 4, 0x0b00_0000 + i * i);
+                let hosts = maker.and(src, dst);
+                maker.and(ip, hosts)
+            })
+            .collect();
+        let root = maker.any(terms);
+        let optimised = optimise(&maker.graph(root));
+        assert!(nodes(&optimised) <= count as usize + 12, "{count} pairs: {}", nodes(&optimised));
+        verify(&optimised).expect("guards");
+    }
+}
+
+#[test]
+fn a_sweep_ends_when_time_is_over() {
+    let looks = std::cell::Cell::new(0);
+    let optimised = optimise_within(&hosts(1_000), &|| {
+        looks.set(looks.get() + 1);
+        true
+    });
+    assert!(optimised.is_none());
+    assert_eq!(looks.get(), 1);
 }
 
 /// `portrange low-high` as libpcap expands it, for TCP over IPv4 without options.

@@ -8,27 +8,42 @@
 //!         the edge leads to s
 //!     where n's outcome does not matter, as the test behind it tells the difference:  n is not needed
 //! ```
-//! A sweep looks at each node once; an edge may jump far, so the jumps of a sweep have a budget linear in the
-//! graph, after which edges stay as they are. Guards are only dropped where facts cover them, never because both
+//! A sweep looks at each node once. An edge may jump far, so the far jumps of a sweep have a budget linear in the
+//! graph; after that an edge jumps over a few nodes, to where others lead as well. (Stopping just anywhere would make
+//! nodes reachable that nothing else leads to.) Guards are only dropped where facts cover them, never because both
 //! outcomes meet again.
 
+use super::TimeIsOver;
 use super::facts::{Again, Facts, Known};
 use super::range::{Range, Ranges};
 use super::rebuild::Rebuild;
+use super::runs::{self, Runs};
 use crate::ir::{CondId, Graph, Node, NodeId, Switch};
 
 /// How far to look for the place where both outcomes of a test meet again.
 const MEETING_HOPS: usize = 8;
 
+/// How far every edge may jump; what goes beyond comes out of the budget. A term of a list is about as long.
+const NEAR_HOPS: usize = 16;
+
+/// How often to look at the clock.
+const NODES_PER_LOOK: usize = 256;
+
 /// Facts to make room for: one an outcome that leads to no leaf, and some where paths join.
 const FACTS_PER_NODE: usize = 2;
 
 /// Redirects edges past tests they answer, in a graph given with its topological order; says whether there were
-/// any. Rebuilds the graph then, or in any case if told to.
-pub(super) fn thread(graph: &mut Graph, order: &[NodeId], ranges: &Ranges, rebuild: bool) -> bool {
-    let plan = Sweep::new(graph, order, ranges).run(order);
+/// any. Rebuilds the graph then, or in any case if told to. `None` if time is over.
+pub(super) fn thread(
+    graph: &mut Graph,
+    order: &[NodeId],
+    ranges: &Ranges,
+    rebuild: bool,
+    time: TimeIsOver<'_>,
+) -> Option<bool> {
+    let plan = Sweep::new(graph, order, ranges).run(order, time)?;
     if !plan.changed && !rebuild {
-        return false;
+        return Some(false);
     }
     let changed = plan.changed;
     let Plan { root, edges, first, .. } = plan;
@@ -46,7 +61,7 @@ pub(super) fn thread(graph: &mut Graph, order: &[NodeId], ranges: &Ranges, rebui
         };
         Some(rebuild.same(id, node))
     });
-    changed
+    Some(changed)
 }
 
 /// Where the edges are to lead.
@@ -79,7 +94,10 @@ struct Sweep<'g> {
     facts: Facts<'g>,
     entry: Vec<Option<Known>>,
     plan: Plan,
+    /// What is left of the budget for far jumps.
     hops_left: usize,
+    /// Made for the first far jump that needs it.
+    runs: Option<Runs>,
 }
 
 impl<'g> Sweep<'g> {
@@ -96,16 +114,20 @@ impl<'g> Sweep<'g> {
                 first,
                 changed: false,
             },
-            hops_left: 16 * order.len() + 4096,
+            hops_left: 4 * order.len() + 4096,
+            runs: None,
         }
     }
 
-    fn run(mut self, order: &[NodeId]) -> Plan {
-        let root = self.follow(self.graph.root, Known::NOTHING, usize::MAX);
+    fn run(mut self, order: &[NodeId], time_is_over: TimeIsOver<'_>) -> Option<Plan> {
+        let root = self.follow(self.graph.root, Known::NOTHING, Known::NOTHING);
         self.plan.changed = root != self.graph.root;
         self.plan.root = root;
         self.entry[root.index()] = Some(Known::NOTHING);
-        for &id in order {
+        for (i, &id) in (1..).zip(order) {
+            if i % NODES_PER_LOOK == 0 && time_is_over() {
+                return None;
+            }
             let Some(known) = self.entry[id.index()] else { continue };
             self.plan.first[id.index()] = self.plan.edges.len() as u32;
             match self.graph.node(id) {
@@ -114,7 +136,7 @@ impl<'g> Sweep<'g> {
                 Node::Switch(switch) => self.switch(known, switch),
             }
         }
-        self.plan
+        Some(self.plan)
     }
 
     fn branch(&mut self, known: Known, cond: CondId, then: NodeId, els: NodeId) {
@@ -124,7 +146,7 @@ impl<'g> Sweep<'g> {
             let superfluous =
                 [(yes, no), (no, yes)].into_iter().find(|(side, other)| self.meet(known, side, other));
             if let Some((Side { next, .. }, _)) = superfluous {
-                let target = self.follow(next, known, MEETING_HOPS);
+                let target = self.walk(next, known, MEETING_HOPS);
                 self.lead(next, target, known);
                 self.plan.edges.push(target);
                 self.plan.changed = true;
@@ -139,8 +161,9 @@ impl<'g> Sweep<'g> {
         if self.is_leaf(next) {
             return Side { cond, answer, next, known: None, target: next };
         }
+        let before = known;
         let known = self.facts.assume(known, cond, answer);
-        Side { cond, answer, next, known: Some(known), target: self.follow(next, known, usize::MAX) }
+        Side { cond, answer, next, known: Some(known), target: self.follow(next, known, before) }
     }
 
     /// Whether the node that one outcome leads to would lead the other outcome where that goes anyway.
@@ -153,7 +176,7 @@ impl<'g> Sweep<'g> {
             Some(known) => known,
             None => self.facts.assume(known, other.cond, other.answer),
         };
-        self.follow(side.next, with_other, MEETING_HOPS) == other.target
+        self.walk(side.next, with_other, MEETING_HOPS) == other.target
     }
 
     /// Whether a node looks at a value of this condition: else the answer to that says nothing about the node.
@@ -168,14 +191,15 @@ impl<'g> Sweep<'g> {
         }
     }
 
-    fn switch(&mut self, known: Known, switch: &Switch) {
+    fn switch(&mut self, before: Known, switch: &Switch) {
         for arm in &switch.arms {
-            let known = self.facts.assume_within(known, switch.value, Range { low: arm.low, high: arm.high });
-            let target = self.follow(arm.target, known, usize::MAX);
+            let known =
+                self.facts.assume_within(before, switch.value, Range { low: arm.low, high: arm.high });
+            let target = self.follow(arm.target, known, before);
             self.lead(arm.target, target, known);
         }
-        let target = self.follow(switch.default, known, usize::MAX);
-        self.lead(switch.default, target, known);
+        let target = self.follow(switch.default, before, before);
+        self.lead(switch.default, target, before);
     }
 
     /// The edge that led to `old` is to lead to `target`, with this known there.
@@ -190,23 +214,70 @@ impl<'g> Sweep<'g> {
         }
     }
 
-    /// Where evaluation that comes to `node` knowing this certainly passes, as far as it is worth looking.
-    fn follow(&mut self, mut node: NodeId, known: Known, hops_max: usize) -> NodeId {
-        for _ in 0..hops_max {
-            let next = match self.graph.node(node) {
-                Node::Leaf(_) => None,
-                Node::Branch { cond, then, els } => {
-                    self.facts.decide(known, *cond).map(|holds| if holds { *then } else { *els })
-                }
-                Node::Switch(switch) => self.switch_target(known, switch),
-            };
-            match next {
-                Some(next) if self.hops_left > 0 => node = next,
-                _ => break,
+    /// Where evaluation that comes to `start` knowing this certainly passes, as far as it is worth looking. `before`
+    /// is what was known before the outcome that leads there.
+    fn follow(&mut self, start: NodeId, known: Known, before: Known) -> NodeId {
+        let mut node = start;
+        for _ in 0..NEAR_HOPS {
+            match self.step(node, known) {
+                Some(next) => node = next,
+                None => return node,
+            }
+        }
+        while let Some(next) = self.leap(node, known).or_else(|| self.step(node, known)) {
+            if self.hops_left == 0 {
+                return self.near(start, known, before);
             }
             self.hops_left -= 1;
+            node = next;
         }
         node
+    }
+
+    /// A place not far on the way to which another edge leads as well.
+    fn near(&self, start: NodeId, known: Known, before: Known) -> NodeId {
+        let mut node = start;
+        for _ in 0..NEAR_HOPS {
+            match self.step(node, known) {
+                Some(next) => node = next,
+                None => break,
+            }
+            if self.entry[node.index()].is_some() {
+                return node;
+            }
+        }
+        // What was known before holds for the other outcome too, so that one comes by there.
+        self.walk(start, before, NEAR_HOPS)
+    }
+
+    /// The same for so many hops.
+    fn walk(&self, mut node: NodeId, known: Known, hops_max: usize) -> NodeId {
+        for _ in 0..hops_max {
+            match self.step(node, known) {
+                Some(next) => node = next,
+                None => break,
+            }
+        }
+        node
+    }
+
+    fn step(&self, node: NodeId, known: Known) -> Option<NodeId> {
+        match self.graph.node(node) {
+            Node::Leaf(_) => None,
+            Node::Branch { cond, then, els } => {
+                self.facts.decide(known, *cond).map(|holds| if holds { *then } else { *els })
+            }
+            Node::Switch(switch) => self.switch_target(known, switch),
+        }
+    }
+
+    /// Past a run of comparisons of a value that is known with constants.
+    fn leap(&mut self, node: NodeId, known: Known) -> Option<NodeId> {
+        let graph = self.graph;
+        let first = runs::equality(graph, node).filter(|test| test.goes_on(graph))?;
+        let k =
+            self.facts.domain(known, first.value).constant().filter(|_| !self.facts.is_guard(first.cond))?;
+        Some(self.runs.get_or_insert_with(|| Runs::new(graph)).target(node, k))
     }
 
     /// Where a switch leads whatever the value is, of what it can be.
