@@ -31,6 +31,7 @@ pub mod names;
 #[allow(unsafe_code)]
 pub mod oracle;
 pub mod packet;
+pub mod rig;
 pub mod rng;
 pub mod scratch;
 pub mod table;

@@ -1,0 +1,276 @@
+//! What an app is: a few methods, called with its links and the pool at hand.
+
+use crate::config::OptionError;
+use crate::link::{Input, Output};
+use crate::pool::Pool;
+use crate::shm::{Counter, EntryKind, Record};
+use serde::de::DeserializeOwned;
+use std::any::Any;
+use std::fmt;
+
+/// A running app.
+///
+/// The engine calls its methods from one thread at a time. A method that panics stops this app only: the packets it
+/// holds are freed as `panic`, what its links bring is freed as `app_down`, and it is started anew after a while.
+pub trait App: Any + Send {
+    /// Which methods the engine is to call.
+    fn roles(&self) -> Roles {
+        Roles::PUSH
+    }
+
+    /// Brings packets in from outside. Called once a breath, before any `push`.
+    fn pull(&mut self, io: &mut Io<'_>) {
+        let _ = io;
+    }
+
+    /// Works on the packets that wait at the inputs. Called once a breath, when any do, senders before receivers.
+    fn push(&mut self, io: &mut Io<'_>) {
+        let _ = io;
+    }
+
+    /// Does what has to be done from time to time, a thousand times a second unless set otherwise.
+    fn tick(&mut self, io: &mut Io<'_>) {
+        let _ = io;
+    }
+
+    /// Links came or went. Called before the first breath and after each change.
+    fn link(&mut self, ports: &PortNames<'_>) {
+        let _ = ports;
+    }
+
+    /// The app is about to go: the last time to send or free what it holds.
+    fn stop(&mut self, io: &mut Io<'_>) {
+        let _ = io;
+    }
+
+    /// A line or more for the final report.
+    fn report(&self) -> Option<String> {
+        None
+    }
+
+    /// Packets that the app keeps between its turns.
+    fn held(&self) -> usize {
+        0
+    }
+
+    /// Whether the app reads or writes [`Metadata`](crate::Metadata). If any of a graph does, new packets are stamped and copies keep
+    /// their stamp; else nobody touches it.
+    fn uses_metadata(&self) -> bool {
+        false
+    }
+
+    /// Whether the app will bring in nothing more. A run ends when that is so of every app that pulls, and all is at rest.
+    fn is_finished(&self) -> bool {
+        false
+    }
+
+    /// When the app has something to do next of its own accord, in nanoseconds since 1970. On capture time, the clock jumps there.
+    fn next_event_ns(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Which methods of an [`App`] the engine calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Roles(u8);
+
+impl Roles {
+    /// Nothing: the app only has links.
+    pub const NONE: Roles = Roles(0);
+    /// [`App::pull`], every breath.
+    pub const PULL: Roles = Roles(1);
+    /// [`App::push`], in breaths that bring packets.
+    pub const PUSH: Roles = Roles(2);
+    /// [`App::tick`], at the tick rate.
+    pub const TICK: Roles = Roles(4);
+
+    /// These roles and those.
+    pub const fn and(self, other: Roles) -> Roles {
+        Roles(self.0 | other.0)
+    }
+
+    /// Whether all of those roles are among these.
+    pub const fn has(self, other: Roles) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// What an app works with in its turn.
+#[derive(Debug)]
+pub struct Io<'a> {
+    /// Its inputs: those that the class names, in that order; else those that are linked, sorted by name.
+    pub inputs: &'a mut [Input],
+    /// Its outputs, in the same order. One that is named but not linked drops what it is sent, as `unlinked`.
+    pub outputs: &'a mut [Output],
+    /// Where packets come from and go to.
+    pub pool: &'a mut Pool,
+    /// The time of this breath, in nanoseconds since 1970; it never goes back.
+    pub now_ns: u64,
+    /// Packets that a pull should bring in at most.
+    pub burst: usize,
+}
+
+impl Io<'_> {
+    /// The input and the output of an app that has one of each.
+    ///
+    /// # Panics
+    /// If the class has no input or no output.
+    #[inline]
+    pub fn through(&mut self) -> (&mut Input, &mut Output) {
+        (&mut self.inputs[0], &mut self.outputs[0])
+    }
+}
+
+/// Names of the ports of an app, in the order of [`Io::inputs`] and [`Io::outputs`].
+#[derive(Clone, Debug, Default)]
+pub struct PortNames<'a> {
+    /// Of the inputs.
+    pub inputs: Vec<&'a str>,
+    /// Of the outputs.
+    pub outputs: Vec<&'a str>,
+}
+
+/// Which ports a class has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ports {
+    /// Those named, and no others. Each can be left without a link.
+    Named(&'static [&'static str]),
+    /// As many as are linked, of any name.
+    Any,
+}
+
+impl Ports {
+    /// No port.
+    pub const NONE: Ports = Ports::Named(&[]);
+    /// One, called `input`.
+    pub const INPUT: Ports = Ports::Named(&["input"]);
+    /// One, called `output`.
+    pub const OUTPUT: Ports = Ports::Named(&["output"]);
+
+    /// Whether there can be a port of this name.
+    pub fn allow(self, name: &str) -> bool {
+        match self {
+            Ports::Named(names) => names.contains(&name),
+            Ports::Any => true,
+        }
+    }
+}
+
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ports::Named([]) => f.write_str("none"),
+            Ports::Named(names) => write!(f, "`{}`", names.join("`, `")),
+            Ports::Any => f.write_str("any"),
+        }
+    }
+}
+
+/// A kind of app, together with its options: what a graph holds, and what an app is started from.
+///
+/// ```
+/// use engine::{App, Class, Io, OptionError, Setup};
+///
+/// /// Cuts packets to a length.
+/// #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+/// struct Shorten {
+///     length: usize,
+/// }
+///
+/// impl Class for Shorten {
+///     const TYPE: &'static str = "shorten";
+///     type App = Self;
+///
+///     fn start(&self, _: &mut Setup<'_>) -> Result<Self, OptionError> {
+///         Ok(self.clone())
+///     }
+/// }
+///
+/// impl App for Shorten {
+///     fn push(&mut self, io: &mut Io<'_>) {
+///         let (input, output) = io.through();
+///         while let Some(mut burst) = input.burst() {
+///             burst.iter_mut().for_each(|packet| packet.truncate(self.length));
+///             output.send(burst);
+///         }
+///     }
+/// }
+/// ```
+pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync + 'static {
+    /// What graphs call it.
+    const TYPE: &'static str;
+    /// Its inputs.
+    const INPUTS: Ports = Ports::INPUT;
+    /// Its outputs.
+    const OUTPUTS: Ports = Ports::OUTPUT;
+    /// What runs.
+    type App: App;
+
+    /// Whether the options make sense; called before anything of a new graph is started.
+    ///
+    /// # Errors
+    /// Which option is wrong, and what it may be.
+    fn check(&self) -> Result<(), OptionError> {
+        Ok(())
+    }
+
+    /// Starts an app.
+    ///
+    /// # Errors
+    /// Which option is wrong, or what the system refused.
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Self::App, OptionError>;
+
+    /// Gives a running app these options in place of `old`, and keeps what it holds and knows. `false` if that cannot be: then it
+    /// is stopped and another is started.
+    ///
+    /// # Errors
+    /// As for [`Class::start`].
+    fn reconfigure(
+        &self,
+        app: &mut Self::App,
+        old: &Self,
+        setup: &mut Setup<'_>,
+    ) -> Result<bool, OptionError> {
+        let _ = (app, old, setup);
+        Ok(false)
+    }
+}
+
+/// What an app is given when it starts: its name, and counters.
+///
+/// A counter of the same name as before a restart goes on where it was.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    /// What the graph calls the app.
+    pub name: &'a str,
+    /// The time, in nanoseconds since 1970.
+    pub now_ns: u64,
+    pub(crate) record: &'a mut Record,
+}
+
+impl Setup<'_> {
+    /// A counter, shown by `sluss top` and in reports. Names are at most 24 bytes long.
+    pub fn counter(&mut self, name: &str) -> Counter {
+        self.record.number(name, EntryKind::Counter)
+    }
+
+    /// A number that goes up and down.
+    pub fn gauge(&mut self, name: &str) -> Counter {
+        self.record.number(name, EntryKind::Gauge)
+    }
+
+    /// The counter of a reason for which the app drops packets.
+    pub fn drops(&mut self, reason: &str) -> Counter {
+        self.record.number(reason, EntryKind::Drop)
+    }
+
+    /// The counter of packets that have arrived where they were meant to: written, sent, or swallowed by a sink.
+    pub fn delivered(&mut self) -> Counter {
+        self.consumed("delivered")
+    }
+
+    /// The counter of packets that have served their purpose otherwise, such as fragments that were joined.
+    pub fn consumed(&mut self, how: &str) -> Counter {
+        self.record.number(how, EntryKind::Delivered)
+    }
+}

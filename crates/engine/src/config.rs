@@ -1,0 +1,217 @@
+//! Options of apps, whatever their class.
+
+use crate::app::{App, Class, Ports, Setup};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What is wrong with an option of an app.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", .option.as_ref().map_or(String::new(), |option| format!("`{option}`: ")))]
+#[non_exhaustive]
+pub struct OptionError {
+    /// Which option; `None` if it is not about one.
+    pub option: Option<String>,
+    /// What is wrong, and what it may be.
+    pub message: String,
+    /// Whether the system refused something that the user may ask for.
+    pub refused: bool,
+}
+
+impl OptionError {
+    /// The option `option` cannot be what it is.
+    pub fn new(option: &str, message: impl fmt::Display) -> Self {
+        OptionError { option: Some(option.to_owned()), message: message.to_string(), refused: false }
+    }
+
+    /// The system refuses what option `option` asks for.
+    pub fn refused(option: &str, message: impl fmt::Display) -> Self {
+        OptionError { option: Some(option.to_owned()), message: message.to_string(), refused: true }
+    }
+
+    /// A number is not in its range.
+    ///
+    /// # Errors
+    /// If `value` is not in `range`.
+    pub fn check_range<T: PartialOrd + fmt::Display>(
+        option: &str,
+        value: T,
+        range: std::ops::RangeInclusive<T>,
+    ) -> Result<(), Self> {
+        if range.contains(&value) {
+            return Ok(());
+        }
+        Err(Self::new(option, format!("{value} is not between {} and {}", range.start(), range.end())))
+    }
+}
+
+/// A class with its options, of any type.
+#[derive(Clone)]
+pub struct Config(Arc<dyn AnyClass>);
+
+trait AnyClass: Any + Send + Sync {
+    fn kind(&self) -> Kind;
+    fn check(&self) -> Result<(), OptionError>;
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError>;
+    fn reconfigure(
+        &self,
+        app: &mut dyn App,
+        old: &dyn AnyClass,
+        setup: &mut Setup<'_>,
+    ) -> Result<bool, OptionError>;
+    fn equals(&self, other: &dyn AnyClass) -> bool;
+    fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+/// What a class says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// What graphs call it.
+    pub name: &'static str,
+    /// Its inputs.
+    pub inputs: Ports,
+    /// Its outputs.
+    pub outputs: Ports,
+}
+
+impl<C: Class> AnyClass for C {
+    fn kind(&self) -> Kind {
+        Kind { name: C::TYPE, inputs: C::INPUTS, outputs: C::OUTPUTS }
+    }
+
+    fn check(&self) -> Result<(), OptionError> {
+        Class::check(self)
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError> {
+        Ok(Box::new(Class::start(self, setup)?))
+    }
+
+    fn reconfigure(
+        &self,
+        app: &mut dyn App,
+        old: &dyn AnyClass,
+        setup: &mut Setup<'_>,
+    ) -> Result<bool, OptionError> {
+        let (app, old): (&mut dyn Any, &dyn Any) = (app, old);
+        match (app.downcast_mut::<C::App>(), old.downcast_ref::<C>()) {
+            (Some(app), Some(old)) => Class::reconfigure(self, app, old, setup),
+            _ => Ok(false),
+        }
+    }
+
+    fn equals(&self, other: &dyn AnyClass) -> bool {
+        (other as &dyn Any).downcast_ref::<C>().is_some_and(|other| self == other)
+    }
+
+    fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+impl Config {
+    /// A class with its options.
+    pub fn new(class: impl Class) -> Self {
+        Config(Arc::new(class))
+    }
+
+    /// What the class says of itself.
+    pub fn kind(&self) -> Kind {
+        self.0.kind()
+    }
+
+    /// Whether the options make sense.
+    ///
+    /// # Errors
+    /// Which do not.
+    pub fn check(&self) -> Result<(), OptionError> {
+        self.0.check()
+    }
+
+    pub(crate) fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError> {
+        self.0.start(setup)
+    }
+
+    pub(crate) fn reconfigure(
+        &self,
+        app: &mut dyn App,
+        old: &Config,
+        setup: &mut Setup<'_>,
+    ) -> Result<bool, OptionError> {
+        self.0.reconfigure(app, &*old.0, setup)
+    }
+}
+
+impl PartialEq for Config {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.equals(&*other.0)
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.debug(f)
+    }
+}
+
+/// The classes that a graph file can name.
+#[derive(Clone, Debug, Default)]
+pub struct Registry(BTreeMap<&'static str, Entry>);
+
+#[derive(Clone, Copy)]
+struct Entry {
+    kind: Kind,
+    read: fn(toml::de::ValueDeserializer<'_>) -> Result<Config, toml::de::Error>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+impl Registry {
+    /// No class.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a class.
+    #[must_use]
+    pub fn with<C: Class>(mut self) -> Self {
+        let kind = Kind { name: C::TYPE, inputs: C::INPUTS, outputs: C::OUTPUTS };
+        let read = |options: toml::de::ValueDeserializer<'_>| Ok(Config::new(C::deserialize(options)?));
+        self.0.insert(C::TYPE, Entry { kind, read });
+        self
+    }
+
+    /// Adds the classes of another registry.
+    #[must_use]
+    pub fn and(mut self, other: Registry) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// The class of a name.
+    pub fn kind(&self, name: &str) -> Option<Kind> {
+        self.0.get(name).map(|entry| entry.kind)
+    }
+
+    /// All classes, by name.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+        self.0.values().map(|entry| entry.kind)
+    }
+
+    /// Reads the options of a class.
+    ///
+    /// # Errors
+    /// `None` if there is no such class; else what is wrong with the options.
+    pub fn read(
+        &self,
+        class: &str,
+        options: toml::de::ValueDeserializer<'_>,
+    ) -> Option<Result<Config, toml::de::Error>> {
+        self.0.get(class).map(|entry| (entry.read)(options))
+    }
+}

@@ -1,0 +1,324 @@
+//! From one graph to the next, by difference.
+//!
+//! ```text
+//! check the options of all apps;  start those that are new          (until here, an error changes nothing)
+//! stop those that are gone;  give the changed ones their options, or stop and start them
+//! drop links that are gone;  make new ones;  keep the others, with the packets in them
+//! place apps on workers;  put all together
+//! ```
+//!
+//! Nothing runs meanwhile: workers come to the end of a breath first, so an app never sees half of a change.
+
+use super::{Engine, LinkState, placement};
+use crate::app::Ports;
+use crate::config::OptionError;
+use crate::graph::{AppSpec, Graph, Link, breathing_order};
+use crate::link::{self, Input, Output};
+use crate::pool::Orphans;
+use crate::shm::{EntryKind, RecordKind};
+use crate::worker::Slot;
+use std::collections::BTreeMap;
+use std::io;
+
+/// What a new graph has changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Changes {
+    /// Apps that were started, those whose class has changed included.
+    pub started: Vec<String>,
+    /// Apps that were stopped.
+    pub stopped: Vec<String>,
+    /// Apps that were given other options, and kept their state.
+    pub reconfigured: Vec<String>,
+    /// Apps that were stopped and started with other options.
+    pub restarted: Vec<String>,
+    /// Links that were made.
+    pub linked: Vec<Link>,
+    /// Links that were removed.
+    pub unlinked: Vec<Link>,
+    /// Apps that did not start with their new options. They run with the old ones again, or are down, and will be
+    /// started with them.
+    pub failed: Vec<(String, OptionError)>,
+}
+
+/// Why a graph was not taken on. What ran goes on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigureError {
+    /// An option of an app is wrong, or the system refused it.
+    #[error("app `{app}` ({class}): {error}")]
+    App {
+        /// The app.
+        app: String,
+        /// Its class.
+        class: &'static str,
+        /// What is wrong.
+        error: OptionError,
+    },
+    /// The system refused memory.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Ends of links, by link.
+#[derive(Default)]
+struct Ends {
+    outputs: BTreeMap<Link, Output>,
+    inputs: BTreeMap<Link, Input>,
+}
+
+/// Slots that have been taken out of their workers, with the worker they were on.
+type Slots = BTreeMap<String, (usize, Slot)>;
+
+impl Engine {
+    /// Runs another graph from now on. Apps and links that are in both keep their state and their packets.
+    ///
+    /// # Errors
+    /// When an option is wrong or a new app does not start: then nothing has changed.
+    pub fn configure(&mut self, graph: &Graph) -> Result<Changes, ConfigureError> {
+        for (name, app) in graph.apps() {
+            app.config.check().map_err(|error| app_error(name, app, error))?;
+        }
+        let mut changes = Changes::default();
+        let mut fresh = self.start_fresh(graph, &mut changes)?;
+        let new_links = self.make_links(graph, &mut changes)?;
+        let costs = self.costs();
+
+        let mut graph = graph.clone();
+        let mut slots = self.take_slots();
+        self.stop_gone(&graph, &mut slots, &fresh, &mut changes);
+        self.change(&mut graph, &mut slots, &mut changes);
+        let mut ends = self.take_ends(&mut slots);
+        self.drop_links(&graph, &mut ends, &mut changes);
+        for (link, output, input) in new_links {
+            ends.outputs.insert(link.clone(), output);
+            ends.inputs.insert(link, input);
+        }
+        slots.append(&mut fresh);
+        self.graph = graph;
+        self.assemble(slots, ends, &costs);
+        Ok(changes)
+    }
+
+    /// Stops everything.
+    pub fn stop(&mut self) {
+        // An empty graph has no app that could refuse to start.
+        let _ = self.configure(&Graph::new());
+    }
+
+    /// Starts the apps that are new, or of another class than before.
+    fn start_fresh(&self, graph: &Graph, changes: &mut Changes) -> Result<Slots, ConfigureError> {
+        let is_new = |name: &str, app: &AppSpec| {
+            self.graph.get(name).is_none_or(|old| old.config.kind() != app.config.kind())
+        };
+        let now_ns = self.workers[0].now_ns();
+        let mut fresh = Slots::new();
+        for (name, app) in graph.apps().filter(|&(name, app)| is_new(name, app)) {
+            let (entries, numbers) = Slot::RECORD;
+            let class = app.config.kind().name;
+            let record = self.settings.counters.record(RecordKind::App, name, class, entries, numbers)?;
+            let restarts = self.settings.pace().restarts;
+            let slot = Slot::start(name, app.config.clone(), record, now_ns, restarts)
+                .map_err(|error| app_error(name, app, error))?;
+            fresh.insert(name.to_owned(), (0, slot));
+            changes.started.push(name.to_owned());
+        }
+        Ok(fresh)
+    }
+
+    /// Makes the links that are new.
+    fn make_links(&mut self, graph: &Graph, changes: &mut Changes) -> io::Result<Vec<(Link, Output, Input)>> {
+        let mut made = Vec::new();
+        for link in graph.links().filter(|&link| !self.links.contains_key(link)) {
+            let (record, counters) = self.settings.counters.link(&link.to_string())?;
+            let (output, input) = link::link(counters, true);
+            made.push((link.clone(), record, output, input));
+        }
+        let remember = |(link, record, output, input): (Link, _, _, _)| {
+            changes.linked.push(link.clone());
+            self.links.insert(link.clone(), LinkState { record });
+            (link, output, input)
+        };
+        Ok(made.into_iter().map(remember).collect())
+    }
+
+    /// What each app has cost so far, where that is known.
+    fn costs(&self) -> BTreeMap<String, f64> {
+        let slots = self.workers.iter().flat_map(|worker| &worker.slots);
+        slots
+            .filter(|slot| slot.timed_ns() > 0)
+            .map(|slot| (slot.name().to_owned(), slot.timed_ns() as f64))
+            .collect()
+    }
+
+    fn take_slots(&mut self) -> Slots {
+        let mut slots = Slots::new();
+        for (index, worker) in self.workers.iter_mut().enumerate() {
+            worker.sweep(Slot::discarded);
+            for slot in worker.slots.drain(..) {
+                slots.insert(slot.name().to_owned(), (index, slot));
+            }
+        }
+        slots
+    }
+
+    /// Stops the apps that are gone, or that another was started for.
+    fn stop_gone(&mut self, graph: &Graph, slots: &mut Slots, fresh: &Slots, changes: &mut Changes) {
+        for (name, (worker, slot)) in slots.iter_mut() {
+            if fresh.contains_key(name) || graph.get(name).is_none() {
+                self.workers[*worker].stop(slot);
+                self.retired.add_app(slot);
+                changes.stopped.push(name.clone());
+            }
+        }
+    }
+
+    /// Gives apps that have changed their new options. One that does not start with them has its old ones again in `graph`.
+    fn change(&mut self, graph: &mut Graph, slots: &mut Slots, changes: &mut Changes) {
+        let restarts = self.settings.pace().restarts;
+        for (name, (worker, slot)) in slots.iter_mut() {
+            if changes.stopped.contains(name) {
+                continue;
+            }
+            let Some(app) = graph.get_mut(name).filter(|app| app.config != *slot.config()) else { continue };
+            let old = slot.config().clone();
+            let worker = &mut self.workers[*worker];
+            match slot.reconfigure(&app.config, worker.now_ns()) {
+                Ok(true) => changes.reconfigured.push(name.clone()),
+                Ok(false) => {
+                    worker.stop(slot);
+                    match slot.replace(&app.config, worker.now_ns(), restarts) {
+                        Ok(()) => changes.restarted.push(name.clone()),
+                        Err(error) => {
+                            // If it fails as well, the app is down, and is started again later.
+                            let _ = slot.replace(&old, worker.now_ns(), restarts);
+                            app.config = old;
+                            changes.failed.push((name.clone(), error));
+                        }
+                    }
+                }
+                Err(error) => {
+                    app.config = old;
+                    changes.failed.push((name.clone(), error));
+                }
+            }
+        }
+    }
+
+    /// Takes the ends of all links out of the slots; ends without a link are gone.
+    fn take_ends(&self, slots: &mut Slots) -> Ends {
+        let mut ends = Ends::default();
+        let mut outputs: BTreeMap<(String, String), Output> = BTreeMap::new();
+        let mut inputs: BTreeMap<(String, String), Input> = BTreeMap::new();
+        for (name, (_, slot)) in slots.iter_mut() {
+            let ports = slot.output_names.drain(..).map(|port| (name.clone(), port));
+            outputs.extend(ports.zip(slot.outputs.drain(..)));
+            let ports = slot.input_names.drain(..).map(|port| (name.clone(), port));
+            inputs.extend(ports.zip(slot.inputs.drain(..)));
+        }
+        for link in self.graph.links() {
+            let from = outputs.remove(&(link.from.app.clone(), link.from.port.clone()));
+            let to = inputs.remove(&(link.to.app.clone(), link.to.port.clone()));
+            ends.outputs.extend(from.map(|output| (link.clone(), output)));
+            ends.inputs.extend(to.map(|input| (link.clone(), input)));
+        }
+        ends
+    }
+
+    /// Drops the links that are gone, with the packets in them, which are counted as `link_removed`.
+    fn drop_links(&mut self, graph: &Graph, ends: &mut Ends, changes: &mut Changes) {
+        let gone: Vec<Link> = self.graph.links().filter(|&link| !graph.has_link(link)).cloned().collect();
+        for link in gone {
+            self.links.remove(&link);
+            let (output, input) = (ends.outputs.remove(&link), ends.inputs.remove(&link));
+            *self.retired.drops.entry("link_full".to_owned()).or_default() +=
+                output.map_or(0, |output| output.dropped());
+            drop(input);
+            changes.unlinked.push(link);
+        }
+        Orphans::leave();
+        self.workers[0].sweep(Slot::discarded);
+    }
+
+    /// Hands apps with their links to the workers.
+    fn assemble(&mut self, slots: Slots, mut ends: Ends, costs: &BTreeMap<String, f64>) {
+        let order = breathing_names(&self.graph, &slots);
+        let places = placement::place(&self.graph, &order, costs, self.workers.len());
+        let place = |app: &str| places.get(app).copied().unwrap_or(0);
+        for (link, input) in &mut ends.inputs {
+            input.set_local(place(&link.from.app) == place(&link.to.app));
+            if let Some(state) = self.links.get(link) {
+                state.record.set_worker(place(&link.to.app));
+            }
+        }
+        let mut slots: BTreeMap<String, Slot> =
+            slots.into_iter().map(|(name, (_, slot))| (name, slot)).collect();
+        slots.retain(|name, _| self.graph.get(name).is_some());
+        let mut installed: Vec<Vec<Slot>> = self.workers.iter().map(|_| Vec::new()).collect();
+        for name in &order {
+            let Some(mut slot) = slots.remove(name) else { continue };
+            plug_in(&mut slot, &self.graph, &mut ends);
+            slot.record.set_worker(place(name));
+            installed[place(name)].push(slot);
+        }
+        let stamping = installed.iter().flatten().any(Slot::uses_metadata);
+        for (worker, slots) in self.workers.iter_mut().zip(installed) {
+            if stamping {
+                worker.pool.stamp();
+            }
+            worker.install(slots);
+        }
+        self.counters.generation.add(1);
+        self.counters.apps.set(self.graph.apps().len() as u64);
+        self.counters.links.set(self.graph.links().len() as u64);
+    }
+}
+
+/// Gives a slot the ends of its links, in the order that its class promises.
+fn plug_in(slot: &mut Slot, graph: &Graph, ends: &mut Ends) {
+    let kind = slot.config().kind();
+    let name = slot.name().to_owned();
+    let leaving = || graph.links().filter(|link| link.from.app == name);
+    let arriving = || graph.links().filter(|link| link.to.app == name);
+    slot.output_names = port_names(kind.outputs, leaving().map(|link| &link.from.port));
+    slot.input_names = port_names(kind.inputs, arriving().map(|link| &link.to.port));
+    let unlinked = slot.record.number("unlinked", EntryKind::Drop);
+    let output = |port: &String| {
+        let link = leaving().find(|link| link.from.port == *port);
+        link.and_then(|link| ends.outputs.remove(link)).unwrap_or_else(|| Output::unlinked(unlinked.clone()))
+    };
+    slot.outputs = slot.output_names.iter().map(output).collect();
+    let input = |port: &String| {
+        let link = arriving().find(|link| link.to.port == *port);
+        link.and_then(|link| ends.inputs.remove(link)).unwrap_or_else(Input::unlinked)
+    };
+    slot.inputs = slot.input_names.iter().map(input).collect();
+}
+
+/// The names of an app's ports, in the order in which it sees them.
+fn port_names<'a>(ports: Ports, linked: impl Iterator<Item = &'a String>) -> Vec<String> {
+    match ports {
+        Ports::Named(names) => names.iter().map(|&name| name.to_owned()).collect(),
+        Ports::Any => {
+            let mut names: Vec<String> = linked.cloned().collect();
+            names.sort();
+            names
+        }
+    }
+}
+
+/// The names of the apps in the order in which they push.
+fn breathing_names(graph: &Graph, slots: &Slots) -> Vec<String> {
+    let names: Vec<&str> = graph.apps().map(|(name, _)| name).collect();
+    let number = |name: &str| names.binary_search(&name).unwrap_or(0);
+    let pulls = |name: &str| slots.get(name).is_some_and(|(_, slot)| slot.has(crate::worker::Method::Pull));
+    let pulling: Vec<usize> = (0..names.len()).filter(|&app| pulls(names[app])).collect();
+    let links: Vec<(usize, usize)> =
+        graph.links().map(|link| (number(&link.from.app), number(&link.to.app))).collect();
+    let order = breathing_order(names.len(), &pulling, &links);
+    order.into_iter().map(|app| names[app].to_owned()).collect()
+}
+
+fn app_error(name: &str, app: &AppSpec, error: OptionError) -> ConfigureError {
+    ConfigureError::App { app: name.to_owned(), class: app.config.kind().name, error }
+}

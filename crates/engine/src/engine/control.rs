@@ -1,0 +1,91 @@
+//! What a running engine and its workers tell each other.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How often the engine looks after its workers.
+pub(super) const POLL: Duration = Duration::from_millis(1);
+
+/// The worker's end.
+#[derive(Clone, Debug)]
+pub(crate) struct Control(Arc<Shared>, usize);
+
+#[derive(Debug)]
+struct Shared {
+    stop: AtomicBool,
+    /// Of each worker: how often it has moved something, doubled; odd while it is at rest.
+    progress: Vec<Line>,
+    /// What the engine saw of it last.
+    seen: Vec<AtomicU64>,
+}
+
+/// A number on cache lines of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Line(AtomicU64);
+
+/// What a running engine says of itself.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// Since it was started.
+    pub elapsed: Duration,
+}
+
+impl Control {
+    pub(super) fn new(workers: usize) -> Self {
+        Control(
+            Arc::new(Shared {
+                stop: AtomicBool::new(false),
+                progress: (0..workers).map(|_| Line::default()).collect(),
+                seen: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+            }),
+            0,
+        )
+    }
+
+    /// The end of one worker.
+    pub(super) fn share(&self, worker: usize) -> Control {
+        Control(Arc::clone(&self.0), worker)
+    }
+
+    #[inline]
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.0.stop.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn stop(&self) {
+        self.0.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// The worker has moved packets.
+    #[inline]
+    pub(crate) fn moved(&self) {
+        let progress = &self.0.progress[self.1].0;
+        let count = progress.load(Ordering::Relaxed);
+        progress.store((count | 1) + 1, Ordering::Relaxed);
+    }
+
+    /// The worker has nothing to do; `at_rest` says that it never will have unless something comes from another.
+    #[inline]
+    pub(crate) fn rests(&self, at_rest: bool) {
+        let progress = &self.0.progress[self.1].0;
+        let count = progress.load(Ordering::Relaxed);
+        progress.store((count & !1) | u64::from(at_rest), Ordering::Release);
+    }
+
+    pub(super) fn status(&self, elapsed: Duration) -> Status {
+        Status { elapsed }
+    }
+
+    /// Whether all workers rest, and rested when this was asked before, without having moved anything in between.
+    pub(super) fn is_finished(&self) -> bool {
+        let mut finished = true;
+        for (progress, seen) in self.0.progress.iter().zip(&self.0.seen) {
+            let now = progress.0.load(Ordering::Acquire);
+            finished &= now % 2 == 1 && seen.swap(now, Ordering::Relaxed) == now;
+        }
+        finished
+    }
+}

@@ -1,0 +1,219 @@
+//! The engine: workers, and the graph they run.
+
+mod configure;
+mod control;
+mod placement;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub use configure::{Changes, ConfigureError};
+pub(crate) use control::Control;
+pub use control::Status;
+
+use crate::clock::ClockKind;
+use crate::graph::{Graph, Link};
+use crate::pool::Pool;
+use crate::report::Report;
+use crate::shm::{Counter, EntryKind, Record, RecordKind, Segment};
+use crate::worker::{Pace, Restarts, Slot, Worker};
+use std::collections::BTreeMap;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// How an engine runs, whatever its graph.
+#[derive(Debug)]
+pub struct Settings {
+    /// Packets that a pull brings in at most: 1 to 1024; 64 fits the L1 cache.
+    pub burst: usize,
+    /// Packets of each worker's pool: 1 to [`Pool::MAX_PACKETS`], of 11.5 KiB each; those never used take no memory.
+    pub packets: usize,
+    /// Worker threads, at least 1.
+    pub workers: usize,
+    /// The cores that workers are bound to, in turn; empty leaves them to the system.
+    pub cores: Vec<usize>,
+    /// Whether workers go on breathing when there is nothing to do, rather than sleep for up to 0.1 ms.
+    pub busywait: bool,
+    /// How often [`App::tick`](crate::App::tick) is called, in Hz.
+    pub tick_hz: u32,
+    /// Which clock the apps see.
+    pub clock: ClockKind,
+    /// How long an app that panicked is down the first time.
+    pub restart_first: Duration,
+    /// How long it is down at most, after doubling every time.
+    pub restart_max: Duration,
+    /// Where the counters are kept.
+    pub counters: Segment,
+}
+
+impl Settings {
+    /// One worker, bursts of 64, 16,384 packets, counters that nobody else sees.
+    ///
+    /// # Errors
+    /// When the system refuses the memory for the counters.
+    pub fn new() -> io::Result<Self> {
+        Ok(Settings {
+            burst: 64,
+            packets: 16 * 1024,
+            workers: 1,
+            cores: Vec::new(),
+            busywait: false,
+            tick_hz: 1000,
+            clock: ClockKind::Wall,
+            restart_first: Duration::from_millis(100),
+            restart_max: Duration::from_secs(10),
+            counters: Segment::private()?,
+        })
+    }
+
+    fn pace(&self) -> Pace {
+        Pace {
+            burst: self.burst.clamp(1, crate::link::CAPACITY),
+            tick_ns: 1_000_000_000 / u64::from(self.tick_hz.max(1)),
+            restarts: Restarts { first: self.restart_first, max: self.restart_max },
+        }
+    }
+}
+
+/// Runs graphs.
+#[derive(Debug)]
+pub struct Engine {
+    settings: Settings,
+    workers: Vec<Worker>,
+    graph: Graph,
+    links: BTreeMap<Link, LinkState>,
+    /// What apps and links that are gone had counted.
+    retired: Retired,
+    counters: Counters,
+    _record: Record,
+}
+
+/// What the engine keeps of a link beside its ends.
+#[derive(Debug)]
+struct LinkState {
+    record: Record,
+}
+
+/// Sums over what is gone.
+#[derive(Debug, Default)]
+pub(crate) struct Retired {
+    pub(crate) drops: BTreeMap<String, u64>,
+    pub(crate) delivered: u64,
+}
+
+#[derive(Debug)]
+struct Counters {
+    generation: Counter,
+    apps: Counter,
+    links: Counter,
+}
+
+impl Engine {
+    /// An engine without apps.
+    ///
+    /// # Errors
+    /// When the system refuses the memory for packets.
+    pub fn new(settings: Settings) -> io::Result<Self> {
+        let mut record = settings.counters.record(RecordKind::Engine, "engine", "", 8, 8)?;
+        let counters = Counters {
+            generation: record.number("generation", EntryKind::Gauge),
+            apps: record.number("apps", EntryKind::Gauge),
+            links: record.number("links", EntryKind::Gauge),
+        };
+        let workers = (0..settings.workers.max(1))
+            .map(|index| new_worker(&settings, index))
+            .collect::<io::Result<_>>()?;
+        Ok(Engine {
+            settings,
+            workers,
+            graph: Graph::new(),
+            links: BTreeMap::new(),
+            retired: Retired::default(),
+            counters,
+            _record: record,
+        })
+    }
+
+    /// The graph that runs.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// How it runs.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// One breath of each worker, on this thread. Returns whether anything moved.
+    pub fn breathe(&mut self) -> bool {
+        self.workers.iter_mut().fold(false, |moved, worker| worker.breathe() | moved)
+    }
+
+    /// Breathes until `go_on` returns false, which is asked about every millisecond, or nothing is left to do: every app
+    /// that pulls is finished, and all packets have come to rest. Each worker has a thread.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn run(&mut self, mut go_on: impl FnMut(&Status) -> bool) -> io::Result<()> {
+        let control = Control::new(self.workers.len());
+        let begin = Instant::now();
+        let (cores, busywait) = (self.settings.cores.clone(), self.settings.busywait);
+        std::thread::scope(|scope| {
+            for (index, worker) in self.workers.iter_mut().enumerate() {
+                let share = control.share(index);
+                let core = cores.get(index % cores.len().max(1)).copied();
+                let thread = std::thread::Builder::new().name(format!("worker {index}"));
+                let started = thread.spawn_scoped(scope, move || {
+                    core.map(bind_to_core);
+                    worker.run(&share, busywait);
+                });
+                if let Err(error) = started {
+                    control.stop();
+                    return Err(error);
+                }
+            }
+            while go_on(&control.status(begin.elapsed())) && !control.is_finished() {
+                std::thread::sleep(control::POLL);
+            }
+            control.stop();
+            Ok(())
+        })
+    }
+
+    /// Breathes for a time, or until nothing is left to do.
+    ///
+    /// # Errors
+    /// As for [`Engine::run`].
+    pub fn run_for(&mut self, duration: Duration) -> io::Result<()> {
+        self.run(|status| status.elapsed < duration)
+    }
+
+    /// What has happened so far, exactly: packets on their way between workers are brought home first.
+    pub fn report(&mut self) -> Report {
+        self.collect_returns();
+        Report::new(&self.workers, &self.graph, self.links.keys(), &self.retired)
+    }
+
+    /// Brings packets home that wait with, or on the way from, other workers.
+    fn collect_returns(&mut self) {
+        self.workers[0].sweep(Slot::discarded);
+        self.workers.iter_mut().for_each(|worker| worker.pool.return_foreign());
+        self.workers.iter_mut().for_each(|worker| worker.pool.fetch_returns());
+    }
+}
+
+fn new_worker(settings: &Settings, index: usize) -> io::Result<Worker> {
+    let (entries, numbers) = Worker::RECORD;
+    let name = format!("worker {index}");
+    let record = settings.counters.record(RecordKind::Worker, &name, "", entries, numbers)?;
+    record.set_worker(index);
+    Ok(Worker::new(Pool::new(settings.packets)?, settings.clock, settings.pace(), record))
+}
+
+/// Binds the calling thread to a core. Where that is not allowed it runs anywhere.
+fn bind_to_core(core: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    if core < rustix::thread::CpuSet::MAX_CPU {
+        set.set(core);
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
+}

@@ -1,0 +1,43 @@
+//! Networks of small programs that move packets in bursts: Snabb's idea, native.
+//!
+//! ```text
+//!            pull                     push                    push
+//!  ┌────────────┐  link, 1024   ┌────────────┐         ┌────────────┐
+//!  │ source     ├──────────────►│ tee        ├────────►│ sink       │
+//!  └────────────┘ output  input └────────────┘         └────────────┘
+//!        ▲                            ▲                      │
+//!        └──────────── pool ──────────┴────── packets ◄──────┘
+//! ```
+//!
+//! - A [`Graph`] says which apps there are and how they are linked. It is a value: two of them can be compared.
+//! - An [`Engine`] is given one after another, and changes what runs by their difference.
+//! - A breath lets each app that pulls bring packets in, then each app that has got packets work on them, in the order of
+//!   the links. [`Engine::run`] breathes until told to stop.
+//! - An [`App`] sees bursts of [`Packet`]s, which it owns: it changes them, sends them on, or gives them back to the
+//!   [`Pool`], saying why.
+//!
+//! What always holds: no packet is lost or freed twice, `received = delivered + drops by reason + what is still
+//! inside`, and [`Report::balanced`] says so. An app that panics stops alone.
+//!
+//! This crate knows nothing about devices, files, filters or any particular app.
+
+mod app;
+mod clock;
+mod config;
+mod engine;
+mod graph;
+pub mod link;
+pub mod pool;
+mod report;
+pub mod shm;
+mod sync;
+mod worker;
+
+pub use app::{App, Class, Io, PortNames, Ports, Roles, Setup};
+pub use clock::ClockKind;
+pub use config::{Config, Kind, OptionError, Registry};
+pub use engine::{Changes, ConfigureError, Engine, Settings, Status};
+pub use graph::{AppSpec, Graph, GraphError, Link, NAME_MAX, Port};
+pub use link::{Input, Output};
+pub use pool::{Burst, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
+pub use report::{AppReport, AppState, LinkReport, PoolReport, Report};

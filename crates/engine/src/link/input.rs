@@ -1,0 +1,115 @@
+//! The receiving end of a link.
+
+use super::Ring;
+use crate::pool::Burst;
+use crate::shm::LinkCounters;
+use std::sync::Arc;
+
+/// The receiving end of a link, seen from the app it leads to.
+#[derive(Debug)]
+pub struct Input {
+    ring: Arc<Ring>,
+    /// The next slot to read.
+    next: u32,
+    /// Where the sender was at the beginning of this turn.
+    tail: u32,
+    /// What the ring knows of `next`.
+    published: u32,
+    /// Packets received in earlier turns.
+    received: u64,
+    local: bool,
+    counters: LinkCounters,
+}
+
+impl Input {
+    pub(super) fn new(ring: Arc<Ring>, counters: LinkCounters, local: bool) -> Self {
+        Input { ring, next: 0, tail: 0, published: 0, received: 0, local, counters }
+    }
+
+    /// The end of no link: nothing ever comes.
+    pub(crate) fn unlinked() -> Self {
+        Self::new(Arc::new(Ring::new()), LinkCounters::hidden(), true)
+    }
+
+    /// The packets that wait, as one burst, or `None` when all were taken that were here when the app's turn began.
+    ///
+    /// ```
+    /// # use engine::{App, Io};
+    /// struct Shorten;
+    ///
+    /// impl App for Shorten {
+    ///     fn push(&mut self, io: &mut Io<'_>) {
+    ///         let (input, output) = io.through();
+    ///         while let Some(mut burst) = input.burst() {
+    ///             burst.iter_mut().for_each(|packet| packet.truncate(64));
+    ///             output.send(burst);
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    #[inline]
+    pub fn burst(&mut self) -> Option<Burst<'_>> {
+        self.burst_of_at_most(super::CAPACITY)
+    }
+
+    /// Like [`Input::burst`], with at most `limit` packets.
+    #[inline]
+    pub fn burst_of_at_most(&mut self, limit: usize) -> Option<Burst<'_>> {
+        let waiting = self.tail.wrapping_sub(self.next);
+        let count = waiting.min(Ring::until_wrap(self.next)).min(u32::try_from(limit).unwrap_or(u32::MAX));
+        if count == 0 {
+            return None;
+        }
+        let first = self.ring.slot(self.next);
+        self.next = self.next.wrapping_add(count);
+        // SAFETY: these slots hold packets and are ours; `next` has passed them, and the sender learns of that only when
+        // the turn ends, which is after the burst has ended.
+        Some(unsafe { Burst::from_slots(first, count as usize) })
+    }
+
+    /// Packets that wait in this turn.
+    #[inline]
+    pub fn waiting(&self) -> usize {
+        self.tail.wrapping_sub(self.next) as usize
+    }
+
+    /// Whether anything is here for the turn that begins.
+    #[inline]
+    pub(crate) fn begin(&mut self) -> bool {
+        self.tail = self.ring.tail();
+        self.tail != self.next
+    }
+
+    /// Ends the turn: slots that were emptied are the sender's again.
+    #[inline]
+    pub(crate) fn end(&mut self) {
+        let taken = self.next.wrapping_sub(self.published);
+        if taken == 0 {
+            return;
+        }
+        self.received += u64::from(taken);
+        self.counters.received(self.received);
+        if self.local && self.next == self.ring.tail() {
+            self.ring.rewind();
+            (self.next, self.tail) = (0, 0);
+        } else {
+            self.ring.set_head(self.next);
+        }
+        self.published = self.next;
+    }
+
+    /// Packets received so far, those of this turn not included.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Packets in the link.
+    pub(crate) fn queued(&self) -> usize {
+        self.ring.queued()
+    }
+
+    /// Says whether the sender is on the same thread. Between turns only, and when neither runs.
+    pub(crate) fn set_local(&mut self, local: bool) {
+        self.local = local;
+    }
+}

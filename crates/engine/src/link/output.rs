@@ -1,0 +1,152 @@
+//! The sending end of a link.
+
+use super::Ring;
+use super::ring::CAPACITY;
+use crate::pool::{Burst, Packet, Pool, abandon_counted};
+use crate::shm::{Counter, LinkCounters};
+use std::sync::Arc;
+
+/// The sending end of a link, seen from the app it comes from.
+#[derive(Debug)]
+pub struct Output {
+    ring: Arc<Ring>,
+    /// The next slot to write.
+    next: u32,
+    /// Where the free slots end that are known to be free and follow without wrapping around.
+    limit: u32,
+    /// What the ring knows of `next`.
+    published: u32,
+    sent: u64,
+    bytes: u64,
+    dropped: u64,
+    counters: LinkCounters,
+}
+
+impl Output {
+    pub(super) fn new(ring: Arc<Ring>, counters: LinkCounters) -> Self {
+        Output { ring, next: 0, limit: 0, published: 0, sent: 0, bytes: 0, dropped: 0, counters }
+    }
+
+    /// The end of no link: what is sent here is dropped, and counted by `counter`.
+    pub(crate) fn unlinked(counter: Counter) -> Self {
+        Self::new(Arc::new(Ring::full()), LinkCounters::unlinked(counter))
+    }
+
+    /// Whether there is a link.
+    pub fn is_linked(&self) -> bool {
+        self.ring.is_real()
+    }
+
+    /// Sends one packet; the receiver sees it when the app's turn is over. A full link drops it, and counts that.
+    #[inline]
+    pub fn put(&mut self, packet: Packet) {
+        if self.next == self.limit && !self.find_room() {
+            return self.refuse(packet);
+        }
+        self.bytes += packet.len() as u64;
+        // SAFETY: the slot lies before `limit`: it is free, ours, and holds no packet.
+        unsafe { self.ring.slot(self.next).write(packet) };
+        self.next = self.next.wrapping_add(1);
+    }
+
+    /// Sends what is left of a burst. What does not fit into the link is dropped, and counted.
+    #[inline]
+    pub fn send(&mut self, mut burst: Burst<'_>) {
+        while !burst.is_empty() {
+            if self.next == self.limit && !self.find_room() {
+                return burst.for_each(|packet| self.refuse(packet));
+            }
+            let room = self.limit.wrapping_sub(self.next) as usize;
+            let part = burst.split_front(room);
+            self.bytes += part.iter().map(|packet| packet.len() as u64).sum::<u64>();
+            let (first, count) = part.into_slots();
+            // SAFETY: the slots up to `limit` are free, ours, and follow one another; the packets were given up by the
+            // burst. The two ranges belong to different ends, or different links, so they do not overlap.
+            unsafe { self.ring.slot(self.next).copy_from_nonoverlapping(first, count) };
+            self.next = self.next.wrapping_add(count as u32);
+        }
+    }
+
+    /// Sends up to `count` copies of a packet; fewer when the pool runs out. Returns how many.
+    #[inline]
+    pub fn send_copies(&mut self, pool: &mut Pool, packet: &Packet, count: usize) -> usize {
+        for made in 0..count {
+            let Some(copy) = pool.copy(packet) else { return made };
+            self.put(copy);
+        }
+        count
+    }
+
+    /// Sends a copy of each packet; stops when the pool runs out. Returns how many were copied.
+    #[inline]
+    pub fn send_copies_of(&mut self, pool: &mut Pool, packets: &[Packet]) -> usize {
+        for (made, packet) in packets.iter().enumerate() {
+            let Some(copy) = pool.copy(packet) else { return made };
+            self.put(copy);
+        }
+        packets.len()
+    }
+
+    /// How many packets the link takes now.
+    #[inline]
+    pub fn room(&self) -> usize {
+        (CAPACITY - self.pending().wrapping_add(self.ring.tail()).wrapping_sub(self.ring.head())) as usize
+    }
+
+    /// Packets sent in this turn.
+    #[inline]
+    fn pending(&self) -> u32 {
+        self.next.wrapping_sub(self.published)
+    }
+
+    /// Looks for free slots from `next` on. Returns whether there are any.
+    #[cold]
+    #[inline(never)]
+    fn find_room(&mut self) -> bool {
+        if self.pending() == 0 {
+            // The ring may have begun again at its first slot since the last turn.
+            self.next = self.ring.tail();
+            self.published = self.next;
+        }
+        let free = CAPACITY - self.next.wrapping_sub(self.ring.head());
+        self.limit = self.next.wrapping_add(free.min(Ring::until_wrap(self.next)));
+        free > 0
+    }
+
+    #[cold]
+    fn refuse(&mut self, packet: Packet) {
+        self.dropped += 1;
+        self.counters.dropped();
+        abandon_counted(packet);
+    }
+
+    /// Ends the turn: what was sent becomes visible. Returns how much that is.
+    #[inline]
+    pub(crate) fn end(&mut self) -> u32 {
+        let pending = self.pending();
+        if pending != 0 {
+            self.ring.set_tail(self.next);
+            self.published = self.next;
+            self.sent += u64::from(pending);
+            self.counters.sent(self.sent, self.bytes);
+        }
+        // The receiver may move the ring's beginning before the next turn.
+        self.limit = self.next;
+        pending
+    }
+
+    /// Packets sent so far, those of this turn not included.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Bytes sent so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Packets dropped so far because the link was full.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}

@@ -1,0 +1,118 @@
+//! The ring behind a link.
+
+use crate::pool::Packet;
+use crate::sync::{AtomicU32, Ordering, OwnLine};
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+/// Slots of a ring.
+pub(super) const CAPACITY: u32 = 1024;
+
+/// A ring of packets between one sender and one receiver. Positions count up and wrap around at 2^32; their remainder
+/// modulo [`CAPACITY`] is the slot.
+///
+/// # Invariants
+/// - `tail - head <= CAPACITY`. Slots from `head` to `tail` hold packets and belong to the receiver, the others to the sender.
+/// - Only the sender stores `tail`, only the receiver `head`; [`Ring::rewind`] is for when both are one thread.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    head: OwnLine<AtomicU32>,
+    tail: OwnLine<AtomicU32>,
+    slots: Slots,
+}
+
+#[derive(Debug)]
+struct Slots(NonNull<[MaybeUninit<Packet>]>);
+
+// SAFETY: the slots are handed from the sender to the receiver by a release store of `tail` and an acquire load, and back by
+// the same on `head`; packets may go from thread to thread.
+unsafe impl Send for Slots {}
+// SAFETY: as above.
+unsafe impl Sync for Slots {}
+
+impl Ring {
+    pub(super) fn new() -> Self {
+        let slots = Box::<[Packet]>::new_uninit_slice(CAPACITY as usize);
+        Ring {
+            head: OwnLine(AtomicU32::new(0)),
+            tail: OwnLine(AtomicU32::new(0)),
+            slots: Slots(NonNull::from(Box::leak(slots))),
+        }
+    }
+
+    /// A ring without slots, which is always full.
+    pub(super) fn full() -> Self {
+        let slots = Box::<[Packet]>::new_uninit_slice(0);
+        Ring {
+            head: OwnLine(AtomicU32::new(0)),
+            tail: OwnLine(AtomicU32::new(CAPACITY)),
+            slots: Slots(NonNull::from(Box::leak(slots))),
+        }
+    }
+
+    /// Whether there are slots.
+    pub(super) fn is_real(&self) -> bool {
+        !self.slots.0.is_empty()
+    }
+
+    /// The address of the slot at a position.
+    #[inline]
+    pub(super) fn slot(&self, position: u32) -> NonNull<Packet> {
+        // SAFETY: the remainder is below CAPACITY.
+        unsafe { self.slots.0.cast::<Packet>().add((position % CAPACITY) as usize) }
+    }
+
+    /// How many slots follow from a position on without wrapping around.
+    #[inline]
+    pub(super) fn until_wrap(position: u32) -> u32 {
+        CAPACITY - position % CAPACITY
+    }
+
+    /// Where the receiver is. What it has emptied may be written after this.
+    #[inline]
+    pub(super) fn head(&self) -> u32 {
+        self.head.0.load(Ordering::Acquire)
+    }
+
+    /// Where the sender is. What it has sent may be read after this.
+    #[inline]
+    pub(super) fn tail(&self) -> u32 {
+        self.tail.0.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    pub(super) fn set_head(&self, head: u32) {
+        self.head.0.store(head, Ordering::Release);
+    }
+
+    #[inline]
+    pub(super) fn set_tail(&self, tail: u32) {
+        self.tail.0.store(tail, Ordering::Release);
+    }
+
+    /// Begins an empty ring at its first slot again. Both ends must belong to the calling thread, and neither be in the
+    /// middle of a turn.
+    #[inline]
+    pub(super) fn rewind(&self) {
+        self.head.0.store(0, Ordering::Relaxed);
+        self.tail.0.store(0, Ordering::Relaxed);
+    }
+
+    /// Packets in the ring.
+    pub(crate) fn queued(&self) -> usize {
+        self.tail().wrapping_sub(self.head()) as usize
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let (mut head, tail) = (self.head(), self.tail());
+        while head != tail && self.is_real() {
+            // SAFETY: slots from head to tail hold packets, and nobody else sees the ring any more.
+            drop(unsafe { self.slot(head).read() });
+            head = head.wrapping_add(1);
+        }
+        // SAFETY: the slots were leaked by `new`; `MaybeUninit` drops nothing twice.
+        drop(unsafe { Box::from_raw(self.slots.0.as_ptr()) });
+    }
+}

@@ -1,0 +1,28 @@
+//! What is known of a packet beside its bytes.
+
+/// What is known of a packet beside its bytes: one cache line, apart from them.
+///
+/// A new packet has the time of its breath, link type Ethernet and zeroes; `pcap_reader` and the devices fill in what
+/// they know. Nothing is written or copied unless an app of the graph has asked for metadata
+/// ([`App::uses_metadata`](crate::App::uses_metadata)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Metadata {
+    /// When the packet was seen, in nanoseconds since 1970-01-01 UTC.
+    pub timestamp_ns: u64,
+    /// A hash that is the same for both directions of a flow; 0 when not computed.
+    pub flow_hash: u64,
+    /// Bytes that were on the wire but not captured: the length on the wire is the packet's plus this, whatever apps
+    /// put before or take from the front of the packet.
+    pub cut_len: u32,
+    /// Link type, as in pcap files (`LINKTYPE_…`).
+    pub link_type: u16,
+    /// What the interface is called in a pcapng file, or the index of a device.
+    pub interface: u16,
+    /// For apps to talk to apps downstream.
+    pub mark: u32,
+    /// How far the precision of the timestamp goes: 9 for nanoseconds, 6 for microseconds; 0 for unknown.
+    pub precision: u8,
+}
+
+const _: () = assert!(size_of::<Metadata>() == 64);

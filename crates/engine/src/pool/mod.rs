@@ -1,0 +1,262 @@
+//! Packet memory: where packets live, who owns them, how they come back.
+//!
+//! ```text
+//! Region (one memfd)   chunk 0      chunk 1      chunk 2  …          one region a pool
+//!                      │
+//!                      ├─ 0 … 511   headroom: where the packet begins is `address & 511`, Snabb's rule
+//!                      ├─ 128+64c   struct packet { u16 length; u8 data[10240]; }   <- a `Packet` points here
+//!                      └─ 10752+64c struct metadata, 64 bytes, touched by apps that ask for it
+//! ```
+//!
+//! The colour `c` differs from chunk to chunk, so that the first lines of packets spread over the sets of the L1
+//! cache; with one headroom for all, they would share four sets of sixty-four.
+//!
+//! # Invariants
+//! - A [`Packet`] is the only pointer to its chunk. It cannot be copied; who drops it gives the chunk back, and the
+//!   engine counts it.
+//! - Each chunk is in exactly one place: the free list of its pool, a stack of returns on the way there, a link, or
+//!   a `Packet` in somebody's hands. `total = free + queued + held` is checked at every report.
+//! - Memory is not unmapped while a packet is out: a pool dropped early leaks its region instead.
+
+mod burst;
+mod meta;
+mod orphans;
+mod packet;
+mod region;
+mod returns;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub use burst::Burst;
+pub use meta::Metadata;
+pub(crate) use orphans::{Orphans, Whose, abandon, abandon_counted};
+pub use packet::{MAX_PAYLOAD, Packet, TooLong};
+
+use crate::shm::Counter;
+use region::Region;
+use std::io;
+
+/// A pool of packets: a free list over one region of memory. Each worker has its own.
+#[derive(Debug)]
+pub struct Pool {
+    /// The packets at home, each at its chunk's first position. The last freed is the next used: its lines are warm.
+    free: Vec<Packet>,
+    region: Region,
+    /// Packets of other pools, on their way back.
+    foreign: Vec<Packet>,
+    allocated: u64,
+    freed: u64,
+    /// How often an allocation found no packet.
+    exhausted: u64,
+    /// Whether new packets get fresh metadata; off unless an app of the graph reads it.
+    stamping: Option<Metadata>,
+}
+
+/// The link type of a new packet.
+const ETHERNET: u16 = 1;
+/// How many foreign packets are returned at a time.
+const RETURN_BURST: usize = 64;
+
+impl Pool {
+    /// A pool of `packets` packets, of 11.5 KiB each; memory that is never touched is never used.
+    ///
+    /// # Errors
+    /// When the system refuses the memory, or `packets` is 0 or more than [`Pool::MAX_PACKETS`].
+    pub fn new(packets: usize) -> io::Result<Self> {
+        let region = Region::new(packets)?;
+        // Low chunks are on top: they lie in huge pages, where there are any.
+        let free = (0..packets).rev().map(|index| region.packet(index)).collect();
+        Ok(Pool {
+            free,
+            region,
+            foreign: Vec::with_capacity(RETURN_BURST),
+            allocated: 0,
+            freed: 0,
+            exhausted: 0,
+            stamping: None,
+        })
+    }
+
+    /// The most packets a pool can hold.
+    pub const MAX_PACKETS: usize = region::MAX_CHUNKS;
+
+    /// A packet of length 0, or `None` when the pool is exhausted, which is counted.
+    #[inline]
+    pub fn allocate(&mut self) -> Option<Packet> {
+        let mut packet = match self.free.pop() {
+            Some(packet) => packet,
+            None => self.recall()?,
+        };
+        self.allocated += 1;
+        packet.clear();
+        if let Some(metadata) = self.stamping {
+            *packet.metadata_mut() = metadata;
+        }
+        Some(packet)
+    }
+
+    /// A packet that holds `data`.
+    ///
+    /// `None` when the pool is exhausted, which is counted, or `data` is longer than [`MAX_PAYLOAD`], which is not.
+    pub fn packet(&mut self, data: &[u8]) -> Option<Packet> {
+        if data.len() > MAX_PAYLOAD {
+            return None;
+        }
+        let mut packet = self.allocate()?;
+        packet.append(data).ok()?;
+        Some(packet)
+    }
+
+    /// A copy of a packet, with its metadata where the graph uses metadata.
+    #[inline]
+    pub fn copy(&mut self, packet: &Packet) -> Option<Packet> {
+        let mut copy = match self.free.pop() {
+            Some(copy) => copy,
+            None => self.recall()?,
+        };
+        self.allocated += 1;
+        copy.copy_lines_from(packet);
+        if self.stamping.is_some() {
+            *copy.metadata_mut() = *packet.metadata();
+        }
+        Some(copy)
+    }
+
+    /// Gives a packet back; `counter` says why.
+    #[inline]
+    pub fn free(&mut self, packet: Packet, counter: &Counter) {
+        counter.add(1);
+        self.put_back(packet);
+    }
+
+    /// Gives what is left of a burst back; `counter` says why.
+    #[inline]
+    pub fn free_burst(&mut self, burst: Burst<'_>, counter: &Counter) {
+        counter.add(self.put_back_all(burst) as u64);
+    }
+
+    /// Gives back packets whose fate is counted by the caller; returns how many.
+    #[inline]
+    pub(crate) fn put_back_all(&mut self, mut burst: Burst<'_>) -> usize {
+        let count = burst.len();
+        self.freed += count as u64;
+        if self.region.owns(&burst) {
+            self.free.extend(burst.by_ref().map(Packet::at_home));
+        } else {
+            burst.by_ref().for_each(|packet| self.sort_back(packet));
+        }
+        count
+    }
+
+    /// Gives back a packet whose fate is counted by the caller.
+    #[inline]
+    pub(crate) fn put_back(&mut self, packet: Packet) {
+        self.freed += 1;
+        self.sort_back(packet);
+    }
+
+    #[inline]
+    fn sort_back(&mut self, packet: Packet) {
+        if self.region.owns(std::slice::from_ref(&packet)) {
+            self.free.push(packet.at_home());
+        } else {
+            self.foreign.push(packet);
+            if self.foreign.len() >= RETURN_BURST {
+                self.return_foreign();
+            }
+        }
+    }
+
+    /// Sends the packets of other pools back to them.
+    #[cold]
+    pub(crate) fn return_foreign(&mut self) {
+        returns::give_back(&mut self.foreign);
+    }
+
+    /// Fetches what other workers have returned, then a packet.
+    #[cold]
+    #[inline(never)]
+    fn recall(&mut self) -> Option<Packet> {
+        self.fetch_returns();
+        let packet = self.free.pop();
+        self.exhausted += u64::from(packet.is_none());
+        packet
+    }
+
+    /// Takes in what other workers have returned.
+    pub(crate) fn fetch_returns(&mut self) {
+        self.region.returns().take(&mut self.free);
+    }
+
+    /// From now on, new packets get fresh metadata and copies keep theirs. There is no way back: metadata that was written
+    /// once would show again in later packets.
+    pub(crate) fn stamp(&mut self) {
+        self.stamping.get_or_insert(Metadata { link_type: ETHERNET, ..Metadata::default() });
+    }
+
+    /// What time new packets are stamped with.
+    #[inline]
+    pub(crate) fn stamp_time(&mut self, now_ns: u64) {
+        if let Some(metadata) = &mut self.stamping {
+            metadata.timestamp_ns = now_ns;
+        }
+    }
+
+    /// Whether anybody reads metadata.
+    #[inline]
+    pub fn uses_metadata(&self) -> bool {
+        self.stamping.is_some()
+    }
+
+    /// Says what is known of a packet that came from outside, if anybody reads metadata.
+    #[inline]
+    pub fn describe(&self, packet: &mut Packet, metadata: Metadata) {
+        if self.uses_metadata() {
+            *packet.metadata_mut() = metadata;
+        }
+    }
+
+    /// Packets that the pool owns, wherever they are.
+    pub fn total(&self) -> usize {
+        self.region.chunks()
+    }
+
+    /// Packets ready to be allocated.
+    pub fn available(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Packets of other pools that wait here for the way back.
+    pub(crate) fn foreign(&self) -> usize {
+        self.foreign.len()
+    }
+
+    /// Packets allocated so far.
+    pub fn allocated(&self) -> u64 {
+        self.allocated
+    }
+
+    /// Packets freed here so far, those of other pools included.
+    pub fn freed(&self) -> u64 {
+        self.freed
+    }
+
+    /// Allocations that found no packet so far.
+    pub fn exhausted(&self) -> u64 {
+        self.exhausted
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.return_foreign();
+        self.fetch_returns();
+        if self.free.len() < self.region.chunks() {
+            // Somebody still holds packets of this memory: it stays.
+            self.region.leak();
+        }
+        for packet in self.free.drain(..) {
+            packet.forget();
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! A packet: its bytes, and the only right to them.
+
+use super::region;
+use super::{Metadata, abandon};
+use std::fmt;
+use std::ptr::{self, NonNull};
+
+/// The longest packet, in bytes. Longer ones are refused and counted where they come in.
+pub const MAX_PAYLOAD: usize = 10 * 1024;
+
+/// What a packet looks like in memory: Snabb's `struct packet`, so that Rust, Lua and C see the same bytes. Length and
+/// first bytes share a cache line, which is what makes a small packet cheap to hand to another core.
+#[repr(C)]
+pub(super) struct RawPacket {
+    length: u16,
+    data: [u8; 0],
+}
+
+/// Offset of the bytes from the beginning of the packet.
+const DATA: usize = std::mem::offset_of!(RawPacket, data);
+/// Bytes of a cache line, the unit in which packets are copied.
+const LINE: usize = 64;
+
+/// A packet, owned: whoever has it may read and change it, and nobody else can.
+///
+/// It is handed on through an [`Output`](crate::Output), or given back with [`Pool::free`](crate::Pool::free), which asks for the
+/// counter of the reason. A packet that merely goes out of scope is given back too, and counted as `discarded`.
+///
+/// ```
+/// let mut pool = engine::Pool::new(64)?;
+/// let mut packet = pool.packet(b"payload").expect("a free packet");
+/// packet.prepend(b"header ")?;
+/// packet.truncate(10);
+/// assert_eq!(packet.data(), b"header pay");
+/// packet.trim_front(7);
+/// assert_eq!(packet.data(), b"pay");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[repr(transparent)]
+pub struct Packet(NonNull<RawPacket>);
+
+// SAFETY: a packet owns its chunk; the pool it came from accepts it back from any thread.
+unsafe impl Send for Packet {}
+// SAFETY: a shared packet can only be read.
+unsafe impl Sync for Packet {}
+
+/// A packet would become longer than [`MAX_PAYLOAD`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a packet of {wanted} bytes is longer than {MAX_PAYLOAD}")]
+pub struct TooLong {
+    /// The length it would have had, in bytes.
+    pub wanted: usize,
+}
+
+impl Packet {
+    /// Makes an owner of a chunk's packet.
+    ///
+    /// # Safety
+    /// `raw` is at an even position in the headroom of a chunk, and nobody else owns that chunk.
+    pub(super) unsafe fn from_raw(raw: NonNull<RawPacket>) -> Self {
+        Packet(raw)
+    }
+
+    /// Gives the ownership up without freeing.
+    pub(super) fn into_raw(self) -> NonNull<RawPacket> {
+        std::mem::ManuallyDrop::new(self).0
+    }
+
+    pub(super) fn as_ptr(&self) -> NonNull<RawPacket> {
+        self.0
+    }
+
+    /// Length in bytes: what is here, not what was on the wire.
+    #[inline]
+    pub fn len(&self) -> usize {
+        // SAFETY: the packet is ours, and its memory initialised.
+        usize::from(unsafe { (*self.0.as_ptr()).length })
+    }
+
+    /// Whether it holds no byte.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Its bytes.
+    #[inline]
+    pub fn data(&self) -> &[u8] {
+        // SAFETY: `length` bytes follow the header within the chunk; they are ours, and initialised since the memory was
+        // zero when mapped.
+        unsafe { std::slice::from_raw_parts(self.bytes(), self.len()) }
+    }
+
+    /// Its bytes, to change.
+    #[inline]
+    pub fn data_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `data`, and we hold the only reference.
+        unsafe { std::slice::from_raw_parts_mut(self.bytes(), self.len()) }
+    }
+
+    #[inline]
+    fn bytes(&self) -> *mut u8 {
+        // SAFETY: the header lies within the chunk. The pointer is derived from the chunk's, not from a reference to the header.
+        unsafe { self.0.as_ptr().cast::<u8>().add(DATA) }
+    }
+
+    /// Bytes that can be put before the packet without moving it.
+    #[inline]
+    pub fn headroom(&self) -> usize {
+        self.0.addr().get() & (region::HEADROOM - 1)
+    }
+
+    #[inline]
+    fn set_len(&mut self, len: usize) {
+        debug_assert!(len <= MAX_PAYLOAD);
+        // SAFETY: the header is ours.
+        unsafe { (*self.0.as_ptr()).length = len as u16 };
+    }
+
+    /// Makes it empty.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.set_len(0);
+    }
+
+    /// Cuts it to at most `len` bytes.
+    #[inline]
+    pub fn truncate(&mut self, len: usize) {
+        if len < self.len() {
+            self.set_len(len);
+        }
+    }
+
+    /// Makes it `len` bytes long; what is new is zero.
+    ///
+    /// # Errors
+    /// If `len` exceeds [`MAX_PAYLOAD`]; the packet is as before.
+    pub fn resize(&mut self, len: usize) -> Result<(), TooLong> {
+        let old = self.len();
+        self.grow(len)?;
+        if let Some(new) = self.data_mut().get_mut(old..) {
+            new.fill(0);
+        }
+        Ok(())
+    }
+
+    /// Puts bytes at the end.
+    ///
+    /// # Errors
+    /// If it would exceed [`MAX_PAYLOAD`]; the packet is as before.
+    #[inline]
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+        let old = self.len();
+        self.grow(old + bytes.len())?;
+        self.data_mut()[old..].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn grow(&mut self, len: usize) -> Result<(), TooLong> {
+        if len > MAX_PAYLOAD {
+            return Err(TooLong { wanted: len });
+        }
+        self.set_len(len);
+        Ok(())
+    }
+
+    /// Puts bytes at the front.
+    ///
+    /// # Errors
+    /// If it would exceed [`MAX_PAYLOAD`]; the packet is as before.
+    #[inline]
+    pub fn prepend(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+        self.open_front(bytes.len())?;
+        self.data_mut()[..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Opens `count` bytes at the front, which hold anything: Snabb's `shiftright`. Nothing moves while the headroom lasts.
+    ///
+    /// # Errors
+    /// If it would exceed [`MAX_PAYLOAD`]; the packet is as before.
+    #[inline]
+    pub fn open_front(&mut self, count: usize) -> Result<(), TooLong> {
+        let len = self.len() + count;
+        if len > MAX_PAYLOAD {
+            return Err(TooLong { wanted: len });
+        }
+        if count <= self.headroom() && count.is_multiple_of(2) {
+            // SAFETY: the new position is even and lies in the headroom of the same chunk.
+            self.0 = unsafe { self.0.byte_sub(count) };
+        } else {
+            self.move_home(0, count);
+        }
+        self.set_len(len);
+        Ok(())
+    }
+
+    /// Takes up to `count` bytes off the front: Snabb's `shiftleft`.
+    #[inline]
+    pub fn trim_front(&mut self, count: usize) {
+        let count = count.min(self.len());
+        let len = self.len() - count;
+        if count.is_multiple_of(2) && self.headroom() + count < region::HEADROOM {
+            // SAFETY: the new position is even and lies in the headroom of the same chunk.
+            self.0 = unsafe { self.0.byte_add(count) };
+        } else {
+            self.move_home(count, 0);
+        }
+        self.set_len(len);
+    }
+
+    /// Moves the bytes from `from` on so that they begin `to` bytes after the start of a packet at its first position.
+    #[cold]
+    fn move_home(&mut self, from: usize, to: usize) {
+        let home = region::home(region::chunk_of(self.0));
+        let count = self.len() - from;
+        // SAFETY: both stretches lie in this chunk, as `to + count` does not exceed MAX_PAYLOAD; they may overlap.
+        unsafe {
+            let target = home.as_ptr().cast::<u8>().add(DATA + to);
+            ptr::copy(self.bytes().add(from), target, count);
+        }
+        self.0 = home;
+    }
+
+    /// The packet, at its chunk's first position.
+    #[inline]
+    pub(super) fn at_home(self) -> Self {
+        let raw = self.into_raw();
+        Packet(region::home(region::chunk_of(raw)))
+    }
+
+    /// Makes this packet, which is at its first position, a copy of another. Whole cache lines are copied, from the length
+    /// on: a small packet is one line, and no length decides how it is copied.
+    #[inline]
+    pub(super) fn copy_lines_from(&mut self, other: &Packet) {
+        let end = DATA + other.len();
+        let (from, to) = (other.0.as_ptr().cast::<u8>(), self.0.as_ptr().cast::<u8>());
+        let mut offset = 0;
+        while offset < end {
+            // SAFETY: a line may reach past the packet, but not out of its chunk: after the longest packet at the last
+            // position there is room for metadata, and 128 bytes after the longest at the first position there begins
+            // the target's metadata. The two chunks are different, each with one owner.
+            unsafe { ptr::copy_nonoverlapping(from.add(offset), to.add(offset), LINE) };
+            offset += LINE;
+        }
+    }
+
+    /// What is known beside the bytes. Only meaningful in graphs where an app reads it
+    /// ([`App::uses_metadata`](crate::App::uses_metadata)).
+    #[inline]
+    pub fn metadata(&self) -> &Metadata {
+        // SAFETY: the line lies in our chunk and holds plain numbers, for which any bytes will do.
+        unsafe { region::metadata_of(self.0).as_ref() }
+    }
+
+    /// What is known beside the bytes, to change.
+    #[inline]
+    pub fn metadata_mut(&mut self) -> &mut Metadata {
+        // SAFETY: as in `metadata`, and we hold the only reference.
+        unsafe { region::metadata_of(self.0).as_mut() }
+    }
+
+    /// Bytes the packet had on the wire: its own and those that were cut.
+    pub fn wire_len(&self) -> u32 {
+        (self.len() as u32).saturating_add(self.metadata().cut_len)
+    }
+
+    /// Lets go of a packet whose memory goes away as a whole.
+    pub(super) fn forget(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Packet {
+    fn drop(&mut self) {
+        abandon(Packet(self.0));
+    }
+}
+
+impl fmt::Debug for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Packet({} bytes)", self.len())
+    }
+}
+
+impl AsRef<[u8]> for Packet {
+    fn as_ref(&self) -> &[u8] {
+        self.data()
+    }
+}

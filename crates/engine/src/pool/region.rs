@@ -1,0 +1,255 @@
+//! One stretch of packet memory, backed by a memory file so that other processes can map it.
+
+use super::packet::{MAX_PAYLOAD, Packet, RawPacket};
+use super::returns::Returns;
+use std::io;
+use std::ptr::NonNull;
+
+/// Bytes from one chunk to the next. Not a power of two: with a stride of 2048 every header falls in 2 of 64 sets of the
+/// L1 cache, with Snabb's 22 x 512 in 4, with this in 8, and the colours make 32 of them.
+pub(super) const CHUNK: usize = 23 * 512;
+/// Bytes before a packet; the headroom is its address modulo this.
+pub(super) const HEADROOM: usize = 512;
+/// Where the lines for metadata begin within a chunk.
+const METADATA: usize = HEADROOM + MAX_PAYLOAD;
+
+/// Regions are aligned to this, so that the owner of a packet is found by masking its address.
+pub(super) const SPAN: usize = if cfg!(miri) { 1 << 21 } else { 1 << 30 };
+/// The head of a region, before its chunks: one huge page, so that the chunks begin on one.
+const HEAD: usize = if cfg!(miri) { 4096 } else { 2 << 20 };
+/// Chunks of the largest region.
+pub(super) const MAX_CHUNKS: usize = (SPAN - HEAD) / CHUNK;
+/// Bytes that are put into huge pages from the start: the packets of a graph that keeps up fit in here.
+const WARM: usize = 8 << 20;
+
+// The longest packet at the last even position ends where the metadata begins.
+const _: () =
+    assert!(METADATA == (HEADROOM - 2) + 2 + MAX_PAYLOAD && METADATA + 8 * 64 <= CHUNK && METADATA % 64 == 0);
+
+/// One stretch of packet memory.
+#[derive(Debug)]
+pub(super) struct Region {
+    base: NonNull<u8>,
+    chunks: usize,
+    leaked: bool,
+}
+
+/// What stands at the head of a region.
+struct Head {
+    returns: Returns,
+}
+
+// SAFETY: the region is plain memory; its chunks are reached through `Packet`s, each of which has one owner, and its
+// head is made of atomics.
+unsafe impl Send for Region {}
+
+impl Region {
+    /// Maps memory for `chunks` packets.
+    pub(super) fn new(chunks: usize) -> io::Result<Self> {
+        if chunks == 0 || chunks > MAX_CHUNKS {
+            let why = format!("a pool holds 1 to {MAX_CHUNKS} packets, not {chunks}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        let base = map::reserve(HEAD + chunks * CHUNK)?;
+        // SAFETY: the head is mapped, aligned and ours; nobody knows of it yet.
+        unsafe { base.cast::<Head>().write(Head { returns: Returns::default() }) };
+        Ok(Region { base, chunks, leaked: false })
+    }
+
+    /// The packet of chunk `index`. To be called once a chunk: each call makes an owner.
+    pub(super) fn packet(&self, index: usize) -> Packet {
+        assert!(index < self.chunks);
+        // SAFETY: the chunk lies within the mapping.
+        let chunk = unsafe { self.base.add(HEAD + index * CHUNK) };
+        // SAFETY: the chunk is memory of a region, and the caller makes it known once.
+        unsafe { Packet::from_raw(home(chunk)) }
+    }
+
+    /// Whether the memory of all these packets belongs here.
+    #[inline]
+    pub(super) fn owns(&self, packets: &[Packet]) -> bool {
+        // Without a branch for each: any bit above the span shows in the disjunction.
+        let base = self.base.addr().get();
+        packets.iter().fold(0, |bits, packet| bits | (packet.as_ptr().addr().get() ^ base)) < SPAN
+    }
+
+    /// What other workers have returned to this region.
+    pub(super) fn returns(&self) -> &Returns {
+        // SAFETY: the head was written by `new` and lives as long as the region.
+        unsafe { &self.base.cast::<Head>().as_ref().returns }
+    }
+
+    pub(super) fn chunks(&self) -> usize {
+        self.chunks
+    }
+
+    /// Keeps the memory for ever.
+    pub(super) fn leak(&mut self) {
+        self.leaked = true;
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if !self.leaked {
+            // SAFETY: the pool leaks its region unless every packet is at home, so nobody points here any more.
+            unsafe { map::release(self.base, HEAD + self.chunks * CHUNK) };
+        }
+    }
+}
+
+/// The stack of returns of the region a packet belongs to.
+///
+/// # Safety
+/// The region must outlive the reference: it does while the packet is out.
+pub(super) unsafe fn returns_of<'a>(packet: NonNull<RawPacket>) -> &'a Returns {
+    let head = packet.as_ptr().cast::<u8>().map_addr(|address| address & !(SPAN - 1)).cast::<Head>();
+    // SAFETY: regions are aligned to SPAN and no longer than it, so the head of the packet's region is at this address.
+    unsafe { &(*head).returns }
+}
+
+/// Where a packet begins in its chunk when it is new: an address whose colour depends on the chunk.
+#[inline]
+pub(super) fn home(chunk: NonNull<u8>) -> NonNull<RawPacket> {
+    let headroom = 128 + 64 * ((chunk.addr().get() >> 12) & 3);
+    // SAFETY: the headroom lies within the chunk.
+    unsafe { chunk.add(headroom).cast() }
+}
+
+/// The chunk that a packet lies in.
+#[inline]
+pub(super) fn chunk_of(packet: NonNull<RawPacket>) -> NonNull<u8> {
+    // A packet begins in the first 512 bytes of its chunk and chunks are aligned to 512.
+    packet
+        .cast::<u8>()
+        .map_addr(|address| std::num::NonZero::new(address.get() & !(HEADROOM - 1)).unwrap_or(address))
+}
+
+/// Where the metadata of a packet lies.
+#[inline]
+pub(super) fn metadata_of(packet: NonNull<RawPacket>) -> NonNull<super::Metadata> {
+    let chunk = chunk_of(packet);
+    let offset = METADATA + 64 * ((chunk.addr().get() >> 12) & 7);
+    // SAFETY: the line lies within the chunk, after the longest packet (checked above, at compile time).
+    unsafe { chunk.add(offset).cast() }
+}
+
+#[cfg(not(miri))]
+mod map {
+    use super::{HEAD, SPAN, WARM};
+    use std::io;
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    use std::ptr::{self, NonNull};
+
+    /// Maps `len` bytes of a new memory file at an address aligned to `SPAN`. The head is private to the process.
+    pub(super) fn reserve(len: usize) -> io::Result<NonNull<u8>> {
+        let file = memory_file(len - HEAD)?;
+        let base = aligned_addresses()?;
+        // SAFETY: the addresses were reserved by us, and the head lies within them.
+        check(unsafe {
+            libc::mmap(
+                base.as_ptr().cast(),
+                HEAD,
+                RW,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
+                -1,
+                0,
+            )
+        })?;
+        // SAFETY: as above; the memory file is `len - HEAD` bytes long.
+        check(unsafe {
+            let chunks = base.add(HEAD).as_ptr().cast();
+            libc::mmap(chunks, len - HEAD, RW, libc::MAP_SHARED | libc::MAP_FIXED, file.as_raw_fd(), 0)
+        })?;
+        warm(base, len);
+        Ok(base)
+    }
+
+    const RW: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
+
+    fn memory_file(len: usize) -> io::Result<OwnedFd> {
+        // SAFETY: a plain system call with a constant string.
+        let fd = unsafe { libc::memfd_create(c"sluss-packets".as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new and ours.
+        let file = unsafe { OwnedFd::from_raw_fd(fd) };
+        let len = libc::off_t::try_from(len).map_err(io::Error::other)?;
+        // SAFETY: a plain system call on a descriptor that we own.
+        if unsafe { libc::ftruncate(file.as_raw_fd(), len) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(file)
+    }
+
+    /// `SPAN` bytes of addresses, aligned to `SPAN`, without memory behind them.
+    fn aligned_addresses() -> io::Result<NonNull<u8>> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping, at an address of the kernel's choice.
+        let all = check(unsafe { libc::mmap(ptr::null_mut(), 2 * SPAN, libc::PROT_NONE, flags, -1, 0) })?;
+        let before = all.as_ptr().align_offset(SPAN);
+        // SAFETY: what is unmapped lies before and after the aligned part of the mapping just made.
+        unsafe {
+            let base = all.add(before);
+            libc::munmap(all.as_ptr().cast(), before);
+            libc::munmap(base.add(SPAN).as_ptr().cast(), SPAN - before);
+            Ok(base)
+        }
+    }
+
+    /// Puts the first packets into huge pages where the kernel can: a translation miss costs as much as a packet.
+    fn warm(base: NonNull<u8>, len: usize) {
+        /// linux/mman.h, since 6.1; libc does not name it on every target.
+        const MADV_COLLAPSE: libc::c_int = 25;
+        let len = (len - HEAD).min(WARM);
+        // SAFETY: the range is mapped, and new: writing zeroes changes nothing. madvise is free to refuse.
+        unsafe {
+            let chunks = base.add(HEAD).as_ptr();
+            for page in (0..len).step_by(4096) {
+                chunks.add(page).write_volatile(0);
+            }
+            libc::madvise(chunks.cast(), len, MADV_COLLAPSE);
+        }
+    }
+
+    fn check(address: *mut libc::c_void) -> io::Result<NonNull<u8>> {
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        NonNull::new(address.cast()).ok_or_else(|| io::Error::other("mmap gave address 0"))
+    }
+
+    /// Unmaps the whole span.
+    ///
+    /// # Safety
+    /// Nothing may point there any more.
+    pub(super) unsafe fn release(base: NonNull<u8>, _len: usize) {
+        // SAFETY: `reserve` mapped the span; the rest is the caller's promise.
+        unsafe { libc::munmap(base.as_ptr().cast(), SPAN) };
+    }
+}
+
+#[cfg(miri)]
+mod map {
+    use super::SPAN;
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+    use std::io;
+    use std::ptr::NonNull;
+
+    fn layout(len: usize) -> Layout {
+        Layout::from_size_align(len, SPAN).expect("a size that fits")
+    }
+
+    pub(super) fn reserve(len: usize) -> io::Result<NonNull<u8>> {
+        // SAFETY: the size is not zero.
+        NonNull::new(unsafe { alloc_zeroed(layout(len)) }).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+
+    /// # Safety
+    /// Nothing may point there any more.
+    pub(super) unsafe fn release(base: NonNull<u8>, len: usize) {
+        // SAFETY: it was allocated with the same layout.
+        unsafe { dealloc(base.as_ptr(), layout(len)) };
+    }
+}

@@ -1,0 +1,259 @@
+//! What has happened, and whether it adds up.
+
+use crate::engine::Retired;
+use crate::graph::{Graph, Link};
+use crate::shm::{EntryKind, Histogram};
+use crate::worker::{Slot, TIMED_EVERY, Worker};
+use std::collections::BTreeMap;
+
+/// What an engine has done since it was made.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// Breaths of all workers.
+    pub breaths: u64,
+    /// Apps, by name.
+    pub apps: BTreeMap<String, AppReport>,
+    /// Links, in the order of the graph.
+    pub links: Vec<LinkReport>,
+    /// Packets that were dropped, by reason, those of apps and links that are gone included.
+    pub drops: BTreeMap<String, u64>,
+    /// Packets that have served their purpose.
+    pub delivered: u64,
+    /// Packet memory, of all workers.
+    pub pool: PoolReport,
+    /// What does not add up; empty in a sound engine.
+    pub imbalances: Vec<String>,
+}
+
+/// Whether an app runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppState {
+    /// It does.
+    Running,
+    /// It has failed, and waits to be started again.
+    Down,
+    /// It was stopped.
+    Stopped,
+}
+
+impl AppState {
+    pub(crate) fn code(self) -> u64 {
+        self as u64
+    }
+
+    /// The state that a number in the counters stands for.
+    pub fn from_code(code: u64) -> Self {
+        match code {
+            0 => AppState::Running,
+            1 => AppState::Down,
+            _ => AppState::Stopped,
+        }
+    }
+
+    /// In one word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AppState::Running => "running",
+            AppState::Down => "down",
+            AppState::Stopped => "stopped",
+        }
+    }
+}
+
+/// What an app has done.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AppReport {
+    /// Its class.
+    pub class: &'static str,
+    /// Whether it runs.
+    pub state: AppState,
+    /// How often it was started again.
+    pub restarts: u64,
+    /// Why it failed last.
+    pub last_error: Option<String>,
+    /// The worker it runs on.
+    pub worker: usize,
+    /// Time in its methods, in nanoseconds, estimated from the breaths that were timed.
+    pub busy_ns: u64,
+    /// The time that half, and 99 %, of its turns did not exceed, in nanoseconds.
+    pub turn_ns: Option<(u64, u64)>,
+    /// Packets that it keeps.
+    pub held: usize,
+    /// What it counts, and what the engine counts for it, if not zero.
+    pub counters: Vec<(String, EntryKind, u64)>,
+    /// What it says of itself.
+    pub text: Option<String>,
+}
+
+/// What has passed a link.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LinkReport {
+    /// The link.
+    pub link: Link,
+    /// Packets sent.
+    pub txpackets: u64,
+    /// Bytes sent.
+    pub txbytes: u64,
+    /// Packets dropped because it was full.
+    pub txdrop: u64,
+    /// Packets received.
+    pub rxpackets: u64,
+    /// Packets in it.
+    pub queued: usize,
+}
+
+/// Where packet memory is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolReport {
+    /// All packets.
+    pub total: usize,
+    /// Those ready to be allocated.
+    pub free: usize,
+    /// Those in links.
+    pub queued: usize,
+    /// Those that apps keep.
+    pub held: usize,
+    /// Allocations so far.
+    pub allocated: u64,
+    /// Frees so far.
+    pub freed: u64,
+    /// Allocations that found no packet.
+    pub exhausted: u64,
+}
+
+impl Report {
+    /// Whether every packet is accounted for: `total = free + queued + held`, `allocated = delivered + drops + queued + held`,
+    /// and `sent = received + queued` for every link.
+    pub fn balanced(&self) -> bool {
+        self.imbalances.is_empty()
+    }
+
+    pub(crate) fn new<'a>(
+        workers: &[Worker],
+        graph: &Graph,
+        links: impl Iterator<Item = &'a Link>,
+        retired: &Retired,
+    ) -> Self {
+        let mut report = Report {
+            breaths: workers.iter().map(Worker::breaths).sum(),
+            apps: BTreeMap::new(),
+            links: Vec::new(),
+            drops: retired.drops.clone(),
+            delivered: retired.delivered,
+            pool: PoolReport::default(),
+            imbalances: Vec::new(),
+        };
+        for (index, worker) in workers.iter().enumerate() {
+            report.add_pool(worker);
+            for slot in &worker.slots {
+                report.add_app(index, slot, graph);
+            }
+        }
+        links.for_each(|link| report.add_link(link, workers));
+        report.drops.retain(|_, count| *count > 0);
+        report.find_imbalances();
+        report
+    }
+
+    fn add_pool(&mut self, worker: &Worker) {
+        let pool = &worker.pool;
+        self.pool.total += pool.total();
+        self.pool.free += pool.available();
+        self.pool.allocated += pool.allocated();
+        self.pool.freed += pool.freed();
+        self.pool.exhausted += pool.exhausted();
+        *self.drops.entry("link_removed".to_owned()).or_default() += worker.ownerless();
+    }
+
+    fn add_app(&mut self, worker: usize, slot: &Slot, graph: &Graph) {
+        self.pool.held += slot.held();
+        let counters: Vec<_> = slot
+            .record
+            .entries()
+            .filter(|&(_, kind, value)| kind != EntryKind::Histogram && value > 0)
+            .map(|(name, kind, value)| (name.to_owned(), kind, value))
+            .collect();
+        for (name, kind, value) in &counters {
+            match kind {
+                EntryKind::Drop => *self.drops.entry(name.clone()).or_default() += value,
+                EntryKind::Delivered => self.delivered += value,
+                _ => {}
+            }
+        }
+        let latency = slot.latency();
+        let quantile = |q| Histogram::quantile(&latency, q);
+        let app = AppReport {
+            class: graph.get(slot.name()).map_or("", |app| app.config.kind().name),
+            state: slot.state(),
+            restarts: slot.restarts(),
+            last_error: slot.last_error().map(str::to_owned),
+            worker,
+            busy_ns: slot.timed_ns() * TIMED_EVERY,
+            turn_ns: quantile(0.5).zip(quantile(0.99)),
+            held: slot.held(),
+            counters,
+            text: slot.report(),
+        };
+        self.apps.insert(slot.name().to_owned(), app);
+    }
+
+    fn add_link(&mut self, link: &Link, workers: &[Worker]) {
+        let slot =
+            |name: &str| workers.iter().flat_map(|worker| &worker.slots).find(|slot| slot.name() == name);
+        let output = slot(&link.from.app).and_then(|slot| slot.output(&link.from.port));
+        let input = slot(&link.to.app).and_then(|slot| slot.input(&link.to.port));
+        let (Some(output), Some(input)) = (output, input) else { return };
+        self.pool.queued += input.queued();
+        *self.drops.entry("link_full".to_owned()).or_default() += output.dropped();
+        self.links.push(LinkReport {
+            link: link.clone(),
+            txpackets: output.sent(),
+            txbytes: output.bytes(),
+            txdrop: output.dropped(),
+            rxpackets: input.received(),
+            queued: input.queued(),
+        });
+    }
+
+    fn find_imbalances(&mut self) {
+        let PoolReport { total, free, queued, held, allocated, freed, .. } = self.pool;
+        let mut check = |what: &str, left: u64, right: u64| {
+            if left != right {
+                self.imbalances.push(format!("{what}: {left} and {right}"));
+            }
+        };
+        check(
+            "packets of the pools, and those free, queued and held",
+            total as u64,
+            (free + queued + held) as u64,
+        );
+        check(
+            "packets allocated, and those freed, queued and held",
+            allocated,
+            freed + (queued + held) as u64,
+        );
+        let ended = self.delivered + self.drops.values().sum::<u64>();
+        check("packets freed, and those delivered and dropped", freed, ended);
+        for link in &self.links {
+            let what = format!("packets sent to, and received from or queued in, {}", link.link);
+            check(&what, link.txpackets, link.rxpackets + link.queued as u64);
+        }
+    }
+}
+
+impl Retired {
+    /// Keeps what an app has counted that goes.
+    pub(crate) fn add_app(&mut self, slot: &Slot) {
+        for (name, kind, value) in slot.record.entries() {
+            match kind {
+                EntryKind::Drop => *self.drops.entry(name.to_owned()).or_default() += value,
+                EntryKind::Delivered => self.delivered += value,
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The atomics that rings and return stacks are made of: those of the standard library, or loom's when the models of
+//! `tests` run under it (`RUSTFLAGS="--cfg loom"`).
+
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// Keeps its content on cache lines of its own: two lines, since processors fetch lines in pairs.
+#[repr(align(128))]
+#[derive(Debug)]
+pub(crate) struct OwnLine<T>(pub(crate) T);

@@ -1,0 +1,311 @@
+//! A worker: the apps of one thread, breathing in turn.
+
+mod slot;
+
+pub(crate) use slot::{Method, Restarts, Slot};
+
+use crate::clock::{Clock, ClockKind};
+use crate::pool::{Orphans, Pool, Whose};
+use crate::shm::{Counter, EntryKind, Histogram, Record};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// Of so many breaths, one is timed, app by app: reading the clock costs more than an idle app's turn.
+pub(crate) const TIMED_EVERY: u64 = 64;
+
+/// The apps of one thread, and their packets.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) pool: Pool,
+    /// Whose turn follows whose.
+    schedule: Vec<Step>,
+    ticks: Vec<Step>,
+    /// Which step of a schedule runs.
+    at: usize,
+    clock: Clock,
+    pace: Pace,
+    next_tick_ns: u64,
+    breaths: u64,
+    /// Whether any app is down and waits to be started again.
+    any_down: bool,
+    gauges: Gauges,
+    _record: Record,
+}
+
+/// How a worker breathes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    pub(crate) burst: usize,
+    pub(crate) tick_ns: u64,
+    pub(crate) restarts: Restarts,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    slot: usize,
+    method: Method,
+}
+
+/// What is known of a worker from outside.
+#[derive(Debug)]
+struct Gauges {
+    breaths: Counter,
+    latency: Histogram,
+    total: Counter,
+    free: Counter,
+    allocated: Counter,
+    freed: Counter,
+    exhausted: Counter,
+    /// Packets that were dropped while no app ran.
+    ownerless: Counter,
+}
+
+impl Gauges {
+    fn new(record: &mut Record) -> Self {
+        Gauges {
+            breaths: record.number("breaths", EntryKind::Counter),
+            total: record.number("pool_total", EntryKind::Gauge),
+            free: record.number("pool_free", EntryKind::Gauge),
+            allocated: record.number("allocated", EntryKind::Counter),
+            freed: record.number("freed", EntryKind::Counter),
+            exhausted: record.number("pool_exhausted", EntryKind::Counter),
+            ownerless: record.number("link_removed", EntryKind::Drop),
+            latency: record.histogram("breath_ns"),
+        }
+    }
+}
+
+impl Worker {
+    /// Numbers and entries of a worker's record.
+    pub(crate) const RECORD: (usize, usize) = (8, 8 + Histogram::BUCKETS);
+
+    pub(crate) fn new(pool: Pool, clock: ClockKind, pace: Pace, mut record: Record) -> Self {
+        let gauges = Gauges::new(&mut record);
+        let clock = Clock::new(clock);
+        Worker {
+            slots: Vec::new(),
+            pool,
+            schedule: Vec::new(),
+            ticks: Vec::new(),
+            at: 0,
+            next_tick_ns: 0,
+            clock,
+            pace,
+            breaths: 0,
+            any_down: false,
+            gauges,
+            _record: record,
+        }
+    }
+
+    /// Takes the apps on, given in the order in which they push. Those that pull do so in the order of their names.
+    pub(crate) fn install(&mut self, slots: Vec<Slot>) {
+        self.slots = slots;
+        let steps = |method: Method, slots: &[Slot]| -> Vec<Step> {
+            let with = slots.iter().enumerate().filter(|(_, slot)| slot.has(method));
+            with.map(|(slot, _)| Step { slot, method }).collect()
+        };
+        self.schedule = steps(Method::Pull, &self.slots);
+        self.schedule.sort_by(|a, b| self.slots[a.slot].name().cmp(self.slots[b.slot].name()));
+        self.schedule.extend(steps(Method::Push, &self.slots));
+        self.ticks = steps(Method::Tick, &self.slots);
+        self.any_down = self.slots.iter().any(Slot::is_down);
+        self.slots.iter_mut().for_each(Slot::announce_ports);
+    }
+
+    /// One breath: every app that pulls, then every app that got packets. Returns whether anything moved.
+    pub(crate) fn breathe(&mut self) -> bool {
+        let now_ns = self.advance();
+        self.pool.stamp_time(now_ns);
+        self.breaths += 1;
+        self.gauges.breaths.set(self.breaths);
+        let moved = if self.breaths.is_multiple_of(TIMED_EVERY) {
+            let begin = Instant::now();
+            let moved = self.protected(|worker| worker.turns::<true>(now_ns));
+            self.gauges.latency.record(begin.elapsed().as_nanos() as u64);
+            self.publish_pool();
+            moved
+        } else {
+            self.protected(|worker| worker.turns::<false>(now_ns))
+        };
+        if now_ns >= self.next_tick_ns {
+            self.next_tick_ns = now_ns + self.pace.tick_ns;
+            self.tick(now_ns);
+        }
+        if Orphans::any() {
+            self.sweep(Slot::discarded);
+        }
+        moved
+    }
+
+    /// What time it is for this breath.
+    fn advance(&mut self) -> u64 {
+        if self.clock.kind() == ClockKind::Wall {
+            return self.clock.advance();
+        }
+        match self.slots.iter().filter_map(Slot::next_event_ns).min() {
+            Some(next_ns) => self.clock.jump(next_ns),
+            None => self.clock.now_ns(),
+        }
+    }
+
+    /// Runs what is left of a schedule; an app that panics is stopped, and the schedule goes on behind it.
+    fn protected(&mut self, mut run: impl FnMut(&mut Self) -> bool) -> bool {
+        let mut moved = false;
+        self.at = 0;
+        loop {
+            match catch_unwind(AssertUnwindSafe(|| run(self))) {
+                Ok(more) => break moved | more,
+                Err(payload) => {
+                    let step = self.schedule.get(self.at).copied();
+                    moved = true;
+                    self.at += 1;
+                    if let Some(step) = step {
+                        self.app_panicked(step.slot, &*payload);
+                    }
+                }
+            }
+        }
+    }
+
+    fn turns<const TIMED: bool>(&mut self, now_ns: u64) -> bool {
+        let mut moved = false;
+        let mut begin = TIMED.then(Instant::now);
+        while let Some(&Step { slot, method }) = self.schedule.get(self.at) {
+            Orphans::enter(slot as u32);
+            let Worker { slots, pool, pace, .. } = self;
+            let slot = &mut slots[slot];
+            let ran = match method {
+                Method::Push => slot.push(pool, now_ns, pace.burst),
+                _ => slot.pull(pool, now_ns, pace.burst),
+            };
+            if let (Some(begin), Some(_)) = (&mut begin, ran) {
+                let end = Instant::now();
+                slot.took((end - *begin).as_nanos() as u64);
+                *begin = end;
+            }
+            moved |= ran == Some(true);
+            self.at += 1;
+        }
+        Orphans::leave();
+        moved
+    }
+
+    /// What is done from time to time: ticks, restarts.
+    #[cold]
+    fn tick(&mut self, now_ns: u64) {
+        std::mem::swap(&mut self.schedule, &mut self.ticks);
+        self.protected(|worker| {
+            while let Some(&Step { slot, .. }) = worker.schedule.get(worker.at) {
+                Orphans::enter(slot as u32);
+                worker.slots[slot].tick(&mut worker.pool, now_ns, worker.pace.burst);
+                worker.at += 1;
+            }
+            Orphans::leave();
+            false
+        });
+        std::mem::swap(&mut self.schedule, &mut self.ticks);
+        if self.any_down {
+            self.slots.iter_mut().for_each(|slot| slot.restart_if_due(now_ns, self.pace.restarts));
+            self.any_down = self.slots.iter().any(Slot::is_down);
+        }
+    }
+
+    fn app_panicked(&mut self, slot: usize, payload: &(dyn Any + Send)) {
+        // The app's own packets are dropped with it, on its account.
+        Orphans::enter(slot as u32);
+        self.slots[slot].panicked(payload, self.pace.restarts);
+        Orphans::leave();
+        self.any_down = true;
+        self.sweep(
+            |owner, count| {
+                if owner.is_down() { owner.lost_in_panic(count) } else { owner.discarded(count) }
+            },
+        );
+    }
+
+    /// Takes home what was dropped, and has it counted by the app that dropped it.
+    #[cold]
+    pub(crate) fn sweep(&mut self, count: impl Fn(&Slot, u64)) {
+        let Worker { slots, pool, gauges, .. } = self;
+        Orphans::sweep(|whose, packet| {
+            match whose {
+                Whose::App(slot) => match slots.get(slot as usize) {
+                    Some(slot) => count(slot, 1),
+                    None => gauges.ownerless.add(1),
+                },
+                Whose::Nobody => gauges.ownerless.add(1),
+                Whose::Counted => {}
+            }
+            pool.put_back(packet);
+        });
+    }
+
+    /// Stops an app that was taken off: it may still send what it holds, and what it then drops is counted.
+    pub(crate) fn stop(&mut self, slot: &mut Slot) {
+        Orphans::leave();
+        slot.stop(&mut self.pool, self.clock.now_ns(), self.pace.burst);
+        Orphans::sweep(|whose, packet| {
+            if whose != Whose::Counted {
+                slot.lost_in_stop(1);
+            }
+            self.pool.put_back(packet);
+        });
+    }
+
+    /// Breathes until told to stop.
+    pub(crate) fn run(&mut self, control: &crate::engine::Control, busywait: bool) {
+        let mut sleep_us = 0;
+        while !control.is_stopping() {
+            if self.breathe() {
+                sleep_us /= 2;
+                control.moved();
+                continue;
+            }
+            // Packets freed here may be what another worker waits for.
+            if self.pool.foreign() > 0 {
+                self.pool.return_foreign();
+            }
+            control.rests(self.is_at_rest());
+            if !busywait {
+                sleep_us = (sleep_us + 1).min(SLEEP_US_MAX);
+                std::thread::sleep(Duration::from_micros(sleep_us));
+            }
+        }
+        if self.pool.foreign() > 0 {
+            self.pool.return_foreign();
+        }
+        self.publish_pool();
+    }
+
+    /// Whether nothing will move unless something comes from outside, and nothing will.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.slots.iter().all(Slot::is_at_rest)
+    }
+
+    fn publish_pool(&mut self) {
+        self.gauges.total.set(self.pool.total() as u64);
+        self.gauges.free.set(self.pool.available() as u64);
+        self.gauges.allocated.set(self.pool.allocated());
+        self.gauges.freed.set(self.pool.freed());
+        self.gauges.exhausted.set(self.pool.exhausted());
+    }
+
+    pub(crate) fn breaths(&self) -> u64 {
+        self.breaths
+    }
+
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    /// Packets that were dropped while no app ran.
+    pub(crate) fn ownerless(&self) -> u64 {
+        self.gauges.ownerless.get()
+    }
+}
+
+/// The longest sleep between two breaths that find nothing to do, in microseconds.
+const SLEEP_US_MAX: u64 = 100;
