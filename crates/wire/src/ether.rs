@@ -86,30 +86,35 @@ impl<'a> Ethernet<'a> {
     pub const LEN: usize = 14;
 
     /// A view of a frame, if its header is whole.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<Ethernet<'a>> {
         (bytes.len() >= Ethernet::LEN).then_some(Ethernet { bytes })
     }
 
     /// Destination address.
+    #[inline]
     #[must_use]
     pub fn dst(&self) -> Mac {
         Mac(array_at(self.bytes, 0).unwrap_or_default())
     }
 
     /// Source address.
+    #[inline]
     #[must_use]
     pub fn src(&self) -> Mac {
         Mac(array_at(self.bytes, 6).unwrap_or_default())
     }
 
     /// EtherType, or the length of an 802.3 frame when below [`ethertype::LEAST`].
+    #[inline]
     #[must_use]
     pub fn ethertype(&self) -> u16 {
         u16_at(self.bytes, 12).unwrap_or_default()
     }
 
     /// What follows the header.
+    #[inline]
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[Ethernet::LEN..]
@@ -124,33 +129,39 @@ pub struct EthernetMut<'a> {
 
 impl<'a> EthernetMut<'a> {
     /// A view of a frame, if its header is whole.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a mut [u8]) -> Option<EthernetMut<'a>> {
         (bytes.len() >= Ethernet::LEN).then_some(EthernetMut { bytes })
     }
 
     /// What the header says now.
+    #[inline]
     #[must_use]
     pub fn view(&self) -> Ethernet<'_> {
         Ethernet { bytes: self.bytes }
     }
 
     /// Sets the destination address.
+    #[inline]
     pub fn set_dst(&mut self, dst: Mac) {
         put(self.bytes, 0, dst.0);
     }
 
     /// Sets the source address.
+    #[inline]
     pub fn set_src(&mut self, src: Mac) {
         put(self.bytes, 6, src.0);
     }
 
     /// Sets the EtherType.
+    #[inline]
     pub fn set_ethertype(&mut self, ethertype: u16) {
         put(self.bytes, 12, ethertype.to_be_bytes());
     }
 
     /// Exchanges destination and source, as an answer does.
+    #[inline]
     pub fn swap_addresses(&mut self) {
         let (dst, src) = (self.view().dst(), self.view().src());
         self.set_dst(src);
@@ -158,6 +169,7 @@ impl<'a> EthernetMut<'a> {
     }
 
     /// What follows the header.
+    #[inline]
     #[must_use]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[Ethernet::LEN..]

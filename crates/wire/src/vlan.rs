@@ -87,36 +87,42 @@ impl<'a> Vlan<'a> {
     pub const LEN: usize = 4;
 
     /// A view of a tag, if it is whole.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<Vlan<'a>> {
         (bytes.len() >= Vlan::LEN).then_some(Vlan { bytes })
     }
 
     /// Whether a VLAN tag follows this EtherType.
+    #[inline]
     #[must_use]
     pub fn follows(ethertype: u16) -> bool {
         matches!(ethertype, ethertype::VLAN | ethertype::QINQ | ethertype::QINQ_OLD)
     }
 
     /// Priority, drop eligibility and VLAN.
+    #[inline]
     #[must_use]
     pub fn tci(&self) -> Tci {
         u16_at(self.bytes, 0).unwrap_or_default().into()
     }
 
     /// The VLAN's number, 12 bits.
+    #[inline]
     #[must_use]
     pub fn id(&self) -> u16 {
         u16_at(self.bytes, 0).unwrap_or_default() & 0x0fff
     }
 
     /// EtherType of what follows.
+    #[inline]
     #[must_use]
     pub fn ethertype(&self) -> u16 {
         u16_at(self.bytes, 2).unwrap_or_default()
     }
 
     /// What follows the tag.
+    #[inline]
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[Vlan::LEN..]
@@ -131,28 +137,33 @@ pub struct VlanMut<'a> {
 
 impl<'a> VlanMut<'a> {
     /// A view of a tag, if it is whole.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a mut [u8]) -> Option<VlanMut<'a>> {
         (bytes.len() >= Vlan::LEN).then_some(VlanMut { bytes })
     }
 
     /// What the tag says now.
+    #[inline]
     #[must_use]
     pub fn view(&self) -> Vlan<'_> {
         Vlan { bytes: self.bytes }
     }
 
     /// Sets priority, drop eligibility and VLAN.
+    #[inline]
     pub fn set_tci(&mut self, tci: Tci) {
         put(self.bytes, 0, u16::from(tci).to_be_bytes());
     }
 
     /// Sets the EtherType of what follows.
+    #[inline]
     pub fn set_ethertype(&mut self, ethertype: u16) {
         put(self.bytes, 2, ethertype.to_be_bytes());
     }
 
     /// What follows the tag.
+    #[inline]
     #[must_use]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[Vlan::LEN..]

@@ -16,6 +16,7 @@ impl<'a> Ipv4<'a> {
     pub const LEN: usize = 20;
 
     /// A view of a packet, if the fixed part of its header is whole and says version 4 and a possible length.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<Ipv4<'a>> {
         let is_v4 = bytes.len() >= Ipv4::LEN && bytes[0] >> 4 == 4 && bytes[0] & 15 >= 5;
@@ -23,12 +24,14 @@ impl<'a> Ipv4<'a> {
     }
 
     /// Length of the header with its options.
+    #[inline]
     #[must_use]
     pub fn header_len(&self) -> usize {
         usize::from(self.bytes[0] & 15) * 4
     }
 
     /// Length of header and payload.
+    #[inline]
     #[must_use]
     pub fn total_len(&self) -> u16 {
         u16_at(self.bytes, 2).unwrap_or_default()
@@ -36,60 +39,70 @@ impl<'a> Ipv4<'a> {
 
     /// Length of the payload, as the header states it. A total length of 0 is what segmentation offload leaves
     /// behind, and says nothing.
+    #[inline]
     #[must_use]
     pub fn payload_len(&self) -> Option<usize> {
         usize::from(self.total_len()).checked_sub(self.header_len())
     }
 
     /// Differentiated services and congestion notification (RFC 2474, RFC 3168).
+    #[inline]
     #[must_use]
     pub fn tos(&self) -> u8 {
         self.bytes[1]
     }
 
     /// Which packet a fragment is of.
+    #[inline]
     #[must_use]
     pub fn ident(&self) -> u16 {
         u16_at(self.bytes, 4).unwrap_or_default()
     }
 
     /// Whether routers must not fragment it.
+    #[inline]
     #[must_use]
     pub fn has_dont_fragment(&self) -> bool {
         self.bytes[6] & 0x40 != 0
     }
 
     /// Offset of a fragment, in bytes.
+    #[inline]
     #[must_use]
     pub fn fragment_off(&self) -> u32 {
         u32::from(u16_at(self.bytes, 6).unwrap_or_default() & 0x1fff) * 8
     }
 
     /// Whether more fragments follow.
+    #[inline]
     #[must_use]
     pub fn has_more_fragments(&self) -> bool {
         self.bytes[6] & 0x20 != 0
     }
 
     /// Whether it is a part of a packet, the first included.
+    #[inline]
     #[must_use]
     pub fn is_fragment(&self) -> bool {
         u16_at(self.bytes, 6).unwrap_or_default() & 0x3fff != 0
     }
 
     /// Time to live.
+    #[inline]
     #[must_use]
     pub fn ttl(&self) -> u8 {
         self.bytes[8]
     }
 
     /// What the payload is.
+    #[inline]
     #[must_use]
     pub fn protocol(&self) -> u8 {
         self.bytes[9]
     }
 
     /// The checksum of the header, as it is stated.
+    #[inline]
     #[must_use]
     pub fn checksum(&self) -> u16 {
         u16_at(self.bytes, 10).unwrap_or_default()
@@ -102,30 +115,35 @@ impl<'a> Ipv4<'a> {
     }
 
     /// Source address.
+    #[inline]
     #[must_use]
     pub fn src(&self) -> Ipv4Addr {
         array_at::<4>(self.bytes, 12).unwrap_or_default().into()
     }
 
     /// Destination address.
+    #[inline]
     #[must_use]
     pub fn dst(&self) -> Ipv4Addr {
         array_at::<4>(self.bytes, 16).unwrap_or_default().into()
     }
 
     /// Both addresses, for the checksum of what the packet carries.
+    #[inline]
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         Addresses::V4 { src: self.src(), dst: self.dst() }
     }
 
     /// The options, padding included; empty if they were not captured whole.
+    #[inline]
     #[must_use]
     pub fn options(&self) -> &'a [u8] {
         self.bytes.get(Ipv4::LEN..self.header_len()).unwrap_or_default()
     }
 
     /// The captured payload, without what pads the frame; empty if the options were not captured whole.
+    #[inline]
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         let rest = self.bytes.get(self.header_len()..).unwrap_or_default();
@@ -142,6 +160,7 @@ pub struct Ipv4Mut<'a> {
 
 impl<'a> Ipv4Mut<'a> {
     /// A view of a packet, if its header is whole, options included, and says version 4.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a mut [u8]) -> Option<Ipv4Mut<'a>> {
         let header_len = Ipv4::new(bytes)?.header_len();
@@ -149,59 +168,70 @@ impl<'a> Ipv4Mut<'a> {
     }
 
     /// What the header says now.
+    #[inline]
     #[must_use]
     pub fn view(&self) -> Ipv4<'_> {
         Ipv4 { bytes: self.bytes }
     }
 
     /// Sets differentiated services and congestion notification.
+    #[inline]
     pub fn set_tos(&mut self, tos: u8) {
         self.bytes[1] = tos;
     }
 
     /// Sets the length of header and payload.
+    #[inline]
     pub fn set_total_len(&mut self, total_len: u16) {
         put(self.bytes, 2, total_len.to_be_bytes());
     }
 
     /// Sets which packet a fragment is of.
+    #[inline]
     pub fn set_ident(&mut self, ident: u16) {
         put(self.bytes, 4, ident.to_be_bytes());
     }
 
     /// Forbids or allows routers to fragment it.
+    #[inline]
     pub fn set_dont_fragment(&mut self, dont_fragment: bool) {
         self.bytes[6] = self.bytes[6] & !0x40 | u8::from(dont_fragment) << 6;
     }
 
     /// Sets the place of a fragment: its offset in bytes, rounded down to a multiple of eight, and whether more
     /// follow. 0 and `false` make it a whole packet.
+    #[inline]
     pub fn set_fragment(&mut self, off: u16, has_more: bool) {
         let dont_fragment = self.view().has_dont_fragment();
         put(self.bytes, 6, fragment_field(dont_fragment, has_more, off));
     }
 
     /// Sets the time to live.
+    #[inline]
     pub fn set_ttl(&mut self, ttl: u8) {
         self.bytes[8] = ttl;
     }
 
     /// Sets what the payload is.
+    #[inline]
     pub fn set_protocol(&mut self, protocol: u8) {
         self.bytes[9] = protocol;
     }
 
     /// Sets the source address.
+    #[inline]
     pub fn set_src(&mut self, src: Ipv4Addr) {
         put(self.bytes, 12, src.octets());
     }
 
     /// Sets the destination address.
+    #[inline]
     pub fn set_dst(&mut self, dst: Ipv4Addr) {
         put(self.bytes, 16, dst.octets());
     }
 
     /// Sets the checksum.
+    #[inline]
     pub fn set_checksum(&mut self, checksum: u16) {
         put(self.bytes, 10, checksum.to_be_bytes());
     }
@@ -216,6 +246,7 @@ impl<'a> Ipv4Mut<'a> {
     /// Takes one off the time to live and keeps the checksum as right as it was (RFC 1624). Returns what is left.
     ///
     /// `None`, and no change, if nothing would be left: a router discards such a packet (RFC 1812, 5.3.1).
+    #[inline]
     pub fn decrement_ttl(&mut self) -> Option<u8> {
         let ttl = self.view().ttl().checked_sub(1).filter(|&left| left > 0)?;
         let word = |ttl| u16::from_be_bytes([ttl, 0]);
@@ -225,6 +256,7 @@ impl<'a> Ipv4Mut<'a> {
     }
 
     /// What follows the header, with what pads the frame.
+    #[inline]
     #[must_use]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let header_len = self.view().header_len();

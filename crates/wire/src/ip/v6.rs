@@ -17,54 +17,63 @@ impl<'a> Ipv6<'a> {
     pub const LEN: usize = 40;
 
     /// A view of a packet, if its header is whole and says version 6.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<Ipv6<'a>> {
         (bytes.len() >= Ipv6::LEN && bytes[0] >> 4 == 6).then_some(Ipv6 { bytes })
     }
 
     /// Traffic class: differentiated services and congestion notification (RFC 8200, 7).
+    #[inline]
     #[must_use]
     pub fn traffic_class(&self) -> u8 {
         (u16_at(self.bytes, 0).unwrap_or_default() >> 4) as u8
     }
 
     /// Flow label, 20 bits (RFC 6437).
+    #[inline]
     #[must_use]
     pub fn flow_label(&self) -> u32 {
         u32_at(self.bytes, 0).unwrap_or_default() & 0xf_ffff
     }
 
     /// Length of all that follows the fixed header.
+    #[inline]
     #[must_use]
     pub fn payload_len(&self) -> u16 {
         u16_at(self.bytes, 4).unwrap_or_default()
     }
 
     /// What follows the fixed header.
+    #[inline]
     #[must_use]
     pub fn next_header(&self) -> u8 {
         self.bytes[6]
     }
 
     /// Hop limit.
+    #[inline]
     #[must_use]
     pub fn hop_limit(&self) -> u8 {
         self.bytes[7]
     }
 
     /// Source address.
+    #[inline]
     #[must_use]
     pub fn src(&self) -> Ipv6Addr {
         array_at::<16>(self.bytes, 8).unwrap_or_default().into()
     }
 
     /// Destination address.
+    #[inline]
     #[must_use]
     pub fn dst(&self) -> Ipv6Addr {
         array_at::<16>(self.bytes, 24).unwrap_or_default().into()
     }
 
     /// Both addresses, for the checksum of what the packet carries.
+    #[inline]
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         Addresses::V6 { src: self.src(), dst: self.dst() }
@@ -72,6 +81,7 @@ impl<'a> Ipv6<'a> {
 
     /// The captured payload, extension headers included, without what pads the frame. A payload length of 0
     /// is that of a jumbogram or of segmentation offload, and says nothing.
+    #[inline]
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         let rest = &self.bytes[Ipv6::LEN..];
@@ -82,6 +92,7 @@ impl<'a> Ipv6<'a> {
     }
 
     /// The extension headers (RFC 8200, 4), [`EXTENSIONS_MAX`] of them at most.
+    #[inline]
     #[must_use]
     pub fn extensions(&self) -> Extensions<'a> {
         Extensions {
@@ -245,48 +256,57 @@ pub struct Ipv6Mut<'a> {
 
 impl<'a> Ipv6Mut<'a> {
     /// A view of a packet, if its header is whole and says version 6.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a mut [u8]) -> Option<Ipv6Mut<'a>> {
         Ipv6::new(bytes).is_some().then_some(Ipv6Mut { bytes })
     }
 
     /// What the header says now.
+    #[inline]
     #[must_use]
     pub fn view(&self) -> Ipv6<'_> {
         Ipv6 { bytes: self.bytes }
     }
 
     /// Sets the traffic class.
+    #[inline]
     pub fn set_traffic_class(&mut self, traffic_class: u8) {
         put(self.bytes, 0, first_word(traffic_class, self.view().flow_label()));
     }
 
     /// Sets the flow label, the low 20 bits of `flow_label`.
+    #[inline]
     pub fn set_flow_label(&mut self, flow_label: u32) {
         put(self.bytes, 0, first_word(self.view().traffic_class(), flow_label));
     }
 
     /// Sets the length of all that follows the fixed header.
+    #[inline]
     pub fn set_payload_len(&mut self, payload_len: u16) {
         put(self.bytes, 4, payload_len.to_be_bytes());
     }
 
     /// Sets what follows the fixed header.
+    #[inline]
     pub fn set_next_header(&mut self, next_header: u8) {
         self.bytes[6] = next_header;
     }
 
     /// Sets the hop limit.
+    #[inline]
     pub fn set_hop_limit(&mut self, hop_limit: u8) {
         self.bytes[7] = hop_limit;
     }
 
     /// Sets the source address.
+    #[inline]
     pub fn set_src(&mut self, src: Ipv6Addr) {
         put(self.bytes, 8, src.octets());
     }
 
     /// Sets the destination address.
+    #[inline]
     pub fn set_dst(&mut self, dst: Ipv6Addr) {
         put(self.bytes, 24, dst.octets());
     }
@@ -294,6 +314,7 @@ impl<'a> Ipv6Mut<'a> {
     /// Takes one off the hop limit, and returns what is left.
     ///
     /// `None`, and no change, if nothing would be left: a router discards such a packet (RFC 8200, 3).
+    #[inline]
     pub fn decrement_hop_limit(&mut self) -> Option<u8> {
         let left = self.view().hop_limit().checked_sub(1).filter(|&left| left > 0)?;
         self.set_hop_limit(left);
@@ -301,6 +322,7 @@ impl<'a> Ipv6Mut<'a> {
     }
 
     /// What follows the fixed header, with what pads the frame.
+    #[inline]
     #[must_use]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[Ipv6::LEN..]

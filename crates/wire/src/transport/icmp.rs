@@ -56,48 +56,56 @@ impl<'a> Icmp<'a> {
     pub const LEN: usize = 8;
 
     /// A view of a message, if its header is whole.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<Icmp<'a>> {
         (bytes.len() >= Icmp::LEN).then_some(Icmp { bytes })
     }
 
     /// Type.
+    #[inline]
     #[must_use]
     pub fn kind(&self) -> u8 {
         self.bytes[0]
     }
 
     /// Code.
+    #[inline]
     #[must_use]
     pub fn code(&self) -> u8 {
         self.bytes[1]
     }
 
     /// Identifier of an echo.
+    #[inline]
     #[must_use]
     pub fn id(&self) -> u16 {
         u16_at(self.bytes, 4).unwrap_or_default()
     }
 
     /// Sequence number of an echo.
+    #[inline]
     #[must_use]
     pub fn seq(&self) -> u16 {
         u16_at(self.bytes, 6).unwrap_or_default()
     }
 
     /// The four bytes whose meaning depends on the type.
+    #[inline]
     #[must_use]
     pub fn rest(&self) -> [u8; 4] {
         array_at(self.bytes, 4).unwrap_or_default()
     }
 
     /// What follows the header.
+    #[inline]
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[Icmp::LEN..]
     }
 
     /// The checksum, as it is stated.
+    #[inline]
     #[must_use]
     pub fn checksum(&self) -> u16 {
         u16_at(self.bytes, 2).unwrap_or_default()
@@ -119,38 +127,45 @@ pub struct IcmpMut<'a> {
 
 impl<'a> IcmpMut<'a> {
     /// A view of a message, if its header is whole.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a mut [u8]) -> Option<IcmpMut<'a>> {
         (bytes.len() >= Icmp::LEN).then_some(IcmpMut { bytes })
     }
 
     /// What the header says now.
+    #[inline]
     #[must_use]
     pub fn view(&self) -> Icmp<'_> {
         Icmp { bytes: self.bytes }
     }
 
     /// Sets the type.
+    #[inline]
     pub fn set_kind(&mut self, kind: u8) {
         self.bytes[0] = kind;
     }
 
     /// Sets the code.
+    #[inline]
     pub fn set_code(&mut self, code: u8) {
         self.bytes[1] = code;
     }
 
     /// Sets the identifier of an echo.
+    #[inline]
     pub fn set_id(&mut self, id: u16) {
         put(self.bytes, 4, id.to_be_bytes());
     }
 
     /// Sets the sequence number of an echo.
+    #[inline]
     pub fn set_seq(&mut self, seq: u16) {
         put(self.bytes, 6, seq.to_be_bytes());
     }
 
     /// Sets the checksum.
+    #[inline]
     pub fn set_checksum(&mut self, checksum: u16) {
         put(self.bytes, 2, checksum.to_be_bytes());
     }
@@ -162,6 +177,7 @@ impl<'a> IcmpMut<'a> {
     }
 
     /// What follows the header.
+    #[inline]
     #[must_use]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[Icmp::LEN..]

@@ -17,54 +17,63 @@ impl<'a> Tcp<'a> {
     pub const LEN: usize = 20;
 
     /// A view of a segment, if the fixed part of its header is whole.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<Tcp<'a>> {
         (bytes.len() >= Tcp::LEN).then_some(Tcp { bytes })
     }
 
     /// Source port.
+    #[inline]
     #[must_use]
     pub fn src_port(&self) -> u16 {
         u16_at(self.bytes, 0).unwrap_or_default()
     }
 
     /// Destination port.
+    #[inline]
     #[must_use]
     pub fn dst_port(&self) -> u16 {
         u16_at(self.bytes, 2).unwrap_or_default()
     }
 
     /// Number of the first byte.
+    #[inline]
     #[must_use]
     pub fn seq(&self) -> u32 {
         u32_at(self.bytes, 4).unwrap_or_default()
     }
 
     /// Number of the next byte expected; means something when the flag ACK is set.
+    #[inline]
     #[must_use]
     pub fn ack(&self) -> u32 {
         u32_at(self.bytes, 8).unwrap_or_default()
     }
 
     /// Length of the header with its options, as it states it.
+    #[inline]
     #[must_use]
     pub fn header_len(&self) -> usize {
         usize::from(self.bytes[12] >> 4) * 4
     }
 
     /// The flags.
+    #[inline]
     #[must_use]
     pub fn flags(&self) -> TcpFlags {
         TcpFlags(self.bytes[13])
     }
 
     /// Receive window, not scaled.
+    #[inline]
     #[must_use]
     pub fn window(&self) -> u16 {
         u16_at(self.bytes, 14).unwrap_or_default()
     }
 
     /// The checksum, as it is stated.
+    #[inline]
     #[must_use]
     pub fn checksum(&self) -> u16 {
         u16_at(self.bytes, 16).unwrap_or_default()
@@ -77,12 +86,14 @@ impl<'a> Tcp<'a> {
     }
 
     /// The options, padding included; empty if they were not captured whole.
+    #[inline]
     #[must_use]
     pub fn options(&self) -> &'a [u8] {
         self.bytes.get(Tcp::LEN..self.header_len()).unwrap_or_default()
     }
 
     /// What follows the header; empty if the options were not captured whole.
+    #[inline]
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         self.bytes.get(self.header_len().max(Tcp::LEN)..).unwrap_or_default()
@@ -136,48 +147,57 @@ pub struct TcpMut<'a> {
 
 impl<'a> TcpMut<'a> {
     /// A view of a segment, if the fixed part of its header is whole.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a mut [u8]) -> Option<TcpMut<'a>> {
         (bytes.len() >= Tcp::LEN).then_some(TcpMut { bytes })
     }
 
     /// What the header says now.
+    #[inline]
     #[must_use]
     pub fn view(&self) -> Tcp<'_> {
         Tcp { bytes: self.bytes }
     }
 
     /// Sets the source port.
+    #[inline]
     pub fn set_src_port(&mut self, port: u16) {
         put(self.bytes, 0, port.to_be_bytes());
     }
 
     /// Sets the destination port.
+    #[inline]
     pub fn set_dst_port(&mut self, port: u16) {
         put(self.bytes, 2, port.to_be_bytes());
     }
 
     /// Sets the number of the first byte.
+    #[inline]
     pub fn set_seq(&mut self, seq: u32) {
         put(self.bytes, 4, seq.to_be_bytes());
     }
 
     /// Sets the number of the next byte expected.
+    #[inline]
     pub fn set_ack(&mut self, ack: u32) {
         put(self.bytes, 8, ack.to_be_bytes());
     }
 
     /// Sets the flags.
+    #[inline]
     pub fn set_flags(&mut self, flags: TcpFlags) {
         self.bytes[13] = flags.0;
     }
 
     /// Sets the receive window.
+    #[inline]
     pub fn set_window(&mut self, window: u16) {
         put(self.bytes, 14, window.to_be_bytes());
     }
 
     /// Sets the checksum.
+    #[inline]
     pub fn set_checksum(&mut self, checksum: u16) {
         put(self.bytes, 16, checksum.to_be_bytes());
     }

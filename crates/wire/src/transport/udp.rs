@@ -15,36 +15,42 @@ impl<'a> Udp<'a> {
     pub const LEN: usize = 8;
 
     /// A view of a datagram, if its header is whole.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<Udp<'a>> {
         (bytes.len() >= Udp::LEN).then_some(Udp { bytes })
     }
 
     /// Source port.
+    #[inline]
     #[must_use]
     pub fn src_port(&self) -> u16 {
         u16_at(self.bytes, 0).unwrap_or_default()
     }
 
     /// Destination port.
+    #[inline]
     #[must_use]
     pub fn dst_port(&self) -> u16 {
         u16_at(self.bytes, 2).unwrap_or_default()
     }
 
     /// Length of header and payload, as stated.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> u16 {
         u16_at(self.bytes, 4).unwrap_or_default()
     }
 
     /// Whether the stated length leaves no payload.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         usize::from(self.len()) <= Udp::LEN
     }
 
     /// The checksum, as it is stated; 0 if the sender made none.
+    #[inline]
     #[must_use]
     pub fn checksum(&self) -> u16 {
         u16_at(self.bytes, 6).unwrap_or_default()
@@ -69,6 +75,7 @@ impl<'a> Udp<'a> {
     }
 
     /// What follows the header.
+    #[inline]
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[Udp::LEN..]
@@ -83,33 +90,39 @@ pub struct UdpMut<'a> {
 
 impl<'a> UdpMut<'a> {
     /// A view of a datagram, if its header is whole.
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a mut [u8]) -> Option<UdpMut<'a>> {
         (bytes.len() >= Udp::LEN).then_some(UdpMut { bytes })
     }
 
     /// What the header says now.
+    #[inline]
     #[must_use]
     pub fn view(&self) -> Udp<'_> {
         Udp { bytes: self.bytes }
     }
 
     /// Sets the source port.
+    #[inline]
     pub fn set_src_port(&mut self, port: u16) {
         put(self.bytes, 0, port.to_be_bytes());
     }
 
     /// Sets the destination port.
+    #[inline]
     pub fn set_dst_port(&mut self, port: u16) {
         put(self.bytes, 2, port.to_be_bytes());
     }
 
     /// Sets the length of header and payload.
+    #[inline]
     pub fn set_len(&mut self, len: u16) {
         put(self.bytes, 4, len.to_be_bytes());
     }
 
     /// Sets the checksum.
+    #[inline]
     pub fn set_checksum(&mut self, checksum: u16) {
         put(self.bytes, 6, checksum.to_be_bytes());
     }
@@ -130,6 +143,7 @@ impl<'a> UdpMut<'a> {
     }
 
     /// What follows the header.
+    #[inline]
     #[must_use]
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[Udp::LEN..]

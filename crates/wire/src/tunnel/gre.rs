@@ -38,6 +38,7 @@ impl<'a> Gre<'a> {
 
     /// A view of a packet, if its header is whole and of version 0 without a source route; others are to be
     /// discarded (RFC 2784, 2.3).
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<Gre<'a>> {
         let flags = u16_at(bytes, 0).filter(|flags| flags & MUST_BE_ZERO == 0)?;
@@ -45,18 +46,21 @@ impl<'a> Gre<'a> {
     }
 
     /// Length of the header with all that its flags announce.
+    #[inline]
     #[must_use]
     pub fn header_len(&self) -> usize {
         header_len(self.flags())
     }
 
     /// EtherType of what is inside.
+    #[inline]
     #[must_use]
     pub fn protocol(&self) -> u16 {
         u16_at(self.bytes, 2).unwrap_or_default()
     }
 
     /// The checksum, if there is one.
+    #[inline]
     #[must_use]
     pub fn checksum(&self) -> Option<u16> {
         u16_at(self.bytes, 4).filter(|_| self.flags() & HAS_CHECKSUM != 0)
@@ -69,18 +73,21 @@ impl<'a> Gre<'a> {
     }
 
     /// The key, if there is one.
+    #[inline]
     #[must_use]
     pub fn key(&self) -> Option<u32> {
         u32_at(self.bytes, key_at(self.flags())).filter(|_| self.flags() & HAS_KEY != 0)
     }
 
     /// The sequence number, if there is one.
+    #[inline]
     #[must_use]
     pub fn seq(&self) -> Option<u32> {
         u32_at(self.bytes, seq_at(self.flags())).filter(|_| self.flags() & HAS_SEQ != 0)
     }
 
     /// What is inside.
+    #[inline]
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[self.header_len()..]

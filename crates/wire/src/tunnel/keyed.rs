@@ -32,6 +32,7 @@ impl<'a> KeyedTunnel<'a> {
 
     /// A view of what IPv6 carries as protocol 115, if the header is whole and of a session; session 0 is for
     /// control messages, which this tunnel has not (RFC 3931, 4.1.1.2; RFC 8159, 4).
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<KeyedTunnel<'a>> {
         let is_session = bytes.len() >= KeyedTunnel::LEN && u32_at(bytes, 0)? != 0;
@@ -39,18 +40,21 @@ impl<'a> KeyedTunnel<'a> {
     }
 
     /// The session.
+    #[inline]
     #[must_use]
     pub fn session(&self) -> u32 {
         u32_at(self.bytes, 0).unwrap_or_default()
     }
 
     /// The cookie; a packet with another than the one agreed on is to be dropped (RFC 8159, 3).
+    #[inline]
     #[must_use]
     pub fn cookie(&self) -> [u8; 8] {
         array_at(self.bytes, 4).unwrap_or_default()
     }
 
     /// The Ethernet frame inside.
+    #[inline]
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[KeyedTunnel::LEN..]

@@ -34,18 +34,21 @@ impl<'a> Vxlan<'a> {
 
     /// A view of a UDP payload, if the header is whole and says that it names a network. Reserved bits are
     /// passed over (RFC 7348, 5).
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<Vxlan<'a>> {
         (bytes.len() >= Vxlan::LEN && bytes[0] & HAS_VNI != 0).then_some(Vxlan { bytes })
     }
 
     /// The network identifier, 24 bits.
+    #[inline]
     #[must_use]
     pub fn vni(&self) -> u32 {
         u32_at(self.bytes, 4).unwrap_or_default() >> 8
     }
 
     /// The Ethernet frame inside.
+    #[inline]
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[Vxlan::LEN..]
