@@ -18,6 +18,7 @@ pub mod bytes;
 pub mod checksum;
 pub mod cidr;
 pub mod ether;
+pub mod flow;
 pub mod ip;
 pub mod link;
 pub mod linktype;
@@ -29,6 +30,7 @@ pub mod tunnel;
 pub mod vlan;
 
 pub use cidr::{Cidr, Cidr4, Cidr6, ParseCidrError};
+pub use flow::{FlowHash, FlowHasher};
 pub use linktype::{LinkType, LinkTypeInfo, ParseLinkTypeError};
 pub use mac::{Mac, ParseMacError};
 pub use summary::{Summary, summarize};

@@ -1,0 +1,237 @@
+//! One number for both directions of a flow, for spreading packets over queues, workers or paths.
+//!
+//! ```text
+//!  IPv4: address:16 bits of port ─┐
+//!  IPv6: mix(address) ^ port ─────┼─► smaller, larger ─► mix ─► mix ─► 64 bits
+//!  else: hardware address ────────┘      mix(a, b) = both halves of the product (a ^ key)(b ^ key'), xored
+//! ```
+//!
+//! The ends of a flow are put in order, not added or xored, so `10.0.0.1 > 10.0.0.3` and `10.0.0.2 > 10.0.0.2`
+//! are different flows. Ports and protocol count for TCP, UDP and SCTP. A fragment counts by its addresses only, the
+//! first one too: only it has ports, and all of a datagram must meet in one place. So does everything else that
+//! IP carries. VLAN tags are passed over and do not count, since the directions of a flow may differ in them; labels
+//! and tunnels are not looked into.
+//!
+//! Quality, as the tests pin it: flows that differ only in the low bits of one address, or only in a port, or only
+//! in bits that are multiples of 256, fill buckets by the low bits, the high bits and by [`FlowHash::bucket`] as
+//! evenly as chance would (chi-square, below its mean plus six deviations); a change of one bit flips half of the
+//! bits.
+//!
+//! The key keeps strangers from aiming at one bucket without seeing the outcome. It is no cryptographic function: who
+//! sees many values of chosen flows may find the key.
+//!
+//! ```
+//! use wire::ether::{Ethernet, EthernetMut};
+//! use wire::flow::{FlowHasher, Layer};
+//! let mut frame = *b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01\x08\x06\0\x01\x08\0\x06\x04";
+//! let hasher = FlowHasher::new(0x5eed);
+//! let there = hasher.frame(&frame);
+//! EthernetMut::new(&mut frame).unwrap().swap_addresses();
+//! assert_eq!(hasher.frame(&frame), there);
+//! assert_eq!(there.layer, Layer::Link);
+//! let worker = there.bucket(4);
+//! # assert!(worker < 4);
+//! ```
+
+use crate::bytes::u32_at;
+use crate::ether::{Ethernet, Vlan, ethertype};
+use crate::ip::{Ipv4, Ipv6, protocol};
+use crate::link::TAGS_MAX;
+
+/// What a hash was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layer {
+    /// Nothing: there is no Ethernet header. The hash is 0.
+    None,
+    /// Hardware addresses, since there is no IP, or none whose header is whole.
+    Link,
+    /// IP addresses.
+    Network,
+    /// IP addresses, protocol and ports.
+    Transport,
+}
+
+/// A hash, and what it was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FlowHash {
+    /// The hash: all 64 bits are good, and any of them are.
+    pub value: u64,
+    /// What it was made of.
+    pub layer: Layer,
+}
+
+impl FlowHash {
+    /// Which of `count` buckets, from 0; by a multiplication, so `count` is any number. 0 if there are none.
+    #[inline]
+    #[must_use]
+    pub fn bucket(self, count: u32) -> u32 {
+        (((self.value >> 32) * u64::from(count)) >> 32) as u32
+    }
+}
+
+/// Hashes flows under a key.
+///
+/// PERF: 6 ns for a frame of IPv4, 8 of IPv6, 7 with a VLAN tag, 13 with extension headers, over frames with
+/// random addresses (about 100 instructions, no branch on what is random).
+#[derive(Clone, Copy)]
+pub struct FlowHasher {
+    keys: [u64; 5],
+}
+
+/// Keys are not shown.
+impl std::fmt::Debug for FlowHasher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FlowHasher").finish_non_exhaustive()
+    }
+}
+
+impl FlowHasher {
+    /// Hashes under this key, which should be random, and the same wherever flows are to land alike.
+    #[must_use]
+    pub const fn new(key: u64) -> FlowHasher {
+        let mut keys = [0; 5];
+        let mut state = key;
+        let mut at = 0;
+        while at < keys.len() {
+            (state, keys[at]) = split_mix(state);
+            at += 1;
+        }
+        FlowHasher { keys }
+    }
+
+    /// The hash of an Ethernet frame.
+    #[inline]
+    #[must_use]
+    pub fn frame(&self, frame: &[u8]) -> FlowHash {
+        let Some(ether) = Ethernet::new(frame) else { return FlowHash { value: 0, layer: Layer::None } };
+        let (ethertype, payload) = behind_vlans(ether);
+        let hash = match ethertype {
+            ethertype::IPV4 => self.ipv4(payload),
+            ethertype::IPV6 => self.ipv6(payload),
+            _ => None,
+        };
+        hash.unwrap_or_else(|| self.link(ether))
+    }
+
+    /// The hash of an IP packet of either version: that of any frame that carries it. `None` if its header is
+    /// not whole.
+    #[inline]
+    #[must_use]
+    pub fn packet(&self, packet: &[u8]) -> Option<FlowHash> {
+        self.ipv4(packet).or_else(|| self.ipv6(packet))
+    }
+
+    #[inline]
+    fn ipv4(&self, packet: &[u8]) -> Option<FlowHash> {
+        let ip = Ipv4::new(packet)?;
+        let (src, dst) = (u64::from(ip.src().to_bits()) << 16, u64::from(ip.dst().to_bits()) << 16);
+        let ports = if ip.is_fragment() { None } else { Ports::of(ip.protocol(), ip.payload()) };
+        Some(self.ends(src, dst, ports))
+    }
+
+    #[inline]
+    fn ipv6(&self, packet: &[u8]) -> Option<FlowHash> {
+        let ip = Ipv6::new(packet)?;
+        let (src, dst) = (self.fold_ipv6(ip.src().to_bits()), self.fold_ipv6(ip.dst().to_bits()));
+        let ports = match ip.next_header() {
+            direct if Ports::are_in(direct) => Ports::of(direct, ip.payload()),
+            _ => ports_behind_extensions(&ip),
+        };
+        Some(self.ends(src, dst, ports))
+    }
+
+    #[cold]
+    fn link(&self, ether: Ethernet<'_>) -> FlowHash {
+        let number = |[a, b, c, d, e, f]: [u8; 6]| u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
+        let value = self.pair(number(ether.src().0), number(ether.dst().0), u8::MAX);
+        FlowHash { value, layer: Layer::Link }
+    }
+
+    /// Two addresses, and their ports if there are any. Protocol 0 is none that has ports.
+    #[inline]
+    fn ends(&self, src: u64, dst: u64, ports: Option<Ports>) -> FlowHash {
+        let layer = if ports.is_some() { Layer::Transport } else { Layer::Network };
+        let Ports { protocol, src: src_port, dst: dst_port } = ports.unwrap_or_default();
+        let value = self.pair(src ^ u64::from(src_port), dst ^ u64::from(dst_port), protocol);
+        FlowHash { value, layer }
+    }
+
+    /// The first product mixes; behind it the high and low bits are good, and the second makes all of them so.
+    ///
+    /// PERF: the smaller and the larger are conditional moves. A branch on them would be missed every second time.
+    #[inline]
+    fn pair(&self, a: u64, b: u64, what: u8) -> u64 {
+        let [_, _, small, large, last] = self.keys;
+        let mixed = mix(a.min(b) ^ small, a.max(b) ^ u64::from(what) << 56 ^ large);
+        mix(mixed ^ last, PHI)
+    }
+
+    #[inline]
+    fn fold_ipv6(&self, addr: u128) -> u64 {
+        mix((addr >> 64) as u64 ^ self.keys[0], addr as u64 ^ self.keys[1])
+    }
+}
+
+/// The golden ratio's fraction: an odd number with bits everywhere.
+const PHI: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Both halves of the product, xored: every bit of either factor reaches bits everywhere.
+#[inline]
+fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
+}
+
+/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014: makes many keys of one.
+const fn split_mix(state: u64) -> (u64, u64) {
+    let state = state.wrapping_add(PHI);
+    let mut mixed = state;
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (state, mixed ^ mixed >> 31)
+}
+
+#[derive(Clone, Copy, Default)]
+struct Ports {
+    protocol: u8,
+    src: u16,
+    dst: u16,
+}
+
+impl Ports {
+    #[inline]
+    fn are_in(protocol: u8) -> bool {
+        matches!(protocol, protocol::TCP | protocol::UDP | protocol::SCTP)
+    }
+
+    #[inline]
+    fn of(protocol: u8, payload: &[u8]) -> Option<Ports> {
+        let both = u32_at(payload, 0).filter(|_| Ports::are_in(protocol))?;
+        Some(Ports { protocol, src: (both >> 16) as u16, dst: both as u16 })
+    }
+}
+
+/// An atomic fragment (RFC 6946) is a whole datagram and counts like one.
+#[cold]
+fn ports_behind_extensions(ip: &Ipv6<'_>) -> Option<Ports> {
+    let transport = ip.transport();
+    let is_whole = transport.fragment.is_none_or(|fragment| fragment.is_whole());
+    if is_whole { Ports::of(transport.protocol, transport.payload) } else { None }
+}
+
+/// What the frame carries behind VLAN tags, [`TAGS_MAX`] of them at most.
+#[inline]
+fn behind_vlans<'a>(ether: Ethernet<'a>) -> (u16, &'a [u8]) {
+    let (mut ethertype, mut payload) = (ether.ethertype(), ether.payload());
+    for _ in 0..TAGS_MAX {
+        if !Vlan::follows(ethertype) {
+            break;
+        }
+        let Some(vlan) = Vlan::new(payload) else { break };
+        (ethertype, payload) = (vlan.ethertype(), vlan.payload());
+    }
+    (ethertype, payload)
+}
+
+#[cfg(test)]
+mod tests;
