@@ -247,6 +247,7 @@ impl<'a> Ipv4Mut<'a> {
     ///
     /// `None`, and no change, if nothing would be left: a router discards such a packet (RFC 1812, 5.3.1).
     #[inline]
+    #[must_use = "a packet with no hop left is to be discarded"]
     pub fn decrement_ttl(&mut self) -> Option<u8> {
         let ttl = self.view().ttl().checked_sub(1).filter(|&left| left > 0)?;
         let word = |ttl| u16::from_be_bytes([ttl, 0]);
@@ -255,12 +256,12 @@ impl<'a> Ipv4Mut<'a> {
         Some(ttl)
     }
 
-    /// What follows the header, with what pads the frame.
+    /// What [`Ipv4::payload`] is: as far as the total length goes now, so set that first.
     #[inline]
     #[must_use]
     pub fn payload_mut(&mut self) -> &mut [u8] {
-        let header_len = self.view().header_len();
-        &mut self.bytes[header_len..]
+        let (header_len, len) = (self.view().header_len(), self.view().payload().len());
+        &mut self.bytes[header_len..][..len]
     }
 }
 
@@ -382,7 +383,7 @@ mod tests {
 
     #[test]
     fn setters_write_what_getters_read() {
-        let mut packet = [0; 24];
+        let mut packet = [0; 30];
         packet[0] = 0x46;
         let mut ip = Ipv4Mut::new(&mut packet).unwrap();
         ip.set_tos(0xb8);
@@ -412,6 +413,11 @@ mod tests {
         assert!(read.is_checksum_right());
         ip.set_fragment(0, false);
         assert!(!ip.view().is_fragment() && ip.view().has_dont_fragment());
+        for (total_len, payload_len) in [(0, 6), (23, 6), (24, 0), (27, 3), (31, 6), (u16::MAX, 6)] {
+            ip.set_total_len(total_len);
+            assert_eq!(ip.view().payload().len(), payload_len);
+            assert_eq!(ip.payload_mut().len(), payload_len, "total length {total_len}");
+        }
         ip.set_dont_fragment(false);
         assert_eq!(ip.view().bytes[6..8], [0, 0]);
     }
@@ -432,7 +438,7 @@ mod tests {
     fn a_wrong_checksum_stays_wrong() {
         let mut bytes = HEADER;
         bytes[10] ^= 1;
-        Ipv4Mut::new(&mut bytes).unwrap().decrement_ttl();
+        assert!(Ipv4Mut::new(&mut bytes).unwrap().decrement_ttl().is_some());
         assert!(!Ipv4::new(&bytes).unwrap().is_checksum_right());
     }
 

@@ -315,17 +315,19 @@ impl<'a> Ipv6Mut<'a> {
     ///
     /// `None`, and no change, if nothing would be left: a router discards such a packet (RFC 8200, 3).
     #[inline]
+    #[must_use = "a packet with no hop left is to be discarded"]
     pub fn decrement_hop_limit(&mut self) -> Option<u8> {
         let left = self.view().hop_limit().checked_sub(1).filter(|&left| left > 0)?;
         self.set_hop_limit(left);
         Some(left)
     }
 
-    /// What follows the fixed header, with what pads the frame.
+    /// What [`Ipv6::payload`] is: as far as the payload length goes now, so set that first.
     #[inline]
     #[must_use]
     pub fn payload_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[Ipv6::LEN..]
+        let len = self.view().payload().len();
+        &mut self.bytes[Ipv6::LEN..][..len]
     }
 }
 
@@ -525,7 +527,7 @@ mod tests {
 
     #[test]
     fn setters_write_what_getters_read() {
-        let mut packet = [0; 41];
+        let mut packet = [0; 42];
         packet[0] = 0x60;
         let mut ip = Ipv6Mut::new(&mut packet).unwrap();
         let from = Ipv6Header::from(Ipv6::new(&HEADER).unwrap());
@@ -536,7 +538,12 @@ mod tests {
         ip.set_hop_limit(from.hop_limit);
         ip.set_src(from.src);
         ip.set_dst(from.dst);
-        assert_eq!(ip.payload_mut(), [0]);
+        assert_eq!(ip.payload_mut(), [0, 0]);
+        for (payload_len, len) in [(0, 2), (1, 1), (2, 2), (3, 2)] {
+            ip.set_payload_len(payload_len);
+            assert_eq!((ip.view().payload().len(), ip.payload_mut().len()), (len, len), "{payload_len}");
+        }
+        ip.set_payload_len(from.payload_len);
         assert_eq!(packet[..40], HEADER);
     }
 
