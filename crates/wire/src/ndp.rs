@@ -125,6 +125,7 @@ impl Neighbour {
 impl Solicitation {
     /// Writes the ICMPv6 message, with its checksum between these addresses, and returns its length. `None`, and
     /// no change, if there is less room than that: [`MESSAGE_LEN_MAX`] always suffices.
+    #[must_use = "nothing was written if there is no room"]
     pub fn write(&self, src: Ipv6Addr, dst: Ipv6Addr, out: &mut [u8]) -> Option<usize> {
         let start = message_start(icmp_kind::NEIGHBOUR_SOLICITATION, 0, self.target);
         write_message(&start, (SOURCE_LINK_OPTION, self.source_mac), (src, dst), out)
@@ -132,6 +133,7 @@ impl Solicitation {
 
     /// Writes the packet, IPv6 header and message, and returns its length. `None`, and no change, if there is less
     /// room than that: [`PACKET_LEN_MAX`] always suffices.
+    #[must_use = "nothing was written if there is no room"]
     pub fn write_packet(&self, src: Ipv6Addr, dst: Ipv6Addr, out: &mut [u8]) -> Option<usize> {
         let (header, message) = out.split_at_mut_checked(Ipv6::LEN)?;
         write_header(header, self.write(src, dst, message)?, src, dst)
@@ -147,6 +149,7 @@ impl Advertisement {
 
     /// Writes the ICMPv6 message, with its checksum between these addresses, and returns its length. `None`, and
     /// no change, if there is less room than that: [`MESSAGE_LEN_MAX`] always suffices.
+    #[must_use = "nothing was written if there is no room"]
     pub fn write(&self, src: Ipv6Addr, dst: Ipv6Addr, out: &mut [u8]) -> Option<usize> {
         let flags = u8::from(self.is_router) << 7
             | u8::from(self.is_solicited) << 6
@@ -157,6 +160,7 @@ impl Advertisement {
 
     /// Writes the packet, IPv6 header and message, and returns its length. `None`, and no change, if there is less
     /// room than that: [`PACKET_LEN_MAX`] always suffices.
+    #[must_use = "nothing was written if there is no room"]
     pub fn write_packet(&self, src: Ipv6Addr, dst: Ipv6Addr, out: &mut [u8]) -> Option<usize> {
         let (header, message) = out.split_at_mut_checked(Ipv6::LEN)?;
         write_header(header, self.write(src, dst, message)?, src, dst)

@@ -32,6 +32,7 @@ const TAG_AT: usize = Ethernet::LEN - 2;
 /// [`ethertype::VLAN`], or [`ethertype::QINQ`] for the outer of two tags.
 ///
 /// `None`, and no change, if there is no Ethernet header behind four bytes.
+#[must_use = "nothing was pushed if there is no room"]
 pub fn push(bytes: &mut [u8], tpid: u16, tci: Tci) -> Option<()> {
     Ethernet::new(bytes.get(Vlan::LEN..)?)?;
     bytes.copy_within(Vlan::LEN..Vlan::LEN + TAG_AT, 0);
@@ -44,6 +45,7 @@ pub fn push(bytes: &mut [u8], tpid: u16, tci: Tci) -> Option<()> {
 /// before and at `bytes[4..]` afterwards.
 ///
 /// `None`, and no change, if the frame has no tag or ends within it.
+#[must_use = "the frame starts elsewhere only if a tag was popped"]
 pub fn pop(bytes: &mut [u8]) -> Option<(u16, Tci)> {
     let ether = Ethernet::new(bytes)?;
     let tpid = Some(ether.ethertype()).filter(|&tpid| Vlan::follows(tpid))?;

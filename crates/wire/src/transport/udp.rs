@@ -131,6 +131,7 @@ impl<'a> UdpMut<'a> {
     /// (RFC 768).
     ///
     /// `None`, and no change, if the stated length is not there.
+    #[must_use = "nothing was filled in if the length is wrong"]
     pub fn fill_checksum(&mut self, addresses: Addresses) -> Option<()> {
         self.view().datagram()?;
         self.set_checksum(0);

@@ -126,6 +126,7 @@ impl GreHeader {
 
     /// Writes the header to the start of a packet whose payload stands behind it already (the checksum covers
     /// it), and returns its length. `None`, and no change, if the packet is shorter than the header.
+    #[must_use = "nothing was written if there is no room"]
     pub fn write(&self, packet: &mut [u8]) -> Option<usize> {
         let flags = self.flags();
         let header = packet.get_mut(..header_len(flags))?;
