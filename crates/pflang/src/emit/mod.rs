@@ -6,7 +6,7 @@
 //! ```
 //! Only graphs that the verifier has passed come in, and the code relies on it: it checks nothing again.
 //! Two more rules make it safe to run: a value that a guard was about is never computed twice (see
-//! [`select`]), and stores go to the stack frame and the bitmap only.
+//! [`select`]), and stores go to the stack frame and to where a burst writes only.
 //!
 //! Absent: executable memory ([`crate::exec`]); any floating point, vector or privileged instruction; calls.
 
@@ -24,8 +24,10 @@ pub mod x64;
 use crate::ir::verify::Verified;
 use crate::ir::{Graph, NodeId};
 use std::fmt::{self, Write};
+use std::marker::PhantomData;
 use x64::assembler::{AsmLabel, Assembled, Line};
 use x64::convention::Convention;
+use x64::entry::Writes;
 use x64::inst::Inst;
 use x64::reg::{Base, Mem, Reg};
 
@@ -113,11 +115,33 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Machine code and its tables: position-independent, to be placed at the start of a cache line.
+/// A burst writes a bit for each packet, set where its leaf does not reject.
 #[derive(Debug)]
-pub struct Code {
+pub enum Bits {}
+
+/// A burst writes the number of each packet's leaf, in 32 bits.
+#[derive(Debug)]
+pub enum Leaves {}
+
+trait Written {
+    const WRITES: Writes;
+}
+
+impl Written for Bits {
+    const WRITES: Writes = Writes::Bits;
+}
+
+impl Written for Leaves {
+    const WRITES: Writes = Writes::Leaves;
+}
+
+/// Machine code and its tables: position-independent, to be placed at the start of a cache line. `W` is what its burst
+/// entry writes: part of the type, since a caller must make room for it.
+#[derive(Debug)]
+pub struct Code<W = Bits> {
     one: usize,
     burst: usize,
+    writes: PhantomData<W>,
     /// What the listing is made of.
     assembled: Assembled,
 }
@@ -127,13 +151,25 @@ pub struct Code {
 /// # Errors
 /// See [`Error`].
 pub fn compile(graph: Verified<'_>, options: &Options) -> Result<Code, Error> {
+    compile_to(graph, options)
+}
+
+/// Compiles a graph of which more is wanted than whether a packet is rejected.
+///
+/// # Errors
+/// See [`Error`].
+pub fn compile_leaves(graph: Verified<'_>, options: &Options) -> Result<Code<Leaves>, Error> {
+    compile_to(graph, options)
+}
+
+fn compile_to<W: Written>(graph: Verified<'_>, options: &Options) -> Result<Code<W>, Error> {
     let program = select::select(graph, options)?;
     let convention = Convention::of(&program);
     let allocated = allocate::allocate(program, &convention.pool, convention.wire_len)?;
     let options =
         Options { prefetch_distance: options.prefetch_distance.min(PREFETCH_DISTANCE_MAX), ..*options };
-    let entries = x64::entry::emit(&allocated, &convention, &options)?;
-    Ok(Code { one: entries.one, burst: entries.burst, assembled: entries.assembled })
+    let entries = x64::entry::emit(&allocated, &convention, &options, W::WRITES)?;
+    Ok(Code { one: entries.one, burst: entries.burst, writes: PhantomData, assembled: entries.assembled })
 }
 
 /// The `selected` stage: straight code over virtual registers.
@@ -154,7 +190,7 @@ pub fn print_allocated(graph: Verified<'_>, options: &Options) -> Result<String,
     Ok(allocate::allocate::<Reg>(program, &convention.pool, convention.wire_len)?.to_string())
 }
 
-impl Code {
+impl<W> Code<W> {
     /// Code, then tables.
     pub fn bytes(&self) -> &[u8] {
         &self.assembled.bytes

@@ -9,7 +9,7 @@ mod memory;
 pub mod native;
 mod packet;
 
-pub use native::{NativeFilter, NoExec};
+pub use native::{NativeFilter, NativeProgram, NoExec};
 pub use packet::Packet;
 
 #[cfg(test)]

@@ -1,17 +1,23 @@
-//! A compiled filter behind a safe interface.
+//! A compiled filter or program behind a safe interface.
 
 use super::memory::{Placed, Refusal, Way};
-use crate::emit::{Code, Error};
+use crate::emit::{Bits, Code, Error, Leaves};
 use crate::exec::Packet;
 use std::fmt;
+use std::marker::PhantomData;
 
-/// Machine code, ready to run.
+/// Machine code, ready to run. `W` is what its burst entry writes.
 #[derive(Debug)]
-pub struct NativeFilter {
+pub struct NativeFilter<W = Bits> {
     code: Placed,
     one: usize,
+    /// INVARIANT: the offset of an entry that writes `W`: a `Code<W>` has no other.
     burst: usize,
+    writes: PhantomData<W>,
 }
+
+/// Machine code whose burst entry writes the number of each packet's leaf.
+pub type NativeProgram = NativeFilter<Leaves>;
 
 /// Why a filter cannot run as machine code here. The interpreter can run it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,22 +60,26 @@ pub type One = unsafe extern "sysv64" fn(data: *const u8, captured_len: usize, w
 /// The entry for a burst: packets, how many, a bitmap of [`bitmap_words`] words.
 #[cfg(target_arch = "x86_64")]
 pub type Burst = unsafe extern "sysv64" fn(packets: *const Packet<'_>, count: usize, bitmap: *mut u64);
+/// The entry for a burst of a program: packets, how many, room for a leaf each.
+#[cfg(target_arch = "x86_64")]
+pub type BurstOfLeaves =
+    unsafe extern "sysv64" fn(packets: *const Packet<'_>, count: usize, leaves: *mut u32);
 
-impl NativeFilter {
+impl<W> NativeFilter<W> {
     /// Places compiled code in executable memory.
     ///
     /// # Errors
     /// [`NoExec`], with the reason in words, where the platform has no machine code or the system refuses.
-    pub fn new(code: &Code) -> Result<NativeFilter, NoExec> {
+    pub fn new(code: &Code<W>) -> Result<NativeFilter<W>, NoExec> {
         NativeFilter::placed(code, &[Way::Memfd, Way::Mprotect])
     }
 
-    pub(super) fn placed(code: &Code, ways: &[Way]) -> Result<NativeFilter, NoExec> {
+    pub(super) fn placed(code: &Code<W>, ways: &[Way]) -> Result<NativeFilter<W>, NoExec> {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             return Err(NoExec::Platform);
         }
         let placed = Placed::new(code.bytes(), ways).map_err(NoExec::Refused)?;
-        Ok(NativeFilter { code: placed, one: code.one(), burst: code.burst() })
+        Ok(NativeFilter { code: placed, one: code.one(), burst: code.burst(), writes: PhantomData })
     }
 
     /// The address of the code for one packet, for callers that cannot go through [`NativeFilter::run`]. It is valid
@@ -81,15 +91,6 @@ impl NativeFilter {
         // SAFETY: `entry` is what `emit` made for this signature, since only `emit::compile` makes a `Code`;
         // it stays mapped readable and executable, and unchanged, while `self` lives.
         unsafe { std::mem::transmute::<*const u8, One>(entry) }
-    }
-
-    /// The address of the code for a burst. It is valid while `self` lives.
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    pub fn burst(&self) -> Burst {
-        let entry = self.code.start().wrapping_add(self.burst);
-        // SAFETY: as in `one`.
-        unsafe { std::mem::transmute::<*const u8, Burst>(entry) }
     }
 
     /// The number of the leaf that this packet reaches.
@@ -107,6 +108,17 @@ impl NativeFilter {
     #[cfg(not(target_arch = "x86_64"))]
     pub fn run(&self, _: &[u8], _: u32) -> u32 {
         unreachable!("made on x86-64 only")
+    }
+}
+
+impl NativeFilter<Bits> {
+    /// The address of the code for a burst. It is valid while `self` lives.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub fn burst(&self) -> Burst {
+        let entry = self.code.start().wrapping_add(self.burst);
+        // SAFETY: as in `one`.
+        unsafe { std::mem::transmute::<*const u8, Burst>(entry) }
     }
 
     /// Sets bit `i % 64` of word `i / 64` where packet `i` is accepted; clears the others of the words in use.
@@ -143,6 +155,38 @@ impl NativeFilter {
                 push_set_bits(word, first as u32, indices);
             }
         }
+    }
+}
+
+impl NativeFilter<Leaves> {
+    /// The address of the code for a burst. It is valid while `self` lives.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub fn burst(&self) -> BurstOfLeaves {
+        let entry = self.code.start().wrapping_add(self.burst);
+        // SAFETY: as in `one`.
+        unsafe { std::mem::transmute::<*const u8, BurstOfLeaves>(entry) }
+    }
+
+    /// Writes the number of the leaf that packet `i` reaches to `leaves[i]`.
+    ///
+    /// # Panics
+    /// Where `leaves` is shorter than `packets`.
+    #[cfg(target_arch = "x86_64")]
+    pub fn run_burst(&self, packets: &[Packet<'_>], leaves: &mut [u32]) {
+        assert!(leaves.len() >= packets.len(), "room for the leaf of each packet");
+        if packets.is_empty() {
+            return;
+        }
+        let entry = self.burst();
+        // SAFETY: as for a bitmap, but that it stores one number for each packet, for which there is room.
+        unsafe { entry(packets.as_ptr(), packets.len(), leaves.as_mut_ptr()) }
+    }
+
+    /// Writes the number of the leaf that packet `i` reaches to `leaves[i]`.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn run_burst(&self, _: &[Packet<'_>], _: &mut [u32]) {
+        unreachable!("made on x86-64 only")
     }
 }
 

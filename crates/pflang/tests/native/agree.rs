@@ -4,7 +4,7 @@ use crate::graphs::{Shape, random_graph};
 use crate::guarded::Guarded;
 use pflang::Packet;
 use pflang::emit::{self, Features, Options};
-use pflang::exec::NativeFilter;
+use pflang::exec::{NativeFilter, NativeProgram};
 use pflang::ir::Graph;
 use pflang::ir::interp::{self, Interp};
 use pflang::ir::verify::Verified;
@@ -36,7 +36,7 @@ fn check(graph: &Graph, packets: &[(Vec<u8>, u32)], options: &Options, what: &st
     let filter = NativeFilter::new(&code).unwrap();
     let mut interp = Interp::new(graph);
     let mut guarded = Guarded::new(PACKET_LEN_MAX);
-    let mut expected = Vec::new();
+    let (mut expected, mut leaves) = (Vec::new(), Vec::new());
     for (i, (data, wire_len)) in packets.iter().enumerate() {
         let packet = interp::Packet { data: guarded.put(data), wire_len: *wire_len };
         let leaf = interp.run(packet);
@@ -47,8 +47,11 @@ fn check(graph: &Graph, packets: &[(Vec<u8>, u32)], options: &Options, what: &st
             listing(verified, options)
         );
         expected.extend((leaf != 0).then_some(i as u32));
+        leaves.push(leaf);
     }
     check_bursts(&filter, packets, &expected, what);
+    let code = emit::compile_leaves(verified, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+    check_bursts_of_leaves(&NativeFilter::new(&code).unwrap(), packets, &leaves, what);
 }
 
 /// All at once, in guarded memory of their own, and in bursts of every short length.
@@ -64,6 +67,23 @@ fn check_bursts(filter: &NativeFilter, packets: &[(Vec<u8>, u32)], expected: &[u
         filter.run_burst_indices(&descriptors[..len], &mut indices);
         let expected: Vec<u32> = expected.iter().copied().filter(|&i| (i as usize) < len).collect();
         assert_eq!(indices, expected, "{what}, burst of {len}");
+    }
+}
+
+fn check_bursts_of_leaves(program: &NativeProgram, packets: &[(Vec<u8>, u32)], expected: &[u32], what: &str) {
+    let mut guarded: Vec<Guarded> = packets.iter().map(|_| Guarded::new(PACKET_LEN_MAX)).collect();
+    let descriptors: Vec<Packet<'_>> = guarded
+        .iter_mut()
+        .zip(packets)
+        .map(|(guarded, (data, wire_len))| Packet::new(guarded.put(data), *wire_len))
+        .collect();
+    for len in [0, 1, 2, 23, 24, 25, 64, 65, 89, packets.len()] {
+        let mut leaves = vec![u32::MAX; len];
+        program.run_burst(&descriptors[..len], &mut leaves);
+        assert_eq!(leaves, expected[..len], "{what}, leaves of a burst of {len}");
+        for (packet, &leaf) in descriptors[..len].iter().zip(expected) {
+            assert_eq!(program.run(packet.data(), packet.wire_len()), leaf, "{what}");
+        }
     }
 }
 

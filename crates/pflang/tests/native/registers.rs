@@ -93,6 +93,8 @@ fn check_shape(shape: Shape, rounds: u64) {
         options.prefetch_distance = *rng.pick(&[0, 16]);
         let Ok(code) = emit::compile(Verified::new(&graph).unwrap(), &options) else { continue };
         let filter = NativeFilter::new(&code).unwrap();
+        let code = emit::compile_leaves(Verified::new(&graph).unwrap(), &options).unwrap();
+        let program = NativeFilter::new(&code).unwrap();
         let data: Vec<Vec<u8>> =
             (0..70).map(|_| (0..rng.below(80)).map(|_| rng.next_u32() as u8 & 0x3f).collect()).collect();
         for data in &data {
@@ -104,6 +106,9 @@ fn check_shape(shape: Shape, rounds: u64) {
             let mut bitmap = vec![0_u64; bitmap_words(len)];
             let arguments = [packets.as_ptr() as u64, len as u64, bitmap.as_mut_ptr() as u64];
             check_call(&mut rng, filter.burst() as usize as u64, arguments, &format!("seed {seed}, burst"));
+            let mut leaves = vec![0_u32; len];
+            let arguments = [packets.as_ptr() as u64, len as u64, leaves.as_mut_ptr() as u64];
+            check_call(&mut rng, program.burst() as usize as u64, arguments, &format!("seed {seed}, leaves"));
         }
     }
 }

@@ -28,12 +28,12 @@ pub const RUN_END: Reg = Reg::R12;
 pub const WORD: Reg = Reg::R14;
 /// How many answers there will be in the word when the run ends.
 pub const ANSWERS: Reg = Reg::Rbp;
-/// Where the next word goes.
-pub const BITMAP: Reg = Reg::R13;
+/// Where the next word of bits goes, or the next leaf.
+pub const OUT: Reg = Reg::R13;
 /// The end of the run, moved on by the prefetch distance where there are so many descriptors.
 pub const AHEAD: Reg = Reg::R15;
 /// All of them, which a caller expects back.
-pub const SAVED: [Reg; 6] = [INDEX, ANSWERS, RUN_END, BITMAP, WORD, AHEAD];
+pub const SAVED: [Reg; 6] = [INDEX, ANSWERS, RUN_END, OUT, WORD, AHEAD];
 
 /// Bytes of a descriptor: address, captured length, wire length.
 pub const DESCRIPTOR_SIZE: i32 = 16;

@@ -3,11 +3,11 @@
 //! ```text
 //! one(packet: rdi, captured: rsi, wire: edx) -> leaf: eax
 //!
-//! burst(descriptors: rdi, count: rsi, bitmap: rdx)         count is not 0
+//! burst(descriptors: rdi, count: rsi, out: rdx)            count is not 0
 //!     for each run of packets:                             a run ends with a bitmap word, and where
 //!         for each packet of the run:                      prefetching must stop
 //!             prefetch what `distance` descriptors on point to
-//!             body: word = word << 1 | accepted
+//!             body: word = word << 1 | accepted            or: store the leaf
 //!         at the end of a word, and of all: store the word, its bits reversed
 //! ```
 //! Cutting the burst into runs keeps the work per packet small: one addition ends the loop, and whether there is
@@ -16,8 +16,8 @@
 use super::assembler::{AsmLabel, Assembled, Assembler};
 use super::body::{Body, Finish, Loop, Place};
 use super::convention::{
-    AHEAD, ANSWERS, BITMAP, CAPTURED, CAPTURED_AT, Convention, DESCRIPTOR_SIZE, Frame, INDEX, PACKET,
-    RUN_END, SAVED, SCRATCH, WIRE_AT, WORD,
+    AHEAD, ANSWERS, CAPTURED, CAPTURED_AT, Convention, DESCRIPTOR_SIZE, Frame, INDEX, OUT, PACKET, RUN_END,
+    SAVED, SCRATCH, WIRE_AT, WORD,
 };
 use super::inst::{Alu, Inst as X, Shift};
 use super::reg::{Cc, Mem, Reg, Width};
@@ -31,6 +31,18 @@ use Width::{D, Q};
 const PREFETCH_AT: i32 = 12;
 
 const DESCRIPTOR_SHIFT: u8 = DESCRIPTOR_SIZE.trailing_zeros() as u8;
+
+/// What a burst writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// A bit for each packet.
+    Bits,
+    /// The leaf of each packet.
+    Leaves,
+}
+
+/// Bytes of a leaf in the output of a burst.
+const LEAF_SIZE: i32 = 4;
 
 /// Both entry points, and their data.
 #[derive(Debug)]
@@ -51,13 +63,14 @@ pub fn emit(
     allocated: &Allocated<Reg>,
     convention: &Convention,
     options: &Options,
+    writes: Writes,
 ) -> Result<Entries, Error> {
     let program = &allocated.program;
     let mut asm = Assembler::new(options.listing);
     let one = asm.label();
     let burst = asm.label();
     let tables: Vec<AsmLabel> = program.tables.iter().map(|_| asm.label()).collect();
-    let mut emitter = Emitter { asm, program, convention, options, tables };
+    let mut emitter = Emitter { asm, program, convention, options, writes, tables };
     emitter.one(one, allocated.slots);
     emitter.burst(burst, allocated.slots);
     emitter.data();
@@ -76,6 +89,7 @@ struct Emitter<'a> {
     program: &'a Program<Place>,
     convention: &'a Convention,
     options: &'a Options,
+    writes: Writes,
     tables: Vec<AsmLabel>,
 }
 
@@ -111,8 +125,7 @@ impl Emitter<'_> {
         // Two slots more: where the burst ends, and from where there is nothing left to prefetch.
         let frame = Frame::new(slots + 2);
         let state = BurstState { end: frame.slot(slots), quiet: frame.slot(slots + 1), frame };
-        let [next, accept, reject, end, plan, done] = std::array::from_fn(|_| self.asm.label());
-        let around = Loop { accept, reject, next, end };
+        let [next, end, plan, done] = std::array::from_fn(|_| self.asm.label());
         self.asm.align();
         self.asm.bind(entry);
         self.burst_prologue(&state);
@@ -120,6 +133,25 @@ impl Emitter<'_> {
         self.asm.align();
         self.asm.bind(next);
         self.load_descriptor();
+        match self.writes {
+            Writes::Bits => self.shift_in_bit(frame, next, end),
+            Writes::Leaves => self.store_leaf(frame, next),
+        }
+        self.asm.bind(end);
+        match self.writes {
+            Writes::Bits => self.end_run(&state, plan, done),
+            Writes::Leaves => self.leave_at_end(&state, done),
+        }
+        self.asm.bind(plan);
+        self.plan_run(&state);
+        self.push(X::Jmp(next));
+        self.asm.bind(done);
+        self.burst_epilogue(&state);
+    }
+
+    fn shift_in_bit(&mut self, frame: Frame, next: AsmLabel, end: AsmLabel) {
+        let [accept, reject] = std::array::from_fn(|_| self.asm.label());
+        let around = Loop { accept, reject, next, end };
         self.body(frame, Finish::Loop(around));
         self.asm.bind(accept);
         self.push(X::Lea(Q, WORD, WORD + WORD + 1));
@@ -127,13 +159,17 @@ impl Emitter<'_> {
         self.asm.bind(reject);
         self.push(X::Alu(Alu::Add, Q, WORD.into(), WORD));
         around.advance(&mut |inst| self.asm.push(inst, None));
-        self.asm.bind(end);
-        self.end_run(&state, plan, done);
-        self.asm.bind(plan);
-        self.plan_run(&state);
-        self.push(X::Jmp(next));
-        self.asm.bind(done);
-        self.burst_epilogue(&state);
+    }
+
+    /// Falls through at the end of the run.
+    fn store_leaf(&mut self, frame: Frame, next: AsmLabel) {
+        let store = self.asm.label();
+        self.body(frame, Finish::Store(store));
+        self.asm.bind(store);
+        self.push(X::Mov(D, Mem::from(OUT).into(), Rax));
+        self.push(X::AluImm(Alu::Add, Q, OUT.into(), LEAF_SIZE));
+        self.push(X::AluImm(Alu::Add, Q, INDEX.into(), DESCRIPTOR_SIZE));
+        self.push(X::Jcc(Cc::Ne, next));
     }
 
     fn burst_prologue(&mut self, state: &BurstState) {
@@ -143,7 +179,7 @@ impl Emitter<'_> {
             self.push(X::AluImm(Alu::Sub, Q, Rsp.into(), state.frame.size()));
         }
         self.push(X::Mov(Q, RUN_END.into(), Rdi));
-        self.push(X::Mov(Q, BITMAP.into(), Rdx));
+        self.push(X::Mov(Q, OUT.into(), Rdx));
         self.push(X::Shift(Shift::Shl, Q, Rsi, DESCRIPTOR_SHIFT));
         self.push(X::Alu(Alu::Add, Q, Rdi.into(), Rsi));
         self.push(X::Mov(Q, state.end.into(), Rdi));
@@ -151,6 +187,12 @@ impl Emitter<'_> {
             self.push(X::Lea(Q, Rax, Rdi + -self.ahead()));
             self.push(X::Mov(Q, state.quiet.into(), Rax));
         }
+        if self.writes == Writes::Bits {
+            self.begin_word();
+        }
+    }
+
+    fn begin_word(&mut self) {
         self.push(X::Alu(Alu::Xor, D, WORD.into(), WORD));
         self.push(X::Alu(Alu::Xor, D, ANSWERS.into(), ANSWERS));
     }
@@ -184,10 +226,13 @@ impl Emitter<'_> {
         self.push(X::Alu(Alu::Sub, D, Rcx.into(), ANSWERS));
         self.push(X::ShiftCl(Shift::Shl, Q, WORD));
         self.reverse_word();
-        self.push(X::Mov(Q, Mem::from(BITMAP).into(), WORD));
-        self.push(X::AluImm(Alu::Add, Q, BITMAP.into(), 8));
-        self.push(X::Alu(Alu::Xor, D, WORD.into(), WORD));
-        self.push(X::Alu(Alu::Xor, D, ANSWERS.into(), ANSWERS));
+        self.push(X::Mov(Q, Mem::from(OUT).into(), WORD));
+        self.push(X::AluImm(Alu::Add, Q, OUT.into(), 8));
+        self.begin_word();
+        self.leave_at_end(state, done);
+    }
+
+    fn leave_at_end(&mut self, state: &BurstState, done: AsmLabel) {
         self.push(X::AluLoad(Alu::Cmp, Q, RUN_END, state.end));
         self.push(X::Jcc(Cc::E, done));
     }
@@ -210,11 +255,14 @@ impl Emitter<'_> {
     /// The next run begins where the last one ended, and ends with the word, the burst, or the packets that have
     /// others `distance` further on.
     fn plan_run(&mut self, state: &BurstState) {
-        // r8 = where the word is full
-        self.push(X::MovImm(R8, 64));
-        self.push(X::Alu(Alu::Sub, D, R8.into(), ANSWERS));
-        self.push(X::Shift(Shift::Shl, D, R8, DESCRIPTOR_SHIFT));
-        self.push(X::Alu(Alu::Add, Q, R8.into(), RUN_END));
+        let bits = self.writes == Writes::Bits;
+        if bits {
+            // r8 = where the word is full
+            self.push(X::MovImm(R8, 64));
+            self.push(X::Alu(Alu::Sub, D, R8.into(), ANSWERS));
+            self.push(X::Shift(Shift::Shl, D, R8, DESCRIPTOR_SHIFT));
+            self.push(X::Alu(Alu::Add, Q, R8.into(), RUN_END));
+        }
         self.push(X::MovLoad(Q, Rax, state.end));
         if self.options.prefetch_distance > 0 {
             // r9 = how far ahead; rax = where that changes
@@ -225,15 +273,21 @@ impl Emitter<'_> {
             self.push(X::Cmov(Cc::Ae, Q, R9, Rdx.into()));
             self.push(X::Cmov(Cc::B, Q, Rax, R10.into()));
         }
-        self.push(X::Alu(Alu::Cmp, Q, R8.into(), Rax));
-        self.push(X::Cmov(Cc::A, Q, R8, Rax.into()));
+        if bits {
+            self.push(X::Alu(Alu::Cmp, Q, R8.into(), Rax));
+            self.push(X::Cmov(Cc::A, Q, R8, Rax.into()));
+        } else {
+            self.push(X::Mov(Q, R8.into(), Rax));
+        }
         // The end is r8; index = begin - end; answers += packets in between.
         self.push(X::Mov(Q, INDEX.into(), RUN_END));
         self.push(X::Alu(Alu::Sub, Q, INDEX.into(), R8));
-        self.push(X::Mov(Q, Rcx.into(), R8));
-        self.push(X::Alu(Alu::Sub, Q, Rcx.into(), RUN_END));
-        self.push(X::Shift(Shift::Shr, D, Rcx, DESCRIPTOR_SHIFT));
-        self.push(X::Alu(Alu::Add, D, ANSWERS.into(), Rcx));
+        if bits {
+            self.push(X::Mov(Q, Rcx.into(), R8));
+            self.push(X::Alu(Alu::Sub, Q, Rcx.into(), RUN_END));
+            self.push(X::Shift(Shift::Shr, D, Rcx, DESCRIPTOR_SHIFT));
+            self.push(X::Alu(Alu::Add, D, ANSWERS.into(), Rcx));
+        }
         self.push(X::Mov(Q, RUN_END.into(), R8));
         if self.options.prefetch_distance > 0 {
             self.push(X::Lea(Q, AHEAD, R8 + R9));
