@@ -8,6 +8,7 @@ mod command;
 mod drain;
 mod engines;
 mod hand;
+mod list;
 mod packet;
 mod race;
 mod report;
@@ -21,8 +22,13 @@ use std::path::Path;
 type Suite = fn(&mut Report);
 
 /// Whole commands first: a child inherits the peak memory of the process that starts it.
-const SUITES: &[(&str, Suite)] =
-    &[("command", command::run), ("packet", packet::run), ("burst", burst::run), ("terms", terms::run)];
+const SUITES: &[(&str, Suite)] = &[
+    ("command", command::run),
+    ("packet", packet::run),
+    ("burst", burst::run),
+    ("terms", terms::run),
+    ("list", list::run),
+];
 
 fn main() {
     let mut arguments = std::env::args().skip(1);

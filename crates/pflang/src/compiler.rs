@@ -3,15 +3,16 @@
 use crate::clock::Clock;
 use crate::diag::{Code, Diagnostic, Error};
 use crate::emit;
-use crate::exec::{NativeFilter, NoExec};
 use crate::explain::{Explanation, explain};
-use crate::filter::{Filter, Runs};
+use crate::filter::Filter;
 use crate::ir::verify::Checked;
 use crate::ir::{self, ACCEPT, Graph};
 use crate::lint;
+use crate::lower::tree::{Tree, TreeId};
 use crate::lower::{self, Lowered};
 use crate::opt;
 use crate::options::{Dialect, Limits, Names, NoNames};
+use crate::runs::Runs;
 use crate::span::Span;
 use crate::syntax::ast::Ast;
 use crate::syntax::parse;
@@ -48,8 +49,8 @@ pub struct Compiler {
     netmask: Option<Ipv4Addr>,
     dialect: Dialect,
     names: Arc<dyn Names + Send + Sync>,
-    limits: Limits,
-    backend: Backend,
+    pub(crate) limits: Limits,
+    pub(crate) backend: Backend,
     prefetch_distance: u32,
     baseline: bool,
 }
@@ -173,7 +174,7 @@ impl Compiler {
     /// What is wrong with the text, and where.
     pub fn compile(&self, source: &str) -> Result<Filter, Error> {
         let source: Arc<str> = source.into();
-        self.compile_steps(&source).map_err(|diagnostic| Error { diagnostic, source: Arc::clone(&source) })
+        self.compile_steps(&source).map_err(|diagnostic| Error::new(diagnostic, Arc::clone(&source)))
     }
 
     /// A filter in plain words. Names are not resolved, and nothing is compiled.
@@ -191,7 +192,7 @@ impl Compiler {
     pub fn explain(&self, source: &str) -> Result<Explanation, Error> {
         match self.parse(source) {
             Ok(ast) => Ok(explain(&ast, self.link_type, self.dialect)),
-            Err(diagnostic) => Err(Error { diagnostic, source: source.into() }),
+            Err(diagnostic) => Err(Error::new(diagnostic, source.into())),
         }
     }
 
@@ -203,50 +204,47 @@ impl Compiler {
         let clock = Clock::new(self.limits);
         let stages = || {
             let ast = self.parse(source)?;
-            let lowered = self.lower(&ast)?;
-            let graph = self.build(lowered.clone(), &clock)?;
+            let lowered = lower::lower(&ast, &self.lower_options())?;
+            let graph = self.build(lowered.tree.clone(), &[(lowered.root, ACCEPT)], &clock)?;
             let optimised = self.optimise(&graph, &clock, source)?;
             Ok(Stages { ast, lowered, graph, optimised })
         };
-        stages().map_err(|diagnostic| Error { diagnostic, source: source.into() })
+        stages().map_err(|diagnostic| Error::new(diagnostic, source.into()))
     }
 
     fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
         let (graph, lints) = self.graph(source)?;
-        let runs = self.runs(&graph, source)?;
-        Ok(Filter::new(Arc::clone(source), self.link_type, lints, graph, runs))
-    }
-
-    /// The way a graph is to run: as machine code if at all possible.
-    fn runs(&self, graph: &Checked, source: &str) -> Result<Runs, Box<Diagnostic>> {
-        if self.backend == Backend::Interpreter {
-            return Ok(Runs::Interpreter);
-        }
-        match emit::compile(graph.verified(), &self.emit_options()) {
-            Ok(code) => Ok(NativeFilter::new(&code).map_or_else(Runs::Fallback, Runs::Native)),
-            Err(error @ emit::Error::TooLarge { .. }) => {
-                Err(Box::new(Diagnostic::new(Code::Limit, whole(source), error.to_string())))
-            }
-            Err(error) => Ok(Runs::Fallback(NoExec::Code(error))),
-        }
+        let options = self.emit_options();
+        let runs = Runs::new(graph, self.backend, |graph| emit::compile(graph, &options));
+        let too_large = |error: emit::Error| Diagnostic::new(Code::Limit, whole(source), error.to_string());
+        Ok(Filter::new(Arc::clone(source), self.link_type, lints, runs.map_err(too_large)?))
     }
 
     /// The graph that back ends take, verified, and the lints.
     pub(crate) fn graph(&self, source: &str) -> Result<(Checked, Vec<Diagnostic>), Box<Diagnostic>> {
         let clock = Clock::new(self.limits);
         let ast = self.parse(source)?;
-        let mut lowered = self.lower(&ast)?;
+        let mut lowered = lower::lower(&ast, &self.lower_options())?;
         let mut lints = lint::lint(&ast, source);
         lints.append(&mut lowered.lints);
         clock.check(whole(source))?;
-        let graph = self.build(lowered, &clock)?;
+        let graph = self.build(lowered.tree, &[(lowered.root, ACCEPT)], &clock)?;
+        Ok((self.checked(graph, &clock, source)?, lints))
+    }
+
+    /// A graph, optimised and verified.
+    pub(crate) fn checked(
+        &self,
+        graph: Graph,
+        clock: &Clock,
+        source: &str,
+    ) -> Result<Checked, Box<Diagnostic>> {
         clock.check(whole(source))?;
-        let optimised = self.optimise(&graph, &clock, source)?;
+        let optimised = self.optimise(&graph, clock, source)?;
         // The gate before every back end. Should the optimiser know more than the verifier can see, the graph as
         // built, where each load has its own guard, does the same work.
         let checked = Checked::new(optimised).or_else(|_| Checked::new(graph));
-        let graph = checked.map_err(|violation| internal(source, &format!("{violation:?}")))?;
-        Ok((graph, lints))
+        checked.map_err(|violation| internal(source, &format!("{violation:?}")))
     }
 
     /// How machine code is made.
@@ -264,15 +262,24 @@ impl Compiler {
         parse::parse(source, &self.dialect, &self.limits).map_err(Box::new)
     }
 
-    fn lower(&self, ast: &Ast) -> Result<Lowered, Box<Diagnostic>> {
-        let options = lower::Options {
+    /// The same where a list has so many terms before it.
+    pub(crate) fn parse_behind(&self, source: &str, terms: &mut usize) -> Result<Ast, Box<Diagnostic>> {
+        parse::parse_behind(source, &self.dialect, &self.limits, terms).map_err(Box::new)
+    }
+
+    /// Lowers behind what other filters of a list were lowered to.
+    pub(crate) fn lower_into(&self, tree: Tree, ast: &Ast, clock: Clock) -> Result<Lowered, Box<Diagnostic>> {
+        lower::lower_into(tree, ast, &self.lower_options(), clock)
+    }
+
+    fn lower_options(&self) -> lower::Options<'_> {
+        lower::Options {
             linktype: self.link_type,
             netmask: self.netmask.map(u32::from),
             dialect: self.dialect,
             names: &*self.names,
             limits: self.limits,
-        };
-        lower::lower(ast, &options)
+        }
     }
 
     fn optimise(&self, graph: &Graph, clock: &Clock, source: &str) -> Result<Graph, Box<Diagnostic>> {
@@ -282,8 +289,13 @@ impl Compiler {
         Ok(optimised)
     }
 
-    fn build(&self, lowered: Lowered, clock: &Clock) -> Result<Graph, Box<Diagnostic>> {
-        ir::build::build_within(lowered.tree, &[(lowered.root, ACCEPT)], self.limits, clock)
+    pub(crate) fn build(
+        &self,
+        tree: Tree,
+        arms: &[(TreeId, u32)],
+        clock: &Clock,
+    ) -> Result<Graph, Box<Diagnostic>> {
+        ir::build::build_within(tree, arms, self.limits, clock)
     }
 }
 
@@ -306,7 +318,7 @@ fn internal(source: &str, what: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(Code::Internal, whole(source), message).help(help))
 }
 
-fn whole(source: &str) -> Span {
+pub(crate) fn whole(source: &str) -> Span {
     Span::new(0, u32::try_from(source.len()).unwrap_or(u32::MAX))
 }
 

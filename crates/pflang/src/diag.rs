@@ -106,14 +106,16 @@ impl Severity {
     }
 }
 
-/// A filter that does not compile: the finding and the text it is about.
+/// A filter that does not compile, or a list with such a filter: the finding and the text it is about.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Error {
     /// The finding.
     pub diagnostic: Box<Diagnostic>,
-    /// The filter.
+    /// The filter; empty where a list as a whole is at fault.
     pub source: Arc<str>,
+    /// Which filter of a list it is, counted from 0.
+    pub entry: Option<usize>,
 }
 
 /// Stable identification of a finding. Below 100: errors; from 100: lints.
@@ -164,6 +166,8 @@ pub enum Code {
     Precedence = 106,
     /// PF107: a `!=` that means `=`.
     NotEqualIsEqual = 107,
+    /// PF108: an entry of a list that never decides.
+    NeverDecides = 108,
 }
 
 impl Code {
@@ -191,6 +195,7 @@ impl Code {
         Code::AlwaysFalse,
         Code::Precedence,
         Code::NotEqualIsEqual,
+        Code::NeverDecides,
     ];
 
     /// `PF` and three digits.
@@ -205,6 +210,14 @@ impl Code {
 }
 
 impl Error {
+    pub(crate) fn new(diagnostic: Box<Diagnostic>, source: Arc<str>) -> Error {
+        Error { diagnostic, source, entry: None }
+    }
+
+    pub(crate) fn in_entry(self, entry: usize) -> Error {
+        Error { entry: Some(entry), ..self }
+    }
+
     /// Which finding.
     pub fn code(&self) -> Code {
         self.diagnostic.code
@@ -215,7 +228,7 @@ impl Error {
         self.diagnostic.span
     }
 
-    /// The finding as text, as [`Diagnostic::render`] of the filter.
+    /// The finding as text, as [`Diagnostic::render`] of the filter; of a list, with the number of the filter in it.
     ///
     /// ```
     /// use pflang::Compiler;
@@ -225,7 +238,13 @@ impl Error {
     /// assert_eq!(error.render(false), error.to_string());
     /// ```
     pub fn render(&self, colour: bool) -> String {
-        self.diagnostic.render(&self.source, colour)
+        match self.entry {
+            None => self.diagnostic.render(&self.source, colour),
+            Some(entry) => {
+                let message = format!("entry [{entry}]: {}", self.diagnostic.message);
+                Diagnostic { message, ..(*self.diagnostic).clone() }.render(&self.source, colour)
+            }
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! A compiled filter: cheap to clone, safe to share, the same answer from every back end.
 
 use crate::diag::Diagnostic;
+use crate::emit::Bits;
 use crate::exec::{NativeFilter, NoExec, Packet};
-use crate::ir::interp::{self, Interp};
-use crate::ir::verify::Checked;
 use crate::ir::{Graph, REJECT};
+use crate::runs::Runs;
 use std::fmt;
 use std::sync::Arc;
 use wire::LinkType;
@@ -32,31 +32,18 @@ struct Inner {
     source: Arc<str>,
     link_type: LinkType,
     lints: Vec<Diagnostic>,
-    graph: Checked,
-    runs: Runs,
-}
-
-/// How a filter runs.
-#[derive(Debug)]
-pub(crate) enum Runs {
-    /// As machine code.
-    Native(NativeFilter),
-    /// In the interpreter, as asked.
-    Interpreter,
-    /// In the interpreter, for want of machine code.
-    Fallback(NoExec),
+    runs: Runs<Bits>,
 }
 
 impl Filter {
-    /// Makes a filter of a verified graph.
+    /// Makes a filter of its parts.
     pub(crate) fn new(
         source: Arc<str>,
         link_type: LinkType,
         lints: Vec<Diagnostic>,
-        graph: Checked,
-        runs: Runs,
+        runs: Runs<Bits>,
     ) -> Self {
-        Filter(Arc::new(Inner { source, link_type, lints, graph, runs }))
+        Filter(Arc::new(Inner { source, link_type, lints, runs }))
     }
 
     /// Whether a packet matches of which every byte was captured.
@@ -68,10 +55,7 @@ impl Filter {
     /// Whether a packet matches of which `captured` is the beginning and which was `wire_len` bytes long.
     #[inline]
     pub fn matches_captured(&self, captured: &[u8], wire_len: u32) -> bool {
-        match &self.0.runs {
-            Runs::Native(native) => native.run(captured, wire_len) != REJECT,
-            _ => Interp::new(self.0.graph.graph()).run(interp::Packet { data: captured, wire_len }) != REJECT,
-        }
+        self.0.runs.leaf(captured, wire_len) != REJECT
     }
 
     /// Which packets of a burst match: bit `i % 64` of word `i / 64` of `bits` is for packet `i`. Returns how many.
@@ -86,22 +70,16 @@ impl Filter {
             bits.len(),
             packets.len()
         );
-        if let Runs::Native(native) = &self.0.runs {
-            native.run_burst(packets, bits);
-            return bits[..words].iter().map(|word| word.count_ones() as usize).sum();
-        }
-        let mut interp = Interp::new(self.0.graph.graph());
-        let mut count = 0;
-        for (word, packets) in bits.iter_mut().zip(packets.chunks(64)) {
-            *word = 0;
-            for (i, packet) in packets.iter().enumerate() {
-                let packet = interp::Packet { data: packet.data(), wire_len: packet.wire_len() };
-                let matches = interp.run(packet) != REJECT;
-                *word |= u64::from(matches) << i;
-                count += usize::from(matches);
+        match self.native() {
+            Some(native) => native.run_burst(packets, bits),
+            None => {
+                bits[..words].fill(0);
+                for (i, leaf) in self.0.runs.interpreted(packets).enumerate() {
+                    bits[i / 64] |= u64::from(leaf != REJECT) << (i % 64);
+                }
             }
         }
-        count
+        bits[..words].iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// The text it was compiled from.
@@ -121,7 +99,7 @@ impl Filter {
 
     /// The graph that runs.
     pub fn graph(&self) -> &Graph {
-        self.0.graph.graph()
+        self.0.runs.graph()
     }
 
     /// Whether it runs as machine code.
@@ -131,18 +109,12 @@ impl Filter {
 
     /// The machine code.
     pub fn native(&self) -> Option<&NativeFilter> {
-        match &self.0.runs {
-            Runs::Native(native) => Some(native),
-            _ => None,
-        }
+        self.0.runs.native()
     }
 
     /// Why there is no machine code, where it was wanted; the interpreter runs the filter then.
     pub fn fallback_reason(&self) -> Option<&NoExec> {
-        match &self.0.runs {
-            Runs::Fallback(reason) => Some(reason),
-            _ => None,
-        }
+        self.0.runs.fallback_reason()
     }
 }
 

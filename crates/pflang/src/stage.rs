@@ -125,7 +125,7 @@ impl Compiler {
             Stage::Graph => return Ok(ir::print::listing(&self.stages(source)?.graph, source)),
             _ => self.graph(source).and_then(|(graph, _)| self.print_graph(&graph, source, stage)),
         };
-        printed.map_err(|diagnostic| Error { diagnostic, source: source.into() })
+        printed.map_err(|diagnostic| Error::new(diagnostic, source.into()))
     }
 
     /// The stages that the graph goes through which back ends take.

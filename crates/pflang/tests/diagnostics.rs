@@ -43,7 +43,7 @@ fn examples(page: &str) -> Vec<Example> {
 
 /// The codes of all that the compiler says about a filter.
 fn said(example: &Example, filter: &str) -> Vec<String> {
-    let mut linktype = LinkType::EN10MB;
+    let (mut linktype, mut is_list) = (LinkType::EN10MB, false);
     let mut dialect = Dialect::default();
     let mut limits = Limits::default();
     for option in &example.options {
@@ -51,11 +51,18 @@ fn said(example: &Example, filter: &str) -> Vec<String> {
             Some(("linktype", name)) => linktype = name.parse().unwrap(),
             Some(("terms", number)) => limits.terms = number.parse().unwrap(),
             None if option == "strict" => dialect = Dialect::STRICT,
+            None if option == "list" => is_list = true,
             _ => panic!("{option}: no such option"),
         }
     }
     let codes = |codes: &mut dyn Iterator<Item = Code>| codes.map(Code::name).collect();
-    match Compiler::new(linktype).dialect(dialect).limits(limits).compile(filter) {
+    let compiler = Compiler::new(linktype).dialect(dialect).limits(limits);
+    if is_list {
+        let list: Vec<(&str, u32)> = filter.split("; ").zip(1..).collect();
+        let program = compiler.compile_program(&list).expect("a list with warnings");
+        return codes(&mut program.entries().flat_map(|entry| entry.lints).map(|lint| lint.code));
+    }
+    match compiler.compile(filter) {
         Err(error) => codes(&mut [error.code()].into_iter()),
         Ok(compiled) => codes(&mut compiled.lints().iter().map(|lint| lint.code)),
     }

@@ -153,28 +153,25 @@ pub(crate) struct Lowerer<'a> {
     primitives: u32,
 }
 
-/// What a filter of a few primitives lowers to.
-const NODES_LIKELY: usize = 48;
-
 /// How often to look at the clock.
 const PRIMITIVES_PER_LOOK: u32 = 16;
 
 impl<'a> Lowerer<'a> {
-    /// At the start of a filter: at the outermost link layer.
-    pub(crate) fn new(options: &'a Options<'a>) -> Result<Self> {
+    /// At the start of a filter: at the outermost link layer. Its nodes are added to `tree`.
+    pub(crate) fn new(options: &'a Options<'a>, tree: Tree, clock: Clock) -> Result<Self> {
         let outermost = options.linktype.canonical();
         let mut lowerer = Lowerer {
             options,
             outermost,
             layers: Layers::bare(outermost),
-            tree: Tree::with_capacity(NODES_LIKELY),
+            tree,
             lints: Vec::new(),
             span: Span::default(),
             snapshots: Vec::new(),
             loading_relations: 0,
             encapsulation: None,
             early: Vec::new(),
-            clock: Clock::new(options.limits),
+            clock,
             primitives: 0,
         };
         lowerer.outermost_link()?;

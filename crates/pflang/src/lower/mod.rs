@@ -44,6 +44,7 @@ mod tunnel;
 mod walk;
 mod wlan;
 
+use crate::clock::Clock;
 use crate::diag::Diagnostic;
 use crate::options::{Dialect, Limits, Names};
 use crate::syntax::ast::Ast;
@@ -86,7 +87,16 @@ pub(crate) type Result<T = TreeId> = std::result::Result<T, Box<Diagnostic>>;
 /// The first primitive that means nothing on this link type, has qualifiers that do not go together, or names
 /// what nobody knows.
 pub fn lower(ast: &Ast, options: &Options<'_>) -> std::result::Result<Lowered, Box<Diagnostic>> {
-    let mut lowerer = Lowerer::new(options)?;
+    lower_into(Tree::with_capacity(NODES_LIKELY), ast, options, Clock::new(options.limits))
+}
+
+/// What a filter of a few primitives lowers to.
+const NODES_LIKELY: usize = 48;
+
+/// The same behind what other filters of a list were lowered to, with which it shares values and conditions. All else
+/// begins anew: what encapsulations one of them looks into is no matter to the next.
+pub(crate) fn lower_into(tree: Tree, ast: &Ast, options: &Options<'_>, clock: Clock) -> Result<Lowered> {
+    let mut lowerer = Lowerer::new(options, tree, clock)?;
     let root = match ast.root {
         None => lowerer.truth(true),
         Some(root) => {

@@ -37,19 +37,26 @@ pub struct Tree {
     pub pool: Pool,
     nodes: Vec<TreeNode>,
     spans: Vec<Span>,
+    /// Where the text at hand begins in the text of all.
+    text_at: u32,
 }
 
 impl Tree {
     /// Empty, with room for so many nodes and about as many values and conditions.
     pub fn with_capacity(nodes: usize) -> Tree {
         let pool = Pool::with_capacity(nodes, nodes);
-        Tree { pool, nodes: Vec::with_capacity(nodes), spans: Vec::with_capacity(nodes) }
+        Tree { pool, nodes: Vec::with_capacity(nodes), spans: Vec::with_capacity(nodes), text_at: 0 }
     }
 
-    /// Adds a node that came from `span`.
+    /// Begins another filter of a list, whose text stands at `text_at` in the text of all.
+    pub fn begin_text(&mut self, text_at: u32) {
+        self.text_at = text_at;
+    }
+
+    /// Adds a node that came from `span` of the text at hand.
     pub fn push(&mut self, node: TreeNode, span: Span) -> TreeId {
         self.nodes.push(node);
-        self.spans.push(span);
+        self.spans.push(span.moved(self.text_at));
         TreeId(self.nodes.len() as u32 - 1)
     }
 
@@ -58,7 +65,7 @@ impl Tree {
         self.nodes[id.0 as usize]
     }
 
-    /// Where it came from.
+    /// Where it came from, in the text of all.
     pub fn span(&self, id: TreeId) -> Span {
         self.spans[id.0 as usize]
     }

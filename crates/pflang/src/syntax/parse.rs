@@ -44,6 +44,16 @@ use crate::span::Span;
 /// # Errors
 /// What does not belong to the language, with its place and, where one is likely, what was meant.
 pub fn parse(source: &str, dialect: &Dialect, limits: &Limits) -> Result<Ast, Diagnostic> {
+    parse_behind(source, dialect, limits, &mut 0)
+}
+
+/// The same where so many terms stand before it in a list, to which those of this filter are added.
+pub(crate) fn parse_behind(
+    source: &str,
+    dialect: &Dialect,
+    limits: &Limits,
+    terms: &mut usize,
+) -> Result<Ast, Diagnostic> {
     if source.len() > limits.source_bytes.min(u32::MAX as usize) {
         let message =
             format!("the filter has {} bytes, more than the limit of {}", source.len(), limits.source_bytes);
@@ -51,7 +61,10 @@ pub fn parse(source: &str, dialect: &Dialect, limits: &Limits) -> Result<Ast, Di
     }
     let tokens = lex(source);
     let mut parser = Parser::new(&tokens, dialect, limits);
-    match parser.filter() {
+    parser.terms = *terms;
+    let parsed = parser.filter();
+    *terms = parser.terms;
+    match parsed {
         Ok(()) => Ok(parser.ast),
         Err(found) => Err(display_filter::recognise(&tokens).unwrap_or(*found)),
     }

@@ -1,0 +1,104 @@
+//! An ordered list of filters, of which the first that matches decides: as one program, and one filter after the other.
+
+use crate::hand::Entry;
+use crate::race::{Engine, Lap, engine, race};
+use crate::report::{Figure, Report, Target::AtLeast};
+use crate::traffic::{Descriptor, Mix, Traffic};
+use pflang::{Compiler, Filter, Program};
+use wire::LinkType;
+
+const SUITE: &str = "list";
+const BURST: usize = 256;
+
+/// What a dispatcher asks: the seldom things first, the rest at the end.
+const LIST: [&str; 16] = [
+    "arp",
+    "icmp or icmp6",
+    "udp port 67 or udp port 68",
+    "udp port 53",
+    "tcp port 22",
+    "tcp dst port 80",
+    "tcp src port 80",
+    "udp port 443",
+    "tcp port 443",
+    "udp portrange 5000-5999",
+    "tcp portrange 8000-8999",
+    "src net 10.0.0.0/18 and tcp",
+    "dst host in {192.168.1.1, 192.168.1.2, 192.168.2.9, 192.168.3.77, 192.168.4.4}",
+    "ip6 and tcp",
+    "tcp[tcpflags] & tcp-syn != 0",
+    "ip or ip6",
+];
+
+/// Runs the suite.
+pub(crate) fn run(report: &mut Report) {
+    let compiler = Compiler::new(LinkType::EN10MB);
+    let list: Vec<(&str, u32)> = LIST.into_iter().zip(1..).collect();
+    let program = compiler.compile_program(&list).expect("the benchmark's filters compile");
+    let filters: Vec<Filter> = LIST
+        .iter()
+        .map(|source| compiler.compile(source).expect("the benchmark's filters compile"))
+        .collect();
+    for (mix, target) in [(Mix::Uniform, 1.5), (Mix::Mixed, 2.0)] {
+        let traffic = Traffic::hot(mix);
+        let mut engines = [in_turn(&filters), calls(&program), burst(&program)];
+        let laps = race(&traffic.descriptors, &mut engines, usize::MAX, 61);
+        let what = format!("16 filters, {}", traffic.name);
+        tell(report, &what, &laps);
+        let ratio = |i: usize| laps[0].median_ns / laps[i].median_ns;
+        report.ratio(SUITE, format!("{what}: in turn / one program"), ratio(1), Some(AtLeast(target)));
+        report.ratio(SUITE, format!("{what}: in turn / one program, burst"), ratio(2), Some(AtLeast(target)));
+    }
+}
+
+/// Each filter is asked until one matches; the answers are added up, as by all engines here.
+fn in_turn(filters: &[Filter]) -> Engine<'_, Descriptor> {
+    let entries: Vec<Entry> = filters.iter().map(|filter| crate::engines::native(filter).one()).collect();
+    engine("16 filters in turn", move |packets: &[Descriptor]| {
+        let matches = |entry: &Entry, packet: &Descriptor| {
+            // SAFETY: descriptors point into the traffic's memory, which outlives the race; generated code loads only
+            // inside the captured length.
+            (unsafe { entry(packet.data, packet.captured as usize, packet.wire) }) != 0
+        };
+        let answer = |packet| entries.iter().position(|entry| matches(entry, packet)).map_or(0, |i| i + 1);
+        packets.iter().map(|packet| answer(packet) as u64).sum()
+    })
+}
+
+fn calls(program: &Program) -> Engine<'_, Descriptor> {
+    let entry = program.native().expect("machine code").one();
+    engine("one program", move |packets: &[Descriptor]| {
+        // SAFETY: as in `in_turn`.
+        let answer =
+            |packet: &Descriptor| unsafe { entry(packet.data, packet.captured as usize, packet.wire) };
+        packets.iter().map(|packet| u64::from(answer(packet))).sum()
+    })
+}
+
+fn burst(program: &Program) -> Engine<'_, Descriptor> {
+    let entry = program.native().expect("machine code").burst();
+    engine("one program, burst", move |packets: &[Descriptor]| {
+        let mut answers = [0_u32; BURST];
+        let mut sum = 0;
+        for run in packets.chunks(BURST) {
+            // SAFETY: the descriptors have the layout of the entry's and point into live memory; there is room for an
+            // answer for each packet of the run.
+            unsafe { entry(run.as_ptr().cast(), run.len(), answers.as_mut_ptr()) };
+            sum += answers[..run.len()].iter().map(|&answer| u64::from(answer)).sum::<u64>();
+        }
+        sum
+    })
+}
+
+fn tell(report: &mut Report, what: &str, laps: &[Lap]) {
+    for lap in laps {
+        report.figure(Figure {
+            suite: "list: the first filter that matches decides",
+            what: what.to_owned(),
+            engine: lap.name,
+            min: lap.min_ns,
+            median: lap.median_ns,
+            unit: "ns/packet",
+        });
+    }
+}

@@ -1,0 +1,180 @@
+//! From an ordered list of filters to one program.
+//!
+//! ```text
+//! each entry:   text -> AST -> its part of one lowered tree        parsed and lowered as if it stood alone
+//! the list:     tree, roots -> graph -> optimised -> code          one entry's `no` is the next one's beginning
+//! ```
+//! The texts are put together, one after the other, so that a span of the tree or the graph means one place. What is said
+//! about an entry is said with its own text and spans; here is where the one is made of the other.
+
+use crate::clock::Clock;
+use crate::compiler::{Compiler, whole};
+use crate::diag::{Code, Diagnostic, Error};
+use crate::emit;
+use crate::ir::{Graph, Node};
+use crate::lint;
+use crate::lower::tree::{Tree, TreeId, TreeNode};
+use crate::program::{Program, Stored};
+use crate::runs::Runs;
+use crate::span::Span;
+use crate::syntax::fmt::canonical;
+use std::collections::{HashMap, HashSet};
+
+#[cfg(test)]
+mod tests;
+
+impl Compiler {
+    /// Compiles an ordered list of filters, each with its answer, into one program: the first that matches decides.
+    ///
+    /// Answers may be shared, and the fewer there are, the more the filters can be merged. Give them numbers from 1:
+    /// [`Program::NONE`], 0, means that there is no answer. The limits hold for the list as a whole, but for the depth of
+    /// nesting.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let compiler = Compiler::new(LinkType::EN10MB);
+    /// let program = compiler.compile_program(&[("src host 192.0.2.1", 7), ("udp port 53", 9)])?;
+    /// assert_eq!(program.entries().nth(1).map(|entry| entry.answer), Some(9));
+    ///
+    /// let error = compiler.compile_program(&[("arp", 1), ("tcp prot 80", 2)]).unwrap_err();
+    /// assert_eq!(error.entry, Some(1));
+    /// assert_eq!(error.span().text(&error.source), "prot");
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong with one of the texts, which one, and where; or that the list is too large.
+    pub fn compile_program<S: AsRef<str>>(&self, list: &[(S, u32)]) -> Result<Program, Error> {
+        let mut joined = Joined::new(self);
+        for (source, answer) in list {
+            let source = source.as_ref();
+            let entry = joined.entries.len();
+            let added = joined.add(source, *answer);
+            added.map_err(|diagnostic| Error::new(diagnostic, source.into()).in_entry(entry))?;
+        }
+        joined.compile()
+    }
+}
+
+/// The entries so far, joined.
+struct Joined<'c> {
+    compiler: &'c Compiler,
+    clock: Clock,
+    text: String,
+    entries: Vec<Stored>,
+    tree: Tree,
+    arms: Vec<(TreeId, u32)>,
+    terms: usize,
+    /// By its canonical text: the first entry that says so.
+    said: HashMap<String, usize>,
+    /// The first entry that matches every packet.
+    matches_all: Option<usize>,
+}
+
+impl<'c> Joined<'c> {
+    fn new(compiler: &'c Compiler) -> Self {
+        Joined {
+            compiler,
+            clock: Clock::new(compiler.limits),
+            text: String::new(),
+            entries: Vec::new(),
+            tree: Tree::default(),
+            arms: Vec::new(),
+            terms: 0,
+            said: HashMap::new(),
+            matches_all: None,
+        }
+    }
+
+    /// What is wrong with an entry is said in spans of its own text.
+    fn add(&mut self, source: &str, answer: u32) -> Result<(), Box<Diagnostic>> {
+        let begin = self.text.len();
+        self.check_size(begin + source.len())?;
+        let ast = self.compiler.parse_behind(source, &mut self.terms)?;
+        self.tree.begin_text(begin as u32);
+        let lowered = self.compiler.lower_into(std::mem::take(&mut self.tree), &ast, self.clock)?;
+        let mut lints = lint::lint(&ast, source);
+        lints.extend(lowered.lints);
+        lints.extend(self.shadow(canonical(&ast)).map(|why| never_decides(source, &why)));
+        self.clock.check(whole(source))?;
+
+        self.tree = lowered.tree;
+        if self.tree.node(lowered.root) == TreeNode::True {
+            self.matches_all.get_or_insert(self.entries.len());
+        }
+        self.arms.push((lowered.root, answer));
+        self.text.push_str(source);
+        self.entries.push(Stored { text: begin..self.text.len(), answer, lints });
+        self.text.push('\n');
+        Ok(())
+    }
+
+    fn check_size(&self, bytes: usize) -> Result<(), Box<Diagnostic>> {
+        let limit = self.compiler.limits.source_bytes;
+        if bytes <= limit.min(u32::MAX as usize) {
+            return Ok(());
+        }
+        let message =
+            format!("the filters up to this one have {bytes} bytes, more than the limit of {limit}");
+        Err(Box::new(Diagnostic::new(Code::Limit, Span::default(), message)))
+    }
+
+    /// Why an entry behind those so far cannot decide anything, if that is plain.
+    fn shadow(&mut self, canonical: String) -> Option<String> {
+        if let Some(all) = self.matches_all {
+            return Some(format!("entry [{all}] matches every packet"));
+        }
+        let first = *self.said.entry(canonical).or_insert(self.entries.len());
+        (first != self.entries.len()).then(|| format!("entry [{first}] is the same filter"))
+    }
+
+    fn compile(mut self) -> Result<Program, Error> {
+        let Joined { compiler, clock, .. } = self;
+        let tree = std::mem::take(&mut self.tree);
+        let graph = compiler.build(tree, &self.arms, &clock).map_err(|found| self.locate(found))?;
+        let of_all = |diagnostic| Error::new(diagnostic, "".into());
+        let graph = compiler.checked(graph, &clock, "").map_err(of_all)?;
+        self.lint_unreached(graph.graph());
+        let options = compiler.emit_options();
+        let runs = Runs::new(graph, compiler.backend, |graph| emit::compile_leaves(graph, &options));
+        let runs = runs.map_err(|error| {
+            of_all(Box::new(Diagnostic::new(Code::Limit, Span::default(), error.to_string())))
+        })?;
+        Ok(Program::new(self.text, self.entries, compiler.link_type(), runs))
+    }
+
+    /// The error of the entry that a span of the text of all belongs to.
+    fn locate(&self, mut found: Box<Diagnostic>) -> Error {
+        let behind = self.entries.partition_point(|entry| entry.text.start <= found.span.start as usize);
+        let Some(index) = behind.checked_sub(1) else { return Error::new(found, "".into()) };
+        let text = &self.entries[index].text;
+        let begin = text.start as u32;
+        found.span = Span::new(found.span.start - begin, found.span.end.saturating_sub(begin));
+        Error::new(found, self.text[text.clone()].into()).in_entry(index)
+    }
+
+    /// Says of entries whose answer no packet gets that they never decide.
+    fn lint_unreached(&mut self, graph: &Graph) {
+        let answers: HashSet<u32> = graph
+            .topological()
+            .into_iter()
+            .filter_map(|id| match graph.node(id) {
+                Node::Leaf(answer) => Some(*answer),
+                _ => None,
+            })
+            .collect();
+        for Stored { text, answer, lints } in &mut self.entries {
+            let said = lints.iter().any(|lint| lint.code == Code::NeverDecides);
+            if !said && *answer != Program::NONE && !answers.contains(answer) {
+                let why = "it matches no packet that those before it leave";
+                lints.push(never_decides(&self.text[text.clone()], why));
+            }
+        }
+    }
+}
+
+fn never_decides(source: &str, why: &str) -> Diagnostic {
+    Diagnostic::new(Code::NeverDecides, whole(source), format!("this entry of the list never decides: {why}"))
+        .help("remove it, or move it further to the front")
+}

@@ -1,0 +1,299 @@
+//! A list against its filters one by one, on every way in which it can run.
+
+use super::Joined;
+use crate::emit::{self, Leaves};
+use crate::exec::NativeFilter;
+use crate::ir::interp::{self, Interp};
+use crate::ir::verify::Verified;
+use crate::ir::{Graph, REJECT};
+use crate::{Backend, Code, Compiler, Dialect, Filter, Limits, Packet, Program};
+use testkit::expr::Generator;
+use testkit::linktype::{self, ETHERNET};
+use testkit::packet::Packet as Built;
+use testkit::rng::Rng;
+use testkit::{mutate, traffic};
+use wire::LinkType;
+
+/// A list in every form that runs.
+struct Ways {
+    filters: Vec<Filter>,
+    answers: Vec<u32>,
+    as_built: Graph,
+    as_built_native: Option<NativeFilter<Leaves>>,
+    program: Program,
+    interpreted: Program,
+}
+
+impl Ways {
+    fn new(compiler: &Compiler, list: &[(String, u32)]) -> Ways {
+        let mut joined = Joined::new(compiler);
+        list.iter().for_each(|(source, answer)| joined.add(source, *answer).expect("it compiles alone"));
+        let as_built = compiler.build(joined.tree, &joined.arms, &joined.clock).expect("small");
+        let verified = Verified::new(&as_built).expect("each load has its guard");
+        let code = emit::compile_leaves(verified, &compiler.emit_options());
+        let interpreter = compiler.clone().backend(Backend::Interpreter);
+        Ways {
+            filters: list.iter().map(|(source, _)| compiler.compile(source).expect("compiles")).collect(),
+            answers: list.iter().map(|(_, answer)| *answer).collect(),
+            as_built_native: code.ok().and_then(|code| NativeFilter::new(&code).ok()),
+            as_built,
+            program: compiler.compile_program(list).expect("its filters compile alone"),
+            interpreted: interpreter.compile_program(list).expect("its filters compile alone"),
+        }
+    }
+
+    /// What a program means: the answer of the first filter that matches.
+    fn expected(&self, packet: &Built) -> u32 {
+        let matches = |filter: &Filter| filter.matches_captured(&packet.bytes, packet.wire_len);
+        self.filters.iter().position(matches).map_or(Program::NONE, |i| self.answers[i])
+    }
+
+    fn check(&self, packet: &Built, what: &dyn Fn() -> String) -> u32 {
+        let expected = self.expected(packet);
+        let (data, wire_len) = (&packet.bytes[..], packet.wire_len);
+        let option = (expected != Program::NONE).then_some(expected);
+        let says = |way: &str| format!("{way} on {}\n{}", packet.to_line(), what());
+        assert_eq!(self.program.decide_captured(data, wire_len), option, "{}", says("program"));
+        assert_eq!(self.interpreted.decide_captured(data, wire_len), option, "{}", says("interpreted"));
+        let built = Interp::new(&self.as_built).run(interp::Packet { data, wire_len });
+        assert_eq!(built, expected, "{}", says("as built"));
+        if let Some(native) = &self.as_built_native {
+            assert_eq!(native.run(data, wire_len), expected, "{}", says("as built, native"));
+        }
+        expected
+    }
+
+    fn check_bursts(&self, packets: &[Built], expected: &[u32], what: &dyn Fn() -> String) {
+        let views: Vec<Packet> = packets.iter().map(|p| Packet::new(&p.bytes, p.wire_len)).collect();
+        for len in [0, 1, 2, 23, 24, 25, 63, 64, 65, packets.len()] {
+            let len = len.min(packets.len());
+            // What lies behind stays as it is.
+            let mut wanted = vec![0xdead_beef; len + 3];
+            wanted[..len].copy_from_slice(&expected[..len]);
+            for (program, way) in [(&self.program, "program"), (&self.interpreted, "interpreted")] {
+                let mut answers = vec![0xdead_beef; len + 3];
+                program.decide_burst(&views[..len], &mut answers);
+                assert_eq!(answers, wanted, "{way}, a burst of {len}\n{}", what());
+            }
+            if let Some(native) = &self.as_built_native {
+                let mut answers = vec![0xdead_beef; len + 3];
+                native.run_burst(&views[..len], &mut answers);
+                assert_eq!(answers, wanted, "as built, a burst of {len}\n{}", what());
+            }
+        }
+    }
+
+    fn check_all(&self, packets: &[Built], what: &dyn Fn() -> String) -> Vec<u32> {
+        let expected: Vec<u32> = packets.iter().map(|packet| self.check(packet, what)).collect();
+        self.check_bursts(packets, &expected, what);
+        expected
+    }
+}
+
+/// Filters that compile alone, some of them twice, and answers of which some are shared.
+fn random_list(compiler: &Compiler, rng: &mut Rng) -> Vec<(String, u32)> {
+    let mut generator = Generator::new(compiler.link_type(), rng.next_u64());
+    let mut list: Vec<(String, u32)> = Vec::new();
+    let count_max = if rng.chance(1, 8) { 20 } else { 5 };
+    let count = 1 + rng.below(count_max);
+    while list.len() < count {
+        let again = (!list.is_empty() && rng.chance(1, 10)).then(|| rng.pick(&list).0.clone());
+        let source = again.unwrap_or_else(|| generator.expression());
+        if compiler.compile(&source).is_ok() {
+            let own = list.len() as u32 + 1;
+            list.push((source, *rng.pick(&[own, own, own, 1, 2, 0, u32::MAX, 0x8000_0000])));
+        }
+    }
+    list
+}
+
+/// Whole, damaged, and two cut at every length: a load outside the captured bytes is one filter's matter only.
+fn random_packets(linktype: LinkType, rng: &mut Rng) -> Vec<Built> {
+    let mut packets: Vec<Built> = (0..16).map(|_| traffic::packet(linktype, rng)).collect();
+    packets.extend((0..8).map(|i| mutate::headers(&packets[i].clone(), rng)).collect::<Vec<_>>());
+    let cut: Vec<Built> = packets[6..9].to_vec();
+    packets.extend(cut.iter().flat_map(|packet| mutate::truncations(packet, 110)));
+    packets
+}
+
+#[test]
+fn the_first_filter_that_matches_decides() {
+    let linktypes: Vec<LinkType> = linktype::all().collect();
+    let (mut pairs, mut decided) = (0, 0);
+    for seed in 0..600 {
+        let mut rng = Rng::new(0x1157 + seed);
+        let linktype = if rng.chance(2, 3) { ETHERNET } else { *rng.pick(&linktypes) };
+        let dialect = *rng.pick(&[Dialect::default(), Dialect::default(), Dialect::MODERN]);
+        let compiler = Compiler::new(linktype)
+            .dialect(dialect)
+            .prefetch_distance(*rng.pick(&[0, 1, 24, 64]))
+            .baseline(rng.chance(1, 4));
+        let list = random_list(&compiler, &mut rng);
+        let ways = Ways::new(&compiler, &list);
+        let packets = random_packets(linktype, &mut rng);
+        let what = || format!("seed {seed}, {linktype}: {list:?}");
+        let answers = ways.check_all(&packets, &what);
+        pairs += answers.len();
+        decided += answers.iter().filter(|&&answer| answer != Program::NONE).count();
+    }
+    testkit::say(format_args!("{pairs} pairs of list and packet, {decided} with an answer"));
+    assert!(decided > pairs / 10 && decided < pairs * 9 / 10, "{decided} of {pairs} teach little");
+}
+
+fn ethernet() -> Compiler {
+    Compiler::new(LinkType::EN10MB)
+}
+
+fn numbered(sources: impl IntoIterator<Item = String>) -> Vec<(String, u32)> {
+    sources.into_iter().zip(1..).collect()
+}
+
+fn packet(line: &str) -> Built {
+    Built::parse(line).expect("it builds")
+}
+
+fn lints(program: &Program) -> Vec<Vec<Code>> {
+    program.entries().map(|entry| entry.lints.iter().map(|lint| lint.code).collect()).collect()
+}
+
+#[test]
+fn an_empty_list_answers_nothing() {
+    let ways = Ways::new(&ethernet(), &[]);
+    let expected = ways.check_all(&random_packets(ETHERNET, &mut Rng::new(1)), &|| "empty".to_owned());
+    assert!(expected.iter().all(|&answer| answer == REJECT));
+    assert_eq!(ways.program.entries().len(), 0);
+}
+
+/// The next filter is asked where one runs out of bytes, under `not` as well, and where one would divide by zero.
+#[test]
+fn a_filter_that_runs_out_of_bytes_leaves_the_packet_to_the_next() {
+    let list = numbered(
+        ["not ether[40] = 1", "not tcp[30] = 0", "ip[8] / (ip[9] - 6) = 99 or ip", "len > 30", ""]
+            .map(str::to_owned),
+    );
+    let ways = Ways::new(&ethernet(), &list);
+    let whole = packet("eth / ip4 / tcp(1,2)");
+    let cut = |len: usize| Built { bytes: whole.bytes[..len].to_vec(), wire_len: 54 };
+    assert_eq!(ways.check(&whole, &|| "whole".to_owned()), 1);
+    assert_eq!(ways.check(&cut(40), &|| "cut".to_owned()), 4);
+    assert_eq!(ways.check(&Built { wire_len: 5, ..cut(5) }, &|| "short".to_owned()), 5);
+    ways.check_all(&random_packets(ETHERNET, &mut Rng::new(2)), &|| format!("{list:?}"));
+}
+
+#[test]
+fn an_answer_of_none_is_an_exception() {
+    let list = [("src port 53".to_owned(), Program::NONE), ("udp".to_owned(), 7)];
+    let ways = Ways::new(&ethernet(), &list);
+    let check = |line: &str| ways.check(&packet(line), &|| line.to_owned());
+    assert_eq!(check("eth / ip4 / udp(53,9)"), Program::NONE);
+    assert_eq!(check("eth / ip4 / udp(9,53)"), 7);
+}
+
+#[test]
+fn entries_that_never_decide_are_named() {
+    let program = ethernet()
+        .compile_program(&[("tcp", 1), ("udp", 2), (" tcp ", 3), ("ip proto 6", 4), ("", 5), ("arp", 1)])
+        .unwrap();
+    let never = Code::NeverDecides;
+    assert_eq!(lints(&program), [vec![], vec![], vec![never], vec![never], vec![], vec![never]]);
+    let message = |i: usize| program.entries().nth(i).unwrap().lints[0].message.clone();
+    assert!(message(2).ends_with("entry [0] is the same filter"), "{}", message(2));
+    assert!(message(3).contains("it matches no packet that those before it leave"), "{}", message(3));
+    assert!(message(5).ends_with("entry [4] matches every packet"), "{}", message(5));
+}
+
+#[test]
+fn encapsulations_of_one_entry_do_not_shift_the_next() {
+    let list = numbered(["vlan and tcp port 1", "tcp port 1", "pppoes and udp", "udp"].map(str::to_owned));
+    let ways = Ways::new(&ethernet(), &list);
+    let check = |line: &str| ways.check(&packet(line), &|| line.to_owned());
+    assert_eq!(check("eth / vlan(3) / ip4 / tcp(1,2)"), 1);
+    assert_eq!(check("eth / ip4 / tcp(1,2)"), 2);
+    assert_eq!(check("eth / pppoes(3) / ppp / ip4 / udp(1,2)"), 3);
+    assert_eq!(check("eth / ip4 / udp(1,2)"), 4);
+    assert_eq!(check("eth / vlan(3) / ip4 / udp(1,2)"), Program::NONE);
+}
+
+#[test]
+fn errors_name_the_entry_and_show_its_text() {
+    let error = ethernet().compile_program(&[("arp", 1), ("udp and tcp prot 80", 2)]).unwrap_err();
+    assert_eq!((error.code(), error.entry), (Code::UnknownWord, Some(1)));
+    assert_eq!(error.span().text(&error.source), "prot");
+    let expected = "\
+error[PF003]: entry [1]: unknown word `prot`
+  | udp and tcp prot 80
+  |             ^^^^ expected `port`, `portrange`, `src` or `dst`
+help: did you mean `tcp port 80`?";
+    assert_eq!(error.to_string(), expected);
+    // Found while lowering, in the second text.
+    let error = ethernet().compile_program(&[("arp", 1), ("host nowhere.example", 2)]).unwrap_err();
+    assert_eq!(error.span().text(&error.source), "host nowhere.example");
+}
+
+#[test]
+fn limits_hold_for_the_whole() {
+    let fails = |list: &[(String, u32)], change: &dyn Fn(&mut Limits)| {
+        let mut limits = Limits::default();
+        change(&mut limits);
+        ethernet().limits(limits).compile_program(list).expect_err("a limit")
+    };
+    let ports = numbered((1..=40).map(|i| format!("port {i} or host 10.0.0.{i}")));
+    let terms = fails(&ports, &|limits| limits.terms = 21);
+    assert_eq!((terms.code(), terms.entry), (Code::Limit, Some(10)));
+    assert_eq!(terms.span().text(&terms.source), "10.0.0.11");
+    let bytes = fails(&ports, &|limits| limits.source_bytes = 60);
+    assert_eq!((bytes.code(), bytes.entry), (Code::Limit, Some(2)), "{bytes}");
+    // Lowering has room for both of these, the graph has not: found from the back, in the first.
+    let chains = numbered(["ip6 protochain 6", "ip6 protochain 17"].map(str::to_owned));
+    let nodes = fails(&chains, &|limits| limits.nodes = 900);
+    assert_eq!(nodes.code(), Code::Limit);
+    let (entry, text) = (nodes.entry.unwrap(), nodes.span().text(&nodes.source));
+    assert_eq!(text, chains[entry].0, "{nodes}");
+    let code = fails(&ports, &|limits| limits.code_bytes = 500);
+    assert_eq!((code.code(), code.entry), (Code::Limit, None), "{code}");
+    let time = fails(&ports, &|limits| limits.time_ms = 0);
+    assert_eq!(time.code(), Code::Limit);
+}
+
+/// One list for each of these: addresses, ports of both ends, pairs, sets.
+#[test]
+fn a_thousand_entries() {
+    let host = |i: u32| std::net::Ipv4Addr::from(0x0a00_0000 + i * 3);
+    let lists: [(usize, &dyn Fn(u32) -> String); 4] = [
+        (1000, &|i| format!("dst host {}", host(i))),
+        (1000, &|i| format!("port {}", 2 * i + 1)),
+        (200, &|i| format!("src host {} and dst port {}", host(i), 80 + i % 7)),
+        (1000, &|i| format!("dst host in {{{}, {}}}", host(i), host(2 * i + 1))),
+    ];
+    let mut rng = Rng::new(9);
+    for (count, text) in lists {
+        let list = numbered((0..count as u32).map(text));
+        let compiler = ethernet();
+        let start = std::time::Instant::now();
+        let program = compiler.compile_program(&list).unwrap();
+        let took = start.elapsed();
+        testkit::say(format_args!("{count} times `{}`: {took:?}", list[1].0));
+        let filters: Vec<Filter> = list.iter().map(|(source, _)| compiler.compile(source).unwrap()).collect();
+        for _ in 0..100 {
+            let (src, dst) = (host(rng.below(1100) as u32), host(rng.below(2200) as u32));
+            let (sport, dport) = (rng.below(2100), rng.below(2100).min(80 + rng.below(9)));
+            let packet = packet(&format!("eth / ip4(src={src},dst={dst}) / tcp({sport},{dport})"));
+            let expected = filters.iter().position(|filter| filter.matches(&packet.bytes));
+            let expected = expected.map(|i| i as u32 + 1);
+            assert_eq!(program.decide(&packet.bytes), expected, "{}", packet.to_line());
+        }
+    }
+}
+
+#[test]
+fn programs_are_shared_between_threads() {
+    let program = ethernet().compile_program(&[("arp", 5)]).unwrap();
+    let arp = packet("eth / arp");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let program = program.clone();
+            let arp = &arp;
+            scope.spawn(move || assert_eq!(program.decide(&arp.bytes), Some(5)));
+        }
+    });
+}

@@ -1,0 +1,151 @@
+//! An ordered list of filters as one decision: the first that matches gives the answer.
+
+use crate::diag::Diagnostic;
+use crate::emit::Leaves;
+use crate::exec::{NativeProgram, NoExec, Packet};
+use crate::ir::{Graph, REJECT};
+use crate::runs::Runs;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use wire::LinkType;
+
+/// A compiled list of filters, each with an answer, made by [`Compiler::compile_program`](crate::Compiler::compile_program).
+///
+/// The first filter in the order of the list that matches a packet decides, with its answer. All share their tests: what
+/// one has asked, the next does not ask again. Each means what it means alone: a packet that ends before a byte which one
+/// of them has to read is not matched by that one, and the next is asked.
+///
+/// ```
+/// # use pflang::{Compiler, Packet, Program};
+/// # use wire::LinkType;
+/// let list = [("arp", 1), ("tcp port 80 or tcp port 443", 2), ("ip or ip6", 3)];
+/// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
+/// let mut frame = [0; 60];
+/// assert_eq!(program.decide(&frame), None);
+/// frame[12..14].copy_from_slice(&[0x86, 0xdd]);
+/// assert_eq!(program.decide(&frame), Some(3));
+///
+/// let burst = [Packet::new(&frame, 60), Packet::new(&frame[..13], 60)];
+/// let mut answers = [0; 2];
+/// program.decide_burst(&burst, &mut answers);
+/// assert_eq!(answers, [3, Program::NONE]);
+/// # Ok::<(), pflang::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Program(Arc<Inner>);
+
+struct Inner {
+    text: String,
+    entries: Vec<Stored>,
+    link_type: LinkType,
+    runs: Runs<Leaves>,
+}
+
+/// An entry whose text stands in the text of all.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) text: Range<usize>,
+    pub(crate) answer: u32,
+    pub(crate) lints: Vec<Diagnostic>,
+}
+
+/// One filter of a [`Program`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Entry<'p> {
+    /// The text it was compiled from.
+    pub source: &'p str,
+    /// What it answers.
+    pub answer: u32,
+    /// Places where its meaning may surprise.
+    pub lints: &'p [Diagnostic],
+}
+
+impl Program {
+    /// What a burst writes for a packet that no filter matches. A filter may have it for an answer: what it is the first
+    /// to match is not asked of those behind it and gets no answer.
+    pub const NONE: u32 = REJECT;
+
+    /// Makes a program of its parts.
+    pub(crate) fn new(text: String, entries: Vec<Stored>, link_type: LinkType, runs: Runs<Leaves>) -> Self {
+        Program(Arc::new(Inner { text, entries, link_type, runs }))
+    }
+
+    /// The answer for a packet of which every byte was captured.
+    #[inline]
+    pub fn decide(&self, packet: &[u8]) -> Option<u32> {
+        self.decide_captured(packet, u32::try_from(packet.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The answer for a packet of which `captured` is the beginning and which was `wire_len` bytes long.
+    #[inline]
+    pub fn decide_captured(&self, captured: &[u8], wire_len: u32) -> Option<u32> {
+        Some(self.0.runs.leaf(captured, wire_len)).filter(|&answer| answer != Self::NONE)
+    }
+
+    /// The answers for a burst: `answers[i]` is that for packet `i`, or [`Program::NONE`].
+    ///
+    /// # Panics
+    /// If `answers` is shorter than `packets`.
+    pub fn decide_burst(&self, packets: &[Packet<'_>], answers: &mut [u32]) {
+        let room = answers.len();
+        assert!(room >= packets.len(), "room for {room} answers is too little for {} packets", packets.len());
+        match self.native() {
+            Some(native) => native.run_burst(packets, answers),
+            None => {
+                answers.iter_mut().zip(self.0.runs.interpreted(packets)).for_each(|(to, leaf)| *to = leaf);
+            }
+        }
+    }
+
+    /// The filters, in their order.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
+        let text = &self.0.text;
+        self.0.entries.iter().map(move |Stored { text: range, answer, lints }| Entry {
+            source: text.get(range.clone()).unwrap_or_default(),
+            answer: *answer,
+            lints,
+        })
+    }
+
+    /// The texts of all filters, each on lines of its own: what the spans of the graph are about.
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The link type of the packets it understands.
+    pub fn link_type(&self) -> LinkType {
+        self.0.link_type
+    }
+
+    /// The graph that runs.
+    pub fn graph(&self) -> &Graph {
+        self.0.runs.graph()
+    }
+
+    /// Whether it runs as machine code.
+    pub fn is_native(&self) -> bool {
+        self.native().is_some()
+    }
+
+    /// The machine code.
+    pub fn native(&self) -> Option<&NativeProgram> {
+        self.0.runs.native()
+    }
+
+    /// Why there is no machine code, where it was wanted; the interpreter runs the program then.
+    pub fn fallback_reason(&self) -> Option<&NoExec> {
+        self.0.runs.fallback_reason()
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program")
+            .field("entries", &self.0.entries.len())
+            .field("link_type", &self.0.link_type)
+            .field("native", &self.is_native())
+            .finish_non_exhaustive()
+    }
+}
