@@ -39,13 +39,16 @@ pub struct Options {
     pub features: Features,
     /// How many descriptors ahead a burst prefetches; 0 for not at all.
     pub prefetch_distance: u32,
-    /// Bound on code and tables together.
+    /// Bound on code and tables together. Above 2 GiB - 1 it has no effect.
     pub code_bytes_max: usize,
     /// Picks the hash functions of tables.
     pub seed: u64,
     /// Keep what [`Code::print_asm`] prints.
     pub listing: bool,
 }
+
+/// Jumps and addresses of tables are relative, in 32 bits with a sign: what is longer cannot be addressed.
+const CODE_BYTES_MAX: usize = i32::MAX as usize;
 
 /// PERF: shorter distances gain less in random order, longer ones nothing.
 const PREFETCH_DISTANCE: u32 = 24;
@@ -60,6 +63,17 @@ impl Default for Options {
             code_bytes_max: 256 << 20,
             seed: 0,
             listing: false,
+        }
+    }
+}
+
+impl Options {
+    /// With nothing beyond what the instructions can express.
+    fn bounded(&self) -> Options {
+        Options {
+            prefetch_distance: self.prefetch_distance.min(PREFETCH_DISTANCE_MAX),
+            code_bytes_max: self.code_bytes_max.min(CODE_BYTES_MAX),
+            ..*self
         }
     }
 }
@@ -166,8 +180,7 @@ fn compile_to<W: Written>(graph: Verified<'_>, options: &Options) -> Result<Code
     let program = select::select(graph, options)?;
     let convention = Convention::of(&program);
     let allocated = allocate::allocate(program, &convention.pool, convention.wire_len)?;
-    let options =
-        Options { prefetch_distance: options.prefetch_distance.min(PREFETCH_DISTANCE_MAX), ..*options };
+    let options = options.bounded();
     let entries = x64::entry::emit(&allocated, &convention, &options, W::WRITES)?;
     Ok(Code { one: entries.one, burst: entries.burst, writes: PhantomData, assembled: entries.assembled })
 }
@@ -274,4 +287,19 @@ fn fragment(graph: &Graph, source: &str, node: NodeId) -> String {
         spans.iter().map(|span| span.text(source)).filter(|text| !text.is_empty()).collect();
     texts.dedup();
     texts.join(" | ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn displacements_fit_whatever_the_limit() {
+        let limit =
+            |code_bytes_max| Options { code_bytes_max, ..Options::default() }.bounded().code_bytes_max;
+        assert_eq!([limit(0), limit(1 << 20)], [0, 1 << 20]);
+        for beyond in [1 << 31, usize::MAX] {
+            assert_eq!(limit(beyond), 0x7fff_ffff);
+        }
+    }
 }

@@ -58,6 +58,7 @@ impl Placed {
     }
 
     /// Where the bytes are.
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn start(&self) -> *const u8 {
         self.0.start()
     }
@@ -103,6 +104,7 @@ mod os {
     }
 
     impl Placed {
+        #[cfg(target_arch = "x86_64")]
         pub(super) fn start(&self) -> *const u8 {
             let mapping = match &self.home {
                 Home::Shared(chunk) => &chunk.mapping,
@@ -326,6 +328,7 @@ mod os {
     }
 
     impl Placed {
+        #[cfg(target_arch = "x86_64")]
         pub(super) fn start(&self) -> *const u8 {
             match *self {}
         }

@@ -8,6 +8,10 @@ use std::marker::PhantomData;
 
 /// Machine code, ready to run. `W` is what its burst entry writes.
 #[derive(Debug)]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "nothing enters code of another processor")
+)]
 pub struct NativeFilter<W = Bits> {
     code: Placed,
     one: usize,
