@@ -78,6 +78,7 @@ pub(super) struct Facts<'p> {
     trie: Trie,
     /// Scratch of [`Facts::join`].
     sides: [Vec<Fact>; 2],
+    cut_short: bool,
 }
 
 /// What is looked at more than once: how often each condition and value is met, up to twice.
@@ -124,7 +125,13 @@ impl<'p> Facts<'p> {
             entries,
             trie: Trie::with_capacity(facts),
             sides: Default::default(),
+            cut_short: false,
         }
+    }
+
+    /// Whether some join has not looked at all facts.
+    pub(super) fn cut_short(&self) -> bool {
+        self.cut_short
     }
 
     /// Whether passing this condition is what makes an evaluation behind it safe.
@@ -285,7 +292,7 @@ impl<'p> Facts<'p> {
     }
 
     /// The latest fact about each thing, from `from` up to but not including `to`; the nearest ones only.
-    fn collect(&self, from: Known, to: Known, facts: &mut Vec<Fact>) {
+    fn collect(&mut self, from: Known, to: Known, facts: &mut Vec<Fact>) {
         facts.clear();
         let mut at = from;
         while at != to && facts.len() < JOINED_MAX {
@@ -296,6 +303,7 @@ impl<'p> Facts<'p> {
             }
             at = Known(self.lists.parent(at.0));
         }
+        self.cut_short |= at != to;
     }
 
     fn latest(&self, known: Known, key: u64) -> Option<Fact> {

@@ -15,9 +15,9 @@ use super::fold::Folder;
 use super::question::{Question, test};
 use super::range::Ranges;
 use super::rebuild::Rebuild;
+use super::shape::{Shape, take};
 use super::value::op;
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Size, Value, ValueId};
-use std::collections::HashMap;
 
 /// `value` in `low..low + count`.
 #[derive(Clone, Copy)]
@@ -36,27 +36,18 @@ struct Pair {
 }
 
 /// Fuses pairs of range tests; says whether there were any.
-pub(super) fn fuse(graph: &mut Graph, ranges: &mut Ranges) -> bool {
-    let order = graph.topological();
-    let mut edges_in = vec![0u32; graph.node_count()];
-    for &id in &order {
-        graph.node(id).for_each_successor(|next| edges_in[next.index()] += 1);
-    }
-    let mut reached = vec![false; graph.node_count()];
-    let mut pairs: HashMap<NodeId, Pair> = HashMap::new();
-    for &id in &order {
-        reached[id.index()] = true;
-        pairs.extend(pair_at(graph, &edges_in, id).map(|pair| (id, pair)));
-    }
+pub(super) fn fuse(graph: &mut Graph, shape: &Shape, ranges: &mut Ranges) -> bool {
+    let found = |&id: &NodeId| Some((id, pair_at(graph, &shape.edges_in, id)?));
+    let mut pairs: Vec<(NodeId, Pair)> = shape.order.iter().filter_map(found).collect();
     if pairs.is_empty() {
         return false;
     }
     let root = graph.root;
     Rebuild::new(graph).run(root, |rebuild, id, node| {
-        if !reached[id.index()] {
+        if !shape.reaches(id) {
             return None;
         }
-        Some(match pairs.get(&id) {
+        Some(match take(&mut pairs, id) {
             None => rebuild.same(id, node),
             Some(pair) => {
                 let question = either(rebuild.graph, ranges, pair.tests);

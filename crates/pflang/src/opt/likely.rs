@@ -4,34 +4,25 @@
 //! comes first, which most packets are. Only an order: every answer stays as it is.
 
 use super::rebuild::Rebuild;
+use super::shape::{Shape, take};
 use crate::ir::{CmpOp, Cond, CondId, Graph, Node, NodeId, Size, Value, ValueId};
-use std::collections::HashMap;
 
 /// The protocol number of IPv4, in EtherTypes and in all that borrow them.
 const IPV4: u32 = 0x800;
 
 /// Moves the test for IPv4 before that for another protocol; says whether there was any to move.
-pub(super) fn likely(graph: &mut Graph) -> bool {
-    let order = graph.topological();
-    let mut edges_in = vec![0u32; graph.node_count()];
-    for &id in &order {
-        graph.node(id).for_each_successor(|next| edges_in[next.index()] += 1);
-    }
-    let mut reached = vec![false; graph.node_count()];
-    let mut swaps = HashMap::new();
-    for &id in &order {
-        reached[id.index()] = true;
-        swaps.extend(swap_at(graph, &edges_in, id).map(|swap| (id, swap)));
-    }
+pub(super) fn likely(graph: &mut Graph, shape: &Shape) -> bool {
+    let found = |&id: &NodeId| Some((id, swap_at(graph, &shape.edges_in, id)?));
+    let mut swaps: Vec<(NodeId, Swap)> = shape.order.iter().filter_map(found).collect();
     if swaps.is_empty() {
         return false;
     }
     let root = graph.root;
     Rebuild::new(graph).run(root, |rebuild, id, node| {
-        if !reached[id.index()] {
+        if !shape.reaches(id) {
             return None;
         }
-        Some(match swaps.get(&id) {
+        Some(match take(&mut swaps, id) {
             None => rebuild.same(id, node),
             Some(swap) => {
                 let [hit, other_hit, rest] = [swap.hit, swap.other_hit, swap.rest].map(|old| rebuild.at(old));

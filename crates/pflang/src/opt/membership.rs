@@ -28,18 +28,10 @@ pub(super) struct Recogniser<'g> {
     pub(super) graph: &'g Graph,
     pub(super) ranges: &'g Ranges,
     /// How many edges lead to each node.
-    pub(super) edges_in: Vec<u32>,
+    pub(super) edges_in: &'g [u32],
 }
 
-impl<'g> Recogniser<'g> {
-    pub(super) fn new(graph: &'g Graph, ranges: &'g Ranges, order: &[NodeId]) -> Self {
-        let mut edges_in = vec![0; graph.node_count()];
-        for &id in order {
-            graph.node(id).for_each_successor(|next| edges_in[next.index()] += 1);
-        }
-        Recogniser { graph, ranges, edges_in }
-    }
-
+impl Recogniser<'_> {
     /// The membership test that begins at a node.
     pub(super) fn at(&self, id: NodeId) -> Option<Membership> {
         let Node::Branch { cond, then, els } = self.graph.node(id) else { return None };

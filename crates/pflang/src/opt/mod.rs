@@ -24,6 +24,7 @@ mod question;
 mod range;
 mod rebuild;
 mod runs;
+mod shape;
 mod switchify;
 mod thread;
 mod trie;
@@ -35,6 +36,8 @@ mod tests;
 
 use crate::ir::Graph;
 use range::Ranges;
+use shape::Shape;
+use thread::Threaded;
 
 /// How often passes run at most. Each does all it can find in one sweep; real filters settle after two or three.
 const ROUNDS_MAX: usize = 8;
@@ -50,37 +53,48 @@ pub fn optimise(graph: &Graph) -> Graph {
 
 /// The same unless time is over before.
 pub(crate) fn optimise_within(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<Graph> {
-    Some(netorder::netorder(&simplify(graph, time_is_over)?))
+    let (graph, shape) = simplify(graph, time_is_over)?;
+    Some(netorder::netorder(&graph, &shape.order))
 }
 
 /// Everything but the choice of byte order; doing it again finds nothing more.
-fn simplify(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<Graph> {
+fn simplify(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<(Graph, Shape)> {
     let (mut graph, mut ranges) = fold::fold(graph);
-    settle(&mut graph, &ranges, time_is_over)?;
+    let mut shape = settle(&mut graph, &ranges, time_is_over)?;
     for _ in 0..ROUNDS_MAX {
         // Lists first: what comes after them is then cheap.
-        let switched = switchify::switchify(&mut graph, &mut ranges);
-        let widened = widen::widen(&mut graph);
-        if !switched && !widened {
+        let switched = switchify::switchify(&mut graph, &shape, &mut ranges);
+        if switched {
+            shape = Shape::of(&graph);
+        }
+        if !widen::widen(&mut graph, &shape) && !switched {
             break;
         }
-        settle(&mut graph, &ranges, time_is_over)?;
+        shape = settle(&mut graph, &ranges, time_is_over)?;
     }
-    fuse::fuse(&mut graph, &mut ranges);
-    likely::likely(&mut graph);
-    Some(graph)
+    if fuse::fuse(&mut graph, &shape, &mut ranges) {
+        shape = Shape::of(&graph);
+    }
+    if likely::likely(&mut graph, &shape) {
+        shape = Shape::of(&graph);
+    }
+    Some((graph, shape))
 }
 
 /// What follows from the paths, until nothing more does. (Hoisting only notes what guards are to ask for;
 /// the rebuild is that of threading.)
-fn settle(graph: &mut Graph, ranges: &Ranges, time_is_over: TimeIsOver<'_>) -> Option<()> {
+fn settle(graph: &mut Graph, ranges: &Ranges, time_is_over: TimeIsOver<'_>) -> Option<Shape> {
+    let mut threaded = Threaded { changed: true, complete: false };
     for _ in 0..ROUNDS_MAX {
         let order = graph.topological();
         let hoisted = hoist::hoist(graph, &order);
-        let threaded = thread::thread(graph, &order, ranges, hoisted, time_is_over)?;
-        if !hoisted && !threaded {
-            break;
+        if threaded.complete && !hoisted {
+            return Some(Shape::new(graph, order));
+        }
+        threaded = thread::thread(graph, &order, ranges, hoisted, time_is_over)?;
+        if !hoisted && !threaded.changed {
+            return Some(Shape::new(graph, order));
         }
     }
-    Some(())
+    Some(Shape::of(graph))
 }

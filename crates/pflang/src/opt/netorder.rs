@@ -8,10 +8,9 @@ use crate::ir::{
     Arm, BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Pool, Size, Switch, Value, ValueId,
 };
 
-/// The same graph over its own values only, loads turned round where that pays.
-pub(super) fn netorder(graph: &Graph) -> Graph {
-    let order = graph.topological();
-    let uses = Uses::new(graph, &order);
+/// The same graph, given with its topological order, over its own values only; loads turned round where that pays.
+pub(super) fn netorder(graph: &Graph, order: &[NodeId]) -> Graph {
+    let uses = Uses::new(graph, order);
     let pool = Pool::with_capacity(graph.pool.value_count(), graph.pool.cond_count());
     let mut out = Graph::with_capacity(pool, order.len());
     let values = Values::new(&graph.pool, &uses, &mut out.pool);

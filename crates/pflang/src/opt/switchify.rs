@@ -12,26 +12,26 @@ use super::membership::{Membership, Recogniser};
 use super::question::{Question, eq, less};
 use super::range::Ranges;
 use super::rebuild::Rebuild;
+use super::shape::{Shape, take};
 use crate::ir::{Arm, BinOp, Graph, Node, NodeId, Switch, ValueId};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Fewer tests of one value stay tests.
 const ARMS_MIN: usize = 3;
 
 /// Replaces chains by switches, and pairs of tests by range tests; says whether there were any.
-pub(super) fn switchify(graph: &mut Graph, ranges: &mut Ranges) -> bool {
-    let order = graph.topological();
-    let mut chains = find_chains(&Recogniser::new(graph, ranges, &order), &order);
+pub(super) fn switchify(graph: &mut Graph, shape: &Shape, ranges: &mut Ranges) -> bool {
+    let mut chains = find_chains(&Recogniser { graph, ranges, edges_in: &shape.edges_in }, &shape.order);
     if chains.is_empty() {
         return false;
     }
     let mut replaced = vec![true; graph.node_count()];
-    order.iter().for_each(|id| replaced[id.index()] = false);
-    for member in chains.values().flat_map(|chain| &chain.groups).flat_map(|group| &group.members) {
+    shape.order.iter().for_each(|id| replaced[id.index()] = false);
+    for member in chains.iter().flat_map(|(_, chain)| &chain.groups).flat_map(|group| &group.members) {
         replaced[member.index()] = true;
     }
     let root = graph.root;
-    Rebuild::new(graph).run(root, |rebuild, id, node| match chains.remove(&id) {
+    Rebuild::new(graph).run(root, |rebuild, id, node| match take(&mut chains, id) {
         Some(chain) => Some(build_chain(rebuild, ranges, chain)),
         None if replaced[id.index()] => None,
         None => Some(rebuild.same(id, node)),
@@ -65,9 +65,10 @@ impl Group {
     }
 }
 
-fn find_chains(recogniser: &Recogniser<'_>, order: &[NodeId]) -> HashMap<NodeId, Chain> {
+fn find_chains(recogniser: &Recogniser<'_>, order: &[NodeId]) -> Vec<(NodeId, Chain)> {
     let mut seen = vec![false; recogniser.graph.node_count()];
-    let mut chains = HashMap::new();
+    let mut places = vec![NO_PLACE; recogniser.graph.pool.value_count()];
+    let mut chains = Vec::new();
     for &head in order {
         if seen[head.index()] {
             continue;
@@ -75,11 +76,11 @@ fn find_chains(recogniser: &Recogniser<'_>, order: &[NodeId]) -> HashMap<NodeId,
         if !is_chain(recogniser, head) {
             continue;
         }
-        let chain = chain_from(recogniser, head);
+        let chain = chain_from(recogniser, head, &mut places);
         // Seen even where nothing comes of it: a chain from a later member would be a part of this one.
         chain.groups.iter().flat_map(|group| &group.members).for_each(|member| seen[member.index()] = true);
         if chain.groups.iter().any(|group| group.pays(chain.rest)) {
-            chains.insert(head, chain);
+            chains.push((head, chain));
         }
     }
     chains
@@ -99,9 +100,12 @@ fn is_chain(recogniser: &Recogniser<'_>, head: NodeId) -> bool {
     matches!(recogniser.graph.node(miss), Node::Switch(_)) || recogniser.at(miss).is_some()
 }
 
-fn chain_from(recogniser: &Recogniser<'_>, head: NodeId) -> Chain {
+/// No group of the chain in hand is about the value.
+const NO_PLACE: u32 = u32::MAX;
+
+/// The chain from `head` on. `places` is scratch: by value, where its group is; left as it was.
+fn chain_from(recogniser: &Recogniser<'_>, head: NodeId, places: &mut [u32]) -> Chain {
     let mut chain = Chain { groups: Vec::new(), rest: head };
-    let mut places: HashMap<ValueId, usize> = HashMap::new();
     let mut one_target = true;
     // How many edges lead from the chain so far to its rest.
     let mut edges = 0;
@@ -109,30 +113,33 @@ fn chain_from(recogniser: &Recogniser<'_>, head: NodeId) -> Chain {
         if edges > 0 && recogniser.edges_in[chain.rest.index()] != edges {
             break;
         }
-        let target = chain.groups.first().map_or(next.arms[0].target, |group| group.arms[0].target);
-        one_target &= next.arms.iter().all(|arm| arm.target == target);
+        let arms = next.arms.as_slice();
+        let target = chain.groups.first().map_or(arms[0].target, |group| group.arms[0].target);
+        one_target &= arms.iter().all(|arm| arm.target == target);
         let one_value = chain.groups.iter().all(|group| group.value == next.value);
         if !one_target && (chain.groups.len() > 1 || !one_value) {
             break;
         }
-        let place = *places.entry(next.value).or_insert_with(|| {
+        let place = &mut places[next.value.index()];
+        if *place == NO_PLACE {
+            *place = chain.groups.len() as u32;
             chain.groups.push(Group { value: next.value, arms: Vec::new(), members: Vec::new() });
-            chain.groups.len() - 1
-        });
-        let group = &mut chain.groups[place];
-        group.arms.extend(next.arms);
+        }
+        let group = &mut chain.groups[*place as usize];
+        group.arms.extend_from_slice(arms);
         group.members.push(chain.rest);
         group.members.extend(next.second);
         edges = next.edges;
         chain.rest = next.miss;
     }
+    chain.groups.iter().for_each(|group| places[group.value.index()] = NO_PLACE);
     chain
 }
 
 /// One link of a chain: a test, or a switch already made.
-struct Link {
+struct Link<'g> {
     value: ValueId,
-    arms: Vec<Arm>,
+    arms: Arms<'g>,
     miss: NodeId,
     /// The other node, where it takes two.
     second: Option<NodeId>,
@@ -140,17 +147,31 @@ struct Link {
     edges: u32,
 }
 
-fn link(recogniser: &Recogniser<'_>, id: NodeId) -> Option<Link> {
+enum Arms<'g> {
+    One([Arm; 1]),
+    Many(&'g [Arm]),
+}
+
+impl Arms<'_> {
+    fn as_slice(&self) -> &[Arm] {
+        match self {
+            Arms::One(arm) => arm,
+            Arms::Many(arms) => arms,
+        }
+    }
+}
+
+fn link<'g>(recogniser: &Recogniser<'g>, id: NodeId) -> Option<Link<'g>> {
     if let Node::Switch(switch) = recogniser.graph.node(id) {
         // An arm that leads to the default as well ends the chain: its range is settled here.
         let settled = switch.arms.iter().any(|arm| arm.target == switch.default);
         let edges = if settled { u32::MAX } else { 1 };
-        let (value, arms, miss) = (switch.value, switch.arms.clone(), switch.default);
+        let (value, arms, miss) = (switch.value, Arms::Many(&switch.arms), switch.default);
         return Some(Link { value, arms, miss, second: None, edges });
     }
     let Membership { value, low, high, hit, miss, second } = recogniser.at(id)?;
     let edges = 1 + u32::from(second.is_some());
-    Some(Link { value, arms: vec![Arm { low, high, target: hit }], miss, second, edges })
+    Some(Link { value, arms: Arms::One([Arm { low, high, target: hit }]), miss, second, edges })
 }
 
 fn build_chain(rebuild: &mut Rebuild<'_>, ranges: &mut Ranges, chain: Chain) -> NodeId {

@@ -40,13 +40,12 @@ pub(super) fn thread(
     ranges: &Ranges,
     rebuild: bool,
     time: TimeIsOver<'_>,
-) -> Option<bool> {
+) -> Option<Threaded> {
     let plan = Sweep::new(graph, order, ranges).run(order, time)?;
-    if !plan.changed && !rebuild {
-        return Some(false);
+    let Plan { root, edges, first, reached, changed, complete } = plan;
+    if !changed && !rebuild {
+        return Some(Threaded { changed, complete });
     }
-    let changed = plan.changed;
-    let Plan { root, edges, first, .. } = plan;
     Rebuild::new(graph).run(root, |rebuild, id, node| {
         let mut edges = edges.get(first[id.index()] as usize..)?.iter().copied();
         let mut next = || edges.next().unwrap_or(root);
@@ -61,7 +60,19 @@ pub(super) fn thread(
         };
         Some(rebuild.same(id, node))
     });
-    Some(changed)
+    // Where nodes became equal, so may what is known at them.
+    let complete = complete && graph.node_count() == reached;
+    Some(Threaded { changed, complete })
+}
+
+/// What came of a sweep.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Threaded {
+    /// Whether any edge leads elsewhere.
+    pub(super) changed: bool,
+    /// Whether another sweep is sure to change none. What is known at a node is what is known on the edges as they
+    /// lead now, so there is more to find only where a node was dropped, nodes became equal, or a look was cut short.
+    pub(super) complete: bool,
 }
 
 /// Where the edges are to lead.
@@ -71,7 +82,10 @@ struct Plan {
     edges: Vec<NodeId>,
     /// Where a node's edges begin; [`UNREACHED`] where nothing leads to the node any more.
     first: Vec<u32>,
+    /// How many nodes are still reached.
+    reached: usize,
     changed: bool,
+    complete: bool,
 }
 
 const UNREACHED: u32 = u32::MAX;
@@ -112,7 +126,9 @@ impl<'g> Sweep<'g> {
                 root: graph.root,
                 edges: Vec::with_capacity(2 * order.len()),
                 first,
+                reached: 0,
                 changed: false,
+                complete: true,
             },
             hops_left: 4 * order.len() + 4096,
             runs: None,
@@ -130,12 +146,14 @@ impl<'g> Sweep<'g> {
             }
             let Some(known) = self.entry[id.index()] else { continue };
             self.plan.first[id.index()] = self.plan.edges.len() as u32;
+            self.plan.reached += 1;
             match self.graph.node(id) {
                 Node::Leaf(_) => {}
                 Node::Branch { cond, then, els } => self.branch(known, *cond, *then, *els),
                 Node::Switch(switch) => self.switch(known, switch),
             }
         }
+        self.plan.complete &= !self.facts.cut_short();
         Some(self.plan)
     }
 
@@ -150,6 +168,7 @@ impl<'g> Sweep<'g> {
                 self.lead(next, target, known);
                 self.plan.edges.push(target);
                 self.plan.changed = true;
+                self.plan.complete = false;
                 return;
             }
         }
@@ -235,7 +254,8 @@ impl<'g> Sweep<'g> {
     }
 
     /// A place not far on the way to which another edge leads as well.
-    fn near(&self, start: NodeId, known: Known, before: Known) -> NodeId {
+    fn near(&mut self, start: NodeId, known: Known, before: Known) -> NodeId {
+        self.plan.complete = false;
         let mut node = start;
         for _ in 0..NEAR_HOPS {
             match self.step(node, known) {
@@ -251,13 +271,14 @@ impl<'g> Sweep<'g> {
     }
 
     /// The same for so many hops.
-    fn walk(&self, mut node: NodeId, known: Known, hops_max: usize) -> NodeId {
+    fn walk(&mut self, mut node: NodeId, known: Known, hops_max: usize) -> NodeId {
         for _ in 0..hops_max {
             match self.step(node, known) {
                 Some(next) => node = next,
-                None => break,
+                None => return node,
             }
         }
+        self.plan.complete = false;
         node
     }
 

@@ -9,33 +9,26 @@
 //! is written twice, off the path of whole packets. [`super::thread`] drops the inner guard.
 
 use super::rebuild::Rebuild;
+use super::shape::{Shape, take};
 use crate::ir::{Cond, CondId, Graph, Node, NodeId};
-use std::collections::HashMap;
 
 /// A later guard that asks for many more bytes may be there for rarer, longer packets.
 const MORE_BYTES_MAX: u32 = 16;
 
 /// Widens guards; says whether there were any to widen.
-pub(super) fn widen(graph: &mut Graph) -> bool {
-    let order = graph.topological();
-    let mut edges_in = vec![0u32; graph.node_count()];
-    for &id in &order {
-        graph.node(id).for_each_successor(|next| edges_in[next.index()] += 1);
-    }
-    let found = |&id: &NodeId| Some((id, Pair::at(graph, &edges_in, id)?));
-    let pairs: HashMap<NodeId, Pair> = order.iter().filter_map(found).collect();
+pub(super) fn widen(graph: &mut Graph, shape: &Shape) -> bool {
+    let found = |&id: &NodeId| Some((id, Pair::at(graph, &shape.edges_in, id)?));
+    let mut pairs: Vec<(NodeId, Pair)> = shape.order.iter().filter_map(found).collect();
     if pairs.is_empty() {
         return false;
     }
-    let mut reached = vec![false; graph.node_count()];
-    order.iter().for_each(|id| reached[id.index()] = true);
     let root = graph.root;
     Rebuild::new(graph).run(root, |rebuild, id, node| {
-        if !reached[id.index()] {
+        if !shape.reaches(id) {
             return None;
         }
         let node = rebuild.same(id, node);
-        Some(match pairs.get(&id) {
+        Some(match take(&mut pairs, id) {
             Some(pair) => pair.build(rebuild, id, node),
             None => node,
         })
