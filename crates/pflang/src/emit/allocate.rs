@@ -76,7 +76,8 @@ struct Range {
 
 /// The live range of each register that is ever defined, by register.
 fn live_ranges(program: &Program<VReg>) -> Vec<Option<Range>> {
-    let mut ranges: Vec<Option<Range>> = vec![None];
+    let mut ranges: Vec<Option<Range>> = Vec::with_capacity(program.insts.len() + 1);
+    ranges.push(None);
     let mut at = 0;
     let mut visit = |register: VReg, at: u32| {
         let i = register.0 as usize;
@@ -88,7 +89,7 @@ fn live_ranges(program: &Program<VReg>) -> Vec<Option<Range>> {
         }
     };
     for block in &program.blocks {
-        for inst in &block.insts {
+        for inst in program.insts_of(block) {
             inst.map(&mut |register, _| visit(register, at));
             at += 1;
         }
@@ -99,7 +100,8 @@ fn live_ranges(program: &Program<VReg>) -> Vec<Option<Range>> {
 }
 
 fn in_order(ranges: &[Option<Range>]) -> Vec<Range> {
-    let mut order: Vec<Range> = ranges.iter().flatten().copied().collect();
+    let mut order: Vec<Range> = Vec::with_capacity(ranges.len());
+    order.extend(ranges.iter().flatten());
     order.sort_by_key(|range| range.start);
     order
 }
@@ -175,14 +177,16 @@ impl<R: Copy> Scan<R> {
 
 fn rewrite<R: Copy>(program: Program<VReg>, places: &[Place<R>]) -> Program<Place<R>> {
     let mut place = |register: VReg, _: Role| places[register.0 as usize];
+    let insts = program.insts.into_iter().map(|inst| inst.map(&mut place)).collect();
     let blocks = program.blocks.into_iter().map(|block| Block {
         label: block.label,
         origin: block.origin,
-        insts: block.insts.into_iter().map(|inst| inst.map(&mut place)).collect(),
+        insts: block.insts,
         exit: block.exit.map(&mut place),
     });
     Program {
         blocks: blocks.collect(),
+        insts,
         tables: program.tables,
         labels: program.labels,
         reads_wire_len: program.reads_wire_len,

@@ -25,18 +25,20 @@ const VALUES_MAX: usize = 8;
 impl Selector<'_> {
     /// If this node begins such a chain: makes one block of all of it.
     pub(super) fn chain(&mut self, head: NodeId) -> bool {
-        let Some(chain) = self.find_chain(head) else { return false };
-        for &node in &chain {
+        let mut chain = [head; TESTS_MAX];
+        let Some(len) = self.find_chain(&mut chain) else { return false };
+        let chain = &chain[..len];
+        for &node in chain {
             self.absorbed[node.index()] = true;
             self.at = self.at.max(self.layout.position[node.index()]);
         }
-        if let [a, b] = chain[..]
+        if let &[a, b] = chain
             && self.product(a, b)
         {
             return true;
         }
         let mut flag = None;
-        for &node in &chain {
+        for &node in chain {
             let next = self.set(node);
             flag = Some(flag.map_or(next, |flag| self.either(flag, next)));
         }
@@ -76,24 +78,24 @@ impl Selector<'_> {
         dst
     }
 
-    fn find_chain(&self, head: NodeId) -> Option<Vec<NodeId>> {
-        let mut chain = vec![head];
+    /// Finds what follows the first node; says how many nodes that makes.
+    fn find_chain(&self, chain: &mut [NodeId; TESTS_MAX]) -> Option<usize> {
+        let mut len = 1;
         loop {
-            let last = chain[chain.len() - 1];
-            let (then, els) = self.question(last)?;
+            let (then, els) = self.question(chain[len - 1])?;
             let next = match (self.leaf(then), self.leaf(els)) {
                 (Some(ACCEPT), Some(REJECT)) | (Some(REJECT), Some(ACCEPT)) => {
-                    return (chain.len() > 1).then_some(chain);
+                    return (len > 1).then_some(len);
                 }
                 (Some(ACCEPT), None) => els,
                 (None, Some(ACCEPT)) => then,
                 _ => return None,
             };
-            if chain.len() == TESTS_MAX || self.layout.edges_in[next.index()] != 1 || !self.is_harmless(next)
-            {
+            if len == TESTS_MAX || self.layout.edges_in[next.index()] != 1 || !self.is_harmless(next) {
                 return None;
             }
-            chain.push(next);
+            chain[len] = next;
+            len += 1;
         }
     }
 

@@ -10,6 +10,7 @@
 
 use crate::ir::{BinOp, NodeId, Order, Size};
 use std::fmt::{self, Display};
+use std::ops::Range;
 use table::cuckoo::Cuckoo;
 use table::rank::Rank;
 
@@ -18,12 +19,21 @@ use table::rank::Rank;
 pub struct Program<R> {
     /// In the order in which they will lie in memory.
     pub blocks: Vec<Block<R>>,
+    /// The instructions of all blocks, in the blocks' order. See [`Program::insts_of`].
+    pub insts: Vec<Inst<R>>,
     /// What [`Inst::Locate`], [`Test::Member`] and [`Exit::Dispatch`] look into.
     pub tables: Vec<Table>,
     /// How many labels there are.
     pub labels: u32,
     /// Whether anything reads the wire length.
     pub reads_wire_len: bool,
+}
+
+impl<R> Program<R> {
+    /// What a block computes.
+    pub fn insts_of(&self, block: &Block<R>) -> &[Inst<R>] {
+        &self.insts[block.insts.start as usize..block.insts.end as usize]
+    }
 }
 
 /// A place to jump to: the block that carries the label.
@@ -54,8 +64,8 @@ pub struct Block<R> {
     pub label: Label,
     /// The node of the graph it computes.
     pub origin: NodeId,
-    /// What it computes.
-    pub insts: Vec<Inst<R>>,
+    /// What it computes, in [`Program::insts`].
+    pub insts: Range<u32>,
     /// Where it goes.
     pub exit: Exit<R>,
 }
@@ -402,7 +412,7 @@ impl<R: Display> Display for Program<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for block in &self.blocks {
             writeln!(f, "{}:", block.label)?;
-            for inst in &block.insts {
+            for inst in self.insts_of(block) {
                 writeln!(f, "    {inst}")?;
             }
             writeln!(f, "    {}", block.exit)?;

@@ -78,7 +78,12 @@ pub(super) struct Selector<'g> {
     /// By value: the register of a pinned value.
     home: Vec<VReg>,
     registers: u32,
-    insts: Vec<Inst<VReg>>,
+    /// Where the instructions of the block in hand begin.
+    block_start: u32,
+    /// What the node in hand leaves to its successors.
+    kept: Kept,
+    /// Scratch of [`Selector::keep`].
+    others: Kept,
     /// Scratch of [`Selector::reg`].
     pending: Vec<ValueId>,
 }
@@ -93,6 +98,7 @@ impl<'g> Selector<'g> {
             seed: options.seed,
             program: Program {
                 blocks: Vec::with_capacity(layout.order.len()),
+                insts: Vec::with_capacity(layout.order.len()),
                 tables: Vec::new(),
                 labels: layout.order.len() as u32,
                 reads_wire_len: false,
@@ -101,11 +107,13 @@ impl<'g> Selector<'g> {
             absorbed: vec![false; graph.node_count()],
             at: 0,
             held: vec![NOWHERE; values],
-            holding: Vec::new(),
+            holding: Vec::with_capacity(8),
             home: vec![NOWHERE; values],
             registers: 1,
-            insts: Vec::new(),
-            pending: Vec::new(),
+            block_start: 0,
+            kept: Vec::new(),
+            others: Vec::new(),
+            pending: Vec::with_capacity(8),
         }
     }
 
@@ -127,17 +135,18 @@ impl<'g> Selector<'g> {
             }
             Node::Switch(switch) => self.switch(id, switch),
         }
-        let kept = self.keep()?;
-        let entry = &mut self.entry;
+        self.keep()?;
+        let (entry, kept) = (&mut self.entry, &self.kept);
         self.graph.node(id).for_each_successor(|next| match &mut entry[next.index()] {
-            Some(known) => meet(known, &kept),
+            Some(known) => meet(known, kept),
             unknown => *unknown = Some(kept.clone()),
         });
         Ok(())
     }
 
     pub(super) fn finish_block(&mut self, origin: NodeId, label: Label, exit: Exit<VReg>) {
-        let insts = std::mem::take(&mut self.insts);
+        let end = self.program.insts.len() as u32;
+        let insts = std::mem::replace(&mut self.block_start, end)..end;
         self.program.blocks.push(Block { label, origin, insts, exit });
     }
 
@@ -146,10 +155,11 @@ impl<'g> Selector<'g> {
         self.holding.push(value);
     }
 
-    /// Ends a node: what to keep of all that is held.
-    fn keep(&mut self) -> Result<Kept, Error> {
-        let mut pinned = Vec::with_capacity(self.holding.len());
-        let mut others = Vec::new();
+    /// Ends a node: chooses what to keep of all that is held.
+    fn keep(&mut self) -> Result<(), Error> {
+        let (pinned, others) = (&mut self.kept, &mut self.others);
+        pinned.clear();
+        others.clear();
         for value in self.holding.drain(..) {
             let register = std::mem::replace(&mut self.held[value.index()], NOWHERE);
             let i = value.index();
@@ -168,9 +178,9 @@ impl<'g> Selector<'g> {
             others.sort_by_key(|(value, _)| self.uses.last_direct[value.index()]);
             others.truncate(KEPT_MAX);
         }
-        pinned.append(&mut others);
+        pinned.append(others);
         pinned.sort_unstable();
-        Ok(pinned)
+        Ok(())
     }
 
     pub(super) fn test(&mut self, cond: Cond) -> Test<VReg> {
@@ -253,7 +263,7 @@ impl<'g> Selector<'g> {
 
     fn load_as_it_lies(&mut self, at: Address<VReg>, size: Size) -> VReg {
         let dst = self.fresh();
-        self.insts.push(Inst::Load { dst, at, size, order: Order::Little });
+        self.program.insts.push(Inst::Load { dst, at, size, order: Order::Little });
         dst
     }
 
@@ -280,7 +290,7 @@ impl<'g> Selector<'g> {
     }
 
     pub(super) fn push(&mut self, inst: Inst<VReg>) {
-        self.insts.push(inst);
+        self.program.insts.push(inst);
     }
 
     pub(super) fn table(&mut self, table: Table) -> TableId {
@@ -354,7 +364,7 @@ impl<'g> Selector<'g> {
                 Inst::Op { op, dst, a: self.held_register(a), b }
             }
         };
-        self.insts.push(inst);
+        self.program.insts.push(inst);
         self.hold(value, dst);
     }
 

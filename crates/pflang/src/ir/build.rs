@@ -87,7 +87,7 @@ impl Builder {
         let pool = std::mem::take(&mut tree.pool);
         let seen = vec![0; pool.value_count()];
         Builder {
-            graph: Graph::with_capacity(pool, 2 * tree.len().min(1024)),
+            graph: Graph::with_capacity(pool, 2 * tree.len() + 2 * tree.len().min(64)),
             tree,
             seen,
             search: 0,

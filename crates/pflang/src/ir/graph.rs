@@ -145,6 +145,10 @@ impl Spans {
 
     /// Adds all of another node's.
     pub fn merge(&mut self, other: &Spans) {
+        if self.len == 0 {
+            *self = *other;
+            return;
+        }
         other.as_slice().iter().for_each(|&span| self.add(span));
     }
 }
@@ -160,6 +164,12 @@ impl Graph {
         let ids = Interner::with_capacity(nodes);
         let spans = Vec::with_capacity(nodes);
         Graph { pool, nodes: Vec::with_capacity(nodes), ids, spans, root: NodeId(0) }
+    }
+
+    /// Makes room for so many nodes that are not looked up.
+    pub(crate) fn reserve(&mut self, nodes: usize) {
+        self.nodes.reserve_exact(nodes);
+        self.spans.reserve_exact(nodes);
     }
 
     /// The node that answers `leaf`.

@@ -207,6 +207,9 @@ impl<'p> Facts<'p> {
     pub(super) fn assume(&mut self, known: Known, cond: CondId, answer: bool) -> Known {
         match self.pool.get_cond(cond) {
             Cond::Bounds { base, end } => self.assume_bounds(known, cond, (base, end), answer),
+            Cond::Cmp(_, a, b) if !self.is_worth_noting(a) && !self.is_worth_noting(b) => {
+                self.note_answer(known, cond, answer)
+            }
             Cond::Cmp(op, a, b) => {
                 let (x, y) = (self.domain(known, a), self.domain(known, b));
                 let (narrow_x, narrow_y) = narrowed(op, answer, x, y);
@@ -248,8 +251,11 @@ impl<'p> Facts<'p> {
     }
 
     fn note_domain(&mut self, known: Known, value: ValueId, domain: Domain) -> Known {
-        let useful = self.again.value(value) && self.pool.as_const(value).is_none();
-        if useful { self.note(known, Fact::Within(value, domain)) } else { known }
+        if self.is_worth_noting(value) { self.note(known, Fact::Within(value, domain)) } else { known }
+    }
+
+    fn is_worth_noting(&self, value: ValueId) -> bool {
+        self.again.value(value) && self.pool.as_const(value).is_none()
     }
 
     fn note(&mut self, known: Known, fact: Fact) -> Known {

@@ -35,6 +35,7 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
     let divisors = divisors(&graph.pool, &live);
     let mut questions = vec![None; graph.pool.cond_count()];
     let mut out = Graph::with_capacity(Pool::default(), order.len().min(1024));
+    out.reserve(order.len());
     let mut new = vec![NodeId(0); graph.node_count()];
     for &id in order.iter().rev() {
         let at = |old: NodeId| new[old.index()];

@@ -58,8 +58,13 @@ struct Group {
 impl Group {
     /// Whether fewer nodes come out than go in.
     fn pays(&self, rest: NodeId) -> bool {
-        let tests =
-            if self.arms.len() < 2 * ARMS_MIN { first_match(&self.arms, rest).len() } else { ARMS_MIN };
+        let test = |arm: &Arm| usize::from(arm.target != rest);
+        let tests = match &self.arms[..] {
+            [arm] => test(arm),
+            [a, b] if apart(a, b) || apart(b, a) => test(a) + test(b),
+            arms if arms.len() < 2 * ARMS_MIN => first_match(arms, rest).len(),
+            _ => ARMS_MIN,
+        };
         let nodes = if tests < ARMS_MIN { tests } else { 1 };
         nodes < self.members.len()
     }
@@ -229,6 +234,11 @@ fn range_question(folder: &mut Folder, value: ValueId, low: u32, high: u32) -> Q
         let count = folder.constant(high - low + 1);
         less(folder, from_low, count)
     }
+}
+
+/// Whether some number lies between two ranges.
+fn apart(lower: &Arm, upper: &Arm) -> bool {
+    u64::from(lower.high) + 1 < u64::from(upper.low)
 }
 
 /// Ranges in order of precedence as disjoint, ascending ones; what leads to `default` anyway is left out.

@@ -115,7 +115,7 @@ fn unchecked_use(program: &Program<VReg>) -> Result<(), String> {
     entry.insert(program.blocks[0].label, Checked::default());
     for block in &program.blocks {
         let Some(mut known) = entry.remove(&block.label) else { continue };
-        let found = block.insts.iter().try_for_each(|inst| known.inst(inst));
+        let found = program.insts_of(block).iter().try_for_each(|inst| known.inst(inst));
         let found = found.and_then(|()| match &block.exit {
             Exit::Branch { test, .. } => known.test(test),
             _ => Ok(()),

@@ -146,8 +146,9 @@ impl Assembler {
             Inst::Jmp(to) => self.gap(GapKind::Jmp(to), 2),
             Inst::Jcc(cc, to) => self.gap(GapKind::Jcc(cc, to), 2),
             inst => {
-                let rip = encode(&inst, &mut self.bytes);
-                self.rips.extend(rip.map(|rip| (self.gaps.len(), rip)));
+                if let Some(rip) = encode(&inst, &mut self.bytes) {
+                    self.rips.push((self.gaps.len(), rip));
+                }
             }
         }
     }

@@ -108,7 +108,7 @@ impl<'a> Body<'a> {
             self.origin = Some(block.origin);
             let here = self.target(block.label);
             self.asm.bind(here);
-            block.insts.iter().for_each(|inst| self.inst(inst));
+            self.program.insts_of(block).iter().for_each(|inst| self.inst(inst));
             self.exit(block.exit, next);
         }
         if let (0, Some(after)) = (count, after) {

@@ -8,7 +8,7 @@
 //! Values never live in registers that a caller expects back: what does not fit goes to the stack.
 
 use super::reg::Reg;
-use crate::emit::program::{Block, Exit, Inst, Operand, Program, Test};
+use crate::emit::program::{Exit, Inst, Operand, Program, Test};
 use crate::ir::BinOp;
 
 /// The packet.
@@ -54,7 +54,9 @@ pub struct Convention {
 impl Convention {
     /// The registers that this program's own instructions leave free.
     pub fn of<R: Copy>(program: &Program<R>) -> Convention {
-        let mut taken: Vec<Reg> = program.blocks.iter().flat_map(|block| scratch_of(block)).collect();
+        let insts = program.insts.iter().flat_map(scratch_of);
+        let exits = program.blocks.iter().flat_map(|block| scratch_of_exit(&block.exit));
+        let mut taken: Vec<Reg> = insts.chain(exits).copied().collect();
         let wire_len = if taken.contains(&Reg::Rdx) { Reg::R10 } else { Reg::Rdx };
         if program.reads_wire_len {
             taken.push(wire_len);
@@ -64,20 +66,23 @@ impl Convention {
     }
 }
 
-/// The scratch registers of a block's instructions, beyond [`SCRATCH`].
-fn scratch_of<R>(block: &Block<R>) -> impl Iterator<Item = Reg> + '_ {
-    let insts = block.insts.iter().flat_map(|inst| match inst {
+/// The scratch registers of an instruction, beyond [`SCRATCH`].
+fn scratch_of<R>(inst: &Inst<R>) -> &'static [Reg] {
+    match inst {
         Inst::Op { op: BinOp::Div | BinOp::Mod, .. } => &[Reg::Rax, Reg::Rdx][..],
         Inst::Op { op: BinOp::Shl | BinOp::Shr, b: Operand::Reg(_), .. } => &[Reg::Rcx],
         Inst::Locate { .. } => &[Reg::Rax, Reg::Rcx, Reg::Rdx],
         Inst::Set { test: Test::Member(..), .. } => &[Reg::Rax, Reg::Rcx],
         Inst::Const { .. } | Inst::Load { .. } | Inst::Op { .. } | Inst::Set { .. } => &[],
-    });
-    let exit = match block.exit {
-        Exit::Branch { test: Test::Member(..), .. } => &[Reg::Rax, Reg::Rcx][..],
+    }
+}
+
+/// The same of the end of a block.
+fn scratch_of_exit<R>(exit: &Exit<R>) -> &'static [Reg] {
+    match exit {
+        Exit::Branch { test: Test::Member(..), .. } => &[Reg::Rax, Reg::Rcx],
         _ => &[],
-    };
-    insts.chain(exit).copied()
+    }
 }
 
 /// Where stack slots lie.
