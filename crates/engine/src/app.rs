@@ -214,6 +214,15 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
         Ok(())
     }
 
+    /// Whether the ports that are linked make sense together with the options; called after [`Class::check`].
+    ///
+    /// # Errors
+    /// Which option and which port do not go together.
+    fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
+        let _ = linked;
+        Ok(())
+    }
+
     /// Starts an app.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Options of apps, whatever their class.
 
-use crate::app::{App, Class, Ports, Setup};
+use crate::app::{App, Class, PortNames, Ports, Setup};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -53,6 +53,7 @@ pub struct Config(Arc<dyn AnyClass>);
 trait AnyClass: Any + Send + Sync {
     fn kind(&self) -> Kind;
     fn check(&self) -> Result<(), OptionError>;
+    fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError>;
     fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError>;
     fn reconfigure(
         &self,
@@ -82,6 +83,10 @@ impl<C: Class> AnyClass for C {
 
     fn check(&self) -> Result<(), OptionError> {
         Class::check(self)
+    }
+
+    fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
+        Class::check_ports(self, linked)
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError> {
@@ -127,6 +132,14 @@ impl Config {
     /// Which do not.
     pub fn check(&self) -> Result<(), OptionError> {
         self.0.check()
+    }
+
+    /// Whether the ports that are linked make sense together with the options.
+    ///
+    /// # Errors
+    /// Which do not.
+    pub fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
+        self.0.check_ports(linked)
     }
 
     pub(crate) fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError> {

@@ -10,9 +10,9 @@
 //! Nothing runs meanwhile: workers come to the end of a breath first, so an app never sees half of a change.
 
 use super::{Engine, LinkState, placement};
-use crate::app::Ports;
+use crate::app::{PortNames, Ports};
 use crate::config::OptionError;
-use crate::graph::{AppSpec, Graph, Link, breathing_order};
+use crate::graph::{AppSpec, Graph, Link, Port, breathing_order};
 use crate::link::{self, Input, Output};
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, RecordKind};
@@ -76,9 +76,7 @@ impl Engine {
     /// # Errors
     /// When an option is wrong or a new app does not start: then nothing has changed.
     pub fn configure(&mut self, graph: &Graph) -> Result<Changes, ConfigureError> {
-        for (name, app) in graph.apps() {
-            app.config.check().map_err(|error| app_error(name, app, error))?;
-        }
+        self.check(graph)?;
         let mut changes = Changes::default();
         let mut fresh = self.start_fresh(graph, &mut changes)?;
         let new_links = self.make_links(graph, &mut changes)?;
@@ -98,6 +96,22 @@ impl Engine {
         self.graph = graph;
         self.assemble(slots, ends, &costs);
         Ok(changes)
+    }
+
+    /// Whether a graph would be taken on, as far as that can be told before its apps are started. Options that run already
+    /// are not looked at again.
+    ///
+    /// # Errors
+    /// Which option is wrong.
+    pub fn check(&self, graph: &Graph) -> Result<(), ConfigureError> {
+        for (name, app) in graph.apps() {
+            if self.graph.get(name).is_none_or(|running| running.config != app.config) {
+                app.config.check().map_err(|error| app_error(name, app, error))?;
+            }
+            let linked = linked_ports(graph, name);
+            app.config.check_ports(&linked).map_err(|error| app_error(name, app, error))?;
+        }
+        Ok(())
     }
 
     /// Stops everything.
@@ -293,6 +307,17 @@ fn plug_in(slot: &mut Slot, graph: &Graph, ends: &mut Ends) {
         link.and_then(|link| ends.inputs.remove(link)).unwrap_or_else(Input::unlinked)
     };
     slot.inputs = slot.input_names.iter().map(input).collect();
+}
+
+/// The ports of an app that have links, sorted.
+fn linked_ports<'g>(graph: &'g Graph, app: &str) -> PortNames<'g> {
+    let ends = |end: fn(&Link) -> &Port| {
+        let mut names: Vec<&str> =
+            graph.links().map(end).filter(|port| port.app == app).map(|port| port.port.as_str()).collect();
+        names.sort_unstable();
+        names
+    };
+    PortNames { inputs: ends(|link| &link.to), outputs: ends(|link| &link.from) }
 }
 
 /// The names of an app's ports, in the order in which it sees them.

@@ -1,7 +1,7 @@
 //! The receiving end of a link.
 
 use super::Ring;
-use crate::pool::Burst;
+use crate::pool::{Burst, Packet};
 use crate::shm::LinkCounters;
 use std::sync::Arc;
 
@@ -65,6 +65,15 @@ impl Input {
         // SAFETY: these slots hold packets and are ours; `next` has passed them, and the sender learns of that only when
         // the turn ends, which is after the burst has ended.
         Some(unsafe { Burst::from_slots(first, count as usize) })
+    }
+
+    /// The packets of the next [`Input::burst`], which stay where they are: for apps that leave them in the link until
+    /// their time has come. An app whose input is not empty is called in every breath.
+    #[inline]
+    pub fn peek(&self) -> &[Packet] {
+        let count = (self.waiting() as u32).min(Ring::until_wrap(self.next));
+        // SAFETY: the slots from `next` to `tail` hold packets and are ours until the turn ends, which needs `&mut self`.
+        unsafe { std::slice::from_raw_parts(self.ring.slot(self.next).as_ptr(), count as usize) }
     }
 
     /// Packets that wait in this turn.
