@@ -7,7 +7,6 @@ mod compile;
 mod exit;
 mod explain;
 mod filter;
-mod names;
 mod shell;
 mod terminal;
 mod text;

@@ -2,8 +2,8 @@
 
 use crate::args::{At, DialectName, LanguageArgs};
 use crate::exit::Failure;
-use crate::names::SystemNames;
 use crate::terminal::Terminal;
+use apps::SystemNames;
 use pflang::options::Dialect;
 use pflang::{Backend, Compiler, Filter};
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! The names of this system: its files first, the resolver only when asked for.
+//! The names of this system, for filters: its files first, the resolver only when asked for.
 
 use pflang::names::FileNames;
 use pflang::{HostAddrs, Names, Service};
@@ -11,14 +11,14 @@ const SET_FILE_MAX: u64 = 64 << 20;
 
 /// hosts(5), networks(5), ethers(5), services(5), protocols(5); read when the first name is asked for.
 #[derive(Debug)]
-pub(crate) struct SystemNames {
+pub struct SystemNames {
     files: OnceLock<FileNames>,
     resolve: bool,
 }
 
 impl SystemNames {
     /// With `resolve`, hosts that the files do not know are asked of the system's resolver.
-    pub(crate) fn new(resolve: bool) -> Self {
+    pub fn new(resolve: bool) -> Self {
         SystemNames { files: OnceLock::new(), resolve }
     }
 

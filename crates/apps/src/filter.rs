@@ -1,0 +1,196 @@
+//! `filter`: lets packets through that match a filter of tcpdump's language.
+//!
+//! | inputs | `input` |
+//! |---|---|
+//! | outputs | `output`: packets that match; `rejected`: the others, if it is linked |
+//! | `filter` | the filter, as in pcap-filter(7); required |
+//! | `linktype` | what packets begin with, such as `EN10MB` or `RAW`; `EN10MB` unless set |
+//! | `rejected` | counts packets that did not match, and were dropped as nothing is linked to that output |
+//!
+//! Hosts, networks, services and protocols may be named as in the system's files (`/etc/hosts`, `/etc/services`, …); no server is
+//! asked. `len`, `less` and `greater` are about the length on the wire where the graph keeps metadata, else about the bytes that
+//! are here.
+
+use crate::filtering::{LANES, compile, ethernet, select};
+use engine::shm::Counter;
+use engine::{App, Class, Io, OptionError, Ports, Setup};
+use serde::Deserialize;
+
+/// Options of `filter`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Filter {
+    /// The filter.
+    pub filter: String,
+    /// What packets begin with.
+    #[serde(default = "ethernet")]
+    pub linktype: String,
+}
+
+impl Filter {
+    /// A filter for Ethernet frames.
+    pub fn new(filter: impl Into<String>) -> Self {
+        Filter { filter: filter.into(), linktype: ethernet() }
+    }
+
+    fn compile(&self) -> Result<pflang::Filter, OptionError> {
+        compile("filter", &self.filter, &self.linktype)
+    }
+}
+
+/// A running `filter`.
+#[derive(Debug)]
+pub struct Running {
+    filter: pflang::Filter,
+    rejected: Counter,
+}
+
+impl Class for Filter {
+    const TYPE: &'static str = "filter";
+    const OUTPUTS: Ports = Ports::Named(&["output", "rejected"]);
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        self.compile().map(drop)
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        Ok(Running { filter: self.compile()?, rejected: setup.drops("rejected") })
+    }
+
+    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+        app.filter = self.compile()?;
+        Ok(true)
+    }
+}
+
+impl App for Running {
+    fn push(&mut self, io: &mut Io<'_>) {
+        let metadata = io.pool.uses_metadata();
+        while let Some(burst) = io.inputs[0].burst_of_at_most(LANES) {
+            let matching = select(&self.filter, &burst, metadata);
+            let (matched, others) = burst.partition(matching);
+            io.outputs[0].send(matched);
+            if io.outputs[1].is_linked() {
+                io.outputs[1].send(others);
+            } else {
+                io.pool.free_burst(others, &self.rejected);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Filter;
+    use engine::{Class, Metadata};
+    use testkit::packet::Packet;
+    use testkit::rig::Rig;
+
+    fn packet(line: &str) -> Vec<u8> {
+        Packet::parse(line).unwrap().bytes
+    }
+
+    fn http() -> Vec<u8> {
+        packet("eth / ip4 / tcp(dport=80) / 'GET /'")
+    }
+
+    fn dns() -> Vec<u8> {
+        packet("eth / ip6 / udp(dport=53)")
+    }
+
+    #[test]
+    fn what_matches_goes_on_in_order_and_the_rest_is_counted() {
+        let mut rig = Rig::new(Filter::new("tcp port 80"), &["input"], &["output"]);
+        let (mut sent, mut expected) = (Vec::new(), Vec::new());
+        for i in 0..200_u8 {
+            let mut frame = if i % 7 < 3 { http() } else { dns() };
+            frame[5] = i;
+            if i % 7 < 3 {
+                expected.push(frame.clone());
+            }
+            sent.push(frame);
+        }
+        let sent: Vec<&[u8]> = sent.iter().map(Vec::as_slice).collect();
+        assert_eq!(rig.pass(&sent), expected);
+        assert_eq!(rig.counter("rejected"), 200 - expected.len() as u64);
+    }
+
+    #[test]
+    fn what_does_not_match_goes_to_rejected_where_that_is_linked() {
+        let mut rig = Rig::new(Filter::new("tcp"), &["input"], &["output", "rejected"]);
+        assert_eq!(rig.pass(&[&dns(), &http(), &dns()]), [http()]);
+        assert_eq!(rig.take("rejected"), [dns(), dns()]);
+        assert_eq!(rig.counter("rejected"), 0);
+    }
+
+    #[test]
+    fn only_the_rest_may_be_wanted() {
+        let mut rig = Rig::new(Filter::new("tcp"), &["input"], &["rejected"]);
+        [dns(), http()].iter().for_each(|packet| rig.send("input", packet));
+        rig.breathe();
+        assert_eq!(rig.take("rejected"), [dns()]);
+        assert_eq!(rig.counter("unlinked"), 1);
+    }
+
+    #[test]
+    fn any_bytes_will_do() {
+        for (filter, matches) in
+            [("", 5), ("ip", 0), ("len = 0", 1), ("len >= 10240", 1), ("ether[13] = 0", 3)]
+        {
+            let mut rig = Rig::new(Filter::new(filter), &["input"], &["output"]);
+            let packets: Vec<Vec<u8>> = [0, 1, 14, 60, 10240].map(|len| vec![0; len]).into();
+            let passed = rig.pass(&packets.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            assert_eq!(passed.len(), matches, "{filter}");
+        }
+    }
+
+    #[test]
+    fn lengths_are_those_on_the_wire() {
+        let mut rig = Rig::new(Filter::new("greater 1000"), &["input"], &["output"]);
+        rig.send_with("input", http(), Metadata { cut_len: 2000, ..Metadata::default() });
+        rig.send("input", http());
+        rig.breathe();
+        let received = rig.received("output");
+        assert_eq!(received.len(), 1);
+        assert_eq!(received[0].metadata.cut_len, 2000);
+    }
+
+    #[test]
+    fn another_link_type() {
+        let raw = Filter { filter: "tcp port 80".to_owned(), linktype: "RAW".to_owned() };
+        let mut rig = Rig::new(raw, &["input"], &["output"]);
+        assert_eq!(rig.pass(&[&http(), &http()[14..]]), [&http()[14..]]);
+    }
+
+    #[test]
+    fn another_filter_while_it_runs() {
+        let mut rig = Rig::new(Filter::new("tcp"), &["input"], &["output"]);
+        assert_eq!(rig.pass(&[&http(), &dns()]), [http()]);
+        rig.reconfigure(Filter::new("port domain or arp"));
+        assert_eq!(rig.pass(&[&http(), &dns()]), [dns()]);
+        assert_eq!(rig.counter("rejected"), 2);
+    }
+
+    #[test]
+    fn a_full_link_drops_what_does_not_fit() {
+        let mut rig = Rig::new(Filter::new("tcp"), &["input"], &["output"]);
+        let packets = vec![http(); 3000];
+        let passed = rig.pass(&packets.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        assert_eq!(passed.len(), 1024, "as many as the link at the input takes in a breath");
+        (0..2).for_each(|_| rig.breathe());
+        assert_eq!(rig.take("output").len(), 3000 - 1024);
+    }
+
+    #[test]
+    fn errors_say_where() {
+        let error = Filter::new("tcp prot 80").check().unwrap_err().to_string();
+        assert!(
+            error.starts_with("`filter`: the filter does not compile\nerror[PF003]: unknown word `prot`"),
+            "{error}"
+        );
+        let error =
+            Filter { linktype: "ether".to_owned(), ..Filter::new("") }.check().unwrap_err().to_string();
+        assert!(error.starts_with("`linktype`: unknown link type `ether`"), "{error}");
+    }
+}

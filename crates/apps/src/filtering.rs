@@ -1,0 +1,58 @@
+//! What apps with filters have in common: options become compiled filters, bursts become bits.
+
+use crate::names::SystemNames;
+use engine::{OptionError, Packet};
+use pflang::{Compiler, Filter};
+use std::sync::Arc;
+use wire::LinkType;
+
+/// Packets that are looked at together: as many as a word has bits.
+pub(crate) const LANES: usize = 64;
+
+/// The link type of an option that is not set.
+pub(crate) fn ethernet() -> String {
+    "EN10MB".to_owned()
+}
+
+/// A compiler for packets of the link type that the option `linktype` names. Services, protocols and hosts have the names that the
+/// system's files give them; no server is asked.
+pub(crate) fn compiler(linktype: &str) -> Result<Compiler, OptionError> {
+    let linktype: LinkType = linktype.parse().map_err(|error| OptionError::new("linktype", error))?;
+    Ok(Compiler::new(linktype).names(Arc::new(SystemNames::new(false))))
+}
+
+/// Compiles the filter of an option.
+pub(crate) fn compile(option: &str, filter: &str, linktype: &str) -> Result<Filter, OptionError> {
+    compiler(linktype)?.compile(filter).map_err(|error| does_not_compile(option, &error))
+}
+
+/// What is said when the filter of an option does not compile.
+pub(crate) fn does_not_compile(option: &str, error: &pflang::Error) -> OptionError {
+    OptionError::new(option, format_args!("the filter does not compile\n{}", error.render(false)))
+}
+
+/// Which of at most [`LANES`] packets match: one bit each, the first packet's being the lowest. With `metadata`, packets know how
+/// long they were on the wire; else they are as long as what is here.
+#[inline]
+pub(crate) fn select(filter: &Filter, packets: &[Packet], metadata: bool) -> u64 {
+    let mut lanes = [pflang::Packet::EMPTY; LANES];
+    let mut bits = [0];
+    filter.match_burst(describe(packets, metadata, &mut lanes), &mut bits);
+    bits[0]
+}
+
+/// The packets as filters see them.
+#[inline]
+pub(crate) fn describe<'p, 'l>(
+    packets: &'p [Packet],
+    metadata: bool,
+    lanes: &'l mut [pflang::Packet<'p>; LANES],
+) -> &'l [pflang::Packet<'p>] {
+    let both = lanes.iter_mut().zip(packets);
+    if metadata {
+        both.for_each(|(lane, packet)| *lane = pflang::Packet::new(packet.data(), packet.wire_len()));
+    } else {
+        both.for_each(|(lane, packet)| *lane = packet.data().into());
+    }
+    &lanes[..packets.len()]
+}
