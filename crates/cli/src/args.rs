@@ -28,6 +28,9 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Show why a packet does or does not match: each primitive, the bytes read, the outcome.
     Trace(TraceArgs),
+    /// Measure what a packet costs in a network of apps, on this machine.
+    #[command(subcommand)]
+    Bench(BenchArgs),
     /// Print the completion script of a shell: `source <(sluss completions bash)`.
     Completions {
         /// The shell.
@@ -214,4 +217,55 @@ pub(crate) struct TraceArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) language: LanguageArgs,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum BenchArgs {
+    /// Networks of apps, in packets per second of CPU time.
+    Engine(EngineBenchArgs),
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Packets are those that leave the source; time is the CPU time of the process, after half a second of warm-up.\n\
+    Figures of different machines, or of one machine at different times, do not compare: measure both sides in one run."
+)]
+pub(crate) struct EngineBenchArgs {
+    /// The network.
+    #[arg(long, value_name = "NET")]
+    pub(crate) net: Net,
+    /// Bytes of a packet.
+    #[arg(long, value_name = "BYTES", default_value_t = 60)]
+    pub(crate) size: usize,
+    /// Packets that a source brings in per breath, 1 to 1024.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) burst: u16,
+    /// Runs of half a second of CPU time each; the median is reported.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) runs: u16,
+    /// Print one line of JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A network that is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Net {
+    /// source -> sink
+    SourceSink,
+    /// source -> tee -> sink, over two links
+    Tee,
+    /// source -> 8 x join -> sink
+    Chain10,
+    /// 50 apps that pull nothing
+    Idle50,
+    /// source -> sink on another thread, which reads of each packet
+    Pair,
+}
+
+impl std::fmt::Display for Net {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", clap::builder::PossibleValue::get_name))
+    }
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bench;
 mod compile;
 mod exit;
 mod explain;
@@ -41,6 +42,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Compile(args) => compile::run(args, terminal),
         Command::Explain(args) => explain::run(args, terminal),
         Command::Trace(args) => trace::run(args, terminal),
+        Command::Bench(args) => bench::run(args, terminal),
         Command::Completions { shell } => shell::completions(*shell),
         Command::Man { folder } => shell::man_pages(folder),
     }

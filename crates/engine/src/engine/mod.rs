@@ -18,6 +18,7 @@ use crate::shm::{Counter, EntryKind, Record, RecordKind, Segment};
 use crate::worker::{Pace, Restarts, Slot, Worker};
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How an engine runs, whatever its graph.
@@ -74,6 +75,9 @@ impl Settings {
     }
 }
 
+/// The number of the next engine; pools without one have 0.
+static ENGINES: AtomicU64 = AtomicU64::new(1);
+
 /// Runs graphs.
 #[derive(Debug)]
 pub struct Engine {
@@ -119,8 +123,9 @@ impl Engine {
             apps: record.number("apps", EntryKind::Gauge),
             links: record.number("links", EntryKind::Gauge),
         };
+        let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
         let workers = (0..settings.workers.max(1))
-            .map(|index| new_worker(&settings, index))
+            .map(|index| new_worker(&settings, index, engine))
             .collect::<io::Result<_>>()?;
         Ok(Engine {
             settings,
@@ -163,7 +168,9 @@ impl Engine {
                 let core = cores.get(index % cores.len().max(1)).copied();
                 let thread = std::thread::Builder::new().name(format!("worker {index}"));
                 let started = thread.spawn_scoped(scope, move || {
-                    core.map(bind_to_core);
+                    if let Some(core) = core {
+                        bind_to_core(core);
+                    }
                     worker.run(&share, busywait);
                 });
                 if let Err(error) = started {
@@ -201,12 +208,12 @@ impl Engine {
     }
 }
 
-fn new_worker(settings: &Settings, index: usize) -> io::Result<Worker> {
+fn new_worker(settings: &Settings, index: usize, engine: u64) -> io::Result<Worker> {
     let (entries, numbers) = Worker::RECORD;
     let name = format!("worker {index}");
     let record = settings.counters.record(RecordKind::Worker, &name, "", entries, numbers)?;
     record.set_worker(index);
-    Ok(Worker::new(Pool::new(settings.packets)?, settings.clock, settings.pace(), record))
+    Ok(Worker::new(Pool::of_engine(settings.packets, engine)?, settings.clock, settings.pace(), record))
 }
 
 /// Binds the calling thread to a core. Where that is not allowed it runs anywhere.

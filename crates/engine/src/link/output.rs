@@ -67,24 +67,51 @@ impl Output {
         }
     }
 
-    /// Sends up to `count` copies of a packet; fewer when the pool runs out. Returns how many.
-    #[inline]
+    /// Sends `count` copies of a packet; fewer when the pool runs out. A full link drops them, and counts that. Returns how
+    /// many were made.
     pub fn send_copies(&mut self, pool: &mut Pool, packet: &Packet, count: usize) -> usize {
-        for made in 0..count {
-            let Some(copy) = pool.copy(packet) else { return made };
-            self.put(copy);
-        }
-        count
+        self.make(pool, count, |_| packet)
     }
 
-    /// Sends a copy of each packet; stops when the pool runs out. Returns how many were copied.
-    #[inline]
+    /// Sends a copy of each packet; stops when the pool runs out. A full link drops them, and counts that. Returns how many
+    /// were made.
     pub fn send_copies_of(&mut self, pool: &mut Pool, packets: &[Packet]) -> usize {
-        for (made, packet) in packets.iter().enumerate() {
-            let Some(copy) = pool.copy(packet) else { return made };
-            self.put(copy);
+        self.make(pool, packets.len(), |index| &packets[index])
+    }
+
+    #[inline]
+    fn make<'a>(&mut self, pool: &mut Pool, count: usize, original: impl Fn(usize) -> &'a Packet) -> usize {
+        let mut made = 0;
+        while made < count && (self.next != self.limit || self.find_room()) {
+            let room = self.limit.wrapping_sub(self.next) as usize;
+            // SAFETY: the packets are moved into slots before the pool is used again. These lie between `next` and `limit`:
+            // they are free, ours, and hold no packet.
+            let copies = unsafe {
+                let (packets, taken) = pool.take(room.min(count - made));
+                let slots = self.ring.slot(self.next);
+                slots.copy_from_nonoverlapping(packets, taken);
+                std::slice::from_raw_parts_mut(slots.as_ptr(), taken)
+            };
+            if copies.is_empty() {
+                return made;
+            }
+            let mut bytes = 0;
+            for (index, copy) in copies.iter_mut().enumerate() {
+                let original = original(made + index);
+                bytes += original.len() as u64;
+                copy.copy_lines_from(original);
+                pool.copy_metadata(original, copy);
+            }
+            self.bytes += bytes;
+            self.next = self.next.wrapping_add(copies.len() as u32);
+            made += copies.len();
         }
-        packets.len()
+        while made < count {
+            let Some(copy) = pool.copy(original(made)) else { break };
+            self.put(copy);
+            made += 1;
+        }
+        made
     }
 
     /// How many packets the link takes now.

@@ -1,1 +1,141 @@
+//! Links: in order, nothing twice, nothing lost.
 
+use super::*;
+use crate::pool::{Packet, Pool};
+use crate::shm::LinkCounters;
+
+fn number(packet: &Packet) -> u64 {
+    u64::from_be_bytes(packet.data().try_into().expect("8 bytes"))
+}
+
+#[test]
+fn what_is_sent_is_seen_when_the_turn_is_over() {
+    for local in [true, false] {
+        let mut pool = Pool::new(8).expect("memory");
+        let (mut output, mut input) = link(LinkCounters::hidden(), local);
+        output.put(pool.packet(b"one").expect("a packet"));
+        assert!(!input.begin());
+        assert_eq!(output.end(), 1);
+        assert!(input.begin());
+        output.put(pool.packet(b"two").expect("a packet"));
+        output.end();
+        let burst = input.burst().expect("a burst");
+        assert_eq!(burst.len(), 1, "the second was sent in the receiver's turn");
+        burst.for_each(|packet| pool.put_back(packet));
+        assert!(input.burst().is_none());
+        input.end();
+        assert!(input.begin());
+        input.burst().into_iter().flatten().for_each(|packet| pool.put_back(packet));
+        input.end();
+        assert_eq!((output.sent(), input.received(), pool.available()), (2, 2, 8));
+    }
+}
+
+#[test]
+fn a_full_link_refuses() {
+    let mut pool = Pool::of_engine(CAPACITY + 10, 77).expect("memory");
+    let (mut output, mut input) = link(LinkCounters::hidden(), true);
+    assert_eq!(output.room(), CAPACITY);
+    for _ in 0..CAPACITY + 10 {
+        output.put(pool.packet(b"x").expect("a packet"));
+    }
+    output.end();
+    assert_eq!((output.sent(), output.dropped(), output.room()), (CAPACITY as u64, 10, 0));
+    input.begin();
+    assert_eq!(input.waiting(), CAPACITY);
+    input.burst().into_iter().flatten().for_each(|packet| pool.put_back(packet));
+    input.end();
+    crate::pool::Orphans::sweep(77, |whose, packet| {
+        assert_eq!(whose, crate::pool::Whose::Counted);
+        pool.put_back(packet);
+    });
+    assert_eq!(pool.available(), CAPACITY + 10);
+}
+
+#[test]
+fn order_is_kept_across_any_bursts() {
+    for local in [true, false] {
+        let mut pool = Pool::new(3000).expect("memory");
+        let (mut output, mut input) = link(LinkCounters::hidden(), local);
+        let (mut sent, mut received) = (0u64, 0u64);
+        let mut dice = 12345u32;
+        let rounds = if cfg!(miri) { 60u64 } else { 5000 };
+        for _ in 0..rounds {
+            dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            for _ in 0..((dice >> 8) % 700).min(output.room() as u32) {
+                output.put(pool.packet(&sent.to_be_bytes()).expect("a packet"));
+                sent += 1;
+            }
+            output.end();
+            input.begin();
+            let mut wanted = (dice >> 20) as usize % 700;
+            while wanted > 0 {
+                let Some(burst) = input.burst_of_at_most(wanted) else { break };
+                wanted -= burst.len();
+                for packet in burst {
+                    assert_eq!(number(&packet), received);
+                    received += 1;
+                    pool.put_back(packet);
+                }
+            }
+            input.end();
+            assert_eq!(sent - received, input.queued() as u64);
+        }
+        assert!(received > rounds * 100);
+        input.begin();
+        while let Some(burst) = input.burst() {
+            burst.for_each(|packet| pool.put_back(packet));
+        }
+        input.end();
+        assert_eq!(pool.available(), 3000);
+    }
+}
+
+#[test]
+fn two_threads_see_the_same_order() {
+    let count = if cfg!(miri) { 2_000u64 } else { 300_000 };
+    let mut pool = Pool::new(3000).expect("memory");
+    let (mut output, mut input) = link(LinkCounters::hidden(), false);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut home = Pool::new(1).expect("memory");
+            let mut expected = 0;
+            while expected < count {
+                input.begin();
+                while let Some(burst) = input.burst() {
+                    for packet in burst {
+                        assert_eq!(number(&packet), expected);
+                        expected += 1;
+                        home.put_back(packet);
+                    }
+                }
+                input.end();
+                home.return_foreign();
+            }
+        });
+        let mut sent = 0;
+        while sent < count {
+            for _ in 0..output.room().min(64).min((count - sent) as usize) {
+                let Some(packet) = pool.packet(&sent.to_be_bytes()) else { break };
+                output.put(packet);
+                sent += 1;
+            }
+            output.end();
+        }
+    });
+    pool.fetch_returns();
+    assert_eq!((pool.available(), output.dropped()), (3000, 0));
+}
+
+#[test]
+fn a_port_without_a_link_drops_and_counts() {
+    let mut pool = Pool::of_engine(4, 78).expect("memory");
+    let counter = crate::shm::Counter::hidden();
+    let mut output = Output::unlinked(counter.clone());
+    assert!(!output.is_linked());
+    (0..3).for_each(|_| output.put(pool.packet(b"x").expect("a packet")));
+    output.end();
+    assert_eq!((counter.get(), output.room()), (3, 0));
+    crate::pool::Orphans::sweep(78, |_, packet| pool.put_back(packet));
+    assert_eq!(pool.available(), 4);
+}

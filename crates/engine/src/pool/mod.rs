@@ -35,6 +35,7 @@ pub use packet::{MAX_PAYLOAD, Packet, TooLong};
 use crate::shm::Counter;
 use region::Region;
 use std::io;
+use std::ptr::NonNull;
 
 /// A pool of packets: a free list over one region of memory. Each worker has its own.
 #[derive(Debug)]
@@ -44,6 +45,7 @@ pub struct Pool {
     region: Region,
     /// Packets of other pools, on their way back.
     foreign: Vec<Packet>,
+    engine: u64,
     allocated: u64,
     freed: u64,
     /// How often an allocation found no packet.
@@ -63,13 +65,19 @@ impl Pool {
     /// # Errors
     /// When the system refuses the memory, or `packets` is 0 or more than [`Pool::MAX_PACKETS`].
     pub fn new(packets: usize) -> io::Result<Self> {
-        let region = Region::new(packets)?;
+        Self::of_engine(packets, 0)
+    }
+
+    /// A pool of an engine, which sweeps up what belongs to its pools.
+    pub(crate) fn of_engine(packets: usize, engine: u64) -> io::Result<Self> {
+        let region = Region::new(packets, engine)?;
         // Low chunks are on top: they lie in huge pages, where there are any.
         let free = (0..packets).rev().map(|index| region.packet(index)).collect();
         Ok(Pool {
             free,
             region,
             foreign: Vec::with_capacity(RETURN_BURST),
+            engine,
             allocated: 0,
             freed: 0,
             exhausted: 0,
@@ -116,10 +124,15 @@ impl Pool {
         };
         self.allocated += 1;
         copy.copy_lines_from(packet);
-        if self.stamping.is_some() {
-            *copy.metadata_mut() = *packet.metadata();
-        }
+        self.copy_metadata(packet, &mut copy);
         Some(copy)
+    }
+
+    #[inline]
+    pub(crate) fn copy_metadata(&self, from: &Packet, to: &mut Packet) {
+        if self.stamping.is_some() {
+            *to.metadata_mut() = *from.metadata();
+        }
     }
 
     /// Gives a packet back; `counter` says why.
@@ -130,22 +143,54 @@ impl Pool {
     }
 
     /// Gives what is left of a burst back; `counter` says why.
-    #[inline]
     pub fn free_burst(&mut self, burst: Burst<'_>, counter: &Counter) {
         counter.add(self.put_back_all(burst) as u64);
     }
 
     /// Gives back packets whose fate is counted by the caller; returns how many.
-    #[inline]
-    pub(crate) fn put_back_all(&mut self, mut burst: Burst<'_>) -> usize {
+    pub(crate) fn put_back_all(&mut self, burst: Burst<'_>) -> usize {
         let count = burst.len();
         self.freed += count as u64;
         if self.region.owns(&burst) {
-            self.free.extend(burst.by_ref().map(Packet::at_home));
+            self.take_home(burst);
         } else {
-            burst.by_ref().for_each(|packet| self.sort_back(packet));
+            burst.for_each(|packet| self.sort_back(packet));
         }
         count
+    }
+
+    /// Puts packets of this pool onto the free list.
+    fn take_home(&mut self, burst: Burst<'_>) {
+        let (from, count) = burst.into_slots();
+        self.free.reserve(count);
+        // SAFETY: the list has room for `count` more, and the burst gave the packets up: each is read and written once.
+        unsafe {
+            let to = self.free.as_mut_ptr().add(self.free.len());
+            for index in 0..count {
+                to.add(index).write(from.add(index).read().at_home());
+            }
+            self.free.set_len(self.free.len() + count);
+        }
+    }
+
+    /// Takes up to `count` packets off the free list. They stay where they are until the list is used again; their bytes
+    /// are those of their last use.
+    ///
+    /// # Safety
+    /// The caller moves each packet out of its place before the list is used again.
+    pub(crate) unsafe fn take(&mut self, count: usize) -> (NonNull<Packet>, usize) {
+        if self.free.len() < count {
+            self.fetch_returns();
+        }
+        let taken = count.min(self.free.len());
+        self.exhausted += (count - taken) as u64;
+        self.allocated += taken as u64;
+        let left = self.free.len() - taken;
+        // SAFETY: the list becomes shorter; what lies behind its end stays in place.
+        unsafe {
+            self.free.set_len(left);
+            (NonNull::new_unchecked(self.free.as_mut_ptr().add(left)), taken)
+        }
     }
 
     /// Gives back a packet whose fate is counted by the caller.
@@ -214,6 +259,11 @@ impl Pool {
         if self.uses_metadata() {
             *packet.metadata_mut() = metadata;
         }
+    }
+
+    /// The engine whose packets these are.
+    pub(crate) fn engine(&self) -> u64 {
+        self.engine
     }
 
     /// Packets that the pool owns, wherever they are.

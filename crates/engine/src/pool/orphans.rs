@@ -3,10 +3,10 @@
 //! Dropping a packet puts it on a list of the thread; the worker empties it every breath, and counts each packet for the
 //! app that was running. A thread without a worker leaves its list to the next one that sweeps.
 
-use super::Packet;
+use super::{Packet, region};
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 thread_local! {
     static LIST: List = const { List(RefCell::new(Vec::new())) };
@@ -87,14 +87,15 @@ impl Orphans {
         ANY.get()
     }
 
-    /// Hands over what was abandoned on this thread, and on threads that have ended: whose it was, and the packet.
-    pub(crate) fn sweep(mut take: impl FnMut(Whose, Packet)) {
+    /// Hands over packets of an engine that were abandoned on this thread, or on threads that have ended: whose they were,
+    /// and the packet. Those of other engines are left for them.
+    pub(crate) fn sweep(engine: u64, mut take: impl FnMut(Whose, Packet)) {
         ANY.set(false);
         let mut packets = LIST.with(|list| list.0.take());
-        if let Ok(mut left) = LEFT.lock() {
-            packets.append(&mut left);
-        }
-        for (who, packet) in packets {
+        let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+        packets.append(&mut left);
+        let is_ours = |(_, packet): &mut (u32, ManuallyDrop<Packet>)| region::engine_of(packet) == engine;
+        for (who, packet) in packets.extract_if(.., is_ours) {
             let whose = match who {
                 NOBODY => Whose::Nobody,
                 COUNTED => Whose::Counted,
@@ -102,5 +103,6 @@ impl Orphans {
             };
             take(whose, ManuallyDrop::into_inner(packet));
         }
+        *left = packets;
     }
 }

@@ -232,7 +232,7 @@ impl Packet {
     /// Makes this packet, which is at its first position, a copy of another. Whole cache lines are copied, from the length
     /// on: a small packet is one line, and no length decides how it is copied.
     #[inline]
-    pub(super) fn copy_lines_from(&mut self, other: &Packet) {
+    pub(crate) fn copy_lines_from(&mut self, other: &Packet) {
         let end = DATA + other.len();
         let (from, to) = (other.0.as_ptr().cast::<u8>(), self.0.as_ptr().cast::<u8>());
         let mut offset = 0;

@@ -3,6 +3,7 @@
 use super::packet::{MAX_PAYLOAD, Packet, RawPacket};
 use super::returns::Returns;
 use std::io;
+use std::num::NonZero;
 use std::ptr::NonNull;
 
 /// Bytes from one chunk to the next. Not a power of two: with a stride of 2048 every header falls in 2 of 64 sets of the
@@ -23,8 +24,9 @@ pub(super) const MAX_CHUNKS: usize = (SPAN - HEAD) / CHUNK;
 const WARM: usize = 8 << 20;
 
 // The longest packet at the last even position ends where the metadata begins.
-const _: () =
-    assert!(METADATA == (HEADROOM - 2) + 2 + MAX_PAYLOAD && METADATA + 8 * 64 <= CHUNK && METADATA % 64 == 0);
+const _: () = assert!(
+    METADATA == (HEADROOM - 2) + 2 + MAX_PAYLOAD && METADATA + 8 * 64 <= CHUNK && METADATA.is_multiple_of(64)
+);
 
 /// One stretch of packet memory.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub(super) struct Region {
 /// What stands at the head of a region.
 struct Head {
     returns: Returns,
+    /// Which engine the packets belong to.
+    engine: u64,
 }
 
 // SAFETY: the region is plain memory; its chunks are reached through `Packet`s, each of which has one owner, and its
@@ -45,14 +49,14 @@ unsafe impl Send for Region {}
 
 impl Region {
     /// Maps memory for `chunks` packets.
-    pub(super) fn new(chunks: usize) -> io::Result<Self> {
+    pub(super) fn new(chunks: usize, engine: u64) -> io::Result<Self> {
         if chunks == 0 || chunks > MAX_CHUNKS {
             let why = format!("a pool holds 1 to {MAX_CHUNKS} packets, not {chunks}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let base = map::reserve(HEAD + chunks * CHUNK)?;
         // SAFETY: the head is mapped, aligned and ours; nobody knows of it yet.
-        unsafe { base.cast::<Head>().write(Head { returns: Returns::default() }) };
+        unsafe { base.cast::<Head>().write(Head { returns: Returns::default(), engine }) };
         Ok(Region { base, chunks, leaked: false })
     }
 
@@ -103,9 +107,19 @@ impl Drop for Region {
 /// # Safety
 /// The region must outlive the reference: it does while the packet is out.
 pub(super) unsafe fn returns_of<'a>(packet: NonNull<RawPacket>) -> &'a Returns {
-    let head = packet.as_ptr().cast::<u8>().map_addr(|address| address & !(SPAN - 1)).cast::<Head>();
-    // SAFETY: regions are aligned to SPAN and no longer than it, so the head of the packet's region is at this address.
-    unsafe { &(*head).returns }
+    // SAFETY: by the caller's promise.
+    unsafe { &(*head_of(packet)).returns }
+}
+
+/// The engine that a packet belongs to.
+pub(super) fn engine_of(packet: &Packet) -> u64 {
+    // SAFETY: the region lives while the packet is out, and this is not written again.
+    unsafe { (*head_of(packet.as_ptr())).engine }
+}
+
+/// The head of the region a packet belongs to: regions are aligned to SPAN, and no longer than it.
+fn head_of(packet: NonNull<RawPacket>) -> *const Head {
+    packet.as_ptr().cast::<u8>().map_addr(|address| address & !(SPAN - 1)).cast::<Head>()
 }
 
 /// Where a packet begins in its chunk when it is new: an address whose colour depends on the chunk.
@@ -120,9 +134,8 @@ pub(super) fn home(chunk: NonNull<u8>) -> NonNull<RawPacket> {
 #[inline]
 pub(super) fn chunk_of(packet: NonNull<RawPacket>) -> NonNull<u8> {
     // A packet begins in the first 512 bytes of its chunk and chunks are aligned to 512.
-    packet
-        .cast::<u8>()
-        .map_addr(|address| std::num::NonZero::new(address.get() & !(HEADROOM - 1)).unwrap_or(address))
+    // SAFETY: regions do not begin at address 0, so no chunk does.
+    packet.cast::<u8>().map_addr(|address| unsafe { NonZero::new_unchecked(address.get() & !(HEADROOM - 1)) })
 }
 
 /// Where the metadata of a packet lies.

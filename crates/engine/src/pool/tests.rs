@@ -1,1 +1,148 @@
+//! Packets: where they are, how they move, that they come back.
 
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn chunks_do_not_overlap_and_colours_differ() {
+    let mut pool = Pool::new(64).expect("memory");
+    let packets: Vec<Packet> = std::iter::from_fn(|| pool.allocate()).collect();
+    assert_eq!((packets.len(), pool.exhausted()), (64, 1));
+    let mut places: Vec<usize> = packets.iter().map(|packet| packet.as_ptr().addr().get()).collect();
+    places.sort_unstable();
+    assert!(places.windows(2).all(|pair| pair[1] - pair[0] > MAX_PAYLOAD + 2));
+    let sets: std::collections::BTreeSet<usize> = places.iter().map(|place| place / 64 % 64).collect();
+    assert!(sets.len() >= 24, "first lines lie in {} sets of 64", sets.len());
+    packets.into_iter().for_each(|packet| pool.put_back(packet));
+    assert_eq!(pool.available(), 64);
+}
+
+#[test]
+fn memory_stays_while_a_packet_is_out() {
+    let mut pool = Pool::new(2).expect("memory");
+    let packet = pool.packet(b"still here").expect("a packet");
+    drop(pool);
+    assert_eq!(packet.data(), b"still here");
+    std::mem::forget(packet);
+}
+
+#[test]
+fn sizes_that_cannot_be_are_refused() {
+    assert_eq!(Pool::new(0).expect_err("none").kind(), io::ErrorKind::InvalidInput);
+    assert!(Pool::new(Pool::MAX_PACKETS + 1).is_err());
+    let mut pool = Pool::new(1).expect("memory");
+    assert!(pool.packet(&[0; MAX_PAYLOAD + 1]).is_none());
+    let mut packet = pool.packet(&[0; MAX_PAYLOAD]).expect("it fits");
+    assert_eq!(packet.append(b"x"), Err(TooLong { wanted: MAX_PAYLOAD + 1 }));
+    assert_eq!(packet.prepend(b"x"), Err(TooLong { wanted: MAX_PAYLOAD + 1 }));
+    assert_eq!(packet.resize(MAX_PAYLOAD + 1), Err(TooLong { wanted: MAX_PAYLOAD + 1 }));
+    assert_eq!(packet.len(), MAX_PAYLOAD);
+    pool.put_back(packet);
+}
+
+#[test]
+fn packets_of_another_pool_find_home() {
+    let (mut here, mut there) = (Pool::new(600).expect("memory"), Pool::new(600).expect("memory"));
+    let guests: Vec<Packet> = std::iter::from_fn(|| there.allocate()).collect();
+    guests.into_iter().for_each(|guest| here.put_back(guest));
+    here.return_foreign();
+    assert_eq!((here.available(), here.foreign(), there.available()), (600, 0, 0));
+    let packet = there.allocate().expect("they are back");
+    assert_eq!(there.available(), 599);
+    there.put_back(packet);
+}
+
+#[test]
+fn threads_return_packets_at_the_same_time() {
+    let rounds = if cfg!(miri) { 3 } else { 200 };
+    let mut pool = Pool::new(300).expect("memory");
+    for _ in 0..rounds {
+        let mut packets: Vec<Packet> = std::iter::from_fn(|| pool.allocate()).collect();
+        assert_eq!(packets.len(), 300);
+        let other = packets.split_off(150);
+        std::thread::scope(|scope| {
+            for mut part in [packets, other] {
+                scope.spawn(move || {
+                    while !part.is_empty() {
+                        let mut few = part.split_off(part.len().saturating_sub(40));
+                        returns::give_back(&mut few);
+                    }
+                });
+            }
+        });
+        pool.fetch_returns();
+        assert_eq!(pool.available(), 300);
+    }
+}
+
+/// Something that is done to a packet.
+#[derive(Clone, Debug)]
+enum Step {
+    Append(Vec<u8>),
+    Prepend(Vec<u8>),
+    TrimFront(usize),
+    Truncate(usize),
+    Resize(usize),
+    Copy,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let bytes = prop::collection::vec(any::<u8>(), 0..700);
+    let len = prop_oneof![0..64usize, 0..700usize, 9_000..=MAX_PAYLOAD];
+    prop_oneof![
+        bytes.clone().prop_map(Step::Append),
+        bytes.prop_map(Step::Prepend),
+        len.clone().prop_map(Step::TrimFront),
+        len.clone().prop_map(Step::Truncate),
+        len.prop_map(Step::Resize),
+        Just(Step::Copy),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 256 }, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A packet does what a vector of bytes does, wherever it lies in its chunk.
+    #[test]
+    fn a_packet_is_a_vector_of_bytes(steps in prop::collection::vec(step(), 0..40)) {
+        let mut pool = Pool::new(2).expect("memory");
+        pool.stamp();
+        let mut packet = pool.allocate().expect("a packet");
+        let metadata = Metadata { timestamp_ns: 1, cut_len: 2, mark: 3, flow_hash: u64::MAX, ..Metadata::default() };
+        *packet.metadata_mut() = metadata;
+        let mut model: Vec<u8> = Vec::new();
+        for step in steps {
+            let fits = |more: usize| model.len() + more <= MAX_PAYLOAD;
+            match step {
+                Step::Append(bytes) => {
+                    prop_assert_eq!(packet.append(&bytes).is_ok(), fits(bytes.len()));
+                    if fits(bytes.len()) { model.extend(bytes) }
+                }
+                Step::Prepend(bytes) => {
+                    prop_assert_eq!(packet.prepend(&bytes).is_ok(), fits(bytes.len()));
+                    if fits(bytes.len()) { drop(model.splice(0..0, bytes)) }
+                }
+                Step::TrimFront(count) => {
+                    packet.trim_front(count);
+                    model.drain(..count.min(model.len()));
+                }
+                Step::Truncate(len) => {
+                    packet.truncate(len);
+                    model.truncate(len);
+                }
+                Step::Resize(len) => {
+                    packet.resize(len).expect("it fits");
+                    model.resize(len, 0);
+                }
+                Step::Copy => {
+                    let copy = pool.copy(&packet).expect("a packet");
+                    pool.put_back(std::mem::replace(&mut packet, copy));
+                }
+            }
+            prop_assert_eq!(packet.data(), &model[..]);
+            prop_assert_eq!(*packet.metadata(), metadata);
+        }
+        pool.put_back(packet);
+        prop_assert_eq!(pool.available(), 2);
+    }
+}

@@ -33,7 +33,7 @@ pub(super) const ENTRY: usize = 32;
 /// Longest name of an entry, in bytes.
 pub const ENTRY_NAME_LEN: usize = 24;
 
-const _: () = assert!(RECORD == HEADER && RECORD % 64 == 0 && NAME + NAME_LEN <= HEADER);
+const _: () = assert!(RECORD == HEADER && RECORD.is_multiple_of(64) && NAME + NAME_LEN <= HEADER);
 
 /// What a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,1 +1,104 @@
+//! Counters: what one side writes, the other reads; what is damaged is an error.
 
+use super::*;
+
+#[test]
+fn a_file_says_what_was_counted() {
+    let folder = std::env::temp_dir().join(format!("sluss-shm-test-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("counters");
+    let segment = Segment::create(&path, "test").expect("a file");
+    assert!(Segment::create(&path, "test").is_err(), "a file of another instance is left alone");
+    let mut record =
+        segment.record(RecordKind::App, "an_app", "tee", 4, 4 + Histogram::BUCKETS).expect("room");
+    let counter = record.number("discarded", EntryKind::Drop);
+    counter.add(41);
+    record.number("discarded", EntryKind::Drop).add(1);
+    let histogram = record.histogram("turn_ns");
+    [3, 100, 100, 5000].iter().for_each(|&ns| histogram.record(ns));
+    record.set_worker(3);
+    let (link, counters) = segment.link("a.x -> b.y").expect("room");
+    counters.sent(7, 700);
+    counters.received(5);
+
+    let snapshot = Snapshot::read(&path).expect("counters");
+    assert_eq!(
+        (snapshot.pid, snapshot.name.as_str(), snapshot.records.len()),
+        (std::process::id(), "test", 2)
+    );
+    let app = &snapshot.records[0];
+    assert_eq!(
+        (app.kind, app.name.as_str(), app.what.as_str(), app.worker),
+        (RecordKind::App, "an_app", "tee", 3)
+    );
+    assert_eq!(app.drops().collect::<Vec<_>>(), [("discarded", 42)]);
+    let buckets = &app.entry("turn_ns").expect("a histogram").values;
+    assert_eq!(
+        (Histogram::quantile(buckets, 0.5), Histogram::quantile(buckets, 1.0)),
+        (Some(112), Some(5120))
+    );
+    let first_epoch = snapshot.records[1].epoch;
+    assert_eq!(
+        ["txpackets", "txbytes", "link_full", "rxpackets"].map(|name| snapshot.records[1].value(name)),
+        [7, 700, 0, 5]
+    );
+
+    drop((link, counters));
+    assert_eq!(Snapshot::read(&path).expect("counters").records.len(), 1);
+    let _again = segment.link("c.x -> d.y").expect("room");
+    let snapshot = Snapshot::read(&path).expect("counters");
+    assert_eq!(snapshot.records[1].name, "c.x -> d.y");
+    assert!(snapshot.records[1].epoch > first_epoch);
+    assert_eq!(snapshot.records[1].value("txpackets"), 0);
+
+    drop((record, counter, histogram, _again, segment));
+    assert!(!path.exists());
+    std::fs::remove_dir(&folder).expect("it is empty");
+}
+
+#[test]
+fn damage_is_an_error_never_a_panic() {
+    let folder = std::env::temp_dir().join(format!("sluss-shm-damage-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("counters");
+    let segment = Segment::create(&path, "test").expect("a file");
+    let mut record =
+        segment.record(RecordKind::App, "an_app", "tee", 4, 4 + Histogram::BUCKETS).expect("room");
+    record.number("discarded", EntryKind::Drop).add(41);
+    let used = format::HEADER + (192 + 4 * 32 + (4 + Histogram::BUCKETS) * 8).next_multiple_of(64);
+    let whole = std::fs::read(&path).expect("a file")[..used].to_vec();
+    assert_eq!(Snapshot::parse(&whole).expect("counters").records.len(), 1);
+    for len in 0..whole.len() {
+        let _ = Snapshot::parse(&whole[..len]);
+    }
+    for at in 0..whole.len() {
+        for value in [0, 1, 0x7f, 0xff] {
+            let mut damaged = whole.clone();
+            damaged[at] = value;
+            let _ = Snapshot::parse(&damaged);
+        }
+    }
+    drop((record, segment));
+    std::fs::remove_dir(&folder).expect("it is empty");
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_counted_unseen() {
+    let segment = Segment::private().expect("memory");
+    let mut record = segment.record(RecordKind::App, "a", "b", 1, 1).expect("room");
+    record.number("first", EntryKind::Counter).add(1);
+    let second = record.number("second", EntryKind::Counter);
+    second.add(2);
+    assert_eq!(second.get(), 2);
+    assert_eq!(record.entries().collect::<Vec<_>>(), [("first", EntryKind::Counter, 1)]);
+}
+
+#[test]
+fn buckets_hold_what_they_say() {
+    for ns in (0..4096).chain([u64::MAX, 1 << 39, (1 << 40) - 1]) {
+        let bucket = Histogram::bucket(ns);
+        assert!(Histogram::bucket_ns(bucket) <= ns.max(4), "{ns}");
+        assert!(bucket == Histogram::BUCKETS - 1 || ns < Histogram::bucket_ns(bucket + 1), "{ns}");
+    }
+    assert_eq!(Histogram::quantile(&[0; 8], 0.5), None);
+}

@@ -230,7 +230,7 @@ impl Worker {
     #[cold]
     pub(crate) fn sweep(&mut self, count: impl Fn(&Slot, u64)) {
         let Worker { slots, pool, gauges, .. } = self;
-        Orphans::sweep(|whose, packet| {
+        Orphans::sweep(pool.engine(), |whose, packet| {
             match whose {
                 Whose::App(slot) => match slots.get(slot as usize) {
                     Some(slot) => count(slot, 1),
@@ -247,7 +247,7 @@ impl Worker {
     pub(crate) fn stop(&mut self, slot: &mut Slot) {
         Orphans::leave();
         slot.stop(&mut self.pool, self.clock.now_ns(), self.pace.burst);
-        Orphans::sweep(|whose, packet| {
+        Orphans::sweep(self.pool.engine(), |whose, packet| {
             if whose != Whose::Counted {
                 slot.lost_in_stop(1);
             }

@@ -1,0 +1,216 @@
+//! `sluss bench engine`: what a packet costs in a network of apps, in CPU time, on this machine.
+
+mod loads;
+mod nets;
+
+use crate::args::{BenchArgs, EngineBenchArgs};
+use crate::exit::{Failure, Outcome};
+use crate::terminal::Terminal;
+use crate::text;
+use engine::{Engine, Report, Settings};
+use nets::Bed;
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// CPU time before anything is measured.
+const WARM_UP: Duration = Duration::from_millis(500);
+/// CPU time of one run.
+const WINDOW: Duration = Duration::from_millis(500);
+/// Breaths between two looks at the clock.
+const BREATHS: u32 = 256;
+
+/// What was measured.
+struct Measured {
+    packets: u64,
+    cpu_s: f64,
+    /// Of each run: packets, breaths, seconds of CPU time.
+    runs: Vec<(u64, u64, f64)>,
+    /// Packets a second in windows of a millisecond, in millions, sorted; only where two threads run.
+    windows: Vec<f64>,
+}
+
+/// Runs a suite.
+pub(crate) fn run(args: &BenchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    match args {
+        BenchArgs::Engine(args) => engine_suite(args, terminal),
+    }
+}
+
+fn engine_suite(args: &EngineBenchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let bed = Bed::new(args)?;
+    let settings = Settings::new().map_err(refused)?;
+    let settings = Settings {
+        burst: usize::from(args.burst),
+        workers: bed.workers,
+        busywait: true,
+        cores: bed.cores(),
+        ..settings
+    };
+    let mut engine = Engine::new(settings).map_err(refused)?;
+    engine.configure(&bed.graph).map_err(|error| Failure::user(format!("error: {error}")))?;
+    let measured = if bed.workers == 1 {
+        measure(&mut engine, &bed, args.runs)
+    } else {
+        measure_threads(&mut engine, &bed, args.runs)?
+    };
+    let report = engine.report();
+    let result = result(args, &measured, &bed, &report);
+    if args.json {
+        text::print(&format!("{result}\n"))?;
+    } else {
+        text::print(&in_words(args, &measured, &report))?;
+    }
+    for imbalance in &report.imbalances {
+        terminal.error(&format!("error: packets do not add up: {imbalance}"));
+    }
+    Ok(if report.balanced() { Outcome::Matched } else { Outcome::Incomplete })
+}
+
+fn refused(error: std::io::Error) -> Failure {
+    Failure::world(format!("error: cannot set up the engine: {error}"))
+}
+
+/// One worker, on this thread: nothing but breaths is in the figure.
+fn measure(engine: &mut Engine, bed: &Bed, runs: u16) -> Measured {
+    let mut breathe_for = |duration: Duration| {
+        let begin = cpu_time();
+        let mut breaths = 0;
+        loop {
+            for _ in 0..BREATHS {
+                engine.breathe();
+            }
+            breaths += u64::from(BREATHS);
+            let took = cpu_time() - begin;
+            if took >= duration.as_secs_f64() {
+                return (bed.packets(&engine.report()), breaths, took);
+            }
+        }
+    };
+    let (mut before, ..) = breathe_for(WARM_UP);
+    let mut measured = Measured { packets: 0, cpu_s: 0.0, runs: Vec::new(), windows: Vec::new() };
+    for _ in 0..runs {
+        let (packets, breaths, took) = breathe_for(WINDOW);
+        measured.add(packets - before, breaths, took);
+        before = packets;
+    }
+    measured
+}
+
+/// Several workers, each on its thread; packets are counted where they arrive, in windows of a millisecond.
+fn measure_threads(engine: &mut Engine, bed: &Bed, runs: u16) -> Result<Measured, Failure> {
+    engine.run_for(WARM_UP).map_err(refused)?;
+    let mut measured = Measured { packets: 0, cpu_s: 0.0, runs: Vec::new(), windows: Vec::new() };
+    for _ in 0..runs {
+        let before = engine.report();
+        let begin = cpu_time();
+        let (mut last, mut seen) = (Instant::now(), bed.arrived());
+        let windows = &mut measured.windows;
+        let sample = |status: &engine::Status| {
+            let (now, arrived) = (Instant::now(), bed.arrived());
+            windows.push((arrived - seen) as f64 / (now - last).as_secs_f64() / 1e6);
+            (last, seen) = (now, arrived);
+            status.elapsed < 2 * WINDOW
+        };
+        engine.run(sample).map_err(refused)?;
+        let took = cpu_time() - begin;
+        let after = engine.report();
+        measured.add(bed.packets(&after) - bed.packets(&before), after.breaths - before.breaths, took);
+    }
+    measured.windows.sort_by(f64::total_cmp);
+    Ok(measured)
+}
+
+impl Measured {
+    fn add(&mut self, packets: u64, breaths: u64, cpu_s: f64) {
+        self.packets += packets;
+        self.cpu_s += cpu_s;
+        self.runs.push((packets, breaths, cpu_s));
+    }
+
+    /// Millions of packets per second of CPU time, of each run, sorted.
+    fn rates(&self) -> Vec<f64> {
+        let mut rates: Vec<f64> =
+            self.runs.iter().map(|&(packets, _, cpu_s)| packets as f64 / cpu_s / 1e6).collect();
+        rates.sort_by(f64::total_cmp);
+        rates
+    }
+
+    /// Nanoseconds of CPU time per breath, the median run.
+    fn ns_per_breath(&self) -> f64 {
+        let mut each: Vec<f64> =
+            self.runs.iter().map(|&(_, breaths, cpu_s)| cpu_s * 1e9 / breaths as f64).collect();
+        each.sort_by(f64::total_cmp);
+        quantile(&each, 0.5)
+    }
+}
+
+/// The value that a share `q` of the sorted ones does not exceed; 0 if there are none.
+fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let index = (sorted.len() as f64 * q).ceil() as usize;
+    sorted.get(index.saturating_sub(1)).copied().unwrap_or(0.0)
+}
+
+fn result(args: &EngineBenchArgs, measured: &Measured, bed: &Bed, report: &Report) -> Value {
+    let rates = measured.rates();
+    let mut result = json!({
+        "v": 1,
+        "type": "bench",
+        "suite": "engine",
+        "net": args.net.to_string(),
+        "size": args.size,
+        "burst": args.burst,
+        "runs": args.runs,
+        "packets": measured.packets,
+        "cpu_s": round(measured.cpu_s),
+        "mpps_per_cpu_s": round(quantile(&rates, 0.5)),
+        "min": round(quantile(&rates, 0.0)),
+        "max": round(quantile(&rates, 1.0)),
+        "drops": bed.lost(report),
+        "balanced": report.balanced(),
+    });
+    if bed.is_idle() {
+        result["ns_per_breath"] = json!(round(measured.ns_per_breath()));
+    }
+    if bed.workers > 1 {
+        result["mpps_p98"] = json!(round(quantile(&measured.windows, 0.98)));
+    }
+    result
+}
+
+fn in_words(args: &EngineBenchArgs, measured: &Measured, report: &Report) -> String {
+    let rates = measured.rates();
+    let median = quantile(&rates, 0.5);
+    let mut text = format!("{}: ", args.net);
+    if median > 0.0 {
+        text += &format!(
+            "{median:.1} million packets per second of CPU time ({:.1} to {:.1} in {} runs), {:.1} ns a packet, ",
+            quantile(&rates, 0.0),
+            quantile(&rates, 1.0),
+            args.runs,
+            1e3 / median
+        );
+    }
+    text += &format!("{:.0} ns a breath", measured.ns_per_breath());
+    if !measured.windows.is_empty() {
+        text += &format!(
+            ", {:.1} million packets a second at best (98 % of windows of 1 ms)",
+            quantile(&measured.windows, 0.98)
+        );
+    }
+    text += &format!(
+        "; {}\n",
+        if report.balanced() { "every packet accounted for" } else { "PACKETS ARE MISSING" }
+    );
+    text
+}
+
+fn round(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+/// CPU time of this process, in seconds.
+fn cpu_time() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
