@@ -185,8 +185,9 @@ impl Reader {
         self.input_len
     }
 
-    /// The batch that [`Reader::advance`] has left.
-    pub(crate) fn batch(&self) -> Batch<'_> {
+    /// The batch that [`Reader::next_batch`] has handed out last, again; empty before the first and after the last.
+    #[must_use]
+    pub fn batch(&self) -> Batch<'_> {
         Batch {
             window: self.window.bytes(),
             base: self.window.base(),

@@ -1,5 +1,6 @@
 //! What an app is: a few methods, called with its links and the pool at hand.
 
+use crate::clock::ClockKind;
 use crate::config::OptionError;
 use crate::link::{Input, Output};
 use crate::pool::Pool;
@@ -252,6 +253,8 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
 pub struct Setup<'a> {
     /// What the graph calls the app.
     pub name: &'a str,
+    /// Which clock the graph runs on.
+    pub clock: ClockKind,
     /// The time, in nanoseconds since 1970.
     pub now_ns: u64,
     pub(crate) record: &'a mut Record,

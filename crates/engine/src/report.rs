@@ -163,7 +163,7 @@ impl Report {
         let pool = &worker.pool;
         self.pool.total += pool.total();
         self.pool.free += pool.available();
-        self.pool.allocated += pool.allocated();
+        self.pool.allocated = self.pool.allocated.wrapping_add(pool.allocated());
         self.pool.freed += pool.freed();
         self.pool.exhausted += pool.exhausted();
         *self.drops.entry("link_removed".to_owned()).or_default() += worker.ownerless();

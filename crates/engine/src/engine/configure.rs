@@ -125,14 +125,14 @@ impl Engine {
         let is_new = |name: &str, app: &AppSpec| {
             self.graph.get(name).is_none_or(|old| old.config.kind() != app.config.kind())
         };
-        let now_ns = self.workers[0].now_ns();
+        let (clock, now_ns) = (self.settings.clock, self.workers[0].now_ns());
         let mut fresh = Slots::new();
         for (name, app) in graph.apps().filter(|&(name, app)| is_new(name, app)) {
             let (entries, numbers) = Slot::RECORD;
             let class = app.config.kind().name;
             let record = self.settings.counters.record(RecordKind::App, name, class, entries, numbers)?;
             let restarts = self.settings.pace().restarts;
-            let slot = Slot::start(name, app.config.clone(), record, now_ns, restarts)
+            let slot = Slot::start(name, app.config.clone(), record, (clock, now_ns), restarts)
                 .map_err(|error| app_error(name, app, error))?;
             fresh.insert(name.to_owned(), (0, slot));
             changes.started.push(name.to_owned());

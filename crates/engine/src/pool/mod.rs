@@ -142,6 +142,13 @@ impl Pool {
         self.put_back(packet);
     }
 
+    /// Takes a packet back that was allocated in vain: as if it had not been.
+    pub fn take_back(&mut self, packet: Packet) {
+        // Wraps where it was allocated from another pool; only the sum over all pools means something.
+        self.allocated = self.allocated.wrapping_sub(1);
+        self.sort_back(packet);
+    }
+
     /// Gives what is left of a burst back; `counter` says why.
     pub fn free_burst(&mut self, burst: Burst<'_>, counter: &Counter) {
         counter.add(self.put_back_all(burst) as u64);

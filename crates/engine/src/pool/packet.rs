@@ -156,6 +156,15 @@ impl Packet {
         Ok(())
     }
 
+    /// Opens `count` bytes at the end, which hold anything: room for a device to write into.
+    ///
+    /// # Errors
+    /// If it would exceed [`MAX_PAYLOAD`]; the packet is as before.
+    #[inline]
+    pub fn open_back(&mut self, count: usize) -> Result<(), TooLong> {
+        self.grow(self.len().saturating_add(count))
+    }
+
     fn grow(&mut self, len: usize) -> Result<(), TooLong> {
         if len > MAX_PAYLOAD {
             return Err(TooLong { wanted: len });

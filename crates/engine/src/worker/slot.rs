@@ -1,6 +1,7 @@
 //! An app in its place: with its links, its counters, and what is needed to start it again.
 
 use crate::app::{App, Io, PortNames, Roles, Setup};
+use crate::clock::ClockKind;
 use crate::config::{Config, OptionError};
 use crate::link::{Input, Output};
 use crate::pool::Pool;
@@ -34,6 +35,7 @@ pub(crate) struct Slot {
     last_error: Option<String>,
     name: String,
     config: Config,
+    clock: ClockKind,
     pub(crate) input_names: Vec<String>,
     pub(crate) output_names: Vec<String>,
     /// Last: the counters of the app are in it.
@@ -92,11 +94,11 @@ impl Slot {
         name: &str,
         config: Config,
         mut record: Record,
-        now_ns: u64,
+        (clock, now_ns): (ClockKind, u64),
         restarts: Restarts,
     ) -> Result<Self, OptionError> {
         let counters = Counters::new(&mut record);
-        let app = config.start(&mut Setup { name, now_ns, record: &mut record })?;
+        let app = config.start(&mut Setup { name, clock, now_ns, record: &mut record })?;
         Ok(Slot {
             roles: app.roles(),
             app: Some(app),
@@ -109,6 +111,7 @@ impl Slot {
             last_error: None,
             name: name.to_owned(),
             config,
+            clock,
             input_names: Vec::new(),
             output_names: Vec::new(),
             record,
@@ -229,8 +232,8 @@ impl Slot {
             return;
         }
         self.counters.restarts.add(1);
-        let Slot { name, record, config, .. } = self;
-        let start = || config.start(&mut Setup { name, now_ns, record });
+        let Slot { name, record, config, clock, .. } = self;
+        let start = || config.start(&mut Setup { name, clock: *clock, now_ns, record });
         match catch_unwind(AssertUnwindSafe(start)) {
             Ok(Ok(app)) => self.goes_up(app),
             Ok(Err(error)) => self.goes_down(error.to_string(), restarts),
@@ -249,9 +252,9 @@ impl Slot {
 
     /// Gives the app other options; `false` if it has to be started anew.
     pub(crate) fn reconfigure(&mut self, config: &Config, now_ns: u64) -> Result<bool, OptionError> {
-        let Slot { app, name, record, config: old, .. } = self;
+        let Slot { app, name, record, config: old, clock, .. } = self;
         let Some(app) = app.as_deref_mut() else { return Ok(false) };
-        let done = config.reconfigure(app, old, &mut Setup { name, now_ns, record })?;
+        let done = config.reconfigure(app, old, &mut Setup { name, clock: *clock, now_ns, record })?;
         if done {
             self.roles = app.roles();
             self.config = config.clone();
@@ -266,8 +269,8 @@ impl Slot {
         now_ns: u64,
         restarts: Restarts,
     ) -> Result<(), OptionError> {
-        let Slot { name, record, .. } = self;
-        match config.start(&mut Setup { name, now_ns, record }) {
+        let Slot { name, record, clock, .. } = self;
+        match config.start(&mut Setup { name, clock: *clock, now_ns, record }) {
             Ok(app) => {
                 self.config = config.clone();
                 self.goes_up(app);

@@ -1,0 +1,309 @@
+//! `pcap_reader`: brings the packets of a capture into the graph.
+//!
+//! | outputs | `output` |
+//! |---|---|
+//! | `path` | the capture: pcap or pcapng, plain, gzip or zstd, whatever its name |
+//! | `loop` | how often it is read: a number, or `"forever"`; 1 unless set |
+//! | `replay` | `"fast"`, unless set; `"exact"` keeps the distances in time between packets |
+//! | `rate_pps`, `rate_mbps` | the most packets, and million bits of packets, a second; none unless set |
+//! | `count` | packets in all; no limit unless set |
+//! | `too_long` | drops: packets longer than 10240 bytes |
+//! | `passes` | counts how often the capture was read to its end |
+//! | `damaged` | counts captures that could not be read to their end |
+//!
+//! Packets bring their metadata along, where an app asks for metadata: timestamp and its precision, length on the wire,
+//! link type, interface. A link with little room gets as many packets as fit, and an exhausted pool is waited for:
+//! a reader drops nothing but what is too long.
+//!
+//! **Time.** `exact` sends the first packet of a pass at once, and packet n when `t_n - t_0` has passed; the next pass
+//! begins when this one ends. Where the graph runs on capture time, the timestamps are the time: every packet leaves
+//! when its time has come, and further passes follow the first. A rate takes the place of the timestamps.
+//!
+//! **Damage.** What stands before it is delivered; then the reader is finished, and its report says what is wrong.
+//!
+//! NOTE: a pipe that has nothing to read holds up the other apps of its worker, as the file system does when it is slow.
+
+mod pace;
+mod tape;
+#[cfg(test)]
+mod tests;
+
+use engine::shm::Counter;
+use engine::{App, Class, ClockKind, Io, MAX_PAYLOAD, OptionError, Output, Pool, Ports, Rate, Roles, Setup};
+use pace::Pace;
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use std::fmt;
+use std::path::PathBuf;
+use tape::{Ready, Records, Tape};
+
+/// Options of `pcap_reader`.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PcapReader {
+    /// The capture.
+    pub path: PathBuf,
+    /// How often it is read.
+    #[serde(rename = "loop")]
+    pub passes: Passes,
+    /// Whether packets keep their distances in time.
+    pub replay: Replay,
+    /// The most packets a second.
+    pub rate_pps: Option<f64>,
+    /// The most million bits of packets a second.
+    pub rate_mbps: Option<f64>,
+    /// Packets in all.
+    pub count: Option<u64>,
+}
+
+/// Whether packets keep their distances in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Replay {
+    /// As fast as the graph takes them.
+    #[default]
+    Fast,
+    /// As they were captured.
+    Exact,
+}
+
+/// How often a capture is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passes {
+    /// So often.
+    Times(u64),
+    /// Without end.
+    Forever,
+}
+
+impl Default for Passes {
+    fn default() -> Self {
+        Passes::Times(1)
+    }
+}
+
+/// A running `pcap_reader`.
+#[derive(Debug)]
+pub struct Running {
+    tape: Tape,
+    pace: Pace,
+    passes_left: u64,
+    left: u64,
+    is_finished: bool,
+    /// Why it has ended early.
+    error: Option<String>,
+    counters: Counters,
+}
+
+#[derive(Debug)]
+struct Counters {
+    too_long: Counter,
+    passes: Counter,
+    damaged: Counter,
+}
+
+impl Class for PcapReader {
+    const TYPE: &'static str = "pcap_reader";
+    const INPUTS: Ports = Ports::NONE;
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        if self.path.as_os_str().is_empty() {
+            return Err(OptionError::new("path", "is not set: which capture is to be read?"));
+        }
+        if self.passes == Passes::Times(0) {
+            return Err(OptionError::new("loop", "a capture is read at least once: use 1 or more"));
+        }
+        Rate::check(self.rate_pps, self.rate_mbps)?;
+        if self.replay == Replay::Exact && (self.rate_pps.is_some() || self.rate_mbps.is_some()) {
+            return Err(OptionError::new("replay", "\"exact\" and a rate exclude each other"));
+        }
+        Ok(())
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let tape = Tape::open(&self.path, self.passes != Passes::Times(1)).map_err(refused)?;
+        let pace = match Rate::new(self.rate_pps, self.rate_mbps) {
+            Some(rate) => Pace::Rate(rate),
+            None if setup.clock == ClockKind::Capture => Pace::capture_time(),
+            None if self.replay == Replay::Exact => Pace::exact(),
+            None => Pace::Free,
+        };
+        Ok(Running {
+            tape,
+            pace,
+            passes_left: match self.passes {
+                Passes::Times(passes) => passes,
+                Passes::Forever => u64::MAX,
+            },
+            left: self.count.unwrap_or(u64::MAX),
+            is_finished: self.count == Some(0),
+            error: None,
+            counters: Counters {
+                too_long: setup.drops("too_long"),
+                passes: setup.counter("passes"),
+                damaged: setup.counter("damaged"),
+            },
+        })
+    }
+}
+
+/// What is told of a capture that cannot be opened: a wrong name is the user's, a missing right the system's.
+fn refused(error: capture::Error) -> OptionError {
+    match error.kind() {
+        capture::ErrorKind::Open(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+            OptionError::refused("path", error)
+        }
+        _ => OptionError::new("path", error),
+    }
+}
+
+impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PULL
+    }
+
+    fn pull(&mut self, io: &mut Io<'_>) {
+        let output = &mut io.outputs[0];
+        // Without a link, packets are dropped as such, rather than wait for ever.
+        let mut room = if output.is_linked() { io.burst.min(output.room()) } else { io.burst };
+        while room > 0 && !self.is_finished {
+            match self.tape.load() {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.end_pass();
+                    continue;
+                }
+                Err(error) => {
+                    self.fail(&error);
+                    continue;
+                }
+            }
+            let limit = room.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+            let (taken, is_over) = self.play(output, io.pool, io.now_ns, limit);
+            room -= taken;
+            self.left -= taken as u64;
+            self.is_finished = self.left == 0;
+            if is_over {
+                return;
+            }
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is_finished
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        if self.is_finished { None } else { self.pace.next_ns() }
+    }
+
+    fn report(&self) -> Option<String> {
+        let too_long = self.counters.too_long.get();
+        let dropped = (too_long > 0).then(|| {
+            let path = self.tape.path().display();
+            format!("{path}: {too_long} packets longer than {MAX_PAYLOAD} bytes were dropped")
+        });
+        let lines: Vec<String> = self.error.clone().into_iter().chain(dropped).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+impl Running {
+    /// Sends packets that lie ready, up to a number. Returns how many were taken, and whether the turn is over, since the next
+    /// packet's time has not come or there is no memory for it.
+    fn play(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64, limit: usize) -> (usize, bool) {
+        let Running { tape, pace, counters, .. } = self;
+        let turn = Turn { output, pool, pace, too_long: &counters.too_long, now_ns };
+        match tape.ready() {
+            (Ready::Batch(batch), at) => turn.play(&batch, at, limit),
+            (Ready::Memory(memory), at) => turn.play(memory, at, limit),
+        }
+    }
+
+    #[cold]
+    fn end_pass(&mut self) {
+        self.counters.passes.add(1);
+        self.passes_left -= 1;
+        self.pace.begin_pass();
+        // A capture without packets stays one, however often it is read.
+        self.is_finished = self.passes_left == 0 || self.tape.is_blank();
+        if !self.is_finished
+            && let Err(error) = self.tape.rewind()
+        {
+            self.fail(&error);
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: &capture::Error) {
+        self.counters.damaged.add(1);
+        self.error = Some(error.to_string());
+        self.is_finished = true;
+    }
+}
+
+/// What a turn works with.
+struct Turn<'a> {
+    output: &'a mut Output,
+    pool: &'a mut Pool,
+    pace: &'a mut Pace,
+    too_long: &'a Counter,
+    now_ns: u64,
+}
+
+impl Turn<'_> {
+    #[inline]
+    fn play(self, records: &impl Records, at: &mut usize, limit: usize) -> (usize, bool) {
+        let end = records.len().min(at.saturating_add(limit));
+        let begin = *at;
+        while *at < end {
+            let data = records.data(*at);
+            if !self.pace.is_due(self.now_ns, || records.timestamp_ns(*at)) {
+                return (*at - begin, true);
+            }
+            // One that is too long takes an empty packet's place, so that the books show it.
+            let Some(mut packet) = self.pool.allocate() else { return (*at - begin, true) };
+            self.pace.sent(self.now_ns, data.len());
+            if packet.append(data).is_err() {
+                self.pool.free(packet, self.too_long);
+            } else {
+                if self.pool.uses_metadata() {
+                    *packet.metadata_mut() = records.metadata(*at);
+                }
+                self.output.put(packet);
+            }
+            *at += 1;
+        }
+        (*at - begin, false)
+    }
+}
+
+impl<'de> Deserialize<'de> for Passes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PassesVisitor;
+        impl Visitor<'_> for PassesVisitor {
+            type Value = Passes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of passes, or \"forever\"")
+            }
+
+            fn visit_u64<E: de::Error>(self, times: u64) -> Result<Passes, E> {
+                Ok(Passes::Times(times))
+            }
+
+            fn visit_i64<E: de::Error>(self, times: i64) -> Result<Passes, E> {
+                let wrong = || E::invalid_value(de::Unexpected::Signed(times), &self);
+                u64::try_from(times).map(Passes::Times).map_err(|_| wrong())
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Passes, E> {
+                match word {
+                    "forever" => Ok(Passes::Forever),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(word), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(PassesVisitor)
+    }
+}

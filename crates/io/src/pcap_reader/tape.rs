@@ -1,0 +1,210 @@
+//! A capture that is read pass after pass: from its file, or from memory when it is small and read again.
+//!
+//! PERF: opening a capture costs some microseconds, which a capture of a few packets would pay for each pass.
+
+use capture::{Batch, Error, Reader};
+use engine::Metadata;
+use std::path::{Path, PathBuf};
+use wire::LinkType;
+
+/// Captures up to this size are kept for further passes, in bytes of packets and of what is known of them.
+const MEMORY_MAX: usize = 64 << 20;
+
+/// A capture that is read pass after pass.
+#[derive(Debug)]
+pub(super) struct Tape {
+    path: PathBuf,
+    /// `None` in passes from memory.
+    reader: Option<Reader>,
+    /// The next record of the reader's batch, or of the memory.
+    at: usize,
+    /// What was read so far, if it is kept.
+    memory: Memory,
+    /// Whether it is.
+    is_kept: bool,
+    /// Whether any packet was seen.
+    has_packets: bool,
+}
+
+/// Records that lie ready.
+pub(super) trait Records {
+    fn len(&self) -> usize;
+    /// The captured bytes of a record.
+    fn data(&self, index: usize) -> &[u8];
+    /// When it was captured.
+    fn timestamp_ns(&self, index: usize) -> u64;
+    fn metadata(&self, index: usize) -> Metadata;
+}
+
+impl Tape {
+    /// Opens a capture; `again` says that it is to be read more than once.
+    pub(super) fn open(path: &Path, again: bool) -> Result<Self, Error> {
+        let reader = Some(Reader::open(path)?);
+        let memory = Memory::default();
+        Ok(Tape { path: path.to_owned(), reader, at: 0, memory, is_kept: again, has_packets: false })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a whole pass has brought no packet.
+    pub(super) fn is_blank(&self) -> bool {
+        !self.has_packets
+    }
+
+    /// Makes sure that a record lies ready; `false` at the end of the pass.
+    #[inline]
+    pub(super) fn load(&mut self) -> Result<bool, Error> {
+        match &self.reader {
+            Some(reader) if self.at < reader.batch().len() => Ok(true),
+            Some(_) => self.next_batch(),
+            None => Ok(self.at < self.memory.records.len()),
+        }
+    }
+
+    fn next_batch(&mut self) -> Result<bool, Error> {
+        let Some(reader) = &mut self.reader else { return Ok(false) };
+        self.at = 0;
+        while let Some(batch) = reader.next_batch()? {
+            if batch.is_empty() {
+                continue;
+            }
+            self.has_packets = true;
+            if self.is_kept && !self.memory.keep(&batch) {
+                (self.memory, self.is_kept) = (Memory::default(), false);
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Begins again.
+    pub(super) fn rewind(&mut self) -> Result<(), Error> {
+        self.at = 0;
+        self.reader = if self.is_kept { None } else { Some(Reader::open(&self.path)?) };
+        Ok(())
+    }
+
+    /// The records that lie ready, and the number of the next one, which is to be moved on.
+    #[inline]
+    pub(super) fn ready(&mut self) -> (Ready<'_>, &mut usize) {
+        let ready = match &self.reader {
+            Some(reader) => Ready::Batch(reader.batch()),
+            None => Ready::Memory(&self.memory),
+        };
+        (ready, &mut self.at)
+    }
+}
+
+/// Records that lie ready, of either kind.
+pub(super) enum Ready<'a> {
+    Batch(Batch<'a>),
+    Memory(&'a Memory),
+}
+
+/// The records of a whole capture.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    bytes: Vec<u8>,
+    records: Vec<Record>,
+}
+
+#[derive(Debug)]
+struct Record {
+    offset: usize,
+    captured_len: usize,
+    timestamp_ns: u64,
+    cut_len: u32,
+    link_type: u16,
+    interface: u16,
+    precision: u8,
+}
+
+impl Memory {
+    /// Takes a batch in; `false` if that would be too much.
+    fn keep(&mut self, batch: &Batch<'_>) -> bool {
+        for index in 0..batch.len() {
+            let data = Records::data(batch, index);
+            let Metadata { timestamp_ns, cut_len, link_type, interface, precision, .. } =
+                batch.metadata(index);
+            let (offset, captured_len) = (self.bytes.len(), data.len());
+            self.bytes.extend_from_slice(data);
+            self.records.push(Record {
+                offset,
+                captured_len,
+                timestamp_ns,
+                cut_len,
+                link_type,
+                interface,
+                precision,
+            });
+        }
+        self.bytes.len() + self.records.len() * size_of::<Record>() <= MEMORY_MAX
+    }
+}
+
+impl Records for Memory {
+    fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    #[inline]
+    fn data(&self, index: usize) -> &[u8] {
+        let record = &self.records[index];
+        &self.bytes[record.offset..][..record.captured_len]
+    }
+
+    #[inline]
+    fn timestamp_ns(&self, index: usize) -> u64 {
+        self.records[index].timestamp_ns
+    }
+
+    #[inline]
+    fn metadata(&self, index: usize) -> Metadata {
+        let &Record { timestamp_ns, cut_len, link_type, interface, precision, .. } = &self.records[index];
+        Metadata { timestamp_ns, cut_len, link_type, interface, precision, ..Metadata::default() }
+    }
+}
+
+impl Records for Batch<'_> {
+    fn len(&self) -> usize {
+        Batch::len(self)
+    }
+
+    #[inline]
+    fn data(&self, index: usize) -> &[u8] {
+        Batch::data(self, &self.packets()[index])
+    }
+
+    #[inline]
+    fn timestamp_ns(&self, index: usize) -> u64 {
+        // Before 1970 there is nothing.
+        u64::try_from(Batch::timestamp_ns(self, &self.packets()[index])).unwrap_or(0)
+    }
+
+    #[inline]
+    fn metadata(&self, index: usize) -> Metadata {
+        let packet = &self.packets()[index];
+        let interface = self.interface(packet);
+        Metadata {
+            timestamp_ns: Records::timestamp_ns(self, index),
+            cut_len: packet.wire_len.saturating_sub(packet.captured_len),
+            link_type: number_of(interface.linktype),
+            interface: u16::try_from(packet.interface).unwrap_or(u16::MAX),
+            precision: precision(interface.resolution.ticks_per_s()),
+            ..Metadata::default()
+        }
+    }
+}
+
+/// Link types have 16 bits; what a file claims beyond is none.
+fn number_of(linktype: LinkType) -> u16 {
+    u16::try_from(linktype.value()).unwrap_or(u16::MAX)
+}
+
+/// Decimal digits of a second that timestamps have; 9 where they are no power of ten, or finer than nanoseconds.
+fn precision(ticks_per_s: u64) -> u8 {
+    let digits = ticks_per_s.max(1).ilog10();
+    if digits > 9 || 10_u64.pow(digits) != ticks_per_s { 9 } else { digits as u8 }
+}

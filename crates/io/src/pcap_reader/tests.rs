@@ -1,0 +1,208 @@
+use super::pace::Pace;
+use super::{Passes, PcapReader, Replay};
+use crate::scratch::{Scratch, capture, pcap, records};
+use engine::{Class, MAX_PAYLOAD};
+use std::path::PathBuf;
+use testkit::rig::{Rig, START_NS};
+
+/// Later than any packet: a rig tells capture time.
+const LATER_NS: u64 = 5_000_000_000_000_000_000;
+
+fn reader(path: impl Into<PathBuf>) -> PcapReader {
+    PcapReader { path: path.into(), ..PcapReader::default() }
+}
+
+fn rig(class: PcapReader) -> Rig {
+    let mut rig = Rig::new(class, &[], &["output"]);
+    rig.advance(LATER_NS);
+    rig
+}
+
+/// Breathes until nothing more comes. Each breath goes on to the time of the next packet.
+fn all(rig: &mut Rig) -> Vec<testkit::rig::Received> {
+    let mut received = rig.received("output");
+    let mut silent = 0;
+    while silent < 20 {
+        rig.breathe();
+        let more = rig.received("output");
+        silent = if more.is_empty() { silent + 1 } else { 0 };
+        received.extend(more);
+    }
+    received
+}
+
+#[test]
+fn every_packet_comes_with_what_is_known_of_it() {
+    for name in
+        ["mixed.pcap", "ntp-nano.pcap", "router.pcapng", "tunnel.pcapng", "dns.pcap.zst", "smtp.pcap.gz"]
+    {
+        let received = all(&mut rig(reader(capture(name))));
+        let expected = records(&capture(name));
+        assert_eq!(received.len(), expected.len(), "{name}");
+        for (packet, expected) in received.iter().zip(&expected) {
+            assert_eq!(packet.data, expected.data, "{name}");
+            let metadata = packet.metadata;
+            assert_eq!(metadata.timestamp_ns, expected.timestamp_ns as u64, "{name}");
+            assert_eq!(packet.data.len() as u32 + metadata.cut_len, expected.wire_len, "{name}");
+            assert_eq!(u32::from(metadata.link_type), expected.linktype.value(), "{name}");
+            let precision = if name.contains("nano") || name.ends_with("pcapng") { 9 } else { 6 };
+            assert_eq!(metadata.precision, precision, "{name}");
+        }
+    }
+}
+
+#[test]
+fn on_capture_time_packets_leave_when_their_time_has_come() {
+    let us = |us: u64| us * 1000;
+    let scratch = Scratch::new();
+    let packets =
+        [(10, 60, vec![1; 60]), (10, 60, vec![2; 60]), (25, 60, vec![3; 60]), (20, 60, vec![4; 60])];
+    let late = packets.map(|(us, wire_len, data)| ((START_NS / 1_000_000_000) as u32, us, wire_len, data));
+    let mut file = pcap(&[]);
+    for (s, us, wire_len, data) in &late {
+        for field in [*s, *us, data.len() as u32, *wire_len] {
+            file.extend(field.to_le_bytes());
+        }
+        file.extend_from_slice(data);
+    }
+    let path = scratch.file("a.pcap", &file);
+    let mut rig = Rig::new(PcapReader { passes: Passes::Times(2), ..reader(path) }, &[], &["output"]);
+    let mut count_at = |step| {
+        rig.advance(us(step));
+        rig.breathe();
+        rig.take("output").len()
+    };
+    assert_eq!([count_at(9), count_at(1), count_at(14), count_at(1)], [0, 2, 0, 4], "at 9, 10, 24 and 25 us");
+    assert_eq!([count_at(14), count_at(1)], [0, 2], "at 39 and 40 us: the second pass began at 25 us");
+}
+
+#[test]
+fn exact_replay_keeps_distances() {
+    let mut pace = Pace::exact();
+    let mut due_at = |now_ns, timestamp_ns| pace.is_due(now_ns, || timestamp_ns);
+    assert!(due_at(1000, 77), "the first leaves at once");
+    assert!(!due_at(1009, 87) && due_at(1010, 87));
+    assert!(due_at(1010, 5), "one that is older than the first");
+    pace.begin_pass();
+    assert_eq!(pace.next_ns(), Some(1000));
+    let mut due_at = |now_ns, timestamp_ns| pace.is_due(now_ns, || timestamp_ns);
+    assert!(due_at(1010, 77), "the second pass begins with the end of the first");
+    assert!(!due_at(1019, 87) && due_at(1020, 87));
+    assert!(due_at(u64::MAX, u64::MAX));
+}
+
+#[test]
+fn a_rate_is_kept() {
+    let options =
+        PcapReader { rate_pps: Some(1e6), passes: Passes::Forever, ..reader(capture("mixed.pcap")) };
+    let mut rig = rig(options);
+    rig.take("output");
+    rig.advance(10_000_000);
+    assert_eq!(all(&mut rig).len(), 10_000);
+}
+
+#[test]
+fn passes_are_alike_from_memory_and_from_file() {
+    let path = capture("mixed.pcap");
+    let once = all(&mut rig(reader(&path)));
+    let mut rig = rig(PcapReader { passes: Passes::Times(3), ..reader(&path) });
+    let thrice = all(&mut rig);
+    assert_eq!(thrice.len(), 3 * once.len());
+    assert!(thrice.chunks(once.len()).all(|pass| pass == once));
+    assert_eq!(rig.counter("passes"), 3);
+}
+
+#[test]
+fn a_count_ends_an_endless_replay() {
+    let mut rig =
+        rig(PcapReader { passes: Passes::Forever, count: Some(1234), ..reader(capture("icmp.pcap")) });
+    assert_eq!(all(&mut rig).len(), 1234);
+}
+
+#[test]
+fn an_empty_capture_read_for_ever_is_finished() {
+    let scratch = Scratch::new();
+    let path = scratch.file("a.pcap", &pcap(&[]));
+    let mut rig = rig(PcapReader { passes: Passes::Forever, ..reader(path) });
+    assert_eq!((all(&mut rig).len(), rig.counter("passes")), (0, 1));
+}
+
+#[test]
+fn what_stands_before_the_damage_is_delivered() {
+    let scratch = Scratch::new();
+    let whole = std::fs::read(capture("web.pcap")).unwrap();
+    let count = records(&capture("web.pcap")).len();
+    let path = scratch.file("cut.pcap", &whole[..whole.len() - 1]);
+    let mut rig = rig(PcapReader { passes: Passes::Times(5), ..reader(&path) });
+    assert_eq!(all(&mut rig).len(), count - 1);
+    assert_eq!(rig.counter("damaged"), 1);
+    let text = rig.report().apps[testkit::rig::APP].text.clone().unwrap();
+    assert!(text.contains("cut.pcap") && text.contains("the file ends inside a packet record"), "{text}");
+}
+
+#[test]
+fn packets_of_any_length_pass_up_to_the_longest() {
+    let scratch = Scratch::new();
+    let lens = [0, 1, MAX_PAYLOAD, MAX_PAYLOAD + 1, 65_535, 60];
+    let packets: Vec<_> = lens.iter().map(|&len| (1, 70_000, vec![7; len])).collect();
+    let path = scratch.file("a.pcap", &pcap(&packets));
+    let mut rig = rig(reader(path));
+    let received = all(&mut rig);
+    assert_eq!(received.iter().map(|packet| packet.data.len()).collect::<Vec<_>>(), [0, 1, MAX_PAYLOAD, 60]);
+    assert!(received.iter().all(|packet| packet.data.len() as u32 + packet.metadata.cut_len == 70_000));
+    assert_eq!(rig.counter("too_long"), 2);
+    let text = rig.report().apps[testkit::rig::APP].text.clone().unwrap();
+    assert!(text.ends_with("2 packets longer than 10240 bytes were dropped"), "{text}");
+}
+
+#[test]
+fn a_small_pool_loses_nothing() {
+    let path = capture("web.pcap");
+    let mut rig = Rig::with(reader(&path), &[], &["output"], 3);
+    rig.advance(LATER_NS);
+    let received = all(&mut rig);
+    assert_eq!(received.len(), records(&path).len());
+}
+
+#[test]
+fn options_are_checked() {
+    let error = |options: &str| {
+        let value = toml_value(options);
+        match value {
+            Err(error) => error,
+            Ok(options) => options.check().unwrap_err().to_string(),
+        }
+    };
+    assert_eq!(error(""), "`path`: is not set: which capture is to be read?");
+    assert_eq!(error("path = 'a'\nloop = 0"), "`loop`: a capture is read at least once: use 1 or more");
+    assert!(error("path = 'a'\nloop = 'often'").contains("a number of passes, or \"forever\""));
+    assert!(error("path = 'a'\nloop = -1").contains("a number of passes, or \"forever\""));
+    assert!(error("path = 'a'\nreplay = 'exactly'").contains("expected `fast` or `exact`"));
+    assert!(error("path = 'a'\nrate_pps = -5").contains("`rate_pps`: -5 is not between"));
+    assert_eq!(
+        error("path = 'a'\nreplay = 'exact'\nrate_mbps = 1"),
+        "`replay`: \"exact\" and a rate exclude each other"
+    );
+    let good = toml_value("path = 'a'\nloop = 'forever'\nreplay = 'exact'\ncount = 3").unwrap();
+    let expected =
+        PcapReader { passes: Passes::Forever, replay: Replay::Exact, count: Some(3), ..reader("a") };
+    assert_eq!(good, expected);
+}
+
+fn toml_value(options: &str) -> Result<PcapReader, String> {
+    toml::from_str(options).map_err(|error| error.to_string())
+}
+
+#[test]
+fn what_cannot_be_opened_is_named() {
+    let scratch = Scratch::new();
+    let no_capture = scratch.file("a.pcap", b"Hello, world");
+    let cases = [(scratch.path("none.pcap"), "cannot open"), (no_capture, "not a pcap or pcapng capture")];
+    for (path, message) in cases {
+        let mut graph = engine::Graph::new();
+        graph.app("reader", reader(&path)).unwrap();
+        let mut engine = engine::Engine::new(engine::Settings::new().unwrap()).unwrap();
+        let error = engine.configure(&graph).unwrap_err().to_string();
+        assert!(error.contains(message) && error.contains(&path.display().to_string()), "{error}");
+    }
+}

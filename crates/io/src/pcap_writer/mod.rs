@@ -1,0 +1,262 @@
+//! `pcap_writer`: writes packets to a capture file.
+//!
+//! | inputs | `input` |
+//! |---|---|
+//! | `path` | the file, which is created, or emptied if it is there |
+//! | `format` | `"pcap"` or `"pcapng"`; unless set, `"pcapng"` if the path ends so, else `"pcap"` |
+//! | `snaplen` | bytes that are kept of a packet; all unless set |
+//! | `delivered` | counts packets written |
+//! | `wrong_link_type` | drops: packets of another link type than the first; pcapng takes them all |
+//! | `write_error` | drops: packets that the file system did not take |
+//! | `less_precise` | counts packets whose timestamps lost digits, since the first packet had fewer; never in pcapng |
+//!
+//! Timestamps and lengths on the wire come from the packets' metadata, so that a capture read and written again keeps
+//! them exactly; packets that come from no capture have the time of their breath. The link type of a pcap file, and
+//! whether it counts micro- or nanoseconds, are those of the first packet. In pcapng, each interface of the input
+//! becomes one.
+//!
+//! Packets are written in large blocks: when enough have come together, when none has come for a tick, and every second. When
+//! writing fails, because the disk is full say, the writer stops, its report says why, and the file ends with a
+//! whole packet.
+//!
+//! NOTE: a slow disk holds up the other apps of its worker.
+
+mod records;
+#[cfg(test)]
+mod tests;
+
+use engine::shm::Counter;
+use engine::{App, Burst, Class, Io, Metadata, OptionError, Ports, Roles, Setup};
+use records::Encoder;
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Bytes that are written at a time: enough that the call costs nothing beside its copy, few enough to stay in the
+/// second-level cache.
+const BLOCK: usize = 128 << 10;
+/// Packets that are encoded before the buffer is looked at.
+const ENCODED_BURST: usize = 64;
+/// How long a packet waits at most before it is written, in nanoseconds.
+const WAIT_NS_MAX: u64 = 1_000_000_000;
+/// What a file without packets says it is for.
+const NO_PACKET: Metadata =
+    Metadata { timestamp_ns: 0, flow_hash: 0, cut_len: 0, link_type: 1, interface: 0, mark: 0, precision: 9 };
+
+/// Options of `pcap_writer`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PcapWriter {
+    /// The file.
+    pub path: PathBuf,
+    /// Its format; `None` leaves that to the path.
+    pub format: Option<Format>,
+    /// Bytes that are kept of a packet.
+    pub snaplen: Option<u32>,
+}
+
+/// The format of a capture file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// One link type, one precision.
+    Pcap,
+    /// Any number of interfaces.
+    Pcapng,
+}
+
+/// A running `pcap_writer`.
+#[derive(Debug)]
+pub struct Running {
+    path: PathBuf,
+    file: File,
+    /// Whole records that wait to be written.
+    buffer: Vec<u8>,
+    encoder: Encoder,
+    /// Bytes of whole records that are in the file.
+    written: u64,
+    /// When the buffer is to be written at the latest.
+    due_ns: Option<u64>,
+    /// Whether packets have come since the last tick.
+    is_busy: bool,
+    /// Why nothing is written any more.
+    error: Option<String>,
+    counters: Counters,
+}
+
+#[derive(Debug)]
+struct Counters {
+    delivered: Counter,
+    wrong_link_type: Counter,
+    write_error: Counter,
+    less_precise: Counter,
+}
+
+impl PcapWriter {
+    fn format(&self) -> Format {
+        let is_pcapng = || self.path.extension().is_some_and(|extension| extension == "pcapng");
+        self.format.unwrap_or_else(|| if is_pcapng() { Format::Pcapng } else { Format::Pcap })
+    }
+
+    fn snaplen(&self) -> usize {
+        self.snaplen.map_or(usize::MAX, |snaplen| snaplen as usize)
+    }
+}
+
+impl Class for PcapWriter {
+    const TYPE: &'static str = "pcap_writer";
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        if self.path.as_os_str().is_empty() {
+            return Err(OptionError::new("path", "is not set: which file is to be written?"));
+        }
+        self.snaplen
+            .map_or(Ok(()), |snaplen| OptionError::check_range("snaplen", snaplen, 1..=records::SNAPLEN))
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let refused = |error: io::Error| {
+            let message = format!("{}: cannot write: {error}", self.path.display());
+            match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => OptionError::new("path", message),
+                _ => OptionError::refused("path", message),
+            }
+        };
+        Ok(Running {
+            file: File::create(&self.path).map_err(refused)?,
+            path: self.path.clone(),
+            buffer: Vec::with_capacity(2 * BLOCK),
+            encoder: Encoder::new(self.format(), self.snaplen()),
+            written: 0,
+            due_ns: None,
+            is_busy: false,
+            error: None,
+            counters: Counters {
+                delivered: setup.delivered(),
+                wrong_link_type: setup.drops("wrong_link_type"),
+                write_error: setup.drops("write_error"),
+                less_precise: setup.counter("less_precise"),
+            },
+        })
+    }
+
+    fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+        if (&self.path, self.format()) != (&old.path, old.format()) {
+            return Ok(false);
+        }
+        app.encoder.set_snaplen(self.snaplen());
+        Ok(true)
+    }
+}
+
+impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::TICK)
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        self.is_busy = true;
+        self.due_ns.get_or_insert(io.now_ns.saturating_add(WAIT_NS_MAX));
+        while let Some(burst) = io.inputs[0].burst_of_at_most(ENCODED_BURST) {
+            if self.error.is_some() {
+                io.pool.free_burst(burst, &self.counters.write_error);
+                continue;
+            }
+            let fits = self.encode(&burst);
+            if fits {
+                io.pool.free_burst(burst, &self.counters.delivered);
+            } else {
+                for packet in burst {
+                    let fits = self.encoder.fits(packet.metadata());
+                    let counters = &self.counters;
+                    io.pool.free(packet, if fits { &counters.delivered } else { &counters.wrong_link_type });
+                }
+            }
+            if self.buffer.len() >= BLOCK {
+                self.flush();
+            }
+        }
+    }
+
+    fn tick(&mut self, io: &mut Io<'_>) {
+        let is_idle = !std::mem::take(&mut self.is_busy);
+        if self.due_ns.is_some_and(|due_ns| is_idle || io.now_ns >= due_ns) {
+            self.flush();
+        }
+    }
+
+    fn stop(&mut self, _: &mut Io<'_>) {
+        if self.written == 0 && self.buffer.is_empty() {
+            self.encoder.begin(&NO_PACKET, &mut self.buffer);
+        }
+        self.flush();
+    }
+
+    fn uses_metadata(&self) -> bool {
+        true
+    }
+
+    fn report(&self) -> Option<String> {
+        self.error.clone()
+    }
+}
+
+impl Running {
+    /// Appends packets to the buffer; `false` if any did not fit into the file.
+    fn encode(&mut self, burst: &Burst<'_>) -> bool {
+        let mut misfits = 0;
+        let mut less_precise = 0;
+        for packet in burst.iter() {
+            match self.encoder.put(packet, &mut self.buffer) {
+                records::Put::Done => {}
+                records::Put::LessPrecise => less_precise += 1,
+                records::Put::WrongLinkType => misfits += 1,
+            }
+        }
+        if less_precise > 0 {
+            self.counters.less_precise.add(less_precise);
+        }
+        misfits == 0
+    }
+
+    /// Writes what waits.
+    fn flush(&mut self) {
+        self.due_ns = None;
+        let mut done = 0;
+        while done < self.buffer.len() && self.error.is_none() {
+            match self.file.write(&self.buffer[done..]) {
+                Ok(0) => self.fail(done, &io::ErrorKind::WriteZero.into()),
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => self.fail(done, &error),
+            }
+        }
+        if self.error.is_none() {
+            self.written += done as u64;
+        }
+        self.buffer.clear();
+    }
+
+    /// Writing has failed after `done` bytes of the buffer: the file is cut behind its last whole record, and packets that are
+    /// not in it count as dropped.
+    #[cold]
+    fn fail(&mut self, done: usize, error: &io::Error) {
+        let (bytes, lost) = self.encoder.whole(&self.buffer, self.written == 0, done);
+        self.written += bytes as u64;
+        let mut message = format!("{}: cannot write: {error}; ", self.path.display());
+        message.push_str(&match self.cut() {
+            Ok(()) => format!("it holds the packets before that, {} bytes", self.written),
+            Err(error) => format!("its last packet may be torn: {error}"),
+        });
+        self.error = Some(message);
+        self.counters.delivered.set(self.counters.delivered.get().saturating_sub(lost));
+        self.counters.write_error.add(lost);
+    }
+
+    fn cut(&self) -> io::Result<()> {
+        if self.file.metadata()?.is_file() { self.file.set_len(self.written) } else { Ok(()) }
+    }
+}

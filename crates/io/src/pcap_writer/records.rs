@@ -1,0 +1,232 @@
+//! Packets as records of a file: pcap (draft-ietf-opsawg-pcap) or pcapng (draft-ietf-opsawg-pcapng), in this
+//! machine's byte order.
+
+use super::Format;
+use capture::{ByteOrder, Precision, Target};
+use engine::{Metadata, Packet};
+use std::collections::HashMap;
+use wire::LinkType;
+
+/// The snap length that files state: what tcpdump writes unless told otherwise, and more than any packet has.
+pub(super) const SNAPLEN: u32 = 256 << 10;
+
+const FILE_HEADER_LEN: usize = 24;
+const RECORD_HEADER_LEN: usize = 16;
+const NS_PER_S: u64 = 1_000_000_000;
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+const IF_TSRESOL: u16 = 9;
+/// Bytes of an enhanced packet block before those of the packet.
+const ENHANCED_HEADER_LEN: usize = 28;
+
+/// Makes records of packets.
+#[derive(Debug)]
+pub(super) struct Encoder {
+    format: Format,
+    snaplen: usize,
+    /// What the last packet came from.
+    current: Option<Origin>,
+    /// Of pcapng: the interfaces that stand in the file.
+    interfaces: HashMap<Origin, u32>,
+    /// Of pcapng: the interface of `current`.
+    interface: u32,
+    /// What one unit of a timestamp of `current` is.
+    ns_per_unit: u64,
+}
+
+/// What makes packets share an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Origin {
+    link_type: u16,
+    interface: u16,
+    precision: u8,
+}
+
+/// What has become of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    Done,
+    /// Digits of its timestamp were cut off.
+    LessPrecise,
+    /// It is not in the file.
+    WrongLinkType,
+}
+
+impl From<&Metadata> for Origin {
+    #[inline]
+    fn from(metadata: &Metadata) -> Self {
+        // Unknown means nanoseconds: nothing is lost.
+        let precision = if matches!(metadata.precision, 1..=9) { metadata.precision } else { 9 };
+        Origin { link_type: metadata.link_type, interface: metadata.interface, precision }
+    }
+}
+
+impl Encoder {
+    pub(super) fn new(format: Format, snaplen: usize) -> Self {
+        Encoder { format, snaplen, current: None, interfaces: HashMap::new(), interface: 0, ns_per_unit: 1 }
+    }
+
+    pub(super) fn set_snaplen(&mut self, snaplen: usize) {
+        self.snaplen = snaplen;
+    }
+
+    /// Whether such a packet can be in the file. The first one always can.
+    pub(super) fn fits(&self, metadata: &Metadata) -> bool {
+        self.format == Format::Pcapng
+            || self.current.is_none_or(|current| current.link_type == metadata.link_type)
+    }
+
+    /// Writes what a file begins with whose first packet is such.
+    pub(super) fn begin(&mut self, metadata: &Metadata, out: &mut Vec<u8>) {
+        self.change(Origin::from(metadata), out);
+    }
+
+    /// Appends the record of a packet.
+    #[inline]
+    pub(super) fn put(&mut self, packet: &Packet, out: &mut Vec<u8>) -> Put {
+        let metadata = packet.metadata();
+        let origin = Origin::from(metadata);
+        let mut outcome = Put::Done;
+        if self.current != Some(origin) {
+            outcome = self.change(origin, out);
+            if outcome == Put::WrongLinkType {
+                return outcome;
+            }
+        }
+        let wire_len = packet.wire_len();
+        let data = packet.data();
+        let data = data.get(..self.snaplen).unwrap_or(data);
+        match self.format {
+            Format::Pcap => self.put_record(metadata.timestamp_ns, data, wire_len, out),
+            Format::Pcapng => self.put_enhanced(metadata.timestamp_ns, data, wire_len, out),
+        }
+        outcome
+    }
+
+    #[inline]
+    fn put_record(&self, timestamp_ns: u64, data: &[u8], wire_len: u32, out: &mut Vec<u8>) {
+        // The format has 32 bits for the seconds, until 2106; what they cannot hold wraps, as in every writer.
+        let seconds = (timestamp_ns / NS_PER_S) as u32;
+        let fraction = (timestamp_ns % NS_PER_S / self.ns_per_unit) as u32;
+        let mut header = [0; RECORD_HEADER_LEN];
+        header[..4].copy_from_slice(&seconds.to_ne_bytes());
+        header[4..8].copy_from_slice(&fraction.to_ne_bytes());
+        header[8..12].copy_from_slice(&(data.len() as u32).to_ne_bytes());
+        header[12..].copy_from_slice(&wire_len.to_ne_bytes());
+        out.reserve(RECORD_HEADER_LEN + data.len());
+        out.extend_from_slice(&header);
+        out.extend_from_slice(data);
+    }
+
+    fn put_enhanced(&self, timestamp_ns: u64, data: &[u8], wire_len: u32, out: &mut Vec<u8>) {
+        let ticks = timestamp_ns / self.ns_per_unit;
+        let padded = data.len().next_multiple_of(4);
+        let block_len = (ENHANCED_HEADER_LEN + padded + 4) as u32;
+        let fields = [
+            ENHANCED_PACKET,
+            block_len,
+            self.interface,
+            (ticks >> 32) as u32,
+            ticks as u32,
+            data.len() as u32,
+            wire_len,
+        ];
+        out.reserve(block_len as usize);
+        fields.iter().for_each(|field| out.extend_from_slice(&field.to_ne_bytes()));
+        out.extend_from_slice(data);
+        out.extend_from_slice(&[0; 3][..padded - data.len()]);
+        out.extend_from_slice(&block_len.to_ne_bytes());
+    }
+
+    /// A packet of another origin than the last one: finds its place in the file.
+    #[cold]
+    fn change(&mut self, origin: Origin, out: &mut Vec<u8>) -> Put {
+        match (self.format, self.current) {
+            (Format::Pcap, Some(file)) if file.link_type != origin.link_type => Put::WrongLinkType,
+            (Format::Pcap, Some(_)) if origin.precision > 6 && self.ns_per_unit > 1 => Put::LessPrecise,
+            (Format::Pcap, Some(_)) => Put::Done,
+            (Format::Pcap, None) => {
+                self.current = Some(origin);
+                let precision = if origin.precision > 6 { Precision::Nano } else { Precision::Micro };
+                self.ns_per_unit = u64::from(precision.ns_per_unit());
+                out.extend(file_header(origin.link_type, precision));
+                Put::Done
+            }
+            (Format::Pcapng, current) => {
+                if current.is_none() {
+                    put_section(out);
+                }
+                self.current = Some(origin);
+                self.ns_per_unit = 10_u64.pow(9 - u32::from(origin.precision));
+                let next = self.interfaces.len() as u32;
+                self.interface = *self.interfaces.entry(origin).or_insert_with(|| {
+                    put_interface(origin, out);
+                    next
+                });
+                Put::Done
+            }
+        }
+    }
+
+    /// How many bytes of the buffer are whole records of which all bytes are among the first `done`, and how many packets
+    /// stand behind them.
+    pub(super) fn whole(&self, buffer: &[u8], is_begin: bool, done: usize) -> (usize, u64) {
+        let mut at = 0;
+        let mut whole = 0;
+        let mut lost = 0;
+        while at < buffer.len() {
+            let (len, is_packet) = match self.format {
+                Format::Pcap if is_begin && at == 0 => (FILE_HEADER_LEN, false),
+                Format::Pcap => (RECORD_HEADER_LEN + number_at(buffer, at + 8), true),
+                Format::Pcapng => {
+                    (number_at(buffer, at + 4), number_at(buffer, at) == ENHANCED_PACKET as usize)
+                }
+            };
+            at += len;
+            if at <= done {
+                whole = at;
+            } else {
+                lost += u64::from(is_packet);
+            }
+        }
+        (whole, lost)
+    }
+}
+
+fn number_at(buffer: &[u8], at: usize) -> usize {
+    u32::from_ne_bytes(buffer[at..at + 4].try_into().expect("four bytes")) as usize
+}
+
+fn file_header(link_type: u16, precision: Precision) -> Vec<u8> {
+    let linktype = LinkType::new(link_type.into());
+    Target::Pcap { order: ByteOrder::NATIVE, precision, snaplen: SNAPLEN, linktype, link_bits: 0 }
+        .file_header()
+}
+
+/// A section header block (section 4.1), of unknown length.
+fn put_section(out: &mut Vec<u8>) {
+    out.extend(SECTION_HEADER.to_ne_bytes());
+    out.extend(28_u32.to_ne_bytes());
+    out.extend(BYTE_ORDER_MAGIC.to_ne_bytes());
+    out.extend(1_u16.to_ne_bytes());
+    out.extend(0_u16.to_ne_bytes());
+    out.extend([0xff; 8]);
+    out.extend(28_u32.to_ne_bytes());
+}
+
+/// An interface description block (section 4.2) with the resolution of its timestamps.
+fn put_interface(origin: Origin, out: &mut Vec<u8>) {
+    out.extend(INTERFACE.to_ne_bytes());
+    out.extend(32_u32.to_ne_bytes());
+    out.extend(origin.link_type.to_ne_bytes());
+    out.extend([0; 2]);
+    out.extend(SNAPLEN.to_ne_bytes());
+    out.extend(IF_TSRESOL.to_ne_bytes());
+    out.extend(1_u16.to_ne_bytes());
+    out.extend([origin.precision, 0, 0, 0]);
+    out.extend([0; 4]);
+    out.extend(32_u32.to_ne_bytes());
+}

@@ -1,0 +1,211 @@
+use super::{Format, PcapWriter};
+use crate::pcap_reader::PcapReader;
+use crate::scratch::{Scratch, capture, pcap, records};
+use engine::{Class, Engine, Graph, Metadata, Report, Settings};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use testkit::rig::{Rig, START_NS};
+
+fn writer(path: impl Into<PathBuf>) -> PcapWriter {
+    PcapWriter { path: path.into(), ..PcapWriter::default() }
+}
+
+/// Reads a capture and writes it again, through an engine.
+fn copy(from: &Path, to: PcapWriter) -> Report {
+    let mut graph = Graph::new();
+    graph.app("reader", PcapReader { path: from.to_owned(), ..PcapReader::default() }).unwrap();
+    graph.app("writer", to).unwrap();
+    graph.link("reader.output -> writer.input").unwrap();
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(&graph).unwrap();
+    engine.run_for(Duration::from_secs(20)).unwrap();
+    let report = engine.report();
+    assert!(report.balanced(), "{:?}", report.imbalances);
+    engine.stop();
+    report
+}
+
+fn count(report: &Report, counter: &str) -> u64 {
+    let counters = &report.apps["writer"].counters;
+    counters.iter().find(|(name, ..)| name == counter).map_or(0, |&(.., value)| value)
+}
+
+#[test]
+fn every_capture_keeps_what_it_says() {
+    let scratch = Scratch::new();
+    let folder = capture("");
+    let mut tried = 0;
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.contains(".pcap") {
+            continue;
+        }
+        let before = records(&path);
+        let is_mixed = name == "tunnel.pcapng";
+        for out in ["out.pcap", "out.pcapng"].iter().filter(|out| !is_mixed || out.ends_with("ng")) {
+            let out = scratch.path(out);
+            let report = copy(&path, writer(&out));
+            assert_eq!(count(&report, "delivered"), before.len() as u64, "{name}");
+            assert_eq!(records(&out), before, "{name} as {}", out.display());
+        }
+        tried += 1;
+    }
+    assert!(tried > 20, "{tried} captures");
+}
+
+#[test]
+fn plain_captures_come_out_byte_for_byte() {
+    let scratch = Scratch::new();
+    for name in ["web.pcap", "ntp-nano.pcap", "vlan.pcap"] {
+        let out = scratch.path("out.pcap");
+        copy(&capture(name), writer(&out));
+        let (before, after) = (std::fs::read(capture(name)).unwrap(), std::fs::read(&out).unwrap());
+        assert_eq!(before.len(), after.len(), "{name}");
+        // The snap length in the header is ours.
+        assert!(before[..16] == after[..16] && before[20..] == after[20..], "{name}");
+    }
+}
+
+#[test]
+fn a_second_link_type_needs_pcapng() {
+    let scratch = Scratch::new();
+    let path = capture("tunnel.pcapng");
+    let before = records(&path);
+    let first = before[0].linktype;
+    let fit: Vec<_> = before.iter().filter(|record| record.linktype == first).cloned().collect();
+    assert!(fit.len() < before.len());
+    let out = scratch.path("out.pcap");
+    let report = copy(&path, writer(&out));
+    assert_eq!(records(&out), fit);
+    assert_eq!(count(&report, "wrong_link_type"), (before.len() - fit.len()) as u64);
+    assert_eq!(count(&report, "delivered"), fit.len() as u64);
+}
+
+#[test]
+fn a_snap_length_cuts_bytes_and_keeps_lengths() {
+    let scratch = Scratch::new();
+    for format in [Format::Pcap, Format::Pcapng] {
+        let out = scratch.path("out");
+        copy(&capture("web.pcap"), PcapWriter { format: Some(format), snaplen: Some(61), ..writer(&out) });
+        for (before, after) in records(&capture("web.pcap")).iter().zip(records(&out)) {
+            assert_eq!(after.wire_len, before.wire_len);
+            assert_eq!(after.data, before.data[..before.data.len().min(61)]);
+        }
+    }
+}
+
+#[test]
+fn packets_of_no_capture_have_the_time_of_their_breath() {
+    let scratch = Scratch::new();
+    let out = scratch.path("out.pcap");
+    let mut rig = Rig::new(writer(&out), &["input"], &[]);
+    rig.advance(123);
+    for len in [0, 1, 60, 10_240] {
+        rig.send("input", vec![5; len]);
+    }
+    rig.breathe();
+    drop(rig);
+    let records = records(&out);
+    assert_eq!(records.iter().map(|record| record.data.len()).collect::<Vec<_>>(), [0, 1, 60, 10_240]);
+    assert!(records.iter().all(|record| record.timestamp_ns as u64 == START_NS + 123));
+    assert!(records.iter().all(|record| record.wire_len as usize == record.data.len()));
+}
+
+#[test]
+fn digits_that_are_lost_are_counted() {
+    let scratch = Scratch::new();
+    for (name, lost) in [("out.pcap", 1), ("out.pcapng", 0)] {
+        let out = scratch.path(name);
+        let mut rig = Rig::new(writer(&out), &["input"], &[]);
+        for (precision, timestamp_ns) in [(6, 5_000_001_000), (9, 5_000_001_234), (3, 5_001_000_000)] {
+            let metadata = Metadata { link_type: 1, precision, timestamp_ns, ..Metadata::default() };
+            rig.send_with("input", [0; 60], metadata);
+        }
+        rig.breathe();
+        assert_eq!(rig.counter("less_precise"), lost, "{name}");
+        drop(rig);
+        let last = if lost == 1 { 5_000_001_000 } else { 5_000_001_234 };
+        let expected = [5_000_001_000, last, 5_001_000_000];
+        assert_eq!(records(&out).iter().map(|r| r.timestamp_ns).collect::<Vec<_>>(), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_file_without_packets_is_a_capture() {
+    let scratch = Scratch::new();
+    for name in ["out.pcap", "out.pcapng"] {
+        let out = scratch.path(name);
+        drop(Rig::new(writer(&out), &["input"], &[]));
+        assert_eq!(records(&out), [], "{name}");
+    }
+}
+
+#[test]
+fn what_has_come_is_soon_in_the_file() {
+    let scratch = Scratch::new();
+    let out = scratch.path("out.pcap");
+    let mut rig = Rig::new(writer(&out), &["input"], &[]);
+    rig.send("input", [1; 60]);
+    rig.breathe();
+    // One tick ends the turn in which it came, the next finds it waiting.
+    rig.advance(2_000_000);
+    rig.advance(2_000_000);
+    assert_eq!(records(&out).len(), 1);
+}
+
+#[test]
+fn a_full_disk_is_told_and_counted() {
+    let path = Path::new("/dev/full");
+    if !path.exists() {
+        return testkit::say("SKIPPED: there is no /dev/full");
+    }
+    let report = copy(&capture("web.pcap"), writer(path));
+    let packets = records(&capture("web.pcap")).len() as u64;
+    // Whether the first block is written before the report depends on the last tick.
+    let text = report.apps["writer"].text.clone();
+    if let Some(text) = text {
+        assert!(text.starts_with("/dev/full: cannot write: No space left on device"), "{text}");
+        assert_eq!((count(&report, "delivered"), count(&report, "write_error")), (0, packets));
+    }
+}
+
+#[test]
+fn a_file_that_could_not_be_written_ends_with_a_whole_packet() {
+    let packets: Vec<_> = (0..5).map(|n| (n, 100, vec![n as u8; 50 + n as usize])).collect();
+    let file = pcap(&packets);
+    let encoder = super::records::Encoder::new(Format::Pcap, usize::MAX);
+    let ends: Vec<usize> = (0..=5).map(|n| pcap(&packets[..n]).len()).collect();
+    for done in 0..=file.len() {
+        let (whole, lost) = encoder.whole(&file, true, done);
+        let expected = ends.iter().rposition(|&end| end <= done);
+        assert_eq!(whole, expected.map_or(0, |n| ends[n]), "{done} bytes");
+        assert_eq!(lost, 5 - expected.unwrap_or(0) as u64, "{done} bytes");
+    }
+}
+
+#[test]
+fn options_can_change_while_it_writes() {
+    let scratch = Scratch::new();
+    let out = scratch.path("out.pcap");
+    let mut rig = Rig::new(writer(&out), &["input"], &[]);
+    rig.send("input", [1; 60]);
+    rig.breathe();
+    rig.reconfigure(PcapWriter { snaplen: Some(10), ..writer(&out) });
+    rig.send("input", [2; 60]);
+    rig.breathe();
+    drop(rig);
+    assert_eq!(records(&out).iter().map(|record| record.data.len()).collect::<Vec<_>>(), [60, 10]);
+}
+
+#[test]
+fn options_are_checked() {
+    let error = |options: PcapWriter| options.check().unwrap_err().to_string();
+    assert_eq!(error(PcapWriter::default()), "`path`: is not set: which file is to be written?");
+    assert_eq!(
+        error(PcapWriter { snaplen: Some(0), ..writer("a") }),
+        "`snaplen`: 0 is not between 1 and 262144"
+    );
+    let wrong = toml::from_str::<PcapWriter>("path = 'a'\nformat = 'erf'").unwrap_err().to_string();
+    assert!(wrong.contains("expected `pcap` or `pcapng`"), "{wrong}");
+}
