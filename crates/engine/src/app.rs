@@ -148,6 +148,14 @@ impl Ports {
     /// One, called `output`.
     pub const OUTPUT: Ports = Ports::Named(&["output"]);
 
+    /// The ports that have names of their own.
+    pub fn names(self) -> &'static [&'static str] {
+        match self {
+            Ports::Named(names) => names,
+            Ports::Any => &[],
+        }
+    }
+
     /// Whether there can be a port of this name.
     pub fn allow(self, name: &str) -> bool {
         match self {

@@ -1,6 +1,7 @@
 //! Options of apps, whatever their class.
 
 use crate::app::{App, Class, PortNames, Ports, Setup};
+use serde::de::{self, DeserializeOwned};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -176,6 +177,7 @@ pub struct Registry(BTreeMap<&'static str, Entry>);
 struct Entry {
     kind: Kind,
     read: fn(toml::de::ValueDeserializer<'_>) -> Result<Config, toml::de::Error>,
+    options: fn() -> Option<&'static [&'static str]>,
 }
 
 impl fmt::Debug for Entry {
@@ -195,7 +197,7 @@ impl Registry {
     pub fn with<C: Class>(mut self) -> Self {
         let kind = Kind { name: C::TYPE, inputs: C::INPUTS, outputs: C::OUTPUTS };
         let read = |options: toml::de::ValueDeserializer<'_>| Ok(Config::new(C::deserialize(options)?));
-        self.0.insert(C::TYPE, Entry { kind, read });
+        self.0.insert(C::TYPE, Entry { kind, read, options: fields::<C> });
         self
     }
 
@@ -216,6 +218,11 @@ impl Registry {
         self.0.values().map(|entry| entry.kind)
     }
 
+    /// The names of the options of a class; `None` if there is no such class, or if its options are no plain struct.
+    pub fn options(&self, class: &str) -> Option<&'static [&'static str]> {
+        self.0.get(class).and_then(|entry| (entry.options)())
+    }
+
     /// Reads the options of a class.
     ///
     /// # Errors
@@ -226,5 +233,49 @@ impl Registry {
         options: toml::de::ValueDeserializer<'_>,
     ) -> Option<Result<Config, toml::de::Error>> {
         self.0.get(class).map(|entry| (entry.read)(options))
+    }
+}
+
+/// The names of the fields of a struct, which it tells whoever is about to read one.
+fn fields<C: DeserializeOwned>() -> Option<&'static [&'static str]> {
+    match C::deserialize(Asking) {
+        Err(Told(fields)) => fields,
+        Ok(_) => None,
+    }
+}
+
+/// A deserializer that has nothing to read.
+struct Asking;
+
+/// What it was told instead.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing to read")]
+struct Told(Option<&'static [&'static str]>);
+
+impl de::Error for Told {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Told(None)
+    }
+}
+
+impl<'de> de::Deserializer<'de> for Asking {
+    type Error = Told;
+
+    fn deserialize_any<V: de::Visitor<'de>>(self, _: V) -> Result<V::Value, Told> {
+        Err(Told(None))
+    }
+
+    fn deserialize_struct<V: de::Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Told> {
+        Err(Told(Some(fields)))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }

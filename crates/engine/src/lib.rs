@@ -38,7 +38,9 @@ pub use app::{App, Class, Io, PortNames, Ports, Roles, Setup};
 pub use clock::ClockKind;
 pub use config::{Config, Kind, OptionError, Registry};
 pub use engine::{Changes, ConfigureError, Engine, Settings, Status};
-pub use graph::{AppSpec, Graph, GraphError, Link, NAME_MAX, Port};
+pub use graph::{
+    AppSpec, Graph, GraphCode, GraphError, GraphFile, GraphFileError, GraphFileErrors, Link, NAME_MAX, Port,
+};
 pub use link::{Input, Output};
 pub use pool::{Burst, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 pub use rate::Rate;

@@ -8,6 +8,7 @@ mod render;
 mod tests;
 
 use crate::span::Span;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ impl Diagnostic {
     /// help: did you mean `tcp port 80`?");
     /// ```
     pub fn render(&self, source: &str, colour: bool) -> String {
-        render::render(self, source, colour)
+        self.finding().render(source, colour)
     }
 
     /// The finding as a JSON object on one line: `code`, `severity`, `message`, `span`, `label`, `also`, `help`.
@@ -77,6 +78,69 @@ impl Diagnostic {
     /// let error = Compiler::new(LinkType::EN10MB).compile("tcp prot 80").unwrap_err();
     /// assert!(error.diagnostic.to_json().starts_with(r#"{"code":"PF003","severity":"error","#));
     /// ```
+    pub fn to_json(&self) -> String {
+        self.finding().to_json()
+    }
+
+    /// What is shown of it.
+    fn finding(&self) -> Finding<'_> {
+        Finding {
+            code: self.code.name().into(),
+            severity: self.severity(),
+            message: &self.message,
+            span: self.span,
+            label: self.label.as_deref(),
+            also: self.also.as_ref().map(|(span, label)| (*span, label.as_str())),
+            help: self.help.as_deref(),
+        }
+    }
+}
+
+/// What is shown of a finding, whatever language it is about: other texts than filters are pointed at in the same way.
+///
+/// ```
+/// use pflang::{Finding, Severity, Span};
+///
+/// let found = Finding {
+///     code: "GR006".into(),
+///     severity: Severity::Error,
+///     message: "app `a` has no type",
+///     span: Span::new(1, 6),
+///     label: None,
+///     also: None,
+///     help: Some("write type = \"...\""),
+/// };
+/// assert_eq!(found.render("[app.a]", false), "\
+/// error[GR006]: app `a` has no type
+///   | [app.a]
+///   |  ^^^^^
+/// help: write type = \"...\"");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding<'a> {
+    /// Which finding.
+    pub code: Cow<'a, str>,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, in one line without a full stop.
+    pub message: &'a str,
+    /// Where.
+    pub span: Span,
+    /// What stands under the carets.
+    pub label: Option<&'a str>,
+    /// A second place that matters, and why.
+    pub also: Option<(Span, &'a str)>,
+    /// What to do about it.
+    pub help: Option<&'a str>,
+}
+
+impl Finding<'_> {
+    /// As [`Diagnostic::render`].
+    pub fn render(&self, source: &str, colour: bool) -> String {
+        render::render(self, source, colour)
+    }
+
+    /// As [`Diagnostic::to_json`].
     pub fn to_json(&self) -> String {
         json::object(self)
     }

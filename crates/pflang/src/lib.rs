@@ -30,7 +30,7 @@ pub mod syntax;
 mod trace;
 
 pub use compiler::{Backend, Compiler, Stages};
-pub use diag::{Code, Diagnostic, Error, Severity};
+pub use diag::{Code, Diagnostic, Error, Finding, Severity};
 pub use exec::Packet;
 pub use filter::Filter;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};

@@ -1,7 +1,9 @@
 //! A graph: which apps there are, and which links between them. A plain value; nothing runs yet.
 
+mod file;
 mod order;
 
+pub use file::{GraphCode, GraphFile, GraphFileError, GraphFileErrors};
 pub(crate) use order::breathing_order;
 
 use crate::app::{Class, Ports};
@@ -38,6 +40,8 @@ use std::str::FromStr;
 pub struct Graph {
     apps: BTreeMap<String, AppSpec>,
     links: BTreeSet<Link>,
+    /// Where the links end.
+    linked_inputs: BTreeSet<Port>,
 }
 
 /// An app of a graph.
@@ -160,18 +164,29 @@ impl Graph {
         let link: Link = link.parse()?;
         self.check_port(&link.from, "output")?;
         self.check_port(&link.to, "input")?;
-        for other in &self.links {
-            if other.from == link.from {
-                let help = "put a `tee` between to send copies to both";
-                return Err(GraphError::PortTwice { direction: "leave", port: link.from.to_string(), help });
-            }
-            if other.to == link.to {
-                let help = "put a `join` between, which merges them";
-                return Err(GraphError::PortTwice { direction: "reach", port: link.to.to_string(), help });
-            }
+        if self.has_link_from(&link.from) {
+            let help = "put a `tee` between to send copies to both";
+            return Err(GraphError::PortTwice { direction: "leave", port: link.from.to_string(), help });
         }
-        self.links.insert(link);
+        if self.linked_inputs.contains(&link.to) {
+            let help = "put a `join` between, which merges them";
+            return Err(GraphError::PortTwice { direction: "reach", port: link.to.to_string(), help });
+        }
+        self.insert(link);
         Ok(())
+    }
+
+    /// Adds a link that has been checked.
+    fn insert(&mut self, link: Link) {
+        self.linked_inputs.insert(link.to.clone());
+        self.links.insert(link);
+    }
+
+    fn has_link_from(&self, port: &Port) -> bool {
+        // Links are sorted by where they begin; no port has an empty name.
+        let to = Port { app: String::new(), port: String::new() };
+        let first = Link { from: port.clone(), to };
+        self.links.range(&first..).next().is_some_and(|link| link.from == *port)
     }
 
     fn check_port(&self, port: &Port, direction: &'static str) -> Result<(), GraphError> {
@@ -215,11 +230,17 @@ impl Graph {
 
 /// The name among `names` that differs least from `name`, if it differs little.
 pub(crate) fn similar<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> Option<String> {
+    similar_of(name, names.map(String::as_str)).map(str::to_owned)
+}
+
+/// As [`similar`]. A name much longer than any is like none.
+fn similar_of<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let names = names.filter(|other| name.len() <= 2 * NAME_MAX && other.len() <= 2 * NAME_MAX);
     names
         .map(|other| (distance(name, other), other))
-        .filter(|&(distance, _)| distance <= 1 + name.len() / 3)
+        .filter(|&(distance, other)| distance <= 1 + name.len() / 3 && distance < name.len().max(other.len()))
         .min()
-        .map(|(_, other)| other.clone())
+        .map(|(_, other)| other)
 }
 
 /// How many letters must be added, left out or replaced (Levenshtein).

@@ -1,24 +1,24 @@
 //! A finding as a JSON object (RFC 8259), for programs.
 
-use super::Diagnostic;
+use super::Finding;
 use crate::span::Span;
 use std::fmt::Write;
 
 /// `{"code":…,"severity":…,"message":…,"span":…,"label":…,"also":…,"help":…}`: every key always there, absent
 /// values null, offsets in bytes.
-pub(super) fn object(found: &Diagnostic) -> String {
-    let also = match &found.also {
-        Some((at, label)) => format!("{{\"span\":{},\"label\":{}}}", span(*at), string(label)),
+pub(super) fn object(found: &Finding<'_>) -> String {
+    let also = match found.also {
+        Some((at, label)) => format!("{{\"span\":{},\"label\":{}}}", span(at), string(label)),
         None => "null".to_owned(),
     };
     format!(
         "{{\"code\":\"{}\",\"severity\":\"{}\",\"message\":{},\"span\":{},\"label\":{},\"also\":{also},\"help\":{}}}",
-        found.code.name(),
-        found.severity().name(),
-        string(&found.message),
+        found.code,
+        found.severity.name(),
+        string(found.message),
         span(found.span),
-        optional(found.label.as_deref()),
-        optional(found.help.as_deref()),
+        optional(found.label),
+        optional(found.help),
     )
 }
 
@@ -55,22 +55,23 @@ fn string(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diag::Code;
+    use crate::diag::{Code, Diagnostic};
 
     #[test]
     fn every_key_is_there() {
         let mut found = Diagnostic::new(Code::BadToken, Span::new(1, 2), "a \"b\"\u{1b}\\\u{7f}é\n");
         assert_eq!(
-            object(&found),
+            found.to_json(),
             r#"{"code":"PF001","severity":"error","message":"a \"b\"\u001b\\\u007fé\n","span":{"start":1,"end":2},"label":null,"also":null,"help":null}"#
         );
         found.code = Code::Precedence;
         found.also = Some((Span::new(3, 4), "x".into()));
         let found = found.label("l").help("h");
         assert!(
-            object(&found)
+            found
+                .to_json()
                 .ends_with(r#""label":"l","also":{"span":{"start":3,"end":4},"label":"x"},"help":"h"}"#)
         );
-        assert!(object(&found).contains(r#""severity":"warning""#));
+        assert!(found.to_json().contains(r#""severity":"warning""#));
     }
 }

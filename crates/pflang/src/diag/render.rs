@@ -10,8 +10,8 @@
 //! A filter may come from anywhere, so nothing of it reaches the terminal as it is: control characters and those
 //! that turn the direction of writing are shown as escapes. A long line is cut to a window around the place.
 
-use super::Diagnostic;
 use super::columns::{Cell, cells};
+use super::{Finding, Severity};
 use crate::span::Span;
 use std::fmt::Write;
 
@@ -47,31 +47,31 @@ impl Palette {
 }
 
 /// Renders a finding about `source`, without a newline at the end.
-pub(super) fn render(found: &Diagnostic, source: &str, colour: bool) -> String {
-    let palette = Palette::new(colour, found.code.is_lint());
+pub(super) fn render(found: &Finding<'_>, source: &str, colour: bool) -> String {
+    let palette = Palette::new(colour, found.severity == Severity::Warning);
     let Palette { severity, help, bold, reset, .. } = palette;
     let mut out = String::new();
-    let word = found.severity().name();
-    let message = harmless(&found.message);
-    put(&mut out, format_args!("{severity}{word}[{}]{reset}{bold}: {message}{reset}", found.code.name()));
+    let word = found.severity.name();
+    let message = harmless(found.message);
+    put(&mut out, format_args!("{severity}{word}[{}]{reset}{bold}: {message}{reset}", found.code));
     let place = Snippet::new(source, found.span);
-    match found.also.as_ref().map(|(span, label)| (Snippet::new(source, *span), label)) {
+    match found.also.map(|(span, label)| (Snippet::new(source, span), label)) {
         // Both in sight at once: one line of source, two of marks.
         Some((also, label)) if place.shows(&also) => {
             place.source(&mut out, &palette);
-            place.mark(&mut out, &palette, &place, ('^', severity), found.label.as_deref());
+            place.mark(&mut out, &palette, &place, ('^', severity), found.label);
             place.mark(&mut out, &palette, &also, ('-', palette.also), Some(label));
         }
         also => {
             place.source(&mut out, &palette);
-            place.mark(&mut out, &palette, &place, ('^', severity), found.label.as_deref());
+            place.mark(&mut out, &palette, &place, ('^', severity), found.label);
             if let Some((also, label)) = also {
                 also.source(&mut out, &palette);
                 also.mark(&mut out, &palette, &also, ('-', palette.also), Some(label));
             }
         }
     }
-    if let Some(text) = &found.help {
+    if let Some(text) = found.help {
         put(&mut out, format_args!("\n{help}help{reset}: {}", harmless(text)));
     }
     out

@@ -1,0 +1,365 @@
+//! A graph as a text: TOML, read with an eye on whoever wrote it.
+//!
+//! ```toml
+//! links = ["source.output -> sink.input"]
+//!
+//! [app.source]
+//! type = "source"
+//! size = 60        # an option of the class
+//! worker = 0       # the worker to run on, if it must be a certain one
+//!
+//! [app.sink]
+//! type = "sink"
+//! ```
+//!
+//! All that is wrong is told at once, each with its place. The text may come from anybody: its length and the numbers of
+//! apps and links are limited, and so is what is told.
+
+mod links;
+mod options;
+mod problem;
+mod syntax;
+
+pub use problem::{GraphCode, GraphFileError, GraphFileErrors};
+
+use super::{Graph, check_name, similar_of};
+use crate::config::{Config, OptionError, Registry};
+use links::{Apps, Links};
+use options::App;
+use problem::{Problems, shown};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A graph that was read, and where in the text its parts stand.
+#[derive(Clone, Debug)]
+pub struct GraphFile {
+    /// The graph.
+    pub graph: Graph,
+    /// What is odd about it, but does not keep it from running.
+    pub warnings: Vec<GraphFileError>,
+    text: String,
+    places: BTreeMap<String, Place>,
+}
+
+/// Where an app stands in the text.
+#[derive(Clone, Debug)]
+struct Place {
+    header: Range<usize>,
+    options: BTreeMap<String, Range<usize>>,
+}
+
+impl GraphFile {
+    /// Longest text, in bytes.
+    pub const LEN_MAX: usize = 4 << 20;
+    /// Most apps.
+    pub const APPS_MAX: usize = 4096;
+    /// Most links.
+    pub const LINKS_MAX: usize = 4096;
+    /// Highest number of a worker.
+    pub const WORKER_MAX: usize = 1023;
+
+    /// Reads a graph whose apps are of the classes of `registry`, and checks all that can be checked without starting it.
+    ///
+    /// # Errors
+    /// All that is wrong, in the order of the text.
+    ///
+    /// ```
+    /// use engine::{GraphFile, Registry};
+    ///
+    /// let text = "links = [\"a.output -> b.input\"]\n\n[app.a]\ntype = \"source\"\n";
+    /// let errors = GraphFile::parse(text, &Registry::new()).unwrap_err();
+    /// assert_eq!(errors.0[0].to_string(), "line 1, column 23: no app is called `b`; add an app: [app.b]");
+    /// assert_eq!(errors.0[1].to_string(), "line 4, column 8: there is no type `source`");
+    /// ```
+    pub fn parse(text: &str, registry: &Registry) -> Result<GraphFile, GraphFileErrors> {
+        let mut reader = Reader {
+            text,
+            registry,
+            problems: Problems::new(text),
+            graph: Graph::new(),
+            apps: Apps::new(),
+            places: BTreeMap::new(),
+        };
+        if let Some(table) = reader.table() {
+            reader.top_level(table);
+        }
+        let warnings = reader.problems.finish()?;
+        Ok(GraphFile { graph: reader.graph, warnings, text: text.to_owned(), places: reader.places })
+    }
+
+    /// The text it was read from.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What an app said when it was to start, at its place in the text.
+    pub fn explain(&self, app: &str, error: &OptionError) -> GraphFileError {
+        let class = self.graph.get(app).map_or("", |app| app.config.kind().name);
+        let place = self.places.get(app).map_or(0..0, |place| place.of(error));
+        let header = place.clone();
+        options::refused(&App { name: app, class, header }, place, error).placed(&self.text)
+    }
+}
+
+impl Place {
+    fn of(&self, error: &OptionError) -> Range<usize> {
+        let option = error.option.as_ref().and_then(|option| self.options.get(option));
+        option.unwrap_or(&self.header).clone()
+    }
+}
+
+/// What is known so far of a text that is being read.
+struct Reader<'t> {
+    text: &'t str,
+    registry: &'t Registry,
+    problems: Problems<'t>,
+    graph: Graph,
+    /// All apps that the text names, those that are wrong included: a link to one of these is not wrong for that.
+    apps: Apps,
+    places: BTreeMap<String, Place>,
+}
+
+impl<'t> Reader<'t> {
+    /// Texts up to this length are searched for all errors of syntax; of longer ones only the first is told.
+    const RECOVERABLE: usize = 256 << 10;
+
+    /// The text as a table; `None` if it is none.
+    fn table(&mut self) -> Option<DeTable<'t>> {
+        if self.text.len() > GraphFile::LEN_MAX {
+            let message = format!("a graph has at most {} bytes", GraphFile::LEN_MAX);
+            self.problems.add(|| GraphFileError::new(GraphCode::Limit, 0..0, message));
+            return None;
+        }
+        let (table, errors) = if self.text.len() <= Self::RECOVERABLE {
+            DeTable::parse_recoverable(self.text)
+        } else {
+            match DeTable::parse(self.text) {
+                Ok(table) => (table, Vec::new()),
+                Err(error) => (Spanned::new(0..0, DeTable::new()), vec![error]),
+            }
+        };
+        // What is read of a text with errors of syntax may lack anything: more complaints about it would mislead.
+        let sound = errors.iter().all(syntax::is_repetition);
+        for problem in syntax::problems(self.text, &errors) {
+            self.problems.add(|| problem);
+        }
+        sound.then(|| table.into_inner())
+    }
+
+    fn top_level(&mut self, table: DeTable<'t>) {
+        let mut links = None;
+        let mut apps = None;
+        for (key, value) in table {
+            match &**key.get_ref() {
+                "links" => links = Some(value),
+                "app" => apps = Some(value),
+                other => self.problems.add(|| unknown_key(other, key.span())),
+            }
+        }
+        match apps {
+            Some(apps) => self.apps(apps),
+            // Whoever has misspelled it has been told so.
+            None if self.problems.any_errors() => {}
+            None => self.problems.add(|| {
+                let problem = GraphFileError::new(GraphCode::Empty, 0..0, "the graph has no app");
+                problem.help("add one: a line [app.NAME], and a line type = \"...\" below it")
+            }),
+        }
+        self.links(links);
+    }
+
+    fn apps(&mut self, value: Spanned<DeValue<'t>>) {
+        let span = value.span();
+        let DeValue::Table(apps) = value.into_inner() else {
+            self.problems.add(|| shape(span, "`app` must be a table for each app", "write [app.NAME]"));
+            return;
+        };
+        if apps.len() > GraphFile::APPS_MAX {
+            let message = format!("{} apps; there can be {} at most", apps.len(), GraphFile::APPS_MAX);
+            self.problems.add(|| GraphFileError::new(GraphCode::Limit, span, message));
+            return;
+        }
+        for (name, value) in apps {
+            self.app(name, value);
+        }
+    }
+
+    fn app(&mut self, name: Spanned<toml::de::DeString<'t>>, value: Spanned<DeValue<'t>>) {
+        let (place, header) = (name.span(), value.span());
+        let name = name.into_inner();
+        let DeValue::Table(table) = value.into_inner() else {
+            let help = format!("write [app.NAME], and `{}` in a line below it", shown(&name));
+            self.problems.add(|| shape(place, "an app must be a table", &help));
+            return;
+        };
+        if let Err(error) = check_name(&name, "an app") {
+            self.problems.add(|| GraphFileError::new(GraphCode::BadName, place, clip_name(&error, &name)));
+            return;
+        }
+        let app = self.read_app(&name, header, table);
+        let kind = app.as_ref().map(|(kind, ..)| *kind);
+        if let Some((_, Some(config), worker)) = app
+            && let Ok(spec) = self.graph.add(&name, config)
+        {
+            spec.worker = worker;
+        }
+        self.apps.insert(name.into_owned(), kind);
+    }
+
+    /// Reads what stands in the table of an app; as much as is right.
+    fn read_app(
+        &mut self,
+        name: &str,
+        header: Range<usize>,
+        mut table: DeTable<'t>,
+    ) -> Option<(crate::config::Kind, Option<Config>, Option<usize>)> {
+        let class = self.class(name, &header, table.remove("type"));
+        let worker = self.worker(name, table.remove("worker"));
+        let has_links = class.is_some_and(|kind| {
+            self.registry.options(kind.name).is_none_or(|options| options.contains(&"links"))
+        });
+        if !has_links && let Some((key, _)) = table.remove_entry("links") {
+            self.problems.add(|| links_in_app(name, key.span()));
+        }
+        let kind = class?;
+        let options = table.iter().map(|(key, value)| (key.get_ref().to_string(), value.span())).collect();
+        let place = Place { header: header.clone(), options };
+        let app = App { name, class: kind.name, header };
+        let config = options::read(&app, self.registry, table, &mut self.problems);
+        if let Some(Err(error)) = config.as_ref().map(Config::check) {
+            self.problems.add(|| options::refused(&app, place.of(&error), &error));
+        }
+        self.places.insert(name.to_owned(), place);
+        Some((kind, config, worker?))
+    }
+
+    fn class(
+        &mut self,
+        name: &str,
+        header: &Range<usize>,
+        value: Option<Spanned<DeValue<'t>>>,
+    ) -> Option<crate::config::Kind> {
+        let Some(value) = value else {
+            self.problems.add(|| no_type(name, header.clone()));
+            return None;
+        };
+        let DeValue::String(class) = value.get_ref() else {
+            let message = format!("`type` of app `{name}` must be a text");
+            let problem = || GraphFileError::new(GraphCode::Shape, value.span(), message);
+            self.problems.add(|| problem().help("write type = \"...\"").of(name, Some("type")));
+            return None;
+        };
+        let kind = self.registry.kind(class);
+        if kind.is_none() {
+            self.problems.add(|| unknown_type(name, class, value.span(), self.registry));
+        }
+        kind
+    }
+
+    /// The worker that an app is to run on, if any; `None` if that is wrong.
+    fn worker(&mut self, name: &str, value: Option<Spanned<DeValue<'t>>>) -> Option<Option<usize>> {
+        let Some(value) = value else { return Some(None) };
+        let number = match value.get_ref() {
+            DeValue::Integer(number) => usize::from_str_radix(number.as_str(), number.radix()).ok(),
+            _ => None,
+        };
+        let number = number.filter(|&number| number <= GraphFile::WORKER_MAX);
+        if number.is_none() {
+            let message = format!(
+                "`worker` of app `{name}` must be a whole number from 0 to {}",
+                GraphFile::WORKER_MAX
+            );
+            let problem = || GraphFileError::new(GraphCode::OptionType, value.span(), message);
+            self.problems.add(|| problem().of(name, Some("worker")));
+        }
+        number.map(Some)
+    }
+
+    fn links(&mut self, value: Option<Spanned<DeValue<'t>>>) {
+        let Reader { text, problems, graph, apps, places, .. } = self;
+        let mut links = Links::new(text, apps);
+        let mut any = false;
+        if let Some(value) = value {
+            let span = value.span();
+            let DeValue::Array(items) = value.into_inner() else {
+                problems
+                    .add(|| shape(span, "`links` must be a list", "write links = [\"a.output -> b.input\"]"));
+                return;
+            };
+            if items.len() > GraphFile::LINKS_MAX {
+                let message = format!("{} links; there can be {} at most", items.len(), GraphFile::LINKS_MAX);
+                problems.add(|| GraphFileError::new(GraphCode::Limit, span, message));
+                return;
+            }
+            any = !items.is_empty();
+            for item in items {
+                let DeValue::String(link) = item.get_ref() else {
+                    problems
+                        .add(|| shape(item.span(), "a link must be a text", "write \"a.output -> b.input\""));
+                    continue;
+                };
+                if let Some(link) = links.check(link, item.span(), problems) {
+                    graph.insert(link);
+                }
+            }
+        }
+        // A link that is wrong may be the one that is missing.
+        if problems.any_errors() {
+            return;
+        }
+        for (name, place) in places.iter().filter(|(name, _)| !links.touch(name)) {
+            problems.add(|| no_link(name, place.header.clone(), any));
+        }
+    }
+}
+
+fn shape(span: Range<usize>, message: &str, help: &str) -> GraphFileError {
+    GraphFileError::new(GraphCode::Shape, span, message).help(help)
+}
+
+fn unknown_key(key: &str, span: Range<usize>) -> GraphFileError {
+    let problem = GraphFileError::new(GraphCode::UnknownKey, span, format!("unknown key `{}`", shown(key)));
+    let problem = problem.label("at top level there are `links`, and a table [app.NAME] for each app");
+    match similar_of(key, ["links", "app"].into_iter()) {
+        Some(similar) => problem.help(format!("did you mean `{similar}`?")),
+        None => problem,
+    }
+}
+
+fn links_in_app(name: &str, span: Range<usize>) -> GraphFileError {
+    GraphFileError::new(GraphCode::LinksInApp, span, format!("`links` stands in the table of app `{name}`"))
+        .label("everything below [app...] belongs to that app")
+        .help("move `links = [...]` above the first [app...] table")
+        .of(name, Some("links"))
+}
+
+fn no_type(name: &str, header: Range<usize>) -> GraphFileError {
+    GraphFileError::new(GraphCode::NoType, header, format!("app `{name}` has no type"))
+        .help("add a line type = \"...\" below [app...]")
+        .of(name, Some("type"))
+}
+
+fn unknown_type(name: &str, class: &str, span: Range<usize>, registry: &Registry) -> GraphFileError {
+    let message = format!("there is no type `{}`", shown(class));
+    let problem = GraphFileError::new(GraphCode::UnknownType, span, message).of(name, Some("type"));
+    match similar_of(class, registry.kinds().map(|kind| kind.name)) {
+        Some(similar) => problem.help(format!("did you mean `{similar}`?")),
+        None => problem,
+    }
+}
+
+fn no_link(name: &str, header: Range<usize>, any: bool) -> GraphFileError {
+    let problem = GraphFileError::new(GraphCode::NoLink, header, format!("app `{name}` has no link"));
+    let problem = problem.of(name, None);
+    if any { problem } else { problem.help("add `links = [...]` above the first [app...] table") }
+}
+
+/// A message about a name, in which not all of a long one stands.
+fn clip_name(error: &super::GraphError, name: &str) -> String {
+    error.to_string().replace(name, &shown(name))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,239 @@
+//! What can be wrong with the text of a graph.
+
+use std::fmt;
+use std::ops::Range;
+
+/// Everything that is wrong with the text of a graph, in its order; warnings are among it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[error("{}", lines(.0, *.1))]
+pub struct GraphFileErrors(pub Vec<GraphFileError>, pub(super) usize);
+
+impl GraphFileErrors {
+    /// How many more there are, which are not told.
+    pub fn untold(&self) -> usize {
+        self.1
+    }
+}
+
+fn lines(errors: &[GraphFileError], untold: usize) -> String {
+    let mut lines: Vec<String> = errors.iter().map(GraphFileError::to_string).collect();
+    if untold > 0 {
+        lines.push(format!("and {untold} more"));
+    }
+    lines.join("\n")
+}
+
+/// Something that is wrong with the text of a graph, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}{}", place(*.line, *.column), help_after(.help.as_deref()))]
+#[non_exhaustive]
+pub struct GraphFileError {
+    /// What kind of thing.
+    pub code: GraphCode,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// Bytes of the text that it is about.
+    pub span: Range<usize>,
+    /// The line where these begin; the first is 1.
+    pub line: usize,
+    /// The character of that line where they begin; the first is 1.
+    pub column: usize,
+    /// What to write below the place.
+    pub label: Option<String>,
+    /// A second place that matters, and why.
+    pub also: Option<(Range<usize>, String)>,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// More to tell, over several lines, from whoever reads the option.
+    pub detail: Option<String>,
+    /// The app that it is about.
+    pub app: Option<String>,
+    /// The option or other key that it is about.
+    pub key: Option<String>,
+}
+
+fn place(line: usize, column: usize) -> String {
+    format!("line {line}, column {column}: ")
+}
+
+fn help_after(help: Option<&str>) -> String {
+    help.map_or(String::new(), |help| format!("; {help}"))
+}
+
+/// What kind of thing is wrong with the text of a graph. Below 100: errors; from 100: warnings, with which it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum GraphCode {
+    /// GR001: not TOML.
+    Syntax = 1,
+    /// GR002: too long, or too many apps or links.
+    Limit = 2,
+    /// GR003: a key at top level that is neither `links` nor `app`.
+    UnknownKey = 3,
+    /// GR004: `links` in the table of an app.
+    LinksInApp = 4,
+    /// GR005: something is no table, no list or no text where one is wanted.
+    Shape = 5,
+    /// GR006: a name that is none.
+    BadName = 6,
+    /// GR007: an app without `type`.
+    NoType = 7,
+    /// GR008: a type that there is not.
+    UnknownType = 8,
+    /// GR009: an option that the class has not.
+    UnknownOption = 9,
+    /// GR010: an option that must be set and is not.
+    MissingOption = 10,
+    /// GR011: an option of another type than the class wants.
+    OptionType = 11,
+    /// GR012: an option that cannot be what it is.
+    OptionValue = 12,
+    /// GR013: a link that is not written as one.
+    BadLink = 13,
+    /// GR014: a link to or from an app that there is not.
+    UnknownApp = 14,
+    /// GR015: a port that the class has not.
+    UnknownPort = 15,
+    /// GR016: two links at one port.
+    PortTwice = 16,
+    /// GR017: two apps of one name, or a key that stands twice.
+    Twice = 17,
+    /// GR018: no app at all.
+    Empty = 18,
+    /// GR019: the system refuses what an app asks for.
+    Refused = 19,
+    /// GR101: an app without links.
+    NoLink = 101,
+}
+
+impl GraphCode {
+    /// Every code there is, in order.
+    pub const ALL: &[GraphCode] = &[
+        GraphCode::Syntax,
+        GraphCode::Limit,
+        GraphCode::UnknownKey,
+        GraphCode::LinksInApp,
+        GraphCode::Shape,
+        GraphCode::BadName,
+        GraphCode::NoType,
+        GraphCode::UnknownType,
+        GraphCode::UnknownOption,
+        GraphCode::MissingOption,
+        GraphCode::OptionType,
+        GraphCode::OptionValue,
+        GraphCode::BadLink,
+        GraphCode::UnknownApp,
+        GraphCode::UnknownPort,
+        GraphCode::PortTwice,
+        GraphCode::Twice,
+        GraphCode::Empty,
+        GraphCode::Refused,
+        GraphCode::NoLink,
+    ];
+
+    /// Whether the graph runs nevertheless.
+    pub fn is_warning(self) -> bool {
+        self as u16 >= 100
+    }
+}
+
+/// `GR` and three digits.
+impl fmt::Display for GraphCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GR{:03}", *self as u16)
+    }
+}
+
+impl GraphFileError {
+    pub(super) fn new(code: GraphCode, span: Range<usize>, message: impl Into<String>) -> Self {
+        GraphFileError {
+            code,
+            message: message.into(),
+            span,
+            line: 1,
+            column: 1,
+            label: None,
+            also: None,
+            help: None,
+            detail: None,
+            app: None,
+            key: None,
+        }
+    }
+
+    pub(super) fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(super) fn also(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
+        self.also = Some((span, label.into()));
+        self
+    }
+
+    pub(super) fn of(mut self, app: &str, key: Option<&str>) -> Self {
+        self.app = Some(app.to_owned());
+        self.key = key.map(str::to_owned);
+        self
+    }
+
+    /// With the line and column of its span in `text`.
+    pub(super) fn placed(mut self, text: &str) -> Self {
+        let before = &text[..text.floor_char_boundary(self.span.start)];
+        self.line = 1 + before.bytes().filter(|&byte| byte == b'\n').count();
+        self.column = 1 + before.chars().rev().take_while(|&c| c != '\n').count();
+        self
+    }
+}
+
+/// Collects problems; so many that nobody would read on are only counted.
+#[derive(Debug)]
+pub(super) struct Problems<'t> {
+    text: &'t str,
+    told: Vec<GraphFileError>,
+    untold: usize,
+}
+
+impl<'t> Problems<'t> {
+    /// Problems that are told. A hostile file has millions, and each costs a search for what may have been meant.
+    const MAX: usize = 100;
+
+    pub(super) fn new(text: &'t str) -> Self {
+        Problems { text, told: Vec::new(), untold: 0 }
+    }
+
+    pub(super) fn add(&mut self, problem: impl FnOnce() -> GraphFileError) {
+        if self.told.len() < Self::MAX {
+            self.told.push(problem().placed(self.text));
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    /// Whether there is anything with which the graph does not run.
+    pub(super) fn any_errors(&self) -> bool {
+        self.untold > 0 || self.told.iter().any(|problem| !problem.code.is_warning())
+    }
+
+    /// All of them, in the order of the text; an error if any of them is.
+    pub(super) fn finish(self) -> Result<Vec<GraphFileError>, GraphFileErrors> {
+        let wrong = self.any_errors();
+        let Problems { mut told, untold, .. } = self;
+        told.sort_by_key(|problem| problem.span.start);
+        if wrong { Err(GraphFileErrors(told, untold)) } else { Ok(told) }
+    }
+}
+
+/// Text of a file as it may stand in a message: not too much of it.
+pub(super) fn shown(text: &str) -> String {
+    const MAX: usize = 60;
+    match text.char_indices().nth(MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,414 @@
+use super::{GraphCode, GraphFile};
+use crate::app::{App, Class, Ports, Setup};
+use crate::config::{OptionError, Registry};
+use serde::Deserialize;
+
+/// One output, options with defaults.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Spring {
+    size: usize,
+    count: Option<u8>,
+    pattern: String,
+}
+
+impl Default for Spring {
+    fn default() -> Self {
+        Spring { size: 60, count: None, pattern: String::new() }
+    }
+}
+
+/// Any ports, options that must be set, tables and lists.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Hub {
+    path: String,
+    rate: f64,
+    #[serde(default)]
+    fast: bool,
+    #[serde(default)]
+    rules: Vec<Rule>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    port: u16,
+}
+
+#[derive(Debug)]
+struct Idle;
+
+impl App for Idle {}
+
+impl Class for Spring {
+    const TYPE: &'static str = "spring";
+    const INPUTS: Ports = Ports::NONE;
+    const OUTPUTS: Ports = Ports::OUTPUT;
+    type App = Idle;
+
+    fn check(&self) -> Result<(), OptionError> {
+        if self.pattern == "absent" {
+            return Err(OptionError::refused("pattern", "there is no such file"));
+        }
+        if !self.pattern.is_empty() {
+            return Err(OptionError::new("pattern", "error: bad\n  | pattern\n  | ^^^"));
+        }
+        OptionError::check_range("size", self.size, 14..=100)
+    }
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Idle, OptionError> {
+        Ok(Idle)
+    }
+}
+
+impl Class for Hub {
+    const TYPE: &'static str = "hub";
+    const INPUTS: Ports = Ports::Any;
+    const OUTPUTS: Ports = Ports::Any;
+    type App = Idle;
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Idle, OptionError> {
+        Ok(Idle)
+    }
+}
+
+fn registry() -> Registry {
+    Registry::new().with::<Spring>().with::<Hub>()
+}
+
+const HUB: &str = "type = \"hub\"\npath = \"x\"\nrate = 1.5\n";
+
+/// What is said of a text: code, place and message of each.
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    let told = match GraphFile::parse(text, &registry()) {
+        Ok(file) => file.warnings,
+        Err(errors) => errors.0,
+    };
+    let told: Vec<String> = told.iter().map(|told| format!("{} {told}", told.code)).collect();
+    assert_eq!(told, expected, "{text}");
+}
+
+/// What is said of the options of a `spring`.
+#[track_caller]
+fn check_spring(options: &str, expected: &[&str]) {
+    check(
+        &format!("links=[\"s.output -> h.x\"]\n[app.h]\n{HUB}[app.s]\ntype=\"spring\"\n{options}"),
+        expected,
+    );
+}
+
+#[test]
+fn a_graph_is_read() {
+    let text =
+        format!("links = [\"s.output -> h.x\"]\n[app.s]\ntype='spring'\nsize=64\nworker=1\n[app.h]\n{HUB}");
+    let file = GraphFile::parse(&text, &registry()).unwrap();
+    assert!(file.warnings.is_empty());
+    let spring = file.graph.get("s").unwrap();
+    assert_eq!((spring.worker, spring.config.kind().name), (Some(1), "spring"));
+    assert_eq!(spring.config, crate::Config::new(Spring { size: 64, ..Spring::default() }));
+    assert_eq!(file.graph.links().map(ToString::to_string).collect::<Vec<_>>(), ["s.output -> h.x"]);
+    assert_eq!(file.graph.clone(), GraphFile::parse(&text, &registry()).unwrap().graph);
+}
+
+#[test]
+fn other_ways_to_write_tables_are_the_same() {
+    let text = "app = { s = { type = \"spring\" }, t = { type = \"spring\" } }";
+    check(
+        text,
+        &[
+            "GR101 line 1, column 13: app `s` has no link; add `links = [...]` above the first [app...] table",
+            "GR101 line 1, column 38: app `t` has no link; add `links = [...]` above the first [app...] table",
+        ],
+    );
+    check(
+        "app.s.type = \"spring\"\nlinks = []",
+        &["GR101 line 1, column 5: app `s` has no link; add `links = [...]` above the first [app...] table"],
+    );
+}
+
+#[test]
+fn top_level() {
+    check(
+        "",
+        &[
+            "GR018 line 1, column 1: the graph has no app; add one: a line [app.NAME], and a line type = \"...\" below it",
+        ],
+    );
+    check(
+        "link = []\n[apps.s]\ntype = \"spring\"",
+        &[
+            "GR003 line 1, column 1: unknown key `link`; did you mean `links`?",
+            "GR003 line 2, column 2: unknown key `apps`; did you mean `app`?",
+        ],
+    );
+    check(
+        "links = \"a.b -> c.d\"\napp = 5",
+        &[
+            "GR005 line 1, column 9: `links` must be a list; write links = [\"a.output -> b.input\"]",
+            "GR005 line 2, column 7: `app` must be a table for each app; write [app.NAME]",
+        ],
+    );
+    check(
+        "[app]\ntype = \"spring\"",
+        &["GR005 line 2, column 1: an app must be a table; write [app.NAME], and `type` in a line below it"],
+    );
+}
+
+#[test]
+fn syntax() {
+    check(
+        "links = [\n\"a.b -> c.d\"\n[app.a]\ntype = \n",
+        &[
+            "GR001 line 3, column 1: this is not TOML: missing comma between array elements, expected `,`; is a list without its `]` above?",
+        ],
+    );
+    check(
+        "links = []\n[app.s]\ntype = spring\nsize = \n[app.t\ntype = \"",
+        &[
+            "GR001 line 3, column 8: this is not TOML: string values must be quoted, expected literal string",
+            "GR001 line 4, column 8: this is not TOML: string values must be quoted, expected literal string",
+            "GR001 line 5, column 7: this is not TOML: unclosed table, expected `]`",
+        ],
+    );
+    check(
+        "links = []\nlinks = []\n[app.s]\ntype = \"spring\"\ntype = \"hub\"",
+        &["GR017 line 2, column 1: `links` stands twice", "GR017 line 5, column 1: `type` stands twice"],
+    );
+}
+
+#[test]
+fn types() {
+    check(
+        "links=[]\n[app.s]\nsize = 5\n[app.t]\ntype = \"sprong\"\n[app.u]\ntype = 5\n[app.v]\ntype = \"zzzzzzzzz\"",
+        &[
+            "GR007 line 2, column 1: app `s` has no type; add a line type = \"...\" below [app...]",
+            "GR008 line 5, column 8: there is no type `sprong`; did you mean `spring`?",
+            "GR005 line 7, column 8: `type` of app `u` must be a text; write type = \"...\"",
+            "GR008 line 9, column 8: there is no type `zzzzzzzzz`",
+        ],
+    );
+}
+
+#[test]
+fn options() {
+    check_spring("size = 64", &[]);
+    check_spring(
+        "siez = 64\ncounter = 1\nxxxxxxxxx = 2",
+        &[
+            "GR009 line 8, column 1: app `s` is a `spring`, which has no option `siez`; did you mean `size`?",
+            "GR009 line 9, column 1: app `s` is a `spring`, which has no option `counter`; did you mean `count`?",
+            "GR009 line 10, column 1: app `s` is a `spring`, which has no option `xxxxxxxxx`",
+        ],
+    );
+    // Each that is wrong is told, whichever the reader meets first.
+    check_spring(
+        "size = \"64\"\ncount = 256\npattern = 1.5",
+        &[
+            "GR011 line 8, column 8: `size` of app `s` must be a whole number, 0 or more, not the text \"64\"",
+            "GR011 line 9, column 9: `count` of app `s` must be a whole number from 0 to 255, not 256",
+            "GR011 line 10, column 11: `pattern` of app `s` must be a string, not 1.5",
+        ],
+    );
+    check_spring(
+        "size = -1",
+        &["GR011 line 8, column 8: `size` of app `s` must be a whole number, 0 or more, not -1"],
+    );
+    check_spring(
+        "size = [1, 2]\npattern = { a = 1 }",
+        &[
+            "GR011 line 8, column 8: `size` of app `s` must be a whole number, 0 or more, not a list",
+            "GR011 line 9, column 11: `pattern` of app `s` must be a string, not a table",
+        ],
+    );
+    check_spring("size = 5", &["GR012 line 8, column 8: `size` of app `s`: 5 is not between 14 and 100"]);
+    check_spring(
+        "worker = -1",
+        &["GR011 line 8, column 10: `worker` of app `s` must be a whole number from 0 to 1023"],
+    );
+    check_spring(
+        "pattern = \"absent\"",
+        &["GR019 line 8, column 11: `pattern` of app `s`: there is no such file"],
+    );
+}
+
+#[test]
+fn options_that_must_be_set() {
+    check(
+        "links=[\"h.a -> h.b\"]\n[app.h]\ntype=\"hub\"\nrate=1",
+        &["GR010 line 2, column 1: app `h` is a `hub`, which needs the option `path`"],
+    );
+    // One that is wrong is not missing as well.
+    check(
+        "links=[\"h.a -> h.b\"]\n[app.h]\ntype=\"hub\"\nrate=1\npath=1\nfast=0",
+        &[
+            "GR011 line 5, column 6: `path` of app `h` must be a string, not 1",
+            "GR011 line 6, column 6: `fast` of app `h` must be true or false, not 0",
+        ],
+    );
+}
+
+#[test]
+fn options_in_tables_below() {
+    let text = format!(
+        "links=[\"h.a -> h.b\"]\n[app.h]\n{HUB}[[app.h.rules]]\nport=1\n[[app.h.rules]]\nport=70000\n"
+    );
+    check(
+        &text,
+        &["GR011 line 9, column 6: `rules` of app `h` must be a whole number from 0 to 65535, not 70000"],
+    );
+    let text = format!("links=[\"h.a -> h.b\"]\n[app.h]\n{HUB}[[app.h.rules]]\nprt=1\n");
+    check(&text, &["GR011 line 7, column 1: `rules` of app `h`: unknown field `prt`, expected `port`"]);
+}
+
+#[test]
+fn what_an_option_says_over_several_lines_is_kept() {
+    let text = "links=[]\n[app.s]\ntype=\"spring\"\npattern=\"x\"";
+    let errors = GraphFile::parse(text, &registry()).unwrap_err().0;
+    let error = errors.iter().find(|error| error.code == GraphCode::OptionValue).unwrap();
+    assert_eq!(error.message, "`pattern` of app `s` is wrong");
+    assert_eq!(error.detail.as_deref(), Some("error: bad\n  | pattern\n  | ^^^"));
+    assert_eq!((error.app.as_deref(), error.key.as_deref()), (Some("s"), Some("pattern")));
+    assert_eq!(&text[error.span.clone()], "\"x\"");
+}
+
+#[test]
+fn links_in_an_app() {
+    check(
+        "[app.s]\ntype=\"spring\"\nlinks = [\"s.output -> s.input\"]",
+        &[
+            "GR004 line 3, column 1: `links` stands in the table of app `s`; move `links = [...]` above the first [app...] table",
+        ],
+    );
+}
+
+#[test]
+fn links() {
+    let apps = format!("[app.s]\ntype=\"spring\"\n[app.h]\n{HUB}");
+    let check_links = |links: &str, expected: &[&str]| check(&format!("links=[{links}]\n{apps}"), expected);
+    check_links("\"s.output -> h.a\", \"h.b->h.c\"", &[]);
+    check_links(
+        "\"s.output h.a\", \"s.output ->\", 7, \"s.output -> h.\", \"s.output -> h.a\"",
+        &[
+            "GR013 line 1, column 8: `s.output h.a` is no link",
+            "GR013 line 1, column 24: `s.output ->` is no link",
+            "GR005 line 1, column 39: a link must be a text; write \"a.output -> b.input\"",
+            "GR006 line 1, column 42: `` is no name for a port: use 1 to 30 letters, digits and underscores",
+        ],
+    );
+    check_links(
+        "\"s.output -> x.a\", \"spring.output -> h.a\"",
+        &[
+            "GR014 line 1, column 21: no app is called `x`; add an app: [app.x]",
+            "GR014 line 1, column 28: no app is called `spring`; add an app: [app.spring]",
+        ],
+    );
+    check_links(
+        "\"s.ouptut -> h.a\", \"h.b -> s.input\", \"h.c -> s.output\"",
+        &[
+            "GR015 line 1, column 9: app `s` is a `spring`, which has no output `ouptut`; did you mean `s.output`?",
+            "GR015 line 1, column 35: app `s` is a `spring`, which has no input `input`",
+            "GR015 line 1, column 53: app `s` is a `spring`, which has no input `output`; `output` is an output: links lead from outputs to inputs",
+        ],
+    );
+    check_links(
+        "\"s.output -> h.a\", \"s.output -> h.b\", \"h.c -> h.a\"",
+        &[
+            "GR016 line 1, column 28: two links leave `s.output`; put a `tee` between to send copies to both",
+            "GR016 line 1, column 54: two links reach `h.a`; put a `join` between, which merges them",
+        ],
+    );
+}
+
+#[test]
+fn an_app_that_is_wrong_does_not_make_its_links_wrong() {
+    check(
+        "links=[\"s.output -> t.input\"]\n[app.s]\ntype=\"spring\"\nsize=1\n[app.t]\ntype=\"tea\"",
+        &[
+            "GR012 line 4, column 6: `size` of app `s`: 1 is not between 14 and 100",
+            "GR008 line 6, column 6: there is no type `tea`",
+        ],
+    );
+}
+
+#[test]
+fn the_same_name_twice() {
+    check(
+        "links=[]\n[app.s]\ntype=\"spring\"\n[app.s]\ntype=\"spring\"",
+        &["GR017 line 4, column 6: two apps are called `s`; give each a name of its own"],
+    );
+}
+
+#[test]
+fn names() {
+    check(
+        "links=[]\n[app.\"a b\"]\ntype=\"spring\"",
+        &["GR006 line 2, column 6: `a b` is no name for an app: use 1 to 30 letters, digits and underscores"],
+    );
+}
+
+#[test]
+fn hostile_texts_end_soon() {
+    let begin = std::time::Instant::now();
+    let is_limited = |text: &str| match GraphFile::parse(text, &registry()) {
+        Ok(_) => panic!("this should not be a graph"),
+        Err(errors) => assert!(errors.0.len() <= 100, "{}", errors.0.len()),
+    };
+    is_limited(&"x".repeat(GraphFile::LEN_MAX + 1));
+    is_limited(&"[".repeat(GraphFile::LEN_MAX));
+    is_limited(&format!("a = {}", "[".repeat(100_000)));
+    is_limited(&"=\n".repeat(100_000));
+    is_limited(&"a = 1\n".repeat(40_000));
+    let apps: String = (0..4096).map(|app| format!("[app.app_{app}]\ntype = \"spring\"\n")).collect();
+    let links: Vec<String> =
+        (0..4096).map(|link| format!("\"ap_{link}.output -> app_{link}.input\"")).collect();
+    is_limited(&format!("links = [{}]\n{apps}", links.join(",")));
+    let options: String = (0..100_000).map(|option| format!("option_{option} = 1\n")).collect();
+    is_limited(&format!("[app.s]\ntype=\"spring\"\n{options}"));
+    is_limited(&format!("[app.s]\ntype=\"{}\"", "spring".repeat(100_000)));
+    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn as_many_apps_and_links_as_there_may_be() {
+    let apps: String = (0..4096).map(|app| format!("[app.app_{app}]\n{HUB}")).collect();
+    let links: Vec<String> =
+        (0..4096).map(|link| format!("\"app_{link}.b -> app_{}.a\"", (link + 1) % 4096)).collect();
+    let begin = std::time::Instant::now();
+    let file = GraphFile::parse(&format!("links = [{}]\n{apps}", links.join(",")), &registry()).unwrap();
+    assert_eq!((file.graph.apps().len(), file.graph.links().len(), file.warnings.len()), (4096, 4096, 0));
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+    check(
+        &format!("{apps}[app.one_more]\n{HUB}").replace("\n\n", "\n"),
+        &["GR002 line 1, column 2: 4097 apps; there can be 4096 at most"],
+    );
+}
+
+#[test]
+fn every_prefix_of_a_graph_is_read_without_panic() {
+    let text = format!(
+        "links = [\"s.output -> h.a\",]\n[app.s]\ntype='spring'\nsize=0x40\n[app.\"h\"]\n{HUB}[[app.h.rules]]\nport=1\n"
+    );
+    for end in 0..text.len() {
+        for extra in [
+            "",
+            "\"",
+            "]",
+            "\n[app.s]",
+            "\n[[app.s]]",
+            "\n[app.h.rules]",
+            "\napp.s.x=1",
+            "\u{1f980}",
+            "\n[app]",
+            "\n[[app.h.rules.port]]",
+        ] {
+            let _ = GraphFile::parse(&format!("{}{extra}", &text[..end]), &registry());
+        }
+    }
+}
+
+#[test]
+fn codes_are_in_order() {
+    assert!(GraphCode::ALL.windows(2).all(|pair| pair[0] < pair[1]));
+    assert_eq!(GraphCode::NoLink.to_string(), "GR101");
+}
