@@ -153,7 +153,9 @@ impl Report {
                 report.add_app(index, slot, graph);
             }
         }
-        links.for_each(|link| report.add_link(link, workers));
+        let slots: BTreeMap<&str, &Slot> =
+            workers.iter().flat_map(|worker| &worker.slots).map(|slot| (slot.name(), slot)).collect();
+        links.for_each(|link| report.add_link(link, &slots));
         report.drops.retain(|_, count| *count > 0);
         report.find_imbalances();
         report
@@ -201,11 +203,9 @@ impl Report {
         self.apps.insert(slot.name().to_owned(), app);
     }
 
-    fn add_link(&mut self, link: &Link, workers: &[Worker]) {
-        let slot =
-            |name: &str| workers.iter().flat_map(|worker| &worker.slots).find(|slot| slot.name() == name);
-        let output = slot(&link.from.app).and_then(|slot| slot.output(&link.from.port));
-        let input = slot(&link.to.app).and_then(|slot| slot.input(&link.to.port));
+    fn add_link(&mut self, link: &Link, slots: &BTreeMap<&str, &Slot>) {
+        let output = slots.get(&*link.from.app).and_then(|slot| slot.output(&link.from.port));
+        let input = slots.get(&*link.to.app).and_then(|slot| slot.input(&link.to.port));
         let (Some(output), Some(input)) = (output, input) else { return };
         self.pool.queued += input.queued();
         *self.drops.entry("link_full".to_owned()).or_default() += output.dropped();

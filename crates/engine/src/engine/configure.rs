@@ -10,9 +10,9 @@
 //! Nothing runs meanwhile: workers come to the end of a breath first, so an app never sees half of a change.
 
 use super::{Engine, LinkState, placement};
-use crate::app::{PortNames, Ports};
+use crate::app::Ports;
 use crate::config::OptionError;
-use crate::graph::{AppSpec, Graph, Link, Port, breathing_order};
+use crate::graph::{AppSpec, Graph, Link, breathing_order};
 use crate::link::{self, Input, Output};
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, RecordKind};
@@ -108,10 +108,18 @@ impl Engine {
             if self.graph.get(name).is_none_or(|running| running.config != app.config) {
                 app.config.check().map_err(|error| app_error(name, app, error))?;
             }
-            let linked = linked_ports(graph, name);
+            let linked = graph.linked_ports(name);
             app.config.check_ports(&linked).map_err(|error| app_error(name, app, error))?;
         }
         Ok(())
+    }
+
+    /// Places the apps on workers anew, by what each has cost so far. Apps and links keep their state and their packets.
+    pub fn rebalance(&mut self) {
+        let costs = self.costs();
+        let mut slots = self.take_slots();
+        let ends = self.take_ends(&mut slots);
+        self.assemble(slots, ends, &costs);
     }
 
     /// Stops everything.
@@ -191,7 +199,8 @@ impl Engine {
     fn change(&mut self, graph: &mut Graph, slots: &mut Slots, changes: &mut Changes) {
         let restarts = self.settings.pace().restarts;
         for (name, (worker, slot)) in slots.iter_mut() {
-            if changes.stopped.contains(name) {
+            // They were stopped in the order of their names.
+            if changes.stopped.binary_search(name).is_ok() {
                 continue;
             }
             let Some(app) = graph.get_mut(name).filter(|app| app.config != *slot.config()) else { continue };
@@ -292,44 +301,33 @@ impl Engine {
 fn plug_in(slot: &mut Slot, graph: &Graph, ends: &mut Ends) {
     let kind = slot.config().kind();
     let name = slot.name().to_owned();
-    let leaving = || graph.links().filter(|link| link.from.app == name);
-    let arriving = || graph.links().filter(|link| link.to.app == name);
-    slot.output_names = port_names(kind.outputs, leaving().map(|link| &link.from.port));
-    slot.input_names = port_names(kind.inputs, arriving().map(|link| &link.to.port));
+    let linked = graph.linked_ports(&name);
+    slot.output_names = port_names(kind.outputs, &linked.outputs);
+    slot.input_names = port_names(kind.inputs, &linked.inputs);
+    let mut leaving: BTreeMap<&str, &Link> =
+        graph.links_from(&name).map(|link| (link.from.port.as_str(), link)).collect();
+    let mut arriving: BTreeMap<&str, &Link> =
+        graph.links_to(&name).map(|link| (link.to.port.as_str(), link)).collect();
     let unlinked = slot.record.number("unlinked", EntryKind::Drop);
     let output = |port: &String| {
-        let link = leaving().find(|link| link.from.port == *port);
+        let link = leaving.remove(port.as_str());
         link.and_then(|link| ends.outputs.remove(link)).unwrap_or_else(|| Output::unlinked(unlinked.clone()))
     };
     slot.outputs = slot.output_names.iter().map(output).collect();
     let input = |port: &String| {
-        let link = arriving().find(|link| link.to.port == *port);
+        let link = arriving.remove(port.as_str());
         link.and_then(|link| ends.inputs.remove(link)).unwrap_or_else(Input::unlinked)
     };
     slot.inputs = slot.input_names.iter().map(input).collect();
 }
 
-/// The ports of an app that have links, sorted.
-fn linked_ports<'g>(graph: &'g Graph, app: &str) -> PortNames<'g> {
-    let ends = |end: fn(&Link) -> &Port| {
-        let mut names: Vec<&str> =
-            graph.links().map(end).filter(|port| port.app == app).map(|port| port.port.as_str()).collect();
-        names.sort_unstable();
-        names
-    };
-    PortNames { inputs: ends(|link| &link.to), outputs: ends(|link| &link.from) }
-}
-
 /// The names of an app's ports, in the order in which it sees them.
-fn port_names<'a>(ports: Ports, linked: impl Iterator<Item = &'a String>) -> Vec<String> {
-    match ports {
-        Ports::Named(names) => names.iter().map(|&name| name.to_owned()).collect(),
-        Ports::Any => {
-            let mut names: Vec<String> = linked.cloned().collect();
-            names.sort();
-            names
-        }
-    }
+fn port_names(ports: Ports, linked: &[&str]) -> Vec<String> {
+    let names = match ports {
+        Ports::Named(names) => names,
+        Ports::Any => linked,
+    };
+    names.iter().map(|&name| name.to_owned()).collect()
 }
 
 /// The names of the apps in the order in which they push.

@@ -202,6 +202,26 @@ fn an_engine_ends_by_itself_when_nothing_is_left_to_do() {
 }
 
 #[test]
+fn apps_move_to_other_workers_with_all_their_packets() {
+    let mut engine = engine(2, 4000);
+    engine.configure(&line(Keeper::of(500))).expect("a graph");
+    for round in 0..20 {
+        engine.run_for(Duration::from_millis(5)).expect("threads");
+        let before = balanced(&mut engine);
+        engine.rebalance();
+        let after = balanced(&mut engine);
+        let inside =
+            |report: &Report| (report.delivered, report.pool.held, report.pool.queued, report.drops.clone());
+        assert_eq!(inside(&before), inside(&after), "round {round}");
+    }
+    let places: Vec<usize> = balanced(&mut engine).apps.values().map(|app| app.worker).collect();
+    assert!(places.contains(&0) && places.contains(&1), "{places:?}");
+    engine.stop();
+    let report = balanced(&mut engine);
+    assert_eq!(report.pool.free, report.pool.total);
+}
+
+#[test]
 fn an_app_that_panics_is_stopped_and_started_again() {
     let mut engine = engine(1, 1000);
     engine.configure(&line(Keeper { panic_at: Some(100), ..Keeper::of(5) })).expect("a graph");

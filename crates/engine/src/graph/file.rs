@@ -309,6 +309,13 @@ impl<'t> Reader<'t> {
         if problems.any_errors() {
             return;
         }
+        for (name, app) in graph.apps() {
+            if let Err(error) = app.config.check_ports(&graph.linked_ports(name)) {
+                let Some(place) = places.get(name) else { continue };
+                let app = App { name, class: app.config.kind().name, header: place.header.clone() };
+                problems.add(|| options::refused(&app, place.of(&error), &error));
+            }
+        }
         for (name, place) in places.iter().filter(|(name, _)| !links.touch(name)) {
             problems.add(|| no_link(name, place.header.clone(), any));
         }

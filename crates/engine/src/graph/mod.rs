@@ -6,7 +6,7 @@ mod order;
 pub use file::{GraphCode, GraphFile, GraphFileError, GraphFileErrors};
 pub(crate) use order::breathing_order;
 
-use crate::app::{Class, Ports};
+use crate::app::{Class, PortNames, Ports};
 use crate::config::Config;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -40,8 +40,8 @@ use std::str::FromStr;
 pub struct Graph {
     apps: BTreeMap<String, AppSpec>,
     links: BTreeSet<Link>,
-    /// Where the links end.
-    linked_inputs: BTreeSet<Port>,
+    /// The same links, by where they end.
+    by_input: BTreeMap<Port, Link>,
 }
 
 /// An app of a graph.
@@ -168,7 +168,7 @@ impl Graph {
             let help = "put a `tee` between to send copies to both";
             return Err(GraphError::PortTwice { direction: "leave", port: link.from.to_string(), help });
         }
-        if self.linked_inputs.contains(&link.to) {
+        if self.by_input.contains_key(&link.to) {
             let help = "put a `join` between, which merges them";
             return Err(GraphError::PortTwice { direction: "reach", port: link.to.to_string(), help });
         }
@@ -178,15 +178,12 @@ impl Graph {
 
     /// Adds a link that has been checked.
     fn insert(&mut self, link: Link) {
-        self.linked_inputs.insert(link.to.clone());
+        self.by_input.insert(link.to.clone(), link.clone());
         self.links.insert(link);
     }
 
     fn has_link_from(&self, port: &Port) -> bool {
-        // Links are sorted by where they begin; no port has an empty name.
-        let to = Port { app: String::new(), port: String::new() };
-        let first = Link { from: port.clone(), to };
-        self.links.range(&first..).next().is_some_and(|link| link.from == *port)
+        self.links.range(first_link(port)..).next().is_some_and(|link| link.from == *port)
     }
 
     fn check_port(&self, port: &Port, direction: &'static str) -> Result<(), GraphError> {
@@ -223,9 +220,40 @@ impl Graph {
         self.links.iter()
     }
 
+    /// The links that leave an app, sorted.
+    pub(crate) fn links_from(&self, app: &str) -> impl Iterator<Item = &Link> {
+        self.links.range(first_link(&first_port(app))..).take_while(move |link| link.from.app == app)
+    }
+
+    /// The links that reach an app, sorted by its ports.
+    pub(crate) fn links_to(&self, app: &str) -> impl Iterator<Item = &Link> {
+        self.by_input
+            .range(first_port(app)..)
+            .map(|(_, link)| link)
+            .take_while(move |link| link.to.app == app)
+    }
+
+    /// The ports of an app that have links, sorted.
+    pub(crate) fn linked_ports(&self, app: &str) -> PortNames<'_> {
+        PortNames {
+            inputs: self.links_to(app).map(|link| link.to.port.as_str()).collect(),
+            outputs: self.links_from(app).map(|link| link.from.port.as_str()).collect(),
+        }
+    }
+
     pub(crate) fn has_link(&self, link: &Link) -> bool {
         self.links.contains(link)
     }
+}
+
+/// What stands before all ports of an app, in their order: no port has an empty name.
+fn first_port(app: &str) -> Port {
+    Port { app: app.to_owned(), port: String::new() }
+}
+
+/// What stands before the link of an output.
+fn first_link(from: &Port) -> Link {
+    Link { from: from.clone(), to: first_port("") }
 }
 
 /// The name among `names` that differs least from `name`, if it differs little.

@@ -6,6 +6,7 @@
 
 mod counter;
 pub mod format;
+pub mod runtime;
 mod segment;
 mod snapshot;
 #[cfg(all(test, not(loom)))]
