@@ -52,6 +52,7 @@
 mod batch;
 mod error;
 mod inputs;
+mod line;
 mod order;
 mod pcap;
 mod pcapng;
@@ -65,6 +66,7 @@ mod write;
 pub use batch::{BATCH_MAX, Batch, Block, Format, Interface, Packet, PacketRef};
 pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles};
 pub use inputs::{Input, expand};
+pub use line::Line;
 pub use order::ByteOrder;
 pub use pcap::PcapHeader;
 pub use reader::Reader;

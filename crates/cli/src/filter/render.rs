@@ -2,10 +2,9 @@
 
 use crate::exit::{Blame, Failure};
 use crate::filter::scan::set_bits;
-use capture::{Batch, Encoder, PacketRef};
+use capture::{Batch, Encoder, Line, PacketRef};
 use serde_json::json;
 use std::io::Write;
-use std::time::{Duration, SystemTime};
 
 /// Turns the selected packets of a batch into output.
 #[derive(Clone, Debug)]
@@ -34,7 +33,10 @@ impl Renderer {
                 encoder.encode(batch, set_bits(bits), out).map_err(|error| capture_failure(&error))
             }
             Renderer::Lines => {
-                selected(batch, bits).for_each(|packet| line(&packet, out));
+                for packet in selected(batch, bits) {
+                    // Writing to a Vec cannot fail.
+                    let _ = writeln!(out, "{}", Line::from(&packet));
+                }
                 Ok(())
             }
             Renderer::Json => {
@@ -61,13 +63,6 @@ fn selected<'b>(batch: &'b Batch<'_>, bits: &'b [u64]) -> impl Iterator<Item = P
     batch.iter().enumerate().filter_map(move |(i, packet)| wanted.next_if_eq(&i).map(|_| packet))
 }
 
-/// `2026-01-31T12:00:00.123456Z 192.0.2.1.1234 > …`: time in UTC, then the summary.
-fn line(packet: &PacketRef<'_>, out: &mut Vec<u8>) {
-    let summary = wire::summary::summarize(packet.linktype, packet.data, packet.wire_len);
-    // Writing to a Vec cannot fail.
-    let _ = writeln!(out, "{} {summary}", humantime::format_rfc3339_micros(time(packet)));
-}
-
 fn object(input: &str, packet: &PacketRef<'_>, out: &mut Vec<u8>) {
     let summary = wire::summary::summarize(packet.linktype, packet.data, packet.wire_len);
     let object = json!({
@@ -75,7 +70,7 @@ fn object(input: &str, packet: &PacketRef<'_>, out: &mut Vec<u8>) {
         "type": "packet",
         "file": input,
         "offset": packet.offset,
-        "time": humantime::format_rfc3339_nanos(time(packet)).to_string(),
+        "time": humantime::format_rfc3339_nanos(Line::from(packet).time()).to_string(),
         "linktype": packet.linktype.to_string(),
         "interface": packet.interface,
         "captured_bytes": packet.data.len(),
@@ -83,11 +78,4 @@ fn object(input: &str, packet: &PacketRef<'_>, out: &mut Vec<u8>) {
         "summary": summary.to_string(),
     });
     let _ = writeln!(out, "{object}");
-}
-
-/// Within what RFC 3339 can say: damaged timestamps are shown as the nearest it can.
-fn time(packet: &PacketRef<'_>) -> SystemTime {
-    const YEAR_9999_S: u64 = 253_402_300_799;
-    let since_1970 = Duration::from_nanos(u64::try_from(packet.timestamp_ns).unwrap_or(0));
-    SystemTime::UNIX_EPOCH + since_1970.min(Duration::from_secs(YEAR_9999_S))
 }

@@ -12,6 +12,8 @@ pub struct Metadata {
     pub timestamp_ns: u64,
     /// A hash that is the same for both directions of a flow; 0 when not computed.
     pub flow_hash: u64,
+    /// Its number in a row of packets, where one was given: a `merge` restores their order. 0 for none.
+    pub sequence: u64,
     /// Bytes that were on the wire but not captured: the length on the wire is the packet's plus this, whatever apps
     /// put before or take from the front of the packet.
     pub cut_len: u32,

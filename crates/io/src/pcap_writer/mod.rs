@@ -41,8 +41,16 @@ const ENCODED_BURST: usize = 64;
 /// How long a packet waits at most before it is written, in nanoseconds.
 const WAIT_NS_MAX: u64 = 1_000_000_000;
 /// What a file without packets says it is for.
-const NO_PACKET: Metadata =
-    Metadata { timestamp_ns: 0, flow_hash: 0, cut_len: 0, link_type: 1, interface: 0, mark: 0, precision: 9 };
+const NO_PACKET: Metadata = Metadata {
+    timestamp_ns: 0,
+    flow_hash: 0,
+    sequence: 0,
+    cut_len: 0,
+    link_type: 1,
+    interface: 0,
+    mark: 0,
+    precision: 9,
+};
 
 /// Options of `pcap_writer`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

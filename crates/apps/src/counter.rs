@@ -1,0 +1,251 @@
+//! `counter`: counts packets and bytes on their way, all of them and those that match filters.
+//!
+//! | inputs | `input` |
+//! |---|---|
+//! | outputs | `output`: everything; where nothing is linked to it, packets end here |
+//! | `count` | a list of `name` and `filter`, 16 at most; none unless set |
+//! | `linktype` | what packets begin with; `EN10MB` unless set |
+//! | `packets`, `bytes` | count what passes |
+//! | `NAME_packets`, `NAME_bytes` | count what passes and matches the filter of that name |
+//! | `delivered` | counts packets that ended here |
+//!
+//! A packet counts for every filter that it matches. Bytes are those that are here, not those on the wire.
+//!
+//! ```toml
+//! [app.count]
+//! type = "counter"
+//! count = [
+//!     { name = "web", filter = "tcp port 80 or tcp port 443" },
+//!     { name = "names", filter = "port 53" },
+//! ]
+//! ```
+
+use crate::filtering::{LANES, compiler, does_not_compile, ethernet, select};
+use engine::shm;
+use engine::{App, Class, Io, OptionError, Packet, Setup};
+use pflang::Filter;
+use serde::Deserialize;
+
+/// Options of `counter`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Counter {
+    /// What is counted beside all.
+    pub count: Vec<Count>,
+    /// What packets begin with.
+    pub linktype: String,
+}
+
+/// What a `counter` counts beside all.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Count {
+    /// What its counters are called.
+    pub name: String,
+    /// What it counts.
+    pub filter: String,
+}
+
+impl Default for Counter {
+    fn default() -> Self {
+        Counter { count: Vec::new(), linktype: ethernet() }
+    }
+}
+
+/// The most filters.
+const COUNTS_MAX: usize = 16;
+/// The longest name, in bytes: with `_packets`, it fits into the name of a counter.
+const NAME_MAX: usize = 16;
+
+impl Counter {
+    fn compile(&self) -> Result<Vec<Filter>, OptionError> {
+        let compiler = compiler(&self.linktype)?;
+        let compile = |Count { name, filter }: &Count| {
+            let option = format!("filter` of `{name}");
+            compiler.compile(filter).map_err(|error| does_not_compile(&option, &error))
+        };
+        self.count.iter().map(compile).collect()
+    }
+
+    fn check_names(&self) -> Result<(), OptionError> {
+        if self.count.len() > COUNTS_MAX {
+            return Err(OptionError::new(
+                "count",
+                format_args!("{} filters are more than {COUNTS_MAX}", self.count.len()),
+            ));
+        }
+        for (i, Count { name, .. }) in self.count.iter().enumerate() {
+            let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(good) {
+                let message =
+                    format!("`{name}` is no name: use 1 to {NAME_MAX} letters, digits and underscores");
+                return Err(OptionError::new("name", message));
+            }
+            if self.count[..i].iter().any(|other| other.name == *name) {
+                return Err(OptionError::new("name", format_args!("two filters are called `{name}`")));
+            }
+        }
+        Ok(())
+    }
+
+    fn lines(&self, setup: &mut Setup<'_>) -> Result<Vec<Line>, OptionError> {
+        let line = |(filter, Count { name, .. }): (Filter, &Count)| Line {
+            filter,
+            tally: Tally::new(setup, &format!("{name}_")),
+        };
+        Ok(self.compile()?.into_iter().zip(&self.count).map(line).collect())
+    }
+}
+
+/// A running `counter`.
+#[derive(Debug)]
+pub struct Running {
+    all: Tally,
+    lines: Vec<Line>,
+    delivered: shm::Counter,
+}
+
+/// A filter, and what it has counted.
+#[derive(Debug)]
+struct Line {
+    filter: Filter,
+    tally: Tally,
+}
+
+#[derive(Debug)]
+struct Tally {
+    packets: shm::Counter,
+    bytes: shm::Counter,
+}
+
+impl Tally {
+    fn new(setup: &mut Setup<'_>, prefix: &str) -> Self {
+        let mut counter = |what| setup.counter(&format!("{prefix}{what}"));
+        Tally { packets: counter("packets"), bytes: counter("bytes") }
+    }
+
+    /// Counts the packets whose bit is set.
+    fn add(&self, packets: &[Packet], bits: u64) {
+        let bytes = packets.iter().enumerate().map(|(i, packet)| packet.len() as u64 * (bits >> i & 1));
+        self.packets.add(u64::from(bits.count_ones()));
+        self.bytes.add(bytes.sum());
+    }
+}
+
+impl Class for Counter {
+    const TYPE: &'static str = "counter";
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        self.check_names()?;
+        self.compile().map(drop)
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let (delivered, all) = (setup.delivered(), Tally::new(setup, ""));
+        Ok(Running { all, lines: self.lines(setup)?, delivered })
+    }
+
+    /// Counters whose name stays go on.
+    fn reconfigure(&self, app: &mut Running, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+        app.lines = self.lines(setup)?;
+        Ok(true)
+    }
+}
+
+impl App for Running {
+    fn push(&mut self, io: &mut Io<'_>) {
+        let metadata = io.pool.uses_metadata();
+        while let Some(burst) = io.inputs[0].burst_of_at_most(LANES) {
+            self.all.add(&burst, u64::MAX >> (LANES - burst.len()));
+            for Line { filter, tally } in &self.lines {
+                tally.add(&burst, select(filter, &burst, metadata));
+            }
+            if io.outputs[0].is_linked() {
+                io.outputs[0].send(burst);
+            } else {
+                io.pool.free_burst(burst, &self.delivered);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Count, Counter};
+    use engine::Class;
+    use testkit::packet::Packet;
+    use testkit::rig::Rig;
+
+    fn counter(counts: &[(&str, &str)]) -> Counter {
+        let count =
+            |&(name, filter): &(&str, &str)| Count { name: name.to_owned(), filter: filter.to_owned() };
+        Counter { count: counts.iter().map(count).collect(), ..Counter::default() }
+    }
+
+    fn counters(rig: &mut Rig, names: &[&str]) -> Vec<u64> {
+        names.iter().map(|name| rig.counter(name)).collect()
+    }
+
+    #[test]
+    fn everything_passes_and_is_counted() {
+        let mut rig = Rig::new(counter(&[("tcp", "tcp"), ("long", "len > 60")]), &["input"], &["output"]);
+        let tcp = Packet::parse("eth / ip4 / tcp / pad(100)").unwrap().bytes;
+        let udp = Packet::parse("eth / ip4 / udp").unwrap().bytes;
+        for _ in 0..100 {
+            assert_eq!(rig.pass(&[&tcp, &udp, b""]), [&tcp[..], &udp, b""]);
+        }
+        let (tcp, udp) = (tcp.len() as u64 * 100, udp.len() as u64 * 100);
+        assert_eq!(counters(&mut rig, &["packets", "bytes"]), [300, tcp + udp]);
+        assert_eq!(counters(&mut rig, &["tcp_packets", "tcp_bytes", "long_packets"]), [100, tcp, 100]);
+    }
+
+    #[test]
+    fn where_nothing_is_linked_packets_end() {
+        let mut rig = Rig::new(Counter::default(), &["input"], &[]);
+        (0..70).for_each(|_| rig.send("input", b"12"));
+        rig.breathe();
+        assert_eq!(counters(&mut rig, &["packets", "bytes", "delivered"]), [70, 140, 70]);
+    }
+
+    #[test]
+    fn counters_go_on_when_filters_change() {
+        let mut rig = Rig::new(counter(&[("a", ""), ("b", "arp")]), &["input"], &[]);
+        rig.send("input", b"x");
+        rig.breathe();
+        rig.reconfigure(counter(&[("a", ""), ("c", "")]));
+        rig.send("input", b"x");
+        rig.breathe();
+        assert_eq!(counters(&mut rig, &["a_packets", "b_packets", "c_packets", "packets"]), [2, 0, 1, 2]);
+    }
+
+    #[test]
+    fn all_that_may_be_counted_has_room() {
+        let names: Vec<String> = (0..16).map(|i| format!("sixteen_bytes_{i:02}")).collect();
+        let counts: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+        let mut rig = Rig::new(counter(&counts), &["input"], &["output"]);
+        rig.pass(&[b"x"]);
+        for name in &names {
+            assert_eq!(
+                counters(&mut rig, &[&format!("{name}_packets"), &format!("{name}_bytes")]),
+                [1, 1],
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn options_are_checked() {
+        let error = |counts: &[(&str, &str)]| counter(counts).check().unwrap_err().to_string();
+        assert_eq!(error(&[("a", ""), ("a", "")]), "`name`: two filters are called `a`");
+        assert_eq!(
+            error(&[("a b", "")]),
+            "`name`: `a b` is no name: use 1 to 16 letters, digits and underscores"
+        );
+        assert_eq!(error(&[("x", ""); 17]), "`count`: 17 filters are more than 16");
+        assert!(
+            error(&[("web", "tcp prt 80")])
+                .starts_with("`filter` of `web`: the filter does not compile\nerror[PF")
+        );
+    }
+}

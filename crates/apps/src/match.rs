@@ -1,0 +1,309 @@
+//! `match`: sends each packet where the first filter of a list that it matches says.
+//!
+//! | inputs | `input` |
+//! |---|---|
+//! | outputs | the ports of the list, and `default`: packets that match no filter |
+//! | `case` | an ordered list of `port` and `filter`; required |
+//! | `linktype` | what packets begin with; `EN10MB` unless set |
+//! | `unmatched` | counts packets that match no filter, dropped as nothing is linked to `default` |
+//! | `unlinked` | counts packets dropped as nothing is linked to their port |
+//!
+//! ```toml
+//! [app.dispatch]
+//! type = "match"
+//! case = [
+//!     { port = "web", filter = "tcp port 80 or tcp port 443" },
+//!     { port = "names", filter = "port 53" },
+//!     { port = "web", filter = "udp port 443" },
+//! ]
+//! ```
+//!
+//! All filters are compiled into one program, whose filters share their tests: a long list costs little more than a short one. A
+//! port may be named more than once. A link to a port that the list does not name is an error.
+
+use crate::filtering::{LANES, compiler, describe, does_not_compile, ethernet};
+use engine::shm::Counter;
+use engine::{App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Setup};
+use pflang::Program;
+use serde::Deserialize;
+
+/// Options of `match`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Match {
+    /// The list.
+    pub case: Vec<Case>,
+    /// What packets begin with.
+    #[serde(default = "ethernet")]
+    pub linktype: String,
+}
+
+/// A line of the list of a `match`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Where packets go.
+    pub port: String,
+    /// Which packets do.
+    pub filter: String,
+}
+
+/// The port of packets that match no filter.
+const DEFAULT: &str = "default";
+
+impl Match {
+    /// A list of ports and filters, for Ethernet frames.
+    pub fn new<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let case = |(port, filter): (&str, &str)| Case { port: port.to_owned(), filter: filter.to_owned() };
+        Match { case: cases.into_iter().map(case).collect(), linktype: ethernet() }
+    }
+
+    /// The ports by answer, `default` first: answer 0 is that of a packet which no filter matches.
+    fn ports(&self) -> Vec<&str> {
+        let mut ports = vec![DEFAULT];
+        for Case { port, .. } in &self.case {
+            if !ports.contains(&port.as_str()) {
+                ports.push(port);
+            }
+        }
+        ports
+    }
+
+    fn compile(&self) -> Result<Program, OptionError> {
+        let ports = self.ports();
+        let answer = |port: &str| ports.iter().position(|other| *other == port).unwrap_or(0) as u32;
+        let list: Vec<(&str, u32)> =
+            self.case.iter().map(|case| (case.filter.as_str(), answer(&case.port))).collect();
+        compiler(&self.linktype)?.compile_program(&list).map_err(|error| {
+            let case = error.entry.and_then(|entry| Some((entry, self.case.get(entry)?)));
+            let option = case.map_or("case".to_owned(), |(i, case)| {
+                format!("filter` of case {} to `{}", i + 1, case.port)
+            });
+            does_not_compile(&option, &error)
+        })
+    }
+}
+
+/// A running `match`.
+#[derive(Debug)]
+pub struct Running {
+    program: Program,
+    /// The ports, by answer.
+    ports: Vec<String>,
+    /// The place of each port among the outputs, by answer; `NOWHERE` if nothing is linked to it.
+    places: Vec<u32>,
+    unmatched: Counter,
+    unlinked: Counter,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl Class for Match {
+    const TYPE: &'static str = "match";
+    const OUTPUTS: Ports = Ports::Any;
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        if self.case.is_empty() {
+            return Err(OptionError::new(
+                "case",
+                "there is none; write `case = [{ port = \"…\", filter = \"…\" }]`",
+            ));
+        }
+        let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_name = |name: &str| !name.is_empty() && name.len() <= NAME_MAX && name.chars().all(good);
+        if let Some(Case { port, .. }) = self.case.iter().find(|case| !is_name(&case.port)) {
+            let message = format!(
+                "`{port}` is no name for a port: use 1 to {NAME_MAX} letters, digits and underscores"
+            );
+            return Err(OptionError::new("port", message));
+        }
+        self.compile().map(drop)
+    }
+
+    fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
+        let ports = self.ports();
+        match linked.outputs.iter().find(|port| !ports.contains(port)) {
+            None => Ok(()),
+            Some(port) => {
+                let message =
+                    format!("none has the port `{port}`, which is linked; ports: `{}`", ports.join("`, `"));
+                Err(OptionError::new("case", message))
+            }
+        }
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        Ok(Running {
+            program: self.compile()?,
+            ports: self.ports().into_iter().map(str::to_owned).collect(),
+            places: Vec::new(),
+            unmatched: setup.drops("unmatched"),
+            unlinked: setup.drops("unlinked"),
+        })
+    }
+
+    /// The engine tells the app its links afterwards.
+    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+        app.program = self.compile()?;
+        app.ports = self.ports().into_iter().map(str::to_owned).collect();
+        app.places.clear();
+        Ok(true)
+    }
+}
+
+impl App for Running {
+    fn link(&mut self, linked: &PortNames<'_>) {
+        let place = |port: &String| linked.outputs.iter().position(|other| other == port);
+        self.places =
+            self.ports.iter().map(|port| place(port).map_or(NOWHERE, |place| place as u32)).collect();
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        let metadata = io.pool.uses_metadata();
+        while let Some(burst) = io.inputs[0].burst_of_at_most(LANES) {
+            let mut answers = [Program::NONE; LANES];
+            let mut lanes = [pflang::Packet::EMPTY; LANES];
+            self.program.decide_burst(describe(&burst, metadata, &mut lanes), &mut answers);
+            self.send(burst, &answers, io.outputs, io.pool);
+        }
+    }
+}
+
+impl Running {
+    #[inline]
+    fn send(&self, burst: Burst<'_>, answers: &[u32; LANES], outputs: &mut [Output], pool: &mut Pool) {
+        let first = answers[0];
+        if answers[..burst.len()].iter().fold(true, |same, &answer| same & (answer == first)) {
+            return match outputs.get_mut(self.place(first)) {
+                Some(output) => output.send(burst),
+                None => pool.free_burst(burst, self.reason(first)),
+            };
+        }
+        for (packet, &answer) in burst.zip(answers) {
+            match outputs.get_mut(self.place(answer)) {
+                Some(output) => output.put(packet),
+                None => pool.free(packet, self.reason(answer)),
+            }
+        }
+    }
+
+    #[inline]
+    fn place(&self, answer: u32) -> usize {
+        self.places.get(answer as usize).map_or(usize::MAX, |&place| place as usize)
+    }
+
+    /// Why a packet with this answer goes nowhere.
+    fn reason(&self, answer: u32) -> &Counter {
+        if answer == Program::NONE { &self.unmatched } else { &self.unlinked }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Match;
+    use engine::{Class, Engine, Graph, Settings};
+    use testkit::packet::Packet;
+    use testkit::rig::Rig;
+
+    fn packet(line: &str) -> Vec<u8> {
+        Packet::parse(line).unwrap().bytes
+    }
+
+    fn web() -> Vec<u8> {
+        packet("eth / ip4 / tcp(dport=80)")
+    }
+
+    fn names() -> Vec<u8> {
+        packet("eth / ip6 / udp(dport=53)")
+    }
+
+    fn cases() -> Match {
+        Match::new([("web", "tcp port 80"), ("names", "port 53"), ("tcp", "tcp"), ("web", "udp port 443")])
+    }
+
+    fn send(rig: &mut Rig, packets: &[Vec<u8>]) {
+        packets.iter().for_each(|packet| rig.send("input", packet));
+        rig.breathe();
+    }
+
+    #[test]
+    fn the_first_that_matches_decides() {
+        let mut rig = Rig::new(cases(), &["input"], &["default", "names", "tcp", "web"]);
+        let ssh = packet("eth / ip4 / tcp(dport=22)");
+        let tcp_names = packet("eth / ip4 / tcp(dport=53)");
+        let quic = packet("eth / ip6 / udp(dport=443)");
+        let packets = [web(), names(), ssh.clone(), tcp_names.clone(), quic.clone(), vec![], vec![0; 10240]];
+        send(&mut rig, &packets);
+        assert_eq!(rig.take("web"), [web(), quic]);
+        assert_eq!(rig.take("names"), [names(), tcp_names]);
+        assert_eq!(rig.take("tcp"), [ssh]);
+        assert_eq!(rig.take("default"), [vec![], vec![0; 10240]]);
+    }
+
+    #[test]
+    fn what_goes_nowhere_is_counted() {
+        let mut rig = Rig::new(cases(), &["input"], &["names"]);
+        send(&mut rig, &[web(), names(), vec![]]);
+        assert_eq!(rig.take("names"), [names()]);
+        assert_eq!((rig.counter("unlinked"), rig.counter("unmatched")), (1, 1));
+        send(&mut rig, &[vec![], vec![1]]);
+        assert_eq!(rig.counter("unmatched"), 3);
+        send(&mut rig, &[names(), names()]);
+        assert_eq!(rig.take("names").len(), 2);
+    }
+
+    #[test]
+    fn large_bursts_keep_their_order() {
+        let mut rig = Rig::new(cases(), &["input"], &["names", "web"]);
+        let packets: Vec<Vec<u8>> = (0..500_u16)
+            .map(|i| {
+                let mut packet = if i % 3 == 0 { web() } else { names() };
+                packet[..2].copy_from_slice(&i.to_be_bytes());
+                packet
+            })
+            .collect();
+        send(&mut rig, &packets);
+        let (web, names): (Vec<_>, Vec<_>) = packets.chunks(1).enumerate().partition(|(i, _)| i % 3 == 0);
+        let flat = |packets: Vec<(usize, &[Vec<u8>])>| {
+            packets.into_iter().map(|(_, packet)| packet[0].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(rig.take("web"), flat(web));
+        assert_eq!(rig.take("names"), flat(names));
+    }
+
+    #[test]
+    fn another_list_while_it_runs() {
+        let mut rig = Rig::new(cases(), &["input"], &["web"]);
+        rig.reconfigure(Match::new([("other", "tcp"), ("web", "")]));
+        send(&mut rig, &[web(), names()]);
+        assert_eq!(rig.take("web"), [names()]);
+        assert_eq!(rig.counter("unlinked"), 1);
+    }
+
+    #[test]
+    fn options_are_checked() {
+        let error =
+            |cases: &[(&str, &str)]| Match::new(cases.iter().copied()).check().unwrap_err().to_string();
+        assert_eq!(error(&[]), "`case`: there is none; write `case = [{ port = \"…\", filter = \"…\" }]`");
+        assert!(error(&[("a.b", "")]).starts_with("`port`: `a.b` is no name for a port: use 1 to 30"));
+        let error = error(&[("a", "tcp"), ("b", "udp prt 5")]);
+        assert!(
+            error.starts_with("`filter` of case 2 to `b`: the filter does not compile\nerror[PF"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_link_to_a_port_that_no_case_names_is_an_error() {
+        let mut graph = Graph::new();
+        graph.app("split", cases()).unwrap();
+        graph.app("sink", crate::Sink {}).unwrap();
+        graph.link("split.wbe -> sink.input").unwrap();
+        let error = Engine::new(Settings::new().unwrap()).unwrap().configure(&graph).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "app `split` (match): `case`: none has the port `wbe`, which is linked; ports: `default`, `web`, `names`, `tcp`"
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! `repeater`: keeps what it gets and sends copies of it over and over, as Snabb's `Repeater` does.
+//!
+//! | inputs | `input` |
+//! |---|---|
+//! | outputs | `output` |
+//! | `limit` | packets kept at most, 4096 unless set |
+//! | `count` | packets sent in all; without end unless set |
+//! | `repeater_full` | counts packets dropped as there are `limit` already |
+//! | `repeated` | counts packets that were kept, and were let go in the end |
+//!
+//! It begins with the first packet it gets; others are joined to the end of the row as they come. Copies have the metadata of what
+//! they are copies of, its timestamp included. As many are sent as the link has room for: a repeater drops nothing that it sends.
+//!
+//! What is kept is taken from the pool: `limit` has to be well below the number of its packets.
+
+use engine::shm::Counter;
+use engine::{App, Class, Io, OptionError, Packet, Pool, Roles, Setup};
+use serde::Deserialize;
+
+/// Options of `repeater`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Repeater {
+    /// Packets kept at most.
+    pub limit: usize,
+    /// Packets sent in all.
+    pub count: Option<u64>,
+}
+
+impl Default for Repeater {
+    fn default() -> Self {
+        Repeater { limit: 4096, count: None }
+    }
+}
+
+/// A running `repeater`.
+#[derive(Debug)]
+pub struct Running {
+    packets: Vec<Packet>,
+    /// The next to be sent.
+    next: usize,
+    left: u64,
+    limit: usize,
+    full: Counter,
+    repeated: Counter,
+}
+
+impl Class for Repeater {
+    const TYPE: &'static str = "repeater";
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        OptionError::check_range("limit", self.limit, 1..=Pool::MAX_PACKETS)
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        Ok(Running {
+            packets: Vec::with_capacity(self.limit),
+            next: 0,
+            left: self.count.unwrap_or(u64::MAX),
+            limit: self.limit,
+            full: setup.drops("repeater_full"),
+            repeated: setup.consumed("repeated"),
+        })
+    }
+
+    /// Keeps the packets, those above a lower limit too. With another `count`, as many are sent from now on.
+    fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+        app.limit = self.limit;
+        app.packets.reserve(self.limit.saturating_sub(app.packets.len()));
+        if self.count != old.count {
+            app.left = self.count.unwrap_or(u64::MAX);
+        }
+        Ok(true)
+    }
+}
+
+impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PULL.and(Roles::PUSH)
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        while let Some(mut burst) = io.inputs[0].burst() {
+            if self.left == 0 {
+                io.pool.free_burst(burst, &self.repeated);
+                continue;
+            }
+            self.packets.extend(burst.split_front(self.limit.saturating_sub(self.packets.len())));
+            io.pool.free_burst(burst, &self.full);
+        }
+    }
+
+    fn pull(&mut self, io: &mut Io<'_>) {
+        let room = io.outputs[0].room().min(io.burst);
+        let mut count = room.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        while count > 0 && !self.packets.is_empty() {
+            let end = self.packets.len().min(self.next + count);
+            let wanted = end - self.next;
+            let sent = io.outputs[0].send_copies_of(io.pool, &self.packets[self.next..end]);
+            self.left -= sent as u64;
+            count -= sent;
+            self.next = (self.next + sent) % self.packets.len();
+            if sent < wanted {
+                break;
+            }
+        }
+        if self.left == 0 {
+            self.let_go(io.pool);
+        }
+    }
+
+    fn stop(&mut self, io: &mut Io<'_>) {
+        self.let_go(io.pool);
+    }
+
+    fn held(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Without packets there is nothing to repeat, and nothing to wait for but its input.
+    fn is_finished(&self) -> bool {
+        self.packets.is_empty()
+    }
+}
+
+impl Running {
+    fn let_go(&mut self, pool: &mut Pool) {
+        self.next = 0;
+        self.packets.drain(..).for_each(|packet| pool.free(packet, &self.repeated));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Repeater;
+    use engine::Class;
+    use testkit::rig::Rig;
+
+    #[test]
+    fn what_it_gets_comes_again_and_again() {
+        let mut rig = Rig::new(Repeater::default(), &["input"], &["output"]);
+        rig.breathe();
+        assert!(rig.take("output").is_empty());
+        [b"a", b"b", b"c"].iter().for_each(|packet| rig.send("input", packet));
+        (0..4).for_each(|_| rig.breathe());
+        let sent = rig.take("output");
+        assert_eq!(sent.len(), 3 * 64, "a burst a breath, from the second on");
+        assert!(sent.iter().enumerate().all(|(i, packet)| packet[..] == [b"abc"[i % 3]]), "{sent:?}");
+    }
+
+    #[test]
+    fn it_ends_after_as_many_as_are_wanted() {
+        let mut rig = Rig::new(Repeater { count: Some(100), ..Repeater::default() }, &["input"], &["output"]);
+        [b"a", b"b", b"c"].iter().for_each(|packet| rig.send("input", packet));
+        (0..5).for_each(|_| rig.breathe());
+        assert_eq!(rig.take("output").len(), 100);
+        assert_eq!(rig.counter("repeated"), 3);
+        rig.send("input", b"late");
+        (0..2).for_each(|_| rig.breathe());
+        assert_eq!((rig.take("output").len(), rig.counter("repeated")), (0, 4));
+        rig.reconfigure(Repeater { count: Some(5), ..Repeater::default() });
+        rig.send("input", b"again");
+        (0..2).for_each(|_| rig.breathe());
+        assert_eq!(rig.take("output").len(), 5);
+    }
+
+    #[test]
+    fn it_keeps_no_more_than_its_limit() {
+        let mut rig = Rig::new(Repeater { limit: 2, count: Some(4) }, &["input"], &["output"]);
+        [b"a", b"b", b"c"].iter().for_each(|packet| rig.send("input", packet));
+        (0..2).for_each(|_| rig.breathe());
+        assert_eq!(rig.take("output"), [b"a", b"b", b"a", b"b"]);
+        assert_eq!(rig.counter("repeater_full"), 1);
+    }
+
+    #[test]
+    fn an_exhausted_pool_is_waited_for() {
+        let mut rig =
+            Rig::with(Repeater { count: Some(50), ..Repeater::default() }, &["input"], &["output"], 8);
+        (0..3_u8).for_each(|i| rig.send("input", [i]));
+        (0..40).for_each(|_| rig.breathe());
+        let sent = rig.take("output");
+        assert_eq!(sent.len(), 50);
+        assert!(sent.iter().enumerate().all(|(i, packet)| packet[..] == [i as u8 % 3]));
+    }
+
+    #[test]
+    fn limits_are_checked() {
+        let error = Repeater { limit: 0, count: None }.check().unwrap_err().to_string();
+        assert!(error.starts_with("`limit`: 0 is not between 1 and "), "{error}");
+    }
+}
