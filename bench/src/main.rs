@@ -6,6 +6,7 @@
 mod burst;
 mod command;
 mod drain;
+mod engine;
 mod engines;
 mod hand;
 mod list;
@@ -28,6 +29,7 @@ const SUITES: &[(&str, Suite)] = &[
     ("burst", burst::run),
     ("terms", terms::run),
     ("list", list::run),
+    ("engine", engine::run),
 ];
 
 fn main() {

@@ -27,6 +27,8 @@ mod config;
 mod engine;
 mod graph;
 pub mod link;
+#[cfg(all(test, loom))]
+mod models;
 pub mod pool;
 mod rate;
 mod report;

@@ -60,7 +60,7 @@ impl Input {
         if count == 0 {
             return None;
         }
-        let first = self.ring.slot(self.next);
+        let first = self.ring.slots(self.next, count);
         self.next = self.next.wrapping_add(count);
         // SAFETY: these slots hold packets and are ours; `next` has passed them, and the sender learns of that only when
         // the turn ends, which is after the burst has ended.
@@ -73,7 +73,7 @@ impl Input {
     pub fn peek(&self) -> &[Packet] {
         let count = (self.waiting() as u32).min(Ring::until_wrap(self.next));
         // SAFETY: the slots from `next` to `tail` hold packets and are ours until the turn ends, which needs `&mut self`.
-        unsafe { std::slice::from_raw_parts(self.ring.slot(self.next).as_ptr(), count as usize) }
+        unsafe { std::slice::from_raw_parts(self.ring.slots(self.next, count).as_ptr(), count as usize) }
     }
 
     /// Packets that wait in this turn.

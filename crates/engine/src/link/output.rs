@@ -45,7 +45,7 @@ impl Output {
         }
         self.bytes += packet.len() as u64;
         // SAFETY: the slot lies before `limit`: it is free, ours, and holds no packet.
-        unsafe { self.ring.slot(self.next).write(packet) };
+        unsafe { self.ring.slots(self.next, 1).write(packet) };
         self.next = self.next.wrapping_add(1);
     }
 
@@ -62,7 +62,7 @@ impl Output {
             let (first, count) = part.into_slots();
             // SAFETY: the slots up to `limit` are free, ours, and follow one another; the packets were given up by the
             // burst. The two ranges belong to different ends, or different links, so they do not overlap.
-            unsafe { self.ring.slot(self.next).copy_from_nonoverlapping(first, count) };
+            unsafe { self.ring.slots(self.next, count as u32).copy_from_nonoverlapping(first, count) };
             self.next = self.next.wrapping_add(count as u32);
         }
     }
@@ -88,7 +88,7 @@ impl Output {
             // they are free, ours, and hold no packet.
             let copies = unsafe {
                 let (packets, taken) = pool.take(room.min(count - made));
-                let slots = self.ring.slot(self.next);
+                let slots = self.ring.slots(self.next, taken as u32);
                 slots.copy_from_nonoverlapping(packets, taken);
                 std::slice::from_raw_parts_mut(slots.as_ptr(), taken)
             };

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// Slots of a ring.
-pub(super) const CAPACITY: u32 = 1024;
+pub(super) const CAPACITY: u32 = if cfg!(loom) { 4 } else { 1024 };
 
 /// A ring of packets between one sender and one receiver. Positions count up and wrap around at 2^32; their remainder
 /// modulo [`CAPACITY`] is the slot.
@@ -19,6 +19,7 @@ pub(crate) struct Ring {
     head: OwnLine<AtomicU32>,
     tail: OwnLine<AtomicU32>,
     slots: Slots,
+    watch: Watch,
 }
 
 #[derive(Debug)]
@@ -37,6 +38,7 @@ impl Ring {
             head: OwnLine(AtomicU32::new(0)),
             tail: OwnLine(AtomicU32::new(0)),
             slots: Slots(NonNull::from(Box::leak(slots))),
+            watch: Watch::new(CAPACITY),
         }
     }
 
@@ -47,6 +49,7 @@ impl Ring {
             head: OwnLine(AtomicU32::new(0)),
             tail: OwnLine(AtomicU32::new(CAPACITY)),
             slots: Slots(NonNull::from(Box::leak(slots))),
+            watch: Watch::new(0),
         }
     }
 
@@ -57,9 +60,16 @@ impl Ring {
 
     /// The address of the slot at a position.
     #[inline]
-    pub(super) fn slot(&self, position: u32) -> NonNull<Packet> {
+    fn slot(&self, position: u32) -> NonNull<Packet> {
         // SAFETY: the remainder is below CAPACITY.
         unsafe { self.slots.0.cast::<Packet>().add((position % CAPACITY) as usize) }
+    }
+
+    /// The address of the first of `count` slots that the caller is going to fill or empty.
+    #[inline]
+    pub(super) fn slots(&self, position: u32, count: u32) -> NonNull<Packet> {
+        self.watch.access(position, count);
+        self.slot(position)
     }
 
     /// How many slots follow from a position on without wrapping around.
@@ -116,3 +126,41 @@ impl Drop for Ring {
         drop(unsafe { Box::from_raw(self.slots.0.as_ptr()) });
     }
 }
+
+/// Under loom, notices when both ends have the same slot at the same time; else nothing.
+#[derive(Debug)]
+struct Watch {
+    #[cfg(loom)]
+    slots: Vec<loom::cell::UnsafeCell<()>>,
+}
+
+#[cfg(not(loom))]
+impl Watch {
+    fn new(_: u32) -> Self {
+        Watch {}
+    }
+
+    #[inline]
+    fn access(&self, _: u32, _: u32) {}
+}
+
+#[cfg(loom)]
+impl Watch {
+    fn new(slots: u32) -> Self {
+        Watch { slots: (0..slots).map(|_| loom::cell::UnsafeCell::new(())).collect() }
+    }
+
+    fn access(&self, position: u32, count: u32) {
+        for slot in 0..count {
+            // To take a packet out is to write as well: the slot is then empty.
+            self.slots[(position.wrapping_add(slot) % CAPACITY) as usize].with_mut(|_| ());
+        }
+    }
+}
+
+// SAFETY: loom's cells are for finding races, not for preventing them.
+#[cfg(loom)]
+unsafe impl Send for Watch {}
+// SAFETY: as above.
+#[cfg(loom)]
+unsafe impl Sync for Watch {}

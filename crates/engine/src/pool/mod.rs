@@ -31,6 +31,8 @@ pub use burst::Burst;
 pub use meta::Metadata;
 pub(crate) use orphans::{Orphans, Whose, abandon, abandon_counted};
 pub use packet::{MAX_PAYLOAD, Packet, TooLong};
+#[cfg(all(test, loom))]
+pub(crate) use returns::give_back;
 
 use crate::shm::Counter;
 use region::Region;

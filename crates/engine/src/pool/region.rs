@@ -15,11 +15,12 @@ pub(super) const HEADROOM: usize = 512;
 const METADATA: usize = HEADROOM + MAX_PAYLOAD;
 
 /// Regions are aligned to this, so that the owner of a packet is found by masking its address.
-pub(super) const SPAN: usize = if cfg!(miri) { 1 << 21 } else { 1 << 30 };
+pub(super) const SPAN: usize = if cfg!(miri) { 1 << 26 } else { 1 << 30 };
 /// The head of a region, before its chunks: one huge page, so that the chunks begin on one.
 const HEAD: usize = if cfg!(miri) { 4096 } else { 2 << 20 };
 /// Chunks of the largest region.
 pub(super) const MAX_CHUNKS: usize = (SPAN - HEAD) / CHUNK;
+#[cfg(not(miri))]
 /// Bytes that are put into huge pages from the start: the packets of a graph that keeps up fit in here.
 const WARM: usize = 8 << 20;
 

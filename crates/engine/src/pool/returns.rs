@@ -93,7 +93,7 @@ fn bundle_in(carrier: NonNull<RawPacket>) -> *mut Bundle {
 }
 
 /// Sends packets to the regions they belong to.
-pub(super) fn give_back(packets: &mut Vec<Packet>) {
+pub(crate) fn give_back(packets: &mut Vec<Packet>) {
     while let Some(last) = packets.last() {
         let owner = last.as_ptr().addr().get() / region::SPAN;
         // Those of one region go together, as most do.

@@ -4,10 +4,9 @@ use super::counter::{Counter, Histogram, LinkCounters};
 use super::format::{self, EntryKind, RecordKind};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -266,7 +265,9 @@ impl Drop for Record {
 
 #[cfg(not(miri))]
 mod memory {
-    use super::{AsRawFd, File, NonNull, io, ptr};
+    use super::{File, NonNull, io};
+    use std::os::fd::AsRawFd;
+    use std::ptr;
 
     pub(super) fn map(len: usize, file: Option<&File>) -> io::Result<NonNull<u8>> {
         let (flags, fd) = match file {
