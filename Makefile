@@ -1,5 +1,5 @@
 # Two commands to know: `make run` shows what sluss is, `make test` proves that it is right.
-.PHONY: help run test lint docs bench fuzz gallery packages clean
+.PHONY: help run test lint docs bench fuzz models soak gallery packages clean
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
@@ -32,6 +32,12 @@ bench:           ## measure against peers in one run; prints ratios, writes benc
 fuzz:            ## a long differential run against libpcap (SECONDS_PER_TARGET=600), seed printed
 	@scripts/install-packages.sh
 	@scripts/fuzz.sh
+
+models:          ## what crosses threads, in every order, under loom
+	CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" cargo test -p engine --release --lib models
+
+soak:            ## ten minutes of packets through graphs that change every second
+	SLUSS_SOAK_SECONDS=$${SECONDS_TO_SOAK:-600} cargo test --release -p apps --test soak
 
 gallery:         ## common filters from syntax tree to machine code, as pages of the book
 	cargo xtask gallery
