@@ -32,7 +32,7 @@ mod trace;
 pub use compiler::{Backend, Compiler, Stages};
 pub use diag::{Code, Diagnostic, Error, Finding, Severity};
 pub use exec::Packet;
-pub use filter::Filter;
+pub use filter::{BurstEngine, Filter};
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use program::{Entry, Program};
 pub use span::Span;

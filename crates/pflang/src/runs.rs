@@ -67,6 +67,10 @@ impl<W> Runs<W> {
         self.graph.graph()
     }
 
+    pub(crate) fn verified(&self) -> Verified<'_> {
+        self.graph.verified()
+    }
+
     #[inline]
     pub(crate) fn native(&self) -> Option<&NativeFilter<W>> {
         match &self.way {

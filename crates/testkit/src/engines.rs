@@ -7,7 +7,9 @@ use crate::linktype::LinkType;
 use crate::names::TestNames;
 use crate::packet::Packet;
 use crate::table;
+use pflang::exec::mask::{Isa, MaskFilter};
 use pflang::ir::interp::{self, Interp};
+use pflang::ir::verify::Verified;
 use pflang::ir::{Graph, REJECT};
 use pflang::{Backend, Compiler, Dialect, Error, Filter, Stages};
 use std::net::Ipv4Addr;
@@ -19,10 +21,12 @@ pub struct Engines {
     stages: Stages,
     filter: Filter,
     interpreted: Filter,
+    /// The mask VM on both graphs; `None` where a graph is too large for it.
+    masks: [Option<MaskFilter>; 2],
 }
 
 /// The answers of all engines for one packet, with the engines' names.
-pub type Answers = [(&'static str, bool); 5];
+pub type Answers = [(&'static str, bool); 9];
 
 impl Engines {
     /// Compiles `filter` in libpcap's own dialect.
@@ -55,10 +59,14 @@ impl Engines {
     /// What is wrong with the filter.
     pub fn compile(compiler: &Compiler, filter: &str) -> Result<Self, Error> {
         let interpreter = compiler.clone().backend(Backend::Interpreter);
+        let stages = compiler.stages(filter)?;
+        let masks = [&stages.graph, &stages.optimised]
+            .map(|graph| Verified::new(graph).ok().and_then(MaskFilter::new));
         Ok(Engines {
-            stages: compiler.stages(filter)?,
+            stages,
             filter: compiler.compile(filter)?,
             interpreted: interpreter.compile(filter)?,
+            masks,
         })
     }
 
@@ -81,6 +89,10 @@ impl Engines {
             ("the interpreter back end", self.interpreted.matches_captured(data, wire_len)),
             ("one packet", self.filter.matches_captured(data, wire_len)),
             ("a burst of one", self.bursts(std::slice::from_ref(packet))[0]),
+            ("the mask VM, graph as built", self.masked(0, Isa::detect(), packet)),
+            ("the mask VM, portable", self.masked(1, Isa::Portable, packet)),
+            ("the mask VM, AVX2", self.masked(1, Isa::Avx2, packet)),
+            ("the mask VM, AVX-512", self.masked(1, Isa::Avx512, packet)),
         ]
     }
 
@@ -91,7 +103,28 @@ impl Engines {
         let count = self.filter.match_burst(&views, &mut bits);
         let matches: Vec<bool> = (0..views.len()).map(|i| bits[i / 64] >> (i % 64) & 1 == 1).collect();
         assert_eq!(count, matches.iter().filter(|&&m| m).count(), "a burst counts what it marks");
+        for (masks, isa) in
+            self.masks.iter().flatten().flat_map(|masks| Isa::ALL.iter().map(move |isa| (masks, *isa)))
+        {
+            let mut masked = vec![u64::MAX; bits.len()];
+            masks.run_burst(isa, &views, &mut masked);
+            assert_eq!(masked, bits, "the mask VM ({isa}) and a burst of {} packets", views.len());
+        }
         matches
+    }
+
+    /// What the mask VM says, on the graph as built (0) or the optimised one (1). The packet comes in the midst of
+    /// others without any bytes.
+    fn masked(&self, graph: usize, isa: Isa, packet: &Packet) -> bool {
+        let lane = packet.bytes.len() % 64;
+        let mut views = [pflang::Packet::EMPTY; 64];
+        views[lane] = pflang::Packet::new(&packet.bytes, packet.wire_len);
+        let mut bits = [0];
+        match &self.masks[graph] {
+            Some(masks) => masks.run_burst(isa, &views, &mut bits),
+            None => bits[0] = u64::from(run(&self.stages.optimised, packet)) << lane,
+        }
+        bits[0] >> lane & 1 == 1
     }
 
     /// The engines that do not answer `expected`, in words; `None` when all do.

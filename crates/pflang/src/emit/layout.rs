@@ -8,17 +8,17 @@ use crate::ir::{Cond, Graph, Node, NodeId, REJECT};
 
 /// The reachable nodes in layout order.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// Nodes by position.
-    pub(super) order: Vec<NodeId>,
+    pub(crate) order: Vec<NodeId>,
     /// Position by node; `u32::MAX` where unreachable.
-    pub(super) position: Vec<u32>,
+    pub(crate) position: Vec<u32>,
     /// By node: how many edges lead to it.
-    pub(super) edges_in: Vec<u32>,
+    pub(crate) edges_in: Vec<u32>,
 }
 
 /// Reverse postorder of a depth-first walk that visits the likelier successor last.
-pub(super) fn layout(graph: &Graph) -> Layout {
+pub(crate) fn layout(graph: &Graph) -> Layout {
     let mut finished = Vec::with_capacity(graph.node_count());
     let mut leaves = Vec::new();
     let mut seen = vec![false; graph.node_count()];

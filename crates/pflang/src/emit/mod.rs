@@ -14,11 +14,11 @@
 
 pub mod allocate;
 mod chain;
-mod layout;
+pub(crate) mod layout;
 pub mod program;
 pub mod select;
 mod switch;
-mod uses;
+pub(crate) mod uses;
 pub mod x64;
 
 use crate::ir::verify::Verified;

@@ -50,7 +50,7 @@ fn node_operands(graph: &Graph, node: crate::ir::NodeId) -> impl Iterator<Item =
     cond.into_iter().flat_map(|cond| graph.pool.cond_operands(cond)).chain(switch)
 }
 
-fn pinned(graph: &Graph) -> Vec<bool> {
+pub(crate) fn pinned(graph: &Graph) -> Vec<bool> {
     let pool = &graph.pool;
     let mut pinned = vec![false; pool.value_count()];
     for cond in (0..pool.cond_count() as u32).map(crate::ir::CondId) {

@@ -1,10 +1,11 @@
-//! Running machine code: the one place of this crate where memory is trusted.
+//! Running filters as machine code or in the mask VM: the one place of this crate where memory is trusted.
 //!
 //! An unsafe island: nothing else in this crate may use `unsafe`. What makes the calls sound is written where
-//! they are made, in [`native`].
+//! they are made, in [`native`]; what makes vector loads sound, in [`mask`].
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod mask;
 mod memory;
 pub mod native;
 mod packet;

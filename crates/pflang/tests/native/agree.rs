@@ -1,8 +1,7 @@
 //! Native, one packet at a time and in bursts, agrees with the interpreter.
 
 use crate::graphs::{Shape, random_graph};
-use crate::guarded::Guarded;
-use pflang::Packet;
+use crate::guarded::{Guarded, with_guarded};
 use pflang::emit::{self, Features, Options};
 use pflang::exec::{NativeFilter, NativeProgram};
 use pflang::ir::Graph;
@@ -11,11 +10,11 @@ use pflang::ir::verify::Verified;
 use testkit::rng::Rng;
 
 const SEED: u64 = 0x5105_5001;
-const PACKETS: usize = 150;
-const PACKET_LEN_MAX: usize = 80;
+const PACKETS: usize = 330;
+pub(crate) const PACKET_LEN_MAX: usize = 80;
 
 /// Small numbers and repeated bytes, so that tests come out both ways.
-fn random_packets(rng: &mut Rng) -> Vec<(Vec<u8>, u32)> {
+pub(crate) fn random_packets(rng: &mut Rng) -> Vec<(Vec<u8>, u32)> {
     let packet = |rng: &mut Rng| {
         let len = rng.below(PACKET_LEN_MAX);
         let mask = *rng.pick(&[0xff, 0x3f, 0x07, 0x01]);
@@ -50,41 +49,34 @@ fn check(graph: &Graph, packets: &[(Vec<u8>, u32)], options: &Options, what: &st
         leaves.push(leaf);
     }
     check_bursts(&filter, packets, &expected, what);
+    crate::masks::check(verified, packets, &leaves, what);
     let code = emit::compile_leaves(verified, options).unwrap_or_else(|error| panic!("{what}: {error}"));
     check_bursts_of_leaves(&NativeFilter::new(&code).unwrap(), packets, &leaves, what);
 }
 
 /// All at once, in guarded memory of their own, and in bursts of every short length.
 fn check_bursts(filter: &NativeFilter, packets: &[(Vec<u8>, u32)], expected: &[u32], what: &str) {
-    let mut guarded: Vec<Guarded> = packets.iter().map(|_| Guarded::new(PACKET_LEN_MAX)).collect();
-    let descriptors: Vec<Packet<'_>> = guarded
-        .iter_mut()
-        .zip(packets)
-        .map(|(guarded, (data, wire_len))| Packet::new(guarded.put(data), *wire_len))
-        .collect();
-    for len in [1, 2, 23, 24, 25, 63, 64, 65, 88, 89, 127, 128, 129, packets.len()] {
-        let mut indices = Vec::new();
-        filter.run_burst_indices(&descriptors[..len], &mut indices);
-        let expected: Vec<u32> = expected.iter().copied().filter(|&i| (i as usize) < len).collect();
-        assert_eq!(indices, expected, "{what}, burst of {len}");
-    }
+    with_guarded(packets, Guarded::put, |descriptors| {
+        for len in [1, 2, 23, 24, 25, 63, 64, 65, 88, 89, 127, 128, 129, packets.len()] {
+            let mut indices = Vec::new();
+            filter.run_burst_indices(&descriptors[..len], &mut indices);
+            let expected: Vec<u32> = expected.iter().copied().filter(|&i| (i as usize) < len).collect();
+            assert_eq!(indices, expected, "{what}, burst of {len}");
+        }
+    });
 }
 
 fn check_bursts_of_leaves(program: &NativeProgram, packets: &[(Vec<u8>, u32)], expected: &[u32], what: &str) {
-    let mut guarded: Vec<Guarded> = packets.iter().map(|_| Guarded::new(PACKET_LEN_MAX)).collect();
-    let descriptors: Vec<Packet<'_>> = guarded
-        .iter_mut()
-        .zip(packets)
-        .map(|(guarded, (data, wire_len))| Packet::new(guarded.put(data), *wire_len))
-        .collect();
-    for len in [0, 1, 2, 23, 24, 25, 64, 65, 89, packets.len()] {
-        let mut leaves = vec![u32::MAX; len];
-        program.run_burst(&descriptors[..len], &mut leaves);
-        assert_eq!(leaves, expected[..len], "{what}, leaves of a burst of {len}");
-        for (packet, &leaf) in descriptors[..len].iter().zip(expected) {
-            assert_eq!(program.run(packet.data(), packet.wire_len()), leaf, "{what}");
+    with_guarded(packets, Guarded::put, |descriptors| {
+        for len in [0, 1, 2, 23, 24, 25, 64, 65, 89, packets.len()] {
+            let mut leaves = vec![u32::MAX; len];
+            program.run_burst(&descriptors[..len], &mut leaves);
+            assert_eq!(leaves, expected[..len], "{what}, leaves of a burst of {len}");
+            for (packet, &leaf) in descriptors[..len].iter().zip(expected) {
+                assert_eq!(program.run(packet.data(), packet.wire_len()), leaf, "{what}");
+            }
         }
-    }
+    });
 }
 
 fn listing(verified: Verified<'_>, options: &Options) -> String {

@@ -1,11 +1,36 @@
-//! Packets that end where memory ends: whoever reads past one dies.
+//! Packets that begin or end where memory does: whoever reads before or past one dies.
 
+use pflang::Packet;
+use std::cell::RefCell;
 use std::ptr;
 
-/// A buffer whose last byte is the last of a page, with nothing mapped behind it.
+/// Whole pages, with nothing mapped before and behind them.
 pub(crate) struct Guarded {
     start: *mut u8,
     len: usize,
+}
+
+/// How a packet is put into its pages.
+pub(crate) type Put = for<'m> fn(&'m mut Guarded, &[u8]) -> &'m [u8];
+
+thread_local! {
+    /// Mappings are slow to make: each thread keeps its own.
+    static SPARE: RefCell<Vec<Guarded>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls `f` with descriptors of packets of at most a page, each in pages of its own.
+pub(crate) fn with_guarded(packets: &[(Vec<u8>, u32)], put: Put, f: impl FnOnce(&[Packet<'_>])) {
+    SPARE.with_borrow_mut(|spare| {
+        while spare.len() < packets.len() {
+            spare.push(Guarded::new(PAGE));
+        }
+        let descriptors: Vec<Packet<'_>> = spare
+            .iter_mut()
+            .zip(packets)
+            .map(|(guarded, (data, wire_len))| Packet::new(put(guarded, data), *wire_len))
+            .collect();
+        f(&descriptors);
+    });
 }
 
 const PAGE: usize = 4096;
@@ -16,21 +41,30 @@ impl Guarded {
         let len = capacity.next_multiple_of(PAGE);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a fresh mapping.
-        let start = unsafe {
-            libc::mmap(ptr::null_mut(), len + PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
-        };
+        let start = unsafe { libc::mmap(ptr::null_mut(), len + 2 * PAGE, libc::PROT_NONE, flags, -1, 0) };
         assert_ne!(start, libc::MAP_FAILED);
-        // SAFETY: the last page of that mapping.
-        assert_eq!(unsafe { libc::mprotect(start.byte_add(len), PAGE, libc::PROT_NONE) }, 0);
+        // SAFETY: all of that mapping but its first and its last page.
+        let start = unsafe { start.byte_add(PAGE) };
+        // SAFETY: as above.
+        assert_eq!(unsafe { libc::mprotect(start, len, libc::PROT_READ | libc::PROT_WRITE) }, 0);
         Guarded { start: start.cast(), len }
     }
 
     /// A copy of the packet, at the end.
     pub(crate) fn put(&mut self, packet: &[u8]) -> &[u8] {
-        assert!(packet.len() <= self.len);
+        self.put_at(self.len - packet.len(), packet)
+    }
+
+    /// A copy of the packet, at the start.
+    pub(crate) fn put_first(&mut self, packet: &[u8]) -> &[u8] {
+        self.put_at(0, packet)
+    }
+
+    fn put_at(&mut self, at: usize, packet: &[u8]) -> &[u8] {
+        assert!(at + packet.len() <= self.len);
         // SAFETY: within the part that is mapped readable and writable; `self` is borrowed mutably.
         unsafe {
-            let at = self.start.add(self.len - packet.len());
+            let at = self.start.add(at);
             ptr::copy_nonoverlapping(packet.as_ptr(), at, packet.len());
             std::slice::from_raw_parts(at, packet.len())
         }
@@ -40,6 +74,6 @@ impl Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         // SAFETY: mapped in `new`.
-        unsafe { libc::munmap(self.start.cast(), self.len + PAGE) };
+        unsafe { libc::munmap(self.start.byte_sub(PAGE).cast(), self.len + 2 * PAGE) };
     }
 }

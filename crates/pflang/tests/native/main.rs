@@ -9,4 +9,5 @@ mod agree;
 mod decoded;
 mod graphs;
 mod guarded;
+mod masks;
 mod registers;

@@ -1,0 +1,432 @@
+//! The loop that takes the steps, over whichever instructions the processor has.
+
+use super::program::{
+    ACCEPT, At, Bits, CAPTURED, Column, Mask, Program, Step, Switch, TESTS_PER_SWITCH, Test,
+};
+use crate::exec::Packet;
+use crate::ir::{BinOp, Size};
+
+/// Packets to a mask.
+pub(super) const LANES: usize = 64;
+/// Masks, and so runs of packets, that take each step together.
+///
+/// PERF: what a step waits for (the mask that it depends on, the next step) is waited for once. One part at a time took
+/// 1.3 to 1.7 times as long. Captures come in batches of 256 packets.
+pub(super) const PARTS: usize = 4;
+
+/// A number for each packet.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Numbers(pub(super) [u32; LANES]);
+
+/// Where each packet begins.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Starts(pub(super) [*const u8; LANES]);
+
+/// What a program works on. Kept from burst to burst: what stands in a column that was not written for these packets is
+/// some number, and never looked at for a packet that is there.
+#[derive(Default)]
+pub(super) struct Machine {
+    columns: Vec<[Numbers; PARTS]>,
+    masks: Vec<[u64; PARTS]>,
+    starts: [Starts; PARTS],
+}
+
+/// What differs between processors. A value of the type is proof that the processor has the instructions. The answer
+/// to a question has a bit for each packet.
+pub(super) trait Lanes: Copy {
+    /// [`Machine::run`], compiled for these instructions.
+    fn run(
+        self,
+        machine: &mut Machine,
+        program: &Program,
+        packets: &[[Packet<'_>; LANES]],
+        lanes: [u64; PARTS],
+    );
+    /// Where packets begin, how much was captured of them, and how long they were if anybody asks.
+    fn admit(
+        self,
+        packets: &[Packet<'_>; LANES],
+        starts: &mut Starts,
+        captured: &mut Numbers,
+        wire_len: Option<&mut Numbers>,
+    );
+    /// Four bytes, `offset` after the starts and bases, of each packet in `lanes`; some number of the others.
+    ///
+    /// # Safety
+    /// These bytes of these packets are readable.
+    unsafe fn fetch4(
+        self,
+        lanes: u64,
+        starts: &Starts,
+        base: Option<&Numbers>,
+        offset: u32,
+        dst: &mut Numbers,
+    );
+    /// Eight bytes, likewise: the first four, and the last four.
+    ///
+    /// # Safety
+    /// These bytes of these packets are readable.
+    unsafe fn fetch8(
+        self,
+        lanes: u64,
+        starts: &Starts,
+        base: Option<&Numbers>,
+        offset: u32,
+        dst: [&mut Numbers; 2],
+    );
+    fn equal(self, a: &Numbers, k: u32) -> u64;
+    /// `a & mask == k`
+    fn equal_masked(self, a: &Numbers, mask: u32, k: u32) -> u64;
+    /// `a & mask != 0`
+    fn any(self, a: &Numbers, mask: u32) -> u64;
+    fn below(self, a: &Numbers, k: u32) -> u64;
+    fn above(self, a: &Numbers, k: u32) -> u64;
+    /// `low <= a <= low + span`
+    fn in_range(self, a: &Numbers, low: u32, span: u32) -> u64;
+    fn equal_columns(self, a: &Numbers, b: &Numbers) -> u64;
+    fn below_columns(self, a: &Numbers, b: &Numbers) -> u64;
+    fn any_columns(self, a: &Numbers, b: &Numbers) -> u64;
+    /// `base + end <= captured` without wrap-around
+    fn bounds(self, captured: &Numbers, base: &Numbers, end: u32) -> u64;
+}
+
+/// The answers of all parts. A macro: a closure is a function of its own, for any processor, and no intrinsic for a
+/// particular one is inlined into it.
+macro_rules! each {
+    ($parts:ident, $part:ident => $answer:expr) => {{
+        let mut answers = [0; PARTS];
+        for ($part, answer) in answers.iter_mut().enumerate().take($parts) {
+            *answer = $answer;
+        }
+        answers
+    }};
+}
+
+impl Machine {
+    /// Makes room for a program.
+    pub(super) fn fit(&mut self, program: &Program) {
+        let columns = self.columns.len().max(usize::from(program.columns));
+        self.columns.resize(columns, [Numbers([0; LANES]); PARTS]);
+        let masks = self.masks.len().max(usize::from(program.masks));
+        self.masks.resize(masks, [0; PARTS]);
+    }
+
+    /// The packets of the last run that match.
+    pub(super) fn accepted(&self) -> [u64; PARTS] {
+        self.masks[index(ACCEPT)]
+    }
+
+    /// Takes packets through the steps, [`PARTS`] times [`LANES`] at most; of each part those in `lanes` count.
+    ///
+    /// Inlined into one function for each kind of processor, where the methods of `isa` are then inlined.
+    #[inline(always)]
+    pub(super) fn run<L: Lanes>(
+        &mut self,
+        isa: L,
+        program: &Program,
+        packets: &[[Packet<'_>; LANES]],
+        mut lanes: [u64; PARTS],
+    ) {
+        let parts = packets.len().min(PARTS);
+        self.masks[..usize::from(program.masks)].fill([0; PARTS]);
+        self.masks[index(program.root)] = lanes;
+        self.admit(isa, program, packets);
+        let mut at = 0;
+        while let Some(step) = program.steps.get(at) {
+            at += 1;
+            match *step {
+                Step::Enter { mask, skip_to } => {
+                    lanes = self.masks[index(mask)];
+                    if lanes == [0; PARTS] {
+                        at = skip_to as usize;
+                    }
+                }
+                Step::Fetch4 { dst, at } => {
+                    let (earlier, dst) = self.columns.split_at_mut(usize::from(dst.0));
+                    for (i, dst) in dst[0].iter_mut().enumerate().take(parts) {
+                        if lanes[i] != 0 {
+                            let base = at.base.map(|base| &earlier[usize::from(base.0)][i]);
+                            // SAFETY: what the program promises of these lanes; see `translate`. `starts` are
+                            // those of `packets`.
+                            unsafe { isa.fetch4(lanes[i], &self.starts[i], base, at.offset, dst) };
+                        }
+                    }
+                }
+                Step::Fetch8 { low, high, at } => {
+                    let (earlier, dst) = self.columns.split_at_mut(usize::from(low.0));
+                    let (low, high) = dst.split_at_mut(usize::from(high.0 - low.0));
+                    for (i, (low, high)) in low[0].iter_mut().zip(&mut high[0]).enumerate().take(parts) {
+                        if lanes[i] != 0 {
+                            let base = at.base.map(|base| &earlier[usize::from(base.0)][i]);
+                            // SAFETY: as above.
+                            unsafe { isa.fetch8(lanes[i], &self.starts[i], base, at.offset, [low, high]) };
+                        }
+                    }
+                }
+                Step::FetchFew { dst, at, size } => {
+                    for (i, packets) in packets.iter().enumerate() {
+                        self.fetch_few(i, packets, lanes[i], at, size, dst);
+                    }
+                }
+                Step::Const { dst, k } => self.columns[usize::from(dst.0)] = [Numbers([k; LANES]); PARTS],
+                Step::Bits { dst, src, bits: Bits { swap, right, mask, left } } => {
+                    if swap {
+                        self.map(parts, dst, src, |x| (x.swap_bytes() >> right & mask) << left);
+                    } else {
+                        self.map(parts, dst, src, |x| (x >> right & mask) << left);
+                    }
+                }
+                Step::OpConst { op, dst, a, k } => self.op_const(parts, op, dst, a, k),
+                Step::Op { op, dst, a, b } => self.op(parts, op, dst, a, b),
+                Step::Mark { done } => self.send(done, lanes),
+                Step::Keep { dst, src, done } => {
+                    for (i, lanes) in lanes.into_iter().enumerate() {
+                        self.keep(i, dst, src, lanes & !self.masks[index(done)][i]);
+                    }
+                    self.send(done, lanes);
+                }
+                Step::Fork { test, negated, rest, skip_to } => {
+                    let other = if negated { u64::MAX } else { 0 };
+                    let yes = self.ask(isa, parts, test).map(|yes| yes ^ other);
+                    self.send(rest, without(lanes, yes));
+                    lanes = both(lanes, yes);
+                    if lanes == [0; PARTS] {
+                        at = skip_to as usize;
+                    }
+                }
+                Step::Branch { test, then, els } => {
+                    let yes = self.ask(isa, parts, test);
+                    self.send(then, both(lanes, yes));
+                    self.send(els, without(lanes, yes));
+                }
+                Step::Switch { value, switch } => {
+                    self.switch(isa, parts, lanes, value, &program.switches[usize::from(switch)]);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn admit<L: Lanes>(&mut self, isa: L, program: &Program, packets: &[[Packet<'_>; LANES]]) {
+        let [captured, wire_len, ..] = &mut self.columns[..] else { return };
+        for (i, packets) in packets.iter().enumerate().take(PARTS) {
+            let wire_len = program.reads_wire_len.then_some(&mut wire_len[i]);
+            isa.admit(packets, &mut self.starts[i], &mut captured[i], wire_len);
+        }
+    }
+
+    #[inline(always)]
+    fn send(&mut self, to: Mask, lanes: [u64; PARTS]) {
+        for (to, lanes) in self.masks[index(to)].iter_mut().zip(lanes) {
+            *to |= lanes;
+        }
+    }
+
+    #[inline(always)]
+    fn ask<L: Lanes>(&self, isa: L, parts: usize, test: Test) -> [u64; PARTS] {
+        match test {
+            Test::Equal { a, k } => {
+                let a = self.column(a);
+                each!(parts, i => isa.equal(&a[i], k))
+            }
+            Test::EqualMasked { a, mask, k } => {
+                let a = self.column(a);
+                each!(parts, i => isa.equal_masked(&a[i], mask, k))
+            }
+            Test::Any { a, mask } => {
+                let a = self.column(a);
+                each!(parts, i => isa.any(&a[i], mask))
+            }
+            Test::Below { a, k } => {
+                let a = self.column(a);
+                each!(parts, i => isa.below(&a[i], k))
+            }
+            Test::Above { a, k } => {
+                let a = self.column(a);
+                each!(parts, i => isa.above(&a[i], k))
+            }
+            Test::EqualColumns { a, b } => {
+                let [a, b] = [a, b].map(|column| self.column(column));
+                each!(parts, i => isa.equal_columns(&a[i], &b[i]))
+            }
+            Test::BelowColumns { a, b } => {
+                let [a, b] = [a, b].map(|column| self.column(column));
+                each!(parts, i => isa.below_columns(&a[i], &b[i]))
+            }
+            Test::AnyColumns { a, b } => {
+                let [a, b] = [a, b].map(|column| self.column(column));
+                each!(parts, i => isa.any_columns(&a[i], &b[i]))
+            }
+            Test::Captured { end } => {
+                let captured = self.column(CAPTURED);
+                each!(parts, i => !isa.below(&captured[i], end))
+            }
+            Test::Bounds { base, end } => {
+                let [captured, base] = [CAPTURED, base].map(|column| self.column(column));
+                each!(parts, i => isa.bounds(&captured[i], &base[i], end))
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn switch<L: Lanes>(
+        &mut self,
+        isa: L,
+        parts: usize,
+        lanes: [u64; PARTS],
+        value: Column,
+        switch: &Switch,
+    ) {
+        let mut rest = lanes;
+        if switch.arms.len() > TESTS_PER_SWITCH {
+            return self.look_up(lanes, value, switch);
+        }
+        for arm in &switch.arms {
+            let value = self.column(value);
+            let yes = each!(parts, i => isa.in_range(&value[i], arm.low, arm.high - arm.low));
+            self.send(arm.to, both(rest, yes));
+            rest = without(rest, yes);
+        }
+        self.send(switch.default, rest);
+    }
+
+    /// Packet by packet.
+    #[inline(never)]
+    fn look_up(&mut self, lanes: [u64; PARTS], value: Column, switch: &Switch) {
+        for (i, lanes) in lanes.into_iter().enumerate() {
+            for lane in set_bits(lanes) {
+                let x = self.column(value)[i].0[lane];
+                let place = switch.arms.partition_point(|arm| arm.high < x);
+                let arm = switch.arms.get(place).filter(|arm| arm.low <= x);
+                self.masks[index(arm.map_or(switch.default, |arm| arm.to))][i] |= 1 << lane;
+            }
+        }
+    }
+
+    /// Packet by packet: only where one may be shorter than four bytes.
+    #[inline(never)]
+    fn fetch_few(
+        &mut self,
+        i: usize,
+        packets: &[Packet<'_>; LANES],
+        lanes: u64,
+        at: At,
+        size: Size,
+        dst: Column,
+    ) {
+        for lane in set_bits(lanes) {
+            let base = at.base.map_or(0, |base| self.column(base)[i].0[lane]);
+            let from = base as usize + at.offset as usize;
+            let bytes = &packets[lane].data()[from..from + size.bytes() as usize];
+            let number = bytes.iter().rev().fold(0, |x, &byte| x << 8 | u32::from(byte));
+            self.columns[usize::from(dst.0)][i].0[lane] = number;
+        }
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, i: usize, dst: Column, src: Column, lanes: u64) {
+        for lane in set_bits(lanes) {
+            self.columns[usize::from(dst.0)][i].0[lane] = self.column(src)[i].0[lane];
+        }
+    }
+
+    #[inline(always)]
+    fn column(&self, column: Column) -> &[Numbers; PARTS] {
+        &self.columns[usize::from(column.0)]
+    }
+
+    #[inline(always)]
+    fn map(&mut self, parts: usize, dst: Column, src: Column, f: impl Fn(u32) -> u32) {
+        let (earlier, dst) = self.columns.split_at_mut(usize::from(dst.0));
+        for (dst, src) in dst[0].iter_mut().zip(&earlier[usize::from(src.0)]).take(parts) {
+            for (dst, src) in dst.0.iter_mut().zip(&src.0) {
+                *dst = f(*src);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn map2(&mut self, parts: usize, dst: Column, a: Column, b: Column, f: impl Fn(u32, u32) -> u32) {
+        let (earlier, dst) = self.columns.split_at_mut(usize::from(dst.0));
+        let (a, b) = (&earlier[usize::from(a.0)], &earlier[usize::from(b.0)]);
+        for (dst, (a, b)) in dst[0].iter_mut().zip(a.iter().zip(b)).take(parts) {
+            for (dst, (a, b)) in dst.0.iter_mut().zip(a.0.iter().zip(&b.0)) {
+                *dst = f(*a, *b);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn op_const(&mut self, parts: usize, op: BinOp, dst: Column, a: Column, k: u32) {
+        match op {
+            BinOp::Add => self.map(parts, dst, a, |x| x.wrapping_add(k)),
+            BinOp::Sub => self.map(parts, dst, a, |x| x.wrapping_sub(k)),
+            BinOp::Mul => self.map(parts, dst, a, |x| x.wrapping_mul(k)),
+            BinOp::And => self.map(parts, dst, a, |x| x & k),
+            BinOp::Or => self.map(parts, dst, a, |x| x | k),
+            BinOp::Xor => self.map(parts, dst, a, |x| x ^ k),
+            BinOp::Shl if k < 32 => self.map(parts, dst, a, |x| x << k),
+            BinOp::Shr if k < 32 => self.map(parts, dst, a, |x| x >> k),
+            BinOp::Shl | BinOp::Shr => self.map(parts, dst, a, |_| 0),
+            BinOp::Div | BinOp::Mod => self.divide_const(parts, op, dst, a, k),
+        }
+    }
+
+    #[inline(always)]
+    fn op(&mut self, parts: usize, op: BinOp, dst: Column, a: Column, b: Column) {
+        match op {
+            BinOp::Add => self.map2(parts, dst, a, b, u32::wrapping_add),
+            BinOp::Sub => self.map2(parts, dst, a, b, u32::wrapping_sub),
+            BinOp::Mul => self.map2(parts, dst, a, b, u32::wrapping_mul),
+            BinOp::And => self.map2(parts, dst, a, b, |x, y| x & y),
+            BinOp::Or => self.map2(parts, dst, a, b, |x, y| x | y),
+            BinOp::Xor => self.map2(parts, dst, a, b, |x, y| x ^ y),
+            BinOp::Shl => self.map2(parts, dst, a, b, |x, y| if y < 32 { x << (y & 31) } else { 0 }),
+            BinOp::Shr => self.map2(parts, dst, a, b, |x, y| if y < 32 { x >> (y & 31) } else { 0 }),
+            BinOp::Div | BinOp::Mod => self.divide(parts, op, dst, a, b),
+        }
+    }
+
+    #[inline(never)]
+    fn divide_const(&mut self, parts: usize, op: BinOp, dst: Column, a: Column, k: u32) {
+        self.map(parts, dst, a, |x| op.eval(x, k).unwrap_or(0));
+    }
+
+    /// What is not here may have any divisor, 0 too.
+    #[inline(never)]
+    fn divide(&mut self, parts: usize, op: BinOp, dst: Column, a: Column, b: Column) {
+        self.map2(parts, dst, a, b, |x, y| op.eval(x, y).unwrap_or(0));
+    }
+}
+
+impl Default for Starts {
+    fn default() -> Self {
+        Starts([std::ptr::null(); LANES])
+    }
+}
+
+#[inline(always)]
+fn index(mask: Mask) -> usize {
+    usize::from(mask.0)
+}
+
+#[inline(always)]
+fn both(a: [u64; PARTS], b: [u64; PARTS]) -> [u64; PARTS] {
+    std::array::from_fn(|i| a[i] & b[i])
+}
+
+#[inline(always)]
+fn without(a: [u64; PARTS], b: [u64; PARTS]) -> [u64; PARTS] {
+    std::array::from_fn(|i| a[i] & !b[i])
+}
+
+/// The positions of the bits that are set, rising.
+fn set_bits(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(bit)
+    })
+}
