@@ -55,6 +55,8 @@ pub struct Running {
     entered: u64,
     /// When the last packet arrives that has entered, if none may overtake it.
     last_ns: u64,
+    /// Whether the link behind is full.
+    is_blocked: bool,
     lost: Counter,
     full: Counter,
     delayed: Counter,
@@ -113,6 +115,7 @@ impl Class for Delay {
             under_way: BinaryHeap::with_capacity(self.limit),
             entered: 0,
             last_ns: 0,
+            is_blocked: false,
             lost: setup.drops("lost"),
             full: setup.drops("delay_full"),
             delayed: setup.gauge("delayed"),
@@ -158,8 +161,9 @@ impl App for Running {
         self.under_way.is_empty()
     }
 
+    /// None while the link is full: then time has to pass for somebody else.
     fn next_event_ns(&self) -> Option<u64> {
-        self.under_way.peek().map(|Reverse(first)| first.arrives_ns)
+        self.arrives_ns().filter(|_| !self.is_blocked)
     }
 }
 
@@ -186,16 +190,22 @@ impl Running {
         ((delay_ms + jitter_ms) * 1e6) as u64
     }
 
+    /// When the next packet arrives.
+    fn arrives_ns(&self) -> Option<u64> {
+        self.under_way.peek().map(|Reverse(first)| first.arrives_ns)
+    }
+
     /// Sends packets whose time has come, as many as the link has room for.
     fn arrive(&mut self, io: &mut Io<'_>) {
         let output = &mut io.outputs[0];
         let room = if output.is_linked() { output.room() } else { usize::MAX };
-        for _ in 0..room {
-            if self.next_event_ns().is_none_or(|arrives_ns| arrives_ns > io.now_ns) {
-                break;
-            }
+        let is_due = |app: &Self| app.arrives_ns().is_some_and(|arrives_ns| arrives_ns <= io.now_ns);
+        let mut sent = 0;
+        while sent < room && is_due(self) {
             self.under_way.pop().into_iter().for_each(|Reverse(first)| output.put(first.packet));
+            sent += 1;
         }
+        self.is_blocked = is_due(self);
         self.delayed.set(self.under_way.len() as u64);
     }
 }
@@ -203,7 +213,7 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::Delay;
-    use engine::Class;
+    use engine::{Class, ClockKind, Engine, Graph, Settings};
     use testkit::rig::Rig;
 
     const MS: u64 = 1_000_000;
@@ -284,6 +294,29 @@ mod tests {
         assert_eq!(rig.counter("delay_full"), 5);
         rig.advance(MS);
         assert_eq!(numbers(&mut rig), (0..10).collect::<Vec<_>>(), "what is under way stays");
+    }
+
+    #[test]
+    fn time_goes_on_while_the_link_is_full() {
+        let mut graph = Graph::new();
+        graph.app("source", crate::Source { size: 60, count: Some(1100) }).unwrap();
+        graph.app("delay", Delay { delay_ms: 1.0, limit: 2000, ..Delay::default() }).unwrap();
+        let hold =
+            crate::RateLimiter { packets_per_s: Some(1000), hold: true, ..crate::RateLimiter::default() };
+        graph.app("hold", hold).unwrap();
+        graph.app("sink", crate::Sink {}).unwrap();
+        for link in
+            ["source.output -> delay.input", "delay.output -> hold.input", "hold.output -> sink.input"]
+        {
+            graph.link(link).unwrap();
+        }
+        let settings = Settings { clock: ClockKind::Capture, ..Settings::new().unwrap() };
+        let mut engine = Engine::new(settings).unwrap();
+        engine.configure(&graph).unwrap();
+        for _ in 0..1300 {
+            engine.breathe();
+        }
+        assert_eq!(engine.report().delivered, 1100);
     }
 
     #[test]

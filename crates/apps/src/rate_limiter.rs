@@ -19,7 +19,7 @@
 use crate::bucket::Bucket;
 use crate::filtering::LANES;
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Setup};
+use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, PortNames, Setup};
 use serde::Deserialize;
 
 /// Options of `rate_limiter`.
@@ -120,6 +120,11 @@ impl Class for RateLimiter {
 }
 
 impl App for Running {
+    /// What waited may be gone with its link.
+    fn link(&mut self, _: &PortNames<'_>) {
+        self.ready_ns = None;
+    }
+
     fn push(&mut self, io: &mut Io<'_>) {
         for bucket in self.bytes.iter_mut().chain(&mut self.packets) {
             bucket.fill(io.now_ns);
