@@ -19,7 +19,9 @@ mod v4;
 mod v6;
 
 pub use v4::{Ipv4, Ipv4Header, Ipv4Mut};
-pub use v6::{EXTENSIONS_MAX, Extension, Extensions, Fragment, Ipv6, Ipv6Header, Ipv6Mut, Transport};
+pub use v6::{
+    EXTENSIONS_MAX, Extension, Extensions, Fragment, FragmentPlace, Ipv6, Ipv6Header, Ipv6Mut, Transport,
+};
 
 /// Protocol numbers of IPv4, which are next-header numbers of IPv6.
 pub mod protocol {

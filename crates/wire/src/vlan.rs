@@ -32,6 +32,7 @@ const TAG_AT: usize = Ethernet::LEN - 2;
 /// [`ethertype::VLAN`], or [`ethertype::QINQ`] for the outer of two tags.
 ///
 /// `None`, and no change, if there is no Ethernet header behind four bytes.
+#[inline]
 #[must_use = "nothing was pushed if there is no room"]
 pub fn push(bytes: &mut [u8], tpid: u16, tci: Tci) -> Option<()> {
     Ethernet::new(bytes.get(Vlan::LEN..)?)?;
@@ -45,6 +46,7 @@ pub fn push(bytes: &mut [u8], tpid: u16, tci: Tci) -> Option<()> {
 /// before and at `bytes[4..]` afterwards.
 ///
 /// `None`, and no change, if the frame has no tag or ends within it.
+#[inline]
 #[must_use = "the frame starts elsewhere only if a tag was popped"]
 pub fn pop(bytes: &mut [u8]) -> Option<(u16, Tci)> {
     let ether = Ethernet::new(bytes)?;
@@ -66,6 +68,7 @@ pub struct Tci {
 }
 
 impl From<u16> for Tci {
+    #[inline]
     fn from(bits: u16) -> Tci {
         Tci { priority: (bits >> 13) as u8, is_drop_eligible: bits & 0x1000 != 0, id: bits & 0x0fff }
     }
@@ -73,6 +76,7 @@ impl From<u16> for Tci {
 
 /// Bits beyond the width of a field are left out.
 impl From<Tci> for u16 {
+    #[inline]
     fn from(tci: Tci) -> u16 {
         u16::from(tci.priority) << 13 | u16::from(tci.is_drop_eligible) << 12 | tci.id & 0x0fff
     }

@@ -14,6 +14,8 @@ pub struct Ipv4<'a> {
 impl<'a> Ipv4<'a> {
     /// Length of a header without options.
     pub const LEN: usize = 20;
+    /// Length of all options at most.
+    pub const OPTIONS_LEN_MAX: usize = 40;
 
     /// A view of a packet, if the fixed part of its header is whole and says version 4 and a possible length.
     #[inline]
@@ -140,6 +142,22 @@ impl<'a> Ipv4<'a> {
     #[must_use]
     pub fn options(&self) -> &'a [u8] {
         self.bytes.get(Ipv4::LEN..self.header_len()).unwrap_or_default()
+    }
+
+    /// The options that every fragment carries, padded to whole words; the others are in the first only (RFC 791, 3.1).
+    /// Returns the bytes and how many of them there are. What breaks the form of options ends them.
+    #[must_use]
+    pub fn copied_options(&self) -> ([u8; Ipv4::OPTIONS_LEN_MAX], usize) {
+        let (mut copied, mut len) = ([0; Ipv4::OPTIONS_LEN_MAX], 0);
+        let mut rest = self.options();
+        while let Some((option, behind)) = split_option(rest) {
+            if option[0] & IS_COPIED != 0 {
+                copied[len..len + option.len()].copy_from_slice(option);
+                len += option.len();
+            }
+            rest = behind;
+        }
+        (copied, len.next_multiple_of(4))
     }
 
     /// The captured payload, without what pads the frame; empty if the options were not captured whole.
@@ -344,6 +362,20 @@ impl From<Ipv4<'_>> for Ipv4Header {
     }
 }
 
+/// Of an option's type: whether it is in every fragment.
+const IS_COPIED: u8 = 0x80;
+
+/// The first option, and what is behind it. `None` at the end of the list, and where none fits.
+fn split_option(options: &[u8]) -> Option<(&[u8], &[u8])> {
+    let len = match *options.first()? {
+        0 => return None,
+        1 => 1,
+        _ => usize::from(*options.get(1)?),
+    };
+    // A length counts type and length as well; less would never end.
+    options.split_at_checked(len).filter(|(option, _)| option.len() >= 2 || option == &[1])
+}
+
 fn fragment_field(dont_fragment: bool, has_more: bool, off: u16) -> [u8; 2] {
     (u16::from(dont_fragment) << 14 | u16::from(has_more) << 13 | (off / 8)).to_be_bytes()
 }
@@ -370,6 +402,29 @@ mod tests {
         assert_eq!((ip.ident(), ip.options()), (1, &[0; 4][..]));
         assert_eq!((ip.src(), ip.dst()), (Ipv4Addr::new(1, 2, 3, 4), Ipv4Addr::new(5, 6, 7, 8)));
         assert!(Ipv4::new(&packet[..19]).is_none());
+    }
+
+    #[test]
+    fn some_options_are_in_every_fragment() {
+        for (options, copied) in [
+            (&b""[..], &b""[..]),
+            // A record of the route is not copied, a loose source route is, and so is the router alert.
+            (b"\x07\x04\x04\x00", b""),
+            (b"\x94\x04\x00\x00", b"\x94\x04\x00\x00"),
+            (b"\x07\x03\x04\x83\x07\x04\x0a\x00\x00\x01\x01\x00", b"\x83\x07\x04\x0a\x00\x00\x01\x00"),
+            (b"\x01\x94\x04\x00\x00\x01\x01\x00", b"\x94\x04\x00\x00"),
+            // Lengths of nothing, of less than the length itself, and beyond the end.
+            (b"\x94\x04\x00\x00\x94\x00\x00\x00", b"\x94\x04\x00\x00"),
+            (b"\x94\x01\x94\x02", b""),
+            (b"\x94\x05\x00\x00", b""),
+            (b"\x01\x01\x01\x94", b""),
+        ] {
+            let mut packet = HEADER.to_vec();
+            packet[0] += (options.len() / 4) as u8;
+            packet.extend(options);
+            let (bytes, len) = Ipv4::new(&packet).unwrap().copied_options();
+            assert_eq!(bytes[..len], *copied, "{options:x?}");
+        }
     }
 
     #[test]

@@ -104,6 +104,31 @@ impl<'a> Ipv6<'a> {
         }
     }
 
+    /// Where a fragment header is, or where it would have to be put: behind the headers that routers look at, before all that
+    /// can be cut into fragments (RFC 8200, 4.5). `None` if the headers before that place were not captured whole.
+    #[inline]
+    #[must_use]
+    pub fn fragment_place(&self) -> Option<FragmentPlace> {
+        let mut place = FragmentPlace { off: Ipv6::LEN, announced_at: NEXT_HEADER_AT, fragment: None };
+        let mut announced_at = NEXT_HEADER_AT;
+        let mut walk = self.extensions();
+        for extension in walk.by_ref() {
+            match extension.kind {
+                protocol::FRAGMENT => {
+                    let fragment = Fragment::parse(extension.bytes);
+                    return Some(FragmentPlace { off: extension.off, announced_at, fragment });
+                }
+                protocol::HOP_BY_HOP | protocol::ROUTING => {
+                    place.off = extension.off + extension.bytes.len();
+                    place.announced_at = extension.off;
+                }
+                _ => {}
+            }
+            announced_at = extension.off;
+        }
+        (!walk.is_cut()).then_some(place)
+    }
+
     /// Walks over the extension headers to what the packet carries.
     #[must_use]
     pub fn transport(&self) -> Transport<'a> {
@@ -196,6 +221,20 @@ pub struct Transport<'a> {
     pub is_cut: bool,
 }
 
+/// Where the fragment header of a packet is, or would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FragmentPlace {
+    /// Bytes from the start of the packet.
+    pub off: usize,
+    /// Where the byte is that says what stands there.
+    pub announced_at: usize,
+    /// What the fragment header says, if there is one: what is behind it, and which part.
+    pub fragment: Option<(u8, Fragment)>,
+}
+
+/// Where the fixed header says what follows it.
+const NEXT_HEADER_AT: usize = 6;
+
 /// A fragment's place in its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
@@ -214,6 +253,7 @@ impl Fragment {
     pub const OFF_MAX: u32 = 0xfff8;
 
     /// Reads a fragment header: what the packet carries, and the fragment's place in it.
+    #[inline]
     #[must_use]
     pub fn parse(header: &[u8]) -> Option<(u8, Fragment)> {
         let [next_header, _, high, low, id @ ..] = header.first_chunk::<{ Fragment::HEADER_LEN }>()?;
@@ -233,6 +273,7 @@ impl Fragment {
     /// assert_eq!(bytes, [17, 0, 0x04, 0xd1, 0, 0, 0, 7]);
     /// assert_eq!(Fragment::parse(&bytes), Some((protocol::UDP, fragment)));
     /// ```
+    #[inline]
     #[must_use]
     pub fn to_bytes(&self, next_header: u8) -> Option<[u8; Fragment::HEADER_LEN]> {
         let off = u16::try_from(self.off).ok().filter(|off| off % 8 == 0)?;
@@ -432,6 +473,25 @@ mod tests {
         let found = Ipv6::new(&packet).unwrap().transport();
         assert_eq!((found.protocol, found.payload, found.headers_len), (protocol::UDP, &[1, 2, 3][..], 40));
         assert!(!found.is_cut);
+    }
+
+    #[test]
+    fn fragment_headers_stand_behind_what_routers_read() {
+        let place = |next, payload: &[u8]| Ipv6::new(&ipv6(next, payload)).unwrap().fragment_place();
+        let at = |off, announced_at| Some(FragmentPlace { off, announced_at, fragment: None });
+        let then = |next| [next, 0, 0, 0, 0, 0, 0, 0];
+        let pairs = |a, b| [then(a), then(b)].concat();
+        assert_eq!(place(protocol::UDP, &[0; 8]), at(40, 6));
+        assert_eq!(place(protocol::HOP_BY_HOP, &then(protocol::UDP)), at(48, 40));
+        assert_eq!(place(protocol::DESTINATION, &then(protocol::UDP)), at(40, 6), "read at the end only");
+        assert_eq!(place(protocol::DESTINATION, &pairs(protocol::ROUTING, protocol::UDP)), at(56, 48));
+        assert_eq!(place(protocol::HOP_BY_HOP, &pairs(protocol::DESTINATION, protocol::UDP)), at(48, 40));
+        assert_eq!(place(protocol::HOP_BY_HOP, &[protocol::UDP, 9, 0, 0]), None, "cut");
+
+        let fragment = [then(protocol::FRAGMENT), [protocol::TCP, 0, 0, 9, 0, 0, 0, 7]].concat();
+        let found = place(protocol::HOP_BY_HOP, &fragment).unwrap();
+        assert_eq!((found.off, found.announced_at), (48, 40));
+        assert_eq!(found.fragment, Some((protocol::TCP, Fragment { off: 8, has_more: true, id: 7 })));
     }
 
     #[test]
