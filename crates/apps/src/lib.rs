@@ -5,12 +5,15 @@
 
 #![forbid(unsafe_code)]
 
+mod bridge;
 mod bucket;
 mod counter;
 mod delay;
 mod filter;
 mod filtering;
+mod fragmenter;
 mod join;
+mod keyed_ipv6_tunnel;
 mod r#match;
 mod merge;
 mod names;
@@ -18,25 +21,38 @@ mod printer;
 mod queue;
 mod random;
 mod rate_limiter;
+mod reassembler;
 mod repeater;
 mod rss;
 mod sampler;
+mod sift;
 mod sink;
 mod source;
 mod split;
 mod tee;
+#[cfg(test)]
+mod testing;
+mod text;
+mod tpid;
 mod truncate;
+mod vlan_mux;
+mod vlan_tag;
+mod vlan_untag;
 
+pub use bridge::Bridge;
 pub use counter::{Count, Counter};
 pub use delay::Delay;
 pub use filter::Filter;
+pub use fragmenter::Fragmenter;
 pub use join::Join;
+pub use keyed_ipv6_tunnel::{Cookie, KeyedIpv6Tunnel, ParseCookieError};
 pub use r#match::{Case, Match};
 pub use merge::Merge;
 pub use names::SystemNames;
 pub use printer::{Printer, Stream};
 pub use queue::{Policy, Queue};
 pub use rate_limiter::RateLimiter;
+pub use reassembler::Reassembler;
 pub use repeater::Repeater;
 pub use rss::Rss;
 pub use sampler::Sampler;
@@ -44,7 +60,11 @@ pub use sink::Sink;
 pub use source::Source;
 pub use split::Split;
 pub use tee::Tee;
+pub use tpid::Tpid;
 pub use truncate::Truncate;
+pub use vlan_mux::VlanMux;
+pub use vlan_tag::VlanTag;
+pub use vlan_untag::VlanUntag;
 
 use engine::Registry;
 
@@ -52,15 +72,19 @@ use engine::Registry;
 #[rustfmt::skip]
 pub fn registry() -> Registry {
     Registry::new()
+        .with::<Bridge>()
         .with::<Counter>()
         .with::<Delay>()
         .with::<Filter>()
+        .with::<Fragmenter>()
         .with::<Join>()
+        .with::<KeyedIpv6Tunnel>()
         .with::<Match>()
         .with::<Merge>()
         .with::<Printer>()
         .with::<Queue>()
         .with::<RateLimiter>()
+        .with::<Reassembler>()
         .with::<Repeater>()
         .with::<Rss>()
         .with::<Sampler>()
@@ -69,4 +93,7 @@ pub fn registry() -> Registry {
         .with::<Split>()
         .with::<Tee>()
         .with::<Truncate>()
+        .with::<VlanMux>()
+        .with::<VlanTag>()
+        .with::<VlanUntag>()
 }

@@ -1,0 +1,322 @@
+//! `bridge`: a switch that learns which host is behind which port.
+//!
+//! | inputs, outputs | any; an input and an output of one name are one port |
+//! |---|---|
+//! | `max_hosts` | hosts remembered at most, 16 to 1048576; 16384 unless set |
+//! | `timeout_s` | how long a silent host is remembered, 1 to 1000000; 300 s unless set (IEEE 802.1D, 7.9.2) |
+//! | `flood_limit` | frames a second that may be flooded, a tenth of them at once; without limit unless set |
+//! | `split_horizon` | lists of ports, such as `[["a", "b"]]`, between which nothing passes; none unless set |
+//! | `learned`, `moved`, `evicted` | count hosts that were new, were seen at another port, or made room for others |
+//! | `unicast`, `flooded` | count frames for a known host, and those sent to all ports |
+//! | `no_packet` | counts copies that were not made because the pool was exhausted |
+//! | drops `same_port` | counts frames for a host at the port they came from, or in its split-horizon group |
+//! | drops `flood_limit` | counts frames beyond that limit |
+//! | drops `link_local` | counts frames that bridges keep (01:80:c2:00:00:0x; IEEE 802.1D, 7.12.6) |
+//! | drops `too_short` | counts packets without an Ethernet header |
+//! | drops `unlinked` | counts frames that no other port could take |
+//!
+//! A frame for a known host goes to its port; others, and those for groups, go to all other ports. No frame ever goes back where
+//! it came from. VLANs are not told apart: put a [`vlan_mux`](crate::VlanMux) before. Loops are not found: there is no spanning tree.
+
+mod hosts;
+#[cfg(test)]
+mod tests;
+
+use crate::bucket::Bucket;
+use engine::shm::Counter;
+use engine::{App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Setup};
+use hosts::{Hosts, Learned};
+use serde::Deserialize;
+use wire::ether::{Ethernet, Mac};
+
+/// Options of `bridge`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bridge {
+    /// Hosts remembered at most.
+    pub max_hosts: usize,
+    /// How long a silent host is remembered.
+    pub timeout_s: u64,
+    /// Frames a second that may be flooded.
+    pub flood_limit: Option<u64>,
+    /// Groups of ports between which nothing passes.
+    pub split_horizon: Vec<Vec<String>>,
+}
+
+impl Default for Bridge {
+    fn default() -> Self {
+        Bridge { max_hosts: 16384, timeout_s: 300, flood_limit: None, split_horizon: Vec::new() }
+    }
+}
+
+/// A running `bridge`.
+#[derive(Debug)]
+pub struct Running {
+    hosts: Hosts,
+    /// One token is one flooded frame.
+    limit: Option<Bucket>,
+    split_horizon: Vec<Vec<String>>,
+    /// Every port that has ever been linked. Hosts are remembered by index in this list, so that it may only grow.
+    ports: Vec<Port>,
+    /// The port of each input.
+    inputs: Vec<u16>,
+    counters: Counters,
+}
+
+#[derive(Debug)]
+struct Port {
+    name: String,
+    /// Ports of one group do not talk to each other. A port outside of all groups is its own.
+    group: usize,
+    /// Where it is among the outputs, if it is one.
+    output: Option<u16>,
+    /// Where what comes in here is flooded to.
+    flood: Vec<u16>,
+}
+
+#[derive(Debug)]
+struct Counters {
+    learned: Counter,
+    moved: Counter,
+    evicted: Counter,
+    unicast: Counter,
+    flooded: Counter,
+    no_packet: Counter,
+    same_port: Counter,
+    flood_limit: Counter,
+    link_local: Counter,
+    too_short: Counter,
+    unlinked: Counter,
+}
+
+impl Class for Bridge {
+    const TYPE: &'static str = "bridge";
+    const INPUTS: Ports = Ports::Any;
+    const OUTPUTS: Ports = Ports::Any;
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        OptionError::check_range("max_hosts", self.max_hosts, 16..=1 << 20)?;
+        OptionError::check_range("timeout_s", self.timeout_s, 1..=1_000_000)?;
+        OptionError::check_range("flood_limit", self.flood_limit.unwrap_or(1), 1..=1_000_000_000)?;
+        let mut names: Vec<&String> = self.split_horizon.iter().flatten().collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => {
+                let message = format!("port `{}` is named twice; it can be in one group only", pair[0]);
+                Err(OptionError::new("split_horizon", message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
+        let is_linked =
+            |name: &String| linked.inputs.contains(&name.as_str()) || linked.outputs.contains(&name.as_str());
+        match self.split_horizon.iter().flatten().find(|name| !is_linked(name)) {
+            Some(name) => Err(OptionError::new(
+                "split_horizon",
+                format!("no link comes from or leads to port `{name}`"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        Ok(Running {
+            hosts: Hosts::new(self.max_hosts, self.timeout_s),
+            limit: self.bucket(setup.now_ns),
+            split_horizon: self.split_horizon.clone(),
+            ports: Vec::new(),
+            inputs: Vec::new(),
+            counters: Counters {
+                learned: setup.counter("learned"),
+                moved: setup.counter("moved"),
+                evicted: setup.counter("evicted"),
+                unicast: setup.counter("unicast"),
+                flooded: setup.counter("flooded"),
+                no_packet: setup.counter("no_packet"),
+                same_port: setup.drops("same_port"),
+                flood_limit: setup.drops("flood_limit"),
+                link_local: setup.drops("link_local"),
+                too_short: setup.drops("too_short"),
+                unlinked: setup.drops("unlinked"),
+            },
+        })
+    }
+
+    /// Hosts are remembered, unless the size of the table has changed.
+    fn reconfigure(&self, app: &mut Running, old: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+        if self.max_hosts != old.max_hosts {
+            app.hosts = Hosts::new(self.max_hosts, self.timeout_s);
+        }
+        app.hosts.set_timeout(self.timeout_s);
+        if self.flood_limit != old.flood_limit {
+            app.limit = self.bucket(setup.now_ns);
+        }
+        app.split_horizon.clone_from(&self.split_horizon);
+        app.arrange();
+        Ok(true)
+    }
+}
+
+impl Bridge {
+    /// What is not used may be made up for within a tenth of a second.
+    fn bucket(&self, now_ns: u64) -> Option<Bucket> {
+        self.flood_limit.map(|rate| Bucket::new(rate, rate.div_ceil(10), now_ns))
+    }
+}
+
+impl App for Running {
+    fn link(&mut self, linked: &PortNames<'_>) {
+        self.ports.iter_mut().for_each(|port| port.output = None);
+        for (output, name) in linked.outputs.iter().enumerate() {
+            let port = self.port_named(name);
+            self.ports[port].output = Some(output as u16);
+        }
+        self.inputs = linked.inputs.iter().map(|name| self.port_named(name) as u16).collect();
+        self.arrange();
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        self.hosts.set_time(io.now_ns);
+        for (index, input) in io.inputs.iter_mut().enumerate() {
+            if input.waiting() > 0 {
+                self.switch(self.inputs[index], input, io.outputs, io.pool, io.now_ns);
+            }
+        }
+    }
+
+    fn report(&self) -> Option<String> {
+        Some(format!("{} hosts", self.hosts.count()))
+    }
+}
+
+/// What becomes of a frame.
+enum Verdict {
+    /// To one output.
+    Send(u16),
+    Flood,
+    Drop(Reason),
+}
+
+enum Reason {
+    SamePort,
+    Unlinked,
+    LinkLocal,
+    TooShort,
+}
+
+impl Running {
+    /// The index of a port; one that is new is added.
+    fn port_named(&mut self, name: &str) -> usize {
+        self.ports.iter().position(|port| port.name == name).unwrap_or_else(|| {
+            self.ports.push(Port { name: name.to_owned(), group: 0, output: None, flood: Vec::new() });
+            self.ports.len() - 1
+        })
+    }
+
+    /// Works out who may talk to whom.
+    fn arrange(&mut self) {
+        let groups = self.split_horizon.len();
+        for (index, port) in self.ports.iter_mut().enumerate() {
+            let group = self.split_horizon.iter().position(|group| group.contains(&port.name));
+            port.group = group.unwrap_or(groups + index);
+        }
+        let outputs: Vec<(usize, u16)> =
+            self.ports.iter().filter_map(|port| Some((port.group, port.output?))).collect();
+        for port in &mut self.ports {
+            let reached = outputs.iter().filter(|&&(group, _)| group != port.group);
+            port.flood = reached.map(|&(_, output)| output).collect();
+        }
+    }
+
+    /// Switches what waits at one port.
+    fn switch(&mut self, port: u16, input: &mut Input, outputs: &mut [Output], pool: &mut Pool, now_ns: u64) {
+        let mut unicast = 0;
+        while let Some(burst) = input.burst() {
+            for packet in burst {
+                match self.decide(port, packet.data()) {
+                    Verdict::Send(output) => {
+                        unicast += 1;
+                        outputs[usize::from(output)].put(packet);
+                    }
+                    Verdict::Flood => self.flood(port, packet, outputs, pool, now_ns),
+                    Verdict::Drop(reason) => pool.free(packet, self.counter(&reason)),
+                }
+            }
+        }
+        self.counters.unicast.add(unicast);
+    }
+
+    /// Learns from a frame, and says what becomes of it.
+    #[inline]
+    fn decide(&mut self, port: u16, frame: &[u8]) -> Verdict {
+        let Some(ether) = Ethernet::new(frame) else { return Verdict::Drop(Reason::TooShort) };
+        // A group cannot send; who claims so teaches nothing.
+        let src = ether.src();
+        if !src.is_multicast() && !self.hosts.refresh(src, port) {
+            self.learn(src, port);
+        }
+        let dst = ether.dst();
+        if dst.is_multicast() {
+            return if is_link_local(dst) { Verdict::Drop(Reason::LinkLocal) } else { Verdict::Flood };
+        }
+        let Some(to) = self.hosts.find(dst) else { return Verdict::Flood };
+        let to = &self.ports[usize::from(to)];
+        match to.output {
+            _ if to.group == self.ports[usize::from(port)].group => Verdict::Drop(Reason::SamePort),
+            Some(output) => Verdict::Send(output),
+            None => Verdict::Drop(Reason::Unlinked),
+        }
+    }
+
+    #[cold]
+    fn learn(&mut self, host: Mac, port: u16) {
+        match self.hosts.learn(host, port) {
+            Learned::New => self.counters.learned.add(1),
+            Learned::Moved => self.counters.moved.add(1),
+            Learned::Evicting => {
+                self.counters.learned.add(1);
+                self.counters.evicted.add(1);
+            }
+        }
+    }
+
+    /// Sends a frame to all other ports: the frame itself to the last, copies to the others.
+    fn flood(&mut self, port: u16, packet: Packet, outputs: &mut [Output], pool: &mut Pool, now_ns: u64) {
+        let Some((&last, others)) = self.ports[usize::from(port)].flood.split_last() else {
+            return pool.free(packet, &self.counters.unlinked);
+        };
+        if let Some(bucket) = &mut self.limit {
+            bucket.fill(now_ns);
+            if !bucket.has(1) {
+                return pool.free(packet, &self.counters.flood_limit);
+            }
+            bucket.take(1);
+        }
+        self.counters.flooded.add(1);
+        for &output in others {
+            if outputs[usize::from(output)].send_copies(pool, &packet, 1) == 0 {
+                self.counters.no_packet.add(1);
+            }
+        }
+        outputs[usize::from(last)].put(packet);
+    }
+
+    fn counter(&self, reason: &Reason) -> &Counter {
+        match reason {
+            Reason::SamePort => &self.counters.same_port,
+            Reason::Unlinked => &self.counters.unlinked,
+            Reason::LinkLocal => &self.counters.link_local,
+            Reason::TooShort => &self.counters.too_short,
+        }
+    }
+}
+
+/// Whether bridges keep what is sent there, such as spanning tree and pause frames.
+#[inline]
+fn is_link_local(group: Mac) -> bool {
+    let [0x01, 0x80, 0xc2, 0, 0, last] = group.0 else { return false };
+    last < 0x10
+}

@@ -1,0 +1,163 @@
+//! Frames between hosts at several ports.
+
+use super::Bridge;
+use crate::testing::read;
+use engine::{Class, PortNames};
+use testkit::rig::Rig;
+
+const PORTS: [&str; 3] = ["a", "b", "c"];
+const BROADCAST: [u8; 6] = [0xff; 6];
+const SECOND: u64 = 1_000_000_000;
+
+fn host(number: u8) -> [u8; 6] {
+    [2, 0, 0, 0, 0, number]
+}
+
+fn frame(dst: [u8; 6], src: [u8; 6]) -> Vec<u8> {
+    [&dst[..], &src, &[0x88, 0xb5], &[0; 46]].concat()
+}
+
+/// Sends a frame in at a port and returns the ports it comes out of.
+fn ways(rig: &mut Rig, port: &str, dst: [u8; 6], src: [u8; 6]) -> Vec<&'static str> {
+    rig.send(port, frame(dst, src));
+    rig.breathe();
+    let mut ways = Vec::new();
+    for port in PORTS {
+        let out = rig.take(port);
+        assert!(out.iter().all(|packet| *packet == frame(dst, src)));
+        ways.extend(out.iter().map(|_| port));
+    }
+    ways
+}
+
+#[test]
+fn unknown_hosts_are_looked_for_and_known_ones_reached() {
+    let mut rig = Rig::new(Bridge::default(), &PORTS, &PORTS);
+    assert_eq!(ways(&mut rig, "a", host(2), host(1)), ["b", "c"]);
+    assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["a"]);
+    assert_eq!(ways(&mut rig, "a", host(2), host(1)), ["b"]);
+    assert_eq!(ways(&mut rig, "c", BROADCAST, host(3)), ["a", "b"]);
+    assert_eq!(ways(&mut rig, "b", [0x33, 0x33, 0, 0, 0, 1], host(2)), ["a", "c"]);
+    assert_eq!((rig.counter("learned"), rig.counter("unicast"), rig.counter("flooded")), (3, 2, 3));
+    assert_eq!(rig.report().apps["app"].text.as_deref(), Some("3 hosts"));
+}
+
+#[test]
+fn nothing_goes_back_where_it_came_from() {
+    let mut rig = Rig::new(Bridge::default(), &PORTS, &PORTS);
+    ways(&mut rig, "a", BROADCAST, host(1));
+    ways(&mut rig, "a", BROADCAST, host(2));
+    assert!(ways(&mut rig, "a", host(1), host(2)).is_empty());
+    assert!(ways(&mut rig, "a", host(1), host(1)).is_empty());
+    assert_eq!(rig.counter("same_port"), 2);
+}
+
+#[test]
+fn hosts_that_move_are_found_at_their_new_port() {
+    let mut rig = Rig::new(Bridge::default(), &PORTS, &PORTS);
+    ways(&mut rig, "a", BROADCAST, host(1));
+    ways(&mut rig, "c", BROADCAST, host(1));
+    assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["c"]);
+    assert_eq!(ways(&mut rig, "a", host(1), host(3)), ["c"]);
+    assert_eq!((rig.counter("moved"), rig.counter("learned")), (1, 3));
+}
+
+#[test]
+fn silent_hosts_are_forgotten() {
+    let mut rig = Rig::new(Bridge { timeout_s: 10, ..Bridge::default() }, &PORTS, &PORTS);
+    ways(&mut rig, "a", BROADCAST, host(1));
+    rig.advance(10 * SECOND);
+    assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["a"]);
+    rig.advance(1);
+    assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["a", "c"]);
+}
+
+#[test]
+fn groups_do_not_send() {
+    let mut rig = Rig::new(Bridge::default(), &PORTS, &PORTS);
+    assert_eq!(ways(&mut rig, "a", host(1), BROADCAST), ["b", "c"]);
+    assert_eq!(ways(&mut rig, "b", BROADCAST, host(2)), ["a", "c"], "still flooded");
+    assert_eq!(rig.counter("learned"), 1);
+}
+
+#[test]
+fn frames_for_bridges_stay() {
+    let mut rig = Rig::new(Bridge::default(), &PORTS, &PORTS);
+    assert!(ways(&mut rig, "a", [0x01, 0x80, 0xc2, 0, 0, 0x0e], host(1)).is_empty());
+    assert_eq!(ways(&mut rig, "a", [0x01, 0x80, 0xc2, 0, 0, 0x10], host(1)), ["b", "c"]);
+    assert_eq!(rig.counter("link_local"), 1);
+}
+
+#[test]
+fn floods_have_a_limit() {
+    let mut rig = Rig::new(Bridge { flood_limit: Some(100), ..Bridge::default() }, &PORTS, &PORTS);
+    (0..50).for_each(|_| rig.send("a", frame(BROADCAST, host(1))));
+    rig.breathe();
+    assert_eq!((rig.take("b").len(), rig.take("c").len(), rig.counter("flood_limit")), (10, 10, 40));
+    rig.advance(SECOND / 20);
+    (0..50).for_each(|_| rig.send("a", frame(BROADCAST, host(1))));
+    rig.breathe();
+    assert_eq!((rig.take("b").len(), rig.take("c").len()), (5, 5));
+    assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["a"], "what is not flooded has no limit");
+}
+
+#[test]
+fn split_horizon_groups_do_not_talk_among_themselves() {
+    let options = Bridge { split_horizon: vec![vec!["a".to_owned(), "b".to_owned()]], ..Bridge::default() };
+    let mut rig = Rig::new(options, &PORTS, &PORTS);
+    assert_eq!(ways(&mut rig, "a", BROADCAST, host(1)), ["c"]);
+    assert_eq!(ways(&mut rig, "c", BROADCAST, host(3)), ["a", "b"]);
+    assert!(ways(&mut rig, "b", host(1), host(2)).is_empty());
+    assert_eq!(ways(&mut rig, "c", host(1), host(3)), ["a"]);
+    assert_eq!(rig.counter("same_port"), 1);
+    rig.reconfigure(Bridge::default());
+    assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["a"], "hosts are remembered");
+}
+
+#[test]
+fn short_packets_and_lonely_ports() {
+    let mut rig = Rig::new(Bridge::default(), &["a"], &["a"]);
+    rig.send("a", []);
+    rig.send("a", [0xff; 13]);
+    rig.send("a", frame(BROADCAST, host(1)));
+    rig.breathe();
+    assert!(rig.take("a").is_empty());
+    assert_eq!((rig.counter("too_short"), rig.counter("unlinked")), (2, 1));
+}
+
+#[test]
+fn ports_may_work_in_one_direction_only() {
+    let mut rig = Rig::new(Bridge::default(), &["a", "b"], &["b", "c"]);
+    rig.send("a", frame(BROADCAST, host(1)));
+    rig.send("b", frame(host(1), host(2)));
+    rig.breathe();
+    assert_eq!((rig.take("b").len(), rig.take("c").len()), (1, 1));
+    assert_eq!(rig.counter("unlinked"), 1, "`a` has no output");
+}
+
+#[test]
+fn an_exhausted_pool_costs_copies_only() {
+    let mut rig = Rig::with(Bridge::default(), &PORTS, &PORTS, 6);
+    (0..5).for_each(|_| rig.send("a", frame(BROADCAST, host(1))));
+    rig.breathe();
+    assert_eq!((rig.take("b").len(), rig.take("c").len(), rig.counter("no_packet")), (1, 5, 4));
+}
+
+#[test]
+fn options_are_checked() {
+    for (options, error) in [
+        ("max_hosts = 15", "`max_hosts`: 15 is not between 16 and 1048576"),
+        ("timeout_s = 0", "`timeout_s`: 0 is not between 1 and 1000000"),
+        ("flood_limit = 0", "`flood_limit`: 0 is not between 1 and 1000000000"),
+        (
+            "split_horizon = [['a', 'b'], ['b']]",
+            "`split_horizon`: port `b` is named twice; it can be in one group only",
+        ),
+    ] {
+        assert_eq!(read::<Bridge>(options).unwrap().check().unwrap_err().to_string(), error);
+    }
+    let options: Bridge = read("split_horizon = [['a', 'x']]").unwrap();
+    let linked = PortNames { inputs: vec!["a"], outputs: vec!["b"] };
+    let error = options.check_ports(&linked).unwrap_err().to_string();
+    assert_eq!(error, "`split_horizon`: no link comes from or leads to port `x`");
+}

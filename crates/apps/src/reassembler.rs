@@ -1,0 +1,215 @@
+//! `reassembler`: joins the fragments of IP packets.
+//!
+//! | inputs | `input` |
+//! |---|---|
+//! | outputs | `output` |
+//! | `max_reassemblies` | packets in the making at most, 1 to 1000000; 1024 unless set. Also `max_concurrent_reassemblies` |
+//! | `max_fragments` | fragments of a packet at most, 2 to 8192; 64 unless set. Also `max_fragments_per_reassembly` |
+//! | `timeout_s` | how long to wait for the rest of a packet, 1 to 3600; 60 unless set (RFC 8200, 4.5) |
+//! | `reassembled` | counts packets that were made |
+//! | consumed `joined` | counts fragments whose bytes are now in another packet |
+//! | drops `overlap` | counts packets given up since fragments overlap or contradict each other, and all their later fragments |
+//! | drops `too_many_fragments`, `too_long` | count packets given up for that reason, and all their later fragments |
+//! | drops `timeout` | counts packets that lacked a part for too long |
+//! | drops `evicted` | counts packets that lacked a part when there was no room for another |
+//! | drops `duplicate` | counts fragments that say again what is known |
+//! | drops `malformed` | counts fragments that are cut, have no payload, or end where none can |
+//!
+//! IPv4 (RFC 791, 3.2) and IPv6 (RFC 8200, 4.5), behind up to two VLAN tags; fragments in different VLANs are not joined. All
+//! else passes as it is. A packet of which two fragments overlap is never delivered (RFC 5722), so that nobody can slip bytes past a
+//! filter. An IPv6 fragment that is a whole packet loses its header (RFC 6946). A packet in the making holds one packet of the
+//! pool, and becomes 10240 bytes long at most; the oldest gives way when there are too many.
+
+mod assembly;
+mod piece;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use assembly::{Outcome, Refusal};
+use engine::shm::Counter;
+use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Roles, Setup};
+use piece::{Parsed, Piece};
+use serde::Deserialize;
+use table::Table;
+
+/// Options of `reassembler`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reassembler {
+    /// Packets in the making at most.
+    #[serde(alias = "max_concurrent_reassemblies")]
+    pub max_reassemblies: usize,
+    /// Fragments of a packet at most.
+    #[serde(alias = "max_fragments_per_reassembly")]
+    pub max_fragments: u32,
+    /// How long to wait for the rest of a packet.
+    pub timeout_s: u64,
+}
+
+impl Default for Reassembler {
+    fn default() -> Self {
+        Reassembler { max_reassemblies: 1024, max_fragments: 64, timeout_s: 60 }
+    }
+}
+
+/// A running `reassembler`.
+#[derive(Debug)]
+pub struct Running {
+    table: Table,
+    max_fragments: u32,
+    timeout_ns: u64,
+    counters: Counters,
+}
+
+#[derive(Debug)]
+struct Counters {
+    reassembled: Counter,
+    joined: Counter,
+    overlap: Counter,
+    too_many_fragments: Counter,
+    too_long: Counter,
+    timeout: Counter,
+    evicted: Counter,
+    duplicate: Counter,
+    malformed: Counter,
+}
+
+impl Class for Reassembler {
+    const TYPE: &'static str = "reassembler";
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        OptionError::check_range("max_reassemblies", self.max_reassemblies, 1..=1_000_000)?;
+        OptionError::check_range("max_fragments", self.max_fragments, 2..=8192)?;
+        OptionError::check_range("timeout_s", self.timeout_s, 1..=3600)
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        Ok(Running {
+            table: Table::new(self.max_reassemblies),
+            max_fragments: self.max_fragments,
+            timeout_ns: self.timeout_s * 1_000_000_000,
+            counters: Counters {
+                reassembled: setup.counter("reassembled"),
+                joined: setup.consumed("joined"),
+                overlap: setup.drops("overlap"),
+                too_many_fragments: setup.drops("too_many_fragments"),
+                too_long: setup.drops("too_long"),
+                timeout: setup.drops("timeout"),
+                evicted: setup.drops("evicted"),
+                duplicate: setup.drops("duplicate"),
+                malformed: setup.drops("malformed"),
+            },
+        })
+    }
+
+    /// What is in the making stays, unless the size of the table changes. A new timeout is for what begins from now on.
+    fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+        app.max_fragments = self.max_fragments;
+        app.timeout_ns = self.timeout_s * 1_000_000_000;
+        Ok(self.max_reassemblies == old.max_reassemblies)
+    }
+}
+
+impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::TICK)
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        let output = &mut io.outputs[0];
+        while let Some(mut burst) = io.inputs[0].burst() {
+            while !burst.is_empty() {
+                let whole = burst.iter().take_while(|packet| !piece::is_fragment(packet.data())).count();
+                output.send(burst.split_front(whole));
+                if let Some(packet) = burst.next() {
+                    self.take(packet, output, io.pool, io.now_ns);
+                }
+            }
+        }
+    }
+
+    fn tick(&mut self, io: &mut Io<'_>) {
+        while self.table.oldest().is_some_and(|assembly| assembly.deadline_ns() <= io.now_ns) {
+            if let Some(packet) = self.table.remove_oldest() {
+                io.pool.free(packet, &self.counters.timeout);
+            }
+        }
+    }
+
+    fn held(&self) -> usize {
+        self.table.held()
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        Some(self.table.oldest()?.deadline_ns())
+    }
+
+    fn report(&self) -> Option<String> {
+        Some(format!("{} packets in the making", self.table.held()))
+    }
+}
+
+impl Running {
+    /// Takes what looks like a fragment.
+    fn take(&mut self, mut packet: Packet, output: &mut Output, pool: &mut Pool, now_ns: u64) {
+        match Piece::parse(packet.data()) {
+            Parsed::Whole => output.put(packet),
+            Parsed::Atomic(piece) => {
+                packet.truncate(piece.headers_len + piece.len);
+                piece.finish(&mut packet, false);
+                output.put(packet);
+            }
+            Parsed::Malformed => pool.free(packet, &self.counters.malformed),
+            Parsed::Fragment(piece) => self.join(&piece, packet, output, pool, now_ns),
+        }
+    }
+
+    /// Puts a fragment where it belongs.
+    fn join(&mut self, piece: &Piece, packet: Packet, output: &mut Output, pool: &mut Pool, now_ns: u64) {
+        let id = self.table.find(&piece.key).unwrap_or_else(|| self.begin(piece, pool, now_ns));
+        match self.table.get_mut(id).add(piece, packet, self.max_fragments) {
+            Outcome::Kept => self.table.note_held(),
+            Outcome::Joined(packet) => pool.free(packet, &self.counters.joined),
+            Outcome::Whole { joined, mut whole, is_congested } => {
+                pool.free(joined, &self.counters.joined);
+                self.table.note_released();
+                self.table.remove(id);
+                // Its own headers say where the fragment header is.
+                if let Parsed::Atomic(piece) | Parsed::Fragment(piece) = Piece::parse_first(whole.data()) {
+                    piece.finish(&mut whole, is_congested);
+                }
+                self.counters.reassembled.add(1);
+                output.put(whole);
+            }
+            Outcome::Refused { packet, given_up, refusal } => {
+                pool.free(packet, self.counter(refusal));
+                if let Some(given_up) = given_up {
+                    self.table.note_released();
+                    pool.free(given_up, self.counter(refusal));
+                }
+            }
+        }
+    }
+
+    /// Makes room for one more packet in the making.
+    fn begin(&mut self, piece: &Piece, pool: &mut Pool, now_ns: u64) -> u32 {
+        if self.table.is_full()
+            && let Some(packet) = self.table.remove_oldest()
+        {
+            pool.free(packet, &self.counters.evicted);
+        }
+        self.table.insert(piece.key, now_ns.saturating_add(self.timeout_ns))
+    }
+
+    #[cold]
+    fn counter(&self, refusal: Refusal) -> &Counter {
+        match refusal {
+            Refusal::Overlap => &self.counters.overlap,
+            Refusal::TooMany => &self.counters.too_many_fragments,
+            Refusal::TooLong => &self.counters.too_long,
+            Refusal::Duplicate => &self.counters.duplicate,
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A packet in the making: one buffer, and what is in it.
+//!
+//! ```text
+//! headers of the first fragment │ payload: ▓▓▓▓▓▓▓▓░░░░▓▓▓▓░░░░
+//!                               0        ranges        end, once the last fragment has come
+//! ```
+//!
+//! The fragment that comes first is the buffer, and the others are copied into it. Fragments that come in order cost one copy
+//! of their bytes each, into the place where they stay.
+
+use super::piece::Piece;
+use engine::{MAX_PAYLOAD, Packet};
+
+/// A packet in the making.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    /// Headers, once the first fragment has come, and payload. `None` before any has come, and when the packet was given up.
+    packet: Option<Packet>,
+    /// Why it was given up.
+    given_up: Option<Refusal>,
+    /// Length of the headers; 0 until the first fragment comes.
+    headers_len: usize,
+    has_first: bool,
+    /// Length of the payload, once the last fragment has come.
+    end: Option<usize>,
+    /// Parts of the payload that are there: sorted, and with gaps between them.
+    ranges: Vec<Range>,
+    fragments: u32,
+    is_congested: bool,
+    deadline_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Range {
+    start: usize,
+    end: usize,
+}
+
+/// What became of a fragment.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// It is the buffer now.
+    Kept,
+    /// Its bytes are in the buffer.
+    Joined(Packet),
+    /// Its bytes were the last that lacked.
+    Whole { joined: Packet, whole: Packet, is_congested: bool },
+    /// It was not taken; if for more than being a duplicate, the whole packet is given up.
+    Refused { packet: Packet, given_up: Option<Packet>, refusal: Refusal },
+}
+
+/// Why a fragment was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It says otherwise about bytes, or about the length, than another.
+    Overlap,
+    /// There were too many before it.
+    TooMany,
+    /// The packet would become too long.
+    TooLong,
+    /// It says what is known.
+    Duplicate,
+}
+
+impl Assembly {
+    /// Makes ready for another packet. The list of ranges keeps its memory.
+    pub(super) fn reset(&mut self, deadline_ns: u64) {
+        let mut ranges = std::mem::take(&mut self.ranges);
+        ranges.clear();
+        *self = Assembly { ranges, deadline_ns, ..Assembly::default() };
+    }
+
+    /// When it will be given up.
+    pub(super) fn deadline_ns(&self) -> u64 {
+        self.deadline_ns
+    }
+
+    /// Takes the buffer out.
+    pub(super) fn take_packet(&mut self) -> Option<Packet> {
+        self.packet.take()
+    }
+
+    /// Adds a fragment.
+    pub(super) fn add(&mut self, piece: &Piece, packet: Packet, max_fragments: u32) -> Outcome {
+        if let Some(refusal) = self.given_up {
+            return Outcome::Refused { packet, given_up: None, refusal };
+        }
+        let gap = match self.check(piece, &packet, max_fragments) {
+            Ok(gap) => gap,
+            Err(refusal) => return self.refuse(packet, refusal),
+        };
+        self.fragments += 1;
+        self.is_congested |= piece.is_congested;
+        if !piece.has_more {
+            self.end = Some(piece.off + piece.len);
+        }
+        self.fill(gap, piece.off, piece.off + piece.len);
+        match self.packet.take() {
+            None => self.keep(piece, packet),
+            Some(buffer) => self.join(piece, buffer, packet),
+        }
+    }
+
+    /// Gives the packet up, unless the fragment is merely a duplicate.
+    #[cold]
+    fn refuse(&mut self, packet: Packet, refusal: Refusal) -> Outcome {
+        let is_duplicate = refusal == Refusal::Duplicate;
+        let given_up = if is_duplicate { None } else { self.packet.take() };
+        if !is_duplicate {
+            self.given_up = Some(refusal);
+        }
+        Outcome::Refused { packet, given_up, refusal }
+    }
+
+    /// Whether a fragment fits. Returns before which range it belongs.
+    #[inline]
+    fn check(&self, piece: &Piece, packet: &Packet, max_fragments: u32) -> Result<usize, Refusal> {
+        let (start, end) = (piece.off, piece.off + piece.len);
+        // A gap, or the end, is where most fragments belong.
+        let gap = match self.ranges.last() {
+            Some(last) if start < last.end => self.ranges.partition_point(|range| range.end <= start),
+            _ => self.ranges.len(),
+        };
+        if let Some(next) = self.ranges.get(gap).filter(|next| next.start < end) {
+            let is_inside = next.start <= start && end <= next.end;
+            return Err(if is_inside && self.is_known(piece, packet) {
+                Refusal::Duplicate
+            } else {
+                Refusal::Overlap
+            });
+        }
+        let known_end = self.ranges.last().map_or(0, |last| last.end);
+        match self.end {
+            Some(total) if end > total || !piece.has_more => return Err(Refusal::Overlap),
+            None if !piece.has_more && end < known_end => return Err(Refusal::Overlap),
+            _ => {}
+        }
+        // The first fragment may bring headers that were not counted yet.
+        let headers_len = self.headers_len.max(piece.headers_len);
+        match () {
+            () if self.fragments >= max_fragments => Err(Refusal::TooMany),
+            () if headers_len + end.max(known_end) > MAX_PAYLOAD => Err(Refusal::TooLong),
+            () => Ok(gap),
+        }
+    }
+
+    /// Whether the buffer holds the same bytes, and the fragment ends the packet where that is known to end.
+    #[cold]
+    fn is_known(&self, piece: &Piece, packet: &Packet) -> bool {
+        let Some(buffer) = &self.packet else { return false };
+        let known = &buffer.data()[self.headers_len + piece.off..][..piece.len];
+        let ends_alike = piece.has_more || self.end == Some(piece.off + piece.len);
+        ends_alike && *known == packet.data()[piece.headers_len..][..piece.len]
+    }
+
+    /// Notes that a part is there which lies before range `gap` and behind the one before that.
+    #[inline]
+    fn fill(&mut self, gap: usize, start: usize, end: usize) {
+        let follows = gap > 0 && self.ranges[gap - 1].end == start;
+        let precedes = self.ranges.get(gap).is_some_and(|next| next.start == end);
+        match (follows, precedes) {
+            (true, true) => {
+                self.ranges[gap - 1].end = self.ranges[gap].end;
+                self.ranges.remove(gap);
+            }
+            (true, false) => self.ranges[gap - 1].end = end,
+            (false, true) => self.ranges[gap].start = start,
+            (false, false) => self.ranges.insert(gap, Range { start, end }),
+        }
+    }
+
+    /// Makes the fragment the buffer.
+    fn keep(&mut self, piece: &Piece, mut packet: Packet) -> Outcome {
+        packet.truncate(piece.headers_len + piece.len);
+        if piece.off == 0 {
+            self.headers_len = piece.headers_len;
+            self.has_first = true;
+        } else {
+            packet.trim_front(piece.headers_len);
+            // There is room: `check` has seen to it. What is opened will be written before it is read.
+            let _ = packet.open_front(piece.off);
+        }
+        self.packet = Some(packet);
+        Outcome::Kept
+    }
+
+    /// Copies the fragment into the buffer.
+    #[inline]
+    fn join(&mut self, piece: &Piece, mut buffer: Packet, packet: Packet) -> Outcome {
+        let data = packet.data();
+        if piece.off == 0 {
+            let _ = buffer.prepend(&data[..piece.headers_len]);
+            self.headers_len = piece.headers_len;
+            self.has_first = true;
+        }
+        put(&mut buffer, self.headers_len + piece.off, &data[piece.headers_len..][..piece.len]);
+        let is_whole = self.has_first
+            && self
+                .end
+                .is_some_and(|end| matches!(self.ranges[..], [Range { start: 0, end: last }] if last == end));
+        if is_whole {
+            return Outcome::Whole { joined: packet, whole: buffer, is_congested: self.is_congested };
+        }
+        self.packet = Some(buffer);
+        Outcome::Joined(packet)
+    }
+}
+
+/// Puts bytes at a place in the buffer, or behind its end.
+#[inline]
+fn put(buffer: &mut Packet, at: usize, bytes: &[u8]) {
+    // All errors here would be those of a length that `check` has seen to.
+    if buffer.len() < at {
+        let _ = buffer.resize(at);
+    }
+    if buffer.len() == at {
+        let _ = buffer.append(bytes);
+    } else {
+        buffer.data_mut()[at..][..bytes.len()].copy_from_slice(bytes);
+    }
+}

@@ -1,0 +1,300 @@
+//! Fragments in all orders, and hostile ones.
+
+use super::Reassembler;
+use crate::Fragmenter;
+use crate::testing::{frame, read};
+use engine::{Class, MAX_PAYLOAD};
+use testkit::rig::Rig;
+use testkit::rng::Rng;
+use wire::ip::{Ipv4, Ipv6};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn rig() -> Rig {
+    Rig::new(Reassembler::default(), &["input"], &["output"])
+}
+
+fn hex(len: usize) -> String {
+    format!("hex({})", (0..len).map(|i| format!("{:02x}", (i * 7) & 0xff)).collect::<String>())
+}
+
+/// Part of an IPv4 packet whose payload is that of [`hex`]; `id` is its identification.
+fn part(id: u32, from: usize, to: usize, is_last: bool) -> Vec<u8> {
+    let payload: String = (from..to).map(|i| format!("{:02x}", (i * 7) & 0xff)).collect();
+    let (frag, mf) = (from / 8, u8::from(!is_last));
+    frame(&format!("eth / ip4(id={id}, proto=17, frag={frag}, mf={mf}) / hex({payload})"))
+}
+
+fn whole(id: u32, len: usize) -> Vec<u8> {
+    frame(&format!("eth / ip4(id={id}, proto=17) / {}", hex(len)))
+}
+
+fn shuffle(rng: &mut Rng, packets: &mut [Vec<u8>]) {
+    for i in (1..packets.len()).rev() {
+        packets.swap(i, rng.below(i + 1));
+    }
+}
+
+#[test]
+fn what_was_cut_is_joined_in_any_order() {
+    let mut rng = Rng::new(1);
+    let mut rig = rig();
+    let mut cutters =
+        [68, 96, 101, 576, 1280].map(|mtu| Rig::new(Fragmenter { mtu }, &["input"], &["output"]));
+    for round in 0..300 {
+        let len = [49, 60, 100, 500, 1480, 3000][round % 6];
+        let headers = [
+            "eth / ip4(id=7, proto=17)",
+            "eth / vlan(7) / ip4(proto=6, tos=1)",
+            "eth / ip4(proto=17, options=83 07 04 0a 00 00 01 00)",
+            "eth / ip6(next=17, hops=3)",
+            "eth / vlan(1) / vlan(2) / ip6(class=2) / hopopt / dest / udp",
+            "eth / ip6 / routing / udp",
+        ][rng.below(6)];
+        let packet = frame(&format!("{headers} / {}", hex(len)));
+        let mtu = rng.below(cutters.len());
+        let mut fragments = cutters[mtu].pass(&[&packet]);
+        if round % 2 == 0 {
+            shuffle(&mut rng, &mut fragments);
+        }
+        if fragments.len() > 64 {
+            continue;
+        }
+        // What pads a short frame is no payload.
+        for fragment in &mut fragments {
+            fragment.resize(fragment.len().max(60), 0xee);
+        }
+        let out = rig.pass(&fragments.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let expected = if fragments.len() == 1 { fragments } else { vec![packet] };
+        assert!(out == expected, "{round}: {headers}, {len} bytes");
+    }
+    assert_eq!(rig.report().pool.held, 0);
+}
+
+#[test]
+fn packets_in_the_making_do_not_mix() {
+    let mut rig = rig();
+    let fragments = [
+        part(1, 0, 16, false),
+        part(2, 16, 20, true),
+        frame("eth / ip4(id=1, proto=6, mf=1) / pad(16)"),
+        frame("eth / ip4(id=1, proto=17, src=10.0.0.1, mf=1) / pad(16)"),
+        frame("eth / ip4(id=1, proto=17, dst=10.0.0.1, mf=1) / pad(16)"),
+        frame("eth / vlan(1) / ip4(id=1, proto=17, mf=1) / pad(16)"),
+        part(1, 16, 24, true),
+        part(2, 0, 16, false),
+    ];
+    let out = rig.pass(&fragments.each_ref().map(Vec::as_slice));
+    assert_eq!(out, [whole(1, 24), whole(2, 20)]);
+    assert_eq!((rig.report().pool.held, rig.counter("joined"), rig.counter("reassembled")), (4, 2, 2));
+}
+
+#[test]
+fn what_is_no_fragment_passes() {
+    let mut rig = rig();
+    for line in [
+        "eth / ip4(df=1) / udp / 'x'",
+        "eth / ip6 / udp / 'x'",
+        "eth / ip6 / hopopt / udp",
+        "eth / arp",
+        "eth / vlan(1) / vlan(2) / vlan(3) / ip4(mf=1) / pad(8)",
+        "eth / ip4(mf=1) / cut(33)",
+        "eth / ip6(next=44) / cut(60)",
+        "eth / ip6(len=7) / frag(offset=1, more=0, next=17) / pad(8)",
+        "hex()",
+        "eth / cut(13)",
+    ] {
+        assert_eq!(rig.pass(&[&frame(line)]), [frame(line)], "{line}");
+    }
+}
+
+#[test]
+fn fragments_that_cannot_be_are_dropped() {
+    for line in [
+        "eth / ip4(mf=1) / pad(9)",
+        "eth / ip4(mf=1)",
+        "eth / ip4(frag=1)",
+        "eth / ip4(frag=8191) / pad(8)",
+        "eth / ip4(mf=1, len=36) / pad(8)",
+        "eth / ip4(mf=1, len=19) / pad(8)",
+        "eth / ip6 / frag(offset=0, more=1, next=17) / pad(9)",
+        "eth / ip6 / frag(offset=1, more=0, next=17)",
+        "eth / ip6 / frag(offset=8191, more=0, next=17) / pad(8)",
+        "eth / ip6(len=40) / frag(offset=1, more=0, next=17) / pad(8)",
+    ] {
+        let mut rig = rig();
+        assert!(rig.pass(&[&frame(line)]).is_empty(), "{line}");
+        let counted = rig.counter("malformed");
+        assert!(counted == 1, "{line}");
+    }
+}
+
+#[test]
+fn overlaps_end_a_packet_for_good() {
+    for overlapping in [(8, 24, false), (0, 16, false), (8, 16, false), (8, 40, true), (24, 40, true)] {
+        let mut rig = rig();
+        let (from, to, is_last) = overlapping;
+        let mut evil = part(1, from, to, is_last);
+        if let Some(last) = evil.last_mut() {
+            *last ^= 1;
+        }
+        let parts = [
+            part(1, 0, 16, false),
+            part(1, 24, 32, false),
+            evil,
+            part(1, 16, 24, false),
+            part(1, 32, 40, true),
+        ];
+        assert!(rig.pass(&parts.each_ref().map(Vec::as_slice)).is_empty(), "{overlapping:?}");
+        assert_eq!(rig.counter("overlap") + rig.counter("joined"), 5, "{overlapping:?}");
+        assert_eq!(rig.report().pool.held, 0);
+        // When it is forgotten, another of the same identification may come.
+        rig.advance(61 * SECOND);
+        let parts = [part(1, 0, 16, false), part(1, 16, 40, true)];
+        assert_eq!(rig.pass(&parts.each_ref().map(Vec::as_slice)), [whole(1, 40)]);
+    }
+}
+
+#[test]
+fn lengths_that_contradict_end_a_packet() {
+    for parts in [
+        [part(1, 16, 24, true), part(1, 32, 40, false)],
+        [part(1, 16, 24, true), part(1, 32, 40, true)],
+        [part(1, 32, 40, false), part(1, 16, 24, true)],
+    ] {
+        let mut rig = rig();
+        assert!(rig.pass(&parts.each_ref().map(Vec::as_slice)).is_empty());
+        assert_eq!(rig.counter("overlap"), 2);
+    }
+}
+
+#[test]
+fn duplicates_do_no_harm() {
+    let mut rig = rig();
+    let parts = [
+        part(1, 16, 24, true),
+        part(1, 16, 24, true),
+        part(1, 8, 16, false),
+        part(1, 8, 16, false),
+        part(1, 0, 8, false),
+    ];
+    assert_eq!(rig.pass(&parts.each_ref().map(Vec::as_slice)), [whole(1, 24)]);
+    assert_eq!(rig.counter("duplicate"), 2);
+}
+
+#[test]
+fn what_lacks_a_part_times_out() {
+    let mut rig = Rig::new(Reassembler { timeout_s: 30, ..Reassembler::default() }, &["input"], &["output"]);
+    rig.pass(&[&part(1, 0, 16, false)]);
+    rig.advance(20 * SECOND);
+    rig.pass(&[&part(2, 0, 16, false)]);
+    rig.advance(10 * SECOND);
+    assert_eq!((rig.counter("timeout"), rig.report().pool.held), (1, 1));
+    assert!(rig.pass(&[&part(1, 16, 24, true)]).is_empty());
+    assert_eq!(rig.pass(&[&part(2, 16, 24, true)]), [whole(2, 24)]);
+}
+
+#[test]
+fn memory_is_bounded() {
+    let options = Reassembler { max_reassemblies: 10, ..Reassembler::default() };
+    let mut rig = Rig::new(options, &["input"], &["output"]);
+    for id in 0..1000 {
+        rig.send("input", part(id, 8, 16, false));
+    }
+    rig.breathe();
+    assert_eq!((rig.report().pool.held, rig.counter("evicted")), (10, 990));
+    assert!(rig.pass(&[&part(989, 0, 8, false), &part(989, 16, 24, true)]).is_empty());
+    assert_eq!(rig.pass(&[&part(999, 0, 8, false), &part(999, 16, 24, true)]), [whole(999, 24)]);
+}
+
+#[test]
+fn packets_of_many_fragments_are_given_up() {
+    let mut rig =
+        Rig::new(Reassembler { max_fragments: 4, ..Reassembler::default() }, &["input"], &["output"]);
+    let parts: Vec<_> = (0..6).map(|i| part(1, i * 8, i * 8 + 8, i == 5)).collect();
+    assert!(rig.pass(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>()).is_empty());
+    assert_eq!((rig.counter("joined"), rig.counter("too_many_fragments")), (3, 3));
+    let parts: Vec<_> = (0..4).map(|i| part(2, i * 8, i * 8 + 8, i == 3)).collect();
+    assert_eq!(rig.pass(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>()), [whole(2, 32)]);
+}
+
+#[test]
+fn the_longest_packet_is_as_long_as_any() {
+    let most = (MAX_PAYLOAD - 34) / 8 * 8;
+    for first_first in [true, false] {
+        let mut rig = rig();
+        let mut parts = [part(1, 0, 5000 / 8 * 8, false), part(1, 5000 / 8 * 8, most, true)];
+        if !first_first {
+            parts.reverse();
+        }
+        assert!(rig.pass(&parts.each_ref().map(Vec::as_slice)) == [whole(1, most)]);
+        let mut parts = [part(2, 0, 8, false), part(2, most, most + 8, true)];
+        if !first_first {
+            parts.reverse();
+        }
+        assert!(rig.pass(&parts.each_ref().map(Vec::as_slice)).is_empty());
+        // If the last comes first, it is too long by itself.
+        assert_eq!(rig.counter("too_long"), 2);
+        assert_eq!(rig.report().pool.held, 0);
+    }
+}
+
+#[test]
+fn a_fragment_that_is_all_loses_its_header() {
+    let mut rig = rig();
+    let mut atomic = frame("eth / ip6 / hopopt / frag(offset=0, more=0, id=5) / udp / 'whole'");
+    atomic.extend([0; 5]);
+    let plain = frame("eth / ip6 / hopopt / udp / 'whole'");
+    assert_eq!(rig.pass(&[&atomic]), [plain]);
+}
+
+#[test]
+fn congestion_is_remembered() {
+    let mut rig = rig();
+    let fragments = [
+        frame("eth / ip4(id=1, proto=17, tos=2, mf=1) / pad(8)"),
+        frame("eth / ip4(id=1, proto=17, tos=3, frag=1) / pad(8)"),
+    ];
+    let out = rig.pass(&fragments.each_ref().map(Vec::as_slice));
+    let ip = Ipv4::new(&out[0][14..]).unwrap();
+    assert!(ip.tos() == 3 && ip.is_checksum_right());
+
+    let fragments = [
+        frame("eth / ip6(class=2) / frag(offset=1, more=0, id=1, next=17) / pad(8)"),
+        frame("eth / ip6(class=3) / frag(offset=0, more=1, id=1, next=17) / pad(8)"),
+    ];
+    let out = rig.pass(&fragments.each_ref().map(Vec::as_slice));
+    assert_eq!(Ipv6::new(&out[0][14..]).unwrap().traffic_class(), 3);
+}
+
+#[test]
+fn random_fragments_do_no_harm() {
+    let mut rng = Rng::new(3);
+    let options = Reassembler { max_reassemblies: 20, max_fragments: 6, timeout_s: 1 };
+    let mut rig = Rig::new(options, &["input"], &["output"]);
+    for round in 0..5000 {
+        let (id, from, len) = (rng.below(30) as u32, rng.below(8) * 8, 8 * (1 + rng.below(3)));
+        let mut packet = part(id, from, from + len, rng.chance(1, 4));
+        if rng.chance(1, 10) {
+            let at = 12 + rng.below(packet.len() - 12);
+            packet[at] ^= 1 << rng.below(8);
+        }
+        packet.truncate(packet.len() - if rng.chance(1, 20) { rng.below(packet.len()) } else { 0 });
+        rig.send("input", packet);
+        if round % 16 == 0 {
+            rig.advance(SECOND / 50);
+        }
+    }
+    rig.breathe();
+    assert!(rig.counter("reassembled") > 10);
+    assert!(rig.report().pool.held <= 20);
+}
+
+#[test]
+fn options_are_checked() {
+    let options: Reassembler =
+        read("max_concurrent_reassemblies = 20000\nmax_fragments_per_reassembly = 40").unwrap();
+    assert_eq!(options, Reassembler { max_reassemblies: 20000, max_fragments: 40, timeout_s: 60 });
+    let error = read::<Reassembler>("max_fragments = 1").unwrap().check().unwrap_err();
+    assert_eq!(error.to_string(), "`max_fragments`: 1 is not between 2 and 8192");
+}

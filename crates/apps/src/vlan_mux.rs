@@ -1,0 +1,286 @@
+//! `vlan_mux`: one trunk on one side, a port for each VLAN on the other.
+//!
+//! ```text
+//!             ┌──────────┐ vlan7   untagged
+//!  tagged     │          ├───────
+//!  ───────────┤ vlan_mux │ vlan12
+//!       trunk │          ├───────
+//!             │          │ native
+//!             └──────────┴───────  untagged on the trunk as well
+//! ```
+//!
+//! | inputs, outputs | `trunk`, `native`, and `vlanN` for VLAN N, 1 to 4094 |
+//! |---|---|
+//! | `tpid` | kind of the trunk's tags: 0x8100 (`"dot1q"`) unless set, or 0x88a8 (`"dot1ad"`); also `encapsulation` |
+//! | drops `other_vlan` | counts frames of VLANs without an output |
+//! | drops `unlinked` | counts frames for a trunk or native VLAN without a link |
+//! | drops `too_short` | counts packets without an Ethernet header |
+//! | drops `too_long` | counts packets of which the tag would make more than 10240 bytes |
+//!
+//! Ports work in both directions, as in Snabb. A frame whose tag is only there for its priority (VLAN 0) is of the native
+//! VLAN, and loses the tag.
+
+use crate::Tpid;
+use crate::vlan_tag::{IDS, push_tag};
+use crate::vlan_untag::{pop_tag, vlan_id};
+use engine::shm::Counter;
+use engine::{App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Setup};
+use serde::Deserialize;
+use wire::ether::Ethernet;
+use wire::vlan::Tci;
+
+/// Options of `vlan_mux`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VlanMux {
+    /// Kind of tag.
+    #[serde(alias = "encapsulation")]
+    pub tpid: Tpid,
+}
+
+/// A running `vlan_mux`.
+#[derive(Debug)]
+pub struct Running {
+    tpid: u16,
+    /// What each input is.
+    inputs: Vec<Port>,
+    /// Where the trunk is among the outputs.
+    trunk: Option<usize>,
+    /// Where each VLAN is among the outputs, the native one under 0.
+    vlans: Box<[Option<u16>; 4096]>,
+    counters: Counters,
+}
+
+#[derive(Debug)]
+struct Counters {
+    other_vlan: Counter,
+    unlinked: Counter,
+    too_short: Counter,
+    too_long: Counter,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Port {
+    Trunk,
+    Native,
+    Vlan(u16),
+}
+
+impl Port {
+    fn named(name: &str) -> Option<Port> {
+        match name {
+            "trunk" => Some(Port::Trunk),
+            "native" => Some(Port::Native),
+            _ => {
+                let id = name.strip_prefix("vlan").filter(|id| !id.starts_with(['0', '+']))?.parse().ok()?;
+                IDS.contains(&id).then_some(Port::Vlan(id))
+            }
+        }
+    }
+}
+
+impl Class for VlanMux {
+    const TYPE: &'static str = "vlan_mux";
+    const INPUTS: Ports = Ports::Any;
+    const OUTPUTS: Ports = Ports::Any;
+    type App = Running;
+
+    fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
+        let mut names = linked.inputs.iter().chain(&linked.outputs);
+        match names.find(|name| Port::named(name).is_none()) {
+            Some(name) => {
+                Err(OptionError::new(name, "no such port; use `trunk`, `native`, or `vlan1` to `vlan4094`"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let counters = Counters {
+            other_vlan: setup.drops("other_vlan"),
+            unlinked: setup.drops("unlinked"),
+            too_short: setup.drops("too_short"),
+            too_long: setup.drops("too_long"),
+        };
+        let tpid = self.tpid.ethertype();
+        Ok(Running { tpid, inputs: Vec::new(), trunk: None, vlans: Box::new([None; 4096]), counters })
+    }
+
+    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+        app.tpid = self.tpid.ethertype();
+        Ok(true)
+    }
+}
+
+impl App for Running {
+    fn link(&mut self, ports: &PortNames<'_>) {
+        self.inputs = ports.inputs.iter().filter_map(|name| Port::named(name)).collect();
+        self.trunk = None;
+        self.vlans.fill(None);
+        for (output, name) in ports.outputs.iter().enumerate() {
+            match Port::named(name) {
+                Some(Port::Trunk) => self.trunk = Some(output),
+                Some(Port::Native) => self.vlans[0] = Some(output as u16),
+                Some(Port::Vlan(id)) => self.vlans[usize::from(id)] = Some(output as u16),
+                None => {}
+            }
+        }
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        for (input, port) in io.inputs.iter_mut().zip(&self.inputs) {
+            match *port {
+                Port::Trunk => self.trunk_to_vlans(input, io.outputs, io.pool),
+                Port::Native => self.native_to_trunk(input, io.outputs, io.pool),
+                Port::Vlan(id) => self.vlan_to_trunk(id, input, io.outputs, io.pool),
+            }
+        }
+    }
+}
+
+impl Running {
+    fn trunk_to_vlans(&self, input: &mut Input, outputs: &mut [Output], pool: &mut Pool) {
+        while let Some(burst) = input.burst() {
+            for mut packet in burst {
+                let id = vlan_id(packet.data(), self.tpid);
+                match self.vlans[usize::from(id.unwrap_or(0))] {
+                    Some(output) => {
+                        if id.is_some() {
+                            pop_tag(&mut packet);
+                        }
+                        outputs[usize::from(output)].put(packet);
+                    }
+                    None => pool.free(packet, self.why_not(id)),
+                }
+            }
+        }
+    }
+
+    /// Why a frame from the trunk goes nowhere.
+    fn why_not(&self, id: Option<u16>) -> &Counter {
+        if id.unwrap_or(0) == 0 { &self.counters.unlinked } else { &self.counters.other_vlan }
+    }
+
+    fn native_to_trunk(&self, input: &mut Input, outputs: &mut [Output], pool: &mut Pool) {
+        while let Some(burst) = input.burst() {
+            match self.trunk {
+                Some(trunk) => outputs[trunk].send(burst),
+                None => pool.free_burst(burst, &self.counters.unlinked),
+            }
+        }
+    }
+
+    fn vlan_to_trunk(&self, id: u16, input: &mut Input, outputs: &mut [Output], pool: &mut Pool) {
+        let tci = Tci { id, ..Tci::default() };
+        while let Some(burst) = input.burst() {
+            let Some(trunk) = self.trunk else {
+                pool.free_burst(burst, &self.counters.unlinked);
+                continue;
+            };
+            for mut packet in burst {
+                if push_tag(&mut packet, self.tpid, tci) {
+                    outputs[trunk].put(packet);
+                } else {
+                    self.refuse(packet, pool);
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn refuse(&self, packet: Packet, pool: &mut Pool) {
+        let is_short = packet.len() < Ethernet::LEN;
+        pool.free(packet, if is_short { &self.counters.too_short } else { &self.counters.too_long });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Port, VlanMux};
+    use crate::Tpid;
+    use crate::testing::frame;
+    use engine::{Class, MAX_PAYLOAD, PortNames};
+    use testkit::rig::Rig;
+
+    const PORTS: [&str; 4] = ["trunk", "native", "vlan7", "vlan12"];
+
+    #[test]
+    fn the_trunk_is_split_by_vlan() {
+        let mut rig = Rig::new(VlanMux::default(), &PORTS, &PORTS);
+        for line in [
+            "eth / vlan(7, pcp=3) / ip4 / 'seven'",
+            "eth / vlan(12) / vlan(7) / arp",
+            "eth / vlan(8) / arp",
+            "eth / ip4 / 'native'",
+            "eth / vlan(0, pcp=5) / ip4 / 'priority'",
+            "eth(type=0x88a8) / vlan(7) / arp",
+        ] {
+            rig.send("trunk", frame(line));
+        }
+        rig.send("trunk", [1, 2, 3]);
+        rig.breathe();
+        assert_eq!(rig.take("vlan7"), [frame("eth / ip4 / 'seven'")]);
+        assert_eq!(rig.take("vlan12"), [frame("eth / vlan(7) / arp")]);
+        let native = [
+            frame("eth / ip4 / 'native'"),
+            frame("eth / ip4 / 'priority'"),
+            frame("eth(type=0x88a8) / vlan(7) / arp"),
+            vec![1, 2, 3],
+        ];
+        assert_eq!(rig.take("native"), native);
+        assert_eq!((rig.counter("other_vlan"), rig.counter("unlinked")), (1, 0));
+    }
+
+    #[test]
+    fn vlans_meet_on_the_trunk() {
+        let mut rig = Rig::new(VlanMux { tpid: Tpid::Dot1ad }, &PORTS, &PORTS);
+        rig.send("vlan7", frame("eth / ip4 / 'seven'"));
+        rig.send("native", frame("eth / ip4 / 'native'"));
+        rig.send("vlan12", frame("eth / vlan(9) / arp"));
+        rig.send("vlan12", [0; 13]);
+        rig.send("vlan12", vec![0; MAX_PAYLOAD - 3]);
+        rig.breathe();
+        let expected = [
+            "eth / ip4 / 'native'",
+            "eth(type=0x88a8) / vlan(12) / vlan(9) / arp",
+            "eth(type=0x88a8) / vlan(7) / ip4 / 'seven'",
+        ];
+        assert_eq!(rig.take("trunk"), expected.map(frame));
+        assert_eq!((rig.counter("too_short"), rig.counter("too_long")), (1, 1));
+    }
+
+    #[test]
+    fn ports_without_a_link_drop() {
+        let mut rig = Rig::new(VlanMux::default(), &["trunk", "native", "vlan7"], &["vlan7"]);
+        rig.send("trunk", frame("eth / arp"));
+        rig.send("native", frame("eth / arp"));
+        rig.send("vlan7", frame("eth / arp"));
+        rig.breathe();
+        assert_eq!(rig.counter("unlinked"), 3);
+    }
+
+    #[test]
+    fn ports_have_names_of_vlans() {
+        for (name, port) in [
+            ("trunk", Some(Port::Trunk)),
+            ("native", Some(Port::Native)),
+            ("vlan1", Some(Port::Vlan(1))),
+            ("vlan4094", Some(Port::Vlan(4094))),
+            ("vlan4095", None),
+            ("vlan0", None),
+            ("vlan07", None),
+            ("vlan+7", None),
+            ("vlan", None),
+            ("vlan70000", None),
+            ("Trunk", None),
+        ] {
+            assert_eq!(Port::named(name), port, "{name}");
+        }
+        let ports = PortNames { inputs: vec!["trunk"], outputs: vec!["vlan_5"] };
+        let error = VlanMux::default().check_ports(&ports).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`vlan_5`: no such port; use `trunk`, `native`, or `vlan1` to `vlan4094`"
+        );
+    }
+}
