@@ -70,17 +70,37 @@ impl Output {
     /// Sends `count` copies of a packet; fewer when the pool runs out. A full link drops them, and counts that. Returns how
     /// many were made.
     pub fn send_copies(&mut self, pool: &mut Pool, packet: &Packet, count: usize) -> usize {
-        self.make(pool, count, |_| packet)
+        let copy_to_all = |_, copies: &mut [Packet]| {
+            packet.copy_to_all(copies);
+            (packet.len() * copies.len()) as u64
+        };
+        self.send_made(pool, count, copy_to_all, |_| packet)
     }
 
     /// Sends a copy of each packet; stops when the pool runs out. A full link drops them, and counts that. Returns how many
     /// were made.
     pub fn send_copies_of(&mut self, pool: &mut Pool, packets: &[Packet]) -> usize {
-        self.make(pool, packets.len(), |index| &packets[index])
+        let copy_each = |first: usize, copies: &mut [Packet]| {
+            let mut bytes = 0;
+            for (copy, packet) in copies.iter_mut().zip(&packets[first..]) {
+                copy.copy_lines_from(packet);
+                bytes += packet.len() as u64;
+            }
+            bytes
+        };
+        self.send_made(pool, packets.len(), copy_each, |index| &packets[index])
     }
 
+    /// Moves packets from the pool to free slots, and has them filled there: `fill` is told the number of the first, and
+    /// returns how many bytes they have; `original` is what a packet is a copy of.
     #[inline]
-    fn make<'a>(&mut self, pool: &mut Pool, count: usize, original: impl Fn(usize) -> &'a Packet) -> usize {
+    fn send_made<'a>(
+        &mut self,
+        pool: &mut Pool,
+        count: usize,
+        fill: impl Fn(usize, &mut [Packet]) -> u64,
+        original: impl Fn(usize) -> &'a Packet,
+    ) -> usize {
         let mut made = 0;
         while made < count && (self.next != self.limit || self.find_room()) {
             let room = self.limit.wrapping_sub(self.next) as usize;
@@ -95,14 +115,13 @@ impl Output {
             if copies.is_empty() {
                 return made;
             }
-            let mut bytes = 0;
-            for (index, copy) in copies.iter_mut().enumerate() {
-                let original = original(made + index);
-                bytes += original.len() as u64;
-                copy.copy_lines_from(original);
-                pool.copy_metadata(original, copy);
+            self.bytes += fill(made, copies);
+            if pool.uses_metadata() {
+                let metadata = |(index, copy): (usize, &mut Packet)| {
+                    *copy.metadata_mut() = *original(made + index).metadata()
+                };
+                copies.iter_mut().enumerate().for_each(metadata);
             }
-            self.bytes += bytes;
             self.next = self.next.wrapping_add(copies.len() as u32);
             made += copies.len();
         }

