@@ -15,7 +15,7 @@ use crate::graph::{Graph, Link};
 use crate::pool::Pool;
 use crate::report::Report;
 use crate::shm::{Counter, EntryKind, Record, RecordKind, Segment};
-use crate::worker::{Pace, Restarts, Slot, Worker};
+use crate::worker::{Pace, Restarts, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,6 +123,9 @@ impl Engine {
             apps: record.number("apps", EntryKind::Gauge),
             links: record.number("links", EntryKind::Gauge),
         };
+        // What readers need to know to make sense of the rest.
+        record.number("burst", EntryKind::Gauge).set(settings.pace().burst as u64);
+        record.number("timed_every", EntryKind::Gauge).set(TIMED_EVERY);
         let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
         let workers = (0..settings.workers.max(1))
             .map(|index| new_worker(&settings, index, engine))

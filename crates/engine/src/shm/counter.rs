@@ -155,11 +155,13 @@ impl Histogram {
     /// The duration that a share `q` (0 to 1) of those in `buckets` does not exceed, in nanoseconds: the end of the bucket it
     /// falls in. `None` if there are none.
     pub fn quantile(buckets: &[u64], q: f64) -> Option<u64> {
-        let total: u64 = buckets.iter().sum();
-        let rank = ((total as f64 * q).ceil() as u64).clamp(1, total.max(1));
+        // The counts may come from a file that says anything: no sum of them overflows, and no bucket is one too many.
+        let buckets = &buckets[..buckets.len().min(Self::BUCKETS)];
+        let total: u128 = buckets.iter().map(|&count| u128::from(count)).sum();
+        let rank = ((total as f64 * q).ceil() as u128).clamp(1, total.max(1));
         let mut sum = 0;
         let bucket = buckets.iter().position(|&count| {
-            sum += count;
+            sum += u128::from(count);
             sum >= rank
         })?;
         Some(Self::bucket_ns(bucket + 1))

@@ -1,7 +1,8 @@
 //! What the file of counters looks like.
 //!
 //! ```text
-//! header, 192 bytes    magic "slussctr", version u32, 0 u32, pid u64, started_unix_ns u64, used u64, name [128]
+//! header, 192 bytes    magic "slussctr", version u32, 0 u32, pid u64, started_unix_ns u64, used u64, name [128],
+//!                      start_ticks u64 (of the process, as proc(5) has it; 0 if unknown)
 //! record, 64 n bytes   size u32, kind u32, epoch u64, entries u32, worker u32, name [128], type [40]
 //!   entry, 32 bytes    name [24], offset u32 (from the record), kind u8, 0 u8, count u16 (of numbers: 1, or buckets)
 //!   numbers            u64, at multiples of 8; those of different writers on different lines
@@ -17,11 +18,14 @@ pub const MAGIC: [u8; 8] = *b"slussctr";
 pub const VERSION: u32 = 1;
 /// Bytes of the header.
 pub const HEADER: usize = 192;
+/// A file is never longer, in bytes; readers refuse to look at more.
+pub const FILE_MAX: u64 = 64 << 20;
 /// Offsets in the header.
 pub(super) const PID: usize = 16;
 pub(super) const STARTED: usize = 24;
 pub(super) const USED: usize = 32;
 pub(super) const NAME: usize = 40;
+pub(super) const START_TICKS: usize = 168;
 /// Longest name of an instance or record, in bytes.
 pub const NAME_LEN: usize = 128;
 /// Longest type of a record, in bytes.
@@ -33,7 +37,7 @@ pub(super) const ENTRY: usize = 32;
 /// Longest name of an entry, in bytes.
 pub const ENTRY_NAME_LEN: usize = 24;
 
-const _: () = assert!(RECORD == HEADER && RECORD.is_multiple_of(64) && NAME + NAME_LEN <= HEADER);
+const _: () = assert!(RECORD == HEADER && RECORD.is_multiple_of(64) && NAME + NAME_LEN <= START_TICKS);
 
 /// What a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 
 mod counter;
 pub mod format;
+mod process;
 pub mod runtime;
 mod segment;
 mod snapshot;
@@ -15,6 +16,7 @@ mod tests;
 pub(crate) use counter::LinkCounters;
 pub use counter::{Counter, Histogram};
 pub use format::{EntryKind, RecordKind};
+pub use process::Process;
 pub(crate) use segment::Record;
 pub use segment::Segment;
 pub use snapshot::{Entry, RecordView, Snapshot, SnapshotError};

@@ -2,6 +2,7 @@
 
 use super::counter::{Counter, Histogram, LinkCounters};
 use super::format::{self, EntryKind, RecordKind};
+use super::process::Process;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -69,6 +70,10 @@ impl Segment {
         shared.cell(format::PID).store(std::process::id().into(), Ordering::Relaxed);
         shared.cell(format::STARTED).store(started as u64, Ordering::Relaxed);
         shared.cell(format::USED).store(format::HEADER as u64, Ordering::Relaxed);
+        if shared.path.is_some() {
+            let ticks = Process::own().map_or(0, |own| own.start_ticks);
+            shared.cell(format::START_TICKS).store(ticks, Ordering::Relaxed);
+        }
         shared.write_text(format::NAME, format::NAME_LEN, name);
         // Last: who sees the magic sees a header.
         shared.cell(0).store(u64::from_ne_bytes(format::MAGIC), Ordering::Release);

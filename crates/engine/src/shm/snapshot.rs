@@ -1,6 +1,8 @@
 //! The reader's side of the file: the bytes at one moment, taken apart. Any bytes will do; what is wrong is an error.
 
 use super::format::{self, EntryKind, RecordKind};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The counters of an instance at one moment.
@@ -10,6 +12,8 @@ pub struct Snapshot {
     pub pid: u32,
     /// When it began, in nanoseconds since 1970-01-01 UTC.
     pub started_unix_ns: u64,
+    /// When its process began: see [`Process`](super::Process). 0 if unknown.
+    pub start_ticks: u64,
     /// The name of the instance.
     pub name: String,
     /// What is counted.
@@ -57,6 +61,9 @@ pub enum SnapshotError {
     /// Another version wrote it.
     #[error("counters of version {0}, this program reads version {expected}", expected = format::VERSION)]
     Version(u32),
+    /// It says that it is longer than counters ever are.
+    #[error("longer than counters ever are ({0} bytes, at most {max})", max = format::FILE_MAX)]
+    TooLong(u64),
     /// A record does not fit in.
     #[error("damaged at byte {0}")]
     Damaged(usize),
@@ -68,14 +75,21 @@ impl Snapshot {
     /// # Errors
     /// When the file cannot be read or is not what [`format`](mod@format) says.
     pub fn read(path: &Path) -> Result<Self, SnapshotError> {
-        use std::io::Read;
-        // The file is long and mostly a hole: only what is in use is read.
-        let mut file = std::fs::File::open(path)?;
-        let mut bytes = vec![0; format::HEADER];
-        file.read_exact(&mut bytes).map_err(|_| SnapshotError::NotCounters)?;
-        let used = number(&bytes, format::USED).unwrap_or(0);
-        file.take(used.saturating_sub(format::HEADER as u64)).read_to_end(&mut bytes)?;
-        Self::parse(&bytes)
+        let file = open(path)?;
+        let mut last = Self::parse(&bytes_of(&file)?);
+        for _ in 1..READINGS_MAX {
+            // A record may go, and another take its place, while it is read: a second look tells by the epochs.
+            let next = Self::parse(&bytes_of(&file)?);
+            if matches!((&last, &next), (Ok(last), Ok(next)) if last.epochs().eq(next.epochs())) {
+                break;
+            }
+            last = next;
+        }
+        last
+    }
+
+    fn epochs(&self) -> impl Iterator<Item = u64> {
+        self.records.iter().map(|record| record.epoch)
     }
 
     /// Takes apart the bytes of a file.
@@ -104,6 +118,7 @@ impl Snapshot {
         Ok(Snapshot {
             pid: number(bytes, format::PID).unwrap_or(0) as u32,
             started_unix_ns: number(bytes, format::STARTED).unwrap_or(0),
+            start_ticks: number(bytes, format::START_TICKS).unwrap_or(0),
             name: text(bytes, format::NAME, format::NAME_LEN).unwrap_or_default(),
             records,
         })
@@ -120,8 +135,13 @@ impl RecordView {
     fn parse(record: &[u8]) -> Option<Option<Self>> {
         let Some(kind) = RecordKind::from_code(small(record, 4)?) else { return Some(None) };
         let entries = small(record, 16)? as usize;
+        // Entries that share their numbers could ask for any amount of memory; those of a writer do not share.
+        let mut numbers_left = record.len() / 8;
         let entries = (0..entries)
-            .map(|index| Entry::parse(record, format::RECORD.checked_add(index.checked_mul(format::ENTRY)?)?))
+            .map(|index| {
+                let at = format::RECORD.checked_add(index.checked_mul(format::ENTRY)?)?;
+                Entry::parse(record, at, &mut numbers_left)
+            })
             .collect::<Option<Vec<_>>>()?;
         Some(Some(RecordView {
             kind,
@@ -151,16 +171,45 @@ impl RecordView {
 }
 
 impl Entry {
-    fn parse(record: &[u8], at: usize) -> Option<Self> {
+    fn parse(record: &[u8], at: usize, numbers_left: &mut usize) -> Option<Self> {
         let name = text(record, at, format::ENTRY_NAME_LEN)?;
         let offset = small(record, at + format::ENTRY_NAME_LEN)? as usize;
         let [kind, _, low, high] = small(record, at + format::ENTRY_NAME_LEN + 4)?.to_ne_bytes();
         let count = usize::from(u16::from_ne_bytes([low, high]));
+        *numbers_left = numbers_left.checked_sub(count)?;
         let values = record.get(offset..offset.checked_add(8 * count)?)?;
         let values =
             values.chunks_exact(8).map(|bytes| u64::from_ne_bytes(bytes.try_into().unwrap_or_default()));
         Some(Entry { name, kind: EntryKind::from_code(kind)?, values: values.collect() })
     }
+}
+
+/// How often a file is read at most that changes all the time.
+const READINGS_MAX: usize = 4;
+
+/// Opens a file of counters, and nothing else that may have its name: a pipe would let us wait.
+fn open(path: &Path) -> Result<File, SnapshotError> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(SnapshotError::NotCounters) }
+}
+
+/// What is in use of the file, which is long and mostly a hole.
+fn bytes_of(file: &File) -> Result<Vec<u8>, SnapshotError> {
+    let mut header = [0; format::HEADER];
+    file.read_exact_at(&mut header, 0).map_err(|_| SnapshotError::NotCounters)?;
+    if header[..8] != format::MAGIC {
+        return Err(SnapshotError::NotCounters);
+    }
+    let used = number(&header, format::USED).unwrap_or(0);
+    if used > format::FILE_MAX {
+        return Err(SnapshotError::TooLong(used));
+    }
+    // What the file says of its length may be wrong: only what is there takes memory.
+    let len = used.min(file.metadata()?.len()).max(format::HEADER as u64);
+    let mut bytes = vec![0; len as usize];
+    bytes[..format::HEADER].copy_from_slice(&header);
+    file.read_exact_at(&mut bytes[format::HEADER..], format::HEADER as u64)?;
+    Ok(bytes)
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u64> {

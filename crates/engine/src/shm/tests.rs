@@ -26,6 +26,7 @@ fn a_file_says_what_was_counted() {
         (snapshot.pid, snapshot.name.as_str(), snapshot.records.len()),
         (std::process::id(), "test", 2)
     );
+    assert_eq!(snapshot.start_ticks, Process::own().map_or(0, |own| own.start_ticks));
     let app = &snapshot.records[0];
     assert_eq!(
         (app.kind, app.name.as_str(), app.what.as_str(), app.worker),
@@ -101,4 +102,69 @@ fn buckets_hold_what_they_say() {
         assert!(bucket == Histogram::BUCKETS - 1 || ns < Histogram::bucket_ns(bucket + 1), "{ns}");
     }
     assert_eq!(Histogram::quantile(&[0; 8], 0.5), None);
+}
+
+#[test]
+fn entries_that_share_numbers_are_damage() {
+    // A record of 64 KiB with 2000 entries of 4000 numbers, all the same ones: 64 MB, were they believed.
+    let (size, entries) = (64 * 1024_u32, 2000_u32);
+    let mut bytes = vec![0; format::HEADER + size as usize];
+    bytes[..8].copy_from_slice(&format::MAGIC);
+    bytes[8..12].copy_from_slice(&format::VERSION.to_ne_bytes());
+    let mut put = |at: usize, value: u32| {
+        bytes[format::HEADER + at..][..4].copy_from_slice(&value.to_ne_bytes());
+    };
+    put(0, size);
+    put(4, RecordKind::App.code());
+    put(16, entries);
+    for entry in 0..entries as usize {
+        let [low, high] = 4000_u16.to_ne_bytes();
+        let kind = u32::from_ne_bytes([EntryKind::Histogram.code(), 0, low, high]);
+        put(format::RECORD + entry * format::ENTRY + format::ENTRY_NAME_LEN + 4, kind);
+    }
+    let result = Snapshot::parse(&bytes);
+    assert!(matches!(result, Err(SnapshotError::Damaged(at)) if at == format::HEADER), "{result:?}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "looks at files")]
+fn hostile_files_are_refused() {
+    let folder = std::env::temp_dir().join(format!("sluss-shm-hostile-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("counters");
+    let header = |used: u64| {
+        let mut bytes = vec![0; format::HEADER];
+        bytes[..8].copy_from_slice(&format::MAGIC);
+        bytes[8..12].copy_from_slice(&format::VERSION.to_ne_bytes());
+        bytes[format::USED..][..8].copy_from_slice(&used.to_ne_bytes());
+        bytes
+    };
+    let read = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).expect("a file");
+        Snapshot::read(&path)
+    };
+    assert!(matches!(read(b""), Err(SnapshotError::NotCounters)));
+    assert!(matches!(read(b"slussctr"), Err(SnapshotError::NotCounters)));
+    assert!(matches!(read(&[0xff; 4096]), Err(SnapshotError::NotCounters)));
+    assert!(matches!(read(&header(u64::MAX)), Err(SnapshotError::TooLong(u64::MAX))));
+    assert!(matches!(read(&header(format::FILE_MAX + 1)), Err(SnapshotError::TooLong(_))));
+    assert!(
+        read(&header(format::FILE_MAX)).is_ok_and(|found| found.records.is_empty()),
+        "shorter than it says"
+    );
+    assert!(read(&header(0)).is_ok_and(|found| found.records.is_empty()));
+    assert!(matches!(Snapshot::read(&folder), Err(SnapshotError::NotCounters)), "a folder");
+    std::fs::remove_file(&path).expect("it is ours");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    if made.is_ok_and(|status| status.success()) {
+        assert!(matches!(Snapshot::read(&path), Err(SnapshotError::NotCounters)), "a pipe nobody writes to");
+    }
+    std::fs::remove_dir_all(&folder).expect("it is ours");
+}
+
+#[test]
+fn hostile_histograms_have_quantiles() {
+    assert_eq!(Histogram::quantile(&[u64::MAX; 4], 1.0), Some(Histogram::bucket_ns(4)));
+    assert!(Histogram::quantile(&[1; 65_535], 1.0).is_some_and(|ns| ns <= 1 << 40));
+    assert_eq!(Histogram::quantile(&[], 0.5), None);
 }
