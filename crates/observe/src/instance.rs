@@ -1,0 +1,211 @@
+//! Instances: the files of counters of a folder, and whether the processes that wrote them are still there.
+
+use engine::shm::{Process, Snapshot, SnapshotError, runtime};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// An instance of the engine.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// The file of its counters.
+    pub path: PathBuf,
+    /// Its name.
+    pub name: String,
+    /// Its process.
+    pub pid: u32,
+    /// Whether that is there.
+    pub state: State,
+    /// What it counts, or counted last.
+    pub snapshot: Snapshot,
+}
+
+/// Whether an instance runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its process is there.
+    Running,
+    /// Its process is there, and stopped by a signal or a debugger.
+    Stopped,
+    /// Its process has gone without removing the file.
+    Crashed,
+}
+
+/// What is in a folder.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Instances, by name and then by process.
+    pub instances: Vec<Instance>,
+    /// Files that are named like counters and are none, or cannot be read.
+    pub unreadable: Vec<(PathBuf, SnapshotError)>,
+}
+
+impl Instance {
+    /// Reads a file of counters, and looks whether its process is there.
+    ///
+    /// # Errors
+    /// When it is no file of counters, or cannot be read.
+    pub fn read(path: &Path) -> Result<Self, SnapshotError> {
+        let snapshot = Snapshot::read(path)?;
+        Ok(Instance {
+            path: path.to_owned(),
+            name: snapshot.name.clone(),
+            pid: snapshot.pid,
+            state: State::of(snapshot.start_ticks, Process::of(snapshot.pid)),
+            snapshot,
+        })
+    }
+
+    /// How long it has run, for a clock that shows `now_unix_ns`; `None` if it does not run any more, since nobody knows
+    /// when it ended.
+    pub fn uptime(&self, now_unix_ns: u64) -> Option<Duration> {
+        let uptime_ns = now_unix_ns.saturating_sub(self.snapshot.started_unix_ns);
+        (self.state != State::Crashed).then(|| Duration::from_nanos(uptime_ns))
+    }
+}
+
+impl State {
+    /// What the process that has the number now says of the one that wrote the file. Numbers are used again; a process
+    /// that began at another time is another one. A file that does not know when its process began is believed.
+    fn of(start_ticks: u64, process: Option<Process>) -> Self {
+        match process {
+            Some(found) if found.has_ended || (start_ticks != 0 && found.start_ticks != start_ticks) => {
+                State::Crashed
+            }
+            Some(found) if found.is_stopped => State::Stopped,
+            Some(_) => State::Running,
+            None => State::Crashed,
+        }
+    }
+
+    /// In one word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Stopped => "stopped",
+            State::Crashed => "crashed",
+        }
+    }
+}
+
+impl Found {
+    /// Removes the files of instances that have crashed, and damaged ones whose names tell of no process that is there.
+    /// Returns which, and what went wrong.
+    pub fn clean(&self) -> Vec<(PathBuf, io::Result<()>)> {
+        let crashed = self.instances.iter().filter(|instance| instance.state == State::Crashed);
+        let damaged = self.unreadable.iter().map(|(path, _)| path).filter(|path| is_orphan(path));
+        let paths = crashed.map(|instance| &instance.path).chain(damaged);
+        paths.map(|path| (path.clone(), fs::remove_file(path))).collect()
+    }
+}
+
+/// The instances of some folders. Folders that do not exist are empty.
+///
+/// # Errors
+/// When a folder cannot be read, with its name.
+pub fn find(folders: &[PathBuf]) -> io::Result<Found> {
+    let mut found = Found::default();
+    for folder in folders {
+        add_folder(&mut found, folder)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", folder.display())))?;
+    }
+    found.instances.sort_by(|a, b| (&a.name, a.pid, &a.path).cmp(&(&b.name, b.pid, &b.path)));
+    found.unreadable.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(found)
+}
+
+fn add_folder(found: &mut Found, folder: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name().to_str().and_then(runtime::parse_file_name).is_none() {
+            continue;
+        }
+        match Instance::read(&entry.path()) {
+            // One that ended in good order, between the look at its counters and that at its process, removed the file.
+            Ok(instance) if instance.state == State::Crashed && !instance.path.exists() => {}
+            Ok(instance) => found.instances.push(instance),
+            // It has ended since the folder was read.
+            Err(SnapshotError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => found.unreadable.push((entry.path(), error)),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file's name tells of a process that is not there. A file that is just being made is of one that is.
+fn is_orphan(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let pid = name.and_then(runtime::parse_file_name).map(|(_, pid)| pid);
+    pid.is_some_and(|pid| Process::of(pid).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::shm::Segment;
+
+    fn process(start_ticks: u64, has_ended: bool, is_stopped: bool) -> Option<Process> {
+        Some(Process { start_ticks, has_ended, is_stopped })
+    }
+
+    #[test]
+    fn a_number_used_again_is_another_process() {
+        for (start_ticks, process, expected) in [
+            (5, process(5, false, false), State::Running),
+            (5, process(5, false, true), State::Stopped),
+            (5, process(5, true, false), State::Crashed),
+            (5, process(6, false, false), State::Crashed),
+            (5, None, State::Crashed),
+            (0, process(6, false, false), State::Running),
+        ] {
+            assert_eq!(State::of(start_ticks, process), expected, "{start_ticks} {process:?}");
+        }
+    }
+
+    #[test]
+    fn folders_are_listed_and_cleaned() {
+        let folder = std::env::temp_dir().join(format!("sluss-observe-test-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let own = std::process::id();
+        let at = |name: &str, pid: u32| folder.join(runtime::file_name(name, pid));
+        let segment = Segment::create(&at("b", own), "b").expect("a file");
+        // As of a process whose number is used again: one tick earlier than ours.
+        let mut other = fs::read(at("b", own)).expect("it is there")[..4096].to_vec();
+        let ticks = u64::from_ne_bytes(other[168..176].try_into().expect("8 bytes"));
+        other[168..176].copy_from_slice(&(ticks - 1).to_ne_bytes());
+        other[40] = b'a';
+        fs::write(at("a", own), &other).expect("a file");
+        // None is a possible number of a process.
+        fs::write(at("torn", u32::MAX), &other[..100]).expect("a file");
+        fs::write(at("young", own), b"").expect("a file");
+        fs::write(folder.join("unrelated"), b"x").expect("a file");
+
+        let found = find(&[folder.clone(), folder.join("absent")]).expect("it can be read");
+        let listed: Vec<_> = found.instances.iter().map(|found| (found.name.as_str(), found.state)).collect();
+        assert_eq!(listed, [("a", State::Crashed), ("b", State::Running)]);
+        assert_eq!(found.unreadable.len(), 2);
+        assert_eq!(found.instances[0].uptime(u64::MAX), None);
+        let started = found.instances[1].snapshot.started_unix_ns;
+        assert_eq!(found.instances[1].uptime(started + 7), Some(Duration::from_nanos(7)));
+        assert_eq!(found.instances[1].uptime(0), Some(Duration::ZERO), "a clock that went back");
+
+        let cleaned = found.clean();
+        assert!(cleaned.iter().all(|(_, result)| result.is_ok()), "{cleaned:?}");
+        let cleaned: Vec<_> = cleaned.into_iter().map(|(path, _)| path).collect();
+        assert_eq!(cleaned, [at("a", own), at("torn", u32::MAX)]);
+        assert!(at("b", own).exists() && at("young", own).exists() && folder.join("unrelated").exists());
+        drop(segment);
+        fs::remove_dir_all(&folder).expect("it is ours");
+    }
+
+    #[test]
+    fn a_folder_that_is_none_is_an_error_with_its_name() {
+        let error = find(&[PathBuf::from("/proc/self/stat")]).expect_err("a file");
+        assert!(error.to_string().contains("/proc/self/stat"), "{error}");
+    }
+}

@@ -1,0 +1,195 @@
+//! Rates of counters made by hand: what is known, what is not, and what cannot be.
+
+use super::*;
+use engine::shm::Entry;
+
+/// A snapshot: an engine with bursts of 10, and what is added.
+struct Made(Snapshot);
+
+impl Made {
+    fn new() -> Self {
+        let snapshot = Snapshot {
+            pid: 7,
+            started_unix_ns: 1,
+            start_ticks: 2,
+            name: "test".to_owned(),
+            records: Vec::new(),
+        };
+        let numbers = [("generation", 3), ("burst", 10), ("timed_every", 4)];
+        Made(snapshot).record(RecordKind::Engine, "engine", 1, &numbers)
+    }
+
+    fn record(mut self, kind: RecordKind, name: &str, epoch: u64, numbers: &[(&str, u64)]) -> Self {
+        let entry = |&(name, value): &(&str, u64)| {
+            let drop = name.strip_prefix("drop:");
+            let kind = if drop.is_some() { EntryKind::Drop } else { EntryKind::Counter };
+            Entry { name: drop.unwrap_or(name).to_owned(), kind, values: vec![value] }
+        };
+        let entries = numbers.iter().map(entry).collect();
+        let (name, what) = (name.to_owned(), "class".to_owned());
+        self.0.records.push(RecordView { kind, name, what, worker: 0, epoch, entries });
+        self
+    }
+
+    fn worker(self, breaths: u64, freed: u64) -> Self {
+        let numbers = [("breaths", breaths), ("freed", freed), ("pool_total", 100), ("pool_free", 90)];
+        self.record(RecordKind::Worker, "worker 0", 2, &numbers)
+    }
+
+    fn app(self, name: &str, epoch: u64, timed_ns: u64, discarded: u64) -> Self {
+        self.record(RecordKind::App, name, epoch, &[("timed_ns", timed_ns), ("drop:discarded", discarded)])
+    }
+
+    fn link(self, name: &str, packets: u64, full: u64) -> Self {
+        let numbers = [
+            ("txpackets", packets),
+            ("txbytes", 100 * packets),
+            ("rxpackets", packets - 1),
+            ("drop:link_full", full),
+        ];
+        self.record(RecordKind::Link, name, 9, &numbers)
+    }
+
+    fn histogram(mut self, name: &str, values: Vec<u64>) -> Self {
+        let record = self.0.records.last_mut().expect("a record");
+        record.entries.push(Entry { name: name.to_owned(), kind: EntryKind::Histogram, values });
+        self
+    }
+
+    fn at(self, seconds: u64) -> Sample {
+        Sample { at: Duration::from_secs(seconds), snapshot: self.0 }
+    }
+}
+
+fn two_apps(breaths: u64, packets: u64, timed_ns: u64, drops: u64) -> Made {
+    Made::new().worker(breaths, packets).app("a", 4, timed_ns, 0).app("b", 5, 0, drops).link(
+        "a.out -> b.in",
+        packets + 1,
+        drops,
+    )
+}
+
+#[test]
+fn growth_over_time_is_a_rate() {
+    let earlier = two_apps(1000, 5000, 1_000_000, 10).at(100);
+    let later = two_apps(3000, 15_000, 101_000_000, 30).at(102);
+    let rates = Rates::between(Some(&earlier), &later);
+    assert_eq!((rates.interval, rates.generation, rates.burst), (Duration::from_secs(2), 3, 10));
+    assert_eq!((rates.packets, rates.packets_per_s), (15_000, Some(5000.0)));
+    let link = &rates.links[0];
+    assert_eq!((link.tx_per_s, link.rx_per_s, link.queued()), (Some(5000.0), Some(5000.0), 1));
+    assert_eq!(link.bits_per_s, Some(5000.0 * 800.0));
+    assert_eq!(link.wire_bits_per_s, Some(5000.0 * 992.0), "24 bytes more a packet");
+    // 10,000 packets in 2,000 breaths of at most 10.
+    assert_eq!(link.fill, Some(0.5));
+    let [a, b] = &rates.apps[..] else { panic!("two apps") };
+    assert_eq!((a.rx_per_s, a.tx_per_s, a.fill), (None, Some(5000.0), Some(0.5)));
+    assert_eq!((b.rx_per_s, b.tx_per_s, b.fill), (Some(5000.0), None, Some(0.5)));
+    // 0.1 s in one breath of 4, in 2 s.
+    assert_eq!((a.cpu, b.cpu, rates.workers[0].cpu), (Some(0.2), Some(0.0), Some(0.2)));
+    assert_eq!(rates.workers[0].breaths_per_s, Some(1000.0));
+    let drop = |reason: &str, total, per_s| DropRate { reason: reason.to_owned(), total, per_s: Some(per_s) };
+    assert_eq!(rates.drops, [drop("discarded", 30, 10.0), drop("link_full", 30, 10.0)]);
+    assert_eq!((rates.drops_per_s, a.drops_per_s, b.drops_per_s), (Some(20.0), Some(0.0), Some(10.0)));
+    assert!(link.touches("a") && link.touches("b") && !link.touches("c"));
+}
+
+#[test]
+fn without_time_there_are_totals_only() {
+    let sample = two_apps(1000, 5000, 1, 10).at(100);
+    for earlier in [None, Some(&sample)] {
+        let rates = Rates::between(earlier, &sample);
+        assert_eq!((rates.packets, rates.packets_per_s, rates.drops_per_s), (5000, None, None));
+        assert_eq!((rates.drops[0].total, rates.drops[0].per_s), (10, None));
+        assert_eq!((rates.apps[0].cpu, rates.links[0].tx_per_s, rates.links[0].fill), (None, None, None));
+        assert_eq!(rates.cpu_max(), None);
+    }
+}
+
+#[test]
+fn a_record_that_was_replaced_has_no_rate() {
+    let earlier = Made::new().worker(1, 1).app("a", 4, 0, 5).app("b", 5, 0, 5).at(1);
+    let later = Made::new().worker(2, 2).app("a", 6, 100, 50).app("b", 5, 100, 50).at(2);
+    let rates = Rates::between(Some(&earlier), &later);
+    assert_eq!(
+        (rates.apps[0].cpu, rates.apps[0].drops_per_s, rates.apps[0].drops[0].per_s),
+        (None, None, None)
+    );
+    assert_eq!(rates.apps[0].drops[0].total, 50);
+    assert_eq!(rates.apps[1].drops_per_s, Some(45.0));
+    assert_eq!(rates.drops[0].per_s, Some(45.0), "of those of which it is known");
+}
+
+#[test]
+fn counters_that_go_backwards_have_no_rate() {
+    let earlier = two_apps(1000, 5000, 500, 10).at(1);
+    let later = two_apps(900, 4000, 400, 9).at(2);
+    let rates = Rates::between(Some(&earlier), &later);
+    assert_eq!((rates.packets_per_s, rates.links[0].tx_per_s, rates.links[0].bits_per_s), (None, None, None));
+    assert_eq!((rates.apps[0].cpu, rates.apps[1].drops[0].per_s), (None, None));
+    assert_eq!(rates.workers[0].breaths_per_s, None);
+    let backwards = Rates::between(Some(&later), &Sample { at: Duration::ZERO, ..earlier.clone() });
+    assert_eq!(backwards.packets_per_s, None, "a clock that goes backwards");
+}
+
+#[test]
+fn apps_and_links_come_and_go() {
+    let earlier = Made::new().worker(1, 1).app("gone", 4, 0, 5).link("gone.x -> b.y", 5, 0).at(1);
+    let later = Made::new().worker(2, 2).app("new", 5, 0, 5).link("new.x -> nowhere.y", 9, 0).at(2);
+    let rates = Rates::between(Some(&earlier), &later);
+    assert_eq!(
+        rates.apps.iter().map(|app| (app.name.as_str(), app.cpu)).collect::<Vec<_>>(),
+        [("new", None)]
+    );
+    assert_eq!((rates.links.len(), rates.links[0].tx_per_s, rates.links[0].txpackets), (1, None, 9));
+}
+
+#[test]
+fn another_process_with_the_same_file_has_no_rate() {
+    let earlier = two_apps(1, 1, 1, 1).at(1);
+    let mut later = two_apps(2, 2, 2, 2).at(2);
+    later.snapshot.start_ticks += 1;
+    assert_eq!(Rates::between(Some(&earlier), &later).packets_per_s, None);
+}
+
+#[test]
+fn quantiles_are_those_of_the_interval() {
+    let counts = |pairs: &[(u64, u64)]| {
+        let mut counts = vec![0; Histogram::BUCKETS];
+        pairs.iter().for_each(|&(ns, count)| counts[Histogram::bucket(ns)] = count);
+        counts
+    };
+    let sample = |values, at| Made::new().app("a", 4, 0, 0).histogram("turn_ns", values).at(at);
+    let turn = |before, after| Rates::between(Some(&sample(before, 1)), &sample(after, 2)).apps[0].turn;
+    // A million slow turns before do not count.
+    let before = counts(&[(1_000_000, 1_000_000)]);
+    let after = counts(&[(1_000_000, 1_000_000), (100, 98), (5000, 2)]);
+    assert_eq!(turn(before.clone(), after), Some(Quantiles { p50_ns: 112, p99_ns: 5120 }));
+    assert_eq!(turn(before.clone(), before.clone()), None, "no turn");
+    assert_eq!(turn(before.clone(), counts(&[])), None, "backwards");
+    assert_eq!(turn(vec![0; 3], vec![1; 5]), None, "of other sizes");
+    assert_eq!(turn(vec![0; 1000], vec![1; 1000]), None, "larger than any");
+    assert_eq!(turn(vec![], vec![]), None);
+    assert!(turn(vec![0; 160], vec![u64::MAX; 160]).is_some());
+}
+
+#[test]
+fn hostile_numbers_do_no_harm() {
+    let most = u64::MAX;
+    let zero = Made::new().worker(0, 0).app("a", 4, 0, 0).link("a.o -> a.i", 1, 0).at(0);
+    let mut later =
+        Made::new().worker(most, most).worker(most, most).app("a", 4, most, most).app("a", 4, 1, most);
+    later = later.record(RecordKind::Link, " -> ", 1, &[]).record(RecordKind::Link, "", 1, &[]);
+    later = later.record(RecordKind::Link, "é.é -> é", 1, &[("txbytes", most), ("drop:é", most)]);
+    later = later.record(RecordKind::Link, "a.o -> a.i", 9, &[("txpackets", most), ("txbytes", most)]);
+    let mut later = later.at(1);
+    later.snapshot.records[0].entries[1].values = vec![];
+    let rates = Rates::between(Some(&zero), &later);
+    assert_eq!((rates.burst, rates.packets), (0, most));
+    assert!(rates.apps[0].cpu.is_some_and(|cpu| cpu <= 1.0));
+    assert_eq!(rates.links.last().expect("links").fill, None, "bursts of nothing");
+    assert_eq!(
+        Rates::between(None, &Made(Snapshot { records: vec![], ..later.snapshot }).at(1)).apps.len(),
+        0
+    );
+}
