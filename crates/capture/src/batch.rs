@@ -186,6 +186,7 @@ impl<'a> Batch<'a> {
     ///
     /// # Panics
     /// If the packet is of another batch and lies outside this one.
+    #[inline]
     #[must_use]
     pub fn raw(&self, packet: &Packet) -> &'a [u8] {
         &self.window[packet.raw_offset as usize..][..packet.raw_len as usize]
@@ -201,6 +202,7 @@ impl<'a> Batch<'a> {
     }
 
     /// When a packet was captured, in nanoseconds since 1970; 0 for simple packet blocks, which do not say.
+    #[inline]
     #[must_use]
     pub fn timestamp_ns(&self, packet: &Packet) -> i64 {
         match self.section.format {
@@ -235,6 +237,7 @@ impl<'a> Batch<'a> {
     }
 
     /// The interface a packet came from.
+    #[inline]
     #[must_use]
     pub fn interface(&self, packet: &Packet) -> &'a Interface {
         &self.section.interfaces[packet.interface as usize]

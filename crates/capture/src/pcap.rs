@@ -144,6 +144,7 @@ impl PcapHeader {
         }
     }
 
+    #[inline]
     pub(crate) fn timestamp_ns(&self, record: &[u8]) -> i64 {
         let (seconds, fraction) = (self.order.u32(record, 0), self.order.u32(record, 4));
         i64::from(seconds) * NS_PER_S + i64::from(fraction) * i64::from(self.precision.ns_per_unit())

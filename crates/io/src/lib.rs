@@ -1,21 +1,27 @@
 //! Apps that move packets between a graph and the world: captures and devices, one file or folder each.
 //!
-//! The engine knows none of them; they arrive as classes, as any other app does.
+//! The engine knows none of them; they arrive as classes, as any other app does. Devices are reached through system
+//! calls, which only [`tap`] and [`af_packet`] make, each in one file that has no other purpose.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 #[cfg(test)]
 mod scratch;
 
+pub mod af_packet;
+mod device;
 pub mod pcap_reader;
 pub mod pcap_writer;
+pub mod tap;
 
+pub use af_packet::AfPacket;
 pub use pcap_reader::PcapReader;
 pub use pcap_writer::PcapWriter;
+pub use tap::Tap;
 
 use engine::Registry;
 
 /// The classes that a graph file can name.
 pub fn registry() -> Registry {
-    Registry::new().with::<PcapReader>().with::<PcapWriter>()
+    Registry::new().with::<AfPacket>().with::<PcapReader>().with::<PcapWriter>().with::<Tap>()
 }

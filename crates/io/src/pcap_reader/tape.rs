@@ -204,7 +204,14 @@ fn number_of(linktype: LinkType) -> u16 {
 }
 
 /// Decimal digits of a second that timestamps have; 9 where they are no power of ten, or finer than nanoseconds.
+#[inline]
 fn precision(ticks_per_s: u64) -> u8 {
-    let digits = ticks_per_s.max(1).ilog10();
-    if digits > 9 || 10_u64.pow(digits) != ticks_per_s { 9 } else { digits as u8 }
+    match ticks_per_s {
+        1_000_000 => 6,
+        1_000_000_000 => 9,
+        _ => {
+            let digits = ticks_per_s.max(1).ilog10();
+            if digits > 9 || 10_u64.pow(digits) != ticks_per_s { 9 } else { digits as u8 }
+        }
+    }
 }

@@ -1,0 +1,256 @@
+//! `af_packet`: a network device of the kernel, through a packet socket.
+//!
+//! | inputs | `input`: frames to the wire |
+//! |---|---|
+//! | outputs | `output`: frames from the wire, also those for the kernel, which gets them as well |
+//! | `device` | its name |
+//! | `promiscuous` | whether it brings in frames for other stations; `false` unless set |
+//! | `fanout` | 0 to 65535: apps and programs of the same number share the frames of the device, flow by flow |
+//! | `delivered` | counts frames that the device has taken |
+//! | `too_short`, `too_long` | drops: frames that the device cannot send, or longer than 10240 bytes |
+//! | `down` | drops: the device is not up, or is gone |
+//! | `no_buffers` | drops: the device's queue was full |
+//! | `send_error` | drops: the kernel refused for another reason |
+//! | `kernel_drops` | counts frames that the kernel dropped, since we did not fetch them in time |
+//! | `no_checksum` | counts frames of this machine whose checksum was left to the device |
+//!
+//! Frames that leave by the device are not seen again. The kernel takes the outer VLAN tag out of a frame, and we put it
+//! back. When the socket's queue is full, packets wait, and then the link: so a source before it is slowed down.
+//! An output with little room, and an exhausted pool, leave frames in the kernel's queue.
+//!
+//! COMPAT: programs on this machine leave checksums and segmentation to devices, and a `veth` or a bridge does
+//! neither. Such frames come with wrong checksums (`no_checksum`), or longer than any real one (`too_long`):
+//! `ethtool -K DEVICE tx off` where they start helps.
+
+#[allow(unsafe_code)]
+mod socket;
+
+use crate::device::{self, Refusal, Refusals};
+use engine::shm::Counter;
+use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Roles, Setup};
+use serde::Deserialize;
+use socket::{BURST_MAX, OpenError, Received, Socket, Step};
+use std::collections::VecDeque;
+use std::io;
+
+/// How often the kernel is asked what it dropped, in nanoseconds.
+const STATISTICS_NS: u64 = 100_000_000;
+/// Where a VLAN tag stands: behind both addresses.
+const TAG_OFFSET: usize = 12;
+const TAG_LEN: usize = 4;
+
+/// Options of `af_packet`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AfPacket {
+    /// Name of the device.
+    pub device: String,
+    /// Whether it brings in frames for other stations.
+    pub promiscuous: bool,
+    /// The group that shares the frames of the device.
+    pub fanout: Option<u16>,
+}
+
+/// A running `af_packet`.
+#[derive(Debug)]
+pub struct Running {
+    socket: Socket,
+    /// Packets with room for the longest frame, to receive into.
+    spare: Vec<Packet>,
+    /// Packets that the socket had no room for.
+    waiting: VecDeque<Packet>,
+    is_listening: bool,
+    next_statistics_ns: u64,
+    delivered: Counter,
+    kernel_drops: Counter,
+    no_checksum: Counter,
+    refusals: Refusals,
+}
+
+impl Class for AfPacket {
+    const TYPE: &'static str = "af_packet";
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        device::check_name("device", &self.device)
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let socket = Socket::open(&self.device, self.promiscuous, self.fanout)
+            .map_err(|error| self.refused(&error))?;
+        Ok(Running {
+            socket,
+            spare: Vec::with_capacity(BURST_MAX),
+            waiting: VecDeque::new(),
+            is_listening: true,
+            next_statistics_ns: 0,
+            delivered: setup.delivered(),
+            kernel_drops: setup.counter("kernel_drops"),
+            no_checksum: setup.counter("no_checksum"),
+            refusals: Refusals::new(setup),
+        })
+    }
+}
+
+impl AfPacket {
+    /// What is told when the kernel does not give us the socket.
+    fn refused(&self, OpenError { step, error }: &OpenError) -> OptionError {
+        let device = &self.device;
+        match step {
+            Step::Socket => OptionError::refused(
+                "device",
+                format!(
+                    "cannot open a packet socket: {error}; run as root, or allow sluss to: \
+                     `sudo setcap cap_net_raw+ep $(command -v sluss)`"
+                ),
+            ),
+            Step::Device if error.raw_os_error() == Some(libc::ENODEV) => OptionError::new(
+                "device",
+                format!("there is no device {device}; `ip link` shows those that there are"),
+            ),
+            Step::Device => OptionError::refused("device", format!("cannot use {device}: {error}")),
+            Step::Promiscuous => OptionError::refused(
+                "promiscuous",
+                format!("{device} does not allow it: {error}; try `sudo ip link set {device} promisc on`"),
+            ),
+            Step::Fanout => OptionError::refused(
+                "fanout",
+                format!(
+                    "cannot join the group: {error}; is {device} up, and the number used for the same device only?"
+                ),
+            ),
+        }
+    }
+}
+
+impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PULL.and(Roles::PUSH).and(Roles::TICK)
+    }
+
+    fn pull(&mut self, io: &mut Io<'_>) {
+        self.send_waiting(io.pool);
+        let output = &mut io.outputs[0];
+        if output.is_linked() != self.is_listening {
+            self.set_listening(output.is_linked(), io.pool);
+        }
+        if self.is_listening {
+            self.receive(output, io.pool, io.now_ns, io.burst);
+        }
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        self.send_waiting(io.pool);
+        while self.waiting.is_empty()
+            && let Some(mut burst) = io.inputs[0].burst_of_at_most(BURST_MAX)
+        {
+            while !burst.is_empty() {
+                match self.attempt(&burst) {
+                    Attempt::Taken(count, counter) => io.pool.free_burst(burst.split_front(count), counter),
+                    Attempt::Full => self.waiting.extend(burst.by_ref()),
+                }
+            }
+        }
+    }
+
+    fn tick(&mut self, io: &mut Io<'_>) {
+        if io.now_ns >= self.next_statistics_ns {
+            self.next_statistics_ns = io.now_ns.saturating_add(STATISTICS_NS);
+            self.kernel_drops.add(self.socket.dropped().unwrap_or(0).into());
+        }
+    }
+
+    fn stop(&mut self, io: &mut Io<'_>) {
+        self.send_waiting(io.pool);
+        for packet in self.waiting.drain(..) {
+            io.pool.free(packet, self.refusals.counter(Refusal::NoBuffers));
+        }
+        self.put_spare_back(io.pool);
+        self.kernel_drops.add(self.socket.dropped().unwrap_or(0).into());
+    }
+
+    fn held(&self) -> usize {
+        self.spare.len() + self.waiting.len()
+    }
+
+    fn is_finished(&self) -> bool {
+        !self.is_listening
+    }
+}
+
+/// What has become of the first packets of a burst.
+enum Attempt<'a> {
+    /// So many have the same fate, which this counts.
+    Taken(usize, &'a Counter),
+    /// The socket has no room.
+    Full,
+}
+
+impl Running {
+    fn attempt(&self, packets: &[Packet]) -> Attempt<'_> {
+        match self.socket.send(packets) {
+            Ok(count) if count > 0 => Attempt::Taken(count, &self.delivered),
+            Ok(_) => Attempt::Full,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Attempt::Full,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Attempt::Taken(0, &self.delivered),
+            // The first is the one that it does not take.
+            Err(error) => Attempt::Taken(1, self.refusals.counter(Refusal::of(&error))),
+        }
+    }
+
+    fn send_waiting(&mut self, pool: &mut Pool) {
+        while !self.waiting.is_empty() {
+            self.waiting.make_contiguous();
+            let Attempt::Taken(count, counter) = self.attempt(self.waiting.as_slices().0) else { return };
+            let counter = counter.clone();
+            self.waiting.drain(..count).for_each(|packet| pool.free(packet, &counter));
+        }
+    }
+
+    fn set_listening(&mut self, wanted: bool, pool: &mut Pool) {
+        // If the kernel does not do it, frames are left to fill the queue: nothing worse.
+        let _ = self.socket.listen(wanted);
+        self.is_listening = wanted;
+        self.put_spare_back(pool);
+    }
+
+    fn receive(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64, burst: usize) {
+        let wanted = burst.min(output.room()).min(BURST_MAX);
+        while self.spare.len() < wanted {
+            let Some(packet) = device::roomy(pool) else { break };
+            self.spare.push(packet);
+        }
+        let count = wanted.min(self.spare.len());
+        let mut received = [Received::default(); BURST_MAX];
+        // Nothing there, or a device that is down, which may come up again.
+        let Ok(got) = self.socket.receive(&mut self.spare[..count], &mut received) else { return };
+        let metadata = device::metadata(now_ns, self.socket.index() as u16);
+        for (mut packet, received) in self.spare.drain(..got).zip(received) {
+            packet.truncate(received.len);
+            if received.is_cut || put_tag_back(&mut packet, received.vlan).is_err() {
+                pool.free(packet, self.refusals.counter(Refusal::TooLong));
+                continue;
+            }
+            if received.lacks_checksum {
+                self.no_checksum.add(1);
+            }
+            pool.describe(&mut packet, metadata);
+            output.put(packet);
+        }
+    }
+
+    fn put_spare_back(&mut self, pool: &mut Pool) {
+        self.spare.drain(..).for_each(|packet| pool.take_back(packet));
+    }
+}
+
+/// Puts the VLAN tag back that the kernel has taken out.
+fn put_tag_back(packet: &mut Packet, vlan: Option<(u16, u16)>) -> Result<(), engine::TooLong> {
+    let Some((tpid, tci)) = vlan.filter(|_| packet.len() >= TAG_OFFSET) else { return Ok(()) };
+    packet.open_front(TAG_LEN)?;
+    let data = packet.data_mut();
+    data.copy_within(TAG_LEN..TAG_LEN + TAG_OFFSET, 0);
+    data[TAG_OFFSET..TAG_OFFSET + 2].copy_from_slice(&tpid.to_be_bytes());
+    data[TAG_OFFSET + 2..TAG_OFFSET + TAG_LEN].copy_from_slice(&tci.to_be_bytes());
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! The system calls of a packet socket (packet(7)): frames of one device, in bursts.
+//!
+//! What is unsafe here passes pointers to values that live on the stack, or to packets that the caller lends, for the
+//! time of one call. The kernel keeps none of them.
+
+use engine::Packet;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// The most frames that one call moves.
+pub(super) const BURST_MAX: usize = 64;
+/// Bytes asked for the queues in the kernel: some thousand frames.
+const QUEUE_LEN: libc::c_int = 4 << 20;
+
+/// A packet socket, bound to a device.
+#[derive(Debug)]
+pub(super) struct Socket {
+    fd: OwnedFd,
+    index: u32,
+}
+
+/// What is known of a frame that was received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Received {
+    /// Bytes it has in its packet.
+    pub(super) len: usize,
+    /// Whether it was longer.
+    pub(super) is_cut: bool,
+    /// The VLAN tag that the kernel has taken out: protocol and tag control information.
+    pub(super) vlan: Option<(u16, u16)>,
+    /// Whether the sender has left the checksum to the device.
+    pub(super) lacks_checksum: bool,
+}
+
+/// Which step of opening a socket failed, and why.
+#[derive(Debug)]
+pub(super) struct OpenError {
+    pub(super) step: Step,
+    pub(super) error: io::Error,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Socket,
+    Device,
+    Promiscuous,
+    Fanout,
+}
+
+/// Room for the control message that comes with a frame.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Control([u8; 64]);
+
+impl Socket {
+    /// A socket on a device, which receives from now on.
+    pub(super) fn open(device: &str, promiscuous: bool, fanout: Option<u16>) -> Result<Self, OpenError> {
+        let step = |step| move |error| OpenError { step, error };
+        // Without a protocol it receives nothing until it is bound, and so no frames of other devices.
+        let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: no memory is passed.
+        let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) }).map_err(step(Step::Socket))?;
+        // SAFETY: the descriptor was opened above, and nobody else has it.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let index = index_of(device).map_err(step(Step::Device))?;
+        let socket = Socket { fd, index };
+        socket.prepare().map_err(step(Step::Socket))?;
+        socket.bind().map_err(step(Step::Device))?;
+        if promiscuous {
+            socket.listen_to_all().map_err(step(Step::Promiscuous))?;
+        }
+        if let Some(group) = fanout {
+            let value = libc::c_uint::from(group) | libc::PACKET_FANOUT_HASH << 16;
+            socket.set(libc::SOL_PACKET, libc::PACKET_FANOUT, &value).map_err(step(Step::Fanout))?;
+        }
+        Ok(socket)
+    }
+
+    /// The number of the device.
+    pub(super) fn index(&self) -> u32 {
+        self.index
+    }
+
+    fn prepare(&self) -> io::Result<()> {
+        let on: libc::c_int = 1;
+        self.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
+        self.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
+        for (forced, asked) in
+            [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
+        {
+            // As much as we are allowed; short queues work too.
+            let _ = self
+                .set(libc::SOL_SOCKET, forced, &QUEUE_LEN)
+                .or_else(|_| self.set(libc::SOL_SOCKET, asked, &QUEUE_LEN));
+        }
+        Ok(())
+    }
+
+    fn bind(&self) -> io::Result<()> {
+        // SAFETY: the address is plain numbers, for which zeroes will do.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_ifindex = self.index as libc::c_int;
+        let len = size_of_val(&address) as libc::socklen_t;
+        // SAFETY: the address is an initialised `sockaddr_ll` of the length given.
+        check(unsafe { libc::bind(self.fd.as_raw_fd(), (&raw const address).cast(), len) })?;
+        Ok(())
+    }
+
+    /// Has the device bring in frames for other stations too, as long as the socket is open.
+    fn listen_to_all(&self) -> io::Result<()> {
+        let request = libc::packet_mreq {
+            mr_ifindex: self.index as libc::c_int,
+            mr_type: libc::PACKET_MR_PROMISC as u16,
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request)
+    }
+
+    /// Says whether frames are wanted. If not, the kernel throws them away at once: a classic BPF program accepts nothing.
+    pub(super) fn listen(&self, wanted: bool) -> io::Result<()> {
+        if wanted {
+            return self.set(libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0_i32);
+        }
+        let mut nothing = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 }];
+        let program = libc::sock_fprog { len: 1, filter: nothing.as_mut_ptr() };
+        self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+    }
+
+    fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
+        let len = size_of::<T>() as libc::socklen_t;
+        // SAFETY: the value is initialised and of the length given; the kernel reads it during the call only. A pointer in
+        // it (of `sock_fprog`) points to what lives as long as the call of this function.
+        check(unsafe {
+            libc::setsockopt(self.fd.as_raw_fd(), level, option, (&raw const *value).cast(), len)
+        })?;
+        Ok(())
+    }
+
+    /// Frames that the kernel has dropped since this was asked before, since the socket's queue was full.
+    pub(super) fn dropped(&self) -> io::Result<u32> {
+        let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+        let mut len = size_of_val(&stats) as libc::socklen_t;
+        let fd = self.fd.as_raw_fd();
+        // SAFETY: the kernel writes at most `len` bytes, which is what `stats` has, and any bytes will do for numbers.
+        check(unsafe {
+            let stats = (&raw mut stats).cast();
+            libc::getsockopt(fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, stats, &raw mut len)
+        })?;
+        Ok(stats.tp_drops)
+    }
+
+    /// Receives frames into packets, of which all bytes are overwritten in turn, and says what is known of each. Returns how
+    /// many; an error if there is none.
+    pub(super) fn receive(&self, packets: &mut [Packet], received: &mut [Received]) -> io::Result<usize> {
+        let count = packets.len().min(received.len()).min(BURST_MAX);
+        let mut controls = [Control([0; 64]); BURST_MAX];
+        let mut vectors = [EMPTY_VECTOR; BURST_MAX];
+        let mut messages = [EMPTY_MESSAGE; BURST_MAX];
+        for (index, packet) in packets[..count].iter_mut().enumerate() {
+            let data = packet.data_mut();
+            vectors[index] = libc::iovec { iov_base: data.as_mut_ptr().cast(), iov_len: data.len() };
+            let header = &mut messages[index].msg_hdr;
+            header.msg_iov = &raw mut vectors[index];
+            header.msg_iovlen = 1;
+            header.msg_control = controls[index].0.as_mut_ptr().cast();
+            header.msg_controllen = size_of::<Control>() as _;
+        }
+        let fd = self.fd.as_raw_fd();
+        // SAFETY: `count` messages are initialised. Each points to one vector, that to the bytes of a packet that is lent to
+        // us alone, and to a control buffer; all outlive the call, and are as long as stated.
+        let got = check(unsafe {
+            libc::recvmmsg(
+                fd,
+                messages.as_mut_ptr(),
+                count as _,
+                libc::MSG_DONTWAIT as _,
+                std::ptr::null_mut(),
+            )
+        })? as usize;
+        for index in 0..got {
+            let message = &messages[index];
+            received[index] = Received {
+                len: message.msg_len as usize,
+                is_cut: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+                // Where the kernel wrote nothing there are zeroes, which say nothing.
+                ..known_from(&controls[index].0)
+            };
+        }
+        Ok(got)
+    }
+
+    /// Sends packets. Returns how many were taken, an error if not even the first.
+    pub(super) fn send(&self, packets: &[Packet]) -> io::Result<usize> {
+        let count = packets.len().min(BURST_MAX);
+        let mut vectors = [EMPTY_VECTOR; BURST_MAX];
+        let mut messages = [EMPTY_MESSAGE; BURST_MAX];
+        for (index, packet) in packets[..count].iter().enumerate() {
+            let data = packet.data();
+            vectors[index] = libc::iovec { iov_base: data.as_ptr().cast_mut().cast(), iov_len: data.len() };
+            messages[index].msg_hdr.msg_iov = &raw mut vectors[index];
+            messages[index].msg_hdr.msg_iovlen = 1;
+        }
+        let fd = self.fd.as_raw_fd();
+        // SAFETY: `count` messages are initialised, each points to one vector, and that to the bytes of a packet. All outlive
+        // the call, and the kernel only reads the bytes.
+        let sent =
+            check(unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count as _, libc::MSG_DONTWAIT as _) })?;
+        Ok(sent as usize)
+    }
+}
+
+const EMPTY_VECTOR: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+
+// SAFETY: a message header is plain numbers and pointers, and null pointers with lengths of zero say: nothing.
+const EMPTY_MESSAGE: libc::mmsghdr = unsafe { std::mem::zeroed() };
+
+/// What the control message of a frame says (`struct tpacket_auxdata`): the tag that was taken out, and the checksum.
+fn known_from(control: &[u8]) -> Received {
+    const HEADER_LEN: usize = size_of::<libc::cmsghdr>();
+    const LEVEL: usize = std::mem::offset_of!(libc::cmsghdr, cmsg_level);
+    const TYPE: usize = std::mem::offset_of!(libc::cmsghdr, cmsg_type);
+    const STATUS: usize = HEADER_LEN + std::mem::offset_of!(libc::tpacket_auxdata, tp_status);
+    const TCI: usize = HEADER_LEN + std::mem::offset_of!(libc::tpacket_auxdata, tp_vlan_tci);
+    const TPID: usize = HEADER_LEN + std::mem::offset_of!(libc::tpacket_auxdata, tp_vlan_tpid);
+    let u16_at = |at: usize| control.get(at..at + 2).map_or(0, |b| u16::from_ne_bytes([b[0], b[1]]));
+    let u32_at =
+        |at: usize| control.get(at..at + 4).map_or(0, |b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]));
+    if (u32_at(LEVEL), u32_at(TYPE)) != (libc::SOL_PACKET as u32, libc::PACKET_AUXDATA as u32) {
+        return Received::default();
+    }
+    let status = u32_at(STATUS);
+    let has = |flag: u32| status & flag != 0;
+    // Kernels before 3.14 say that there was a tag, but not which.
+    let tpid = if has(libc::TP_STATUS_VLAN_TPID_VALID) { u16_at(TPID) } else { libc::ETH_P_8021Q as u16 };
+    Received {
+        vlan: has(libc::TP_STATUS_VLAN_VALID).then(|| (tpid, u16_at(TCI))),
+        lacks_checksum: has(libc::TP_STATUS_CSUMNOTREADY),
+        ..Received::default()
+    }
+}
+
+fn index_of(device: &str) -> io::Result<u32> {
+    let name = CString::new(device).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
+    // SAFETY: the name ends with a zero, and is only read.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

@@ -1,0 +1,101 @@
+//! What devices have in common: names, why the kernel refuses a frame, packets to receive into.
+
+use engine::shm::Counter;
+use engine::{MAX_PAYLOAD, Metadata, OptionError, Packet, Pool, Setup};
+use std::io;
+
+/// Bytes of the longest name of a device (IFNAMSIZ, without the zero).
+const NAME_MAX: usize = 15;
+/// The link type of frames.
+const ETHERNET: u16 = 1;
+/// Timestamps are in nanoseconds.
+const PRECISION: u8 = 9;
+
+/// Whether this can be the name of a device.
+pub(crate) fn check_name(option: &str, name: &str) -> Result<(), OptionError> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    match name {
+        "" => Err(OptionError::new(option, "is not set: which device?")),
+        "." | ".." => Err(OptionError::new(option, format!("`{name}` is no name for a device"))),
+        _ if name.len() > NAME_MAX || !name.chars().all(good) => Err(OptionError::new(
+            option,
+            format!(
+                "`{name}` is no name for a device: use 1 to {NAME_MAX} letters, digits, `_`, `-` and `.`"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A packet with room for the longest frame.
+pub(crate) fn roomy(pool: &mut Pool) -> Option<Packet> {
+    let mut packet = pool.allocate()?;
+    // A new packet is empty, so the longest payload fits.
+    packet.open_back(MAX_PAYLOAD).ok()?;
+    Some(packet)
+}
+
+/// What is known of a frame that a device has received just now.
+pub(crate) fn metadata(now_ns: u64, interface: u16) -> Metadata {
+    Metadata {
+        timestamp_ns: now_ns,
+        link_type: ETHERNET,
+        interface,
+        precision: PRECISION,
+        ..Metadata::default()
+    }
+}
+
+/// Why the kernel does not take a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    TooShort,
+    TooLong,
+    Down,
+    NoBuffers,
+    Other,
+}
+
+impl Refusal {
+    pub(crate) fn of(error: &io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(libc::EINVAL) => Refusal::TooShort,
+            Some(libc::EMSGSIZE) => Refusal::TooLong,
+            Some(libc::ENETDOWN | libc::ENXIO | libc::EIO | libc::ENODEV) => Refusal::Down,
+            Some(libc::ENOBUFS | libc::ENOMEM | libc::EAGAIN) => Refusal::NoBuffers,
+            _ => Refusal::Other,
+        }
+    }
+}
+
+/// A counter for each reason.
+#[derive(Debug)]
+pub(crate) struct Refusals {
+    too_short: Counter,
+    too_long: Counter,
+    down: Counter,
+    no_buffers: Counter,
+    other: Counter,
+}
+
+impl Refusals {
+    pub(crate) fn new(setup: &mut Setup<'_>) -> Self {
+        Refusals {
+            too_short: setup.drops("too_short"),
+            too_long: setup.drops("too_long"),
+            down: setup.drops("down"),
+            no_buffers: setup.drops("no_buffers"),
+            other: setup.drops("send_error"),
+        }
+    }
+
+    pub(crate) fn counter(&self, refusal: Refusal) -> &Counter {
+        match refusal {
+            Refusal::TooShort => &self.too_short,
+            Refusal::TooLong => &self.too_long,
+            Refusal::Down => &self.down,
+            Refusal::NoBuffers => &self.no_buffers,
+            Refusal::Other => &self.other,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! `tap`: a TAP device, that is an Ethernet port of the kernel: what the kernel sends there comes out of the app, what is sent
+//! to the app the kernel receives.
+//!
+//! | inputs | `input`: frames for the kernel |
+//! |---|---|
+//! | outputs | `output`: frames of the kernel |
+//! | `name` | of the device; it is made, and goes with the app, unless it was there before |
+//! | `mtu` | its longest IP packet, 68 to 10222 bytes; left as it is unless set |
+//! | `delivered` | counts frames that the kernel has taken |
+//! | `too_short` | drops: less than an Ethernet header |
+//! | `too_long` | drops: frames of the kernel of 10240 bytes or more, or frames that the kernel finds too long |
+//! | `down` | drops: the device was not switched on |
+//! | `no_buffers` | drops: the kernel had no room |
+//! | `send_error` | drops: the kernel refused for another reason |
+//!
+//! The device is switched on. Its addresses are the user's: `ip address add 192.0.2.1/24 dev NAME`. Frames of the
+//! kernel have the time of their breath. An output with little room, and an exhausted pool, leave frames in the device's
+//! queue, where the kernel drops what is too much.
+//!
+//! NOTE: reads tell no difference between a frame that fills the room of a packet and a longer one: neither passes.
+
+#[allow(unsafe_code)]
+mod tun;
+
+use crate::device::{self as port, Refusal, Refusals};
+use engine::shm::Counter;
+use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Output, Packet, Pool, Roles, Setup};
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+/// Bytes of an Ethernet header.
+const ETHERNET_HEADER_LEN: usize = 14;
+/// Ethernet header and one VLAN tag, which the longest IP packet leaves room for.
+const FRAMING: usize = ETHERNET_HEADER_LEN + 4;
+
+/// Options of `tap`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tap {
+    /// Name of the device.
+    pub name: String,
+    /// Its longest IP packet.
+    pub mtu: Option<u16>,
+}
+
+/// A running `tap`.
+#[derive(Debug)]
+pub struct Running {
+    file: File,
+    /// A packet with room for the longest frame, to read into.
+    spare: Option<Packet>,
+    is_listening: bool,
+    counters: Counters,
+}
+
+#[derive(Debug)]
+struct Counters {
+    delivered: Counter,
+    refusals: Refusals,
+}
+
+impl Class for Tap {
+    const TYPE: &'static str = "tap";
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        port::check_name("name", &self.name)?;
+        let range = 68..=(MAX_PAYLOAD - FRAMING) as u16;
+        self.mtu.map_or(Ok(()), |mtu| OptionError::check_range("mtu", mtu, range))
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let name = &self.name;
+        let file = tun::open(name).map_err(|error| OptionError::refused("name", refused(name, &error)))?;
+        if let Some(mtu) = self.mtu {
+            let message =
+                |error| format!("{name}: cannot set it: {error}; try `sudo ip link set {name} mtu {mtu}`");
+            tun::set_mtu(name, mtu).map_err(|error| OptionError::refused("mtu", message(error)))?;
+        }
+        // Who may use a device that was made for them need not be allowed to switch it on.
+        let _ = tun::set_up(name);
+        Ok(Running {
+            file,
+            spare: None,
+            is_listening: true,
+            counters: Counters { delivered: setup.delivered(), refusals: Refusals::new(setup) },
+        })
+    }
+}
+
+/// What is told when the kernel does not give us the device.
+fn refused(name: &str, error: &io::Error) -> String {
+    let help = match error.raw_os_error() {
+        Some(libc::EPERM) => format!(
+            "make it for this user with `sudo ip tuntap add dev {name} mode tap user $USER`, or allow sluss to: \
+             `sudo setcap cap_net_admin+ep $(command -v sluss)`"
+        ),
+        Some(libc::EACCES) => "allow it with `sudo chmod 666 /dev/net/tun`".to_owned(),
+        Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => {
+            "the kernel has no TAP devices: try `sudo modprobe tun`".to_owned()
+        }
+        Some(libc::EBUSY) => "another program has it open".to_owned(),
+        Some(libc::EINVAL) => format!("`{name}` exists and is no TAP device: choose another name"),
+        _ => "`ip tuntap` shows the TAP devices that there are".to_owned(),
+    };
+    format!("cannot open the TAP device {name}: {error}; {help}")
+}
+
+impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PULL.and(Roles::PUSH)
+    }
+
+    fn pull(&mut self, io: &mut Io<'_>) {
+        let output = &mut io.outputs[0];
+        self.is_listening = output.is_linked();
+        if !self.is_listening {
+            return self.put_spare_back(io.pool);
+        }
+        for _ in 0..io.burst.min(output.room()) {
+            if !self.receive(output, io.pool, io.now_ns) {
+                return;
+            }
+        }
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        while let Some(burst) = io.inputs[0].burst() {
+            for packet in burst {
+                let counter = self.send(&packet);
+                io.pool.free(packet, counter);
+            }
+        }
+    }
+
+    fn stop(&mut self, io: &mut Io<'_>) {
+        self.put_spare_back(io.pool);
+    }
+
+    fn held(&self) -> usize {
+        usize::from(self.spare.is_some())
+    }
+
+    fn is_finished(&self) -> bool {
+        !self.is_listening
+    }
+}
+
+impl Running {
+    /// Reads a frame; `false` if there is none.
+    fn receive(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64) -> bool {
+        let Some(mut packet) = self.spare.take().or_else(|| port::roomy(pool)) else { return false };
+        let len = match (&self.file).read(packet.data_mut()) {
+            Ok(len) if len > 0 => len,
+            // Nothing there, or the device is down: whoever switched it off knows.
+            _ => {
+                self.spare = Some(packet);
+                return false;
+            }
+        };
+        if len >= MAX_PAYLOAD {
+            pool.free(packet, self.counters.refusals.counter(Refusal::TooLong));
+            return true;
+        }
+        packet.truncate(len);
+        pool.describe(&mut packet, port::metadata(now_ns, 0));
+        output.put(packet);
+        true
+    }
+
+    /// Writes a frame; returns what counts its fate.
+    fn send(&self, packet: &Packet) -> &Counter {
+        if packet.len() < ETHERNET_HEADER_LEN {
+            return self.counters.refusals.counter(Refusal::TooShort);
+        }
+        loop {
+            match (&self.file).write(packet.data()) {
+                Ok(_) => return &self.counters.delivered,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return self.counters.refusals.counter(Refusal::of(&error)),
+            }
+        }
+    }
+
+    fn put_spare_back(&mut self, pool: &mut Pool) {
+        self.spare.take().into_iter().for_each(|packet| pool.take_back(packet));
+    }
+}

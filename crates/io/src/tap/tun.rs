@@ -1,0 +1,69 @@
+//! The system calls that make a TAP device (Documentation/networking/tuntap.rst of the kernel).
+//!
+//! Reading and writing are those of [`File`]; what is unsafe here is three kinds of ioctl(2), each with a request that
+//! lives on the stack.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Opens the device of a name, which the kernel makes if it is not there. Reads and writes never wait.
+pub(super) fn open(name: &str) -> io::Result<File> {
+    let file =
+        OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    let mut request = request(name);
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: the request is an initialised `ifreq` that this thread owns; the kernel reads and writes no more than that.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) })?;
+    Ok(file)
+}
+
+/// Sets the longest IP packet that the kernel sends through the device.
+pub(super) fn set_mtu(name: &str, mtu: u16) -> io::Result<()> {
+    let mut request = request(name);
+    request.ifr_ifru.ifru_mtu = mtu.into();
+    let socket = any_socket()?;
+    // SAFETY: as in `open`.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFMTU, &raw mut request) })
+}
+
+/// Switches the device on, unless it is.
+pub(super) fn set_up(name: &str) -> io::Result<()> {
+    let mut request = request(name);
+    let socket = any_socket()?;
+    // SAFETY: as in `open`.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS, &raw mut request) })?;
+    // SAFETY: the call before has written the flags; besides, all bytes of the union were initialised.
+    let flags = unsafe { request.ifr_ifru.ifru_flags };
+    if flags & libc::IFF_UP as libc::c_short != 0 {
+        return Ok(());
+    }
+    request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short;
+    // SAFETY: as in `open`.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request) })
+}
+
+/// A request about a device, otherwise zero.
+fn request(name: &str) -> libc::ifreq {
+    // SAFETY: an `ifreq` is plain numbers and a union of plain numbers and pointers, for which zeroes will do.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // The last byte stays zero.
+    for (to, &from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.as_bytes()) {
+        *to = from as libc::c_char;
+    }
+    request
+}
+
+/// A socket: requests about devices need one, of whichever kind.
+fn any_socket() -> io::Result<OwnedFd> {
+    // SAFETY: no memory is passed.
+    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    check(fd)?;
+    // SAFETY: the descriptor was opened above, and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

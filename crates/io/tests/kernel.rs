@@ -1,0 +1,278 @@
+//! TAP devices and packet sockets against the kernel's own stack, each test in network namespaces of its own.
+//!
+//! A namespace lives as long as a process that sleeps in it, a minute at most: nothing is left behind, whatever happens,
+//! and no device of the machine's own namespace is touched.
+
+use engine::{Class, Engine, Graph, Report, Settings};
+use io::{AfPacket, PcapReader, PcapWriter, Tap};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use testkit::rig::Rig;
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A network namespace, without anything in it.
+struct Namespace(Child);
+
+impl Namespace {
+    /// Some namespaces; `None`, said aloud, where that is not possible.
+    fn some<const N: usize>(test: &str) -> Option<[Namespace; N]> {
+        let made: Option<Vec<Namespace>> = (0..N).map(|_| Namespace::new()).collect();
+        let made = made.and_then(|made| <[Namespace; N]>::try_from(made).ok());
+        if made.is_none() {
+            testkit::say(format_args!("SKIPPED: {test} needs root, `ip`, `unshare` and `nsenter`"));
+        }
+        made
+    }
+
+    fn new() -> Option<Self> {
+        if !Path::new("/dev/net/tun").exists() || Command::new("ip").arg("-V").output().is_err() {
+            return None;
+        }
+        let mut command = Command::new("unshare");
+        command
+            .args(["--net", "sleep", "60"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut namespace = Namespace(command.spawn().ok()?);
+        let own = std::fs::read_link("/proc/self/ns/net").ok()?;
+        let begin = Instant::now();
+        // Until the process has left our namespace, its namespace is ours.
+        while std::fs::read_link(namespace.path()).ok().is_none_or(|theirs| theirs == own) {
+            if namespace.0.try_wait().ok()?.is_some() || begin.elapsed() > PATIENCE {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let quiet = namespace
+            .command("sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1");
+        { quiet }.status().ok()?.success().then_some(namespace)
+    }
+
+    fn path(&self) -> PathBuf {
+        format!("/proc/{}/ns/net", self.0.id()).into()
+    }
+
+    /// A command in the namespace.
+    fn command(&self, words: &str) -> Command {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net={}", self.path().display())).arg("--").args(words.split(' '));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, words: &str) {
+        let output = self.command(words).output().expect("nsenter");
+        assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Runs a test in the namespace, on a thread of its own.
+    fn enter<R: Send>(&self, test: impl FnOnce() -> R + Send) -> R {
+        let file = std::fs::File::open(self.path()).expect("the namespace");
+        let entered = std::thread::scope(|scope| {
+            let thread = scope.spawn(move || {
+                use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+                use std::os::fd::AsFd;
+                move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).expect("setns");
+                test()
+            });
+            thread.join()
+        });
+        entered.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn engine(graph: &Graph) -> Engine {
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(graph).unwrap_or_else(|error| panic!("{error}"));
+    engine
+}
+
+fn end(mut engine: Engine) -> Report {
+    let report = engine.report();
+    assert!(report.balanced(), "{:?}", report.imbalances);
+    engine.stop();
+    let last = engine.report();
+    assert!(last.balanced(), "after the end: {:?}", last.imbalances);
+    assert_eq!(last.pool.free, last.pool.total);
+    report
+}
+
+/// Two apps whose frames go to one another.
+fn crossed(left: impl Class, right: impl Class) -> Graph {
+    let mut graph = Graph::new();
+    graph.app("left", left).unwrap();
+    graph.app("right", right).unwrap();
+    graph.link("left.output -> right.input").unwrap();
+    graph.link("right.output -> left.input").unwrap();
+    graph
+}
+
+/// Lets an engine run while a ping goes through it.
+fn ping(engine: &mut Engine, from: &Namespace, words: &str) {
+    let mut command = from.command(&format!("ping -c 5 -i 0.2 -W 5 {words}"));
+    let mut ping = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("ping");
+    let goes_on = |ping: &mut Child| ping.try_wait().is_ok_and(|status| status.is_none());
+    engine.run(|status| status.elapsed < PATIENCE && goes_on(&mut ping)).unwrap();
+    let _ = ping.kill();
+    let output = ping.wait_with_output().expect("ping");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains(" 0% packet loss"), "{text}");
+}
+
+#[test]
+fn two_kernels_reach_one_another_through_tap_devices() {
+    let Some([left, right]) = Namespace::some("tap") else { return };
+    left.enter(|| {
+        let tap = |name: &str| Tap { name: name.to_owned(), mtu: Some(1400) };
+        let mut engine = engine(&crossed(tap("t0"), tap("t1")));
+        left.run(&format!("ip link set dev t1 netns {}", right.0.id()));
+        left.run("ip address add 192.0.2.1/24 dev t0");
+        right.run("ip address add 192.0.2.2/24 dev t1");
+        right.run("ip link set dev t1 up");
+        ping(&mut engine, &left, "192.0.2.2");
+        ping(&mut engine, &right, "-s 1372 -M do 192.0.2.1");
+        let report = end(engine);
+        assert!(report.delivered >= 20, "{report:#?}");
+    });
+}
+
+/// Links a device of one namespace to a device of another.
+fn cable((left, left_name): (&Namespace, &str), (right, right_name): (&Namespace, &str), mtu: u16) {
+    let (l, r) = (left_name, right_name);
+    left.run(&format!(
+        "ip link add name {l} mtu {mtu} type veth peer name {r} mtu {mtu} netns {}",
+        right.0.id()
+    ));
+    left.run(&format!("ip link set dev {l} up"));
+    right.run(&format!("ip link set dev {r} up"));
+}
+
+fn device(name: &str) -> AfPacket {
+    AfPacket { device: name.to_owned(), ..AfPacket::default() }
+}
+
+#[test]
+fn two_kernels_reach_one_another_through_packet_sockets() {
+    let Some([left, middle, right]) = Namespace::some("af_packet") else { return };
+    cable((&middle, "m0"), (&left, "l0"), 1500);
+    cable((&middle, "m1"), (&right, "r0"), 1500);
+    left.run("ip address add 192.0.2.1/24 dev l0");
+    right.run("ip address add 192.0.2.2/24 dev r0");
+    middle.enter(|| {
+        let open = AfPacket { promiscuous: true, fanout: Some(7), ..device("m0") };
+        let mut engine = engine(&crossed(open, device("m1")));
+        ping(&mut engine, &left, "192.0.2.2");
+        ping(&mut engine, &right, "-s 1472 -M do 192.0.2.1");
+        let report = end(engine);
+        assert!(report.delivered >= 20, "{report:#?}");
+        assert_eq!(report.drops.values().sum::<u64>(), 0, "{:?}", report.drops);
+    });
+}
+
+/// The bytes and lengths of all packets of a capture.
+fn packets(path: &Path) -> Vec<(Vec<u8>, u32)> {
+    let mut reader = capture::Reader::open(path).unwrap();
+    let mut packets = Vec::new();
+    while let Some(packet) = reader.next_packet().unwrap() {
+        packets.push((packet.data.to_vec(), packet.wire_len));
+    }
+    packets
+}
+
+#[test]
+fn captures_cross_a_cable_unharmed() {
+    let Some([here]) = Namespace::some("a replay over a cable") else { return };
+    cable((&here, "a"), (&here, "b"), 9000);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
+    let out = std::env::temp_dir().join(format!("sluss-io-cable-{}.pcap", std::process::id()));
+    for name in ["vlan.pcap", "qinq.pcap", "web.pcap", "fragments.pcap"] {
+        let path = folder.join(name);
+        let before = packets(&path);
+        let mut graph = Graph::new();
+        let reader = PcapReader { path, rate_pps: Some(50_000.0), ..PcapReader::default() };
+        graph.app("reader", reader).unwrap();
+        graph.app("a", device("a")).unwrap();
+        graph.app("b", device("b")).unwrap();
+        graph.app("writer", PcapWriter { path: out.clone(), ..PcapWriter::default() }).unwrap();
+        graph.link("reader.output -> a.input").unwrap();
+        graph.link("b.output -> writer.input").unwrap();
+        here.enter(|| {
+            let mut engine = engine(&graph);
+            let begin = Instant::now();
+            let count = before.len() as u64;
+            while engine.report().apps["writer"].counters.iter().all(|c| c.0 != "delivered" || c.2 < count)
+                && begin.elapsed() < PATIENCE
+            {
+                engine.run_for(Duration::from_millis(20)).unwrap();
+            }
+            end(engine);
+        });
+        let after = packets(&out);
+        assert_eq!(after.len(), before.len(), "{name}");
+        for (number, (after, before)) in after.iter().zip(&before).enumerate() {
+            assert_eq!(after, before, "{name}, packet {}", number + 1);
+        }
+    }
+    let _ = std::fs::remove_file(out);
+}
+
+#[test]
+fn frames_that_no_device_takes_are_counted() {
+    let Some([here]) = Namespace::some("refused frames") else { return };
+    cable((&here, "a"), (&here, "b"), 1500);
+    here.enter(|| {
+        let mut rig = Rig::new(device("a"), &["input"], &["output"]);
+        [0, 1, 13, 10_240, 60].iter().for_each(|&len| rig.send("input", vec![2; len]));
+        rig.breathe();
+        let counts = ["too_short", "too_long", "delivered"].map(|name| rig.counter(name));
+        assert_eq!(counts, [3, 1, 1]);
+        here.run("ip link set dev a down");
+        rig.send("input", [2; 60]);
+        rig.breathe();
+        assert_eq!(rig.counter("down"), 1);
+        drop(rig);
+
+        let mut rig = Rig::new(Tap { name: "t0".to_owned(), mtu: None }, &["input"], &["output"]);
+        [0, 13, 60].iter().for_each(|&len| rig.send("input", vec![2; len]));
+        rig.breathe();
+        assert_eq!(["too_short", "delivered"].map(|name| rig.counter(name)), [2, 1]);
+        here.run("ip link set dev t0 down");
+        rig.send("input", [2; 60]);
+        rig.breathe();
+        assert_eq!(rig.counter("down"), 1);
+    });
+}
+
+#[test]
+fn what_the_system_refuses_is_explained() {
+    let Some([here]) = Namespace::some("refused devices") else { return };
+    cable((&here, "a"), (&here, "b"), 1500);
+    let error = |class: Graph| {
+        let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+        engine.configure(&class).unwrap_err().to_string()
+    };
+    let with = |class: engine::Config| {
+        let mut graph = Graph::new();
+        graph.add("app", class).unwrap();
+        graph
+    };
+    here.enter(|| {
+        let missing = error(with(engine::Config::new(device("none"))));
+        assert!(missing.contains("there is no device none; `ip link` shows"), "{missing}");
+        let no_tap = error(with(engine::Config::new(Tap { name: "a".to_owned(), mtu: None })));
+        assert!(no_tap.contains("cannot open the TAP device a"), "{no_tap}");
+        let no_name = error(with(engine::Config::new(Tap { name: "a/b".to_owned(), mtu: None })));
+        assert!(no_name.contains("`a/b` is no name for a device"), "{no_name}");
+    });
+}
