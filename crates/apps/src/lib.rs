@@ -29,6 +29,7 @@ mod sift;
 mod sink;
 mod source;
 mod split;
+mod synth;
 mod tee;
 #[cfg(test)]
 mod testing;
@@ -59,6 +60,7 @@ pub use sampler::Sampler;
 pub use sink::Sink;
 pub use source::Source;
 pub use split::Split;
+pub use synth::{Proto, Synth};
 pub use tee::Tee;
 pub use tpid::Tpid;
 pub use truncate::Truncate;
@@ -91,6 +93,7 @@ pub fn registry() -> Registry {
         .with::<Sink>()
         .with::<Source>()
         .with::<Split>()
+        .with::<Synth>()
         .with::<Tee>()
         .with::<Truncate>()
         .with::<VlanMux>()

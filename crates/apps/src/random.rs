@@ -20,6 +20,11 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
+    /// A number from 0, and below `end`.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        ((u128::from(self.next()) * end as u128) >> 64) as usize
+    }
+
     /// A number from 0, and below 1: a multiple of 2^-53.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64

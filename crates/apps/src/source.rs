@@ -59,7 +59,7 @@ impl App for Running {
     }
 
     fn pull(&mut self, io: &mut Io<'_>) {
-        if self.template.is_none() {
+        if self.template.is_none() && self.left > 0 {
             self.template = io.pool.packet(&self.frame);
         }
         let Some(template) = &self.template else { return };
@@ -68,6 +68,9 @@ impl App for Running {
             output.send_copies(io.pool, template, burst.min(output.room()));
         }
         self.left -= burst as u64;
+        if self.left == 0 {
+            self.template.take().into_iter().for_each(|packet| io.pool.take_back(packet));
+        }
     }
 
     fn held(&self) -> usize {

@@ -1,0 +1,259 @@
+//! `synth`: makes packets of flows: a load for what comes after it.
+//!
+//! | outputs | `output` |
+//! |---|---|
+//! | `sizes` | bytes of packets, without frame check sequence, in turn; `[60]` unless set |
+//! | `src`, `dst` | addresses, IPv4 or IPv6, or prefixes of which all addresses are used; 198.18.0.1 and 198.19.0.1 unless set |
+//! | `proto` | `"udp"`, unless set, or `"tcp"` |
+//! | `sport`, `dport` | ports, `"1024"` or `"1024-2047"`; 1024 and 9 unless set |
+//! | `flows` | how many flows, up to 1048576; unless set, as many as addresses and ports allow, up to 65536 |
+//! | `random` | whether flows are drawn at random rather than in turn, and payload is random; `false` unless set |
+//! | `src_mac`, `dst_mac` | 02:00:00:00:00:01 and 02:00:00:00:00:02 unless set |
+//! | `vlan` | a VLAN that packets are tagged with, 0 to 4094 |
+//! | `count` | packets in all; without end unless set |
+//! | `rate_pps`, `rate_mbps` | the most packets, and million bits of packets, a second; none unless set |
+//!
+//! The payload begins with the number of the flow (4 bytes) and that of the packet in its flow (8 bytes), most significant byte
+//! first, where there is room for both: who receives it can tell what was lost, doubled or overtaken. Checksums are right.
+//! A link with little room gets as many packets as fit: a source drops nothing.
+//!
+//! The addresses are those that RFC 2544 (C.2.2) sets apart for measurements.
+
+mod flow;
+mod frame;
+#[cfg(test)]
+mod tests;
+
+use crate::random::Random;
+use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, Pool, Ports, Rate, Roles, Setup};
+use flow::Flow;
+use frame::Frame;
+use serde::Deserialize;
+use wire::Mac;
+
+/// Options of `synth`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Synth {
+    /// Bytes of packets.
+    pub sizes: Vec<usize>,
+    /// Source address or prefix.
+    pub src: String,
+    /// Destination address or prefix.
+    pub dst: String,
+    /// What the packets carry.
+    pub proto: Proto,
+    /// Source ports.
+    pub sport: String,
+    /// Destination ports.
+    pub dport: String,
+    /// How many flows.
+    pub flows: Option<u32>,
+    /// Whether flows and payload are random.
+    pub random: bool,
+    /// Source of the frames.
+    pub src_mac: String,
+    /// Destination of the frames.
+    pub dst_mac: String,
+    /// The VLAN of the frames.
+    pub vlan: Option<u16>,
+    /// Packets in all.
+    pub count: Option<u64>,
+    /// The most packets a second.
+    pub rate_pps: Option<f64>,
+    /// The most million bits of packets a second.
+    pub rate_mbps: Option<f64>,
+}
+
+/// What packets carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Proto {
+    /// UDP.
+    #[default]
+    Udp,
+    /// TCP segments of an established connection.
+    Tcp,
+}
+
+impl Default for Synth {
+    fn default() -> Self {
+        Synth {
+            sizes: vec![60],
+            src: "198.18.0.1".to_owned(),
+            dst: "198.19.0.1".to_owned(),
+            proto: Proto::Udp,
+            sport: "1024".to_owned(),
+            dport: "9".to_owned(),
+            flows: None,
+            random: false,
+            src_mac: "02:00:00:00:00:01".to_owned(),
+            dst_mac: "02:00:00:00:00:02".to_owned(),
+            vlan: None,
+            count: None,
+            rate_pps: None,
+            rate_mbps: None,
+        }
+    }
+}
+
+/// A running `synth`.
+#[derive(Debug)]
+pub struct Running {
+    frames: Vec<Frame>,
+    /// A packet of each frame, to copy; made when the pool is first at hand.
+    templates: Vec<Packet>,
+    flows: Vec<Flow>,
+    next_flow: usize,
+    next_size: usize,
+    /// Sizes that are left out after each round of flows.
+    skipped_sizes: usize,
+    /// Draws flows, if they are random.
+    random: Option<Random>,
+    rate: Option<Rate>,
+    left: u64,
+}
+
+impl Class for Synth {
+    const TYPE: &'static str = "synth";
+    const INPUTS: Ports = Ports::NONE;
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        Rate::check(self.rate_pps, self.rate_mbps)?;
+        self.vlan.map_or(Ok(()), |vlan| OptionError::check_range("vlan", vlan, 0..=4094))?;
+        let range = 1..=flow::FLOWS_MAX;
+        self.flows.map_or(Ok(()), |flows| OptionError::check_range("flows", flows, range))?;
+        let pattern = flow::Pattern::new(self)?;
+        if self.sizes.is_empty() {
+            return Err(OptionError::new("sizes", "is empty: which sizes?"));
+        }
+        let least = frame::headers_len(pattern.is_ipv6(), self.proto, self.vlan.is_some());
+        self.sizes
+            .iter()
+            .try_for_each(|&size| OptionError::check_range("sizes", size, least..=MAX_PAYLOAD))?;
+        self.macs().map(drop)
+    }
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let pattern = flow::Pattern::new(self)?;
+        let macs = self.macs()?;
+        let mut random = Random::new(1);
+        let frame = |&size: &usize| {
+            let payload = self.random.then_some(&mut random);
+            Frame::new(size, pattern.is_ipv6(), self.proto, macs, self.vlan, payload)
+        };
+        let flows = pattern.flows(self.flows);
+        Ok(Running {
+            skipped_sizes: skipped_sizes(flows.len(), self.sizes.len()),
+            frames: self.sizes.iter().map(frame).collect(),
+            templates: Vec::new(),
+            flows,
+            next_flow: 0,
+            next_size: 0,
+            random: self.random.then_some(random),
+            rate: Rate::new(self.rate_pps, self.rate_mbps),
+            left: self.count.unwrap_or(u64::MAX),
+        })
+    }
+}
+
+impl Synth {
+    /// Source and destination of the frames.
+    fn macs(&self) -> Result<(Mac, Mac), OptionError> {
+        let mac = |option, text: &str| text.parse().map_err(|error| OptionError::new(option, error));
+        Ok((mac("src_mac", &self.src_mac)?, mac("dst_mac", &self.dst_mac)?))
+    }
+}
+
+impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PULL
+    }
+
+    fn pull(&mut self, io: &mut Io<'_>) {
+        if self.templates.is_empty() && self.left > 0 {
+            self.templates = self.frames.iter().map_while(|frame| io.pool.packet(frame.bytes())).collect();
+            if self.templates.len() < self.frames.len() {
+                return self.put_templates_back(io.pool);
+            }
+        }
+        let output = &mut io.outputs[0];
+        let room = if output.is_linked() { io.burst.min(output.room()) } else { io.burst };
+        let mut room = room.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        while room > 0 {
+            let size = self.next_size;
+            if self.rate.as_ref().is_some_and(|rate| !rate.is_due(io.now_ns)) {
+                return;
+            }
+            let Some(mut packet) = io.pool.copy(&self.templates[size]) else { return };
+            let flow = self.choose();
+            self.frames[size].address(packet.data_mut(), flow as u32, &mut self.flows[flow]);
+            // A copy has its template's time.
+            io.pool.describe(
+                &mut packet,
+                engine::Metadata { timestamp_ns: io.now_ns, link_type: 1, ..Default::default() },
+            );
+            output.put(packet);
+            if let Some(rate) = &mut self.rate {
+                rate.sent(io.now_ns, self.frames[size].bytes().len());
+            }
+            room -= 1;
+            self.left -= 1;
+        }
+        if self.left == 0 {
+            self.put_templates_back(io.pool);
+        }
+    }
+
+    fn stop(&mut self, io: &mut Io<'_>) {
+        self.put_templates_back(io.pool);
+    }
+
+    fn held(&self) -> usize {
+        self.templates.len()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.left == 0
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.rate.as_ref().filter(|_| self.left > 0)?.next_ns()
+    }
+}
+
+impl Running {
+    fn put_templates_back(&mut self, pool: &mut Pool) {
+        self.templates.drain(..).for_each(|packet| pool.take_back(packet));
+    }
+
+    /// Chooses the flow of the next packet, and the size of the one after.
+    #[inline]
+    fn choose(&mut self) -> usize {
+        let flow = match &mut self.random {
+            Some(random) => random.below(self.flows.len()),
+            None => self.next_flow,
+        };
+        self.next_size += 1;
+        self.next_flow += 1;
+        if self.next_flow == self.flows.len() {
+            self.next_flow = 0;
+            self.next_size += self.skipped_sizes;
+        }
+        self.next_size %= self.frames.len();
+        flow
+    }
+}
+
+/// How many sizes to leave out after each round, so that every flow has packets of all sizes in turn: the steps of a flow
+/// through the sizes must have no divisor in common with their number.
+fn skipped_sizes(flows: usize, sizes: usize) -> usize {
+    let gcd = |mut a: usize, mut b: usize| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    (0..sizes).find(|skipped| gcd(flows + skipped, sizes) == 1).unwrap_or(0)
+}

@@ -1,0 +1,155 @@
+use super::{Proto, Synth, skipped_sizes};
+use engine::Class;
+use std::collections::BTreeMap;
+use testkit::rig::Rig;
+use wire::ether::{Ethernet, ethertype};
+use wire::ip::{Ipv4, Ipv6};
+use wire::transport::{Tcp, Udp};
+use wire::vlan::Vlan;
+
+/// The packets of as many breaths.
+fn packets(options: Synth, breaths: usize) -> Vec<Vec<u8>> {
+    let mut rig = Rig::new(options, &[], &["output"]);
+    (0..breaths).for_each(|_| rig.breathe());
+    rig.take("output")
+}
+
+/// What a packet says of its flow, after a look at its checksums: addresses, ports, payload.
+fn read(frame: &[u8], proto: Proto) -> (String, Vec<u8>) {
+    let ether = Ethernet::new(frame).unwrap();
+    let (kind, payload) = match Vlan::new(ether.payload()).filter(|_| ether.ethertype() == ethertype::VLAN) {
+        Some(vlan) => (vlan.ethertype(), vlan.payload()),
+        None => (ether.ethertype(), ether.payload()),
+    };
+    let (src, dst, addresses, segment) = if kind == ethertype::IPV4 {
+        let ip = Ipv4::new(payload).unwrap();
+        assert!(ip.is_checksum_right() && usize::from(ip.total_len()) == payload.len());
+        (ip.src().to_string(), ip.dst().to_string(), ip.addresses(), ip.payload())
+    } else {
+        let ip = Ipv6::new(payload).unwrap();
+        assert_eq!((kind, usize::from(ip.payload_len())), (ethertype::IPV6, payload.len() - Ipv6::LEN));
+        (ip.src().to_string(), ip.dst().to_string(), ip.addresses(), ip.payload())
+    };
+    let (sport, dport, data) = match proto {
+        Proto::Udp => {
+            let udp = Udp::new(segment).unwrap();
+            assert!(udp.is_checksum_right(addresses) && udp.checksum() != 0);
+            (udp.src_port(), udp.dst_port(), udp.payload())
+        }
+        Proto::Tcp => {
+            let tcp = Tcp::new(segment).unwrap();
+            assert!(tcp.is_checksum_right(addresses));
+            (tcp.src_port(), tcp.dst_port(), tcp.payload())
+        }
+    };
+    (format!("{src} {sport} {dst} {dport}"), data.to_vec())
+}
+
+#[test]
+fn every_packet_of_every_kind_is_sound() {
+    let cases = [
+        ("198.18.0.0/30", "198.19.0.1", "1-3", Proto::Udp, None, vec![42, 60, 1514]),
+        ("198.18.0.0/30", "198.19.0.1", "1-3", Proto::Tcp, Some(10), vec![58, 1518, 10_240]),
+        ("2001:db8::/126", "2001:db8::1", "5", Proto::Udp, None, vec![62, 75, 1514]),
+        ("2001:db8::/126", "2001:db8::1", "5", Proto::Tcp, Some(4094), vec![78, 90]),
+    ];
+    for (src, dst, sport, proto, vlan, sizes) in cases {
+        for random in [false, true] {
+            let (src, dst, sport) = (src.to_owned(), dst.to_owned(), sport.to_owned());
+            let count = Some(200);
+            let options = Synth {
+                sizes: sizes.clone(),
+                src,
+                dst,
+                sport,
+                proto,
+                vlan,
+                random,
+                count,
+                ..Synth::default()
+            };
+            let packets = packets(options, 10);
+            assert_eq!(packets.len(), 200);
+            for packet in &packets {
+                read(packet, proto);
+                assert!(sizes.contains(&packet.len()));
+            }
+        }
+    }
+}
+
+#[test]
+fn packets_are_numbered_in_their_flows() {
+    for random in [false, true] {
+        let src = "198.18.0.0/31".to_owned();
+        let options = Synth { src, sport: "10-14".to_owned(), random, count: Some(1000), ..Synth::default() };
+        let mut seen: BTreeMap<String, (u32, u64)> = BTreeMap::new();
+        for packet in packets(options, 20) {
+            let (flow, data) = read(&packet, Proto::Udp);
+            let number = u32::from_be_bytes(data[..4].try_into().unwrap());
+            let next = u64::from_be_bytes(data[4..12].try_into().unwrap());
+            let before = seen.insert(flow, (number, next));
+            assert_eq!(before.map_or(0, |(_, last)| last + 1), next);
+            assert!(before.is_none_or(|(flow, _)| flow == number));
+        }
+        assert_eq!(seen.len(), 10);
+        let least = seen.values().map(|&(_, last)| last).min().unwrap();
+        assert!(least >= if random { 50 } else { 99 }, "{seen:?}");
+    }
+}
+
+#[test]
+fn every_flow_gets_every_size() {
+    for flows in 1..=7 {
+        for sizes in 1..=6 {
+            let sizes: Vec<usize> = (60..60 + sizes).collect();
+            let sport = format!("1-{flows}");
+            let count = Some((flows * sizes.len()) as u64);
+            let options = Synth { sizes: sizes.clone(), sport, count, ..Synth::default() };
+            let mut seen: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+            for packet in packets(options, 5) {
+                seen.entry(read(&packet, Proto::Udp).0).or_default().push(packet.len());
+            }
+            seen.values_mut().for_each(|lens| lens.sort_unstable());
+            assert_eq!(seen.len(), flows);
+            assert!(seen.values().all(|lens| *lens == sizes), "{flows} flows: {seen:?}");
+        }
+    }
+    assert_eq!(skipped_sizes(1, 2), 0);
+}
+
+#[test]
+fn a_rate_is_kept() {
+    let mut rig = Rig::new(Synth { rate_pps: Some(1e6), ..Synth::default() }, &[], &["output"]);
+    rig.breathe();
+    rig.take("output");
+    rig.advance(1_000_000);
+    // On capture time, each breath goes on to the next packet.
+    (0..2000).for_each(|_| rig.breathe());
+    assert_eq!(rig.take("output").len(), 1000);
+}
+
+#[test]
+fn an_exhausted_pool_is_waited_for() {
+    let mut rig = Rig::with(Synth { count: Some(100), ..Synth::default() }, &[], &["output"], 4);
+    (0..200).for_each(|_| rig.breathe());
+    assert_eq!(rig.take("output").len(), 100);
+}
+
+#[test]
+fn options_are_checked() {
+    let error = |options: Synth| options.check().unwrap_err().to_string();
+    let default = Synth::default;
+    assert_eq!(error(Synth { sizes: vec![60, 41], ..default() }), "`sizes`: 41 is not between 42 and 10240");
+    assert_eq!(error(Synth { sizes: vec![], ..default() }), "`sizes`: is empty: which sizes?");
+    assert_eq!(error(Synth { flows: Some(0), ..default() }), "`flows`: 0 is not between 1 and 1048576");
+    assert_eq!(error(Synth { vlan: Some(4095), ..default() }), "`vlan`: 4095 is not between 0 and 4094");
+    for ports in ["", "9-1", "65536", "1-2-3", "http"] {
+        let message = error(Synth { sport: ports.to_owned(), ..default() });
+        assert!(message.starts_with("`sport`: ") && message.contains("write 1024 or 1024-2047"), "{message}");
+    }
+    let mixed = error(Synth { dst: "2001:db8::1".to_owned(), ..default() });
+    assert_eq!(mixed, "`dst`: 2001:db8::1 and the source 198.18.0.1 are not of one IP version");
+    assert!(error(Synth { src: "10.0.0.1/8".to_owned(), ..default() }).starts_with("`src`: "));
+    assert!(error(Synth { src_mac: "02:".to_owned(), ..default() }).starts_with("`src_mac`: "));
+}
