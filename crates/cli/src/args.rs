@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Show why a packet does or does not match: each primitive, the bytes read, the outcome.
     Trace(TraceArgs),
+    /// Send packets as fast as a device takes them, or at a rate: from a capture, or made up.
+    Blast(BlastArgs),
     /// Measure what a packet costs in a network of apps, on this machine.
     #[command(subcommand)]
     Bench(BenchArgs),
@@ -217,6 +219,97 @@ pub(crate) struct TraceArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) language: LanguageArgs,
+}
+
+#[derive(Args, Debug)]
+#[command(override_usage = "sluss blast [OPTIONS] CAPTURE --to TARGET\n       \
+    sluss blast [OPTIONS] --synth --to TARGET")]
+#[command(
+    after_help = "TARGET is a network device, `tap:NAME`, `null`, or a file (with a `/`, or ending in .pcap or .pcapng).\n\
+    Without --loop, --count and --duration it goes on until interrupted. Examples:\n  \
+    sluss blast trace.pcap --to eth0 --rate 1Mpps --duration 10s\n  \
+    sluss blast --synth --size 60,508,1514 --src 198.18.0.0/24 --flows 1000 --to null --duration 5s\n  \
+    sluss blast --synth --count 1000 --to made.pcap"
+)]
+pub(crate) struct BlastArgs {
+    /// The capture to send, again and again.
+    #[arg(value_name = "CAPTURE", required_unless_present = "synth", conflicts_with = "synth")]
+    pub(crate) capture: Option<PathBuf>,
+    /// Where to.
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) to: String,
+    /// At most so many packets or bits a second: 500pps, 1.5Mpps, 100Mbps, 10Gbps.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<String>,
+    /// Send the capture so often.
+    #[arg(long = "loop", value_name = "N", conflicts_with = "synth", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) passes: Option<u64>,
+    /// Stop after so many packets.
+    #[arg(short = 'c', long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// Stop after this time: 10s, 5min.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Option<std::time::Duration>,
+    /// Print one line of JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) synth: SynthArgs,
+}
+
+/// What made-up packets are like.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Packets that are made up")]
+pub(crate) struct SynthArgs {
+    /// Make packets up.
+    #[arg(long)]
+    pub(crate) synth: bool,
+    /// Their sizes in turn, in bytes, without frame check sequence [default: 60].
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', requires = "synth", conflicts_with = "capture")]
+    pub(crate) size: Vec<usize>,
+    /// Source address or prefix [default: 198.18.0.1].
+    #[arg(long, value_name = "ADDRESS", requires = "synth", conflicts_with = "capture")]
+    pub(crate) src: Option<String>,
+    /// Destination address or prefix [default: 198.19.0.1].
+    #[arg(long, value_name = "ADDRESS", requires = "synth", conflicts_with = "capture")]
+    pub(crate) dst: Option<String>,
+    /// What they carry: `udp` or `tcp` [default: udp].
+    #[arg(
+        long,
+        value_name = "PROTOCOL",
+        hide_possible_values = true,
+        requires = "synth",
+        conflicts_with = "capture"
+    )]
+    pub(crate) proto: Option<ProtoName>,
+    /// Source port or ports: 1024-2047 [default: 1024].
+    #[arg(long, value_name = "PORTS", requires = "synth", conflicts_with = "capture")]
+    pub(crate) sport: Option<String>,
+    /// Destination port or ports [default: 9].
+    #[arg(long, value_name = "PORTS", requires = "synth", conflicts_with = "capture")]
+    pub(crate) dport: Option<String>,
+    /// How many flows [default: as addresses and ports allow, up to 65536].
+    #[arg(long, value_name = "N", requires = "synth", conflicts_with = "capture")]
+    pub(crate) flows: Option<u32>,
+    /// Draw flows at random, fill payload with random bytes.
+    #[arg(long, requires = "synth", conflicts_with = "capture")]
+    pub(crate) random: bool,
+    /// Source of the frames [default: 02:00:00:00:00:01].
+    #[arg(long, value_name = "MAC", requires = "synth", conflicts_with = "capture")]
+    pub(crate) src_mac: Option<String>,
+    /// Destination of the frames [default: 02:00:00:00:00:02].
+    #[arg(long, value_name = "MAC", requires = "synth", conflicts_with = "capture")]
+    pub(crate) dst_mac: Option<String>,
+    /// Tag the frames with this VLAN.
+    #[arg(long, value_name = "ID", requires = "synth", conflicts_with = "capture")]
+    pub(crate) vlan: Option<u16>,
+}
+
+/// What made-up packets carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtoName {
+    Udp,
+    Tcp,
 }
 
 #[derive(Subcommand, Debug)]

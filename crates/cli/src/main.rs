@@ -4,6 +4,7 @@
 
 mod args;
 mod bench;
+mod blast;
 mod compile;
 mod exit;
 mod explain;
@@ -42,6 +43,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Compile(args) => compile::run(args, terminal),
         Command::Explain(args) => explain::run(args, terminal),
         Command::Trace(args) => trace::run(args, terminal),
+        Command::Blast(args) => blast::run(args, terminal),
         Command::Bench(args) => bench::run(args, terminal),
         Command::Completions { shell } => shell::completions(*shell),
         Command::Man { folder } => shell::man_pages(folder),

@@ -166,6 +166,7 @@ fn help_fits_a_screen() {
         &["compile", "--help"],
         &["explain", "--help"],
         &["trace", "--help"],
+        &["blast", "-h"],
     ] {
         let text = stdout(&run(command));
         assert!(text.lines().count() <= 50, "{command:?}: {} lines", text.lines().count());

@@ -1,0 +1,304 @@
+//! `sluss blast`: a source of packets and a target, as a graph of two apps, with rates to look at.
+
+use crate::args::{BlastArgs, ProtoName, SynthArgs};
+use crate::exit::{Failure, Outcome};
+use crate::terminal::Terminal;
+use crate::text;
+use apps::{Proto, Sink, Synth};
+use engine::{Config, ConfigureError, Engine, Graph, OptionError, Report, Settings};
+use io::pcap_reader::Passes;
+use io::{AfPacket, PcapReader, PcapWriter, Tap};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Map, Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often the rate is shown.
+const INTERVAL: Duration = Duration::from_secs(1);
+const SOURCE: &str = "source";
+const TARGET: &str = "target";
+
+/// Sends packets until told to stop, or there are no more.
+pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let graph = graph(args)?;
+    let mut engine = Settings::new().and_then(Engine::new).map_err(no_engine)?;
+    engine.configure(&graph).map_err(|error| refused(&error))?;
+    let signal = caught_signal()?;
+    let begin = Instant::now();
+    let ended = blast(&mut engine, args, terminal, begin, &signal)?;
+    let before = engine.report();
+    engine.stop();
+    let result = Blasted { seconds: ended, before: &before, after: &engine.report() };
+    text::print(&if args.json { format!("{}\n", result.json(&args.to)) } else { result.in_words() })?;
+    for text in before.apps.values().filter_map(|app| app.text.as_deref()) {
+        terminal.error(&format!("error: {text}"));
+    }
+    for imbalance in &result.after.imbalances {
+        terminal.error(&format!("error: packets do not add up: {imbalance}"));
+    }
+    Ok(match signal.load(Ordering::Relaxed) {
+        0 if before.apps.values().any(|app| app.text.is_some()) || !result.after.balanced() => {
+            Outcome::Incomplete
+        }
+        0 => Outcome::Matched,
+        signal => Outcome::Interrupted(signal as i32),
+    })
+}
+
+/// Lets the engine run, and shows rates on a terminal. Returns for how many seconds.
+fn blast(
+    engine: &mut Engine,
+    args: &BlastArgs,
+    terminal: &Terminal,
+    begin: Instant,
+    signal: &AtomicUsize,
+) -> Result<f64, Failure> {
+    let shows = std::io::stderr().is_terminal() && !args.json;
+    let limit = args.duration.unwrap_or(Duration::MAX);
+    let mut shown = (0, 0);
+    loop {
+        let slice = limit.saturating_sub(begin.elapsed()).min(INTERVAL);
+        let started = Instant::now();
+        let mut was_told = false;
+        let go_on = |elapsed: Duration| elapsed < slice && signal.load(Ordering::Relaxed) == 0;
+        let run = engine.run(|status| {
+            let goes_on = go_on(status.elapsed);
+            was_told |= !goes_on;
+            goes_on
+        });
+        run.map_err(no_engine)?;
+        if shows {
+            let sent = sent(&engine.report());
+            let seconds = started.elapsed().as_secs_f64();
+            let (packets, bytes) = (sent.0 - shown.0, sent.1 - shown.1);
+            terminal.message(&format!("{}, {} packets so far", rates(packets, bytes, seconds), sent.0));
+            shown = sent;
+        }
+        if !was_told || begin.elapsed() >= limit || signal.load(Ordering::Relaxed) != 0 {
+            return Ok(begin.elapsed().as_secs_f64());
+        }
+    }
+}
+
+/// Packets and bytes that have left the source.
+fn sent(report: &Report) -> (u64, u64) {
+    report.links.iter().fold((0, 0), |sent, link| (sent.0 + link.txpackets, sent.1 + link.txbytes))
+}
+
+/// What has happened: as seen before the apps were stopped, and when all that waited was written.
+struct Blasted<'a> {
+    seconds: f64,
+    before: &'a Report,
+    after: &'a Report,
+}
+
+impl Blasted<'_> {
+    fn json(&self, to: &str) -> Value {
+        let bytes = sent(self.before).1;
+        let drops: Map<String, Value> =
+            self.after.drops.iter().map(|(reason, &count)| (reason.clone(), count.into())).collect();
+        json!({
+            "v": 1,
+            "type": "blast",
+            "to": to,
+            "packets": self.after.delivered,
+            "bytes": bytes,
+            "seconds": rounded(self.seconds),
+            "cpu_s": rounded(cpu_s()),
+            "pps": (self.after.delivered as f64 / self.seconds.max(1e-9)).round() as u64,
+            "mbps": rounded(bytes as f64 * 8e-6 / self.seconds.max(1e-9)),
+            "drops": drops,
+            "balanced": self.after.balanced(),
+        })
+    }
+
+    fn in_words(&self) -> String {
+        let (packets, bytes) = (self.after.delivered, sent(self.before).1);
+        let mut text =
+            format!("{packets} packets in {:.3} s: {}", self.seconds, rates(packets, bytes, self.seconds));
+        for (reason, count) in &self.after.drops {
+            text.push_str(&format!("; {count} dropped: {reason}"));
+        }
+        text.push('\n');
+        text
+    }
+}
+
+fn rounded(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6
+}
+
+fn rates(packets: u64, bytes: u64, seconds: f64) -> String {
+    let per_second = |count: f64| count / seconds.max(1e-9);
+    format!("{}pps, {}bps", scaled(per_second(packets as f64)), scaled(per_second(bytes as f64 * 8.0)))
+}
+
+/// A number with a prefix, as people write it.
+fn scaled(number: f64) -> String {
+    let (divisor, prefix) = match number {
+        n if n >= 1e9 => (1e9, "G"),
+        n if n >= 1e6 => (1e6, "M"),
+        n if n >= 1e3 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    format!("{:.3} {prefix}", number / divisor)
+}
+
+/// CPU time of the process.
+fn cpu_s() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
+    let mut graph = Graph::new();
+    let (rate_pps, rate_mbps) = args.rate.as_deref().map_or(Ok((None, None)), rate)?;
+    let source = match &args.capture {
+        Some(path) => Config::new(PcapReader {
+            path: path.clone(),
+            passes: args.passes.map_or(Passes::Forever, Passes::Times),
+            rate_pps,
+            rate_mbps,
+            count: args.count,
+            ..PcapReader::default()
+        }),
+        None => Config::new(Synth { count: args.count, rate_pps, rate_mbps, ..synth(&args.synth) }),
+    };
+    let broken = |error: engine::GraphError| Failure::internal(format!("internal error: {error}"));
+    graph.add(SOURCE, source).map_err(broken)?;
+    graph.add(TARGET, target(args)?).map_err(broken)?;
+    graph.link(&format!("{SOURCE}.output -> {TARGET}.input")).map_err(broken)?;
+    Ok(graph)
+}
+
+fn synth(args: &SynthArgs) -> Synth {
+    let default = Synth::default();
+    let or = |option: &Option<String>, default: String| option.clone().unwrap_or(default);
+    Synth {
+        sizes: if args.size.is_empty() { default.sizes } else { args.size.clone() },
+        src: or(&args.src, default.src),
+        dst: or(&args.dst, default.dst),
+        proto: match args.proto {
+            Some(ProtoName::Tcp) => Proto::Tcp,
+            Some(ProtoName::Udp) | None => Proto::Udp,
+        },
+        sport: or(&args.sport, default.sport),
+        dport: or(&args.dport, default.dport),
+        flows: args.flows,
+        random: args.random,
+        src_mac: or(&args.src_mac, default.src_mac),
+        dst_mac: or(&args.dst_mac, default.dst_mac),
+        vlan: args.vlan,
+        ..Synth::default()
+    }
+}
+
+fn target(args: &BlastArgs) -> Result<Config, Failure> {
+    let to = args.to.as_str();
+    if to == "null" {
+        return Ok(Config::new(Sink {}));
+    }
+    if let Some(name) = to.strip_prefix("tap:") {
+        return Ok(Config::new(Tap { name: name.to_owned(), mtu: None }));
+    }
+    let is_capture = Path::new(to).extension().is_some_and(|end| end == "pcap" || end == "pcapng");
+    if !to.contains('/') && !is_capture {
+        return Ok(Config::new(AfPacket { device: to.to_owned(), ..AfPacket::default() }));
+    }
+    if args.passes.is_none() && args.count.is_none() && args.duration.is_none() {
+        return Err(Failure::user(format!(
+            "error: this would fill the disk with {to}: say how much with --count, --duration{}",
+            if args.capture.is_some() { " or --loop" } else { "" }
+        )));
+    }
+    Ok(Config::new(PcapWriter { path: to.into(), ..PcapWriter::default() }))
+}
+
+/// Packets, or million bits, a second.
+fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
+    let wrong = || {
+        Failure::user(format!(
+            "error: --rate {text}: write a number and a unit: 500pps, 1.5Mpps, 100Mbps, 10Gbps"
+        ))
+    };
+    let lower = text.to_ascii_lowercase();
+    let unit_at = lower.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(lower.len());
+    let number: f64 = lower[..unit_at].trim().parse().map_err(|_| wrong())?;
+    let (prefix, is_bits) = match lower[unit_at..].strip_suffix("pps") {
+        Some(prefix) => (prefix, false),
+        None if unit_at == lower.len() => ("", false),
+        None => (lower[unit_at..].strip_suffix("bps").ok_or_else(wrong)?, true),
+    };
+    let factor = match prefix {
+        "" => 1.0,
+        "k" => 1e3,
+        "m" => 1e6,
+        "g" => 1e9,
+        _ => return Err(wrong()),
+    };
+    let rate = number * factor;
+    Ok(if is_bits { (None, Some(rate / 1e6)) } else { (Some(rate), None) })
+}
+
+/// The number of a signal that asks us to stop, 0 before that.
+fn caught_signal() -> Result<Arc<AtomicUsize>, Failure> {
+    let caught = Arc::new(AtomicUsize::new(0));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_usize(signal, Arc::clone(&caught), signal as usize).map_err(no_engine)?;
+    }
+    Ok(caught)
+}
+
+fn no_engine(error: std::io::Error) -> Failure {
+    Failure::world(format!("error: cannot set up the engine: {error}"))
+}
+
+/// An option of an app, told as the flag that it came from.
+fn refused(error: &ConfigureError) -> Failure {
+    let ConfigureError::App { error: OptionError { option, message, refused, .. }, .. } = error else {
+        return Failure::world(format!("error: {error}"));
+    };
+    let flag = match option.as_deref() {
+        Some("path" | "device" | "name") | None => String::new(),
+        Some("sizes") => "--size: ".to_owned(),
+        Some("rate_pps" | "rate_mbps") => "--rate: ".to_owned(),
+        Some(option) => format!("--{}: ", option.replace('_', "-")),
+    };
+    let message = format!("error: {flag}{message}");
+    if *refused { Failure::world(message) } else { Failure::user(message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{rate, scaled};
+
+    #[test]
+    fn rates_are_read() {
+        for (text, pps, mbps) in [
+            ("500pps", Some(500.0), None),
+            ("500", Some(500.0), None),
+            ("1.5Mpps", Some(1.5e6), None),
+            ("2kpps", Some(2e3), None),
+            ("100Mbps", None, Some(100.0)),
+            ("10 Gbps", None, Some(10_000.0)),
+            ("64kbps", None, Some(0.064)),
+        ] {
+            assert_eq!(rate(text).unwrap(), (pps, mbps), "{text}");
+        }
+        for text in ["", "pps", "1", "fast", "1Tpps", "1Mp", "1 2pps", "-"] {
+            assert_eq!(rate(text).is_err(), text != "1", "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [0.0, 999.0, 1500.0, 2.5e6, 1e10].map(scaled),
+            ["0.000 ", "999.000 ", "1.500 k", "2.500 M", "10.000 G"]
+        );
+    }
+}

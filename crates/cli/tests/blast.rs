@@ -1,0 +1,110 @@
+//! `sluss blast`: what it sends, and what it says of it.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn capture(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures").join(name).display().to_string()
+}
+
+fn blast(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sluss")).arg("blast").args(args).output().expect("sluss")
+}
+
+/// The summary of a run that went well.
+fn summary(args: &[&str]) -> Value {
+    let output = blast(&[args, &["--json"]].concat());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let summary: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&summary["v"], &summary["type"], &summary["balanced"]),
+        (&1.into(), &"blast".into(), &true.into())
+    );
+    assert_eq!(summary["drops"], serde_json::json!({}));
+    summary
+}
+
+fn packets(path: &Path) -> Vec<Vec<u8>> {
+    let mut reader = capture::Reader::open(path).expect("a capture");
+    let mut packets = Vec::new();
+    while let Some(packet) = reader.next_packet().expect("a packet") {
+        packets.push(packet.data.to_vec());
+    }
+    packets
+}
+
+fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("blast-{}-{name}", std::process::id()))
+}
+
+#[test]
+fn a_capture_is_sent_as_often_as_asked() {
+    let out = scratch("thrice.pcap");
+    let once = packets(Path::new(&capture("icmp.pcap")));
+    let summary = summary(&[&capture("icmp.pcap"), "--loop", "3", "--to", &out.display().to_string()]);
+    let sent = packets(&out);
+    let _ = std::fs::remove_file(&out);
+    assert_eq!(sent, [&once[..], &once[..], &once[..]].concat());
+    assert_eq!(summary["packets"], sent.len());
+    assert_eq!(summary["bytes"], sent.iter().map(Vec::len).sum::<usize>());
+}
+
+#[test]
+fn made_up_packets_are_as_asked() {
+    let out = scratch("made.pcapng");
+    let to = out.display().to_string();
+    let args = ["--synth", "--size", "64,200", "--count", "1000", "--vlan", "7", "--proto", "tcp", "--sport"];
+    let summary = summary(&[&args[..], &["5-9", "--random", "--to", &to]].concat());
+    let made = packets(&out);
+    let _ = std::fs::remove_file(&out);
+    assert_eq!((made.len(), &summary["packets"]), (1000, &1000.into()));
+    assert_eq!(made.iter().filter(|packet| packet.len() == 64).count(), 500);
+    assert!(made.iter().all(|packet| packet[12..16] == [0x81, 0, 0, 7]));
+}
+
+#[test]
+fn a_rate_and_a_duration_are_kept() {
+    let summary = summary(&["--synth", "--to", "null", "--rate", "10kpps", "--duration", "500ms"]);
+    let packets = summary["packets"].as_u64().expect("a number");
+    // Less where the machine has other work, never more.
+    assert!((100..=5100).contains(&packets), "{packets} packets");
+    assert!(summary["seconds"].as_f64().expect("a number") >= 0.5);
+}
+
+#[test]
+fn what_is_wrong_is_told_as_flags() {
+    let capture = capture("icmp.pcap");
+    for (args, code, message) in [
+        (&["none.pcap", "--to", "null"][..], 2, "error: none.pcap: cannot open"),
+        (&[&capture, "--to", "none0"], 2, "error: there is no device none0"),
+        (&[&capture, "--to", "out.pcap"], 2, "error: this would fill the disk with out.pcap: say how much"),
+        (&[&capture, "--to", "null", "--rate", "fast"], 2, "error: --rate fast: write a number and a unit"),
+        (&[&capture, "--to", "null", "--rate", "0pps"], 2, "error: --rate: 0 is not between"),
+        (&["--synth", "--to", "null", "--size", "9"], 2, "error: --size: 9 is not between 42 and 10240"),
+        (&["--synth", "--to", "null", "--sport", "x"], 2, "error: --sport: `x` is no port"),
+        (&["--to", "null"], 2, "required"),
+        (&[&capture, "--synth", "--to", "null"], 2, "cannot be used with"),
+        (&[&capture, "--size", "60", "--to", "null"], 2, ""),
+    ] {
+        let output = blast(args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {errors}");
+        assert!(errors.contains(message), "{args:?}: {errors}");
+    }
+}
+
+#[test]
+fn damage_is_told_after_what_stands_before_it() {
+    let path = scratch("cut.pcap");
+    let whole = std::fs::read(capture("icmp.pcap")).expect("a capture");
+    std::fs::write(&path, &whole[..whole.len() - 1]).expect("a file");
+    let output = blast(&[&path.display().to_string(), "--loop", "1", "--to", "null", "--json"]);
+    let _ = std::fs::remove_file(&path);
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(output.status.code(), Some(5));
+    assert_eq!(summary["packets"], packets(Path::new(&capture("icmp.pcap"))).len() - 1);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("the file ends inside a packet record"));
+}
