@@ -126,10 +126,11 @@ impl Hosts {
             .count()
     }
 
+    /// The bucket of the address in a key, whatever the port.
     #[inline]
     fn bucket(&self, key: u64) -> usize {
         // Addresses in a row, multiplied by some numbers and only shifted, would crowd.
-        let product = u128::from(key | 1) * u128::from(self.secret);
+        let product = u128::from(key >> 16 | 1 << 48) * u128::from(self.secret);
         ((product >> 64) as u64 ^ product as u64) as usize & (self.buckets.len() - 1)
     }
 }
@@ -167,6 +168,17 @@ mod tests {
         hosts.set_time(120 * SECOND + 1);
         assert_eq!((hosts.find(mac(1)), hosts.refresh(mac(1), 3), hosts.count()), (None, false, 0));
         assert_eq!(hosts.learn(mac(1), 5), Learned::New, "forgotten, so it did not move");
+    }
+
+    #[test]
+    fn a_host_is_known_at_whatever_port_it_is() {
+        let mut hosts = Hosts::new(1024, 10);
+        hosts.set_time(SECOND);
+        for port in 0..300 {
+            assert_ne!(hosts.learn(mac(port.into()), port), Learned::Moved);
+            assert!(hosts.refresh(mac(port.into()), port), "{port}");
+            assert_eq!(hosts.find(mac(port.into())), Some(port));
+        }
     }
 
     #[test]
