@@ -34,8 +34,8 @@ use serde::Deserialize;
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
-use wire::ether::{Ethernet, EthernetHeader, EthernetMut, Mac, ethertype};
-use wire::ip::{Ipv6, Ipv6Header, Ipv6Mut, protocol};
+use wire::ether::{Ethernet, EthernetHeader, Mac, ethertype};
+use wire::ip::{Ipv6, Ipv6Header, protocol};
 use wire::tunnel::{KeyedTunnel, KeyedTunnelHeader, SESSION_ANY};
 
 /// Options of `keyed_ipv6_tunnel`.
@@ -92,6 +92,8 @@ struct Counters {
 
 /// Ethernet, IPv6, session and cookie.
 const HEADER_LEN: usize = Ethernet::LEN + Ipv6::LEN + KeyedTunnel::LEN;
+/// Where the header says how long what follows is.
+const PAYLOAD_LEN_AT: usize = Ethernet::LEN + Ipv6::PAYLOAD_LEN_AT;
 const DECAPSULATED: usize = 0;
 const ENCAPSULATED: usize = 1;
 
@@ -179,50 +181,64 @@ impl Running {
     #[inline]
     fn encapsulate(&self, packet: &mut Packet) -> bool {
         let payload_len = (packet.len() + KeyedTunnel::LEN) as u16;
-        if packet.prepend(&self.header).is_err() {
+        if packet.open_front(HEADER_LEN).is_err() {
             return false;
         }
-        let Some(mut ether) = EthernetMut::new(packet.data_mut()) else { return false };
-        let Some(mut ip) = Ipv6Mut::new(ether.payload_mut()) else { return false };
-        ip.set_payload_len(payload_len);
+        let Some(header) = packet.data_mut().first_chunk_mut::<HEADER_LEN>() else { return false };
+        *header = self.header;
+        header[PAYLOAD_LEN_AT..PAYLOAD_LEN_AT + 2].copy_from_slice(&payload_len.to_be_bytes());
         true
     }
 
     /// Takes the headers off a packet; `false`, and no change, if it is none of this tunnel.
     #[inline]
     fn decapsulate(&self, packet: &mut Packet) -> bool {
-        let Ok(frame_len) = self.frame_len(packet.data()) else { return false };
+        let Some(frame_len) = self.frame_len(packet.data()) else { return false };
         packet.trim_front(HEADER_LEN);
         packet.truncate(frame_len);
         true
     }
 
-    /// The length of the frame inside, or what counts a packet that is none of this tunnel.
+    /// The length of the frame inside a packet of this tunnel.
+    ///
+    /// PERF: lengths are looked at once, and all fields are compared before anything is decided.
     #[inline]
-    fn frame_len(&self, data: &[u8]) -> Result<usize, &Counter> {
+    fn frame_len(&self, data: &[u8]) -> Option<usize> {
+        let (header, rest) = data.split_first_chunk::<HEADER_LEN>()?;
+        let (link, header) = header.split_first_chunk::<{ Ethernet::LEN }>()?;
+        let (network, header) = header.split_first_chunk::<{ Ipv6::LEN }>()?;
+        let (ether, ip) = (Ethernet::new(link)?, Ipv6::new(network)?);
+        let tunnel = KeyedTunnel::new(header)?;
+        let is_ours = (ether.ethertype() == ethertype::IPV6)
+            & (ip.next_header() == protocol::L2TP)
+            & (ip.src() == self.remote)
+            & (ip.dst() == self.local)
+            & (tunnel.cookie() == self.cookie);
+        let frame_len = usize::from(ip.payload_len()).wrapping_sub(KeyedTunnel::LEN);
+        (is_ours & (frame_len <= rest.len())).then_some(frame_len)
+    }
+
+    /// What counts a packet that is none of this tunnel.
+    fn why_not(&self, data: &[u8]) -> &Counter {
         let counters = &self.counters;
-        let ether = Ethernet::new(data).ok_or(&counters.length)?;
-        let is_ipv6 = ether.ethertype() == ethertype::IPV6;
-        let ip = Ipv6::new(ether.payload()).filter(|_| is_ipv6).ok_or(&counters.protocol)?;
-        let payload = ip.payload();
-        if ip.next_header() != protocol::L2TP {
-            return Err(&counters.protocol);
-        }
-        if payload.len() != usize::from(ip.payload_len()) || payload.len() < KeyedTunnel::LEN {
-            return Err(&counters.length);
-        }
-        let tunnel = KeyedTunnel::new(payload).ok_or(&counters.protocol)?;
+        let Some(ether) = Ethernet::new(data) else { return &counters.length };
+        let ip = Ipv6::new(ether.payload());
+        let Some(ip) = ip.filter(|_| ether.ethertype() == ethertype::IPV6) else { return &counters.protocol };
+        let payload_len = usize::from(ip.payload_len());
+        let is_whole = ip.payload().len() == payload_len && payload_len >= KeyedTunnel::LEN;
         match () {
-            () if ip.src() != self.remote => Err(&counters.remote_address),
-            () if ip.dst() != self.local => Err(&counters.local_address),
-            () if tunnel.cookie() != self.cookie => Err(&counters.cookie),
-            () => Ok(tunnel.payload().len()),
+            () if ip.next_header() != protocol::L2TP => &counters.protocol,
+            () if !is_whole => &counters.length,
+            () if ip.src() != self.remote => &counters.remote_address,
+            () if ip.dst() != self.local => &counters.local_address,
+            () if KeyedTunnel::new(ip.payload()).is_none() => &counters.protocol,
+            () => &counters.cookie,
         }
     }
 
     #[cold]
     fn refuse(&self, packet: Packet, pool: &mut Pool) {
-        let counter = self.frame_len(packet.data()).err().unwrap_or(&self.counters.protocol);
+        let counter = self.why_not(packet.data());
         pool.free(packet, counter);
     }
 }

@@ -15,6 +15,8 @@ pub struct Ipv6<'a> {
 impl<'a> Ipv6<'a> {
     /// Length of the fixed header.
     pub const LEN: usize = 40;
+    /// Where the header says how long the payload is, in two bytes: for who puts one prepared header before many packets.
+    pub const PAYLOAD_LEN_AT: usize = 4;
 
     /// A view of a packet, if its header is whole and says version 6.
     #[inline]
