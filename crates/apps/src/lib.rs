@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arp_responder;
 mod bridge;
 mod bucket;
 mod counter;
@@ -12,17 +13,21 @@ mod delay;
 mod filter;
 mod filtering;
 mod fragmenter;
+mod icmp_echo;
 mod join;
 mod keyed_ipv6_tunnel;
 mod r#match;
 mod merge;
 mod names;
+mod nd_responder;
 mod printer;
 mod queue;
 mod random;
 mod rate_limiter;
 mod reassembler;
 mod repeater;
+mod responder;
+mod router;
 mod rss;
 mod sampler;
 mod sift;
@@ -40,21 +45,25 @@ mod vlan_mux;
 mod vlan_tag;
 mod vlan_untag;
 
+pub use arp_responder::ArpResponder;
 pub use bridge::Bridge;
 pub use counter::{Count, Counter};
 pub use delay::Delay;
 pub use filter::Filter;
 pub use fragmenter::Fragmenter;
+pub use icmp_echo::IcmpEcho;
 pub use join::Join;
 pub use keyed_ipv6_tunnel::{Cookie, KeyedIpv6Tunnel, ParseCookieError};
 pub use r#match::{Case, Match};
 pub use merge::Merge;
 pub use names::SystemNames;
+pub use nd_responder::NdResponder;
 pub use printer::{Printer, Stream};
 pub use queue::{Policy, Queue};
 pub use rate_limiter::RateLimiter;
 pub use reassembler::Reassembler;
 pub use repeater::Repeater;
+pub use router::{Route, Router};
 pub use rss::Rss;
 pub use sampler::Sampler;
 pub use sink::Sink;
@@ -74,20 +83,24 @@ use engine::Registry;
 #[rustfmt::skip]
 pub fn registry() -> Registry {
     Registry::new()
+        .with::<ArpResponder>()
         .with::<Bridge>()
         .with::<Counter>()
         .with::<Delay>()
         .with::<Filter>()
         .with::<Fragmenter>()
+        .with::<IcmpEcho>()
         .with::<Join>()
         .with::<KeyedIpv6Tunnel>()
         .with::<Match>()
         .with::<Merge>()
+        .with::<NdResponder>()
         .with::<Printer>()
         .with::<Queue>()
         .with::<RateLimiter>()
         .with::<Reassembler>()
         .with::<Repeater>()
+        .with::<Router>()
         .with::<Rss>()
         .with::<Sampler>()
         .with::<Sink>()

@@ -1,0 +1,276 @@
+//! `icmp_echo`: answers pings, over IPv4 (RFC 792) and IPv6 (RFC 4443).
+//!
+//! | inputs, outputs | `south`, where requests come from and are answered; `north`, for everything else in both directions |
+//! |---|---|
+//! | `ip` | an address of either version, or a list of them |
+//! | `answered` | counts requests answered |
+//! | drops `bad_source` | counts requests from an address that nobody can be reached at, such as a group |
+//!
+//! The request itself becomes the answer: addresses are exchanged, the type is changed, and checksums are corrected by what has
+//! changed (RFC 1624). A request with a wrong checksum so gets an answer with a wrong one, which nobody takes. Fragments, packets with
+//! options or extension headers, and frames with a VLAN tag go north.
+
+use crate::responder::{Fate, PORTS, turn};
+use crate::text;
+use engine::shm::Counter;
+use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
+use serde::Deserialize;
+use std::net::IpAddr;
+use wire::checksum::update;
+use wire::ether::{Ethernet, EthernetMut, ethertype};
+use wire::ip::{Ipv4, Ipv4Mut, Ipv6, Ipv6Mut, protocol};
+use wire::transport::{Icmp, IcmpMut, icmp_kind};
+
+/// Options of `icmp_echo`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IcmpEcho {
+    /// The addresses to answer for.
+    #[serde(deserialize_with = "text::one_or_more")]
+    pub ip: Vec<IpAddr>,
+}
+
+/// A running `icmp_echo`.
+#[derive(Debug)]
+pub struct Running {
+    /// Sorted.
+    ours: Vec<IpAddr>,
+    answered: Counter,
+    bad_source: Counter,
+}
+
+/// How many hops an answer may take.
+const HOPS: u8 = 64;
+
+impl Class for IcmpEcho {
+    const TYPE: &'static str = "icmp_echo";
+    const INPUTS: Ports = PORTS;
+    const OUTPUTS: Ports = PORTS;
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        match self.ip.iter().find(|ip| !is_host(**ip)) {
+            Some(ip) => Err(OptionError::new("ip", format!("{ip} is not the address of one host"))),
+            None => Ok(()),
+        }
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let mut ours = self.ip.clone();
+        ours.sort_unstable();
+        Ok(Running { ours, answered: setup.counter("answered"), bad_source: setup.drops("bad_source") })
+    }
+}
+
+impl App for Running {
+    fn push(&mut self, io: &mut Io<'_>) {
+        let is_for_us = |frame: &[u8]| self.request(frame).is_some();
+        turn(io, &self.answered, is_for_us, |packet| self.answer(packet));
+    }
+}
+
+impl Running {
+    /// From whom a frame brings a request for us.
+    #[inline]
+    fn request(&self, frame: &[u8]) -> Option<IpAddr> {
+        let ether = Ethernet::new(frame)?;
+        let (src, dst) = match ether.ethertype() {
+            ethertype::IPV4 => request_v4(&Ipv4::new(ether.payload())?)?,
+            ethertype::IPV6 => request_v6(&Ipv6::new(ether.payload())?)?,
+            _ => return None,
+        };
+        self.ours.binary_search(&dst).is_ok().then_some(src)
+    }
+
+    fn answer(&self, packet: &mut Packet) -> Fate<'_> {
+        let Some(src) = self.request(packet.data()) else { return Fate::Pass };
+        let Some(mut ether) = EthernetMut::new(packet.data_mut()) else { return Fate::Pass };
+        if !is_host(src) || ether.view().src().is_multicast() {
+            return Fate::Drop(&self.bad_source);
+        }
+        // The destination may have been a group; we are not.
+        if ether.view().dst().is_multicast() {
+            return Fate::Pass;
+        }
+        ether.swap_addresses();
+        match src {
+            IpAddr::V4(_) => answer_v4(ether.payload_mut()),
+            IpAddr::V6(_) => answer_v6(ether.payload_mut()),
+        }
+        Fate::Answer
+    }
+}
+
+/// Source and destination of an IPv4 packet, if it is an echo request, whole and without options.
+#[inline]
+fn request_v4(ip: &Ipv4<'_>) -> Option<(IpAddr, IpAddr)> {
+    let is_plain = ip.protocol() == protocol::ICMP && !ip.is_fragment() && ip.header_len() == Ipv4::LEN;
+    let is_whole = ip.payload_len() == Some(ip.payload().len());
+    let is_request = is_request(ip.payload(), icmp_kind::ECHO_REQUEST);
+    (is_plain && is_whole && is_request).then(|| (ip.src().into(), ip.dst().into()))
+}
+
+/// Source and destination of an IPv6 packet, if it is an echo request, whole and without extension headers.
+#[inline]
+fn request_v6(ip: &Ipv6<'_>) -> Option<(IpAddr, IpAddr)> {
+    let is_whole = usize::from(ip.payload_len()) == ip.payload().len();
+    let is_request = is_request(ip.payload(), icmp_kind::ECHO_REQUEST_V6);
+    let is_plain = ip.next_header() == protocol::ICMPV6;
+    (is_plain && is_whole && is_request).then(|| (ip.src().into(), ip.dst().into()))
+}
+
+#[inline]
+fn is_request(message: &[u8], kind: u8) -> bool {
+    Icmp::new(message).is_some_and(|icmp| icmp.kind() == kind && icmp.code() == 0)
+}
+
+/// Whether an address is that of one host, as far as can be told.
+fn is_host(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => !(ip.is_multicast() || ip.is_broadcast() || ip.is_unspecified()),
+        IpAddr::V6(ip) => !(ip.is_multicast() || ip.is_unspecified()),
+    }
+}
+
+fn answer_v4(packet: &mut [u8]) {
+    let Some(mut ip) = Ipv4Mut::new(packet) else { return };
+    let (src, dst, ttl, proto) = (ip.view().src(), ip.view().dst(), ip.view().ttl(), ip.view().protocol());
+    // Where the addresses stand makes no difference to the sum; the time to live does.
+    ip.set_src(dst);
+    ip.set_dst(src);
+    ip.set_ttl(HOPS);
+    let word = |ttl| u16::from_be_bytes([ttl, proto]);
+    ip.set_checksum(update(ip.view().checksum(), word(ttl), word(HOPS)));
+    change_kind(ip.payload_mut(), icmp_kind::ECHO_REPLY);
+}
+
+fn answer_v6(packet: &mut [u8]) {
+    let Some(mut ip) = Ipv6Mut::new(packet) else { return };
+    let (src, dst) = (ip.view().src(), ip.view().dst());
+    ip.set_src(dst);
+    ip.set_dst(src);
+    ip.set_hop_limit(HOPS);
+    change_kind(ip.payload_mut(), icmp_kind::ECHO_REPLY_V6);
+}
+
+fn change_kind(message: &mut [u8], kind: u8) {
+    let Some(mut icmp) = IcmpMut::new(message) else { return };
+    let word = |kind| u16::from_be_bytes([kind, 0]);
+    icmp.set_checksum(update(icmp.view().checksum(), word(icmp.view().kind()), word(kind)));
+    icmp.set_kind(kind);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IcmpEcho;
+    use crate::testing::{frame, read};
+    use engine::Class;
+    use testkit::rig::Rig;
+
+    const PORTS: [&str; 2] = ["south", "north"];
+
+    fn rig() -> Rig {
+        Rig::new(read::<IcmpEcho>("ip = ['192.0.2.2', '2001:db8::2']").unwrap(), &PORTS, &PORTS)
+    }
+
+    /// What comes out in the south and in the north.
+    fn ask(rig: &mut Rig, frame: &[u8]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        rig.send("south", frame);
+        rig.breathe();
+        (rig.take("south"), rig.take("north"))
+    }
+
+    #[test]
+    fn pings_are_answered() {
+        let macs = "dst=02:00:00:00:00:02, src=02:00:00:00:00:01";
+        let back = "dst=02:00:00:00:00:01, src=02:00:00:00:00:02";
+        for (ping, pong) in [
+            (
+                format!("eth({macs}) / ip4(ttl=3, tos=5, id=9) / icmp(8, rest=0x12345678) / 'data'"),
+                format!(
+                    "eth({back}) / ip4(src=192.0.2.2, dst=192.0.2.1, ttl=64, tos=5, id=9) \
+                     / icmp(0, rest=0x12345678) / 'data'"
+                ),
+            ),
+            (
+                format!("eth({macs}) / ip6(hops=3, flow=7) / icmp6(128, rest=0x12345678) / 'odd'"),
+                format!(
+                    "eth({back}) / ip6(src=2001:db8::2, dst=2001:db8::1, hops=64, flow=7) \
+                     / icmp6(129, rest=0x12345678) / 'odd'"
+                ),
+            ),
+            (
+                format!("eth({macs}) / ip4 / icmp(8)"),
+                format!("eth({back}) / ip4(src=192.0.2.2, dst=192.0.2.1) / icmp(0)"),
+            ),
+        ] {
+            let mut rig = rig();
+            // Padding stays.
+            let [mut ping, mut pong] = [ping, pong].map(|line| frame(&line));
+            ping.extend([7; 9]);
+            pong.extend([7; 9]);
+            assert_eq!(ask(&mut rig, &ping), (vec![pong], vec![]));
+            assert_eq!(rig.counter("answered"), 1);
+        }
+    }
+
+    #[test]
+    fn wrong_checksums_stay_wrong() {
+        let (south, _) = ask(&mut rig(), &frame("eth / ip4 / icmp(8, sum=0x1234)"));
+        let icmp = wire::transport::Icmp::new(&south[0][34..]).unwrap();
+        let addresses = wire::ip::Ipv4::new(&south[0][14..]).unwrap().addresses();
+        assert!(!icmp.is_checksum_right(addresses));
+    }
+
+    #[test]
+    fn everything_else_goes_north() {
+        let mut rig = rig();
+        for line in [
+            "eth / ip4(dst=192.0.2.3) / icmp(8)",
+            "eth / ip4 / icmp(0)",
+            "eth / ip4 / icmp(8, code=1)",
+            "eth / ip4(mf=1) / icmp(8)",
+            "eth / ip4(options=01 01 01 00) / icmp(8)",
+            "eth / ip4 / icmp(8) / cut(41)",
+            "eth / ip4(len=200) / icmp(8)",
+            "eth / ip4 / udp",
+            "eth(dst=ff:ff:ff:ff:ff:ff) / ip4 / icmp(8)",
+            "eth / ip6(dst=2001:db8::3) / icmp6(128)",
+            "eth / ip6 / icmp6(129)",
+            "eth / ip6 / hopopt / icmp6(128)",
+            "eth / ip6 / icmp(128) / cut(60)",
+            "eth / vlan(3) / ip4 / icmp(8)",
+            "eth / arp",
+            "hex()",
+        ] {
+            let packet = frame(line);
+            assert_eq!(ask(&mut rig, &packet), (vec![], vec![packet.clone()]), "{line}");
+        }
+        let packet = frame("eth / ip4 / icmp(8)");
+        rig.send("north", &packet);
+        rig.breathe();
+        assert_eq!((rig.take("south"), rig.take("north")), (vec![packet], vec![]));
+    }
+
+    #[test]
+    fn nobody_is_answered_at_a_group() {
+        let mut rig = rig();
+        for line in [
+            "eth / ip4(src=224.0.0.1) / icmp(8)",
+            "eth / ip4(src=255.255.255.255) / icmp(8)",
+            "eth / ip4(src=0.0.0.0) / icmp(8)",
+            "eth(src=ff:ff:ff:ff:ff:ff) / ip4 / icmp(8)",
+            "eth / ip6(src=ff02::1) / icmp6(128)",
+            "eth / ip6(src=::) / icmp6(128)",
+        ] {
+            assert_eq!(ask(&mut rig, &frame(line)), (vec![], vec![]), "{line}");
+        }
+        assert_eq!(rig.counter("bad_source"), 6);
+    }
+
+    #[test]
+    fn options_are_checked() {
+        let error = read::<IcmpEcho>("ip = '224.0.0.1'").unwrap().check().unwrap_err();
+        assert_eq!(error.to_string(), "`ip`: 224.0.0.1 is not the address of one host");
+    }
+}

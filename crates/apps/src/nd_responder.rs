@@ -1,0 +1,248 @@
+//! `nd_responder`: says which hardware address belongs to IPv6 addresses (RFC 4861).
+//!
+//! | inputs, outputs | `south`, where solicitations come from and are answered; `north`, for everything else in both directions |
+//! |---|---|
+//! | `ip` | an IPv6 address, or a list of them |
+//! | `mac` | the hardware address they are at |
+//! | `router` | whether the advertisements say that a router sends them; `false` unless set |
+//! | `answered` | counts solicitations answered |
+//! | drops `invalid` | counts solicitations that break a rule of RFC 4861, 7.1.1, of which the hop limit of 255 is the first |
+//!
+//! Who probes for a duplicate of its address is answered to all nodes (RFC 4861, 7.2.4). Solicitations for other addresses,
+//! advertisements, and frames with a VLAN tag go north.
+
+use crate::arp_responder::check_mac;
+use crate::responder::{Fate, PORTS, turn};
+use crate::text;
+use engine::shm::Counter;
+use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
+use serde::Deserialize;
+use std::net::Ipv6Addr;
+use wire::ether::{Ethernet, EthernetMut, Mac, ethertype};
+use wire::ip::{Ipv6, protocol};
+use wire::ndp::{Advertisement, Neighbour, PACKET_LEN_MAX, Solicitation};
+use wire::transport::icmp_kind;
+
+/// Options of `nd_responder`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NdResponder {
+    /// The addresses to answer for.
+    #[serde(deserialize_with = "text::one_or_more")]
+    pub ip: Vec<Ipv6Addr>,
+    /// The hardware address they are at.
+    #[serde(deserialize_with = "text::one")]
+    pub mac: Mac,
+    /// Whether a router sends the advertisements.
+    #[serde(default)]
+    pub router: bool,
+}
+
+/// A running `nd_responder`.
+#[derive(Debug)]
+pub struct Running {
+    /// Sorted.
+    ours: Vec<Ipv6Addr>,
+    mac: Mac,
+    is_router: bool,
+    answered: Counter,
+    invalid: Counter,
+}
+
+/// Where all nodes of a link listen.
+const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+
+impl Class for NdResponder {
+    const TYPE: &'static str = "nd_responder";
+    const INPUTS: Ports = PORTS;
+    const OUTPUTS: Ports = PORTS;
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        check_mac("mac", self.mac)?;
+        match self.ip.iter().find(|ip| ip.is_multicast() || ip.is_unspecified()) {
+            Some(ip) => Err(OptionError::new("ip", format!("{ip} is not the address of one host"))),
+            None => Ok(()),
+        }
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let mut ours = self.ip.clone();
+        ours.sort_unstable();
+        let (answered, invalid) = (setup.counter("answered"), setup.drops("invalid"));
+        Ok(Running { ours, mac: self.mac, is_router: self.router, answered, invalid })
+    }
+}
+
+impl App for Running {
+    fn push(&mut self, io: &mut Io<'_>) {
+        turn(io, &self.answered, is_solicitation, |packet| self.answer(packet));
+    }
+}
+
+impl Running {
+    fn answer(&self, packet: &mut Packet) -> Fate<'_> {
+        let Some(ether) = Ethernet::new(packet.data()) else { return Fate::Pass };
+        let Some(ip) = Ipv6::new(ether.payload()) else { return Fate::Pass };
+        let question = match Neighbour::parse(&ip) {
+            Ok(Neighbour::Solicitation(question)) => question,
+            Ok(Neighbour::Advertisement(_)) => return Fate::Pass,
+            Err(_) => return Fate::Drop(&self.invalid),
+        };
+        // Who asks from the very address has a conflict with us, which an answer would not end.
+        if self.ours.binary_search(&question.target).is_err() || ip.src() == question.target {
+            return Fate::Pass;
+        }
+        let (asker, asker_mac) = (ip.src(), question.source_mac.unwrap_or(ether.src()));
+        self.advertise(packet, &question, asker, asker_mac)
+    }
+
+    /// Turns a packet into the answer to a question.
+    fn advertise(
+        &self,
+        packet: &mut Packet,
+        question: &Solicitation,
+        asker: Ipv6Addr,
+        asker_mac: Mac,
+    ) -> Fate<'_> {
+        let is_probe = asker.is_unspecified();
+        let advertisement = Advertisement {
+            is_solicited: !is_probe,
+            ..Advertisement::answer(question.target, self.mac, self.is_router)
+        };
+        let (dst, dst_mac) =
+            if is_probe { (ALL_NODES, Mac::of_ipv6_multicast(ALL_NODES)) } else { (asker, asker_mac) };
+        // It is shorter than the longest packet by far.
+        let _ = packet.resize(Ethernet::LEN + PACKET_LEN_MAX);
+        let Some(mut ether) = EthernetMut::new(packet.data_mut()) else { return Fate::Pass };
+        ether.set_dst(dst_mac);
+        ether.set_src(self.mac);
+        let len = advertisement.write_packet(question.target, dst, ether.payload_mut()).unwrap_or(0);
+        packet.truncate(Ethernet::LEN + len);
+        Fate::Answer
+    }
+}
+
+/// Whether a frame carries a neighbour solicitation, right or wrong.
+#[inline]
+fn is_solicitation(frame: &[u8]) -> bool {
+    let Some(ether) = Ethernet::new(frame).filter(|ether| ether.ethertype() == ethertype::IPV6) else {
+        return false;
+    };
+    let Some(ip) = Ipv6::new(ether.payload()) else { return false };
+    if matches!(ip.next_header(), protocol::TCP | protocol::UDP) {
+        return false;
+    }
+    let transport = ip.transport();
+    let kind = transport.payload.first();
+    transport.protocol == protocol::ICMPV6 && kind == Some(&icmp_kind::NEIGHBOUR_SOLICITATION)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NdResponder;
+    use crate::testing::{frame, read};
+    use engine::Class;
+    use std::net::Ipv6Addr;
+    use testkit::rig::Rig;
+    use wire::ether::{Ethernet, EthernetHeader, Mac, ethertype};
+    use wire::ip::Ipv6;
+    use wire::ndp::{Advertisement, Neighbour, PACKET_LEN_MAX, Solicitation, solicited_node};
+
+    const PORTS: [&str; 2] = ["south", "north"];
+    const OURS: Mac = Mac([2, 0, 0, 0, 0, 1]);
+    const ASKER: Mac = Mac([2, 0, 0, 0, 0, 9]);
+
+    fn rig() -> Rig {
+        let options: NdResponder =
+            read("ip = ['2001:db8::1', 'fe80::1']\nmac = '02:00:00:00:00:01'\nrouter = true").unwrap();
+        Rig::new(options, &PORTS, &PORTS)
+    }
+
+    fn ip(text: &str) -> Ipv6Addr {
+        text.parse().unwrap()
+    }
+
+    fn solicitation(src: &str, target: &str, source_mac: Option<Mac>) -> Vec<u8> {
+        let target = ip(target);
+        let group = solicited_node(target);
+        let header =
+            EthernetHeader { dst: Mac::of_ipv6_multicast(group), src: ASKER, ethertype: ethertype::IPV6 };
+        let mut packet = [0; PACKET_LEN_MAX];
+        let len = Solicitation { target, source_mac }.write_packet(ip(src), group, &mut packet).unwrap();
+        [&header.to_bytes()[..], &packet[..len]].concat()
+    }
+
+    /// What comes out in the south and in the north.
+    fn ask(rig: &mut Rig, frame: &[u8]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        rig.send("south", frame);
+        rig.breathe();
+        (rig.take("south"), rig.take("north"))
+    }
+
+    #[test]
+    fn solicitations_are_answered() {
+        for (src, mac, dst, dst_mac, is_solicited) in [
+            ("fe80::9", Some(ASKER), "fe80::9", ASKER, true),
+            ("fe80::9", None, "fe80::9", ASKER, true),
+            ("fe80::9", Some(Mac([2; 6])), "fe80::9", Mac([2; 6]), true),
+            ("::", None, "ff02::1", Mac([0x33, 0x33, 0, 0, 0, 1]), false),
+        ] {
+            let mut rig = rig();
+            let (south, north) = ask(&mut rig, &solicitation(src, "2001:db8::1", mac));
+            assert!(south.len() == 1 && north.is_empty());
+            let ether = Ethernet::new(&south[0]).unwrap();
+            assert_eq!((ether.dst(), ether.src()), (dst_mac, OURS));
+            let packet = Ipv6::new(ether.payload()).unwrap();
+            assert_eq!((packet.src(), packet.dst()), (ip("2001:db8::1"), ip(dst)));
+            let answer =
+                Advertisement { is_solicited, ..Advertisement::answer(ip("2001:db8::1"), OURS, true) };
+            assert_eq!(Neighbour::parse(&packet), Ok(Neighbour::Advertisement(answer)), "{src}");
+            assert_eq!(south[0].len(), 86);
+        }
+    }
+
+    #[test]
+    fn everything_else_goes_north() {
+        let mut rig = rig();
+        for packet in [
+            solicitation("fe80::9", "2001:db8::2", Some(ASKER)),
+            solicitation("2001:db8::1", "2001:db8::1", Some(ASKER)),
+            frame("eth / ip6(hops=255) / icmp6(136) / pad(16)"),
+            frame("eth / ip6 / icmp6(128)"),
+            frame("eth / ip6 / udp"),
+            frame("eth / ip4 / icmp(135)"),
+            frame("eth / vlan(1) / ip6 / icmp6(135)"),
+            vec![],
+        ] {
+            assert_eq!(ask(&mut rig, &packet), (vec![], vec![packet.clone()]));
+        }
+        let packet = solicitation("fe80::9", "2001:db8::1", Some(ASKER));
+        rig.send("north", &packet);
+        rig.breathe();
+        assert_eq!((rig.take("south"), rig.take("north")), (vec![packet], vec![]));
+    }
+
+    #[test]
+    fn what_breaks_a_rule_is_dropped() {
+        let right = solicitation("fe80::9", "2001:db8::1", Some(ASKER));
+        // Hop limit, code, checksum, and the length of an option.
+        for at in [21, 55, 57, 79] {
+            let mut rig = rig();
+            let mut wrong = right.clone();
+            wrong[at] ^= 0x40;
+            assert_eq!(ask(&mut rig, &wrong), (vec![], vec![]), "{at}");
+            assert_eq!(rig.counter("invalid"), 1, "{at}");
+        }
+        let mut rig = rig();
+        for len in 55..right.len() {
+            assert_eq!(ask(&mut rig, &right[..len]), (vec![], vec![]), "{len}");
+        }
+    }
+
+    #[test]
+    fn options_are_checked() {
+        let options: NdResponder = read("ip = 'ff02::1'\nmac = '02:00:00:00:00:01'").unwrap();
+        assert_eq!(options.check().unwrap_err().to_string(), "`ip`: ff02::1 is not the address of one host");
+    }
+}

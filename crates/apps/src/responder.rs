@@ -1,0 +1,54 @@
+//! What apps share that answer for somebody: a port to the south, where questions come from, and one to the north.
+//!
+//! ```text
+//!           ┌───────────┐
+//!   south   │ responder │   north
+//! ──────────┤           ├──────────
+//!  questions└───────────┘ all that is no question, both ways
+//!  and answers
+//! ```
+
+use crate::sift::{BURST, sift};
+use engine::shm::Counter;
+use engine::{Io, Packet, Ports};
+
+/// The ports of a responder, inputs and outputs.
+pub(crate) const PORTS: Ports = Ports::Named(&["south", "north"]);
+
+const SOUTH: usize = 0;
+const NORTH: usize = 1;
+
+/// What becomes of a packet from the south.
+pub(crate) enum Fate<'a> {
+    /// It is an answer now, and goes back.
+    Answer,
+    /// It goes on to the north.
+    Pass,
+    /// Nobody should see it.
+    Drop(&'a Counter),
+}
+
+/// One turn. `concerns` tells quickly which packets may be questions; `answer` turns those into answers.
+pub(crate) fn turn<'a>(
+    io: &mut Io<'_>,
+    answered: &Counter,
+    concerns: impl Fn(&[u8]) -> bool,
+    answer: impl Fn(&mut Packet) -> Fate<'a>,
+) {
+    let [south, north] = &mut *io.outputs else { return };
+    while let Some(burst) = io.inputs[SOUTH].burst_of_at_most(BURST) {
+        for mut packet in sift(burst, north, |packet| !concerns(packet.data())) {
+            match answer(&mut packet) {
+                Fate::Answer => {
+                    answered.add(1);
+                    south.put(packet);
+                }
+                Fate::Pass => north.put(packet),
+                Fate::Drop(counter) => io.pool.free(packet, counter),
+            }
+        }
+    }
+    while let Some(burst) = io.inputs[NORTH].burst() {
+        south.send(burst);
+    }
+}

@@ -1,0 +1,155 @@
+//! Packets for several routes, and those for none.
+
+use super::Router;
+use crate::testing::{frame, read};
+use engine::{Class, PortNames};
+use testkit::rig::Rig;
+use wire::ip::Ipv4;
+
+const OPTIONS: &str = "
+    [[route]]
+    prefix = '10.0.0.0/8'
+    port = 'a'
+    next_hop = '02:00:00:00:00:0a'
+    [[route]]
+    prefix = '10.1.0.0/16'
+    port = 'b'
+    next_hop = '02:00:00:00:00:0b'
+    [[route]]
+    prefix = '2001:db8::/32'
+    port = 'b'
+    next_hop = '02:00:00:00:00:0c'
+    [[route]]
+    prefix = '2001:db8:1::/48'
+    port = 'a'
+    next_hop = '02:00:00:00:00:0d'";
+
+fn rig(options: &str) -> Rig {
+    Rig::new(read::<Router>(options).unwrap(), &["in", "input"], &["a", "b"])
+}
+
+/// A frame between these hosts, as it comes, or as it leaves.
+fn eth(dst: u8, src: u8) -> String {
+    format!("eth(dst=02:00:00:00:00:{dst:02x}, src=02:00:00:00:00:{src:02x})")
+}
+
+#[test]
+fn packets_go_where_the_longest_prefix_says() {
+    for (before, port, hop, after) in [
+        ("ip4(dst=10.2.3.4, ttl=64) / udp", "a", 0x0a, "ip4(dst=10.2.3.4, ttl=63) / udp"),
+        ("ip4(dst=10.1.3.4, ttl=2) / udp", "b", 0x0b, "ip4(dst=10.1.3.4, ttl=1) / udp"),
+        (
+            "ip4(dst=10.1.3.4, options=01 01 01 00) / tcp",
+            "b",
+            0x0b,
+            "ip4(dst=10.1.3.4, ttl=63, options=01 01 01 00) / tcp",
+        ),
+        ("ip6(dst=2001:db8::5, hops=2) / udp", "b", 0x0c, "ip6(dst=2001:db8::5, hops=1) / udp"),
+        ("ip6(dst=2001:db8:1::5) / tcp", "a", 0x0d, "ip6(dst=2001:db8:1::5, hops=63) / tcp"),
+    ] {
+        let mut rig = rig(OPTIONS);
+        rig.send("input", frame(&format!("{} / {before}", eth(1, 9))));
+        rig.send("in", frame(&format!("{} / {before}", eth(1, 9))));
+        rig.breathe();
+        let expected = frame(&format!("{} / {after}", eth(hop, 1)));
+        assert_eq!(rig.take(port), [expected.clone(), expected], "{before}");
+        assert_eq!(rig.counter("forwarded"), 2);
+    }
+}
+
+#[test]
+fn checksums_stay_right_for_every_time_to_live() {
+    let mut rig = rig(OPTIONS);
+    for ttl in 2..=255 {
+        for id in [0, 0x1234, 0xffff] {
+            rig.send("input", frame(&format!("eth / ip4(dst=10.0.0.1, ttl={ttl}, id={id}) / udp")));
+        }
+    }
+    rig.breathe();
+    let out = rig.take("a");
+    assert_eq!(out.len(), 3 * 254);
+    assert!(out.iter().all(|packet| Ipv4::new(&packet[14..]).unwrap().is_checksum_right()));
+}
+
+#[test]
+fn what_is_not_sent_on_is_counted() {
+    for (line, reason) in [
+        ("eth / ip4(dst=11.0.0.1) / udp", "no_route"),
+        ("eth / ip6(dst=2001:db9::1) / udp", "no_route"),
+        ("eth / ip4(dst=10.0.0.1, ttl=1) / udp", "ttl_exceeded"),
+        ("eth / ip4(dst=10.0.0.1, ttl=0) / udp", "ttl_exceeded"),
+        ("eth / ip6(dst=2001:db8::1, hops=1) / udp", "ttl_exceeded"),
+        ("eth / ip6(dst=2001:db8::1, hops=0) / udp", "ttl_exceeded"),
+        ("eth / ip4(dst=10.0.0.1, sum=0x1234) / udp", "bad_checksum"),
+        ("eth / ip4(dst=10.0.0.1, len=19) / udp", "malformed"),
+        ("eth / ip4(dst=10.0.0.1, len=200) / udp", "malformed"),
+        ("eth / ip4(dst=10.0.0.1, ihl=4) / udp", "malformed"),
+        ("eth / ip4(dst=10.0.0.1, ihl=15) / udp", "malformed"),
+        ("eth / ip4(dst=10.0.0.1) / cut(33)", "malformed"),
+        ("eth / ip6(dst=2001:db8::1, len=200) / udp", "malformed"),
+        ("eth / ip6(dst=2001:db8::1) / cut(53)", "malformed"),
+        ("eth / ip4(src=127.0.0.1, dst=10.0.0.1) / udp", "martian"),
+        ("eth / ip4(src=224.0.0.1, dst=10.0.0.1) / udp", "martian"),
+        ("eth / ip4(src=0.0.0.0, dst=10.0.0.1) / udp", "martian"),
+        ("eth / ip4(dst=255.255.255.255) / udp", "martian"),
+        ("eth / ip4(dst=169.254.1.1) / udp", "martian"),
+        ("eth / ip6(src=fe80::1, dst=2001:db8::1) / udp", "martian"),
+        ("eth / ip6(src=::, dst=2001:db8::1) / udp", "martian"),
+        ("eth / ip6(dst=ff0e::1) / udp", "martian"),
+        ("eth / ip6(dst=::1) / udp", "martian"),
+        ("eth(dst=ff:ff:ff:ff:ff:ff) / ip4(dst=10.0.0.1) / udp", "other_mac"),
+        ("eth / arp", "not_ip"),
+        ("eth / vlan(3) / ip4(dst=10.0.0.1) / udp", "not_ip"),
+        ("eth / cut(13)", "not_ip"),
+        ("hex()", "not_ip"),
+    ] {
+        let mut rig = rig(OPTIONS);
+        rig.send("input", frame(line));
+        rig.breathe();
+        assert!(rig.take("a").is_empty() && rig.take("b").is_empty(), "{line}");
+        assert_eq!(rig.counter(reason), 1, "{line}");
+    }
+}
+
+#[test]
+fn a_router_with_an_address_takes_frames_for_it() {
+    let mut rig = rig(&format!("mac = '02:00:00:00:00:01'\n{OPTIONS}"));
+    rig.send("input", frame(&format!("{} / ip4(dst=10.0.0.1)", eth(1, 9))));
+    rig.send("input", frame(&format!("{} / ip4(dst=10.0.0.1)", eth(2, 9))));
+    rig.breathe();
+    assert_eq!(rig.take("a"), [frame(&format!("{} / ip4(dst=10.0.0.1, ttl=63)", eth(0x0a, 1)))]);
+    assert_eq!(rig.counter("other_mac"), 1);
+}
+
+#[test]
+fn routes_can_change() {
+    let mut rig = rig(OPTIONS);
+    rig.reconfigure(read::<Router>(&OPTIONS.replace("10.1.0.0/16", "10.2.0.0/16")).unwrap());
+    rig.send("input", frame("eth / ip4(dst=10.1.0.1)"));
+    rig.send("input", frame("eth / ip4(dst=10.2.0.1)"));
+    rig.breathe();
+    assert_eq!((rig.take("a").len(), rig.take("b").len()), (1, 1));
+}
+
+#[test]
+fn options_are_checked() {
+    for (options, error) in [
+        (OPTIONS.replace("10.1.0.0/16", "10.0.0.0/8"), "`route`: two routes for 10.0.0.0/8"),
+        (
+            OPTIONS.replace("02:00:00:00:00:0b", "03:00:00:00:00:0b"),
+            "`next_hop`: 03:00:00:00:00:0b is the address of a group, not of one host",
+        ),
+    ] {
+        assert_eq!(read::<Router>(&options).unwrap().check().unwrap_err().to_string(), error);
+    }
+    let router: Router = read(OPTIONS).unwrap();
+    for (outputs, error) in [
+        (vec!["a"], "`route`: nothing is linked to port `b`"),
+        (vec!["a", "b", "c"], "`route`: no route names port `c`, which has a link"),
+    ] {
+        let linked = PortNames { inputs: vec!["input"], outputs };
+        assert_eq!(router.check_ports(&linked).unwrap_err().to_string(), error);
+    }
+    let error = read::<Router>(&OPTIONS.replace("10.1.0.0/16", "10.1.0.1/16")).unwrap_err().to_string();
+    assert!(error.contains("10.1.0.1/16"), "{error}");
+}
