@@ -7,15 +7,21 @@ use super::{Isa, MaskFilter};
 use crate::ir::interp::{self, Interp};
 use crate::ir::verify::Verified;
 use crate::ir::{BinOp, Order, Size, ValueId};
-use crate::{Backend, Compiler, Packet};
+use crate::{Backend, Compiler, Limits, Packet, Stages};
 use wire::LinkType;
 
+/// Miri needs longer than the limit on time.
+fn stages(source: &str) -> Stages {
+    let limits = Limits { time_ms: u64::MAX, ..Limits::default() };
+    Compiler::new(LinkType::EN10MB).limits(limits).stages(source).unwrap()
+}
+
 fn translated(source: &str) -> MaskFilter {
-    let stages = Compiler::new(LinkType::EN10MB).stages(source).unwrap();
+    let stages = stages(source);
     MaskFilter::new(Verified::new(&stages.optimised).unwrap()).unwrap()
 }
 
-/// An IPv4 TCP packet to port 80, a piece of an IPv6 one, and noise, cut at every length, each in memory of its own.
+/// An IPv4 TCP packet to port 80, a piece of an IPv6 one, and noise, cut at every length (at some, under Miri), each in memory of its own.
 fn packets() -> Vec<Box<[u8]>> {
     let ip4 = [
         &[2; 12][..],
@@ -26,7 +32,10 @@ fn packets() -> Vec<Box<[u8]>> {
     ];
     let ip6 = [&[2; 12][..], &[0x86, 0xdd, 0x60, 0, 0, 0, 0, 20, 6, 9], &[1; 32], &[0, 80, 7, 7]];
     let all = [ip4.concat(), ip6.concat(), (0..66).collect()];
-    all.iter().flat_map(|packet| (0..=packet.len()).map(|len| packet[..len].into())).collect()
+    let step = if cfg!(miri) { 7 } else { 1 };
+    all.iter()
+        .flat_map(|packet| (0..=packet.len()).rev().step_by(step).map(|len| packet[..len].into()))
+        .collect()
 }
 
 const FILTERS: &[&str] = &[
@@ -43,20 +52,22 @@ const FILTERS: &[&str] = &[
 fn agrees_with_the_interpreter() {
     let packets = packets();
     let views: Vec<Packet<'_>> = packets.iter().map(|packet| Packet::new(packet, 71)).collect();
-    for source in FILTERS {
-        let stages = Compiler::new(LinkType::EN10MB).stages(source).unwrap();
+    // Miri takes minutes to compile the longest.
+    for source in FILTERS.iter().filter(|source| !cfg!(miri) || source.len() < 50) {
+        let stages = stages(source);
         for graph in [&stages.graph, &stages.optimised] {
             // The list of ports needs too many columns as built.
             let Some(filter) = MaskFilter::new(Verified::new(graph).unwrap()) else { continue };
             let mut interp = Interp::new(graph);
-            for &isa in Isa::ALL {
+            let mut leaf = |data| interp.run(interp::Packet { data, wire_len: 71 });
+            let leaves: Vec<u32> = packets.iter().map(|packet| leaf(packet)).collect();
+            for &isa in Isa::ALL.iter().filter(|isa| isa.is_available()) {
                 let mut bits = vec![0; views.len().div_ceil(64)];
                 filter.run_burst(isa, &views, &mut bits);
-                for (i, data) in packets.iter().enumerate() {
-                    let leaf = interp.run(interp::Packet { data, wire_len: 71 });
+                for (i, (data, leaf)) in packets.iter().zip(&leaves).enumerate() {
                     assert_eq!(
                         bits[i / 64] >> (i % 64) & 1 == 1,
-                        leaf != 0,
+                        *leaf != 0,
                         "{source}, {isa}: {data:02x?}\n{filter}"
                     );
                 }
@@ -115,7 +126,8 @@ fn bits_of_bits() {
     let ops = [BinOp::And, BinOp::Shl, BinOp::Shr];
     let mut known = vec![Bits::ALL, Bits { swap: true, right: 16, mask: 0xffff, left: 0 }];
     let mut joined = 0;
-    for round in 0..3 {
+    let rounds = if cfg!(miri) { 2 } else { 3 };
+    for round in 0..rounds {
         for bits in std::mem::take(&mut known) {
             for (op, k) in
                 ops.into_iter().flat_map(|op| [0, 1, 2, 15, 24, 31, 32, 0xf0, u32::MAX].map(|k| (op, k)))
@@ -129,9 +141,9 @@ fn bits_of_bits() {
                     );
                 }
                 joined += 1;
-                known.extend((round < 2).then_some(then));
+                known.extend((round + 1 < rounds).then_some(then));
             }
         }
     }
-    assert!(joined > 1000, "{joined}");
+    assert!(joined > 100, "{joined}");
 }
