@@ -330,6 +330,9 @@ pub(crate) struct EngineBenchArgs {
     /// Bytes of a packet.
     #[arg(long, value_name = "BYTES", default_value_t = 60)]
     pub(crate) size: usize,
+    /// The trace, for `filter`, `match` and `rss`; a mixture is made unless given.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
     /// Packets that a source brings in per breath, 1 to 1024.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) burst: u16,
@@ -352,6 +355,22 @@ pub(crate) enum Net {
     Chain10,
     /// 50 apps that pull nothing
     Idle50,
+    /// trace -> filter `tcp port 80` -> sink
+    Filter,
+    /// trace -> match of four filters -> sink
+    Match,
+    /// source -> vlan_tag -> vlan_untag -> sink
+    Vlan,
+    /// 3 traces -> learning bridge with three ports -> sink
+    Bridge,
+    /// source -> keyed_ipv6_tunnel -> its other end -> sink
+    Tunnel,
+    /// trace of 1514 bytes -> fragmenter at 500 -> reassembler -> sink
+    Frag,
+    /// trace -> rss with four outputs -> sink
+    Rss,
+    /// pcap_reader -> pcap_writer, both on /dev/shm
+    Pcap,
     /// source -> sink on another thread, which reads of each packet
     Pair,
 }

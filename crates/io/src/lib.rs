@@ -15,7 +15,7 @@ pub mod pcap_writer;
 pub mod tap;
 
 pub use af_packet::AfPacket;
-pub use pcap_reader::PcapReader;
+pub use pcap_reader::{Passes, PcapReader, Replay};
 pub use pcap_writer::PcapWriter;
 pub use tap::Tap;
 

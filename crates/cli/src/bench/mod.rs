@@ -2,6 +2,7 @@
 
 mod loads;
 mod nets;
+mod traffic;
 
 use crate::args::{BenchArgs, EngineBenchArgs};
 use crate::exit::{Failure, Outcome};
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &BenchArgs, terminal: &Terminal) -> Result<Outcome, Fail
 }
 
 fn engine_suite(args: &EngineBenchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let bed = Bed::new(args)?;
+    let mut bed = Bed::new(args)?;
     let settings = Settings::new().map_err(refused)?;
     let settings = Settings {
         burst: usize::from(args.burst),
@@ -50,7 +51,7 @@ fn engine_suite(args: &EngineBenchArgs, terminal: &Terminal) -> Result<Outcome, 
     let mut engine = Engine::new(settings).map_err(refused)?;
     engine.configure(&bed.graph).map_err(|error| Failure::user(format!("error: {error}")))?;
     let measured = if bed.workers == 1 {
-        measure(&mut engine, &bed, args.runs)
+        measure(&mut engine, &mut bed, args.runs)?
     } else {
         measure_threads(&mut engine, &bed, args.runs)?
     };
@@ -72,8 +73,8 @@ fn refused(error: std::io::Error) -> Failure {
 }
 
 /// One worker, on this thread: nothing but breaths is in the figure.
-fn measure(engine: &mut Engine, bed: &Bed, runs: u16) -> Measured {
-    let mut breathe_for = |duration: Duration| {
+fn measure(engine: &mut Engine, bed: &mut Bed, runs: u16) -> Result<Measured, Failure> {
+    let breathe_for = |engine: &mut Engine, bed: &Bed, duration: Duration| {
         let begin = cpu_time();
         let mut breaths = 0;
         loop {
@@ -87,14 +88,15 @@ fn measure(engine: &mut Engine, bed: &Bed, runs: u16) -> Measured {
             }
         }
     };
-    let (mut before, ..) = breathe_for(WARM_UP);
+    let (mut before, ..) = breathe_for(engine, bed, WARM_UP);
     let mut measured = Measured { packets: 0, cpu_s: 0.0, runs: Vec::new(), windows: Vec::new() };
-    for _ in 0..runs {
-        let (packets, breaths, took) = breathe_for(WINDOW);
+    for run in 0..runs {
+        bed.prepare(engine, usize::from(run))?;
+        let (packets, breaths, took) = breathe_for(engine, bed, WINDOW);
         measured.add(packets - before, breaths, took);
         before = packets;
     }
-    measured
+    Ok(measured)
 }
 
 /// Several workers, each on its thread; packets are counted where they arrive, in windows of a millisecond.

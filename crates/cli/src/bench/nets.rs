@@ -1,12 +1,18 @@
 //! The networks that are measured.
 
-use super::loads::{Arrived, Idle, Touch};
+use super::loads::{Arrived, Idle, Touch, Trace};
+use super::traffic::{self, Scratch};
 use crate::args::{EngineBenchArgs, Net};
 use crate::exit::Failure;
-use apps::{Join, Sink, Source, Tee};
-use engine::{Class, Graph, GraphError, Report};
+use apps::{
+    Bridge, Case, Filter, Fragmenter, Join, KeyedIpv6Tunnel, Match, Reassembler, Rss, Sink, Source, Tee,
+    VlanTag, VlanUntag,
+};
+use engine::{Class, Config, Engine, Graph, GraphError, Report};
+use io::{Passes, PcapReader, PcapWriter};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use wire::ether::Mac;
 
 /// A network, and what of it is counted.
 pub(super) struct Bed {
@@ -14,26 +20,55 @@ pub(super) struct Bed {
     pub(super) workers: usize,
     net: Net,
     arrived: Arc<Arrived>,
+    scratch: Option<Scratch>,
 }
 
-/// What the app is called from which packets are counted.
+/// What the names of apps begin with from which packets are counted.
 const SOURCE: &str = "source";
+/// Ports of the bridge that is measured.
+const BRIDGE_PORTS: u32 = 3;
+/// Packets of the capture that is read again and again.
+const CAPTURE_PACKETS: usize = 100_000;
 
 impl Bed {
     pub(super) fn new(args: &EngineBenchArgs) -> Result<Self, Failure> {
         let arrived = Arc::new(Arrived::default());
+        let scratch =
+            (args.net == Net::Pcap).then(|| traffic::file_of(args.size, CAPTURE_PACKETS)).transpose()?;
+        let trace = match &args.pcap {
+            Some(path) => traffic::capture(path)?,
+            None => traffic::mixture(),
+        };
         let mut graph = Graph::new();
-        build(args, &mut graph, &arrived).map_err(|error| Failure::user(format!("error: {error}")))?;
+        Builder { args, graph: &mut graph, trace: Trace { packets: trace } }
+            .build(&arrived, scratch.as_ref())
+            .map_err(|error| Failure::user(format!("error: {error}")))?;
         for (name, app) in graph.apps() {
             app.config.check().map_err(|error| Failure::user(format!("error: {name}: {error}")))?;
         }
         let workers = if args.net == Net::Pair { 2 } else { 1 };
-        Ok(Bed { graph, workers, net: args.net, arrived })
+        Ok(Bed { graph, workers, net: args.net, arrived, scratch })
     }
 
-    /// Packets that have left the source.
+    /// Prepares a run: what the one before has written makes room.
+    pub(super) fn prepare(&mut self, engine: &mut Engine, run: usize) -> Result<(), Failure> {
+        let Some(scratch) = &self.scratch else { return Ok(()) };
+        if let Some(writer) = self.graph.get_mut("writer") {
+            writer.config = Config::new(PcapWriter { path: scratch.output(run), ..PcapWriter::default() });
+        }
+        let changes =
+            engine.configure(&self.graph).map_err(|error| Failure::world(format!("error: {error}")))?;
+        let _ = std::fs::remove_file(scratch.output(run + 1));
+        match changes.failed.first() {
+            Some((app, error)) => Err(Failure::world(format!("error: {app}: {error}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Packets that have left the sources.
     pub(super) fn packets(&self, report: &Report) -> u64 {
-        report.links.iter().filter(|link| link.link.from.app == SOURCE).map(|link| link.txpackets).sum()
+        let from_source = report.links.iter().filter(|link| link.link.from.app.starts_with(SOURCE));
+        from_source.map(|link| link.txpackets).sum()
     }
 
     /// Packets that have arrived on another thread.
@@ -56,55 +91,158 @@ impl Bed {
     }
 }
 
-fn build(args: &EngineBenchArgs, graph: &mut Graph, arrived: &Arc<Arrived>) -> Result<(), GraphError> {
-    let source = Source { size: args.size, count: None };
-    match args.net {
-        Net::SourceSink => {
-            graph.app(SOURCE, source)?;
-            graph.app("sink", Sink {})?;
-            graph.link("source.output -> sink.input")
-        }
-        Net::Tee => {
-            graph.app(SOURCE, source)?;
-            graph.app("tee", Tee {})?;
-            graph.app("sink", Sink {})?;
-            graph.link("source.output -> tee.input")?;
-            graph.link("tee.output1 -> sink.input1")?;
-            graph.link("tee.output2 -> sink.input2")
-        }
-        Net::Chain10 => {
-            graph.app(SOURCE, source)?;
-            let last = chain(graph, SOURCE, 8, |_| Join {})?;
-            graph.app("sink", Sink {})?;
-            graph.link(&format!("{last}.output -> sink.input"))
-        }
-        Net::Idle50 => {
-            for number in 0..50 {
-                graph.app(&format!("idle{number}"), Idle {})?;
-            }
-            Ok(())
-        }
-        Net::Pair => {
-            graph.app(SOURCE, source)?.worker = Some(0);
-            graph.app("touch", Touch { arrived: Arc::clone(arrived) })?.worker = Some(1);
-            graph.link("source.output -> touch.input")
-        }
-    }
+/// Builds a network.
+struct Builder<'a> {
+    args: &'a EngineBenchArgs,
+    graph: &'a mut Graph,
+    trace: Trace,
 }
 
-/// Puts apps with one input and one output behind one another; returns the name of the last.
-fn chain<C: Class>(
-    graph: &mut Graph,
-    first: &str,
-    count: usize,
-    app: impl Fn(usize) -> C,
-) -> Result<String, GraphError> {
-    let mut last = first.to_owned();
-    for number in 1..=count {
-        let name = format!("{}{number}", C::TYPE);
-        graph.app(&name, app(number))?;
-        graph.link(&format!("{last}.output -> {name}.input"))?;
-        last = name;
+impl Builder<'_> {
+    fn build(mut self, arrived: &Arc<Arrived>, scratch: Option<&Scratch>) -> Result<(), GraphError> {
+        match self.args.net {
+            Net::SourceSink => self.row([]),
+            Net::Tee => {
+                self.source()?;
+                self.graph.app("tee", Tee {})?;
+                self.graph.app("sink", Sink {})?;
+                self.links(&[
+                    "source.output -> tee.input",
+                    "tee.output1 -> sink.input1",
+                    "tee.output2 -> sink.input2",
+                ])
+            }
+            Net::Chain10 => self.row([(); 8].map(|()| Config::new(Join {}))),
+            Net::Idle50 => (0..50).try_for_each(|number| self.app(&format!("idle{number}"), Idle {})),
+            Net::Filter => self.traced_row(Config::new(Filter::new("tcp port 80"))),
+            Net::Match => self.matched(),
+            Net::Vlan => self.row([
+                Config::new(VlanTag { tag: 100, pcp: 0, tpid: Default::default() }),
+                Config::new(VlanUntag { tag: 100, tpid: Default::default() }),
+            ]),
+            Net::Bridge => self.bridged(),
+            Net::Tunnel => self.tunnel(),
+            Net::Frag => {
+                self.trace = Trace { packets: traffic::large(self.args.size.max(1514)) };
+                self.traced()?;
+                self.rest(SOURCE, [Config::new(Fragmenter { mtu: 500 }), Config::new(Reassembler::default())])
+            }
+            Net::Rss => {
+                self.traced()?;
+                self.app("rss", Rss::default())?;
+                self.app("sink", Sink {})?;
+                self.links(&["source.output -> rss.input"])?;
+                (1..=4).try_for_each(|number| {
+                    self.graph.link(&format!("rss.output{number} -> sink.input{number}"))
+                })
+            }
+            Net::Pcap => {
+                let scratch = scratch.expect("a capture was written for this network");
+                self.app(
+                    SOURCE,
+                    PcapReader { path: scratch.input(), passes: Passes::Forever, ..PcapReader::default() },
+                )?;
+                self.app("writer", PcapWriter { path: scratch.output(0), ..PcapWriter::default() })?;
+                self.links(&["source.output -> writer.input"])
+            }
+            Net::Pair => {
+                self.source()?;
+                self.app("touch", Touch { arrived: Arc::clone(arrived) })?;
+                for (worker, name) in [SOURCE, "touch"].iter().enumerate() {
+                    self.graph.get_mut(name).into_iter().for_each(|app| app.worker = Some(worker));
+                }
+                self.links(&["source.output -> touch.input"])
+            }
+        }
     }
-    Ok(last)
+
+    fn app(&mut self, name: &str, class: impl Class) -> Result<(), GraphError> {
+        self.graph.app(name, class).map(drop)
+    }
+
+    fn links(&mut self, links: &[&str]) -> Result<(), GraphError> {
+        links.iter().try_for_each(|link| self.graph.link(link))
+    }
+
+    fn source(&mut self) -> Result<(), GraphError> {
+        self.app(SOURCE, Source { size: self.args.size, count: None })
+    }
+
+    /// A source of the trace's packets.
+    fn traced(&mut self) -> Result<(), GraphError> {
+        self.app(SOURCE, self.trace.clone())
+    }
+
+    /// A source, these apps, a sink.
+    fn row(&mut self, apps: impl IntoIterator<Item = Config>) -> Result<(), GraphError> {
+        self.source()?;
+        self.rest(SOURCE, apps)
+    }
+
+    /// The trace, an app, a sink.
+    fn traced_row(&mut self, app: Config) -> Result<(), GraphError> {
+        self.traced()?;
+        self.rest(SOURCE, [app])
+    }
+
+    /// Apps with one input and one output behind `first`, then a sink.
+    fn rest(&mut self, first: &str, apps: impl IntoIterator<Item = Config>) -> Result<(), GraphError> {
+        let mut last = first.to_owned();
+        for (number, config) in apps.into_iter().enumerate() {
+            let name = format!("app{}", number + 1);
+            self.graph.add(&name, config)?;
+            self.graph.link(&format!("{last}.output -> {name}.input"))?;
+            last = name;
+        }
+        self.app("sink", Sink {})?;
+        self.graph.link(&format!("{last}.output -> sink.input"))
+    }
+
+    fn matched(&mut self) -> Result<(), GraphError> {
+        let cases = [("web", "tcp port 80"), ("tls", "tcp port 443"), ("dns", "udp port 53"), ("rest", "")];
+        let case = |&(port, filter): &(&str, &str)| Case { port: port.to_owned(), filter: filter.to_owned() };
+        self.traced()?;
+        self.app("match", Match { case: cases.iter().map(case).collect(), linktype: "EN10MB".to_owned() })?;
+        self.app("sink", Sink {})?;
+        self.links(&["source.output -> match.input"])?;
+        cases.iter().try_for_each(|(port, _)| self.graph.link(&format!("match.{port} -> sink.{port}")))
+    }
+
+    fn bridged(&mut self) -> Result<(), GraphError> {
+        self.app("bridge", Bridge::default())?;
+        self.app("sink", Sink {})?;
+        for port in 0..BRIDGE_PORTS {
+            let packets = traffic::bridged(port, BRIDGE_PORTS, self.args.size);
+            self.app(&format!("{SOURCE}{port}"), Trace { packets })?;
+            self.graph.link(&format!("{SOURCE}{port}.output -> bridge.port{port}"))?;
+            self.graph.link(&format!("bridge.port{port} -> sink.input{port}"))?;
+        }
+        Ok(())
+    }
+
+    /// Two ends of a tunnel: one puts packets in, the other takes them out.
+    fn tunnel(&mut self) -> Result<(), GraphError> {
+        let ends = ["2001:db8::1", "2001:db8::2"].map(|text| text.parse().expect("an address"));
+        let cookie = apps::Cookie([1, 2, 3, 4, 5, 6, 7, 8]);
+        self.source()?;
+        for (name, local, remote) in [("near", ends[0], ends[1]), ("far", ends[1], ends[0])] {
+            let end = KeyedIpv6Tunnel {
+                local_address: local,
+                remote_address: remote,
+                local_cookie: cookie,
+                remote_cookie: cookie,
+                local_session: u32::MAX,
+                default_gateway_mac: Mac([2, 0, 0, 0, 0, 1]),
+                local_mac: Mac([2, 0, 0, 0, 0, 2]),
+                hop_limit: 64,
+            };
+            self.app(name, end)?;
+        }
+        self.app("sink", Sink {})?;
+        self.links(&[
+            "source.output -> near.decapsulated",
+            "near.encapsulated -> far.encapsulated",
+            "far.decapsulated -> sink.input",
+        ])
+    }
 }
