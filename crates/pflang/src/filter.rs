@@ -63,7 +63,7 @@ impl fmt::Display for BurstEngine {
 
 /// Fewer packets than this are left to machine code.
 ///
-/// PERF: the mask VM takes 64 packets in the time of some 20 that machine code decides with branches predicted right.
+/// An estimate: the mask VM takes some 200 ns for up to 64 packets, and machine code 8 for one in mixed traffic.
 const MASKED_MIN: usize = 24;
 
 impl Filter {

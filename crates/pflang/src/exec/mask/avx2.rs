@@ -1,5 +1,5 @@
 //! The mask VM with AVX2: a column is eight registers, an answer eight sign masks of 8 bits. Fetches are plain loads:
-//! AVX2's gathers are slower than these on many processors.
+//! AVX2's gathers are known to be slower than these on many processors.
 
 use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Starts};
 use super::portable::Portable;

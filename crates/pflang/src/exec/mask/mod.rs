@@ -93,10 +93,10 @@ impl MaskFilter {
 
     /// The same, unless machine code is likely to take less time on mixed traffic.
     ///
-    /// PERF: with AVX-512 machine code took 1.3 to 3 times as long on all filters tried, but for those with large
-    /// switches: it settles one with a look into a table, the mask VM packet by packet in up to ten times the time.
-    /// Very long programs are left to machine code as well, since every step is taken if only one packet is there. With
-    /// AVX2 the gain is smaller, and uniform traffic would pay for it.
+    /// PERF: with AVX-512 and mixed traffic, machine code took 1 to 3 times as long on all filters tried, but for those
+    /// with large switches: it settles one with a look into a table, the mask VM packet by packet in three to ten times
+    /// the time. Very long programs are left to machine code as well, since every step is taken if only one packet is
+    /// there. With AVX2 the gain is smaller, and uniform traffic would pay for it.
     pub(crate) fn if_fast(graph: Verified<'_>, isa: Isa) -> Option<MaskFilter> {
         let nodes = graph.graph().topological();
         let is_large = |node: &NodeId| match graph.graph().node(*node) {

@@ -160,7 +160,7 @@ pub(super) struct Range {
 
 /// Switches of more arms than this are looked up packet by packet.
 ///
-/// PERF: a test of 64 numbers takes 3 to 4 ns, a search for one number about as long.
+/// PERF: a test of 64 numbers takes 3 to 4 ns, so 16 of them as long as the search for some ten numbers.
 pub(super) const TESTS_PER_SWITCH: usize = 16;
 
 impl Step {
