@@ -14,10 +14,13 @@ const BREATHS: usize = 2048;
 /// Bytes of a packet.
 const SIZE: usize = 60;
 
+/// What it is called, how the engine is given it, and a breath of it by hand.
+type Net = (&'static str, fn(&mut Graph) -> Result<(), GraphError>, fn(&mut Hand) -> u64);
+
 /// Runs the suite.
 pub(crate) fn run(report: &mut Report) {
     let traffic = vec![(); BURST * BREATHS];
-    let nets: [(&str, fn(&mut Graph) -> Result<(), GraphError>, fn(&mut Hand) -> u64); 3] = [
+    let nets: [Net; 3] = [
         ("source -> sink", source_sink, Hand::source_sink),
         ("source -> tee -> 2 x sink", tee, Hand::tee),
         ("source -> 8 x join -> sink", chain, Hand::chain),
