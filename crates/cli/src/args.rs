@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Filter, inspect and steer packets.
 #[derive(Parser, Debug)]
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Send packets as fast as a device takes them, or at a rate: from a capture, or made up.
     Blast(BlastArgs),
+    /// Run a network of apps that a file describes, until it is finished or told to stop.
+    Run(RunArgs),
     /// Measure what a packet costs in a network of apps, on this machine.
     #[command(subcommand)]
     Bench(BenchArgs),
@@ -310,6 +313,92 @@ pub(crate) struct SynthArgs {
 pub(crate) enum ProtoName {
     Udp,
     Tcp,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "GRAPH is TOML: `links = [\"a.output -> b.input\"]`, then [app.NAME] tables: `type = \"...\"`, options.\n\
+    When the file changes, or on SIGHUP, what runs changes by difference; a wrong file changes nothing.\n\
+    Exit codes: 0 finished; 2 wrong graph; 3 the system refused; 4 packets unaccounted for;\n\
+    5 an app was down at the end; 130 and 143 ended by SIGINT and SIGTERM, after the report."
+)]
+pub(crate) struct RunArgs {
+    /// The graph; `-` is standard input.
+    #[arg(value_name = "GRAPH")]
+    pub(crate) graph: PathBuf,
+    /// End after this long: 2s, 1m 30s, or seconds.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Say what is wrong with the graph, start nothing.
+    #[arg(long, conflicts_with_all = ["dot", "svg"])]
+    pub(crate) check: bool,
+    /// Print the graph for Graphviz.
+    #[arg(long, conflicts_with = "svg")]
+    pub(crate) dot: bool,
+    /// Print a drawing of the graph.
+    #[arg(long)]
+    pub(crate) svg: bool,
+    /// End with one line of JSON; changes and errors are JSON, too.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No report at the end.
+    #[arg(long)]
+    pub(crate) no_report: bool,
+    /// What `sluss top` calls the instance [default: the file's name].
+    #[arg(long, value_name = "NAME", value_parser = instance_name)]
+    pub(crate) name: Option<String>,
+    /// Worker threads.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Engine")]
+    pub(crate) workers: u16,
+    /// Cores to bind workers to, in turn: 0,1.
+    #[arg(long, value_name = "CORES", value_delimiter = ',', help_heading = "Engine")]
+    pub(crate) cpu: Vec<usize>,
+    /// Never sleep.
+    #[arg(long, help_heading = "Engine")]
+    pub(crate) busywait: bool,
+    /// Packets that an app brings in per breath, 1 to 1024.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Engine")]
+    pub(crate) burst: u16,
+    /// Packets of each worker's pool.
+    #[arg(long, value_name = "N", default_value_t = 16384, value_parser = clap::value_parser!(u32).range(1..=engine::Pool::MAX_PACKETS as i64), help_heading = "Engine")]
+    pub(crate) packets: u32,
+    /// Whose time apps see: `wall`, or `capture`, which jumps to the next packet.
+    #[arg(
+        long,
+        value_name = "CLOCK",
+        default_value = "wall",
+        hide_possible_values = true,
+        help_heading = "Engine"
+    )]
+    pub(crate) clock: ClockName,
+    /// How long an app that failed is down the first time.
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration, help_heading = "Engine")]
+    pub(crate) restart_first: Duration,
+    /// And at most, after doubling each time.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Engine")]
+    pub(crate) restart_max: Duration,
+}
+
+/// A clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClockName {
+    Wall,
+    Capture,
+}
+
+/// A time: with units, or in seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()),
+        Err(_) => humantime::parse_duration(text).map_err(|error| error.to_string()),
+    }
+}
+
+fn instance_name(text: &str) -> Result<String, String> {
+    if engine::shm::runtime::is_instance_name(text) {
+        return Ok(text.to_owned());
+    }
+    Err("use 1 to 64 letters, digits, `-`, `_` and `.`, the last two not in front".to_owned())
 }
 
 #[derive(Subcommand, Debug)]

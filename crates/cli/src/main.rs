@@ -9,7 +9,9 @@ mod compile;
 mod exit;
 mod explain;
 mod filter;
+mod run;
 mod shell;
+mod signals;
 mod terminal;
 mod text;
 mod trace;
@@ -44,6 +46,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Explain(args) => explain::run(args, terminal),
         Command::Trace(args) => trace::run(args, terminal),
         Command::Blast(args) => blast::run(args, terminal),
+        Command::Run(args) => run::run(args, terminal),
         Command::Bench(args) => bench::run(args, terminal),
         Command::Completions { shell } => shell::completions(*shell),
         Command::Man { folder } => shell::man_pages(folder),

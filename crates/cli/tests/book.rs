@@ -2,7 +2,7 @@
 //!
 //! A block of Markdown fenced as `console` holds commands, `$` before each, and what they print (standard output and
 //! error as a person sees them). Here every page's commands run in order, in a folder of the page's own where
-//! `captures/` is the repository's, and must print just that. `BLESS=1 cargo test -p sluss --test book` writes
+//! `captures/` and `examples/` are the repository's, and must print just that. `BLESS=1 cargo test -p sluss --test book` writes
 //! into the pages what they print.
 
 use std::fs;
@@ -39,7 +39,9 @@ impl Workplace {
         let name = page.strip_prefix(root()).expect("below the root").display().to_string().replace('/', "-");
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
-        symlink(root().join("captures"), folder.join("captures")).expect("a link to the captures");
+        for shared in ["captures", "examples"] {
+            symlink(root().join(shared), folder.join(shared)).expect("a link");
+        }
         Workplace(folder)
     }
 

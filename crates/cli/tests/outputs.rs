@@ -167,6 +167,7 @@ fn help_fits_a_screen() {
         &["explain", "--help"],
         &["trace", "--help"],
         &["blast", "-h"],
+        &["run", "--help"],
     ] {
         let text = stdout(&run(command));
         assert!(text.lines().count() <= 50, "{command:?}: {} lines", text.lines().count());

@@ -8,13 +8,13 @@ use crate::filter::render::{Renderer, capture_failure};
 use crate::filter::scan::{Chunk, End, Scanner, Tally, as_written};
 use crate::filter::select::Filters;
 use crate::filter::sinks::Sinks;
+use crate::signals;
 use crate::terminal::Terminal;
 use capture::{Input, Reader};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -58,7 +58,7 @@ impl Totals {
 pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
     let inputs = capture::expand(&plan.inputs).map_err(|error| capture_failure(&error))?;
     refuse_to_lose(plan, &inputs)?;
-    let (signal, interrupted) = caught_signals()?;
+    let (signal, interrupted) = signals::caught()?;
     let tally = Tally::new(signal, interrupted);
     let filters = Filters::new(&plan.selections, args, terminal);
     let lines_on_terminal = std::io::stdout().is_terminal()
@@ -326,18 +326,4 @@ fn total_bytes(inputs: &[Input]) -> Option<u64> {
             _ => None,
         })
         .sum()
-}
-
-/// The number of the signal that asked for an end, 0 for none, and whether there was one. A second signal kills.
-fn caught_signals() -> Result<(Arc<AtomicUsize>, Arc<AtomicBool>), Failure> {
-    let caught = Arc::new(AtomicUsize::new(0));
-    let again = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        let registered = signal_hook::flag::register_conditional_default(signal, Arc::clone(&again))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&again)))
-            .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(&caught), signal as usize));
-        registered
-            .map_err(|error| Failure::world(format!("error: cannot watch for signal {signal}: {error}")))?;
-    }
-    Ok((caught, again))
 }

@@ -39,6 +39,8 @@ pub struct Changes {
     /// Apps that did not start with their new options. They run with the old ones again, or are down, and will be
     /// started with them.
     pub failed: Vec<(String, OptionError)>,
+    /// What apps that were stopped had to report at last, such as that the end of a file could not be written.
+    pub reports: Vec<(String, String)>,
 }
 
 /// Why a graph was not taken on. What ran goes on.
@@ -123,9 +125,9 @@ impl Engine {
     }
 
     /// Stops everything.
-    pub fn stop(&mut self) {
+    pub fn stop(&mut self) -> Changes {
         // An empty graph has no app that could refuse to start.
-        let _ = self.configure(&Graph::new());
+        self.configure(&Graph::new()).unwrap_or_default()
     }
 
     /// Starts the apps that are new, or of another class than before.
@@ -188,7 +190,8 @@ impl Engine {
     fn stop_gone(&mut self, graph: &Graph, slots: &mut Slots, fresh: &Slots, changes: &mut Changes) {
         for (name, (worker, slot)) in slots.iter_mut() {
             if fresh.contains_key(name) || graph.get(name).is_none() {
-                self.workers[*worker].stop(slot);
+                let report = self.workers[*worker].stop(slot);
+                changes.reports.extend(report.map(|report| (name.clone(), report)));
                 self.retired.add_app(slot);
                 changes.stopped.push(name.clone());
             }
@@ -209,7 +212,8 @@ impl Engine {
             match slot.reconfigure(&app.config, worker.now_ns()) {
                 Ok(true) => changes.reconfigured.push(name.clone()),
                 Ok(false) => {
-                    worker.stop(slot);
+                    let report = worker.stop(slot);
+                    changes.reports.extend(report.map(|report| (name.clone(), report)));
                     match slot.replace(&app.config, worker.now_ns(), restarts) {
                         Ok(()) => changes.restarted.push(name.clone()),
                         Err(error) => {

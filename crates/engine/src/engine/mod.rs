@@ -52,7 +52,12 @@ impl Settings {
     /// # Errors
     /// When the system refuses the memory for the counters.
     pub fn new() -> io::Result<Self> {
-        Ok(Settings {
+        Ok(Self::with_counters(Segment::private()?))
+    }
+
+    /// The same, with counters that are kept there.
+    pub fn with_counters(counters: Segment) -> Self {
+        Settings {
             burst: 64,
             packets: 16 * 1024,
             workers: 1,
@@ -62,8 +67,8 @@ impl Settings {
             clock: ClockKind::Wall,
             restart_first: Duration::from_millis(100),
             restart_max: Duration::from_secs(10),
-            counters: Segment::private()?,
-        })
+            counters,
+        }
     }
 
     fn pace(&self) -> Pace {

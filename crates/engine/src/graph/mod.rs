@@ -221,12 +221,12 @@ impl Graph {
     }
 
     /// The links that leave an app, sorted.
-    pub(crate) fn links_from(&self, app: &str) -> impl Iterator<Item = &Link> {
+    pub fn links_from(&self, app: &str) -> impl Iterator<Item = &Link> {
         self.links.range(first_link(&first_port(app))..).take_while(move |link| link.from.app == app)
     }
 
     /// The links that reach an app, sorted by its ports.
-    pub(crate) fn links_to(&self, app: &str) -> impl Iterator<Item = &Link> {
+    pub fn links_to(&self, app: &str) -> impl Iterator<Item = &Link> {
         self.by_input
             .range(first_port(app)..)
             .map(|(_, link)| link)

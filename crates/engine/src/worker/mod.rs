@@ -244,15 +244,17 @@ impl Worker {
     }
 
     /// Stops an app that was taken off: it may still send what it holds, and what it then drops is counted.
-    pub(crate) fn stop(&mut self, slot: &mut Slot) {
+    /// Returns what it had to report at last.
+    pub(crate) fn stop(&mut self, slot: &mut Slot) -> Option<String> {
         Orphans::leave();
-        slot.stop(&mut self.pool, self.clock.now_ns(), self.pace.burst);
+        let report = slot.stop(&mut self.pool, self.clock.now_ns(), self.pace.burst);
         Orphans::sweep(self.pool.engine(), |whose, packet| {
             if whose != Whose::Counted {
                 slot.lost_in_stop(1);
             }
             self.pool.put_back(packet);
         });
+        report
     }
 
     /// Breathes until told to stop.

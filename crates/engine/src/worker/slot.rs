@@ -283,16 +283,20 @@ impl Slot {
         }
     }
 
-    /// Stops the app, and drops it.
-    pub(super) fn stop(&mut self, pool: &mut Pool, now_ns: u64, burst: usize) {
-        let Some(mut app) = self.app.take() else { return };
+    /// Stops the app, and drops it. Returns what it had to report at last.
+    pub(super) fn stop(&mut self, pool: &mut Pool, now_ns: u64, burst: usize) -> Option<String> {
+        let mut app = self.app.take()?;
         let Slot { inputs, outputs, .. } = self;
-        let _ = catch_unwind(AssertUnwindSafe(|| {
+        let report = catch_unwind(AssertUnwindSafe(|| {
             app.stop(&mut Io { inputs, outputs, pool, now_ns, burst });
+            let report = app.report();
             drop(app);
+            report
         }));
         self.end_turn();
         self.counters.state.set(AppState::Stopped.code());
+        report
+            .unwrap_or_else(|payload| Some(format!("it failed when it was stopped: {}", message(&*payload))))
     }
 
     pub(super) fn took(&self, ns: u64) {

@@ -59,12 +59,12 @@ pub(super) fn refused(app: &App<'_>, place: Range<usize>, error: &OptionError) -
         Some(option) => format!("`{option}` of app `{}`", app.name),
         None => format!("app `{}`", app.name),
     };
-    // A text of several lines points at places of its own, and is shown as it is.
-    let detail = error.message.contains('\n').then(|| error.message.clone());
-    let message = match &detail {
-        Some(_) => format!("{subject} is wrong"),
-        None => format!("{subject}: {}", error.message),
+    // The first line says what is wrong; those below may point at places of their own, and are shown as they are.
+    let (first, detail) = match error.message.split_once('\n') {
+        Some((first, detail)) => (first, Some(detail.to_owned())),
+        None => (error.message.as_str(), None),
     };
+    let message = format!("{subject}: {first}");
     let problem = GraphFileError::new(code, place, message).of(app.name, error.option.as_deref());
     GraphFileError { detail, ..problem }
 }

@@ -51,7 +51,7 @@ impl Class for Spring {
             return Err(OptionError::refused("pattern", "there is no such file"));
         }
         if !self.pattern.is_empty() {
-            return Err(OptionError::new("pattern", "error: bad\n  | pattern\n  | ^^^"));
+            return Err(OptionError::new("pattern", "this is bad\n  | pattern\n  | ^^^"));
         }
         OptionError::check_range("size", self.size, 14..=100)
     }
@@ -266,8 +266,8 @@ fn what_an_option_says_over_several_lines_is_kept() {
     let text = "links=[]\n[app.s]\ntype=\"spring\"\npattern=\"x\"";
     let errors = GraphFile::parse(text, &registry()).unwrap_err().0;
     let error = errors.iter().find(|error| error.code == GraphCode::OptionValue).unwrap();
-    assert_eq!(error.message, "`pattern` of app `s` is wrong");
-    assert_eq!(error.detail.as_deref(), Some("error: bad\n  | pattern\n  | ^^^"));
+    assert_eq!(error.message, "`pattern` of app `s`: this is bad");
+    assert_eq!(error.detail.as_deref(), Some("  | pattern\n  | ^^^"));
     assert_eq!((error.app.as_deref(), error.key.as_deref()), (Some("s"), Some("pattern")));
     assert_eq!(&text[error.span.clone()], "\"x\"");
 }

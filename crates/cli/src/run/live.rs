@@ -1,0 +1,209 @@
+//! A graph that runs: until it is finished, its time is over, or a signal comes; meanwhile its file is watched.
+
+use super::report;
+use super::source::{Source, Stamp, Watch};
+use super::tell::Teller;
+use crate::args::{ClockName, RunArgs};
+use crate::exit::{Failure, Outcome};
+use crate::{signals, text};
+use engine::shm::{Segment, runtime};
+use engine::{ClockKind, Engine, GraphFile, Settings};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long apps are measured before they are placed on workers by what they cost.
+const MEASURED: Duration = Duration::from_millis(500);
+
+/// Why the workers are to come to the end of a breath.
+enum Wake {
+    /// The time is over.
+    Deadline,
+    Signal(i32),
+    /// There is another graph.
+    Reload(Box<GraphFile>),
+    /// The apps have been measured.
+    Rebalance,
+}
+
+/// How a run has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// By itself, or because its time was over.
+    Done,
+    Signal(i32),
+}
+
+/// Runs a graph to its end.
+pub(super) fn run(
+    args: &RunArgs,
+    file: GraphFile,
+    (source, stamp): (Source, Option<Stamp>),
+    teller: &Teller<'_>,
+) -> Result<Outcome, Failure> {
+    let name = args.name.clone().unwrap_or_else(|| source.instance_name());
+    let (signal, _) = signals::caught()?;
+    let hangup = signals::hangup()?;
+    let mut engine = Engine::new(settings(args, &name, teller)?).map_err(no_memory)?;
+    engine.configure(&file.graph).map_err(|error| teller.refused(&file, &error, "nothing was started"))?;
+    let begin = Instant::now();
+    let mut lookout = Lookout {
+        deadline: args.duration.and_then(|duration| begin.checked_add(duration)),
+        rebalance: (args.workers > 1).then(|| begin + MEASURED),
+        signal,
+        hangup,
+        watch: Watch::new(source.clone(), stamp),
+        source,
+        teller,
+    };
+    let end = breathe(&mut engine, &mut lookout)?;
+    let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
+    let last = report::Last::of(&mut engine, ran);
+    if args.json {
+        text::print(&format!("{}\n", last.object()))?;
+    } else if !args.no_report {
+        text::print(&last.in_words())?;
+    }
+    last.verdict()?;
+    Ok(match end {
+        End::Signal(signal) => Outcome::Interrupted(signal),
+        End::Done if last.is_incomplete() => Outcome::Incomplete,
+        End::Done => Outcome::Matched,
+    })
+}
+
+/// Breathes to the end, and changes what runs in between.
+fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<End, Failure> {
+    loop {
+        let mut wake = None;
+        let ran = engine.run(|_| {
+            wake = lookout.look();
+            wake.is_none()
+        });
+        ran.map_err(|error| Failure::world(format!("error: cannot start a thread: {error}")))?;
+        match wake {
+            None | Some(Wake::Deadline) => return Ok(End::Done),
+            Some(Wake::Signal(signal)) => return Ok(End::Signal(signal)),
+            Some(Wake::Rebalance) => engine.rebalance(),
+            Some(Wake::Reload(file)) => reload(engine, &file, lookout)?,
+        }
+    }
+}
+
+/// Applies the difference to another graph.
+fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) -> Result<(), Failure> {
+    let teller = lookout.teller;
+    match engine.configure(&file.graph) {
+        Ok(changes) => {
+            let told = teller.changes(file, &changes);
+            if teller.json {
+                text::print(&format!("{told}\n"))?;
+            } else {
+                teller.terminal.message(&told);
+            }
+        }
+        Err(error) => teller.terminal.error(&teller.refused(file, &error, UNCHANGED).message),
+    }
+    if engine.settings().workers > 1 {
+        lookout.rebalance = Some(Instant::now() + MEASURED);
+    }
+    Ok(())
+}
+
+/// What is said when another graph is wrong.
+const UNCHANGED: &str = "what runs goes on unchanged";
+
+/// Looks out for what may happen to a run.
+struct Lookout<'a> {
+    deadline: Option<Instant>,
+    rebalance: Option<Instant>,
+    signal: Arc<AtomicUsize>,
+    hangup: Arc<AtomicBool>,
+    watch: Watch,
+    source: Source,
+    teller: &'a Teller<'a>,
+}
+
+impl Lookout<'_> {
+    /// What has happened, if anything. Apps run on meanwhile.
+    fn look(&mut self) -> Option<Wake> {
+        let signal = self.signal.load(Ordering::Relaxed);
+        if signal != 0 {
+            return Some(Wake::Signal(signal as i32));
+        }
+        let now = Instant::now();
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            return Some(Wake::Deadline);
+        }
+        if self.rebalance.take_if(|rebalance| now >= *rebalance).is_some() {
+            return Some(Wake::Rebalance);
+        }
+        let asked = self.hangup.swap(false, Ordering::Relaxed);
+        if asked {
+            self.watch.is_read();
+        }
+        if asked || self.watch.has_changed() { self.other_graph() } else { None }
+    }
+
+    /// The graph that is in the file now; if it is wrong, that is said.
+    fn other_graph(&self) -> Option<Wake> {
+        let read = self.source.read().and_then(|text| {
+            let file = GraphFile::parse(&text, &super::registry());
+            file.map_err(|errors| self.teller.wrong(&errors, &text, UNCHANGED))
+        });
+        match read {
+            Ok(file) => {
+                self.teller.warn(&file);
+                Some(Wake::Reload(Box::new(file)))
+            }
+            Err(failure) => {
+                self.teller.terminal.error(&failure.message);
+                None
+            }
+        }
+    }
+}
+
+fn settings(args: &RunArgs, name: &str, teller: &Teller<'_>) -> Result<Settings, Failure> {
+    let counters = match counters(name) {
+        Ok(segment) => segment,
+        Err(error) => {
+            teller.terminal.message(&format!("warning: `sluss top` will not see this: no counters: {error}"));
+            Segment::private().map_err(no_memory)?
+        }
+    };
+    let settings = Settings {
+        burst: usize::from(args.burst),
+        packets: args.packets as usize,
+        workers: usize::from(args.workers),
+        cores: args.cpu.clone(),
+        busywait: args.busywait,
+        clock: match args.clock {
+            ClockName::Wall => ClockKind::Wall,
+            ClockName::Capture => ClockKind::Capture,
+        },
+        restart_first: args.restart_first,
+        restart_max: args.restart_max.max(args.restart_first),
+        ..Settings::with_counters(counters)
+    };
+    Ok(settings)
+}
+
+/// The file of our counters.
+fn counters(name: &str) -> io::Result<Segment> {
+    let folder = runtime::folder()?;
+    let path = folder.join(runtime::file_name(name, std::process::id()));
+    match Segment::create(&path, name) {
+        // Whoever had our number before us has crashed.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            std::fs::remove_file(&path).and_then(|()| Segment::create(&path, name))
+        }
+        created => created,
+    }
+    .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+fn no_memory(error: io::Error) -> Failure {
+    Failure::world(format!("error: no memory for packets or counters: {error}"))
+}

@@ -1,0 +1,66 @@
+//! `sluss run`: a network of apps that a file describes.
+//!
+//! ```text
+//!  file ─► text ─► GraphFile ─► Engine ─► report
+//!    ▲                 │ draw: --dot, --svg
+//!    └── watched: when it changes, the difference is applied
+//! ```
+
+mod draw;
+mod live;
+mod report;
+mod source;
+mod tell;
+
+use crate::args::RunArgs;
+use crate::exit::{Failure, Outcome};
+use crate::terminal::Terminal;
+use crate::text;
+use engine::{GraphFile, Registry};
+use serde_json::json;
+use source::Source;
+use tell::Teller;
+
+/// The classes that a graph can name.
+fn registry() -> Registry {
+    apps::registry().and(io::registry())
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let source = Source::new(&args.graph);
+    let teller = Teller::new(&source, args.json, terminal);
+    let stamp = source.stamp();
+    let text = source.read()?;
+    let file = GraphFile::parse(&text, &registry())
+        .map_err(|errors| teller.wrong(&errors, &text, "nothing was started"))?;
+    teller.warn(&file);
+    if args.dot {
+        text::print(&draw::dot(&file.graph))?;
+    } else if args.svg {
+        text::print(&draw::svg(&file.graph))?;
+    } else if args.check {
+        text::print(&checked(&source, &file, args.json))?;
+    } else {
+        return live::run(args, file, (source, stamp), &teller);
+    }
+    Ok(Outcome::Matched)
+}
+
+/// What is said of a graph in which nothing is wrong.
+fn checked(source: &Source, file: &GraphFile, json: bool) -> String {
+    let (apps, links) = (file.graph.apps().len(), file.graph.links().len());
+    if json {
+        let object = json!({
+            "v": 1,
+            "type": "check",
+            "graph": source.name(),
+            "apps": apps,
+            "links": links,
+            "warnings": file.warnings.len(),
+        });
+        return format!("{object}\n");
+    }
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    format!("{}: {apps} app{}, {links} link{}\n", source.name(), plural(apps), plural(links))
+}

@@ -1,0 +1,288 @@
+//! What a run has come to: as Snabb prints it, or as JSON.
+
+use crate::exit::Failure;
+use engine::{AppReport, AppState, Engine, LinkReport, Report};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// A run that is over.
+pub(super) struct Ran {
+    pub(super) name: String,
+    pub(super) duration: Duration,
+    pub(super) workers: usize,
+}
+
+/// The last report of a run.
+pub(super) struct Last {
+    ran: Ran,
+    report: Report,
+    cpu_s: f64,
+    /// What does not add up once everything is stopped.
+    lost: Vec<String>,
+}
+
+impl Last {
+    /// Looks at all apps and links where they stand, then stops them. What goes wrong in that is in the report as well: the end of
+    /// a file is written then.
+    pub(super) fn of(engine: &mut Engine, ran: Ran) -> Self {
+        let mut report = engine.report();
+        let cpu_s = cpu_time().as_secs_f64();
+        for (app, text) in engine.stop().reports {
+            if let Some(app) = report.apps.get_mut(&app) {
+                app.text = Some(text);
+            }
+        }
+        let mut after = engine.report();
+        // What apps kept and links held is dropped then, which is no news.
+        for (reason, count) in after.drops.iter().filter(|(reason, _)| !STOPPING.contains(&reason.as_str())) {
+            report.drops.insert(reason.clone(), *count);
+        }
+        if after.pool.free != after.pool.total {
+            let missing = after.pool.total - after.pool.free;
+            after.imbalances.push(format!("packets that did not come back at the end: {missing}"));
+        }
+        Last { ran, report, cpu_s, lost: after.imbalances }
+    }
+
+    /// Whether every packet is accounted for.
+    ///
+    /// # Errors
+    /// If not: what does not add up.
+    pub(super) fn verdict(&self) -> Result<(), Failure> {
+        if self.is_balanced() {
+            return Ok(());
+        }
+        let imbalances: Vec<&str> =
+            self.report.imbalances.iter().chain(&self.lost).map(String::as_str).collect();
+        Err(Failure::internal(format!(
+            "internal error: not every packet is accounted for\n  {}",
+            imbalances.join("\n  ")
+        )))
+    }
+
+    fn is_balanced(&self) -> bool {
+        self.report.balanced() && self.lost.is_empty()
+    }
+
+    /// Whether part of the graph did not run at the end.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.report.apps.values().any(|app| app.state == AppState::Down)
+    }
+
+    /// As one JSON object.
+    pub(super) fn object(&self) -> Value {
+        let Report { breaths, apps, links, drops, pool, .. } = &self.report;
+        let apps: Map<String, Value> =
+            apps.iter().map(|(name, app)| (name.clone(), app_object(app))).collect();
+        let links: Map<String, Value> =
+            links.iter().map(|link| (link.link.to_string(), link_object(link))).collect();
+        json!({
+            "v": 1,
+            "type": "run",
+            "breaths": breaths,
+            "cpu_s": (self.cpu_s * 1e6).round() / 1e6,
+            "apps": apps,
+            "links": links,
+            "drops": drops,
+            "pool": { "total": pool.total, "free": pool.free, "queued": pool.queued, "held": pool.held },
+            "balanced": self.is_balanced(),
+        })
+    }
+
+    /// In words and columns.
+    pub(super) fn in_words(&self) -> String {
+        let mut out = self.headline();
+        for section in [self.links(), self.apps(), self.drops(), self.texts()] {
+            if !section.is_empty() {
+                put(&mut out, format_args!("\n{section}"));
+            }
+        }
+        put(&mut out, format_args!("\n{}\n", self.pool()));
+        out
+    }
+
+    fn headline(&self) -> String {
+        let Ran { name, duration, workers } = &self.ran;
+        let plural = if *workers == 1 { "" } else { "s" };
+        format!(
+            "{name}: {:.2} s on {workers} worker{plural}, {} breaths, {:.2} s of CPU\n",
+            duration.as_secs_f64(),
+            grouped(self.report.breaths),
+            self.cpu_s
+        )
+    }
+
+    fn links(&self) -> String {
+        let seconds = self.ran.duration.as_secs_f64().max(1e-9);
+        let row = |link: &LinkReport| {
+            vec![
+                link.link.to_string(),
+                grouped(link.txpackets),
+                scaled(link.txpackets as f64 / seconds),
+                scaled(link.txbytes as f64 * 8.0 / seconds),
+                grouped(link.txdrop),
+                grouped(link.queued as u64),
+            ]
+        };
+        let head = ["link", "packets", "packets/s", "bits/s", "drops", "queued"];
+        table(&head, 1, self.report.links.iter().map(row))
+    }
+
+    fn apps(&self) -> String {
+        // Turns are timed by the clock on the wall, so that is what they are a share of.
+        let ran_ns = (self.ran.duration.as_nanos() as f64).max(1.0);
+        let row = |(name, app): (&String, &AppReport)| {
+            let (median, high) = app.turn_ns.map_or(("-".to_owned(), "-".to_owned()), |(median, high)| {
+                (duration_ns(median), duration_ns(high))
+            });
+            vec![
+                name.clone(),
+                app.class.to_owned(),
+                app.state.as_str().to_owned(),
+                app.restarts.to_string(),
+                app.worker.to_string(),
+                format!("{:.1} %", (app.busy_ns as f64 / ran_ns * 100.0).min(100.0)),
+                median,
+                high,
+                grouped(app.held as u64),
+            ]
+        };
+        let head = ["app", "type", "state", "restarts", "worker", "of a core", "p50", "p99", "held"];
+        table(&head, 3, self.report.apps.iter().map(row))
+    }
+
+    fn drops(&self) -> String {
+        let row = |(reason, count): (&String, &u64)| vec![reason.clone(), grouped(*count)];
+        table(&["drops", "packets"], 1, self.report.drops.iter().map(row))
+    }
+
+    /// What the apps say, and why those failed that did.
+    fn texts(&self) -> String {
+        let mut out = String::new();
+        for (name, app) in &self.report.apps {
+            for line in app.text.iter().flat_map(|text| text.lines()) {
+                put(&mut out, format_args!("{name}: {line}\n"));
+            }
+            if let Some(error) = &app.last_error {
+                put(&mut out, format_args!("{name}: failed last with: {error}\n"));
+            }
+        }
+        out
+    }
+
+    fn pool(&self) -> String {
+        let pool = &self.report.pool;
+        let exhausted = match pool.exhausted {
+            0 => String::new(),
+            count => format!("; {} times none was free", grouped(count)),
+        };
+        let [total, free, queued, held] =
+            [pool.total, pool.free, pool.queued, pool.held].map(|count| grouped(count as u64));
+        format!("memory for {total} packets: {free} free, {queued} in links, {held} kept by apps{exhausted}")
+    }
+}
+
+/// Reasons for which packets are dropped when everything is stopped.
+const STOPPING: [&str; 2] = ["stopped", "link_removed"];
+
+fn app_object(app: &AppReport) -> Value {
+    json!({
+        "state": app.state.as_str(),
+        "restarts": app.restarts,
+        "type": app.class,
+        "error": app.last_error,
+        "report": app.text,
+    })
+}
+
+fn link_object(link: &LinkReport) -> Value {
+    json!({
+        "txpackets": link.txpackets,
+        "rxpackets": link.rxpackets,
+        "txdrop": link.txdrop,
+        "queued": link.queued,
+    })
+}
+
+/// The CPU time of the process so far.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+/// Rows under their heads, in columns; the first `left` to the left, the others, numbers, to the right. Nothing if there are no rows.
+fn table(head: &[&str], left: usize, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let rows: Vec<Vec<String>> = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head: Vec<String> = head.iter().map(|&title| title.to_owned()).collect();
+    let lines: Vec<&Vec<String>> = [&head].into_iter().chain(&rows).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let mut out = String::new();
+    for line in lines {
+        let cells = line.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+            if column < left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        put(&mut out, format_args!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end()));
+    }
+    out
+}
+
+/// A number with a comma before each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    groups.join(",")
+}
+
+/// A number of three digits with the sign of its size.
+fn scaled(number: f64) -> String {
+    let (number, sign) = [(1e9, " G"), (1e6, " M"), (1e3, " k")]
+        .into_iter()
+        .find(|&(size, _)| number >= size)
+        .map_or((number, ""), |(size, sign)| (number / size, sign));
+    let decimals = if sign.is_empty() || number >= 100.0 { 0 } else { 2 - usize::from(number >= 10.0) };
+    format!("{number:.decimals$}{sign}")
+}
+
+fn duration_ns(ns: u64) -> String {
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{:.1} µs", ns as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
+        _ => format!("{:.1} s", ns as f64 / 1e9),
+    }
+}
+
+/// Writing to a string cannot fail.
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    let _ = out.write_fmt(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        let grouped = [0, 999, 1000, 1_234_567].map(grouped);
+        assert_eq!(grouped, ["0", "999", "1,000", "1,234,567"]);
+        let scaled = [0.0, 12.4, 999.0, 1000.0, 12_345.0, 6.789e6, 123.4e9].map(scaled);
+        assert_eq!(scaled, ["0", "12", "999", "1.00 k", "12.3 k", "6.79 M", "123 G"]);
+        let durations = [0, 999, 1000, 65_536, 2_000_000, 3_000_000_000].map(duration_ns);
+        assert_eq!(durations, ["0 ns", "999 ns", "1.0 µs", "65.5 µs", "2.0 ms", "3.0 s"]);
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [vec!["a.b -> c.d".to_owned(), "1".to_owned()], vec!["e".to_owned(), "1,000".to_owned()]];
+        let text = table(&["link", "packets"], 1, rows.into_iter());
+        assert_eq!(text, "link        packets\na.b -> c.d        1\ne             1,000\n");
+        assert_eq!(table(&["x"], 1, std::iter::empty()), "");
+    }
+}

@@ -1,0 +1,151 @@
+//! The file of a graph: reading it, and noticing that it has changed.
+
+use crate::exit::Failure;
+use engine::GraphFile;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Where a graph comes from.
+#[derive(Clone, Debug)]
+pub(super) struct Source(PathBuf);
+
+impl Source {
+    /// The file of this name; `-` is standard input.
+    pub(super) fn new(path: &Path) -> Self {
+        Source(path.to_owned())
+    }
+
+    /// What it is called in messages.
+    pub(super) fn name(&self) -> String {
+        if self.is_stdin() { "standard input".to_owned() } else { self.0.display().to_string() }
+    }
+
+    /// What an instance is called that runs it, unless it is told otherwise.
+    pub(super) fn instance_name(&self) -> String {
+        let stem = self.0.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let good = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+        let name: String = stem.chars().map(good).collect();
+        match name.trim_start_matches('-') {
+            "" => "graph".to_owned(),
+            name => name.chars().take(64).collect(),
+        }
+    }
+
+    fn is_stdin(&self) -> bool {
+        self.0.as_os_str() == "-"
+    }
+
+    /// The whole text.
+    pub(super) fn read(&self) -> Result<String, Failure> {
+        let refused =
+            |error: io::Error| Failure::world(format!("error: cannot read {}: {error}", self.name()));
+        // One byte more than there may be: the reader of graphs says what is wrong with that.
+        let limit = GraphFile::LEN_MAX as u64 + 1;
+        let mut bytes = Vec::new();
+        let read = if self.is_stdin() {
+            io::stdin().lock().take(limit).read_to_end(&mut bytes)
+        } else {
+            File::open(&self.0).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+        };
+        read.map_err(refused)?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(text),
+            // A text that is cut may end within a character.
+            Err(error) if error.as_bytes().len() as u64 == limit => {
+                Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
+            }
+            Err(error) => Err(Failure::user(format!(
+                "error[GR001]: {} is not UTF-8 text: byte {} is wrong",
+                self.name(),
+                error.utf8_error().valid_up_to()
+            ))),
+        }
+    }
+
+    /// Which version of the file there is; `None` if there is none that could change.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        let metadata = std::fs::metadata(&self.0).ok().filter(std::fs::Metadata::is_file)?;
+        let (mtime, ctime) = (metadata.mtime_nsec(), metadata.ctime_nsec());
+        let times = [metadata.mtime(), mtime, metadata.ctime(), ctime];
+        Some(Stamp { file: (metadata.dev(), metadata.ino()), len: metadata.len(), times })
+    }
+}
+
+/// Tells one version of a file from another, also where an editor has put a new file in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    file: (u64, u64),
+    len: u64,
+    times: [i64; 4],
+}
+
+/// Notices that a file has changed.
+#[derive(Debug)]
+pub(super) struct Watch {
+    source: Source,
+    /// The version that was read last.
+    known: Option<Stamp>,
+    /// Another version, which may still be in the making.
+    other: Option<Stamp>,
+    next_look: Instant,
+}
+
+/// How often a file is looked at.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long a file must stay as it is before it is read: whoever writes it may not be done.
+const SETTLED: Duration = Duration::from_millis(100);
+
+impl Watch {
+    /// Watches for another version than `known`.
+    pub(super) fn new(source: Source, known: Option<Stamp>) -> Self {
+        // What was no file at first, such as a pipe, is read once.
+        Watch { source, known, other: None, next_look: Instant::now() + SETTLED }
+    }
+
+    /// Whether there is a new version, whole as far as can be told.
+    pub(super) fn has_changed(&mut self) -> bool {
+        if self.known.is_none() || Instant::now() < self.next_look {
+            return false;
+        }
+        // An editor may have taken the file away for a moment.
+        let stamp = self.source.stamp().or(self.known);
+        let settled = stamp == self.other;
+        self.other = stamp.filter(|_| stamp != self.known);
+        self.next_look = Instant::now() + if self.other.is_some() { SETTLED } else { EVERY };
+        if settled && self.other.is_some() {
+            self.known = self.other.take();
+            return true;
+        }
+        false
+    }
+
+    /// The file is about to be read, whatever it is.
+    pub(super) fn is_read(&mut self) {
+        self.known = self.source.stamp().or(self.known);
+        self.other = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Source;
+    use std::path::Path;
+
+    #[test]
+    fn instances_are_called_after_their_files() {
+        for (path, name) in [
+            ("net.toml", "net"),
+            ("/etc/sluss/a b.toml", "a-b"),
+            ("-", "graph"),
+            (".toml", "toml"),
+            ("--x.y.toml", "x-y"),
+            ("\u{e9}.toml", "graph"),
+        ] {
+            assert_eq!(Source::new(Path::new(path)).instance_name(), name, "{path}");
+            assert!(engine::shm::runtime::is_instance_name(name));
+        }
+    }
+}

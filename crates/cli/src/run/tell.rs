@@ -1,0 +1,162 @@
+//! What is said about graphs on standard error: in words with carets, or as JSON.
+
+use super::source::Source;
+use crate::exit::Failure;
+use crate::terminal::Terminal;
+use crate::text::json_of;
+use engine::{Changes, ConfigureError, GraphCode, GraphFile, GraphFileError, GraphFileErrors, Link};
+use pflang::{Finding, Severity, Span};
+use serde_json::{Value, json};
+use std::ops::Range;
+
+/// Says things about one graph.
+#[derive(Clone, Debug)]
+pub(super) struct Teller<'a> {
+    pub(super) graph: String,
+    pub(super) json: bool,
+    pub(super) terminal: &'a Terminal,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) fn new(source: &Source, json: bool, terminal: &'a Terminal) -> Self {
+        Teller { graph: source.name(), json, terminal }
+    }
+
+    /// A text that is no graph, and what that has led to.
+    pub(super) fn wrong(&self, errors: &GraphFileErrors, text: &str, outcome: &str) -> Failure {
+        let findings: Vec<(&GraphFileError, &str)> = errors.0.iter().map(|error| (error, text)).collect();
+        let message = if self.json {
+            self.object("error", "errors", &findings)
+        } else {
+            let untold = errors.untold();
+            let count = errors.0.iter().filter(|error| !error.code.is_warning()).count() + untold;
+            let more = if untold > 0 { format!(", of which {untold} are not shown") } else { String::new() };
+            let plural = if count == 1 { "" } else { "s" };
+            let last = format!("error: {}: {count} error{plural}{more}; {outcome}", self.graph);
+            self.rendered(&findings).into_iter().chain([last]).collect::<Vec<_>>().join("\n\n")
+        };
+        self.failure(message, errors.0.iter())
+    }
+
+    /// A graph that was not taken on.
+    pub(super) fn refused(&self, file: &GraphFile, error: &ConfigureError, outcome: &str) -> Failure {
+        let ConfigureError::App { app, error, .. } = error else {
+            return Failure::world(format!("error: {}: {error}; {outcome}", self.graph));
+        };
+        let problem = file.explain(app, error);
+        let findings = [(&problem, file.text())];
+        let message = if self.json {
+            self.object("error", "errors", &findings)
+        } else {
+            format!("{}\n\nerror: {}: {outcome}", self.rendered(&findings).join("\n\n"), self.graph)
+        };
+        self.failure(message, [&problem].into_iter())
+    }
+
+    fn failure<'e>(&self, message: String, mut errors: impl Iterator<Item = &'e GraphFileError>) -> Failure {
+        let worlds = |error: &GraphFileError| error.code == GraphCode::Refused || error.code.is_warning();
+        if errors.all(worlds) { Failure::world(message) } else { Failure::user(message) }
+    }
+
+    /// What is odd about a graph.
+    pub(super) fn warn(&self, file: &GraphFile) {
+        let findings: Vec<_> = file.warnings.iter().map(|warning| (warning, file.text())).collect();
+        if findings.is_empty() {
+            return;
+        }
+        let message = if self.json {
+            self.object("warning", "warnings", &findings)
+        } else {
+            self.rendered(&findings).join("\n\n")
+        };
+        self.terminal.message(&message);
+    }
+
+    /// What another graph has changed: for standard output where that is JSON, else for standard error.
+    pub(super) fn changes(&self, file: &GraphFile, changes: &Changes) -> String {
+        let failed = changes.failed.iter().map(|(app, error)| file.explain(app, error));
+        let failed: Vec<GraphFileError> = failed.collect();
+        let findings: Vec<_> = failed.iter().map(|problem| (problem, file.text())).collect();
+        if self.json {
+            return self.changes_object(changes, &findings).to_string();
+        }
+        let mut lines = vec![format!("{}: reloaded", self.graph)];
+        let lists = lists(changes);
+        lines.extend(lists.iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| {
+            let separator = if what.ends_with("linked") { "\n               " } else { ", " };
+            format!("  {what:<12} {}", names.join(separator))
+        }));
+        if lists.iter().all(|(_, names)| names.is_empty()) && failed.is_empty() {
+            lines[0].push_str(", nothing has changed");
+        }
+        lines.extend(changes.reports.iter().map(|(app, report)| format!("  {app}: {report}")));
+        lines.extend(self.rendered(&findings));
+        lines.extend(changes.failed.iter().map(|(app, _)| {
+            format!("error: app `{app}` does not start with its new options, and goes on with the old ones")
+        }));
+        lines.join("\n")
+    }
+
+    fn changes_object(&self, changes: &Changes, failed: &[(&GraphFileError, &str)]) -> Value {
+        let mut object = json!({ "v": 1, "type": "reload", "graph": self.graph });
+        for (what, names) in lists(changes) {
+            object[what] = names.into();
+        }
+        object["failed"] = failed.iter().map(|(problem, _)| problem_object(problem)).collect();
+        object
+    }
+
+    fn rendered(&self, findings: &[(&GraphFileError, &str)]) -> Vec<String> {
+        let colour = self.terminal.colour_stderr;
+        findings.iter().map(|(problem, text)| rendered(problem, text, colour)).collect()
+    }
+
+    fn object(&self, kind: &str, key: &str, findings: &[(&GraphFileError, &str)]) -> String {
+        let problems: Vec<Value> = findings.iter().map(|(problem, _)| problem_object(problem)).collect();
+        json!({ "v": 1, "type": kind, "graph": self.graph, key: problems }).to_string()
+    }
+}
+
+/// What has changed, in words, with the names of apps or links.
+fn lists(changes: &Changes) -> [(&'static str, Vec<String>); 6] {
+    let links = |links: &[Link]| links.iter().map(ToString::to_string).collect();
+    [
+        ("started", changes.started.clone()),
+        ("stopped", changes.stopped.clone()),
+        ("reconfigured", changes.reconfigured.clone()),
+        ("restarted", changes.restarted.clone()),
+        ("linked", links(&changes.linked)),
+        ("unlinked", links(&changes.unlinked)),
+    ]
+}
+
+fn rendered(problem: &GraphFileError, text: &str, colour: bool) -> String {
+    let rendered = finding(problem).render(text, colour);
+    match &problem.detail {
+        Some(detail) => format!("{rendered}\n{detail}"),
+        None => rendered,
+    }
+}
+
+fn problem_object(problem: &GraphFileError) -> Value {
+    let mut object = json_of(&finding(problem).to_json());
+    object["line"] = problem.line.into();
+    object["column"] = problem.column.into();
+    object["app"] = problem.app.clone().into();
+    object["key"] = problem.key.clone().into();
+    object["detail"] = problem.detail.clone().into();
+    object
+}
+
+fn finding(problem: &GraphFileError) -> Finding<'_> {
+    let span = |range: &Range<usize>| Span::new(range.start as u32, range.end as u32);
+    Finding {
+        code: problem.code.to_string().into(),
+        severity: if problem.code.is_warning() { Severity::Warning } else { Severity::Error },
+        message: &problem.message,
+        span: span(&problem.span),
+        label: problem.label.as_deref(),
+        also: problem.also.as_ref().map(|(range, label)| (span(range), label.as_str())),
+        help: problem.help.as_deref(),
+    }
+}

@@ -1,0 +1,298 @@
+//! `sluss run`: how graphs run, change and end.
+
+mod common;
+
+use common::{arg, code, root, scratch, sluss, stderr, stdout};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// A graph that never ends.
+const ENDLESS: &str = "\
+links = [\"source.output -> sink.input\"]
+[app.source]
+type = \"source\"
+[app.sink]
+type = \"sink\"
+";
+
+/// A folder with a graph in it.
+fn folder(name: &str, graph: &str) -> PathBuf {
+    let folder = scratch(name);
+    fs::write(folder.join("net.toml"), graph).unwrap();
+    folder
+}
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = sluss(&["run", "net.toml"]);
+    command.args(args).current_dir(folder).env("SLUSS_RUNTIME_DIR", folder.join("runtime"));
+    command
+}
+
+fn run(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().unwrap()
+}
+
+/// The last line on standard output.
+fn last_object(output: &Output) -> Value {
+    serde_json::from_str(stdout(output).lines().last().unwrap_or_default()).unwrap()
+}
+
+fn signal(child: &Child, signal: &str) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Waits until something holds.
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !holds() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "{what} does not come");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A run whose output is read line by line.
+struct Live {
+    child: Child,
+    /// From standard error.
+    told: Receiver<String>,
+    /// From standard output.
+    printed: Receiver<String>,
+}
+
+/// The lines of a pipe, as they come.
+fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
+        BufReader::new(pipe).lines().map_while(Result::ok).try_for_each(|line| tell.send(line)).ok();
+    });
+    told
+}
+
+impl Live {
+    fn start(folder: &Path, args: &[&str]) -> Live {
+        let mut child = command(folder, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (told, printed) = (lines(child.stderr.take().unwrap()), lines(child.stdout.take().unwrap()));
+        // Its counters are there before anything runs.
+        let runtime = folder.join("runtime");
+        until("the file of counters", || {
+            fs::read_dir(&runtime).is_ok_and(|mut files| files.next().is_some())
+        });
+        Live { child, told, printed }
+    }
+
+    /// Waits for a line that holds these words.
+    #[track_caller]
+    fn told(&self, words: &str) -> String {
+        loop {
+            let line = self.told.recv_timeout(Duration::from_secs(30));
+            let line = line.unwrap_or_else(|error| panic!("`{words}` is not told: {error}"));
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    /// Ends it by a signal. Returns the exit code, and the lines on standard output that were not looked at.
+    fn end(mut self, with: &str) -> (i32, Vec<String>) {
+        signal(&self.child, with);
+        let code = self.child.wait().unwrap().code().expect("it ends by itself");
+        (code, self.printed.iter().collect())
+    }
+}
+
+#[test]
+fn a_finite_graph_ends_by_itself_and_reports() {
+    let folder = folder("finite", &ENDLESS.replace("\"source\"\n", "\"source\"\ncount = 12345\n"));
+    let output = run(&folder, &[]);
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
+    let text = stdout(&output);
+    assert!(text.contains("source.output -> sink.input   12,345"), "{text}");
+    assert!(text.contains("16,384 free, 0 in links, 0 kept by apps"), "{text}");
+    assert_eq!(stdout(&run(&folder, &["--no-report"])), "");
+}
+
+#[test]
+fn the_last_line_is_one_object_with_these_keys() {
+    let folder = folder("json", ENDLESS);
+    let begin = Instant::now();
+    let output = run(&folder, &["--duration", "300ms", "--json"]);
+    assert!(begin.elapsed() >= Duration::from_millis(300) && begin.elapsed() < Duration::from_secs(20));
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
+    let object = last_object(&output);
+    let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["v", "type", "breaths", "cpu_s", "apps", "links", "drops", "pool", "balanced"]);
+    assert_eq!(
+        (&object["v"], &object["type"], &object["balanced"]),
+        (&1.into(), &"run".into(), &true.into())
+    );
+    assert!(object["breaths"].as_u64().unwrap() > 0 && object["cpu_s"].as_f64().unwrap() > 0.0);
+    assert_eq!(object["apps"]["sink"]["state"], "running");
+    assert_eq!(object["apps"]["sink"]["restarts"], 0);
+    let link = &object["links"]["source.output -> sink.input"];
+    let number = |object: &Value, key: &str| object[key].as_u64().unwrap();
+    assert!(number(link, "txpackets") > 0);
+    assert_eq!(number(link, "txpackets"), number(link, "rxpackets") + number(link, "queued"));
+    assert_eq!(link["txdrop"], 0);
+    let pool = &object["pool"];
+    assert_eq!(number(pool, "total"), 16384);
+    assert_eq!(number(pool, "total"), number(pool, "free") + number(pool, "queued") + number(pool, "held"));
+}
+
+#[test]
+fn captures_pass_a_graph_unchanged() {
+    let capture = root().join("captures/web.pcap");
+    let graph = format!(
+        "links = [\"reader.output -> writer.input\"]\n[app.reader]\ntype = \"pcap_reader\"\npath = {:?}\n[app.writer]\ntype = \"pcap_writer\"\npath = \"out.pcap\"\n",
+        arg(&capture)
+    );
+    let folder = folder("captures", &graph);
+    for workers in ["1", "2"] {
+        let output = run(&folder, &["--json", "--workers", workers, "--clock", "capture"]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert_eq!(last_object(&output)["balanced"], true);
+        assert_eq!(fs::read(folder.join("out.pcap")).unwrap(), fs::read(&capture).unwrap());
+    }
+}
+
+#[test]
+fn workers_are_balanced_without_loss() {
+    let mut graph = String::from("links = [\"source.output -> join_0.input\"");
+    (0..6).for_each(|n| graph.push_str(&format!(", \"join_{n}.output -> join_{}.input\"", n + 1)));
+    graph.push_str(
+        ", \"join_6.output -> sink.input\"]\n[app.source]\ntype = \"source\"\n[app.sink]\ntype = \"sink\"\n",
+    );
+    (0..7).for_each(|n| graph.push_str(&format!("[app.join_{n}]\ntype = \"join\"\n")));
+    let output =
+        run(&folder("workers", &graph), &["--duration", "1.2s", "--json", "--workers", "2", "--cpu", "0,1"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let object = last_object(&output);
+    assert_eq!((&object["balanced"], &object["pool"]["total"]), (&true.into(), &32768.into()));
+}
+
+#[test]
+fn signals_end_a_run_with_its_report() {
+    for (name, expected) in [("-INT", 130), ("-TERM", 143)] {
+        let folder = folder(&format!("signal{name}"), ENDLESS);
+        let (code, printed) = Live::start(&folder, &["--json"]).end(name);
+        assert_eq!(code, expected);
+        let object: Value = serde_json::from_str(&printed[printed.len() - 1]).unwrap();
+        assert_eq!(object["balanced"], true);
+    }
+}
+
+#[test]
+fn a_changed_file_is_loaded_by_difference() {
+    let folder = folder("reload", ENDLESS);
+    let live = Live::start(&folder, &[]);
+    let changed = ENDLESS
+        .replace("-> sink.input", "-> tee.input\", \"tee.a -> sink.input")
+        .replace("\"source\"\n", "\"source\"\nsize = 100\n")
+        + "[app.tee]\ntype = \"tee\"\n";
+    // As an editor does: another file in its place.
+    fs::write(folder.join("new.toml"), changed).unwrap();
+    fs::rename(folder.join("new.toml"), folder.join("net.toml")).unwrap();
+    live.told("net.toml: reloaded");
+    assert_eq!(live.told("started").trim(), "started      tee");
+    live.told("restarted    source");
+    live.told("linked       source.output -> tee.input");
+    live.told("tee.a -> sink.input");
+    live.told("unlinked     source.output -> sink.input");
+
+    // A wrong file, written in place: what runs goes on.
+    fs::write(folder.join("net.toml"), "links = [\"a.b -> c.d\"]\n").unwrap();
+    live.told("error[GR014]");
+    live.told("what runs goes on unchanged");
+    let mut live = live;
+    assert!(live.child.try_wait().unwrap().is_none());
+    let (code, printed) = live.end("-INT");
+    assert_eq!(code, 130);
+    assert!(printed.iter().any(|line| line.starts_with("source.output -> tee.input")), "{printed:?}");
+}
+
+#[test]
+fn a_hangup_loads_the_file_at_once() {
+    let folder = folder("hangup", ENDLESS);
+    let live = Live::start(&folder, &["--json"]);
+    fs::write(folder.join("net.toml"), ENDLESS.replace("sink", "end").replace("\"end\"", "\"sink\""))
+        .unwrap();
+    signal(&live.child, "-HUP");
+    let reload = live.printed.recv_timeout(Duration::from_secs(30)).expect("a line about the change");
+    let (code, printed) = live.end("-TERM");
+    assert_eq!((code, printed.len()), (143, 1));
+    let objects: Vec<Value> =
+        [&reload, &printed[0]].iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (&objects[0]["type"], &objects[0]["started"]),
+        (&"reload".into(), &serde_json::json!(["end"]))
+    );
+    assert_eq!(objects[0]["unlinked"], serde_json::json!(["source.output -> sink.input"]));
+    assert!(objects[1]["apps"].get("end").is_some() && objects[1]["apps"].get("sink").is_none());
+    assert_eq!(objects[1]["balanced"], true);
+}
+
+#[test]
+fn what_the_system_refuses_is_pointed_at() {
+    let graph = "links = [\"source.output -> writer.input\"]\n[app.source]\ntype = \"source\"\n[app.writer]\ntype = \"pcap_writer\"\npath = \"/dev/full/x.pcap\"\n";
+    let output = run(&folder("refused", graph), &[]);
+    let text = stderr(&output);
+    assert!([2, 3].contains(&code(&output)), "{text}");
+    assert!(text.contains("6 | path = \"/dev/full/x.pcap\"") && text.contains("^^^^"), "{text}");
+    assert!(text.contains("nothing was started"), "{text}");
+}
+
+#[test]
+fn counters_are_in_a_file_while_it_runs() {
+    let folder = folder("counters", ENDLESS);
+    let live = Live::start(&folder, &["--name", "my-net.1"]);
+    let file = folder.join("runtime").join(format!("my-net.1.{}.counters", live.child.id()));
+    let snapshot = engine::shm::Snapshot::read(&file).unwrap();
+    assert_eq!(snapshot.name, "my-net.1");
+    live.end("-TERM");
+    assert!(!file.exists());
+    assert_eq!(code(&run(&folder, &["--name", "../x"])), 2);
+}
+
+#[test]
+fn a_graph_can_come_from_standard_input() {
+    let graph = ENDLESS.replace("\"source\"\n", "\"source\"\ncount = 100\n");
+    let output = common::run_with_input(&["run", "-", "--json"], graph.as_bytes());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(last_object(&output)["links"]["source.output -> sink.input"]["rxpackets"], 100);
+}
+
+#[test]
+fn a_closed_pipe_is_a_success() {
+    let folder = folder("closed-pipe", &ENDLESS.replace("\"source\"\n", "\"source\"\ncount = 100\n"));
+    for flag in ["--json", "--busywait"] {
+        let mut child =
+            command(&folder, &[flag]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut text = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!((child.wait().unwrap().code(), text.as_str()), (Some(0), ""), "{flag}");
+    }
+}
+
+#[test]
+fn flags_are_checked() {
+    let folder = folder("flags", ENDLESS);
+    for wrong in [
+        ["--burst", "0"],
+        ["--burst", "1025"],
+        ["--workers", "0"],
+        ["--packets", "0"],
+        ["--packets", "100000000"],
+        ["--duration", "soon"],
+        ["--duration", "-1"],
+        ["--clock", "moon"],
+        ["--cpu", "a"],
+    ] {
+        assert_eq!(code(&run(&folder, &wrong)), 2, "{wrong:?}");
+    }
+}
