@@ -81,7 +81,8 @@ impl Live {
         // Its counters are there before anything runs.
         let runtime = folder.join("runtime");
         until("the file of counters", || {
-            fs::read_dir(&runtime).is_ok_and(|mut files| files.next().is_some())
+            let is_whole = |file: &fs::DirEntry| engine::shm::Snapshot::read(&file.path()).is_ok();
+            fs::read_dir(&runtime).is_ok_and(|files| files.flatten().any(|file| is_whole(&file)))
         });
         Live { child, told, printed }
     }
@@ -103,6 +104,14 @@ impl Live {
         signal(&self.child, with);
         let code = self.child.wait().unwrap().code().expect("it ends by itself");
         (code, self.printed.iter().collect())
+    }
+}
+
+impl Drop for Live {
+    /// A test that fails leaves nothing behind that runs for ever.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
