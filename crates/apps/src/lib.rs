@@ -13,6 +13,7 @@ mod delay;
 mod filter;
 mod filtering;
 mod fragmenter;
+mod gre;
 mod icmp_echo;
 mod join;
 mod keyed_ipv6_tunnel;
@@ -20,6 +21,7 @@ mod r#match;
 mod merge;
 mod names;
 mod nd_responder;
+mod outer;
 mod printer;
 mod queue;
 mod random;
@@ -44,6 +46,7 @@ mod truncate;
 mod vlan_mux;
 mod vlan_tag;
 mod vlan_untag;
+mod vxlan;
 
 pub use arp_responder::ArpResponder;
 pub use bridge::Bridge;
@@ -51,6 +54,7 @@ pub use counter::{Count, Counter};
 pub use delay::Delay;
 pub use filter::Filter;
 pub use fragmenter::Fragmenter;
+pub use gre::Gre;
 pub use icmp_echo::IcmpEcho;
 pub use join::Join;
 pub use keyed_ipv6_tunnel::{Cookie, KeyedIpv6Tunnel, ParseCookieError};
@@ -76,6 +80,7 @@ pub use truncate::Truncate;
 pub use vlan_mux::VlanMux;
 pub use vlan_tag::VlanTag;
 pub use vlan_untag::VlanUntag;
+pub use vxlan::Vxlan;
 
 use engine::Registry;
 
@@ -89,6 +94,7 @@ pub fn registry() -> Registry {
         .with::<Delay>()
         .with::<Filter>()
         .with::<Fragmenter>()
+        .with::<Gre>()
         .with::<IcmpEcho>()
         .with::<Join>()
         .with::<KeyedIpv6Tunnel>()
@@ -112,4 +118,5 @@ pub fn registry() -> Registry {
         .with::<VlanMux>()
         .with::<VlanTag>()
         .with::<VlanUntag>()
+        .with::<Vxlan>()
 }

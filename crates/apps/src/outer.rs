@@ -1,0 +1,221 @@
+//! The outer headers of tunnels over IPv4 or IPv6: put before packets, and checked and taken off again.
+//!
+//! Everything but lengths and the checksum of IPv4 is prepared once. Only packets between the two ends pass, whole, without options,
+//! extension headers or fragmentation: an app that needs fragments joined has a `reassembler` before it.
+
+use engine::shm::Counter;
+use engine::{OptionError, Packet, Ports, Setup};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
+use wire::checksum::{Addresses, update};
+use wire::ether::{Ethernet, EthernetHeader, EthernetMut, Mac, ethertype};
+use wire::ip::{Ipv4, Ipv4Header, Ipv4Mut, Ipv6, Ipv6Header, Ipv6Mut};
+
+/// The ports of a tunnel, inputs and outputs: what is inside, and what is on the way between the ends.
+pub(crate) const PORTS: Ports = Ports::Named(&["decapsulated", "encapsulated"]);
+/// The first of them.
+pub(crate) const DECAPSULATED: usize = 0;
+/// The second.
+pub(crate) const ENCAPSULATED: usize = 1;
+
+/// The ends of a tunnel, as its options say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    pub(crate) local_address: IpAddr,
+    pub(crate) remote_address: IpAddr,
+    pub(crate) local_mac: Mac,
+    pub(crate) gateway_mac: Mac,
+    pub(crate) hop_limit: u8,
+}
+
+/// The headers before what a tunnel carries.
+#[derive(Debug)]
+pub(crate) struct Outer {
+    addresses: Addresses,
+    protocol: u8,
+    /// Link and network header; the total length of IPv4 that was summed is that of the header alone.
+    header: Vec<u8>,
+    counters: Counters,
+}
+
+#[derive(Debug)]
+struct Counters {
+    length: Counter,
+    protocol: Counter,
+    remote_address: Counter,
+    local_address: Counter,
+}
+
+/// The option of a gateway's hardware address, and of one's own, where it is not set.
+pub(crate) fn no_mac() -> Mac {
+    Mac::ZERO
+}
+
+/// The option of a hop limit, where it is not set.
+pub(crate) fn hop_limit() -> u8 {
+    64
+}
+
+impl Ends {
+    /// Whether packets can go from one to the other.
+    pub(crate) fn check(&self) -> Result<(), OptionError> {
+        OptionError::check_range("hop_limit", self.hop_limit, 1..=u8::MAX)?;
+        self.addresses().map(drop)
+    }
+
+    fn addresses(&self) -> Result<Addresses, OptionError> {
+        match (self.local_address, self.remote_address) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => Ok(Addresses::V4 { src, dst }),
+            (IpAddr::V6(src), IpAddr::V6(dst)) => Ok(Addresses::V6 { src, dst }),
+            (local, remote) => {
+                let message = format!("{remote} is not of the same version as `local_address`, {local}");
+                Err(OptionError::new("remote_address", message))
+            }
+        }
+    }
+
+    /// Link and network header, without payload.
+    fn header(&self, addresses: Addresses, protocol: u8) -> Vec<u8> {
+        let (ethertype, network) = match addresses {
+            Addresses::V4 { src, dst } => (ethertype::IPV4, self.header_v4(protocol, src, dst).to_vec()),
+            Addresses::V6 { src, dst } => (ethertype::IPV6, self.header_v6(protocol, src, dst).to_vec()),
+        };
+        let link = EthernetHeader { dst: self.gateway_mac, src: self.local_mac, ethertype };
+        [&link.to_bytes()[..], &network].concat()
+    }
+
+    fn header_v4(&self, protocol: u8, src: Ipv4Addr, dst: Ipv4Addr) -> [u8; Ipv4::LEN] {
+        Ipv4Header {
+            tos: 0,
+            total_len: Ipv4::LEN as u16,
+            ident: 0,
+            dont_fragment: true,
+            more_fragments: false,
+            fragment_off: 0,
+            ttl: self.hop_limit,
+            protocol,
+            src,
+            dst,
+        }
+        .to_bytes()
+    }
+
+    fn header_v6(&self, next_header: u8, src: Ipv6Addr, dst: Ipv6Addr) -> [u8; Ipv6::LEN] {
+        let hop_limit = self.hop_limit;
+        Ipv6Header { traffic_class: 0, flow_label: 0, payload_len: 0, next_header, hop_limit, src, dst }
+            .to_bytes()
+    }
+}
+
+impl Outer {
+    /// The headers of a tunnel that carries `protocol`.
+    ///
+    /// # Errors
+    /// If the ends are of different versions.
+    pub(crate) fn new(ends: &Ends, protocol: u8, setup: &mut Setup<'_>) -> Result<Outer, OptionError> {
+        let addresses = ends.addresses()?;
+        let counters = Counters {
+            length: setup.drops("length_errors"),
+            protocol: setup.drops("protocol_errors"),
+            remote_address: setup.drops("remote_address_errors"),
+            local_address: setup.drops("local_address_errors"),
+        };
+        Ok(Outer { addresses, protocol, header: ends.header(addresses, protocol), counters })
+    }
+
+    /// The addresses of what is sent.
+    pub(crate) fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
+    /// Length of the headers.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.header.len()
+    }
+
+    /// What counts packets that are too long or too short.
+    pub(crate) fn length_errors(&self) -> &Counter {
+        &self.counters.length
+    }
+
+    /// What counts packets that are something else.
+    pub(crate) fn protocol_errors(&self) -> &Counter {
+        &self.counters.protocol
+    }
+
+    /// Puts the headers before a packet; `false`, and no change, if it becomes too long.
+    #[inline]
+    pub(crate) fn wrap(&self, packet: &mut Packet) -> bool {
+        let payload_len = packet.len() as u16;
+        if packet.prepend(&self.header).is_err() {
+            return false;
+        }
+        let Some(mut ether) = EthernetMut::new(packet.data_mut()) else { return false };
+        match self.addresses {
+            Addresses::V4 { .. } => set_len_v4(ether.payload_mut(), payload_len),
+            Addresses::V6 { .. } => set_len_v6(ether.payload_mut(), payload_len),
+        }
+        true
+    }
+
+    /// Where in a frame the payload is; or what counts a frame that is none from the other end to this one.
+    #[inline]
+    pub(crate) fn unwrap(&self, frame: &[u8]) -> Result<Range<usize>, &Counter> {
+        let counters = &self.counters;
+        let ether = Ethernet::new(frame).ok_or(&counters.length)?;
+        let payload_len = match (self.addresses, ether.ethertype()) {
+            (Addresses::V4 { src, dst }, ethertype::IPV4) => self.payload_v4(ether.payload(), src, dst)?,
+            (Addresses::V6 { src, dst }, ethertype::IPV6) => self.payload_v6(ether.payload(), src, dst)?,
+            _ => return Err(&counters.protocol),
+        };
+        Ok(self.len()..self.len() + payload_len)
+    }
+
+    fn payload_v4(&self, packet: &[u8], local: Ipv4Addr, remote: Ipv4Addr) -> Result<usize, &Counter> {
+        let counters = &self.counters;
+        let ip = Ipv4::new(packet).ok_or(&counters.protocol)?;
+        match () {
+            () if ip.protocol() != self.protocol || ip.is_fragment() => Err(&counters.protocol),
+            () if ip.header_len() != Ipv4::LEN || !ip.is_checksum_right() => Err(&counters.protocol),
+            () if ip.payload_len() != Some(ip.payload().len()) => Err(&counters.length),
+            () if ip.src() != remote => Err(&counters.remote_address),
+            () if ip.dst() != local => Err(&counters.local_address),
+            () => Ok(ip.payload().len()),
+        }
+    }
+
+    fn payload_v6(&self, packet: &[u8], local: Ipv6Addr, remote: Ipv6Addr) -> Result<usize, &Counter> {
+        let counters = &self.counters;
+        let ip = Ipv6::new(packet).ok_or(&counters.protocol)?;
+        match () {
+            () if ip.next_header() != self.protocol => Err(&counters.protocol),
+            () if ip.payload().len() != usize::from(ip.payload_len()) => Err(&counters.length),
+            () if ip.src() != remote => Err(&counters.remote_address),
+            () if ip.dst() != local => Err(&counters.local_address),
+            () => Ok(ip.payload().len()),
+        }
+    }
+}
+
+#[inline]
+fn set_len_v4(packet: &mut [u8], payload_len: u16) {
+    let Some(mut ip) = Ipv4Mut::new(packet) else { return };
+    let total_len = Ipv4::LEN as u16 + payload_len;
+    ip.set_checksum(update(ip.view().checksum(), ip.view().total_len(), total_len));
+    ip.set_total_len(total_len);
+}
+
+#[inline]
+fn set_len_v6(packet: &mut [u8], payload_len: u16) {
+    if let Some(mut ip) = Ipv6Mut::new(packet) {
+        ip.set_payload_len(payload_len);
+    }
+}
+
+/// Leaves a part of a packet.
+#[inline]
+pub(crate) fn keep(packet: &mut Packet, part: Range<usize>) {
+    packet.truncate(part.end);
+    packet.trim_front(part.start);
+}
