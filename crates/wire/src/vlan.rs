@@ -37,8 +37,9 @@ const TAG_AT: usize = Ethernet::LEN - 2;
 pub fn push(bytes: &mut [u8], tpid: u16, tci: Tci) -> Option<()> {
     Ethernet::new(bytes.get(Vlan::LEN..)?)?;
     bytes.copy_within(Vlan::LEN..Vlan::LEN + TAG_AT, 0);
-    put(bytes, TAG_AT, tpid.to_be_bytes());
-    put(bytes, TAG_AT + 2, u16::from(tci).to_be_bytes());
+    // In one piece: who pushes many tags has it ready.
+    let tag = u32::from(tpid) << 16 | u32::from(u16::from(tci));
+    put(bytes, TAG_AT, tag.to_be_bytes());
     Some(())
 }
 
