@@ -167,8 +167,16 @@ impl Engine {
     /// # Errors
     /// When a thread cannot be started.
     pub fn run(&mut self, mut go_on: impl FnMut(&Status) -> bool) -> io::Result<()> {
-        let control = Control::new(self.workers.len());
         let begin = Instant::now();
+        // A worker that rested, and has had no time since packets came for it, seems to rest still; now that all stand, what
+        // waits can be seen.
+        while self.run_threads(begin, &mut go_on)? && !self.workers.iter().all(Worker::is_at_rest) {}
+        Ok(())
+    }
+
+    /// Breathes until `go_on` returns false, or all workers seem to be at rest: then it returns true.
+    fn run_threads(&mut self, begin: Instant, go_on: &mut impl FnMut(&Status) -> bool) -> io::Result<bool> {
+        let control = Control::new(self.workers.len());
         let (cores, busywait) = (self.settings.cores.clone(), self.settings.busywait);
         std::thread::scope(|scope| {
             for (index, worker) in self.workers.iter_mut().enumerate() {
@@ -186,11 +194,17 @@ impl Engine {
                     return Err(error);
                 }
             }
-            while go_on(&control.status(begin.elapsed())) && !control.is_finished() {
+            let seems_finished = loop {
+                if !go_on(&control.status(begin.elapsed())) {
+                    break false;
+                }
+                if control.is_finished() {
+                    break true;
+                }
                 std::thread::sleep(control::POLL);
-            }
+            };
             control.stop();
-            Ok(())
+            Ok(seems_finished)
         })
     }
 

@@ -13,11 +13,20 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 struct Numbers {
     count: u64,
+    /// How long it takes to get the first.
+    pause_ms: u64,
+}
+
+impl Numbers {
+    fn up_to(count: u64) -> Self {
+        Numbers { count, pause_ms: 0 }
+    }
 }
 
 struct Counting {
     next: u64,
     count: u64,
+    pause: Duration,
 }
 
 impl Class for Numbers {
@@ -27,7 +36,7 @@ impl Class for Numbers {
     type App = Counting;
 
     fn start(&self, _: &mut Setup<'_>) -> Result<Counting, OptionError> {
-        Ok(Counting { next: 0, count: self.count })
+        Ok(Counting { next: 0, count: self.count, pause: Duration::from_millis(self.pause_ms) })
     }
 
     fn reconfigure(&self, app: &mut Counting, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
@@ -42,6 +51,7 @@ impl App for Counting {
     }
 
     fn pull(&mut self, io: &mut Io<'_>) {
+        std::thread::sleep(std::mem::take(&mut self.pause));
         for output in io.outputs.iter_mut() {
             for _ in 0..io.burst.min((self.count - self.next) as usize) {
                 let Some(packet) = io.pool.packet(&self.next.to_be_bytes()) else { return };
@@ -117,12 +127,15 @@ impl App for Keeping {
     }
 }
 
-/// Swallows packets.
+/// Swallows packets, and takes its time before it does.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-struct End {}
+struct End {
+    pause_ms: u64,
+}
 
 struct Ending {
     delivered: Counter,
+    pause: Duration,
 }
 
 impl Class for End {
@@ -132,12 +145,13 @@ impl Class for End {
     type App = Ending;
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Ending, OptionError> {
-        Ok(Ending { delivered: setup.delivered() })
+        Ok(Ending { delivered: setup.delivered(), pause: Duration::from_millis(self.pause_ms) })
     }
 }
 
 impl App for Ending {
     fn push(&mut self, io: &mut Io<'_>) {
+        std::thread::sleep(self.pause);
         for input in io.inputs.iter_mut() {
             while let Some(burst) = input.burst() {
                 io.pool.free_burst(burst, &self.delivered);
@@ -155,9 +169,9 @@ fn engine(workers: usize, packets: usize) -> Engine {
 
 fn line(keeper: Keeper) -> Graph {
     let mut graph = Graph::new();
-    graph.app("numbers", Numbers { count: u64::MAX }).expect("a name");
+    graph.app("numbers", Numbers::up_to(u64::MAX)).expect("a name");
     graph.app("keeper", keeper).expect("a name");
-    graph.app("end", End {}).expect("a name");
+    graph.app("end", End { pause_ms: 0 }).expect("a name");
     graph.link("numbers.output -> keeper.input").expect("ports");
     graph.link("keeper.output -> end.input").expect("ports");
     graph
@@ -188,7 +202,7 @@ fn an_engine_ends_by_itself_when_nothing_is_left_to_do() {
     for workers in 1..=3 {
         let mut engine = engine(workers, 4000);
         let mut graph = line(Keeper::of(0));
-        graph.get_mut("numbers").expect("an app").config = crate::Config::new(Numbers { count: 3000 });
+        graph.get_mut("numbers").expect("an app").config = crate::Config::new(Numbers::up_to(3000));
         for (number, name) in ["numbers", "keeper", "end"].iter().enumerate() {
             graph.get_mut(name).expect("an app").worker = Some(number % workers);
         }
@@ -199,6 +213,23 @@ fn an_engine_ends_by_itself_when_nothing_is_left_to_do() {
         assert_eq!(report.delivered + full, 3000, "{workers} workers: {report:#?}");
         assert_eq!(report.pool.free, report.pool.total);
     }
+}
+
+/// A worker that is busy for long, or gets no time, looks as if it rested while packets wait for it.
+#[test]
+fn an_engine_does_not_end_while_packets_wait_for_a_slow_worker() {
+    let mut engine = engine(2, 4000);
+    let mut graph = line(Keeper::of(0));
+    graph.get_mut("numbers").expect("an app").config =
+        crate::Config::new(Numbers { count: 900, pause_ms: 50 });
+    graph.get_mut("end").expect("an app").config = crate::Config::new(End { pause_ms: 20 });
+    for (name, worker) in [("numbers", 0), ("keeper", 0), ("end", 1)] {
+        graph.get_mut(name).expect("an app").worker = Some(worker);
+    }
+    engine.configure(&graph).expect("a graph");
+    engine.run_for(Duration::from_secs(20)).expect("threads");
+    let report = balanced(&mut engine);
+    assert_eq!((report.delivered, report.pool.queued), (900, 0), "{report:#?}");
 }
 
 #[test]
@@ -252,7 +283,7 @@ fn an_app_that_panics_is_stopped_and_started_again() {
 fn a_full_link_drops_and_counts() {
     let mut engine = engine(1, 4000);
     let mut graph = Graph::new();
-    graph.app("numbers", Numbers { count: u64::MAX }).expect("a name");
+    graph.app("numbers", Numbers::up_to(u64::MAX)).expect("a name");
     // A loop: what the keeper sends comes back to it a breath later, beside what is new.
     graph.app("keeper", Keeper::of(0)).expect("a name");
     graph.link("numbers.output -> keeper.input").expect("ports");
@@ -331,8 +362,8 @@ fn any_graph() -> impl Strategy<Value = Description> {
 
 fn build(Description { keepers, links }: &Description) -> Graph {
     let mut graph = Graph::new();
-    graph.app("app5", Numbers { count: u64::MAX }).expect("a name");
-    graph.app("app6", End {}).expect("a name");
+    graph.app("app5", Numbers::up_to(u64::MAX)).expect("a name");
+    graph.app("app6", End { pause_ms: 0 }).expect("a name");
     for (index, keeper) in keepers.iter().enumerate() {
         if let Some((keep, worker, fails)) = *keeper {
             let panic_at = fails.then_some(200);
