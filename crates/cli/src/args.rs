@@ -15,7 +15,15 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// Colour messages: `auto` follows the terminal, NO_COLOR and CLICOLOR_FORCE.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    // Last, whatever the number of commands, which would otherwise decide.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        display_order = 900
+    )]
     pub(crate) color: When,
 }
 
@@ -36,6 +44,10 @@ pub(crate) enum Command {
     /// Measure what a packet costs in a network of apps, on this machine.
     #[command(subcommand)]
     Bench(BenchArgs),
+    /// List the instances that run, or have crashed.
+    Ps(PsArgs),
+    /// Watch instances: rates, drops, fill of bursts and latencies, by app and link.
+    Top(TopArgs),
     /// Print the completion script of a shell: `source <(sluss completions bash)`.
     Completions {
         /// The shell.
@@ -431,6 +443,47 @@ pub(crate) struct EngineBenchArgs {
     /// Print one line of JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Instances keep their counters in a file each: NAME.PID.counters in $SLUSS_RUNTIME_DIR, else\n\
+    $XDG_RUNTIME_DIR/sluss, /run/sluss or /tmp/sluss-UID. That of a crashed one stays, until --clean removes it."
+)]
+pub(crate) struct PsArgs {
+    /// Print JSON: an object for each instance.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Remove the files of crashed instances, and say which.
+    #[arg(long)]
+    pub(crate) clean: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "bit/s are those that the packets take on an Ethernet, with 24 bytes each for preamble, checksum and gap.\n\
+    Fill is packets in a breath as a share of the burst; p50 and p99 are of turns in the interval, exact to a quarter.\n\
+    Keys: ? shows them."
+)]
+pub(crate) struct TopArgs {
+    /// Only instances of this name, or this process.
+    #[arg(value_name = "NAME|PID")]
+    pub(crate) which: Option<String>,
+    /// Time between two looks: 100ms to 1h.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub(crate) interval: std::time::Duration,
+    /// Print one interval as tables and end; needs no terminal.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// With --once: print JSON, an object for each instance.
+    #[arg(long, requires = "once")]
+    pub(crate) json: bool,
+}
+
+fn interval(text: &str) -> Result<std::time::Duration, String> {
+    let interval = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let range = std::time::Duration::from_millis(100)..=std::time::Duration::from_secs(3600);
+    if range.contains(&interval) { Ok(interval) } else { Err("not between 100ms and 1h".to_owned()) }
 }
 
 /// A network that is measured.

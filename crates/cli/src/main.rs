@@ -9,11 +9,13 @@ mod compile;
 mod exit;
 mod explain;
 mod filter;
+mod ps;
 mod run;
 mod shell;
 mod signals;
 mod terminal;
 mod text;
+mod top;
 mod trace;
 
 use args::{Cli, Command};
@@ -48,6 +50,8 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Blast(args) => blast::run(args, terminal),
         Command::Run(args) => run::run(args, terminal),
         Command::Bench(args) => bench::run(args, terminal),
+        Command::Ps(args) => ps::run(args, terminal),
+        Command::Top(args) => top::run(args, terminal),
         Command::Completions { shell } => shell::completions(*shell),
         Command::Man { folder } => shell::man_pages(folder),
     }

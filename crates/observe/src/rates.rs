@@ -229,8 +229,8 @@ impl Rates {
             app.fill = fill(app.rx_per_s.or(app.tx_per_s), app.worker);
         }
         for worker in &mut self.workers {
-            let of_worker = self.apps.iter().filter(|app| app.worker == worker.index);
-            worker.cpu = of_worker.filter_map(|app| app.cpu).reduce(|sum, cpu| sum + cpu);
+            let of_worker = self.apps.iter_mut().filter(|app| app.worker == worker.index);
+            worker.cpu = share_out(of_worker.filter_map(|app| app.cpu.as_mut()));
         }
     }
 }
@@ -349,8 +349,7 @@ fn app(pair: Pair<'_>, timed_every: u64) -> AppRates {
         worker: pair.now.worker,
         state: AppState::from_code(pair.now.value("state")),
         restarts: pair.now.value("restarts"),
-        // An estimate: few samples may say more than there is.
-        cpu: busy_ns_per_s.map(|ns| (ns / 1e9).min(1.0)),
+        cpu: busy_ns_per_s.map(|ns| ns / 1e9),
         rx_per_s: None,
         tx_per_s: None,
         fill: None,
@@ -377,6 +376,16 @@ fn link(pair: Pair<'_>) -> LinkRates {
         drops: pair.drops().collect(),
         drops_per_s: pair.drops_per_s(),
     }
+}
+
+/// The sum of the shares of a worker's apps. They are estimates, too high where looking at the clock takes as long as a turn:
+/// where they exceed the whole they are scaled down to it, which keeps their proportions.
+fn share_out<'a>(shares: impl Iterator<Item = &'a mut f64>) -> Option<f64> {
+    let shares: Vec<&mut f64> = shares.collect();
+    let sum: f64 = shares.iter().map(|share| **share).sum();
+    let is_known = !shares.is_empty();
+    shares.into_iter().for_each(|share| *share /= sum.max(1.0));
+    is_known.then_some(sum.min(1.0))
 }
 
 /// The apps at both ends of a link: `a.output -> b.input`.

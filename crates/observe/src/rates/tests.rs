@@ -95,6 +95,15 @@ fn growth_over_time_is_a_rate() {
 }
 
 #[test]
+fn shares_of_a_worker_are_not_more_than_all_of_it() {
+    // 1.5 s and 0.5 s in one breath of 4, in 1 s.
+    let sample = |a, b, at| Made::new().worker(1, 1).app("a", 4, a, 0).app("b", 5, b, 0).at(at);
+    let rates = Rates::between(Some(&sample(0, 0, 1)), &sample(375_000_000, 125_000_000, 2));
+    assert_eq!((rates.apps[0].cpu, rates.apps[1].cpu), (Some(0.75), Some(0.25)));
+    assert_eq!((rates.workers[0].cpu, rates.cpu_max()), (Some(1.0), Some(1.0)));
+}
+
+#[test]
 fn without_time_there_are_totals_only() {
     let sample = two_apps(1000, 5000, 1, 10).at(100);
     for earlier in [None, Some(&sample)] {

@@ -1,0 +1,147 @@
+//! `sluss ps`: which instances there are, from their files of counters.
+
+use crate::args::PsArgs;
+use crate::exit::{Failure, Outcome};
+use crate::terminal::{Terminal, harmless};
+use crate::text;
+use crate::top::table::{Column, Table};
+use crate::top::units;
+use engine::shm::{RecordKind, runtime};
+use observe::{Found, Instance, Rates, Sample};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Lists instances, or cleans up after those that have crashed.
+pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let folders = runtime::folders();
+    let found = find(&folders)?;
+    for (path, error) in &found.unreadable {
+        terminal.message(&format!("warning: {}: {error}", path.display()));
+    }
+    if args.clean {
+        return clean(&found, args.json, terminal);
+    }
+    let now_unix_ns = unix_ns();
+    if args.json {
+        let lines = found.instances.iter().map(|instance| format!("{}\n", object(instance, now_unix_ns)));
+        text::print(&lines.collect::<String>())?;
+    } else if found.instances.is_empty() {
+        terminal.message(&nothing_in(&folders));
+    } else {
+        text::print(&table(&found.instances, now_unix_ns).text())?;
+    }
+    Ok(Outcome::Matched)
+}
+
+/// The instances of these folders.
+pub(crate) fn find(folders: &[PathBuf]) -> Result<Found, Failure> {
+    observe::find(folders)
+        .map_err(|error| Failure::world(format!("error: cannot look for instances: {error}")))
+}
+
+/// Says where there is nothing.
+pub(crate) fn nothing_in(folders: &[PathBuf]) -> String {
+    let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    if names.is_empty() {
+        return "no instances: none of the folders for their counters exists yet".to_owned();
+    }
+    format!("no instances: there are no counters in {}", names.join(", "))
+}
+
+/// The time, in nanoseconds since 1970.
+pub(crate) fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
+
+fn clean(found: &Found, json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let mut failed = None;
+    for (path, result) in found.clean() {
+        match result {
+            Ok(()) if json => {
+                text::print(&format!("{}\n", json!({ "v": 1, "type": "removed", "path": path })))?;
+            }
+            Ok(()) => text::print(&format!("removed {}\n", harmless(&path.display().to_string())))?,
+            Err(error) => {
+                let message = format!("error: cannot remove {}: {error}", path.display());
+                failed.replace(message).iter().for_each(|earlier| terminal.error(earlier));
+            }
+        }
+    }
+    failed.map_or(Ok(Outcome::Matched), |message| Err(Failure::world(message)))
+}
+
+/// What is told of an instance without waiting: totals, no rates.
+struct Totals {
+    uptime: Option<Duration>,
+    workers: usize,
+    apps: usize,
+    links: usize,
+    packets: u64,
+    drops: u64,
+}
+
+impl Totals {
+    fn of(instance: &Instance, now_unix_ns: u64) -> Self {
+        let count = |kind| instance.snapshot.of(kind).count();
+        let sample = Sample { at: Duration::ZERO, snapshot: instance.snapshot.clone() };
+        let rates = Rates::between(None, &sample);
+        Totals {
+            uptime: instance.uptime(now_unix_ns),
+            workers: count(RecordKind::Worker),
+            apps: count(RecordKind::App),
+            links: count(RecordKind::Link),
+            packets: rates.packets,
+            drops: rates.drops.iter().fold(0, |sum, drop| sum.saturating_add(drop.total)),
+        }
+    }
+}
+
+fn table(instances: &[Instance], now_unix_ns: u64) -> Table {
+    let columns = vec![
+        Column::left("NAME", 8, 0),
+        Column::right("PID", 7, 0),
+        Column::left("STATE", 7, 0),
+        Column::right("UPTIME", 7, 0),
+        Column::right("WORKERS", 7, 0),
+        Column::right("APPS", 5, 0),
+        Column::right("LINKS", 5, 0),
+        Column::right("PACKETS", 8, 0),
+        Column::right("DROPS", 8, 0),
+    ];
+    let mut table = Table::new(columns);
+    for instance in instances {
+        let totals = Totals::of(instance, now_unix_ns);
+        table.push(vec![
+            instance.name.clone(),
+            instance.pid.to_string(),
+            instance.state.as_str().to_owned(),
+            totals.uptime.map_or_else(units::unknown, units::uptime),
+            totals.workers.to_string(),
+            totals.apps.to_string(),
+            totals.links.to_string(),
+            units::number(totals.packets as f64),
+            units::number(totals.drops as f64),
+        ]);
+    }
+    table
+}
+
+fn object(instance: &Instance, now_unix_ns: u64) -> Value {
+    let totals = Totals::of(instance, now_unix_ns);
+    json!({
+        "v": 1,
+        "type": "instance",
+        "name": instance.name,
+        "pid": instance.pid,
+        "state": instance.state.as_str(),
+        "started_unix_ns": instance.snapshot.started_unix_ns,
+        "uptime_s": totals.uptime.map(|uptime| uptime.as_secs_f64()),
+        "workers": totals.workers,
+        "apps": totals.apps,
+        "links": totals.links,
+        "packets": totals.packets,
+        "drops": totals.drops,
+        "path": instance.path.to_string_lossy(),
+    })
+}

@@ -1,0 +1,138 @@
+//! `sluss top --once`: one interval, as tables or JSON.
+
+use super::tables;
+use super::units::{one_line, rate, share, uptime};
+use super::watch::{Moment, Seen, Watch};
+use crate::exit::{Failure, Outcome};
+use crate::ps;
+use crate::terminal::Terminal;
+use crate::text;
+use engine::shm::runtime;
+use observe::{AppRates, DropRate, LinkRates, Quantiles, State, WorkerRates};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// Looks twice, and prints what happened in between.
+pub(super) fn run(
+    mut watch: Watch,
+    interval: Duration,
+    json: bool,
+    terminal: &Terminal,
+) -> Result<Outcome, Failure> {
+    let mut moment = watch.first()?;
+    if moment.instances.iter().any(|seen| seen.state != State::Crashed) {
+        std::thread::sleep(interval);
+        moment = watch.look()?;
+    }
+    moment.unreadable.iter().for_each(|problem| terminal.message(&format!("warning: {problem}")));
+    if moment.instances.is_empty() {
+        terminal.message(&ps::nothing_in(&runtime::folders()));
+        return Ok(Outcome::NothingMatched);
+    }
+    text::print(&if json { objects(&moment) } else { in_words(&moment) })?;
+    Ok(Outcome::Matched)
+}
+
+/// All instances, as tables.
+pub(super) fn in_words(moment: &Moment) -> String {
+    moment.instances.iter().map(instance_in_words).collect::<Vec<_>>().join("\n")
+}
+
+fn instance_in_words(seen: &Seen) -> String {
+    let rates = &seen.rates;
+    let up = seen.uptime.map_or(String::new(), |time| format!(", up {}", uptime(time)));
+    let mut text = format!(
+        "{} (pid {}): {}{up}; {} packets/s, {} drops/s, busiest worker {}\n",
+        one_line(&seen.name),
+        seen.pid,
+        seen.state.as_str(),
+        rate(rates.packets_per_s),
+        rate(rates.drops_per_s),
+        share(rates.cpu_max()),
+    );
+    rates.workers.iter().for_each(|worker| text += &format!("{}\n", tables::worker(worker)));
+    text += &format!("drops: {}\n", tables::drops(rates).unwrap_or_else(|| "none".to_owned()));
+    text += &tables::apps(rates.apps.iter()).text();
+    text + &tables::links(rates.links.iter()).text()
+}
+
+/// All instances, a line of JSON each.
+pub(super) fn objects(moment: &Moment) -> String {
+    moment.instances.iter().map(|seen| format!("{}\n", object(seen))).collect()
+}
+
+fn object(seen: &Seen) -> Value {
+    let rates = &seen.rates;
+    let apps: Map<String, Value> = rates.apps.iter().map(|app| (app.name.clone(), app_object(app))).collect();
+    let links: Map<String, Value> =
+        rates.links.iter().map(|link| (link.name.clone(), link_object(link))).collect();
+    json!({
+        "v": 1,
+        "type": "top",
+        "name": seen.name,
+        "pid": seen.pid,
+        "state": seen.state.as_str(),
+        "uptime_s": seen.uptime.map(|uptime| uptime.as_secs_f64()),
+        "interval_s": rates.interval.as_secs_f64(),
+        "generation": rates.generation,
+        "burst": rates.burst,
+        "packets": rates.packets,
+        "packets_per_s": rates.packets_per_s,
+        "drops_per_s": rates.drops_per_s,
+        "workers": rates.workers.iter().map(worker_object).collect::<Vec<_>>(),
+        "apps": apps,
+        "links": links,
+        "drops": drops_object(&rates.drops),
+    })
+}
+
+fn worker_object(worker: &WorkerRates) -> Value {
+    json!({
+        "worker": worker.index,
+        "cpu": worker.cpu,
+        "breaths_per_s": worker.breaths_per_s,
+        "breath_ns": quantiles_object(worker.breath),
+        "pool": { "total": worker.pool_total, "free": worker.pool_free },
+        "pool_exhausted_per_s": worker.exhausted_per_s,
+    })
+}
+
+fn app_object(app: &AppRates) -> Value {
+    json!({
+        "type": app.class,
+        "worker": app.worker,
+        "state": app.state.as_str(),
+        "restarts": app.restarts,
+        "cpu": app.cpu,
+        "rx_per_s": app.rx_per_s,
+        "tx_per_s": app.tx_per_s,
+        "fill": app.fill,
+        "turn_ns": quantiles_object(app.turn),
+        "drops_per_s": app.drops_per_s,
+        "drops": drops_object(&app.drops),
+    })
+}
+
+fn link_object(link: &LinkRates) -> Value {
+    json!({
+        "txpackets": link.txpackets,
+        "rxpackets": link.rxpackets,
+        "queued": link.queued(),
+        "tx_per_s": link.tx_per_s,
+        "rx_per_s": link.rx_per_s,
+        "bits_per_s": link.bits_per_s,
+        "wire_bits_per_s": link.wire_bits_per_s,
+        "fill": link.fill,
+        "drops_per_s": link.drops_per_s,
+        "drops": drops_object(&link.drops),
+    })
+}
+
+fn drops_object(drops: &[DropRate]) -> Map<String, Value> {
+    let entry = |drop: &DropRate| (drop.reason.clone(), json!({ "total": drop.total, "per_s": drop.per_s }));
+    drops.iter().map(entry).collect()
+}
+
+fn quantiles_object(quantiles: Option<Quantiles>) -> Value {
+    quantiles.map_or(Value::Null, |found| json!({ "p50": found.p50_ns, "p99": found.p99_ns }))
+}

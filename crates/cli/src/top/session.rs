@@ -1,0 +1,140 @@
+//! The terminal: keys in, screens out, and everything as it was in the end.
+
+use super::screen;
+use super::view::{Action, View};
+use super::watch::Watch;
+use crate::exit::{Failure, Outcome};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::{cursor, execute, terminal};
+use rustix::event::{PollFd, PollFlags, poll};
+use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io::{self, Stdout};
+use std::mem::ManuallyDrop;
+use std::time::{Duration, Instant};
+
+/// Shows the screen until the user, or a signal, ends it.
+pub(super) fn run(mut watch: Watch, interval: Duration, has_colour: bool) -> Result<Outcome, Failure> {
+    let first = watch.first()?;
+    let mut view = View::new(interval, has_colour);
+    view.push(first);
+    let mut screen = Screen::open().map_err(refused)?;
+    end_from_outside().map_err(refused)?;
+    let mut next = Instant::now() + interval;
+    loop {
+        screen.0.draw(|frame| screen::draw(frame, &view)).map_err(refused)?;
+        let wait = next.saturating_duration_since(Instant::now());
+        if event::poll(wait).map_err(refused)?
+            && let Some(action) = action(&event::read().map_err(refused)?)
+            && !view.act(action)
+        {
+            return Ok(Outcome::Matched);
+        }
+        if Instant::now() >= next {
+            match watch.look() {
+                Ok(moment) => view.push(moment),
+                Err(failure) => view.problem = Some(failure.message),
+            }
+            // After a time in which the machine slept, looks are not made up for.
+            next = (next + interval).max(Instant::now());
+        }
+    }
+}
+
+fn refused(error: io::Error) -> Failure {
+    Failure::world(format!("error: the terminal: {error}"))
+}
+
+/// Ends the process on a signal, or when the terminal hangs up, from threads of their own: crossterm 0.29 reads on for ever
+/// from a terminal that has gone, so the thread that waits for keys cannot be relied upon.
+fn end_from_outside() -> io::Result<()> {
+    let mut signals = Signals::new([SIGTERM, SIGHUP])?;
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            end(signal);
+        }
+    })?;
+    std::thread::Builder::new().name("hangup".to_owned()).spawn(|| {
+        let stdin = io::stdin();
+        // Nothing is asked for: what is told then is that it hung up.
+        let mut asked = [PollFd::new(&stdin, PollFlags::empty())];
+        while poll(&mut asked, None) == Err(rustix::io::Errno::INTR) {}
+        end(SIGHUP);
+    })?;
+    Ok(())
+}
+
+fn end(signal: i32) {
+    give_back();
+    std::process::exit(128 + signal);
+}
+
+/// The terminal while it is ours: given back when dropped, also by a panic. The destructor of ratatui's part does not run:
+/// it panics when it cannot print that the terminal has gone.
+struct Screen(ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>);
+
+impl Screen {
+    fn open() -> io::Result<Self> {
+        terminal::enable_raw_mode()?;
+        let screen = Terminal::new(CrosstermBackend::new(io::stdout()));
+        if screen.is_err() {
+            give_back();
+        }
+        let screen = Screen(ManuallyDrop::new(screen?));
+        execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
+        Ok(screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn give_back() {
+    // A terminal that has gone cannot be put in order.
+    let _ = terminal::disable_raw_mode();
+    let _ = execute!(io::stdout(), terminal::LeaveAlternateScreen, cursor::Show);
+}
+
+/// What a key asks for.
+fn action(event: &Event) -> Option<Action> {
+    let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
+    if *kind == KeyEventKind::Release {
+        return None;
+    }
+    Some(match code {
+        KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => Action::Quit,
+        KeyCode::Char('q') => Action::Quit,
+        KeyCode::Char('?' | 'h') => Action::Help,
+        KeyCode::Char(' ') => Action::Pause,
+        KeyCode::Left => Action::Back,
+        KeyCode::Right => Action::Forward,
+        KeyCode::Tab => Action::NextPane,
+        KeyCode::BackTab => Action::LastPane,
+        KeyCode::Up | KeyCode::Char('k') => Action::Up,
+        KeyCode::Down | KeyCode::Char('j') => Action::Down,
+        KeyCode::Enter => Action::Narrow,
+        KeyCode::Esc => Action::Widen,
+        KeyCode::Char('s') => Action::NextSort,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_ask_for_what_the_help_says() {
+        let key = |code, modifiers| action(&Event::Key(KeyEvent::new(code, modifiers)));
+        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Action::Quit));
+        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::NONE), None);
+        assert_eq!(key(KeyCode::Char('q'), KeyModifiers::NONE), Some(Action::Quit));
+        assert_eq!(key(KeyCode::Left, KeyModifiers::NONE), Some(Action::Back));
+        assert_eq!(action(&Event::Resize(1, 1)), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! Tables of text, for the screen and for scripts' readers: columns that do not fit are left out, the least wanted first.
+
+use super::units::one_line;
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    title: &'static str,
+    width: usize,
+    is_right: bool,
+    /// The higher, the sooner it is left out; 0 never.
+    rank: u8,
+}
+
+impl Column {
+    /// Text that begins at the left.
+    pub(crate) fn left(title: &'static str, width: usize, rank: u8) -> Self {
+        Column { title, width, is_right: false, rank }
+    }
+
+    /// Numbers, which end at the right.
+    pub(crate) fn right(title: &'static str, width: usize, rank: u8) -> Self {
+        Column { title, width, is_right: true, rank }
+    }
+}
+
+/// A table. The first column takes the room that others leave.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub(crate) fn new(columns: Vec<Column>) -> Self {
+        Table { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row: a text for each column.
+    pub(crate) fn push(&mut self, row: Vec<String>) {
+        self.rows.push(row.iter().map(|cell| one_line(cell)).collect());
+    }
+
+    /// All of it, each column as wide as it needs to be.
+    pub(crate) fn text(&self) -> String {
+        let mut wide = self.clone();
+        for (index, column) in wide.columns.iter_mut().enumerate() {
+            let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count());
+            column.width = cells.chain([column.title.len()]).max().unwrap_or(0);
+        }
+        let width = wide.columns.iter().map(|column| column.width + GAP).sum::<usize>().saturating_sub(GAP);
+        wide.lines(width).iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+
+    /// The title and the rows, each `width` wide.
+    pub(crate) fn lines(&self, width: usize) -> Vec<String> {
+        let shown = self.shown(width);
+        let used: usize = shown.iter().skip(1).map(|&(_, column)| column.width + GAP).sum();
+        let first = width.saturating_sub(used);
+        let line = |cell: &dyn Fn(usize, Column) -> String| {
+            let cells = shown.iter().enumerate().map(|(at, &(index, column))| {
+                padded(&cell(index, column), if at == 0 { first } else { column.width }, column.is_right)
+            });
+            cells.collect::<Vec<_>>().join(&" ".repeat(GAP))
+        };
+        let title = line(&|_, column| column.title.to_owned());
+        let rows = self.rows.iter().map(|row| line(&|index, _| row.get(index).cloned().unwrap_or_default()));
+        [title].into_iter().chain(rows).collect()
+    }
+
+    /// The columns that fit.
+    fn shown(&self, width: usize) -> Vec<(usize, Column)> {
+        let mut shown: Vec<(usize, Column)> = self.columns.iter().copied().enumerate().collect();
+        let needs =
+            |shown: &[(usize, Column)]| shown.iter().map(|(_, column)| column.width + GAP).sum::<usize>();
+        while needs(&shown) > width + GAP {
+            let least =
+                (0..shown.len()).filter(|&at| shown[at].1.rank > 0).max_by_key(|&at| shown[at].1.rank);
+            let Some(least) = least else { break };
+            shown.remove(least);
+        }
+        shown
+    }
+}
+
+/// Blanks between columns.
+const GAP: usize = 1;
+
+/// The text in `width` columns, cut with an ellipsis where it is longer.
+fn padded(text: &str, width: usize, is_right: bool) -> String {
+    let len = text.chars().count();
+    if len > width {
+        let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+        return if width == 0 { kept } else { format!("{kept}…") };
+    }
+    if is_right { format!("{text:>width$}") } else { format!("{text:<width$}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new(vec![
+            Column::left("NAME", 4, 0),
+            Column::left("TYPE", 4, 2),
+            Column::right("PPS", 5, 1),
+        ]);
+        table.push(["a_long_name", "tee", "1.2k"].map(str::to_owned).to_vec());
+        table.push(["b\x1b", "sink", "7"].map(str::to_owned).to_vec());
+        table
+    }
+
+    #[test]
+    fn all_of_it_is_as_wide_as_needed() {
+        assert_eq!(
+            table().text(),
+            "NAME        TYPE  PPS\na_long_name tee  1.2k\nb\u{fffd}          sink    7\n"
+        );
+    }
+
+    #[test]
+    fn the_least_wanted_goes_first() {
+        assert_eq!(table().lines(20)[0], "NAME      TYPE   PPS");
+        assert_eq!(table().lines(20)[1], "a_long_n… tee   1.2k");
+        assert_eq!(table().lines(12)[1], "a_lon…  1.2k");
+        assert_eq!(table().lines(5), ["NAME ", "a_lo…", "b\u{fffd}   "]);
+        for width in 0..30 {
+            assert!(table().lines(width).iter().all(|line| line.chars().count() <= width), "{width}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What is told of instances, apps and links, as tables.
+
+use super::table::{Column, Table};
+use super::units::{nanoseconds, number, rate, share, unknown, uptime};
+use super::watch::Seen;
+use engine::AppState;
+use observe::{AppRates, DropRate, LinkRates, Quantiles, Rates, WorkerRates};
+
+/// Instances, a row each.
+pub(super) fn instances<'a>(rows: impl Iterator<Item = &'a Seen>) -> Table {
+    let mut table = Table::new(vec![
+        Column::left("INSTANCE", 10, 0),
+        Column::right("PID", 7, 2),
+        Column::left("STATE", 7, 0),
+        Column::right("UPTIME", 6, 6),
+        Column::right("APPS", 4, 5),
+        Column::right("LINKS", 5, 5),
+        Column::right("PPS", 6, 0),
+        Column::right("BIT/S", 6, 3),
+        Column::right("CPU", 4, 4),
+        Column::right("DROPS/S", 8, 0),
+    ]);
+    for seen in rows {
+        let rates = &seen.rates;
+        table.push(vec![
+            seen.name.clone(),
+            seen.pid.to_string(),
+            seen.state.as_str().to_owned(),
+            seen.uptime.map_or_else(unknown, uptime),
+            rates.apps.len().to_string(),
+            rates.links.len().to_string(),
+            rate(rates.packets_per_s),
+            rate(rates.wire_bits_per_s_max()),
+            share(rates.cpu_max()),
+            marked(rates.drops_per_s),
+        ]);
+    }
+    table
+}
+
+/// Apps, a row each.
+pub(super) fn apps<'a>(rows: impl Iterator<Item = &'a AppRates>) -> Table {
+    let mut table = Table::new(vec![
+        Column::left("APP", 12, 0),
+        Column::left("TYPE", 12, 9),
+        Column::right("W", 2, 7),
+        Column::left("STATE", 7, 0),
+        Column::right("CPU", 4, 1),
+        Column::right("PPS IN", 6, 2),
+        Column::right("PPS OUT", 7, 4),
+        Column::right("FILL", 5, 6),
+        Column::right("P50", 6, 5),
+        Column::right("P99", 6, 3),
+        Column::right("DROPS/S", 8, 0),
+    ]);
+    for app in rows {
+        table.push(vec![
+            app.name.clone(),
+            app.class.clone(),
+            app.worker.to_string(),
+            state(app),
+            share(app.cpu),
+            rate(app.rx_per_s),
+            rate(app.tx_per_s),
+            share(app.fill),
+            nanoseconds(app.turn.map(|turn| turn.p50_ns)),
+            nanoseconds(app.turn.map(|turn| turn.p99_ns)),
+            marked(app.drops_per_s),
+        ]);
+    }
+    table
+}
+
+/// Links, a row each.
+pub(super) fn links<'a>(rows: impl Iterator<Item = &'a LinkRates>) -> Table {
+    let mut table = Table::new(vec![
+        Column::left("LINK", 16, 0),
+        Column::right("PPS", 6, 0),
+        Column::right("BIT/S", 6, 1),
+        Column::right("FILL", 5, 3),
+        Column::right("QUEUED", 6, 2),
+        Column::right("DROPS/S", 8, 0),
+    ]);
+    for link in rows {
+        table.push(vec![
+            link.name.clone(),
+            rate(link.tx_per_s),
+            rate(link.wire_bits_per_s),
+            share(link.fill),
+            number(link.queued() as f64),
+            marked(link.drops_per_s),
+        ]);
+    }
+    table
+}
+
+/// A worker in a few words.
+pub(super) fn worker(worker: &WorkerRates) -> String {
+    let quantiles = |breath: Quantiles| {
+        let [p50, p99] = [breath.p50_ns, breath.p99_ns].map(|ns| nanoseconds(Some(ns)));
+        format!(", p50 {p50} p99 {p99}")
+    };
+    let exhausted = worker.exhausted_per_s.filter(|&per_s| per_s > 0.0);
+    format!(
+        "worker {}: {} busy, {} breaths/s{}, pool {}/{} free{}",
+        worker.index,
+        share(worker.cpu),
+        rate(worker.breaths_per_s),
+        worker.breath.map_or(String::new(), quantiles),
+        number(worker.pool_free as f64),
+        number(worker.pool_total as f64),
+        exhausted.map_or(String::new(), |per_s| format!(", ! exhausted {}/s", number(per_s))),
+    )
+}
+
+/// Drops by reason, the most frequent now first; those that go on are marked. `None` if there never was one.
+pub(super) fn drops(rates: &Rates) -> Option<String> {
+    let mut drops: Vec<&DropRate> = rates.drops.iter().collect();
+    drops.sort_by(|a, b| {
+        let now = |drop: &DropRate| drop.per_s.unwrap_or(0.0);
+        now(b).total_cmp(&now(a)).then(b.total.cmp(&a.total)).then(a.reason.cmp(&b.reason))
+    });
+    let word = |drop: &&DropRate| {
+        let mark = if goes_on(drop.per_s) { "! " } else { "" };
+        let reason = super::units::one_line(&drop.reason);
+        format!("{mark}{reason} {}/s ({} in all)", rate(drop.per_s), number(drop.total as f64))
+    };
+    (!drops.is_empty()).then(|| drops.iter().map(word).collect::<Vec<_>>().join(", "))
+}
+
+/// Whether packets are being dropped.
+pub(super) fn goes_on(drops_per_s: Option<f64>) -> bool {
+    drops_per_s.is_some_and(|per_s| per_s > 0.0)
+}
+
+/// A rate of drops, marked by more than colour.
+pub(super) fn marked(drops_per_s: Option<f64>) -> String {
+    let text = rate(drops_per_s);
+    if goes_on(drops_per_s) { format!("! {text}") } else { text }
+}
+
+fn state(app: &AppRates) -> String {
+    match app.state {
+        AppState::Running if app.restarts > 0 => format!("ok ({})", app.restarts),
+        AppState::Running => "ok".to_owned(),
+        AppState::Down => "! down".to_owned(),
+        AppState::Stopped => "stopped".to_owned(),
+    }
+}

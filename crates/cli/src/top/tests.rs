@@ -1,0 +1,250 @@
+//! Screens as text, at several sizes, and what keys do to them.
+
+use super::screen;
+use super::view::{Action, Pane, View};
+use super::watch::{Moment, Seen};
+use super::{once, tables};
+use engine::AppState;
+use observe::{AppRates, DropRate, LinkRates, Quantiles, Rates, State, WorkerRates};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const START_UNIX_NS: u64 = 1_700_000_000_000_000_000;
+
+fn drop_rate(reason: &str, total: u64, per_s: f64) -> DropRate {
+    DropRate { reason: reason.to_owned(), total, per_s: Some(per_s) }
+}
+
+fn app(name: &str, class: &str, cpu: f64, (rx, tx): (Option<f64>, Option<f64>)) -> AppRates {
+    AppRates {
+        name: name.to_owned(),
+        class: class.to_owned(),
+        worker: 0,
+        state: AppState::Running,
+        restarts: 0,
+        cpu: Some(cpu),
+        rx_per_s: rx,
+        tx_per_s: tx,
+        fill: Some(0.98),
+        turn: Some(Quantiles { p50_ns: 1280, p99_ns: 5120 }),
+        drops: vec![],
+        drops_per_s: Some(0.0),
+    }
+}
+
+fn link(name: &str, per_s: f64, drops: Vec<DropRate>) -> LinkRates {
+    LinkRates {
+        name: name.to_owned(),
+        txpackets: 1_000_064,
+        rxpackets: 1_000_000,
+        tx_per_s: Some(per_s),
+        rx_per_s: Some(per_s),
+        bits_per_s: Some(per_s * 480.0),
+        wire_bits_per_s: Some(per_s * 672.0),
+        fill: Some(0.98),
+        drops_per_s: Some(drops.iter().filter_map(|drop| drop.per_s).sum()),
+        drops,
+    }
+}
+
+fn edge(packets_per_s: f64) -> Seen {
+    let full = drop_rate("link_full", 4200, 1234.0);
+    let filter = app("web_filter", "filter", 0.31, (Some(packets_per_s), Some(2e5)));
+    let worker = WorkerRates {
+        index: 0,
+        breaths_per_s: Some(31_250.0),
+        breath: Some(Quantiles { p50_ns: 20_480, p99_ns: 40_960 }),
+        cpu: Some(0.87),
+        pool_total: 16_384,
+        pool_free: 16_000,
+        exhausted_per_s: Some(0.0),
+    };
+    let rates = Rates {
+        interval: Duration::from_secs(1),
+        generation: 3,
+        burst: 64,
+        packets: 123_456_789,
+        packets_per_s: Some(packets_per_s),
+        workers: vec![worker],
+        apps: vec![
+            AppRates {
+                name: "old_filter".to_owned(),
+                state: AppState::Down,
+                restarts: 2,
+                cpu: Some(0.0),
+                turn: None,
+                ..filter.clone()
+            },
+            AppRates { name: "printer".to_owned(), cpu: None, turn: None, ..filter.clone() },
+            app("source", "source", 0.12, (None, Some(2e6))),
+            AppRates { drops: vec![drop_rate("rejected", 9, 7.0)], drops_per_s: Some(7.0), ..filter },
+        ],
+        links: vec![
+            link("source.output -> web_filter.input", 2e6, vec![full.clone()]),
+            link("web_filter.output -> printer.input", 2e5, vec![]),
+        ],
+        drops: vec![full, drop_rate("rejected", 9, 7.0), drop_rate("panic", 64, 0.0)],
+        drops_per_s: Some(1241.0),
+    };
+    let (path, name) = (PathBuf::from("edge.4711.counters"), "edge".to_owned());
+    Seen { path, name, pid: 4711, state: State::Running, uptime: Some(Duration::from_secs(3725)), rates }
+}
+
+fn crashed() -> Seen {
+    let rates = Rates { packets: 77, ..Rates::default() };
+    let (path, name) = (PathBuf::from("lab.99.counters"), "lab\x1b[2J".to_owned());
+    Seen { path, name, pid: 99, state: State::Crashed, uptime: None, rates }
+}
+
+fn moment(second: u64, instances: Vec<Seen>) -> Moment {
+    Moment { at_unix_ns: START_UNIX_NS + second * 1_000_000_000, instances, unreadable: vec![] }
+}
+
+fn view() -> View {
+    let mut view = View::new(Duration::from_secs(1), false);
+    for second in 0..40 {
+        let per_s = 1e6 + 5e4 * (second % 10) as f64;
+        view.push(moment(second, vec![edge(per_s), crashed()]));
+    }
+    view
+}
+
+fn drawn(view: &View, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal of memory");
+    terminal.draw(|frame| screen::draw(frame, view)).expect("it draws");
+    let buffer = terminal.backend().buffer();
+    let rows = (0..height).map(|y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>());
+    rows.map(|row| format!("{}\n", row.trim_end())).collect()
+}
+
+/// Compares with `testdata/golden/top/NAME.txt`; `BLESS=1` writes it.
+fn golden(name: &str, text: &str) {
+    let path =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../testdata/golden/top/{name}.txt"));
+    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&path, text).expect("a writable file");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == expected, "{} differs (BLESS=1 if that is right):\n{text}", path.display());
+}
+
+#[test]
+fn screens_look_as_they_should() {
+    let mut view = view();
+    golden("80x24", &drawn(&view, 80, 24));
+    golden("120x40", &drawn(&view, 120, 40));
+    golden("40x8", &drawn(&view, 40, 8));
+    golden("30x4", &drawn(&view, 30, 4));
+    for key in [Action::NextPane, Action::Down, Action::Narrow, Action::Back, Action::Back] {
+        view.act(key);
+    }
+    golden("80x24-paused", &drawn(&view, 80, 24));
+    view.act(Action::Help);
+    golden("80x24-help", &drawn(&view, 80, 24));
+    let mut crash = View::new(Duration::from_secs(1), false);
+    crash.push(moment(0, vec![crashed()]));
+    golden("80x24-crashed", &drawn(&crash, 80, 24));
+    golden("80x24-empty", &drawn(&View::new(Duration::from_secs(1), false), 80, 24));
+    golden("once", &once::in_words(&moment(0, vec![edge(1e6), crashed()])));
+}
+
+#[test]
+fn no_size_panics() {
+    let (mut full, empty) = (view(), View::new(Duration::from_secs(1), true));
+    full.act(Action::Help);
+    for (width, height) in (0..100).step_by(3).flat_map(|width| (0..34).map(move |height| (width, height))) {
+        drawn(&full, width, height);
+        drawn(&empty, width, height);
+    }
+}
+
+#[test]
+fn without_colour_nothing_is_coloured() {
+    for has_colour in [false, true] {
+        let mut view = View::new(Duration::from_secs(1), has_colour);
+        view.push(moment(0, vec![edge(1e6), crashed()]));
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).expect("a terminal of memory");
+        terminal.draw(|frame| screen::draw(frame, &view)).expect("it draws");
+        let is_plain = |cell: &ratatui::buffer::Cell| {
+            cell.fg == ratatui::style::Color::Reset && cell.bg == ratatui::style::Color::Reset
+        };
+        assert_eq!(terminal.backend().buffer().content.iter().all(is_plain), !has_colour);
+    }
+}
+
+#[test]
+fn the_past_can_be_looked_at() {
+    let mut view = view();
+    let second = |view: &View| (view.moment().expect("one").at_unix_ns - START_UNIX_NS) / 1_000_000_000;
+    assert_eq!((second(&view), view.is_paused()), (39, false));
+    view.act(Action::Back);
+    view.act(Action::Back);
+    assert_eq!((second(&view), view.is_paused(), view.back()), (37, true, Duration::from_secs(2)));
+    view.push(moment(40, vec![]));
+    assert_eq!(second(&view), 37, "it stays while paused");
+    (0..9).for_each(|_| _ = view.act(Action::Forward));
+    assert_eq!((second(&view), view.is_paused()), (40, true));
+    (0..99).for_each(|_| _ = view.act(Action::Back));
+    assert_eq!(second(&view), 0);
+    // What was looked at is forgotten: the oldest that is left shows.
+    (41..800).for_each(|at| view.push(moment(at, vec![])));
+    assert_eq!(second(&view), 200);
+    view.act(Action::Pause);
+    assert_eq!((second(&view), view.is_paused()), (799, false));
+    assert!(!view.act(Action::Quit));
+}
+
+#[test]
+fn keys_on_an_empty_screen_do_no_harm() {
+    use Action::{Back, Down, Forward, Help, LastPane, Narrow, NextPane, NextSort, Pause, Up, Widen};
+    let mut view = View::new(Duration::from_secs(1), false);
+    for action in
+        [Back, Down, Forward, Help, LastPane, Narrow, NextPane, NextSort, Pause, Up, Widen].repeat(4)
+    {
+        assert!(view.act(action));
+        drawn(&view, 80, 24);
+    }
+}
+
+#[test]
+fn what_is_selected_stays_selected_when_rows_move() {
+    let mut view = view();
+    view.act(Action::NextPane);
+    assert_eq!(view.app().map(|app| app.name.as_str()), Some("web_filter"));
+    view.act(Action::Down);
+    let selected = view.app().expect("an app").name.clone();
+    while view.sort_of(Pane::Apps).as_str() != "name" {
+        view.act(Action::NextSort);
+        assert_eq!(view.app().map(|app| &app.name), Some(&selected));
+    }
+    view.act(Action::Narrow);
+    assert!(view.is_narrowed && view.links().iter().all(|link| link.touches(&selected)));
+    view.act(Action::Widen);
+    assert_eq!(view.links().len(), 2);
+}
+
+#[test]
+fn objects_are_one_line_each() {
+    let text = once::objects(&moment(0, vec![edge(1e6), crashed()]));
+    let objects: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(objects.len(), 2);
+    assert_eq!((&objects[0]["v"], &objects[0]["type"]), (&1.into(), &"top".into()));
+    assert_eq!(objects[0]["links"]["source.output -> web_filter.input"]["wire_bits_per_s"], 1.344e9);
+    assert_eq!(objects[0]["drops"]["link_full"]["per_s"], 1234.0);
+    assert_eq!(objects[0]["apps"]["source"]["turn_ns"]["p99"], 5120);
+    assert_eq!(
+        (&objects[1]["state"], &objects[1]["packets_per_s"]),
+        (&"crashed".into(), &serde_json::Value::Null)
+    );
+}
+
+#[test]
+fn drops_that_go_on_come_first_and_are_marked() {
+    let text = tables::drops(&edge(1.0).rates).expect("drops");
+    assert_eq!(text, "! link_full 1.23k/s (4.20k in all), ! rejected 7/s (9 in all), panic 0/s (64 in all)");
+    assert_eq!(tables::drops(&Rates::default()), None);
+}

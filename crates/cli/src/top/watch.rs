@@ -1,0 +1,93 @@
+//! Looking at instances again and again.
+
+use crate::exit::Failure;
+use crate::ps;
+use engine::shm::runtime;
+use observe::{Instance, Rates, Sample, State};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What was seen at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct Moment {
+    /// When, in nanoseconds since 1970.
+    pub(super) at_unix_ns: u64,
+    /// By name and process.
+    pub(super) instances: Vec<Seen>,
+    /// What went wrong with files that are named like counters.
+    pub(super) unreadable: Vec<String>,
+}
+
+/// An instance, and what it did since the look before.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    /// The file, which tells it from others.
+    pub(super) path: PathBuf,
+    pub(super) name: String,
+    pub(super) pid: u32,
+    pub(super) state: State,
+    pub(super) uptime: Option<Duration>,
+    pub(super) rates: Rates,
+}
+
+/// Looks, and remembers what it saw the time before.
+#[derive(Debug)]
+pub(super) struct Watch {
+    which: Option<String>,
+    began: Instant,
+    before: BTreeMap<PathBuf, Sample>,
+}
+
+impl Watch {
+    /// Watches instances of a name or process, or all.
+    pub(super) fn new(which: Option<String>) -> Self {
+        Watch { which, began: Instant::now(), before: BTreeMap::new() }
+    }
+
+    /// The first look; it is the user's fault if what was named is not there.
+    pub(super) fn first(&mut self) -> Result<Moment, Failure> {
+        let moment = self.look()?;
+        match &self.which {
+            Some(which) if moment.instances.is_empty() => Err(Failure::user(format!(
+                "error: no instance has the name or process number `{which}`; `sluss ps` lists them"
+            ))),
+            _ => Ok(moment),
+        }
+    }
+
+    /// Looks at all instances.
+    pub(super) fn look(&mut self) -> Result<Moment, Failure> {
+        let found = ps::find(&runtime::folders())?;
+        let at_unix_ns = ps::unix_ns();
+        let is_wanted = |instance: &Instance| {
+            self.which
+                .as_ref()
+                .is_none_or(|which| *which == instance.name || *which == instance.pid.to_string())
+        };
+        let instances: Vec<Instance> = found.instances.into_iter().filter(is_wanted).collect();
+        let before = std::mem::take(&mut self.before);
+        let instances =
+            instances.into_iter().map(|instance| self.compare(instance, &before, at_unix_ns)).collect();
+        let unreadable = found.unreadable.iter().map(|(path, error)| format!("{}: {error}", path.display()));
+        Ok(Moment { at_unix_ns, instances, unreadable: unreadable.collect() })
+    }
+
+    fn compare(&mut self, instance: Instance, before: &BTreeMap<PathBuf, Sample>, at_unix_ns: u64) -> Seen {
+        let uptime = instance.uptime(at_unix_ns);
+        let Instance { path, name, pid, state, snapshot } = instance;
+        let sample = Sample { at: self.began.elapsed(), snapshot };
+        // What does not run has no rates, not rates of 0.
+        let before = before.get(&path).filter(|_| state != State::Crashed);
+        let rates = Rates::between(before, &sample);
+        self.before.insert(path.clone(), sample);
+        Seen { path, name, pid, state, uptime, rates }
+    }
+}
+
+impl Moment {
+    /// A measure of the memory it takes.
+    pub(super) fn weight(&self) -> usize {
+        1 + self.instances.iter().map(|seen| seen.rates.weight()).sum::<usize>()
+    }
+}

@@ -1,0 +1,166 @@
+//! `sluss ps` and `sluss top --once` with a real engine in another process, alive and killed.
+
+mod common;
+
+use common::{arg, code, scratch, sluss, stderr, stdout};
+use engine::shm::{Segment, runtime};
+use engine::{Engine, Graph, Settings};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Runs in a process of its own, started by the tests below: this program, asked for this test.
+#[test]
+#[ignore = "not a test but the instance that tests look at"]
+fn instance() {
+    let Ok(name) = std::env::var("SLUSS_TEST_INSTANCE") else { return };
+    let folder = runtime::folder().expect("a folder for counters");
+    let path = folder.join(runtime::file_name(&name, std::process::id()));
+    let counters = Segment::create(&path, &name).expect("counters");
+    let mut engine = Engine::new(Settings { counters, ..Settings::new().expect("memory") }).expect("memory");
+    let mut graph = Graph::new();
+    graph.app("source", apps::Source::default()).expect("a name");
+    graph.app("tee", apps::Tee {}).expect("a name");
+    graph.app("sink", apps::Sink {}).expect("a name");
+    for link in ["source.output -> tee.input", "tee.a -> sink.a", "tee.b -> sink.b"] {
+        graph.link(link).expect("apps that are there");
+    }
+    engine.configure(&graph).expect("a graph that runs");
+    engine.run_for(Duration::from_secs(60)).expect("threads");
+}
+
+/// The instance, and the folder of its counters; it ends with this.
+struct Instance {
+    child: Child,
+    folder: PathBuf,
+}
+
+impl Instance {
+    fn start(name: &str) -> Self {
+        let folder = scratch(name);
+        let child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "instance", "--ignored", "--nocapture"])
+            .env("SLUSS_TEST_INSTANCE", name)
+            .env("SLUSS_RUNTIME_DIR", &folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let instance = Instance { child, folder };
+        let begin = Instant::now();
+        while !instance.lines(&["ps", "--json"]).iter().any(|found| found["packets"].as_u64() > Some(0)) {
+            assert!(begin.elapsed() < Duration::from_secs(30), "it does not move packets");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        instance
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
+    fn sluss(&self, args: &[&str]) -> Output {
+        in_folder(&self.folder, args)
+    }
+
+    /// What a command prints, as JSON.
+    fn lines(&self, args: &[&str]) -> Vec<Value> {
+        let output = self.sluss(args);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        stdout(&output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn in_folder(folder: &Path, args: &[&str]) -> Output {
+    sluss(args).env("SLUSS_RUNTIME_DIR", folder).output().expect("the command starts")
+}
+
+#[test]
+fn a_running_instance_has_rates() {
+    let instance = Instance::start("rates");
+    let pid = instance.child.id();
+    let [found] = &instance.lines(&["ps", "--json"])[..] else { panic!("one instance") };
+    assert_eq!(
+        (&found["name"], &found["pid"], &found["state"]),
+        (&"rates".into(), &pid.into(), &"running".into())
+    );
+    assert_eq!(["workers", "apps", "links"].map(|key| found[key].as_u64()), [Some(1), Some(3), Some(3)]);
+
+    let [top] = &instance.lines(&["top", "--once", "--json", "--interval", "500ms"])[..] else {
+        panic!("one")
+    };
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{value} in {top}"));
+    assert_eq!(
+        (&top["type"], &top["burst"], &top["apps"]["tee"]["type"]),
+        (&"top".into(), &64.into(), &"tee".into())
+    );
+    assert!(number(&top["interval_s"]) >= 0.5 && number(&top["packets_per_s"]) > 0.0);
+    let link = &top["links"]["source.output -> tee.input"];
+    let (bits, on_wire) = (number(&link["bits_per_s"]), number(&link["wire_bits_per_s"]));
+    // 60 bytes a packet, and 84 on an Ethernet.
+    assert!((on_wire / bits - 84.0 / 60.0).abs() < 1e-6, "{link}");
+    assert!(number(&link["fill"]) > 0.5, "a source fills its bursts: {link}");
+    let busy: f64 = ["source", "tee", "sink"].iter().map(|app| number(&top["apps"][app]["cpu"])).sum();
+    assert!(busy > 0.0 && number(&top["workers"][0]["cpu"]) - busy < 1e-6);
+    let turn = &top["apps"]["tee"]["turn_ns"];
+    assert!(number(&turn["p50"]) > 0.0 && number(&turn["p99"]) >= number(&turn["p50"]), "{turn}");
+    assert_eq!(number(&top["drops_per_s"]), 0.0);
+
+    let table = stdout(&instance.sluss(&["top", "--once", "--interval", "100ms", &pid.to_string()]));
+    assert!(table.contains("rates (pid") && table.contains("source.output -> tee.input"), "{table}");
+    let output = instance.sluss(&["top", "--once", "another"]);
+    assert_eq!(code(&output), 2, "{}", stdout(&output));
+    let output = instance.sluss(&["top"]);
+    assert!(code(&output) == 2 && stderr(&output).contains("--once"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_killed_instance_keeps_its_counters_until_cleaned() {
+    let mut instance = Instance::start("killed");
+    instance.kill();
+    let [found] = &instance.lines(&["ps", "--json"])[..] else { panic!("one instance") };
+    assert_eq!((&found["state"], &found["uptime_s"]), (&"crashed".into(), &Value::Null));
+    assert!(found["packets"].as_u64() > Some(0));
+    let begin = Instant::now();
+    let [top] = &instance.lines(&["top", "--once", "--json", "--interval", "1h"])[..] else { panic!("one") };
+    assert!(begin.elapsed() < Duration::from_secs(60), "it does not wait for what is dead");
+    assert_eq!((&top["state"], &top["packets_per_s"]), (&"crashed".into(), &Value::Null));
+    assert!(top["links"]["tee.a -> sink.a"]["txpackets"].as_u64() > Some(0), "{top}");
+    assert!(stdout(&instance.sluss(&["ps"])).contains("crashed"));
+
+    let cleaned = stdout(&instance.sluss(&["ps", "--clean"]));
+    assert!(cleaned.starts_with("removed ") && cleaned.contains("killed."), "{cleaned}");
+    assert_eq!(std::fs::read_dir(&instance.folder).expect("a folder").count(), 0);
+    assert!(instance.lines(&["ps", "--json"]).is_empty());
+}
+
+#[test]
+fn hostile_files_are_told_of_and_do_no_harm() {
+    let folder = scratch("hostile-counters");
+    let mut huge = b"slussctr\x01\0\0\0".to_vec();
+    huge.resize(192, 0xff);
+    let mut garbage = b"slussctr\x01\0\0\0".to_vec();
+    garbage.resize(32, 0);
+    garbage.extend(8192_u64.to_ne_bytes());
+    garbage.resize(8192, 0xa5);
+    for (name, bytes) in [("empty", &b""[..]), ("huge", &huge), ("garbage", &garbage), ("text", b"hello")] {
+        std::fs::write(folder.join(format!("{name}.4194999.counters")), bytes).expect("a file");
+    }
+    for args in [&["ps"][..], &["ps", "--json"], &["top", "--once"], &["top", "--once", "--json"]] {
+        let output = in_folder(&folder, args);
+        assert!([0, 1].contains(&code(&output)), "{args:?}: {}", stderr(&output));
+        assert_eq!(stderr(&output).matches("warning: ").count(), 4, "{args:?}: {}", stderr(&output));
+    }
+    let output = in_folder(Path::new(arg(&folder.join("empty.4194999.counters"))), &["ps"]);
+    assert_eq!(code(&output), 3, "a file is no folder");
+}
