@@ -131,8 +131,18 @@ impl Last {
     }
 
     fn apps(&self) -> String {
-        // Turns are timed by the clock on the wall, so that is what they are a share of.
-        let ran_ns = (self.ran.duration.as_nanos() as f64).max(1.0);
+        let ran_ns = (self.ran.duration.as_nanos() as u64).max(1);
+        // Turns are timed by the clock on the wall, now and then, and looking at it takes time as well: where turns seem to have
+        // taken more time than there was, they share what there was.
+        let total_ns = |worker: usize| {
+            let apps = self.report.apps.values().filter(|app| app.worker == worker);
+            apps.map(|app| app.busy_ns).sum::<u64>().max(ran_ns)
+        };
+        let totals_ns: Vec<u64> = (0..self.ran.workers).map(total_ns).collect();
+        let share = |app: &AppReport| {
+            let total_ns = totals_ns.get(app.worker).copied().unwrap_or(ran_ns);
+            app.busy_ns as f64 * 100.0 / total_ns as f64
+        };
         let row = |(name, app): (&String, &AppReport)| {
             let (median, high) = app.turn_ns.map_or(("-".to_owned(), "-".to_owned()), |(median, high)| {
                 (duration_ns(median), duration_ns(high))
@@ -143,7 +153,7 @@ impl Last {
                 app.state.as_str().to_owned(),
                 app.restarts.to_string(),
                 app.worker.to_string(),
-                format!("{:.1} %", (app.busy_ns as f64 / ran_ns * 100.0).min(100.0)),
+                format!("{:.1} %", share(app)),
                 median,
                 high,
                 grouped(app.held as u64),
