@@ -122,3 +122,11 @@ impl Input {
         self.local = local;
     }
 }
+
+/// An end that goes in the middle of a turn leaves behind what it has not taken, and nothing else: the ring drops that.
+impl Drop for Input {
+    fn drop(&mut self) {
+        // Not `end`: the sender may be in the middle of a turn too, when the ring must not begin again.
+        self.ring.set_head(self.next);
+    }
+}

@@ -196,3 +196,10 @@ impl Output {
         self.dropped
     }
 }
+
+/// What was sent in a turn that did not end belongs to the ring as well.
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -139,3 +139,25 @@ fn a_port_without_a_link_drops_and_counts() {
     crate::pool::Orphans::sweep(u64::MAX - 1, |_, packet| pool.put_back(packet));
     assert_eq!(pool.available(), 4);
 }
+
+#[test]
+fn ends_that_go_in_the_middle_of_a_turn_leave_one_owner_for_each_packet() {
+    const ENGINE: u64 = u64::MAX - 2;
+    for local in [true, false] {
+        let mut pool = Pool::of_engine(8, ENGINE).expect("memory");
+        let (mut output, mut input) = link(LinkCounters::hidden(), local);
+        (0..6).for_each(|_| output.put(pool.packet(b"x").expect("a packet")));
+        output.end();
+        input.begin();
+        // Three are taken, three stay in the link, two are sent and not yet visible.
+        input.burst_of_at_most(3).expect("a burst").for_each(|packet| pool.put_back(packet));
+        (0..2).for_each(|_| output.put(pool.packet(b"y").expect("a packet")));
+        drop((output, input));
+        let mut swept = 0;
+        crate::pool::Orphans::sweep(ENGINE, |_, packet| {
+            swept += 1;
+            pool.put_back(packet);
+        });
+        assert_eq!((swept, pool.available()), (5, 8), "local: {local}");
+    }
+}
