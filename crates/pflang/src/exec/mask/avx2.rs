@@ -1,8 +1,7 @@
 //! The mask VM with AVX2: a column is eight registers, an answer eight sign masks of 8 bits. Fetches are plain loads:
 //! AVX2's gathers are known to be slower than these on many processors.
 
-use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Starts};
-use super::portable::Portable;
+use super::machine::{LANES, Lanes, Machine, Numbers, PARTS};
 use super::program::Program;
 use crate::exec::Packet;
 use std::arch::x86_64::*;
@@ -56,43 +55,6 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn admit(
-        self,
-        packets: &[Packet<'_>; LANES],
-        starts: &mut Starts,
-        captured: &mut Numbers,
-        wire_len: Option<&mut Numbers>,
-    ) {
-        Portable.admit(packets, starts, captured, wire_len);
-    }
-
-    #[inline(always)]
-    unsafe fn fetch4(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        dst: &mut Numbers,
-    ) {
-        // SAFETY: the caller promises the same.
-        unsafe { Portable.fetch4(lanes, starts, base, offset, dst) }
-    }
-
-    #[inline(always)]
-    unsafe fn fetch8(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        dst: [&mut Numbers; 2],
-    ) {
-        // SAFETY: the caller promises the same.
-        unsafe { Portable.fetch8(lanes, starts, base, offset, dst) }
-    }
-
-    #[inline(always)]
     fn equal(self, a: &Numbers, k: u32) -> u64 {
         // SAFETY: `self` is proof of the instructions.
         unsafe {
@@ -108,11 +70,6 @@ impl Lanes for Avx2 {
             let (bits, k) = (_mm256_set1_epi32(bits as i32), _mm256_set1_epi32(k as i32));
             mask!(g => _mm256_cmpeq_epi32(_mm256_and_si256(load(a, g), bits), k))
         }
-    }
-
-    #[inline(always)]
-    fn any(self, a: &Numbers, bits: u32) -> u64 {
-        !self.equal_masked(a, bits, 0)
     }
 
     #[inline(always)]

@@ -34,7 +34,8 @@ pub(super) struct Machine {
 }
 
 /// What differs between processors. A value of the type is proof that the processor has the instructions. The answer
-/// to a question has a bit for each packet.
+/// to a question has a bit for each packet. How packets are read is written here for any processor; one that gathers
+/// has its own way.
 pub(super) trait Lanes: Copy {
     /// [`Machine::run`], compiled for these instructions.
     fn run(
@@ -45,17 +46,29 @@ pub(super) trait Lanes: Copy {
         lanes: [u64; PARTS],
     );
     /// Where packets begin, how much was captured of them, and how long they were if anybody asks.
+    #[inline(always)]
     fn admit(
         self,
         packets: &[Packet<'_>; LANES],
         starts: &mut Starts,
         captured: &mut Numbers,
         wire_len: Option<&mut Numbers>,
-    );
+    ) {
+        for (lane, packet) in packets.iter().enumerate() {
+            starts.0[lane] = packet.data().as_ptr();
+            captured.0[lane] = packet.data().len() as u32;
+        }
+        for (wire_len, packet) in wire_len.into_iter().flat_map(|wire_len| &mut wire_len.0).zip(packets) {
+            *wire_len = packet.wire_len();
+        }
+    }
     /// Four bytes, `offset` after the starts and bases, of each packet in `lanes`; some number of the others.
     ///
     /// # Safety
     /// These bytes of these packets are readable.
+    ///
+    /// PERF: addresses first, then the loads, none of which waits for a branch.
+    #[inline(always)]
     unsafe fn fetch4(
         self,
         lanes: u64,
@@ -63,24 +76,41 @@ pub(super) trait Lanes: Copy {
         base: Option<&Numbers>,
         offset: u32,
         dst: &mut Numbers,
-    );
+    ) {
+        let from = addresses(lanes, starts, base, offset);
+        for (dst, from) in dst.0.iter_mut().zip(from) {
+            // SAFETY: the caller's promise for packets in `lanes`; `NOTHING` for others.
+            *dst = u32::from_le_bytes(unsafe { from.cast::<[u8; 4]>().read() });
+        }
+    }
     /// Eight bytes, likewise: the first four, and the last four.
     ///
     /// # Safety
     /// These bytes of these packets are readable.
+    #[inline(always)]
     unsafe fn fetch8(
         self,
         lanes: u64,
         starts: &Starts,
         base: Option<&Numbers>,
         offset: u32,
-        dst: [&mut Numbers; 2],
-    );
+        [low, high]: [&mut Numbers; 2],
+    ) {
+        let from = addresses(lanes, starts, base, offset);
+        for ((low, high), from) in low.0.iter_mut().zip(&mut high.0).zip(from) {
+            // SAFETY: as above.
+            let both = u64::from_le_bytes(unsafe { from.cast::<[u8; 8]>().read() });
+            (*low, *high) = (both as u32, (both >> 32) as u32);
+        }
+    }
     fn equal(self, a: &Numbers, k: u32) -> u64;
     /// `a & mask == k`
     fn equal_masked(self, a: &Numbers, mask: u32, k: u32) -> u64;
     /// `a & mask != 0`
-    fn any(self, a: &Numbers, mask: u32) -> u64;
+    #[inline(always)]
+    fn any(self, a: &Numbers, mask: u32) -> u64 {
+        !self.equal_masked(a, mask, 0)
+    }
     fn below(self, a: &Numbers, k: u32) -> u64;
     fn above(self, a: &Numbers, k: u32) -> u64;
     /// `low <= a <= low + span`
@@ -90,6 +120,25 @@ pub(super) trait Lanes: Copy {
     fn any_columns(self, a: &Numbers, b: &Numbers) -> u64;
     /// `base + end <= captured` without wrap-around
     fn bounds(self, captured: &Numbers, base: &Numbers, end: u32) -> u64;
+}
+
+/// What is read for a packet that is not there.
+static NOTHING: [u8; 8] = [0; 8];
+
+/// Where each packet in `lanes` has what lies `offset` after its base; [`NOTHING`] of others.
+#[inline(always)]
+fn addresses(lanes: u64, starts: &Starts, base: Option<&Numbers>, offset: u32) -> [*const u8; LANES] {
+    let mut from = starts.0;
+    if let Some(base) = base {
+        for (from, base) in from.iter_mut().zip(&base.0) {
+            *from = from.wrapping_add(*base as usize);
+        }
+    }
+    for (i, from) in from.iter_mut().enumerate() {
+        let there = from.wrapping_add(offset as usize);
+        *from = if lanes >> i & 1 == 1 { there } else { NOTHING.as_ptr() };
+    }
+    from
 }
 
 /// The answers of all parts. A macro: a closure is a function of its own, for any processor, and no intrinsic for a

@@ -1,15 +1,12 @@
 //! The mask VM in plain Rust: for any processor, and what the others are tested against.
 
-use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Starts};
+use super::machine::{LANES, Lanes, Machine, Numbers, PARTS};
 use super::program::Program;
 use crate::exec::Packet;
 
 /// The instructions of any processor.
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
-
-/// What is read for a packet that is not there.
-static NOTHING: [u8; 8] = [0; 8];
 
 impl Lanes for Portable {
     fn run(
@@ -23,57 +20,6 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    fn admit(
-        self,
-        packets: &[Packet<'_>; LANES],
-        starts: &mut Starts,
-        captured: &mut Numbers,
-        wire_len: Option<&mut Numbers>,
-    ) {
-        for (lane, packet) in packets.iter().enumerate() {
-            starts.0[lane] = packet.data().as_ptr();
-            captured.0[lane] = packet.data().len() as u32;
-        }
-        for (wire_len, packet) in wire_len.into_iter().flat_map(|wire_len| &mut wire_len.0).zip(packets) {
-            *wire_len = packet.wire_len();
-        }
-    }
-
-    /// PERF: addresses first, then the loads, none of which waits for a branch.
-    #[inline(always)]
-    unsafe fn fetch4(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        dst: &mut Numbers,
-    ) {
-        let from = addresses(lanes, starts, base, offset);
-        for (dst, from) in dst.0.iter_mut().zip(from) {
-            // SAFETY: the caller's promise for packets in `lanes`; `NOTHING` for others.
-            *dst = u32::from_le_bytes(unsafe { from.cast::<[u8; 4]>().read() });
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn fetch8(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        [low, high]: [&mut Numbers; 2],
-    ) {
-        let from = addresses(lanes, starts, base, offset);
-        for ((low, high), from) in low.0.iter_mut().zip(&mut high.0).zip(from) {
-            // SAFETY: as above.
-            let both = u64::from_le_bytes(unsafe { from.cast::<[u8; 8]>().read() });
-            (*low, *high) = (both as u32, (both >> 32) as u32);
-        }
-    }
-
-    #[inline(always)]
     fn equal(self, a: &Numbers, k: u32) -> u64 {
         mask(|i| a.0[i] == k)
     }
@@ -81,11 +27,6 @@ impl Lanes for Portable {
     #[inline(always)]
     fn equal_masked(self, a: &Numbers, bits: u32, k: u32) -> u64 {
         mask(|i| a.0[i] & bits == k)
-    }
-
-    #[inline(always)]
-    fn any(self, a: &Numbers, bits: u32) -> u64 {
-        mask(|i| a.0[i] & bits != 0)
     }
 
     #[inline(always)]
@@ -122,21 +63,6 @@ impl Lanes for Portable {
     fn bounds(self, captured: &Numbers, base: &Numbers, end: u32) -> u64 {
         mask(|i| u64::from(base.0[i]) + u64::from(end) <= u64::from(captured.0[i]))
     }
-}
-
-#[inline(always)]
-fn addresses(lanes: u64, starts: &Starts, base: Option<&Numbers>, offset: u32) -> [*const u8; LANES] {
-    let mut from = starts.0;
-    if let Some(base) = base {
-        for (from, base) in from.iter_mut().zip(&base.0) {
-            *from = from.wrapping_add(*base as usize);
-        }
-    }
-    for (i, from) in from.iter_mut().enumerate() {
-        let there = from.wrapping_add(offset as usize);
-        *from = if lanes >> i & 1 == 1 { there } else { NOTHING.as_ptr() };
-    }
-    from
 }
 
 #[inline(always)]
