@@ -16,8 +16,7 @@
 //! This is what Linux calls `gretap`. Sequence numbers are passed over. Nothing is fragmented, and packets that are fragments are
 //! dropped: put a `fragmenter` and a `reassembler` on the encapsulated side.
 
-use crate::outer::{DECAPSULATED, ENCAPSULATED, Ends, Outer, PORTS, hop_limit, keep, no_mac};
-use crate::sift::{BURST, sift};
+use crate::outer::{Ends, Outer, PORTS, Tunnel, hop_limit, keep, no_mac};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
@@ -99,23 +98,11 @@ impl Class for Gre {
 
 impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
-        let output = &mut io.outputs[ENCAPSULATED];
-        while let Some(burst) = io.inputs[DECAPSULATED].burst_of_at_most(BURST) {
-            let others = sift(burst, output, |packet| self.encapsulate(packet));
-            io.pool.free_burst(others, self.outer.length_errors());
-        }
-        let output = &mut io.outputs[DECAPSULATED];
-        while let Some(burst) = io.inputs[ENCAPSULATED].burst_of_at_most(BURST) {
-            let others = sift(burst, output, |packet| self.decapsulate(packet));
-            for packet in others {
-                let counter = self.frame(packet.data()).err().unwrap_or(self.outer.protocol_errors());
-                io.pool.free(packet, counter);
-            }
-        }
+        self.pass(io);
     }
 }
 
-impl Running {
+impl Tunnel for Running {
     fn encapsulate(&self, packet: &mut Packet) -> bool {
         packet.prepend(&self.header).is_ok() && self.outer.wrap(packet)
     }
@@ -126,6 +113,16 @@ impl Running {
         true
     }
 
+    fn length_errors(&self) -> &Counter {
+        self.outer.length_errors()
+    }
+
+    fn why_not(&self, data: &[u8]) -> &Counter {
+        self.frame(data).err().unwrap_or(self.outer.protocol_errors())
+    }
+}
+
+impl Running {
     /// Where the frame is inside a packet, or what counts one that is none of this tunnel.
     fn frame(&self, data: &[u8]) -> Result<Range<usize>, &Counter> {
         let message = self.outer.unwrap(data)?;

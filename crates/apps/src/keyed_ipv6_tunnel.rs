@@ -26,10 +26,10 @@
 //! cookie, and what follows the packet in its frame is left out of the frame inside. Sessions of packets received are not looked at, as
 //! the addresses say which tunnel it is. Nothing is fragmented: the network between must take 66 bytes more.
 
-use crate::sift::{BURST, sift};
+use crate::outer::{PORTS, Tunnel, hop_limit, no_mac};
 use crate::text;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Pool, Ports, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
 use serde::Deserialize;
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -94,25 +94,15 @@ struct Counters {
 const HEADER_LEN: usize = Ethernet::LEN + Ipv6::LEN + KeyedTunnel::LEN;
 /// Where the header says how long what follows is.
 const PAYLOAD_LEN_AT: usize = Ethernet::LEN + Ipv6::PAYLOAD_LEN_AT;
-const DECAPSULATED: usize = 0;
-const ENCAPSULATED: usize = 1;
 
 fn session_any() -> u32 {
     SESSION_ANY
 }
 
-fn no_mac() -> Mac {
-    Mac::ZERO
-}
-
-fn hop_limit() -> u8 {
-    64
-}
-
 impl Class for KeyedIpv6Tunnel {
     const TYPE: &'static str = "keyed_ipv6_tunnel";
-    const INPUTS: Ports = Ports::Named(&["decapsulated", "encapsulated"]);
-    const OUTPUTS: Ports = Ports::Named(&["decapsulated", "encapsulated"]);
+    const INPUTS: Ports = PORTS;
+    const OUTPUTS: Ports = PORTS;
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
@@ -163,21 +153,11 @@ impl KeyedIpv6Tunnel {
 
 impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
-        let output = &mut io.outputs[ENCAPSULATED];
-        while let Some(burst) = io.inputs[DECAPSULATED].burst_of_at_most(BURST) {
-            let others = sift(burst, output, |packet| self.encapsulate(packet));
-            io.pool.free_burst(others, &self.counters.length);
-        }
-        let output = &mut io.outputs[DECAPSULATED];
-        while let Some(burst) = io.inputs[ENCAPSULATED].burst_of_at_most(BURST) {
-            let others = sift(burst, output, |packet| self.decapsulate(packet));
-            others.for_each(|packet| self.refuse(packet, io.pool));
-        }
+        self.pass(io);
     }
 }
 
-impl Running {
-    /// Puts the headers before a frame; `false`, and no change, if it becomes too long.
+impl Tunnel for Running {
     #[inline]
     fn encapsulate(&self, packet: &mut Packet) -> bool {
         let payload_len = (packet.len() + KeyedTunnel::LEN) as u16;
@@ -190,7 +170,6 @@ impl Running {
         true
     }
 
-    /// Takes the headers off a packet; `false`, and no change, if it is none of this tunnel.
     #[inline]
     fn decapsulate(&self, packet: &mut Packet) -> bool {
         let Some(frame_len) = self.frame_len(packet.data()) else { return false };
@@ -199,6 +178,29 @@ impl Running {
         true
     }
 
+    fn length_errors(&self) -> &Counter {
+        &self.counters.length
+    }
+
+    fn why_not(&self, data: &[u8]) -> &Counter {
+        let counters = &self.counters;
+        let Some(ether) = Ethernet::new(data) else { return &counters.length };
+        let ip = Ipv6::new(ether.payload());
+        let Some(ip) = ip.filter(|_| ether.ethertype() == ethertype::IPV6) else { return &counters.protocol };
+        let payload_len = usize::from(ip.payload_len());
+        let is_whole = ip.payload().len() == payload_len && payload_len >= KeyedTunnel::LEN;
+        match () {
+            () if ip.next_header() != protocol::L2TP => &counters.protocol,
+            () if !is_whole => &counters.length,
+            () if ip.src() != self.remote => &counters.remote_address,
+            () if ip.dst() != self.local => &counters.local_address,
+            () if KeyedTunnel::new(ip.payload()).is_none() => &counters.protocol,
+            () => &counters.cookie,
+        }
+    }
+}
+
+impl Running {
     /// The length of the frame inside a packet of this tunnel.
     ///
     /// PERF: lengths are looked at once, and all fields are compared before anything is decided.
@@ -216,30 +218,6 @@ impl Running {
             & (tunnel.cookie() == self.cookie);
         let frame_len = usize::from(ip.payload_len()).wrapping_sub(KeyedTunnel::LEN);
         (is_ours & (frame_len <= rest.len())).then_some(frame_len)
-    }
-
-    /// What counts a packet that is none of this tunnel.
-    fn why_not(&self, data: &[u8]) -> &Counter {
-        let counters = &self.counters;
-        let Some(ether) = Ethernet::new(data) else { return &counters.length };
-        let ip = Ipv6::new(ether.payload());
-        let Some(ip) = ip.filter(|_| ether.ethertype() == ethertype::IPV6) else { return &counters.protocol };
-        let payload_len = usize::from(ip.payload_len());
-        let is_whole = ip.payload().len() == payload_len && payload_len >= KeyedTunnel::LEN;
-        match () {
-            () if ip.next_header() != protocol::L2TP => &counters.protocol,
-            () if !is_whole => &counters.length,
-            () if ip.src() != self.remote => &counters.remote_address,
-            () if ip.dst() != self.local => &counters.local_address,
-            () if KeyedTunnel::new(ip.payload()).is_none() => &counters.protocol,
-            () => &counters.cookie,
-        }
-    }
-
-    #[cold]
-    fn refuse(&self, packet: Packet, pool: &mut Pool) {
-        let counter = self.why_not(packet.data());
-        pool.free(packet, counter);
     }
 }
 

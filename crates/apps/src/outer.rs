@@ -3,8 +3,9 @@
 //! Everything but lengths and the checksum of IPv4 is prepared once. Only packets between the two ends pass, whole, without options,
 //! extension headers or fragmentation: an app that needs fragments joined has a `reassembler` before it.
 
+use crate::sift::{BURST, sift};
 use engine::shm::Counter;
-use engine::{OptionError, Packet, Ports, Setup};
+use engine::{Io, OptionError, Packet, Pool, Ports, Setup};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 use wire::checksum::{Addresses, update};
@@ -14,9 +15,45 @@ use wire::ip::{Ipv4, Ipv4Header, Ipv4Mut, Ipv6, Ipv6Header, Ipv6Mut};
 /// The ports of a tunnel, inputs and outputs: what is inside, and what is on the way between the ends.
 pub(crate) const PORTS: Ports = Ports::Named(&["decapsulated", "encapsulated"]);
 /// The first of them.
-pub(crate) const DECAPSULATED: usize = 0;
+const DECAPSULATED: usize = 0;
 /// The second.
-pub(crate) const ENCAPSULATED: usize = 1;
+const ENCAPSULATED: usize = 1;
+
+/// A running tunnel.
+pub(crate) trait Tunnel {
+    /// Puts all headers before a frame; `false` if it becomes too long.
+    fn encapsulate(&self, packet: &mut Packet) -> bool;
+
+    /// Takes all headers off a packet; `false`, and no change, if it is none of this tunnel.
+    fn decapsulate(&self, packet: &mut Packet) -> bool;
+
+    /// What counts frames that are too long.
+    fn length_errors(&self) -> &Counter;
+
+    /// What counts a packet that is none of this tunnel.
+    fn why_not(&self, data: &[u8]) -> &Counter;
+
+    /// Takes what has come through the tunnel, in both directions.
+    #[inline]
+    fn pass(&self, io: &mut Io<'_>) {
+        let output = &mut io.outputs[ENCAPSULATED];
+        while let Some(burst) = io.inputs[DECAPSULATED].burst_of_at_most(BURST) {
+            let others = sift(burst, output, |packet| self.encapsulate(packet));
+            io.pool.free_burst(others, self.length_errors());
+        }
+        let output = &mut io.outputs[DECAPSULATED];
+        while let Some(burst) = io.inputs[ENCAPSULATED].burst_of_at_most(BURST) {
+            let others = sift(burst, output, |packet| self.decapsulate(packet));
+            others.for_each(|packet| refuse(packet, io.pool, self));
+        }
+    }
+}
+
+#[cold]
+fn refuse(packet: Packet, pool: &mut Pool, tunnel: &(impl Tunnel + ?Sized)) {
+    let counter = tunnel.why_not(packet.data());
+    pool.free(packet, counter);
+}
 
 /// The ends of a tunnel, as its options say.
 #[derive(Clone, Copy, Debug)]

@@ -18,8 +18,7 @@
 //! The source port is a hash of the flow inside, so that the network between can spread flows. Nothing is learned: there is one other
 //! end; a `bridge` before several of these apps makes a network of many. Nothing is fragmented.
 
-use crate::outer::{DECAPSULATED, ENCAPSULATED, Ends, Outer, PORTS, hop_limit, keep, no_mac};
-use crate::sift::{BURST, sift};
+use crate::outer::{Ends, Outer, PORTS, Tunnel, hop_limit, keep, no_mac};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
@@ -116,23 +115,11 @@ impl Class for Vxlan {
 
 impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
-        let output = &mut io.outputs[ENCAPSULATED];
-        while let Some(burst) = io.inputs[DECAPSULATED].burst_of_at_most(BURST) {
-            let others = sift(burst, output, |packet| self.encapsulate(packet));
-            io.pool.free_burst(others, self.outer.length_errors());
-        }
-        let output = &mut io.outputs[DECAPSULATED];
-        while let Some(burst) = io.inputs[ENCAPSULATED].burst_of_at_most(BURST) {
-            let others = sift(burst, output, |packet| self.decapsulate(packet));
-            for packet in others {
-                let counter = self.frame(packet.data()).err().unwrap_or(self.outer.protocol_errors());
-                io.pool.free(packet, counter);
-            }
-        }
+        self.pass(io);
     }
 }
 
-impl Running {
+impl Tunnel for Running {
     fn encapsulate(&self, packet: &mut Packet) -> bool {
         let src_port = vxlan_src_port(self.hasher.frame(packet.data()).value);
         if packet.prepend(&VxlanHeader { vni: self.vni }.to_bytes()).is_err() {
@@ -156,6 +143,16 @@ impl Running {
         true
     }
 
+    fn length_errors(&self) -> &Counter {
+        self.outer.length_errors()
+    }
+
+    fn why_not(&self, data: &[u8]) -> &Counter {
+        self.frame(data).err().unwrap_or(self.outer.protocol_errors())
+    }
+}
+
+impl Running {
     /// Where the frame is inside a packet, or what counts one that is none of this tunnel.
     fn frame(&self, data: &[u8]) -> Result<Range<usize>, &Counter> {
         let datagram = self.outer.unwrap(data)?;
