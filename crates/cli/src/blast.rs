@@ -2,6 +2,7 @@
 
 use crate::args::{BlastArgs, ProtoName, SynthArgs};
 use crate::exit::{Failure, Outcome};
+use crate::signals;
 use crate::terminal::Terminal;
 use crate::text;
 use apps::{Proto, Sink, Synth};
@@ -10,10 +11,8 @@ use io::pcap_reader::Passes;
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -27,7 +26,7 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let graph = graph(args)?;
     let mut engine = Settings::new().and_then(Engine::new).map_err(no_engine)?;
     engine.configure(&graph).map_err(|error| refused(&error))?;
-    let signal = caught_signal()?;
+    let (signal, _) = signals::caught()?;
     let begin = Instant::now();
     let ended = blast(&mut engine, args, terminal, begin, &signal)?;
     let before = engine.report();
@@ -242,15 +241,6 @@ fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
     };
     let rate = number * factor;
     Ok(if is_bits { (None, Some(rate / 1e6)) } else { (Some(rate), None) })
-}
-
-/// The number of a signal that asks us to stop, 0 before that.
-fn caught_signal() -> Result<Arc<AtomicUsize>, Failure> {
-    let caught = Arc::new(AtomicUsize::new(0));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_usize(signal, Arc::clone(&caught), signal as usize).map_err(no_engine)?;
-    }
-    Ok(caught)
 }
 
 fn no_engine(error: std::io::Error) -> Failure {

@@ -34,6 +34,7 @@ mod rate;
 mod report;
 pub mod shm;
 mod sync;
+mod timer;
 mod worker;
 
 pub use app::{App, Class, Io, PortNames, Ports, Roles, Setup};
@@ -47,3 +48,4 @@ pub use link::{Input, Output};
 pub use pool::{Burst, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 pub use rate::Rate;
 pub use report::{AppReport, AppState, LinkReport, PoolReport, Report};
+pub use timer::{TimerId, Timers};

@@ -7,7 +7,7 @@ use crate::args::{ClockName, RunArgs};
 use crate::exit::{Failure, Outcome};
 use crate::{signals, text};
 use engine::shm::{Segment, runtime};
-use engine::{ClockKind, Engine, GraphFile, Settings};
+use engine::{ClockKind, Engine, GraphFile, Settings, Timers};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,6 +23,15 @@ enum Wake {
     Signal(i32),
     /// There is another graph.
     Reload(Box<GraphFile>),
+    /// The apps have been measured.
+    Rebalance,
+}
+
+/// What timers are set for.
+#[derive(Clone, Copy, Debug)]
+enum Alarm {
+    /// The time is over.
+    Deadline,
     /// The apps have been measured.
     Rebalance,
 }
@@ -48,15 +57,15 @@ pub(super) fn run(
     let mut engine = Engine::new(settings(args, &name, teller)?).map_err(no_memory)?;
     engine.configure(&file.graph).map_err(|error| teller.refused(&file, &error, "nothing was started"))?;
     let begin = Instant::now();
-    let mut lookout = Lookout {
-        deadline: args.duration.and_then(|duration| begin.checked_add(duration)),
-        rebalance: (args.workers > 1).then(|| begin + MEASURED),
-        signal,
-        hangup,
-        watch: Watch::new(source.clone(), stamp),
-        source,
-        teller,
-    };
+    let mut timers = Timers::new();
+    if let Some(duration) = args.duration {
+        timers.after(0, duration, Alarm::Deadline);
+    }
+    if args.workers > 1 {
+        timers.after(0, MEASURED, Alarm::Rebalance);
+    }
+    let mut lookout =
+        Lookout { begin, timers, signal, hangup, watch: Watch::new(source.clone(), stamp), source, teller };
     let end = breathe(&mut engine, &mut lookout)?;
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
     let last = report::Last::of(&mut engine, ran);
@@ -106,7 +115,7 @@ fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) -> R
         Err(error) => teller.terminal.error(&teller.refused(file, &error, UNCHANGED).message),
     }
     if engine.settings().workers > 1 {
-        lookout.rebalance = Some(Instant::now() + MEASURED);
+        lookout.timers.after(lookout.now_ns(), MEASURED, Alarm::Rebalance);
     }
     Ok(())
 }
@@ -116,8 +125,9 @@ const UNCHANGED: &str = "what runs goes on unchanged";
 
 /// Looks out for what may happen to a run.
 struct Lookout<'a> {
-    deadline: Option<Instant>,
-    rebalance: Option<Instant>,
+    /// Timers count from here.
+    begin: Instant,
+    timers: Timers<Alarm>,
     signal: Arc<AtomicUsize>,
     hangup: Arc<AtomicBool>,
     watch: Watch,
@@ -132,18 +142,20 @@ impl Lookout<'_> {
         if signal != 0 {
             return Some(Wake::Signal(signal as i32));
         }
-        let now = Instant::now();
-        if self.deadline.is_some_and(|deadline| now >= deadline) {
-            return Some(Wake::Deadline);
-        }
-        if self.rebalance.take_if(|rebalance| now >= *rebalance).is_some() {
-            return Some(Wake::Rebalance);
+        match self.timers.next_due(self.now_ns()) {
+            Some(Alarm::Deadline) => return Some(Wake::Deadline),
+            Some(Alarm::Rebalance) => return Some(Wake::Rebalance),
+            None => (),
         }
         let asked = self.hangup.swap(false, Ordering::Relaxed);
         if asked {
             self.watch.is_read();
         }
         if asked || self.watch.has_changed() { self.other_graph() } else { None }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.begin.elapsed().as_nanos() as u64
     }
 
     /// The graph that is in the file now; if it is wrong, that is said.

@@ -276,6 +276,8 @@ impl Worker {
                 std::thread::sleep(Duration::from_micros(sleep_us));
             }
         }
+        // The thread ends, and its list with it, some time after the engine goes on.
+        self.sweep(Slot::discarded);
         if self.pool.foreign() > 0 {
             self.pool.return_foreign();
         }
