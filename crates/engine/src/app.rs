@@ -8,6 +8,7 @@ use crate::shm::{Counter, EntryKind, Record};
 use serde::de::DeserializeOwned;
 use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
 /// A running app.
 ///
@@ -266,7 +267,11 @@ pub struct Setup<'a> {
     /// The time, in nanoseconds since 1970.
     pub now_ns: u64,
     pub(crate) record: &'a mut Record,
+    pub(crate) legacy: &'a mut Legacy,
 }
+
+/// What apps of one place have left for the next.
+pub(crate) type Legacy = Option<Arc<dyn Any + Send + Sync>>;
 
 impl Setup<'_> {
     /// A counter, shown by `sluss top` and in reports. Names are at most 24 bytes long.
@@ -292,5 +297,16 @@ impl Setup<'_> {
     /// The counter of packets that have served their purpose otherwise, such as fragments that were joined.
     pub fn consumed(&mut self, how: &str) -> Counter {
         self.record.number(how, EntryKind::Delivered)
+    }
+
+    /// What an app before this one has left: it failed, or was stopped to be given other options. The default at first. It
+    /// goes with the app's place in the graph.
+    pub fn legacy<T: Default + Send + Sync + 'static>(&mut self) -> Arc<T> {
+        let known = self.legacy.clone().and_then(|known| known.downcast().ok());
+        known.unwrap_or_else(|| {
+            let legacy = Arc::new(T::default());
+            *self.legacy = Some(legacy.clone());
+            legacy
+        })
     }
 }

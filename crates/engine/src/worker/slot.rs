@@ -1,6 +1,6 @@
 //! An app in its place: with its links, its counters, and what is needed to start it again.
 
-use crate::app::{App, Io, PortNames, Roles, Setup};
+use crate::app::{App, Io, Legacy, PortNames, Roles, Setup};
 use crate::clock::ClockKind;
 use crate::config::{Config, OptionError};
 use crate::link::{Input, Output};
@@ -36,6 +36,7 @@ pub(crate) struct Slot {
     name: String,
     config: Config,
     clock: ClockKind,
+    legacy: Legacy,
     pub(crate) input_names: Vec<String>,
     pub(crate) output_names: Vec<String>,
     /// Last: the counters of the app are in it.
@@ -98,7 +99,9 @@ impl Slot {
         restarts: Restarts,
     ) -> Result<Self, OptionError> {
         let counters = Counters::new(&mut record);
-        let app = config.start(&mut Setup { name, clock, now_ns, record: &mut record })?;
+        let mut legacy = None;
+        let app =
+            config.start(&mut Setup { name, clock, now_ns, record: &mut record, legacy: &mut legacy })?;
         Ok(Slot {
             roles: app.roles(),
             app: Some(app),
@@ -112,6 +115,7 @@ impl Slot {
             name: name.to_owned(),
             config,
             clock,
+            legacy,
             input_names: Vec::new(),
             output_names: Vec::new(),
             record,
@@ -232,8 +236,8 @@ impl Slot {
             return;
         }
         self.counters.restarts.add(1);
-        let Slot { name, record, config, clock, .. } = self;
-        let start = || config.start(&mut Setup { name, clock: *clock, now_ns, record });
+        let Slot { name, record, config, clock, legacy, .. } = self;
+        let start = || config.start(&mut Setup { name, clock: *clock, now_ns, record, legacy });
         match catch_unwind(AssertUnwindSafe(start)) {
             Ok(Ok(app)) => self.goes_up(app),
             Ok(Err(error)) => self.goes_down(error.to_string(), restarts),
@@ -252,9 +256,10 @@ impl Slot {
 
     /// Gives the app other options; `false` if it has to be started anew.
     pub(crate) fn reconfigure(&mut self, config: &Config, now_ns: u64) -> Result<bool, OptionError> {
-        let Slot { app, name, record, config: old, clock, .. } = self;
+        let Slot { app, name, record, config: old, clock, legacy, .. } = self;
         let Some(app) = app.as_deref_mut() else { return Ok(false) };
-        let done = config.reconfigure(app, old, &mut Setup { name, clock: *clock, now_ns, record })?;
+        let done =
+            config.reconfigure(app, old, &mut Setup { name, clock: *clock, now_ns, record, legacy })?;
         if done {
             self.roles = app.roles();
             self.config = config.clone();
@@ -269,8 +274,8 @@ impl Slot {
         now_ns: u64,
         restarts: Restarts,
     ) -> Result<(), OptionError> {
-        let Slot { name, record, clock, .. } = self;
-        match config.start(&mut Setup { name, clock: *clock, now_ns, record }) {
+        let Slot { name, record, clock, legacy, .. } = self;
+        match config.start(&mut Setup { name, clock: *clock, now_ns, record, legacy }) {
             Ok(app) => {
                 self.config = config.clone();
                 self.goes_up(app);

@@ -2,7 +2,7 @@
 //!
 //! | inputs | `input` |
 //! |---|---|
-//! | `path` | the file, which is created, or emptied if it is there |
+//! | `path` | the file, which is created, or emptied if it is there; nobody else may be writing to it |
 //! | `format` | `"pcap"` or `"pcapng"`; unless set, `"pcapng"` if the path ends so, else `"pcap"` |
 //! | `snaplen` | bytes that are kept of a packet; all unless set |
 //! | `delivered` | counts packets written |
@@ -19,19 +19,25 @@
 //! writing fails, because the disk is full say, the writer stops, its report says why, and the file ends with a
 //! whole packet.
 //!
+//! The file is locked (`flock`), and emptied only when the whole graph has started: a graph that is refused, or one that
+//! gives a file to two writers, costs no packet that was written before. A writer that is given another `path` opens that first, and goes
+//! on with the old one if it cannot. One that failed goes on behind the last packet of its file.
+//!
 //! NOTE: a slow disk holds up the other apps of its worker.
 
+mod file;
 mod records;
 #[cfg(test)]
 mod tests;
 
 use engine::shm::Counter;
-use engine::{App, Burst, Class, Io, Metadata, OptionError, Ports, Roles, Setup};
+use engine::{App, Burst, Class, Io, Metadata, OptionError, PortNames, Ports, Roles, Setup};
+use file::Target;
 use records::Encoder;
 use serde::Deserialize;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes that are written at a time: enough that the call costs nothing beside its copy, few enough to stay in the
 /// second-level cache.
@@ -77,20 +83,29 @@ pub enum Format {
 /// A running `pcap_writer`.
 #[derive(Debug)]
 pub struct Running {
-    path: PathBuf,
-    file: File,
-    /// Whole records that wait to be written.
+    target: Target,
+    /// Records that wait to be written.
     buffer: Vec<u8>,
+    /// How much of the buffer is whole records of packets that count as delivered.
+    whole: usize,
     encoder: Encoder,
-    /// Bytes of whole records that are in the file.
-    written: u64,
     /// When the buffer is to be written at the latest.
     due_ns: Option<u64>,
     /// Whether packets have come since the last tick.
     is_busy: bool,
     /// Why nothing is written any more.
     error: Option<String>,
+    /// Why files before this one lack something.
+    told: Vec<String>,
+    left: Arc<Mutex<Option<Left>>>,
     counters: Counters,
+}
+
+/// What a writer leaves for the one that takes its place when it has failed.
+#[derive(Debug)]
+struct Left {
+    target: Target,
+    encoder: Encoder,
 }
 
 #[derive(Debug)]
@@ -126,22 +141,21 @@ impl Class for PcapWriter {
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        let refused = |error: io::Error| {
-            let message = format!("{}: cannot write: {error}", self.path.display());
-            match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => OptionError::new("path", message),
-                _ => OptionError::refused("path", message),
-            }
+        let left: Arc<Mutex<Option<Left>>> = setup.legacy();
+        let (target, encoder) = match self.go_on(&left) {
+            Some(Left { target, encoder }) => (target, encoder),
+            None => (self.open()?, Encoder::new(self.format(), self.snaplen())),
         };
         Ok(Running {
-            file: File::create(&self.path).map_err(refused)?,
-            path: self.path.clone(),
+            target,
             buffer: Vec::with_capacity(2 * BLOCK),
-            encoder: Encoder::new(self.format(), self.snaplen()),
-            written: 0,
+            whole: 0,
+            encoder,
             due_ns: None,
             is_busy: false,
             error: None,
+            told: Vec::new(),
+            left,
             counters: Counters {
                 delivered: setup.delivered(),
                 wrong_link_type: setup.drops("wrong_link_type"),
@@ -151,12 +165,46 @@ impl Class for PcapWriter {
         })
     }
 
+    /// Another file is opened before the old one is let go.
     fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
-        if (&self.path, self.format()) != (&old.path, old.format()) {
-            return Ok(false);
+        if self.path != old.path {
+            let target = self.open()?;
+            app.finish();
+            app.told.extend(app.error.take());
+            app.target = target;
+            app.encoder = Encoder::new(self.format(), self.snaplen());
+            app.clear();
+        } else if self.format() != old.format() {
+            return Err(OptionError::new(
+                "format",
+                "the file is being written in another: give it another `path`",
+            ));
         }
         app.encoder.set_snaplen(self.snaplen());
         Ok(true)
+    }
+}
+
+impl PcapWriter {
+    fn open(&self) -> Result<Target, OptionError> {
+        Target::open(&self.path).map_err(|error| {
+            let message = format!("{}: cannot write: {error}", self.path.display());
+            match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => OptionError::new("path", message),
+                _ => OptionError::refused("path", message),
+            }
+        })
+    }
+
+    /// What a writer before this one has left, if it had the same file.
+    fn go_on(&self, left: &Mutex<Option<Left>>) -> Option<Left> {
+        let is_same =
+            |left: &mut Left| left.target.path() == self.path && left.encoder.format() == self.format();
+        let mut left = left.lock().unwrap_or_else(PoisonError::into_inner).take_if(is_same)?;
+        left.encoder.set_snaplen(self.snaplen());
+        // If this fails, writing does as well, and says why.
+        let _ = left.target.cut(0);
+        Some(left)
     }
 }
 
@@ -196,11 +244,13 @@ impl App for Running {
         }
     }
 
+    /// The graph was taken on: what an earlier run has left in the file can go.
+    fn link(&mut self, _: &PortNames<'_>) {
+        self.clear();
+    }
+
     fn stop(&mut self, _: &mut Io<'_>) {
-        if self.written == 0 && self.buffer.is_empty() {
-            self.encoder.begin(&NO_PACKET, &mut self.buffer);
-        }
-        self.flush();
+        self.finish();
     }
 
     fn uses_metadata(&self) -> bool {
@@ -208,7 +258,21 @@ impl App for Running {
     }
 
     fn report(&self) -> Option<String> {
-        self.error.clone()
+        let lines: Vec<&str> = self.told.iter().chain(&self.error).map(String::as_str).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+/// A writer that goes in the middle of a turn, since it has failed, writes what counts as delivered.
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.buffer.truncate(self.whole);
+        if self.target.is_begun() {
+            self.flush();
+        }
+        let encoder = std::mem::replace(&mut self.encoder, Encoder::new(Format::Pcap, 0));
+        let left = Left { target: self.target.again(), encoder };
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(left);
     }
 }
 
@@ -227,44 +291,49 @@ impl Running {
         if less_precise > 0 {
             self.counters.less_precise.add(less_precise);
         }
+        self.whole = self.buffer.len();
         misfits == 0
+    }
+
+    /// Empties the file, unless that is done.
+    fn clear(&mut self) {
+        if let Err(error) = self.target.begin() {
+            self.error = Some(format!("{}: cannot be emptied: {error}", self.target.path().display()));
+        }
+    }
+
+    /// Writes all there is to the file; also what makes it a capture, where no packet has come.
+    fn finish(&mut self) {
+        if self.target.written() == 0 && self.buffer.is_empty() {
+            self.encoder.begin(&NO_PACKET, &mut self.buffer);
+        }
+        self.flush();
     }
 
     /// Writes what waits.
     fn flush(&mut self) {
         self.due_ns = None;
-        let mut done = 0;
-        while done < self.buffer.len() && self.error.is_none() {
-            match self.file.write(&self.buffer[done..]) {
-                Ok(0) => self.fail(done, &io::ErrorKind::WriteZero.into()),
-                Ok(count) => done += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => self.fail(done, &error),
-            }
-        }
-        if self.error.is_none() {
-            self.written += done as u64;
+        if self.error.is_none()
+            && let Err((done, error)) = self.target.write(&self.buffer)
+        {
+            self.fail(done, &error);
         }
         self.buffer.clear();
+        self.whole = 0;
     }
 
     /// Writing has failed after `done` bytes of the buffer: the file is cut behind its last whole record, and packets that are
     /// not in it count as dropped.
     #[cold]
     fn fail(&mut self, done: usize, error: &io::Error) {
-        let (bytes, lost) = self.encoder.whole(&self.buffer, self.written == 0, done);
-        self.written += bytes as u64;
-        let mut message = format!("{}: cannot write: {error}; ", self.path.display());
-        message.push_str(&match self.cut() {
-            Ok(()) => format!("it holds the packets before that, {} bytes", self.written),
+        let (bytes, lost) = self.encoder.whole(&self.buffer, self.target.written() == 0, done);
+        let mut message = format!("{}: cannot write: {error}; ", self.target.path().display());
+        message.push_str(&match self.target.cut(bytes) {
+            Ok(()) => format!("it holds the packets before that, {} bytes", self.target.written()),
             Err(error) => format!("its last packet may be torn: {error}"),
         });
         self.error = Some(message);
         self.counters.delivered.set(self.counters.delivered.get().saturating_sub(lost));
         self.counters.write_error.add(lost);
-    }
-
-    fn cut(&self) -> io::Result<()> {
-        if self.file.metadata()?.is_file() { self.file.set_len(self.written) } else { Ok(()) }
     }
 }

@@ -69,6 +69,10 @@ impl Encoder {
         Encoder { format, snaplen, current: None, interfaces: HashMap::new(), interface: 0, ns_per_unit: 1 }
     }
 
+    pub(super) fn format(&self) -> Format {
+        self.format
+    }
+
     pub(super) fn set_snaplen(&mut self, snaplen: usize) {
         self.snaplen = snaplen;
     }

@@ -1,7 +1,10 @@
-use super::{Format, PcapWriter};
+use super::{Format, PcapWriter, Running};
 use crate::pcap_reader::PcapReader;
 use crate::scratch::{Scratch, capture, pcap, records};
-use engine::{Class, Engine, Graph, Metadata, Report, Settings};
+use engine::{
+    App, Changes, Class, Engine, Graph, Io, Metadata, OptionError, PortNames, Ports, Report, Roles, Settings,
+    Setup,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use testkit::rig::{Rig, START_NS};
@@ -196,6 +199,146 @@ fn options_can_change_while_it_writes() {
     rig.breathe();
     drop(rig);
     assert_eq!(records(&out).iter().map(|record| record.data.len()).collect::<Vec<_>>(), [60, 10]);
+}
+
+/// A graph that reads `web.pcap` into writers.
+fn writers(writers: &[(&str, PcapWriter)]) -> Graph {
+    let mut graph = Graph::new();
+    for (name, writer) in writers {
+        let path = capture("web.pcap");
+        graph.app(&format!("reader_{name}"), PcapReader { path, ..PcapReader::default() }).unwrap();
+        graph.app(name, writer.clone()).unwrap();
+        graph.link(&format!("reader_{name}.output -> {name}.input")).unwrap();
+    }
+    graph
+}
+
+/// An engine in which such a graph has ended, but was not stopped.
+fn ended(graph: &Graph) -> Engine {
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(graph).unwrap();
+    engine.run_for(Duration::from_secs(20)).unwrap();
+    engine
+}
+
+fn failed(changes: &Changes) -> Vec<String> {
+    changes.failed.iter().map(|(app, error)| format!("{app}: {error}")).collect()
+}
+
+/// Whether a file holds all of `web.pcap`, once the engine has stopped.
+#[track_caller]
+fn assert_whole(mut engine: Engine, paths: &[&Path]) {
+    assert!(engine.report().balanced());
+    engine.stop();
+    for path in paths {
+        assert_eq!(records(path), records(&capture("web.pcap")), "{}", path.display());
+    }
+}
+
+#[test]
+fn another_path_is_opened_before_the_old_one_is_let_go() {
+    let scratch = Scratch::new();
+    let (old, new, wrong) =
+        (scratch.path("old.pcap"), scratch.path("new.pcap"), scratch.path("wrong/x.pcap"));
+    let mut engine = ended(&writers(&[("w", writer(&old))]));
+    let changes = engine.configure(&writers(&[("w", writer(&wrong))])).unwrap();
+    assert!(failed(&changes)[0].contains("No such file"), "{changes:?}");
+    let other = PcapWriter { format: Some(Format::Pcapng), ..writer(&old) };
+    let changes = engine.configure(&writers(&[("w", other)])).unwrap();
+    assert!(failed(&changes)[0].contains("give it another `path`"), "{changes:?}");
+    let changes = engine.configure(&writers(&[("w", writer(&new))])).unwrap();
+    assert_eq!(changes.reconfigured, ["w"], "{changes:?}");
+    assert_whole(engine, &[&old]);
+    assert_eq!(records(&new), []);
+}
+
+#[test]
+fn a_file_has_one_writer() {
+    let scratch = Scratch::new();
+    let (a, b) = (scratch.path("a.pcap"), scratch.path("b.pcap"));
+    let mut engine = ended(&writers(&[("w", writer(&a)), ("x", writer(&b))]));
+    // Another name for the writer: the new one starts before the old one goes.
+    let error =
+        engine.configure(&writers(&[("renamed", writer(&a)), ("x", writer(&b))])).unwrap_err().to_string();
+    assert!(error.contains("another app or process is writing to it"), "{error}");
+    let changes = engine.configure(&writers(&[("w", writer(&b)), ("x", writer(&a))])).unwrap();
+    assert_eq!(failed(&changes).len(), 2, "{changes:?}");
+    assert_whole(engine, &[&a, &b]);
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    let error = engine.configure(&writers(&[("w", writer(&a)), ("x", writer(&a))])).unwrap_err().to_string();
+    assert!(error.contains("another app or process is writing to it"), "{error}");
+    assert_eq!(records(&a), records(&capture("web.pcap")), "nothing was started");
+}
+
+#[test]
+fn what_a_file_held_before_goes_once_the_graph_is_taken_on() {
+    let scratch = Scratch::new();
+    let path = scratch.file("a.pcap", b"something longer than the header of a capture");
+    let engine = ended(&writers(&[("w", writer(&path))]));
+    assert_whole(engine, &[&path]);
+}
+
+/// A writer that fails at its third packet.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+struct Fragile(PcapWriter);
+
+struct Breaking(Running, u32);
+
+impl Class for Fragile {
+    const TYPE: &'static str = "fragile";
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Breaking;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Breaking, OptionError> {
+        Ok(Breaking(self.0.start(setup)?, 0))
+    }
+}
+
+impl App for Breaking {
+    fn roles(&self) -> Roles {
+        self.0.roles()
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        self.1 += 1;
+        assert!(self.1 < 3, "told to fail");
+        self.0.push(io);
+    }
+
+    fn link(&mut self, ports: &PortNames<'_>) {
+        self.0.link(ports);
+    }
+
+    fn stop(&mut self, io: &mut Io<'_>) {
+        self.0.stop(io);
+    }
+
+    fn uses_metadata(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_writer_that_failed_goes_on_behind_what_it_wrote() {
+    let scratch = Scratch::new();
+    for out in ["out.pcap", "out.pcapng"] {
+        let out = scratch.path(out);
+        let mut rig = Rig::new(Fragile(writer(&out)), &["input"], &[]);
+        for number in 1..=3 {
+            rig.send("input", [number; 60]);
+            rig.breathe();
+        }
+        let begin = std::time::Instant::now();
+        while rig.report().apps[testkit::rig::APP].restarts == 0 {
+            std::thread::sleep(Duration::from_millis(10));
+            rig.advance(10_000_000);
+            assert!(begin.elapsed() < Duration::from_secs(20), "it is not started again");
+        }
+        rig.send("input", [4; 60]);
+        rig.breathe();
+        drop(rig);
+        assert_eq!(records(&out).iter().map(|record| record.data[0]).collect::<Vec<_>>(), [1, 2, 4]);
+    }
 }
 
 #[test]
