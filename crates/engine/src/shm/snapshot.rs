@@ -76,11 +76,18 @@ impl Snapshot {
     /// When the file cannot be read or is not what [`format`](mod@format) says.
     pub fn read(path: &Path) -> Result<Self, SnapshotError> {
         let file = open(path)?;
-        let mut last = Self::parse(&bytes_of(&file)?);
+        Self::settled(|| bytes_of(&file))
+    }
+
+    /// A record may go, and another take its place, while it is read. The next reading tells: where it finds the same records,
+    /// this one is whole. Its numbers were read between two looks at epochs that agree, so they are of these records; and what
+    /// it says of a record before its epoch, it would not say again if that were of the one before. The next reading itself
+    /// may be torn behind the epochs, which nobody has looked at since.
+    fn settled(mut reading: impl FnMut() -> Result<Vec<u8>, SnapshotError>) -> Result<Self, SnapshotError> {
+        let mut last = Self::parse(&reading()?);
         for _ in 1..READINGS_MAX {
-            // A record may go, and another take its place, while it is read: a second look tells by the epochs.
-            let next = Self::parse(&bytes_of(&file)?);
-            if matches!((&last, &next), (Ok(last), Ok(next)) if last.epochs().eq(next.epochs())) {
+            let next = Self::parse(&reading()?);
+            if matches!((&last, &next), (Ok(last), Ok(next)) if last.identities().eq(next.identities())) {
                 break;
             }
             last = next;
@@ -88,8 +95,8 @@ impl Snapshot {
         last
     }
 
-    fn epochs(&self) -> impl Iterator<Item = u64> {
-        self.records.iter().map(|record| record.epoch)
+    fn identities(&self) -> impl Iterator<Item = (u64, RecordKind, &str, &str)> {
+        self.records.iter().map(|record| (record.epoch, record.kind, &*record.name, &*record.what))
     }
 
     /// Takes apart the bytes of a file.
@@ -224,4 +231,57 @@ fn text(bytes: &[u8], at: usize, len: usize) -> Option<String> {
     let bytes = bytes.get(at..at.checked_add(len)?)?;
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(len);
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file with one link: its epoch, its name, and how often it counted.
+    fn reading(epoch: u64, name: &str, count: u64) -> Vec<u8> {
+        let size = format::RECORD + 64;
+        let mut bytes = vec![0; format::HEADER + size];
+        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+        put(0, &format::MAGIC);
+        put(8, &format::VERSION.to_ne_bytes());
+        let record = format::HEADER;
+        put(record, &(size as u32).to_ne_bytes());
+        put(record + 4, &RecordKind::Link.code().to_ne_bytes());
+        put(record + 8, &epoch.to_ne_bytes());
+        put(record + 16, &1_u32.to_ne_bytes());
+        put(record + 24, name.as_bytes());
+        let entry = record + format::RECORD;
+        put(entry, b"txpackets");
+        put(entry + format::ENTRY_NAME_LEN, &(format::RECORD as u32 + 32).to_ne_bytes());
+        put(entry + format::ENTRY_NAME_LEN + 4, &[EntryKind::Counter.code(), 0]);
+        put(entry + format::ENTRY_NAME_LEN + 6, &1_u16.to_ne_bytes());
+        put(entry + 32, &count.to_ne_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_torn_reading_is_not_believed() {
+        let whole = [(7, "new", 5), (7, "new", 6)];
+        // The first word was read when another record was there, and the name when it was not yet written.
+        let torn_in_front = [(7, "", 0), (7, "new", 5), (7, "new", 6)];
+        // When the second reading was behind the name, the record was replaced.
+        let torn_behind = [(7, "new", 5), (7, "new", 0), (8, "newer", 1), (8, "newer", 1)];
+        let replaced = [(6, "old", 9), (7, "new", 5), (7, "new", 6)];
+        for (readings, expected) in [
+            (&whole[..], (7, "new", 5)),
+            (&torn_in_front, (7, "new", 5)),
+            (&torn_behind, (7, "new", 5)),
+            (&replaced, (7, "new", 5)),
+        ] {
+            let mut left = readings.iter();
+            let mut next = || left.next().expect("one more reading").to_owned();
+            let found = Snapshot::settled(|| {
+                let (epoch, name, count) = next();
+                Ok(reading(epoch, name, count))
+            });
+            let record = &found.expect("counters").records[0];
+            let found = (record.epoch, record.name.as_str(), record.value("txpackets"));
+            assert_eq!(found, expected, "{readings:?}");
+        }
+    }
 }
