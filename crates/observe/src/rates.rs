@@ -2,10 +2,10 @@
 //!
 //! A rate is `None` where there is none to tell: no time has passed, the app or link is new or another one took its place
 //! (the epochs differ), or a counter went backwards, which those of a sound engine never do. Numbers come from a file that
-//! may say anything: sums saturate, and nothing here panics.
+//! may say anything: sums saturate, nothing here panics, and nothing takes more than n log n steps.
 
 use engine::AppState;
-use engine::shm::{EntryKind, Histogram, RecordKind, RecordView, Snapshot};
+use engine::shm::{Histogram, RecordKind, RecordView, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -228,9 +228,24 @@ impl Rates {
         for app in &mut self.apps {
             app.fill = fill(app.rx_per_s.or(app.tx_per_s), app.worker);
         }
+        self.share_out();
+    }
+
+    /// Adds up the shares of each worker's apps. They are estimates, too high where looking at the clock takes as long as a turn:
+    /// where they exceed the whole they are scaled down to it, which keeps their proportions.
+    fn share_out(&mut self) {
+        let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+        for app in &self.apps {
+            if let Some(share) = app.cpu {
+                *sums.entry(app.worker).or_default() += share;
+            }
+        }
+        for app in &mut self.apps {
+            let sum = sums.get(&app.worker).copied().unwrap_or(0.0);
+            app.cpu = app.cpu.map(|share| share / sum.max(1.0));
+        }
         for worker in &mut self.workers {
-            let of_worker = self.apps.iter_mut().filter(|app| app.worker == worker.index);
-            worker.cpu = share_out(of_worker.filter_map(|app| app.cpu.as_mut()));
+            worker.cpu = sums.get(&worker.index).map(|sum| sum.min(1.0));
         }
     }
 }
@@ -300,8 +315,10 @@ impl Pair<'_> {
     }
 
     fn drops(&self) -> impl Iterator<Item = DropRate> {
-        self.now.drops().filter(|&(_, total)| total > 0).map(|(reason, total)| {
-            let before = self.before.map(|before| drops_for(before, reason));
+        // A counter may have the name of a reason; only drops are asked for.
+        let before: Option<BTreeMap<&str, u64>> = self.before.map(|before| before.drops().collect());
+        self.now.drops().filter(|&(_, total)| total > 0).map(move |(reason, total)| {
+            let before = before.as_ref().map(|before| before.get(reason).copied().unwrap_or(0));
             let growth = before.and_then(|before| total.checked_sub(before));
             let per_s = growth.and_then(|growth| per_second(growth, self.seconds));
             DropRate { reason: reason.to_owned(), total, per_s }
@@ -378,27 +395,11 @@ fn link(pair: Pair<'_>) -> LinkRates {
     }
 }
 
-/// The sum of the shares of a worker's apps. They are estimates, too high where looking at the clock takes as long as a turn:
-/// where they exceed the whole they are scaled down to it, which keeps their proportions.
-fn share_out<'a>(shares: impl Iterator<Item = &'a mut f64>) -> Option<f64> {
-    let shares: Vec<&mut f64> = shares.collect();
-    let sum: f64 = shares.iter().map(|share| **share).sum();
-    let is_known = !shares.is_empty();
-    shares.into_iter().for_each(|share| *share /= sum.max(1.0));
-    is_known.then_some(sum.min(1.0))
-}
-
 /// The apps at both ends of a link: `a.output -> b.input`.
 fn ends(link: &str) -> (&str, &str) {
     let app = |port: &'_ str| port.rsplit_once('.').map_or("", |(app, _)| app).len();
     let (from, to) = link.split_once(" -> ").unwrap_or_default();
     (&from[..app(from)], &to[..app(to)])
-}
-
-/// A counter may have the name of a reason; only drops are asked for.
-fn drops_for(record: &RecordView, reason: &str) -> u64 {
-    let is_it = |entry: &&engine::shm::Entry| entry.kind == EntryKind::Drop && entry.name == reason;
-    record.entries.iter().find(is_it).and_then(|entry| entry.values.first().copied()).unwrap_or(0)
 }
 
 fn per_second(count: u64, seconds: f64) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! Rates of counters made by hand: what is known, what is not, and what cannot be.
 
 use super::*;
-use engine::shm::Entry;
+use engine::shm::{Entry, EntryKind};
 
 /// A snapshot: an engine with bursts of 10, and what is added.
 struct Made(Snapshot);
@@ -201,4 +201,22 @@ fn hostile_numbers_do_no_harm() {
         Rates::between(None, &Made(Snapshot { records: vec![], ..later.snapshot }).at(1)).apps.len(),
         0
     );
+}
+
+#[test]
+fn hostile_files_do_not_take_for_ever() {
+    // A third of what fits into the longest file. Where each is compared with each other, this takes many minutes.
+    let mut made = Made::new();
+    for index in 0..50_000_u32 {
+        for kind in [RecordKind::Worker, RecordKind::App] {
+            made = made.record(kind, &index.to_string(), 1, &[("timed_ns", 1)]);
+            made.0.records.last_mut().expect("a record").worker = index;
+        }
+    }
+    let reasons: Vec<String> = (0..200_000).map(|index| format!("drop:{index}")).collect();
+    let reasons: Vec<(&str, u64)> = reasons.iter().map(|reason| (reason.as_str(), 1)).collect();
+    let sample = made.record(RecordKind::App, "many reasons", 1, &reasons).at(1);
+    let later = Sample { at: Duration::from_secs(2), ..sample.clone() };
+    let rates = Rates::between(Some(&sample), &later);
+    assert_eq!((rates.workers.len(), rates.apps.len(), rates.drops.len()), (50_000, 50_001, 200_000));
 }
