@@ -14,8 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Lists instances, or cleans up after those that have crashed.
 pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let folders = runtime::folders();
-    let found = find(&folders)?;
+    let found = find(&runtime::folders())?;
     for (path, error) in &found.unreadable {
         terminal.message(&format!("warning: {}: {error}", path.display()));
     }
@@ -27,7 +26,7 @@ pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure
         let lines = found.instances.iter().map(|instance| format!("{}\n", object(instance, now_unix_ns)));
         text::print(&lines.collect::<String>())?;
     } else if found.instances.is_empty() {
-        terminal.message(&nothing_in(&folders));
+        terminal.message(&nothing_in(&found.folders));
     } else {
         text::print(&table(&found.instances, now_unix_ns).text())?;
     }
@@ -36,16 +35,16 @@ pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure
 
 /// The instances of these folders.
 pub(crate) fn find(folders: &[PathBuf]) -> Result<Found, Failure> {
-    observe::find(folders)
-        .map_err(|error| Failure::world(format!("error: cannot look for instances: {error}")))
+    observe::find(folders).map_err(|error| {
+        Failure::world(format!(
+            "error: cannot look for instances in {error}; SLUSS_RUNTIME_DIR says where they are"
+        ))
+    })
 }
 
 /// Says where there is nothing.
 pub(crate) fn nothing_in(folders: &[PathBuf]) -> String {
     let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    if names.is_empty() {
-        return "no instances: none of the folders for their counters exists yet".to_owned();
-    }
     format!("no instances: there are no counters in {}", names.join(", "))
 }
 

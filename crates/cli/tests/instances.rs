@@ -164,3 +164,21 @@ fn hostile_files_are_told_of_and_do_no_harm() {
     let output = in_folder(Path::new(arg(&folder.join("empty.4194999.counters"))), &["ps"]);
     assert_eq!(code(&output), 3, "a file is no folder");
 }
+
+#[test]
+fn a_folder_that_cannot_be_read_hides_no_other() {
+    let runtime = scratch("unreadable-folder");
+    // A file in its place: nobody can read that as a folder, not even root.
+    std::fs::write(runtime.join("sluss"), "").expect("a file");
+    for args in [&["ps"][..], &["ps", "--json"], &["top", "--once"], &["top", "--once", "--json"]] {
+        let mut command = sluss(args);
+        let output = command.env_remove("SLUSS_RUNTIME_DIR").env("XDG_RUNTIME_DIR", &runtime).output();
+        let output = output.expect("the command starts");
+        let warning = format!("warning: {}: Not a directory", runtime.join("sluss").display());
+        assert!([0, 1].contains(&code(&output)), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(&warning), "{args:?}: {}", stderr(&output));
+        let nothing =
+            stderr(&output).lines().filter(|line| line.contains("no counters in")).collect::<String>();
+        assert!(!nothing.contains(arg(&runtime)), "nobody knows: {nothing}");
+    }
+}

@@ -37,8 +37,10 @@ pub enum State {
 pub struct Found {
     /// Instances, by name and then by process.
     pub instances: Vec<Instance>,
-    /// Files that are named like counters and are none, or cannot be read.
+    /// Files that are named like counters and are none, or cannot be read; folders that cannot be read.
     pub unreadable: Vec<(PathBuf, SnapshotError)>,
+    /// Folders that were looked into, or are not there.
+    pub folders: Vec<PathBuf>,
 }
 
 impl Instance {
@@ -103,12 +105,17 @@ impl Found {
 /// The instances of some folders. Folders that do not exist are empty.
 ///
 /// # Errors
-/// When a folder cannot be read, with its name.
+/// When none of the folders can be read, with the name of the first. Where others can, it is [unreadable](Found::unreadable).
 pub fn find(folders: &[PathBuf]) -> io::Result<Found> {
     let mut found = Found::default();
     for folder in folders {
-        add_folder(&mut found, folder)
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", folder.display())))?;
+        match add_folder(&mut found, folder) {
+            Ok(()) => found.folders.push(folder.clone()),
+            Err(error) => found.unreadable.push((folder.clone(), error.into())),
+        }
+    }
+    if let ([], [(folder, error), ..]) = (&found.folders[..], &found.unreadable[..]) {
+        return Err(io::Error::new(kind(error), format!("{}: {error}", folder.display())));
     }
     found.instances.sort_by(|a, b| (&a.name, a.pid, &a.path).cmp(&(&b.name, b.pid, &b.path)));
     found.unreadable.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -116,7 +123,7 @@ pub fn find(folders: &[PathBuf]) -> io::Result<Found> {
 }
 
 fn add_folder(found: &mut Found, folder: &Path) -> io::Result<()> {
-    let entries = match fs::read_dir(folder) {
+    let entries = match runtime::check(folder).and_then(|()| fs::read_dir(folder)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
@@ -135,6 +142,13 @@ fn add_folder(found: &mut Found, folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn kind(error: &SnapshotError) -> io::ErrorKind {
+    match error {
+        SnapshotError::Io(error) => error.kind(),
+        _ => io::ErrorKind::InvalidData,
+    }
 }
 
 /// Whether a file's name tells of a process that is not there. A file that is just being made is of one that is.
@@ -205,7 +219,13 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_none_is_an_error_with_its_name() {
-        let error = find(&[PathBuf::from("/proc/self/stat")]).expect_err("a file");
+        let stat = PathBuf::from("/proc/self/stat");
+        let error = find(std::slice::from_ref(&stat)).expect_err("a file");
         assert!(error.to_string().contains("/proc/self/stat"), "{error}");
+        let absent = PathBuf::from("/proc/self/absent");
+        let found = find(&[stat.clone(), absent.clone()]).expect("the other is empty");
+        assert_eq!(found.folders, [absent]);
+        assert!(matches!(&found.unreadable[..], [(path, SnapshotError::Io(_))] if *path == stat));
+        assert!(found.clean().is_empty(), "no folder is removed");
     }
 }

@@ -7,7 +7,6 @@ use crate::exit::{Failure, Outcome};
 use crate::ps;
 use crate::terminal::Terminal;
 use crate::text;
-use engine::shm::runtime;
 use observe::{AppRates, DropRate, LinkRates, Quantiles, State, WorkerRates};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -26,7 +25,7 @@ pub(super) fn run(
     }
     moment.unreadable.iter().for_each(|problem| terminal.message(&format!("warning: {problem}")));
     if moment.instances.is_empty() {
-        terminal.message(&ps::nothing_in(&runtime::folders()));
+        terminal.message(&ps::nothing_in(&moment.folders));
         return Ok(Outcome::NothingMatched);
     }
     text::print(&if json { objects(&moment) } else { in_words(&moment) })?;

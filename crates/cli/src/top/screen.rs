@@ -72,7 +72,7 @@ fn draw_title(frame: &mut Frame<'_>, view: &View, area: Rect) {
         text += &format!("  PAUSED, {} back", uptime(view.back()));
     }
     if unreadable > 0 {
-        text += &format!("  ! {unreadable} unreadable files");
+        text += &format!("  ! {unreadable} unreadable");
     }
     if let Some(problem) = &view.problem {
         text += &format!("  ! {}", one_line(problem));

@@ -99,7 +99,12 @@ fn crashed() -> Seen {
 }
 
 fn moment(second: u64, instances: Vec<Seen>) -> Moment {
-    Moment { at_unix_ns: START_UNIX_NS + second * 1_000_000_000, instances, unreadable: vec![] }
+    Moment {
+        at_unix_ns: START_UNIX_NS + second * 1_000_000_000,
+        instances,
+        unreadable: vec![],
+        folders: vec![],
+    }
 }
 
 fn view() -> View {

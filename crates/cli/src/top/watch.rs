@@ -15,8 +15,10 @@ pub(super) struct Moment {
     pub(super) at_unix_ns: u64,
     /// By name and process.
     pub(super) instances: Vec<Seen>,
-    /// What went wrong with files that are named like counters.
+    /// What went wrong with files that are named like counters, and with folders.
     pub(super) unreadable: Vec<String>,
+    /// The other folders.
+    pub(super) folders: Vec<PathBuf>,
 }
 
 /// An instance, and what it did since the look before.
@@ -70,7 +72,7 @@ impl Watch {
         let instances =
             instances.into_iter().map(|instance| self.compare(instance, &before, at_unix_ns)).collect();
         let unreadable = found.unreadable.iter().map(|(path, error)| format!("{}: {error}", path.display()));
-        Ok(Moment { at_unix_ns, instances, unreadable: unreadable.collect() })
+        Ok(Moment { at_unix_ns, instances, unreadable: unreadable.collect(), folders: found.folders })
     }
 
     fn compare(&mut self, instance: Instance, before: &BTreeMap<PathBuf, Sample>, at_unix_ns: u64) -> Seen {

@@ -25,21 +25,34 @@ pub const SUFFIX: &str = ".counters";
 /// When there is none that can be written to, or the one in `/tmp` is somebody else's.
 pub fn folder() -> io::Result<PathBuf> {
     if let Some(folder) = variable("SLUSS_RUNTIME_DIR") {
-        return make(&folder).map(|()| folder);
+        let made = make(&folder).map_err(|error| about(&folder, &error));
+        return made.map(|()| folder);
     }
     let usable = candidates().into_iter().find(|folder| make(folder).is_ok() && is_writable(folder));
     match usable {
         Some(folder) => Ok(folder),
-        None => own_folder(&last_resort()),
+        None => {
+            let folder = last_resort();
+            let made = own_folder(&folder).map_err(|error| about(&folder, &error));
+            made.map(|()| folder)
+        }
     }
 }
 
-/// The folders in which files may be, those of other users that we can see included.
+/// The folders in which files may be, those of other users that we can see included. They need not exist.
 pub fn folders() -> Vec<PathBuf> {
     match variable("SLUSS_RUNTIME_DIR") {
         Some(folder) => vec![folder],
-        None => candidates().into_iter().chain([last_resort()]).filter(|folder| folder.is_dir()).collect(),
+        None => candidates().into_iter().chain([last_resort()]).collect(),
     }
+}
+
+/// Whether files in a folder are of those whose it is to put them there: not so in one in `/tmp` that somebody else made.
+///
+/// # Errors
+/// When they are not, or it does not exist.
+pub fn check(folder: &Path) -> io::Result<()> {
+    if folder == last_resort() { check_own(folder) } else { Ok(()) }
 }
 
 /// The name of the file of an instance.
@@ -84,17 +97,25 @@ fn is_writable(folder: &Path) -> bool {
 }
 
 /// A folder where anybody may have put one before us: it must be ours alone, and no link to another.
-fn own_folder(folder: &Path) -> io::Result<PathBuf> {
+fn own_folder(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => check_own(folder),
     }
-    let metadata = std::fs::symlink_metadata(folder)?;
-    if is_ours_alone(&metadata) {
-        return Ok(folder.to_owned());
+}
+
+fn check_own(folder: &Path) -> io::Result<()> {
+    if is_ours_alone(&std::fs::symlink_metadata(folder)?) {
+        return Ok(());
     }
-    let message = format!("{} is not a folder of ours alone; set SLUSS_RUNTIME_DIR", folder.display());
+    let message =
+        "not a folder of ours alone: remove it, make it ours with mode 0700, or set SLUSS_RUNTIME_DIR";
     Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+/// The error, with the folder that it is about.
+fn about(folder: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", folder.display()))
 }
 
 fn is_ours_alone(metadata: &Metadata) -> bool {
@@ -128,8 +149,8 @@ mod tests {
         let base = std::env::temp_dir().join(format!("sluss-runtime-test-{}", std::process::id()));
         std::fs::create_dir_all(&base).unwrap();
         let own = base.join("own");
-        assert_eq!(own_folder(&own).unwrap(), own);
-        assert_eq!(own_folder(&own).unwrap(), own);
+        own_folder(&own).unwrap();
+        own_folder(&own).unwrap();
         let link = base.join("link");
         std::os::unix::fs::symlink(&own, &link).unwrap();
         assert!(own_folder(&link).is_err());
