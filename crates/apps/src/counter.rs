@@ -161,11 +161,7 @@ impl App for Running {
             for Line { filter, tally } in &self.lines {
                 tally.add(&burst, select(filter, &burst, metadata));
             }
-            if io.outputs[0].is_linked() {
-                io.outputs[0].send(burst);
-            } else {
-                io.pool.free_burst(burst, &self.delivered);
-            }
+            io.outputs[0].send_or_free(burst, io.pool, &self.delivered);
         }
     }
 }

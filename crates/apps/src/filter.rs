@@ -71,11 +71,7 @@ impl App for Running {
             let matching = select(&self.filter, &burst, metadata);
             let (matched, others) = burst.partition(matching);
             io.outputs[0].send(matched);
-            if io.outputs[1].is_linked() {
-                io.outputs[1].send(others);
-            } else {
-                io.pool.free_burst(others, &self.rejected);
-            }
+            io.outputs[1].send_or_free(others, io.pool, &self.rejected);
         }
     }
 }

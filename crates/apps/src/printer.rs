@@ -111,11 +111,7 @@ impl App for Running {
             let printed = self.render(&burst);
             self.counters.not_printed.add((burst.len() - printed) as u64);
             self.write(printed as u64);
-            if io.outputs[0].is_linked() {
-                io.outputs[0].send(burst);
-            } else {
-                io.pool.free_burst(burst, &self.counters.delivered);
-            }
+            io.outputs[0].send_or_free(burst, io.pool, &self.counters.delivered);
         }
     }
 

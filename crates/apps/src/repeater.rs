@@ -9,7 +9,8 @@
 //! | `repeated` | counts packets that were kept, and were let go in the end |
 //!
 //! It begins with the first packet it gets; others are joined to the end of the row as they come. Copies have the metadata of what
-//! they are copies of, its timestamp included. As many are sent as the link has room for: a repeater drops nothing that it sends.
+//! they are copies of, its timestamp included. As many are sent as the link has room for: a repeater drops nothing that it sends,
+//! unless its output is not linked, when all is dropped as `unlinked`.
 //!
 //! What is kept is taken from the pool: `limit` has to be well below the number of its packets.
 
@@ -92,7 +93,7 @@ impl App for Running {
     }
 
     fn pull(&mut self, io: &mut Io<'_>) {
-        let room = io.outputs[0].room().min(io.burst);
+        let room = io.outputs[0].allowance().min(io.burst);
         let mut count = room.min(usize::try_from(self.left).unwrap_or(usize::MAX));
         while count > 0 && !self.packets.is_empty() {
             let end = self.packets.len().min(self.next + count);
@@ -183,6 +184,15 @@ mod tests {
         let sent = rig.take("output");
         assert_eq!(sent.len(), 50);
         assert!(sent.iter().enumerate().all(|(i, packet)| packet[..] == [i as u8 % 3]));
+    }
+
+    #[test]
+    fn without_a_link_it_comes_to_its_end() {
+        let mut rig = Rig::new(Repeater { count: Some(100), ..Repeater::default() }, &["input"], &[]);
+        rig.send("input", b"a");
+        (0..5).for_each(|_| rig.breathe());
+        assert_eq!(rig.report().drops.get("unlinked"), Some(&100));
+        assert_eq!((rig.counter("repeated"), rig.report().pool.held), (1, 0));
     }
 
     #[test]

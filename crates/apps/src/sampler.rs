@@ -65,11 +65,7 @@ impl App for Running {
             let bits = self.choose(burst.len() as u64);
             let (sample, rest) = burst.partition(bits);
             io.outputs[0].send(sample);
-            if io.outputs[1].is_linked() {
-                io.outputs[1].send(rest);
-            } else {
-                io.pool.free_burst(rest, &self.not_sampled);
-            }
+            io.outputs[1].send_or_free(rest, io.pool, &self.not_sampled);
         }
     }
 }

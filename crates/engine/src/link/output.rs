@@ -67,6 +67,16 @@ impl Output {
         }
     }
 
+    /// Sends what is left of a burst if there is a link; else it ends here, and `counter` says why.
+    #[inline]
+    pub fn send_or_free(&mut self, burst: Burst<'_>, pool: &mut Pool, counter: &Counter) {
+        if self.is_linked() {
+            self.send(burst);
+        } else {
+            pool.free_burst(burst, counter);
+        }
+    }
+
     /// Sends `count` copies of a packet; fewer when the pool runs out. A full link drops them, and counts that. Returns how
     /// many were made.
     pub fn send_copies(&mut self, pool: &mut Pool, packet: &Packet, count: usize) -> usize {
@@ -137,6 +147,26 @@ impl Output {
     #[inline]
     pub fn room(&self) -> usize {
         (CAPACITY - self.pending().wrapping_add(self.ring.tail()).wrapping_sub(self.ring.head())) as usize
+    }
+
+    /// How many packets may be sent now, for apps that would rather wait than lose any: as many as the link takes, or any
+    /// number where there is no link to wait for.
+    ///
+    /// ```
+    /// # use engine::{App, Io};
+    /// struct Hold(Vec<engine::Packet>);
+    ///
+    /// impl App for Hold {
+    ///     fn pull(&mut self, io: &mut Io<'_>) {
+    ///         let output = &mut io.outputs[0];
+    ///         let count = self.0.len().min(output.allowance());
+    ///         self.0.drain(..count).for_each(|packet| output.put(packet));
+    ///     }
+    /// }
+    /// ```
+    #[inline]
+    pub fn allowance(&self) -> usize {
+        if self.is_linked() { self.room() } else { usize::MAX }
     }
 
     /// Packets sent in this turn.

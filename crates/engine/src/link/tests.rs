@@ -35,7 +35,7 @@ fn what_is_sent_is_seen_when_the_turn_is_over() {
 fn a_full_link_refuses() {
     let mut pool = Pool::of_engine(CAPACITY + 10, u64::MAX).expect("memory");
     let (mut output, mut input) = link(LinkCounters::hidden(), true);
-    assert_eq!(output.room(), CAPACITY);
+    assert_eq!((output.room(), output.allowance()), (CAPACITY, CAPACITY));
     for _ in 0..CAPACITY + 10 {
         output.put(pool.packet(b"x").expect("a packet"));
     }
@@ -135,7 +135,7 @@ fn a_port_without_a_link_drops_and_counts() {
     assert!(!output.is_linked());
     (0..3).for_each(|_| output.put(pool.packet(b"x").expect("a packet")));
     output.end();
-    assert_eq!((counter.get(), output.room()), (3, 0));
+    assert_eq!((counter.get(), output.room(), output.allowance()), (3, 0, usize::MAX));
     crate::pool::Orphans::sweep(u64::MAX - 1, |_, packet| pool.put_back(packet));
     assert_eq!(pool.available(), 4);
 }
