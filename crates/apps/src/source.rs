@@ -6,9 +6,10 @@
 //! | `count` | packets in all, to each output; without end unless set |
 //!
 //! The packets are Ethernet frames of the local experimental type (0x88b5, IEEE 802), otherwise zero. A link with little
-//! room gets as many as fit: a source drops nothing.
+//! room gets as many as fit: a source drops nothing. Each output gets its `count` in its own time, and one that is linked later
+//! gets as many as those before it.
 
-use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, Ports, Roles, Setup};
+use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, PortNames, Ports, Roles, Setup};
 use serde::Deserialize;
 
 /// Options of `source`.
@@ -33,6 +34,14 @@ pub struct Running {
     frame: Vec<u8>,
     /// What is copied; made when the pool is first at hand.
     template: Option<Packet>,
+    count: Option<u64>,
+    /// What each output is still to get.
+    outputs: Vec<Due>,
+}
+
+#[derive(Debug)]
+struct Due {
+    name: String,
     left: u64,
 }
 
@@ -49,7 +58,7 @@ impl Class for Source {
     fn start(&self, _: &mut Setup<'_>) -> Result<Running, OptionError> {
         let mut frame = vec![0; self.size];
         frame[12..14].copy_from_slice(&[0x88, 0xb5]);
-        Ok(Running { frame, template: None, left: self.count.unwrap_or(u64::MAX) })
+        Ok(Running { frame, template: None, count: self.count, outputs: Vec::new() })
     }
 }
 
@@ -58,17 +67,25 @@ impl App for Running {
         Roles::PULL
     }
 
+    fn link(&mut self, ports: &PortNames<'_>) {
+        let before = std::mem::take(&mut self.outputs);
+        let all = self.count.unwrap_or(u64::MAX);
+        let left = |name: &str| before.iter().find(|due| due.name == name).map_or(all, |due| due.left);
+        self.outputs =
+            ports.outputs.iter().map(|&name| Due { name: name.to_owned(), left: left(name) }).collect();
+    }
+
     fn pull(&mut self, io: &mut Io<'_>) {
-        if self.template.is_none() && self.left > 0 {
+        if self.template.is_none() && !self.is_finished() {
             self.template = io.pool.packet(&self.frame);
         }
         let Some(template) = &self.template else { return };
-        let burst = io.burst.min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        for output in io.outputs.iter_mut() {
-            output.send_copies(io.pool, template, burst.min(output.room()));
+        for (due, output) in self.outputs.iter_mut().zip(io.outputs.iter_mut()) {
+            let left = usize::try_from(due.left).unwrap_or(usize::MAX);
+            let sent = output.send_copies(io.pool, template, io.burst.min(left).min(output.room()));
+            due.left -= sent as u64;
         }
-        self.left -= burst as u64;
-        if self.left == 0 {
+        if self.is_finished() {
             self.template.take().into_iter().for_each(|packet| io.pool.take_back(packet));
         }
     }
@@ -78,13 +95,15 @@ impl App for Running {
     }
 
     fn is_finished(&self) -> bool {
-        self.left == 0
+        self.count.is_some() && self.outputs.iter().all(|due| due.left == 0)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Source;
+    use crate::{Delay, RateLimiter, Sink};
+    use engine::{Engine, Graph, Settings};
     use testkit::rig::Rig;
 
     #[test]
@@ -96,6 +115,47 @@ mod tests {
             assert_eq!(packets.len(), 70, "{output}");
             assert!(packets.iter().all(|packet| packet.len() == 100 && packet[12..14] == [0x88, 0xb5]));
         }
+    }
+
+    #[test]
+    fn a_scarce_pool_does_not_change_the_count() {
+        let mut rig = Rig::with(Source { size: 60, count: Some(70) }, &[], &["a", "b"], 10);
+        (0..30).for_each(|_| rig.breathe());
+        assert_eq!([rig.take("a").len(), rig.take("b").len()], [70, 70]);
+    }
+
+    #[test]
+    fn a_link_with_little_room_gets_its_count_later() {
+        let mut graph = Graph::new();
+        graph.app("source", Source { size: 60, count: Some(3000) }).unwrap();
+        let hold = RateLimiter { packets_per_s: Some(1), hold: true, ..RateLimiter::default() };
+        graph.app("hold", hold).unwrap();
+        graph.app("delay", Delay::default()).unwrap();
+        graph.app("sink", Sink {}).unwrap();
+        for link in [
+            "source.a -> hold.input",
+            "source.b -> delay.input",
+            "hold.output -> sink.a",
+            "delay.output -> sink.b",
+        ] {
+            graph.link(link).unwrap();
+        }
+        let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+        engine.configure(&graph).unwrap();
+        let sent = |engine: &mut Engine| {
+            (0..60).for_each(|_| {
+                engine.breathe();
+            });
+            let report = engine.report();
+            let to = |to: &str| report.links.iter().find(|link| link.link.to_string().contains(to)).unwrap();
+            [to("hold.input").txpackets, to("delay.input").txpackets]
+        };
+        assert_eq!(sent(&mut engine), [1025, 3000]);
+        let open = RateLimiter { packets_per_s: Some(1_000_000_000_000), ..RateLimiter::default() };
+        graph.get_mut("hold").unwrap().config = engine::Config::new(open);
+        engine.configure(&graph).unwrap();
+        assert_eq!(sent(&mut engine), [3000, 3000]);
+        assert!(engine.report().balanced());
     }
 
     #[test]
