@@ -53,7 +53,7 @@ pub struct Running {
     /// The packets under way; the first to arrive is on top.
     under_way: BinaryHeap<Reverse<Traveller>>,
     entered: u64,
-    /// When the last packet arrives that has entered, if none may overtake it.
+    /// When the last packet arrives of those that have entered.
     last_ns: u64,
     /// Whether the link behind is full.
     is_blocked: bool,
@@ -178,8 +178,8 @@ impl Running {
         let mut arrives_ns = now_ns.saturating_add(self.travel_ns());
         if !self.options.reorder {
             arrives_ns = arrives_ns.max(self.last_ns);
-            self.last_ns = arrives_ns;
         }
+        self.last_ns = self.last_ns.max(arrives_ns);
         self.entered += 1;
         self.under_way.push(Reverse(Traveller { arrives_ns, number: self.entered, packet }));
     }
@@ -198,10 +198,10 @@ impl Running {
     /// Sends packets whose time has come, as many as the link has room for.
     fn arrive(&mut self, io: &mut Io<'_>) {
         let output = &mut io.outputs[0];
-        let room = if output.is_linked() { output.room() } else { usize::MAX };
+        let allowance = output.allowance();
         let is_due = |app: &Self| app.arrives_ns().is_some_and(|arrives_ns| arrives_ns <= io.now_ns);
         let mut sent = 0;
-        while sent < room && is_due(self) {
+        while sent < allowance && is_due(self) {
             self.under_way.pop().into_iter().for_each(|Reverse(first)| output.put(first.packet));
             sent += 1;
         }
@@ -269,6 +269,24 @@ mod tests {
             assert_eq!(arrived.len(), 500);
             assert_eq!(!arrived.is_sorted(), spread);
         }
+    }
+
+    #[test]
+    fn nobody_overtakes_once_that_is_forbidden() {
+        let jitter = Delay { delay_ms: 10.0, jitter_ms: 10.0, reorder: true, ..Delay::default() };
+        let mut rig = rig(jitter.clone());
+        send(&mut rig, 0..100);
+        rig.breathe();
+        rig.reconfigure(Delay { reorder: false, ..jitter });
+        send(&mut rig, 100..200);
+        let mut arrived = Vec::new();
+        for _ in 0..300 {
+            rig.advance(MS);
+            arrived.extend(numbers(&mut rig));
+        }
+        assert_eq!(arrived.len(), 200);
+        assert!(arrived[..100].iter().all(|&number| number < 100));
+        assert!(arrived[100..].is_sorted());
     }
 
     #[test]

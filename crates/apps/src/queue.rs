@@ -4,7 +4,7 @@
 //! |---|---|
 //! | outputs | `output` |
 //! | `limit` | packets held at most; 4096 unless set |
-//! | `limit_bytes` | bytes held at most; without a limit unless set |
+//! | `limit_bytes` | bytes held at most; without a limit unless set. A longer packet is not held, and pushes none out |
 //! | `policy` | which packet is dropped when the queue is full: `"tail"`, the one that comes; `"head"`, the oldest; `"random_early"`, the one that comes, and some before: unless set, `"tail"` |
 //! | `seed` | where chance begins, 0 unless set |
 //! | `queue_full`, `random_early` | count packets dropped because the queue was full, and by chance before it was |
@@ -112,7 +112,7 @@ impl App for Running {
         let (input, output) = (&mut io.inputs[0], &mut io.outputs[0]);
         while let Some(mut burst) = input.burst() {
             if self.packets.is_empty() {
-                output.send(burst.split_front(room(output)));
+                output.send(burst.split_front(output.allowance()));
             }
             burst.for_each(|packet| self.enter(packet, io.pool));
         }
@@ -138,24 +138,32 @@ impl App for Running {
 impl Running {
     /// Sends as many as there is room for.
     fn drain(&mut self, output: &mut Output) {
-        for _ in 0..room(output).min(self.packets.len()) {
+        for _ in 0..output.allowance().min(self.packets.len()) {
             self.pop().into_iter().for_each(|packet| output.put(packet));
         }
     }
 
     fn enter(&mut self, packet: Packet, pool: &mut Pool) {
+        if self.options.policy == Policy::Head {
+            self.make_room(&packet, pool);
+        }
+        if !self.fits(&packet) {
+            return pool.free(packet, &self.full);
+        }
         if self.options.policy == Policy::RandomEarly && self.random.chance(2.0 * self.fill() - 1.0) {
             return pool.free(packet, &self.random_early);
         }
-        while !self.fits(&packet) {
-            let oldest = if self.options.policy == Policy::Head { self.pop() } else { None };
-            match oldest {
-                Some(oldest) => pool.free(oldest, &self.full),
-                None => return pool.free(packet, &self.full),
-            }
-        }
         self.bytes += packet.len() as u64;
         self.packets.push_back(packet);
+    }
+
+    /// Drops the oldest packets until another fits, unless it never will.
+    fn make_room(&mut self, packet: &Packet, pool: &mut Pool) {
+        let fits_alone = self.options.limit_bytes.is_none_or(|limit| packet.len() as u64 <= limit);
+        while fits_alone && !self.fits(packet) {
+            let Some(oldest) = self.pop() else { return };
+            pool.free(oldest, &self.full);
+        }
     }
 
     fn pop(&mut self) -> Option<Packet> {
@@ -179,11 +187,6 @@ impl Running {
         self.depth.set(self.packets.len() as u64);
         self.depth_bytes.set(self.bytes);
     }
-}
-
-/// What an output takes; one that leads nowhere drops everything.
-fn room(output: &Output) -> usize {
-    if output.is_linked() { output.room() } else { usize::MAX }
 }
 
 #[cfg(test)]
@@ -282,6 +285,36 @@ mod tests {
                 std::iter::from_fn(|| app.pop().map(|packet| free(&mut pool, packet))).collect();
             assert_eq!(packets, kept, "{policy:?}");
         }
+    }
+
+    #[test]
+    fn what_never_fits_pushes_nothing_out() {
+        let mut pool = engine::Pool::new(8).unwrap();
+        let options = Queue { limit_bytes: Some(100), policy: Policy::Head, ..Queue::default() };
+        let mut app = running(options);
+        for len in [40, 40, 101, 60, 100] {
+            app.enter(pool.packet(&vec![len; usize::from(len)]).unwrap(), &mut pool);
+            let held: Vec<u8> = app.packets.iter().map(|packet| packet.data()[0]).collect();
+            let expected: &[u8] = match len {
+                40 => &[40, 40][..held.len()],
+                101 => &[40, 40],
+                60 => &[40, 60],
+                _ => &[100],
+            };
+            assert_eq!(held, expected, "{len}");
+        }
+        std::iter::from_fn(|| app.pop()).for_each(|packet| pool.free(packet, &Counter::hidden()));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_dropped_early() {
+        let mut pool = engine::Pool::new(8).unwrap();
+        let mut app = running(Queue { limit: 2, policy: Policy::RandomEarly, ..Queue::default() });
+        // Half full, the chance is 0.
+        (0..2).for_each(|_| app.enter(pool.packet(b"x").unwrap(), &mut pool));
+        (0..5).for_each(|_| app.enter(pool.packet(b"x").unwrap(), &mut pool));
+        assert_eq!((app.full.get(), app.random_early.get()), (5, 0));
+        std::iter::from_fn(|| app.pop()).for_each(|packet| pool.free(packet, &Counter::hidden()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! | outputs | `output` |
 //! |---|---|
-//! | `sizes` | bytes of packets, without frame check sequence, in turn; `[60]` unless set |
+//! | `sizes` | bytes of packets, without frame check sequence, in turn: 1024 sizes at most, each from the length of the headers to 10240; `[60]` unless set |
 //! | `src`, `dst` | addresses, IPv4 or IPv6, or prefixes of which all addresses are used; 198.18.0.1 and 198.19.0.1 unless set |
 //! | `proto` | `"udp"`, unless set, or `"tcp"` |
 //! | `sport`, `dport` | ports, `"1024"` or `"1024-2047"`; 1024 and 9 unless set |
@@ -97,6 +97,9 @@ impl Default for Synth {
     }
 }
 
+/// Sizes at most: a packet of each is kept, and the pool must have more than those.
+const SIZES_MAX: usize = 1024;
+
 /// A running `synth`.
 #[derive(Debug)]
 pub struct Running {
@@ -127,6 +130,12 @@ impl Class for Synth {
         let pattern = flow::Pattern::new(self)?;
         if self.sizes.is_empty() {
             return Err(OptionError::new("sizes", "is empty: which sizes?"));
+        }
+        if self.sizes.len() > SIZES_MAX {
+            return Err(OptionError::new(
+                "sizes",
+                format!("{} sizes; {SIZES_MAX} at most", self.sizes.len()),
+            ));
         }
         let least = frame::headers_len(pattern.is_ipv6(), self.proto, self.vlan.is_some());
         self.sizes
@@ -179,8 +188,7 @@ impl App for Running {
             }
         }
         let output = &mut io.outputs[0];
-        let room = if output.is_linked() { io.burst.min(output.room()) } else { io.burst };
-        let mut room = room.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let mut room = output.allowance().min(io.burst).min(usize::try_from(self.left).unwrap_or(usize::MAX));
         while room > 0 {
             let size = self.next_size;
             if self.rate.as_ref().is_some_and(|rate| !rate.is_due(io.now_ns)) {

@@ -141,6 +141,7 @@ fn options_are_checked() {
     let error = |options: Synth| options.check().unwrap_err().to_string();
     let default = Synth::default;
     assert_eq!(error(Synth { sizes: vec![60, 41], ..default() }), "`sizes`: 41 is not between 42 and 10240");
+    assert_eq!(error(Synth { sizes: vec![60; 1025], ..default() }), "`sizes`: 1025 sizes; 1024 at most");
     assert_eq!(error(Synth { sizes: vec![], ..default() }), "`sizes`: is empty: which sizes?");
     assert_eq!(error(Synth { flows: Some(0), ..default() }), "`flows`: 0 is not between 1 and 1048576");
     assert_eq!(error(Synth { vlan: Some(4095), ..default() }), "`vlan`: 4095 is not between 0 and 4094");
