@@ -7,6 +7,7 @@
 //! | `default_gateway_mac` | hardware address that packets are sent to; zero unless set |
 //! | `local_mac` | hardware address that packets are sent from; zero unless set |
 //! | `hop_limit` | 1 to 255; 64 unless set |
+//! | `dont_fragment` | whether IPv4 packets must not be cut on their way; `true` unless set. IPv6 packets are cut by their sender only |
 //! | drops `length_errors` | counts packets that are cut, and frames that would become longer than 10240 bytes |
 //! | drops `protocol_errors` | counts packets that are something else, or carry something else than frames |
 //! | drops `remote_address_errors`, `local_address_errors` | count packets from or for somebody else |
@@ -14,9 +15,11 @@
 //! | drops `checksum_errors` | counts packets with a wrong checksum of GRE; it need not be there |
 //!
 //! This is what Linux calls `gretap`. Sequence numbers are passed over. Nothing is fragmented, and packets that are fragments are
-//! dropped: put a `fragmenter` and a `reassembler` on the encapsulated side.
+//! dropped: put a `fragmenter` and a `reassembler` on the encapsulated side, and over IPv4 set `dont_fragment = false`. There is an
+//! identification for each of 65536 packets only, so that at high rates fragments of different packets may be joined where some are
+//! lost (RFC 4963): a network that takes longer packets is better.
 
-use crate::outer::{Ends, Outer, PORTS, Tunnel, hop_limit, keep, no_mac};
+use crate::outer::{Ends, Outer, PORTS, Tunnel, dont_fragment, hop_limit, keep, no_mac};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
@@ -47,6 +50,9 @@ pub struct Gre {
     /// Hop limit of what is sent.
     #[serde(default = "hop_limit")]
     pub hop_limit: u8,
+    /// Whether IPv4 packets must not be cut on their way.
+    #[serde(default = "dont_fragment")]
+    pub dont_fragment: bool,
 }
 
 /// A running `gre`.
@@ -68,6 +74,7 @@ impl Gre {
             local_mac: self.local_mac,
             gateway_mac: self.default_gateway_mac,
             hop_limit: self.hop_limit,
+            dont_fragment: self.dont_fragment,
         }
     }
 }
@@ -103,7 +110,7 @@ impl App for Running {
 }
 
 impl Tunnel for Running {
-    fn encapsulate(&self, packet: &mut Packet) -> bool {
+    fn encapsulate(&mut self, packet: &mut Packet) -> bool {
         packet.prepend(&self.header).is_ok() && self.outer.wrap(packet)
     }
 
@@ -140,8 +147,10 @@ impl Running {
 mod tests {
     use super::Gre;
     use crate::testing::{frame, read};
+    use crate::{Fragmenter, Reassembler};
     use engine::{Class, MAX_PAYLOAD};
     use testkit::rig::Rig;
+    use wire::ip::Ipv4;
 
     const PORTS: [&str; 2] = ["decapsulated", "encapsulated"];
     const NEAR: &str = "
@@ -183,6 +192,34 @@ mod tests {
             let packets = through(near, "decapsulated", &frames);
             assert!(through(far, "encapsulated", &packets) == frames, "{near}");
         }
+    }
+
+    #[test]
+    fn what_a_fragmenter_cuts_gets_through() {
+        let frames: Vec<Vec<u8>> = (0..200_u8).map(|i| vec![i; 300 + usize::from(i)]).collect();
+        for (near, far, is_cut) in [
+            (&format!("{NEAR}\ndont_fragment = false")[..], FAR, true),
+            (NEAR_V6, FAR_V6, true),
+            (NEAR, FAR, false),
+        ] {
+            let packets = through(near, "decapsulated", &frames);
+            let mut fragmenter = Rig::new(Fragmenter { mtu: 256 }, &["input"], &["output"]);
+            let fragments = fragmenter.pass(&packets.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            assert_eq!(fragments.is_empty(), !is_cut);
+            let mut reassembler = Rig::new(Reassembler::default(), &["input"], &["output"]);
+            let packets = reassembler.pass(&fragments.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let expected = if is_cut { &frames[..] } else { &[] };
+            assert!(through(far, "encapsulated", &packets) == expected, "{near}");
+        }
+    }
+
+    #[test]
+    fn packets_that_may_be_cut_have_identifications() {
+        let frames = vec![vec![7; 60]; 300];
+        let packets = through(&format!("{NEAR}\ndont_fragment = false"), "decapsulated", &frames);
+        let views: Vec<_> = packets.iter().map(|packet| Ipv4::new(&packet[14..]).unwrap()).collect();
+        assert!(views.iter().all(|ip| ip.is_checksum_right() && !ip.has_dont_fragment()));
+        assert!(views.windows(2).all(|two| two[0].ident().wrapping_add(1) == two[1].ident()));
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl App for Running {
 
 impl Tunnel for Running {
     #[inline]
-    fn encapsulate(&self, packet: &mut Packet) -> bool {
+    fn encapsulate(&mut self, packet: &mut Packet) -> bool {
         let payload_len = (packet.len() + KeyedTunnel::LEN) as u16;
         if packet.open_front(HEADER_LEN).is_err() {
             return false;

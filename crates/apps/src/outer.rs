@@ -2,10 +2,13 @@
 //!
 //! Everything but lengths and the checksum of IPv4 is prepared once. Only packets between the two ends pass, whole, without options,
 //! extension headers or fragmentation: an app that needs fragments joined has a `reassembler` before it.
+//!
+//! An IPv4 packet that may be cut on its way needs an identification of its own (RFC 6864, 4.3); one that may not needs none.
 
 use crate::sift::{BURST, sift};
 use engine::shm::Counter;
 use engine::{Io, OptionError, Packet, Pool, Ports, Setup};
+use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 use wire::checksum::{Addresses, update};
@@ -22,7 +25,7 @@ const ENCAPSULATED: usize = 1;
 /// A running tunnel.
 pub(crate) trait Tunnel {
     /// Puts all headers before a frame; `false` if it becomes too long.
-    fn encapsulate(&self, packet: &mut Packet) -> bool;
+    fn encapsulate(&mut self, packet: &mut Packet) -> bool;
 
     /// Takes all headers off a packet; `false`, and no change, if it is none of this tunnel.
     fn decapsulate(&self, packet: &mut Packet) -> bool;
@@ -35,7 +38,7 @@ pub(crate) trait Tunnel {
 
     /// Takes what has come through the tunnel, in both directions.
     #[inline]
-    fn pass(&self, io: &mut Io<'_>) {
+    fn pass(&mut self, io: &mut Io<'_>) {
         let output = &mut io.outputs[ENCAPSULATED];
         while let Some(burst) = io.inputs[DECAPSULATED].burst_of_at_most(BURST) {
             let others = sift(burst, output, |packet| self.encapsulate(packet));
@@ -63,6 +66,7 @@ pub(crate) struct Ends {
     pub(crate) local_mac: Mac,
     pub(crate) gateway_mac: Mac,
     pub(crate) hop_limit: u8,
+    pub(crate) dont_fragment: bool,
 }
 
 /// The headers before what a tunnel carries.
@@ -72,6 +76,8 @@ pub(crate) struct Outer {
     protocol: u8,
     /// Link and network header; the total length of IPv4 that was summed is that of the header alone.
     header: Vec<u8>,
+    /// Identification of the last IPv4 packet, if packets may be fragmented. It starts anywhere, so that it is hard to guess.
+    ident: Option<u16>,
     counters: Counters,
 }
 
@@ -86,6 +92,11 @@ struct Counters {
 /// The option of a gateway's hardware address, and of one's own, where it is not set.
 pub(crate) fn no_mac() -> Mac {
     Mac::ZERO
+}
+
+/// The option whether IPv4 packets must not be fragmented, where it is not set.
+pub(crate) fn dont_fragment() -> bool {
+    true
 }
 
 /// The option of a hop limit, where it is not set.
@@ -126,7 +137,7 @@ impl Ends {
             tos: 0,
             total_len: Ipv4::LEN as u16,
             ident: 0,
-            dont_fragment: true,
+            dont_fragment: self.dont_fragment,
             more_fragments: false,
             fragment_off: 0,
             ttl: self.hop_limit,
@@ -157,7 +168,8 @@ impl Outer {
             remote_address: setup.drops("remote_address_errors"),
             local_address: setup.drops("local_address_errors"),
         };
-        Ok(Outer { addresses, protocol, header: ends.header(addresses, protocol), counters })
+        let ident = (!ends.dont_fragment).then(|| RandomState::new().hash_one(0) as u16);
+        Ok(Outer { addresses, protocol, header: ends.header(addresses, protocol), ident, counters })
     }
 
     /// The addresses of what is sent.
@@ -183,14 +195,20 @@ impl Outer {
 
     /// Puts the headers before a packet; `false`, and no change, if it becomes too long.
     #[inline]
-    pub(crate) fn wrap(&self, packet: &mut Packet) -> bool {
+    pub(crate) fn wrap(&mut self, packet: &mut Packet) -> bool {
         let payload_len = packet.len() as u16;
         if packet.prepend(&self.header).is_err() {
             return false;
         }
         let Some(mut ether) = EthernetMut::new(packet.data_mut()) else { return false };
         match self.addresses {
-            Addresses::V4 { .. } => set_len_v4(ether.payload_mut(), payload_len),
+            Addresses::V4 { .. } => {
+                set_len_v4(ether.payload_mut(), payload_len);
+                if let Some(ident) = &mut self.ident {
+                    *ident = ident.wrapping_add(1);
+                    set_ident(ether.payload_mut(), *ident);
+                }
+            }
             Addresses::V6 { .. } => set_len_v6(ether.payload_mut(), payload_len),
         }
         true
@@ -241,6 +259,13 @@ fn set_len_v4(packet: &mut [u8], payload_len: u16) {
     let total_len = Ipv4::LEN as u16 + payload_len;
     ip.set_checksum(update(ip.view().checksum(), ip.view().total_len(), total_len));
     ip.set_total_len(total_len);
+}
+
+#[inline]
+fn set_ident(packet: &mut [u8], ident: u16) {
+    let Some(mut ip) = Ipv4Mut::new(packet) else { return };
+    ip.set_checksum(update(ip.view().checksum(), ip.view().ident(), ident));
+    ip.set_ident(ident);
 }
 
 #[inline]

@@ -9,6 +9,7 @@
 //! | `default_gateway_mac` | hardware address that packets are sent to; zero unless set |
 //! | `local_mac` | hardware address that packets are sent from; zero unless set |
 //! | `hop_limit` | 1 to 255; 64 unless set |
+//! | `dont_fragment` | whether IPv4 packets must not be cut on their way; `true` unless set. IPv6 packets are cut by their sender only |
 //! | drops `length_errors` | counts packets that are cut, and frames that would become longer than 10240 bytes |
 //! | drops `protocol_errors` | counts packets that are something else |
 //! | drops `remote_address_errors`, `local_address_errors` | count packets from or for somebody else |
@@ -16,9 +17,10 @@
 //! | drops `checksum_errors` | counts packets with a wrong checksum; it need not be there (RFC 6935) |
 //!
 //! The source port is a hash of the flow inside, so that the network between can spread flows. Nothing is learned: there is one other
-//! end; a `bridge` before several of these apps makes a network of many. Nothing is fragmented.
+//! end; a `bridge` before several of these apps makes a network of many. Nothing is fragmented (RFC 7348, 4.3, is against it): where
+//! it has to be, put a `fragmenter` and a `reassembler` on the encapsulated side, and over IPv4 set `dont_fragment = false`.
 
-use crate::outer::{Ends, Outer, PORTS, Tunnel, hop_limit, keep, no_mac};
+use crate::outer::{Ends, Outer, PORTS, Tunnel, dont_fragment, hop_limit, keep, no_mac};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
@@ -58,6 +60,9 @@ pub struct Vxlan {
     /// Hop limit of what is sent.
     #[serde(default = "hop_limit")]
     pub hop_limit: u8,
+    /// Whether IPv4 packets must not be cut on their way.
+    #[serde(default = "dont_fragment")]
+    pub dont_fragment: bool,
 }
 
 /// A running `vxlan`.
@@ -84,6 +89,7 @@ impl Vxlan {
             local_mac: self.local_mac,
             gateway_mac: self.default_gateway_mac,
             hop_limit: self.hop_limit,
+            dont_fragment: self.dont_fragment,
         }
     }
 }
@@ -120,7 +126,7 @@ impl App for Running {
 }
 
 impl Tunnel for Running {
-    fn encapsulate(&self, packet: &mut Packet) -> bool {
+    fn encapsulate(&mut self, packet: &mut Packet) -> bool {
         let src_port = vxlan_src_port(self.hasher.frame(packet.data()).value);
         if packet.prepend(&VxlanHeader { vni: self.vni }.to_bytes()).is_err() {
             return false;
