@@ -6,7 +6,7 @@
 //! | `mac` | the hardware address they are at |
 //! | `router` | whether the advertisements say that a router sends them; `false` unless set |
 //! | `answered` | counts solicitations answered |
-//! | drops `invalid` | counts solicitations that break a rule of RFC 4861, 7.1.1, of which the hop limit of 255 is the first |
+//! | drops `invalid` | counts solicitations that break a rule of RFC 4861, 7.1.1, of which the hop limit of 255 is the first, that came in fragments (RFC 6980), or that are from a group |
 //!
 //! Who probes for a duplicate of its address is answered to all nodes (RFC 4861, 7.2.4). Solicitations for other addresses,
 //! advertisements, and frames with a VLAN tag go north.
@@ -89,11 +89,15 @@ impl Running {
             Ok(Neighbour::Advertisement(_)) => return Fate::Pass,
             Err(_) => return Fate::Drop(&self.invalid),
         };
+        let (asker, asker_mac) = (ip.src(), question.source_mac.unwrap_or(ether.src()));
+        // A group asks nothing; an answer to it would be heard by many.
+        if asker.is_multicast() || asker_mac.is_multicast() || ether.src().is_multicast() {
+            return Fate::Drop(&self.invalid);
+        }
         // Who asks from the very address has a conflict with us, which an answer would not end.
         if self.ours.binary_search(&question.target).is_err() || ip.src() == question.target {
             return Fate::Pass;
         }
-        let (asker, asker_mac) = (ip.src(), question.source_mac.unwrap_or(ether.src()));
         self.advertise(packet, &question, asker, asker_mac)
     }
 
@@ -135,7 +139,8 @@ fn is_solicitation(frame: &[u8]) -> bool {
     }
     let transport = ip.transport();
     let kind = transport.payload.first();
-    transport.protocol == protocol::ICMPV6 && kind == Some(&icmp_kind::NEIGHBOUR_SOLICITATION)
+    let is_solicitation = kind == Some(&icmp_kind::NEIGHBOUR_SOLICITATION);
+    transport.protocol == protocol::ICMPV6 && is_solicitation && !transport.is_later_fragment()
 }
 
 #[cfg(test)]
@@ -213,6 +218,8 @@ mod tests {
             frame("eth / ip6 / udp"),
             frame("eth / ip4 / icmp(135)"),
             frame("eth / vlan(1) / ip6 / icmp6(135)"),
+            frame("eth / ip6 / frag(offset=185, more=0, id=5, next=58) / hex(87 87 87 87 87 87 87 87)"),
+            frame("eth / ip6 / frag(offset=1, more=1, id=5, next=58) / hex(87 00 00 00 00 00 00 00)"),
             vec![],
         ] {
             assert_eq!(ask(&mut rig, &packet), (vec![], vec![packet.clone()]));
@@ -237,6 +244,32 @@ mod tests {
         let mut rig = rig();
         for len in 55..right.len() {
             assert_eq!(ask(&mut rig, &right[..len]), (vec![], vec![]), "{len}");
+        }
+    }
+
+    #[test]
+    fn a_solicitation_in_fragments_is_dropped() {
+        let mut rig = rig();
+        let first =
+            frame("eth / ip6(hops=255) / frag(offset=0, more=1, id=5, next=58) / icmp6(135) / pad(16)");
+        assert_eq!(ask(&mut rig, &first), (vec![], vec![]));
+        assert_eq!(rig.counter("invalid"), 1);
+    }
+
+    #[test]
+    fn groups_get_no_answer() {
+        let group = Mac([1, 0, 0x5e, 0, 0, 1]);
+        let mut from_group = solicitation("fe80::9", "2001:db8::1", Some(ASKER));
+        from_group[6..12].copy_from_slice(&group.0);
+        for packet in [
+            solicitation("ff02::9", "2001:db8::1", Some(ASKER)),
+            solicitation("fe80::9", "2001:db8::1", Some(group)),
+            solicitation("fe80::9", "2001:db8::1", Some(Mac::BROADCAST)),
+            from_group,
+        ] {
+            let mut rig = rig();
+            assert_eq!(ask(&mut rig, &packet), (vec![], vec![]));
+            assert_eq!(rig.counter("invalid"), 1);
         }
     }
 

@@ -175,7 +175,7 @@ pub enum NdpError {
     Other,
     /// It may come from beyond the link.
     HopLimit(u8),
-    /// It was fragmented (RFC 6980, 5).
+    /// It came in fragments, of which this is the first (RFC 6980, 5). What a later one is part of cannot be told.
     Fragmented,
     /// The code is not 0.
     Code(u8),
@@ -229,7 +229,8 @@ fn checked_message<'a>(ip: &Ipv6<'a>) -> Result<&'a [u8], NdpError> {
     let transport = ip.transport();
     let kind = u8_at(transport.payload, 0).ok_or(NdpError::Other)?;
     let is_ours = matches!(kind, icmp_kind::NEIGHBOUR_SOLICITATION | icmp_kind::NEIGHBOUR_ADVERTISEMENT);
-    if transport.protocol != protocol::ICMPV6 || !is_ours {
+    // In a later fragment, the first byte is anything.
+    if transport.protocol != protocol::ICMPV6 || transport.is_later_fragment() || !is_ours {
         return Err(NdpError::Other);
     }
     let icmp = Icmp::new(transport.payload).ok_or(NdpError::Length)?;

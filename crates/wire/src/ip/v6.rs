@@ -131,6 +131,23 @@ impl<'a> Ipv6<'a> {
         (!walk.is_cut()).then_some(place)
     }
 
+    /// Whether there are more extension headers than are walked over, so that nobody knows what the packet carries.
+    #[must_use]
+    pub fn has_too_many_extensions(&self) -> bool {
+        let mut walk = self.extensions();
+        walk.by_ref().for_each(drop);
+        walk.count == EXTENSIONS_MAX
+            && !walk.is_later_fragment
+            && extension_len(walk.next_header, walk.payload).is_some()
+    }
+
+    /// Whether an extension header follows the fixed header.
+    #[inline]
+    #[must_use]
+    pub fn has_extensions(&self) -> bool {
+        extension_len(self.next_header(), &[]).is_some()
+    }
+
     /// Walks over the extension headers to what the packet carries.
     #[must_use]
     pub fn transport(&self) -> Transport<'a> {
@@ -221,6 +238,15 @@ pub struct Transport<'a> {
     pub fragment: Option<Fragment>,
     /// The capture ends within an extension header; `protocol` names that header.
     pub is_cut: bool,
+}
+
+impl Transport<'_> {
+    /// Whether the payload begins in the middle of what the packet carries.
+    #[inline]
+    #[must_use]
+    pub fn is_later_fragment(&self) -> bool {
+        self.fragment.is_some_and(|fragment| fragment.off != 0)
+    }
 }
 
 /// Where the fragment header of a packet is, or would be.
@@ -502,6 +528,7 @@ mod tests {
         let found = Ipv6::new(&packet).unwrap().transport();
         assert_eq!(found.protocol, protocol::DESTINATION);
         assert_eq!(found.fragment, Some(Fragment { off: 8, has_more: true, id: 7 }));
+        assert!(found.is_later_fragment());
         assert_eq!(found.payload, [0xff]);
     }
 
@@ -538,6 +565,7 @@ mod tests {
             let found = Ipv6::new(&packet).unwrap().transport();
             assert_eq!((found.protocol, found.headers_len), (protocol, EXTENSIONS_MAX * 8), "{count}");
             assert_eq!((found.payload.is_empty(), found.is_cut), (is_walked, false), "{count}");
+            assert_eq!(Ipv6::new(&packet).unwrap().has_too_many_extensions(), !is_walked, "{count}");
         }
     }
 

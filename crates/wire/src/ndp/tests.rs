@@ -135,9 +135,16 @@ fn other_options_are_passed_over() {
 
 #[test]
 fn fragments_are_refused() {
-    let atomic = parse_changed(SOLICITATION, |packet| {
+    let in_fragment = |place: u8| {
+        let mut packet = from_hex(SOLICITATION);
+        packet[5] += 8;
         packet[6] = protocol::FRAGMENT;
-        packet.splice(40..40, [protocol::ICMPV6, 0, 0, 0, 0, 0, 0, 1]);
-    });
-    assert_eq!(atomic, Err(NdpError::Fragmented));
+        packet.splice(40..40, [protocol::ICMPV6, 0, 0, place, 0, 0, 0, 1]);
+        parse(&packet)
+    };
+    assert_eq!(in_fragment(0), Err(NdpError::Fragmented));
+    assert_eq!(in_fragment(1), Err(NdpError::Fragmented));
+    // What looks like a type in a later fragment is none.
+    assert_eq!(in_fragment(8), Err(NdpError::Other));
+    assert_eq!(in_fragment(9), Err(NdpError::Other));
 }
