@@ -7,7 +7,7 @@
 //! | `fragmented` | counts packets that were cut |
 //! | `fragments` | counts what became of them |
 //! | drops `dont_fragment` | counts IPv4 packets that are too long and not to be fragmented |
-//! | drops `malformed` | counts packets that are too long, with a header that makes no sense or is longer than its packet |
+//! | drops `malformed` | counts packets that are too long, with a header that makes no sense, has a wrong checksum or is longer than its packet |
 //! | drops `headers` | counts packets whose headers alone leave no room for payload |
 //! | drops `no_packet` | counts packets that were not cut because the pool was exhausted, and the fragments made so far |
 //!

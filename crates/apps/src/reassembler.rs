@@ -3,7 +3,7 @@
 //! | inputs | `input` |
 //! |---|---|
 //! | outputs | `output` |
-//! | `max_reassemblies` | packets in the making at most, 1 to 1000000; 1024 unless set. Also `max_concurrent_reassemblies` |
+//! | `max_reassemblies` | packets in the making at most, 1 to 1048576; 1024 unless set. Also `max_concurrent_reassemblies` |
 //! | `max_fragments` | fragments of a packet at most, 2 to 8192; 64 unless set. Also `max_fragments_per_reassembly` |
 //! | `timeout_s` | how long to wait for the rest of a packet, 1 to 3600; 60 unless set (RFC 8200, 4.5) |
 //! | `reassembled` | counts packets that were made |
@@ -13,12 +13,15 @@
 //! | drops `timeout` | counts packets that lacked a part for too long |
 //! | drops `evicted` | counts packets that lacked a part when there was no room for another |
 //! | drops `duplicate` | counts fragments that say again what is known |
-//! | drops `malformed` | counts fragments that are cut, have no payload, or end where none can |
+//! | drops `congestion` | counts packets of which a fragment met congestion, and another says that nobody is to be told (RFC 3168, 5.3) |
+//! | drops `malformed` | counts fragments that are cut, have no payload, end where none can, or have a wrong IPv4 header checksum, and packets with more than 16 IPv6 extension headers |
 //!
 //! IPv4 (RFC 791, 3.2) and IPv6 (RFC 8200, 4.5), behind up to two VLAN tags; fragments in different VLANs are not joined. All
 //! else passes as it is. A packet of which two fragments overlap is never delivered (RFC 5722), so that nobody can slip bytes past a
 //! filter. An IPv6 fragment that is a whole packet loses its header (RFC 6946). A packet in the making holds one packet of the
-//! pool, and becomes 10240 bytes long at most; the oldest gives way when there are too many.
+//! pool, and becomes 10240 bytes long at most; the oldest gives way when there are too many, or when they would hold more than half
+//! of the pool, whatever `max_reassemblies` says: what comes in must find room. As long as any packet is in the making, a run
+//! does not end: after the last packet of a capture that may take `timeout_s`, unless the graph runs on capture time.
 
 mod assembly;
 mod piece;
@@ -72,6 +75,7 @@ struct Counters {
     timeout: Counter,
     evicted: Counter,
     duplicate: Counter,
+    congestion: Counter,
     malformed: Counter,
 }
 
@@ -80,7 +84,7 @@ impl Class for Reassembler {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        OptionError::check_range("max_reassemblies", self.max_reassemblies, 1..=1_000_000)?;
+        OptionError::check_range("max_reassemblies", self.max_reassemblies, 1..=Pool::MAX_PACKETS)?;
         OptionError::check_range("max_fragments", self.max_fragments, 2..=8192)?;
         OptionError::check_range("timeout_s", self.timeout_s, 1..=3600)
     }
@@ -99,12 +103,13 @@ impl Class for Reassembler {
                 timeout: setup.drops("timeout"),
                 evicted: setup.drops("evicted"),
                 duplicate: setup.drops("duplicate"),
+                congestion: setup.drops("congestion"),
                 malformed: setup.drops("malformed"),
             },
         })
     }
 
-    /// What is in the making stays, unless the size of the table changes. A new timeout is for what begins from now on.
+    /// What is in the making stays, unless the size of the table changes. A new timeout is for what is in the making, too.
     fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
         app.max_fragments = self.max_fragments;
         app.timeout_ns = self.timeout_s * 1_000_000_000;
@@ -131,7 +136,7 @@ impl App for Running {
     }
 
     fn tick(&mut self, io: &mut Io<'_>) {
-        while self.table.oldest().is_some_and(|assembly| assembly.deadline_ns() <= io.now_ns) {
+        while self.deadline_ns().is_some_and(|deadline_ns| deadline_ns <= io.now_ns) {
             if let Some(packet) = self.table.remove_oldest() {
                 io.pool.free(packet, &self.counters.timeout);
             }
@@ -143,7 +148,7 @@ impl App for Running {
     }
 
     fn next_event_ns(&self) -> Option<u64> {
-        Some(self.table.oldest()?.deadline_ns())
+        self.deadline_ns()
     }
 
     fn report(&self) -> Option<String> {
@@ -152,6 +157,11 @@ impl App for Running {
 }
 
 impl Running {
+    /// When the next packet in the making will be given up: that which began first.
+    fn deadline_ns(&self) -> Option<u64> {
+        Some(self.table.oldest()?.began_ns().saturating_add(self.timeout_ns))
+    }
+
     /// Takes what looks like a fragment.
     fn take(&mut self, mut packet: Packet, output: &mut Output, pool: &mut Pool, now_ns: u64) {
         match Piece::parse(packet.data()) {
@@ -172,13 +182,16 @@ impl Running {
         match self.table.get_mut(id).add(piece, packet, self.max_fragments) {
             Outcome::Kept => self.table.note_held(),
             Outcome::Joined(packet) => pool.free(packet, &self.counters.joined),
-            Outcome::Whole { joined, mut whole, is_congested } => {
+            Outcome::Whole { joined, mut whole, congestion } => {
                 pool.free(joined, &self.counters.joined);
                 self.table.note_released();
                 self.table.remove(id);
+                if congestion.is_contradictory() {
+                    return pool.free(whole, &self.counters.congestion);
+                }
                 // Its own headers say where the fragment header is.
                 if let Parsed::Atomic(piece) | Parsed::Fragment(piece) = Piece::parse_first(whole.data()) {
-                    piece.finish(&mut whole, is_congested);
+                    piece.finish(&mut whole, congestion.is_experienced());
                 }
                 self.counters.reassembled.add(1);
                 output.put(whole);
@@ -195,12 +208,14 @@ impl Running {
 
     /// Makes room for one more packet in the making.
     fn begin(&mut self, piece: &Piece, pool: &mut Pool, now_ns: u64) -> u32 {
-        if self.table.is_full()
-            && let Some(packet) = self.table.remove_oldest()
-        {
-            pool.free(packet, &self.counters.evicted);
+        // Of its whole: what is free at the moment says little where other workers hold the rest.
+        let held_max = (pool.total() / 2).max(1);
+        while self.table.is_full() || self.table.held() >= held_max {
+            if let Some(packet) = self.table.remove_oldest() {
+                pool.free(packet, &self.counters.evicted);
+            }
         }
-        self.table.insert(piece.key, now_ns.saturating_add(self.timeout_ns))
+        self.table.insert(piece.key, now_ns)
     }
 
     #[cold]

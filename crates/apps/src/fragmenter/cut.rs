@@ -65,6 +65,10 @@ impl Plan {
         if total_len <= mtu {
             return Ok(None);
         }
+        // Its fragments would get right checksums, and hide that a bit has changed on the way.
+        if !ip.is_checksum_right() {
+            return Err(Obstacle::Malformed);
+        }
         if ip.has_dont_fragment() {
             return Err(Obstacle::DontFragment);
         }

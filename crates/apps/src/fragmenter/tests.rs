@@ -54,6 +54,7 @@ fn what_fits_and_what_is_no_ip_passes() {
         "eth / ip6 / pad(60)",
         "eth / vlan(3) / vlan(4) / ip4 / pad(80)",
         "eth / ip4 / pad(60) / pad(0)",
+        "eth / ip4(sum=1) / pad(80)",
         "eth(type=0x88b5) / pad(900)",
         "eth / arp / pad(900)",
         "eth / vlan(1) / vlan(2) / vlan(3) / ip4 / pad(900)",
@@ -134,6 +135,7 @@ fn headers_for_routers_are_in_every_fragment() {
 fn obstacles_are_counted() {
     for (line, reason) in [
         ("eth / ip4(df=1) / pad(81)", "dont_fragment"),
+        ("eth / ip4(sum=1) / pad(200)", "malformed"),
         ("eth / ip4(len=0) / pad(200)", "malformed"),
         ("eth / ip4(len=19) / pad(200)", "malformed"),
         ("eth / ip4(len=250) / pad(200)", "malformed"),

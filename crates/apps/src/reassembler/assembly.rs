@@ -8,7 +8,7 @@
 //! The fragment that comes first is the buffer, and the others are copied into it. Fragments that come in order cost one copy
 //! of their bytes each, into the place where they stay.
 
-use super::piece::Piece;
+use super::piece::{Congestion, Piece};
 use engine::{MAX_PAYLOAD, Packet};
 
 /// A packet in the making.
@@ -26,8 +26,8 @@ pub(super) struct Assembly {
     /// Parts of the payload that are there: sorted, and with gaps between them.
     ranges: Vec<Range>,
     fragments: u32,
-    is_congested: bool,
-    deadline_ns: u64,
+    congestion: Congestion,
+    began_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,9 @@ struct Range {
     start: usize,
     end: usize,
 }
+
+/// Ranges that an assembly keeps memory for: fragments that come in order need one.
+const RANGES_KEPT: usize = 16;
 
 /// What became of a fragment.
 #[derive(Debug)]
@@ -44,7 +47,7 @@ pub(super) enum Outcome {
     /// Its bytes are in the buffer.
     Joined(Packet),
     /// Its bytes were the last that lacked.
-    Whole { joined: Packet, whole: Packet, is_congested: bool },
+    Whole { joined: Packet, whole: Packet, congestion: Congestion },
     /// It was not taken; if for more than being a duplicate, the whole packet is given up.
     Refused { packet: Packet, given_up: Option<Packet>, refusal: Refusal },
 }
@@ -63,16 +66,17 @@ pub(super) enum Refusal {
 }
 
 impl Assembly {
-    /// Makes ready for another packet. The list of ranges keeps its memory.
-    pub(super) fn reset(&mut self, deadline_ns: u64) {
+    /// Makes ready for another packet. The list of ranges keeps its memory, unless it is that of an unusual packet.
+    pub(super) fn reset(&mut self, began_ns: u64) {
         let mut ranges = std::mem::take(&mut self.ranges);
         ranges.clear();
-        *self = Assembly { ranges, deadline_ns, ..Assembly::default() };
+        ranges.shrink_to(RANGES_KEPT);
+        *self = Assembly { ranges, began_ns, ..Assembly::default() };
     }
 
-    /// When it will be given up.
-    pub(super) fn deadline_ns(&self) -> u64 {
-        self.deadline_ns
+    /// When its first fragment came.
+    pub(super) fn began_ns(&self) -> u64 {
+        self.began_ns
     }
 
     /// Takes the buffer out.
@@ -90,7 +94,7 @@ impl Assembly {
             Err(refusal) => return self.refuse(packet, refusal),
         };
         self.fragments += 1;
-        self.is_congested |= piece.is_congested;
+        self.congestion = self.congestion.and(piece.congestion);
         if !piece.has_more {
             self.end = Some(piece.off + piece.len);
         }
@@ -199,7 +203,7 @@ impl Assembly {
                 .end
                 .is_some_and(|end| matches!(self.ranges[..], [Range { start: 0, end: last }] if last == end));
         if is_whole {
-            return Outcome::Whole { joined: packet, whole: buffer, is_congested: self.is_congested };
+            return Outcome::Whole { joined: packet, whole: buffer, congestion: self.congestion };
         }
         self.packet = Some(buffer);
         Outcome::Joined(packet)

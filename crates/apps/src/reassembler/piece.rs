@@ -2,7 +2,7 @@
 
 use engine::Packet;
 use wire::ether::{Ethernet, Vlan, ethertype};
-use wire::ip::{Fragment, Ipv4, Ipv4Mut, Ipv6, Ipv6Mut, protocol};
+use wire::ip::{Fragment, Ipv4, Ipv4Mut, Ipv6, Ipv6Mut};
 
 /// Which packet a fragment is of: addresses, identification, VLANs, and over IPv4 the protocol (RFC 791, 3.2; RFC 8200, 4.5).
 pub(super) type Key = [u64; 5];
@@ -18,8 +18,8 @@ pub(super) struct Piece {
     /// Where the payload belongs.
     pub(super) off: usize,
     pub(super) has_more: bool,
-    /// Whether a router on the way was congested (RFC 3168, 5.3).
-    pub(super) is_congested: bool,
+    /// What it says of congestion.
+    pub(super) congestion: Congestion,
     network_off: usize,
     /// Over IPv6: where the fragment header is, where it is announced, and what it announces.
     fragment_header: Option<(usize, usize, u8)>,
@@ -50,11 +50,8 @@ pub(super) fn is_fragment(frame: &[u8]) -> bool {
 
 #[inline]
 fn may_have_fragment(ip: &Ipv6<'_>) -> bool {
-    let is_extension = matches!(
-        ip.next_header(),
-        protocol::FRAGMENT | protocol::HOP_BY_HOP | protocol::ROUTING | protocol::DESTINATION
-    );
-    is_extension && ip.fragment_place().is_some_and(|place| place.fragment.is_some())
+    let has_fragment = || ip.fragment_place().is_some_and(|place| place.fragment.is_some());
+    ip.has_extensions() && (has_fragment() || ip.has_too_many_extensions())
 }
 
 impl Piece {
@@ -87,7 +84,7 @@ impl Piece {
         let Some(ip) = Ipv4::new(&frame[network_off..]).filter(|ip| ip.is_fragment()) else {
             return Parsed::Whole;
         };
-        let Some(len) = ip.payload_len() else { return Parsed::Malformed };
+        let Some(len) = ip.payload_len().filter(|_| ip.is_checksum_right()) else { return Parsed::Malformed };
         let headers_len = network_off + ip.header_len();
         if headers_len + len > frame.len() {
             return Parsed::Malformed;
@@ -101,7 +98,7 @@ impl Piece {
             len,
             off: ip.fragment_off() as usize,
             has_more: ip.has_more_fragments(),
-            is_congested: is_congested(ip.tos()),
+            congestion: Congestion::of(ip.tos()),
             network_off,
             fragment_header: None,
         })
@@ -111,7 +108,9 @@ impl Piece {
     fn v6(frame: &[u8], network_off: usize) -> Parsed {
         let Some(ip) = Ipv6::new(&frame[network_off..]) else { return Parsed::Whole };
         let Some(place) = ip.fragment_place() else { return Parsed::Whole };
-        let Some((next_header, fragment)) = place.fragment else { return Parsed::Whole };
+        let Some((next_header, fragment)) = place.fragment else {
+            return if ip.has_too_many_extensions() { Parsed::Malformed } else { Parsed::Whole };
+        };
         let before = place.off + Fragment::HEADER_LEN;
         let total_len = Ipv6::LEN + usize::from(ip.payload_len());
         if total_len < before || network_off + total_len > frame.len() {
@@ -125,7 +124,7 @@ impl Piece {
             len: total_len - before,
             off: fragment.off as usize,
             has_more: fragment.has_more,
-            is_congested: is_congested(ip.traffic_class()),
+            congestion: Congestion::of(ip.traffic_class()),
             network_off,
             fragment_header: Some((place.off, place.announced_at, next_header)),
         };
@@ -156,7 +155,7 @@ impl Piece {
         let total_len = self.len_from_network(packet.len());
         let Some(mut ip) = Ipv4Mut::new(&mut packet.data_mut()[self.network_off..]) else { return };
         if is_congested {
-            ip.set_tos(congested(ip.view().tos()));
+            ip.set_tos(ip.view().tos() | Congestion::EXPERIENCED);
         }
         ip.set_total_len(total_len);
         ip.set_fragment(0, false);
@@ -167,7 +166,7 @@ impl Piece {
         let total_len = self.len_from_network(packet.len());
         let Some(mut ip) = Ipv6Mut::new(&mut packet.data_mut()[self.network_off..]) else { return };
         if is_congested {
-            ip.set_traffic_class(congested(ip.view().traffic_class()));
+            ip.set_traffic_class(ip.view().traffic_class() | Congestion::EXPERIENCED);
         }
         ip.set_payload_len(total_len.saturating_sub(Ipv6::LEN as u16));
     }
@@ -188,15 +187,40 @@ fn vlans(frame: &[u8], network_off: usize) -> u64 {
     }
 }
 
-/// The two low bits of a traffic class: congestion experienced.
-const CONGESTED: u8 = 3;
+/// What the fragments of a packet say of congestion, in the two low bits of their traffic classes: a set of the four values
+/// (RFC 3168, 5).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Congestion(u8);
 
-#[inline]
-fn is_congested(class: u8) -> bool {
-    class & CONGESTED == CONGESTED
-}
+impl Congestion {
+    /// The value of packets that have met congestion; all bits that tell.
+    const EXPERIENCED: u8 = 3;
+    /// The value of packets whose sender does not understand.
+    const NOT_CAPABLE: u8 = 0;
 
-/// The class of a packet one of whose fragments has met congestion, if its sender understands that.
-fn congested(class: u8) -> u8 {
-    if class & CONGESTED == 0 { class } else { class | CONGESTED }
+    #[inline]
+    fn of(class: u8) -> Self {
+        Congestion(1 << (class & Self::EXPERIENCED))
+    }
+
+    /// What the one and the other say.
+    #[inline]
+    pub(super) fn and(self, other: Self) -> Self {
+        Congestion(self.0 | other.0)
+    }
+
+    fn has(self, value: u8) -> bool {
+        self.0 & 1 << value != 0
+    }
+
+    /// Whether a fragment has met congestion.
+    pub(super) fn is_experienced(self) -> bool {
+        self.has(Self::EXPERIENCED)
+    }
+
+    /// Whether one says that it has met congestion, and another that its sender would not understand: neither that it was met
+    /// must be lost, nor can it be told (RFC 3168, 5.3).
+    pub(super) fn is_contradictory(self) -> bool {
+        self.is_experienced() && self.has(Self::NOT_CAPABLE)
+    }
 }

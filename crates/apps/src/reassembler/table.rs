@@ -113,7 +113,7 @@ impl Table {
     ///
     /// # Panics
     /// If the table is full.
-    pub(super) fn insert(&mut self, key: Key, deadline_ns: u64) -> u32 {
+    pub(super) fn insert(&mut self, key: Key, began_ns: u64) -> u32 {
         let id = self.free.pop().expect("room for another");
         let mut at = self.home(&key);
         while self.index[at] != 0 {
@@ -127,7 +127,7 @@ impl Table {
         }
         let entry = &mut self.entries[id as usize];
         (entry.key, entry.is_used, entry.older, entry.newer) = (key, true, newest, NONE);
-        entry.assembly.reset(deadline_ns);
+        entry.assembly.reset(began_ns);
         self.last = id;
         id
     }
@@ -218,7 +218,7 @@ mod tests {
             let key = [0, rng.below(3) as u64, 0, 1, rng.below(60) as u64];
             match (table.find(&key), map.get(&key)) {
                 (Some(found), Some(&id)) => {
-                    assert_eq!((found, table.get_mut(found).deadline_ns()), id);
+                    assert_eq!((found, table.get_mut(found).began_ns()), id);
                     if rng.below(2) == 0 {
                         table.remove(found);
                         map.remove(&key);
@@ -237,7 +237,7 @@ mod tests {
             }
             assert_eq!(table.is_full(), map.len() == 50);
             let oldest = order.first().map(|key| map[key].1);
-            assert_eq!(table.oldest().map(|assembly| assembly.deadline_ns()), oldest);
+            assert_eq!(table.oldest().map(|assembly| assembly.began_ns()), oldest);
         }
         assert!(map.len() > 10);
     }

@@ -100,6 +100,8 @@ fn what_is_no_fragment_passes() {
         "eth / vlan(1) / vlan(2) / vlan(3) / ip4(mf=1) / pad(8)",
         "eth / ip4(mf=1) / cut(33)",
         "eth / ip6(next=44) / cut(60)",
+        "eth / ip4(sum=1) / udp",
+        "eth / ip6 / hopopt / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / udp",
         "eth / ip6(len=7) / frag(offset=1, more=0, next=17) / pad(8)",
         "hex()",
         "eth / cut(13)",
@@ -113,6 +115,10 @@ fn fragments_that_cannot_be_are_dropped() {
     for line in [
         "eth / ip4(mf=1) / pad(9)",
         "eth / ip4(mf=1)",
+        "eth / ip4(mf=1, sum=1) / pad(8)",
+        "eth / ip4(frag=1, sum=1) / pad(8)",
+        "eth / ip6 / hopopt / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / frag(offset=0, more=1, next=17) / pad(8)",
+        "eth / ip6 / hopopt / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / dest / udp",
         "eth / ip4(frag=1)",
         "eth / ip4(frag=8191) / pad(8)",
         "eth / ip4(mf=1, len=36) / pad(8)",
@@ -195,6 +201,20 @@ fn what_lacks_a_part_times_out() {
 }
 
 #[test]
+fn a_shorter_timeout_is_for_what_waits_already() {
+    let mut rig =
+        Rig::new(Reassembler { timeout_s: 3600, ..Reassembler::default() }, &["input"], &["output"]);
+    rig.pass(&[&part(1, 0, 16, false)]);
+    rig.advance(20 * SECOND);
+    rig.pass(&[&part(2, 0, 16, false)]);
+    rig.reconfigure(Reassembler { timeout_s: 30, ..Reassembler::default() });
+    rig.advance(10 * SECOND);
+    assert_eq!((rig.counter("timeout"), rig.report().pool.held), (1, 1));
+    rig.advance(20 * SECOND);
+    assert_eq!((rig.counter("timeout"), rig.report().pool.held), (2, 0));
+}
+
+#[test]
 fn memory_is_bounded() {
     let options = Reassembler { max_reassemblies: 10, ..Reassembler::default() };
     let mut rig = Rig::new(options, &["input"], &["output"]);
@@ -205,6 +225,21 @@ fn memory_is_bounded() {
     assert_eq!((rig.report().pool.held, rig.counter("evicted")), (10, 990));
     assert!(rig.pass(&[&part(989, 0, 8, false), &part(989, 16, 24, true)]).is_empty());
     assert_eq!(rig.pass(&[&part(999, 0, 8, false), &part(999, 16, 24, true)]), [whole(999, 24)]);
+}
+
+#[test]
+fn half_of_the_pool_is_left_to_others() {
+    let mut rig = Rig::with(
+        Reassembler { max_reassemblies: 1000, ..Reassembler::default() },
+        &["input"],
+        &["output"],
+        64,
+    );
+    for id in 0..200 {
+        rig.pass(&[&part(id, 8, 16, false)]);
+    }
+    assert_eq!((rig.report().pool.held, rig.counter("evicted")), (32, 168));
+    assert_eq!(rig.pass(&[&part(199, 0, 8, false), &part(199, 16, 24, true)]), [whole(199, 24)]);
 }
 
 #[test]
@@ -265,6 +300,44 @@ fn congestion_is_remembered() {
     ];
     let out = rig.pass(&fragments.each_ref().map(Vec::as_slice));
     assert_eq!(Ipv6::new(&out[0][14..]).unwrap().traffic_class(), 3);
+}
+
+#[test]
+fn congestion_that_cannot_be_told_ends_a_packet() {
+    for (first, last, is_dropped) in
+        [(0, 3, true), (3, 0, true), (0, 2, false), (1, 2, false), (1, 3, false), (3, 3, false)]
+    {
+        let mut rig = rig();
+        let fragments = [
+            frame(&format!("eth / ip4(id=1, proto=17, tos={first}, mf=1) / pad(8)")),
+            frame(&format!("eth / ip4(id=1, proto=17, tos={last}, frag=1) / pad(8)")),
+        ];
+        let out = rig.pass(&fragments.each_ref().map(Vec::as_slice));
+        let counted =
+            (out.len(), rig.counter("joined"), rig.counter("congestion"), rig.counter("reassembled"));
+        let expected = if is_dropped { (0, 1, 1, 0) } else { (1, 1, 0, 1) };
+        assert_eq!(counted, expected, "{first} {last}");
+    }
+}
+
+#[test]
+fn fragments_behind_other_headers_are_joined() {
+    // Authentication (RFC 4302) and mobility (RFC 6275): next header, length, and fields that nobody looks at here.
+    let ah = "2c 04 00 00 00 00 00 07 00 00 00 01 00 00 00 00 00 00 00 00 00 00 00 00";
+    let mobility = "2c 00 05 00 00 00 00 00";
+    for (number, header) in [(51, ah), (135, mobility)] {
+        let mut rig = rig();
+        let fragment = |off_and_more: &str, payload: &str| {
+            frame(&format!(
+                "eth / ip6(next={number}) / hex({header} 11 00 {off_and_more} 00 00 00 09 {payload})"
+            ))
+        };
+        let first = fragment("00 01", "01 02 03 04 05 06 07 08");
+        let last = fragment("00 08", "09 0a");
+        let joined = header.replacen("2c", "11", 1);
+        let whole = format!("eth / ip6(next={number}) / hex({joined} 01 02 03 04 05 06 07 08 09 0a)");
+        assert_eq!(rig.pass(&[&first, &last]), [frame(&whole)], "{number}");
+    }
 }
 
 #[test]
