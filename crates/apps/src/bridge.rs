@@ -12,6 +12,7 @@
 //! | drops `same_port` | counts frames for a host at the port they came from, or in its split-horizon group |
 //! | drops `flood_limit` | counts frames beyond that limit |
 //! | drops `link_local` | counts frames that bridges keep (01:80:c2:00:00:0x; IEEE 802.1D, 7.12.6) |
+//! | drops `bad_source` | counts frames from a group: nobody sends from there (IEEE 802.3, 3.2.3) |
 //! | drops `too_short` | counts packets without an Ethernet header |
 //! | drops `unlinked` | counts frames that no other port could take |
 //!
@@ -85,6 +86,7 @@ struct Counters {
     same_port: Counter,
     flood_limit: Counter,
     link_local: Counter,
+    bad_source: Counter,
     too_short: Counter,
     unlinked: Counter,
 }
@@ -139,6 +141,7 @@ impl Class for Bridge {
                 same_port: setup.drops("same_port"),
                 flood_limit: setup.drops("flood_limit"),
                 link_local: setup.drops("link_local"),
+                bad_source: setup.drops("bad_source"),
                 too_short: setup.drops("too_short"),
                 unlinked: setup.drops("unlinked"),
             },
@@ -204,6 +207,7 @@ enum Reason {
     SamePort,
     Unlinked,
     LinkLocal,
+    BadSource,
     TooShort,
 }
 
@@ -253,9 +257,11 @@ impl Running {
     #[inline]
     fn decide(&mut self, port: u16, frame: &[u8]) -> Verdict {
         let Some(ether) = Ethernet::new(frame) else { return Verdict::Drop(Reason::TooShort) };
-        // A group cannot send; who claims so teaches nothing.
         let src = ether.src();
-        if !src.is_multicast() && !self.hosts.refresh(src, port) {
+        if src.is_multicast() {
+            return Verdict::Drop(Reason::BadSource);
+        }
+        if !self.hosts.refresh(src, port) {
             self.learn(src, port);
         }
         let dst = ether.dst();
@@ -271,8 +277,12 @@ impl Running {
         }
     }
 
+    /// Learns where a host is. Zero is nobody's address: what came from there is sent on, and teaches nothing.
     #[cold]
     fn learn(&mut self, host: Mac, port: u16) {
+        if host == Mac::ZERO {
+            return;
+        }
         match self.hosts.learn(host, port) {
             Learned::New => self.counters.learned.add(1),
             Learned::Moved => self.counters.moved.add(1),
@@ -309,6 +319,7 @@ impl Running {
             Reason::SamePort => &self.counters.same_port,
             Reason::Unlinked => &self.counters.unlinked,
             Reason::LinkLocal => &self.counters.link_local,
+            Reason::BadSource => &self.counters.bad_source,
             Reason::TooShort => &self.counters.too_short,
         }
     }

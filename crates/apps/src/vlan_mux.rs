@@ -12,15 +12,19 @@
 //! | inputs, outputs | `trunk`, `native`, and `vlanN` for VLAN N, 1 to 4094 |
 //! |---|---|
 //! | `tpid` | kind of the trunk's tags: 0x8100 (`"dot1q"`) unless set, or 0x88a8 (`"dot1ad"`); also `encapsulation` |
-//! | drops `other_vlan` | counts frames of VLANs without an output |
+//! | drops `other_vlan` | counts frames of VLANs without an output, and frames from `native` with a tag of the trunk's kind |
 //! | drops `unlinked` | counts frames for a trunk or native VLAN without a link |
-//! | drops `too_short` | counts packets without an Ethernet header |
+//! | drops `too_short` | counts packets without an Ethernet header, and frames that end within their tag |
 //! | drops `too_long` | counts packets of which the tag would make more than 10240 bytes |
 //!
 //! Ports work in both directions, as in Snabb. A frame whose tag is only there for its priority (VLAN 0) is of the native
 //! VLAN, and loses the tag.
+//!
+//! Who sends from `native` cannot choose a VLAN: a frame with a tag would be taken for one of that VLAN behind the trunk, and is
+//! dropped, unless the tag is of VLAN 0. Tags of another kind are not looked at, in both directions.
 
 use crate::Tpid;
+use crate::sift::{BURST, sift};
 use crate::vlan_tag::{IDS, push_tag};
 use crate::vlan_untag::{pop_tag, vlan_id};
 use engine::shm::Counter;
@@ -142,7 +146,10 @@ impl Running {
     fn trunk_to_vlans(&self, input: &mut Input, outputs: &mut [Output], pool: &mut Pool) {
         while let Some(burst) = input.burst() {
             for mut packet in burst {
-                let id = vlan_id(packet.data(), self.tpid);
+                let Ok(id) = vlan_id(packet.data(), self.tpid) else {
+                    self.refuse(packet, pool);
+                    continue;
+                };
                 match self.vlans[usize::from(id.unwrap_or(0))] {
                     Some(output) => {
                         if id.is_some() {
@@ -162,11 +169,14 @@ impl Running {
     }
 
     fn native_to_trunk(&self, input: &mut Input, outputs: &mut [Output], pool: &mut Pool) {
-        while let Some(burst) = input.burst() {
-            match self.trunk {
-                Some(trunk) => outputs[trunk].send(burst),
-                None => pool.free_burst(burst, &self.counters.unlinked),
-            }
+        while let Some(burst) = input.burst_of_at_most(BURST) {
+            let Some(trunk) = self.trunk else {
+                pool.free_burst(burst, &self.counters.unlinked);
+                continue;
+            };
+            let is_native =
+                |packet: &mut Packet| matches!(vlan_id(packet.data(), self.tpid), Ok(None | Some(0)));
+            sift(burst, &mut outputs[trunk], is_native).for_each(|packet| self.refuse(packet, pool));
         }
     }
 
@@ -181,14 +191,22 @@ impl Running {
                 if push_tag(&mut packet, self.tpid, tci) {
                     outputs[trunk].put(packet);
                 } else {
-                    self.refuse(packet, pool);
+                    self.refuse_tagging(packet, pool);
                 }
             }
         }
     }
 
+    /// Counts a frame that is too short for its headers, or from `native` with a tag.
     #[cold]
     fn refuse(&self, packet: Packet, pool: &mut Pool) {
+        let is_short = vlan_id(packet.data(), self.tpid).is_err();
+        pool.free(packet, if is_short { &self.counters.too_short } else { &self.counters.other_vlan });
+    }
+
+    /// Counts a frame that cannot get a tag.
+    #[cold]
+    fn refuse_tagging(&self, packet: Packet, pool: &mut Pool) {
         let is_short = packet.len() < Ethernet::LEN;
         pool.free(packet, if is_short { &self.counters.too_short } else { &self.counters.too_long });
     }
@@ -218,6 +236,7 @@ mod tests {
             rig.send("trunk", frame(line));
         }
         rig.send("trunk", [1, 2, 3]);
+        rig.send("trunk", &frame("eth / vlan(7) / arp")[..17]);
         rig.breathe();
         assert_eq!(rig.take("vlan7"), [frame("eth / ip4 / 'seven'")]);
         assert_eq!(rig.take("vlan12"), [frame("eth / vlan(7) / arp")]);
@@ -225,10 +244,10 @@ mod tests {
             frame("eth / ip4 / 'native'"),
             frame("eth / ip4 / 'priority'"),
             frame("eth(type=0x88a8) / vlan(7) / arp"),
-            vec![1, 2, 3],
         ];
         assert_eq!(rig.take("native"), native);
-        assert_eq!((rig.counter("other_vlan"), rig.counter("unlinked")), (1, 0));
+        let counted = ["other_vlan", "unlinked", "too_short"].map(|name| rig.counter(name));
+        assert_eq!(counted, [1, 0, 2]);
     }
 
     #[test]
@@ -247,6 +266,23 @@ mod tests {
         ];
         assert_eq!(rig.take("trunk"), expected.map(frame));
         assert_eq!((rig.counter("too_short"), rig.counter("too_long")), (1, 1));
+    }
+
+    #[test]
+    fn who_is_native_cannot_choose_a_vlan() {
+        let mut rig = Rig::new(VlanMux::default(), &PORTS, &PORTS);
+        for i in 0..100 {
+            rig.send("native", frame(&format!("eth / vlan({}) / ip4 / 'other'", i % 2 * 7)));
+        }
+        rig.send("native", frame("eth(type=0x88a8) / vlan(7) / arp"));
+        rig.send("native", frame("eth / arp"));
+        rig.send("native", [0; 13]);
+        rig.send("native", &frame("eth / vlan(7) / arp")[..17]);
+        rig.breathe();
+        let mut expected = vec![frame("eth / vlan(0) / ip4 / 'other'"); 50];
+        expected.extend(["eth(type=0x88a8) / vlan(7) / arp", "eth / arp"].map(frame));
+        assert_eq!(rig.take("trunk"), expected);
+        assert_eq!((rig.counter("other_vlan"), rig.counter("too_short")), (50, 2));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | `tag` | number of the VLAN, 1 to 4094 |
 //! | `tpid` | 0x8100 (`"dot1q"`) unless set, or 0x88a8 (`"dot1ad"`); Snabb's name `encapsulation` will do as well |
 //! | drops `other_vlan` | counts frames of other VLANs, with other tags, or without one |
+//! | drops `too_short` | counts packets without an Ethernet header, and frames that end within their tag |
 //!
 //! Only the outer tag counts. Its priority does not (Snabb drops a frame with any), since a switch on the way may have set it.
 
@@ -13,7 +14,7 @@ use crate::Tpid;
 use crate::sift::{BURST, sift};
 use crate::vlan_tag::IDS;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Setup};
+use engine::{App, Burst, Class, Io, OptionError, Packet, Pool, Setup};
 use serde::Deserialize;
 use wire::ether::Ethernet;
 use wire::vlan::{self, Vlan};
@@ -35,6 +36,7 @@ pub struct Running {
     tpid: u16,
     id: u16,
     other_vlan: Counter,
+    too_short: Counter,
 }
 
 impl Class for VlanUntag {
@@ -46,7 +48,8 @@ impl Class for VlanUntag {
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        Ok(Running { tpid: self.tpid.ethertype(), id: self.tag, other_vlan: setup.drops("other_vlan") })
+        let (other_vlan, too_short) = (setup.drops("other_vlan"), setup.drops("too_short"));
+        Ok(Running { tpid: self.tpid.ethertype(), id: self.tag, other_vlan, too_short })
     }
 
     fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
@@ -59,23 +62,47 @@ impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
         let (input, output) = (&mut io.inputs[0], &mut io.outputs[0]);
         while let Some(burst) = input.burst_of_at_most(BURST) {
+            let mut has_short = false;
             let others = sift(burst, output, |packet| {
-                let is_ours = vlan_id(packet.data(), self.tpid) == Some(self.id);
+                let id = vlan_id(packet.data(), self.tpid);
+                let is_ours = id == Ok(Some(self.id));
                 if is_ours {
                     pop_tag(packet);
                 }
+                has_short |= id == Err(TooShort);
                 is_ours
             });
-            io.pool.free_burst(others, &self.other_vlan);
+            if has_short {
+                self.refuse(others, io.pool);
+            } else {
+                io.pool.free_burst(others, &self.other_vlan);
+            }
         }
     }
 }
 
-/// The VLAN of a frame, if it has a tag of this kind.
+impl Running {
+    #[cold]
+    fn refuse(&self, packets: Burst<'_>, pool: &mut Pool) {
+        for packet in packets {
+            let is_short = vlan_id(packet.data(), self.tpid) == Err(TooShort);
+            pool.free(packet, if is_short { &self.too_short } else { &self.other_vlan });
+        }
+    }
+}
+
+/// A packet ends within its Ethernet header, or its tag.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooShort;
+
+/// The VLAN of a frame; `None` if it has no tag of this kind.
 #[inline]
-pub(crate) fn vlan_id(frame: &[u8], tpid: u16) -> Option<u16> {
-    let ether = Ethernet::new(frame).filter(|ether| ether.ethertype() == tpid)?;
-    Some(Vlan::new(ether.payload())?.id())
+pub(crate) fn vlan_id(frame: &[u8], tpid: u16) -> Result<Option<u16>, TooShort> {
+    let ether = Ethernet::new(frame).ok_or(TooShort)?;
+    if ether.ethertype() != tpid {
+        return Ok(None);
+    }
+    Ok(Some(Vlan::new(ether.payload()).ok_or(TooShort)?.id()))
 }
 
 /// Takes the outer tag off a frame, if there is one.
@@ -120,7 +147,7 @@ mod tests {
         let cut: Vec<&[u8]> = (0..=18).map(|len| &tagged[..len]).collect();
         let out = rig.pass(&cut);
         assert_eq!(out, [[&tagged[..12], &tagged[16..18]].concat()]);
-        assert_eq!(rig.counter("other_vlan"), 18);
+        assert_eq!((rig.counter("too_short"), rig.counter("other_vlan")), (18, 0));
     }
 
     #[test]

@@ -75,9 +75,23 @@ fn silent_hosts_are_forgotten() {
 #[test]
 fn groups_do_not_send() {
     let mut rig = Rig::new(Bridge::default(), &PORTS, &PORTS);
-    assert_eq!(ways(&mut rig, "a", host(1), BROADCAST), ["b", "c"]);
-    assert_eq!(ways(&mut rig, "b", BROADCAST, host(2)), ["a", "c"], "still flooded");
-    assert_eq!(rig.counter("learned"), 1);
+    assert!(ways(&mut rig, "a", host(1), BROADCAST).is_empty());
+    assert_eq!(ways(&mut rig, "b", BROADCAST, host(2)), ["a", "c"]);
+    for group in [BROADCAST, [1, 0, 0x5e, 0, 0, 1], [0x33, 0x33, 0, 0, 0, 1]] {
+        assert!(ways(&mut rig, "a", host(1), group).is_empty());
+        assert!(ways(&mut rig, "a", BROADCAST, group).is_empty());
+    }
+    assert_eq!((rig.counter("learned"), rig.counter("bad_source")), (1, 7));
+}
+
+#[test]
+fn nobody_is_at_address_zero() {
+    let mut rig = Rig::new(Bridge::default(), &PORTS, &PORTS);
+    for _ in 0..2 {
+        assert_eq!(ways(&mut rig, "a", BROADCAST, [0; 6]), ["b", "c"]);
+    }
+    assert_eq!(ways(&mut rig, "b", [0; 6], host(2)), ["a", "c"]);
+    assert_eq!((rig.counter("learned"), rig.counter("moved")), (1, 0));
 }
 
 #[test]
