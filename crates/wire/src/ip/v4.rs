@@ -39,8 +39,8 @@ impl<'a> Ipv4<'a> {
         u16_at(self.bytes, 2).unwrap_or_default()
     }
 
-    /// Length of the payload, as the header states it. A total length of 0 is what segmentation offload leaves
-    /// behind, and says nothing.
+    /// Length of the payload, as the header states it; `None` if it states less than its own length. A total length of 0 is what
+    /// segmentation offload leaves behind.
     #[inline]
     #[must_use]
     pub fn payload_len(&self) -> Option<usize> {
@@ -160,12 +160,16 @@ impl<'a> Ipv4<'a> {
         (copied, len.next_multiple_of(4))
     }
 
-    /// The captured payload, without what pads the frame; empty if the options were not captured whole.
+    /// The captured payload, without what pads the frame; empty if the options were not captured whole, or if the total
+    /// length is shorter than the header. One of 0 says nothing.
     #[inline]
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         let rest = self.bytes.get(self.header_len()..).unwrap_or_default();
-        let stated = self.payload_len().unwrap_or(rest.len());
+        let stated = match self.total_len() {
+            0 => rest.len(),
+            total_len => usize::from(total_len).saturating_sub(self.header_len()),
+        };
         &rest[..stated.min(rest.len())]
     }
 }
@@ -468,7 +472,7 @@ mod tests {
         assert!(read.is_checksum_right());
         ip.set_fragment(0, false);
         assert!(!ip.view().is_fragment() && ip.view().has_dont_fragment());
-        for (total_len, payload_len) in [(0, 6), (23, 6), (24, 0), (27, 3), (31, 6), (u16::MAX, 6)] {
+        for (total_len, payload_len) in [(0, 6), (23, 0), (24, 0), (27, 3), (31, 6), (u16::MAX, 6)] {
             ip.set_total_len(total_len);
             assert_eq!(ip.view().payload().len(), payload_len);
             assert_eq!(ip.payload_mut().len(), payload_len, "total length {total_len}");
@@ -515,8 +519,18 @@ mod tests {
             assert!(seen.is_none_or(|ip| ip.payload().is_empty() && !ip.is_checksum_right()));
             assert_eq!(Ipv4Mut::new(&mut bytes[..len]).is_some(), is_changeable, "{first:x} {len}");
         }
-        let shorter_than_its_header = Ipv4Header { total_len: 3, ..Ipv4::new(&HEADER).unwrap().into() };
-        assert_eq!(Ipv4::new(&shorter_than_its_header.to_bytes()).unwrap().payload_len(), None);
+    }
+
+    #[test]
+    fn lengths_shorter_than_the_header_leave_no_payload() {
+        for (total_len, payload_len, captured) in
+            [(0, None, 8), (1, None, 0), (19, None, 0), (20, Some(0), 0), (21, Some(1), 1), (99, Some(79), 8)]
+        {
+            let header = Ipv4Header { total_len, ..Ipv4::new(&HEADER).unwrap().into() };
+            let bytes = [&header.to_bytes()[..], &[7; 8]].concat();
+            let ip = Ipv4::new(&bytes).unwrap();
+            assert_eq!((ip.payload_len(), ip.payload().len()), (payload_len, captured), "{total_len}");
+        }
     }
 
     #[test]
