@@ -10,6 +10,7 @@
 //! Probes and requests are answered alike, an announcement of somebody else is not (RFC 5227, 2.3 and 2.4). Requests
 //! for other addresses, replies, and frames with a VLAN tag go north.
 
+use crate::host::{check_ips, check_mac};
 use crate::responder::{Fate, PORTS, turn};
 use crate::text;
 use engine::shm::Counter;
@@ -44,14 +45,6 @@ pub struct Running {
 /// The hardware type of Ethernet.
 const ETHERNET: u16 = 1;
 
-/// A hardware address that one host can have.
-pub(crate) fn check_mac(option: &str, mac: Mac) -> Result<(), OptionError> {
-    if mac.is_multicast() {
-        return Err(OptionError::new(option, format!("{mac} is the address of a group, not of one host")));
-    }
-    Ok(())
-}
-
 impl Class for ArpResponder {
     const TYPE: &'static str = "arp_responder";
     const INPUTS: Ports = PORTS;
@@ -59,6 +52,7 @@ impl Class for ArpResponder {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
+        check_ips("ip", &self.ip)?;
         check_mac("mac", self.mac)
     }
 
@@ -193,9 +187,18 @@ mod tests {
     fn options_are_checked() {
         let one: ArpResponder = read("ip = '192.0.2.1'\nmac = '02:00:00:00:00:01'").unwrap();
         assert_eq!(one.ip.len(), 1);
-        let group: ArpResponder = read("ip = []\nmac = '01:00:00:00:00:01'").unwrap();
+        let group: ArpResponder = read("ip = '192.0.2.1'\nmac = '01:00:00:00:00:01'").unwrap();
         let error = group.check().unwrap_err().to_string();
         assert_eq!(error, "`mac`: 01:00:00:00:00:01 is the address of a group, not of one host");
+        for (ip, message) in [
+            ("[]", "`ip`: is empty: which addresses?"),
+            ("'0.0.0.0'", "`ip`: 0.0.0.0 is not the address of one host"),
+            ("'255.255.255.255'", "`ip`: 255.255.255.255 is not the address of one host"),
+            ("['192.0.2.1', '224.0.0.1']", "`ip`: 224.0.0.1 is not the address of one host"),
+        ] {
+            let options: ArpResponder = read(&format!("ip = {ip}\nmac = '02:00:00:00:00:01'")).unwrap();
+            assert_eq!(options.check().unwrap_err().to_string(), message);
+        }
         let error =
             read::<ArpResponder>("ip = ['192.0.2']\nmac = '02:00:00:00:00:01'").unwrap_err().to_string();
         assert!(error.contains("`192.0.2`: invalid IPv4 address syntax"), "{error}");

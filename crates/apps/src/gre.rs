@@ -9,7 +9,7 @@
 //! | `hop_limit` | 1 to 255; 64 unless set |
 //! | `dont_fragment` | whether IPv4 packets must not be cut on their way; `true` unless set. IPv6 packets are cut by their sender only |
 //! | drops `length_errors` | counts packets that are cut, and frames that would become longer than 10240 bytes |
-//! | drops `protocol_errors` | counts packets that are something else, or carry something else than frames |
+//! | drops `protocol_errors` | counts packets that are something else, carry something else than frames, are fragments, or have an IPv4 header with options or a wrong checksum |
 //! | drops `remote_address_errors`, `local_address_errors` | count packets from or for somebody else |
 //! | drops `key_errors` | counts packets with another key, or with one where there is to be none |
 //! | drops `checksum_errors` | counts packets with a wrong checksum of GRE; it need not be there |
@@ -318,5 +318,23 @@ mod tests {
             error,
             "`remote_address`: 2001:db8::1 is not of the same version as `local_address`, 192.0.2.1"
         );
+        for (local, remote, mac, message) in [
+            ("0.0.0.0", "192.0.2.2", "00", "`local_address`: 0.0.0.0 is not the address of one host"),
+            ("192.0.2.1", "224.0.0.1", "00", "`remote_address`: 224.0.0.1 is not the address of one host"),
+            ("2001:db8::1", "ff02::1", "00", "`remote_address`: ff02::1 is not the address of one host"),
+            ("192.0.2.1", "192.0.2.1", "00", "`remote_address`: 192.0.2.1 is the `local_address` as well"),
+            (
+                "192.0.2.1",
+                "192.0.2.2",
+                "01",
+                "`local_mac`: 01:00:00:00:00:01 is the address of a group, not of one host",
+            ),
+        ] {
+            let text = format!(
+                "local_address = '{local}'\nremote_address = '{remote}'\nlocal_mac = '{mac}:00:00:00:00:01'"
+            );
+            let options: Gre = read(&text).unwrap();
+            assert_eq!(options.check().unwrap_err().to_string(), message);
+        }
     }
 }

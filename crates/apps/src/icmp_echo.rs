@@ -4,12 +4,13 @@
 //! |---|---|
 //! | `ip` | an address of either version, or a list of them |
 //! | `answered` | counts requests answered |
-//! | drops `bad_source` | counts requests from an address that nobody can be reached at, such as a group |
+//! | drops `bad_source` | counts requests from an address that nobody can be reached at, such as that of a group or a loopback |
 //!
 //! The request itself becomes the answer: addresses are exchanged, the type is changed, and checksums are corrected by what has
 //! changed (RFC 1624). A request with a wrong checksum so gets an answer with a wrong one, which nobody takes. Fragments, packets with
 //! options or extension headers, and frames with a VLAN tag go north.
 
+use crate::host::{check_ips, is_host};
 use crate::responder::{Fate, PORTS, turn};
 use crate::text;
 use engine::shm::Counter;
@@ -49,10 +50,7 @@ impl Class for IcmpEcho {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        match self.ip.iter().find(|ip| !is_host(**ip)) {
-            Some(ip) => Err(OptionError::new("ip", format!("{ip} is not the address of one host"))),
-            None => Ok(()),
-        }
+        check_ips("ip", &self.ip)
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -122,14 +120,6 @@ fn request_v6(ip: &Ipv6<'_>) -> Option<(IpAddr, IpAddr)> {
 #[inline]
 fn is_request(message: &[u8], kind: u8) -> bool {
     Icmp::new(message).is_some_and(|icmp| icmp.kind() == kind && icmp.code() == 0)
-}
-
-/// Whether an address is that of one host, as far as can be told.
-fn is_host(ip: IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(ip) => !(ip.is_multicast() || ip.is_broadcast() || ip.is_unspecified()),
-        IpAddr::V6(ip) => !(ip.is_multicast() || ip.is_unspecified()),
-    }
 }
 
 fn answer_v4(packet: &mut [u8]) {
@@ -253,6 +243,31 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_north_keeps_its_order() {
+        let mut rig = rig();
+        // Requests to a group look like questions for us until one looks closer.
+        let to_group = |i: u8| frame(&format!("eth(dst=ff:ff:ff:ff:ff:ff) / ip4(id={i}) / icmp(8)"));
+        let mut expected = Vec::new();
+        for i in 0..150_u8 {
+            let packet = match i % 4 {
+                0 => to_group(i),
+                1 => frame(&format!("eth / ip4(id={i}) / icmp(8)")),
+                2 => frame(&format!("eth / ip4(id={i}, src=0.0.0.0) / icmp(8)")),
+                _ => frame(&format!("eth / ip4(id={i}) / udp")),
+            };
+            rig.send("south", &packet);
+            if matches!(i % 4, 0 | 3) {
+                expected.push(packet);
+            }
+        }
+        rig.breathe();
+        assert!(rig.take("north") == expected);
+        let ids: Vec<u8> = rig.take("south").iter().map(|answer| answer[19]).collect();
+        assert_eq!(ids, (0..150).filter(|i| i % 4 == 1).collect::<Vec<u8>>());
+        assert_eq!((rig.counter("answered"), rig.counter("bad_source")), (38, 37));
+    }
+
+    #[test]
     fn nobody_is_answered_at_a_group() {
         let mut rig = rig();
         for line in [
@@ -262,15 +277,20 @@ mod tests {
             "eth(src=ff:ff:ff:ff:ff:ff) / ip4 / icmp(8)",
             "eth / ip6(src=ff02::1) / icmp6(128)",
             "eth / ip6(src=::) / icmp6(128)",
+            "eth / ip4(src=127.0.0.1) / icmp(8)",
+            "eth / ip4(src=127.255.3.4) / icmp(8)",
+            "eth / ip6(src=::1) / icmp6(128)",
         ] {
             assert_eq!(ask(&mut rig, &frame(line)), (vec![], vec![]), "{line}");
         }
-        assert_eq!(rig.counter("bad_source"), 6);
+        assert_eq!(rig.counter("bad_source"), 9);
     }
 
     #[test]
     fn options_are_checked() {
         let error = read::<IcmpEcho>("ip = '224.0.0.1'").unwrap().check().unwrap_err();
         assert_eq!(error.to_string(), "`ip`: 224.0.0.1 is not the address of one host");
+        let error = read::<IcmpEcho>("ip = []").unwrap().check().unwrap_err();
+        assert_eq!(error.to_string(), "`ip`: is empty: which addresses?");
     }
 }

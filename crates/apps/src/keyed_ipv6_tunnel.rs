@@ -11,7 +11,7 @@
 //! | inputs, outputs | `decapsulated`, `encapsulated` |
 //! |---|---|
 //! | `local_address`, `remote_address` | IPv6 addresses of the ends |
-//! | `local_cookie` | what is sent: up to 16 hexadecimal digits; fewer are filled up with zeros at the end |
+//! | `local_cookie` | what is sent: pairs of hexadecimal digits, 8 at most; fewer are filled up with zeros at the end |
 //! | `remote_cookie` | what must be received |
 //! | `local_session` | what is sent as session; 4294967295 unless set, which stands for none (RFC 8159, 4) |
 //! | `default_gateway_mac` | hardware address that packets are sent to; zero unless set. Also `default_gateway_MAC` |
@@ -26,6 +26,7 @@
 //! cookie, and what follows the packet in its frame is left out of the frame inside. Sessions of packets received are not looked at, as
 //! the addresses say which tunnel it is. Nothing is fragmented: the network between must take 66 bytes more.
 
+use crate::host::{check_ends, check_mac};
 use crate::outer::{PORTS, Tunnel, hop_limit, no_mac};
 use crate::text;
 use engine::shm::Counter;
@@ -107,7 +108,9 @@ impl Class for KeyedIpv6Tunnel {
 
     fn check(&self) -> Result<(), OptionError> {
         OptionError::check_range("local_session", self.local_session, 1..=u32::MAX)?;
-        OptionError::check_range("hop_limit", self.hop_limit, 1..=u8::MAX)
+        OptionError::check_range("hop_limit", self.hop_limit, 1..=u8::MAX)?;
+        check_mac("local_mac", self.local_mac)?;
+        check_ends(self.local_address, self.remote_address)
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -374,6 +377,13 @@ mod tests {
     fn options_are_checked() {
         let options: KeyedIpv6Tunnel = read(&format!("{OTHER_END}\nlocal_session = 0")).unwrap();
         assert!(options.check().is_err());
+        let options: KeyedIpv6Tunnel =
+            read(&format!("{OTHER_END}\nlocal_mac = '03:00:00:00:00:01'")).unwrap();
+        let error = options.check().unwrap_err().to_string();
+        assert_eq!(error, "`local_mac`: 03:00:00:00:00:01 is the address of a group, not of one host");
+        let same = OTHER_END.replace("db8::1", "db8::2");
+        let error = read::<KeyedIpv6Tunnel>(&same).unwrap().check().unwrap_err().to_string();
+        assert_eq!(error, "`remote_address`: 2001:db8::2 is the `local_address` as well");
         let error = read::<KeyedIpv6Tunnel>("local_address = '2001:db8::1'").unwrap_err().to_string();
         assert!(error.contains("missing field `remote_address`"), "{error}");
     }

@@ -14,6 +14,7 @@ mod filter;
 mod filtering;
 mod fragmenter;
 mod gre;
+mod host;
 mod icmp_echo;
 mod join;
 mod keyed_ipv6_tunnel;

@@ -11,7 +11,7 @@
 //! Who probes for a duplicate of its address is answered to all nodes (RFC 4861, 7.2.4). Solicitations for other addresses,
 //! advertisements, and frames with a VLAN tag go north.
 
-use crate::arp_responder::check_mac;
+use crate::host::{check_ips, check_mac};
 use crate::responder::{Fate, PORTS, turn};
 use crate::text;
 use engine::shm::Counter;
@@ -59,11 +59,8 @@ impl Class for NdResponder {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        check_mac("mac", self.mac)?;
-        match self.ip.iter().find(|ip| ip.is_multicast() || ip.is_unspecified()) {
-            Some(ip) => Err(OptionError::new("ip", format!("{ip} is not the address of one host"))),
-            None => Ok(()),
-        }
+        check_ips("ip", &self.ip)?;
+        check_mac("mac", self.mac)
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -277,5 +274,7 @@ mod tests {
     fn options_are_checked() {
         let options: NdResponder = read("ip = 'ff02::1'\nmac = '02:00:00:00:00:01'").unwrap();
         assert_eq!(options.check().unwrap_err().to_string(), "`ip`: ff02::1 is not the address of one host");
+        let options: NdResponder = read("ip = []\nmac = '02:00:00:00:00:01'").unwrap();
+        assert_eq!(options.check().unwrap_err().to_string(), "`ip`: is empty: which addresses?");
     }
 }

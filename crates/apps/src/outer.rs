@@ -5,6 +5,7 @@
 //!
 //! An IPv4 packet that may be cut on its way needs an identification of its own (RFC 6864, 4.3); one that may not needs none.
 
+use crate::host::{check_ends, check_mac};
 use crate::sift::{BURST, sift};
 use engine::shm::Counter;
 use engine::{Io, OptionError, Packet, Pool, Ports, Setup};
@@ -108,7 +109,9 @@ impl Ends {
     /// Whether packets can go from one to the other.
     pub(crate) fn check(&self) -> Result<(), OptionError> {
         OptionError::check_range("hop_limit", self.hop_limit, 1..=u8::MAX)?;
-        self.addresses().map(drop)
+        check_mac("local_mac", self.local_mac)?;
+        self.addresses()?;
+        check_ends(self.local_address, self.remote_address)
     }
 
     fn addresses(&self) -> Result<Addresses, OptionError> {

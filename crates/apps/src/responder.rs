@@ -28,7 +28,8 @@ pub(crate) enum Fate<'a> {
     Drop(&'a Counter),
 }
 
-/// One turn. `concerns` tells quickly which packets may be questions; `answer` turns those into answers.
+/// One turn. `concerns` tells quickly which packets may be questions; `answer` turns those into answers. Packets that go north keep
+/// their order, questions that turn out to be none included.
 pub(crate) fn turn<'a>(
     io: &mut Io<'_>,
     answered: &Counter,
@@ -37,14 +38,27 @@ pub(crate) fn turn<'a>(
 ) {
     let [south, north] = &mut *io.outputs else { return };
     while let Some(burst) = io.inputs[SOUTH].burst_of_at_most(BURST) {
-        for mut packet in sift(burst, north, |packet| !concerns(packet.data())) {
-            match answer(&mut packet) {
-                Fate::Answer => {
+        // Of those that do not go north, in their order: what counts a packet that is dropped, `None` for an answer.
+        let (mut drops, mut count) = ([None; BURST], 0);
+        let others = sift(burst, north, |packet| {
+            if !concerns(packet.data()) {
+                return true;
+            }
+            match answer(packet) {
+                Fate::Pass => return true,
+                Fate::Answer => {}
+                Fate::Drop(counter) => drops[count] = Some(counter),
+            }
+            count += 1;
+            false
+        });
+        for (packet, dropped) in others.zip(drops) {
+            match dropped {
+                Some(counter) => io.pool.free(packet, counter),
+                None => {
                     answered.add(1);
                     south.put(packet);
                 }
-                Fate::Pass => north.put(packet),
-                Fate::Drop(counter) => io.pool.free(packet, counter),
             }
         }
     }

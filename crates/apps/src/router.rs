@@ -22,7 +22,7 @@ mod lpm;
 #[cfg(test)]
 mod tests;
 
-use crate::arp_responder::check_mac;
+use crate::host::check_mac;
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Input, Io, OptionError, Output, Pool, PortNames, Ports, Setup};

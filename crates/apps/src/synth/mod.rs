@@ -24,6 +24,7 @@ mod frame;
 #[cfg(test)]
 mod tests;
 
+use crate::host::check_mac;
 use crate::random::Random;
 use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, Pool, Ports, Rate, Roles, Setup};
 use flow::Flow;
@@ -171,7 +172,9 @@ impl Synth {
     /// Source and destination of the frames.
     fn macs(&self) -> Result<(Mac, Mac), OptionError> {
         let mac = |option, text: &str| text.parse().map_err(|error| OptionError::new(option, error));
-        Ok((mac("src_mac", &self.src_mac)?, mac("dst_mac", &self.dst_mac)?))
+        let (src, dst) = (mac("src_mac", &self.src_mac)?, mac("dst_mac", &self.dst_mac)?);
+        check_mac("src_mac", src)?;
+        Ok((src, dst))
     }
 }
 

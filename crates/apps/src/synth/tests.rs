@@ -153,4 +153,6 @@ fn options_are_checked() {
     assert_eq!(mixed, "`dst`: 2001:db8::1 and the source 198.18.0.1 are not of one IP version");
     assert!(error(Synth { src: "10.0.0.1/8".to_owned(), ..default() }).starts_with("`src`: "));
     assert!(error(Synth { src_mac: "02:".to_owned(), ..default() }).starts_with("`src_mac`: "));
+    let group = error(Synth { src_mac: "ff:ff:ff:ff:ff:ff".to_owned(), ..default() });
+    assert_eq!(group, "`src_mac`: ff:ff:ff:ff:ff:ff is the address of a group, not of one host");
 }
