@@ -2,7 +2,7 @@
 //!
 //! | inputs, outputs | any; an input and an output of one name are one port |
 //! |---|---|
-//! | `max_hosts` | hosts remembered at most, 16 to 1048576; 16384 unless set |
+//! | `max_hosts` | about how many hosts are remembered, 16 to 1048576; 16384 unless set. There is room for 2 to 4 times as many, but where more than four hosts share a place in the table, the one seen longest ago is forgotten |
 //! | `timeout_s` | how long a silent host is remembered, 1 to 1000000; 300 s unless set (IEEE 802.1D, 7.9.2) |
 //! | `flood_limit` | frames a second that may be flooded, a tenth of them at once; without limit unless set |
 //! | `split_horizon` | lists of ports, such as `[["a", "b"]]`, between which nothing passes; none unless set |

@@ -21,7 +21,8 @@
 //!
 //! What this promises: packets leave in their order, unless one is longer on its branch than `wait_ms`; such packets are sent as they
 //! come, and counted as `late`. Packets without a number, and copies made on a branch, are sent when they are at the head.
-//! What it does not: put packets in order that were disordered on a branch itself.
+//! What it does not: put packets in order that were disordered on a branch itself, or that come from several numbered `split`s, one
+//! behind or beside the other, whose numbers have nothing to do with each other.
 //!
 //! Behind an `rss`, order within flows needs no numbers: a flow has one branch, and any app that takes packets from each branch
 //! in turn, such as `join`, keeps them in order.

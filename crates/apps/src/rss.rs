@@ -6,7 +6,7 @@
 //! | `key` | a number that the hash depends on; random, but the same for all of a process, unless set |
 //!
 //! What belongs to a flow is said in [`wire::flow`]: addresses, protocol and ports; fragments, and what has no ports, go by their
-//! addresses; frames without IP by their hardware addresses. VLAN tags do not count.
+//! addresses; frames without IP, or with more than four VLAN tags, by their hardware addresses. VLAN tags do not count.
 //!
 //! Where the graph keeps metadata, packets carry their hash from here on. Packets of a flow keep their order, also when the branches
 //! behind the outputs are brought together by a `join`, as each branch is a row of packets and a flow has one branch. When an

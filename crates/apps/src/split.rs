@@ -9,7 +9,8 @@
 //! first output with all it gets.)
 //!
 //! Packets of a flow go different ways, and may overtake each other on them. Where that matters, use `rss`, or give them numbers and
-//! put a `merge` behind the branches.
+//! put a `merge` behind the branches. A packet has room for one number: each numbered `split` needs a `merge` of its own, and there must not
+//! be another pair on its branches, whose numbers would take the place of the first.
 
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Output, Packet, PortNames, Ports, Setup};

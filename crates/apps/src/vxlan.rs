@@ -11,7 +11,7 @@
 //! | `hop_limit` | 1 to 255; 64 unless set |
 //! | `dont_fragment` | whether IPv4 packets must not be cut on their way; `true` unless set. IPv6 packets are cut by their sender only |
 //! | drops `length_errors` | counts packets that are cut, and frames that would become longer than 10240 bytes |
-//! | drops `protocol_errors` | counts packets that are something else |
+//! | drops `protocol_errors` | counts packets that are something else, are fragments, or have an IPv4 header with options or a wrong checksum |
 //! | drops `remote_address_errors`, `local_address_errors` | count packets from or for somebody else |
 //! | drops `vni_errors` | counts packets of other networks |
 //! | drops `checksum_errors` | counts packets with a wrong checksum; it need not be there (RFC 6935) |
