@@ -182,3 +182,81 @@ fn a_folder_that_cannot_be_read_hides_no_other() {
         assert!(!nothing.contains(arg(&runtime)), "nobody knows: {nothing}");
     }
 }
+
+/// Runs a graph of so many sources and sinks, with its counters in a file system of so many bytes.
+fn in_small_file_system(bytes: usize, pairs: usize) -> Option<Output> {
+    let folder = scratch(&format!("small-{bytes}"));
+    let mut graph = String::from("links = [\n");
+    (0..pairs).for_each(|at| graph += &format!("\"a{at}.output -> b{at}.input\",\n"));
+    graph += "]\n";
+    (0..pairs)
+        .for_each(|at| graph += &format!("[app.a{at}]\ntype = \"source\"\n[app.b{at}]\ntype = \"sink\"\n"));
+    std::fs::write(folder.join("graph.toml"), graph).expect("a file");
+    let script = format!(
+        "mkdir $0/run && mount -t tmpfs -o size={bytes} none $0/run || exit 77
+         SLUSS_RUNTIME_DIR=$0/run exec {} run $0/graph.toml --duration 200ms",
+        env!("CARGO_BIN_EXE_sluss")
+    );
+    let output = Command::new("unshare")
+        .args(["--mount", "--map-root-user", "sh", "-c", &script, arg(&folder)])
+        .output();
+    let output = output.ok().filter(|output| ![Some(1), Some(77)].contains(&output.status.code()));
+    if output.is_none() {
+        common::say("skipped: full file systems: unshare cannot mount");
+    }
+    output
+}
+
+#[test]
+fn a_full_file_system_is_an_error_at_the_beginning() {
+    let Some(output) = in_small_file_system(16 << 10, 1) else { return };
+    let errors = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert!(errors.contains("`sluss top` will not see this") && errors.contains("No space left"), "{errors}");
+
+    let Some(output) = in_small_file_system(64 << 10, 100) else { return };
+    let errors = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert!(errors.contains("no room for counters in") && errors.contains("No space left"), "{errors}");
+}
+
+#[test]
+fn an_instance_of_another_pid_namespace_is_not_cleaned_up() {
+    let folder = scratch("namespace");
+    let graph = folder.join("net.toml");
+    std::fs::write(
+        &graph,
+        "links = [\"a.output -> b.input\"]\n[app.a]\ntype = \"source\"\n[app.b]\ntype = \"sink\"\n",
+    )
+    .expect("a file");
+    let unshare = |duration: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--map-root-user", "--fork", "--kill-child", env!("CARGO_BIN_EXE_sluss")]);
+        command.args(["run", arg(&graph), "--no-report", "--duration", duration]);
+        command.env("SLUSS_RUNTIME_DIR", &folder).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    let child = unshare("60s").spawn();
+    let Ok(child) = child else { return common::say("skipped: no unshare") };
+    let mut instance = Instance { child, folder: folder.clone() };
+    let file = folder.join("net.1.counters");
+    let begin = Instant::now();
+    while !file.exists() {
+        let has_ended = instance.child.try_wait().expect("it is ours").is_some();
+        if has_ended || begin.elapsed() > Duration::from_secs(30) {
+            return common::say("skipped: unshare cannot make a PID namespace");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    let [found] = &instance.lines(&["ps", "--json"])[..] else { panic!("one instance") };
+    assert_eq!((&found["pid"], &found["state"]), (&1.into(), &"running".into()));
+    assert_eq!(stdout(&instance.sluss(&["ps", "--clean"])), "");
+    assert!(file.exists(), "it runs");
+
+    // Another one of this name and number runs unseen, and leaves it alone.
+    let second = unshare("100ms").output().expect("it starts");
+    assert!(stderr(&second).contains("choose another --name"), "{}", stderr(&second));
+    assert!(file.exists(), "it runs");
+    instance.kill();
+}

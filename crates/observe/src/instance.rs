@@ -1,6 +1,6 @@
 //! Instances: the files of counters of a folder, and whether the processes that wrote them are still there.
 
-use engine::shm::{Process, Snapshot, SnapshotError, runtime};
+use engine::shm::{self, Process, Snapshot, SnapshotError, runtime};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub struct Instance {
     pub path: PathBuf,
     /// Its name.
     pub name: String,
-    /// Its process.
+    /// Its process, by the number it has in its own PID namespace.
     pub pid: u32,
     /// Whether that is there.
     pub state: State,
@@ -28,7 +28,7 @@ pub enum State {
     Running,
     /// Its process is there, and stopped by a signal or a debugger.
     Stopped,
-    /// Its process has gone without removing the file.
+    /// Its process has gone without removing the file: nobody holds that, nor has its number.
     Crashed,
 }
 
@@ -54,7 +54,7 @@ impl Instance {
             path: path.to_owned(),
             name: snapshot.name.clone(),
             pid: snapshot.pid,
-            state: State::of(snapshot.start_ticks, Process::of(snapshot.pid)),
+            state: State::of(snapshot.start_ticks, Process::of(snapshot.pid), shm::is_held(path)),
             snapshot,
         })
     }
@@ -69,14 +69,15 @@ impl Instance {
 
 impl State {
     /// What the process that has the number now says of the one that wrote the file. Numbers are used again; a process
-    /// that began at another time is another one. A file that does not know when its process began is believed.
-    fn of(start_ticks: u64, process: Option<Process>) -> Self {
-        match process {
-            Some(found) if found.has_ended || (start_ticks != 0 && found.start_ticks != start_ticks) => {
-                State::Crashed
-            }
+    /// that began at another time is another one. A file that does not know when its process began is believed. One that is
+    /// held has a process, if only in another PID namespace, where nobody knows here whether it is stopped.
+    fn of(start_ticks: u64, process: Option<Process>, is_held: bool) -> Self {
+        let is_it =
+            |found: &Process| !found.has_ended && (start_ticks == 0 || found.start_ticks == start_ticks);
+        match process.filter(is_it) {
             Some(found) if found.is_stopped => State::Stopped,
             Some(_) => State::Running,
+            None if is_held => State::Running,
             None => State::Crashed,
         }
     }
@@ -98,7 +99,7 @@ impl Found {
         let crashed = self.instances.iter().filter(|instance| instance.state == State::Crashed);
         let damaged = self.unreadable.iter().map(|(path, _)| path).filter(|path| is_orphan(path));
         let paths = crashed.map(|instance| &instance.path).chain(damaged);
-        paths.map(|path| (path.clone(), fs::remove_file(path))).collect()
+        paths.map(|path| (path.clone(), shm::remove_dead(path))).collect()
     }
 }
 
@@ -151,11 +152,12 @@ fn kind(error: &SnapshotError) -> io::ErrorKind {
     }
 }
 
-/// Whether a file's name tells of a process that is not there. A file that is just being made is of one that is.
+/// Whether a file's name tells of a process that is not there, and nobody holds it. A file that is just being made is of one
+/// that is.
 fn is_orphan(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let pid = name.and_then(runtime::parse_file_name).map(|(_, pid)| pid);
-    pid.is_some_and(|pid| Process::of(pid).is_none())
+    pid.is_some_and(|pid| Process::of(pid).is_none()) && !shm::is_held(path)
 }
 
 #[cfg(test)]
@@ -169,15 +171,17 @@ mod tests {
 
     #[test]
     fn a_number_used_again_is_another_process() {
-        for (start_ticks, process, expected) in [
-            (5, process(5, false, false), State::Running),
-            (5, process(5, false, true), State::Stopped),
-            (5, process(5, true, false), State::Crashed),
-            (5, process(6, false, false), State::Crashed),
-            (5, None, State::Crashed),
-            (0, process(6, false, false), State::Running),
+        for (start_ticks, process, expected, if_held) in [
+            (5, process(5, false, false), State::Running, State::Running),
+            (5, process(5, false, true), State::Stopped, State::Stopped),
+            (5, process(5, true, false), State::Crashed, State::Running),
+            (5, process(6, false, false), State::Crashed, State::Running),
+            (5, process(6, false, true), State::Crashed, State::Running),
+            (5, None, State::Crashed, State::Running),
+            (0, process(6, false, false), State::Running, State::Running),
         ] {
-            assert_eq!(State::of(start_ticks, process), expected, "{start_ticks} {process:?}");
+            let found = [false, true].map(|is_held| State::of(start_ticks, process, is_held));
+            assert_eq!(found, [expected, if_held], "{start_ticks} {process:?}");
         }
     }
 
@@ -215,6 +219,30 @@ mod tests {
         assert!(at("b", own).exists() && at("young", own).exists() && folder.join("unrelated").exists());
         drop(segment);
         fs::remove_dir_all(&folder).expect("it is ours");
+    }
+
+    #[test]
+    fn an_instance_of_another_pid_namespace_is_left_alone() {
+        use std::os::unix::fs::FileExt;
+        let folder = std::env::temp_dir().join(format!("sluss-observe-held-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let paths = ["whole", "damaged"].map(|name| folder.join(runtime::file_name(name, u32::MAX)));
+        let segments = paths.clone().map(|path| Segment::create(&path, "net").expect("a file"));
+        let write = |path: &Path, at: u64, bytes: &[u8]| {
+            let file = fs::OpenOptions::new().write(true).open(path).expect("it is ours");
+            file.write_all_at(bytes, at).expect("there is room");
+        };
+        // A number that no process has here.
+        write(&paths[0], 16, &u64::from(u32::MAX).to_ne_bytes());
+        write(&paths[1], 0, b"damaged");
+
+        let found = find(std::slice::from_ref(&folder)).expect("it can be read");
+        let listed: Vec<_> = found.instances.iter().map(|found| (found.pid, found.state)).collect();
+        assert_eq!(listed, [(u32::MAX, State::Running)]);
+        assert_eq!((found.unreadable.len(), found.clean().len()), (1, 0));
+        drop(segments);
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0, "each has removed its own");
+        fs::remove_dir(&folder).expect("it is empty");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::tell::Teller;
 use crate::args::{ClockName, RunArgs};
 use crate::exit::{Failure, Outcome};
 use crate::{signals, text};
-use engine::shm::{Segment, runtime};
+use engine::shm::{Segment, remove_dead, runtime};
 use engine::{ClockKind, Engine, GraphFile, Settings, Timers};
 use std::io;
 use std::sync::Arc;
@@ -207,10 +207,15 @@ fn counters(name: &str) -> io::Result<Segment> {
     let folder = runtime::folder()?;
     let path = folder.join(runtime::file_name(name, std::process::id()));
     match Segment::create(&path, name) {
-        // Whoever had our number before us has crashed.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            std::fs::remove_file(&path).and_then(|()| Segment::create(&path, name))
-        }
+        // Whoever had our number before us has crashed, unless it has that in another PID namespace.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => remove_dead(&path)
+            .and_then(|()| Segment::create(&path, name))
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::ResourceBusy => {
+                    io::Error::new(error.kind(), format!("{error}; choose another --name"))
+                }
+                _ => error,
+            }),
         created => created,
     }
     .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))

@@ -6,6 +6,7 @@
 
 mod counter;
 pub mod format;
+mod lock;
 mod process;
 pub mod runtime;
 mod segment;
@@ -16,6 +17,7 @@ mod tests;
 pub(crate) use counter::LinkCounters;
 pub use counter::{Counter, Histogram};
 pub use format::{EntryKind, RecordKind};
+pub use lock::{is_held, remove_dead};
 pub use process::Process;
 pub(crate) use segment::Record;
 pub use segment::Segment;

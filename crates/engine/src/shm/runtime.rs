@@ -25,7 +25,12 @@ pub const SUFFIX: &str = ".counters";
 /// When there is none that can be written to, or the one in `/tmp` is somebody else's.
 pub fn folder() -> io::Result<PathBuf> {
     if let Some(folder) = variable("SLUSS_RUNTIME_DIR") {
-        let made = make(&folder).map_err(|error| about(&folder, &error));
+        let made = make(&folder).map_err(|error| {
+            about(
+                &folder,
+                &format!("{error}; SLUSS_RUNTIME_DIR must name a folder, or a new one in one that exists"),
+            )
+        });
         return made.map(|()| folder);
     }
     let usable = candidates().into_iter().find(|folder| make(folder).is_ok() && is_writable(folder));
@@ -87,7 +92,10 @@ fn last_resort() -> PathBuf {
 
 fn make(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o755).create(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match folder.is_dir() {
+            true => Ok(()),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        },
         other => other,
     }
 }
@@ -114,8 +122,8 @@ fn check_own(folder: &Path) -> io::Result<()> {
 }
 
 /// The error, with the folder that it is about.
-fn about(folder: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", folder.display()))
+fn about(folder: &Path, error: &dyn std::fmt::Display) -> io::Error {
+    io::Error::other(format!("{}: {error}", folder.display()))
 }
 
 fn is_ours_alone(metadata: &Metadata) -> bool {

@@ -2,6 +2,7 @@
 
 use super::counter::{Counter, Histogram, LinkCounters};
 use super::format::{self, EntryKind, RecordKind};
+use super::lock;
 use super::process::Process;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,6 +15,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bytes of addresses a segment takes; what is never written takes no memory.
 const LEN: usize = if cfg!(miri) { 1 << 20 } else { 16 << 20 };
+/// Bytes that the file system is asked for at a time.
+const STEP: usize = 64 << 10;
 
 /// The memory of an instance's counters.
 #[derive(Debug)]
@@ -22,7 +25,8 @@ pub struct Segment(Arc<Shared>);
 #[derive(Debug)]
 pub(super) struct Shared {
     memory: NonNull<u8>,
-    path: Option<PathBuf>,
+    /// The file, which we hold as long as it is open, and where it is.
+    file: Option<(File, PathBuf)>,
     layout: Mutex<Layout>,
 }
 
@@ -30,6 +34,8 @@ pub(super) struct Shared {
 #[derive(Debug)]
 struct Layout {
     used: usize,
+    /// Bytes of the file that the file system has room for. A store behind them might end the process with SIGBUS.
+    backed: usize,
     /// Records given back: offset and size.
     free: Vec<(usize, usize)>,
     epoch: u64,
@@ -49,28 +55,32 @@ impl Segment {
         Self::lay_out(memory::map(LEN, None)?, None, "")
     }
 
-    /// Counters in a new file. It is removed when the segment is dropped; after a crash it stays, to be read.
+    /// Counters in a new file, which is [held](super::is_held) from now on. It is removed when the segment is dropped; after a
+    /// crash it stays, to be read.
     ///
     /// # Errors
-    /// When the file exists or cannot be made or mapped.
+    /// When the file exists or cannot be made or mapped, or the file system is full.
     pub fn create(path: &Path, name: &str) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o644).open(path)?;
+        // Whoever cleans up may have found it before it was held.
+        lock::hold(&file)?;
         let made = file.set_len(LEN as u64).and_then(|()| memory::map(LEN, Some(&file)));
         let memory = made.inspect_err(|_| {
             let _ = std::fs::remove_file(path);
         })?;
-        Self::lay_out(memory, Some(path.to_owned()), name)
+        Self::lay_out(memory, Some((file, path.to_owned())), name)
     }
 
-    fn lay_out(memory: NonNull<u8>, path: Option<PathBuf>, name: &str) -> io::Result<Self> {
-        let layout = Mutex::new(Layout { used: format::HEADER, free: Vec::new(), epoch: 0 });
-        let shared = Shared { memory, path, layout };
+    fn lay_out(memory: NonNull<u8>, file: Option<(File, PathBuf)>, name: &str) -> io::Result<Self> {
+        let layout = Mutex::new(Layout { used: format::HEADER, backed: 0, free: Vec::new(), epoch: 0 });
+        let shared = Shared { memory, file, layout };
+        shared.back(&mut shared.layout.lock().unwrap_or_else(PoisonError::into_inner))?;
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         shared.write_u32(8, format::VERSION);
         shared.cell(format::PID).store(std::process::id().into(), Ordering::Relaxed);
         shared.cell(format::STARTED).store(started as u64, Ordering::Relaxed);
         shared.cell(format::USED).store(format::HEADER as u64, Ordering::Relaxed);
-        if shared.path.is_some() {
+        if shared.file.is_some() {
             let ticks = Process::own().map_or(0, |own| own.start_ticks);
             shared.cell(format::START_TICKS).store(ticks, Ordering::Relaxed);
         }
@@ -82,13 +92,13 @@ impl Segment {
 
     /// Where the file is.
     pub fn path(&self) -> Option<&Path> {
-        self.0.path.as_deref()
+        self.0.file.as_ref().map(|(_, path)| path.as_path())
     }
 
     /// Makes a record with room for `entries` entries of `numbers` numbers in all.
     ///
     /// # Errors
-    /// When the segment is full.
+    /// When the segment or the file system is full.
     pub(crate) fn record(
         &self,
         kind: RecordKind,
@@ -143,10 +153,26 @@ impl Shared {
             ));
         }
         layout.used = offset + size;
+        self.back(&mut layout).inspect_err(|_| layout.used = offset)?;
         // The size stands before the record counts as used, so that a reader can step over it.
         self.write_u32(offset, size as u32);
         self.cell(format::USED).store(layout.used as u64, Ordering::Release);
         Ok((offset, epoch))
+    }
+
+    /// Sees to it that there is room in the file system for what is used.
+    fn back(&self, layout: &mut Layout) -> io::Result<()> {
+        if layout.used <= layout.backed {
+            return Ok(());
+        }
+        let end = layout.used.next_multiple_of(STEP).min(LEN);
+        if let Some((file, path)) = &self.file {
+            memory::allocate(file, layout.backed, end).map_err(|error| {
+                io::Error::new(error.kind(), format!("no room for counters in {}: {error}", path.display()))
+            })?;
+        }
+        layout.backed = end;
+        Ok(())
     }
 
     fn give_back(&self, offset: usize, size: usize) {
@@ -184,7 +210,8 @@ impl Drop for Shared {
     fn drop(&mut self) {
         // SAFETY: every counter keeps this alive, so nobody has one any more.
         unsafe { memory::unmap(self.memory, LEN) };
-        if let Some(path) = &self.path {
+        // Somebody may have removed it, and another made one in its place.
+        if let Some((_, path)) = self.file.as_ref().filter(|(file, path)| lock::is_at(file, path)) {
             let _ = std::fs::remove_file(path);
         }
     }
@@ -270,9 +297,27 @@ impl Drop for Record {
 
 #[cfg(not(miri))]
 mod memory {
-    use super::{File, NonNull, io};
+    use super::{File, NonNull, STEP, io};
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::{Errno, retry_on_intr};
     use std::os::fd::AsRawFd;
+    use std::os::unix::fs::FileExt;
     use std::ptr;
+
+    /// Lets the file system keep room for these bytes, none of which was ever written.
+    pub(super) fn allocate(file: &File, from: usize, to: usize) -> io::Result<()> {
+        let kept =
+            retry_on_intr(|| fallocate(file, FallocateFlags::empty(), from as u64, (to - from) as u64));
+        match kept {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                let zeroes = [0; STEP];
+                (from..to)
+                    .step_by(STEP)
+                    .try_for_each(|at| file.write_all_at(&zeroes[..STEP.min(to - at)], at as u64))
+            }
+            kept => Ok(kept?),
+        }
+    }
 
     pub(super) fn map(len: usize, file: Option<&File>) -> io::Result<NonNull<u8>> {
         let (flags, fd) = match file {
@@ -300,6 +345,10 @@ mod memory {
 mod memory {
     use super::{File, NonNull, io};
     use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+    pub(super) fn allocate(_: &File, _: usize, _: usize) -> io::Result<()> {
+        Ok(())
+    }
 
     fn layout(len: usize) -> Layout {
         Layout::from_size_align(len, 4096).expect("a size that fits")

@@ -168,3 +168,46 @@ fn hostile_histograms_have_quantiles() {
     assert!(Histogram::quantile(&[1; 65_535], 1.0).is_some_and(|ns| ns <= 1 << 40));
     assert_eq!(Histogram::quantile(&[], 0.5), None);
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "looks at files")]
+fn a_file_is_held_as_long_as_its_segment() {
+    let folder = std::env::temp_dir().join(format!("sluss-shm-held-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let [path, copy] = ["counters", "copy"].map(|name| folder.join(name));
+    let segment = Segment::create(&path, "test").expect("a file");
+    std::fs::copy(&path, &copy).expect("a file");
+    assert!(is_held(&path) && !is_held(&copy) && !is_held(&folder.join("absent")));
+    let busy = remove_dead(&path).expect_err("it is held");
+    assert_eq!(busy.kind(), std::io::ErrorKind::ResourceBusy);
+    assert!(path.exists());
+
+    // Whoever removed the file all the same made another in its place, which stays.
+    std::fs::rename(&copy, &path).expect("it is ours");
+    drop(segment);
+    assert!(path.exists(), "it was none of the segment's");
+    remove_dead(&path).expect("nobody holds it");
+    assert!(!path.exists());
+
+    // A link is removed, not what it leads to.
+    let segment = Segment::create(&path, "test").expect("a file");
+    std::os::unix::fs::symlink(&path, &copy).expect("a link");
+    assert!(!is_held(&copy));
+    remove_dead(&copy).expect("it is a link");
+    assert!(path.exists() && std::fs::symlink_metadata(&copy).is_err());
+    drop(segment);
+    std::fs::remove_dir(&folder).expect("it is empty");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "looks at files")]
+fn the_file_system_keeps_room_for_what_is_used() {
+    use std::os::unix::fs::MetadataExt;
+    let path = std::env::temp_dir().join(format!("sluss-shm-room-{}", std::process::id()));
+    let segment = Segment::create(&path, "test").expect("a file");
+    let kept = || path.metadata().expect("a file").blocks() * 512;
+    assert!(kept() >= 64 << 10, "{} bytes", kept());
+    let record = segment.record(RecordKind::App, "large", "", 1, 20_000).expect("room");
+    assert!(kept() >= 192 << 10, "{} bytes", kept());
+    drop((record, segment));
+}
