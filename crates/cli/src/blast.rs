@@ -5,11 +5,11 @@ use crate::exit::{Failure, Outcome};
 use crate::signals;
 use crate::terminal::Terminal;
 use crate::text;
+use crate::top::units::quantity;
 use apps::{Proto, Sink, Synth};
-use engine::{Config, ConfigureError, Engine, Graph, OptionError, Report, Settings};
+use engine::{Config, ConfigureError, Engine, Graph, LinkReport, OptionError, Report, Settings};
 use io::pcap_reader::Passes;
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn blast(
 ) -> Result<f64, Failure> {
     let shows = std::io::stderr().is_terminal() && !args.json;
     let limit = args.duration.unwrap_or(Duration::MAX);
-    let mut shown = (0, 0);
+    let mut shown = Tally::default();
     loop {
         let slice = limit.saturating_sub(begin.elapsed()).min(INTERVAL);
         let started = Instant::now();
@@ -71,11 +71,10 @@ fn blast(
         });
         run.map_err(no_engine)?;
         if shows {
-            let sent = sent(&engine.report());
-            let seconds = started.elapsed().as_secs_f64();
-            let (packets, bytes) = (sent.0 - shown.0, sent.1 - shown.1);
-            terminal.message(&format!("{}, {} packets so far", rates(packets, bytes, seconds), sent.0));
-            shown = sent;
+            let tally = Tally::of(&engine.report());
+            let rates = tally.since(&shown).rates(started.elapsed().as_secs_f64());
+            terminal.message(&format!("{rates}, {} packets so far", tally.packets));
+            shown = tally;
         }
         if !was_told || begin.elapsed() >= limit || signal.load(Ordering::Relaxed) != 0 {
             return Ok(begin.elapsed().as_secs_f64());
@@ -83,9 +82,61 @@ fn blast(
     }
 }
 
-/// Packets and bytes that have left the source.
-fn sent(report: &Report) -> (u64, u64) {
-    report.links.iter().fold((0, 0), |sent, link| (sent.0 + link.txpackets, sent.1 + link.txbytes))
+/// What was offered to the target, and what it has taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    offered_packets: u64,
+    offered_bytes: u64,
+    packets: u64,
+    /// Whether the target, or the link to it, has dropped any.
+    has_lost: bool,
+}
+
+impl Tally {
+    fn of(report: &Report) -> Self {
+        let sum = |count: fn(&LinkReport) -> u64| report.links.iter().map(count).sum::<u64>();
+        let drops = report.drops.values().sum::<u64>();
+        Tally {
+            offered_packets: sum(|link| link.txpackets),
+            offered_bytes: sum(|link| link.txbytes),
+            packets: report.delivered,
+            has_lost: drops > 0,
+        }
+    }
+
+    /// When all has come to its end, after a report that still had the links.
+    fn ended(self, after: &Report) -> Self {
+        let packets = after.delivered;
+        Tally { packets, has_lost: packets < self.offered_packets, ..self }
+    }
+
+    fn since(&self, earlier: &Tally) -> Tally {
+        Tally {
+            offered_packets: self.offered_packets - earlier.offered_packets,
+            offered_bytes: self.offered_bytes - earlier.offered_bytes,
+            packets: self.packets - earlier.packets,
+            has_lost: self.has_lost,
+        }
+    }
+
+    /// Bytes of the packets that the target has taken. Targets do not count bytes: where some packets were lost, those taken
+    /// count with the mean size of those offered.
+    fn bytes(&self) -> u64 {
+        match self.offered_packets {
+            0 => 0,
+            _ if !self.has_lost => self.offered_bytes,
+            offered => (self.offered_bytes as f64 * (self.packets as f64 / offered as f64)).round() as u64,
+        }
+    }
+
+    /// What the target takes, and if that is less, what it is offered.
+    fn rates(&self, seconds: f64) -> String {
+        let taken = rates(self.packets, self.bytes(), seconds);
+        if !self.has_lost {
+            return taken;
+        }
+        format!("{taken} taken of {} offered", rates(self.offered_packets, self.offered_bytes, seconds))
+    }
 }
 
 /// What has happened: as seen before the apps were stopped, and when all that waited was written.
@@ -96,29 +147,36 @@ struct Blasted<'a> {
 }
 
 impl Blasted<'_> {
+    fn tally(&self) -> Tally {
+        Tally::of(self.before).ended(self.after)
+    }
+
     fn json(&self, to: &str) -> Value {
-        let bytes = sent(self.before).1;
+        let tally = self.tally();
+        let (packets, bytes) = (tally.packets, tally.bytes());
         let drops: Map<String, Value> =
             self.after.drops.iter().map(|(reason, &count)| (reason.clone(), count.into())).collect();
         json!({
             "v": 1,
             "type": "blast",
             "to": to,
-            "packets": self.after.delivered,
+            "packets": packets,
             "bytes": bytes,
             "seconds": rounded(self.seconds),
-            "cpu_s": rounded(cpu_s()),
-            "pps": (self.after.delivered as f64 / self.seconds.max(1e-9)).round() as u64,
+            "cpu_s": rounded(text::cpu_time().as_secs_f64()),
+            "pps": (packets as f64 / self.seconds.max(1e-9)).round() as u64,
             "mbps": rounded(bytes as f64 * 8e-6 / self.seconds.max(1e-9)),
+            "offered": { "packets": tally.offered_packets, "bytes": tally.offered_bytes },
+            "estimated": tally.has_lost && packets > 0,
             "drops": drops,
             "balanced": self.after.balanced(),
         })
     }
 
     fn in_words(&self) -> String {
-        let (packets, bytes) = (self.after.delivered, sent(self.before).1);
+        let tally = self.tally();
         let mut text =
-            format!("{packets} packets in {:.3} s: {}", self.seconds, rates(packets, bytes, self.seconds));
+            format!("{} packets in {:.3} s: {}", tally.packets, self.seconds, tally.rates(self.seconds));
         for (reason, count) in &self.after.drops {
             text.push_str(&format!("; {count} dropped: {reason}"));
         }
@@ -133,24 +191,8 @@ fn rounded(number: f64) -> f64 {
 
 fn rates(packets: u64, bytes: u64, seconds: f64) -> String {
     let per_second = |count: f64| count / seconds.max(1e-9);
-    format!("{}pps, {}bps", scaled(per_second(packets as f64)), scaled(per_second(bytes as f64 * 8.0)))
-}
-
-/// A number with a prefix, as people write it.
-fn scaled(number: f64) -> String {
-    let (divisor, prefix) = match number {
-        n if n >= 1e9 => (1e9, "G"),
-        n if n >= 1e6 => (1e6, "M"),
-        n if n >= 1e3 => (1e3, "k"),
-        _ => (1.0, ""),
-    };
-    format!("{:.3} {prefix}", number / divisor)
-}
-
-/// CPU time of the process.
-fn cpu_s() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+    let [pps, bps] = [packets as f64, bytes as f64 * 8.0].map(per_second);
+    format!("{}, {}", quantity(pps, "pps"), quantity(bps, "bps"))
 }
 
 fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
@@ -264,7 +306,7 @@ fn refused(error: &ConfigureError) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{rate, scaled};
+    use super::{Tally, rate};
 
     #[test]
     fn rates_are_read() {
@@ -285,10 +327,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_short() {
-        assert_eq!(
-            [0.0, 999.0, 1500.0, 2.5e6, 1e10].map(scaled),
-            ["0.000 ", "999.000 ", "1.500 k", "2.500 M", "10.000 G"]
-        );
+    fn bytes_are_those_of_packets_that_were_taken() {
+        let tally =
+            |packets, has_lost| Tally { offered_packets: 100, offered_bytes: 6000, packets, has_lost };
+        assert_eq!(tally(100, false).rates(2.0), "50 pps, 24.0 kbps");
+        assert_eq!(tally(0, true).rates(2.0), "0 pps, 0 bps taken of 50 pps, 24.0 kbps offered");
+        assert_eq!((tally(50, true).bytes(), Tally::default().bytes()), (3000, 0));
     }
 }

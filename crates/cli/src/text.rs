@@ -1,4 +1,4 @@
-//! From command line to compiler: where the filter's text comes from, and what it depends on.
+//! From command line to compiler: where the filter's text comes from, and what it depends on. And what several commands print.
 
 use crate::args::{At, DialectName, LanguageArgs};
 use crate::exit::Failure;
@@ -6,9 +6,11 @@ use crate::terminal::Terminal;
 use apps::SystemNames;
 use pflang::options::Dialect;
 use pflang::{Backend, Compiler, Filter};
+use rustix::time::{ClockId, clock_gettime};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use wire::LinkType;
 
 /// A compiler for one link type, as the flags have it.
@@ -104,4 +106,10 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
         .map_err(|error| Failure::writing("standard output", &error))
+}
+
+/// The CPU time of the process so far.
+pub(crate) fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }

@@ -1,5 +1,7 @@
 //! `sluss blast`: what it sends, and what it says of it.
 
+mod common;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -107,4 +109,23 @@ fn damage_is_told_after_what_stands_before_it() {
     assert_eq!(output.status.code(), Some(5));
     assert_eq!(summary["packets"], packets(Path::new(&capture("icmp.pcap"))).len() - 1);
     assert!(String::from_utf8_lossy(&output.stderr).contains("the file ends inside a packet record"));
+}
+
+#[test]
+fn what_was_dropped_is_no_rate() {
+    // A network of its own, in which the loopback device is down.
+    let output = Command::new("unshare")
+        .args(["--net", "--map-root-user", env!("CARGO_BIN_EXE_sluss")])
+        .args(["blast", "--synth", "--count", "1000", "--to", "lo", "--json"])
+        .output();
+    let made = output.as_ref().is_ok_and(|output| output.status.success());
+    let Some(output) = output.ok().filter(|_| made) else {
+        common::say("skipped: what_was_dropped_is_no_rate: unshare cannot make a network");
+        return;
+    };
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(summary["drops"], serde_json::json!({ "down": 1000 }));
+    assert_eq!(["packets", "bytes", "pps"].map(|key| summary[key].as_u64()), [Some(0); 3], "{summary}");
+    assert_eq!(summary["offered"], serde_json::json!({ "packets": 1000, "bytes": 60_000 }));
+    assert_eq!((&summary["mbps"], &summary["estimated"]), (&0.0.into(), &false.into()));
 }

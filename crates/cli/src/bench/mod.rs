@@ -10,7 +10,6 @@ use crate::terminal::Terminal;
 use crate::text;
 use engine::{Engine, Report, Settings};
 use nets::Bed;
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -75,14 +74,14 @@ fn refused(error: std::io::Error) -> Failure {
 /// One worker, on this thread: nothing but breaths is in the figure.
 fn measure(engine: &mut Engine, bed: &mut Bed, runs: u16) -> Result<Measured, Failure> {
     let breathe_for = |engine: &mut Engine, bed: &Bed, duration: Duration| {
-        let begin = cpu_time();
+        let begin = text::cpu_time().as_secs_f64();
         let mut breaths = 0;
         loop {
             for _ in 0..BREATHS {
                 engine.breathe();
             }
             breaths += u64::from(BREATHS);
-            let took = cpu_time() - begin;
+            let took = text::cpu_time().as_secs_f64() - begin;
             if took >= duration.as_secs_f64() {
                 return (bed.packets(&engine.report()), breaths, took);
             }
@@ -105,7 +104,7 @@ fn measure_threads(engine: &mut Engine, bed: &Bed, runs: u16) -> Result<Measured
     let mut measured = Measured { packets: 0, cpu_s: 0.0, runs: Vec::new(), windows: Vec::new() };
     for _ in 0..runs {
         let before = engine.report();
-        let begin = cpu_time();
+        let begin = text::cpu_time().as_secs_f64();
         let (mut last, mut seen) = (Instant::now(), bed.arrived());
         let windows = &mut measured.windows;
         let sample = |status: &engine::Status| {
@@ -115,7 +114,7 @@ fn measure_threads(engine: &mut Engine, bed: &Bed, runs: u16) -> Result<Measured
             status.elapsed < 2 * WINDOW
         };
         engine.run(sample).map_err(refused)?;
-        let took = cpu_time() - begin;
+        let took = text::cpu_time().as_secs_f64() - begin;
         let after = engine.report();
         measured.add(bed.packets(&after) - bed.packets(&before), after.breaths - before.breaths, took);
     }
@@ -209,10 +208,4 @@ fn in_words(args: &EngineBenchArgs, measured: &Measured, report: &Report) -> Str
 
 fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
-}
-
-/// CPU time of this process, in seconds.
-fn cpu_time() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

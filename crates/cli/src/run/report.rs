@@ -1,8 +1,10 @@
 //! What a run has come to: as Snabb prints it, or as JSON.
 
 use crate::exit::Failure;
+use crate::text::cpu_time;
+use crate::top::table::{Column, Table};
+use crate::top::units::quantity;
 use engine::{AppReport, AppState, Engine, LinkReport, Report};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::time::Duration;
@@ -120,8 +122,8 @@ impl Last {
             vec![
                 link.link.to_string(),
                 grouped(link.txpackets),
-                scaled(link.txpackets as f64 / seconds),
-                scaled(link.txbytes as f64 * 8.0 / seconds),
+                quantity(link.txpackets as f64 / seconds, ""),
+                quantity(link.txbytes as f64 * 8.0 / seconds, ""),
                 grouped(link.txdrop),
                 grouped(link.queued as u64),
             ]
@@ -216,30 +218,18 @@ fn link_object(link: &LinkReport) -> Value {
     })
 }
 
-/// The CPU time of the process so far.
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
-}
-
 /// Rows under their heads, in columns; the first `left` to the left, the others, numbers, to the right. Nothing if there are no rows.
-fn table(head: &[&str], left: usize, rows: impl Iterator<Item = Vec<String>>) -> String {
-    let rows: Vec<Vec<String>> = rows.collect();
-    if rows.is_empty() {
+fn table(head: &[&'static str], left: usize, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let column = |(index, &title)| {
+        if index < left { Column::left(title, 0, 0) } else { Column::right(title, 0, 0) }
+    };
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
         return String::new();
     }
-    let head: Vec<String> = head.iter().map(|&title| title.to_owned()).collect();
-    let lines: Vec<&Vec<String>> = [&head].into_iter().chain(&rows).collect();
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let mut out = String::new();
-    for line in lines {
-        let cells = line.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
-            if column < left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-        });
-        put(&mut out, format_args!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end()));
-    }
-    out
+    let mut table = Table::new(head.iter().enumerate().map(column).collect()).with_gap(2);
+    rows.for_each(|row| table.push(row));
+    table.text()
 }
 
 /// A number with a comma before each three digits.
@@ -248,16 +238,6 @@ fn grouped(number: u64) -> String {
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
     groups.join(",")
-}
-
-/// A number of three digits with the sign of its size.
-fn scaled(number: f64) -> String {
-    let (number, sign) = [(1e9, " G"), (1e6, " M"), (1e3, " k")]
-        .into_iter()
-        .find(|&(size, _)| number >= size)
-        .map_or((number, ""), |(size, sign)| (number / size, sign));
-    let decimals = if sign.is_empty() || number >= 100.0 { 0 } else { 2 - usize::from(number >= 10.0) };
-    format!("{number:.decimals$}{sign}")
 }
 
 fn duration_ns(ns: u64) -> String {
@@ -282,8 +262,6 @@ mod tests {
     fn numbers() {
         let grouped = [0, 999, 1000, 1_234_567].map(grouped);
         assert_eq!(grouped, ["0", "999", "1,000", "1,234,567"]);
-        let scaled = [0.0, 12.4, 999.0, 1000.0, 12_345.0, 6.789e6, 123.4e9].map(scaled);
-        assert_eq!(scaled, ["0", "12", "999", "1.00 k", "12.3 k", "6.79 M", "123 G"]);
         let durations = [0, 999, 1000, 65_536, 2_000_000, 3_000_000_000].map(duration_ns);
         assert_eq!(durations, ["0 ns", "999 ns", "1.0 µs", "65.5 µs", "2.0 ms", "3.0 s"]);
     }

@@ -29,12 +29,19 @@ impl Column {
 pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
+    /// Blanks between columns.
+    gap: usize,
 }
 
 impl Table {
     /// A table without rows.
     pub(crate) fn new(columns: Vec<Column>) -> Self {
-        Table { columns, rows: Vec::new() }
+        Table { columns, rows: Vec::new(), gap: 1 }
+    }
+
+    /// The same, with so many blanks between columns.
+    pub(crate) fn with_gap(self, gap: usize) -> Self {
+        Table { gap, ..self }
     }
 
     /// Adds a row: a text for each column.
@@ -49,20 +56,21 @@ impl Table {
             let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count());
             column.width = cells.chain([column.title.len()]).max().unwrap_or(0);
         }
-        let width = wide.columns.iter().map(|column| column.width + GAP).sum::<usize>().saturating_sub(GAP);
+        let width =
+            wide.columns.iter().map(|column| column.width + self.gap).sum::<usize>().saturating_sub(self.gap);
         wide.lines(width).iter().map(|line| format!("{}\n", line.trim_end())).collect()
     }
 
     /// The title and the rows, each `width` wide.
     pub(crate) fn lines(&self, width: usize) -> Vec<String> {
         let shown = self.shown(width);
-        let used: usize = shown.iter().skip(1).map(|&(_, column)| column.width + GAP).sum();
+        let used: usize = shown.iter().skip(1).map(|&(_, column)| column.width + self.gap).sum();
         let first = width.saturating_sub(used);
         let line = |cell: &dyn Fn(usize, Column) -> String| {
             let cells = shown.iter().enumerate().map(|(at, &(index, column))| {
                 padded(&cell(index, column), if at == 0 { first } else { column.width }, column.is_right)
             });
-            cells.collect::<Vec<_>>().join(&" ".repeat(GAP))
+            cells.collect::<Vec<_>>().join(&" ".repeat(self.gap))
         };
         let title = line(&|_, column| column.title.to_owned());
         let rows = self.rows.iter().map(|row| line(&|index, _| row.get(index).cloned().unwrap_or_default()));
@@ -72,9 +80,10 @@ impl Table {
     /// The columns that fit.
     fn shown(&self, width: usize) -> Vec<(usize, Column)> {
         let mut shown: Vec<(usize, Column)> = self.columns.iter().copied().enumerate().collect();
-        let needs =
-            |shown: &[(usize, Column)]| shown.iter().map(|(_, column)| column.width + GAP).sum::<usize>();
-        while needs(&shown) > width + GAP {
+        let needs = |shown: &[(usize, Column)]| {
+            shown.iter().map(|(_, column)| column.width + self.gap).sum::<usize>()
+        };
+        while needs(&shown) > width + self.gap {
             let least =
                 (0..shown.len()).filter(|&at| shown[at].1.rank > 0).max_by_key(|&at| shown[at].1.rank);
             let Some(least) = least else { break };
@@ -83,9 +92,6 @@ impl Table {
         shown
     }
 }
-
-/// Blanks between columns.
-const GAP: usize = 1;
 
 /// The text in `width` columns, cut with an ellipsis where it is longer.
 fn padded(text: &str, width: usize, is_right: bool) -> String {

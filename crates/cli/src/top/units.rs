@@ -4,15 +4,26 @@ use std::time::Duration;
 
 /// A count or rate: `0`, `7.5`, `999`, `1.23k`, `45.6M`, `789G`.
 pub(crate) fn number(value: f64) -> String {
+    let (digits, letter) = scaled(value);
+    digits + letter
+}
+
+/// The same before a unit, as people write it: `7.5 pps`, `1.23 Mpps`; `1.23 M` without one.
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
+    let (digits, letter) = scaled(value);
+    format!("{digits} {letter}{unit}").trim_end().to_owned()
+}
+
+fn scaled(value: f64) -> (String, &'static str) {
     let mut value = value.max(0.0);
     for letter in ["", "k", "M", "G", "T", "P"] {
         // What would be rounded up to 1000 is the next letter's.
         if value < 999.5 {
-            return format!("{}{letter}", three_digits(value, letter.is_empty()));
+            return (three_digits(value, letter.is_empty()), letter);
         }
         value /= 1000.0;
     }
-    format!("{value:.0}E")
+    (format!("{value:.0}"), "E")
 }
 
 /// A rate that may not be known.
@@ -104,6 +115,10 @@ mod tests {
             assert!(text.starts_with(expected) || (value == 1.5e18 && text == "2E"), "{value}: {text}");
         }
         assert_eq!(rate(None), "-");
+        let quantities =
+            [(0.0, ""), (12.4, "pps"), (999.0, ""), (1000.0, ""), (1.234e6, "pps"), (123.4e9, "bps")];
+        let quantities = quantities.map(|(value, unit)| quantity(value, unit));
+        assert_eq!(quantities, ["0", "12 pps", "999", "1.00 k", "1.23 Mpps", "123 Gbps"]);
     }
 
     #[test]
