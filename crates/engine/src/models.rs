@@ -2,7 +2,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p engine --release models`.
 
 use crate::link::{Input, Output, link};
-use crate::pool::{Packet, Pool};
+use crate::pool::{Foreign, Packet, Pool};
 use crate::shm::LinkCounters;
 
 /// Packets that cross in a model; a ring has four slots there, so they go around.
@@ -63,7 +63,9 @@ fn two_threads_return_packets_while_the_owner_takes() {
             loom::thread::spawn(move || {
                 // One by one: every push meets the others.
                 while let Some(packet) = part.pop() {
-                    crate::pool::give_back(&mut vec![packet]);
+                    let mut foreign = Foreign::default();
+                    foreign.add(packet);
+                    foreign.send();
                 }
             })
         });

@@ -70,18 +70,21 @@ impl Region {
         unsafe { Packet::from_raw(home(chunk)) }
     }
 
+    pub(super) fn start(&self) -> Start {
+        Start(self.base)
+    }
+
     /// Whether the memory of all these packets belongs here.
     #[inline]
     pub(super) fn owns(&self, packets: &[Packet]) -> bool {
-        // Without a branch for each: any bit above the span shows in the disjunction.
-        let base = self.base.addr().get();
-        packets.iter().fold(0, |bits, packet| bits | (packet.as_ptr().addr().get() ^ base)) < SPAN
+        self.start().owns(packets)
     }
 
-    /// What other workers have returned to this region.
-    pub(super) fn returns(&self) -> &Returns {
-        // SAFETY: the head was written by `new` and lives as long as the region.
-        unsafe { &self.base.cast::<Head>().as_ref().returns }
+    /// Takes what other workers have returned to this region.
+    #[inline]
+    pub(super) fn take_returns(&self, free: &mut Vec<Packet>) {
+        // SAFETY: the region lives.
+        unsafe { returns_at(self.start()) }.take(self.start(), free);
     }
 
     pub(super) fn chunks(&self) -> usize {
@@ -103,24 +106,56 @@ impl Drop for Region {
     }
 }
 
-/// The stack of returns of the region a packet belongs to.
+/// Where a region begins. Regions are aligned to SPAN, and no longer than it, so whoever has a packet of it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Start(NonNull<u8>);
+
+// SAFETY: an address; what is done with it has its own reasons.
+unsafe impl Send for Start {}
+
+impl Start {
+    /// That of the region which a packet belongs to.
+    #[inline]
+    pub(super) fn of(packet: &Packet) -> Self {
+        // SAFETY: regions do not begin at address 0.
+        let start = |address: NonZero<usize>| unsafe { NonZero::new_unchecked(address.get() & !(SPAN - 1)) };
+        Start(packet.as_ptr().cast::<u8>().map_addr(start))
+    }
+
+    /// Whether the memory of all these packets belongs to the region.
+    #[inline]
+    pub(super) fn owns(self, packets: &[Packet]) -> bool {
+        // Without a branch for each: any bit above the span shows in the disjunction.
+        let start = self.0.addr().get();
+        packets.iter().fold(0, |bits, packet| bits | (packet.as_ptr().addr().get() ^ start)) < SPAN
+    }
+
+    /// Where in the region a packet of it is at home.
+    #[inline]
+    pub(super) fn home_of(self, packet: &Packet) -> u32 {
+        (home(chunk_of(packet.as_ptr())).addr().get() & (SPAN - 1)) as u32
+    }
+
+    /// The address of the packet that is at home there.
+    #[inline]
+    pub(super) fn packet(self, home: u32) -> NonNull<RawPacket> {
+        self.0.map_addr(|address| address | home as usize).cast()
+    }
+}
+
+/// The stack of returns of a region.
 ///
 /// # Safety
-/// The region must outlive the reference: it does while the packet is out.
-pub(super) unsafe fn returns_of<'a>(packet: NonNull<RawPacket>) -> &'a Returns {
-    // SAFETY: by the caller's promise.
-    unsafe { &(*head_of(packet)).returns }
+/// The region must outlive the reference: it does while packets of it are out.
+pub(super) unsafe fn returns_at<'a>(start: Start) -> &'a Returns {
+    // SAFETY: by the caller's promise; the head was written by `Region::new`.
+    unsafe { &start.0.cast::<Head>().as_ref().returns }
 }
 
 /// The engine that a packet belongs to.
 pub(super) fn engine_of(packet: &Packet) -> u64 {
     // SAFETY: the region lives while the packet is out, and this is not written again.
-    unsafe { (*head_of(packet.as_ptr())).engine }
-}
-
-/// The head of the region a packet belongs to: regions are aligned to SPAN, and no longer than it.
-fn head_of(packet: NonNull<RawPacket>) -> *const Head {
-    packet.as_ptr().cast::<u8>().map_addr(|address| address & !(SPAN - 1)).cast::<Head>()
+    unsafe { (*Start::of(packet).0.cast::<Head>().as_ptr()).engine }
 }
 
 /// Where a packet begins in its chunk when it is new: an address whose colour depends on the chunk.

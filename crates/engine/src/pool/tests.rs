@@ -64,8 +64,10 @@ fn threads_return_packets_at_the_same_time() {
             for mut part in [packets, other] {
                 scope.spawn(move || {
                     while !part.is_empty() {
-                        let mut few = part.split_off(part.len().saturating_sub(40));
-                        returns::give_back(&mut few);
+                        let few = part.split_off(part.len().saturating_sub(40));
+                        let mut foreign = Foreign::default();
+                        few.into_iter().for_each(|packet| foreign.add(packet));
+                        foreign.send();
                     }
                 });
             }

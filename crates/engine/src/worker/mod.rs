@@ -119,6 +119,7 @@ impl Worker {
     pub(crate) fn breathe(&mut self) -> bool {
         let now_ns = self.advance();
         self.pool.stamp_time(now_ns);
+        self.pool.fetch_returns();
         self.breaths += 1;
         self.gauges.breaths.set(self.breaths);
         let moved = if self.breaths.is_multiple_of(TIMED_EVERY) {
