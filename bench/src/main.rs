@@ -16,6 +16,7 @@ mod report;
 mod svg;
 mod terms;
 mod traffic;
+mod workers;
 
 use report::Report;
 use std::path::Path;
@@ -30,6 +31,7 @@ const SUITES: &[(&str, Suite)] = &[
     ("terms", terms::run),
     ("list", list::run),
     ("engine", engine::run),
+    ("workers", workers::run),
 ];
 
 fn main() {
