@@ -66,7 +66,8 @@ pub trait App: Any + Send {
         false
     }
 
-    /// When the app has something to do next of its own accord, in nanoseconds since 1970. On capture time, the clock jumps there.
+    /// When the app has something to do next of its own accord, in nanoseconds since 1970. On capture time, the clock jumps there,
+    /// and stands still as long as any app names a time that is past: one that waits for room or memory names none.
     fn next_event_ns(&self) -> Option<u64> {
         None
     }

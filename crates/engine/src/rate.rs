@@ -81,7 +81,7 @@ impl Rate {
 
     /// When the next packet may leave; `None` before the first, which may at any time.
     pub fn next_ns(&self) -> Option<u64> {
-        Some(self.base_ns? + self.next_ns.ceil() as u64)
+        Some(self.base_ns?.saturating_add(self.next_ns.ceil() as u64))
     }
 }
 

@@ -116,6 +116,8 @@ pub struct Running {
     random: Option<Random>,
     rate: Option<Rate>,
     left: u64,
+    /// Whether there was no room, or no memory, for a packet.
+    is_blocked: bool,
 }
 
 impl Class for Synth {
@@ -164,6 +166,7 @@ impl Class for Synth {
             random: self.random.then_some(random),
             rate: Rate::new(self.rate_pps, self.rate_mbps),
             left: self.count.unwrap_or(u64::MAX),
+            is_blocked: false,
         })
     }
 }
@@ -184,6 +187,7 @@ impl App for Running {
     }
 
     fn pull(&mut self, io: &mut Io<'_>) {
+        self.is_blocked = true;
         if self.templates.is_empty() && self.left > 0 {
             self.templates = self.frames.iter().map_while(|frame| io.pool.packet(frame.bytes())).collect();
             if self.templates.len() < self.frames.len() {
@@ -192,12 +196,16 @@ impl App for Running {
         }
         let output = &mut io.outputs[0];
         let mut room = output.allowance().min(io.burst).min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        self.is_blocked = room == 0;
         while room > 0 {
             let size = self.next_size;
             if self.rate.as_ref().is_some_and(|rate| !rate.is_due(io.now_ns)) {
                 return;
             }
-            let Some(mut packet) = io.pool.copy(&self.templates[size]) else { return };
+            let Some(mut packet) = io.pool.copy(&self.templates[size]) else {
+                self.is_blocked = true;
+                return;
+            };
             let flow = self.choose();
             self.frames[size].address(packet.data_mut(), flow as u32, &mut self.flows[flow]);
             // A copy has its template's time.
@@ -229,8 +237,9 @@ impl App for Running {
         self.left == 0
     }
 
+    /// None while the link is full: then time has to pass for somebody else.
     fn next_event_ns(&self) -> Option<u64> {
-        self.rate.as_ref().filter(|_| self.left > 0)?.next_ns()
+        self.rate.as_ref().filter(|_| self.left > 0 && !self.is_blocked)?.next_ns()
     }
 }
 

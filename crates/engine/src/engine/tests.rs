@@ -160,6 +160,65 @@ impl App for Ending {
     }
 }
 
+/// Keeps packets for a time of the clock, which is over only when it ticks.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Oven {
+    /// How long, for each packet in turn; then the last again.
+    bake_ns: Vec<u64>,
+}
+
+struct Baking {
+    options: Oven,
+    kept: std::collections::VecDeque<(u64, Packet)>,
+    taken: usize,
+    delivered: Counter,
+}
+
+impl Class for Oven {
+    const TYPE: &'static str = "oven";
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Baking;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Baking, OptionError> {
+        Ok(Baking { options: self.clone(), kept: Default::default(), taken: 0, delivered: setup.delivered() })
+    }
+}
+
+impl App for Baking {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::TICK)
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        for packet in io.inputs[0].burst().into_iter().flatten() {
+            let bake_ns = &self.options.bake_ns;
+            self.kept.push_back((io.now_ns + bake_ns[self.taken.min(bake_ns.len() - 1)], packet));
+            self.taken += 1;
+        }
+    }
+
+    fn tick(&mut self, io: &mut Io<'_>) {
+        while let Some((_, packet)) = self.kept.pop_front_if(|(due_ns, _)| *due_ns <= io.now_ns) {
+            io.pool.free(packet, &self.delivered);
+        }
+    }
+
+    fn held(&self) -> usize {
+        self.kept.len()
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.kept.front().map(|&(due_ns, _)| due_ns)
+    }
+}
+
+fn capture_engine() -> Engine {
+    let first = Duration::from_millis(1);
+    let settings = Settings::new().expect("memory");
+    let (clock, restart_first) = (ClockKind::Capture, first);
+    Engine::new(Settings { clock, restart_first, restart_max: first * 4, ..settings }).expect("memory")
+}
+
 fn engine(workers: usize, packets: usize) -> Engine {
     let settings = Settings::new().expect("memory");
     let restarts = (Duration::from_millis(1), Duration::from_millis(4));
@@ -344,6 +403,36 @@ fn metadata_is_kept_once_an_app_asks_for_it() {
     for packet in [packet, copy, fresh] {
         pool.put_back(packet);
     }
+}
+
+/// Runs a graph that ends by itself.
+#[track_caller]
+fn run_to_the_end(engine: &mut Engine) -> Report {
+    engine.run_for(Duration::from_secs(20)).expect("threads");
+    assert!(engine.workers.iter().all(Worker::is_at_rest), "{:#?}", engine.report());
+    balanced(engine)
+}
+
+#[test]
+fn capture_time_does_not_stand_still_at_what_is_due_in_a_tick() {
+    let mut engine = capture_engine();
+    let mut graph = Graph::new();
+    graph.app("numbers", Numbers::up_to(3)).expect("a name");
+    // All within a millisecond, so that no regular tick comes between.
+    graph.app("oven", Oven { bake_ns: vec![5_000_000, 5_000_100, 5_999_000] }).expect("a name");
+    graph.link("numbers.output -> oven.input").expect("ports");
+    engine.configure(&graph).expect("a graph");
+    assert_eq!(run_to_the_end(&mut engine).delivered, 3);
+}
+
+#[test]
+fn an_app_is_started_again_while_capture_time_stands_still() {
+    let mut engine = capture_engine();
+    let mut graph = line(Keeper { panic_at: Some(10), ..Keeper::of(0) });
+    graph.get_mut("numbers").expect("an app").config = crate::Config::new(Numbers::up_to(2000));
+    engine.configure(&graph).expect("a graph");
+    let report = run_to_the_end(&mut engine);
+    assert_eq!((report.apps["keeper"].state, report.apps["keeper"].restarts), (AppState::Running, 1));
 }
 
 /// A graph over up to five keepers, and links between any two of its apps.

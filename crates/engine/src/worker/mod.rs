@@ -127,12 +127,14 @@ impl Worker {
             let moved = self.protected(|worker| worker.turns::<true>(now_ns));
             self.gauges.latency.record(begin.elapsed().as_nanos() as u64);
             self.publish_pool();
+            // Not with the ticks only: time may stand still until the app runs again.
+            self.restart(now_ns);
             moved
         } else {
             self.protected(|worker| worker.turns::<false>(now_ns))
         };
         if now_ns >= self.next_tick_ns {
-            self.next_tick_ns = now_ns + self.pace.tick_ns;
+            self.next_tick_ns = now_ns.saturating_add(self.pace.tick_ns);
             self.tick(now_ns);
         }
         if Orphans::any() {
@@ -146,10 +148,14 @@ impl Worker {
         if self.clock.kind() == ClockKind::Wall {
             return self.clock.advance();
         }
-        match self.slots.iter().filter_map(Slot::next_event_ns).min() {
-            Some(next_ns) => self.clock.jump(next_ns),
-            None => self.clock.now_ns(),
+        let Some(next_ns) = self.slots.iter().filter_map(Slot::next_event_ns).min() else {
+            return self.clock.now_ns();
+        };
+        if next_ns <= self.clock.now_ns() {
+            // It was due in the breath before, which has not settled it: perhaps the app does that when it ticks.
+            self.next_tick_ns = 0;
         }
+        self.clock.jump(next_ns)
     }
 
     /// Runs what is left of a schedule; an app that panics is stopped, and the schedule goes on behind it.
@@ -194,7 +200,7 @@ impl Worker {
         moved
     }
 
-    /// What is done from time to time: ticks, restarts.
+    /// What is done from time to time.
     #[cold]
     fn tick(&mut self, now_ns: u64) {
         std::mem::swap(&mut self.schedule, &mut self.ticks);
@@ -208,6 +214,11 @@ impl Worker {
             false
         });
         std::mem::swap(&mut self.schedule, &mut self.ticks);
+        self.restart(now_ns);
+    }
+
+    /// Starts apps that have been down for long enough.
+    fn restart(&mut self, now_ns: u64) {
         if self.any_down {
             self.slots.iter_mut().for_each(|slot| slot.restart_if_due(now_ns, self.pace.restarts));
             self.any_down = self.slots.iter().any(Slot::is_down);

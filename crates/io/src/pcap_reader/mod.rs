@@ -89,6 +89,8 @@ pub struct Running {
     passes_left: u64,
     left: u64,
     is_finished: bool,
+    /// Whether there was no room, or no memory, for a packet.
+    is_blocked: bool,
     /// Why it has ended early.
     error: Option<String>,
     counters: Counters,
@@ -137,6 +139,7 @@ impl Class for PcapReader {
             },
             left: self.count.unwrap_or(u64::MAX),
             is_finished: self.count == Some(0),
+            is_blocked: false,
             error: None,
             counters: Counters {
                 too_long: setup.drops("too_long"),
@@ -166,6 +169,7 @@ impl App for Running {
         let output = &mut io.outputs[0];
         // Without a link, packets are dropped as such, rather than wait for ever.
         let mut room = if output.is_linked() { io.burst.min(output.room()) } else { io.burst };
+        self.is_blocked = room == 0;
         while room > 0 && !self.is_finished {
             match self.tape.load() {
                 Ok(true) => {}
@@ -179,11 +183,12 @@ impl App for Running {
                 }
             }
             let limit = room.min(usize::try_from(self.left).unwrap_or(usize::MAX));
-            let (taken, is_over) = self.play(output, io.pool, io.now_ns, limit);
+            let (taken, end) = self.play(output, io.pool, io.now_ns, limit);
             room -= taken;
             self.left -= taken as u64;
             self.is_finished = self.left == 0;
-            if is_over {
+            self.is_blocked = end == End::NoMemory;
+            if end != End::Limit {
                 return;
             }
         }
@@ -193,8 +198,9 @@ impl App for Running {
         self.is_finished
     }
 
+    /// None while the link is full: then time has to pass for somebody else.
     fn next_event_ns(&self) -> Option<u64> {
-        if self.is_finished { None } else { self.pace.next_ns() }
+        if self.is_finished || self.is_blocked { None } else { self.pace.next_ns() }
     }
 
     fn report(&self) -> Option<String> {
@@ -209,9 +215,8 @@ impl App for Running {
 }
 
 impl Running {
-    /// Sends packets that lie ready, up to a number. Returns how many were taken, and whether the turn is over, since the next
-    /// packet's time has not come or there is no memory for it.
-    fn play(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64, limit: usize) -> (usize, bool) {
+    /// Sends packets that lie ready, up to a number. Returns how many were taken, and why no more.
+    fn play(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64, limit: usize) -> (usize, End) {
         let Running { tape, pace, counters, .. } = self;
         let turn = Turn { output, pool, pace, too_long: &counters.too_long, now_ns };
         match tape.ready() {
@@ -242,6 +247,17 @@ impl Running {
     }
 }
 
+/// Why no more packets were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// There were enough, or no more lie ready.
+    Limit,
+    /// The next one's time has not come.
+    NotDue,
+    /// The pool is exhausted.
+    NoMemory,
+}
+
 /// What a turn works with.
 struct Turn<'a> {
     output: &'a mut Output,
@@ -253,16 +269,16 @@ struct Turn<'a> {
 
 impl Turn<'_> {
     #[inline]
-    fn play(self, records: &impl Records, at: &mut usize, limit: usize) -> (usize, bool) {
+    fn play(self, records: &impl Records, at: &mut usize, limit: usize) -> (usize, End) {
         let end = records.len().min(at.saturating_add(limit));
         let begin = *at;
         while *at < end {
             let data = records.data(*at);
             if !self.pace.is_due(self.now_ns, || records.timestamp_ns(*at)) {
-                return (*at - begin, true);
+                return (*at - begin, End::NotDue);
             }
             // One that is too long takes an empty packet's place, so that the books show it.
-            let Some(mut packet) = self.pool.allocate() else { return (*at - begin, true) };
+            let Some(mut packet) = self.pool.allocate() else { return (*at - begin, End::NoMemory) };
             self.pace.sent(self.now_ns, data.len());
             if packet.append(data).is_err() {
                 self.pool.free(packet, self.too_long);
@@ -274,7 +290,7 @@ impl Turn<'_> {
             }
             *at += 1;
         }
-        (*at - begin, false)
+        (*at - begin, End::Limit)
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Tape {
     memory: Memory,
     /// Whether it is.
     is_kept: bool,
-    /// Whether any packet was seen.
+    /// Whether any packet was seen since the file was opened last.
     has_packets: bool,
 }
 
@@ -82,7 +82,12 @@ impl Tape {
     /// Begins again.
     pub(super) fn rewind(&mut self) -> Result<(), Error> {
         self.at = 0;
-        self.reader = if self.is_kept { None } else { Some(Reader::open(&self.path)?) };
+        self.reader = None;
+        if !self.is_kept {
+            // It may be another by now, and have none.
+            self.has_packets = false;
+            self.reader = Some(Reader::open(&self.path)?);
+        }
         Ok(())
     }
 
@@ -213,5 +218,24 @@ fn precision(ticks_per_s: u64) -> u8 {
             let digits = ticks_per_s.max(1).ilog10();
             if digits > 9 || 10_u64.pow(digits) != ticks_per_s { 9 } else { digits as u8 }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tape;
+    use crate::scratch::{Scratch, pcap};
+
+    #[test]
+    fn a_capture_that_is_emptied_meanwhile_is_blank() {
+        let scratch = Scratch::new();
+        let path = scratch.file("a.pcap", &pcap(&[(1, 60, vec![1; 60])]));
+        let mut tape = Tape::open(&path, false).unwrap();
+        assert!(tape.load().unwrap());
+        // Another in its place: what is open stays what it was.
+        std::fs::remove_file(&path).unwrap();
+        scratch.file("a.pcap", &pcap(&[]));
+        tape.rewind().unwrap();
+        assert!(!tape.load().unwrap() && tape.is_blank());
     }
 }

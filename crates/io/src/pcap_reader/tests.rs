@@ -1,7 +1,7 @@
 use super::pace::Pace;
 use super::{Passes, PcapReader, Replay};
 use crate::scratch::{Scratch, capture, pcap, records};
-use engine::{Class, MAX_PAYLOAD};
+use engine::{App, Class, ClockKind, Engine, Graph, Io, MAX_PAYLOAD, OptionError, Settings, Setup};
 use std::path::PathBuf;
 use testkit::rig::{Rig, START_NS};
 
@@ -204,5 +204,61 @@ fn what_cannot_be_opened_is_named() {
         let mut engine = engine::Engine::new(engine::Settings::new().unwrap()).unwrap();
         let error = engine.configure(&graph).unwrap_err().to_string();
         assert!(error.contains(message) && error.contains(&path.display().to_string()), "{error}");
+    }
+}
+
+/// Leaves packets in the link until a time of the clock.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+struct Gate {
+    wait_ns: u64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    wait_ns: u64,
+    until_ns: Option<u64>,
+}
+
+impl Class for Gate {
+    const TYPE: &'static str = "gate";
+    type App = Waiting;
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Waiting, OptionError> {
+        Ok(Waiting { wait_ns: self.wait_ns, until_ns: None })
+    }
+}
+
+impl App for Waiting {
+    fn push(&mut self, io: &mut Io<'_>) {
+        let until_ns = *self.until_ns.get_or_insert(io.now_ns + self.wait_ns);
+        if io.now_ns >= until_ns {
+            let (input, output) = io.through();
+            input.burst().into_iter().for_each(|burst| output.send(burst));
+        }
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.until_ns
+    }
+}
+
+#[test]
+fn capture_time_goes_on_while_the_link_is_full_or_memory_is_out() {
+    let scratch = Scratch::new();
+    let packets: Vec<_> = (0..3000).map(|us| (us, 60, vec![1; 60])).collect();
+    let path = scratch.file("a.pcap", &pcap(&packets));
+    for (size, rate_pps) in [(4096, None), (4096, Some(1e6)), (500, None)] {
+        let mut graph = Graph::new();
+        graph.app("reader", PcapReader { rate_pps, ..reader(&path) }).unwrap();
+        graph.app("gate", Gate { wait_ns: 1_000_000_000 }).unwrap();
+        graph.link("reader.output -> gate.input").unwrap();
+        let settings = Settings { clock: ClockKind::Capture, packets: size, ..Settings::new().unwrap() };
+        let mut engine = Engine::new(settings).unwrap();
+        engine.configure(&graph).unwrap();
+        engine.run_for(std::time::Duration::from_secs(20)).unwrap();
+        let report = engine.report();
+        assert!(report.balanced());
+        assert_eq!(report.drops.get("unlinked"), Some(&3000), "{report:#?}");
+        engine.stop();
     }
 }
