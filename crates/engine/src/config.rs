@@ -31,6 +31,12 @@ impl OptionError {
         OptionError { option: Some(option.to_owned()), message: message.to_string(), refused: true }
     }
 
+    /// The app panicked when it was to do something, whatever its options.
+    pub(crate) fn failed(what: &str, message: impl fmt::Display) -> Self {
+        let message = format!("it failed when it was to {what}: {message}");
+        OptionError { option: None, message, refused: true }
+    }
+
     /// A number is not in its range.
     ///
     /// # Errors

@@ -16,9 +16,10 @@ use crate::graph::{AppSpec, Graph, Link, breathing_order};
 use crate::link::{self, Input, Output};
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, RecordKind};
-use crate::worker::Slot;
+use crate::worker::{Slot, message};
 use std::collections::BTreeMap;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a new graph has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,10 +109,10 @@ impl Engine {
     pub fn check(&self, graph: &Graph) -> Result<(), ConfigureError> {
         for (name, app) in graph.apps() {
             if self.graph.get(name).is_none_or(|running| running.config != app.config) {
-                app.config.check().map_err(|error| app_error(name, app, error))?;
+                guarded(|| app.config.check()).map_err(|error| app_error(name, app, error))?;
             }
             let linked = graph.linked_ports(name);
-            app.config.check_ports(&linked).map_err(|error| app_error(name, app, error))?;
+            guarded(|| app.config.check_ports(&linked)).map_err(|error| app_error(name, app, error))?;
         }
         Ok(())
     }
@@ -209,7 +210,7 @@ impl Engine {
             let Some(app) = graph.get_mut(name).filter(|app| app.config != *slot.config()) else { continue };
             let old = slot.config().clone();
             let worker = &mut self.workers[*worker];
-            match slot.reconfigure(&app.config, worker.now_ns()) {
+            match worker.reconfigure(slot, &app.config) {
                 Ok(true) => changes.reconfigured.push(name.clone()),
                 Ok(false) => {
                     let report = worker.stop(slot);
@@ -344,6 +345,12 @@ fn breathing_names(graph: &Graph, slots: &Slots) -> Vec<String> {
         graph.links().map(|link| (number(&link.from.app), number(&link.to.app))).collect();
     let order = breathing_order(names.len(), &pulling, &links);
     order.into_iter().map(|app| names[app].to_owned()).collect()
+}
+
+/// Has a class check something; a panic of it is an error of its options.
+fn guarded(check: impl FnOnce() -> Result<(), OptionError>) -> Result<(), OptionError> {
+    catch_unwind(AssertUnwindSafe(check))
+        .unwrap_or_else(|payload| Err(OptionError::failed("check its options", message(&*payload))))
 }
 
 fn app_error(name: &str, app: &AppSpec, error: OptionError) -> ConfigureError {

@@ -38,7 +38,7 @@ pub struct Settings {
     pub tick_hz: u32,
     /// Which clock the apps see.
     pub clock: ClockKind,
-    /// How long an app that panicked is down the first time.
+    /// How long an app that panicked is down the first time, a millisecond at least.
     pub restart_first: Duration,
     /// How long it is down at most, after doubling every time.
     pub restart_max: Duration,
@@ -75,7 +75,7 @@ impl Settings {
         Pace {
             burst: self.burst.clamp(1, crate::link::CAPACITY),
             tick_ns: 1_000_000_000 / u64::from(self.tick_hz.max(1)),
-            restarts: Restarts { first: self.restart_first, max: self.restart_max },
+            restarts: Restarts::new(self.restart_first, self.restart_max),
         }
     }
 }
@@ -179,6 +179,9 @@ impl Engine {
         let control = Control::new(self.workers.len());
         let (cores, busywait) = (self.settings.cores.clone(), self.settings.busywait);
         std::thread::scope(|scope| {
+            // Also when `go_on` panics: the scope ends only when its threads do.
+            let _stop = StopOnDrop(&control);
+            let mut threads = Vec::new();
             for (index, worker) in self.workers.iter_mut().enumerate() {
                 let share = control.share(index);
                 let core = cores.get(index % cores.len().max(1)).copied();
@@ -189,22 +192,20 @@ impl Engine {
                     }
                     worker.run(&share, busywait);
                 });
-                if let Err(error) = started {
-                    control.stop();
-                    return Err(error);
-                }
+                threads.push(started?);
             }
-            let seems_finished = loop {
-                if !go_on(&control.status(begin.elapsed())) {
-                    break false;
+            loop {
+                // One that ended before it was told to has panicked; the scope hands that on.
+                if !go_on(&control.status(begin.elapsed()))
+                    || threads.iter().any(|thread| thread.is_finished())
+                {
+                    return Ok(false);
                 }
                 if control.is_finished() {
-                    break true;
+                    return Ok(true);
                 }
                 std::thread::sleep(control::POLL);
-            };
-            control.stop();
-            Ok(seems_finished)
+            }
         })
     }
 
@@ -218,8 +219,14 @@ impl Engine {
 
     /// What has happened so far, exactly: packets on their way between workers are brought home first.
     pub fn report(&mut self) -> Report {
-        self.collect_returns();
-        Report::new(&self.workers, &self.graph, self.links.keys(), &self.retired)
+        loop {
+            self.collect_returns();
+            let report = Report::new(&self.workers, &self.graph, self.links.keys(), &self.retired);
+            // An app that fails when it is asked has given no answer: it is down in the next report.
+            if !self.workers.iter_mut().fold(false, |any, worker| worker.hear_complaints() | any) {
+                return report;
+            }
+        }
     }
 
     /// Brings packets home that wait with, or on the way from, other workers.
@@ -227,6 +234,15 @@ impl Engine {
         self.workers[0].sweep(Slot::discarded);
         self.workers.iter_mut().for_each(|worker| worker.pool.return_foreign());
         self.workers.iter_mut().for_each(|worker| worker.pool.fetch_returns());
+    }
+}
+
+/// Stops the workers when it goes.
+struct StopOnDrop<'a>(&'a Control);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 

@@ -212,6 +212,118 @@ impl App for Baking {
     }
 }
 
+/// Keeps packets, and fails in a method that it is told; in `start` and `link` only when it is started again, after `push`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Faulty {
+    #[serde(skip)]
+    fault: &'static str,
+    number: u32,
+}
+
+struct Failing {
+    fault: &'static str,
+    starts: u64,
+    kept: Vec<Packet>,
+}
+
+impl Class for Faulty {
+    const TYPE: &'static str = "faulty";
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Failing;
+
+    fn check(&self) -> Result<(), OptionError> {
+        assert!(self.fault != "check", "told to fail in check");
+        Ok(())
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Failing, OptionError> {
+        let starts = setup.legacy::<AtomicU64>().fetch_add(1, Ordering::Relaxed);
+        assert!(
+            self.fault != "first start" && (starts == 0 || self.fault != "start"),
+            "told to fail in start"
+        );
+        Ok(Failing { fault: self.fault, starts, kept: Vec::new() })
+    }
+
+    fn reconfigure(&self, _: &mut Failing, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+        assert!(self.fault != "reconfigure", "told to fail in reconfigure");
+        Ok(self.fault != "start")
+    }
+}
+
+impl Failing {
+    fn fail_in(&self, method: &str) {
+        assert!(self.fault != method, "told to fail in {method}");
+    }
+}
+
+impl App for Failing {
+    fn roles(&self) -> Roles {
+        Roles::PULL.and(Roles::PUSH).and(Roles::TICK)
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        self.kept.extend(io.inputs[0].burst().into_iter().flatten().take(10));
+        assert!(!["start", "link"].contains(&self.fault), "told to fail in push");
+    }
+
+    fn tick(&mut self, _: &mut Io<'_>) {
+        self.fail_in("tick");
+    }
+
+    fn link(&mut self, _: &crate::PortNames<'_>) {
+        self.fail_in("first link");
+        if self.starts > 0 {
+            self.fail_in("link");
+        }
+    }
+
+    fn stop(&mut self, _: &mut Io<'_>) {
+        self.fail_in("stop");
+    }
+
+    fn report(&self) -> Option<String> {
+        self.fail_in("report");
+        None
+    }
+
+    fn held(&self) -> usize {
+        self.fail_in("held");
+        self.kept.len()
+    }
+
+    fn uses_metadata(&self) -> bool {
+        self.fail_in("uses_metadata");
+        false
+    }
+
+    fn is_finished(&self) -> bool {
+        self.fail_in("is_finished");
+        true
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.fail_in("next_event_ns");
+        None
+    }
+}
+
+impl Drop for Failing {
+    fn drop(&mut self) {
+        if ["stop", "held"].contains(&self.fault) {
+            panic!("told to fail when it goes");
+        }
+    }
+}
+
+fn faulty(fault: &'static str, number: u32) -> Graph {
+    let mut graph = Graph::new();
+    graph.app("numbers", Numbers::up_to(2000)).expect("a name");
+    graph.app("faulty", Faulty { fault, number }).expect("a name");
+    graph.link("numbers.output -> faulty.input").expect("ports");
+    graph
+}
+
 fn capture_engine() -> Engine {
     let first = Duration::from_millis(1);
     let settings = Settings::new().expect("memory");
@@ -402,6 +514,89 @@ fn metadata_is_kept_once_an_app_asks_for_it() {
     assert_eq!((fresh.metadata().timestamp_ns, fresh.metadata().link_type), (9, 1));
     for packet in [packet, copy, fresh] {
         pool.put_back(packet);
+    }
+}
+
+#[test]
+fn an_app_may_fail_in_any_of_its_methods() {
+    for fault in ["check", "first start"] {
+        let mut engine = engine(1, 4000);
+        let error = engine.configure(&faulty(fault, 1)).expect_err("it fails").to_string();
+        assert!(error.contains("it failed when it was to") && error.contains("told to fail"), "{error}");
+        assert_eq!(*engine.graph(), Graph::new());
+    }
+    let running = [
+        "start",
+        "first link",
+        "link",
+        "tick",
+        "report",
+        "held",
+        "uses_metadata",
+        "is_finished",
+        "next_event_ns",
+    ];
+    for fault in running.into_iter().chain(["stop", "reconfigure"]) {
+        let mut engine = capture_engine();
+        engine.configure(&faulty(fault, 1)).expect("a graph");
+        engine.run_for(Duration::from_millis(20)).expect("threads");
+        let report = balanced(&mut engine);
+        let last_error = report.apps["faulty"].last_error.clone().unwrap_or_default();
+        assert_eq!(last_error.contains("told to fail"), running.contains(&fault), "{fault}: {report:#?}");
+        let changes = engine.configure(&faulty(fault, 2)).expect("a graph");
+        assert_eq!(
+            changes.failed.len(),
+            usize::from(["reconfigure", "start", "first link", "link"].contains(&fault)),
+            "{fault}: {changes:?}"
+        );
+        engine.run_for(Duration::from_millis(5)).expect("threads");
+        balanced(&mut engine);
+        let changes = engine.stop();
+        let reports = changes.reports.iter().filter(|(_, report)| report.contains("told to fail"));
+        assert_eq!(reports.count(), usize::from(["stop"].contains(&fault)), "{fault}: {changes:?}");
+        let report = balanced(&mut engine);
+        assert_eq!(report.pool.free, report.pool.total, "{fault}");
+    }
+}
+
+#[test]
+fn a_panic_of_whoever_asks_for_the_end_ends_the_workers() {
+    let mut engine = engine(2, 4000);
+    engine.configure(&line(Keeper::of(3))).expect("a graph");
+    let run = std::panic::AssertUnwindSafe(|| engine.run(|_| panic!("as told")));
+    assert!(std::panic::catch_unwind(run).is_err());
+    balanced(&mut engine);
+}
+
+#[test]
+fn an_app_that_does_not_start_is_waited_for_longer_each_time_and_not_for_ever() {
+    let mut engine = engine(1, 4000);
+    let mut graph = line(Keeper { panic_at: Some(10), ..Keeper::of(0) });
+    graph.get_mut("numbers").expect("an app").config = crate::Config::new(Numbers::up_to(2000));
+    engine.configure(&graph).expect("a graph");
+    engine.breathe();
+    assert_eq!(engine.report().apps["keeper"].state, AppState::Down);
+    // The app ran for longer than the longest pause; its restarts fail at once.
+    let slots = &mut engine.workers[0].slots;
+    let slot = slots.iter_mut().find(|slot| slot.name() == "keeper").expect("a slot");
+    slot.refuse(crate::Config::new(Keeper { refuse: true, ..Keeper::of(0) }), Duration::from_secs(1));
+    let begin = Instant::now();
+    let report = run_to_the_end(&mut engine);
+    // After 1, 2, 4 and 4 ms.
+    assert!(begin.elapsed() >= Duration::from_millis(9), "{:?}", begin.elapsed());
+    assert_eq!((report.apps["keeper"].state, report.apps["keeper"].restarts), (AppState::Down, 3));
+}
+
+#[test]
+fn any_length_of_time_will_do_for_restarts() {
+    for (first, max) in [(Duration::ZERO, Duration::ZERO), (Duration::MAX, Duration::MAX)] {
+        let settings = Settings::new().expect("memory");
+        let settings = Settings { restart_first: first, restart_max: max, ..settings };
+        let mut engine = Engine::new(settings).expect("memory");
+        engine.configure(&line(Keeper { panic_at: Some(10), ..Keeper::of(0) })).expect("a graph");
+        (0..3000).for_each(|_| _ = engine.breathe());
+        let restarts = balanced(&mut engine).apps["keeper"].restarts;
+        assert!(if first.is_zero() { restarts <= 1000 } else { restarts == 0 }, "{restarts}");
     }
 }
 

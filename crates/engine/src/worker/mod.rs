@@ -2,9 +2,10 @@
 
 mod slot;
 
-pub(crate) use slot::{Method, Restarts, Slot};
+pub(crate) use slot::{Method, Restarts, Slot, message};
 
 use crate::clock::{Clock, ClockKind};
+use crate::config::{Config, OptionError};
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record};
 use std::any::Any;
@@ -112,7 +113,11 @@ impl Worker {
         self.schedule.extend(steps(Method::Push, &self.slots));
         self.ticks = steps(Method::Tick, &self.slots);
         self.any_down = self.slots.iter().any(Slot::is_down);
-        self.slots.iter_mut().for_each(Slot::announce_ports);
+        for slot in 0..self.slots.len() {
+            if let Err(payload) = self.slots[slot].announce_ports() {
+                self.app_panicked(slot, &*payload);
+            }
+        }
     }
 
     /// One breath: every app that pulls, then every app that got packets. Returns whether anything moved.
@@ -127,8 +132,8 @@ impl Worker {
             let moved = self.protected(|worker| worker.turns::<true>(now_ns));
             self.gauges.latency.record(begin.elapsed().as_nanos() as u64);
             self.publish_pool();
-            // Not with the ticks only: time may stand still until the app runs again.
-            self.restart(now_ns);
+            // Not with the ticks only: time may stand still until an app runs again.
+            self.look_after_apps(now_ns);
             moved
         } else {
             self.protected(|worker| worker.turns::<false>(now_ns))
@@ -214,15 +219,28 @@ impl Worker {
             false
         });
         std::mem::swap(&mut self.schedule, &mut self.ticks);
-        self.restart(now_ns);
+        self.look_after_apps(now_ns);
     }
 
-    /// Starts apps that have been down for long enough.
-    fn restart(&mut self, now_ns: u64) {
+    /// Takes down apps that failed when they were asked something, and starts those that have been down for long enough.
+    fn look_after_apps(&mut self, now_ns: u64) {
+        self.hear_complaints();
         if self.any_down {
             self.slots.iter_mut().for_each(|slot| slot.restart_if_due(now_ns, self.pace.restarts));
             self.any_down = self.slots.iter().any(Slot::is_down);
         }
+    }
+
+    /// Takes down apps that failed when they were asked something. Returns whether there were any.
+    pub(crate) fn hear_complaints(&mut self) -> bool {
+        let mut any = false;
+        for slot in 0..self.slots.len() {
+            if let Some(complaint) = self.slots[slot].take_complaint() {
+                self.app_panicked(slot, &complaint);
+                any = true;
+            }
+        }
+        any
     }
 
     fn app_panicked(&mut self, slot: usize, payload: &(dyn Any + Send)) {
@@ -260,13 +278,34 @@ impl Worker {
     pub(crate) fn stop(&mut self, slot: &mut Slot) -> Option<String> {
         Orphans::leave();
         let report = slot.stop(&mut self.pool, self.clock.now_ns(), self.pace.burst);
-        Orphans::sweep(self.pool.engine(), |whose, packet| {
+        self.take_home(|whose| {
             if whose != Whose::Counted {
                 slot.lost_in_stop(1);
             }
-            self.pool.put_back(packet);
         });
         report
+    }
+
+    /// Gives other options to an app that was taken off; `false` if it has to be started anew. If it fails, it is down.
+    pub(crate) fn reconfigure(&mut self, slot: &mut Slot, config: &Config) -> Result<bool, OptionError> {
+        slot.reconfigure(config, self.clock.now_ns()).unwrap_or_else(|payload| {
+            Orphans::leave();
+            slot.panicked(&*payload, self.pace.restarts);
+            self.take_home(|whose| {
+                if whose != Whose::Counted {
+                    slot.lost_in_panic(1);
+                }
+            });
+            Err(OptionError::failed("take on other options", message(&*payload)))
+        })
+    }
+
+    /// Takes home what was dropped while apps are taken off.
+    fn take_home(&mut self, count: impl Fn(Whose)) {
+        Orphans::sweep(self.pool.engine(), |whose, packet| {
+            count(whose);
+            self.pool.put_back(packet);
+        });
     }
 
     /// Breathes until told to stop.

@@ -8,6 +8,7 @@ use crate::pool::Pool;
 use crate::report::AppState;
 use crate::shm::{Counter, EntryKind, Histogram, Record};
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -33,6 +34,8 @@ pub(crate) struct Slot {
     delay: Duration,
     started: Instant,
     last_error: Option<String>,
+    /// What a panic said when the app was asked something; it is still there, and has to be taken down.
+    complaint: Cell<Option<String>>,
     name: String,
     config: Config,
     clock: ClockKind,
@@ -45,7 +48,12 @@ pub(crate) struct Slot {
 
 #[derive(Clone, Copy, Debug)]
 struct Down {
-    until: Instant,
+    /// When it is started again; `None` is beyond all time.
+    until: Option<Instant>,
+    /// How long it is down.
+    delay: Duration,
+    /// Whether it did not even start after the longest time that it can be down.
+    is_given_up: bool,
 }
 
 /// When apps that failed are started again.
@@ -55,6 +63,16 @@ pub(crate) struct Restarts {
     pub(crate) first: Duration,
     /// How long at most, after doubling each time.
     pub(crate) max: Duration,
+}
+
+impl Restarts {
+    /// The least time between two starts.
+    const LEAST: Duration = Duration::from_millis(1);
+
+    pub(crate) fn new(first: Duration, max: Duration) -> Self {
+        let first = first.max(Self::LEAST);
+        Restarts { first, max: max.max(first) }
+    }
 }
 
 /// What the engine counts for every app.
@@ -100,10 +118,10 @@ impl Slot {
     ) -> Result<Self, OptionError> {
         let counters = Counters::new(&mut record);
         let mut legacy = None;
-        let app =
-            config.start(&mut Setup { name, clock, now_ns, record: &mut record, legacy: &mut legacy })?;
+        let setup = Setup { name, clock, now_ns, record: &mut record, legacy: &mut legacy };
+        let (app, roles) = start(&config, setup)?;
         Ok(Slot {
-            roles: app.roles(),
+            roles,
             app: Some(app),
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -112,6 +130,7 @@ impl Slot {
             delay: restarts.first,
             started: Instant::now(),
             last_error: None,
+            complaint: Cell::new(None),
             name: name.to_owned(),
             config,
             clock,
@@ -201,70 +220,90 @@ impl Slot {
     }
 
     /// Tells the app which links it has.
-    pub(super) fn announce_ports(&mut self) {
-        let names = PortNames {
-            inputs: self.input_names.iter().map(String::as_str).collect(),
-            outputs: self.output_names.iter().map(String::as_str).collect(),
-        };
-        if let Some(app) = self.app.as_deref_mut() {
-            app.link(&names);
+    pub(super) fn announce_ports(&mut self) -> Result<(), Panic> {
+        let ports = names(&self.input_names, &self.output_names);
+        match self.app.as_deref_mut() {
+            Some(app) => catch_unwind(AssertUnwindSafe(|| app.link(&ports))),
+            None => Ok(()),
         }
     }
 
     /// The app has panicked: it is dropped, and waits to be started again.
     pub(super) fn panicked(&mut self, payload: &(dyn Any + Send), restarts: Restarts) {
         self.end_turn();
-        let app = self.app.take();
-        // Its destructor may panic as well.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(app)));
+        let _ = self.drop_app();
         self.goes_down(message(payload), restarts);
     }
 
+    /// Drops the app. Its destructor may panic.
+    fn drop_app(&mut self) -> Result<(), Panic> {
+        let app = self.app.take();
+        catch_unwind(AssertUnwindSafe(|| drop(app)))
+    }
+
     fn goes_down(&mut self, why: String, restarts: Restarts) {
-        if self.started.elapsed() > restarts.max {
+        // Only an app that ran for long begins again with short times.
+        if !self.is_down() && self.started.elapsed() > restarts.max {
             self.delay = restarts.first;
         }
-        self.down = Some(Down { until: Instant::now() + self.delay });
-        self.delay = (self.delay * 2).min(restarts.max);
+        let is_given_up = self.down.is_some_and(|down| down.delay >= restarts.max);
+        let delay = self.delay;
+        self.down = Some(Down { until: Instant::now().checked_add(delay), delay, is_given_up });
+        self.delay = delay.saturating_mul(2).min(restarts.max);
         self.last_error = Some(why);
         self.counters.state.set(AppState::Down.code());
     }
 
     /// Starts the app again, when it has been down for long enough.
     pub(super) fn restart_if_due(&mut self, now_ns: u64, restarts: Restarts) {
-        if self.down.is_none_or(|down| Instant::now() < down.until) {
+        let is_due = |down: Down| down.until.is_some_and(|until| Instant::now() >= until);
+        if !self.down.is_some_and(is_due) {
             return;
         }
         self.counters.restarts.add(1);
-        let Slot { name, record, config, clock, legacy, .. } = self;
-        let start = || config.start(&mut Setup { name, clock: *clock, now_ns, record, legacy });
-        match catch_unwind(AssertUnwindSafe(start)) {
-            Ok(Ok(app)) => self.goes_up(app),
-            Ok(Err(error)) => self.goes_down(error.to_string(), restarts),
-            Err(payload) => self.goes_down(message(&*payload), restarts),
+        let config = self.config.clone();
+        if let Err(error) = self.start_again(&config, now_ns) {
+            self.goes_down(error.to_string(), restarts);
         }
     }
 
-    fn goes_up(&mut self, app: Box<dyn App>) {
-        self.roles = app.roles();
+    /// Starts an app in the place of one that is gone, and tells it which links it has.
+    fn start_again(&mut self, config: &Config, now_ns: u64) -> Result<(), OptionError> {
+        let Slot { name, record, clock, legacy, input_names, output_names, .. } = self;
+        let (mut app, roles) = start(config, Setup { name, clock: *clock, now_ns, record, legacy })?;
+        let ports = names(input_names, output_names);
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| app.link(&ports))) {
+            // Its destructor may panic as well.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(app)));
+            return Err(failed_to_start(&*payload));
+        }
+        self.roles = roles;
         self.app = Some(app);
         self.down = None;
         self.started = Instant::now();
         self.counters.state.set(AppState::Running.code());
-        self.announce_ports();
+        Ok(())
     }
 
     /// Gives the app other options; `false` if it has to be started anew.
-    pub(crate) fn reconfigure(&mut self, config: &Config, now_ns: u64) -> Result<bool, OptionError> {
+    pub(super) fn reconfigure(
+        &mut self,
+        config: &Config,
+        now_ns: u64,
+    ) -> Result<Result<bool, OptionError>, Panic> {
         let Slot { app, name, record, config: old, clock, legacy, .. } = self;
-        let Some(app) = app.as_deref_mut() else { return Ok(false) };
-        let done =
-            config.reconfigure(app, old, &mut Setup { name, clock: *clock, now_ns, record, legacy })?;
-        if done {
-            self.roles = app.roles();
-            self.config = config.clone();
-        }
-        Ok(done)
+        let Some(app) = app.as_deref_mut() else { return Ok(Ok(false)) };
+        let setup = &mut Setup { name, clock: *clock, now_ns, record, legacy };
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            config.reconfigure(app, old, setup).map(|done| (done, app.roles()))
+        }))?;
+        Ok(done.map(|(done, roles)| {
+            if done {
+                self.roles = roles;
+                self.config = config.clone();
+            }
+            done
+        }))
     }
 
     /// Puts another app in the place of one that was stopped; links and counters stay.
@@ -274,11 +313,9 @@ impl Slot {
         now_ns: u64,
         restarts: Restarts,
     ) -> Result<(), OptionError> {
-        let Slot { name, record, clock, legacy, .. } = self;
-        match config.start(&mut Setup { name, clock: *clock, now_ns, record, legacy }) {
-            Ok(app) => {
+        match self.start_again(config, now_ns) {
+            Ok(()) => {
                 self.config = config.clone();
-                self.goes_up(app);
                 Ok(())
             }
             Err(error) => {
@@ -290,18 +327,25 @@ impl Slot {
 
     /// Stops the app, and drops it. Returns what it had to report at last.
     pub(super) fn stop(&mut self, pool: &mut Pool, now_ns: u64, burst: usize) -> Option<String> {
-        let mut app = self.app.take()?;
-        let Slot { inputs, outputs, .. } = self;
+        let Slot { app, inputs, outputs, .. } = self;
+        let app = app.as_deref_mut()?;
         let report = catch_unwind(AssertUnwindSafe(|| {
             app.stop(&mut Io { inputs, outputs, pool, now_ns, burst });
-            let report = app.report();
-            drop(app);
-            report
+            app.report()
         }));
+        let dropped = self.drop_app();
         self.end_turn();
         self.counters.state.set(AppState::Stopped.code());
         report
+            .and_then(|report| dropped.map(|()| report))
             .unwrap_or_else(|payload| Some(format!("it failed when it was stopped: {}", message(&*payload))))
+    }
+
+    /// As if it had options that it refuses, and had been started longer ago.
+    #[cfg(test)]
+    pub(crate) fn refuse(&mut self, config: Config, ago: Duration) {
+        self.config = config;
+        self.started -= ago;
     }
 
     pub(super) fn took(&self, ns: u64) {
@@ -325,23 +369,40 @@ impl Slot {
         self.down.is_some()
     }
 
+    /// Asks the app something. `None` if there is none, or if it panics, which is kept as a complaint.
+    fn ask<T>(&self, question: impl FnOnce(&dyn App) -> T) -> Option<T> {
+        let app = self.app.as_deref()?;
+        let answer = catch_unwind(AssertUnwindSafe(|| question(app)));
+        answer.map_err(|payload| self.complaint.set(Some(message(&*payload)))).ok()
+    }
+
+    /// What a panic said when the app was asked something.
+    pub(super) fn take_complaint(&self) -> Option<String> {
+        self.complaint.take()
+    }
+
     pub(super) fn next_event_ns(&self) -> Option<u64> {
-        self.app.as_deref()?.next_event_ns()
+        self.ask(App::next_event_ns)?
     }
 
     /// Packets that the app keeps.
     pub(crate) fn held(&self) -> usize {
-        self.app.as_deref().map_or(0, App::held)
+        self.ask(App::held).unwrap_or(0)
     }
 
     pub(crate) fn uses_metadata(&self) -> bool {
-        self.app.as_deref().is_some_and(App::uses_metadata)
+        self.ask(App::uses_metadata).unwrap_or(false)
     }
 
+    /// Whether nothing will come from it unless something comes to it. One that is down is waited for; but an app that only
+    /// works on what comes, and does not start, is not waited for without end.
     pub(super) fn is_at_rest(&self) -> bool {
-        let finished = |app: &dyn App| !self.roles.has(Roles::PULL) || app.is_finished();
-        self.app.as_deref().is_some_and(|app| finished(app) && app.held() == 0)
-            && self.inputs.iter().all(|input| input.queued() == 0)
+        let pulls = self.roles.has(Roles::PULL);
+        let rests = match self.down {
+            Some(down) => down.is_given_up && !pulls,
+            None => self.ask(|app| (!pulls || app.is_finished()) && app.held() == 0).unwrap_or(false),
+        };
+        rests && self.inputs.iter().all(|input| input.queued() == 0)
     }
 
     /// The output of a name.
@@ -375,12 +436,42 @@ impl Slot {
     }
 
     pub(crate) fn report(&self) -> Option<String> {
-        self.app.as_deref()?.report()
+        self.ask(App::report)?
+    }
+}
+
+/// A slot goes whatever the app's destructor does.
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let _ = self.drop_app();
+    }
+}
+
+/// What a panic left.
+pub(super) type Panic = Box<dyn Any + Send>;
+
+/// Starts an app, and asks for its roles.
+fn start(config: &Config, mut setup: Setup<'_>) -> Result<(Box<dyn App>, Roles), OptionError> {
+    let start = || config.start(&mut setup).map(|app| (app.roles(), app));
+    match catch_unwind(AssertUnwindSafe(start)) {
+        Ok(started) => started.map(|(roles, app)| (app, roles)),
+        Err(payload) => Err(failed_to_start(&*payload)),
+    }
+}
+
+fn failed_to_start(payload: &(dyn Any + Send)) -> OptionError {
+    OptionError::failed("start", message(payload))
+}
+
+fn names<'a>(inputs: &'a [String], outputs: &'a [String]) -> PortNames<'a> {
+    PortNames {
+        inputs: inputs.iter().map(String::as_str).collect(),
+        outputs: outputs.iter().map(String::as_str).collect(),
     }
 }
 
 /// What a panic said.
-fn message(payload: &(dyn Any + Send)) -> String {
+pub(crate) fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a message".to_owned())
