@@ -384,7 +384,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) clock: ClockName,
     /// How long an app that failed is down the first time.
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration, help_heading = "Engine")]
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = pause, help_heading = "Engine")]
     pub(crate) restart_first: Duration,
     /// And at most, after doubling each time.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Engine")]
@@ -404,6 +404,12 @@ fn duration(text: &str) -> Result<Duration, String> {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()),
         Err(_) => humantime::parse_duration(text).map_err(|error| error.to_string()),
     }
+}
+
+/// Without a pause, an app that fails would be started a thousand times a second.
+fn pause(text: &str) -> Result<Duration, String> {
+    let pause = duration(text)?;
+    if pause < Duration::from_millis(1) { Err("use 1ms or more".to_owned()) } else { Ok(pause) }
 }
 
 fn instance_name(text: &str) -> Result<String, String> {

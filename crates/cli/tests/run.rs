@@ -161,11 +161,19 @@ fn captures_pass_a_graph_unchanged() {
         arg(&capture)
     );
     let folder = folder("captures", &graph);
-    for workers in ["1", "2"] {
-        let output = run(&folder, &["--json", "--workers", workers, "--clock", "capture"]);
+    for (workers, clock) in [("1", "capture"), ("2", "wall")] {
+        let output = run(&folder, &["--json", "--workers", workers, "--clock", clock]);
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         assert_eq!(last_object(&output)["balanced"], true);
         assert_eq!(fs::read(folder.join("out.pcap")).unwrap(), fs::read(&capture).unwrap());
+    }
+    for (wrong, why) in [
+        (["--workers=2", "--clock=capture"], "error: `--clock capture` is for one worker"),
+        (["--restart-first=0", "--json"], "use 1ms or more"),
+    ] {
+        let output = run(&folder, &wrong);
+        assert_eq!(code(&output), 2);
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
     }
 }
 

@@ -8,7 +8,8 @@ pub enum ClockKind {
     /// The time of day, which never goes back here.
     #[default]
     Wall,
-    /// The time of the capture that is replayed: it stands still until the next packet is due, and then jumps there.
+    /// The time of the capture that is replayed: it stands still until the next packet is due, and then jumps there. For
+    /// engines of one worker.
     Capture,
 }
 
@@ -64,14 +65,14 @@ impl Clock {
     }
 
     fn read(&mut self) {
-        let now_ns = self.start_ns + self.start.elapsed().as_nanos() as u64;
+        let now_ns = self.now_ns.max(self.start_ns + self.start.elapsed().as_nanos() as u64);
         let breath_ns = (now_ns - self.now_ns) / u64::from(self.breaths);
         self.breaths_max = (PRECISION_NS / breath_ns.max(1)).clamp(1, BREATHS_MAX) as u32;
         self.breaths = 0;
         self.now_ns = now_ns;
     }
 
-    /// Jumps to the next event; time does not go back.
+    /// Jumps to a time, unless it is past.
     pub(crate) fn jump(&mut self, next_ns: u64) -> u64 {
         self.now_ns = self.now_ns.max(next_ns);
         self.now_ns

@@ -178,6 +178,10 @@ impl Lookout<'_> {
 }
 
 fn settings(args: &RunArgs, name: &str, teller: &Teller<'_>) -> Result<Settings, Failure> {
+    if args.workers > 1 && args.clock == ClockName::Capture {
+        let why = "with several workers, each would see another time: use `--workers 1`, or the time of day";
+        return Err(Failure::user(format!("error: `--clock capture` is for one worker; {why}")));
+    }
     let counters = match counters(name) {
         Ok(segment) => segment,
         Err(error) => {

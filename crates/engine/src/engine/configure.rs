@@ -136,7 +136,7 @@ impl Engine {
         let is_new = |name: &str, app: &AppSpec| {
             self.graph.get(name).is_none_or(|old| old.config.kind() != app.config.kind())
         };
-        let (clock, now_ns) = (self.settings.clock, self.workers[0].now_ns());
+        let (clock, now_ns) = (self.settings.clock, self.now_ns());
         let mut fresh = Slots::new();
         for (name, app) in graph.apps().filter(|&(name, app)| is_new(name, app)) {
             let (entries, numbers) = Slot::RECORD;
@@ -290,7 +290,9 @@ impl Engine {
             installed[place(name)].push(slot);
         }
         let stamping = installed.iter().flatten().any(Slot::uses_metadata);
+        let now_ns = self.now_ns();
         for (worker, slots) in self.workers.iter_mut().zip(installed) {
+            worker.not_before(now_ns);
             if stamping {
                 worker.pool.stamp();
             }

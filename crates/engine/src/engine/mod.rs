@@ -10,7 +10,7 @@ pub use configure::{Changes, ConfigureError};
 pub(crate) use control::Control;
 pub use control::Status;
 
-use crate::clock::ClockKind;
+use crate::clock::{Clock, ClockKind};
 use crate::graph::{Graph, Link};
 use crate::pool::Pool;
 use crate::report::Report;
@@ -36,7 +36,7 @@ pub struct Settings {
     pub busywait: bool,
     /// How often [`App::tick`](crate::App::tick) is called, in Hz.
     pub tick_hz: u32,
-    /// Which clock the apps see.
+    /// Which clock the apps see. Capture time is for one worker.
     pub clock: ClockKind,
     /// How long an app that panicked is down the first time, a millisecond at least.
     pub restart_first: Duration,
@@ -120,8 +120,12 @@ impl Engine {
     /// An engine without apps.
     ///
     /// # Errors
-    /// When the system refuses the memory for packets.
+    /// When the system refuses the memory for packets, or several workers are to run on capture time.
     pub fn new(settings: Settings) -> io::Result<Self> {
+        if settings.clock == ClockKind::Capture && settings.workers > 1 {
+            let why = "capture time is for one worker: with several, each would see another";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         let mut record = settings.counters.record(RecordKind::Engine, "engine", "", 8, 8)?;
         let counters = Counters {
             generation: record.number("generation", EntryKind::Gauge),
@@ -132,8 +136,10 @@ impl Engine {
         record.number("burst", EntryKind::Gauge).set(settings.pace().burst as u64);
         record.number("timed_every", EntryKind::Gauge).set(TIMED_EVERY);
         let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
+        // Of one beginning, so that an app that moves sees no time again.
+        let clock = Clock::new(settings.clock);
         let workers = (0..settings.workers.max(1))
-            .map(|index| new_worker(&settings, index, engine))
+            .map(|index| new_worker(&settings, index, engine, clock.clone()))
             .collect::<io::Result<_>>()?;
         Ok(Engine {
             settings,
@@ -229,6 +235,11 @@ impl Engine {
         }
     }
 
+    /// The latest time that any app has seen.
+    fn now_ns(&self) -> u64 {
+        self.workers.iter().map(Worker::now_ns).max().unwrap_or(0)
+    }
+
     /// Brings packets home that wait with, or on the way from, other workers.
     fn collect_returns(&mut self) {
         self.workers[0].sweep(Slot::discarded);
@@ -246,12 +257,12 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-fn new_worker(settings: &Settings, index: usize, engine: u64) -> io::Result<Worker> {
+fn new_worker(settings: &Settings, index: usize, engine: u64, clock: Clock) -> io::Result<Worker> {
     let (entries, numbers) = Worker::RECORD;
     let name = format!("worker {index}");
     let record = settings.counters.record(RecordKind::Worker, &name, "", entries, numbers)?;
     record.set_worker(index);
-    Ok(Worker::new(Pool::of_engine(settings.packets, engine)?, settings.clock, settings.pace(), record))
+    Ok(Worker::new(Pool::of_engine(settings.packets, engine)?, clock, settings.pace(), record))
 }
 
 /// Binds the calling thread to a core. Where that is not allowed it runs anywhere.

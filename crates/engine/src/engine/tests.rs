@@ -600,6 +600,19 @@ fn any_length_of_time_will_do_for_restarts() {
     }
 }
 
+#[test]
+fn time_does_not_go_back_for_an_app_that_moves() {
+    let mut engine = engine(2, 100);
+    engine.workers[0].not_before(u64::MAX / 2);
+    engine.configure(&line(Keeper::of(1))).expect("a graph");
+    for worker in &mut engine.workers {
+        (0..20).for_each(|_| _ = worker.breathe());
+        assert!(worker.now_ns() >= u64::MAX / 2);
+    }
+    let settings = Settings { clock: ClockKind::Capture, workers: 2, ..Settings::new().expect("memory") };
+    assert!(Engine::new(settings).expect_err("two times").to_string().contains("one worker"));
+}
+
 /// Runs a graph that ends by itself.
 #[track_caller]
 fn run_to_the_end(engine: &mut Engine) -> Report {

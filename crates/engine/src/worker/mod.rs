@@ -82,9 +82,8 @@ impl Worker {
     /// Numbers and entries of a worker's record.
     pub(crate) const RECORD: (usize, usize) = (8, 8 + Histogram::BUCKETS);
 
-    pub(crate) fn new(pool: Pool, clock: ClockKind, pace: Pace, mut record: Record) -> Self {
+    pub(crate) fn new(pool: Pool, clock: Clock, pace: Pace, mut record: Record) -> Self {
         let gauges = Gauges::new(&mut record);
-        let clock = Clock::new(clock);
         Worker {
             slots: Vec::new(),
             pool,
@@ -354,6 +353,11 @@ impl Worker {
 
     pub(crate) fn now_ns(&self) -> u64 {
         self.clock.now_ns()
+    }
+
+    /// It is at least so late: an app that came from another worker has seen this time.
+    pub(crate) fn not_before(&mut self, now_ns: u64) {
+        self.clock.jump(now_ns);
     }
 
     /// Packets that were dropped while no app ran.
