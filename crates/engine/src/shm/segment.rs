@@ -64,8 +64,8 @@ impl Segment {
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o644).open(path)?;
         // Whoever cleans up may have found it before it was held.
         lock::hold(&file)?;
-        let made = file.set_len(LEN as u64).and_then(|()| memory::map(LEN, Some(&file)));
-        let memory = made.inspect_err(|_| {
+        // Addresses for all that it may become; what is used of it is made room for first.
+        let memory = memory::map(LEN, Some(&file)).inspect_err(|_| {
             let _ = std::fs::remove_file(path);
         })?;
         Self::lay_out(memory, Some((file, path.to_owned())), name)

@@ -200,7 +200,7 @@ fn open(path: &Path) -> Result<File, SnapshotError> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(SnapshotError::NotCounters) }
 }
 
-/// What is in use of the file, which is long and mostly a hole.
+/// What is in use of the file, which may be longer.
 fn bytes_of(file: &File) -> Result<Vec<u8>, SnapshotError> {
     let mut header = [0; format::HEADER];
     file.read_exact_at(&mut header, 0).map_err(|_| SnapshotError::NotCounters)?;

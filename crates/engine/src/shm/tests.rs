@@ -209,5 +209,10 @@ fn the_file_system_keeps_room_for_what_is_used() {
     assert!(kept() >= 64 << 10, "{} bytes", kept());
     let record = segment.record(RecordKind::App, "large", "", 1, 20_000).expect("room");
     assert!(kept() >= 192 << 10, "{} bytes", kept());
+    assert_eq!(
+        path.metadata().expect("a file").len(),
+        192 << 10,
+        "no longer than needed: limits of file sizes are kept"
+    );
     drop((record, segment));
 }
