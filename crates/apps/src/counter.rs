@@ -22,7 +22,7 @@
 
 use crate::filtering::{LANES, compiler, does_not_compile, ethernet, select};
 use engine::shm;
-use engine::{App, Class, Io, OptionError, Packet, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Setup, is_name};
 use pflang::Filter;
 use serde::Deserialize;
 
@@ -75,8 +75,7 @@ impl Counter {
             ));
         }
         for (i, Count { name, .. }) in self.count.iter().enumerate() {
-            let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(good) {
+            if !is_name(name, NAME_MAX) {
                 let message =
                     format!("`{name}` is no name: use 1 to {NAME_MAX} letters, digits and underscores");
                 return Err(OptionError::new("name", message));

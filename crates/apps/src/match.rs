@@ -23,7 +23,7 @@
 
 use crate::filtering::{LANES, compiler, describe, does_not_compile, ethernet};
 use engine::shm::Counter;
-use engine::{App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Setup};
+use engine::{App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Setup, is_name};
 use pflang::Program;
 use serde::Deserialize;
 
@@ -110,9 +110,7 @@ impl Class for Match {
                 "there is none; write `case = [{ port = \"…\", filter = \"…\" }]`",
             ));
         }
-        let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let is_name = |name: &str| !name.is_empty() && name.len() <= NAME_MAX && name.chars().all(good);
-        if let Some(Case { port, .. }) = self.case.iter().find(|case| !is_name(&case.port)) {
+        if let Some(Case { port, .. }) = self.case.iter().find(|case| !is_name(&case.port, NAME_MAX)) {
             let message = format!(
                 "`{port}` is no name for a port: use 1 to {NAME_MAX} letters, digits and underscores"
             );

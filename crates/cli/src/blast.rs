@@ -243,6 +243,11 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
     if to == "null" {
         return Ok(Config::new(Sink {}));
     }
+    if matches!(to, "" | "tap:") {
+        return Err(Failure::user(format!(
+            "error: `--to {to}` has no name: write `eth0`, `tap:NAME`, `null` or a file such as `out.pcap`"
+        )));
+    }
     if let Some(name) = to.strip_prefix("tap:") {
         return Ok(Config::new(Tap { name: name.to_owned(), mtu: None }));
     }

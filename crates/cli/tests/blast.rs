@@ -87,6 +87,8 @@ fn what_is_wrong_is_told_as_flags() {
         (&[&capture, "--to", "null", "--rate", "0pps"], 2, "error: --rate: 0 is not between"),
         (&["--synth", "--to", "null", "--size", "9"], 2, "error: --size: 9 is not between 42 and 10240"),
         (&["--synth", "--to", "null", "--sport", "x"], 2, "error: --sport: `x` is no port"),
+        (&["--synth", "--to", ""], 2, "error: `--to ` has no name"),
+        (&["--synth", "--to", "tap:"], 2, "error: `--to tap:` has no name: write `eth0`, `tap:NAME`"),
         (&["--to", "null"], 2, "required"),
         (&[&capture, "--synth", "--to", "null"], 2, "cannot be used with"),
         (&[&capture, "--size", "60", "--to", "null"], 2, ""),

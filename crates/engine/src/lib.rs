@@ -43,6 +43,7 @@ pub use config::{Config, Kind, OptionError, Registry};
 pub use engine::{Changes, ConfigureError, Engine, Settings, Status};
 pub use graph::{
     AppSpec, Graph, GraphCode, GraphError, GraphFile, GraphFileError, GraphFileErrors, Link, NAME_MAX, Port,
+    is_name,
 };
 pub use link::{Input, Output};
 pub use pool::{Burst, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};

@@ -126,6 +126,16 @@ pub enum GraphError {
 /// Longest name of an app or a port, in bytes: two of each fit into the name of a link.
 pub const NAME_MAX: usize = 30;
 
+/// Whether a text is a name, as apps, ports and counters have them: 1 to `max` letters, digits and underscores.
+///
+/// ```
+/// assert!(engine::is_name("to_lan2", engine::NAME_MAX));
+/// assert!(!engine::is_name("", 8) && !engine::is_name("a.b", 8) && !engine::is_name("too_long_", 8));
+/// ```
+pub fn is_name(text: &str, max: usize) -> bool {
+    (1..=max).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 fn suggestion(similar: Option<&str>) -> String {
     similar.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }
@@ -287,11 +297,7 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 fn check_name(name: &str, what: &'static str) -> Result<(), GraphError> {
-    let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(good) {
-        return Err(GraphError::BadName { name: name.to_owned(), what });
-    }
-    Ok(())
+    if is_name(name, NAME_MAX) { Ok(()) } else { Err(GraphError::BadName { name: name.to_owned(), what }) }
 }
 
 impl FromStr for Link {
