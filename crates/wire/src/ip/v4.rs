@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use crate::bytes::{array_at, put, u16_at};
-use crate::checksum::{self, Addresses, checksum};
+use crate::checksum::{self, Addresses, checksum, is_right_of_20};
 
 /// An IPv4 header.
 #[derive(Clone, Copy, Debug)]
@@ -111,9 +111,13 @@ impl<'a> Ipv4<'a> {
     }
 
     /// Whether the checksum is that of the header; not if the options were not captured whole.
+    #[inline]
     #[must_use]
     pub fn is_checksum_right(&self) -> bool {
-        self.bytes.get(..self.header_len()).is_some_and(|header| checksum(header) == 0)
+        match (self.header_len(), self.bytes.first_chunk()) {
+            (Ipv4::LEN, Some(header)) => is_right_of_20(header),
+            (header_len, _) => self.bytes.get(..header_len).is_some_and(|header| checksum(header) == 0),
+        }
     }
 
     /// Source address.
