@@ -223,3 +223,17 @@ fn put(buffer: &mut Packet, at: usize, bytes: &[u8]) {
         buffer.data_mut()[at..][..bytes.len()].copy_from_slice(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Assembly, RANGES_KEPT, Range};
+
+    #[test]
+    fn an_unusual_packet_leaves_little_memory_behind() {
+        let mut assembly = Assembly::default();
+        assembly.ranges.extend((0..4000).map(|i| Range { start: 16 * i, end: 16 * i + 8 }));
+        assembly.reset(7);
+        assert!(assembly.ranges.is_empty() && assembly.ranges.capacity() <= RANGES_KEPT);
+        assert_eq!(assembly.began_ns(), 7);
+    }
+}
