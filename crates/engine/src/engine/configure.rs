@@ -13,13 +13,14 @@ use super::{Engine, LinkState, placement};
 use crate::app::Ports;
 use crate::config::OptionError;
 use crate::graph::{AppSpec, Graph, Link, breathing_order};
-use crate::link::{self, Input, Output};
+use crate::link::{self, Input, Output, Ring};
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, RecordKind};
 use crate::worker::{Slot, message};
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// What a new graph has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,7 +113,12 @@ impl Engine {
                 guarded(|| app.config.check()).map_err(|error| app_error(name, app, error))?;
             }
             let linked = graph.linked_ports(name);
-            guarded(|| app.config.check_ports(&linked)).map_err(|error| app_error(name, app, error))?;
+            let kind = app.config.kind();
+            // Options that were put in place of others may be those of another class.
+            check_links("output", kind.outputs, &linked.outputs)
+                .and_then(|()| check_links("input", kind.inputs, &linked.inputs))
+                .and_then(|()| guarded(|| app.config.check_ports(&linked)))
+                .map_err(|error| app_error(name, app, error))?;
         }
         Ok(())
     }
@@ -157,11 +163,12 @@ impl Engine {
         for link in graph.links().filter(|&link| !self.links.contains_key(link)) {
             let (record, counters) = self.settings.counters.link(&link.to_string())?;
             let (output, input) = link::link(counters, true);
-            made.push((link.clone(), record, output, input));
+            let state = LinkState { record, ring: Arc::downgrade(output.ring()) };
+            made.push((link.clone(), state, output, input));
         }
-        let remember = |(link, record, output, input): (Link, _, _, _)| {
+        let remember = |(link, state, output, input): (Link, _, _, _)| {
             changes.linked.push(link.clone());
-            self.links.insert(link.clone(), LinkState { record });
+            self.links.insert(link.clone(), state);
             (link, output, input)
         };
         Ok(made.into_iter().map(remember).collect())
@@ -234,21 +241,20 @@ impl Engine {
     }
 
     /// Takes the ends of all links out of the slots; ends without a link are gone.
+    ///
+    /// Which is which is said by their rings, not by where they are: an app may have changed the places of its ends.
     fn take_ends(&self, slots: &mut Slots) -> Ends {
+        let links: BTreeMap<*const Ring, &Link> =
+            self.links.iter().map(|(link, state)| (state.ring.as_ptr(), link)).collect();
+        let link_of = |ring: &Arc<Ring>| links.get(&Arc::as_ptr(ring)).map(|&link| link.clone());
         let mut ends = Ends::default();
-        let mut outputs: BTreeMap<(String, String), Output> = BTreeMap::new();
-        let mut inputs: BTreeMap<(String, String), Input> = BTreeMap::new();
-        for (name, (_, slot)) in slots.iter_mut() {
-            let ports = slot.output_names.drain(..).map(|port| (name.clone(), port));
-            outputs.extend(ports.zip(slot.outputs.drain(..)));
-            let ports = slot.input_names.drain(..).map(|port| (name.clone(), port));
-            inputs.extend(ports.zip(slot.inputs.drain(..)));
-        }
-        for link in self.graph.links() {
-            let from = outputs.remove(&(link.from.app.clone(), link.from.port.clone()));
-            let to = inputs.remove(&(link.to.app.clone(), link.to.port.clone()));
-            ends.outputs.extend(from.map(|output| (link.clone(), output)));
-            ends.inputs.extend(to.map(|input| (link.clone(), input)));
+        for (_, slot) in slots.values_mut() {
+            slot.output_names.clear();
+            slot.input_names.clear();
+            let outputs = slot.outputs.drain(..);
+            ends.outputs.extend(outputs.filter_map(|output| Some((link_of(output.ring())?, output))));
+            let inputs = slot.inputs.drain(..);
+            ends.inputs.extend(inputs.filter_map(|input| Some((link_of(input.ring())?, input))));
         }
         ends
     }
@@ -274,7 +280,9 @@ impl Engine {
         let places = placement::place(&self.graph, &order, costs, self.workers.len());
         let place = |app: &str| places.get(app).copied().unwrap_or(0);
         for (link, input) in &mut ends.inputs {
-            input.set_local(place(&link.from.app) == place(&link.to.app));
+            // An app that has hidden its end from us may use it on any thread.
+            let is_here = ends.outputs.contains_key(link);
+            input.set_local(is_here && place(&link.from.app) == place(&link.to.app));
             if let Some(state) = self.links.get(link) {
                 state.record.set_worker(place(&link.to.app));
             }
@@ -294,7 +302,7 @@ impl Engine {
         for (worker, slots) in self.workers.iter_mut().zip(installed) {
             worker.not_before(now_ns);
             if stamping {
-                worker.pool.stamp();
+                worker.pool.stamp(now_ns);
             }
             worker.install(slots);
         }
@@ -347,6 +355,13 @@ fn breathing_names(graph: &Graph, slots: &Slots) -> Vec<String> {
         graph.links().map(|link| (number(&link.from.app), number(&link.to.app))).collect();
     let order = breathing_order(names.len(), &pulling, &links);
     order.into_iter().map(|app| names[app].to_owned()).collect()
+}
+
+/// Whether a class has the ports that are linked.
+fn check_links(direction: &str, ports: Ports, linked: &[&str]) -> Result<(), OptionError> {
+    let Some(port) = linked.iter().find(|port| !ports.allow(port)) else { return Ok(()) };
+    let message = format!("it has no {direction} `{port}`, which is linked; its {direction}s: {ports}");
+    Err(OptionError { option: None, message, refused: false })
 }
 
 /// Has a class check something; a panic of it is an error of its options.

@@ -12,12 +12,14 @@ pub use control::Status;
 
 use crate::clock::{Clock, ClockKind};
 use crate::graph::{Graph, Link};
+use crate::link::Ring;
 use crate::pool::Pool;
 use crate::report::Report;
 use crate::shm::{Counter, EntryKind, Record, RecordKind, Segment};
 use crate::worker::{Pace, Restarts, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -100,6 +102,8 @@ pub struct Engine {
 #[derive(Debug)]
 struct LinkState {
     record: Record,
+    /// Tells its ends from others, wherever they are.
+    ring: Weak<Ring>,
 }
 
 /// Sums over what is gone.
@@ -245,6 +249,17 @@ impl Engine {
         self.workers[0].sweep(Slot::discarded);
         self.workers.iter_mut().for_each(|worker| worker.pool.return_foreign());
         self.workers.iter_mut().for_each(|worker| worker.pool.fetch_returns());
+        self.workers.iter_mut().for_each(Worker::publish_pool);
+    }
+}
+
+/// Apps are stopped, and packets come home, so that the memory of the pools can go.
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if !self.workers.iter().all(|worker| worker.slots.is_empty()) {
+            self.stop();
+        }
+        self.collect_returns();
     }
 }
 

@@ -505,7 +505,8 @@ fn metadata_is_kept_once_an_app_asks_for_it() {
     let mut packet = pool.allocate().expect("a packet");
     pool.describe(&mut packet, crate::Metadata { mark: 7, ..Default::default() });
     assert_eq!(packet.metadata().mark, 0);
-    pool.stamp();
+    pool.stamp(5);
+    assert_eq!((packet.metadata().timestamp_ns, packet.metadata().link_type), (5, 1));
     pool.stamp_time(9);
     pool.describe(&mut packet, crate::Metadata { mark: 7, ..Default::default() });
     let copy = pool.copy(&packet).expect("a packet");
@@ -597,6 +598,163 @@ fn any_length_of_time_will_do_for_restarts() {
         (0..3000).for_each(|_| _ = engine.breathe());
         let restarts = balanced(&mut engine).apps["keeper"].restarts;
         assert!(if first.is_zero() { restarts <= 1000 } else { restarts == 0 }, "{restarts}");
+    }
+}
+
+/// Sends what comes to both outputs in turn, and changes their places each time.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Juggler;
+
+impl Class for Juggler {
+    const TYPE: &'static str = "juggler";
+    const OUTPUTS: Ports = Ports::Named(&["a", "b"]);
+    type App = Self;
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Self, OptionError> {
+        Ok(Juggler)
+    }
+}
+
+impl App for Juggler {
+    fn push(&mut self, io: &mut Io<'_>) {
+        io.inputs[0].burst().into_iter().for_each(|burst| io.outputs[0].send(burst));
+        io.outputs.swap(0, 1);
+    }
+}
+
+#[test]
+fn ends_are_known_by_their_rings_wherever_an_app_puts_them() {
+    for breaths in 1..4 {
+        let mut engine = engine(2, 4000);
+        let mut graph = Graph::new();
+        graph.app("numbers", Numbers::up_to(u64::MAX)).expect("a name").worker = Some(0);
+        graph.app("juggler", Juggler).expect("a name").worker = Some(0);
+        graph.app("near", End { pause_ms: 0 }).expect("a name").worker = Some(0);
+        graph.app("far", End { pause_ms: 0 }).expect("a name").worker = Some(1);
+        for link in ["numbers.output -> juggler.input", "juggler.a -> near.input", "juggler.b -> far.input"] {
+            graph.link(link).expect("ports");
+        }
+        engine.configure(&graph).expect("a graph");
+        (0..breaths).for_each(|_| _ = engine.breathe());
+        engine.rebalance();
+        balanced(&mut engine);
+    }
+}
+
+#[test]
+fn links_are_checked_against_classes_that_were_put_in_place_of_others() {
+    let mut graph = line(Keeper::of(0));
+    graph.get_mut("keeper").expect("an app").config = crate::Config::new(Numbers::up_to(1));
+    let error = engine(1, 10).configure(&graph).expect_err("no such input").to_string();
+    assert_eq!(error, "app `keeper` (numbers): it has no input `input`, which is linked; its inputs: none");
+}
+
+/// Counts how often one of its kind was stopped.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Bell;
+
+static RUNG: AtomicU64 = AtomicU64::new(0);
+
+impl Class for Bell {
+    const TYPE: &'static str = "bell";
+    type App = Self;
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Self, OptionError> {
+        Ok(Bell)
+    }
+}
+
+impl App for Bell {
+    fn stop(&mut self, _: &mut Io<'_>) {
+        RUNG.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn an_engine_that_goes_stops_its_apps() {
+    let mut graph = Graph::new();
+    graph.app("bell", Bell).expect("a name");
+    for is_stopped in [false, true] {
+        let before = RUNG.load(Ordering::Relaxed);
+        let mut engine = engine(2, 100);
+        engine.configure(&graph).expect("a graph");
+        if is_stopped {
+            engine.stop();
+        }
+        drop(engine);
+        assert_eq!(RUNG.load(Ordering::Relaxed) - before, 1);
+    }
+}
+
+#[test]
+fn packets_inside_are_described_when_an_app_first_asks_for_metadata() {
+    let mut engine = engine(1, 100);
+    engine.configure(&line(Keeper::of(10))).expect("a graph");
+    engine.breathe();
+    assert!(!engine.workers[0].pool.uses_metadata());
+    let mut graph = Graph::new();
+    graph.app("numbers", Numbers::up_to(u64::MAX)).expect("a name");
+    graph.app("keeper", Keeper::of(10)).expect("a name");
+    graph.app("reader", Reader).expect("a name");
+    graph.link("numbers.output -> keeper.input").expect("ports");
+    graph.link("keeper.output -> reader.input").expect("ports");
+    engine.configure(&graph).expect("a graph");
+    engine.breathe();
+    assert_eq!(balanced(&mut engine).delivered, 54 + 64);
+}
+
+/// Takes no packet that nothing is known of.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Reader;
+
+struct Reading(Counter);
+
+impl Class for Reader {
+    const TYPE: &'static str = "reader";
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Reading;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Reading, OptionError> {
+        Ok(Reading(setup.delivered()))
+    }
+}
+
+impl App for Reading {
+    fn push(&mut self, io: &mut Io<'_>) {
+        for packet in io.inputs[0].burst().into_iter().flatten() {
+            let metadata = packet.metadata();
+            assert!(metadata.link_type == 1 && metadata.timestamp_ns > 0, "{metadata:?}");
+            io.pool.free(packet, &self.0);
+        }
+    }
+
+    fn uses_metadata(&self) -> bool {
+        true
+    }
+}
+
+/// Has a counter for each of many reasons.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Pedant(usize);
+
+impl Class for Pedant {
+    const TYPE: &'static str = "pedant";
+    type App = Juggler;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Juggler, OptionError> {
+        (0..self.0).for_each(|number| _ = setup.drops(&format!("reason_{number}")));
+        Ok(Juggler)
+    }
+}
+
+#[test]
+fn an_app_with_more_counters_than_can_be_seen_does_not_start() {
+    for (count, is_right) in [(30, true), (60, false)] {
+        let mut graph = Graph::new();
+        graph.app("pedant", Pedant(count)).expect("a name");
+        let done = engine(1, 10).configure(&graph).map_err(|error| error.to_string());
+        let wrong = done.err().is_some_and(|error| error.contains("more counters than there is room for"));
+        assert_eq!(wrong, !is_right, "{count}");
     }
 }
 

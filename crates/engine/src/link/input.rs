@@ -112,6 +112,11 @@ impl Input {
         self.received
     }
 
+    /// The ring, which is what makes it an end of this link and no other.
+    pub(crate) fn ring(&self) -> &Arc<Ring> {
+        &self.ring
+    }
+
     /// Packets in the link.
     pub(crate) fn queued(&self) -> usize {
         self.ring.queued()

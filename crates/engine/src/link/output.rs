@@ -32,6 +32,11 @@ impl Output {
         Self::new(Arc::new(Ring::full()), LinkCounters::unlinked(counter))
     }
 
+    /// The ring, which is what makes it an end of this link and no other.
+    pub(crate) fn ring(&self) -> &Arc<Ring> {
+        &self.ring
+    }
+
     /// Whether there is a link.
     pub fn is_linked(&self) -> bool {
         self.ring.is_real()
@@ -113,18 +118,15 @@ impl Output {
     ) -> usize {
         let mut made = 0;
         while made < count && (self.next != self.limit || self.find_room()) {
-            let room = self.limit.wrapping_sub(self.next) as usize;
+            let wanted = (self.limit.wrapping_sub(self.next) as usize).min(count - made);
             // SAFETY: the packets are moved into slots before the pool is used again. These lie between `next` and `limit`:
             // they are free, ours, and hold no packet.
             let copies = unsafe {
-                let (packets, taken) = pool.take(room.min(count - made));
+                let (packets, taken) = pool.take(wanted);
                 let slots = self.ring.slots(self.next, taken as u32);
                 slots.copy_from_nonoverlapping(packets, taken);
                 std::slice::from_raw_parts_mut(slots.as_ptr(), taken)
             };
-            if copies.is_empty() {
-                return made;
-            }
             self.bytes += fill(made, copies);
             if pool.uses_metadata() {
                 let metadata = |(index, copy): (usize, &mut Packet)| {
@@ -134,6 +136,10 @@ impl Output {
             }
             self.next = self.next.wrapping_add(copies.len() as u32);
             made += copies.len();
+            if copies.len() < wanted {
+                // The pool has counted what it lacks.
+                return made;
+            }
         }
         while made < count {
             let Some(copy) = pool.copy(original(made)) else { break };

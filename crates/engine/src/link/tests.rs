@@ -32,6 +32,20 @@ fn what_is_sent_is_seen_when_the_turn_is_over() {
 }
 
 #[test]
+fn a_lack_of_packets_for_copies_is_counted_once() {
+    let mut pool = Pool::new(4).expect("memory");
+    let original = pool.packet(b"x").expect("a packet");
+    let (mut output, mut input) = link(LinkCounters::hidden(), true);
+    assert_eq!((output.send_copies(&mut pool, &original, 5), pool.exhausted()), (3, 2));
+    assert_eq!((output.send_copies(&mut pool, &original, 5), pool.exhausted()), (0, 7));
+    output.end();
+    input.begin();
+    input.burst().into_iter().flatten().chain([original]).for_each(|packet| pool.put_back(packet));
+    input.end();
+    assert_eq!(pool.available(), 4);
+}
+
+#[test]
 fn a_full_link_refuses() {
     let mut pool = Pool::of_engine(CAPACITY + 10, u64::MAX).expect("memory");
     let (mut output, mut input) = link(LinkCounters::hidden(), true);

@@ -59,7 +59,8 @@ pub struct Pool {
 const ETHERNET: u16 = 1;
 
 impl Pool {
-    /// A pool of `packets` packets, of 11.5 KiB each; memory that is never touched is never used.
+    /// A pool of `packets` packets, of 11.5 KiB each; memory that is never touched is never used. No engine sweeps up packets
+    /// of it that go out of scope: they do not come back.
     ///
     /// # Errors
     /// When the system refuses the memory, or `packets` is 0 or more than [`Pool::MAX_PACKETS`].
@@ -233,10 +234,15 @@ impl Pool {
         self.region.take_returns(&mut self.free);
     }
 
-    /// From now on, new packets get fresh metadata and copies keep theirs. There is no way back: metadata that was written
-    /// once would show again in later packets.
-    pub(crate) fn stamp(&mut self) {
-        self.stamping.get_or_insert(Metadata { link_type: ETHERNET, ..Metadata::default() });
+    /// From now on, new packets get fresh metadata and copies keep theirs; those that are out get it now. There is no way
+    /// back: metadata that was written once would show again in later packets. For the engine, while no app runs.
+    pub(crate) fn stamp(&mut self, now_ns: u64) {
+        if self.stamping.is_none() {
+            let metadata = Metadata { timestamp_ns: now_ns, link_type: ETHERNET, ..Metadata::default() };
+            self.stamping = Some(metadata);
+            // SAFETY: apps hold the packets that are out, and none runs.
+            unsafe { self.region.describe_all_but(&self.free, metadata) };
+        }
     }
 
     /// What time new packets are stamped with.

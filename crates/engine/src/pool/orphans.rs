@@ -38,9 +38,7 @@ struct List(RefCell<Vec<(u32, ManuallyDrop<Packet>)>>);
 
 impl Drop for List {
     fn drop(&mut self) {
-        if let Ok(mut left) = LEFT.lock() {
-            left.append(self.0.get_mut());
-        }
+        LEFT.lock().unwrap_or_else(PoisonError::into_inner).append(self.0.get_mut());
     }
 }
 

@@ -24,7 +24,8 @@ const LINE: usize = 64;
 /// A packet, owned: whoever has it may read and change it, and nobody else can.
 ///
 /// It is handed on through an [`Output`](crate::Output), or given back with [`Pool::free`](crate::Pool::free), which asks for the
-/// counter of the reason. A packet that merely goes out of scope is given back too, and counted as `discarded`.
+/// counter of the reason. A packet that merely goes out of scope in an app is given back too, by the engine, and counted as
+/// `discarded`. One of a pool without an engine ([`Pool::new`](crate::Pool::new)) is then lost to its pool.
 ///
 /// ```
 /// let mut pool = engine::Pool::new(64)?;
@@ -190,7 +191,7 @@ impl Packet {
     /// If it would exceed [`MAX_PAYLOAD`]; the packet is as before.
     #[inline]
     pub fn open_front(&mut self, count: usize) -> Result<(), TooLong> {
-        let len = self.len() + count;
+        let len = self.len().saturating_add(count);
         if len > MAX_PAYLOAD {
             return Err(TooLong { wanted: len });
         }

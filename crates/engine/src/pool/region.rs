@@ -70,6 +70,22 @@ impl Region {
         unsafe { Packet::from_raw(home(chunk)) }
     }
 
+    /// Writes the metadata of all packets that are not at home.
+    ///
+    /// # Safety
+    /// Nobody looks at packets of this region meanwhile.
+    pub(super) unsafe fn describe_all_but(&self, at_home: &[Packet], metadata: super::Metadata) {
+        let index = |packet: &Packet| {
+            (chunk_of(packet.as_ptr()).addr().get() - self.base.addr().get() - HEAD) / CHUNK
+        };
+        let mut is_out = vec![true; self.chunks];
+        at_home.iter().for_each(|packet| is_out[index(packet)] = false);
+        for chunk in (0..self.chunks).filter(|&chunk| is_out[chunk]) {
+            // SAFETY: the chunk lies within the mapping; by the caller's promise nobody else reads or writes its metadata.
+            unsafe { metadata_of(self.base.add(HEAD + chunk * CHUNK).cast()).write(metadata) };
+        }
+    }
+
     pub(super) fn start(&self) -> Start {
         Start(self.base)
     }
@@ -194,6 +210,16 @@ mod map {
     pub(super) fn reserve(len: usize) -> io::Result<NonNull<u8>> {
         let file = memory_file(len - HEAD)?;
         let base = aligned_addresses()?;
+        fill(base, len, &file).inspect_err(|_| {
+            // SAFETY: the addresses were reserved by us, and nobody knows of them yet.
+            unsafe { release(base, len) };
+        })?;
+        warm(base, len);
+        Ok(base)
+    }
+
+    /// Puts memory behind addresses.
+    fn fill(base: NonNull<u8>, len: usize, file: &OwnedFd) -> io::Result<()> {
         // SAFETY: the addresses were reserved by us, and the head lies within them.
         check(unsafe {
             libc::mmap(
@@ -210,8 +236,7 @@ mod map {
             let chunks = base.add(HEAD).as_ptr().cast();
             libc::mmap(chunks, len - HEAD, RW, libc::MAP_SHARED | libc::MAP_FIXED, file.as_raw_fd(), 0)
         })?;
-        warm(base, len);
-        Ok(base)
+        Ok(())
     }
 
     const RW: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;

@@ -27,6 +27,17 @@ fn memory_stays_while_a_packet_is_out() {
 }
 
 #[test]
+fn no_count_is_too_large_to_be_refused() {
+    let mut pool = Pool::new(2).expect("memory");
+    let mut packet = pool.packet(b"abcd").expect("a packet");
+    for count in [usize::MAX, usize::MAX - 1, usize::MAX - 3, MAX_PAYLOAD - 3] {
+        assert!(packet.open_front(count).is_err() && packet.open_back(count).is_err());
+        assert_eq!(packet.data(), b"abcd");
+    }
+    pool.put_back(packet);
+}
+
+#[test]
 fn sizes_that_cannot_be_are_refused() {
     assert_eq!(Pool::new(0).expect_err("none").kind(), io::ErrorKind::InvalidInput);
     assert!(Pool::new(Pool::MAX_PACKETS + 1).is_err());
@@ -108,7 +119,7 @@ proptest! {
     #[test]
     fn a_packet_is_a_vector_of_bytes(steps in prop::collection::vec(step(), 0..40)) {
         let mut pool = Pool::new(2).expect("memory");
-        pool.stamp();
+        pool.stamp(0);
         let mut packet = pool.allocate().expect("a packet");
         let metadata = Metadata { timestamp_ns: 1, cut_len: 2, mark: 3, flow_hash: u64::MAX, ..Metadata::default() };
         *packet.metadata_mut() = metadata;

@@ -111,14 +111,23 @@ impl Segment {
         let size = (head + numbers * 8).next_multiple_of(64);
         let (offset, epoch) = self.0.reserve(size)?;
         let shared = Arc::clone(&self.0);
-        // SAFETY: the record was just reserved: it is ours until it is dropped, and nobody has counters in it.
-        unsafe { shared.memory.add(offset).write_bytes(0, size) };
+        // One by one: an app that is gone may have left a counter with somebody, who still writes to it. What such a one counts
+        // is then found in this record.
+        (0..size).step_by(8).for_each(|at| shared.cell(offset + at).store(0, Ordering::Relaxed));
         shared.write_u32(offset, size as u32);
         shared.cell(offset + 8).store(epoch, Ordering::Relaxed);
         shared.write_text(offset + 24, format::NAME_LEN, name);
         shared.write_text(offset + 24 + format::NAME_LEN, format::TYPE_LEN, what);
         shared.write_u32(offset + 4, kind.code());
-        Ok(Record { shared, offset, size, entries: Vec::new(), entries_max: entries, next: head })
+        Ok(Record {
+            shared,
+            offset,
+            size,
+            entries: Vec::new(),
+            entries_max: entries,
+            next: head,
+            is_overfull: false,
+        })
     }
 
     /// The record of a link, with its counters: those of the sender and of the receiver on lines of their own.
@@ -189,6 +198,13 @@ impl Shared {
         unsafe { &*self.memory.as_ptr().add(offset).cast::<AtomicU64>() }
     }
 
+    /// The address of the first of so many numbers at an offset; it may be used to reach all of them.
+    fn cells(&self, offset: usize, count: usize) -> *const AtomicU64 {
+        assert!(offset.is_multiple_of(8) && offset + 8 * count <= LEN);
+        // SAFETY: the numbers lie within the mapping.
+        unsafe { self.memory.as_ptr().add(offset).cast() }
+    }
+
     fn write_u32(&self, offset: usize, value: u32) {
         let cell = self.cell(offset & !7);
         let mut bytes = cell.load(Ordering::Relaxed).to_ne_bytes();
@@ -228,6 +244,8 @@ pub(crate) struct Record {
     entries_max: usize,
     /// Where the next number goes, from the record's beginning.
     next: usize,
+    /// Whether a number had no room.
+    is_overfull: bool,
 }
 
 impl Record {
@@ -242,12 +260,19 @@ impl Record {
     /// The histogram of a name, likewise.
     pub(crate) fn histogram(&mut self, name: &str) -> Histogram {
         match self.entry(name, EntryKind::Histogram, Histogram::BUCKETS) {
-            // SAFETY: `entry` has found room for as many numbers in the record.
-            Some(offset) => unsafe {
-                Histogram::new(Counter::new(Arc::clone(&self.shared), self.shared.cell(offset)))
-            },
+            Some(offset) => {
+                let first =
+                    Counter::new(Arc::clone(&self.shared), self.shared.cells(offset, Histogram::BUCKETS));
+                // SAFETY: `entry` has found room for as many numbers in the record.
+                unsafe { Histogram::new(first) }
+            }
             None => Histogram::hidden(),
         }
+    }
+
+    /// Whether a number had no room, so that nobody sees it.
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.is_overfull
     }
 
     /// Says which worker the record belongs to.
@@ -267,6 +292,7 @@ impl Record {
             return Some(*offset);
         }
         if self.entries.len() == self.entries_max || self.next + 8 * count > self.size {
+            self.is_overfull = true;
             return None;
         }
         let offset = self.next;
@@ -324,9 +350,9 @@ mod memory {
             Some(file) => (libc::MAP_SHARED, file.as_raw_fd()),
             None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1),
         };
+        let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping, at an address of the kernel's choice.
-        let address =
-            unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, fd, 0) };
+        let address = unsafe { libc::mmap(ptr::null_mut(), len, access, flags, fd, 0) };
         if address == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }

@@ -339,10 +339,11 @@ impl Worker {
         self.slots.iter().all(Slot::is_at_rest)
     }
 
-    fn publish_pool(&mut self) {
+    pub(crate) fn publish_pool(&mut self) {
         self.gauges.total.set(self.pool.total() as u64);
         self.gauges.free.set(self.pool.available() as u64);
-        self.gauges.allocated.set(self.pool.allocated());
+        // It has gone below zero if packets were taken back here that another worker had allocated.
+        self.gauges.allocated.set(self.pool.allocated().cast_signed().max(0).cast_unsigned());
         self.gauges.freed.set(self.pool.freed());
         self.gauges.exhausted.set(self.pool.exhausted());
     }

@@ -453,10 +453,17 @@ pub(super) type Panic = Box<dyn Any + Send>;
 /// Starts an app, and asks for its roles.
 fn start(config: &Config, mut setup: Setup<'_>) -> Result<(Box<dyn App>, Roles), OptionError> {
     let start = || config.start(&mut setup).map(|app| (app.roles(), app));
-    match catch_unwind(AssertUnwindSafe(start)) {
-        Ok(started) => started.map(|(roles, app)| (app, roles)),
-        Err(payload) => Err(failed_to_start(&*payload)),
+    let started = catch_unwind(AssertUnwindSafe(start));
+    let (roles, app) = started.unwrap_or_else(|payload| Err(failed_to_start(&*payload)))?;
+    if setup.record.is_overfull() {
+        // Packets that it drops for a reason nobody sees would be missing in the books.
+        let why = format!(
+            "it has more counters than there is room for: {} with those of the engine",
+            Slot::RECORD.0
+        );
+        return Err(OptionError::failed("start", why));
     }
+    Ok((app, roles))
 }
 
 fn failed_to_start(payload: &(dyn Any + Send)) -> OptionError {

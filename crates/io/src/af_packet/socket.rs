@@ -205,11 +205,11 @@ impl Socket {
             messages[index].msg_hdr.msg_iovlen = 1;
         }
         let fd = self.fd.as_raw_fd();
+        let flags = libc::MSG_DONTWAIT as _;
         // SAFETY: `count` messages are initialised, each points to one vector, and that to the bytes of a packet. All outlive
         // the call, and the kernel only reads the bytes.
-        let sent =
-            check(unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count as _, libc::MSG_DONTWAIT as _) })?;
-        Ok(sent as usize)
+        let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count as _, flags) };
+        Ok(check(sent)? as usize)
     }
 }
 
