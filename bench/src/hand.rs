@@ -5,6 +5,7 @@ use std::slice::from_raw_parts;
 /// The calling convention that all peers share: packet, captured length, wire length; nonzero matches.
 pub(crate) type Entry = unsafe extern "sysv64" fn(*const u8, usize, u32) -> u32;
 
+// SAFETY: `c/hand.c` defines these, with that convention.
 unsafe extern "sysv64" {
     pub(crate) fn hand_c_accept_all(p: *const u8, n: usize, wire: u32) -> u32;
     pub(crate) fn hand_c_ip(p: *const u8, n: usize, wire: u32) -> u32;

@@ -68,9 +68,10 @@ fn in_turn(filters: &[Filter]) -> Engine<'_, Descriptor> {
 fn calls(program: &Program) -> Engine<'_, Descriptor> {
     let entry = program.native().expect("machine code").one();
     engine("one program", move |packets: &[Descriptor]| {
-        // SAFETY: as in `in_turn`.
-        let answer =
-            |packet: &Descriptor| unsafe { entry(packet.data, packet.captured as usize, packet.wire) };
+        let answer = |packet: &Descriptor| {
+            // SAFETY: as in `in_turn`.
+            unsafe { entry(packet.data, packet.captured as usize, packet.wire) }
+        };
         packets.iter().map(|packet| u64::from(answer(packet))).sum()
     })
 }

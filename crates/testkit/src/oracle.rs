@@ -136,6 +136,7 @@ mod sys {
         insns: *mut Insn,
     }
 
+    // SAFETY: these are the declarations of pcap/pcap.h, with `pcap_t` as `Handle`.
     #[link(name = "pcap")]
     unsafe extern "C" {
         fn pcap_fopen_offline(file: *mut libc::FILE, error: *mut c_char) -> *mut Handle;

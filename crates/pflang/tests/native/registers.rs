@@ -67,6 +67,7 @@ std::arch::global_asm!(
     "ret",
 );
 
+// SAFETY: the assembler code above has this name, and takes the address of a probe by the same convention.
 unsafe extern "sysv64" {
     fn sluss_test_probe(probe: *mut Probe);
 }

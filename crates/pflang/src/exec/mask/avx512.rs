@@ -88,6 +88,8 @@ impl Lanes for Avx512 {
         }
     }
 
+    /// # Safety
+    /// These bytes of these packets are readable.
     #[inline(always)]
     unsafe fn fetch4(
         self,
@@ -110,6 +112,8 @@ impl Lanes for Avx512 {
         }
     }
 
+    /// # Safety
+    /// These bytes of these packets are readable.
     #[inline(always)]
     unsafe fn fetch8(
         self,
@@ -119,7 +123,7 @@ impl Lanes for Avx512 {
         offset: u32,
         [low, high]: [&mut Numbers; 2],
     ) {
-        // SAFETY: as above.
+        // SAFETY: as in `fetch4`.
         unsafe {
             let lows = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
             let highs = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
