@@ -85,8 +85,9 @@ impl Output {
     /// Sends `count` copies of a packet; fewer when the pool runs out. A full link drops them, and counts that. Returns how
     /// many were made.
     pub fn send_copies(&mut self, pool: &mut Pool, packet: &Packet, count: usize) -> usize {
+        let is_far = pool.has_travelled();
         let copy_to_all = |_, copies: &mut [Packet]| {
-            packet.copy_to_all(copies);
+            packet.copy_to_all(copies, is_far);
             (packet.len() * copies.len()) as u64
         };
         self.send_made(pool, count, copy_to_all, |_| packet)

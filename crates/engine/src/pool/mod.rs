@@ -46,6 +46,7 @@ pub struct Pool {
     region: Region,
     /// Packets of other pools, on their way back.
     foreign: Foreign,
+    has_travelled: bool,
     engine: u64,
     allocated: u64,
     freed: u64,
@@ -77,6 +78,7 @@ impl Pool {
             free,
             region,
             foreign: Foreign::default(),
+            has_travelled: false,
             engine,
             allocated: 0,
             freed: 0,
@@ -231,7 +233,7 @@ impl Pool {
     /// translations of addresses are missed.
     #[inline]
     pub(crate) fn fetch_returns(&mut self) {
-        self.region.take_returns(&mut self.free);
+        self.has_travelled |= self.region.take_returns(&mut self.free);
     }
 
     /// From now on, new packets get fresh metadata and copies keep theirs; those that are out get it now. There is no way
@@ -251,6 +253,12 @@ impl Pool {
         if let Some(metadata) = &mut self.stamping {
             metadata.timestamp_ns = now_ns;
         }
+    }
+
+    /// Whether other workers have had packets of this pool: then the lines of free ones are far away.
+    #[inline]
+    pub(crate) fn has_travelled(&self) -> bool {
+        self.has_travelled
     }
 
     /// Whether anybody reads metadata.

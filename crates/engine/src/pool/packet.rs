@@ -20,6 +20,8 @@ pub(super) struct RawPacket {
 const DATA: usize = std::mem::offset_of!(RawPacket, data);
 /// Bytes of a cache line, the unit in which packets are copied.
 const LINE: usize = 64;
+/// How many packets ahead a line is asked for that will be written.
+const PREFETCHED: usize = 12;
 
 /// A packet, owned: whoever has it may read and change it, and nobody else can.
 ///
@@ -250,14 +252,19 @@ impl Packet {
         }
     }
 
-    /// Makes each of `copies`, which are at their first positions, a copy of this packet.
-    pub(crate) fn copy_to_all(&self, copies: &mut [Packet]) {
+    /// Makes each of `copies`, which are at their first positions, a copy of this packet. `is_far`: another core may have read
+    /// them last.
+    #[inline]
+    pub(crate) fn copy_to_all(&self, copies: &mut [Packet], is_far: bool) {
         if self.is_one_line() {
             // PERF: the line stays in registers. With the first line apart from the others, and fewer looks at the clock, source and
             // sink together took 1.9 ns a packet instead of 6.1.
             // SAFETY: a packet has at least a line of memory, which is ours.
             let line = unsafe { self.first_line().read() };
-            for copy in copies {
+            for (index, copy) in copies.iter().enumerate() {
+                if is_far {
+                    prefetch_later(copies, index);
+                }
                 // SAFETY: as above; each copy has one owner, whom we hold.
                 unsafe { copy.first_line().write(line) };
             }
@@ -314,6 +321,22 @@ impl Packet {
     pub(super) fn forget(self) {
         std::mem::forget(self);
     }
+}
+
+/// Asks for the line of a later packet that will be written.
+///
+/// PERF: where the last reader was another core, stores wait for their lines one after the other, in their order; asked for ahead, the
+/// lines come at the same time. Two threads over a link moved 50 to 63 million packets a second without, 71 to 91 with it.
+#[inline]
+fn prefetch_later(packets: &[Packet], index: usize) {
+    let Some(later) = packets.get(index + PREFETCHED) else { return };
+    // SAFETY: a hint, which changes nothing; processors that do not know it pass over it.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) later.first_line(), options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = later;
 }
 
 impl Drop for Packet {

@@ -96,11 +96,11 @@ impl Region {
         self.start().owns(packets)
     }
 
-    /// Takes what other workers have returned to this region.
+    /// Takes what other workers have returned to this region. Returns whether there was something.
     #[inline]
-    pub(super) fn take_returns(&self, free: &mut Vec<Packet>) {
+    pub(super) fn take_returns(&self, free: &mut Vec<Packet>) -> bool {
         // SAFETY: the region lives.
-        unsafe { returns_at(self.start()) }.take(self.start(), free);
+        unsafe { returns_at(self.start()) }.take(self.start(), free)
     }
 
     pub(super) fn chunks(&self) -> usize {

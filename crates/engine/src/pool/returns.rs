@@ -61,12 +61,14 @@ impl Returns {
         }
     }
 
-    /// Takes everything, onto `free`. The region begins at `start`.
+    /// Takes everything, onto `free`. The region begins at `start`. Returns whether there was something.
     #[inline]
-    pub(super) fn take(&self, start: Start, free: &mut Vec<Packet>) {
-        if !self.top.load(Ordering::Relaxed).is_null() {
+    pub(super) fn take(&self, start: Start, free: &mut Vec<Packet>) -> bool {
+        let is_empty = self.top.load(Ordering::Relaxed).is_null();
+        if !is_empty {
             self.take_all(start, free);
         }
+        !is_empty
     }
 
     #[inline(never)]
