@@ -65,12 +65,12 @@ impl App for Running {
             let mut has_short = false;
             let others = sift(burst, output, |packet| {
                 let id = vlan_id(packet.data(), self.tpid);
-                let is_ours = id == Ok(Some(self.id));
-                if is_ours {
+                if id == Ok(Some(self.id)) {
                     pop_tag(packet);
+                    return true;
                 }
-                has_short |= id == Err(TooShort);
-                is_ours
+                has_short |= id.is_err();
+                false
             });
             if has_short {
                 self.refuse(others, io.pool);
