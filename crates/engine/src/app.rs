@@ -99,6 +99,9 @@ impl Roles {
 }
 
 /// What an app works with in its turn.
+///
+/// Ends of links are lent: they stay where they are, and above all with this app, since each is used by one thread. Where an app has
+/// changed the places of its own, the engine puts them right when the graph changes.
 #[derive(Debug)]
 pub struct Io<'a> {
     /// Its inputs: those that the class names, in that order; else those that are linked, sorted by name.
