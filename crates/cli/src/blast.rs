@@ -29,8 +29,8 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let (signal, _) = signals::caught()?;
     let begin = Instant::now();
     let ended = blast(&mut engine, args, terminal, begin, &signal)?;
-    let before = engine.report();
-    engine.stop();
+    let mut before = engine.report();
+    before.add_last_words(engine.stop().reports);
     let result = Blasted { seconds: ended, before: &before, after: &engine.report() };
     text::print(&if args.json { format!("{}\n", result.json(&args.to)) } else { result.in_words() })?;
     for text in before.apps.values().filter_map(|app| app.text.as_deref()) {
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
         terminal.error(&format!("error: packets do not add up: {imbalance}"));
     }
     Ok(match signal.load(Ordering::Relaxed) {
-        0 if before.apps.values().any(|app| app.text.is_some()) || !result.after.balanced() => {
+        0 if before.apps.values().any(|app| app.has_failed) || !result.after.balanced() => {
             Outcome::Incomplete
         }
         0 => Outcome::Matched,

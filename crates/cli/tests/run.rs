@@ -276,6 +276,27 @@ fn counters_are_in_a_file_while_it_runs() {
 }
 
 #[test]
+fn a_damaged_capture_ends_a_run_as_incomplete() {
+    let graph = "links = [\"in.output -> out.input\"]\n[app.in]\ntype = \"pcap_reader\"\npath = \"cut.pcap\"\n\
+                 [app.out]\ntype = \"sink\"\n";
+    let folder = folder("damaged", graph);
+    let whole = fs::read(root().join("captures/web.pcap")).unwrap();
+    fs::write(folder.join("cut.pcap"), &whole[..whole.len() - 7]).unwrap();
+    for args in [&["--no-report"][..], &["--json"]] {
+        let output = run(&folder, args);
+        assert_eq!(code(&output), 5, "{args:?}");
+        let told = stderr(&output);
+        assert!(told.starts_with("error: in: cut.pcap: byte 30178: the file ends"), "{told}");
+    }
+    let object = last_object(&run(&folder, &["--json"]));
+    assert_eq!(
+        (&object["apps"]["in"]["failed"], &object["apps"]["out"]["failed"]),
+        (&true.into(), &false.into())
+    );
+    assert_eq!(object["links"]["in.output -> out.input"]["rxpackets"], 120);
+}
+
+#[test]
 fn a_graph_can_come_from_standard_input() {
     let graph = ENDLESS.replace("\"source\"\n", "\"source\"\ncount = 100\n");
     let output = common::run_with_input(&["run", "-", "--json"], graph.as_bytes());

@@ -50,6 +50,12 @@ pub trait App: Any + Send {
         None
     }
 
+    /// Whether something went wrong that the app does not get over, and that [`App::report`] tells of: a capture that is damaged, a
+    /// disk that is full. The run goes on, and `sluss run` ends with exit code 5.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
     /// Packets that the app keeps between its turns.
     fn held(&self) -> usize {
         0

@@ -50,3 +50,4 @@ pub use pool::{Burst, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 pub use rate::Rate;
 pub use report::{AppReport, AppState, LinkReport, PoolReport, Report};
 pub use timer::{TimerId, Timers};
+pub use worker::LastWords;

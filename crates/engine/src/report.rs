@@ -3,7 +3,7 @@
 use crate::engine::Retired;
 use crate::graph::{Graph, Link};
 use crate::shm::{EntryKind, Histogram};
-use crate::worker::{Slot, TIMED_EVERY, Worker};
+use crate::worker::{LastWords, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
 
 /// What an engine has done since it was made.
@@ -85,6 +85,8 @@ pub struct AppReport {
     pub counters: Vec<(String, EntryKind, u64)>,
     /// What it says of itself.
     pub text: Option<String>,
+    /// Whether that tells of a [failure](crate::App::has_failed).
+    pub has_failed: bool,
 }
 
 /// What has passed a link.
@@ -126,6 +128,16 @@ pub struct PoolReport {
 }
 
 impl Report {
+    /// Adds what apps had to report when they were stopped.
+    pub fn add_last_words(&mut self, words: impl IntoIterator<Item = (String, LastWords)>) {
+        for (app, last) in words {
+            if let Some(app) = self.apps.get_mut(&app) {
+                app.text = Some(last.text);
+                app.has_failed |= last.has_failed;
+            }
+        }
+    }
+
     /// Whether every packet is accounted for: `total = free + queued + held`, `allocated = delivered + drops + queued + held`,
     /// and `sent = received + queued` for every link.
     pub fn balanced(&self) -> bool {
@@ -199,6 +211,7 @@ impl Report {
             held: slot.held(),
             counters,
             text: slot.report(),
+            has_failed: slot.has_failed(),
         };
         self.apps.insert(slot.name().to_owned(), app);
     }

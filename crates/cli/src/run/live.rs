@@ -74,6 +74,9 @@ pub(super) fn run(
     } else if !args.no_report {
         text::print(&last.in_words())?;
     }
+    if args.json || args.no_report {
+        last.failures().for_each(|failure| teller.terminal.error(&failure));
+    }
     last.verdict()?;
     Ok(match end {
         End::Signal(signal) => Outcome::Interrupted(signal),

@@ -31,11 +31,7 @@ impl Last {
     pub(super) fn of(engine: &mut Engine, ran: Ran) -> Self {
         let mut report = engine.report();
         let cpu_s = cpu_time().as_secs_f64();
-        for (app, text) in engine.stop().reports {
-            if let Some(app) = report.apps.get_mut(&app) {
-                app.text = Some(text);
-            }
-        }
+        report.add_last_words(engine.stop().reports);
         let mut after = engine.report();
         // What apps kept and links held is dropped then, which is no news.
         for (reason, count) in after.drops.iter().filter(|(reason, _)| !STOPPING.contains(&reason.as_str())) {
@@ -68,9 +64,16 @@ impl Last {
         self.report.balanced() && self.lost.is_empty()
     }
 
-    /// Whether part of the graph did not run at the end.
+    /// Whether part of the graph did not run at the end, or not all that was to be read or written was.
     pub(super) fn is_incomplete(&self) -> bool {
-        self.report.apps.values().any(|app| app.state == AppState::Down)
+        self.report.apps.values().any(|app| app.state == AppState::Down || app.has_failed)
+    }
+
+    /// What apps tell of their failures, a line each.
+    pub(super) fn failures(&self) -> impl Iterator<Item = String> {
+        let failed = self.report.apps.iter().filter(|(_, app)| app.has_failed);
+        let lines = failed.flat_map(|(name, app)| app.text.iter().map(move |text| (name, text)));
+        lines.flat_map(|(name, text)| text.lines().map(move |line| format!("error: {name}: {line}")))
     }
 
     /// As one JSON object.
@@ -206,6 +209,7 @@ fn app_object(app: &AppReport) -> Value {
         "type": app.class,
         "error": app.last_error,
         "report": app.text,
+        "failed": app.has_failed,
     })
 }
 

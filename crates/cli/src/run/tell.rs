@@ -89,7 +89,7 @@ impl<'a> Teller<'a> {
         if lists.iter().all(|(_, names)| names.is_empty()) && failed.is_empty() {
             lines[0].push_str(", nothing has changed");
         }
-        lines.extend(changes.reports.iter().map(|(app, report)| format!("  {app}: {report}")));
+        lines.extend(changes.reports.iter().map(|(app, last)| format!("  {app}: {}", last.text)));
         lines.extend(self.rendered(&findings));
         lines.extend(changes.failed.iter().map(|(app, _)| {
             format!("error: app `{app}` does not start with its new options, and goes on with the old ones")

@@ -16,7 +16,7 @@ use crate::graph::{AppSpec, Graph, Link, breathing_order};
 use crate::link::{self, Input, Output, Ring};
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, RecordKind};
-use crate::worker::{Slot, message};
+use crate::worker::{LastWords, Slot, message};
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,8 +41,8 @@ pub struct Changes {
     /// Apps that did not start with their new options. They run with the old ones again, or are down, and will be
     /// started with them.
     pub failed: Vec<(String, OptionError)>,
-    /// What apps that were stopped had to report at last, such as that the end of a file could not be written.
-    pub reports: Vec<(String, String)>,
+    /// What apps that were stopped had to report at last.
+    pub reports: Vec<(String, LastWords)>,
 }
 
 /// Why a graph was not taken on. What ran goes on.

@@ -560,7 +560,7 @@ fn an_app_may_fail_in_any_of_its_methods() {
         engine.run_for(Duration::from_millis(5)).expect("threads");
         balanced(&mut engine);
         let changes = engine.stop();
-        let reports = changes.reports.iter().filter(|(_, report)| report.contains("told to fail"));
+        let reports = changes.reports.iter().filter(|(_, report)| report.text.contains("told to fail"));
         assert_eq!(reports.count(), usize::from(["stop"].contains(&fault)), "{fault}: {changes:?}");
         let report = balanced(&mut engine);
         assert_eq!(report.pool.free, report.pool.total, "{fault}");

@@ -2,6 +2,7 @@
 
 mod slot;
 
+pub use slot::LastWords;
 pub(crate) use slot::{Method, Restarts, Slot, message};
 
 use crate::clock::{Clock, ClockKind};
@@ -274,7 +275,7 @@ impl Worker {
 
     /// Stops an app that was taken off: it may still send what it holds, and what it then drops is counted.
     /// Returns what it had to report at last.
-    pub(crate) fn stop(&mut self, slot: &mut Slot) -> Option<String> {
+    pub(crate) fn stop(&mut self, slot: &mut Slot) -> Option<LastWords> {
         Orphans::leave();
         let report = slot.stop(&mut self.pool, self.clock.now_ns(), self.pace.burst);
         self.take_home(|whose| {

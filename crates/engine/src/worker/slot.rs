@@ -326,19 +326,23 @@ impl Slot {
     }
 
     /// Stops the app, and drops it. Returns what it had to report at last.
-    pub(super) fn stop(&mut self, pool: &mut Pool, now_ns: u64, burst: usize) -> Option<String> {
+    pub(super) fn stop(&mut self, pool: &mut Pool, now_ns: u64, burst: usize) -> Option<LastWords> {
         let Slot { app, inputs, outputs, .. } = self;
         let app = app.as_deref_mut()?;
         let report = catch_unwind(AssertUnwindSafe(|| {
             app.stop(&mut Io { inputs, outputs, pool, now_ns, burst });
-            app.report()
+            (app.report(), app.has_failed())
         }));
         let dropped = self.drop_app();
         self.end_turn();
         self.counters.state.set(AppState::Stopped.code());
-        report
-            .and_then(|report| dropped.map(|()| report))
-            .unwrap_or_else(|payload| Some(format!("it failed when it was stopped: {}", message(&*payload))))
+        match report.and_then(|report| dropped.map(|()| report)) {
+            Ok((text, has_failed)) => text.map(|text| LastWords { text, has_failed }),
+            Err(payload) => {
+                let text = format!("it failed when it was stopped: {}", message(&*payload));
+                Some(LastWords { text, has_failed: true })
+            }
+        }
     }
 
     /// As if it had options that it refuses, and had been started longer ago.
@@ -438,6 +442,19 @@ impl Slot {
     pub(crate) fn report(&self) -> Option<String> {
         self.ask(App::report)?
     }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.ask(App::has_failed).unwrap_or(false)
+    }
+}
+
+/// What an app had to report when it was stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastWords {
+    /// What it says.
+    pub text: String,
+    /// Whether that tells of a [failure](crate::App::has_failed), such as that the end of a file could not be written.
+    pub has_failed: bool,
 }
 
 /// A slot goes whatever the app's destructor does.

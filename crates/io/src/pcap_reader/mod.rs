@@ -212,6 +212,10 @@ impl App for Running {
         let lines: Vec<String> = self.error.clone().into_iter().chain(dropped).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
+
+    fn has_failed(&self) -> bool {
+        self.error.is_some()
+    }
 }
 
 impl Running {

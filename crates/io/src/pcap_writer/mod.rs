@@ -261,6 +261,10 @@ impl App for Running {
         let lines: Vec<&str> = self.told.iter().chain(&self.error).map(String::as_str).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
+
+    fn has_failed(&self) -> bool {
+        self.error.is_some() || !self.told.is_empty()
+    }
 }
 
 /// A writer that goes in the middle of a turn, since it has failed, writes what counts as delivered.
