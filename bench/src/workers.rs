@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 const SUITE: &str = "workers";
 /// More than workers, so that their load can be made even.
 const BRANCHES: u32 = 8;
-const FLOWS: u32 = 4096;
 /// How long apps are measured before they are placed by what they cost.
 const MEASURED: Duration = Duration::from_millis(500);
 const LAP: Duration = Duration::from_millis(300);
@@ -45,6 +44,7 @@ fn engine(workers: usize) -> Engine {
     };
     let mut engine = Engine::new(settings).expect("memory");
     engine.configure(&graph()).expect("apps that start");
+    engine.gather();
     engine.run_for(MEASURED).expect("threads");
     engine.rebalance();
     engine.run_for(LAP).expect("threads");
@@ -65,7 +65,7 @@ fn ns_per_packet(engine: &mut Engine) -> f64 {
 fn graph() -> Graph {
     let mut links = vec!["\"source.output -> rss.input\"".to_owned()];
     let mut apps =
-        format!("[app.source]\ntype = 'synth'\nflows = {FLOWS}\n[app.rss]\ntype = 'rss'\nkey = 1\n");
+        format!("[app.source]\ntype = 'synth'\nsrc = '198.18.0.0/20'\n[app.rss]\ntype = 'rss'\nkey = 1\n");
     for n in 1..=BRANCHES {
         links.push(format!(
             "\"rss.output{n} -> b{n}_filter.input\", \"b{n}_filter.output -> b{n}_near.decapsulated\""

@@ -243,7 +243,7 @@ pub(crate) struct TraceArgs {
     after_help = "TARGET is a network device, `tap:NAME`, `null`, or a file (with a `/`, or ending in .pcap or .pcapng).\n\
     Without --loop, --count and --duration it goes on until interrupted. Examples:\n  \
     sluss blast trace.pcap --to eth0 --rate 1Mpps --duration 10s\n  \
-    sluss blast --synth --size 60,508,1514 --src 198.18.0.0/24 --flows 1000 --to null --duration 5s\n  \
+    sluss blast --synth --size 60,508,1514 --src 198.18.0.0/22 --flows 1000 --to null --duration 5s\n  \
     sluss blast --synth --count 1000 --to made.pcap"
 )]
 pub(crate) struct BlastArgs {

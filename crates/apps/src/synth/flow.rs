@@ -50,13 +50,29 @@ impl Pattern {
         self.src.addr().is_ipv6()
     }
 
-    /// The flows; `count` of them if it is given, which repeat where there are fewer combinations.
+    /// Whether there can be `count` flows.
+    pub(super) fn check(&self, count: u32) -> Result<(), OptionError> {
+        let all = self.combinations();
+        if u128::from(count) <= all {
+            return Ok(());
+        }
+        let message = format!(
+            "{count} flows, but addresses and ports make {all}: write a prefix or a range, \
+             as in `src = \"198.18.0.0/16\"` or `sport = \"1024-5119\"`"
+        );
+        Err(OptionError::new("flows", message))
+    }
+
+    /// The flows; `count` of them if it is given.
     pub(super) fn flows(&self, count: Option<u32>) -> Vec<Flow> {
-        let sizes = [self.sport.len(), self.dport.len()].map(|ports| ports as u128);
-        let combinations = [sizes[0], sizes[1], addresses(self.src), addresses(self.dst)];
-        let all = combinations.iter().fold(1_u128, |all, &count| all.saturating_mul(count));
-        let count = count.map_or(all.min(FLOWS_UNASKED), u128::from);
+        let count = count.map_or(self.combinations().min(FLOWS_UNASKED), u128::from);
         (0..count).map(|number| self.flow(number)).collect()
+    }
+
+    fn combinations(&self) -> u128 {
+        let ports = [self.sport.len(), self.dport.len()].map(|ports| ports as u128);
+        let counts = [ports[0], ports[1], addresses(self.src), addresses(self.dst)];
+        counts.iter().fold(1, |all, &count| all.saturating_mul(count))
     }
 
     fn flow(&self, number: u128) -> Flow {

@@ -6,7 +6,7 @@
 //! | `src`, `dst` | addresses, IPv4 or IPv6, or prefixes of which all addresses are used; 198.18.0.1 and 198.19.0.1 unless set |
 //! | `proto` | `"udp"`, unless set, or `"tcp"` |
 //! | `sport`, `dport` | ports, `"1024"` or `"1024-2047"`; 1024 and 9 unless set |
-//! | `flows` | how many flows, up to 1048576; unless set, as many as addresses and ports allow, up to 65536 |
+//! | `flows` | how many flows, as many as addresses and ports allow, up to 1048576; unless set, up to 65536 |
 //! | `random` | whether flows are drawn at random rather than in turn, and payload is random; `false` unless set |
 //! | `src_mac`, `dst_mac` | 02:00:00:00:00:01 and 02:00:00:00:00:02 unless set |
 //! | `vlan` | a VLAN that packets are tagged with, 0 to 4094 |
@@ -131,6 +131,7 @@ impl Class for Synth {
         let range = 1..=flow::FLOWS_MAX;
         self.flows.map_or(Ok(()), |flows| OptionError::check_range("flows", flows, range))?;
         let pattern = flow::Pattern::new(self)?;
+        self.flows.map_or(Ok(()), |flows| pattern.check(flows))?;
         if self.sizes.is_empty() {
             return Err(OptionError::new("sizes", "is empty: which sizes?"));
         }

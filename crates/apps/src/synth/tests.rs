@@ -144,6 +144,12 @@ fn options_are_checked() {
     assert_eq!(error(Synth { sizes: vec![60; 1025], ..default() }), "`sizes`: 1025 sizes; 1024 at most");
     assert_eq!(error(Synth { sizes: vec![], ..default() }), "`sizes`: is empty: which sizes?");
     assert_eq!(error(Synth { flows: Some(0), ..default() }), "`flows`: 0 is not between 1 and 1048576");
+    let many = |src: &str| Synth { flows: Some(1000), src: src.to_owned(), ..default() };
+    assert!(
+        error(many("198.18.0.0/24"))
+            .starts_with("`flows`: 1000 flows, but addresses and ports make 256: write")
+    );
+    assert!(many("198.18.0.0/22").check().is_ok());
     assert_eq!(error(Synth { vlan: Some(4095), ..default() }), "`vlan`: 4095 is not between 0 and 4094");
     for ports in ["", "9-1", "65536", "1-2-3", "http"] {
         let message = error(Synth { sport: ports.to_owned(), ..default() });

@@ -62,6 +62,7 @@ pub(super) fn run(
         timers.after(0, duration, Alarm::Deadline);
     }
     if args.workers > 1 {
+        engine.gather();
         timers.after(0, MEASURED, Alarm::Rebalance);
     }
     let mut lookout =

@@ -9,7 +9,8 @@
 //!
 //! Nothing runs meanwhile: workers come to the end of a breath first, so an app never sees half of a change.
 
-use super::{Engine, LinkState, placement};
+use super::placement::Placing;
+use super::{Engine, LinkState};
 use crate::app::Ports;
 use crate::config::OptionError;
 use crate::graph::{AppSpec, Graph, Link, breathing_order};
@@ -98,7 +99,7 @@ impl Engine {
         }
         slots.append(&mut fresh);
         self.graph = graph;
-        self.assemble(slots, ends, &costs);
+        self.assemble(slots, ends, &Placing::ByCost(costs));
         Ok(changes)
     }
 
@@ -125,10 +126,19 @@ impl Engine {
 
     /// Places the apps on workers anew, by what each has cost so far. Apps and links keep their state and their packets.
     pub fn rebalance(&mut self) {
-        let costs = self.costs();
+        self.place(&Placing::ByCost(self.costs()));
+    }
+
+    /// Puts all apps that are not placed by hand on the first worker, to be measured there until [`Engine::rebalance`]. On a worker of
+    /// their own, apps that have little to do are asked more often, for fewer packets at a time, and seem to cost as much as others.
+    pub fn gather(&mut self) {
+        self.place(&Placing::OnFirst);
+    }
+
+    fn place(&mut self, placing: &Placing) {
         let mut slots = self.take_slots();
         let ends = self.take_ends(&mut slots);
-        self.assemble(slots, ends, &costs);
+        self.assemble(slots, ends, placing);
     }
 
     /// Stops everything.
@@ -275,9 +285,9 @@ impl Engine {
     }
 
     /// Hands apps with their links to the workers.
-    fn assemble(&mut self, slots: Slots, mut ends: Ends, costs: &BTreeMap<String, f64>) {
+    fn assemble(&mut self, slots: Slots, mut ends: Ends, placing: &Placing) {
         let order = breathing_names(&self.graph, &slots);
-        let places = placement::place(&self.graph, &order, costs, self.workers.len());
+        let places = placing.places(&self.graph, &order, self.workers.len());
         let place = |app: &str| places.get(app).copied().unwrap_or(0);
         for (link, input) in &mut ends.inputs {
             // An app that has hidden its end from us may use it on any thread.

@@ -3,15 +3,33 @@
 use crate::graph::Graph;
 use std::collections::BTreeMap;
 
-/// Cuts the breathing order into stretches of about equal cost, one a worker, so that few links cross threads. Apps that
-/// are placed by hand stay where they were put. `order` are the apps' names, `costs` what each took, in any unit.
-pub(super) fn place(
-    graph: &Graph,
+/// How apps are placed that are not placed by hand; those stay where they were put.
+pub(super) enum Placing {
+    /// The breathing order is cut into stretches of about equal cost, one a worker, so that few links cross threads. What each app
+    /// took, in any unit; those that are missing count as 1.
+    ByCost(BTreeMap<String, f64>),
+    /// All on the first worker.
+    OnFirst,
+}
+
+impl Placing {
+    /// Which app runs on which of so many workers. `order` are the apps' names, as they breathe.
+    pub(super) fn places(&self, graph: &Graph, order: &[String], workers: usize) -> BTreeMap<String, usize> {
+        let worker =
+            |name: &String| graph.get(name).and_then(|app| app.worker).map(|worker| worker % workers);
+        match self {
+            Placing::ByCost(costs) => by_cost(order, worker, costs, workers),
+            Placing::OnFirst => order.iter().map(|name| (name.clone(), worker(name).unwrap_or(0))).collect(),
+        }
+    }
+}
+
+fn by_cost(
     order: &[String],
+    by_hand: impl Fn(&String) -> Option<usize>,
     costs: &BTreeMap<String, f64>,
     workers: usize,
 ) -> BTreeMap<String, usize> {
-    let by_hand = |name: &str| graph.get(name).and_then(|app| app.worker).map(|worker| worker % workers);
     let cost = |name: &str| costs.get(name).copied().unwrap_or(1.0).max(1e-9);
     let mut load = vec![0.0; workers];
     let mut places = BTreeMap::new();

@@ -416,8 +416,13 @@ fn apps_move_to_other_workers_with_all_their_packets() {
             |report: &Report| (report.delivered, report.pool.held, report.pool.queued, report.drops.clone());
         assert_eq!(inside(&before), inside(&after), "round {round}");
     }
-    let places: Vec<usize> = balanced(&mut engine).apps.values().map(|app| app.worker).collect();
-    assert!(places.contains(&0) && places.contains(&1), "{places:?}");
+    let places = |engine: &mut Engine| -> Vec<usize> {
+        balanced(engine).apps.values().map(|app| app.worker).collect()
+    };
+    let spread = places(&mut engine);
+    assert!(spread.contains(&0) && spread.contains(&1), "{spread:?}");
+    engine.gather();
+    assert!(places(&mut engine).iter().all(|&worker| worker == 0));
     engine.stop();
     let report = balanced(&mut engine);
     assert_eq!(report.pool.free, report.pool.total);
