@@ -263,7 +263,7 @@ pub(crate) struct BlastArgs {
     #[arg(short = 'c', long, value_name = "N")]
     pub(crate) count: Option<u64>,
     /// Stop after this time: 10s, 5min.
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<std::time::Duration>,
     /// Print one line of JSON.
     #[arg(long)]
@@ -363,7 +363,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Engine")]
     pub(crate) workers: u16,
     /// Cores to bind workers to, in turn: 0,1.
-    #[arg(long, value_name = "CORES", value_delimiter = ',', help_heading = "Engine")]
+    #[arg(long, value_name = "CORES", value_delimiter = ',', value_parser = core, help_heading = "Engine")]
     pub(crate) cpu: Vec<usize>,
     /// Never sleep.
     #[arg(long, help_heading = "Engine")]
@@ -402,8 +402,22 @@ pub(crate) enum ClockName {
 fn duration(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()),
-        Err(_) => humantime::parse_duration(text).map_err(|error| error.to_string()),
+        Err(_) => humantime::parse_duration(text)
+            .map_err(|_| "write a number and a unit: 500ms, 2s, 1m30s, or seconds alone".to_owned()),
     }
+}
+
+/// The number of a core that this process may run on.
+fn core(text: &str) -> Result<usize, String> {
+    let core: usize = text.trim().parse().map_err(|_| "write numbers of cores: 0,1".to_owned())?;
+    let set = rustix::thread::sched_getaffinity(None).map_err(|error| error.to_string())?;
+    let allowed = |core: &usize| set.is_set(*core);
+    let cores: Vec<String> =
+        (0..rustix::thread::CpuSet::MAX_CPU).filter(allowed).map(|core| core.to_string()).collect();
+    if core < rustix::thread::CpuSet::MAX_CPU && allowed(&core) {
+        return Ok(core);
+    }
+    Err(format!("there is no such core, or not for this process; there are {}", cores.join(",")))
 }
 
 /// Without a pause, an app that fails would be started a thousand times a second.
@@ -487,7 +501,7 @@ pub(crate) struct TopArgs {
 }
 
 fn interval(text: &str) -> Result<std::time::Duration, String> {
-    let interval = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let interval = duration(text)?;
     let range = std::time::Duration::from_millis(100)..=std::time::Duration::from_secs(3600);
     if range.contains(&interval) { Ok(interval) } else { Err("not between 100ms and 1h".to_owned()) }
 }

@@ -330,6 +330,7 @@ fn flags_are_checked() {
         ["--duration", "-1"],
         ["--clock", "moon"],
         ["--cpu", "a"],
+        ["--cpu", "9999"],
     ] {
         assert_eq!(code(&run(&folder, &wrong)), 2, "{wrong:?}");
     }

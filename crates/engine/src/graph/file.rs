@@ -124,6 +124,8 @@ struct Reader<'t> {
 impl<'t> Reader<'t> {
     /// Texts up to this length are searched for all errors of syntax; of longer ones only the first is told.
     const RECOVERABLE: usize = 256 << 10;
+    /// So many errors of syntax are told: what is no TOML at all has one in every line.
+    const SYNTAX_TOLD: usize = 8;
 
     /// The text as a table; `None` if it is none.
     fn table(&mut self) -> Option<DeTable<'t>> {
@@ -142,8 +144,12 @@ impl<'t> Reader<'t> {
         };
         // What is read of a text with errors of syntax may lack anything: more complaints about it would mislead.
         let sound = errors.iter().all(syntax::is_repetition);
-        for problem in syntax::problems(self.text, &errors) {
-            self.problems.add(|| problem);
+        for (number, problem) in syntax::problems(self.text, &errors).into_iter().enumerate() {
+            if number < Self::SYNTAX_TOLD {
+                self.problems.add(|| problem);
+            } else {
+                self.problems.pass_over();
+            }
         }
         sound.then(|| table.into_inner())
     }

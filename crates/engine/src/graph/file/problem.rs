@@ -211,8 +211,13 @@ impl<'t> Problems<'t> {
         if self.told.len() < Self::MAX {
             self.told.push(problem().placed(self.text));
         } else {
-            self.untold += 1;
+            self.pass_over();
         }
+    }
+
+    /// Counts an error that is not told.
+    pub(super) fn pass_over(&mut self) {
+        self.untold += 1;
     }
 
     /// Whether there is anything with which the graph does not run.
