@@ -91,7 +91,7 @@ fn random_app(rng: &mut Rng) -> Config {
         2 => Config::new(Truncate { length: 60 + rng.below(100), pad: false }),
         3 => Config::new(Queue { limit: 1 + rng.below(3000), ..Queue::default() }),
         4 => Config::new(Delay {
-            delay_ms: rng.below(20) as f64,
+            delay_ms: 5.0 + rng.below(20) as f64,
             jitter_ms: rng.below(5) as f64,
             loss: 0.1,
             ..Delay::default()
