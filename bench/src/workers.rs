@@ -65,7 +65,7 @@ fn ns_per_packet(engine: &mut Engine) -> f64 {
 fn graph() -> Graph {
     let mut links = vec!["\"source.output -> rss.input\"".to_owned()];
     let mut apps =
-        format!("[app.source]\ntype = 'synth'\nsrc = '198.18.0.0/20'\n[app.rss]\ntype = 'rss'\nkey = 1\n");
+        "[app.source]\ntype = 'synth'\nsrc = '198.18.0.0/20'\n[app.rss]\ntype = 'rss'\nkey = 1\n".to_owned();
     for n in 1..=BRANCHES {
         links.push(format!(
             "\"rss.output{n} -> b{n}_filter.input\", \"b{n}_filter.output -> b{n}_near.decapsulated\""
