@@ -36,6 +36,9 @@ say "A mistake"
 printf '\033[2m$\033[0m sluss filter "tcp prot 80" %s\n' "$capture"
 "$sluss" filter 'tcp prot 80' "$capture" --count || true
 
+say "A network of apps, described in a file; every packet is accounted for"
+show run examples/tee.toml
+
 if command -v tcpdump >/dev/null; then
     say "The race: the same work for tcpdump and sluss, CPU seconds"
     copies=(); for _ in $(seq 300); do copies+=("$capture"); done
