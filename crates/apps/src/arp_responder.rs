@@ -97,7 +97,7 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::ArpResponder;
-    use crate::testing::{frame, read};
+    use crate::testing::{ask, frame, read};
     use engine::Class;
     use testkit::rig::Rig;
     use wire::arp::{Arp, ArpMessage};
@@ -121,13 +121,6 @@ mod tests {
     fn framed(message: ArpMessage, dst: Mac, src: Mac) -> Vec<u8> {
         let header = EthernetHeader { dst, src, ethertype: ethertype::ARP }.to_bytes();
         [&header[..], &message.to_bytes(), &[0; 18]].concat()
-    }
-
-    /// What comes out in the south and in the north.
-    fn ask(rig: &mut Rig, frame: &[u8]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-        rig.send("south", frame);
-        rig.breathe();
-        (rig.take("south"), rig.take("north"))
     }
 
     #[test]

@@ -153,7 +153,7 @@ fn change_kind(message: &mut [u8], kind: u8) {
 #[cfg(test)]
 mod tests {
     use super::IcmpEcho;
-    use crate::testing::{frame, read};
+    use crate::testing::{ask, frame, read};
     use engine::Class;
     use testkit::rig::Rig;
 
@@ -161,13 +161,6 @@ mod tests {
 
     fn rig() -> Rig {
         Rig::new(read::<IcmpEcho>("ip = ['192.0.2.2', '2001:db8::2']").unwrap(), &PORTS, &PORTS)
-    }
-
-    /// What comes out in the south and in the north.
-    fn ask(rig: &mut Rig, frame: &[u8]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-        rig.send("south", frame);
-        rig.breathe();
-        (rig.take("south"), rig.take("north"))
     }
 
     #[test]

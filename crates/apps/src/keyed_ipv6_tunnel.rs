@@ -27,7 +27,7 @@
 //! the addresses say which tunnel it is. Nothing is fragmented: the network between must take 66 bytes more.
 
 use crate::host::{check_ends, check_mac};
-use crate::outer::{PORTS, Tunnel, hop_limit, no_mac};
+use crate::outer::{Counters, PORTS, Tunnel, hop_limit, no_mac};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
@@ -80,15 +80,7 @@ pub struct Running {
     remote: Ipv6Addr,
     cookie: [u8; 8],
     counters: Counters,
-}
-
-#[derive(Debug)]
-struct Counters {
-    length: Counter,
-    protocol: Counter,
-    remote_address: Counter,
-    local_address: Counter,
-    cookie: Counter,
+    cookie_errors: Counter,
 }
 
 /// Ethernet, IPv6, session and cookie.
@@ -119,13 +111,8 @@ impl Class for KeyedIpv6Tunnel {
             local: self.local_address,
             remote: self.remote_address,
             cookie: self.remote_cookie.0,
-            counters: Counters {
-                length: setup.drops("length_errors"),
-                protocol: setup.drops("protocol_errors"),
-                remote_address: setup.drops("remote_address_errors"),
-                local_address: setup.drops("local_address_errors"),
-                cookie: setup.drops("cookie_errors"),
-            },
+            counters: Counters::new(setup),
+            cookie_errors: setup.drops("cookie_errors"),
         })
     }
 }
@@ -198,7 +185,7 @@ impl Tunnel for Running {
             () if ip.src() != self.remote => &counters.remote_address,
             () if ip.dst() != self.local => &counters.local_address,
             () if KeyedTunnel::new(ip.payload()).is_none() => &counters.protocol,
-            () => &counters.cookie,
+            () => &self.cookie_errors,
         }
     }
 }

@@ -143,7 +143,7 @@ fn is_solicitation(frame: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::NdResponder;
-    use crate::testing::{frame, read};
+    use crate::testing::{ask, frame, read};
     use engine::Class;
     use std::net::Ipv6Addr;
     use testkit::rig::Rig;
@@ -173,13 +173,6 @@ mod tests {
         let mut packet = [0; PACKET_LEN_MAX];
         let len = Solicitation { target, source_mac }.write_packet(ip(src), group, &mut packet).unwrap();
         [&header.to_bytes()[..], &packet[..len]].concat()
-    }
-
-    /// What comes out in the south and in the north.
-    fn ask(rig: &mut Rig, frame: &[u8]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-        rig.send("south", frame);
-        rig.breathe();
-        (rig.take("south"), rig.take("north"))
     }
 
     #[test]

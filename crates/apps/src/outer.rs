@@ -82,12 +82,26 @@ pub(crate) struct Outer {
     counters: Counters,
 }
 
+/// What counts packets that are none of a tunnel.
 #[derive(Debug)]
-struct Counters {
-    length: Counter,
-    protocol: Counter,
-    remote_address: Counter,
-    local_address: Counter,
+pub(crate) struct Counters {
+    /// Those that are too long or too short.
+    pub(crate) length: Counter,
+    /// Those that are something else.
+    pub(crate) protocol: Counter,
+    pub(crate) remote_address: Counter,
+    pub(crate) local_address: Counter,
+}
+
+impl Counters {
+    pub(crate) fn new(setup: &mut Setup<'_>) -> Self {
+        Counters {
+            length: setup.drops("length_errors"),
+            protocol: setup.drops("protocol_errors"),
+            remote_address: setup.drops("remote_address_errors"),
+            local_address: setup.drops("local_address_errors"),
+        }
+    }
 }
 
 /// The option of a gateway's hardware address, and of one's own, where it is not set.
@@ -165,12 +179,7 @@ impl Outer {
     /// If the ends are of different versions.
     pub(crate) fn new(ends: &Ends, protocol: u8, setup: &mut Setup<'_>) -> Result<Outer, OptionError> {
         let addresses = ends.addresses()?;
-        let counters = Counters {
-            length: setup.drops("length_errors"),
-            protocol: setup.drops("protocol_errors"),
-            remote_address: setup.drops("remote_address_errors"),
-            local_address: setup.drops("local_address_errors"),
-        };
+        let counters = Counters::new(setup);
         let ident = (!ends.dont_fragment).then(|| RandomState::new().hash_one(0) as u16);
         Ok(Outer { addresses, protocol, header: ends.header(addresses, protocol), ident, counters })
     }
