@@ -2,40 +2,55 @@
 //!
 //! | inputs | any |
 //! |---|---|
-//! | outputs | those that routes name |
+//! | outputs | those that routes or ports name |
 //! | `route` | list of routes: `prefix`, `port`, `next_hop` (a hardware address) |
 //! | `mac` | the router's hardware address. Unless set, it takes frames for any, and sends from the one they came for |
+//! | `port` | by name of the output: `ip`, the router's address there, or a list of them, one of each version; `mtu`, bytes of the longest IP packet that may leave there, 68 to 10226 |
+//! | `icmp_limit` | ICMP errors a second, 1 to 1000000, a twentieth of them at once; 1000 unless set |
 //! | `forwarded` | counts packets sent on |
 //! | drops `ttl_exceeded` | counts packets with no hop left |
 //! | drops `no_route` | counts packets for which there is no route |
+//! | drops `too_big` | counts packets that are too long for their port, and not to be fragmented |
 //! | drops `bad_checksum` | counts IPv4 headers with a wrong one (RFC 1812, 5.2.2) |
 //! | drops `malformed` | counts headers that make no sense, and packets that are cut |
 //! | drops `martian` | counts packets from or for an address that is never routed, groups included |
 //! | drops `other_mac` | counts frames for somebody else, or for a group |
 //! | drops `not_ip` | counts everything else, frames with a VLAN tag included |
+//! | `icmp_sent` | counts ICMP errors sent |
+//! | `icmp_forbidden`, `icmp_limited`, `icmp_unroutable`, `icmp_no_packet` | count those not sent: as none may be sent about such a packet, beyond the limit, as no way leads back, or as the pool was exhausted |
 //!
 //! A packet loses one hop (RFC 1812, 5.3.1; RFC 8200, 3), and its frame gets the next hop's address. The checksum of IPv4 is
-//! corrected by what has changed (RFC 1624). No ICMP messages are sent, no neighbour is asked for its address, and nothing is
-//! fragmented: there are apps for that. A router has no addresses of its own; `icmp_echo` before it can answer for it.
+//! corrected by what has changed (RFC 1624). No neighbour is asked for its address, and nothing is fragmented: there are apps for that.
+//! An IPv4 packet that may be cut leaves a port whatever its length, for a `fragmenter` behind it; one of IPv6 may always have
+//! 1280 bytes (RFC 8200, 5).
+//!
+//! **Errors.** Where a port has an address of its version, the sender of a packet that is dropped as `ttl_exceeded`, `no_route` or
+//! `too_big` is told so (RFC 792, RFC 4443): through the port that a route leads to him by, else that of the name of the input where
+//! the packet came in, and from its address; where that port has none, from the first port's that has one (RFC 1812, 4.3.2.4). Without
+//! addresses nobody is told. Nothing else is done for these addresses: `icmp_echo`, `arp_responder` and `nd_responder` before a
+//! router answer for them.
 
+mod errors;
 mod lpm;
 #[cfg(test)]
 mod tests;
 
+use crate::bucket::Bucket;
 use crate::host::check_mac;
 use crate::text;
 use engine::shm::Counter;
-use engine::{App, Class, Input, Io, OptionError, Output, Pool, PortNames, Ports, Setup};
+use engine::{App, Class, Input, Io, MAX_PAYLOAD, OptionError, Output, Pool, PortNames, Ports, Setup};
+use errors::{Cause, Subject, Way};
 use lpm::Lpm;
 use serde::Deserialize;
-use std::collections::BTreeSet;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::Cidr;
-use wire::ether::{EthernetMut, Mac, ethertype};
+use wire::ether::{Ethernet, EthernetMut, Mac, ethertype};
 use wire::ip::{Ipv4Mut, Ipv6, Ipv6Mut};
 
 /// Options of `router`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Router {
     /// The routes, in any order.
@@ -43,6 +58,28 @@ pub struct Router {
     /// The router's hardware address.
     #[serde(deserialize_with = "text::some")]
     pub mac: Option<Mac>,
+    /// What is particular to outputs, by name.
+    pub port: BTreeMap<String, RouterPort>,
+    /// ICMP errors a second at most.
+    pub icmp_limit: u64,
+}
+
+impl Default for Router {
+    fn default() -> Self {
+        // As many as Linux sends unless told otherwise.
+        Router { route: Vec::new(), mac: None, port: BTreeMap::new(), icmp_limit: 1000 }
+    }
+}
+
+/// What is particular to an output.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RouterPort {
+    /// The router's addresses there, one of each version.
+    #[serde(deserialize_with = "text::one_or_more")]
+    pub ip: Vec<IpAddr>,
+    /// Bytes of the longest IP packet that may leave there.
+    pub mtu: Option<usize>,
 }
 
 /// A route.
@@ -70,8 +107,16 @@ pub struct Running {
     hops: Vec<Hop>,
     v4: Lpm<u32>,
     v6: Lpm<u128>,
+    /// What is particular to outputs, by name.
+    ports: BTreeMap<String, RouterPort>,
+    /// The same, by number.
+    exits: Vec<RouterPort>,
     /// Names of the outputs.
     outputs: Vec<String>,
+    /// Of each input the output of the same name.
+    back: Vec<Option<usize>>,
+    /// One token is one ICMP error.
+    limit: Bucket,
     counters: Counters,
 }
 
@@ -81,6 +126,8 @@ struct Hop {
     /// Where the port is among the outputs.
     output: usize,
     mac: Mac,
+    /// Bytes of the longest IP packet that may leave by it.
+    mtu: usize,
 }
 
 #[derive(Debug)]
@@ -88,11 +135,29 @@ struct Counters {
     forwarded: Counter,
     ttl_exceeded: Counter,
     no_route: Counter,
+    too_big: Counter,
     bad_checksum: Counter,
     malformed: Counter,
     martian: Counter,
     other_mac: Counter,
     not_ip: Counter,
+    icmp_sent: Counter,
+    icmp_forbidden: Counter,
+    icmp_limited: Counter,
+    icmp_unroutable: Counter,
+    icmp_no_packet: Counter,
+}
+
+/// Why a packet is not sent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    /// The sender may be told.
+    Told(Cause),
+    BadChecksum,
+    Malformed,
+    Martian,
+    OtherMac,
+    NotIp,
 }
 
 impl Class for Router {
@@ -116,16 +181,20 @@ impl Class for Router {
                 return Err(OptionError::new("route", format!("two routes for {}", route.prefix)));
             }
         }
-        Ok(())
+        self.port.iter().try_for_each(|(name, port)| port.check(name))?;
+        OptionError::check_range("icmp_limit", self.icmp_limit, 1..=1_000_000)
     }
 
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
-        let named: BTreeSet<&str> = self.route.iter().map(|route| route.port.as_str()).collect();
+        let routed: BTreeSet<&str> = self.route.iter().map(|route| route.port.as_str()).collect();
+        let known: BTreeSet<&str> = self.port.keys().map(String::as_str).collect();
         let outputs: BTreeSet<&str> = linked.outputs.iter().copied().collect();
-        if let Some(port) = named.difference(&outputs).next() {
-            return Err(OptionError::new("route", format!("nothing is linked to port `{port}`")));
+        for (option, named) in [("route", &routed), ("port", &known)] {
+            if let Some(port) = named.difference(&outputs).next() {
+                return Err(OptionError::new(option, format!("nothing is linked to port `{port}`")));
+            }
         }
-        if let Some(port) = outputs.difference(&named).next() {
+        if let Some(port) = outputs.iter().find(|port| !routed.contains(*port) && !known.contains(*port)) {
             return Err(OptionError::new("route", format!("no route names port `{port}`, which has a link")));
         }
         Ok(())
@@ -137,47 +206,114 @@ impl Class for Router {
             hops: Vec::new(),
             v4: Lpm::new([]),
             v6: Lpm::new([]),
+            ports: BTreeMap::new(),
+            exits: Vec::new(),
             outputs: Vec::new(),
-            counters: Counters {
-                forwarded: setup.counter("forwarded"),
-                ttl_exceeded: setup.drops("ttl_exceeded"),
-                no_route: setup.drops("no_route"),
-                bad_checksum: setup.drops("bad_checksum"),
-                malformed: setup.drops("malformed"),
-                martian: setup.drops("martian"),
-                other_mac: setup.drops("other_mac"),
-                not_ip: setup.drops("not_ip"),
-            },
+            back: Vec::new(),
+            limit: Bucket::new(self.icmp_limit, self.icmp_burst(), setup.now_ns),
+            counters: Counters::new(setup),
         };
         running.learn(self);
         Ok(running)
     }
 
     fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+        app.limit = app.limit.changed(self.icmp_limit, self.icmp_burst());
         app.learn(self);
         app.find_outputs();
         Ok(true)
     }
 }
 
+impl Router {
+    /// ICMP errors that may be sent at once: those of 50 ms.
+    fn icmp_burst(&self) -> u64 {
+        self.icmp_limit.div_ceil(20)
+    }
+}
+
+impl RouterPort {
+    fn check(&self, name: &str) -> Result<(), OptionError> {
+        for &ip in &self.ip {
+            if is_martian(ip) {
+                return Err(OptionError::new("port", format!("{ip} of port `{name}` is never routed")));
+            }
+        }
+        for is_version in [IpAddr::is_ipv4, IpAddr::is_ipv6] {
+            let of_version: Vec<_> = self.ip.iter().filter(|ip| is_version(ip)).collect();
+            if let [first, second, ..] = *of_version {
+                let message = format!("port `{name}` has two addresses of one version: {first} and {second}");
+                return Err(OptionError::new("port", message));
+            }
+        }
+        let range = MTU_MIN..=MAX_PAYLOAD - Ethernet::LEN;
+        let mtu = OptionError::check_range("mtu", self.mtu.unwrap_or(MTU_MIN), range);
+        mtu.map_err(|error| OptionError::new("port", format!("`{name}`, {error}")))
+    }
+}
+
+/// Every link of IPv4 carries so many bytes (RFC 791, 3.2).
+const MTU_MIN: usize = 68;
+
+impl Counters {
+    fn new(setup: &mut Setup<'_>) -> Self {
+        Counters {
+            forwarded: setup.counter("forwarded"),
+            ttl_exceeded: setup.drops("ttl_exceeded"),
+            no_route: setup.drops("no_route"),
+            too_big: setup.drops("too_big"),
+            bad_checksum: setup.drops("bad_checksum"),
+            malformed: setup.drops("malformed"),
+            martian: setup.drops("martian"),
+            other_mac: setup.drops("other_mac"),
+            not_ip: setup.drops("not_ip"),
+            icmp_sent: setup.counter("icmp_sent"),
+            icmp_forbidden: setup.counter("icmp_forbidden"),
+            icmp_limited: setup.counter("icmp_limited"),
+            icmp_unroutable: setup.counter("icmp_unroutable"),
+            icmp_no_packet: setup.counter("icmp_no_packet"),
+        }
+    }
+
+    fn of(&self, refusal: Refusal) -> &Counter {
+        match refusal {
+            Refusal::Told(Cause::TtlExceeded) => &self.ttl_exceeded,
+            Refusal::Told(Cause::NoRoute) => &self.no_route,
+            Refusal::Told(Cause::TooBig { .. }) => &self.too_big,
+            Refusal::BadChecksum => &self.bad_checksum,
+            Refusal::Malformed => &self.malformed,
+            Refusal::Martian => &self.martian,
+            Refusal::OtherMac => &self.other_mac,
+            Refusal::NotIp => &self.not_ip,
+        }
+    }
+}
+
 impl App for Running {
     fn link(&mut self, ports: &PortNames<'_>) {
         self.outputs = ports.outputs.iter().map(|&name| name.to_owned()).collect();
+        self.back = ports.inputs.iter().map(|name| ports.outputs.binary_search(name).ok()).collect();
         self.find_outputs();
     }
 
     fn push(&mut self, io: &mut Io<'_>) {
-        for input in io.inputs.iter_mut() {
-            self.route(input, io.outputs, io.pool);
+        for (number, input) in io.inputs.iter_mut().enumerate() {
+            self.route(input, number, io.outputs, io.pool, io.now_ns);
         }
     }
 }
 
 impl Running {
-    /// Takes on the routes of a configuration.
+    /// Takes on the routes and ports of a configuration.
     fn learn(&mut self, options: &Router) {
-        let hop = |route: &Route| Hop { port: route.port.clone(), output: usize::MAX, mac: route.next_hop };
+        let hop = |route: &Route| Hop {
+            port: route.port.clone(),
+            output: usize::MAX,
+            mac: route.next_hop,
+            mtu: options.port.get(&route.port).and_then(|port| port.mtu).unwrap_or(usize::MAX),
+        };
         self.mac = options.mac;
+        self.ports.clone_from(&options.port);
         self.hops = options.route.iter().map(hop).collect();
         let numbered = || options.route.iter().zip(0..);
         self.v4 = Lpm::new(numbered().filter_map(|(route, number)| match route.prefix {
@@ -195,79 +331,175 @@ impl Running {
             // A port without a link cannot be, by `check_ports`; while links change, it may be for a moment.
             hop.output = self.outputs.binary_search(&hop.port).unwrap_or(usize::MAX);
         }
+        let port = |name| self.ports.get(name).cloned().unwrap_or_default();
+        self.exits = self.outputs.iter().map(port).collect();
     }
 
-    fn route(&self, input: &mut Input, outputs: &mut [Output], pool: &mut Pool) {
+    fn route(
+        &mut self,
+        input: &mut Input,
+        number: usize,
+        outputs: &mut [Output],
+        pool: &mut Pool,
+        now_ns: u64,
+    ) {
         let mut forwarded = 0;
         while let Some(burst) = input.burst() {
             for mut packet in burst {
-                let decided = self.forward(packet.data_mut());
-                match decided.and_then(|hop| outputs.get_mut(hop.output).ok_or(&self.counters.no_route)) {
-                    Ok(output) => {
-                        forwarded += 1;
-                        output.put(packet);
+                match self.forward(packet.data_mut()) {
+                    Ok(output) => match outputs.get_mut(output) {
+                        Some(output) => {
+                            forwarded += 1;
+                            output.put(packet);
+                        }
+                        None => pool.free(packet, &self.counters.no_route),
+                    },
+                    Err(refusal) => {
+                        if let Refusal::Told(cause) = refusal {
+                            self.tell(cause, packet.data(), number, outputs, pool, now_ns);
+                        }
+                        pool.free(packet, self.counters.of(refusal));
                     }
-                    Err(counter) => pool.free(packet, counter),
                 }
             }
         }
         self.counters.forwarded.add(forwarded);
     }
 
-    /// Changes a frame into what is sent on, and says where to; or what counts it.
+    /// Changes a frame into what is sent on, and says by which output; or why it is not.
     #[inline]
-    fn forward(&self, frame: &mut [u8]) -> Result<&Hop, &Counter> {
-        let counters = &self.counters;
-        let mut ether = EthernetMut::new(frame).ok_or(&counters.not_ip)?;
+    fn forward(&self, frame: &mut [u8]) -> Result<usize, Refusal> {
+        let mut ether = EthernetMut::new(frame).ok_or(Refusal::NotIp)?;
         let dst = ether.view().dst();
         if dst.is_multicast() || self.mac.is_some_and(|mac| mac != dst) {
-            return Err(&counters.other_mac);
+            return Err(Refusal::OtherMac);
         }
         let hop = match ether.view().ethertype() {
             ethertype::IPV4 => self.forward_v4(ether.payload_mut())?,
             ethertype::IPV6 => self.forward_v6(ether.payload_mut())?,
-            _ => return Err(&counters.not_ip),
+            _ => return Err(Refusal::NotIp),
         };
         ether.set_dst(hop.mac);
         ether.set_src(dst);
+        Ok(hop.output)
+    }
+
+    #[inline]
+    fn forward_v4(&self, packet: &mut [u8]) -> Result<&Hop, Refusal> {
+        let captured_len = packet.len();
+        let mut ip = Ipv4Mut::new(packet).ok_or(Refusal::Malformed)?;
+        let view = ip.view();
+        let total_len = usize::from(view.total_len());
+        if !(view.header_len()..=captured_len).contains(&total_len) {
+            return Err(Refusal::Malformed);
+        }
+        if !view.is_checksum_right() {
+            return Err(Refusal::BadChecksum);
+        }
+        if is_martian_v4(view.src()) || is_martian_v4(view.dst()) {
+            return Err(Refusal::Martian);
+        }
+        let route = self.v4.find(view.dst().to_bits()).ok_or(Refusal::Told(Cause::NoRoute))?;
+        let hop = &self.hops[route as usize];
+        if total_len > hop.mtu && view.has_dont_fragment() && view.ttl() > 1 {
+            return Err(too_big(hop.mtu));
+        }
+        ip.decrement_ttl().ok_or(Refusal::Told(Cause::TtlExceeded))?;
         Ok(hop)
     }
 
     #[inline]
-    fn forward_v4(&self, packet: &mut [u8]) -> Result<&Hop, &Counter> {
-        let counters = &self.counters;
+    fn forward_v6(&self, packet: &mut [u8]) -> Result<&Hop, Refusal> {
         let captured_len = packet.len();
-        let mut ip = Ipv4Mut::new(packet).ok_or(&counters.malformed)?;
+        let mut ip = Ipv6Mut::new(packet).ok_or(Refusal::Malformed)?;
         let view = ip.view();
-        if !(view.header_len()..=captured_len).contains(&usize::from(view.total_len())) {
-            return Err(&counters.malformed);
-        }
-        if !view.is_checksum_right() {
-            return Err(&counters.bad_checksum);
-        }
-        if is_martian_v4(view.src()) || is_martian_v4(view.dst()) {
-            return Err(&counters.martian);
-        }
-        let route = self.v4.find(view.dst().to_bits()).ok_or(&counters.no_route)?;
-        ip.decrement_ttl().ok_or(&counters.ttl_exceeded)?;
-        Ok(&self.hops[route as usize])
-    }
-
-    #[inline]
-    fn forward_v6(&self, packet: &mut [u8]) -> Result<&Hop, &Counter> {
-        let counters = &self.counters;
-        let captured_len = packet.len();
-        let mut ip = Ipv6Mut::new(packet).ok_or(&counters.malformed)?;
-        let view = ip.view();
-        if Ipv6::LEN + usize::from(view.payload_len()) > captured_len {
-            return Err(&counters.malformed);
+        let len = Ipv6::LEN + usize::from(view.payload_len());
+        if len > captured_len {
+            return Err(Refusal::Malformed);
         }
         if is_martian_v6(view.src()) || is_martian_v6(view.dst()) {
-            return Err(&counters.martian);
+            return Err(Refusal::Martian);
         }
-        let route = self.v6.find(view.dst().to_bits()).ok_or(&counters.no_route)?;
-        ip.decrement_hop_limit().ok_or(&counters.ttl_exceeded)?;
-        Ok(&self.hops[route as usize])
+        let route = self.v6.find(view.dst().to_bits()).ok_or(Refusal::Told(Cause::NoRoute))?;
+        let hop = &self.hops[route as usize];
+        if len > hop.mtu && len > errors::LEN_MAX_V6 && view.hop_limit() > 1 {
+            return Err(too_big(hop.mtu.max(errors::LEN_MAX_V6)));
+        }
+        ip.decrement_hop_limit().ok_or(Refusal::Told(Cause::TtlExceeded))?;
+        Ok(hop)
+    }
+
+    /// Tells the sender of a packet why it goes no further, unless nobody has asked for that.
+    #[cold]
+    fn tell(
+        &mut self,
+        cause: Cause,
+        frame: &[u8],
+        input: usize,
+        outputs: &mut [Output],
+        pool: &mut Pool,
+        now_ns: u64,
+    ) {
+        let is_v4 = Ethernet::new(frame).is_some_and(|ether| ether.ethertype() == ethertype::IPV4);
+        let Some(router_ip) = address_of(is_v4, self.ports.values()) else { return };
+        let Some(subject) = Subject::new(frame).filter(|subject| !self.is_ours(subject.src())) else {
+            return self.counters.icmp_forbidden.add(1);
+        };
+        let Some((output, mac)) = self.way_back(&subject, input) else {
+            return self.counters.icmp_unroutable.add(1);
+        };
+        self.limit.fill(now_ns);
+        if !self.limit.has(1) {
+            return self.counters.icmp_limited.add(1);
+        }
+        let Some(mut packet) = pool.allocate() else { return self.counters.icmp_no_packet.add(1) };
+        let exit = &self.exits[output];
+        let from = address_of(is_v4, [exit]).unwrap_or(router_ip);
+        let way = Way { from, mac, mtu: exit.mtu.unwrap_or(usize::MAX) };
+        if subject.write(cause, way, &mut packet).is_none() {
+            return pool.take_back(packet);
+        }
+        self.limit.take(1);
+        self.counters.icmp_sent.add(1);
+        outputs[output].put(packet);
+    }
+
+    /// Whether an address is the router's own: who sends from there is not who he says.
+    fn is_ours(&self, ip: IpAddr) -> bool {
+        self.ports.values().any(|port| port.ip.contains(&ip))
+    }
+
+    /// The output and the hardware address by which the sender of a packet is reached: those of a route to him, else where the
+    /// packet came from.
+    fn way_back(&self, subject: &Subject<'_>, input: usize) -> Option<(usize, Mac)> {
+        let route = match subject.src() {
+            IpAddr::V4(ip) => self.v4.find(ip.to_bits()),
+            IpAddr::V6(ip) => self.v6.find(ip.to_bits()),
+        };
+        let hop = route.map(|route| &self.hops[route as usize]);
+        match hop.filter(|hop| hop.output < self.exits.len()) {
+            Some(hop) => Some((hop.output, hop.mac)),
+            None => Some((self.back.get(input).copied()??, subject.src_mac())),
+        }
+    }
+}
+
+/// The first address of a version that ports have.
+fn address_of<'a>(is_v4: bool, ports: impl IntoIterator<Item = &'a RouterPort>) -> Option<IpAddr> {
+    ports.into_iter().flat_map(|port| &port.ip).copied().find(|ip| ip.is_ipv4() == is_v4)
+}
+
+#[cold]
+fn too_big(mtu: usize) -> Refusal {
+    // `check` has seen to it that it fits into 16 bits.
+    Refusal::Told(Cause::TooBig { mtu: u16::try_from(mtu).unwrap_or(u16::MAX) })
+}
+
+/// Whether no packet from or for an address is routed.
+fn is_martian(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_martian_v4(address),
+        IpAddr::V6(address) => is_martian_v6(address),
     }
 }
 

@@ -190,6 +190,71 @@ fn packets(path: &Path) -> Vec<(Vec<u8>, u32)> {
     packets
 }
 
+/// What a ping that gets no answer has to say.
+fn ping_in_vain(engine: &mut Engine, from: &Namespace, words: &str) -> String {
+    let mut command = from.command(&format!("ping -n -c 1 -W 5 {words}"));
+    let mut ping = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("ping");
+    let goes_on = |ping: &mut Child| ping.try_wait().is_ok_and(|status| status.is_none());
+    engine.run(|status| status.elapsed < PATIENCE && goes_on(&mut ping)).unwrap();
+    let _ = ping.kill();
+    let output = ping.wait_with_output().expect("ping");
+    assert!(!output.status.success());
+    [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat()
+}
+
+/// Kernels look at the checksums of errors, and at what these quote, before they believe them.
+#[test]
+fn a_kernel_believes_the_errors_of_a_router() {
+    let Some([here, there]) = Namespace::some("ICMP errors") else { return };
+    there.run("sysctl -qw net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0");
+    here.enter(|| {
+        let options = "
+            mac = '02:00:00:00:00:01'
+            port.t = { ip = ['198.18.0.1', '2001:db8::1'] }
+            port.far = { mtu = 1300 }
+            route = [
+                { prefix = '10.0.0.0/8', port = 'far', next_hop = '02:00:00:00:00:0a' },
+                { prefix = '2001:db8:1::/48', port = 'far', next_hop = '02:00:00:00:00:0a' },
+            ]";
+        let mut graph = Graph::new();
+        graph.app("t", Tap { name: "t0".to_owned(), mtu: None }).unwrap();
+        graph.app("router", toml::from_str::<apps::Router>(options).unwrap()).unwrap();
+        graph.app("far", apps::Sink::default()).unwrap();
+        graph.link("t.output -> router.t").unwrap();
+        graph.link("router.t -> t.input").unwrap();
+        graph.link("router.far -> far.input").unwrap();
+        let mut engine = engine(&graph);
+        here.run(&format!("ip link set dev t0 netns {}", there.0.id()));
+        there.run("ip link set dev t0 up");
+        for (version, own, router) in
+            [("-4", "198.18.0.2/24", "198.18.0.1"), ("-6", "2001:db8::2/64", "2001:db8::1")]
+        {
+            there.run(&format!("ip {version} address add {own} dev t0 nodad"));
+            there.run(&format!("ip neighbour add {router} lladdr 02:00:00:00:00:01 dev t0"));
+            there.run(&format!("ip {version} route add default via {router}"));
+        }
+        for (words, error) in [
+            ("-t 1 10.0.0.1", "From 198.18.0.1 icmp_seq=1 Time to live exceeded"),
+            ("11.0.0.1", "From 198.18.0.1 icmp_seq=1 Destination Net Unreachable"),
+            ("-s 1400 -M do 10.0.0.1", "(mtu = 1300)"),
+            ("-6 -t 1 2001:db8:1::1", "From 2001:db8::1 icmp_seq=1 Time exceeded: Hop limit"),
+            ("-6 2001:db8:2::1", "From 2001:db8::1 icmp_seq=1 Destination unreachable: No route"),
+            ("-6 -s 1400 -M do 2001:db8:1::1", "Packet too big: mtu=1300"),
+        ] {
+            let text = ping_in_vain(&mut engine, &there, words);
+            assert!(text.contains(error) && !text.contains("BAD"), "{words}: {text}");
+        }
+        for (version, to) in [("-4", "10.0.0.1"), ("-6", "2001:db8:1::1")] {
+            let route = there.command(&format!("ip {version} route get {to}")).output().unwrap();
+            let route = String::from_utf8_lossy(&route.stdout).into_owned();
+            assert!(route.contains("mtu 1300"), "{route}");
+        }
+        let report = end(engine);
+        let sent = report.apps["router"].counters.iter().find(|counter| counter.0 == "icmp_sent");
+        assert_eq!(sent.unwrap().2, 6, "{report:#?}");
+    });
+}
+
 #[test]
 fn captures_cross_a_cable_unharmed() {
     let Some([here]) = Namespace::some("a replay over a cable") else { return };

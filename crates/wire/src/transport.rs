@@ -19,6 +19,8 @@ mod icmp;
 mod tcp;
 mod udp;
 
-pub use icmp::{Icmp, IcmpHeader, IcmpMut, icmp_kind, icmp_name, icmpv6_name};
+pub use icmp::{
+    Icmp, IcmpHeader, IcmpMut, icmp_kind, icmp_may_be_error, icmp_name, icmpv6_may_be_error, icmpv6_name,
+};
 pub use tcp::{Tcp, TcpFlags, TcpHeader, TcpMut};
 pub use udp::{Udp, UdpHeader, UdpMut};

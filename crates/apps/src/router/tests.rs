@@ -1,5 +1,7 @@
 //! Packets for several routes, and those for none.
 
+mod errors;
+
 use super::Router;
 use crate::testing::{frame, read};
 use engine::{Class, PortNames};

@@ -43,6 +43,8 @@ pub mod icmp_kind {
     pub const NEIGHBOUR_SOLICITATION: u8 = 135;
     /// ICMPv6: neighbour advertisement (RFC 4861, 4.4).
     pub const NEIGHBOUR_ADVERTISEMENT: u8 = 136;
+    /// ICMPv6: redirect (RFC 4861, 4.5).
+    pub const REDIRECT_V6: u8 = 137;
 }
 
 /// The common start of ICMP and ICMPv6 messages.
@@ -211,6 +213,21 @@ impl IcmpHeader {
     }
 }
 
+/// Whether an ICMP message of this type tells of an error, or may do so because the type is not known: about such a message no error
+/// is sent (RFC 1122, 3.2.2).
+#[must_use]
+pub fn icmp_may_be_error(kind: u8) -> bool {
+    // Echo, router discovery, timestamps, information, address masks, extended echo (RFC 8335).
+    !matches!(kind, 0 | 8..=10 | 13..=18 | 42 | 43)
+}
+
+/// Whether an ICMPv6 message of this type tells of an error, or counts as if it did: about such a message no error is sent
+/// (RFC 4443, 2.1 and 2.4, e). A redirect counts.
+#[must_use]
+pub fn icmpv6_may_be_error(kind: u8) -> bool {
+    kind < 128 || kind == icmp_kind::REDIRECT_V6
+}
+
 /// What an ICMP type is called, where it is common.
 #[must_use]
 pub fn icmp_name(kind: u8) -> Option<&'static str> {
@@ -319,5 +336,14 @@ mod tests {
         IcmpMut::new(&mut bytes).unwrap().set_code(3);
         assert_eq!(bytes[..2], [8, 3]);
         assert!(Icmp::new(&bytes[..7]).is_none() && IcmpMut::new(&mut bytes[..7]).is_none());
+    }
+
+    #[test]
+    fn errors_are_told_from_questions_and_answers() {
+        let errors = (0..=255).filter(|&kind| icmp_may_be_error(kind)).take(10).collect::<Vec<_>>();
+        assert_eq!(errors, [1, 2, 3, 4, 5, 6, 7, 11, 12, 19]);
+        assert!(icmp_may_be_error(253) && !icmp_may_be_error(icmp_kind::ECHO_REQUEST));
+        let errors = (120..=255).filter(|&kind| icmpv6_may_be_error(kind)).collect::<Vec<_>>();
+        assert_eq!(errors, [120, 121, 122, 123, 124, 125, 126, 127, 137]);
     }
 }
