@@ -205,8 +205,10 @@ impl Compiler {
         let stages = || {
             let ast = self.parse(source)?;
             let lowered = lower::lower(&ast, &self.lower_options())?;
-            let graph = self.build(lowered.tree.clone(), &[(lowered.root, ACCEPT)], &clock)?;
-            let optimised = self.optimise(&graph, &clock, source)?;
+            let arms = [(lowered.root, ACCEPT)];
+            let graph = ir::build::build_within(lowered.tree.clone(), &arms, self.limits, &clock)?;
+            let gathered = self.build(lowered.tree.clone(), &arms, &clock)?;
+            let optimised = self.optimise(&gathered, &clock, source)?;
             Ok(Stages { ast, lowered, graph, optimised })
         };
         stages().map_err(|diagnostic| Error::new(diagnostic, source.into()))
@@ -289,13 +291,16 @@ impl Compiler {
         Ok(optimised)
     }
 
+    /// The graph that the optimiser takes: as the text has it, but for its lists.
     pub(crate) fn build(
         &self,
-        tree: Tree,
+        mut tree: Tree,
         arms: &[(TreeId, u32)],
         clock: &Clock,
     ) -> Result<Graph, Box<Diagnostic>> {
-        ir::build::build_within(tree, arms, self.limits, clock)
+        let mut arms = arms.to_vec();
+        lower::gather::gather(&mut tree, &mut arms);
+        ir::build::build_within(tree, &arms, self.limits, clock)
     }
 }
 

@@ -9,10 +9,10 @@
 //! Built from the back, so that every tree node is visited once and arms are shared. An ordered list of filters
 //! is built the same way: `fail` and `els` of one are the entry of the next.
 
-use super::{BinOp, CmpOp, Cond, CondId, Graph, NodeId, Pool, REJECT, Value, ValueId};
+use super::{Arm, BinOp, CmpOp, Cond, CondId, Graph, NodeId, Pool, REJECT, Switch, Value, ValueId};
 use crate::clock::{Clock, too_many_nodes};
 use crate::diag::Diagnostic;
-use crate::lower::tree::{Tree, TreeId, TreeNode};
+use crate::lower::tree::{Set, SetId, Tree, TreeId, TreeNode};
 use crate::options::Limits;
 use crate::span::Span;
 use std::convert::Infallible;
@@ -118,9 +118,10 @@ impl Builder {
                 TreeNode::And(a, b) => tasks.extend([Task::Then(a, els), Task::Build(b, then, els)]),
                 TreeNode::Or(a, b) => tasks.extend([Task::Else(a, then), Task::Build(b, then, els)]),
                 TreeNode::Test(cond) => node = self.test(cond, then, els, fail, self.tree.span(id)),
+                TreeNode::In(set) => node = self.member(set, then, els, fail),
                 TreeNode::Eval(value) => node = self.guarded([value], then, fail, self.tree.span(id)),
             }
-            if let TreeNode::Test(_) | TreeNode::Eval(_) = self.tree.node(id) {
+            if let TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) = self.tree.node(id) {
                 goes_on(&self.graph, self.tree.span(id))?;
             }
         }
@@ -134,6 +135,18 @@ impl Builder {
         }
         let operands = self.graph.pool.cond_operands(cond);
         self.guarded(operands, branch, fail, span)
+    }
+
+    fn member(&mut self, set: SetId, then: NodeId, els: NodeId, fail: NodeId) -> NodeId {
+        let Set { value, ranges, spans } = self.tree.set(set);
+        let (value, spans) = (*value, *spans);
+        let arms = ranges.iter().map(|&(low, high)| Arm { low, high, target: then }).collect();
+        let switch = self.graph.switch(Switch { value, arms, default: els });
+        if then != els {
+            self.graph.add_spans(switch, &spans);
+        }
+        let span = spans.as_slice().first().copied().unwrap_or_default();
+        self.guarded([value], switch, fail, span)
     }
 
     /// `next`, behind the guards of everything that evaluating `values` evaluates.

@@ -12,6 +12,7 @@
 //! chain      protochain                            extension  the dialect that sees through IPv6's headers
 //! set        `in { … }`                            lint       warnings
 //! select     conditions and choices as numbers     print      the tree as text
+//! gather     lists of like tests as sets, once all is lowered
 //! ```
 //!
 //! This module reads no packet, no file and no name service: names come through [`Names`].
@@ -23,6 +24,7 @@ mod decnet;
 mod direction;
 mod encap;
 mod extension;
+pub(crate) mod gather;
 mod host;
 mod id;
 mod iso;

@@ -5,7 +5,7 @@
 //! indentation stops and the depth is a number: otherwise a deep text would print gigabytes of spaces.
 
 use super::Lowered;
-use super::tree::{Tree, TreeId, TreeNode};
+use super::tree::{Set, Tree, TreeId, TreeNode};
 use crate::ir::print::{Exprs, with_comment};
 use crate::ir::{Pool, Value, ValueId};
 
@@ -45,14 +45,14 @@ pub fn tree(lowered: &Lowered, source: &str) -> String {
                 operands = chain(tree, id);
                 "or".to_owned()
             }
-            TreeNode::Not(a) => match leaf(&tree.pool, &exprs, tree.node(a)) {
+            TreeNode::Not(a) => match leaf(tree, &exprs, tree.node(a)) {
                 Some(test) => test.line(depth, "not "),
                 None => {
                     operands.push(a);
                     "not".to_owned()
                 }
             },
-            node => leaf(&tree.pool, &exprs, node).map(|test| test.line(depth, "")).unwrap_or_default(),
+            node => leaf(tree, &exprs, node).map(|test| test.line(depth, "")).unwrap_or_default(),
         };
         work.extend(operands.into_iter().map(|operand| (operand, depth + 1, span)));
         let spans = span.filter(|_| span != parent);
@@ -84,11 +84,16 @@ impl Leaf {
     }
 }
 
-fn leaf(pool: &Pool, exprs: &Exprs<'_>, node: TreeNode) -> Option<Leaf> {
+fn leaf(tree: &Tree, exprs: &Exprs<'_>, node: TreeNode) -> Option<Leaf> {
+    let pool = &tree.pool;
     let (text, values) = match node {
         TreeNode::True => ("true".to_owned(), Vec::new()),
         TreeNode::False => ("false".to_owned(), Vec::new()),
         TreeNode::Test(cond) => (exprs.cond(cond), pool.cond_operands(cond).collect()),
+        TreeNode::In(set) => {
+            let Set { value, ranges, .. } = tree.set(set);
+            (format!("{} in {} ranges", exprs.value(*value), ranges.len()), vec![*value])
+        }
         TreeNode::Eval(value) => (format!("evaluate {}", exprs.value(value)), vec![value]),
         TreeNode::And(..) | TreeNode::Or(..) | TreeNode::Not(_) => return None,
     };
@@ -148,6 +153,7 @@ fn evaluated(tree: &Tree, root: TreeId) -> Vec<ValueId> {
             TreeNode::And(a, b) | TreeNode::Or(a, b) => pending.extend([a, b]),
             TreeNode::Not(a) => pending.push(a),
             TreeNode::Test(cond) => values.extend(tree.pool.cond_operands(cond)),
+            TreeNode::In(set) => values.push(tree.set(set).value),
             TreeNode::Eval(value) => values.push(value),
             TreeNode::True | TreeNode::False => {}
         }

@@ -78,6 +78,7 @@ impl Lowerer<'_> {
                 let cond = self.tree.pool.get_cond(cond);
                 self.cond_as_number(cond)
             }
+            TreeNode::In(_) => unreachable!("sets are gathered when all is lowered"),
         }
     }
 
@@ -134,6 +135,7 @@ impl Lowerer<'_> {
                 };
                 self.cond_as_number(cond)
             }
+            TreeNode::In(_) => unreachable!("sets are gathered when all is lowered"),
         };
         self.op(BinOp::And, holds, reached)
     }

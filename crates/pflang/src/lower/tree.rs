@@ -4,12 +4,19 @@
 //! load and division in its values, and one outside the captured bytes (or with a zero divisor) rejects the
 //! packet at once, whatever stands around it.
 
-use crate::ir::{CondId, Pool, ValueId};
+use crate::ir::{CondId, Pool, Spans, ValueId};
 use crate::span::Span;
 
 /// Index of a [`TreeNode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TreeId(pub u32);
+
+impl TreeId {
+    /// As an index into a side table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// One operator or test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +27,8 @@ pub enum TreeNode {
     False,
     /// The condition holds. Never a `Bounds`: guards are implied by the loads.
     Test(CondId),
+    /// A value is in a set. Lowering makes none: [`super::gather`] does.
+    In(SetId),
     /// True, once the value has been evaluated: it loads what must be there even where the result is not used.
     Eval(ValueId),
     /// Both.
@@ -30,6 +39,21 @@ pub enum TreeNode {
     Not(TreeId),
 }
 
+/// Index of a [`Set`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetId(pub u32);
+
+/// What many tests of one value ask for.
+#[derive(Clone, Debug)]
+pub struct Set {
+    /// The value looked at.
+    pub value: ValueId,
+    /// Disjoint, ascending, inclusive ranges.
+    pub ranges: Vec<(u32, u32)>,
+    /// Where the tests came from.
+    pub spans: Spans,
+}
+
 /// A filter after lowering. Operands have smaller ids than their operator.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
@@ -37,6 +61,7 @@ pub struct Tree {
     pub pool: Pool,
     nodes: Vec<TreeNode>,
     spans: Vec<Span>,
+    sets: Vec<Set>,
     /// Where the text at hand begins in the text of all.
     text_at: u32,
 }
@@ -45,7 +70,8 @@ impl Tree {
     /// Empty, with room for so many nodes and about as many values and conditions.
     pub fn with_capacity(nodes: usize) -> Tree {
         let pool = Pool::with_capacity(nodes, nodes);
-        Tree { pool, nodes: Vec::with_capacity(nodes), spans: Vec::with_capacity(nodes), text_at: 0 }
+        let (nodes, spans) = (Vec::with_capacity(nodes), Vec::with_capacity(nodes));
+        Tree { pool, nodes, spans, sets: Vec::new(), text_at: 0 }
     }
 
     /// Begins another filter of a list, whose text stands at `text_at` in the text of all.
@@ -60,14 +86,32 @@ impl Tree {
         TreeId(self.nodes.len() as u32 - 1)
     }
 
+    /// Adds a node that came from where another did.
+    pub(crate) fn push_like(&mut self, node: TreeNode, other: TreeId) -> TreeId {
+        self.nodes.push(node);
+        self.spans.push(self.span(other));
+        TreeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Adds a set, for a node to ask for.
+    pub(crate) fn add_set(&mut self, set: Set) -> SetId {
+        self.sets.push(set);
+        SetId(self.sets.len() as u32 - 1)
+    }
+
+    /// What an id stands for.
+    pub fn set(&self, id: SetId) -> &Set {
+        &self.sets[id.0 as usize]
+    }
+
     /// What an id stands for.
     pub fn node(&self, id: TreeId) -> TreeNode {
-        self.nodes[id.0 as usize]
+        self.nodes[id.index()]
     }
 
     /// Where it came from, in the text of all.
     pub fn span(&self, id: TreeId) -> Span {
-        self.spans[id.0 as usize]
+        self.spans[id.index()]
     }
 
     /// How many nodes there are.

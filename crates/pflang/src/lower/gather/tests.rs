@@ -1,0 +1,212 @@
+//! Gathered lists against the lists themselves, for packets cut at every length.
+
+use super::gather;
+use crate::ir::build::build;
+use crate::ir::interp::{Interp, Packet};
+use crate::ir::verify::verify;
+use crate::ir::{ACCEPT, CmpOp, Cond, Graph, Pool, Size, ValueId};
+use crate::lower::tree::{Tree, TreeId, TreeNode};
+use crate::span::Span;
+use crate::{Compiler, Dialect};
+use wire::LinkType;
+
+/// How many sets the lists of a filter become, and how many nodes its graph has before and after.
+fn sizes(filter: &str) -> (usize, usize, usize) {
+    let lowered = Compiler::new(LinkType::EN10MB).stages(filter).unwrap().lowered;
+    let mut tree = lowered.tree.clone();
+    let mut arms = [(lowered.root, ACCEPT)];
+    gather(&mut tree, &mut arms);
+    let sets = (0..tree.len() as u32).filter(|&id| matches!(tree.node(TreeId(id)), TreeNode::In(_))).count();
+    (sets, build(lowered.tree, &[(lowered.root, ACCEPT)]).node_count(), build(tree, &arms).node_count())
+}
+
+fn list(count: usize, term: impl Fn(usize) -> String) -> String {
+    (0..count).map(term).collect::<Vec<_>>().join(" or ")
+}
+
+#[test]
+fn lists_of_one_kind_become_a_few_sets() {
+    let cases = [
+        (list(50, |i| format!("host 10.0.0.{i}")), 6),
+        (list(50, |i| format!("ip src host 10.0.0.{i}")), 1),
+        (list(50, |i| format!("ip src net 10.{i}.0.0/{}", 16 + i % 9)), 1),
+        (list(50, |i| format!("tcp port {i}")), 4),
+        (list(50, |i| format!("ether proto {}", 0x900 + i)), 1),
+        (format!("tcp and not ({})", list(50, |i| format!("ip dst host 10.0.0.{i}"))), 1),
+        (list(50, |i| format!("not ip src host 10.0.0.{i}")).replace(" or ", " and "), 1),
+        // One before the first `arp`, which may reject the packet, and two behind it.
+        (list(50, |i| if i % 9 == 5 { "arp".into() } else { format!("ip src host 10.0.0.{i}") }), 3),
+    ];
+    for (filter, expected) in cases {
+        let (sets, before, after) = sizes(&filter);
+        assert_eq!(sets, expected, "{filter}");
+        assert!(after < before / 3, "{before} nodes, then {after}: {filter}");
+    }
+}
+
+#[test]
+fn what_is_no_list_of_one_kind_stays() {
+    let cases = [
+        "tcp port 80 or tcp port 443".to_owned(),
+        list(50, |i| format!("(ip src host 10.0.0.{i} and ip dst host 10.0.1.{i})")),
+        list(50, |i| format!("ip[{i}] = 7")),
+        list(50, |i| format!("not ip src host 10.0.0.{i}")),
+        list(50, |i| format!("ip src host 10.0.0.{i}")).replace(" or ", " and "),
+        list(50, |i| format!("ip[2:2] & 0x0ff0 = {}", i << 4)),
+    ];
+    for filter in cases {
+        let (sets, before, after) = sizes(&filter);
+        assert_eq!((sets, after), (0, before), "{filter}");
+    }
+}
+
+struct Rng(u64);
+
+impl Rng {
+    /// splitmix64.
+    fn below(&mut self, n: u32) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((x ^ x >> 31) % u64::from(n)) as u32
+    }
+}
+
+const PACKET_LEN: u32 = 9;
+
+fn value(pool: &mut Pool, rng: &mut Rng) -> ValueId {
+    let zero = pool.constant(0);
+    let size = [Size::B1, Size::B1, Size::B2][rng.below(3) as usize];
+    let base = if rng.below(4) == 0 { pool.load(zero, rng.below(3), Size::B1) } else { zero };
+    let load = pool.load(base, rng.below(PACKET_LEN - 1), size);
+    match rng.below(6) {
+        0 => {
+            let mask = pool.constant([0xfffe, 0xff, 0xf0, 0x0e][rng.below(4) as usize]);
+            pool.op(crate::ir::BinOp::And, load, mask)
+        }
+        _ => load,
+    }
+}
+
+/// A term in which each `?` of the template is compared with a number of its own, and all else is of its kind.
+fn term(tree: &mut Tree, template: &[Piece], rng: &mut Rng) -> TreeId {
+    let mut open = Vec::new();
+    for piece in template {
+        let span = Span::new(tree.len() as u32, tree.len() as u32 + 1);
+        let node = match *piece {
+            Piece::Compare(value, fixed) => {
+                let k = fixed.unwrap_or_else(|| rng.below(5));
+                let k = tree.pool.constant(k);
+                TreeNode::Test(tree.pool.cond(Cond::Cmp(CmpOp::Eq, value, k)))
+            }
+            Piece::Eval(value) => TreeNode::Eval(value),
+            Piece::Not => TreeNode::Not(open.pop().expect("an operand")),
+            Piece::And | Piece::Or => {
+                let (b, a) = (open.pop().expect("an operand"), open.pop().expect("an operand"));
+                if matches!(piece, Piece::And) { TreeNode::And(a, b) } else { TreeNode::Or(a, b) }
+            }
+        };
+        open.push(tree.push(node, span));
+    }
+    open[0]
+}
+
+#[derive(Clone, Copy)]
+enum Piece {
+    Compare(ValueId, Option<u32>),
+    Eval(ValueId),
+    Not,
+    And,
+    Or,
+}
+
+fn template(pool: &mut Pool, rng: &mut Rng) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let leaves = 1 + rng.below(4);
+    for i in 0..leaves {
+        let value = value(pool, rng);
+        pieces.push(match rng.below(8) {
+            0 => Piece::Eval(value),
+            1..4 => Piece::Compare(value, Some(rng.below(3))),
+            _ => Piece::Compare(value, None),
+        });
+        if rng.below(5) == 0 {
+            pieces.push(Piece::Not);
+        }
+        if i > 0 {
+            pieces.push(if rng.below(2) == 0 { Piece::And } else { Piece::Or });
+        }
+    }
+    pieces
+}
+
+/// A list of terms of a few kinds, mixed, itself perhaps part of another.
+fn random_list(tree: &mut Tree, rng: &mut Rng) -> TreeId {
+    let templates: Vec<Vec<Piece>> = (0..1 + rng.below(3)).map(|_| template(&mut tree.pool, rng)).collect();
+    let is_or = rng.below(2) == 0;
+    let mut all = None;
+    for _ in 0..4 + rng.below(30) {
+        let template = &templates[rng.below(templates.len() as u32) as usize];
+        let mut next = term(tree, template, rng);
+        if rng.below(30) == 0 {
+            next = tree.push(TreeNode::Not(next), Span::default());
+        }
+        all = Some(match all {
+            None => next,
+            Some(all) if is_or => tree.push(TreeNode::Or(all, next), Span::default()),
+            Some(all) => tree.push(TreeNode::And(all, next), Span::default()),
+        });
+    }
+    all.expect("some terms")
+}
+
+fn leaves(graph: &Graph, packets: &[Vec<u8>]) -> Vec<u32> {
+    let mut interp = Interp::new(graph);
+    let packet = |data: &Vec<u8>| interp.run(Packet { data, wire_len: PACKET_LEN });
+    packets.iter().map(packet).collect()
+}
+
+#[test]
+fn random_lists_mean_what_they_meant() {
+    let mut gathered_any = 0;
+    for seed in 0..3000 {
+        let mut rng = Rng(seed);
+        let mut tree = Tree::default();
+        let (a, b) = (random_list(&mut tree, &mut rng), random_list(&mut tree, &mut rng));
+        let node = if rng.below(2) == 0 { TreeNode::And(a, b) } else { TreeNode::Or(a, b) };
+        let both = tree.push(node, Span::default());
+        let arms = [(both, 7), (a, 8)];
+        let (mut gathered, mut gathered_arms) = (tree.clone(), arms);
+        gather(&mut gathered, &mut gathered_arms);
+        gathered_any += u32::from(gathered_arms != arms);
+        let (before, after) = (build(tree, &arms), build(gathered, &gathered_arms));
+        assert_eq!(verify(&after), Ok(()), "seed {seed}");
+        let packets: Vec<Vec<u8>> =
+            (0..120).map(|_| (0..rng.below(PACKET_LEN + 1)).map(|_| rng.below(5) as u8).collect()).collect();
+        assert_eq!(leaves(&before, &packets), leaves(&after, &packets), "seed {seed}");
+    }
+    assert!(gathered_any > 1000, "{gathered_any} of the lists had something to gather");
+}
+
+/// Where a packet ends between two tests, the order of all that reads it counts.
+#[test]
+fn cut_packets_are_judged_by_the_first_that_reads_too_far() {
+    let hosts = list(40, |i| format!("host 10.0.0.{i}"));
+    let filter = format!("{hosts} or ip[60] = 1 or {hosts} or ip src host 10.0.1.1");
+    let compiler = Compiler::new(LinkType::EN10MB).dialect(Dialect::STRICT);
+    let stages = compiler.stages(&filter).unwrap();
+    for kind in [0x0800u16, 0x0806, 0x86dd] {
+        for (src, dst) in [(0, 200), (39, 200), (200, 0), (200, 39), (200, 200)] {
+            let mut packet = [0; 80];
+            packet[12..14].copy_from_slice(&kind.to_be_bytes());
+            for at in [26, 28] {
+                packet[at..at + 4].copy_from_slice(&[10, 0, 0, src]);
+            }
+            for at in [30, 38] {
+                packet[at..at + 4].copy_from_slice(&[10, 0, 0, dst]);
+            }
+            let cut: Vec<Vec<u8>> = (0..=80).map(|len| packet[..len].to_vec()).collect();
+            assert_eq!(leaves(&stages.graph, &cut), leaves(&stages.optimised, &cut), "{kind:x} {src} {dst}");
+        }
+    }
+}
