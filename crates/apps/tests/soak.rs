@@ -64,6 +64,8 @@ fn random_graph(rng: &mut Rng) -> Graph {
     graph.app("source2", Source { size: 60, count: Some(100_000) }).expect("a name").worker = Some(1);
     graph.app("sink1", Sink {}).expect("a name");
     graph.app("sink2", Sink {}).expect("a name").worker = Some(0);
+    // By chance alone, no way may lead from a source to a sink, and every test is to deliver something.
+    graph.link("source1.straight -> sink1.straight").expect("free ports");
     for number in 0..MIDDLE {
         if rng.below(4) > 0 {
             let app = graph.add(&format!("app{number}"), random_app(rng)).expect("a name");
