@@ -6,28 +6,33 @@
 //! | `timeout_s` | how long a silent host is remembered, 1 to 1000000; 300 s unless set (IEEE 802.1D, 7.9.2) |
 //! | `flood_limit` | frames a second that may be flooded, a tenth of them at once; without limit unless set |
 //! | `split_horizon` | lists of ports, such as `[["a", "b"]]`, between which nothing passes; none unless set |
+//! | `static` | a table of hosts whose port is known, such as `"02:00:00:00:00:01" = "a"`; none unless set |
 //! | `learned`, `moved`, `evicted` | count hosts that were new, were seen at another port, or made room for others |
 //! | `unicast`, `flooded` | count frames for a known host, and those sent to all ports |
 //! | `no_packet` | counts copies that were not made because the pool was exhausted |
 //! | drops `same_port` | counts frames for a host at the port they came from, or in its split-horizon group |
 //! | drops `flood_limit` | counts frames beyond that limit |
 //! | drops `link_local` | counts frames that bridges keep (01:80:c2:00:00:0x; IEEE 802.1D, 7.12.6) |
+//! | drops `wrong_port` | counts frames from a static host at another port than its own |
 //! | drops `bad_source` | counts frames from a group: nobody sends from there (IEEE 802.3, 3.2.3) |
 //! | drops `too_short` | counts packets without an Ethernet header |
 //! | drops `unlinked` | counts frames that no other port could take |
 //!
 //! A frame for a known host goes to its port; others, and those for groups, go to all other ports. No frame ever goes back where
-//! it came from. VLANs are not told apart: put a [`vlan_mux`](crate::VlanMux) before. Loops are not found: there is no spanning tree.
+//! it came from. A static host is never forgotten, and stays where it is said to be, whoever sends in its name. VLANs are not told apart: put a [`vlan_mux`](crate::VlanMux) before. Loops are not found: there is no spanning tree.
 
 mod hosts;
 #[cfg(test)]
 mod tests;
 
 use crate::bucket::Bucket;
+use crate::host::check_mac;
+use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Setup};
 use hosts::{Hosts, Learned};
 use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap};
 use wire::ether::{Ethernet, Mac};
 
 /// Options of `bridge`.
@@ -42,11 +47,20 @@ pub struct Bridge {
     pub flood_limit: Option<u64>,
     /// Groups of ports between which nothing passes.
     pub split_horizon: Vec<Vec<String>>,
+    /// Hosts whose port is known.
+    #[serde(rename = "static", deserialize_with = "text::keys")]
+    pub fixed: BTreeMap<Mac, String>,
 }
 
 impl Default for Bridge {
     fn default() -> Self {
-        Bridge { max_hosts: 16384, timeout_s: 300, flood_limit: None, split_horizon: Vec::new() }
+        Bridge {
+            max_hosts: 16384,
+            timeout_s: 300,
+            flood_limit: None,
+            split_horizon: Vec::new(),
+            fixed: BTreeMap::new(),
+        }
     }
 }
 
@@ -57,6 +71,10 @@ pub struct Running {
     /// One token is one flooded frame.
     limit: Option<Bucket>,
     split_horizon: Vec<Vec<String>>,
+    /// Static hosts, as the options say.
+    fixed: BTreeMap<Mac, String>,
+    /// The port of each. Those in use are among the others as well, where they are found faster.
+    fixed_ports: HashMap<Mac, u16>,
     /// Every port that has ever been linked. Hosts are remembered by index in this list, so that it may only grow.
     ports: Vec<Port>,
     /// The port of each input.
@@ -86,6 +104,7 @@ struct Counters {
     same_port: Counter,
     flood_limit: Counter,
     link_local: Counter,
+    wrong_port: Counter,
     bad_source: Counter,
     too_short: Counter,
     unlinked: Counter,
@@ -101,6 +120,12 @@ impl Class for Bridge {
         OptionError::check_range("max_hosts", self.max_hosts, 16..=1 << 20)?;
         OptionError::check_range("timeout_s", self.timeout_s, 1..=1_000_000)?;
         OptionError::check_range("flood_limit", self.flood_limit.unwrap_or(1), 1..=1_000_000_000)?;
+        for &host in self.fixed.keys() {
+            check_mac("static", host)?;
+            if host == Mac::ZERO {
+                return Err(OptionError::new("static", format!("{host} is nobody's address")));
+            }
+        }
         let mut names: Vec<&String> = self.split_horizon.iter().flatten().collect();
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -115,11 +140,15 @@ impl Class for Bridge {
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
         let is_linked =
             |name: &String| linked.inputs.contains(&name.as_str()) || linked.outputs.contains(&name.as_str());
-        match self.split_horizon.iter().flatten().find(|name| !is_linked(name)) {
-            Some(name) => Err(OptionError::new(
-                "split_horizon",
-                format!("no link comes from or leads to port `{name}`"),
-            )),
+        if let Some(name) = self.split_horizon.iter().flatten().find(|name| !is_linked(name)) {
+            let message = format!("no link comes from or leads to port `{name}`");
+            return Err(OptionError::new("split_horizon", message));
+        }
+        match self.fixed.iter().find(|(_, name)| !is_linked(name)) {
+            Some((host, name)) => {
+                let message = format!("no link comes from or leads to port `{name}`, where {host} is to be");
+                Err(OptionError::new("static", message))
+            }
             None => Ok(()),
         }
     }
@@ -129,6 +158,8 @@ impl Class for Bridge {
             hosts: Hosts::new(self.max_hosts, self.timeout_s),
             limit: self.bucket(setup.now_ns),
             split_horizon: self.split_horizon.clone(),
+            fixed: self.fixed.clone(),
+            fixed_ports: HashMap::new(),
             ports: Vec::new(),
             inputs: Vec::new(),
             counters: Counters {
@@ -141,6 +172,7 @@ impl Class for Bridge {
                 same_port: setup.drops("same_port"),
                 flood_limit: setup.drops("flood_limit"),
                 link_local: setup.drops("link_local"),
+                wrong_port: setup.drops("wrong_port"),
                 bad_source: setup.drops("bad_source"),
                 too_short: setup.drops("too_short"),
                 unlinked: setup.drops("unlinked"),
@@ -158,6 +190,7 @@ impl Class for Bridge {
             app.limit = self.bucket(setup.now_ns);
         }
         app.split_horizon.clone_from(&self.split_horizon);
+        app.fixed.clone_from(&self.fixed);
         app.arrange();
         Ok(true)
     }
@@ -207,6 +240,7 @@ enum Reason {
     SamePort,
     Unlinked,
     LinkLocal,
+    WrongPort,
     BadSource,
     TooShort,
 }
@@ -220,8 +254,9 @@ impl Running {
         })
     }
 
-    /// Works out who may talk to whom.
+    /// Works out where static hosts are, and who may talk to whom.
     fn arrange(&mut self) {
+        self.settle();
         let groups = self.split_horizon.len();
         for (index, port) in self.ports.iter_mut().enumerate() {
             let group = self.split_horizon.iter().position(|group| group.contains(&port.name));
@@ -232,6 +267,16 @@ impl Running {
         for port in &mut self.ports {
             let reached = outputs.iter().filter(|&&(group, _)| group != port.group);
             port.flood = reached.map(|&(_, output)| output).collect();
+        }
+    }
+
+    /// Notes where static hosts are, instead of where they may have been seen before they were static.
+    fn settle(&mut self) {
+        let fixed = std::mem::take(&mut self.fixed);
+        self.fixed_ports = fixed.iter().map(|(&host, name)| (host, self.port_named(name) as u16)).collect();
+        self.fixed = fixed;
+        for (&host, &port) in &self.fixed_ports {
+            self.hosts.learn(host, port);
         }
     }
 
@@ -261,14 +306,15 @@ impl Running {
         if src.is_multicast() {
             return Verdict::Drop(Reason::BadSource);
         }
-        if !self.hosts.refresh(src, port) {
-            self.learn(src, port);
+        if !self.hosts.refresh(src, port) && !self.learn(src, port) {
+            return Verdict::Drop(Reason::WrongPort);
         }
         let dst = ether.dst();
         if dst.is_multicast() {
             return if is_link_local(dst) { Verdict::Drop(Reason::LinkLocal) } else { Verdict::Flood };
         }
-        let Some(to) = self.hosts.find(dst) else { return Verdict::Flood };
+        let to = self.hosts.find(dst).or_else(|| self.fixed_ports.get(&dst).copied());
+        let Some(to) = to else { return Verdict::Flood };
         let to = &self.ports[usize::from(to)];
         match to.output {
             _ if to.group == self.ports[usize::from(port)].group => Verdict::Drop(Reason::SamePort),
@@ -277,11 +323,15 @@ impl Running {
         }
     }
 
-    /// Learns where a host is. Zero is nobody's address: what came from there is sent on, and teaches nothing.
+    /// Learns where a host is; `false` if it is known to be elsewhere. Zero is nobody's address: what came from there is sent on, and
+    /// teaches nothing.
     #[cold]
-    fn learn(&mut self, host: Mac, port: u16) {
+    fn learn(&mut self, host: Mac, port: u16) -> bool {
+        if self.fixed_ports.get(&host).is_some_and(|&fixed| fixed != port) {
+            return false;
+        }
         if host == Mac::ZERO {
-            return;
+            return true;
         }
         match self.hosts.learn(host, port) {
             Learned::New => self.counters.learned.add(1),
@@ -291,6 +341,7 @@ impl Running {
                 self.counters.evicted.add(1);
             }
         }
+        true
     }
 
     /// Sends a frame to all other ports: the frame itself to the last, copies to the others.
@@ -319,6 +370,7 @@ impl Running {
             Reason::SamePort => &self.counters.same_port,
             Reason::Unlinked => &self.counters.unlinked,
             Reason::LinkLocal => &self.counters.link_local,
+            Reason::WrongPort => &self.counters.wrong_port,
             Reason::BadSource => &self.counters.bad_source,
             Reason::TooShort => &self.counters.too_short,
         }

@@ -1,6 +1,7 @@
 //! Options that a graph file writes as text, such as hardware addresses.
 
 use serde::{Deserialize, Deserializer, de};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -51,4 +52,22 @@ where
         }
     }
     deserializer.deserialize_any(Visitor(std::marker::PhantomData))
+}
+
+/// A table whose keys are such values.
+pub(crate) fn keys<'de, K, V, D>(deserializer: D) -> Result<BTreeMap<K, V>, D::Error>
+where
+    K: FromStr<Err: Display> + Ord,
+    V: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    let mut values = BTreeMap::new();
+    for (text, value) in BTreeMap::<String, V>::deserialize(deserializer)? {
+        let key = text.parse().map_err(|error| de::Error::custom(format!("`{text}`: {error}")))?;
+        // One value may be written in several ways.
+        if values.insert(key, value).is_some() {
+            return Err(de::Error::custom(format!("`{text}` stands here twice, once written otherwise")));
+        }
+    }
+    Ok(values)
 }

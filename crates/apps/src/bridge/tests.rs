@@ -128,6 +128,75 @@ fn split_horizon_groups_do_not_talk_among_themselves() {
     assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["a"], "hosts are remembered");
 }
 
+/// A bridge where host 1 is at port `a`.
+fn with_static_host() -> Bridge {
+    read("timeout_s = 10\nmax_hosts = 16\nstatic.'02:00:00:00:00:01' = 'a'").unwrap()
+}
+
+#[test]
+fn static_hosts_are_known_and_stay() {
+    let mut rig = Rig::new(with_static_host(), &PORTS, &PORTS);
+    assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["a"], "it has never sent anything");
+    assert_eq!(ways(&mut rig, "a", host(2), host(1)), ["b"]);
+    rig.advance(100 * SECOND);
+    assert_eq!(ways(&mut rig, "b", host(1), host(3)), ["a"], "silence does not matter");
+    assert!(ways(&mut rig, "a", host(1), host(4)).is_empty());
+    assert_eq!((rig.counter("same_port"), rig.counter("flooded")), (1, 0));
+    // Hosts in numbers that fill the table many times over.
+    for number in 0..10_000_u16 {
+        let [high, low] = number.to_be_bytes();
+        rig.send("c", frame(BROADCAST, [2, 0, 0, 1, high, low]));
+        if number % 500 == 0 {
+            rig.breathe();
+        }
+    }
+    rig.breathe();
+    PORTS.iter().for_each(|port| drop(rig.take(port)));
+    assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["a"]);
+}
+
+#[test]
+fn nobody_sends_in_the_name_of_a_static_host() {
+    let mut rig = Rig::new(with_static_host(), &PORTS, &PORTS);
+    for _ in 0..2 {
+        assert!(ways(&mut rig, "b", BROADCAST, host(1)).is_empty());
+        assert!(ways(&mut rig, "c", host(2), host(1)).is_empty());
+        assert!(ways(&mut rig, "b", [0x01, 0x80, 0xc2, 0, 0, 0x0e], host(1)).is_empty());
+        assert_eq!(ways(&mut rig, "a", BROADCAST, host(1)), ["b", "c"]);
+        assert_eq!(ways(&mut rig, "c", host(1), host(3)), ["a"]);
+        rig.advance(100 * SECOND);
+    }
+    let counted = ["wrong_port", "moved", "link_local", "same_port"].map(|name| rig.counter(name));
+    assert_eq!(counted, [6, 0, 0, 0]);
+}
+
+#[test]
+fn hosts_become_static_and_learned_again() {
+    let learning = Bridge { timeout_s: 10, max_hosts: 16, ..Bridge::default() };
+    let mut rig = Rig::new(learning.clone(), &PORTS, &PORTS);
+    assert_eq!(ways(&mut rig, "c", BROADCAST, host(1)), ["a", "b"]);
+    rig.reconfigure(with_static_host());
+    assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["a"], "whatever was learned before");
+    assert!(ways(&mut rig, "c", BROADCAST, host(1)).is_empty());
+    rig.reconfigure(Bridge { max_hosts: 32, ..with_static_host() });
+    assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["a"], "in another table");
+    rig.reconfigure(learning);
+    assert_eq!(ways(&mut rig, "c", BROADCAST, host(1)), ["a", "b"]);
+    assert_eq!(ways(&mut rig, "b", host(1), host(2)), ["c"]);
+}
+
+#[test]
+fn static_hosts_heed_split_horizons() {
+    let options = Bridge { split_horizon: vec![vec!["a".to_owned(), "b".to_owned()]], ..with_static_host() };
+    let mut rig = Rig::new(options, &PORTS, &PORTS);
+    assert!(ways(&mut rig, "b", host(1), host(2)).is_empty());
+    assert_eq!(ways(&mut rig, "c", host(1), host(3)), ["a"]);
+    let mut rig = Rig::new(with_static_host(), &["a", "b"], &["b"]);
+    rig.send("b", frame(host(1), host(2)));
+    rig.breathe();
+    assert_eq!(rig.counter("unlinked"), 1, "its port has no output");
+}
+
 #[test]
 fn short_packets_and_lonely_ports() {
     let mut rig = Rig::new(Bridge::default(), &["a"], &["a"]);
@@ -167,6 +236,11 @@ fn options_are_checked() {
             "split_horizon = [['a', 'b'], ['b']]",
             "`split_horizon`: port `b` is named twice; it can be in one group only",
         ),
+        (
+            "static.'03:00:00:00:00:01' = 'a'",
+            "`static`: 03:00:00:00:00:01 is the address of a group, not of one host",
+        ),
+        ("static.'00:00:00:00:00:00' = 'a'", "`static`: 00:00:00:00:00:00 is nobody's address"),
     ] {
         assert_eq!(read::<Bridge>(options).unwrap().check().unwrap_err().to_string(), error);
     }
@@ -174,4 +248,18 @@ fn options_are_checked() {
     let linked = PortNames { inputs: vec!["a"], outputs: vec!["b"] };
     let error = options.check_ports(&linked).unwrap_err().to_string();
     assert_eq!(error, "`split_horizon`: no link comes from or leads to port `x`");
+    let options: Bridge = read("static = { '02:00:00:00:00:01' = 'b', '02:00:00:00:00:02' = 'x' }").unwrap();
+    let error = options.check_ports(&linked).unwrap_err().to_string();
+    assert_eq!(error, "`static`: no link comes from or leads to port `x`, where 02:00:00:00:00:02 is to be");
+    for (options, part) in [
+        ("static.'02:00:00:00:00' = 'a'", "`02:00:00:00:00`: "),
+        ("static.'02:00:00:00:00:0a' = 5", "expected a string"),
+        (
+            "static = { '02:00:00:00:00:0a' = 'a', '02:00:00:00:00:0A' = 'b' }",
+            "`02:00:00:00:00:0a` stands here twice, once written otherwise",
+        ),
+    ] {
+        let error = read::<Bridge>(options).unwrap_err().to_string();
+        assert!(error.contains(part), "{options}: {error}");
+    }
 }
