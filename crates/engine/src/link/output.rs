@@ -63,7 +63,7 @@ impl Output {
             }
             let room = self.limit.wrapping_sub(self.next) as usize;
             let part = burst.split_front(room);
-            self.bytes += part.iter().map(|packet| packet.len() as u64).sum::<u64>();
+            self.bytes += part.bytes();
             let (first, count) = part.into_slots();
             // SAFETY: the slots up to `limit` are free, ours, and follow one another; the packets were given up by the
             // burst. The two ranges belong to different ends, or different links, so they do not overlap.
@@ -96,14 +96,7 @@ impl Output {
     /// Sends a copy of each packet; stops when the pool runs out. A full link drops them, and counts that. Returns how many
     /// were made.
     pub fn send_copies_of(&mut self, pool: &mut Pool, packets: &[Packet]) -> usize {
-        let copy_each = |first: usize, copies: &mut [Packet]| {
-            let mut bytes = 0;
-            for (copy, packet) in copies.iter_mut().zip(&packets[first..]) {
-                copy.copy_lines_from(packet);
-                bytes += packet.len() as u64;
-            }
-            bytes
-        };
+        let copy_each = |first: usize, copies: &mut [Packet]| Pool::copy_each(&packets[first..], copies);
         self.send_made(pool, packets.len(), copy_each, |index| &packets[index])
     }
 

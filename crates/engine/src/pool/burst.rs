@@ -100,6 +100,16 @@ impl<'a> Burst<'a> {
         (self.split_front(kept), self)
     }
 
+    /// Bytes of all packets.
+    ///
+    /// PERF: by eights, without looking for the end after each.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        let sum = |packets: &[Packet]| packets.iter().map(|packet| packet.len() as u64).sum::<u64>();
+        let (eights, rest) = self.as_chunks::<8>();
+        eights.iter().map(|eight| sum(eight)).sum::<u64>() + sum(rest)
+    }
+
     /// Gives the slots up: the caller owns the packets in them.
     pub(crate) fn into_slots(self) -> (NonNull<Packet>, usize) {
         let burst = std::mem::ManuallyDrop::new(self);

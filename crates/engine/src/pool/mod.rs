@@ -26,6 +26,7 @@ mod region;
 mod returns;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod wide;
 
 pub use burst::Burst;
 pub use meta::Metadata;
@@ -155,26 +156,31 @@ impl Pool {
     pub(crate) fn put_back_all(&mut self, burst: Burst<'_>) -> usize {
         let count = burst.len();
         self.freed += count as u64;
-        if self.region.owns(&burst) {
-            self.take_home(burst);
-        } else if let Err(mixed) = self.foreign.add_all(burst) {
+        if let Err(strange) = self.take_home(burst)
+            && let Err(mixed) = self.foreign.add_all(strange)
+        {
             mixed.for_each(|packet| self.sort_back(packet));
         }
         count
     }
 
-    /// Puts packets of this pool onto the free list.
-    fn take_home(&mut self, burst: Burst<'_>) {
-        let (from, count) = burst.into_slots();
-        self.free.reserve(count);
-        // SAFETY: the list has room for `count` more, and the burst gave the packets up: each is read and written once.
-        unsafe {
-            let to = self.free.as_mut_ptr().add(self.free.len());
-            for index in 0..count {
-                to.add(index).write(from.add(index).read().at_home());
-            }
-            self.free.set_len(self.free.len() + count);
+    /// Puts packets onto the free list if all belong to this pool.
+    fn take_home<'a>(&mut self, burst: Burst<'a>) -> Result<(), Burst<'a>> {
+        self.free.reserve(burst.len());
+        let homes = &mut self.free.spare_capacity_mut()[..burst.len()];
+        if !wide::find_homes(self.region.start(), &burst, homes) {
+            return Err(burst);
         }
+        let (_, count) = burst.into_slots();
+        // SAFETY: so many were written behind the end of the list, and those of the burst were given up.
+        unsafe { self.free.set_len(self.free.len() + count) };
+        Ok(())
+    }
+
+    /// Makes each of `copies`, from [`Pool::take`], a copy of the packet at its place in `originals`. Returns how many bytes
+    /// they have.
+    pub(crate) fn copy_each(originals: &[Packet], copies: &mut [Packet]) -> u64 {
+        wide::copy_each(originals, copies)
     }
 
     /// Takes up to `count` packets off the free list. They stay where they are until the list is used again; their bytes

@@ -1,7 +1,7 @@
 //! A packet: its bytes, and the only right to them.
 
 use super::region;
-use super::{Metadata, abandon};
+use super::{Metadata, abandon, wide};
 use std::fmt;
 use std::ptr::{self, NonNull};
 
@@ -20,6 +20,11 @@ pub(super) struct RawPacket {
 const DATA: usize = std::mem::offset_of!(RawPacket, data);
 /// Bytes of a cache line, the unit in which packets are copied.
 const LINE: usize = 64;
+/// The first line of a packet: its length, and its first bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    _bytes: [u8; LINE],
+}
 /// How many packets ahead a line is asked for that will be written.
 const PREFETCHED: usize = 12;
 
@@ -243,10 +248,9 @@ impl Packet {
 
     /// Makes this packet, which is at its first position, a copy of another. Whole cache lines are copied, from the length
     /// on: a small packet is one line, and no length decides how it is copied.
-    #[inline]
-    pub(crate) fn copy_lines_from(&mut self, other: &Packet) {
-        // SAFETY: a packet has at least a line of memory. The two chunks are different, each with one owner.
-        unsafe { ptr::copy_nonoverlapping(other.first_line(), self.first_line(), 1) };
+    #[inline(always)]
+    pub(super) fn copy_lines_from(&mut self, other: &Packet) {
+        self.set_first_line(other.first_line());
         if !other.is_one_line() {
             self.copy_other_lines_from(other);
         }
@@ -257,29 +261,28 @@ impl Packet {
     #[inline]
     pub(crate) fn copy_to_all(&self, copies: &mut [Packet], is_far: bool) {
         if self.is_one_line() {
-            // PERF: the line stays in registers. With the first line apart from the others, and fewer looks at the clock, source and
-            // sink together took 1.9 ns a packet instead of 6.1.
-            // SAFETY: a packet has at least a line of memory, which is ours.
-            let line = unsafe { self.first_line().read() };
-            for (index, copy) in copies.iter().enumerate() {
-                if is_far {
-                    prefetch_later(copies, index);
-                }
-                // SAFETY: as above; each copy has one owner, whom we hold.
-                unsafe { copy.first_line().write(line) };
-            }
+            wide::copy_line_to_all(self, copies, is_far);
         } else {
             copies.iter_mut().for_each(|copy| copy.copy_lines_from(self));
         }
     }
 
-    #[inline]
-    fn first_line(&self) -> *mut [u8; LINE] {
-        self.0.as_ptr().cast()
+    /// The first 64 bytes of its memory: all of a small packet, length and bytes.
+    #[inline(always)]
+    pub(super) fn first_line(&self) -> Line {
+        // SAFETY: a packet has at least a line of memory, which is ours.
+        unsafe { self.0.as_ptr().cast::<Line>().read() }
+    }
+
+    /// Makes it as long as the line says. What lies behind the line stays.
+    #[inline(always)]
+    pub(super) fn set_first_line(&mut self, line: Line) {
+        // SAFETY: a packet has at least a line of memory, which is ours; a line begins with the length of a packet.
+        unsafe { self.0.as_ptr().cast::<Line>().write(line) };
     }
 
     /// Whether length and bytes end within the first 64 bytes.
-    #[inline]
+    #[inline(always)]
     fn is_one_line(&self) -> bool {
         DATA + self.len() <= LINE
     }
@@ -327,13 +330,13 @@ impl Packet {
 ///
 /// PERF: where the last reader was another core, stores wait for their lines one after the other, in their order; asked for ahead, the
 /// lines come at the same time. Two threads over a link moved 50 to 63 million packets a second without, 71 to 91 with it.
-#[inline]
-fn prefetch_later(packets: &[Packet], index: usize) {
+#[inline(always)]
+pub(super) fn prefetch_later(packets: &[Packet], index: usize) {
     let Some(later) = packets.get(index + PREFETCHED) else { return };
     // SAFETY: a hint, which changes nothing; processors that do not know it pass over it.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     unsafe {
-        std::arch::asm!("prefetchw [{}]", in(reg) later.first_line(), options(nostack, preserves_flags, readonly));
+        std::arch::asm!("prefetchw [{}]", in(reg) later.0.as_ptr(), options(nostack, preserves_flags, readonly));
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = later;

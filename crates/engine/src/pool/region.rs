@@ -141,9 +141,19 @@ impl Start {
     /// Whether the memory of all these packets belongs to the region.
     #[inline]
     pub(super) fn owns(self, packets: &[Packet]) -> bool {
-        // Without a branch for each: any bit above the span shows in the disjunction.
-        let start = self.0.addr().get();
-        packets.iter().fold(0, |bits, packet| bits | (packet.as_ptr().addr().get() ^ start)) < SPAN
+        Self::is_within(packets.iter().fold(0, |bits, packet| bits | self.difference(packet)))
+    }
+
+    /// The bits in which a packet's address is another than the region's.
+    #[inline]
+    pub(super) fn difference(self, packet: &Packet) -> usize {
+        packet.as_ptr().addr().get() ^ self.0.addr().get()
+    }
+
+    /// Whether the differences of packets, all in one disjunction, show that they belong to the region: without a branch for each.
+    #[inline]
+    pub(super) fn is_within(differences: usize) -> bool {
+        differences < SPAN
     }
 
     /// Where in the region a packet of it is at home.

@@ -1,0 +1,182 @@
+//! Loops over the packets of a burst, compiled for each set of vector registers: the widest that the processor has is
+//! chosen once a burst.
+//!
+//! PERF: copying the line of a small packet is one store of 64 bytes with AVX-512, two with AVX2, four without. Where the
+//! core is shared with a neighbour, what counts is how many instructions a packet takes.
+
+use super::packet::{self, Packet};
+use super::region::{self, Start};
+use std::mem::MaybeUninit;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Vector registers to compile for.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Vectors {
+    Baseline = 1,
+    Avx2,
+    Avx512,
+}
+
+/// The widest vectors of this processor; 0 if nobody has looked yet.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+static WIDEST: AtomicU8 = AtomicU8::new(0);
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+impl Vectors {
+    /// The widest that this processor has.
+    #[inline]
+    fn widest() -> Self {
+        const AVX512: u8 = Vectors::Avx512 as u8;
+        const AVX2: u8 = Vectors::Avx2 as u8;
+        match WIDEST.load(Ordering::Relaxed) {
+            0 => Self::detect(),
+            AVX512 => Vectors::Avx512,
+            AVX2 => Vectors::Avx2,
+            _ => Vectors::Baseline,
+        }
+    }
+
+    #[cold]
+    fn detect() -> Self {
+        let has_avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl");
+        let widest = match (is_x86_feature_detected!("avx2"), has_avx512) {
+            (true, true) => Vectors::Avx512,
+            (true, false) => Vectors::Avx2,
+            _ => Vectors::Baseline,
+        };
+        WIDEST.store(widest as u8, Ordering::Relaxed);
+        widest
+    }
+}
+
+/// A function whose body is compiled for each set of vector registers.
+macro_rules! for_all_vectors {
+    ($(#[$about:meta])* fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block) => {
+        $(#[$about])*
+        #[inline]
+        pub(super) fn $name($($argument: $type),*) $(-> $result)? {
+            #[inline(always)]
+            fn baseline($($argument: $type),*) $(-> $result)? $body
+
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            {
+                #[target_feature(enable = "avx2")]
+                fn avx2($($argument: $type),*) $(-> $result)? {
+                    baseline($($argument),*)
+                }
+
+                #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl")]
+                fn avx512($($argument: $type),*) $(-> $result)? {
+                    baseline($($argument),*)
+                }
+
+                match Vectors::widest() {
+                    // SAFETY: the processor has them.
+                    Vectors::Avx512 => return unsafe { avx512($($argument),*) },
+                    // SAFETY: as above.
+                    Vectors::Avx2 => return unsafe { avx2($($argument),*) },
+                    _ => {}
+                }
+            }
+            baseline($($argument),*)
+        }
+    };
+}
+
+for_all_vectors! {
+    /// Makes each of `copies`, which are at their first positions, a copy of a packet of one line. `is_far`: another core may
+    /// have read them last.
+    fn copy_line_to_all(original: &Packet, copies: &mut [Packet], is_far: bool) {
+        let line = original.first_line();
+        if is_far {
+            (0..copies.len()).for_each(|index| {
+                packet::prefetch_later(copies, index);
+                copies[index].set_first_line(line);
+            });
+        } else {
+            copies.iter_mut().for_each(|copy| copy.set_first_line(line));
+        }
+    }
+}
+
+for_all_vectors! {
+    /// Makes each of `copies`, which are at their first positions, a copy of the packet at its place in `originals`. Returns
+    /// how many bytes they have.
+    fn copy_each(originals: &[Packet], copies: &mut [Packet]) -> u64 {
+        let mut bytes = 0;
+        for (copy, original) in copies.iter_mut().zip(originals) {
+            copy.copy_lines_from(original);
+            bytes += original.len() as u64;
+        }
+        bytes
+    }
+}
+
+for_all_vectors! {
+    /// Writes each of `packets`, at its chunk's first position, to its place in `homes`. Returns whether the memory of all
+    /// belongs to the region. Then the caller goes on with either the ones or the others.
+    fn find_homes(region: Start, packets: &[Packet], homes: &mut [MaybeUninit<Packet>]) -> bool {
+        let mut differences = 0;
+        for (home, packet) in homes.iter_mut().zip(packets) {
+            differences |= region.difference(packet);
+            // SAFETY: the packet is at an even position of a chunk. Of its two owners, one is not used: by the caller's choice.
+            home.write(unsafe { Packet::from_raw(region::home(region::chunk_of(packet.as_ptr()))) });
+        }
+        Start::is_within(differences)
+    }
+}
+
+#[cfg(all(test, not(loom), target_arch = "x86_64", not(miri)))]
+mod tests {
+    use super::{Vectors, WIDEST};
+    use crate::link::link;
+    use crate::pool::Pool;
+    use crate::shm::{Counter, LinkCounters};
+    use std::sync::atomic::Ordering;
+
+    /// Sends copies through a link and frees them; returns what came.
+    fn copies(count: usize, size: usize) -> Vec<Vec<u8>> {
+        let mut pool = Pool::new(300).unwrap();
+        let bytes: Vec<u8> = (0..size).map(|at| (at * 7 + size) as u8).collect();
+        let original = pool.packet(&bytes).unwrap();
+        let (mut output, mut input) = link(LinkCounters::hidden(), true);
+        assert_eq!(output.send_copies(&mut pool, &original, count), count);
+        assert_eq!(output.send_copies_of(&mut pool, &[original]), 1);
+        output.end();
+        assert!(input.begin());
+        let mut burst = input.burst().unwrap();
+        burst.iter_mut().step_by(3).for_each(|packet| packet.trim_front(2));
+        let came = burst.iter().map(|packet| packet.data().to_vec()).collect();
+        pool.free_burst(burst, &Counter::hidden());
+        assert_eq!(pool.available(), 299, "all are at home but the original");
+        let again = pool.packet(b"again").unwrap();
+        assert!((128..512).contains(&again.headroom()) && again.headroom().is_multiple_of(64));
+        pool.free(again, &Counter::hidden());
+        came
+    }
+
+    #[test]
+    fn all_vectors_do_the_same() {
+        let widest = Vectors::detect();
+        for count in [1, 2, 7, 8, 31, 32, 33, 64, 255] {
+            for size in [2, 60, 62, 63, 64, 126, 127, 1500] {
+                let run = |vectors: Vectors| {
+                    WIDEST.store(vectors as u8, Ordering::Relaxed);
+                    copies(count, size)
+                };
+                let expected = run(Vectors::Baseline);
+                assert_eq!(expected.len(), count + 1);
+                for vectors in [Vectors::Avx2, Vectors::Avx512] {
+                    if vectors as u8 <= widest as u8 {
+                        assert_eq!(run(vectors), expected, "{vectors:?} {count} {size}");
+                    }
+                }
+            }
+        }
+        WIDEST.store(widest as u8, Ordering::Relaxed);
+    }
+}
