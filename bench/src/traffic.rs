@@ -30,6 +30,8 @@ pub(crate) enum Mix {
 }
 
 const SLOT: usize = 128;
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 impl Traffic {
     /// 512 distinct packets in cache, 65,536 visits in random order: the branch pattern cannot be learnt by heart.
@@ -56,9 +58,11 @@ impl Traffic {
     fn laid_out(name: &'static str, mix: Mix, packets: usize, stride: usize, visits: &[usize]) -> Traffic {
         let mut rng = Rng::new(0x5eed);
         let distinct: Vec<Vec<u8>> = (0..packets.min(4096)).map(|_| packet(mix, &mut rng)).collect();
-        let mut memory = huge(packets * stride);
+        let mut memory = huge(packets * stride + LINE);
         let mut slots = Vec::with_capacity(packets);
-        for slot in memory.chunks_exact_mut(stride) {
+        // Where allocation happened to put them, headers would lie in one cache line or in two.
+        let skip = memory.as_ptr().align_offset(LINE);
+        for slot in memory[skip..].chunks_exact_mut(stride).take(packets) {
             let packet = &distinct[rng.below(distinct.len())];
             slot[..packet.len()].copy_from_slice(packet);
             let length = packet.len() as u32;
