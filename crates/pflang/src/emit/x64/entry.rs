@@ -6,7 +6,7 @@
 //! burst(descriptors: rdi, count: rsi, out: rdx)            count is not 0
 //!     for each run of packets:                             a run ends with a bitmap word, and where
 //!         for each packet of the run:                      prefetching must stop
-//!             prefetch what `distance` descriptors on point to
+//!             prefetch what the descriptor `distance` further on points to, and later descriptors
 //!             body: word = word << 1 | accepted            or: store the leaf
 //!         at the end of a word, and of all: store the word, its bits reversed
 //! ```
@@ -29,6 +29,13 @@ use Width::{D, Q};
 
 /// What a burst prefetches of each packet: the line with the network header, wherever the packet begins.
 const PREFETCH_AT: i32 = 12;
+
+/// How far beyond the descriptors whose packets are prefetched these are prefetched themselves, in bytes. What lies behind
+/// the burst is prefetched too, if there is anything: prefetching never faults.
+///
+/// PERF: the processor prefetches what is read in order, but not from one page into the next as soon as is needed here:
+/// random DRAM took 12.3 ns a packet, with this 10.9.
+const DESCRIPTORS_AHEAD: i32 = 512;
 
 const DESCRIPTOR_SHIFT: u8 = DESCRIPTOR_SIZE.trailing_zeros() as u8;
 
@@ -210,6 +217,7 @@ impl Emitter<'_> {
         if self.options.prefetch_distance > 0 {
             self.push(X::MovLoad(Q, SCRATCH, AHEAD + INDEX));
             self.push(X::Prefetch(SCRATCH + PREFETCH_AT));
+            self.push(X::Prefetch(RUN_END + INDEX + (self.ahead() + DESCRIPTORS_AHEAD)));
         }
     }
 
