@@ -1,6 +1,7 @@
 //! The mask VM with AVX-512: a column is four registers, an answer four masks of 16 bits, a fetch a gather that leaves
 //! alone what is masked out.
 
+use super::glance::Glance;
 use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Starts};
 use super::program::Program;
 use crate::exec::Packet;
@@ -46,7 +47,51 @@ macro_rules! mask {
     }};
 }
 
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+fn glance(glance: Glance, packets: &[[Packet<'_>; LANES]], words: &mut [u64]) -> usize {
+    for (i, (packets, word)) in packets.iter().zip(&mut *words).enumerate() {
+        match look(glance, packets) {
+            Some(answers) => *word = answers,
+            None => return i,
+        }
+    }
+    packets.len().min(words.len())
+}
+
+/// The answers for 64 packets, unless one is too short.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+#[inline]
+fn look(glance: Glance, packets: &[Packet<'_>; LANES]) -> Option<u64> {
+    const CAPTURED: __mmask16 = 0x4444;
+    let from: *const __m512i = packets.as_ptr().cast();
+    let mut shortest = _mm512_set1_epi32(-1);
+    for i in 0..16 {
+        // SAFETY: a packet is 16 bytes, an address and two lengths, so 64 of them are sixteen registers.
+        shortest = _mm512_min_epu32(shortest, unsafe { _mm512_loadu_si512(from.add(i)) });
+    }
+    let enough = _mm512_set1_epi32(glance.captured as i32);
+    if _mm512_mask_cmplt_epu32_mask(CAPTURED, shortest, enough) != 0 {
+        return None;
+    }
+    let address = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    let offset = _mm512_set1_epi64(i64::from(glance.offset));
+    let (bits, k) = (_mm512_set1_epi64(glance.bits as i64), _mm512_set1_epi64(glance.k as i64));
+    let mut equal = 0;
+    for g in 0..8 {
+        // SAFETY: as above.
+        let [a, b] =
+            unsafe { [_mm512_loadu_si512(from.add(2 * g)), _mm512_loadu_si512(from.add(2 * g + 1))] };
+        let there = _mm512_add_epi64(_mm512_permutex2var_epi64(a, address, b), offset);
+        // SAFETY: `captured` bytes of each packet are there, and these eight are among them.
+        let bytes = unsafe { _mm512_i64gather_epi64::<1>(there, ptr::null()) };
+        equal |= u64::from(_mm512_cmpeq_epi64_mask(_mm512_and_si512(bytes, bits), k)) << (8 * g);
+    }
+    Some(if glance.accepts { equal } else { !equal })
+}
+
 impl Lanes for Avx512 {
+    const GATHERS: bool = true;
+
     fn run(
         self,
         machine: &mut Machine,
@@ -58,6 +103,11 @@ impl Lanes for Avx512 {
         unsafe { run(self, machine, program, packets, lanes) }
     }
 
+    fn glance(self, at: Glance, packets: &[[Packet<'_>; LANES]], words: &mut [u64]) -> usize {
+        // SAFETY: `self` is proof that the processor has what the function needs.
+        unsafe { glance(at, packets, words) }
+    }
+
     #[inline(always)]
     fn admit(
         self,
@@ -65,12 +115,13 @@ impl Lanes for Avx512 {
         starts: &mut Starts,
         captured: &mut Numbers,
         mut wire_len: Option<&mut Numbers>,
-    ) {
+    ) -> u32 {
         // SAFETY: `self` is proof of the instructions. A packet is 16 bytes, an address and two lengths, so 16 of
         // them are four registers.
         unsafe {
             let address = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
             let lengths = _mm512_setr_epi32(2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31);
+            let mut shortest = _mm512_set1_epi32(-1);
             for g in 0..4 {
                 let from: *const __m512i = packets[16 * g..16 * g + 16].as_ptr().cast();
                 let (a, b) = (_mm512_loadu_si512(from), _mm512_loadu_si512(from.add(1)));
@@ -80,11 +131,14 @@ impl Lanes for Avx512 {
                 _mm512_store_si512(to.add(1), _mm512_permutex2var_epi64(c, address, d));
                 let first = _mm512_permutex2var_epi32(a, lengths, b);
                 let second = _mm512_permutex2var_epi32(c, lengths, d);
-                store(captured, g, _mm512_shuffle_i64x2::<0b01_00_01_00>(first, second));
+                let lengths = _mm512_shuffle_i64x2::<0b01_00_01_00>(first, second);
+                shortest = _mm512_min_epu32(shortest, lengths);
+                store(captured, g, lengths);
                 if let Some(wire_len) = &mut wire_len {
                     store(wire_len, g, _mm512_shuffle_i64x2::<0b11_10_11_10>(first, second));
                 }
             }
+            _mm512_reduce_min_epu32(shortest)
         }
     }
 
@@ -136,6 +190,48 @@ impl Lanes for Avx512 {
                 let b = _mm512_mask_i64gather_epi64::<1>(zero, (k >> 8) as u8, from, ptr::null());
                 store(low, g, _mm512_permutex2var_epi32(a, lows, b));
                 store(high, g, _mm512_permutex2var_epi32(a, highs, b));
+            }
+        }
+    }
+
+    /// # Safety
+    /// These bytes of these packets are readable.
+    ///
+    /// PERF: sixteen bytes each by plain loads, four packets to a register, turned into columns; about as fast as a gather
+    /// of eight. Where packets are missing, two gathers.
+    #[inline(always)]
+    unsafe fn fetch16(
+        self,
+        lanes: u64,
+        starts: &Starts,
+        base: Option<&Numbers>,
+        offset: u32,
+        [a, b, c, d]: [&mut Numbers; 4],
+    ) {
+        // SAFETY: as in `fetch4`; with `lanes` all set, of all packets.
+        unsafe {
+            if lanes != u64::MAX {
+                self.fetch8(lanes, starts, base, offset, [a, b]);
+                self.fetch8(lanes, starts, base, offset + 8, [c, d]);
+                return;
+            }
+            for g in 0..4 {
+                let mut from = [ptr::null::<__m128i>(); 16];
+                _mm512_storeu_si512(from.as_mut_ptr().cast(), addresses(starts, base, offset, 2 * g));
+                _mm512_storeu_si512(
+                    from[8..].as_mut_ptr().cast(),
+                    addresses(starts, base, offset, 2 * g + 1),
+                );
+                let p = four([from[0], from[4], from[8], from[12]]);
+                let q = four([from[1], from[5], from[9], from[13]]);
+                let r = four([from[2], from[6], from[10], from[14]]);
+                let s = four([from[3], from[7], from[11], from[15]]);
+                let (pq, rs) = (_mm512_unpacklo_epi32(p, q), _mm512_unpacklo_epi32(r, s));
+                store(a, g, _mm512_unpacklo_epi64(pq, rs));
+                store(b, g, _mm512_unpackhi_epi64(pq, rs));
+                let (pq, rs) = (_mm512_unpackhi_epi32(p, q), _mm512_unpackhi_epi32(r, s));
+                store(c, g, _mm512_unpacklo_epi64(pq, rs));
+                store(d, g, _mm512_unpackhi_epi64(pq, rs));
             }
         }
     }
@@ -241,6 +337,21 @@ unsafe fn load(numbers: &Numbers, g: usize) -> __m512i {
 unsafe fn store(numbers: &mut Numbers, g: usize, x: __m512i) {
     // SAFETY: as above.
     unsafe { _mm512_store_si512(numbers.0[16 * g..16 * g + 16].as_mut_ptr().cast(), x) }
+}
+
+/// Sixteen bytes from each of four places.
+///
+/// # Safety
+/// The processor has AVX-512F, and these bytes are readable.
+#[inline(always)]
+unsafe fn four([a, b, c, d]: [*const __m128i; 4]) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let a = _mm512_castsi128_si512(_mm_loadu_si128(a));
+        let ab = _mm512_inserti32x4::<1>(a, _mm_loadu_si128(b));
+        let abc = _mm512_inserti32x4::<2>(ab, _mm_loadu_si128(c));
+        _mm512_inserti32x4::<3>(abc, _mm_loadu_si128(d))
+    }
 }
 
 /// Where eight packets have what lies `offset` after their bases.

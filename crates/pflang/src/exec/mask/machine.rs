@@ -1,5 +1,6 @@
 //! The loop that takes the steps, over whichever instructions the processor has.
 
+use super::glance::Glance;
 use super::program::{
     ACCEPT, At, Bits, CAPTURED, Column, Mask, Program, Step, Switch, TESTS_PER_SWITCH, Test,
 };
@@ -31,12 +32,16 @@ pub(super) struct Machine {
     columns: Vec<[Numbers; PARTS]>,
     masks: Vec<[u64; PARTS]>,
     starts: [Starts; PARTS],
+    /// The least of the captured lengths, of packets that count for nothing too.
+    shortest: u32,
 }
 
 /// What differs between processors. A value of the type is proof that the processor has the instructions. The answer
 /// to a question has a bit for each packet. How packets are read is written here for any processor; one that gathers
 /// has its own way.
 pub(super) trait Lanes: Copy {
+    /// Whether fetches are gathers, which wait for masks.
+    const GATHERS: bool = false;
     /// [`Machine::run`], compiled for these instructions.
     fn run(
         self,
@@ -45,7 +50,14 @@ pub(super) trait Lanes: Copy {
         packets: &[[Packet<'_>; LANES]],
         lanes: [u64; PARTS],
     );
-    /// Where packets begin, how much was captured of them, and how long they were if anybody asks.
+    /// Decides runs of packets by a glance, a word of answers each, up to the first with a packet that is too short for
+    /// it. Gives how many runs it has decided.
+    #[inline(always)]
+    fn glance(self, _: Glance, _: &[[Packet<'_>; LANES]], _: &mut [u64]) -> usize {
+        0
+    }
+    /// Where packets begin, how much was captured of them, and how long they were if anybody asks. Gives the least
+    /// that was captured of any.
     #[inline(always)]
     fn admit(
         self,
@@ -53,7 +65,7 @@ pub(super) trait Lanes: Copy {
         starts: &mut Starts,
         captured: &mut Numbers,
         wire_len: Option<&mut Numbers>,
-    ) {
+    ) -> u32 {
         for (lane, packet) in packets.iter().enumerate() {
             starts.0[lane] = packet.data().as_ptr();
             captured.0[lane] = packet.data().len() as u32;
@@ -61,6 +73,7 @@ pub(super) trait Lanes: Copy {
         for (wire_len, packet) in wire_len.into_iter().flat_map(|wire_len| &mut wire_len.0).zip(packets) {
             *wire_len = packet.wire_len();
         }
+        captured.0.iter().fold(u32::MAX, |least, &captured| least.min(captured))
     }
     /// Four bytes, `offset` after the starts and bases, of each packet in `lanes`; some number of the others.
     ///
@@ -101,6 +114,25 @@ pub(super) trait Lanes: Copy {
             // SAFETY: as above.
             let both = u64::from_le_bytes(unsafe { from.cast::<[u8; 8]>().read() });
             (*low, *high) = (both as u32, (both >> 32) as u32);
+        }
+    }
+    /// Sixteen bytes, likewise, four by four.
+    ///
+    /// # Safety
+    /// These bytes of these packets are readable.
+    #[inline(always)]
+    unsafe fn fetch16(
+        self,
+        lanes: u64,
+        starts: &Starts,
+        base: Option<&Numbers>,
+        offset: u32,
+        [a, b, c, d]: [&mut Numbers; 4],
+    ) {
+        // SAFETY: the caller's promise. All sixteen are in a packet, so no offset wraps around.
+        unsafe {
+            self.fetch8(lanes, starts, base, offset, [a, b]);
+            self.fetch8(lanes, starts, base, offset + 8, [c, d]);
         }
     }
     fn equal(self, a: &Numbers, k: u32) -> u64;
@@ -153,6 +185,22 @@ macro_rules! each {
     }};
 }
 
+/// Reads packets of a part, if any are there.
+///
+/// PERF: where all are there, which a branch foretells, a fetch does not wait for the answers before it.
+macro_rules! each_there {
+    ($isa:ident, $there:expr, $lanes:ident => $fetch:expr) => {
+        match $there {
+            0 => {}
+            u64::MAX if $isa::GATHERS => {
+                let $lanes = u64::MAX;
+                $fetch
+            }
+            $lanes => $fetch,
+        }
+    };
+}
+
 impl Machine {
     /// Makes room for a program.
     pub(super) fn fit(&mut self, program: &Program) {
@@ -179,6 +227,7 @@ impl Machine {
         mut lanes: [u64; PARTS],
     ) {
         let parts = packets.len().min(PARTS);
+        lanes[parts..].fill(0);
         self.masks[..usize::from(program.masks)].fill([0; PARTS]);
         self.masks[index(program.root)] = lanes;
         self.admit(isa, program, packets);
@@ -188,30 +237,42 @@ impl Machine {
             match *step {
                 Step::Enter { mask, skip_to } => {
                     lanes = self.masks[index(mask)];
-                    if lanes == [0; PARTS] {
+                    if is_none(lanes) {
                         at = skip_to as usize;
                     }
                 }
                 Step::Fetch4 { dst, at } => {
                     let (earlier, dst) = self.columns.split_at_mut(usize::from(dst.0));
                     for (i, dst) in dst[0].iter_mut().enumerate().take(parts) {
-                        if lanes[i] != 0 {
-                            let base = at.base.map(|base| &earlier[usize::from(base.0)][i]);
-                            // SAFETY: what the program promises of these lanes; see `translate`. `starts` are
-                            // those of `packets`.
-                            unsafe { isa.fetch4(lanes[i], &self.starts[i], base, at.offset, dst) };
-                        }
+                        let base = at.base.map(|base| &earlier[usize::from(base.0)][i]);
+                        // SAFETY: what the program promises of these lanes; see `translate`. `starts` are
+                        // those of `packets`.
+                        each_there!(L, lanes[i], lanes => unsafe {
+                            isa.fetch4(lanes, &self.starts[i], base, at.offset, dst);
+                        });
                     }
                 }
                 Step::Fetch8 { low, high, at } => {
                     let (earlier, dst) = self.columns.split_at_mut(usize::from(low.0));
                     let (low, high) = dst.split_at_mut(usize::from(high.0 - low.0));
                     for (i, (low, high)) in low[0].iter_mut().zip(&mut high[0]).enumerate().take(parts) {
-                        if lanes[i] != 0 {
-                            let base = at.base.map(|base| &earlier[usize::from(base.0)][i]);
-                            // SAFETY: as above.
-                            unsafe { isa.fetch8(lanes[i], &self.starts[i], base, at.offset, [low, high]) };
-                        }
+                        let base = at.base.map(|base| &earlier[usize::from(base.0)][i]);
+                        // SAFETY: as above.
+                        each_there!(L, lanes[i], lanes => unsafe {
+                            isa.fetch8(lanes, &self.starts[i], base, at.offset, [low, high]);
+                        });
+                    }
+                }
+                Step::Fetch16 { first, at } => {
+                    let (earlier, dst) = self.columns.split_at_mut(usize::from(first.0));
+                    let [a, b, c, d, ..] = dst else { unreachable!("such a fetch has four columns") };
+                    for i in 0..parts {
+                        let base = at.base.map(|base| &earlier[usize::from(base.0)][i]);
+                        let dst = [&mut a[i], &mut b[i], &mut c[i], &mut d[i]];
+                        // SAFETY: as above.
+                        each_there!(L, lanes[i], lanes => unsafe {
+                            isa.fetch16(lanes, &self.starts[i], base, at.offset, dst);
+                        });
                     }
                 }
                 Step::FetchFew { dst, at, size } => {
@@ -221,10 +282,14 @@ impl Machine {
                 }
                 Step::Const { dst, k } => self.columns[usize::from(dst.0)] = [Numbers([k; LANES]); PARTS],
                 Step::Bits { dst, src, bits: Bits { swap, right, mask, left } } => {
-                    if swap {
-                        self.map(parts, dst, src, |x| (x.swap_bytes() >> right & mask) << left);
-                    } else {
-                        self.map(parts, dst, src, |x| (x >> right & mask) << left);
+                    let mask = mask << left;
+                    match (swap, right.checked_sub(left)) {
+                        (false, Some(by)) => self.map(parts, dst, src, |x| x >> by & mask),
+                        (false, None) => self.map(parts, dst, src, |x| x << (left - right) & mask),
+                        (true, Some(by)) => self.map(parts, dst, src, |x| x.swap_bytes() >> by & mask),
+                        (true, None) => {
+                            self.map(parts, dst, src, |x| x.swap_bytes() << (left - right) & mask);
+                        }
                     }
                 }
                 Step::OpConst { op, dst, a, k } => self.op_const(parts, op, dst, a, k),
@@ -236,13 +301,19 @@ impl Machine {
                     }
                     self.send(done, lanes);
                 }
+                // The usual guard: no packet is too short for it.
+                Step::Fork { test: Test::Captured { end }, negated: false, .. } if end <= self.shortest => {}
                 Step::Fork { test, negated, rest, skip_to } => {
                     let other = if negated { u64::MAX } else { 0 };
                     let yes = self.ask(isa, parts, test).map(|yes| yes ^ other);
-                    self.send(rest, without(lanes, yes));
-                    lanes = both(lanes, yes);
-                    if lanes == [0; PARTS] {
-                        at = skip_to as usize;
+                    let others = without(lanes, yes);
+                    // PERF: where all go on, what follows does not wait for the answer.
+                    if !is_none(others) {
+                        self.send(rest, others);
+                        lanes = both(lanes, yes);
+                        if is_none(lanes) {
+                            at = skip_to as usize;
+                        }
                     }
                 }
                 Step::Branch { test, then, els } => {
@@ -260,9 +331,11 @@ impl Machine {
     #[inline(always)]
     fn admit<L: Lanes>(&mut self, isa: L, program: &Program, packets: &[[Packet<'_>; LANES]]) {
         let [captured, wire_len, ..] = &mut self.columns[..] else { return };
+        self.shortest = u32::MAX;
         for (i, packets) in packets.iter().enumerate().take(PARTS) {
             let wire_len = program.reads_wire_len.then_some(&mut wire_len[i]);
-            isa.admit(packets, &mut self.starts[i], &mut captured[i], wire_len);
+            let shortest = isa.admit(packets, &mut self.starts[i], &mut captured[i], wire_len);
+            self.shortest = self.shortest.min(shortest);
         }
     }
 
@@ -469,6 +542,12 @@ fn both(a: [u64; PARTS], b: [u64; PARTS]) -> [u64; PARTS] {
 #[inline(always)]
 fn without(a: [u64; PARTS], b: [u64; PARTS]) -> [u64; PARTS] {
     std::array::from_fn(|i| a[i] & !b[i])
+}
+
+/// PERF: compared with an array of zeros, lanes would be read from memory as one vector, behind four narrow stores.
+#[inline(always)]
+fn is_none(lanes: [u64; PARTS]) -> bool {
+    lanes.iter().fold(0, |any, lanes| any | lanes) == 0
 }
 
 /// The positions of the bits that are set, rising.

@@ -12,6 +12,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod glance;
 mod machine;
 mod portable;
 mod program;
@@ -21,6 +22,7 @@ mod window;
 use crate::exec::Packet;
 use crate::ir::verify::Verified;
 use crate::ir::{Node, NodeId};
+use glance::Glance;
 use machine::{LANES, Lanes, Machine, PARTS};
 use portable::Portable;
 use program::{Program, TESTS_PER_SWITCH};
@@ -33,6 +35,8 @@ use {avx2::Avx2, avx512::Avx512};
 #[derive(Debug)]
 pub struct MaskFilter {
     program: Program,
+    /// The same, if a glance is enough where packets are long enough.
+    glance: Option<Glance>,
 }
 
 /// The instructions that the mask VM uses.
@@ -88,7 +92,10 @@ thread_local! {
 impl MaskFilter {
     /// Translates a graph; `None` where it is too large to be worth it.
     pub fn new(graph: Verified<'_>) -> Option<MaskFilter> {
-        translate::translate(graph).map(|program| MaskFilter { program })
+        // Two loads of eight bytes cost as much as they seem to, unless they are gathers.
+        let words_max = if Isa::detect() == Isa::Avx512 { 4 } else { 2 };
+        let program = translate::translate(graph, words_max)?;
+        Some(MaskFilter { glance: Glance::of(&program), program })
     }
 
     /// The same, unless machine code is likely to take less time on mixed traffic.
@@ -125,10 +132,23 @@ impl MaskFilter {
     }
 
     fn run(&self, isa: impl Lanes, packets: &[Packet<'_>], bitmap: &mut [u64]) {
-        let mut machine = SPARE.take().unwrap_or_default();
-        machine.fit(&self.program);
         let (whole, rest) = packets.as_chunks::<LANES>();
         let (words, last) = bitmap.split_at_mut(whole.len());
+        let seen = self.glance.map_or(0, |glance| isa.glance(glance, whole, words));
+        if seen < whole.len() || !rest.is_empty() {
+            self.step(isa, (&whole[seen..], rest), (&mut words[seen..], last));
+        }
+    }
+
+    /// Takes packets through the steps: whole runs, and fewer at the end.
+    fn step(
+        &self,
+        isa: impl Lanes,
+        (whole, rest): (&[[Packet<'_>; LANES]], &[Packet<'_>]),
+        (words, last): (&mut [u64], &mut [u64]),
+    ) {
+        let mut machine = SPARE.take().unwrap_or_default();
+        machine.fit(&self.program);
         for (packets, words) in whole.chunks(PARTS).zip(words.chunks_mut(PARTS)) {
             isa.run(&mut machine, &self.program, packets, [u64::MAX; PARTS]);
             words.copy_from_slice(&machine.accepted()[..words.len()]);

@@ -63,6 +63,8 @@ pub(super) enum Step {
     Fetch4 { dst: Column, at: At },
     /// Eight bytes as two little-endian numbers.
     Fetch8 { low: Column, high: Column, at: At },
+    /// Sixteen bytes as four little-endian numbers, in this column and the three after it.
+    Fetch16 { first: Column, at: At },
     /// Fewer than four bytes as a little-endian number, where no more may be read.
     FetchFew { dst: Column, at: At, size: Size },
     /// The same number everywhere.
@@ -168,7 +170,8 @@ impl Step {
     pub(super) fn reads(&self) -> impl Iterator<Item = Column> {
         let (a, b) = match *self {
             Step::Enter { .. } | Step::Const { .. } | Step::Mark { .. } => (None, None),
-            Step::Fetch4 { at, .. } | Step::Fetch8 { at, .. } | Step::FetchFew { at, .. } => (at.base, None),
+            Step::Fetch4 { at, .. } | Step::Fetch8 { at, .. } => (at.base, None),
+            Step::Fetch16 { at, .. } | Step::FetchFew { at, .. } => (at.base, None),
             Step::Bits { src: a, .. } | Step::Keep { src: a, .. } => (Some(a), None),
             Step::OpConst { a, .. } | Step::Switch { value: a, .. } => (Some(a), None),
             Step::Op { a, b, .. } => (Some(a), Some(b)),
@@ -280,6 +283,10 @@ impl fmt::Display for Shown<'_> {
             Step::Enter { mask, skip_to } => write!(f, "enter {mask:?}, else {skip_to}"),
             Step::Fetch4 { dst, at } => write!(f, "{dst:?} = le32{at}"),
             Step::Fetch8 { low, high, at } => write!(f, "{low:?}, {high:?} = le64{at}"),
+            Step::Fetch16 { first, at } => {
+                let last = Column(first.0 + 3);
+                write!(f, "{first:?} to {last:?} = le128{at}")
+            }
             Step::FetchFew { dst, at, size } => write!(f, "{dst:?} = le{}{at}", 8 * size.bytes()),
             Step::Const { dst, k } => write!(f, "{dst:?} = {k:#x}"),
             Step::Bits { dst, src, bits: Bits { swap, right, mask, left } } => {

@@ -1,7 +1,9 @@
 //! Small enough for Miri, which sees each byte that plain Rust reads: `cargo +nightly miri test -p pflang exec::mask`.
 //! Generated graphs and packets at the edge of memory are in `tests/native`.
 
-use super::program::{Bits, Step};
+use super::glance::Glance;
+use super::program::{Bits, Program, Step};
+use super::translate::translate;
 use super::window::{Wanted, Window};
 use super::{Isa, MaskFilter};
 use crate::ir::interp::{self, Interp};
@@ -16,9 +18,9 @@ fn stages(source: &str) -> Stages {
     Compiler::new(LinkType::EN10MB).limits(limits).stages(source).unwrap()
 }
 
-fn translated(source: &str) -> MaskFilter {
+fn translated(source: &str, words_max: u64) -> Program {
     let stages = stages(source);
-    MaskFilter::new(Verified::new(&stages.optimised).unwrap()).unwrap()
+    translate(Verified::new(&stages.optimised).unwrap(), words_max).unwrap()
 }
 
 /// An IPv4 TCP packet to port 80, a piece of an IPv6 one, and noise, cut at every length (at some, under Miri), each in memory of its own.
@@ -88,24 +90,29 @@ fn a_filter_need_not_be_native() {
 
 #[test]
 fn neighbours_are_fetched_together() {
-    let fetches = |source| {
-        let is_fetch = |step: &&Step| matches!(step, Step::Fetch4 { .. } | Step::Fetch8 { .. });
-        translated(source).program.steps.iter().filter(is_fetch).count()
+    let fetches = |source, words_max| {
+        let is_fetch =
+            |step: &&Step| matches!(step, Step::Fetch4 { .. } | Step::Fetch8 { .. } | Step::Fetch16 { .. });
+        translated(source, words_max).steps.iter().filter(is_fetch).count()
     };
     // The type; nothing else.
-    assert_eq!(fetches("ip"), 1);
+    assert_eq!(fetches("ip", 4), 1);
     // Type and header length, protocol and fragment, both ports; for short packets the first port only; for IPv6 likewise.
-    assert_eq!(fetches("tcp port 80"), 7);
-    assert_eq!(fetches("ether[14:4] = 1 and ether[18:4] = 2"), 1);
+    assert_eq!(fetches("tcp port 80", 2), 7);
+    // Type, header length, fragment and both protocols together.
+    assert_eq!(fetches("tcp port 80", 4), 5);
+    assert_eq!(fetches("ether[14:4] = 1 and ether[18:4] = 2", 2), 1);
+    assert_eq!(fetches("ether[14:4] = 1 and ether[18:4] = 2 and ether[26:4] = 3", 4), 1);
 }
 
 #[test]
 fn a_window_lies_in_what_is_captured() {
     let load = |start, size| Wanted { value: ValueId(0), base: None, start, size, order: Order::Little };
     let window = |wanted, others: &[Wanted], captured| {
-        let Window { start, wide } = Window::around(&wanted, others, captured);
-        (start, wide)
+        let Window { start, words } = Window::around(&wanted, others, captured, 2);
+        (start, words == 2)
     };
+    let widest = |wanted, others: &[Wanted], captured| Window::around(&wanted, others, captured, 4);
     assert_eq!(window(load(12, Size::B2), &[], 14), (10, false));
     assert_eq!(window(load(12, Size::B2), &[], 99), (12, false));
     assert_eq!(window(load(0, Size::B1), &[], 4), (0, false));
@@ -114,6 +121,29 @@ fn a_window_lies_in_what_is_captured() {
     assert_eq!(window(load(12, Size::B2), &[load(16, Size::B2)], 18), (10, true));
     assert_eq!(window(load(16, Size::B2), &[load(12, Size::B2)], 18), (10, true));
     assert_eq!(window(load(2, Size::B4), &[load(0, Size::B4)], 7), (2, false));
+    let ports = [load(36, Size::B2), load(47, Size::B1)];
+    assert_eq!(widest(load(34, Size::B2), &ports, 48), Window { start: 32, words: 4 });
+    assert_eq!(widest(load(34, Size::B2), &ports, 47), Window { start: 34, words: 1 });
+    assert_eq!(widest(load(47, Size::B1), &[load(34, Size::B2)], 48), Window { start: 32, words: 4 });
+    assert_eq!(widest(load(12, Size::B2), &[load(0, Size::B4)], 15), Window { start: 11, words: 1 });
+}
+
+#[test]
+fn a_glance_is_enough() {
+    let glance = |source| Glance::of(&translated(source, 4));
+    let bits = |captured, offset, bits, k, accepts| Some(Glance { captured, offset, bits, k, accepts });
+    assert_eq!(glance("ip"), bits(14, 6, 0xffff << 48, 0x0008 << 48, true));
+    assert_eq!(glance("not ip"), bits(14, 6, 0xffff << 48, 0x0008 << 48, false));
+    assert_eq!(
+        glance("ether[6] & 1 = 0 and ether[0] = 2 and ether[7] = 0"),
+        bits(8, 0, !0 << 56 | 1 << 48 | 0xff, 2, true)
+    );
+    assert_eq!(glance("ether[12:2] != 0x0800"), bits(14, 6, 0xffff << 48, 0x0008 << 48, false));
+    assert_eq!(glance("ether[12:2] != 0x0800 and ether[10:2] = 1"), None, "two tests that differ");
+    for source in ["ip proto 6", "ether[3] = 1", "ether[0:2] > 1", "len > 99", "ether[0] = 1 or ether[9] = 1"]
+    {
+        assert_eq!(glance(source), None, "{source}");
+    }
 }
 
 #[test]

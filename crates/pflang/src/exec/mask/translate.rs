@@ -3,7 +3,7 @@
 //! Nodes are taken in layout order. A value is computed at the first node that needs it, and used from there by every
 //! node that this one dominates; another node computes it again, into a column of its own.
 //!
-//! **Fetches are wide**, since four or eight bytes cost the same as one: a [`Window`] holds what nodes further down want
+//! **Fetches are wide**, since sixteen bytes cost little more than one: a [`Window`] holds what nodes further down want
 //! as well. It must lie in what was captured of every packet that is there. That is what guards have asked for that
 //! every path to the node passes on their yes side ([`Translator::captured`]), or the wanted bytes themselves, of which
 //! the verifier knows it.
@@ -26,14 +26,14 @@ const VALUES_MAX: usize = 4096;
 /// Columns of the largest program: half a megabyte.
 const COLUMNS_MAX: u16 = 512;
 
-/// Translates a graph; `None` where it is too large for that.
-pub(super) fn translate(graph: Verified<'_>) -> Option<Program> {
+/// Translates a graph, with fetches of at most `words_max` times four bytes; `None` where it is too large for that.
+pub(super) fn translate(graph: Verified<'_>, words_max: u64) -> Option<Program> {
     let graph = graph.graph();
     let layout = layout(graph);
     if layout.order.len() > NODES_MAX || graph.pool.value_count() > VALUES_MAX {
         return None;
     }
-    let mut translator = Translator::new(graph, &layout);
+    let mut translator = Translator::new(graph, &layout, words_max);
     for at in 0..layout.order.len() {
         translator.node(at)?;
     }
@@ -45,6 +45,7 @@ pub(super) fn translate(graph: Verified<'_>) -> Option<Program> {
 struct Translator<'g> {
     graph: &'g Graph,
     layout: &'g Layout,
+    words_max: u64,
     dominators: Dominators,
     /// By value: the nodes that evaluate it, itself or on the way to another.
     users: Vec<Vec<NodeId>>,
@@ -79,12 +80,13 @@ enum Question {
 }
 
 impl<'g> Translator<'g> {
-    fn new(graph: &'g Graph, layout: &'g Layout) -> Self {
+    fn new(graph: &'g Graph, layout: &'g Layout, words_max: u64) -> Self {
         let (mask, masks) = masks(graph, layout);
         let values = graph.pool.value_count();
         Translator {
             graph,
             layout,
+            words_max,
             dominators: Dominators::new(graph, &graph.topological()),
             users: users(graph, layout),
             pinned: pinned(graph),
@@ -387,15 +389,17 @@ impl<'g> Translator<'g> {
             return wanted.within(dst, wanted.start);
         }
         let others = self.others(&wanted, captured);
-        let window = Window::around(&wanted, &others, captured);
+        let window = Window::around(&wanted, &others, captured, self.words_max);
         let at = at(window.start)?;
-        let low = self.fresh()?;
-        let high = if window.wide { self.fresh()? } else { low };
-        self.push(if window.wide { Step::Fetch8 { low, high, at } } else { Step::Fetch4 { dst: low, at } });
-        let field = |load: &Wanted| {
-            let high = || load.within(high, window.start + 4).filter(|_| window.wide);
-            load.within(low, window.start).or_else(high)
-        };
+        let first = self.fresh()?;
+        let rest: Option<Vec<Column>> = (1..window.words).map(|_| self.fresh()).collect();
+        self.push(match rest?[..] {
+            [] => Step::Fetch4 { dst: first, at },
+            [high] => Step::Fetch8 { low: first, high, at },
+            _ => Step::Fetch16 { first, at },
+        });
+        let field =
+            |load: &Wanted| window.words().find_map(|(i, start)| load.within(Column(first.0 + i), start));
         for other in others.iter().filter(|other| !self.pinned[other.value.index()]) {
             if let Some(field) = field(other) {
                 self.computed[other.value.index()].push((self.here, Source::Field(field)));

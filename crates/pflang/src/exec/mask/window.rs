@@ -2,6 +2,7 @@
 
 use super::program::Column;
 use crate::ir::{Graph, Order, Size, Value, ValueId};
+use std::cmp::Reverse;
 
 /// A load, as bytes of the packet.
 pub(super) struct Wanted {
@@ -13,11 +14,12 @@ pub(super) struct Wanted {
     pub(super) order: Order,
 }
 
-/// A fetch: `start` and the three or seven bytes after it.
+/// A fetch: so many times four bytes from `start` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) start: u64,
-    pub(super) wide: bool,
+    /// 1, 2 or 4.
+    pub(super) words: u64,
 }
 
 /// Some bytes of a column, in one order or the other.
@@ -54,25 +56,32 @@ impl Wanted {
 }
 
 impl Window {
-    /// The window that holds the wanted bytes and as many of the others as possible, within the first `captured` bytes,
-    /// which hold the wanted ones and are four at least.
-    pub(super) fn around(wanted: &Wanted, others: &[Wanted], captured: u64) -> Window {
-        // Wherever four bytes hold what is wanted, the fetch may be of these, or of four more behind or before them.
+    /// The window of at most `words_max` times four bytes that holds the wanted ones and as many of the others as
+    /// possible, within the first `captured`, which hold the wanted ones and are four at least.
+    pub(super) fn around(wanted: &Wanted, others: &[Wanted], captured: u64, words_max: u64) -> Window {
+        // Wherever four bytes hold what is wanted, the fetch may be of these, or of more around them.
         let starts = wanted.end().saturating_sub(4)..=wanted.start.min(captured - 4);
-        let narrow = starts.clone().map(|start| Window { start, wide: false });
-        let behind = starts.clone().filter(|start| start + 8 <= captured);
-        let before = starts.filter(|&start| start >= 4).map(|start| start - 4);
-        let wide = behind.chain(before).map(|start| Window { start, wide: true });
+        let around = starts.flat_map(|start| {
+            [1, 2, 4].into_iter().flat_map(move |words| {
+                (0..words)
+                    .filter_map(move |before| Some(Window { start: start.checked_sub(4 * before)?, words }))
+            })
+        });
         // Of equals a narrow one, and the last: fields are best where a column begins.
         let worth = |window: &Window| {
-            (others.iter().filter(|other| window.holds(other)).count(), !window.wide, window.start)
+            (others.iter().filter(|other| window.holds(other)).count(), Reverse(window.words), window.start)
         };
-        narrow.chain(wide).max_by_key(worth).unwrap_or(Window { start: 0, wide: false })
+        let fits = |window: &Window| window.words <= words_max && window.start + 4 * window.words <= captured;
+        around.filter(fits).max_by_key(worth).unwrap_or(Window { start: 0, words: 1 })
     }
 
     fn holds(self, load: &Wanted) -> bool {
-        let within = |start| start <= load.start && load.end() <= start + 4;
-        within(self.start) || self.wide && within(self.start + 4)
+        self.words().any(|(_, start)| start <= load.start && load.end() <= start + 4)
+    }
+
+    /// The number of each four bytes, and where they begin.
+    pub(super) fn words(self) -> impl Iterator<Item = (u16, u64)> {
+        (0..self.words).map(move |i| (i as u16, self.start + 4 * i))
     }
 }
 
