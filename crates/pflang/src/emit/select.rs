@@ -136,8 +136,10 @@ impl<'g> Selector<'g> {
             Node::Switch(switch) => self.switch(id, switch),
         }
         self.keep()?;
-        let (entry, kept) = (&mut self.entry, &self.kept);
-        self.graph.node(id).for_each_successor(|next| match &mut entry[next.index()] {
+        let (graph, entry, kept) = (self.graph, &mut self.entry, &self.kept);
+        graph.node(id).for_each_successor(|next| match &mut entry[next.index()] {
+            // Leaves look at nothing.
+            _ if matches!(graph.node(next), Node::Leaf(_)) => {}
             Some(known) => meet(known, kept),
             unknown => *unknown = Some(kept.clone()),
         });

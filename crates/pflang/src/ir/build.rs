@@ -73,6 +73,9 @@ struct Builder {
     found: Vec<ValueId>,
 }
 
+/// Room for so many nodes at most, since of a long list most is gathered.
+const NODES_LIKELY_MAX: usize = 512;
+
 /// What remains to be done once the node in hand is known.
 enum Task {
     Build(TreeId, NodeId, NodeId),
@@ -87,7 +90,7 @@ impl Builder {
         let pool = std::mem::take(&mut tree.pool);
         let seen = vec![0; pool.value_count()];
         Builder {
-            graph: Graph::with_capacity(pool, 2 * tree.len() + 2 * tree.len().min(64)),
+            graph: Graph::with_capacity(pool, (2 * tree.len()).min(NODES_LIKELY_MAX)),
             tree,
             seen,
             search: 0,

@@ -193,11 +193,9 @@ impl Graph {
 
     fn intern(&mut self, node: Node) -> NodeId {
         let next = self.nodes.len() as u32;
-        let nodes = &mut self.nodes;
-        let is = |id: u32| nodes[id as usize] == node;
-        let id = self.ids.id(node.words(), next, is, |id| nodes[id as usize].words());
+        let id = self.ids.id(node.words(), next, |id| self.nodes[id as usize] == node);
         if id == next {
-            nodes.push(node);
+            self.nodes.push(node);
             self.spans.push(Spans::default());
         }
         NodeId(id)

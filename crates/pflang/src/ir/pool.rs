@@ -176,11 +176,9 @@ impl Pool {
     /// The id of this value.
     pub fn value(&mut self, value: Value) -> ValueId {
         let next = self.values.len() as u32;
-        let values = &mut self.values;
-        let is = |id: u32| values[id as usize] == value;
-        let id = self.value_ids.id(value.words(), next, is, |id| values[id as usize].words());
+        let id = self.value_ids.id(value.words(), next, |id| self.values[id as usize] == value);
         if id == next {
-            values.push(value);
+            self.values.push(value);
         }
         ValueId(id)
     }
@@ -188,11 +186,9 @@ impl Pool {
     /// The id of this condition.
     pub fn cond(&mut self, cond: Cond) -> CondId {
         let next = self.conds.len() as u32;
-        let conds = &mut self.conds;
-        let is = |id: u32| conds[id as usize] == cond;
-        let id = self.cond_ids.id(cond.words(), next, is, |id| conds[id as usize].words());
+        let id = self.cond_ids.id(cond.words(), next, |id| self.conds[id as usize] == cond);
         if id == next {
-            conds.push(cond);
+            self.conds.push(cond);
         }
         CondId(id)
     }

@@ -11,7 +11,6 @@
 //! header length is at most 60), so a guard that such a range makes superfluous may be left out.
 
 use super::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Pool, Value, ValueId};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// What is wrong with a graph.
@@ -80,7 +79,8 @@ pub fn verify(graph: &Graph) -> Result<(), Violation> {
     entry[graph.root.index()] = Some(Facts::default());
     let seen = vec![0; graph.pool.value_count()];
     let last_node = last_nodes(graph);
-    let mut checker = Checker { graph, highest, last_node, divisors: divisors(&graph.pool), seen, search: 0 };
+    let divisors = divisors(&graph.pool);
+    let mut checker = Checker { graph, highest, last_node, divisors, seen, search: 0, pending: Vec::new() };
     for id in (0..graph.node_count() as u32).rev().map(NodeId) {
         let Some(facts) = entry[id.index()].take() else { continue };
         checker.check_shape(id)?;
@@ -97,8 +97,57 @@ pub fn verify(graph: &Graph) -> Result<(), Violation> {
 #[derive(Clone, Default)]
 struct Facts {
     captured: u64,
-    ends: Rc<BTreeMap<ValueId, u32>>,
-    nonzero: Rc<BTreeMap<ValueId, ()>>,
+    ends: Known<u32>,
+    nonzero: Known<()>,
+}
+
+/// What is known of some values: ascending, shared by all nodes that know the same. Mostly nothing.
+#[derive(Clone)]
+struct Known<T>(Option<Rc<[(ValueId, T)]>>);
+
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Known(None)
+    }
+}
+
+impl<T: Copy> Known<T> {
+    fn all(&self) -> &[(ValueId, T)] {
+        self.0.as_deref().unwrap_or_default()
+    }
+
+    fn get(&self, value: ValueId) -> Option<T> {
+        let all = self.all();
+        all.binary_search_by_key(&value, |&(value, _)| value).ok().map(|at| all[at].1)
+    }
+
+    fn set(&mut self, value: ValueId, fact: T) {
+        let all = self.all();
+        let at = all.partition_point(|&(known, _)| known < value);
+        let behind = all[at..].iter().filter(|&&(known, _)| known != value);
+        self.0 = Some(all[..at].iter().chain([&(value, fact)]).chain(behind).copied().collect());
+    }
+
+    /// Keeps what `f` makes of each fact, where it makes anything of it.
+    fn keep(&mut self, f: impl Fn(ValueId, T) -> Option<T>) {
+        let kept = self.all().iter().filter_map(|&(value, fact)| Some((value, f(value, fact)?)));
+        self.0 = Some(kept.collect::<Vec<_>>()).filter(|kept| !kept.is_empty()).map(Rc::from);
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Rc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// Drops what is known of these values.
+    fn forget(&mut self, unused: &impl Fn(ValueId) -> bool) {
+        if self.all().iter().any(|&(value, _)| unused(value)) {
+            self.keep(|value, fact| (!unused(value)).then_some(fact));
+        }
+    }
 }
 
 impl Facts {
@@ -109,37 +158,26 @@ impl Facts {
     /// it where they join, and so on the first path again, from a packet that another party may have changed since the
     /// guard. What a guard covers on *every* path, every path has computed.
     fn meet(&mut self, other: &Facts) {
-        if !Rc::ptr_eq(&self.ends, &other.ends) {
-            let ends = Rc::make_mut(&mut self.ends);
-            ends.retain(|base, end| match other.ends.get(base) {
-                Some(other) => {
-                    *end = (*end).min(*other);
-                    true
-                }
-                None => false,
-            });
-        }
         self.captured = self.captured.min(other.captured);
-        if !Rc::ptr_eq(&self.nonzero, &other.nonzero) {
-            Rc::make_mut(&mut self.nonzero).retain(|value, ()| other.nonzero.contains_key(value));
+        if !self.ends.is_same(&other.ends) {
+            self.ends.keep(|base, end| other.ends.get(base).map(|other| end.min(other)));
+        }
+        if !self.nonzero.is_same(&other.nonzero) {
+            self.nonzero.keep(|value, ()| other.nonzero.get(value));
         }
     }
 
     /// Drops what is known of these values: in a list of thousands of tests, each with a base of its own, the facts
     /// would be as long as the list at each of its nodes.
     fn forget(&mut self, unused: impl Fn(ValueId) -> bool) {
-        if self.ends.keys().any(|&base| unused(base)) {
-            Rc::make_mut(&mut self.ends).retain(|&base, _| !unused(base));
-        }
-        if self.nonzero.keys().any(|&divisor| unused(divisor)) {
-            Rc::make_mut(&mut self.nonzero).retain(|&divisor, ()| !unused(divisor));
-        }
+        self.ends.forget(&unused);
+        self.nonzero.forget(&unused);
     }
 
     /// How many bytes are captured from this base on.
     fn end(&self, base: ValueId, highest: &[u32]) -> u32 {
         let by_length = self.captured.saturating_sub(u64::from(highest[base.index()]));
-        let by_guard = self.ends.get(&base).copied().unwrap_or(0);
+        let by_guard = self.ends.get(base).unwrap_or(0);
         by_guard.max(u32::try_from(by_length).unwrap_or(u32::MAX))
     }
 }
@@ -152,6 +190,8 @@ struct Checker<'g> {
     divisors: Vec<bool>,
     seen: Vec<u32>,
     search: u32,
+    /// Scratch of [`Checker::check_values`].
+    pending: Vec<ValueId>,
 }
 
 impl Checker<'_> {
@@ -171,16 +211,16 @@ impl Checker<'_> {
     }
 
     fn check_values(&mut self, id: NodeId, facts: &Facts) -> Result<(), Violation> {
-        let mut pending: Vec<ValueId> = match self.graph.node(id) {
+        match self.graph.node(id) {
             Node::Leaf(_) => return Ok(()),
-            Node::Branch { cond, .. } => self.graph.pool.cond_operands(*cond).collect(),
-            Node::Switch(switch) => vec![switch.value],
+            Node::Branch { cond, .. } => self.pending.extend(self.graph.pool.cond_operands(*cond)),
+            Node::Switch(switch) => self.pending.push(switch.value),
         };
         self.search += 1;
-        while let Some(value) = pending.pop() {
+        while let Some(value) = self.pending.pop() {
             if std::mem::replace(&mut self.seen[value.index()], self.search) != self.search {
                 self.check_value(id, value, facts)?;
-                pending.extend(self.graph.pool.operands(value));
+                self.pending.extend(self.graph.pool.operands(value));
             }
         }
         Ok(())
@@ -195,26 +235,30 @@ impl Checker<'_> {
             }
             Value::Op(BinOp::Div | BinOp::Mod, _, divisor) => {
                 let constant = self.graph.pool.as_const(divisor).is_some_and(|k| k != 0);
-                let tested = facts.nonzero.contains_key(&divisor);
+                let tested = facts.nonzero.get(divisor).is_some();
                 if constant || tested { Ok(()) } else { Err(Violation::Divisor(id, value)) }
             }
             Value::Const(_) | Value::Len | Value::Op(..) => Ok(()),
         }
     }
 
+    /// Visits the successors that look at a value.
     fn for_each_edge(&self, id: NodeId, facts: &Facts, mut visit: impl FnMut(NodeId, Facts)) {
-        let mut visit = |next, mut facts: Facts| {
-            facts.forget(|value| self.last_node[value.index()] > next);
-            visit(next, facts);
+        let mut visit = |next, facts: &dyn Fn() -> Facts| {
+            if !matches!(self.graph.node(next), Node::Leaf(_)) {
+                let mut facts = facts();
+                facts.forget(|value| self.last_node[value.index()] > next);
+                visit(next, facts);
+            }
         };
         match self.graph.node(id) {
             Node::Leaf(_) => {}
             Node::Branch { cond, then, els } => {
                 let cond = self.graph.pool.get_cond(*cond);
-                visit(*then, self.given(cond, true, facts));
-                visit(*els, self.given(cond, false, facts));
+                visit(*then, &|| self.given(cond, true, facts));
+                visit(*els, &|| self.given(cond, false, facts));
             }
-            node @ Node::Switch(_) => node.for_each_successor(|next| visit(next, facts.clone())),
+            node @ Node::Switch(_) => node.for_each_successor(|next| visit(next, &|| facts.clone())),
         }
     }
 
@@ -226,8 +270,8 @@ impl Checker<'_> {
                 let least = u64::from(self.graph.pool.as_const(base).unwrap_or(0)) + u64::from(end);
                 facts.captured = facts.captured.max(least);
                 if self.graph.pool.as_const(base).is_none() {
-                    let known = Rc::make_mut(&mut facts.ends).entry(base).or_insert(0);
-                    *known = (*known).max(end);
+                    let known = facts.ends.get(base).unwrap_or(0);
+                    facts.ends.set(base, known.max(end));
                 }
             }
             Cond::Cmp(CmpOp::Eq, a, b) if !holds && self.graph.pool.as_const(b) == Some(0) => {
@@ -242,7 +286,7 @@ impl Checker<'_> {
     /// Only of divisors: a long list of tests for other values would make the facts as long.
     fn note_nonzero(&self, value: ValueId, facts: &mut Facts) {
         if self.divisors[value.index()] {
-            Rc::make_mut(&mut facts.nonzero).insert(value, ());
+            facts.nonzero.set(value, ());
         }
     }
 }

@@ -72,13 +72,17 @@ pub(super) fn hoist(graph: &mut Graph, order: &[NodeId]) -> bool {
                 }
             }
             Node::Switch(switch) => {
-                let arms = switch.arms.iter().map(|arm| (arm.target, needs[arm.target.index()]));
-                let (default, default_needs) = (switch.default, needs[switch.default.index()]);
-                arms.fold((default, default_needs), |(node, all), (target, arm)| {
-                    // Once two targets differ there is no node to stand for both.
-                    (if node == target { node } else { id }, either((node, &all), (target, &arm)))
-                })
-                .1
+                let mut last = switch.default;
+                let mut all = (last, needs[last.index()]);
+                for target in switch.arms.iter().map(|arm| arm.target) {
+                    // Arms of long lists mostly lead where the last one did.
+                    if target != std::mem::replace(&mut last, target) {
+                        let both = either((all.0, &all.1), (target, &needs[target.index()]));
+                        // Once two targets differ there is no node to stand for both.
+                        all = (if all.0 == target { target } else { id }, both);
+                    }
+                }
+                all.1
             }
         };
         needs[id.index()] = found;

@@ -246,6 +246,31 @@ fn first_match(arms: &[Arm], default: NodeId) -> Vec<Arm> {
     if let &[arm] = arms {
         return if arm.target == default { Vec::new() } else { vec![arm] };
     }
+    let mut sorted = arms.to_vec();
+    // Stable, since most are sorted already: that is found out in one run.
+    sorted.sort_by_key(|arm| arm.low);
+    if sorted.windows(2).all(|pair| pair[0].high < pair[1].low) {
+        return joined(sorted.into_iter().filter(|arm| arm.target != default));
+    }
+    joined(first_of_overlapping(arms).into_iter().filter(|arm| arm.target != default))
+}
+
+/// Ascending arms, neighbours with one target as one.
+fn joined(arms: impl Iterator<Item = Arm>) -> Vec<Arm> {
+    let mut out: Vec<Arm> = Vec::with_capacity(arms.size_hint().1.unwrap_or(0));
+    for arm in arms {
+        match out.last_mut() {
+            Some(last) if last.target == arm.target && u64::from(last.high) + 1 == u64::from(arm.low) => {
+                last.high = arm.high;
+            }
+            _ => out.push(arm),
+        }
+    }
+    out
+}
+
+/// Ranges in order of precedence as disjoint, ascending ones.
+fn first_of_overlapping(arms: &[Arm]) -> Vec<Arm> {
     // Sweep over the ends of the ranges, with the set of those that cover the place: its first one counts.
     let mut ends: Vec<(u64, bool, usize)> = Vec::with_capacity(2 * arms.len());
     for (i, arm) in arms.iter().enumerate() {
@@ -263,14 +288,8 @@ fn first_match(arms: &[Arm], default: NodeId) -> Vec<Arm> {
         }
         let Some(&(next, ..)) = ends.peek() else { break };
         let Some(&first) = covering.first() else { continue };
-        let target = arms[first].target;
-        if next == at || target == default {
-            continue;
-        }
-        let (low, high) = (at as u32, (next - 1) as u32);
-        match out.last_mut() {
-            Some(last) if last.target == target && u64::from(last.high) + 1 == at => last.high = high,
-            _ => out.push(Arm { low, high, target }),
+        if next != at {
+            out.push(Arm { low: at as u32, high: (next - 1) as u32, target: arms[first].target });
         }
     }
     out

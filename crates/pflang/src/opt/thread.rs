@@ -29,8 +29,8 @@ const NEAR_HOPS: usize = 16;
 /// How often to look at the clock.
 const NODES_PER_LOOK: usize = 256;
 
-/// Facts to make room for: one an outcome that leads to no leaf, and some where paths join.
-const FACTS_PER_NODE: usize = 2;
+/// Facts to make room for, in a graph of so many nodes: most outcomes say nothing that is asked again.
+const FACTS_LIKELY: fn(usize) -> usize = |nodes| nodes.min(1024) / 2 + 4;
 
 /// Redirects edges past tests they answer, in a graph given with its topological order; says whether there were
 /// any. Rebuilds the graph then, or in any case if told to. `None` if time is over.
@@ -120,7 +120,7 @@ impl<'g> Sweep<'g> {
         let first = vec![UNREACHED; graph.node_count()];
         Sweep {
             graph,
-            facts: Facts::new(&graph.pool, ranges, again, FACTS_PER_NODE * order.len().min(1024)),
+            facts: Facts::new(&graph.pool, ranges, again, FACTS_LIKELY(order.len())),
             entry: vec![None; graph.node_count()],
             plan: Plan {
                 root: graph.root,
@@ -212,6 +212,10 @@ impl<'g> Sweep<'g> {
 
     fn switch(&mut self, before: Known, switch: &Switch) {
         for arm in &switch.arms {
+            if self.is_leaf(arm.target) {
+                self.lead(arm.target, arm.target, before);
+                continue;
+            }
             let known =
                 self.facts.assume_within(before, switch.value, Range { low: arm.low, high: arm.high });
             let target = self.follow(arm.target, known, before);
