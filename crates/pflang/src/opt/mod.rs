@@ -38,6 +38,7 @@ use crate::ir::Graph;
 use range::Ranges;
 use shape::Shape;
 use thread::Threaded;
+use widen::Widened;
 
 /// How often passes run at most. Each does all it can find in one sweep; real filters settle after two or three.
 const ROUNDS_MAX: usize = 8;
@@ -67,10 +68,11 @@ fn simplify(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<(Graph, Shape
         if switched {
             shape = Shape::of(&graph);
         }
-        if !widen::widen(&mut graph, &shape) && !switched {
-            break;
+        match widen::widen(&mut graph, &shape) {
+            Widened::Nothing if !switched => break,
+            Widened::Settled if !switched => shape = Shape::of(&graph),
+            _ => shape = settle(&mut graph, &ranges, time_is_over)?,
         }
-        shape = settle(&mut graph, &ranges, time_is_over)?;
     }
     if fuse::fuse(&mut graph, &shape, &mut ranges) {
         shape = Shape::of(&graph);

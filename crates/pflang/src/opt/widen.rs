@@ -6,7 +6,8 @@
 //!                  : guard(b, 16) ? (test src ? t : f) : e
 //! ```
 //! A packet cut between the two must still be judged by the first test alone, so unlike in [`super::hoist`] the test
-//! is written twice, off the path of whole packets. [`super::thread`] drops the inner guard.
+//! is written twice, off the path of whole packets. Where the test has a leaf on its other side nothing more is known
+//! anywhere than before, so the graph is as settled as it was.
 
 use super::rebuild::Rebuild;
 use super::shape::{Shape, take};
@@ -15,13 +16,25 @@ use crate::ir::{Cond, CondId, Graph, Node, NodeId};
 /// A later guard that asks for many more bytes may be there for rarer, longer packets.
 const MORE_BYTES_MAX: u32 = 16;
 
-/// Widens guards; says whether there were any to widen.
-pub(super) fn widen(graph: &mut Graph, shape: &Shape) -> bool {
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Widened {
+    /// There was no guard to widen.
+    Nothing,
+    /// There were some, and nothing follows from that.
+    Settled,
+    /// There were some, and more may follow.
+    Unsettled,
+}
+
+/// Widens guards.
+pub(super) fn widen(graph: &mut Graph, shape: &Shape) -> Widened {
     let found = |&id: &NodeId| Some((id, Pair::at(graph, &shape.edges_in, id)?));
     let mut pairs: Vec<(NodeId, Pair)> = shape.order.iter().filter_map(found).collect();
     if pairs.is_empty() {
-        return false;
+        return Widened::Nothing;
     }
+    let settled = pairs.iter().all(|(_, pair)| pair.is_alone(graph, &pairs));
     let root = graph.root;
     Rebuild::new(graph).run(root, |rebuild, id, node| {
         if !shape.reaches(id) {
@@ -29,11 +42,11 @@ pub(super) fn widen(graph: &mut Graph, shape: &Shape) -> bool {
         }
         let node = rebuild.same(id, node);
         Some(match take(&mut pairs, id) {
-            Some(pair) => pair.build(rebuild, id, node),
+            Some(pair) => pair.build(rebuild, id, node, settled),
             None => node,
         })
     });
-    true
+    if settled { Widened::Settled } else { Widened::Unsettled }
 }
 
 /// A guard, the one test behind it, and the stronger guard behind that.
@@ -45,7 +58,10 @@ struct Pair {
     on_yes: bool,
     /// Where the test's other outcome leads.
     other: NodeId,
+    second_guard: NodeId,
     second: CondId,
+    /// Where the second guard leads whole packets, and others.
+    second_inside: NodeId,
     second_exit: NodeId,
     exit: NodeId,
 }
@@ -60,22 +76,48 @@ impl Pair {
             return None;
         }
         let pair = |on_yes: bool, next: NodeId, other: NodeId| {
-            let (second_base, second_end, _, second_exit) = guard(graph, next)?;
+            let (second_base, second_end, second_inside, second_exit) = guard(graph, next)?;
             let Node::Branch { cond: second, .. } = *graph.node(next) else { return None };
             let close = second_base == base && second_end > end && second_end - end <= MORE_BYTES_MAX;
             let once = edges_in[next.index()] == 1;
-            (close && once).then_some(Pair { test, test_cond, on_yes, other, second, second_exit, exit })
+            (close && once).then_some(Pair {
+                test,
+                test_cond,
+                on_yes,
+                other,
+                second_guard: next,
+                second,
+                second_inside,
+                second_exit,
+                exit,
+            })
         };
         pair(false, els, then).or_else(|| pair(true, then, els))
     }
 
-    fn build(&self, rebuild: &mut Rebuild<'_>, id: NodeId, first_guard: NodeId) -> NodeId {
-        let (other, second_exit) = (rebuild.at(self.other), rebuild.at(self.second_exit));
-        let (then, els) = if self.on_yes { (second_exit, other) } else { (other, second_exit) };
-        let test = rebuild.branch(self.test, self.test_cond, then, els);
+    /// Whether nothing follows from widening: the test has a leaf on its other side, and what stands behind the second
+    /// guard is not the second half of another pair. (The pairs are given with the greatest ids first.)
+    fn is_alone(&self, graph: &Graph, pairs: &[(NodeId, Pair)]) -> bool {
+        let overlaps = pairs.binary_search_by(|(id, _)| self.second_guard.cmp(id)).is_ok();
+        matches!(graph.node(self.other), Node::Leaf(_)) && !overlaps
+    }
+
+    /// The first guard, and what stands behind it. If this settles all, without the second guard on the way of whole
+    /// packets.
+    fn build(&self, rebuild: &mut Rebuild<'_>, id: NodeId, first_guard: NodeId, settles: bool) -> NodeId {
         let Node::Branch { cond, .. } = *rebuild.graph.node(first_guard) else { return first_guard };
-        let narrow = rebuild.branch(id, cond, test, rebuild.at(self.exit));
-        rebuild.branch(id, self.second, rebuild.at(self.test), narrow)
+        let whole =
+            if settles { self.build_test(rebuild, self.second_inside) } else { rebuild.at(self.test) };
+        let cut = self.build_test(rebuild, self.second_exit);
+        let narrow = rebuild.branch(id, cond, cut, rebuild.at(self.exit));
+        rebuild.branch(id, self.second, whole, narrow)
+    }
+
+    /// The test, with this in place of the second guard.
+    fn build_test(&self, rebuild: &mut Rebuild<'_>, behind: NodeId) -> NodeId {
+        let (behind, other) = (rebuild.at(behind), rebuild.at(self.other));
+        let (then, els) = if self.on_yes { (behind, other) } else { (other, behind) };
+        rebuild.branch(self.test, self.test_cond, then, els)
     }
 }
 
