@@ -62,6 +62,11 @@ impl Bucket {
         let wait_ns = missing.div_ceil(u128::from(self.rate.max(1)));
         self.filled_ns.saturating_add(u64::try_from(wait_ns).unwrap_or(u64::MAX))
     }
+
+    /// When it is half full, if nothing is taken before.
+    pub(crate) fn half_full_ns(&self) -> u64 {
+        self.ready_ns(self.capacity / 2)
+    }
 }
 
 #[cfg(test)]
@@ -89,6 +94,7 @@ mod tests {
         bucket.take(5);
         assert_eq!(bucket.ready_ns(0), 100);
         assert_eq!(bucket.ready_ns(1), 100 + 333_333_334);
+        assert_eq!(bucket.half_full_ns(), 100 + 666_666_667);
         bucket.fill(bucket.ready_ns(1));
         assert!(bucket.has(1));
         bucket.fill(5);

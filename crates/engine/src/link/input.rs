@@ -68,7 +68,8 @@ impl Input {
     }
 
     /// The packets of the next [`Input::burst`], which stay where they are: for apps that leave them in the link until
-    /// their time has come. An app whose input is not empty is called in every breath.
+    /// their time has come. An app whose input is not empty is called in every breath; a worker that finds nothing but packets that
+    /// stay where they are sleeps between them, and [`App::next_event_ns`](crate::App::next_event_ns) says for how long that does no harm.
     #[inline]
     pub fn peek(&self) -> &[Packet] {
         let count = (self.waiting() as u32).min(Ring::until_wrap(self.next));
@@ -89,12 +90,12 @@ impl Input {
         self.tail != self.next
     }
 
-    /// Ends the turn: slots that were emptied are the sender's again.
+    /// Ends the turn: slots that were emptied are the sender's again. Returns how many these are.
     #[inline]
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn end(&mut self) -> u32 {
         let taken = self.next.wrapping_sub(self.published);
         if taken == 0 {
-            return;
+            return 0;
         }
         self.received += u64::from(taken);
         self.counters.received(self.received);
@@ -105,6 +106,7 @@ impl Input {
             self.ring.set_head(self.next);
         }
         self.published = self.next;
+        taken
     }
 
     /// Packets received so far, those of this turn not included.

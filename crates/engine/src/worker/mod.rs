@@ -1,5 +1,6 @@
 //! A worker: the apps of one thread, breathing in turn.
 
+mod rest;
 mod slot;
 
 pub use slot::LastWords;
@@ -9,6 +10,7 @@ use crate::clock::{Clock, ClockKind};
 use crate::config::{Config, OptionError};
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record};
+use rest::Rest;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -318,10 +320,10 @@ impl Worker {
 
     /// Breathes until told to stop.
     pub(crate) fn run(&mut self, control: &crate::engine::Control, busywait: bool) {
-        let mut sleep_us = 0;
+        let mut rest = Rest::default();
         while !control.is_stopping() {
             if self.breathe() {
-                sleep_us /= 2;
+                rest.moved();
                 control.moved();
                 continue;
             }
@@ -330,9 +332,8 @@ impl Worker {
                 self.pool.return_foreign();
             }
             control.rests(self.is_at_rest());
-            if !busywait {
-                sleep_us = (sleep_us + 1).min(SLEEP_US_MAX);
-                std::thread::sleep(Duration::from_micros(sleep_us));
+            if !busywait && let Some(time) = self.may_sleep(&mut rest) {
+                std::thread::sleep(time);
             }
         }
         // The thread ends, and its list with it, some time after the engine goes on.
@@ -341,6 +342,21 @@ impl Worker {
             self.pool.return_foreign();
         }
         self.publish_pool();
+    }
+
+    /// How long to sleep after a breath in which nothing moved.
+    fn may_sleep(&self, rest: &mut Rest) -> Option<Duration> {
+        match self.slots.iter().map(Slot::waiting).sum() {
+            0 => Some(rest.without_packets()),
+            // Time goes on with the next breath.
+            _ if self.clock.kind() == ClockKind::Capture => None,
+            waiting => {
+                let now_ns = self.clock.now_ns();
+                // What was due has had its turn, and did nothing.
+                let events = || self.slots.iter().filter_map(Slot::next_event_ns).filter(|&ns| ns > now_ns);
+                rest.with_packets(waiting, || events().min().map(|next_ns| next_ns - now_ns))
+            }
+        }
     }
 
     /// Whether nothing will move unless something comes from outside, and nothing will.
@@ -375,6 +391,3 @@ impl Worker {
         self.gauges.ownerless.get()
     }
 }
-
-/// The longest sleep between two breaths that find nothing to do, in microseconds.
-const SLEEP_US_MAX: u64 = 100;

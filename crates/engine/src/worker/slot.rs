@@ -186,20 +186,20 @@ impl Slot {
             }),
             None => self.drain(pool),
         }
-        self.end_turn();
-        Some(true)
+        Some(self.end_turn())
     }
 
+    /// Ends a turn. Returns whether anything was sent or taken.
     #[inline]
     fn end_turn(&mut self) -> bool {
-        let mut sent = 0;
+        let mut moved = 0;
         for output in &mut self.outputs {
-            sent |= output.end();
+            moved |= output.end();
         }
         for input in &mut self.inputs {
-            input.end();
+            moved |= input.end();
         }
-        sent != 0
+        moved != 0
     }
 
     /// Throws away what waits for an app that is down.
@@ -407,6 +407,11 @@ impl Slot {
             None => self.ask(|app| (!pulls || app.is_finished()) && app.held() == 0).unwrap_or(false),
         };
         rests && self.inputs.iter().all(|input| input.queued() == 0)
+    }
+
+    /// Packets that wait for it.
+    pub(super) fn waiting(&self) -> usize {
+        self.inputs.iter().map(Input::queued).sum()
     }
 
     /// The output of a name.
