@@ -5,7 +5,7 @@ mod common;
 use common::{arg, code, root, scratch, sluss, stderr, stdout};
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -76,7 +76,12 @@ fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
 
 impl Live {
     fn start(folder: &Path, args: &[&str]) -> Live {
-        let mut child = command(folder, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Live::reading(folder, args, Stdio::null())
+    }
+
+    fn reading(folder: &Path, args: &[&str], stdin: Stdio) -> Live {
+        let mut command = command(folder, args);
+        let mut child = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (told, printed) = (lines(child.stderr.take().unwrap()), lines(child.stdout.take().unwrap()));
         // Its counters are there before anything runs.
         let runtime = folder.join("runtime");
@@ -175,6 +180,60 @@ fn captures_pass_a_graph_unchanged() {
         assert_eq!(code(&output), 2);
         assert!(stderr(&output).contains(why), "{}", stderr(&output));
     }
+}
+
+/// A graph that copies standard input to a file.
+const PIPED: &str = "\
+links = [\"reader.output -> writer.input\"]
+[app.reader]
+type = \"pcap_reader\"
+path = \"-\"
+[app.writer]
+type = \"pcap_writer\"
+path = \"out.pcap\"
+";
+
+#[test]
+fn a_capture_comes_in_by_standard_input_while_the_graph_changes() {
+    let folder = folder("piped", PIPED);
+    let whole = fs::read(root().join("captures/web.pcap")).unwrap();
+    let mut live = Live::reading(&folder, &[], Stdio::piped());
+    let mut pipe = live.child.stdin.take().unwrap();
+    // Before anything has come, and after some has, in the middle of a packet.
+    for (bytes, app) in [(&whole[..0], "one"), (&whole[..10_000], "two"), (&whole[10_000..], "three")] {
+        pipe.write_all(bytes).unwrap();
+        fs::write(folder.join("net.toml"), format!("{PIPED}[app.{app}]\ntype = \"sink\"\n")).unwrap();
+        let begin = Instant::now();
+        signal(&live.child, "-HUP");
+        live.told("net.toml: reloaded");
+        assert!(begin.elapsed() < Duration::from_secs(10));
+        assert!(live.child.try_wait().unwrap().is_none(), "more may come");
+    }
+    drop(pipe);
+    assert_eq!(live.child.wait().unwrap().code(), Some(0));
+    assert_eq!(fs::read(folder.join("out.pcap")).unwrap(), whole);
+}
+
+#[test]
+fn a_signal_ends_a_run_whose_input_is_silent() {
+    let folder = folder("silent", PIPED);
+    let mut live = Live::reading(&folder, &["--json"], Stdio::piped());
+    let pipe = live.child.stdin.take();
+    let begin = Instant::now();
+    let (code, printed) = live.end("-INT");
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert_eq!((code, printed.len()), (130, 1));
+    drop(pipe);
+    // What is no capture ends the run.
+    let output = command(&folder, &["--no-report"]).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(
+        code_and_first_line(&output),
+        (5, "error: reader: standard input: the file is empty".to_owned())
+    );
+}
+
+fn code_and_first_line(output: &Output) -> (i32, String) {
+    (code(output), stderr(output).lines().next().unwrap_or_default().to_owned())
 }
 
 #[test]

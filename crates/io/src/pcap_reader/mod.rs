@@ -2,7 +2,7 @@
 //!
 //! | outputs | `output` |
 //! |---|---|
-//! | `path` | the capture: pcap or pcapng, plain, gzip or zstd, whatever its name |
+//! | `path` | the capture: pcap or pcapng, plain, gzip or zstd, whatever its name; `-` is standard input |
 //! | `loop` | how often it is read: a number, or `"forever"`; 1 unless set |
 //! | `replay` | `"fast"`, unless set; `"exact"` keeps the distances in time between packets |
 //! | `rate_pps`, `rate_mbps` | the most packets, and million bits of packets, a second; none unless set |
@@ -21,9 +21,14 @@
 //!
 //! **Damage.** What stands before it is delivered; then the reader is finished, and its report says what is wrong.
 //!
-//! NOTE: a pipe that has nothing to read holds up the other apps of its worker, as the file system does when it is slow.
+//! **Pipes.** Standard input, a FIFO, and whatever else is no file, is read by a thread of its own: no worker waits for what has not come,
+//! and a FIFO may be there before anybody writes into it. Such a capture can be read once. It goes on when other options than
+//! `path` change; what is wrong with it is known only when it comes. On capture time, time stands still until it has come.
+//!
+//! NOTE: a file system that is slow holds up the other apps of a worker.
 
 mod pace;
+mod stream;
 mod tape;
 #[cfg(test)]
 mod tests;
@@ -34,7 +39,7 @@ use pace::Pace;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::fmt;
 use std::path::PathBuf;
-use tape::{Ready, Records, Tape};
+use tape::{Load, Ready, Records, Tape};
 
 /// Options of `pcap_reader`.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
@@ -87,8 +92,12 @@ pub struct Running {
     tape: Tape,
     pace: Pace,
     passes_left: u64,
+    /// Packets so far, and packets to come at most.
+    taken: u64,
     left: u64,
     is_finished: bool,
+    /// Whether that is because the capture is at its end, not because there were enough packets.
+    has_ended: bool,
     /// Whether there was no room, or no memory, for a packet.
     is_blocked: bool,
     /// Why it has ended early.
@@ -123,22 +132,46 @@ impl Class for PcapReader {
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        let tape = Tape::open(&self.path, self.passes != Passes::Times(1)).map_err(refused)?;
-        let pace = match Rate::new(self.rate_pps, self.rate_mbps) {
-            Some(rate) => Pace::Rate(rate),
-            None if setup.clock == ClockKind::Capture => Pace::capture_time(),
-            None if self.replay == Replay::Exact => Pace::exact(),
-            None => Pace::Free,
+        let stream = Tape::open_stream(&self.path).map_err(|error| {
+            OptionError::refused("path", format_args!("cannot open {}: {error}", self.path.display()))
+        })?;
+        let tape = match stream {
+            Some(stream) => stream,
+            None => Tape::open(&self.path, self.passes != Passes::Times(1)).map_err(refused)?,
         };
+        self.begin(tape, setup)
+    }
+
+    /// A stream cannot be begun again.
+    fn reconfigure(&self, app: &mut Running, old: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+        if !app.tape.is_stream() || self.path != old.path {
+            return Ok(false);
+        }
+        self.check_stream()?;
+        app.pace = self.pace(setup);
+        // What has come counts for the new number as well.
+        app.left = self.count.map_or(u64::MAX, |count| count.saturating_sub(app.taken));
+        app.is_finished = app.has_ended || app.left == 0;
+        Ok(true)
+    }
+}
+
+impl PcapReader {
+    fn begin(&self, tape: Tape, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        if tape.is_stream() {
+            self.check_stream()?;
+        }
         Ok(Running {
             tape,
-            pace,
+            pace: self.pace(setup),
             passes_left: match self.passes {
                 Passes::Times(passes) => passes,
                 Passes::Forever => u64::MAX,
             },
+            taken: 0,
             left: self.count.unwrap_or(u64::MAX),
             is_finished: self.count == Some(0),
+            has_ended: false,
             is_blocked: false,
             error: None,
             counters: Counters {
@@ -147,6 +180,24 @@ impl Class for PcapReader {
                 damaged: setup.counter("damaged"),
             },
         })
+    }
+
+    fn pace(&self, setup: &Setup<'_>) -> Pace {
+        match Rate::new(self.rate_pps, self.rate_mbps) {
+            Some(rate) => Pace::Rate(rate),
+            None if setup.clock == ClockKind::Capture => Pace::capture_time(),
+            None if self.replay == Replay::Exact => Pace::exact(),
+            None => Pace::Free,
+        }
+    }
+
+    /// What a stream cannot do.
+    fn check_stream(&self) -> Result<(), OptionError> {
+        if self.passes == Passes::Times(1) {
+            return Ok(());
+        }
+        let message = format!("{} is no file: what comes from it can be read only once", self.path.display());
+        Err(OptionError::new("loop", message))
     }
 }
 
@@ -172,13 +223,14 @@ impl App for Running {
         self.is_blocked = room == 0;
         while room > 0 && !self.is_finished {
             match self.tape.load() {
-                Ok(true) => {}
-                Ok(false) => {
+                Ok(Load::Ready) => {}
+                Ok(Load::Later) => return,
+                Ok(Load::End) => {
                     self.end_pass();
                     continue;
                 }
                 Err(error) => {
-                    self.fail(&error);
+                    self.fail(error);
                     continue;
                 }
             }
@@ -186,6 +238,7 @@ impl App for Running {
             let (taken, end) = self.play(output, io.pool, io.now_ns, limit);
             room -= taken;
             self.left -= taken as u64;
+            self.taken += taken as u64;
             self.is_finished = self.left == 0;
             self.is_blocked = end == End::NoMemory;
             if end != End::Limit {
@@ -235,19 +288,20 @@ impl Running {
         self.passes_left -= 1;
         self.pace.begin_pass();
         // A capture without packets stays one, however often it is read.
-        self.is_finished = self.passes_left == 0 || self.tape.is_blank();
+        self.has_ended = self.passes_left == 0 || self.tape.is_blank();
+        self.is_finished = self.has_ended;
         if !self.is_finished
             && let Err(error) = self.tape.rewind()
         {
-            self.fail(&error);
+            self.fail(error.to_string());
         }
     }
 
     #[cold]
-    fn fail(&mut self, error: &capture::Error) {
+    fn fail(&mut self, error: String) {
         self.counters.damaged.add(1);
-        self.error = Some(error.to_string());
-        self.is_finished = true;
+        self.error = Some(error);
+        (self.has_ended, self.is_finished) = (true, true);
     }
 }
 

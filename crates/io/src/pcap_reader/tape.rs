@@ -1,9 +1,11 @@
-//! A capture that is read pass after pass: from its file, or from memory when it is small and read again.
+//! A capture that is read pass after pass: from its file, or from memory when it is small and read again; or once, from a stream.
 //!
 //! PERF: opening a capture costs some microseconds, which a capture of a few packets would pay for each pass.
 
+use super::stream::{Part, Stream, is_stream};
 use capture::{Batch, Error, Reader};
 use engine::Metadata;
+use std::io;
 use std::path::{Path, PathBuf};
 use wire::LinkType;
 
@@ -14,11 +16,12 @@ const MEMORY_MAX: usize = 64 << 20;
 #[derive(Debug)]
 pub(super) struct Tape {
     path: PathBuf,
-    /// `None` in passes from memory.
+    /// `None` in passes from memory, and where there is a stream.
     reader: Option<Reader>,
+    stream: Option<Stream>,
     /// The next record of the reader's batch, or of the memory.
     at: usize,
-    /// What was read so far, if it is kept.
+    /// What was read so far, if it is kept; of a stream the part that lies ready.
     memory: Memory,
     /// Whether it is.
     is_kept: bool,
@@ -36,16 +39,49 @@ pub(super) trait Records {
     fn metadata(&self, index: usize) -> Metadata;
 }
 
+/// What there is to play.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// A record lies ready.
+    Ready,
+    /// None does yet.
+    Later,
+    /// The pass is at its end.
+    End,
+}
+
 impl Tape {
-    /// Opens a capture; `again` says that it is to be read more than once.
+    /// Opens a capture; `again` says that it is to be read more than once, which a stream cannot be.
     pub(super) fn open(path: &Path, again: bool) -> Result<Self, Error> {
         let reader = Some(Reader::open(path)?);
-        let memory = Memory::default();
-        Ok(Tape { path: path.to_owned(), reader, at: 0, memory, is_kept: again, has_packets: false })
+        Ok(Tape { is_kept: again, reader, ..Self::empty(path) })
+    }
+
+    /// Opens a stream, if the path leads to one.
+    pub(super) fn open_stream(path: &Path) -> io::Result<Option<Self>> {
+        let stream = is_stream(path).then(|| Stream::open(path)).transpose()?;
+        Ok(stream.map(|stream| Tape { stream: Some(stream), ..Self::empty(path) }))
+    }
+
+    fn empty(path: &Path) -> Self {
+        Tape {
+            path: path.to_owned(),
+            reader: None,
+            stream: None,
+            at: 0,
+            memory: Memory::default(),
+            is_kept: false,
+            has_packets: false,
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether it is read from a stream.
+    pub(super) fn is_stream(&self) -> bool {
+        self.stream.is_some()
     }
 
     /// Whether a whole pass has brought no packet.
@@ -53,18 +89,19 @@ impl Tape {
         !self.has_packets
     }
 
-    /// Makes sure that a record lies ready; `false` at the end of the pass.
+    /// Makes sure that a record lies ready, if one is there.
     #[inline]
-    pub(super) fn load(&mut self) -> Result<bool, Error> {
+    pub(super) fn load(&mut self) -> Result<Load, String> {
         match &self.reader {
-            Some(reader) if self.at < reader.batch().len() => Ok(true),
-            Some(_) => self.next_batch(),
-            None => Ok(self.at < self.memory.records.len()),
+            Some(reader) if self.at < reader.batch().len() => Ok(Load::Ready),
+            Some(_) => self.next_batch().map_err(|error| error.to_string()),
+            None if self.at < self.memory.records.len() => Ok(Load::Ready),
+            None => self.next_part(),
         }
     }
 
-    fn next_batch(&mut self) -> Result<bool, Error> {
-        let Some(reader) = &mut self.reader else { return Ok(false) };
+    fn next_batch(&mut self) -> Result<Load, Error> {
+        let Some(reader) = &mut self.reader else { return Ok(Load::End) };
         self.at = 0;
         while let Some(batch) = reader.next_batch()? {
             if batch.is_empty() {
@@ -74,9 +111,24 @@ impl Tape {
             if self.is_kept && !self.memory.keep(&batch) {
                 (self.memory, self.is_kept) = (Memory::default(), false);
             }
-            return Ok(true);
+            return Ok(Load::Ready);
         }
-        Ok(false)
+        Ok(Load::End)
+    }
+
+    fn next_part(&mut self) -> Result<Load, String> {
+        let Some(stream) = &mut self.stream else { return Ok(Load::End) };
+        match stream.next() {
+            Some(Part::Records(memory)) => {
+                self.at = 0;
+                self.has_packets = true;
+                stream.reuse(std::mem::replace(&mut self.memory, memory));
+                Ok(Load::Ready)
+            }
+            Some(Part::End) => Ok(Load::End),
+            Some(Part::Damaged(why)) => Err(why),
+            None => Ok(Load::Later),
+        }
     }
 
     /// Begins again.
@@ -127,8 +179,14 @@ struct Record {
 }
 
 impl Memory {
+    /// Forgets what it holds.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.records.clear();
+    }
+
     /// Takes a batch in; `false` if that would be too much.
-    fn keep(&mut self, batch: &Batch<'_>) -> bool {
+    pub(super) fn keep(&mut self, batch: &Batch<'_>) -> bool {
         for index in 0..batch.len() {
             let data = Records::data(batch, index);
             let Metadata { timestamp_ns, cut_len, link_type, interface, precision, .. } =
@@ -223,7 +281,7 @@ fn precision(ticks_per_s: u64) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::Tape;
+    use super::{Load, Tape};
     use crate::scratch::{Scratch, pcap};
 
     #[test]
@@ -231,11 +289,11 @@ mod tests {
         let scratch = Scratch::new();
         let path = scratch.file("a.pcap", &pcap(&[(1, 60, vec![1; 60])]));
         let mut tape = Tape::open(&path, false).unwrap();
-        assert!(tape.load().unwrap());
+        assert_eq!(tape.load(), Ok(Load::Ready));
         // Another in its place: what is open stays what it was.
         std::fs::remove_file(&path).unwrap();
         scratch.file("a.pcap", &pcap(&[]));
         tape.rewind().unwrap();
-        assert!(!tape.load().unwrap() && tape.is_blank());
+        assert!(tape.load() == Ok(Load::End) && tape.is_blank());
     }
 }

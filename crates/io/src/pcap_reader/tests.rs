@@ -1,3 +1,5 @@
+mod streams;
+
 use super::pace::Pace;
 use super::{Passes, PcapReader, Replay};
 use crate::scratch::{Scratch, capture, pcap, records};
