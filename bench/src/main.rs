@@ -20,32 +20,86 @@ mod workers;
 
 use report::Report;
 use std::path::Path;
+use std::process::ExitCode;
 
-type Suite = fn(&mut Report);
+/// What is measured together.
+struct Suite {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&mut Report),
+}
 
 /// Whole commands first: a child inherits the peak memory of the process that starts it.
-const SUITES: &[(&str, Suite)] = &[
-    ("command", command::run),
-    ("packet", packet::run),
-    ("burst", burst::run),
-    ("terms", terms::run),
-    ("list", list::run),
-    ("engine", engine::run),
-    ("workers", workers::run),
+#[rustfmt::skip]
+const SUITES: &[Suite] = &[
+    Suite { name: "command", about: "`sluss filter` against tcpdump and the least C that does the work", run: command::run },
+    Suite { name: "packet", about: "one packet a call, hot in cache", run: packet::run },
+    Suite { name: "burst", about: "a burst of packets a call", run: burst::run },
+    Suite { name: "terms", about: "filters of many terms, from text to code, and per packet", run: terms::run },
+    Suite { name: "list", about: "ordered lists of filters, of which the first that matches decides", run: list::run },
+    Suite { name: "engine", about: "networks of apps against loops written by hand", run: engine::run },
+    Suite { name: "workers", about: "one network on one worker and on two", run: workers::run },
 ];
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    if let (Some("--drain"), Some(path)) = (arguments.next().as_deref(), arguments.next()) {
-        return drain::drain(&path);
-    }
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    let mut report = Report::default();
-    for (name, run) in SUITES {
-        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
-            eprintln!("bench: {name} …");
-            run(&mut report);
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match Task::of(&arguments) {
+        Ok(Task::Help) => println!("{}", help()),
+        Ok(Task::Drain(path)) => drain::drain(path),
+        Ok(Task::Run(suites)) => run(&suites),
+        Err(message) => {
+            eprintln!("bench: {message}\n\n{}", help());
+            return ExitCode::from(2);
         }
+    }
+    ExitCode::SUCCESS
+}
+
+/// What the arguments ask for.
+enum Task<'a> {
+    Help,
+    /// Decodes a file and does nothing else: what a suite starts as a peer.
+    Drain(&'a str),
+    /// Runs suites, in their own order.
+    Run(Vec<&'static Suite>),
+}
+
+impl<'a> Task<'a> {
+    fn of(arguments: &'a [String]) -> Result<Self, String> {
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        if let ["--drain", path] = words[..] {
+            return Ok(Task::Drain(path));
+        }
+        if words.iter().any(|word| ["--help", "-h"].contains(word)) {
+            return Ok(Task::Help);
+        }
+        let is_known = |word: &str| SUITES.iter().any(|suite| suite.name == word);
+        match words.iter().find(|word| !is_known(word)) {
+            Some(flag) if flag.starts_with('-') => Err(format!("there is no option `{flag}`")),
+            Some(name) => Err(format!("there is no suite `{name}`")),
+            None => {
+                let is_wanted = |suite: &&Suite| words.is_empty() || words.contains(&suite.name);
+                Ok(Task::Run(SUITES.iter().filter(is_wanted).collect()))
+            }
+        }
+    }
+}
+
+fn help() -> String {
+    let list: String = SUITES.iter().map(|suite| format!("  {:<8} {}\n", suite.name, suite.about)).collect();
+    format!(
+        "Usage: bench [SUITE]...\n\n\
+         Measures sluss against its peers, in one run, as ratios. Suites, all of which run unless some are named:\n\
+         {list}\n\
+         Results go to standard output, bench/out/bench.json and bench/out/bench.svg."
+    )
+}
+
+fn run(suites: &[&Suite]) {
+    let mut report = Report::default();
+    for suite in suites {
+        eprintln!("bench: {} …", suite.name);
+        (suite.run)(&mut report);
     }
     let machine = report::machine();
     println!("{}", report.table());
@@ -58,5 +112,39 @@ fn main() {
     match written {
         Ok(()) => println!("written: bench/out/bench.json, bench/out/bench.svg"),
         Err(error) => eprintln!("bench: cannot write {}: {error}", out.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SUITES, Task, help};
+
+    /// The names of the suites that run, or what is told instead.
+    fn asked(arguments: &str) -> Result<Vec<&'static str>, String> {
+        let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+        match Task::of(&arguments)? {
+            Task::Help => Err("help".to_owned()),
+            Task::Drain(path) => Err(format!("drain {path}")),
+            Task::Run(suites) => Ok(suites.iter().map(|suite| suite.name).collect()),
+        }
+    }
+
+    #[test]
+    fn suites_are_chosen_by_name() {
+        assert_eq!(asked("").unwrap().len(), SUITES.len());
+        assert_eq!(asked("burst packet burst").unwrap(), ["packet", "burst"]);
+        for (arguments, told) in [
+            ("pakket", "there is no suite `pakket`"),
+            ("packet pakket", "there is no suite `pakket`"),
+            ("--fast", "there is no option `--fast`"),
+            ("--drain", "there is no option `--drain`"),
+            ("--drain a.pcap", "drain a.pcap"),
+            ("-h", "help"),
+            ("packet --help", "help"),
+        ] {
+            assert_eq!(asked(arguments), Err(told.to_owned()), "{arguments}");
+        }
+        let help = help();
+        assert!(SUITES.iter().all(|suite| help.contains(suite.name)), "{help}");
     }
 }
