@@ -85,18 +85,14 @@ pub(crate) struct Section {
 /// What a scan has found in the window; reused from batch to batch.
 #[derive(Debug)]
 pub(crate) struct Found {
-    pub(crate) packets: Vec<Packet>,
+    pub(crate) packets: Slots,
     pub(crate) blocks: Vec<Block>,
     pub(crate) starts_section: bool,
 }
 
 impl Found {
     pub(crate) fn new() -> Found {
-        Found {
-            packets: Vec::with_capacity(BATCH_MAX),
-            blocks: Vec::with_capacity(BATCH_MAX),
-            starts_section: false,
-        }
+        Found { packets: Slots::new(), blocks: Vec::with_capacity(BATCH_MAX), starts_section: false }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -112,6 +108,53 @@ impl Found {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.is_empty() && self.blocks.is_empty() && !self.starts_section
+    }
+}
+
+/// The packets of a batch: the first of [`BATCH_MAX`] slots.
+///
+/// PERF: the slots are there all the time, to be written over. A vector that is emptied would have to be filled with something
+/// before each scan, or grow by one packet at a time.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    slots: Box<[Packet]>,
+    taken: usize,
+}
+
+impl Slots {
+    fn new() -> Self {
+        Slots { slots: vec![Packet::NONE; BATCH_MAX].into_boxed_slice(), taken: 0 }
+    }
+
+    fn clear(&mut self) {
+        self.taken = 0;
+    }
+
+    /// The slots that are left, to be written in order; then [`Slots::take`] says how many were.
+    #[inline]
+    pub(crate) fn free(&mut self) -> &mut [Packet] {
+        &mut self.slots[self.taken..]
+    }
+
+    /// The next `count` slots hold packets.
+    #[inline]
+    pub(crate) fn take(&mut self, count: usize) {
+        self.taken = (self.taken + count).min(self.slots.len());
+    }
+
+    /// Puts a packet into the next slot, which there must be.
+    pub(crate) fn push(&mut self, packet: Packet) {
+        self.free()[0] = packet;
+        self.take(1);
+    }
+}
+
+impl std::ops::Deref for Slots {
+    type Target = [Packet];
+
+    #[inline]
+    fn deref(&self) -> &[Packet] {
+        &self.slots[..self.taken]
     }
 }
 

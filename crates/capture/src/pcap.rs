@@ -21,7 +21,7 @@
 
 use wire::LinkType;
 
-use crate::batch::{BATCH_MAX, Found, Interface, Packet, Stop};
+use crate::batch::{Found, Interface, Packet, Stop};
 use crate::error::{Error, ErrorKind};
 use crate::order::ByteOrder;
 use crate::time::{NS_PER_S, Precision, Resolution};
@@ -172,12 +172,10 @@ impl PcapHeader {
     fn scan_plain<const BIG: bool>(&self, bytes: &[u8], mut pos: usize, found: &mut Found) -> (usize, Stop) {
         let order = if BIG { ByteOrder::Big } else { ByteOrder::Little };
         let uncut_max = self.snaplen.min(captured_max(self.linktype));
-        let taken = found.packets.len();
-        found.packets.resize(BATCH_MAX, Packet::NONE);
         let mut warmed = 0;
         let mut count = 0;
         let mut stop = Stop::Full;
-        for slot in &mut found.packets[taken..] {
+        for slot in found.packets.free() {
             warmed ^= bytes.get(pos + WARM_AHEAD).copied().unwrap_or_default();
             let Some(header) = bytes[pos..].first_chunk::<RECORD_HEADER_LEN>() else {
                 stop = need_header(RECORD_HEADER_LEN);
@@ -211,7 +209,7 @@ impl PcapHeader {
             count += 1;
         }
         std::hint::black_box(warmed);
-        found.packets.truncate(taken + count);
+        found.packets.take(count);
         (pos, stop)
     }
 

@@ -129,7 +129,7 @@ impl Run<'_> {
             let scanner = scanner.get_or_insert_with(|| Scanner::new(filters, tally, renderers, max));
             let is_live = reader.input_len().is_none();
             let end = scanner.scan(&mut reader, is_live, |chunk| {
-                self.deliver(&chunk)?;
+                self.deliver(chunk)?;
                 if is_live { self.flush() } else { Ok(()) }
             });
             self.ended(end)?;
@@ -271,7 +271,9 @@ fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Re
         let scan = || match work.inputs[i].open() {
             Ok(mut reader) => scanner.scan(&mut reader, false, |chunk| {
                 // The reader of the queue goes away only when the run has failed elsewhere.
-                queue.send(Message::Chunk(chunk)).map_err(|_| Failure::internal("the run has ended"))
+                queue
+                    .send(Message::Chunk(std::mem::take(chunk)))
+                    .map_err(|_| Failure::internal("the run has ended"))
             }),
             Err(error) => End::Input(error),
         };

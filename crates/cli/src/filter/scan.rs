@@ -109,13 +109,13 @@ impl<'a> Scanner<'a> {
         self.remaining.iter().all(|&remaining| remaining == 0)
     }
 
-    /// Reads a capture to its end, handing over chunks. What came before an error has been handed over. Of a live
+    /// Reads a capture to its end, handing over chunks, which may be taken or only looked at. What came before an error has been handed over. Of a live
     /// input, which may pause at any time, each batch is a chunk.
     pub(crate) fn scan(
         &mut self,
         reader: &mut Reader,
         is_live: bool,
-        mut deliver: impl FnMut(Chunk) -> Result<(), Failure>,
+        mut deliver: impl FnMut(&mut Chunk) -> Result<(), Failure>,
     ) -> End {
         let mut consumed = 0;
         let end = loop {
@@ -135,20 +135,25 @@ impl<'a> Scanner<'a> {
             consumed = reader.consumed();
             let is_full = self.chunk.outputs.iter().any(|output| output.len() >= CHUNK_BYTES);
             if (is_full || is_live)
-                && let Err(failure) = deliver(self.take_chunk())
+                && let Err(failure) = self.hand_over(&mut deliver)
             {
                 return End::Fatal(failure);
             }
         };
-        match deliver(self.take_chunk()) {
+        match self.hand_over(&mut deliver) {
             Ok(()) => end,
             Err(failure) => End::Fatal(failure),
         }
     }
 
-    fn take_chunk(&mut self) -> Chunk {
-        let fresh = Chunk::sized(self.renderers.len());
-        std::mem::replace(&mut self.chunk, fresh)
+    /// Hands the chunk over, and begins another in the same memory, if that was left.
+    fn hand_over(
+        &mut self,
+        deliver: &mut impl FnMut(&mut Chunk) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let delivered = deliver(&mut self.chunk);
+        self.chunk.reset(self.renderers.len());
+        delivered
     }
 
     fn batch(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
@@ -205,6 +210,15 @@ pub(crate) fn as_written(link_type: LinkType, format: Format) -> LinkType {
 impl Chunk {
     fn sized(filters: usize) -> Chunk {
         Chunk { outputs: vec![Vec::new(); filters], matched: vec![0; filters], packets: 0 }
+    }
+
+    /// Makes it empty, for so many filters.
+    fn reset(&mut self, filters: usize) {
+        self.outputs.resize_with(filters, Vec::new);
+        self.outputs.iter_mut().for_each(Vec::clear);
+        self.matched.clear();
+        self.matched.resize(filters, 0);
+        self.packets = 0;
     }
 }
 
