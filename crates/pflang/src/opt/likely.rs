@@ -3,45 +3,50 @@
 //! Two tests of one value against different constants can be swapped. libpcap asks for IPv6 before IPv4; here IPv4
 //! comes first, which most packets are. Only an order: every answer stays as it is.
 
-use super::rebuild::Rebuild;
 use super::shape::{Shape, take};
 use crate::ir::{CmpOp, Cond, CondId, Graph, Node, NodeId, Size, Value, ValueId};
 
 /// The protocol number of IPv4, in EtherTypes and in all that borrow them.
 const IPV4: u32 = 0x800;
 
-/// Moves the test for IPv4 before that for another protocol; says whether there was any to move.
-pub(super) fn likely(graph: &mut Graph, shape: &Shape) -> bool {
-    let found = |&id: &NodeId| Some((id, swap_at(graph, &shape.edges_in, id)?));
-    let mut swaps: Vec<(NodeId, Swap)> = shape.order.iter().filter_map(found).collect();
-    if swaps.is_empty() {
-        return false;
-    }
-    let root = graph.root;
-    Rebuild::new(graph).run(root, |rebuild, id, node| {
-        if !shape.reaches(id) {
-            return None;
-        }
-        Some(match take(&mut swaps, id) {
-            None => rebuild.same(id, node),
-            Some(swap) => {
-                let [hit, other_hit, rest] = [swap.hit, swap.other_hit, swap.rest].map(|old| rebuild.at(old));
-                let later = rebuild.branch(id, swap.other_cond, other_hit, rest);
-                rebuild.branch(swap.second, swap.cond, hit, later)
-            }
-        })
-    });
-    true
+/// The tests to swap; the pass that writes the graph anew does it.
+pub(super) struct Swaps {
+    /// By the first of the two, from the root down.
+    swaps: Vec<(NodeId, Swap)>,
+    /// By node: whether it is the second of two.
+    seconds: Vec<bool>,
 }
 
 /// `other_cond ? other_hit : (cond ? hit : rest)`, to be asked the other way round.
-struct Swap {
-    second: NodeId,
-    cond: CondId,
-    hit: NodeId,
-    other_cond: CondId,
-    other_hit: NodeId,
-    rest: NodeId,
+pub(super) struct Swap {
+    pub(super) second: NodeId,
+    pub(super) cond: CondId,
+    pub(super) hit: NodeId,
+    pub(super) other_cond: CondId,
+    pub(super) other_hit: NodeId,
+    pub(super) rest: NodeId,
+}
+
+impl Swaps {
+    /// Finds the tests for IPv4 that come right behind one for another protocol.
+    pub(super) fn find(graph: &Graph, shape: &Shape) -> Swaps {
+        let found = |&id: &NodeId| Some((id, swap_at(graph, &shape.edges_in, id)?));
+        let swaps: Vec<(NodeId, Swap)> = shape.order.iter().filter_map(found).collect();
+        // A second is never a first: it asks for IPv4, and a first does not.
+        let mut seconds = vec![false; if swaps.is_empty() { 0 } else { graph.node_count() }];
+        swaps.iter().for_each(|(_, swap)| seconds[swap.second.index()] = true);
+        Swaps { swaps, seconds }
+    }
+
+    /// The swap that begins at a node, of nodes asked for from the leaves up.
+    pub(super) fn take(&mut self, id: NodeId) -> Option<Swap> {
+        take(&mut self.swaps, id)
+    }
+
+    /// Whether a node is written together with the one before it.
+    pub(super) fn is_second(&self, id: NodeId) -> bool {
+        self.seconds.get(id.index()) == Some(&true)
+    }
 }
 
 fn swap_at(graph: &Graph, edges_in: &[u32], id: NodeId) -> Option<Swap> {

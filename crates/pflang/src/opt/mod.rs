@@ -6,8 +6,8 @@
 //! switchify                chains of tests of one value         }  then as above again,
 //! widen                    one guard for two tests in a row     }  until no change
 //! fuse                     either of two ports in a range, as one branch
-//! likely                   IPv4 first
-//! netorder                 comparisons without swapping bytes
+//! likely                   IPv4 first                           }  written
+//! netorder                 comparisons without swapping bytes   }  together
 //! ```
 //! Every pass takes a graph that verifies and leaves one that does, keeps a node's spans with it, and costs time
 //! near linear in the graph.
@@ -35,6 +35,7 @@ mod widen;
 mod tests;
 
 use crate::ir::Graph;
+use likely::Swaps;
 use range::Ranges;
 use shape::Shape;
 use thread::Threaded;
@@ -55,10 +56,11 @@ pub fn optimise(graph: &Graph) -> Graph {
 /// The same unless time is over before.
 pub(crate) fn optimise_within(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<Graph> {
     let (graph, shape) = simplify(graph, time_is_over)?;
-    Some(netorder::netorder(&graph, &shape.order))
+    let swaps = Swaps::find(&graph, &shape);
+    Some(netorder::netorder(&graph, &shape.order, swaps))
 }
 
-/// Everything but the choice of byte order; doing it again finds nothing more.
+/// Everything but the likelier order of tests and the choice of byte order; doing it again finds nothing more.
 fn simplify(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<(Graph, Shape)> {
     let (mut graph, mut ranges) = fold::fold(graph);
     let mut shape = settle(&mut graph, &ranges, time_is_over)?;
@@ -75,9 +77,6 @@ fn simplify(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<(Graph, Shape
         }
     }
     if fuse::fuse(&mut graph, &shape, &mut ranges) {
-        shape = Shape::of(&graph);
-    }
-    if likely::likely(&mut graph, &shape) {
         shape = Shape::of(&graph);
     }
     Some((graph, shape))

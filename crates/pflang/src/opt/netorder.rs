@@ -2,40 +2,68 @@
 //!
 //! A load is turned round where nothing but equality, masks and switches over single values looks at it: then the
 //! constants are turned round instead. Arithmetic, order and ranges need the number itself. This is the last pass:
-//! it also leaves behind the values and conditions that no node looks at any more.
+//! it also leaves behind the values and conditions that no node looks at any more, and since it writes every node anew
+//! it swaps those that [`super::likely`] has found.
 
+use super::likely::{Swap, Swaps};
 use crate::ir::{
     Arm, BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Pool, Size, Switch, Value, ValueId,
 };
 
 /// The same graph, given with its topological order, over its own values only; loads turned round where that pays.
-pub(super) fn netorder(graph: &Graph, order: &[NodeId]) -> Graph {
+pub(super) fn netorder(graph: &Graph, order: &[NodeId], mut swaps: Swaps) -> Graph {
     let uses = Uses::new(graph, order);
     let pool = Pool::with_capacity(graph.pool.value_count(), graph.pool.cond_count());
     let mut out = Graph::with_capacity(pool, order.len());
     let values = Values::new(&graph.pool, &uses, &mut out.pool);
-    let mut conds: Vec<Option<CondId>> = vec![None; graph.pool.cond_count()];
+    let mut writer = Writer { graph, values, conds: vec![None; graph.pool.cond_count()], out };
     let mut new = vec![NodeId(0); graph.node_count()];
     for &id in order.iter().rev() {
+        if swaps.is_second(id) {
+            continue;
+        }
         let at = |old: NodeId| new[old.index()];
-        let node = match graph.node(id) {
-            Node::Leaf(leaf) => out.leaf(*leaf),
-            Node::Branch { cond, then, els } => {
-                let cond = *conds[cond.index()].get_or_insert_with(|| {
-                    values.cond(&mut out.pool, graph.pool.get_cond(*cond), &graph.pool)
-                });
-                out.branch(cond, at(*then), at(*els))
+        new[id.index()] = match (graph.node(id), swaps.take(id)) {
+            (_, Some(Swap { second, cond, hit, other_cond, other_hit, rest })) => {
+                let later = writer.branch(id, other_cond, at(other_hit), at(rest));
+                writer.branch(second, cond, at(hit), later)
             }
-            Node::Switch(switch) => {
+            (Node::Leaf(leaf), None) => writer.out.leaf(*leaf),
+            (Node::Branch { cond, then, els }, None) => writer.branch(id, *cond, at(*then), at(*els)),
+            (Node::Switch(switch), None) => {
                 let arms = switch.arms.iter().map(|arm| Arm { target: at(arm.target), ..*arm }).collect();
-                out.switch(values.switch(switch.value, arms, at(switch.default)))
+                let switch = writer.values.switch(switch.value, arms, at(switch.default));
+                let node = writer.out.switch(switch);
+                writer.out.add_spans(node, graph.spans(id));
+                node
             }
         };
-        out.add_spans(node, graph.spans(id));
-        new[id.index()] = node;
     }
-    out.root = new[graph.root.index()];
-    out
+    writer.out.root = new[graph.root.index()];
+    writer.out
+}
+
+/// The new graph in the making.
+struct Writer<'g> {
+    graph: &'g Graph,
+    values: Values,
+    /// By old condition: what it has become.
+    conds: Vec<Option<CondId>>,
+    out: Graph,
+}
+
+impl Writer<'_> {
+    /// A branch on what an old condition has become, which came from where `old` did.
+    fn branch(&mut self, old: NodeId, cond: CondId, then: NodeId, els: NodeId) -> NodeId {
+        let (pool, out) = (&self.graph.pool, &mut self.out);
+        let cond = *self.conds[cond.index()]
+            .get_or_insert_with(|| self.values.cond(&mut out.pool, pool.get_cond(cond), pool));
+        let node = out.branch(cond, then, els);
+        if then != els {
+            out.add_spans(node, self.graph.spans(old));
+        }
+        node
+    }
 }
 
 /// How values are used by the reachable nodes.

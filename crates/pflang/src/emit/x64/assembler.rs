@@ -41,13 +41,13 @@ pub struct Assembler {
     jump_tables: Vec<JumpTable>,
 }
 
-/// Bytes whose number is not known yet.
+/// Bytes whose number is not known yet. Places fit 32 bits: longer code is refused before it is finished.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     /// Where among the known bytes.
-    at: usize,
+    at: u32,
     kind: GapKind,
-    size: usize,
+    size: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,9 +60,9 @@ enum GapKind {
 #[derive(Clone, Copy, Debug)]
 enum Spot {
     /// Among the known bytes, after so many gaps.
-    Code { at: usize, gaps: usize },
+    Code { at: u32, gaps: u32 },
     /// In the data.
-    Data(usize),
+    Data(u32),
 }
 
 /// Four-byte offsets from the table's own start.
@@ -104,7 +104,7 @@ impl Assembled {
 
 /// What a filter of a few tests needs.
 const BYTES_LIKELY: usize = 1024;
-const JUMPS_LIKELY: usize = 96;
+const JUMPS_LIKELY: usize = 64;
 
 impl Assembler {
     /// With nothing in it; `listing` says whether to keep the instructions.
@@ -134,13 +134,14 @@ impl Assembler {
 
     /// Binds a label to this place.
     pub fn bind(&mut self, label: AsmLabel) {
-        self.labels[label.0 as usize] = Some(Spot::Code { at: self.bytes.len(), gaps: self.gaps.len() });
+        self.labels[label.0 as usize] =
+            Some(Spot::Code { at: self.bytes.len() as u32, gaps: self.gaps.len() as u32 });
     }
 
     /// Appends an instruction on behalf of a node.
     pub fn push(&mut self, inst: Inst, origin: Option<crate::ir::NodeId>) {
-        if let Some(lines) = &mut self.lines {
-            lines.push(Line { at: (self.bytes.len(), self.gaps.len()), inst, origin });
+        if self.lines.is_some() {
+            self.list(inst, origin);
         }
         match inst {
             Inst::Jmp(to) => self.gap(GapKind::Jmp(to), 2),
@@ -153,26 +154,32 @@ impl Assembler {
         }
     }
 
+    #[cold]
+    fn list(&mut self, inst: Inst, origin: Option<crate::ir::NodeId>) {
+        let at = (self.bytes.len(), self.gaps.len());
+        self.lines.get_or_insert_default().push(Line { at, inst, origin });
+    }
+
     /// Moves on to the start of a cache line.
     pub fn align(&mut self) {
         self.gap(GapKind::Align, 0);
     }
 
-    fn gap(&mut self, kind: GapKind, size: usize) {
-        self.gaps.push(Gap { at: self.bytes.len(), kind, size });
+    fn gap(&mut self, kind: GapKind, size: u8) {
+        self.gaps.push(Gap { at: self.bytes.len() as u32, kind, size });
     }
 
     /// Binds a label to data, aligned.
     pub fn data(&mut self, label: AsmLabel, words: &[u32]) {
         let at = self.align_data();
-        self.labels[label.0 as usize] = Some(Spot::Data(at));
+        self.labels[label.0 as usize] = Some(Spot::Data(at as u32));
         self.data.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
 
     /// Binds a label to a table of offsets from its own start.
     pub fn jump_table(&mut self, label: AsmLabel, targets: Vec<AsmLabel>) {
         let at = self.align_data();
-        self.labels[label.0 as usize] = Some(Spot::Data(at));
+        self.labels[label.0 as usize] = Some(Spot::Data(at as u32));
         self.data.resize(at + 4 * targets.len(), 0);
         self.jump_tables.push(JumpTable { at, targets });
     }
@@ -224,10 +231,10 @@ impl Assembler {
         for round in 0.. {
             for i in 0..self.gaps.len() {
                 if let GapKind::Align = self.gaps[i].kind {
-                    let at = self.gaps[i].at + shift[i];
-                    self.gaps[i].size = at.next_multiple_of(ALIGNMENT) - at;
+                    let at = self.gaps[i].at as usize + shift[i];
+                    self.gaps[i].size = (at.next_multiple_of(ALIGNMENT) - at) as u8;
                 }
-                shift[i + 1] = shift[i] + self.gaps[i].size;
+                shift[i + 1] = shift[i] + usize::from(self.gaps[i].size);
             }
             let mut grown = false;
             for i in 0..self.gaps.len() {
@@ -237,7 +244,7 @@ impl Assembler {
                     GapKind::Jcc(_, to) => (to, 6),
                     GapKind::Align => continue,
                 };
-                let distance = self.code_offset(to, &shift) as i64 - (at + shift[i + 1]) as i64;
+                let distance = self.code_offset(to, &shift) as i64 - (at as usize + shift[i + 1]) as i64;
                 if size != long && (round >= ROUNDS_MAX || i8::try_from(distance).is_err()) {
                     self.gaps[i].size = long;
                     grown = true;
@@ -252,15 +259,15 @@ impl Assembler {
 
     fn code_offset(&self, label: AsmLabel, shift: &[usize]) -> usize {
         match self.labels[label.0 as usize] {
-            Some(Spot::Code { at, gaps }) => at + shift[gaps],
+            Some(Spot::Code { at, gaps }) => at as usize + shift[gaps as usize],
             _ => unreachable!("jumps lead to code"),
         }
     }
 
     fn label_offsets(&self, shift: &[usize], data_at: usize) -> Vec<usize> {
         let offset = |spot: &Option<Spot>| match spot {
-            Some(Spot::Code { at, gaps }) => at + shift[*gaps],
-            Some(Spot::Data(at)) => data_at + at,
+            Some(Spot::Code { at, gaps }) => *at as usize + shift[*gaps as usize],
+            Some(Spot::Data(at)) => data_at + *at as usize,
             None => 0,
         };
         self.labels.iter().map(offset).collect()
@@ -271,9 +278,10 @@ impl Assembler {
         let mut out = Vec::with_capacity(self.bytes.len() + shift[self.gaps.len()] + self.data.len() + 64);
         let mut from = 0;
         for (i, gap) in self.gaps.iter().enumerate() {
-            out.extend_from_slice(&self.bytes[from..gap.at]);
-            from = gap.at;
-            let end = gap.at + shift[i + 1];
+            let at = gap.at as usize;
+            extend(&mut out, &self.bytes, from, at);
+            from = at;
+            let end = at + shift[i + 1];
             let disp = |to: AsmLabel| (labels[to.0 as usize] as i64 - end as i64) as i32;
             match gap.kind {
                 GapKind::Jmp(to) if gap.size == 2 => out.extend([0xeb, disp(to) as u8]),
@@ -286,10 +294,25 @@ impl Assembler {
                     out.extend([0x0f, 0x80 | cc.number()]);
                     out.extend(disp(to).to_le_bytes());
                 }
-                GapKind::Align => out.resize(out.len() + gap.size, INT3),
+                GapKind::Align => out.resize(out.len() + usize::from(gap.size), INT3),
             }
         }
         out.extend_from_slice(&self.bytes[from..]);
         out
+    }
+}
+
+/// Appends `bytes[from..to]`.
+///
+/// PERF: mostly there are a few between two jumps, and sixteen are one store; so many as there are would be a call.
+fn extend(out: &mut Vec<u8>, bytes: &[u8], from: usize, to: usize) {
+    const FEW: usize = 16;
+    match bytes.get(from..from + FEW) {
+        Some(few) if to - from <= FEW => {
+            let len = out.len() + to - from;
+            out.extend_from_slice(few);
+            out.truncate(len);
+        }
+        _ => out.extend_from_slice(&bytes[from..to]),
     }
 }
