@@ -3,7 +3,7 @@
 use crate::diag::Diagnostic;
 use crate::emit::Bits;
 use crate::exec::mask::{Isa, MaskFilter};
-use crate::exec::{NativeFilter, NoExec, Packet};
+use crate::exec::{NativeFilter, NoExec, Packet, count_ones};
 use crate::ir::{Graph, REJECT};
 use crate::runs::Runs;
 use std::fmt;
@@ -109,7 +109,7 @@ impl Filter {
                 (None, None) => self.interpret(packets, &mut bits[..words]),
             },
         }
-        bits[..words].iter().map(|word| word.count_ones() as usize).sum()
+        count_ones(&bits[..words])
     }
 
     fn interpret(&self, packets: &[Packet<'_>], bits: &mut [u64]) {

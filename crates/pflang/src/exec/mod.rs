@@ -5,11 +5,13 @@
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod count;
 pub mod mask;
 mod memory;
 pub mod native;
 mod packet;
 
+pub(crate) use count::count_ones;
 pub use native::{NativeFilter, NativeProgram, NoExec};
 pub use packet::Packet;
 

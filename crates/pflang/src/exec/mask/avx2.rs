@@ -5,13 +5,20 @@ use super::machine::{LANES, Lanes, Machine, Numbers, PARTS};
 use super::program::Program;
 use crate::exec::Packet;
 use std::arch::x86_64::*;
+use std::sync::LazyLock;
 
 /// Proof that the processor has AVX2, and BMI1 and 2.
 #[derive(Clone, Copy)]
 pub(super) struct Avx2(());
 
 impl Avx2 {
+    /// Asked once.
     pub(super) fn new() -> Option<Avx2> {
+        static PROOF: LazyLock<Option<Avx2>> = LazyLock::new(Avx2::detect);
+        *PROOF
+    }
+
+    fn detect() -> Option<Avx2> {
         let has = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2");

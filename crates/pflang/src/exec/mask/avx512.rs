@@ -7,13 +7,20 @@ use super::program::Program;
 use crate::exec::Packet;
 use std::arch::x86_64::*;
 use std::ptr;
+use std::sync::LazyLock;
 
 /// Proof that the processor has AVX-512F, BW, DQ and VL, and BMI1 and 2.
 #[derive(Clone, Copy)]
 pub(super) struct Avx512(());
 
 impl Avx512 {
+    /// Asked once: a short burst takes no longer than all these questions.
     pub(super) fn new() -> Option<Avx512> {
+        static PROOF: LazyLock<Option<Avx512>> = LazyLock::new(Avx512::detect);
+        *PROOF
+    }
+
+    fn detect() -> Option<Avx512> {
         let has = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
@@ -74,16 +81,17 @@ fn look(glance: Glance, packets: &[Packet<'_>; LANES]) -> Option<u64> {
         return None;
     }
     let address = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
-    let offset = _mm512_set1_epi64(i64::from(glance.offset));
+    // Added to each address by the gather.
+    let offset = ptr::without_provenance::<u8>(glance.offset as usize);
     let (bits, k) = (_mm512_set1_epi64(glance.bits as i64), _mm512_set1_epi64(glance.k as i64));
     let mut equal = 0;
     for g in 0..8 {
         // SAFETY: as above.
         let [a, b] =
             unsafe { [_mm512_loadu_si512(from.add(2 * g)), _mm512_loadu_si512(from.add(2 * g + 1))] };
-        let there = _mm512_add_epi64(_mm512_permutex2var_epi64(a, address, b), offset);
+        let starts = _mm512_permutex2var_epi64(a, address, b);
         // SAFETY: `captured` bytes of each packet are there, and these eight are among them.
-        let bytes = unsafe { _mm512_i64gather_epi64::<1>(there, ptr::null()) };
+        let bytes = unsafe { _mm512_i64gather_epi64::<1>(starts, offset.cast()) };
         equal |= u64::from(_mm512_cmpeq_epi64_mask(_mm512_and_si512(bytes, bits), k)) << (8 * g);
     }
     Some(if glance.accepts { equal } else { !equal })

@@ -146,6 +146,42 @@ fn a_glance_is_enough() {
     }
 }
 
+/// What a glance decides, and from where on it does not.
+#[test]
+fn a_short_packet_among_long_ones() {
+    let long: [&[u8]; 3] = [&[&[2; 12][..], &[8, 0], &[0; 46]].concat(), &[2; 60], &[8, 0].repeat(7)];
+    for source in [
+        "ip",
+        "not ip",
+        "ether[12] & 8 != 0",
+        "ether src 2:2:2:2:2:2",
+        "ether[12:2] = 0x0800 and ether[6] = 2",
+    ] {
+        let stages = stages(source);
+        let filter = MaskFilter::new(Verified::new(&stages.optimised).unwrap()).unwrap();
+        let mut interp = Interp::new(&stages.optimised);
+        for (count, short_at) in
+            [(0_usize, 0), (1, 0), (63, 9), (64, 64), (64, 63), (327, 327), (327, 0), (327, 130), (327, 325)]
+        {
+            let packet = |i| if i == short_at { &long[0][..13] } else { long[i * i % 7 % 3] };
+            let packets: Vec<Packet<'_>> = (0..count).map(|i| Packet::from(packet(i))).collect();
+            for &isa in Isa::ALL.iter().filter(|isa| isa.is_available()) {
+                let mut bits = vec![u64::MAX; count.div_ceil(64)];
+                filter.run_burst(isa, &packets, &mut bits);
+                for i in 0..bits.len() * 64 {
+                    let expected =
+                        i < count && interp.run(interp::Packet { data: packet(i), wire_len: 0 }) != 0;
+                    assert_eq!(
+                        bits[i / 64] >> (i % 64) & 1 == 1,
+                        expected,
+                        "{source}, {isa}, {i} of {count}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn bits_of_bits() {
     let numbers = [0, 1, 0x8000_0001, 0x1234_5678, u32::MAX];
