@@ -244,6 +244,13 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
         Ok(())
     }
 
+    /// What only one app at a time can have, such as a file or a device. Where one app is gone from a graph and another of its class claims the
+    /// same, as happens when an app is renamed, the first is stopped before the second is started, which finds the first one's
+    /// [legacy](Setup::legacy). Options with which it could not take that over make another claim.
+    fn claim(&self) -> Option<String> {
+        None
+    }
+
     /// Starts an app.
     ///
     /// # Errors
@@ -310,8 +317,8 @@ impl Setup<'_> {
         self.record.number(how, EntryKind::Delivered)
     }
 
-    /// What an app before this one has left: it failed, or was stopped to be given other options. The default at first. It
-    /// goes with the app's place in the graph.
+    /// What an app before this one has left: it failed, was stopped to be given other options, or had another name and the same
+    /// [claim](Class::claim). The default at first. It goes with the app's place in the graph.
     pub fn legacy<T: Default + Send + Sync + 'static>(&mut self) -> Arc<T> {
         let known = self.legacy.clone().and_then(|known| known.downcast().ok());
         known.unwrap_or_else(|| {

@@ -61,6 +61,7 @@ trait AnyClass: Any + Send + Sync {
     fn kind(&self) -> Kind;
     fn check(&self) -> Result<(), OptionError>;
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError>;
+    fn claim(&self) -> Option<String>;
     fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError>;
     fn reconfigure(
         &self,
@@ -94,6 +95,10 @@ impl<C: Class> AnyClass for C {
 
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
         Class::check_ports(self, linked)
+    }
+
+    fn claim(&self) -> Option<String> {
+        Class::claim(self)
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError> {
@@ -147,6 +152,11 @@ impl Config {
     /// Which do not.
     pub fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
         self.0.check_ports(linked)
+    }
+
+    /// What only one app of the class at a time can have.
+    pub(crate) fn claim(&self) -> Option<String> {
+        self.0.claim()
     }
 
     pub(crate) fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError> {

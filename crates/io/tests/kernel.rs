@@ -147,6 +147,40 @@ fn two_kernels_reach_one_another_through_tap_devices() {
     });
 }
 
+#[test]
+fn a_tap_device_stays_when_its_app_has_another_name() {
+    let Some([here]) = Namespace::some("a renamed app") else { return };
+    here.enter(|| {
+        let graph = |name: &str, mtu| {
+            let mut graph = Graph::new();
+            graph.app(name, Tap { name: "t0".to_owned(), mtu }).unwrap();
+            graph
+        };
+        let device = || {
+            let output = here.command("ip -o address show dev t0").output().unwrap();
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let mut engine = engine(&graph("one", Some(1400)));
+        here.run("ip address add 192.0.2.1/24 dev t0");
+        let before = device();
+        assert!(before.contains("192.0.2.1/24"), "{before}");
+        let changes = engine.configure(&graph("two", Some(1400))).unwrap();
+        assert!(changes.failed.is_empty() && changes.started == ["two"], "{changes:?}");
+        assert_eq!(device(), before, "with its number and its addresses");
+        // Other options make another device, and one that was removed comes again.
+        let changes = engine.configure(&graph("two", Some(1300))).unwrap();
+        assert_eq!((changes.failed.len(), changes.restarted.len()), (0, 1), "{changes:?}");
+        here.run("ip link delete dev t0");
+        engine.configure(&graph("three", Some(1300))).unwrap();
+        here.run("ip link show dev t0");
+        end(engine);
+        assert!(
+            !here.command("ip link show dev t0").output().unwrap().status.success(),
+            "it goes at the end"
+        );
+    });
+}
+
 /// Links a device of one namespace to a device of another.
 fn cable((left, left_name): (&Namespace, &str), (right, right_name): (&Namespace, &str), mtu: u16) {
     let (l, r) = (left_name, right_name);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! check the options of all apps;  start those that are new          (until here, an error changes nothing)
-//! stop those that are gone;  give the changed ones their options, or stop and start them
+//! stop those that are gone;  start those that claim what these had;  give the changed ones their options, or stop and start them
 //! drop links that are gone;  make new ones;  keep the others, with the packets in them
 //! place apps on workers;  put all together
 //! ```
@@ -16,7 +16,7 @@ use crate::config::OptionError;
 use crate::graph::{AppSpec, Graph, Link, breathing_order};
 use crate::link::{self, Input, Output, Ring};
 use crate::pool::Orphans;
-use crate::shm::{EntryKind, RecordKind};
+use crate::shm::{EntryKind, Record, RecordKind};
 use crate::worker::{LastWords, Slot, message};
 use std::collections::BTreeMap;
 use std::io;
@@ -39,8 +39,8 @@ pub struct Changes {
     pub linked: Vec<Link>,
     /// Links that were removed.
     pub unlinked: Vec<Link>,
-    /// Apps that did not start with their new options. They run with the old ones again, or are down, and will be
-    /// started with them.
+    /// Apps that did not start with their new options, or in place of one that was stopped for them. They run with the old ones
+    /// again, or are down, and will be started with them.
     pub failed: Vec<(String, OptionError)>,
     /// What apps that were stopped had to report at last.
     pub reports: Vec<(String, LastWords)>,
@@ -72,6 +72,9 @@ struct Ends {
     inputs: BTreeMap<Link, Input>,
 }
 
+/// Apps that take over what another has left, by name: the name of that one, and a record.
+type Heirs = BTreeMap<String, (String, Record)>;
+
 /// Slots that have been taken out of their workers, with the worker they were on.
 type Slots = BTreeMap<String, (usize, Slot)>;
 
@@ -83,13 +86,15 @@ impl Engine {
     pub fn configure(&mut self, graph: &Graph) -> Result<Changes, ConfigureError> {
         self.check(graph)?;
         let mut changes = Changes::default();
-        let mut fresh = self.start_fresh(graph, &mut changes)?;
+        let heirs = self.heirs(graph)?;
+        let mut fresh = self.start_fresh(graph, &heirs, &mut changes)?;
         let new_links = self.make_links(graph, &mut changes)?;
         let costs = self.costs();
 
         let mut graph = graph.clone();
         let mut slots = self.take_slots();
-        self.stop_gone(&graph, &mut slots, &fresh, &mut changes);
+        self.stop_gone(&graph, &mut slots, &mut changes);
+        self.start_heirs(heirs, &graph, &mut slots, &mut fresh, &mut changes);
         self.change(&mut graph, &mut slots, &mut changes);
         let mut ends = self.take_ends(&mut slots);
         self.drop_links(&graph, &mut ends, &mut changes);
@@ -147,17 +152,40 @@ impl Engine {
         self.configure(&Graph::new()).unwrap_or_default()
     }
 
-    /// Starts the apps that are new, or of another class than before.
-    fn start_fresh(&self, graph: &Graph, changes: &mut Changes) -> Result<Slots, ConfigureError> {
-        let is_new = |name: &str, app: &AppSpec| {
-            self.graph.get(name).is_none_or(|old| old.config.kind() != app.config.kind())
-        };
+    /// Apps that are new, and claim what one has that is gone; each with a record, and the name of the other.
+    fn heirs(&self, graph: &Graph) -> io::Result<Heirs> {
+        let mut gone: BTreeMap<(&str, String), &str> = BTreeMap::new();
+        for (name, app) in self.graph.apps().filter(|&(name, app)| is_new(name, app, graph)) {
+            gone.extend(claim(app).map(|claim| ((app.config.kind().name, claim), name)));
+        }
+        let mut heirs = Heirs::new();
+        for (name, app) in graph.apps().filter(|&(name, app)| is_new(name, app, &self.graph)) {
+            let before = claim(app).and_then(|claim| gone.remove(&(app.config.kind().name, claim)));
+            if let Some(before) = before {
+                heirs.insert(name.to_owned(), (before.to_owned(), self.app_record(name, app)?));
+            }
+        }
+        Ok(heirs)
+    }
+
+    fn app_record(&self, name: &str, app: &AppSpec) -> io::Result<Record> {
+        let (entries, numbers) = Slot::RECORD;
+        self.settings.counters.record(RecordKind::App, name, app.config.kind().name, entries, numbers)
+    }
+
+    /// Starts the apps that are new, or of another class than before, heirs excepted.
+    fn start_fresh(
+        &self,
+        graph: &Graph,
+        heirs: &Heirs,
+        changes: &mut Changes,
+    ) -> Result<Slots, ConfigureError> {
+        let is_fresh =
+            |name: &str, app: &AppSpec| is_new(name, app, &self.graph) && !heirs.contains_key(name);
         let (clock, now_ns) = (self.settings.clock, self.now_ns());
         let mut fresh = Slots::new();
-        for (name, app) in graph.apps().filter(|&(name, app)| is_new(name, app)) {
-            let (entries, numbers) = Slot::RECORD;
-            let class = app.config.kind().name;
-            let record = self.settings.counters.record(RecordKind::App, name, class, entries, numbers)?;
+        for (name, app) in graph.apps().filter(|&(name, app)| is_fresh(name, app)) {
+            let record = self.app_record(name, app)?;
             let restarts = self.settings.pace().restarts;
             let slot = Slot::start(name, app.config.clone(), record, (clock, now_ns), restarts)
                 .map_err(|error| app_error(name, app, error))?;
@@ -205,15 +233,37 @@ impl Engine {
     }
 
     /// Stops the apps that are gone, or that another was started for.
-    fn stop_gone(&mut self, graph: &Graph, slots: &mut Slots, fresh: &Slots, changes: &mut Changes) {
+    fn stop_gone(&mut self, graph: &Graph, slots: &mut Slots, changes: &mut Changes) {
         for (name, (worker, slot)) in slots.iter_mut() {
-            if fresh.contains_key(name) || graph.get(name).is_none() {
+            let is_gone = |app: &AppSpec| is_new(name, app, graph);
+            if self.graph.get(name).is_none_or(is_gone) {
                 let report = self.workers[*worker].stop(slot);
                 changes.reports.extend(report.map(|report| (name.clone(), report)));
                 self.retired.add_app(slot);
                 changes.stopped.push(name.clone());
             }
         }
+    }
+
+    /// Starts apps in place of others that have been stopped.
+    fn start_heirs(
+        &self,
+        heirs: Heirs,
+        graph: &Graph,
+        slots: &mut Slots,
+        fresh: &mut Slots,
+        changes: &mut Changes,
+    ) {
+        let (time, restarts) = ((self.settings.clock, self.now_ns()), self.settings.pace().restarts);
+        for (name, (before, record)) in heirs {
+            let (Some(app), Some((_, before))) = (graph.get(&name), slots.get_mut(&before)) else { continue };
+            let config = app.config.clone();
+            let (slot, started) = Slot::take_over(&name, config, record, time, restarts, before);
+            changes.failed.extend(started.err().map(|error| (name.clone(), error)));
+            changes.started.push(name.clone());
+            fresh.insert(name, (0, slot));
+        }
+        changes.started.sort_unstable();
     }
 
     /// Gives apps that have changed their new options. One that does not start with them has its old ones again in `graph`.
@@ -320,6 +370,16 @@ impl Engine {
         self.counters.apps.set(self.graph.apps().len() as u64);
         self.counters.links.set(self.graph.links().len() as u64);
     }
+}
+
+/// Whether there is no such app in a graph, or one of another class.
+fn is_new(name: &str, app: &AppSpec, graph: &Graph) -> bool {
+    graph.get(name).is_none_or(|other| other.config.kind() != app.config.kind())
+}
+
+/// What only one app of its class can have. One that fails to say so claims nothing.
+fn claim(app: &AppSpec) -> Option<String> {
+    catch_unwind(AssertUnwindSafe(|| app.config.claim())).unwrap_or_default()
 }
 
 /// Gives a slot the ends of its links, in the order that its class promises.

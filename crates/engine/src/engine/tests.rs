@@ -1,5 +1,7 @@
 //! Graphs that change while they run, apps that fail, memory that runs out: nothing is lost, and what is dropped is counted.
 
+mod claims;
+
 use super::*;
 use crate::app::{App, Class, Io, Ports, Roles, Setup};
 use crate::config::OptionError;

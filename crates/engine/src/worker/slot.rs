@@ -112,17 +112,46 @@ impl Slot {
     pub(crate) fn start(
         name: &str,
         config: Config,
-        mut record: Record,
+        record: Record,
         (clock, now_ns): (ClockKind, u64),
         restarts: Restarts,
     ) -> Result<Self, OptionError> {
+        let mut slot = Slot::vacant(name, config, record, clock, restarts);
+        slot.take_up(now_ns)?;
+        Ok(slot)
+    }
+
+    /// Starts an app that takes over what another has left. If it does not start, it is down.
+    pub(crate) fn take_over(
+        name: &str,
+        config: Config,
+        record: Record,
+        (clock, now_ns): (ClockKind, u64),
+        restarts: Restarts,
+        before: &mut Slot,
+    ) -> (Self, Result<(), OptionError>) {
+        let mut slot = Slot::vacant(name, config, record, clock, restarts);
+        slot.legacy = before.legacy.take();
+        let started = slot.take_up(now_ns);
+        if let Err(error) = &started {
+            slot.goes_down(error.to_string(), restarts);
+        }
+        (slot, started)
+    }
+
+    fn take_up(&mut self, now_ns: u64) -> Result<(), OptionError> {
+        let Slot { name, record, clock, legacy, config, .. } = self;
+        let (app, roles) = start(config, Setup { name, clock: *clock, now_ns, record, legacy })?;
+        (self.app, self.roles) = (Some(app), roles);
+        Ok(())
+    }
+
+    /// A place without an app.
+    fn vacant(name: &str, config: Config, mut record: Record, clock: ClockKind, restarts: Restarts) -> Self {
         let counters = Counters::new(&mut record);
-        let mut legacy = None;
-        let setup = Setup { name, clock, now_ns, record: &mut record, legacy: &mut legacy };
-        let (app, roles) = start(&config, setup)?;
-        Ok(Slot {
-            roles,
-            app: Some(app),
+        Slot {
+            roles: Roles::NONE,
+            app: None,
             inputs: Vec::new(),
             outputs: Vec::new(),
             counters,
@@ -134,11 +163,11 @@ impl Slot {
             name: name.to_owned(),
             config,
             clock,
-            legacy,
+            legacy: None,
             input_names: Vec::new(),
             output_names: Vec::new(),
             record,
-        })
+        }
     }
 
     pub(crate) fn name(&self) -> &str {

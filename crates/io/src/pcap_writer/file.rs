@@ -70,6 +70,15 @@ impl Target {
         Ok(())
     }
 
+    /// Takes back all that was written, where that is possible. Returns whether it is.
+    pub(super) fn empty(&mut self) -> bool {
+        if !self.is_regular {
+            return false;
+        }
+        self.written = 0;
+        self.cut(0).is_ok()
+    }
+
     /// Ends the file `bytes` after what was whole before.
     pub(super) fn cut(&mut self, bytes: usize) -> io::Result<()> {
         self.written += bytes as u64;

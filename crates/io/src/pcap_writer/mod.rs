@@ -97,15 +97,18 @@ pub struct Running {
     error: Option<String>,
     /// Why files before this one lack something.
     told: Vec<String>,
+    /// Whether the file holds what makes it a capture, and no packet.
+    is_blank: bool,
     left: Arc<Mutex<Option<Left>>>,
     counters: Counters,
 }
 
-/// What a writer leaves for the one that takes its place when it has failed.
+/// What a writer leaves for the one that takes its place when it has failed or has another name.
 #[derive(Debug)]
 struct Left {
     target: Target,
     encoder: Encoder,
+    is_blank: bool,
 }
 
 #[derive(Debug)]
@@ -140,10 +143,15 @@ impl Class for PcapWriter {
             .map_or(Ok(()), |snaplen| OptionError::check_range("snaplen", snaplen, 1..=records::SNAPLEN))
     }
 
+    /// The file, to go on with in the same format.
+    fn claim(&self) -> Option<String> {
+        Some(format!("{:?} {}", self.format(), self.path.display()))
+    }
+
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let left: Arc<Mutex<Option<Left>>> = setup.legacy();
         let (target, encoder) = match self.go_on(&left) {
-            Some(Left { target, encoder }) => (target, encoder),
+            Some(Left { target, encoder, .. }) => (target, encoder),
             None => (self.open()?, Encoder::new(self.format(), self.snaplen())),
         };
         Ok(Running {
@@ -155,6 +163,7 @@ impl Class for PcapWriter {
             is_busy: false,
             error: None,
             told: Vec::new(),
+            is_blank: false,
             left,
             counters: Counters {
                 delivered: setup.delivered(),
@@ -172,6 +181,7 @@ impl Class for PcapWriter {
             app.finish();
             app.told.extend(app.error.take());
             app.target = target;
+            app.is_blank = false;
             app.encoder = Encoder::new(self.format(), self.snaplen());
             app.clear();
         } else if self.format() != old.format() {
@@ -201,6 +211,10 @@ impl PcapWriter {
         let is_same =
             |left: &mut Left| left.target.path() == self.path && left.encoder.format() == self.format();
         let mut left = left.lock().unwrap_or_else(PoisonError::into_inner).take_if(is_same)?;
+        // Packets that come may be of another link type than those that might have come.
+        if left.is_blank && left.target.empty() {
+            left.encoder = Encoder::new(self.format(), self.snaplen());
+        }
         left.encoder.set_snaplen(self.snaplen());
         // If this fails, writing does as well, and says why.
         let _ = left.target.cut(0);
@@ -275,7 +289,7 @@ impl Drop for Running {
             self.flush();
         }
         let encoder = std::mem::replace(&mut self.encoder, Encoder::new(Format::Pcap, 0));
-        let left = Left { target: self.target.again(), encoder };
+        let left = Left { target: self.target.again(), encoder, is_blank: self.is_blank };
         *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(left);
     }
 }
@@ -310,6 +324,7 @@ impl Running {
     fn finish(&mut self) {
         if self.target.written() == 0 && self.buffer.is_empty() {
             self.encoder.begin(&NO_PACKET, &mut self.buffer);
+            self.is_blank = true;
         }
         self.flush();
     }

@@ -257,10 +257,6 @@ fn a_file_has_one_writer() {
     let scratch = Scratch::new();
     let (a, b) = (scratch.path("a.pcap"), scratch.path("b.pcap"));
     let mut engine = ended(&writers(&[("w", writer(&a)), ("x", writer(&b))]));
-    // Another name for the writer: the new one starts before the old one goes.
-    let error =
-        engine.configure(&writers(&[("renamed", writer(&a)), ("x", writer(&b))])).unwrap_err().to_string();
-    assert!(error.contains("another app or process is writing to it"), "{error}");
     let changes = engine.configure(&writers(&[("w", writer(&b)), ("x", writer(&a))])).unwrap();
     assert_eq!(failed(&changes).len(), 2, "{changes:?}");
     assert_whole(engine, &[&a, &b]);
@@ -268,6 +264,54 @@ fn a_file_has_one_writer() {
     let error = engine.configure(&writers(&[("w", writer(&a)), ("x", writer(&a))])).unwrap_err().to_string();
     assert!(error.contains("another app or process is writing to it"), "{error}");
     assert_eq!(records(&a), records(&capture("web.pcap")), "nothing was started");
+}
+
+#[test]
+fn a_writer_of_another_name_goes_on_with_the_file() {
+    let scratch = Scratch::new();
+    let (a, b) = (scratch.path("a.pcap"), scratch.path("b.pcapng"));
+    let web = records(&capture("web.pcap"));
+    let mut engine = ended(&writers(&[("w", writer(&a)), ("x", writer(&b))]));
+    // Another format would need another file.
+    let other = PcapWriter { format: Some(Format::Pcapng), ..writer(&a) };
+    let error = engine.configure(&writers(&[("renamed", other), ("x", writer(&b))])).unwrap_err().to_string();
+    assert!(error.contains("another app or process is writing to it"), "{error}");
+    // Both at once, each with the other's kind of name.
+    let short = PcapWriter { snaplen: Some(1000), ..writer(&b) };
+    let changes = engine.configure(&writers(&[("ww", short), ("xx", writer(&a))])).unwrap();
+    assert_eq!(failed(&changes), [""; 0]);
+    assert_eq!(changes.stopped, ["reader_w", "reader_x", "w", "x"]);
+    assert!([&a, &b].iter().all(|path| records(path) == web), "what was written is there");
+    engine.run_for(Duration::from_secs(20)).unwrap();
+    assert!(engine.report().balanced());
+    engine.stop();
+    assert_eq!(records(&a), [&web[..], &web].concat());
+    let both = records(&b);
+    let (first, second) = both.split_at(web.len());
+    assert!(first == web && second.len() == web.len());
+    assert!(second.iter().all(|record| record.data.len() <= 1000));
+}
+
+#[test]
+fn a_file_without_packets_is_of_no_link_type_yet() {
+    let scratch = Scratch::new();
+    let path = scratch.path("a.pcap");
+    let mut graph = Graph::new();
+    graph.app("w", writer(&path)).unwrap();
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(&graph).unwrap();
+    let mut raw = pcap(&[(1, 60, vec![0x45; 60])]);
+    raw[20] = 101;
+    let mut graph = Graph::new();
+    let source = scratch.file("raw.pcap", &raw);
+    graph.app("reader", PcapReader { path: source.clone(), ..PcapReader::default() }).unwrap();
+    graph.app("v", writer(&path)).unwrap();
+    graph.link("reader.output -> v.input").unwrap();
+    engine.configure(&graph).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+    engine.run_for(Duration::from_secs(20)).unwrap();
+    engine.stop();
+    assert_eq!(records(&path), records(&source));
 }
 
 #[test]

@@ -28,6 +28,7 @@ use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Output, Packet, Pool, Rol
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of an Ethernet header.
 const ETHERNET_HEADER_LEN: usize = 14;
@@ -47,11 +48,18 @@ pub struct Tap {
 /// A running `tap`.
 #[derive(Debug)]
 pub struct Running {
-    file: File,
+    file: Arc<File>,
     /// A packet with room for the longest frame, to read into.
     spare: Option<Packet>,
     is_listening: bool,
     counters: Counters,
+}
+
+/// A device that stays open for an app that takes the place of another, with its addresses and whatever else is known of it.
+#[derive(Debug)]
+struct Left {
+    options: Tap,
+    file: Arc<File>,
 }
 
 #[derive(Debug)]
@@ -70,7 +78,31 @@ impl Class for Tap {
         self.mtu.map_or(Ok(()), |mtu| OptionError::check_range("mtu", mtu, range))
     }
 
+    /// The device as it is.
+    fn claim(&self) -> Option<String> {
+        Some(format!("{} {:?}", self.name, self.mtu))
+    }
+
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let left: Arc<Mutex<Option<Left>>> = setup.legacy();
+        let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
+        // One with other options is closed before the device is opened again.
+        let file = match left.take().filter(|left| left.options == *self && tun::is_there(&left.file)) {
+            Some(left) => left.file,
+            None => Arc::new(self.open()?),
+        };
+        *left = Some(Left { options: self.clone(), file: Arc::clone(&file) });
+        Ok(Running {
+            file,
+            spare: None,
+            is_listening: true,
+            counters: Counters { delivered: setup.delivered(), refusals: Refusals::new(setup) },
+        })
+    }
+}
+
+impl Tap {
+    fn open(&self) -> Result<File, OptionError> {
         let name = &self.name;
         let file = tun::open(name).map_err(|error| OptionError::refused("name", refused(name, &error)))?;
         if let Some(mtu) = self.mtu {
@@ -80,12 +112,7 @@ impl Class for Tap {
         }
         // Who may use a device that was made for them need not be allowed to switch it on.
         let _ = tun::set_up(name);
-        Ok(Running {
-            file,
-            spare: None,
-            is_listening: true,
-            counters: Counters { delivered: setup.delivered(), refusals: Refusals::new(setup) },
-        })
+        Ok(file)
     }
 }
 
@@ -151,7 +178,7 @@ impl Running {
     /// Reads a frame; `false` if there is none.
     fn receive(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64) -> bool {
         let Some(mut packet) = self.spare.take().or_else(|| port::roomy(pool)) else { return false };
-        let len = match (&self.file).read(packet.data_mut()) {
+        let len = match (&*self.file).read(packet.data_mut()) {
             Ok(len) if len > 0 => len,
             // Nothing there, or the device is down: whoever switched it off knows.
             _ => {
@@ -175,7 +202,7 @@ impl Running {
             return self.counters.refusals.counter(Refusal::TooShort);
         }
         loop {
-            match (&self.file).write(packet.data()) {
+            match (&*self.file).write(packet.data()) {
                 Ok(_) => return &self.counters.delivered,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return self.counters.refusals.counter(Refusal::of(&error)),

@@ -1,6 +1,6 @@
 //! The system calls that make a TAP device (Documentation/networking/tuntap.rst of the kernel).
 //!
-//! Reading and writing are those of [`File`]; what is unsafe here is three kinds of ioctl(2), each with a request that
+//! Reading and writing are those of [`File`]; what is unsafe here is four kinds of ioctl(2), each with a request that
 //! lives on the stack.
 
 use std::fs::{File, OpenOptions};
@@ -17,6 +17,13 @@ pub(super) fn open(name: &str) -> io::Result<File> {
     // SAFETY: the request is an initialised `ifreq` that this thread owns; the kernel reads and writes no more than that.
     check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) })?;
     Ok(file)
+}
+
+/// Whether the device of an open file has not been removed.
+pub(super) fn is_there(file: &File) -> bool {
+    let mut request = request("");
+    // SAFETY: as in `open`.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNGETIFF, &raw mut request) }).is_ok()
 }
 
 /// Sets the longest IP packet that the kernel sends through the device.

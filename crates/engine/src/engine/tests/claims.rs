@@ -1,0 +1,142 @@
+//! Apps that take over from others what only one can have.
+
+use super::{balanced, engine};
+use crate::app::{App, Class, Ports, Setup};
+use crate::config::OptionError;
+use crate::graph::Graph;
+use crate::report::AppState;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The only key of a room.
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct Room {
+    number: u32,
+    color: u32,
+    #[serde(skip)]
+    door: Arc<Door>,
+}
+
+/// Who is in the room, and how often nobody else may enter.
+#[derive(Debug, Default)]
+struct Door {
+    inside: AtomicU32,
+    is_stuck: AtomicU32,
+}
+
+struct Guest {
+    door: Arc<Door>,
+    stays: Arc<Mutex<u32>>,
+}
+
+impl PartialEq for Room {
+    fn eq(&self, other: &Self) -> bool {
+        (self.number, self.color) == (other.number, other.color)
+    }
+}
+
+impl Class for Room {
+    const TYPE: &'static str = "room";
+    const INPUTS: Ports = Ports::NONE;
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Guest;
+
+    fn claim(&self) -> Option<String> {
+        assert!(self.number != 13, "nobody claims this");
+        (self.number > 0).then(|| self.number.to_string())
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Guest, OptionError> {
+        let door = Arc::clone(&self.door);
+        if self.number > 0 && door.inside.load(Ordering::SeqCst) > 0 {
+            return Err(OptionError::refused("number", "somebody is in"));
+        }
+        let stuck = |count: u32| count.checked_sub(1);
+        if door.is_stuck.fetch_update(Ordering::SeqCst, Ordering::SeqCst, stuck).is_ok() {
+            return Err(OptionError::refused("number", "the door is stuck"));
+        }
+        door.inside.fetch_add(1, Ordering::SeqCst);
+        let stays = setup.legacy::<Mutex<u32>>();
+        *stays.lock().unwrap() += 1;
+        Ok(Guest { door, stays })
+    }
+}
+
+impl App for Guest {
+    fn report(&self) -> Option<String> {
+        Some(self.stays.lock().unwrap().to_string())
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.door.inside.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn rooms(rooms: &[(&str, &Room)]) -> Graph {
+    let mut graph = Graph::new();
+    for (name, room) in rooms {
+        graph.app(name, (*room).clone()).unwrap();
+    }
+    graph
+}
+
+#[test]
+fn who_has_another_name_takes_over() {
+    let (mut engine, room) = (engine(2, 64), Room { number: 1, ..Room::default() });
+    engine.configure(&rooms(&[("a", &room)])).unwrap();
+    let other = Room { color: 5, ..room.clone() };
+    for (graph, started, stopped, stays) in [
+        (rooms(&[("b", &room)]), "b", "a", "2"),
+        (rooms(&[("c", &other)]), "c", "b", "3"),
+        (rooms(&[("a", &room)]), "a", "c", "4"),
+    ] {
+        let changes = engine.configure(&graph).unwrap();
+        assert_eq!((changes.started, changes.stopped), (vec![started.to_owned()], vec![stopped.to_owned()]));
+        assert!(changes.failed.is_empty(), "{:?}", changes.failed);
+        assert_eq!(balanced(&mut engine).apps[started].text.as_deref(), Some(stays));
+    }
+    engine.stop();
+    assert_eq!(room.door.inside.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn who_claims_something_else_takes_nothing_over() {
+    let mut engine = engine(1, 64);
+    let (one, two) = (Room { number: 1, ..Room::default() }, Room { number: 2, ..Room::default() });
+    let none = Room::default();
+    engine.configure(&rooms(&[("a", &one), ("n", &none)])).unwrap();
+    // Two at a time cannot be, and then nothing changes.
+    let error = engine.configure(&rooms(&[("a", &one), ("b", &one), ("n", &none)])).unwrap_err();
+    assert!(error.to_string().contains("somebody is in"), "{error}");
+    engine.configure(&rooms(&[("c", &two), ("m", &none)])).unwrap();
+    let report = balanced(&mut engine);
+    assert_eq!(["c", "m"].map(|name| report.apps[name].text.as_deref()), [Some("1"); 2]);
+    // A class that fails to say what it claims claims nothing.
+    let unlucky = Room { number: 13, ..Room::default() };
+    engine.configure(&rooms(&[("u", &unlucky)])).unwrap();
+    let error = engine.configure(&rooms(&[("v", &unlucky)])).unwrap_err();
+    assert!(error.to_string().contains("somebody is in"), "{error}");
+    assert!(engine.graph().get("u").is_some());
+}
+
+#[test]
+fn who_cannot_take_over_at_once_does_so_later() {
+    let (mut engine, room) = (engine(1, 64), Room { number: 1, ..Room::default() });
+    engine.configure(&rooms(&[("a", &room)])).unwrap();
+    room.door.is_stuck.store(1, Ordering::SeqCst);
+    let changes = engine.configure(&rooms(&[("b", &room)])).unwrap();
+    assert_eq!(changes.failed[0].0, "b");
+    assert_eq!(balanced(&mut engine).apps["b"].state, AppState::Down);
+    let begin = Instant::now();
+    while balanced(&mut engine).apps["b"].state == AppState::Down && begin.elapsed() < Duration::from_secs(20)
+    {
+        std::thread::sleep(Duration::from_micros(100));
+        engine.breathe();
+    }
+    let report = balanced(&mut engine);
+    assert_eq!((report.apps["b"].state, report.apps["b"].text.as_deref()), (AppState::Running, Some("2")));
+}
