@@ -64,6 +64,11 @@ impl Clock {
         self.now_ns
     }
 
+    /// The thread has slept: the next breath reads the clock.
+    pub(crate) fn slept(&mut self) {
+        self.breaths = self.breaths_max;
+    }
+
     fn read(&mut self) {
         let now_ns = self.now_ns.max(self.start_ns + self.start.elapsed().as_nanos() as u64);
         let breath_ns = (now_ns - self.now_ns) / u64::from(self.breaths);
@@ -76,5 +81,23 @@ impl Clock {
     pub(crate) fn jump(&mut self, next_ns: u64) -> u64 {
         self.now_ns = self.now_ns.max(next_ns);
         self.now_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Clock, ClockKind};
+    use std::time::Duration;
+
+    #[test]
+    fn a_breath_after_a_sleep_knows_what_time_it_is() {
+        let mut clock = Clock::new(ClockKind::Wall);
+        for _ in 0..100 {
+            (0..10).for_each(|_| _ = clock.advance());
+            let before = clock.now_ns();
+            std::thread::sleep(Duration::from_micros(50));
+            clock.slept();
+            assert!(clock.advance() >= before + 50_000);
+        }
     }
 }

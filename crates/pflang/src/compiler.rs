@@ -57,7 +57,7 @@ pub struct Compiler {
 
 impl Compiler {
     /// Packets ahead whose first bytes a burst fetches into the cache.
-    pub const PREFETCH_DISTANCE: u32 = 24;
+    pub const PREFETCH_DISTANCE: u32 = crate::emit::PREFETCH_DISTANCE;
 
     /// A compiler with libpcap's meaning, no names and the default limits.
     pub fn new(link_type: LinkType) -> Self {

@@ -334,6 +334,7 @@ impl Worker {
             control.rests(self.is_at_rest());
             if !busywait && let Some(time) = self.may_sleep(&mut rest) {
                 std::thread::sleep(time);
+                self.clock.slept();
             }
         }
         // The thread ends, and its list with it, some time after the engine goes on.
@@ -348,13 +349,15 @@ impl Worker {
     fn may_sleep(&self, rest: &mut Rest) -> Option<Duration> {
         match self.slots.iter().map(Slot::waiting).sum() {
             0 => Some(rest.without_packets()),
-            // Time goes on with the next breath.
-            _ if self.clock.kind() == ClockKind::Capture => None,
             waiting => {
                 let now_ns = self.clock.now_ns();
                 // What was due has had its turn, and did nothing.
                 let events = || self.slots.iter().filter_map(Slot::next_event_ns).filter(|&ns| ns > now_ns);
-                rest.with_packets(waiting, || events().min().map(|next_ns| next_ns - now_ns))
+                match events().min() {
+                    // The next breath has that time.
+                    Some(_) if self.clock.kind() == ClockKind::Capture => None,
+                    next_ns => rest.with_packets(waiting, next_ns.map(|next_ns| next_ns - now_ns)),
+                }
             }
         }
     }

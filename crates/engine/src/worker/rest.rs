@@ -40,12 +40,8 @@ impl Rest {
         Duration::from_micros(self.longer())
     }
 
-    /// Nothing has moved, but so many packets wait. `next_event_ns` tells how long it is until an app wants to be called.
-    pub(super) fn with_packets(
-        &mut self,
-        waiting: usize,
-        next_event_ns: impl FnOnce() -> Option<u64>,
-    ) -> Option<Duration> {
+    /// Nothing has moved, but so many packets wait. `next_event_ns` is how long it is until an app wants to be called.
+    pub(super) fn with_packets(&mut self, waiting: usize, next_event_ns: Option<u64>) -> Option<Duration> {
         if waiting != self.waiting {
             (self.waiting, self.quiet) = (waiting, 0);
         }
@@ -53,7 +49,7 @@ impl Rest {
         if self.quiet <= QUIET_BREATHS {
             return None;
         }
-        let spare_us = match next_event_ns() {
+        let spare_us = match next_event_ns {
             Some(ns) => (ns / 1000).checked_sub(OVERSLEEP_US).filter(|&us| us > 0)?,
             None => u64::MAX,
         };
@@ -89,26 +85,25 @@ mod tests {
     fn packets_that_come_keep_it_awake() {
         let mut rest = Rest::default();
         for waiting in 1..200 {
-            assert_eq!(rest.with_packets(waiting, || None), None);
+            assert_eq!(rest.with_packets(waiting, None), None);
         }
         for _ in 1..QUIET_BREATHS {
-            assert_eq!(rest.with_packets(199, || None), None);
+            assert_eq!(rest.with_packets(199, None), None);
         }
-        assert_eq!(rest.with_packets(199, || None), Some(us(1)));
-        assert_eq!(rest.with_packets(199, || None), Some(us(2)));
-        assert_eq!(rest.with_packets(200, || None), None);
+        assert_eq!(rest.with_packets(199, None), Some(us(1)));
+        assert_eq!(rest.with_packets(199, None), Some(us(2)));
+        assert_eq!(rest.with_packets(200, None), None);
         rest.moved();
-        assert_eq!(rest.with_packets(200, || None), None);
+        assert_eq!(rest.with_packets(200, None), None);
     }
 
     #[test]
     fn it_is_awake_when_time_matters() {
         let mut rest = Rest::default();
         let mut sleep = |ns| {
-            let longest =
-                (0..QUIET_BREATHS + SLEEP_US_MAX as u32).map(|_| rest.with_packets(5, || None)).last();
+            let longest = (0..QUIET_BREATHS + SLEEP_US_MAX as u32).map(|_| rest.with_packets(5, None)).last();
             assert_eq!(longest.flatten(), Some(us(SLEEP_US_MAX)));
-            rest.with_packets(5, || Some(ns))
+            rest.with_packets(5, Some(ns))
         };
         assert_eq!(sleep(1), None);
         assert_eq!(sleep(OVERSLEEP_US * 1000), None);

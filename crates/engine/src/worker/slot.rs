@@ -132,6 +132,8 @@ impl Slot {
     ) -> (Self, Result<(), OptionError>) {
         let mut slot = Slot::vacant(name, config, record, clock, restarts);
         slot.legacy = before.legacy.take();
+        // Of the same class: should it start later only, the schedule knows what to call.
+        slot.roles = before.roles;
         let started = slot.take_up(now_ns);
         if let Err(error) = &started {
             slot.goes_down(error.to_string(), restarts);

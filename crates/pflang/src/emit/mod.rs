@@ -52,7 +52,7 @@ const CODE_BYTES_MAX: usize = i32::MAX as usize;
 
 /// PERF: shorter distances gain less (24: 5 % in memory order), longer ones little, and of short bursts they leave more to
 /// be waited for.
-const PREFETCH_DISTANCE: u32 = 32;
+pub(crate) const PREFETCH_DISTANCE: u32 = 32;
 /// No burst is longer than this in one cache.
 const PREFETCH_DISTANCE_MAX: u32 = 4096;
 

@@ -95,8 +95,8 @@ impl Pair {
         pair(false, els, then).or_else(|| pair(true, then, els))
     }
 
-    /// Whether nothing follows from widening: the test has a leaf on its other side, and what stands behind the second
-    /// guard is not the second half of another pair. (The pairs are given with the greatest ids first.)
+    /// Whether nothing follows from widening: the test has a leaf on its other side, and the second guard is not the
+    /// first of another pair. (The pairs are given with the greatest ids first.)
     fn is_alone(&self, graph: &Graph, pairs: &[(NodeId, Pair)]) -> bool {
         let overlaps = pairs.binary_search_by(|(id, _)| self.second_guard.cmp(id)).is_ok();
         matches!(graph.node(self.other), Node::Leaf(_)) && !overlaps
