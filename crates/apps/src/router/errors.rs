@@ -168,10 +168,12 @@ fn may_be_told_v4(ip: &Ipv4<'_>) -> bool {
     ip.fragment_off() == 0 && !(ip.protocol() == protocol::ICMP && may_be_error())
 }
 
-/// Where extension headers are cut, or too many to be walked over, nobody knows what the packet carries.
+/// Later fragments may be told of, unless they are of ICMPv6 messages, which may be errors (RFC 4443, 2.4e). Where extension headers
+/// are cut, or too many to be walked over, nobody knows what the packet carries.
 fn may_be_told_v6(ip: &Ipv6<'_>) -> bool {
     let transport = ip.transport();
     let may_be_error = || transport.payload.first().is_none_or(|&kind| icmpv6_may_be_error(kind));
     let is_known = !transport.is_cut && !ip.has_too_many_extensions();
-    is_known && !transport.is_later_fragment() && !(transport.protocol == protocol::ICMPV6 && may_be_error())
+    let is_icmp = transport.protocol == protocol::ICMPV6;
+    is_known && !(is_icmp && (transport.is_later_fragment() || may_be_error()))
 }

@@ -142,10 +142,14 @@ impl Class for PcapReader {
         self.begin(tape, setup)
     }
 
-    /// A stream cannot be begun again.
+    /// A stream cannot be begun again: it goes on, also when another is wanted that cannot be had.
     fn reconfigure(&self, app: &mut Running, old: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
-        if !app.tape.is_stream() || self.path != old.path {
+        if !app.tape.is_stream() {
             return Ok(false);
+        }
+        if self.path != old.path {
+            *app = self.start(setup)?;
+            return Ok(true);
         }
         self.check_stream()?;
         app.pace = self.pace(setup);

@@ -184,6 +184,19 @@ fn errors_go_back_where_packets_came_from() {
     assert_eq!((rig.counter("icmp_sent"), rig.counter("icmp_unroutable")), (3, 1));
 }
 
+/// RFC 4443, 2.4e, forbids it only where they may be of an ICMPv6 error: path MTU discovery needs to know (3.2).
+#[test]
+fn senders_of_later_fragments_over_ipv6_are_told() {
+    let mut rig = rig(OPTIONS);
+    for line in [
+        "eth / ip6(dst=2001:db8:2::1) / frag(offset=1, more=0, id=5) / udp",
+        "eth / ip6(dst=2001:db8:1::1) / frag(offset=185, more=1, id=5) / udp / pad(1400)",
+    ] {
+        assert!(answer(&mut rig, "a", &frame(line)).is_some(), "{line}");
+    }
+    assert_eq!(rig.counter("icmp_sent"), 2);
+}
+
 #[test]
 fn nobody_is_told_of_errors_fragments_and_groups() {
     let mut about =
@@ -198,8 +211,7 @@ fn nobody_is_told_of_errors_fragments_and_groups() {
         "ip4(dst=11.0.0.1, frag=1) / udp",
         "ip4(dst=10.0.0.1, ttl=1, frag=185, mf=1) / udp",
         "ip4(dst=10.0.0.1, df=1, frag=185) / udp / pad(1400)",
-        "ip6(dst=2001:db8:2::1) / frag(offset=1, more=0, id=5) / udp",
-        "ip6(dst=2001:db8:1::1) / frag(offset=185, more=1, id=5) / udp / pad(1400)",
+        "ip6(dst=2001:db8:2::1) / frag(offset=1, more=0, id=5) / icmp6(128)",
         // A header that says that it is longer than the packet.
         "ip6(dst=2001:db8:2::1) / hopopt(len=9) / udp",
         // From the router itself.

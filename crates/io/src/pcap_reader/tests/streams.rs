@@ -218,6 +218,34 @@ fn a_stream_goes_on_when_options_change() {
 }
 
 #[test]
+fn a_stream_goes_on_when_another_cannot_be_had() {
+    let scratch = Scratch::new();
+    let path = fifo(&scratch);
+    let mut graph = Graph::new();
+    graph.app("reader", reader(&path)).unwrap();
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(&graph).unwrap();
+    let mut pipe = writer(&path);
+    let packets: Vec<_> = (0..10).map(|us| (us, 60, vec![us as u8; 60])).collect();
+    let file = pcap(&packets);
+    let (first, rest) = file.split_at(24 + 5 * 76);
+    let read = |engine: &mut Engine, count: u64| {
+        let begin = Instant::now();
+        while engine.report().drops.get("unlinked") != Some(&count) {
+            assert!(begin.elapsed() < PATIENCE, "{:#?}", engine.report());
+            engine.run_for(Duration::from_millis(10)).unwrap();
+        }
+    };
+    pipe.write_all(first).unwrap();
+    read(&mut engine, 5);
+    let mut wrong = Graph::new();
+    wrong.app("reader", reader(scratch.path("missing.pcap"))).unwrap();
+    assert_eq!(engine.configure(&wrong).unwrap().failed.len(), 1);
+    pipe.write_all(rest).unwrap();
+    read(&mut engine, 10);
+}
+
+#[test]
 fn a_stream_is_read_once() {
     let scratch = Scratch::new();
     let path = fifo(&scratch);
