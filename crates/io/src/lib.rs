@@ -10,6 +10,7 @@ mod scratch;
 
 pub mod af_packet;
 mod device;
+mod held;
 pub mod pcap_reader;
 pub mod pcap_writer;
 pub mod tap;

@@ -25,6 +25,8 @@
 //! and a FIFO may be there before anybody writes into it. Such a capture can be read once. It goes on when other options than
 //! `path` change; what is wrong with it is known only when it comes. On capture time, time stands still until it has come.
 //!
+//! A file that a writer of the same process is about to empty is refused, and so is a writer of one that is read.
+//!
 //! NOTE: a file system that is slow holds up the other apps of a worker.
 
 mod pace;
@@ -33,6 +35,7 @@ mod tape;
 #[cfg(test)]
 mod tests;
 
+use crate::held::Reading;
 use engine::shm::Counter;
 use engine::{App, Class, ClockKind, Io, MAX_PAYLOAD, OptionError, Output, Pool, Ports, Rate, Roles, Setup};
 use pace::Pace;
@@ -132,13 +135,15 @@ impl Class for PcapReader {
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let reading = Reading::of(&self.path).map_err(|why| OptionError::new("path", why))?;
         let stream = Tape::open_stream(&self.path).map_err(|error| {
             OptionError::refused("path", format_args!("cannot open {}: {error}", self.path.display()))
         })?;
-        let tape = match stream {
+        let mut tape = match stream {
             Some(stream) => stream,
             None => Tape::open(&self.path, self.passes != Passes::Times(1)).map_err(refused)?,
         };
+        tape.hold(reading);
         self.begin(tape, setup)
     }
 

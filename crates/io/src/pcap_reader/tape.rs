@@ -3,6 +3,7 @@
 //! PERF: opening a capture costs some microseconds, which a capture of a few packets would pay for each pass.
 
 use super::stream::{Part, Stream, is_stream};
+use crate::held::Reading;
 use capture::{Batch, Error, Reader};
 use engine::Metadata;
 use std::io;
@@ -16,6 +17,8 @@ const MEMORY_MAX: usize = 64 << 20;
 #[derive(Debug)]
 pub(super) struct Tape {
     path: PathBuf,
+    /// Keeps writers from the file.
+    reading: Option<Reading>,
     /// `None` in passes from memory, and where there is a stream.
     reader: Option<Reader>,
     stream: Option<Stream>,
@@ -66,6 +69,7 @@ impl Tape {
     fn empty(path: &Path) -> Self {
         Tape {
             path: path.to_owned(),
+            reading: None,
             reader: None,
             stream: None,
             at: 0,
@@ -73,6 +77,11 @@ impl Tape {
             is_kept: false,
             has_packets: false,
         }
+    }
+
+    /// Takes what keeps writers from the file.
+    pub(super) fn hold(&mut self, reading: Option<Reading>) {
+        self.reading = reading;
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -138,6 +147,8 @@ impl Tape {
         if !self.is_kept {
             // It may be another by now, and have none.
             self.has_packets = false;
+            // Who would empty this very one has been told not to.
+            self.reading = Reading::of(&self.path).unwrap_or_default();
             self.reader = Some(Reader::open(&self.path)?);
         }
         Ok(())

@@ -1,15 +1,17 @@
 //! The file that a capture is written to: locked, and not emptied before it is sure that it will be written.
+//!
+//! One that is being read by the same process is refused. One that was created here, and never begun, is removed again.
 
+use crate::held::{Doomed, is_same};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A file, or a device or pipe, of which the latter two are neither locked nor cut.
 #[derive(Debug)]
 pub(super) struct Target {
-    path: PathBuf,
-    file: Arc<File>,
+    opened: Arc<Opened>,
     is_regular: bool,
     /// Whether it is empty but for what we wrote.
     is_begun: bool,
@@ -17,24 +19,43 @@ pub(super) struct Target {
     written: u64,
 }
 
+/// What all owners of a target share.
+#[derive(Debug)]
+struct Opened {
+    path: PathBuf,
+    /// Whether we have created it.
+    is_new: bool,
+    /// There until it is begun, if it is a file; goes before that is closed.
+    doomed: Mutex<Option<Doomed>>,
+    file: File,
+}
+
 impl Target {
     /// Opens a file, or creates it. What is in it stays until [`Target::begin`].
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        // Where this fails, the other tells why, or opens what is there.
+        let created = OpenOptions::new().write(true).create_new(true).open(path).ok();
+        let is_new = created.is_some();
+        let file = match created {
+            Some(file) => file,
+            None => OpenOptions::new().write(true).create(true).truncate(false).open(path)?,
+        };
         let is_regular = file.metadata()?.is_file();
         if is_regular {
             lock(&file)?;
         }
-        Ok(Target { path: path.to_owned(), file: Arc::new(file), is_regular, is_begun: false, written: 0 })
+        let doomed = Mutex::new(is_regular.then(|| Doomed::new(&file, path)).transpose()?);
+        let opened = Arc::new(Opened { path: path.to_owned(), is_new, doomed, file });
+        Ok(Target { opened, is_regular, is_begun: false, written: 0 })
     }
 
     /// The same file under the same lock, for another owner.
     pub(super) fn again(&self) -> Self {
-        Target { path: self.path.clone(), file: Arc::clone(&self.file), ..*self }
+        Target { opened: Arc::clone(&self.opened), ..*self }
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        &self.opened.path
     }
 
     pub(super) fn written(&self) -> u64 {
@@ -48,7 +69,7 @@ impl Target {
     /// Removes what is in the file and not ours.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         if !self.is_begun && self.is_regular {
-            self.file.set_len(0)?;
+            self.opened.empty()?;
         }
         self.is_begun = true;
         Ok(())
@@ -59,7 +80,7 @@ impl Target {
         self.begin().map_err(|error| (0, error))?;
         let mut done = 0;
         while done < bytes.len() {
-            match (&*self.file).write(&bytes[done..]) {
+            match (&self.opened.file).write(&bytes[done..]) {
                 Ok(0) => return Err((done, ErrorKind::WriteZero.into())),
                 Ok(count) => done += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -83,10 +104,39 @@ impl Target {
     pub(super) fn cut(&mut self, bytes: usize) -> io::Result<()> {
         self.written += bytes as u64;
         if self.is_regular && self.is_begun {
-            self.file.set_len(self.written)?;
-            (&*self.file).seek(SeekFrom::Start(self.written))?;
+            self.opened.file.set_len(self.written)?;
+            (&self.opened.file).seek(SeekFrom::Start(self.written))?;
         }
         Ok(())
+    }
+}
+
+impl Opened {
+    /// Empties the file for the first time, unless somebody was to read it meanwhile.
+    fn empty(&self) -> io::Result<()> {
+        let mut doomed = self.doomed.lock().unwrap_or_else(PoisonError::into_inner);
+        doomed.as_ref().map_or(Ok(()), Doomed::check)?;
+        self.file.set_len(0)?;
+        *doomed = None;
+        Ok(())
+    }
+
+    /// Whether nothing was ever written to a file that we created, and it is still in its place.
+    fn is_superfluous(&mut self) -> bool {
+        let is_begun = self.doomed.get_mut().unwrap_or_else(PoisonError::into_inner).is_none();
+        let (Ok(there), Ok(ours)) = (self.path.symlink_metadata(), self.file.metadata()) else {
+            return false;
+        };
+        self.is_new && !is_begun && ours.len() == 0 && is_same(&there, &ours)
+    }
+}
+
+/// What was created for a graph that was then refused goes again, while we still have the lock.
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if self.is_superfluous() {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 

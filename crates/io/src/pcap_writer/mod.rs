@@ -20,8 +20,9 @@
 //! whole packet.
 //!
 //! The file is locked (`flock`), and emptied only when the whole graph has started: a graph that is refused, or one that
-//! gives a file to two writers, costs no packet that was written before. A writer that is given another `path` opens that first, and goes
-//! on with the old one if it cannot. One that failed goes on behind the last packet of its file.
+//! gives a file to two writers, or to a reader and a writer, costs no packet that was written before, and leaves no empty file.
+//! A writer that is given another `path` opens that first, and goes on with the old one if it cannot. One that failed goes
+//! on behind the last packet of its file.
 //!
 //! NOTE: a slow disk holds up the other apps of its worker.
 
@@ -174,7 +175,7 @@ impl Class for PcapWriter {
         })
     }
 
-    /// Another file is opened before the old one is let go.
+    /// Another file is opened before the old one is let go. What is in it stays until all apps have changed.
     fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
         if self.path != old.path {
             let target = self.open()?;
@@ -183,7 +184,6 @@ impl Class for PcapWriter {
             app.target = target;
             app.is_blank = false;
             app.encoder = Encoder::new(self.format(), self.snaplen());
-            app.clear();
         } else if self.format() != old.format() {
             return Err(OptionError::new(
                 "format",
@@ -200,7 +200,9 @@ impl PcapWriter {
         Target::open(&self.path).map_err(|error| {
             let message = format!("{}: cannot write: {error}", self.path.display());
             match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => OptionError::new("path", message),
+                io::ErrorKind::NotFound | io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput => {
+                    OptionError::new("path", message)
+                }
                 _ => OptionError::refused("path", message),
             }
         })

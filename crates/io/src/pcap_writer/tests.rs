@@ -314,6 +314,95 @@ fn a_file_without_packets_is_of_no_link_type_yet() {
     assert_eq!(records(&path), records(&source));
 }
 
+/// A graph in which an app called `r` reads a file, and one called `w` writes one.
+fn between(r: &str, from: &Path, w: &str, to: &Path) -> Graph {
+    let mut graph = Graph::new();
+    graph.app(r, PcapReader { path: from.to_owned(), ..PcapReader::default() }).unwrap();
+    graph.app(w, writer(to)).unwrap();
+    graph.link(&format!("{r}.output -> {w}.input")).unwrap();
+    graph
+}
+
+fn refusal(graph: &Graph) -> String {
+    Engine::new(Settings::new().unwrap()).unwrap().configure(graph).unwrap_err().to_string()
+}
+
+#[test]
+fn a_capture_is_not_emptied_by_the_graph_that_reads_it() {
+    let scratch = Scratch::new();
+    let whole = std::fs::read(capture("web.pcap")).unwrap();
+    let path = scratch.file("a.pcap", &whole);
+    let [linked, symlinked] = ["linked.pcap", "symlinked.pcap"].map(|name| scratch.path(name));
+    std::fs::hard_link(&path, &linked).unwrap();
+    std::os::unix::fs::symlink("a.pcap", &symlinked).unwrap();
+    for other in [&path, &linked, &symlinked, &scratch.path("./a.pcap")] {
+        // The one of the lesser name starts first.
+        for (r, w) in [("r", "w"), ("r", "a")] {
+            let error = refusal(&between(r, &path, w, other));
+            assert!(error.contains("it would be lost"), "{error}");
+            assert!([&path, other].iter().all(|path| error.contains(&*path.to_string_lossy())), "{error}");
+            assert!(std::fs::read(&path).unwrap() == whole, "{}", other.display());
+        }
+    }
+    // When nobody reads it any more, it can be written.
+    ended(&between("r", &path, "w", &scratch.path("b.pcap"))).stop();
+    ended(&between("r", &scratch.path("b.pcap"), "w", &path)).stop();
+    assert_eq!(records(&path), records(&capture("web.pcap")));
+}
+
+#[test]
+fn a_reload_empties_no_capture_that_is_read() {
+    let scratch = Scratch::new();
+    let whole = std::fs::read(capture("web.pcap")).unwrap();
+    let [a, b] = ["a.pcap", "b.pcap"].map(|name| scratch.file(name, &whole));
+    let out = scratch.path("out.pcap");
+    let mut engine = ended(&between("r", &a, "w", &out));
+    // A new writer; a writer that changes; and one that changes before the reader does.
+    let mut graph = between("r", &a, "w", &out);
+    graph.app("v", writer(&a)).unwrap();
+    let error = engine.configure(&graph).unwrap_err().to_string();
+    assert!(error.contains("it would be lost"), "{error}");
+    let changes = engine.configure(&between("r", &a, "w", &a)).unwrap();
+    assert!(failed(&changes)[0].starts_with("w: ") && changes.reconfigured.is_empty(), "{changes:?}");
+    assert_whole(engine, &[&out, &a]);
+
+    let mut engine = ended(&between("r", &a, "a", &out));
+    let changes = engine.configure(&between("r", &b, "a", &b)).unwrap();
+    assert_eq!(changes.reconfigured, ["a"]);
+    assert!(failed(&changes)[0].contains("it would be lost"), "{changes:?}");
+    engine.run_for(Duration::from_secs(20)).unwrap();
+    let report = engine.report();
+    let text = report.apps["a"].text.clone().unwrap_or_default();
+    assert!(text.contains("a pcap_reader was to read it"), "{text}");
+    assert_whole(engine, &[&out, &a, &b]);
+    assert!([a, b].iter().all(|path| std::fs::read(path).unwrap() == whole));
+}
+
+#[test]
+fn a_refused_graph_leaves_no_empty_file() {
+    let scratch = Scratch::new();
+    let (new, none) = (scratch.path("new.pcap"), scratch.path("none.pcap"));
+    let old = scratch.file("old.pcap", b"");
+    for to in [&new, &old] {
+        let error = refusal(&between("z", &none, "a", to));
+        assert!(error.contains("none.pcap"), "{error}");
+    }
+    assert!(!new.exists() && old.exists());
+    let error = refusal(&writers(&[("w", writer(&new)), ("x", writer(&new))]));
+    assert!(error.contains("another app or process is writing to it") && !new.exists(), "{error}");
+    // What somebody else has put there, or written, is not ours.
+    for bytes in [&b""[..], b"x"] {
+        let target = super::file::Target::open(&new).unwrap();
+        if bytes.is_empty() {
+            std::fs::remove_file(&new).unwrap();
+        }
+        std::fs::write(&new, bytes).unwrap();
+        drop(target);
+        assert_eq!(std::fs::read(&new).unwrap(), bytes);
+        std::fs::remove_file(&new).unwrap();
+    }
+}
+
 #[test]
 fn what_a_file_held_before_goes_once_the_graph_is_taken_on() {
     let scratch = Scratch::new();
