@@ -6,7 +6,7 @@
 //! | `to` | `"stdout"` or `"stderr"`; `"stderr"` unless set |
 //! | `lines_per_s` | lines a second at most, as many at once; 0 for no limit; 1000 unless set |
 //! | `printed`, `not_printed` | count lines, and packets for which there was none |
-//! | `not_written` | counts lines that could not be written |
+//! | `not_written` | counts packets whose lines could not be written |
 //! | `delivered` | counts packets that ended here |
 //!
 //! ```text
@@ -15,13 +15,19 @@
 //!
 //! The graph keeps metadata for this app: times are those at which packets were captured or came in, lengths those on the wire.
 //! Lines are written at the end of a burst; while the reader of a pipe does not read, the worker waits.
+//!
+//! **Failure.** What went wrong first is told in the report, and is a failure of the run. Where it may pass, as when a disk is full, the next
+//! burst is tried again; where it cannot, as when the reader of a pipe has gone, nothing is rendered or written any more. Packets pass
+//! all the same: a graph that others feed for ever goes on for ever.
 
 use crate::bucket::Bucket;
 use capture::Line;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Setup};
 use serde::Deserialize;
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
 use wire::LinkType;
 
 /// Options of `printer`.
@@ -55,9 +61,15 @@ impl Default for Printer {
 #[derive(Debug)]
 pub struct Running {
     to: Stream,
+    /// The stream, without a buffer: what a write has taken is known.
+    file: File,
     limit: Option<Bucket>,
     /// Lines on their way.
     text: Vec<u8>,
+    /// What went wrong first.
+    error: Option<String>,
+    /// Whether nothing can be written to the stream any more.
+    is_closed: bool,
     counters: Counters,
 }
 
@@ -69,7 +81,32 @@ struct Counters {
     delivered: Counter,
 }
 
+impl Stream {
+    fn open(self) -> Result<File, OptionError> {
+        let stream = match self {
+            Stream::Stdout => io::stdout().as_fd().try_clone_to_owned(),
+            Stream::Stderr => io::stderr().as_fd().try_clone_to_owned(),
+        };
+        let refused = |error: io::Error| {
+            OptionError::refused("to", format_args!("cannot open {}: {error}", self.name()))
+        };
+        stream.map(File::from).map_err(refused)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Stream::Stdout => "standard output",
+            Stream::Stderr => "standard error",
+        }
+    }
+}
+
 impl Printer {
+    fn begin(&self, file: File, now_ns: u64, counters: Counters) -> Running {
+        let limit = self.limit(now_ns);
+        Running { to: self.to, file, limit, text: Vec::new(), error: None, is_closed: false, counters }
+    }
+
     fn limit(&self, now_ns: u64) -> Option<Bucket> {
         (self.lines_per_s > 0).then(|| Bucket::new(self.lines_per_s, self.lines_per_s, now_ns))
     }
@@ -90,11 +127,13 @@ impl Class for Printer {
             not_written: setup.counter("not_written"),
             delivered: setup.delivered(),
         };
-        Ok(Running { to: self.to, limit: self.limit(setup.now_ns), text: Vec::new(), counters })
+        Ok(self.begin(self.to.open()?, setup.now_ns, counters))
     }
 
     fn reconfigure(&self, app: &mut Running, old: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
-        app.to = self.to;
+        if self.to != old.to {
+            (app.to, app.file, app.is_closed) = (self.to, self.to.open()?, false);
+        }
         if self.lines_per_s != old.lines_per_s {
             app.limit = self.limit(setup.now_ns);
         }
@@ -108,9 +147,7 @@ impl App for Running {
             limit.fill(io.now_ns);
         }
         while let Some(burst) = io.inputs[0].burst() {
-            let printed = self.render(&burst);
-            self.counters.not_printed.add((burst.len() - printed) as u64);
-            self.write(printed as u64);
+            self.print(&burst);
             io.outputs[0].send_or_free(burst, io.pool, &self.counters.delivered);
         }
     }
@@ -121,11 +158,29 @@ impl App for Running {
 
     fn report(&self) -> Option<String> {
         let missing = self.counters.not_printed.get();
-        (missing > 0).then(|| format!("{missing} packets were not printed: more than `lines_per_s`"))
+        let limited =
+            (missing > 0).then(|| format!("{missing} packets were not printed: more than `lines_per_s`"));
+        let lost = self.counters.not_written.get();
+        let failed = self.error.as_ref().map(|error| format!("{error}; {lost} packets were not written"));
+        let lines: Vec<String> = failed.into_iter().chain(limited).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    fn has_failed(&self) -> bool {
+        self.error.is_some()
     }
 }
 
 impl Running {
+    fn print(&mut self, packets: &[Packet]) {
+        if self.is_closed {
+            return self.counters.not_written.add(packets.len() as u64);
+        }
+        let lines = self.render(packets);
+        self.counters.not_printed.add((packets.len() - lines) as u64);
+        self.write(lines as u64);
+    }
+
     /// Puts lines into `text`, as many as the limit lets through. Returns how many.
     fn render(&mut self, packets: &[Packet]) -> usize {
         packets.iter().take_while(|packet| self.may_print() && render(packet, &mut self.text)).count()
@@ -142,16 +197,52 @@ impl Running {
         if self.text.is_empty() {
             return;
         }
+        // The locks keep bursts of several printers apart.
         let written = match self.to {
             Stream::Stdout => {
-                std::io::stdout().lock().write_all(&self.text).and_then(|()| std::io::stdout().flush())
+                let _lock = io::stdout().lock();
+                write_all(&self.file, &self.text)
             }
-            Stream::Stderr => std::io::stderr().lock().write_all(&self.text),
+            Stream::Stderr => {
+                let _lock = io::stderr().lock();
+                write_all(&self.file, &self.text)
+            }
         };
-        let counter = if written.is_ok() { &self.counters.printed } else { &self.counters.not_written };
-        counter.add(lines);
+        match written {
+            Ok(()) => self.counters.printed.add(lines),
+            Err((done, error)) => self.fail(lines, done, &error),
+        }
         self.text.clear();
     }
+
+    /// Writing has failed after `done` bytes.
+    #[cold]
+    fn fail(&mut self, lines: u64, done: usize, error: &io::Error) {
+        let printed = self.text[..done].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.counters.printed.add(printed);
+        self.counters.not_written.add(lines.saturating_sub(printed));
+        self.is_closed = !may_pass(error);
+        self.error.get_or_insert_with(|| format!("{}: cannot write: {error}", self.to.name()));
+    }
+}
+
+/// Writes it all, or says how many bytes it has written, and why no more.
+fn write_all(mut file: &File, text: &[u8]) -> Result<(), (usize, io::Error)> {
+    let mut done = 0;
+    while done < text.len() {
+        match file.write(&text[done..]) {
+            Ok(0) => return Err((done, ErrorKind::WriteZero.into())),
+            Ok(more) => done += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err((done, error)),
+        }
+    }
+    Ok(())
+}
+
+/// Whether there may be room later.
+fn may_pass(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::WouldBlock)
 }
 
 /// Appends the line of a packet. Writing to a vector does not fail.
@@ -168,14 +259,20 @@ fn render(packet: &Packet, text: &mut Vec<u8>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Class, Counter, Counters, Printer, Running, Stream};
+    use super::{App, Class, Counter, Counters, File, Packet, Printer, Running, Stream};
     use engine::{Metadata, Pool};
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
     use testkit::rig::Rig;
 
     fn running(printer: &Printer) -> Running {
         let [printed, not_printed, not_written, delivered] = std::array::from_fn(|_| Counter::hidden());
         let counters = Counters { printed, not_printed, not_written, delivered };
-        Running { to: printer.to, limit: printer.limit(0), text: Vec::new(), counters }
+        printer.begin(printer.to.open().unwrap(), 0, counters)
+    }
+
+    fn packets(pool: &mut Pool, count: usize) -> Vec<Packet> {
+        (0..count).map(|_| pool.packet(b"").unwrap()).collect()
     }
 
     #[test]
@@ -197,10 +294,60 @@ mod tests {
     fn lines_are_limited() {
         let printer = Printer { lines_per_s: 3, to: Stream::Stderr };
         let mut pool = Pool::new(8).unwrap();
-        let packets: Vec<_> = (0..5).map(|_| pool.packet(b"").unwrap()).collect();
+        let packets = packets(&mut pool, 5);
         let mut app = running(&printer);
         assert_eq!((app.render(&packets), app.render(&packets)), (3, 0));
         assert_eq!(running(&Printer { lines_per_s: 0, ..printer }).render(&packets), 5);
+        packets.into_iter().for_each(|packet| pool.free(packet, &Counter::hidden()));
+    }
+
+    #[test]
+    fn a_reader_that_has_gone_is_told_and_not_tried_again() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut pool = Pool::new(8).unwrap();
+        let packets = packets(&mut pool, 3);
+        let mut app = running(&Printer { to: Stream::Stdout, lines_per_s: 4 });
+        app.file = File::from(OwnedFd::from(writer));
+        app.print(&packets);
+        reader.read_exact(&mut [0]).unwrap();
+        assert_eq!((app.report(), app.has_failed()), (None, false));
+        drop(reader);
+        app.print(&packets);
+        let text = |lost| {
+            let error = "standard output: cannot write: Broken pipe (os error 32)";
+            format!(
+                "{error}; {lost} packets were not written\n2 packets were not printed: more than `lines_per_s`"
+            )
+        };
+        assert_eq!((app.report(), app.has_failed()), (Some(text(1)), true));
+        app.limit = None;
+        app.print(&packets);
+        assert_eq!((app.report(), app.is_closed), (Some(text(4)), true));
+        assert_eq!(app.counters.printed.get(), 3);
+        packets.into_iter().for_each(|packet| pool.free(packet, &Counter::hidden()));
+    }
+
+    #[test]
+    fn a_full_disk_is_told_and_tried_again() {
+        let Ok(full) = File::options().write(true).open("/dev/full") else {
+            return testkit::say("SKIPPED: there is no /dev/full");
+        };
+        let mut pool = Pool::new(8).unwrap();
+        let packets = packets(&mut pool, 3);
+        let mut app = running(&Printer::default());
+        app.file = full;
+        app.print(&packets);
+        app.print(&packets);
+        let text =
+            "standard error: cannot write: No space left on device (os error 28); 6 packets were not written";
+        assert_eq!((app.report().as_deref(), app.has_failed()), (Some(text), true));
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        app.file = File::from(OwnedFd::from(writer));
+        app.print(&packets[..1]);
+        drop(app);
+        let mut lines = String::new();
+        reader.read_to_string(&mut lines).unwrap();
+        assert_eq!(lines.lines().count(), 1);
         packets.into_iter().for_each(|packet| pool.free(packet, &Counter::hidden()));
     }
 
