@@ -7,6 +7,7 @@ use crate::terminal::Terminal;
 use crate::text;
 use crate::top::units::quantity;
 use apps::{Proto, Sink, Synth};
+use capture::Reader;
 use engine::{Config, ConfigureError, Engine, Graph, LinkReport, OptionError, Report, Settings};
 use io::pcap_reader::Passes;
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
@@ -15,9 +16,13 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use wire::LinkType;
 
 /// How often the rate is shown.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Kinds of devices whose frames are those of Ethernet, as `/sys/class/net/*/type` has them (linux/if_arp.h).
+const ARPHRD_ETHER: &str = "1";
+const ARPHRD_LOOPBACK: &str = "772";
 const SOURCE: &str = "source";
 const TARGET: &str = "target";
 
@@ -33,8 +38,11 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     before.add_last_words(engine.stop().reports);
     let result = Blasted { seconds: ended, before: &before, after: &engine.report() };
     text::print(&if args.json { format!("{}\n", result.json(&args.to)) } else { result.in_words() })?;
-    for text in before.apps.values().filter_map(|app| app.text.as_deref()) {
-        terminal.error(&format!("error: {text}"));
+    for app in before.apps.values() {
+        let kind = if app.has_failed { "error" } else { "warning" };
+        for line in app.text.iter().flat_map(|text| text.lines()) {
+            terminal.error(&format!("{kind}: {line}"));
+        }
     }
     for imbalance in &result.after.imbalances {
         terminal.error(&format!("error: packets do not add up: {imbalance}"));
@@ -249,10 +257,14 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
         )));
     }
     if let Some(name) = to.strip_prefix("tap:") {
+        check_link_type(args.capture.as_deref(), name)?;
         return Ok(Config::new(Tap { name: name.to_owned(), mtu: None }));
     }
     let is_capture = Path::new(to).extension().is_some_and(|end| end == "pcap" || end == "pcapng");
     if !to.contains('/') && !is_capture {
+        if is_ethernet(to) {
+            check_link_type(args.capture.as_deref(), to)?;
+        }
         return Ok(Config::new(AfPacket { device: to.to_owned(), ..AfPacket::default() }));
     }
     if args.passes.is_none() && args.count.is_none() && args.duration.is_none() {
@@ -262,6 +274,27 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
         )));
     }
     Ok(Config::new(PcapWriter { path: to.into(), ..PcapWriter::default() }))
+}
+
+/// Whether a device is known to take Ethernet frames.
+fn is_ethernet(device: &str) -> bool {
+    let number = std::fs::read_to_string(format!("/sys/class/net/{device}/type"));
+    number.is_ok_and(|number| [ARPHRD_ETHER, ARPHRD_LOOPBACK].contains(&number.trim()))
+}
+
+/// Refuses a capture whose first packets are not what an Ethernet device takes. Of what is no file nothing is known yet, and a capture
+/// that cannot be opened is told of by who reads it.
+fn check_link_type(capture: Option<&Path>, device: &str) -> Result<(), Failure> {
+    let is_file = |path: &&Path| path.as_os_str() != "-" && path.is_file();
+    let Some(path) = capture.filter(is_file) else { return Ok(()) };
+    let linktype = Reader::open(path).ok().and_then(|mut reader| reader.first_linktype());
+    match linktype.filter(|&linktype| linktype != LinkType::ETHERNET) {
+        None => Ok(()),
+        Some(linktype) => Err(Failure::user(format!(
+            "error: {}: its packets are of link type {linktype}, and {device} takes Ethernet frames (EN10MB)",
+            path.display()
+        ))),
+    }
 }
 
 /// Packets, or million bits, a second.

@@ -78,9 +78,14 @@ fn a_rate_and_a_duration_are_kept() {
 
 #[test]
 fn what_is_wrong_is_told_as_flags() {
+    let raw = capture("raw.pcap");
+    let no_ethernet =
+        format!("error: {raw}: its packets are of link type RAW, and sluss-x0 takes Ethernet frames");
     let capture = capture("icmp.pcap");
     for (args, code, message) in [
         (&["none.pcap", "--to", "null"][..], 2, "error: none.pcap: cannot open"),
+        (&[&raw, "--to", "tap:sluss-x0"], 2, no_ethernet.as_str()),
+        (&[&raw, "--to", "none0"], 2, "error: there is no device none0"),
         (&[&capture, "--to", "none0"], 2, "error: there is no device none0"),
         (&[&capture, "--to", "out.pcap"], 2, "error: this would fill the disk with out.pcap: say how much"),
         (&[&capture, "--to", "null", "--rate", "fast"], 2, "error: --rate fast: write a number and a unit"),
@@ -98,6 +103,27 @@ fn what_is_wrong_is_told_as_flags() {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {errors}");
         assert!(errors.contains(message), "{args:?}: {errors}");
     }
+}
+
+#[test]
+fn a_capture_that_is_not_ethernet_is_refused_for_ethernet_devices_only() {
+    let raw = capture("raw.pcap");
+    if Path::new("/sys/class/net/lo/type").exists() {
+        let output = blast(&[&raw, "--to", "lo", "--count", "1"]);
+        let expected = format!(
+            "error: {raw}: its packets are of link type RAW, and lo takes Ethernet frames (EN10MB)\n"
+        );
+        assert_eq!(
+            (output.status.code(), String::from_utf8_lossy(&output.stderr)),
+            (Some(2), expected.into())
+        );
+    } else {
+        common::say("skipped in part: /sys does not tell what lo is");
+    }
+    let output = blast(&[&raw, "--to", "null", "--count", "1"]);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert!(errors.starts_with(&format!("warning: {raw}: packets of link type RAW, which")), "{errors}");
 }
 
 #[test]

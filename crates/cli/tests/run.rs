@@ -376,6 +376,65 @@ fn a_closed_pipe_is_a_success() {
     }
 }
 
+/// A graph that prints a hundred packets to standard output.
+const PRINTING: &str = "\
+links = [\"source.output -> print.input\"]
+[app.source]
+type = \"source\"
+count = 100
+[app.print]
+type = \"printer\"
+to = \"stdout\"
+lines_per_s = 0
+";
+
+#[test]
+fn lines_that_could_not_be_printed_end_a_run_as_incomplete() {
+    let Ok(full) = fs::File::options().write(true).open("/dev/full") else {
+        return common::say("skipped: there is no /dev/full");
+    };
+    let folder = folder("print-full", PRINTING);
+    let told = "error: print: standard output: cannot write: No space left on device (os error 28); 100 packets were not written";
+    let output = command(&folder, &["--no-report"]).stdout(full.try_clone().unwrap()).output().unwrap();
+    assert_eq!((code(&output), stderr(&output)), (5, format!("{told}\n")));
+    // The report has no room either.
+    let output = command(&folder, &[]).stdout(full).output().unwrap();
+    let system = "error: cannot write standard output: No space left on device (os error 28)";
+    assert_eq!((code(&output), stderr(&output)), (3, format!("{told}\n{system}\n")));
+}
+
+#[test]
+fn lines_that_nobody_reads_end_a_run_as_incomplete() {
+    let folder = folder("print-closed", PRINTING);
+    for flag in ["--no-report", "--json", "--busywait"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command(&folder, &[flag]).stdout(writer).output().unwrap();
+        let told = "error: print: standard output: cannot write: Broken pipe (os error 32); 100 packets were not written";
+        assert_eq!((code(&output), stderr(&output)), (5, format!("{told}\n")), "{flag}");
+    }
+}
+
+#[test]
+fn a_link_type_that_is_not_ethernet_is_told() {
+    let path = root().join("captures/raw.pcap");
+    let graph = format!(
+        "links = [\"in.output -> out.input\"]\n[app.in]\ntype = \"pcap_reader\"\npath = {path:?}\n\
+         [app.out]\ntype = \"sink\"\n"
+    );
+    let folder = folder("raw", &graph);
+    let told =
+        format!("{}: packets of link type RAW, which apps that expect Ethernet (EN10MB) misread", arg(&path));
+    let output = run(&folder, &[]);
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
+    assert!(stdout(&output).contains(&format!("\nin: {told}\n")), "{}", stdout(&output));
+    let object = last_object(&run(&folder, &["--json"]));
+    assert_eq!(
+        (&object["apps"]["in"]["report"], &object["apps"]["in"]["failed"]),
+        (&told.into(), &false.into())
+    );
+}
+
 #[test]
 fn flags_are_checked() {
     let folder = folder("flags", ENDLESS);

@@ -4,7 +4,7 @@ use super::report;
 use super::source::{Source, Stamp, Watch};
 use super::tell::Teller;
 use crate::args::{ClockName, RunArgs};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Blame, Failure, Outcome};
 use crate::{signals, text};
 use engine::shm::{Segment, remove_dead, runtime};
 use engine::{ClockKind, Engine, GraphFile, Settings, Timers};
@@ -70,15 +70,22 @@ pub(super) fn run(
     let end = breathe(&mut engine, &mut lookout)?;
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
     let last = report::Last::of(&mut engine, ran);
-    if args.json {
-        text::print(&format!("{}\n", last.object()))?;
+    let printed = if args.json {
+        text::print(&format!("{}\n", last.object()))
     } else if !args.no_report {
-        text::print(&last.in_words())?;
-    }
-    if args.json || args.no_report {
+        text::print(&last.in_words())
+    } else {
+        Ok(())
+    };
+    if args.json || args.no_report || printed.is_err() {
         last.failures().for_each(|failure| teller.terminal.error(&failure));
     }
     last.verdict()?;
+    match printed {
+        // Nobody reads the report, but what a run has not done it has not done.
+        Err(Failure { blame: Blame::ClosedPipe, .. }) if last.is_incomplete() => {}
+        printed => printed?,
+    }
     Ok(match end {
         End::Signal(signal) => Outcome::Interrupted(signal),
         End::Done if last.is_incomplete() => Outcome::Incomplete,

@@ -21,6 +21,9 @@
 //!
 //! **Damage.** What stands before it is delivered; then the reader is finished, and its report says what is wrong.
 //!
+//! **Link types.** Whatever a capture holds goes into the graph. Nothing there looks at link types but what keeps or prints them: the report names
+//! the first one that is not Ethernet.
+//!
 //! **Pipes.** Standard input, a FIFO, and whatever else is no file, is read by a thread of its own: no worker waits for what has not come,
 //! and a FIFO may be there before anybody writes into it. Such a capture can be read once. It goes on when other options than
 //! `path` change; what is wrong with it is known only when it comes. On capture time, time stands still until it has come.
@@ -266,12 +269,16 @@ impl App for Running {
     }
 
     fn report(&self) -> Option<String> {
+        let path = self.tape.path().display();
         let too_long = self.counters.too_long.get();
-        let dropped = (too_long > 0).then(|| {
-            let path = self.tape.path().display();
-            format!("{path}: {too_long} packets longer than {MAX_PAYLOAD} bytes were dropped")
+        let dropped = (too_long > 0)
+            .then(|| format!("{path}: {too_long} packets longer than {MAX_PAYLOAD} bytes were dropped"));
+        let foreign = self.tape.foreign().map(|linktype| {
+            format!(
+                "{path}: packets of link type {linktype}, which apps that expect Ethernet (EN10MB) misread"
+            )
         });
-        let lines: Vec<String> = self.error.clone().into_iter().chain(dropped).collect();
+        let lines: Vec<String> = self.error.clone().into_iter().chain(dropped).chain(foreign).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 

@@ -30,6 +30,8 @@ pub(super) struct Tape {
     is_kept: bool,
     /// Whether any packet was seen since the file was opened last.
     has_packets: bool,
+    /// The first link type that is not Ethernet.
+    foreign: Option<LinkType>,
 }
 
 /// Records that lie ready.
@@ -76,6 +78,7 @@ impl Tape {
             memory: Memory::default(),
             is_kept: false,
             has_packets: false,
+            foreign: None,
         }
     }
 
@@ -98,6 +101,11 @@ impl Tape {
         !self.has_packets
     }
 
+    /// The first link type that came and is not Ethernet.
+    pub(super) fn foreign(&self) -> Option<LinkType> {
+        self.foreign
+    }
+
     /// Makes sure that a record lies ready, if one is there.
     #[inline]
     pub(super) fn load(&mut self) -> Result<Load, String> {
@@ -117,6 +125,7 @@ impl Tape {
                 continue;
             }
             self.has_packets = true;
+            self.foreign = self.foreign.or_else(|| batch.linktype().filter(is_foreign));
             if self.is_kept && !self.memory.keep(&batch) {
                 (self.memory, self.is_kept) = (Memory::default(), false);
             }
@@ -131,6 +140,7 @@ impl Tape {
             Some(Part::Records(memory)) => {
                 self.at = 0;
                 self.has_packets = true;
+                self.foreign = self.foreign.or_else(|| memory.linktype().filter(is_foreign));
                 stream.reuse(std::mem::replace(&mut self.memory, memory));
                 Ok(Load::Ready)
             }
@@ -194,6 +204,11 @@ impl Memory {
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.records.clear();
+    }
+
+    /// The link type of the first record: all of a batch share it.
+    fn linktype(&self) -> Option<LinkType> {
+        self.records.first().map(|record| LinkType::new(record.link_type.into()))
     }
 
     /// Takes a batch in; `false` if that would be too much.
@@ -270,6 +285,11 @@ impl Records for Batch<'_> {
             ..Metadata::default()
         }
     }
+}
+
+/// Whether frames of this link type are no Ethernet frames.
+fn is_foreign(linktype: &LinkType) -> bool {
+    *linktype != LinkType::ETHERNET
 }
 
 /// Link types have 16 bits; what a file claims beyond is none.

@@ -5,7 +5,7 @@ use super::{Passes, PcapReader, Replay};
 use crate::scratch::{Scratch, capture, pcap, records};
 use engine::{App, Class, ClockKind, Engine, Graph, Io, MAX_PAYLOAD, OptionError, Settings, Setup};
 use std::path::PathBuf;
-use testkit::rig::{Rig, START_NS};
+use testkit::rig::{APP, Rig, START_NS};
 
 /// Later than any packet: a rig tells capture time.
 const LATER_NS: u64 = 5_000_000_000_000_000_000;
@@ -140,6 +140,27 @@ fn what_stands_before_the_damage_is_delivered() {
     assert_eq!(rig.counter("damaged"), 1);
     let text = rig.report().apps[testkit::rig::APP].text.clone().unwrap();
     assert!(text.contains("cut.pcap") && text.contains("the file ends inside a packet record"), "{text}");
+}
+
+#[test]
+fn link_types_that_are_not_ethernet_are_told() {
+    for (name, linktype) in [
+        ("web.pcap", None),
+        ("router.pcapng", None),
+        ("raw.pcap", Some("RAW")),
+        ("cooked-sll2.pcap", Some("LINUX_SLL2")),
+    ] {
+        for passes in [1, 2] {
+            let mut rig = rig(PcapReader { passes: Passes::Times(passes), ..reader(capture(name)) });
+            all(&mut rig);
+            let app = rig.report().apps.remove(APP).unwrap();
+            let text = linktype.map(|linktype| {
+                let path = capture(name).display().to_string();
+                format!("{path}: packets of link type {linktype}, which apps that expect Ethernet (EN10MB) misread")
+            });
+            assert_eq!((app.text, app.has_failed), (text, false), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -263,3 +263,16 @@ fn a_folder_is_no_stream() {
     let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
     assert!(engine.configure(&graph).is_err());
 }
+
+#[test]
+fn a_link_type_that_is_not_ethernet_is_told() {
+    let scratch = Scratch::new();
+    let path = fifo(&scratch);
+    let mut rig = rig(reader(&path));
+    let mut writer = writer(&path);
+    writer.write_all(&std::fs::read(capture("raw.pcap")).unwrap()).unwrap();
+    drop(writer);
+    until_counted(&mut rig, "passes");
+    let text = rig.report().apps[APP].text.clone().unwrap();
+    assert!(text.contains("fifo: packets of link type RAW, which"), "{text}");
+}
