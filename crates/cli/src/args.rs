@@ -279,7 +279,7 @@ pub(crate) struct SynthArgs {
     /// Make packets up.
     #[arg(long)]
     pub(crate) synth: bool,
-    /// Their sizes in turn, in bytes, without frame check sequence [default: 60].
+    /// Their sizes in turn, in bytes, without frame check sequence [default: 60, or what the headers need].
     #[arg(long, value_name = "BYTES", value_delimiter = ',', requires = "synth", conflicts_with = "capture")]
     pub(crate) size: Vec<usize>,
     /// Source address or prefix [default: 198.18.0.1].
@@ -533,7 +533,7 @@ pub(crate) enum Net {
     Rss,
     /// pcap_reader -> pcap_writer, both on /dev/shm
     Pcap,
-    /// source -> sink on another thread, which reads of each packet
+    /// source -> app on another thread, which reads the last byte of each packet
     Pair,
 }
 

@@ -228,7 +228,7 @@ fn synth(args: &SynthArgs) -> Synth {
     let default = Synth::default();
     let or = |option: &Option<String>, default: String| option.clone().unwrap_or(default);
     Synth {
-        sizes: if args.size.is_empty() { default.sizes } else { args.size.clone() },
+        sizes: (!args.size.is_empty()).then(|| args.size.clone()),
         src: or(&args.src, default.src),
         dst: or(&args.dst, default.dst),
         proto: match args.proto {

@@ -68,6 +68,13 @@ fn made_up_packets_are_as_asked() {
 }
 
 #[test]
+fn packets_have_room_for_their_headers() {
+    let args = ["--synth", "--src", "2001:db8::1", "--dst", "2001:db8::2", "--count", "10", "--to", "null"];
+    let summary = summary(&args);
+    assert_eq!((&summary["packets"], &summary["bytes"]), (&10.into(), &620.into()));
+}
+
+#[test]
 fn a_rate_and_a_duration_are_kept() {
     let summary = summary(&["--synth", "--to", "null", "--rate", "10kpps", "--duration", "500ms"]);
     let packets = summary["packets"].as_u64().expect("a number");

@@ -169,6 +169,25 @@ fn unquoted_words_show_the_quoting() {
 }
 
 #[test]
+fn a_missing_flag_is_named_as_it_is_written() {
+    for (args, flag) in [
+        (&["filter", "--count", "ip broadcast", "captures/web.pcap"][..], "`--netmask 255.255.255.0`"),
+        (&["filter", "--count", "--strict", "port in {80, 443}", "captures/web.pcap"], "`--strict`"),
+        (&["explain", "--strict", "gateway", "gw"], "`--strict`"),
+    ] {
+        let output = run(args);
+        assert!(code(&output) == 2 && stderr(&output).contains(flag), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_capture_that_is_not_measured_is_refused() {
+    let output = run(&["bench", "engine", "--net", "tee", "--runs", "1", "--pcap", "captures/web.pcap"]);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert!(stderr(&output).contains("the network `tee` makes its own packets"), "{}", stderr(&output));
+}
+
+#[test]
 fn words_after_two_dashes_are_the_filter() {
     let output = run(&["filter", "--count", "captures/web.pcap", "--", "tcp", "port", "80"]);
     assert_eq!(stdout(&output), "96\n");

@@ -140,7 +140,10 @@ fn the_last_line_is_one_object_with_these_keys() {
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
     let object = last_object(&output);
     let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["v", "type", "breaths", "cpu_s", "apps", "links", "drops", "pool", "balanced"]);
+    let expected = "v type breaths cpu_s seconds workers apps links drops pool balanced";
+    assert_eq!(keys, expected.split(' ').collect::<Vec<_>>());
+    assert!(object["seconds"].as_f64().unwrap() > 0.2 && object["workers"] == 1, "{object}");
+    assert_eq!(object["apps"]["sink"]["failed"], false);
     assert_eq!(
         (&object["v"], &object["type"], &object["balanced"]),
         (&1.into(), &"run".into(), &true.into())

@@ -328,7 +328,8 @@ impl Pair<'_> {
     /// Nothing dropped is 0 per second, where there is a second to speak of.
     fn drops_per_s(&self) -> Option<f64> {
         let rates = self.drops().filter_map(|drop| drop.per_s);
-        (self.before.is_some() && self.seconds > 0.0).then(|| rates.sum())
+        // Not `sum`, which is -0.0 of nothing.
+        (self.before.is_some() && self.seconds > 0.0).then(|| rates.fold(0.0, |sum, rate| sum + rate))
     }
 
     /// The durations that were added to a histogram.

@@ -2,7 +2,7 @@
 //!
 //! | outputs | `output` |
 //! |---|---|
-//! | `sizes` | bytes of packets, without frame check sequence, in turn: 1024 sizes at most, each from the length of the headers to 10240; `[60]` unless set |
+//! | `sizes` | bytes of packets, without frame check sequence, in turn: 1024 sizes at most, each from the length of the headers to 10240; `[60]`, or what the headers need if that is more, unless set |
 //! | `src`, `dst` | addresses, IPv4 or IPv6, or prefixes of which all addresses are used; 198.18.0.1 and 198.19.0.1 unless set |
 //! | `proto` | `"udp"`, unless set, or `"tcp"` |
 //! | `sport`, `dport` | ports, `"1024"` or `"1024-2047"`; 1024 and 9 unless set |
@@ -36,8 +36,8 @@ use wire::Mac;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Synth {
-    /// Bytes of packets.
-    pub sizes: Vec<usize>,
+    /// Bytes of packets. `None`: 60, or what the headers need if that is more.
+    pub sizes: Option<Vec<usize>>,
     /// Source address or prefix.
     pub src: String,
     /// Destination address or prefix.
@@ -80,7 +80,7 @@ pub enum Proto {
 impl Default for Synth {
     fn default() -> Self {
         Synth {
-            sizes: vec![60],
+            sizes: None,
             src: "198.18.0.1".to_owned(),
             dst: "198.19.0.1".to_owned(),
             proto: Proto::Udp,
@@ -97,6 +97,9 @@ impl Default for Synth {
         }
     }
 }
+
+/// Bytes of packets unless set: the shortest frame of an Ethernet (IEEE 802.3), without its check sequence.
+const SIZE: usize = 60;
 
 /// Sizes at most: a packet of each is kept, and the pool must have more than those.
 const SIZES_MAX: usize = 1024;
@@ -132,19 +135,15 @@ impl Class for Synth {
         self.flows.map_or(Ok(()), |flows| OptionError::check_range("flows", flows, range))?;
         let pattern = flow::Pattern::new(self)?;
         self.flows.map_or(Ok(()), |flows| pattern.check(flows))?;
-        if self.sizes.is_empty() {
+        let sizes = self.sizes(pattern.is_ipv6());
+        if sizes.is_empty() {
             return Err(OptionError::new("sizes", "is empty: which sizes?"));
         }
-        if self.sizes.len() > SIZES_MAX {
-            return Err(OptionError::new(
-                "sizes",
-                format!("{} sizes; {SIZES_MAX} at most", self.sizes.len()),
-            ));
+        if sizes.len() > SIZES_MAX {
+            return Err(OptionError::new("sizes", format!("{} sizes; {SIZES_MAX} at most", sizes.len())));
         }
-        let least = frame::headers_len(pattern.is_ipv6(), self.proto, self.vlan.is_some());
-        self.sizes
-            .iter()
-            .try_for_each(|&size| OptionError::check_range("sizes", size, least..=MAX_PAYLOAD))?;
+        let least = self.headers_len(pattern.is_ipv6());
+        sizes.iter().try_for_each(|&size| OptionError::check_range("sizes", size, least..=MAX_PAYLOAD))?;
         self.macs().map(drop)
     }
 
@@ -157,9 +156,10 @@ impl Class for Synth {
             Frame::new(size, pattern.is_ipv6(), self.proto, macs, self.vlan, payload)
         };
         let flows = pattern.flows(self.flows);
+        let sizes = self.sizes(pattern.is_ipv6());
         Ok(Running {
-            skipped_sizes: skipped_sizes(flows.len(), self.sizes.len()),
-            frames: self.sizes.iter().map(frame).collect(),
+            skipped_sizes: skipped_sizes(flows.len(), sizes.len()),
+            frames: sizes.iter().map(frame).collect(),
             templates: Vec::new(),
             flows,
             next_flow: 0,
@@ -173,6 +173,15 @@ impl Class for Synth {
 }
 
 impl Synth {
+    /// The sizes that were set, or the one that packets have else.
+    fn sizes(&self, is_ipv6: bool) -> Vec<usize> {
+        self.sizes.clone().unwrap_or_else(|| vec![self.headers_len(is_ipv6).max(SIZE)])
+    }
+
+    fn headers_len(&self, is_ipv6: bool) -> usize {
+        frame::headers_len(is_ipv6, self.proto, self.vlan.is_some())
+    }
+
     /// Source and destination of the frames.
     fn macs(&self) -> Result<(Mac, Mac), OptionError> {
         let mac = |option, text: &str| text.parse().map_err(|error| OptionError::new(option, error));

@@ -46,6 +46,25 @@ fn read(frame: &[u8], proto: Proto) -> (String, Vec<u8>) {
 }
 
 #[test]
+fn unless_sizes_are_set_headers_fit() {
+    let v6 = ["2001:db8::1", "2001:db8::2"];
+    let v4 = ["198.18.0.1", "198.19.0.1"];
+    for ([src, dst], proto, vlan, len) in [
+        (v4, Proto::Udp, None, 60),
+        (v4, Proto::Tcp, Some(1), 60),
+        (v6, Proto::Udp, None, 62),
+        (v6, Proto::Tcp, None, 74),
+        (v6, Proto::Tcp, Some(1), 78),
+    ] {
+        let (src, dst) = (src.to_owned(), dst.to_owned());
+        let options = Synth { src, dst, proto, vlan, count: Some(1), ..Synth::default() };
+        options.check().unwrap();
+        let packets = packets(options, 1);
+        assert_eq!(packets.iter().map(Vec::len).collect::<Vec<_>>(), [len]);
+    }
+}
+
+#[test]
 fn every_packet_of_every_kind_is_sound() {
     let cases = [
         ("198.18.0.0/30", "198.19.0.1", "1-3", Proto::Udp, None, vec![42, 60, 1514]),
@@ -58,7 +77,7 @@ fn every_packet_of_every_kind_is_sound() {
             let (src, dst, sport) = (src.to_owned(), dst.to_owned(), sport.to_owned());
             let count = Some(200);
             let options = Synth {
-                sizes: sizes.clone(),
+                sizes: Some(sizes.clone()),
                 src,
                 dst,
                 sport,
@@ -105,7 +124,7 @@ fn every_flow_gets_every_size() {
             let sizes: Vec<usize> = (60..60 + sizes).collect();
             let sport = format!("1-{flows}");
             let count = Some((flows * sizes.len()) as u64);
-            let options = Synth { sizes: sizes.clone(), sport, count, ..Synth::default() };
+            let options = Synth { sizes: Some(sizes.clone()), sport, count, ..Synth::default() };
             let mut seen: BTreeMap<String, Vec<usize>> = BTreeMap::new();
             for packet in packets(options, 5) {
                 seen.entry(read(&packet, Proto::Udp).0).or_default().push(packet.len());
@@ -140,9 +159,15 @@ fn an_exhausted_pool_is_waited_for() {
 fn options_are_checked() {
     let error = |options: Synth| options.check().unwrap_err().to_string();
     let default = Synth::default;
-    assert_eq!(error(Synth { sizes: vec![60, 41], ..default() }), "`sizes`: 41 is not between 42 and 10240");
-    assert_eq!(error(Synth { sizes: vec![60; 1025], ..default() }), "`sizes`: 1025 sizes; 1024 at most");
-    assert_eq!(error(Synth { sizes: vec![], ..default() }), "`sizes`: is empty: which sizes?");
+    assert_eq!(
+        error(Synth { sizes: Some(vec![60, 41]), ..default() }),
+        "`sizes`: 41 is not between 42 and 10240"
+    );
+    assert_eq!(
+        error(Synth { sizes: Some(vec![60; 1025]), ..default() }),
+        "`sizes`: 1025 sizes; 1024 at most"
+    );
+    assert_eq!(error(Synth { sizes: Some(vec![]), ..default() }), "`sizes`: is empty: which sizes?");
     assert_eq!(error(Synth { flows: Some(0), ..default() }), "`flows`: 0 is not between 1 and 1048576");
     let many = |src: &str| Synth { flows: Some(1000), src: src.to_owned(), ..default() };
     assert!(

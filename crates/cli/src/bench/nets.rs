@@ -32,6 +32,13 @@ const CAPTURE_PACKETS: usize = 100_000;
 
 impl Bed {
     pub(super) fn new(args: &EngineBenchArgs) -> Result<Self, Failure> {
+        if let Some(path) = args.pcap.as_ref().filter(|_| !takes_trace(args.net)) {
+            return Err(Failure::user(format!(
+                "error: --pcap {}: the network `{}` makes its own packets: leave --pcap out, or measure `filter`, `match` or `rss`",
+                path.display(),
+                args.net
+            )));
+        }
         let arrived = Arc::new(Arrived::default());
         let scratch =
             (args.net == Net::Pcap).then(|| traffic::file_of(args.size, CAPTURE_PACKETS)).transpose()?;
@@ -89,6 +96,11 @@ impl Bed {
     pub(super) fn cores(&self) -> Vec<usize> {
         if self.workers > 1 { (0..self.workers).collect() } else { Vec::new() }
     }
+}
+
+/// Whether its packets can come from a capture.
+fn takes_trace(net: Net) -> bool {
+    matches!(net, Net::Filter | Net::Match | Net::Rss)
 }
 
 /// Builds a network.

@@ -41,7 +41,7 @@ fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) ->
         counts(plan, totals)
     } else {
         if !args.quiet && (std::io::stderr().is_terminal() || totals.signal.is_some()) {
-            terminal.message(&in_words(plan, totals));
+            terminal.message(&in_words(plan, totals, args.max_count));
         }
         String::new()
     };
@@ -83,17 +83,43 @@ fn summary(plan: &Plan, totals: &Totals) -> serde_json::Value {
     })
 }
 
-fn in_words(plan: &Plan, totals: &Totals) -> String {
-    let mut text = String::new();
-    for (selection, matched) in plan.selections.iter().zip(&totals.matched) {
+/// A line for each filter. Of one that had all the matches it may have nobody counted how many there are, nor among how
+/// many packets: how far the last read went says nothing.
+fn in_words(plan: &Plan, totals: &Totals, max: Option<u64>) -> String {
+    let lines = plan.selections.iter().zip(&totals.matched).map(|(selection, &matched)| {
         let packets = totals.packets;
-        let share = if packets == 0 { 0.0 } else { *matched as f64 * 100.0 / packets as f64 };
         let place = match &selection.output {
             Output::Capture(path) if path != "-" => format!(" -> {path}"),
             _ => String::new(),
         };
-        text.push_str(&format!("{matched} of {packets} packets match ({share:.1} %){place}\n"));
+        if max == Some(matched) {
+            let plural = if matched == 1 { "" } else { "s" };
+            return format!("{matched} packet{plural} matched{place}; stopped there (-c)");
+        }
+        let share = if packets == 0 { 0.0 } else { matched as f64 * 100.0 / packets as f64 };
+        format!("{matched} of {packets} packets match ({share:.1} %){place}")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::Selection;
+
+    #[test]
+    fn a_share_is_told_of_what_was_read_to_its_end() {
+        let selection = |output| Selection { filter: "tcp".to_owned(), output };
+        let to_file = Output::Capture("o.pcap".to_owned());
+        let plan = Plan { selections: vec![selection(Output::Lines), selection(to_file)], inputs: vec![] };
+        let mut totals = Totals::default();
+        (totals.packets, totals.matched) = (200, vec![3, 1]);
+        for (max, words) in [
+            (None, "3 of 200 packets match (1.5 %)\n1 of 200 packets match (0.5 %) -> o.pcap"),
+            (Some(3), "3 packets matched; stopped there (-c)\n1 of 200 packets match (0.5 %) -> o.pcap"),
+            (Some(1), "3 of 200 packets match (1.5 %)\n1 packet matched -> o.pcap; stopped there (-c)"),
+        ] {
+            assert_eq!(in_words(&plan, &totals, max), words);
+        }
     }
-    text.pop();
-    text
 }

@@ -3,6 +3,7 @@
 use crate::args::FilterArgs;
 use crate::exit::Failure;
 use crate::text;
+use clap::ValueEnum;
 use std::io::IsTerminal;
 
 /// What is to be done.
@@ -78,7 +79,7 @@ fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<Stri
         filters.push(String::new());
     } else {
         if looks_unquoted(words, exists) {
-            return Err(unquoted(words, &inputs, exists));
+            return Err(unquoted(args, exists));
         }
         let (first, files) = match words.split_first() {
             Some((first, files)) => (std::slice::from_ref(first), files),
@@ -109,17 +110,56 @@ fn looks_unquoted(words: &[String], exists: Exists<'_>) -> bool {
         && !words[1].contains(".pcap")
 }
 
-fn unquoted(words: &[String], read: &[String], exists: Exists<'_>) -> Failure {
-    let first_input = words.iter().position(|word| exists(word)).unwrap_or(words.len());
-    let (filter, files) = words.split_at(first_input);
-    let files = if files.is_empty() && read.is_empty() { &["FILE".to_owned()][..] } else { files };
+/// The command as it was meant: the filter, in one piece and in front, and all the rest.
+fn unquoted(args: &FilterArgs, exists: Exists<'_>) -> Failure {
+    let is_input = |word: &String| exists(word) || word.contains(".pcap");
+    let words = args.words.as_slice();
+    let (before, others) = words.split_at(words.iter().take_while(|&word| is_input(word)).count());
+    let (filter, after) = others.split_at(others.iter().position(is_input).unwrap_or(others.len()));
     let mut command = format!("sluss filter {}", quoted(&filter.join(" ")));
-    read.iter().for_each(|file| command.push_str(&format!(" -r {file}")));
-    files.iter().for_each(|file| command.push_str(&format!(" {file}")));
-    Failure::user(format!(
-        "error: `{}` is no capture: a filter of several words is one quoted argument\nhelp: {command}",
-        words[1]
-    ))
+    args.read.iter().for_each(|file| command.push_str(&format!(" -r {}", shell_word(file))));
+    before.iter().chain(after).for_each(|file| command.push_str(&format!(" {}", shell_word(file))));
+    if args.read.is_empty() && before.is_empty() && after.is_empty() {
+        command.push_str(" FILE");
+    }
+    command.push_str(&flags(args));
+    let rule = match filter {
+        [_] => "the filter stands before the captures",
+        _ => "a filter of several words is one quoted argument",
+    };
+    Failure::user(format!("error: `{}` is no capture: {rule}\nhelp: {command}", words[1]))
+}
+
+/// What the result depends on beside filter and captures, as it was written.
+fn flags(args: &FilterArgs) -> String {
+    let language = &args.language;
+    // Who reads with tcpdump's -r writes with its -w.
+    let to = if args.read.is_empty() { "-o" } else { "-w" };
+    let mut flags: Vec<String> =
+        args.output.iter().map(|file| format!("{to} {}", shell_word(file))).collect();
+    flags.extend(args.max_count.map(|max| format!("-c {max}")));
+    flags.extend(language.netmask.map(|mask| format!("--netmask {mask}")));
+    flags.extend(language.dialect.iter().filter_map(|name| {
+        let value = name.to_possible_value()?;
+        Some(format!("--dialect {}", value.get_name()))
+    }));
+    let switches = [
+        (args.lines, "--lines"),
+        (args.count, "--count"),
+        (args.json, "--json"),
+        (args.quiet, "-q"),
+        (args.no_fail, "--no-fail"),
+        (language.strict, "--strict"),
+        (language.resolve, "--resolve"),
+    ];
+    flags.extend(switches.iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| (*flag).to_owned()));
+    flags.iter().map(|flag| format!(" {flag}")).collect()
+}
+
+/// In quotes only where a shell would make something else of it.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./:,+=@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
 }
 
 /// As a shell takes it.
@@ -204,6 +244,34 @@ mod tests {
         assert!(failure.message.contains("sluss filter 'tcp port 80' a.pcap"), "{}", failure.message);
         let failure = plan_of(&["-r", "a.pcap", "host", "it's"]).unwrap_err();
         assert!(failure.message.contains(r"sluss filter 'host it'\''s' -r a.pcap"), "{}", failure.message);
+    }
+
+    #[test]
+    fn a_suggestion_has_all_that_was_given() {
+        for (line, told) in [
+            (
+                &["a.pcap", "tcp port 80"][..],
+                "error: `tcp port 80` is no capture: the filter stands before the captures\nhelp: sluss filter 'tcp port 80' a.pcap",
+            ),
+            (
+                &["a.pcap", "tcp", "port", "80"],
+                "error: `tcp` is no capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' a.pcap",
+            ),
+            (
+                &["-r", "a.pcap", "-w", "o.pcap", "tcp", "port", "80"],
+                "error: `port` is no capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' -r a.pcap -w o.pcap",
+            ),
+            (
+                &["--count", "-c5", "--dialect=ipv6,scoped", "tcp", "port", "80", "my *.pcap", "b.pcap"],
+                "error: `port` is no capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' 'my *.pcap' b.pcap -c 5 --dialect ipv6 --dialect scoped --count",
+            ),
+            (
+                &["-o", "o", "tcp", "port", "80"],
+                "error: `port` is no capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' FILE -o o",
+            ),
+        ] {
+            assert_eq!(plan_of(line).unwrap_err().message, told, "{line:?}");
+        }
     }
 
     #[test]

@@ -35,12 +35,14 @@ pub(crate) struct Totals {
     refused: Option<Failure>,
     /// The signal that ended the run early.
     pub(crate) signal: Option<i32>,
+    /// Whether reading stopped because every filter had as many matches as it may have.
+    pub(crate) is_satisfied: bool,
 }
 
 impl Totals {
-    /// Whether all of every input was processed.
+    /// Whether every input was read to its end.
     pub(crate) fn is_complete(&self) -> bool {
-        self.errors.is_empty() && self.signal.is_none()
+        self.errors.is_empty() && self.signal.is_none() && !self.is_satisfied
     }
 
     /// How the command ends.
@@ -134,6 +136,7 @@ impl Run<'_> {
             });
             self.ended(end)?;
             if scanner.is_satisfied() {
+                self.totals.is_satisfied = true;
                 break;
             }
         }

@@ -87,7 +87,9 @@ impl Last {
             "v": 1,
             "type": "run",
             "breaths": breaths,
-            "cpu_s": (self.cpu_s * 1e6).round() / 1e6,
+            "cpu_s": rounded(self.cpu_s),
+            "seconds": rounded(self.ran.duration.as_secs_f64()),
+            "workers": self.ran.workers,
             "apps": apps,
             "links": links,
             "drops": drops,
@@ -234,6 +236,11 @@ fn table(head: &[&'static str], left: usize, rows: impl Iterator<Item = Vec<Stri
     let mut table = Table::new(head.iter().enumerate().map(column).collect()).with_gap(2);
     rows.for_each(|row| table.push(row));
     table.text()
+}
+
+/// To millionths.
+fn rounded(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6
 }
 
 /// A number with a comma before each three digits.

@@ -95,6 +95,15 @@ fn growth_over_time_is_a_rate() {
 }
 
 #[test]
+fn nothing_dropped_is_no_negative_number() {
+    let sample = |at| Made::new().worker(1, 1).app("a", 4, 0, 0).link("a.o -> a.i", 1, 0).at(at);
+    let rates = Rates::between(Some(&sample(1)), &sample(2));
+    for rate in [rates.drops_per_s, rates.apps[0].drops_per_s, rates.links[0].drops_per_s] {
+        assert!(rate.is_some_and(|rate| rate == 0.0 && rate.is_sign_positive()), "{rate:?}");
+    }
+}
+
+#[test]
 fn shares_of_a_worker_are_not_more_than_all_of_it() {
     // 1.5 s and 0.5 s in one breath of 4, in 1 s.
     let sample = |a, b, at| Made::new().worker(1, 1).app("a", 4, a, 0).app("b", 5, b, 0).at(at);
