@@ -7,7 +7,7 @@ use crate::terminal::Terminal;
 use crate::text;
 use crate::top::units::quantity;
 use apps::{Proto, Sink, Synth};
-use capture::Reader;
+use capture::{Input, Reader};
 use engine::{Config, ConfigureError, Engine, Graph, LinkReport, OptionError, Report, Settings};
 use io::pcap_reader::Passes;
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
@@ -267,6 +267,12 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
         }
         return Ok(Config::new(AfPacket { device: to.to_owned(), ..AfPacket::default() }));
     }
+    if let Some(path) = args.capture.as_deref().filter(|path| input(path).is_same_file(Path::new(to))) {
+        return Err(Failure::user(format!(
+            "error: --to {to} is the capture that is read, {}: it would be lost\nhelp: write to another file, then rename it",
+            path.display()
+        )));
+    }
     if args.passes.is_none() && args.count.is_none() && args.duration.is_none() {
         return Err(Failure::user(format!(
             "error: this would fill the disk with {to}: say how much with --count, --duration{}",
@@ -295,6 +301,10 @@ fn check_link_type(capture: Option<&Path>, device: &str) -> Result<(), Failure> 
             path.display()
         ))),
     }
+}
+
+fn input(path: &Path) -> Input {
+    if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) }
 }
 
 /// Packets, or million bits, a second.

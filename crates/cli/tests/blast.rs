@@ -134,6 +134,33 @@ fn a_capture_that_is_not_ethernet_is_refused_for_ethernet_devices_only() {
 }
 
 #[test]
+fn a_capture_is_not_sent_into_itself() {
+    let whole = std::fs::read(capture("icmp.pcap")).expect("a capture");
+    let [path, link] = ["itself.pcap", "link.pcap"].map(scratch);
+    std::fs::write(&path, &whole).expect("a file");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(&path, &link).expect("a link");
+    let names = [&path, &link].map(|path| path.display().to_string());
+    for (from, to) in [(0, 0), (0, 1), (1, 0)] {
+        for more in [&["--loop", "1"][..], &["--count", "3"], &[]] {
+            let output = blast(&[&[&names[from][..], "--to", &names[to]], more].concat());
+            let errors = String::from_utf8_lossy(&output.stderr);
+            let expected = format!("--to {} is the capture that is read, {}: ", names[to], names[from]);
+            assert!(output.status.code() == Some(2) && errors.contains(&expected), "{errors}");
+            assert!(std::fs::read(&path).expect("a file") == whole);
+        }
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_sluss"))
+        .args(["blast", "-", "--loop", "1", "--to", &names[0]])
+        .stdin(std::fs::File::open(&path).expect("a file"))
+        .output()
+        .expect("sluss");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(std::fs::read(&path).expect("a file") == whole);
+    [path, link].iter().for_each(|path| drop(std::fs::remove_file(path)));
+}
+
+#[test]
 fn damage_is_told_after_what_stands_before_it() {
     let path = scratch("cut.pcap");
     let whole = std::fs::read(capture("icmp.pcap")).expect("a capture");

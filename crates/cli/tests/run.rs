@@ -326,6 +326,24 @@ fn what_the_system_refuses_is_pointed_at() {
 }
 
 #[test]
+fn a_graph_does_not_lose_the_capture_that_it_reads() {
+    let graph = "links = [\"r.output -> w.input\"]\n[app.r]\ntype = \"pcap_reader\"\npath = \"x.pcap\"\n[app.w]\ntype = \"pcap_writer\"\npath = \"y.pcap\"\n";
+    let folder = folder("itself", graph);
+    let whole = fs::read(root().join("captures/icmp.pcap")).unwrap();
+    fs::write(folder.join("x.pcap"), &whole).unwrap();
+    fs::hard_link(folder.join("x.pcap"), folder.join("y.pcap")).unwrap();
+    let is_refused = |output: &Output| {
+        let text = stderr(output);
+        assert!(code(output) == 2 && text.contains("y.pcap") && text.contains("it would be lost"), "{text}");
+        assert!(fs::read(folder.join("x.pcap")).unwrap() == whole);
+    };
+    is_refused(&run(&folder, &[]));
+    fs::write(folder.join("net.toml"), graph.replace("x.pcap", "-")).unwrap();
+    let stdin = fs::File::open(folder.join("x.pcap")).unwrap();
+    is_refused(&command(&folder, &[]).stdin(stdin).output().unwrap());
+}
+
+#[test]
 fn counters_are_in_a_file_while_it_runs() {
     let folder = folder("counters", ENDLESS);
     let live = Live::start(&folder, &["--name", "my-net.1"]);
