@@ -27,7 +27,7 @@ pub enum TreeNode {
     False,
     /// The condition holds. Never a `Bounds`: guards are implied by the loads.
     Test(CondId),
-    /// A value is in a set. Lowering makes none: [`super::gather`] does.
+    /// A value is in a set. Lowering makes none: lists of like tests become one when they are gathered.
     In(SetId),
     /// True, once the value has been evaluated: it loads what must be there even where the result is not used.
     Eval(ValueId),
