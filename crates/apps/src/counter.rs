@@ -7,6 +7,7 @@
 //! | `linktype` | what packets begin with; `EN10MB` unless set |
 //! | `packets`, `bytes` | count what passes |
 //! | `NAME_packets`, `NAME_bytes` | count what passes and matches the filter of that name |
+//! | `wrong_link_type` | counts packets of another link type, which match no filter, as far as they say so in their metadata |
 //! | `delivered` | counts packets that ended here |
 //!
 //! A packet counts for every filter that it matches. Bytes are those that are here, not those on the wire.
@@ -20,7 +21,8 @@
 //! ]
 //! ```
 
-use crate::filtering::{LANES, compiler, does_not_compile, ethernet, select};
+use crate::filtering::{LANES, compiler, does_not_compile, select};
+use crate::linktype::{Expected, ethernet};
 use engine::shm;
 use engine::{App, Class, Io, OptionError, Packet, Setup, is_name};
 use pflang::Filter;
@@ -87,6 +89,10 @@ impl Counter {
         Ok(())
     }
 
+    fn expected(&self, setup: &mut Setup<'_>) -> Result<Expected, OptionError> {
+        Expected::new(&self.linktype, setup.counter("wrong_link_type"))
+    }
+
     fn lines(&self, setup: &mut Setup<'_>) -> Result<Vec<Line>, OptionError> {
         let line = |(filter, Count { name, .. }): (Filter, &Count)| Line {
             filter,
@@ -101,6 +107,7 @@ impl Counter {
 pub struct Running {
     all: Tally,
     lines: Vec<Line>,
+    expected: Expected,
     delivered: shm::Counter,
 }
 
@@ -142,12 +149,12 @@ impl Class for Counter {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let (delivered, all) = (setup.delivered(), Tally::new(setup, ""));
-        Ok(Running { all, lines: self.lines(setup)?, delivered })
+        Ok(Running { all, lines: self.lines(setup)?, expected: self.expected(setup)?, delivered })
     }
 
     /// Counters whose name stays go on.
     fn reconfigure(&self, app: &mut Running, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
-        app.lines = self.lines(setup)?;
+        (app.lines, app.expected) = (self.lines(setup)?, self.expected(setup)?);
         Ok(true)
     }
 }
@@ -157,20 +164,27 @@ impl App for Running {
         let metadata = io.pool.uses_metadata();
         while let Some(burst) = io.inputs[0].burst_of_at_most(LANES) {
             self.all.add(&burst, u64::MAX >> (LANES - burst.len()));
+            // Without filters, nobody asks what packets are.
+            let asks = metadata && !self.lines.is_empty();
+            let ours = if asks { self.expected.select(&burst) } else { u64::MAX };
             for Line { filter, tally } in &self.lines {
-                tally.add(&burst, select(filter, &burst, metadata));
+                tally.add(&burst, select(filter, &burst, metadata) & ours);
             }
             io.outputs[0].send_or_free(burst, io.pool, &self.delivered);
         }
+    }
+
+    fn report(&self) -> Option<String> {
+        self.expected.report("matched no filter")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Count, Counter};
-    use engine::Class;
+    use engine::{Class, Metadata};
     use testkit::packet::Packet;
-    use testkit::rig::Rig;
+    use testkit::rig::{APP, Rig};
 
     fn counter(counts: &[(&str, &str)]) -> Counter {
         let count =
@@ -193,6 +207,20 @@ mod tests {
         let (tcp, udp) = (tcp.len() as u64 * 100, udp.len() as u64 * 100);
         assert_eq!(counters(&mut rig, &["packets", "bytes"]), [300, tcp + udp]);
         assert_eq!(counters(&mut rig, &["tcp_packets", "tcp_bytes", "long_packets"]), [100, tcp, 100]);
+    }
+
+    #[test]
+    fn packets_of_other_link_types_match_nothing() {
+        let mut rig = Rig::new(counter(&[("any", "")]), &["input"], &["output"]);
+        for link_type in [1, 101] {
+            rig.send_with("input", b"x", Metadata { link_type, ..Metadata::default() });
+        }
+        rig.breathe();
+        assert_eq!(rig.take("output").len(), 2);
+        assert_eq!(counters(&mut rig, &["packets", "any_packets", "wrong_link_type"]), [2, 1, 1]);
+        assert!(
+            rig.report().apps[APP].text.as_deref().unwrap().starts_with("1 packets matched no filter: they")
+        );
     }
 
     #[test]

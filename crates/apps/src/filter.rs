@@ -6,12 +6,17 @@
 //! | `filter` | the filter, as in pcap-filter(7); required |
 //! | `linktype` | what packets begin with, such as `EN10MB` or `RAW`; `EN10MB` unless set |
 //! | `rejected` | counts packets that did not match, and were dropped as nothing is linked to that output |
+//! | `wrong_link_type` | drops: packets of another link type |
 //!
 //! Hosts, networks, services and protocols may be named as in the system's files (`/etc/hosts`, `/etc/services`, …); no server is
 //! asked. `len`, `less` and `greater` are about the length on the wire where the graph keeps metadata, else about the bytes that
 //! are here.
+//!
+//! A filter means something on frames of one link type. Packets that say in their metadata that they are of another are neither
+//! matched nor sent to `rejected`, and the report names the first such link type.
 
-use crate::filtering::{LANES, compile, ethernet, select};
+use crate::filtering::{LANES, compile, select};
+use crate::linktype::{Expected, ethernet};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Ports, Setup};
 use serde::Deserialize;
@@ -42,6 +47,7 @@ impl Filter {
 #[derive(Debug)]
 pub struct Running {
     filter: pflang::Filter,
+    expected: Expected,
     rejected: Counter,
 }
 
@@ -55,11 +61,12 @@ impl Class for Filter {
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        Ok(Running { filter: self.compile()?, rejected: setup.drops("rejected") })
+        let expected = Expected::new(&self.linktype, setup.drops("wrong_link_type"))?;
+        Ok(Running { filter: self.compile()?, expected, rejected: setup.drops("rejected") })
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
-        app.filter = self.compile()?;
+    fn reconfigure(&self, app: &mut Running, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+        *app = self.start(setup)?;
         Ok(true)
     }
 }
@@ -67,12 +74,19 @@ impl Class for Filter {
 impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
         let metadata = io.pool.uses_metadata();
-        while let Some(burst) = io.inputs[0].burst_of_at_most(LANES) {
+        while let Some(mut burst) = io.inputs[0].burst_of_at_most(LANES) {
+            if metadata {
+                burst = self.expected.keep(burst, io.pool);
+            }
             let matching = select(&self.filter, &burst, metadata);
             let (matched, others) = burst.partition(matching);
             io.outputs[0].send(matched);
             io.outputs[1].send_or_free(others, io.pool, &self.rejected);
         }
+    }
+
+    fn report(&self) -> Option<String> {
+        self.expected.report("were dropped")
     }
 }
 
@@ -81,7 +95,7 @@ mod tests {
     use super::Filter;
     use engine::{Class, Metadata};
     use testkit::packet::Packet;
-    use testkit::rig::Rig;
+    use testkit::rig::{APP, Rig};
 
     fn packet(line: &str) -> Vec<u8> {
         Packet::parse(line).unwrap().bytes
@@ -144,7 +158,7 @@ mod tests {
     #[test]
     fn lengths_are_those_on_the_wire() {
         let mut rig = Rig::new(Filter::new("greater 1000"), &["input"], &["output"]);
-        rig.send_with("input", http(), Metadata { cut_len: 2000, ..Metadata::default() });
+        rig.send_with("input", http(), Metadata { cut_len: 2000, link_type: 1, ..Metadata::default() });
         rig.send("input", http());
         rig.breathe();
         let received = rig.received("output");
@@ -155,8 +169,41 @@ mod tests {
     #[test]
     fn another_link_type() {
         let raw = Filter { filter: "tcp port 80".to_owned(), linktype: "RAW".to_owned() };
-        let mut rig = Rig::new(raw, &["input"], &["output"]);
-        assert_eq!(rig.pass(&[&http(), &http()[14..]]), [&http()[14..]]);
+        let mut rig = Rig::new(raw, &["input"], &["output", "rejected"]);
+        let send = |rig: &mut Rig, data: &[u8], link_type| {
+            rig.send_with("input", data, Metadata { link_type, ..Metadata::default() });
+        };
+        let ip = &http()[14..];
+        send(&mut rig, ip, 101);
+        send(&mut rig, ip, 1);
+        send(&mut rig, &dns()[14..], 101);
+        send(&mut rig, &dns(), 0);
+        rig.breathe();
+        assert_eq!(
+            (rig.take("output"), rig.take("rejected")),
+            (vec![ip.to_vec()], vec![dns()[14..].to_vec()])
+        );
+        assert_eq!(rig.counter("wrong_link_type"), 2);
+        let text = "2 packets were dropped: they are not of link type RAW; with `linktype = \"EN10MB\"`, those of EN10MB are filtered";
+        assert_eq!(rig.report().apps[APP].text.as_deref(), Some(text));
+        rig.reconfigure(Filter::new("tcp port 80"));
+        assert_eq!((rig.pass(&[&http(), ip]), rig.counter("wrong_link_type")), (vec![http()], 2));
+        assert_eq!(rig.report().apps[APP].text, None);
+    }
+
+    #[test]
+    fn large_bursts_of_several_link_types_keep_their_order() {
+        let mut rig = Rig::new(Filter::new(""), &["input"], &["output"]);
+        let link_type = |i: u16| u16::from(!i.is_multiple_of(5) && i / 64 != 3);
+        (0..640).for_each(|i: u16| {
+            let metadata = Metadata { link_type: link_type(i), ..Metadata::default() };
+            rig.send_with("input", i.to_be_bytes(), metadata);
+        });
+        rig.breathe();
+        let ours: Vec<Vec<u8>> =
+            (0..640).filter(|&i| link_type(i) == 1).map(|i| i.to_be_bytes().to_vec()).collect();
+        assert_eq!(rig.take("output"), ours);
+        assert_eq!(rig.counter("wrong_link_type"), 640 - ours.len() as u64);
     }
 
     #[test]

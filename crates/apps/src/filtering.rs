@@ -1,24 +1,18 @@
 //! What apps with filters have in common: options become compiled filters, bursts become bits.
 
+use crate::linktype;
 use crate::names::SystemNames;
 use engine::{OptionError, Packet};
 use pflang::{Compiler, Filter};
 use std::sync::Arc;
-use wire::LinkType;
 
 /// Packets that are looked at together: as many as a word has bits.
 pub(crate) const LANES: usize = 64;
 
-/// The link type of an option that is not set.
-pub(crate) fn ethernet() -> String {
-    "EN10MB".to_owned()
-}
-
 /// A compiler for packets of the link type that the option `linktype` names. Services, protocols and hosts have the names that the
 /// system's files give them; no server is asked.
 pub(crate) fn compiler(linktype: &str) -> Result<Compiler, OptionError> {
-    let linktype: LinkType = linktype.parse().map_err(|error| OptionError::new("linktype", error))?;
-    Ok(Compiler::new(linktype).names(Arc::new(SystemNames::new(false))))
+    Ok(Compiler::new(linktype::parse(linktype)?).names(Arc::new(SystemNames::new(false))))
 }
 
 /// Compiles the filter of an option.

@@ -18,6 +18,7 @@ mod host;
 mod icmp_echo;
 mod join;
 mod keyed_ipv6_tunnel;
+mod linktype;
 mod r#match;
 mod merge;
 mod names;

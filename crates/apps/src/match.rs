@@ -7,6 +7,7 @@
 //! | `linktype` | what packets begin with; `EN10MB` unless set |
 //! | `unmatched` | counts packets that match no filter, dropped as nothing is linked to `default` |
 //! | `unlinked` | counts packets dropped as nothing is linked to their port |
+//! | `wrong_link_type` | drops: packets of another link type, which a list does not decide on, as far as they say so in their metadata |
 //!
 //! ```toml
 //! [app.dispatch]
@@ -21,7 +22,8 @@
 //! All filters are compiled into one program, whose filters share their tests: a long list costs little more than a short one. A
 //! port may be named more than once. A link to a port that the list does not name is an error.
 
-use crate::filtering::{LANES, compiler, describe, does_not_compile, ethernet};
+use crate::filtering::{LANES, compiler, describe, does_not_compile};
+use crate::linktype::{Expected, ethernet};
 use engine::shm::Counter;
 use engine::{App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Setup, is_name};
 use pflang::Program;
@@ -69,6 +71,10 @@ impl Match {
         ports
     }
 
+    fn expected(&self, setup: &mut Setup<'_>) -> Result<Expected, OptionError> {
+        Expected::new(&self.linktype, setup.drops("wrong_link_type"))
+    }
+
     fn compile(&self) -> Result<Program, OptionError> {
         let ports = self.ports();
         let answer = |port: &str| ports.iter().position(|other| *other == port).unwrap_or(0) as u32;
@@ -88,6 +94,7 @@ impl Match {
 #[derive(Debug)]
 pub struct Running {
     program: Program,
+    expected: Expected,
     /// The ports, by answer.
     ports: Vec<String>,
     /// The place of each port among the outputs, by answer; `NOWHERE` if nothing is linked to it.
@@ -134,6 +141,7 @@ impl Class for Match {
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
             program: self.compile()?,
+            expected: self.expected(setup)?,
             ports: self.ports().into_iter().map(str::to_owned).collect(),
             places: Vec::new(),
             unmatched: setup.drops("unmatched"),
@@ -142,8 +150,8 @@ impl Class for Match {
     }
 
     /// The engine tells the app its links afterwards.
-    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
-        app.program = self.compile()?;
+    fn reconfigure(&self, app: &mut Running, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+        (app.program, app.expected) = (self.compile()?, self.expected(setup)?);
         app.ports = self.ports().into_iter().map(str::to_owned).collect();
         app.places.clear();
         Ok(true)
@@ -159,12 +167,19 @@ impl App for Running {
 
     fn push(&mut self, io: &mut Io<'_>) {
         let metadata = io.pool.uses_metadata();
-        while let Some(burst) = io.inputs[0].burst_of_at_most(LANES) {
+        while let Some(mut burst) = io.inputs[0].burst_of_at_most(LANES) {
+            if metadata {
+                burst = self.expected.keep(burst, io.pool);
+            }
             let mut answers = [Program::NONE; LANES];
             let mut lanes = [pflang::Packet::EMPTY; LANES];
             self.program.decide_burst(describe(&burst, metadata, &mut lanes), &mut answers);
             self.send(burst, &answers, io.outputs, io.pool);
         }
+    }
+
+    fn report(&self) -> Option<String> {
+        self.expected.report("were dropped")
     }
 }
 
@@ -200,9 +215,9 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::Match;
-    use engine::{Class, Engine, Graph, Settings};
+    use engine::{Class, Engine, Graph, Metadata, Settings};
     use testkit::packet::Packet;
-    use testkit::rig::Rig;
+    use testkit::rig::{APP, Rig};
 
     fn packet(line: &str) -> Vec<u8> {
         Packet::parse(line).unwrap().bytes
@@ -268,6 +283,28 @@ mod tests {
         };
         assert_eq!(rig.take("web"), flat(web));
         assert_eq!(rig.take("names"), flat(names));
+    }
+
+    #[test]
+    fn packets_of_other_link_types_are_dropped() {
+        let mut rig = Rig::new(cases(), &["input"], &["default", "web"]);
+        for link_type in [101, 1, 113, 101] {
+            rig.send_with("input", web(), Metadata { link_type, ..Metadata::default() });
+        }
+        rig.breathe();
+        assert_eq!((rig.take("web"), rig.take("default").len()), (vec![web()], 0));
+        assert_eq!(rig.counter("wrong_link_type"), 3);
+        let text = rig.report().apps[APP].text.clone().unwrap();
+        assert!(
+            text.starts_with(
+                "3 packets were dropped: they are not of link type EN10MB; with `linktype = \"RAW\"`"
+            ),
+            "{text}"
+        );
+        // A whole burst.
+        (0..64).for_each(|_| rig.send_with("input", web(), Metadata::default()));
+        rig.breathe();
+        assert_eq!(rig.counter("wrong_link_type"), 67);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! | `rate_pps`, `rate_mbps` | the most packets, and million bits of packets, a second; none unless set |
 //! | `count` | packets in all; no limit unless set |
 //! | `too_long` | drops: packets longer than 10240 bytes |
+//! | `wrong_link_type` | drops: packets that are no Ethernet frames, where a capture has taken the place of one that had only those |
 //! | `passes` | counts how often the capture was read to its end |
 //! | `damaged` | counts captures that could not be read to their end |
 //!
@@ -21,8 +22,9 @@
 //!
 //! **Damage.** What stands before it is delivered; then the reader is finished, and its report says what is wrong.
 //!
-//! **Link types.** Whatever a capture holds goes into the graph. Nothing there looks at link types but what keeps or prints them: the report names
-//! the first one that is not Ethernet.
+//! **Link types.** Whatever a capture holds goes into the graph. Apps with filters drop what is of another link type than theirs, and some apps keep
+//! or print it; the others take everything for Ethernet frames: the report names the first one that is something else. So that link types are known, the
+//! graph keeps metadata for this app, unless the capture is a pcap file of Ethernet frames.
 //!
 //! **Pipes.** Standard input, a FIFO, and whatever else is no file, is read by a thread of its own: no worker waits for what has not come,
 //! and a FIFO may be there before anybody writes into it. Such a capture can be read once. It goes on when other options than
@@ -114,6 +116,7 @@ pub struct Running {
 #[derive(Debug)]
 struct Counters {
     too_long: Counter,
+    wrong_link_type: Counter,
     passes: Counter,
     damaged: Counter,
 }
@@ -188,6 +191,7 @@ impl PcapReader {
             error: None,
             counters: Counters {
                 too_long: setup.drops("too_long"),
+                wrong_link_type: setup.drops("wrong_link_type"),
                 passes: setup.counter("passes"),
                 damaged: setup.counter("damaged"),
             },
@@ -259,6 +263,11 @@ impl App for Running {
         }
     }
 
+    /// Where packets may come that are no Ethernet frames, others have to know.
+    fn uses_metadata(&self) -> bool {
+        !self.tape.is_ethernet()
+    }
+
     fn is_finished(&self) -> bool {
         self.is_finished
     }
@@ -291,7 +300,9 @@ impl Running {
     /// Sends packets that lie ready, up to a number. Returns how many were taken, and why no more.
     fn play(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64, limit: usize) -> (usize, End) {
         let Running { tape, pace, counters, .. } = self;
-        let turn = Turn { output, pool, pace, too_long: &counters.too_long, now_ns };
+        // The capture was exchanged between two passes: nobody would know what these are.
+        let is_unknown = !pool.uses_metadata() && tape.foreign().is_some();
+        let turn = Turn { output, pool, pace, counters, is_unknown, now_ns };
         match tape.ready() {
             (Ready::Batch(batch), at) => turn.play(&batch, at, limit),
             (Ready::Memory(memory), at) => turn.play(memory, at, limit),
@@ -337,7 +348,9 @@ struct Turn<'a> {
     output: &'a mut Output,
     pool: &'a mut Pool,
     pace: &'a mut Pace,
-    too_long: &'a Counter,
+    counters: &'a Counters,
+    /// Whether packets that are no Ethernet frames could not be told from others.
+    is_unknown: bool,
     now_ns: u64,
 }
 
@@ -355,7 +368,9 @@ impl Turn<'_> {
             let Some(mut packet) = self.pool.allocate() else { return (*at - begin, End::NoMemory) };
             self.pace.sent(self.now_ns, data.len());
             if packet.append(data).is_err() {
-                self.pool.free(packet, self.too_long);
+                self.pool.free(packet, &self.counters.too_long);
+            } else if self.is_unknown && !records.is_ethernet(*at) {
+                self.pool.free(packet, &self.counters.wrong_link_type);
             } else {
                 if self.pool.uses_metadata() {
                     *packet.metadata_mut() = records.metadata(*at);

@@ -4,14 +4,14 @@
 
 use super::stream::{Part, Stream, is_stream};
 use crate::held::Reading;
-use capture::{Batch, Error, Reader};
+use capture::{Batch, Error, Format, Reader};
 use engine::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 use wire::LinkType;
 
-/// Captures up to this size are kept for further passes, in bytes of packets and of what is known of them.
-const MEMORY_MAX: usize = 64 << 20;
+/// Captures up to this size are kept for further passes, in bytes of packets and of what is known of them. Tests have small ones.
+const MEMORY_MAX: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 
 /// A capture that is read pass after pass.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub(super) struct Tape {
     has_packets: bool,
     /// The first link type that is not Ethernet.
     foreign: Option<LinkType>,
+    /// Whether nothing but Ethernet frames was to come when it was opened first.
+    is_ethernet: bool,
 }
 
 /// Records that lie ready.
@@ -42,6 +44,12 @@ pub(super) trait Records {
     /// When it was captured.
     fn timestamp_ns(&self, index: usize) -> u64;
     fn metadata(&self, index: usize) -> Metadata;
+
+    /// Whether it is an Ethernet frame.
+    #[inline]
+    fn is_ethernet(&self, index: usize) -> bool {
+        u32::from(self.metadata(index).link_type) == LinkType::ETHERNET.value()
+    }
 }
 
 /// What there is to play.
@@ -58,8 +66,11 @@ pub(super) enum Load {
 impl Tape {
     /// Opens a capture; `again` says that it is to be read more than once, which a stream cannot be.
     pub(super) fn open(path: &Path, again: bool) -> Result<Self, Error> {
-        let reader = Some(Reader::open(path)?);
-        Ok(Tape { is_kept: again, reader, ..Self::empty(path) })
+        let reader = Reader::open(path)?;
+        // Any block of pcapng may describe an interface of another link type.
+        let is_ethernet =
+            matches!(reader.format(), Format::Pcap(header) if header.linktype == LinkType::ETHERNET);
+        Ok(Tape { is_kept: again, reader: Some(reader), is_ethernet, ..Self::empty(path) })
     }
 
     /// Opens a stream, if the path leads to one.
@@ -79,6 +90,7 @@ impl Tape {
             is_kept: false,
             has_packets: false,
             foreign: None,
+            is_ethernet: false,
         }
     }
 
@@ -104,6 +116,11 @@ impl Tape {
     /// The first link type that came and is not Ethernet.
     pub(super) fn foreign(&self) -> Option<LinkType> {
         self.foreign
+    }
+
+    /// Whether it was known, when it was opened, that nothing but Ethernet frames would come.
+    pub(super) fn is_ethernet(&self) -> bool {
+        self.is_ethernet
     }
 
     /// Makes sure that a record lies ready, if one is there.

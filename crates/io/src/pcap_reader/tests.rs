@@ -3,7 +3,8 @@ mod streams;
 use super::pace::Pace;
 use super::{Passes, PcapReader, Replay};
 use crate::scratch::{Scratch, capture, pcap, records};
-use engine::{App, Class, ClockKind, Engine, Graph, Io, MAX_PAYLOAD, OptionError, Settings, Setup};
+use engine::shm::Counter;
+use engine::{App, Class, ClockKind, Engine, Graph, Io, MAX_PAYLOAD, OptionError, Ports, Settings, Setup};
 use std::path::PathBuf;
 use testkit::rig::{APP, Rig, START_NS};
 
@@ -161,6 +162,78 @@ fn link_types_that_are_not_ethernet_are_told() {
             assert_eq!((app.text, app.has_failed), (text, false), "{name}");
         }
     }
+}
+
+#[test]
+fn metadata_is_kept_unless_only_ethernet_frames_can_come() {
+    for (name, keeps) in [
+        ("web.pcap", false),
+        ("smtp.pcap.gz", false),
+        ("router.pcapng", true),
+        ("raw.pcap", true),
+        ("cooked-sll2.pcap", true),
+    ] {
+        let mut graph = Graph::new();
+        graph.app("reader", reader(capture(name))).unwrap();
+        graph.app("sink", Sink::default()).unwrap();
+        graph.link("reader.output -> sink.input").unwrap();
+        let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+        engine.configure(&graph).unwrap();
+        engine.breathe();
+        assert_eq!(engine.report().drops.get("known").is_some_and(|&count| count > 0), keeps, "{name}");
+    }
+}
+
+/// Packets end here: those whose metadata is known, and the others.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+struct Sink {}
+
+struct Sunk {
+    known: Counter,
+    unknown: Counter,
+}
+
+impl Class for Sink {
+    const TYPE: &'static str = "sink";
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Sunk;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Sunk, OptionError> {
+        Ok(Sunk { known: setup.drops("known"), unknown: setup.drops("unknown") })
+    }
+}
+
+impl App for Sunk {
+    fn push(&mut self, io: &mut Io<'_>) {
+        let counter = if io.pool.uses_metadata() { &self.known } else { &self.unknown };
+        while let Some(burst) = io.inputs[0].burst() {
+            io.pool.free_burst(burst, counter);
+        }
+    }
+}
+
+#[test]
+fn a_capture_of_another_link_type_in_the_place_of_the_first_is_dropped() {
+    let scratch = Scratch::new();
+    let packets: Vec<_> = (0..200).map(|i| (i, 9000, vec![i as u8; 9000])).collect();
+    let path = scratch.file("too-large-for-memory.pcap", &pcap(&packets));
+    let mut graph = Graph::new();
+    graph.app("reader", PcapReader { passes: Passes::Times(2), ..reader(&path) }).unwrap();
+    graph.app("sink", Sink::default()).unwrap();
+    graph.link("reader.output -> sink.input").unwrap();
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(&graph).unwrap();
+    engine.breathe();
+    let mut raw = pcap(&packets);
+    raw[20] = 101;
+    std::fs::rename(scratch.file("raw.pcap", &raw), &path).unwrap();
+    for _ in 0..20 {
+        engine.breathe();
+    }
+    let report = engine.report();
+    let count = |reason: &str| report.drops.get(reason).copied().unwrap_or(0);
+    assert_eq!([count("unknown"), count("known"), count("wrong_link_type")], [200, 0, 200]);
+    assert!(report.apps["reader"].text.as_deref().unwrap().contains("link type RAW"));
 }
 
 #[test]
