@@ -16,9 +16,10 @@
 //! The graph keeps metadata for this app: times are those at which packets were captured or came in, lengths those on the wire.
 //! Lines are written at the end of a burst; while the reader of a pipe does not read, the worker waits.
 //!
-//! **Failure.** What went wrong first is told in the report, and is a failure of the run. Where it may pass, as when a disk is full, the next
-//! burst is tried again; where it cannot, as when the reader of a pipe has gone, nothing is rendered or written any more. Packets pass
-//! all the same: a graph that others feed for ever goes on for ever.
+//! **Ends.** When the reader of a pipe has gone, the run ends, as every part of a pipeline does: that is no failure.
+//!
+//! **Failure.** What else went wrong first is told in the report, and is a failure of the run. Where it may pass, as when a disk is full, the next
+//! burst is tried again; where it cannot, nothing is rendered or written any more. Packets pass all the same.
 
 use crate::bucket::Bucket;
 use capture::Line;
@@ -70,6 +71,8 @@ pub struct Running {
     error: Option<String>,
     /// Whether nothing can be written to the stream any more.
     is_closed: bool,
+    /// Whether that is because nobody reads it.
+    is_unread: bool,
     counters: Counters,
 }
 
@@ -104,7 +107,16 @@ impl Stream {
 impl Printer {
     fn begin(&self, file: File, now_ns: u64, counters: Counters) -> Running {
         let limit = self.limit(now_ns);
-        Running { to: self.to, file, limit, text: Vec::new(), error: None, is_closed: false, counters }
+        Running {
+            to: self.to,
+            file,
+            limit,
+            text: Vec::new(),
+            error: None,
+            is_closed: false,
+            is_unread: false,
+            counters,
+        }
     }
 
     fn limit(&self, now_ns: u64) -> Option<Bucket> {
@@ -132,7 +144,8 @@ impl Class for Printer {
 
     fn reconfigure(&self, app: &mut Running, old: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
         if self.to != old.to {
-            (app.to, app.file, app.is_closed) = (self.to, self.to.open()?, false);
+            (app.to, app.file) = (self.to, self.to.open()?);
+            (app.is_closed, app.is_unread) = (false, false);
         }
         if self.lines_per_s != old.lines_per_s {
             app.limit = self.limit(setup.now_ns);
@@ -162,12 +175,18 @@ impl App for Running {
             (missing > 0).then(|| format!("{missing} packets were not printed: more than `lines_per_s`"));
         let lost = self.counters.not_written.get();
         let failed = self.error.as_ref().map(|error| format!("{error}; {lost} packets were not written"));
+        let unread = || format!("{}: its reader has gone; {lost} packets were not written", self.to.name());
+        let failed = failed.or_else(|| self.is_unread.then(unread));
         let lines: Vec<String> = failed.into_iter().chain(limited).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     fn has_failed(&self) -> bool {
         self.error.is_some()
+    }
+
+    fn ends_run(&self) -> bool {
+        self.is_unread
     }
 }
 
@@ -222,6 +241,10 @@ impl Running {
         self.counters.printed.add(printed);
         self.counters.not_written.add(lines.saturating_sub(printed));
         self.is_closed = !may_pass(error);
+        self.is_unread = error.kind() == ErrorKind::BrokenPipe;
+        if self.is_unread {
+            return;
+        }
         self.error.get_or_insert_with(|| format!("{}: cannot write: {error}", self.to.name()));
     }
 }
@@ -302,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_gone_is_told_and_not_tried_again() {
+    fn a_reader_that_has_gone_ends_the_run_and_is_not_tried_again() {
         let (mut reader, writer) = std::io::pipe().unwrap();
         let mut pool = Pool::new(8).unwrap();
         let packets = packets(&mut pool, 3);
@@ -310,16 +333,16 @@ mod tests {
         app.file = File::from(OwnedFd::from(writer));
         app.print(&packets);
         reader.read_exact(&mut [0]).unwrap();
-        assert_eq!((app.report(), app.has_failed()), (None, false));
+        assert_eq!((app.report(), app.ends_run()), (None, false));
         drop(reader);
         app.print(&packets);
         let text = |lost| {
-            let error = "standard output: cannot write: Broken pipe (os error 32)";
+            let gone = "standard output: its reader has gone";
             format!(
-                "{error}; {lost} packets were not written\n2 packets were not printed: more than `lines_per_s`"
+                "{gone}; {lost} packets were not written\n2 packets were not printed: more than `lines_per_s`"
             )
         };
-        assert_eq!((app.report(), app.has_failed()), (Some(text(1)), true));
+        assert_eq!((app.report(), app.has_failed(), app.ends_run()), (Some(text(1)), false, true));
         app.limit = None;
         app.print(&packets);
         assert_eq!((app.report(), app.is_closed), (Some(text(4)), true));

@@ -72,6 +72,12 @@ pub trait App: Any + Send {
         false
     }
 
+    /// Whether the whole run is to end, as if its time were over: whoever it was for has gone, such as the reader of what a printer prints.
+    /// Asked with the ticks.
+    fn ends_run(&self) -> bool {
+        false
+    }
+
     /// When the app has something to do next of its own accord, in nanoseconds since 1970. On capture time, the clock jumps there,
     /// and stands still as long as any app names a time that is past: one that waits for room or memory names none. On the time of day,
     /// a worker whose apps leave packets in their links, and that has nothing else to do, does not sleep beyond it.

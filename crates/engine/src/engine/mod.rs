@@ -172,7 +172,8 @@ impl Engine {
     }
 
     /// Breathes until `go_on` returns false, which is asked about every millisecond, or nothing is left to do: every app
-    /// that pulls is finished, and all packets have come to rest. Each worker has a thread.
+    /// that pulls is finished, and all packets have come to rest; or until [an app ends the run](crate::App::ends_run). Each worker
+    /// has a thread.
     ///
     /// # Errors
     /// When a thread cannot be started.
@@ -205,7 +206,7 @@ impl Engine {
                 threads.push(started?);
             }
             loop {
-                // One that ended before it was told to has panicked; the scope hands that on.
+                // One that ended before it was told to ends the run: an app wanted that, or it has panicked, which the scope hands on.
                 if !go_on(&control.status(begin.elapsed()))
                     || threads.iter().any(|thread| thread.is_finished())
                 {

@@ -304,6 +304,11 @@ impl App for Failing {
         true
     }
 
+    fn ends_run(&self) -> bool {
+        self.fail_in("ends_run");
+        false
+    }
+
     fn next_event_ns(&self) -> Option<u64> {
         self.fail_in("next_event_ns");
         None
@@ -543,6 +548,7 @@ fn an_app_may_fail_in_any_of_its_methods() {
         "uses_metadata",
         "is_finished",
         "next_event_ns",
+        "ends_run",
     ];
     for fault in running.into_iter().chain(["stop", "reconfigure"]) {
         let mut engine = capture_engine();

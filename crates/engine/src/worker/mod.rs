@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 pub(crate) const TIMED_EVERY: u64 = 256;
 /// Of so many breaths, one looks after the apps, and tells how the pool is.
 const LOOKED_AFTER_EVERY: u64 = 64;
+/// Of so many breaths, one asks apps whether the run is to end, though time may stand still.
+const ASKED_EVERY: u64 = 64 * LOOKED_AFTER_EVERY;
 
 /// The apps of one thread, and their packets.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub(crate) struct Worker {
     breaths: u64,
     /// Whether any app is down and waits to be started again.
     any_down: bool,
+    /// Whether an app wants the run to end.
+    is_over: bool,
     gauges: Gauges,
     _record: Record,
 }
@@ -102,6 +106,7 @@ impl Worker {
             pace,
             breaths: 0,
             any_down: false,
+            is_over: false,
             gauges,
             _record: record,
         }
@@ -145,6 +150,9 @@ impl Worker {
             self.publish_pool();
             // Not with the ticks only: time may stand still until an app runs again.
             self.look_after_apps(now_ns);
+            if self.breaths.is_multiple_of(ASKED_EVERY) {
+                self.is_over = self.slots.iter().any(Slot::ends_run);
+            }
         }
         if now_ns >= self.next_tick_ns {
             self.next_tick_ns = now_ns.saturating_add(self.pace.tick_ns);
@@ -229,6 +237,7 @@ impl Worker {
             false
         });
         std::mem::swap(&mut self.schedule, &mut self.ticks);
+        self.is_over = self.slots.iter().any(Slot::ends_run);
         self.look_after_apps(now_ns);
     }
 
@@ -318,10 +327,11 @@ impl Worker {
         });
     }
 
-    /// Breathes until told to stop.
+    /// Breathes until told to stop, or an app wants the run to end.
     pub(crate) fn run(&mut self, control: &crate::engine::Control, busywait: bool) {
         let mut rest = Rest::default();
-        while !control.is_stopping() {
+        self.is_over = false;
+        while !control.is_stopping() && !self.is_over {
             if self.breathe() {
                 rest.moved();
                 control.moved();

@@ -440,6 +440,11 @@ impl Slot {
         rests && self.inputs.iter().all(|input| input.queued() == 0)
     }
 
+    /// Whether the app wants the run to end.
+    pub(super) fn ends_run(&self) -> bool {
+        self.ask(App::ends_run).unwrap_or(false)
+    }
+
     /// Packets that wait for it.
     pub(super) fn waiting(&self) -> usize {
         self.inputs.iter().map(Input::queued).sum()
