@@ -39,7 +39,7 @@ pub(crate) struct Failure {
 /// Whose fault a failure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blame {
-    /// A wrong filter, flag or file name: exit 2.
+    /// A wrong filter, flag or graph: exit 2.
     User,
     /// The system refused: exit 3.
     World,

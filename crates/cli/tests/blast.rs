@@ -90,10 +90,10 @@ fn what_is_wrong_is_told_as_flags() {
         format!("error: {raw}: its packets are of link type RAW, and sluss-x0 takes Ethernet frames");
     let capture = capture("icmp.pcap");
     for (args, code, message) in [
-        (&["none.pcap", "--to", "null"][..], 2, "error: none.pcap: cannot open"),
+        (&["none.pcap", "--to", "null"][..], 3, "error: none.pcap: cannot open"),
         (&[&raw, "--to", "tap:sluss-x0"], 2, no_ethernet.as_str()),
-        (&[&raw, "--to", "none0"], 2, "error: there is no device none0"),
-        (&[&capture, "--to", "none0"], 2, "error: there is no device none0"),
+        (&[&raw, "--to", "none0"], 3, "error: there is no device none0"),
+        (&[&capture, "--to", "none0"], 3, "error: there is no device none0"),
         (&[&capture, "--to", "out.pcap"], 2, "error: this would fill the disk with out.pcap: say how much"),
         (&[&capture, "--to", "null", "--rate", "fast"], 2, "error: --rate fast: write a number and a unit"),
         (&[&capture, "--to", "null", "--rate", "0pps"], 2, "error: --rate: 0 is not between"),

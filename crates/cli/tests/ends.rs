@@ -17,6 +17,55 @@ fn exit_codes() {
     assert_eq!(code(&run(&["filter", "ip", "captures/web.pcap", "-o", "/nonexistent/out.pcap"])), 3);
 }
 
+/// Whatever the command, and whatever the file is for: the system refused.
+#[test]
+fn a_file_that_is_missing_or_unreadable_is_the_same_everywhere() {
+    let folder = scratch("missing");
+    let net = |name: &str, reader: &str, writer: &str| {
+        let graph = format!(
+            "links = [\"in.output -> out.input\"]\n[app.in]\ntype = \"pcap_reader\"\npath = {reader:?}\n\
+             [app.out]\ntype = \"pcap_writer\"\npath = {writer:?}\n"
+        );
+        let path = folder.join(name);
+        std::fs::write(&path, graph).unwrap();
+        arg(&path).to_owned()
+    };
+    let capture = arg(&root().join("captures/web.pcap")).to_owned();
+    let out = arg(&folder.join("out.pcap")).to_owned();
+    let reads_none = net("reads-none.toml", "absent.pcap", &out);
+    let reads_folder = net("reads-folder.toml", arg(&folder), &out);
+    let writes_nowhere = net("writes-nowhere.toml", &capture, "/nonexistent/out.pcap");
+    let writes_folder = net("writes-folder.toml", &capture, arg(&folder));
+    let wrong = folder.join("wrong.toml");
+    std::fs::write(&wrong, "links = [\"a.output\"]").unwrap();
+    for (args, expected) in [
+        (&["filter", "ip", "absent.pcap"][..], 3),
+        (&["filter", "-F", "absent.txt", &capture], 3),
+        (&["filter", "@absent.txt", &capture], 3),
+        (&["filter", "ip", &capture, "-o", arg(&folder)], 3),
+        (&["trace", "ip", "absent.pcap"], 3),
+        (&["explain", "@absent.txt"], 3),
+        (&["compile", "@absent.txt"], 3),
+        (&["blast", "absent.pcap", "--to", "null", "--count", "1"], 3),
+        (&["blast", &capture, "--to", "/nonexistent/out.pcap", "--count", "1"], 3),
+        (&["bench", "engine", "--net", "filter", "--runs", "1", "--pcap", "absent.pcap"], 3),
+        (&["man", "/nonexistent"], 3),
+        (&["run", "absent.toml"], 3),
+        (&["run", "--check", "absent.toml"], 3),
+        (&["run", arg(&folder)], 3),
+        (&["run", &reads_none], 3),
+        (&["run", &reads_folder], 3),
+        (&["run", &writes_nowhere], 3),
+        (&["run", &writes_folder], 3),
+        (&["run", arg(&wrong)], 2),
+        (&["run", "--check", arg(&wrong)], 2),
+    ] {
+        let output = sluss(args).env("SLUSS_RUNTIME_DIR", &folder).output().unwrap();
+        assert_eq!(code(&output), expected, "{args:?}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{args:?}");
+    }
+}
+
 #[test]
 fn a_wrong_filter_is_pointed_at() {
     let output = run(&["filter", "--count", "tcp prot 80 and host 10.0.0.1", "captures/web.pcap"]);

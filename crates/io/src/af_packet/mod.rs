@@ -104,7 +104,7 @@ impl AfPacket {
                      `sudo setcap cap_net_raw+ep $(command -v sluss)`"
                 ),
             ),
-            Step::Device if error.raw_os_error() == Some(libc::ENODEV) => OptionError::new(
+            Step::Device if error.raw_os_error() == Some(libc::ENODEV) => OptionError::refused(
                 "device",
                 format!("there is no device {device}; `ip link` shows those that there are"),
             ),

@@ -217,12 +217,11 @@ impl PcapReader {
     }
 }
 
-/// What is told of a capture that cannot be opened: a wrong name is the user's, a missing right the system's.
+/// What is told of a capture that cannot be opened: a file that is missing or unreadable is the system's, one that is no capture the
+/// user's.
 fn refused(error: capture::Error) -> OptionError {
-    match error.kind() {
-        capture::ErrorKind::Open(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
-            OptionError::refused("path", error)
-        }
+    match error.class() {
+        capture::Class::System => OptionError::refused("path", error),
         _ => OptionError::new("path", error),
     }
 }

@@ -4,7 +4,10 @@ use super::pace::Pace;
 use super::{Passes, PcapReader, Replay};
 use crate::scratch::{Scratch, capture, pcap, records};
 use engine::shm::Counter;
-use engine::{App, Class, ClockKind, Engine, Graph, Io, MAX_PAYLOAD, OptionError, Ports, Settings, Setup};
+use engine::{
+    App, Class, ClockKind, ConfigureError, Engine, Graph, Io, MAX_PAYLOAD, OptionError, Ports, Settings,
+    Setup,
+};
 use std::path::PathBuf;
 use testkit::rig::{APP, Rig, START_NS};
 
@@ -293,12 +296,18 @@ fn toml_value(options: &str) -> Result<PcapReader, String> {
 fn what_cannot_be_opened_is_named() {
     let scratch = Scratch::new();
     let no_capture = scratch.file("a.pcap", b"Hello, world");
-    let cases = [(scratch.path("none.pcap"), "cannot open"), (no_capture, "not a pcap or pcapng capture")];
-    for (path, message) in cases {
+    let cases = [
+        (scratch.path("none.pcap"), "cannot open", true),
+        (std::env::temp_dir(), "directory", true),
+        (no_capture, "not a pcap or pcapng capture", false),
+    ];
+    for (path, message, is_refused) in cases {
         let mut graph = engine::Graph::new();
         graph.app("reader", reader(&path)).unwrap();
         let mut engine = engine::Engine::new(engine::Settings::new().unwrap()).unwrap();
-        let error = engine.configure(&graph).unwrap_err().to_string();
+        let ConfigureError::App { error, .. } = engine.configure(&graph).unwrap_err() else { panic!() };
+        assert_eq!(error.refused, is_refused, "{error}");
+        let error = error.to_string();
         assert!(error.contains(message) && error.contains(&path.display().to_string()), "{error}");
     }
 }

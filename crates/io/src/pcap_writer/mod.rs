@@ -200,9 +200,8 @@ impl PcapWriter {
         Target::open(&self.path).map_err(|error| {
             let message = format!("{}: cannot write: {error}", self.path.display());
             match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput => {
-                    OptionError::new("path", message)
-                }
+                // Ours: it is being read.
+                io::ErrorKind::InvalidInput => OptionError::new("path", message),
                 _ => OptionError::refused("path", message),
             }
         })
