@@ -1,12 +1,17 @@
 //! The command line: every flag is defined here once; help, completions and man pages are derived from it.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
+use pflang::Stage;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
+use wire::linktype::{LinkType, LinkTypeInfo};
 
 /// Filter, inspect and steer packets.
 #[derive(Parser, Debug)]
-#[command(name = "sluss", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "sluss", version, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 done, matched; 1 nothing matched; 2 wrong filter or flag; 3 the system refused;\n\
     4 internal error; 5 incomplete (damaged or truncated input). More: sluss COMMAND --help"
@@ -188,8 +193,8 @@ pub(crate) struct TextArgs {
     #[arg(value_name = "FILTER", required = true)]
     pub(crate) words: Vec<String>,
     /// Link type of the packets: libpcap's name or number.
-    #[arg(short = 'y', long, value_name = "LINKTYPE", default_value = "EN10MB")]
-    pub(crate) linktype: String,
+    #[arg(short = 'y', long, value_name = "LINKTYPE", default_value = "EN10MB", hide_possible_values = true, value_parser = LinkTypes)]
+    pub(crate) linktype: LinkType,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -205,10 +210,40 @@ pub(crate) struct TextArgs {
 pub(crate) struct CompileArgs {
     // Above the flattened ones, whose heading would hold for it too.
     /// What to print.
-    #[arg(long, value_name = "STAGE", default_value = "asm")]
-    pub(crate) stage: pflang::Stage,
+    #[arg(long, value_name = "STAGE", default_value = "asm", hide_possible_values = true, value_parser = stages())]
+    pub(crate) stage: Stage,
     #[command(flatten)]
     pub(crate) text: TextArgs,
+}
+
+fn stages() -> impl TypedValueParser<Value = Stage> {
+    PossibleValuesParser::new(Stage::ALL.iter().map(|stage| stage.name())).try_map(|name| name.parse())
+}
+
+/// Link types by name or number. Completions offer the names.
+#[derive(Clone)]
+struct LinkTypes;
+
+impl TypedValueParser for LinkTypes {
+    type Value = LinkType;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<LinkType, clap::Error> {
+        let name = StringValueParser::new().parse_ref(command, arg, value)?;
+        name.parse().map_err(|error| {
+            let message = format!("-y {name}: {error}\n");
+            clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
+        let named = |info: &'static LinkTypeInfo| PossibleValue::new(info.name).help(info.description);
+        Some(Box::new(LinkType::all().iter().map(named)))
+    }
 }
 
 #[derive(Args, Debug)]

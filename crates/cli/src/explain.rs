@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let source = text::filter_text(&args.text.words)?;
-    let link_type = text::link_type(&args.text.linktype)?;
+    let link_type = args.text.linktype;
     let compiler = text::compiler(link_type, &args.text.language, At::Auto);
     let wrong = |error: pflang::Error| text::wrong_filter(&error, args.text.json, terminal);
     let filter = compiler.compile(&source).map_err(wrong)?;

@@ -34,11 +34,6 @@ pub(crate) fn compiler(link_type: LinkType, language: &LanguageArgs, at: At) -> 
     compiler
 }
 
-/// The link type that a name or number means.
-pub(crate) fn link_type(name: &str) -> Result<LinkType, Failure> {
-    name.parse().map_err(|error| Failure::user(format!("error: -y {name}: {error}")))
-}
-
 /// Several words are one filter; `@FILE` holds it.
 pub(crate) fn filter_text(words: &[String]) -> Result<String, Failure> {
     match words {

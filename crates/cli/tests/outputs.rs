@@ -188,12 +188,54 @@ fn help_fits_a_screen() {
 }
 
 #[test]
+fn help_is_a_command_as_well() {
+    for command in ["filter", "compile", "explain", "trace", "blast", "run", "bench", "ps", "top"] {
+        let (help, flag) = (run(&["help", command]), run(&[command, "--help"]));
+        assert_eq!((code(&help), stdout(&help)), (0, stdout(&flag)), "{command}");
+    }
+    let (help, flag) = (run(&["help", "bench", "engine"]), run(&["bench", "engine", "--help"]));
+    assert_eq!((code(&help), stdout(&help)), (0, stdout(&flag)));
+    assert_eq!(stdout(&run(&["help"])), stdout(&run(&["--help"])));
+    assert_eq!(code(&run(&["help", "rnu"])), 2);
+}
+
+#[test]
+fn a_wrong_value_is_told_with_those_that_there_are() {
+    for (args, words) in [
+        (
+            &["compile", "--stage", "graf", "ip"][..],
+            &["tokens", "optimised, anf", "tip: a similar value exists: 'graph'"][..],
+        ),
+        (&["filter", "--at", "nativ", "ip", "x"], &["auto, native, interp", "similar", "'native'"]),
+        (&["filter", "--dialect", "ipv6,modren", "ip", "x"], &["scoped, protochain", "'modern'"]),
+        (&["run", "--clock", "captur", "x"], &["wall, capture", "'capture'"]),
+        (&["bench", "engine", "--net", "te"], &["source-sink, tee", "'tee'"]),
+        (&["blast", "--synth", "--proto", "icmp", "--to", "null"], &["udp, tcp"]),
+        (&["--color", "alway", "ps"], &["auto, always, never", "'always'"]),
+        (
+            &["explain", "-y", "ether", "ip"],
+            &["error: -y ether: unknown link type `ether`: expected a name such as"],
+        ),
+    ] {
+        let output = run(args);
+        let text = stderr(&output);
+        assert_eq!(code(&output), 2, "{args:?}: {text}");
+        assert!(words.iter().all(|word| text.contains(word)), "{args:?}: {text}");
+    }
+}
+
+#[test]
 fn completions_and_man_pages_come_from_the_definitions() {
     for shell in ["bash", "zsh", "fish"] {
-        assert!(stdout(&run(&["completions", shell])).contains("explain"), "{shell}");
+        let script = stdout(&run(&["completions", shell]));
+        // A command, and values of --stage, --clock, --linktype and --net.
+        for word in ["explain", "optimised", "capture", "LINUX_SLL2", "source-sink"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
     }
     let folder = scratch("man");
     assert_eq!(code(&run(&["man", arg(&folder)])), 0);
+    assert!(!folder.join("sluss-help.1").exists());
     assert!(String::from_utf8_lossy(&read(&folder.join("sluss-filter.1"))).contains("max\\-count"));
 }
 
