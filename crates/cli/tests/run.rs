@@ -338,9 +338,72 @@ fn a_graph_does_not_lose_the_capture_that_it_reads() {
         assert!(fs::read(folder.join("x.pcap")).unwrap() == whole);
     };
     is_refused(&run(&folder, &[]));
+    is_refused(&run(&folder, &["--check"]));
     fs::write(folder.join("net.toml"), graph.replace("x.pcap", "-")).unwrap();
-    let stdin = fs::File::open(folder.join("x.pcap")).unwrap();
-    is_refused(&command(&folder, &[]).stdin(stdin).output().unwrap());
+    let stdin = || fs::File::open(folder.join("x.pcap")).unwrap();
+    is_refused(&command(&folder, &[]).stdin(stdin()).output().unwrap());
+    is_refused(&command(&folder, &["--check"]).stdin(stdin()).output().unwrap());
+}
+
+/// A graph of two writers of what two sources make, at these paths.
+fn two_writers(left: &str, right: &str) -> String {
+    let links = "links = [\"a.output -> left.input\", \"b.output -> right.input\"]\n";
+    let sources = "[app.a]\ntype = \"synth\"\nrate_pps = 1000\n[app.b]\ntype = \"synth\"\nrate_pps = 1000\n";
+    let writer = |name, path| format!("[app.{name}]\ntype = \"pcap_writer\"\npath = \"{path}\"\n");
+    [links, sources, &writer("left", left), &writer("right", right)].concat()
+}
+
+#[test]
+fn two_writers_of_one_file_are_refused_with_their_names() {
+    let folder = folder("two-writers", &two_writers("x.pcap", "./x.pcap"));
+    for flags in [&["--check"][..], &[]] {
+        let output = run(&folder, flags);
+        let text = stderr(&output);
+        let told = "error[GR020]: `path` of app `right`: ./x.pcap: app `left` writes it as well, as x.pcap: it would be lost";
+        assert!(code(&output) == 2 && text.contains(told), "{text}");
+        assert!(text.contains("path = \"x.pcap\"") && text.contains("path = \"./x.pcap\""), "{text}");
+        assert!(!folder.join("x.pcap").exists());
+    }
+}
+
+#[test]
+fn writers_that_swap_their_files_are_refused_as_a_whole() {
+    let folder = folder("swap", &two_writers("x.pcap", "y.pcap"));
+    let live = Live::start(&folder, &[]);
+    // Of the rest of the change, nothing comes about either.
+    let swapped = two_writers("y.pcap", "x.pcap").replace("1000", "2000");
+    fs::write(folder.join("net.toml"), swapped).unwrap();
+    signal(&live.child, "-HUP");
+    live.told("app `right` writes it until this change: it would be lost");
+    live.told("what runs goes on unchanged");
+    live.end("-TERM");
+    for name in ["x.pcap", "y.pcap"] {
+        assert_eq!(code(&common::run(&["filter", "--count", "udp", arg(&folder.join(name))])), 0, "{name}");
+    }
+}
+
+#[test]
+fn a_reader_of_standard_input_can_be_renamed() {
+    let graph = "links = [\"in.output -> out.input\"]\n[app.in]\ntype = \"pcap_reader\"\npath = \"-\"\n\
+                 [app.out]\ntype = \"pcap_writer\"\npath = \"out.pcap\"\n";
+    let folder = folder("renamed", graph);
+    let whole = fs::read(root().join("captures/icmp.pcap")).unwrap();
+    let (first, rest) = whole.split_at(whole.len() / 2);
+    let mut child =
+        command(&folder, &["--no-report"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(first).unwrap();
+    let out = folder.join("out.pcap");
+    until("the first half", || fs::metadata(&out).is_ok_and(|metadata| metadata.len() > 24));
+    fs::write(folder.join("net.toml"), graph.replace("in.", "live.").replace("app.in]", "app.live]"))
+        .unwrap();
+    signal(&child, "-HUP");
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("started      live")));
+    stdin.write_all(rest).unwrap();
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(fs::read(&out).unwrap() == whole, "byte for byte");
 }
 
 #[test]

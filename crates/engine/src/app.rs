@@ -5,6 +5,7 @@ use crate::config::OptionError;
 use crate::link::{Input, Output};
 use crate::pool::Pool;
 use crate::shm::{Counter, EntryKind, Record};
+use crate::uses::Use;
 use serde::de::DeserializeOwned;
 use std::any::Any;
 use std::fmt;
@@ -255,6 +256,12 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
     /// [legacy](Setup::legacy). Options with which it could not take that over make another claim.
     fn claim(&self) -> Option<String> {
         None
+    }
+
+    /// What the app uses that lies outside the graph. A graph is refused in which an app wants for itself what another uses as well;
+    /// and so is a change to one, if the other uses it until then and does not leave it to this app ([`Class::claim`]).
+    fn uses(&self) -> Vec<Use> {
+        Vec::new()
     }
 
     /// Starts an app.

@@ -1,6 +1,7 @@
 //! Options of apps, whatever their class.
 
 use crate::app::{App, Class, PortNames, Ports, Setup};
+use crate::uses::Use;
 use serde::de::{self, DeserializeOwned};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -62,6 +63,7 @@ trait AnyClass: Any + Send + Sync {
     fn check(&self) -> Result<(), OptionError>;
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError>;
     fn claim(&self) -> Option<String>;
+    fn uses(&self) -> Vec<Use>;
     fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError>;
     fn reconfigure(
         &self,
@@ -99,6 +101,10 @@ impl<C: Class> AnyClass for C {
 
     fn claim(&self) -> Option<String> {
         Class::claim(self)
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        Class::uses(self)
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError> {
@@ -157,6 +163,11 @@ impl Config {
     /// What only one app of the class at a time can have.
     pub(crate) fn claim(&self) -> Option<String> {
         self.0.claim()
+    }
+
+    /// What the app uses that lies outside the graph.
+    pub(crate) fn uses(&self) -> Vec<Use> {
+        self.0.uses()
     }
 
     pub(crate) fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError> {

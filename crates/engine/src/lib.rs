@@ -35,6 +35,7 @@ mod report;
 pub mod shm;
 mod sync;
 mod timer;
+mod uses;
 mod worker;
 
 pub use app::{App, Class, Io, PortNames, Ports, Roles, Setup};
@@ -50,4 +51,5 @@ pub use pool::{Burst, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 pub use rate::Rate;
 pub use report::{AppReport, AppState, LinkReport, PoolReport, Report};
 pub use timer::{TimerId, Timers};
+pub use uses::Use;
 pub use worker::LastWords;

@@ -28,6 +28,9 @@ struct Note {
     is_wanted: bool,
 }
 
+/// What stands for standard input as a path.
+pub(crate) const STDIN: &str = "-";
+
 /// Device and inode.
 type Identity = (u64, u64);
 
@@ -104,6 +107,25 @@ impl Drop for Doomed {
     }
 }
 
+/// Tells a regular file from all others, whatever it is called; also one that is not there yet. `None` for what is no regular file.
+pub(crate) fn file_identity(path: &Path) -> Option<String> {
+    match path.metadata() {
+        Ok(metadata) => metadata.is_file().then(|| format!("file {:?}", identity(&metadata))),
+        Err(_) => {
+            let parent = path.parent()?;
+            let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            let folder = identity(&folder.metadata().ok()?);
+            Some(format!("file {:?} of folder {folder:?}", path.file_name()?))
+        }
+    }
+}
+
+/// The same for standard input.
+pub(crate) fn stdin_identity() -> Option<String> {
+    let (identity, _) = open(Path::new(STDIN))?;
+    Some(format!("file {identity:?}"))
+}
+
 /// Whether a file's metadata and those of a path are of one file.
 pub(crate) fn is_same(a: &Metadata, b: &Metadata) -> bool {
     identity(a) == identity(b)
@@ -114,7 +136,7 @@ fn identity(metadata: &Metadata) -> Identity {
 }
 
 fn open(path: &Path) -> Option<(Identity, File)> {
-    let file = if path.as_os_str() == "-" {
+    let file = if path.as_os_str() == STDIN {
         File::from(io::stdin().as_fd().try_clone_to_owned().ok()?)
     } else {
         // To open a FIFO would be to wait.

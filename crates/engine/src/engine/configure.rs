@@ -17,6 +17,7 @@ use crate::graph::{AppSpec, Graph, Link, breathing_order};
 use crate::link::{self, Input, Output, Ring};
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
+use crate::uses::{self, Conflict};
 use crate::worker::{LastWords, Slot, message};
 use std::collections::BTreeMap;
 use std::io;
@@ -126,7 +127,23 @@ impl Engine {
                 .and_then(|()| guarded(|| app.config.check_ports(&linked)))
                 .map_err(|error| app_error(name, app, error))?;
         }
-        Ok(())
+        self.check_uses(graph)
+    }
+
+    /// Whether every app can have what it uses, in the graph and while it comes in the place of the one that runs.
+    fn check_uses(&self, graph: &Graph) -> Result<(), ConfigureError> {
+        let in_graph = || uses::conflicts(graph).into_iter().next();
+        let in_change = || {
+            let successors = self.successors(graph);
+            uses::conflict_in_change(&self.graph, graph, |app, before| successors.get(app) == Some(&before))
+        };
+        match in_graph().or_else(in_change) {
+            Some(Conflict { app, error, .. }) => {
+                let class = graph.get(&app).map_or("", |app| app.config.kind().name);
+                Err(ConfigureError::App { app, class, error })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Places the apps on workers anew, by what each has cost so far. Apps and links keep their state and their packets.
@@ -152,16 +169,22 @@ impl Engine {
         self.configure(&Graph::new()).unwrap_or_default()
     }
 
-    /// Apps that are new, and claim what one has that is gone; each with a record, and the name of the other.
-    fn heirs(&self, graph: &Graph) -> io::Result<Heirs> {
+    /// Apps that are new, and claim what one has that is gone; each with the name of the other.
+    fn successors<'g>(&'g self, graph: &'g Graph) -> BTreeMap<&'g str, &'g str> {
         let mut gone: BTreeMap<(&str, String), &str> = BTreeMap::new();
         for (name, app) in self.graph.apps().filter(|&(name, app)| is_new(name, app, graph)) {
             gone.extend(claim(app).map(|claim| ((app.config.kind().name, claim), name)));
         }
+        let new = graph.apps().filter(|&(name, app)| is_new(name, app, &self.graph));
+        new.filter_map(|(name, app)| Some((name, gone.remove(&(app.config.kind().name, claim(app)?))?)))
+            .collect()
+    }
+
+    /// The same, each with a record.
+    fn heirs(&self, graph: &Graph) -> io::Result<Heirs> {
         let mut heirs = Heirs::new();
-        for (name, app) in graph.apps().filter(|&(name, app)| is_new(name, app, &self.graph)) {
-            let before = claim(app).and_then(|claim| gone.remove(&(app.config.kind().name, claim)));
-            if let Some(before) = before {
+        for (name, before) in self.successors(graph) {
+            if let Some(app) = graph.get(name) {
                 heirs.insert(name.to_owned(), (before.to_owned(), self.app_record(name, app)?));
             }
         }

@@ -24,6 +24,7 @@ pub use problem::{GraphCode, GraphFileError, GraphFileErrors};
 
 use super::{Graph, check_name, similar_of};
 use crate::config::{Config, OptionError, Registry};
+use crate::uses::{self, Conflict};
 use links::{Apps, Links};
 use options::App;
 use problem::{Problems, shown};
@@ -174,6 +175,26 @@ impl<'t> Reader<'t> {
             }),
         }
         self.links(links);
+        self.conflicts();
+    }
+
+    /// Apps that want for themselves what others use as well.
+    fn conflicts(&mut self) {
+        let Reader { problems, graph, places, .. } = self;
+        for Conflict { app, other, other_option, error } in uses::conflicts(graph) {
+            let place_of = |app: &str, option: &str| {
+                places
+                    .get(app)
+                    .map_or(0..0, |place| place.options.get(option).unwrap_or(&place.header).clone())
+            };
+            let option = error.option.as_deref().unwrap_or_default();
+            let message = format!("`{option}` of app `{app}`: {}", error.message);
+            problems.add(|| {
+                GraphFileError::new(GraphCode::InUse, place_of(&app, option), message)
+                    .also(place_of(&other, other_option), format!("app `{other}`"))
+                    .of(&app, Some(option))
+            });
+        }
     }
 
     fn apps(&mut self, value: Spanned<DeValue<'t>>) {

@@ -27,8 +27,8 @@
 //! graph keeps metadata for this app, unless the capture is a pcap file of Ethernet frames.
 //!
 //! **Pipes.** Standard input, a FIFO, and whatever else is no file, is read by a thread of its own: no worker waits for what has not come,
-//! and a FIFO may be there before anybody writes into it. Such a capture can be read once. It goes on when other options than
-//! `path` change; what is wrong with it is known only when it comes. On capture time, time stands still until it has come.
+//! and a FIFO may be there before anybody writes into it. Such a capture can be read once, by one reader. It goes on when other options than
+//! `path` change, and when the app fails or gets another name; what is wrong with it is known only when it comes. On capture time, time stands still until it has come.
 //!
 //! A file that a writer of the same process is about to empty is refused, and so is a writer of one that is read.
 //!
@@ -42,11 +42,15 @@ mod tests;
 
 use crate::held::Reading;
 use engine::shm::Counter;
-use engine::{App, Class, ClockKind, Io, MAX_PAYLOAD, OptionError, Output, Pool, Ports, Rate, Roles, Setup};
+use engine::{
+    App, Class, ClockKind, Io, MAX_PAYLOAD, OptionError, Output, Pool, Ports, Rate, Roles, Setup, Use,
+};
 use pace::Pace;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use stream::is_stream;
 use tape::{Load, Ready, Records, Tape};
 
 /// Options of `pcap_reader`.
@@ -110,7 +114,19 @@ pub struct Running {
     is_blocked: bool,
     /// Why it has ended early.
     error: Option<String>,
+    legacy: Arc<Legacy>,
     counters: Counters,
+}
+
+/// What a reader of a stream leaves for the one that takes its place when it has failed or has another name.
+type Legacy = Mutex<Option<Left>>;
+
+#[derive(Debug)]
+struct Left {
+    tape: Tape,
+    taken: u64,
+    has_ended: bool,
+    error: Option<String>,
 }
 
 #[derive(Debug)]
@@ -140,7 +156,24 @@ impl Class for PcapReader {
         Ok(())
     }
 
+    /// A stream, to go on with.
+    fn claim(&self) -> Option<String> {
+        let goes_on = self.passes == Passes::Times(1) && is_stream(&self.path);
+        goes_on.then(|| self.path.display().to_string())
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        stream::uses(&self.path)
+    }
+
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        if is_stream(&self.path) {
+            self.check_stream()?;
+        }
+        let legacy: Arc<Legacy> = setup.legacy();
+        if let Some(left) = take(&legacy, |left| left.tape.path() == self.path) {
+            return Ok(self.begin(left, legacy, setup));
+        }
         let reading = Reading::of(&self.path).map_err(|why| OptionError::new("path", why))?;
         let stream = Tape::open_stream(&self.path).map_err(|error| {
             OptionError::refused("path", format_args!("cannot open {}: {error}", self.path.display()))
@@ -150,7 +183,8 @@ impl Class for PcapReader {
             None => Tape::open(&self.path, self.passes != Passes::Times(1)).map_err(refused)?,
         };
         tape.hold(reading);
-        self.begin(tape, setup)
+        let fresh = Left { tape, taken: 0, has_ended: false, error: None };
+        Ok(self.begin(fresh, legacy, setup))
     }
 
     /// A stream cannot be begun again: it goes on, also when another is wanted that cannot be had.
@@ -160,42 +194,49 @@ impl Class for PcapReader {
         }
         if self.path != old.path {
             *app = self.start(setup)?;
+            // Nobody goes on with the old one.
+            take(&app.legacy, |_| true);
             return Ok(true);
         }
         self.check_stream()?;
         app.pace = self.pace(setup);
         // What has come counts for the new number as well.
-        app.left = self.count.map_or(u64::MAX, |count| count.saturating_sub(app.taken));
+        app.left = self.left_after(app.taken);
         app.is_finished = app.has_ended || app.left == 0;
         Ok(true)
     }
 }
 
 impl PcapReader {
-    fn begin(&self, tape: Tape, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        if tape.is_stream() {
-            self.check_stream()?;
-        }
-        Ok(Running {
+    fn begin(&self, left: Left, legacy: Arc<Legacy>, setup: &mut Setup<'_>) -> Running {
+        let Left { tape, taken, has_ended, error } = left;
+        let left = self.left_after(taken);
+        Running {
             tape,
             pace: self.pace(setup),
             passes_left: match self.passes {
                 Passes::Times(passes) => passes,
                 Passes::Forever => u64::MAX,
             },
-            taken: 0,
-            left: self.count.unwrap_or(u64::MAX),
-            is_finished: self.count == Some(0),
-            has_ended: false,
+            taken,
+            left,
+            is_finished: has_ended || left == 0,
+            has_ended,
             is_blocked: false,
-            error: None,
+            error,
+            legacy,
             counters: Counters {
                 too_long: setup.drops("too_long"),
                 wrong_link_type: setup.drops("wrong_link_type"),
                 passes: setup.counter("passes"),
                 damaged: setup.counter("damaged"),
             },
-        })
+        }
+    }
+
+    /// Packets that are still to come at most when so many have.
+    fn left_after(&self, taken: u64) -> u64 {
+        self.count.map_or(u64::MAX, |count| count.saturating_sub(taken))
     }
 
     fn pace(&self, setup: &Setup<'_>) -> Pace {
@@ -293,6 +334,27 @@ impl App for Running {
     fn has_failed(&self) -> bool {
         self.error.is_some()
     }
+}
+
+/// A stream goes on with whoever takes this app's place.
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.tape.is_stream() {
+            let Running { tape, taken, has_ended, error, .. } = self;
+            let left = Left {
+                tape: std::mem::replace(tape, Tape::empty(Path::new(""))),
+                taken: *taken,
+                has_ended: *has_ended,
+                error: error.take(),
+            };
+            *self.legacy.lock().unwrap_or_else(PoisonError::into_inner) = Some(left);
+        }
+    }
+}
+
+/// Takes what was left, if it is what is wanted.
+fn take(legacy: &Legacy, is_wanted: impl FnOnce(&mut Left) -> bool) -> Option<Left> {
+    legacy.lock().unwrap_or_else(PoisonError::into_inner).take_if(is_wanted)
 }
 
 impl Running {

@@ -12,13 +12,15 @@
 //! A FIFO is opened at once, whether anybody writes into it or not.
 
 use super::tape::Memory;
+use crate::held::{STDIN, file_identity, stdin_identity};
 use capture::Reader;
+use engine::Use;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,13 +50,33 @@ pub(super) enum Part {
 const PARTS_MAX: usize = 8;
 /// How long the thread waits for bytes before it looks whether anybody still wants them.
 const LOOK_AROUND: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// What stands for standard input as a path.
-const STDIN: &str = "-";
-
 /// Whether reading from a path may have to wait for who writes: it is neither a file nor a folder.
 pub(super) fn is_stream(path: &Path) -> bool {
     let is_no_file = |metadata: std::fs::Metadata| !metadata.is_file() && !metadata.is_dir();
     path.as_os_str() == STDIN || path.metadata().is_ok_and(is_no_file)
+}
+
+/// What a reader uses: a file, which others can read as well, or a stream, of which each would get a part.
+pub(super) fn uses(path: &Path) -> Vec<Use> {
+    let used = |identity, name: &str, is_shared| Use {
+        option: "path",
+        identity,
+        name: name.to_owned(),
+        verb: "reads",
+        is_shared,
+        remedy: "what comes from there can be read only once",
+    };
+    if path.as_os_str() == STDIN {
+        let name = "standard input";
+        let file = stdin_identity().map(|file| used(file, name, true));
+        return [used(name.to_owned(), name, false)].into_iter().chain(file).collect();
+    }
+    let name = path.to_string_lossy();
+    let fifo = path.metadata().ok().filter(|metadata| metadata.file_type().is_fifo());
+    match fifo {
+        Some(fifo) => vec![used(format!("FIFO {} {}", fifo.dev(), fifo.ino()), &name, false)],
+        None => file_identity(path).map(|file| used(file, &name, true)).into_iter().collect(),
+    }
 }
 
 impl Stream {

@@ -79,7 +79,8 @@ impl Tape {
         Ok(stream.map(|stream| Tape { stream: Some(stream), ..Self::empty(path) }))
     }
 
-    fn empty(path: &Path) -> Self {
+    /// Without anything on it.
+    pub(super) fn empty(path: &Path) -> Self {
         Tape {
             path: path.to_owned(),
             reading: None,

@@ -19,8 +19,9 @@
 //! writing fails, because the disk is full say, the writer stops, its report says why, and the file ends with a
 //! whole packet.
 //!
-//! The file is locked (`flock`), and emptied only when the whole graph has started: a graph that is refused, or one that
-//! gives a file to two writers, or to a reader and a writer, costs no packet that was written before, and leaves no empty file.
+//! The file is locked (`flock`), and emptied only when the whole graph has started: a graph that is refused, as is one that
+//! gives a file to two writers, or to a reader and a writer, costs no packet that was written before, and leaves no empty file. Refused is also a
+//! change in which a writer gets the file that another has had until then, unless it takes the place of that one.
 //! A writer that is given another `path` opens that first, and goes on with the old one if it cannot. One that failed goes
 //! on behind the last packet of its file.
 //!
@@ -31,8 +32,9 @@ mod records;
 #[cfg(test)]
 mod tests;
 
+use crate::held::file_identity;
 use engine::shm::Counter;
-use engine::{App, Burst, Class, Io, Metadata, OptionError, PortNames, Ports, Roles, Setup};
+use engine::{App, Burst, Class, Io, Metadata, OptionError, PortNames, Ports, Roles, Setup, Use};
 use file::Target;
 use records::Encoder;
 use serde::Deserialize;
@@ -147,6 +149,19 @@ impl Class for PcapWriter {
     /// The file, to go on with in the same format.
     fn claim(&self) -> Option<String> {
         Some(format!("{:?} {}", self.format(), self.path.display()))
+    }
+
+    /// A regular file, alone; into pipes and devices several may write.
+    fn uses(&self) -> Vec<Use> {
+        let used = |identity| Use {
+            option: "path",
+            identity,
+            name: self.path.display().to_string(),
+            verb: "writes",
+            is_shared: false,
+            remedy: "it would be lost; write to another file",
+        };
+        file_identity(&self.path).map(used).into_iter().collect()
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {

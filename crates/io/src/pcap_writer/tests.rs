@@ -257,12 +257,34 @@ fn a_file_has_one_writer() {
     let scratch = Scratch::new();
     let (a, b) = (scratch.path("a.pcap"), scratch.path("b.pcap"));
     let mut engine = ended(&writers(&[("w", writer(&a)), ("x", writer(&b))]));
-    let changes = engine.configure(&writers(&[("w", writer(&b)), ("x", writer(&a))])).unwrap();
-    assert_eq!(failed(&changes).len(), 2, "{changes:?}");
+    // Refused as a whole: two that swap; one that gets what another is to let go; one that gets what one that is gone has.
+    let c = scratch.path("c.pcap");
+    for (graph, wrong, other) in [
+        ([("w", writer(&b)), ("x", writer(&a))], "w", "x"),
+        ([("w", writer(&b)), ("x", writer(&c))], "w", "x"),
+        ([("w", writer(&c)), ("x", writer(&a))], "x", "w"),
+        ([("w", writer(&b)), ("y", writer(&c))], "w", "x"),
+    ] {
+        let error = engine.configure(&writers(&graph)).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("app `{wrong}` (pcap_writer): `path`: ")), "{error}");
+        assert!(
+            error.contains(&format!(": app `{other}` writes it until this change: it would be lost")),
+            "{error}"
+        );
+        assert!(!c.exists());
+    }
+    assert_eq!(*engine.graph(), writers(&[("w", writer(&a)), ("x", writer(&b))]));
     assert_whole(engine, &[&a, &b]);
     let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
     let error = engine.configure(&writers(&[("w", writer(&a)), ("x", writer(&a))])).unwrap_err().to_string();
+    assert!(error.contains("a.pcap: app `w` writes it as well: it would be lost"), "{error}");
+    // An engine that knows nothing of this one.
+    let mut other = Engine::new(Settings::new().unwrap()).unwrap();
+    other.configure(&writers(&[("w", writer(&a))])).unwrap();
+    let error = engine.configure(&writers(&[("w", writer(&a))])).unwrap_err().to_string();
     assert!(error.contains("another app or process is writing to it"), "{error}");
+    drop(other);
+    ended(&writers(&[("w", writer(&a))])).stop();
     assert_eq!(records(&a), records(&capture("web.pcap")), "nothing was started");
 }
 
@@ -275,7 +297,7 @@ fn a_writer_of_another_name_goes_on_with_the_file() {
     // Another format would need another file.
     let other = PcapWriter { format: Some(Format::Pcapng), ..writer(&a) };
     let error = engine.configure(&writers(&[("renamed", other), ("x", writer(&b))])).unwrap_err().to_string();
-    assert!(error.contains("another app or process is writing to it"), "{error}");
+    assert!(error.contains("app `w` writes it until this change"), "{error}");
     // Both at once, each with the other's kind of name.
     let short = PcapWriter { snaplen: Some(1000), ..writer(&b) };
     let changes = engine.configure(&writers(&[("ww", short), ("xx", writer(&a))])).unwrap();
@@ -362,20 +384,40 @@ fn a_reload_empties_no_capture_that_is_read() {
     graph.app("v", writer(&a)).unwrap();
     let error = engine.configure(&graph).unwrap_err().to_string();
     assert!(error.contains("it would be lost"), "{error}");
-    let changes = engine.configure(&between("r", &a, "w", &a)).unwrap();
-    assert!(failed(&changes)[0].starts_with("w: ") && changes.reconfigured.is_empty(), "{changes:?}");
+    // What it reads, and what it has read until then.
+    for (from, when) in [(&a, "as well"), (&b, "until this change")] {
+        let error = engine.configure(&between("r", from, "w", &a)).unwrap_err().to_string();
+        assert!(error.contains(&format!("app `r` reads it {when}: it would be lost")), "{error}");
+    }
     assert_whole(engine, &[&out, &a]);
-
     let mut engine = ended(&between("r", &a, "a", &out));
-    let changes = engine.configure(&between("r", &b, "a", &b)).unwrap();
-    assert_eq!(changes.reconfigured, ["a"]);
-    assert!(failed(&changes)[0].contains("it would be lost"), "{changes:?}");
-    engine.run_for(Duration::from_secs(20)).unwrap();
-    let report = engine.report();
-    let text = report.apps["a"].text.clone().unwrap_or_default();
-    assert!(text.contains("a pcap_reader was to read it"), "{text}");
+    let error = engine.configure(&between("r", &b, "a", &b)).unwrap_err().to_string();
+    assert!(error.contains("app `r` reads it as well: it would be lost"), "{error}");
     assert_whole(engine, &[&out, &a, &b]);
     assert!([a, b].iter().all(|path| std::fs::read(path).unwrap() == whole));
+}
+
+/// What two engines of one process do to each other.
+#[test]
+fn another_engine_empties_no_capture_that_is_read() {
+    let scratch = Scratch::new();
+    let whole = std::fs::read(capture("web.pcap")).unwrap();
+    let [a, b] = ["a.pcap", "b.pcap"].map(|name| scratch.file(name, &whole));
+    let mut reading = ended(&between("r", &a, "w", &scratch.path("out.pcap")));
+    let mut writing = ended(&between("r", &b, "w", &scratch.path("another.pcap")));
+    let error = refusal(&writers(&[("w", writer(&a))]));
+    assert!(error.contains("a pcap_reader reads the same file"), "{error}");
+    let changes = writing.configure(&between("r", &b, "w", &a)).unwrap();
+    assert!(failed(&changes)[0].contains("a pcap_reader reads the same file"), "{changes:?}");
+    // Doomed, and then wanted.
+    let target = super::file::Target::open(&scratch.file("c.pcap", &whole)).unwrap();
+    let changes = reading.configure(&between("r", target.path(), "w", &scratch.path("out.pcap"))).unwrap();
+    assert!(failed(&changes)[0].contains("a pcap_writer writes the same file"), "{changes:?}");
+    let error = { target }.begin().unwrap_err().to_string();
+    assert!(error.contains("a pcap_reader was to read it"), "{error}");
+    assert!(
+        ["a.pcap", "b.pcap", "c.pcap"].iter().all(|name| std::fs::read(scratch.path(name)).unwrap() == whole)
+    );
 }
 
 #[test]
@@ -389,7 +431,7 @@ fn a_refused_graph_leaves_no_empty_file() {
     }
     assert!(!new.exists() && old.exists());
     let error = refusal(&writers(&[("w", writer(&new)), ("x", writer(&new))]));
-    assert!(error.contains("another app or process is writing to it") && !new.exists(), "{error}");
+    assert!(error.contains("app `w` writes it as well") && !new.exists(), "{error}");
     // What somebody else has put there, or written, is not ours.
     for bytes in [&b""[..], b"x"] {
         let target = super::file::Target::open(&new).unwrap();

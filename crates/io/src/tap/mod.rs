@@ -24,7 +24,7 @@ mod tun;
 
 use crate::device::{self as port, Refusal, Refusals};
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Output, Packet, Pool, Roles, Setup};
+use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Output, Packet, Pool, Roles, Setup, Use};
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -81,6 +81,17 @@ impl Class for Tap {
     /// The device as it is.
     fn claim(&self) -> Option<String> {
         Some(format!("{} {:?}", self.name, self.mtu))
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        vec![Use {
+            option: "name",
+            identity: format!("TAP {}", self.name),
+            name: self.name.clone(),
+            verb: "has",
+            is_shared: false,
+            remedy: "a TAP device has one app",
+        }]
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {

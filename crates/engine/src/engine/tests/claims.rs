@@ -5,6 +5,7 @@ use crate::app::{App, Class, Ports, Setup};
 use crate::config::OptionError;
 use crate::graph::Graph;
 use crate::report::AppState;
+use crate::uses::Use;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -46,6 +47,21 @@ impl Class for Room {
     fn claim(&self) -> Option<String> {
         assert!(self.number != 13, "nobody claims this");
         (self.number > 0).then(|| self.number.to_string())
+    }
+
+    /// Paint: from 100 on for one room only.
+    fn uses(&self) -> Vec<Use> {
+        assert!(self.color != 13, "nobody uses this");
+        // With 1000 more, it is the same under another name.
+        let used = || Use {
+            option: "color",
+            identity: (self.color % 1000).to_string(),
+            name: format!("color {}", self.color),
+            verb: "shows",
+            is_shared: self.color < 100,
+            remedy: "choose another",
+        };
+        (self.color > 0).then(used).into_iter().collect()
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Guest, OptionError> {
@@ -121,6 +137,60 @@ fn who_claims_something_else_takes_nothing_over() {
     let error = engine.configure(&rooms(&[("v", &unlucky)])).unwrap_err();
     assert!(error.to_string().contains("somebody is in"), "{error}");
     assert!(engine.graph().get("u").is_some());
+}
+
+fn painted(color: u32) -> Room {
+    Room { color, ..Room::default() }
+}
+
+#[test]
+fn what_one_wants_alone_no_other_uses() {
+    let mut engine = engine(1, 64);
+    let refusal = |engine: &mut crate::Engine, colors: &[(&str, u32)]| {
+        let painted: Vec<(&str, Room)> = colors.iter().map(|&(name, color)| (name, painted(color))).collect();
+        let all: Vec<(&str, &Room)> = painted.iter().map(|(name, room)| (*name, room)).collect();
+        engine.configure(&rooms(&all)).err().map(|error| error.to_string())
+    };
+    for (colors, error) in [
+        (&[("a", 5), ("b", 5), ("c", 13), ("d", 13)][..], None),
+        (
+            &[("a", 5), ("b", 1005)],
+            Some("app `b` (room): `color`: color 1005: app `a` shows it as well, as color 5: choose another"),
+        ),
+        (
+            &[("a", 1005), ("b", 5)],
+            Some("app `a` (room): `color`: color 1005: app `b` shows it as well, as color 5: choose another"),
+        ),
+        (
+            &[("a", 200), ("b", 200)],
+            Some("app `b` (room): `color`: color 200: app `a` shows it as well: choose another"),
+        ),
+        // From now on one after the other.
+        (&[("a", 200), ("b", 300), ("c", 5)], None),
+        (
+            &[("a", 300), ("b", 200)],
+            Some("app `a` (room): `color`: color 300: app `b` shows it until this change: choose another"),
+        ),
+        (
+            &[("a", 200), ("b", 1005)],
+            Some(
+                "app `b` (room): `color`: color 1005: app `c` shows it until this change, as color 5: choose another",
+            ),
+        ),
+        (
+            &[("a", 200), ("d", 300)],
+            Some("app `d` (room): `color`: color 300: app `b` shows it until this change: choose another"),
+        ),
+        (&[("a", 200), ("d", 5)], None),
+        (
+            &[("a", 300), ("b", 200)],
+            Some("app `b` (room): `color`: color 200: app `a` shows it until this change: choose another"),
+        ),
+        (&[("a", 300), ("b", 5)], None),
+    ] {
+        assert_eq!(refusal(&mut engine, colors).as_deref(), error, "{colors:?}");
+    }
+    balanced(&mut engine);
 }
 
 #[test]

@@ -102,6 +102,8 @@ pub enum GraphCode {
     Empty = 18,
     /// GR019: the system refuses what an app asks for.
     Refused = 19,
+    /// GR020: something that one app wants for itself, and another uses as well.
+    InUse = 20,
     /// GR101: an app without links.
     NoLink = 101,
 }
@@ -128,6 +130,7 @@ impl GraphCode {
         GraphCode::Twice,
         GraphCode::Empty,
         GraphCode::Refused,
+        GraphCode::InUse,
         GraphCode::NoLink,
     ];
 

@@ -245,6 +245,102 @@ fn a_stream_goes_on_when_another_cannot_be_had() {
     read(&mut engine, 10);
 }
 
+/// A graph of one reader, and nothing that takes what it brings.
+fn alone(name: &str, reader: PcapReader) -> Graph {
+    let mut graph = Graph::new();
+    graph.app(name, reader).unwrap();
+    graph
+}
+
+#[test]
+fn a_stream_goes_on_under_another_name() {
+    let scratch = Scratch::new();
+    let path = fifo(&scratch);
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(&alone("a", reader(&path))).unwrap();
+    let mut pipe = writer(&path);
+    let packets: Vec<_> = (0..30).map(|us| (us, 60, vec![us as u8; 60])).collect();
+    let file = pcap(&packets);
+    let until_read = |engine: &mut Engine, count: u64| {
+        let begin = Instant::now();
+        while engine.report().drops.get("unlinked") != Some(&count) {
+            assert!(begin.elapsed() < PATIENCE, "{:#?}", engine.report());
+            engine.run_for(Duration::from_millis(10)).unwrap();
+        }
+    };
+    // In the middle of a record, each time.
+    let mut sent = 0;
+    for (read, name) in [(7, "b"), (19, "c"), (20, "b")] {
+        let end = 24 + read as usize * 76 + 30;
+        pipe.write_all(&file[sent..end]).unwrap();
+        sent = end;
+        until_read(&mut engine, read);
+        let changes = engine.configure(&alone(name, reader(&path))).unwrap();
+        assert!(changes.failed.is_empty() && changes.started == [name], "{changes:?}");
+    }
+    // With a count, of which much is used up; and another that would not go on is refused.
+    let twice = PcapReader { passes: Passes::Times(2), ..reader(&path) };
+    assert!(engine.configure(&alone("d", twice)).is_err());
+    engine.configure(&alone("d", PcapReader { count: Some(25), ..reader(&path) })).unwrap();
+    pipe.write_all(&file[sent..]).unwrap();
+    until_read(&mut engine, 25);
+    engine.configure(&alone("e", reader(&path))).unwrap();
+    drop(pipe);
+    until_read(&mut engine, 30);
+    engine.run(|_| true).unwrap();
+    // It is at its end, whatever it is called.
+    engine.configure(&alone("f", reader(&path))).unwrap();
+    engine.run(|_| true).unwrap();
+    let report = engine.report();
+    assert_eq!((report.drops["unlinked"], report.apps["f"].has_failed), (30, false), "{report:#?}");
+}
+
+#[test]
+fn a_stream_that_nobody_goes_on_with_is_let_go() {
+    let scratch = Scratch::new();
+    let path = fifo(&scratch);
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    for other in [
+        alone("reader", reader(capture("web.pcap"))),
+        alone("other", reader(capture("web.pcap"))),
+        Graph::new(),
+    ] {
+        engine.configure(&alone("reader", reader(&path))).unwrap();
+        let mut pipe = writer(&path);
+        pipe.write_all(&pcap(&[])).unwrap();
+        let changes = engine.configure(&other).unwrap();
+        assert!(changes.failed.is_empty(), "{changes:?}");
+        let begin = Instant::now();
+        while pipe.write_all(&[0]).is_ok() {
+            assert!(begin.elapsed() < PATIENCE, "somebody still reads");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        engine.configure(&Graph::new()).unwrap();
+    }
+}
+
+#[test]
+fn a_stream_has_one_reader() {
+    let scratch = Scratch::new();
+    let path = fifo(&scratch);
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    for (path, name) in
+        [(path.clone(), path.display().to_string()), ("-".into(), "standard input".to_owned())]
+    {
+        let mut graph = alone("a", reader(&path));
+        graph.app("b", reader(&path)).unwrap();
+        let error = engine.configure(&graph).unwrap_err().to_string();
+        let expected = format!(
+            "app `b` (pcap_reader): `path`: {name}: app `a` reads it as well: what comes from there can be read only once"
+        );
+        assert_eq!(error, expected);
+    }
+    // A file can have several.
+    let mut graph = alone("a", reader(capture("web.pcap")));
+    graph.app("b", reader(capture("web.pcap"))).unwrap();
+    engine.configure(&graph).unwrap();
+}
+
 #[test]
 fn a_stream_is_read_once() {
     let scratch = Scratch::new();
