@@ -19,7 +19,7 @@
 //! identification for each of 65536 packets only, so that at high rates fragments of different packets may be joined where some are
 //! lost (RFC 4963): a network that takes longer packets is better.
 
-use crate::outer::{Ends, Outer, PORTS, Tunnel, dont_fragment, hop_limit, keep, no_mac};
+use crate::outer::{Ends, Outer, PORTS, Tunnel, dont_fragment, hop_limit, no_mac};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
@@ -110,14 +110,16 @@ impl App for Running {
 }
 
 impl Tunnel for Running {
-    fn encapsulate(&mut self, packet: &mut Packet) -> bool {
-        packet.prepend(&self.header).is_ok() && self.outer.wrap(packet)
+    fn encapsulator(&mut self) -> impl FnMut(&mut Packet) -> bool {
+        |packet: &mut Packet| packet.prepend(&self.header).is_ok() && self.outer.wrap(packet)
     }
 
-    fn decapsulate(&self, packet: &mut Packet) -> bool {
-        let Ok(frame) = self.frame(packet.data()) else { return false };
-        keep(packet, frame);
-        true
+    fn decapsulator(&self) -> impl FnMut(&mut Packet) -> bool {
+        |packet: &mut Packet| {
+            let Ok(frame) = self.frame(packet.data()) else { return false };
+            packet.narrow(frame);
+            true
+        }
     }
 
     fn length_errors(&self) -> &Counter {

@@ -28,12 +28,14 @@
 
 use crate::host::{check_ends, check_mac};
 use crate::outer::{Counters, PORTS, Tunnel, hop_limit, no_mac};
+use crate::pattern::Pattern;
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
 use serde::Deserialize;
 use std::fmt;
 use std::net::Ipv6Addr;
+use std::ops::Range;
 use std::str::FromStr;
 use wire::ether::{Ethernet, EthernetHeader, Mac, ethertype};
 use wire::ip::{Ipv6, Ipv6Header, protocol};
@@ -76,9 +78,10 @@ pub struct Cookie(pub [u8; 8]);
 pub struct Running {
     /// What stands before each frame, all but the length.
     header: [u8; HEADER_LEN],
+    /// What stands before each frame that is received.
+    expected: Pattern<HEADER_LEN>,
     local: Ipv6Addr,
     remote: Ipv6Addr,
-    cookie: [u8; 8],
     counters: Counters,
     cookie_errors: Counter,
 }
@@ -107,10 +110,10 @@ impl Class for KeyedIpv6Tunnel {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
-            header: self.header(),
+            header: self.sent(),
             local: self.local_address,
             remote: self.remote_address,
-            cookie: self.remote_cookie.0,
+            expected: Pattern::common(self.received(0), self.received(u32::MAX)),
             counters: Counters::new(setup),
             cookie_errors: setup.drops("cookie_errors"),
         })
@@ -118,7 +121,8 @@ impl Class for KeyedIpv6Tunnel {
 }
 
 impl KeyedIpv6Tunnel {
-    fn header(&self) -> [u8; HEADER_LEN] {
+    /// What is sent, all but the length.
+    fn sent(&self) -> [u8; HEADER_LEN] {
         let ether =
             EthernetHeader { dst: self.default_gateway_mac, src: self.local_mac, ethertype: ethertype::IPV6 };
         let ip = Ipv6Header {
@@ -130,15 +134,34 @@ impl KeyedIpv6Tunnel {
             src: self.local_address,
             dst: self.remote_address,
         };
-        let tunnel = KeyedTunnelHeader { session: self.local_session, cookie: self.local_cookie.0 };
-        let mut header = [0; HEADER_LEN];
-        let (front, back) = header.split_at_mut(Ethernet::LEN);
-        front.copy_from_slice(&ether.to_bytes());
-        let (front, back) = back.split_at_mut(Ipv6::LEN);
-        front.copy_from_slice(&ip.to_bytes());
-        back.copy_from_slice(&tunnel.to_bytes());
-        header
+        headers(ether, ip, KeyedTunnelHeader { session: self.local_session, cookie: self.local_cookie.0 })
     }
+
+    /// What is received, with these bits in all that is not looked at.
+    fn received(&self, bits: u32) -> [u8; HEADER_LEN] {
+        let mac = Mac([bits as u8; 6]);
+        let ip = Ipv6Header {
+            traffic_class: bits as u8,
+            flow_label: bits & 0xf_ffff,
+            payload_len: bits as u16,
+            next_header: protocol::L2TP,
+            hop_limit: bits as u8,
+            src: self.remote_address,
+            dst: self.local_address,
+        };
+        let tunnel = KeyedTunnelHeader { session: bits, cookie: self.remote_cookie.0 };
+        headers(EthernetHeader { dst: mac, src: mac, ethertype: ethertype::IPV6 }, ip, tunnel)
+    }
+}
+
+fn headers(ether: EthernetHeader, ip: Ipv6Header, tunnel: KeyedTunnelHeader) -> [u8; HEADER_LEN] {
+    let mut headers = [0; HEADER_LEN];
+    let (front, back) = headers.split_at_mut(Ethernet::LEN);
+    front.copy_from_slice(&ether.to_bytes());
+    let (front, back) = back.split_at_mut(Ipv6::LEN);
+    front.copy_from_slice(&ip.to_bytes());
+    back.copy_from_slice(&tunnel.to_bytes());
+    headers
 }
 
 impl App for Running {
@@ -149,23 +172,27 @@ impl App for Running {
 
 impl Tunnel for Running {
     #[inline]
-    fn encapsulate(&mut self, packet: &mut Packet) -> bool {
-        let payload_len = (packet.len() + KeyedTunnel::LEN) as u16;
-        if packet.open_front(HEADER_LEN).is_err() {
-            return false;
+    fn encapsulator(&mut self) -> impl FnMut(&mut Packet) -> bool {
+        let header = self.header;
+        #[inline(always)]
+        move |packet: &mut Packet| {
+            let payload_len = (packet.len() + KeyedTunnel::LEN) as u16;
+            let Ok(front) = packet.open_header() else { return false };
+            *front = header;
+            front[PAYLOAD_LEN_AT..PAYLOAD_LEN_AT + 2].copy_from_slice(&payload_len.to_be_bytes());
+            true
         }
-        let Some(header) = packet.data_mut().first_chunk_mut::<HEADER_LEN>() else { return false };
-        *header = self.header;
-        header[PAYLOAD_LEN_AT..PAYLOAD_LEN_AT + 2].copy_from_slice(&payload_len.to_be_bytes());
-        true
     }
 
     #[inline]
-    fn decapsulate(&self, packet: &mut Packet) -> bool {
-        let Some(frame_len) = self.frame_len(packet.data()) else { return false };
-        packet.trim_front(HEADER_LEN);
-        packet.truncate(frame_len);
-        true
+    fn decapsulator(&self) -> impl FnMut(&mut Packet) -> bool {
+        let expected = self.expected;
+        #[inline(always)]
+        move |packet: &mut Packet| {
+            let Some(frame) = frame_of(packet.data(), &expected) else { return false };
+            packet.narrow(frame);
+            true
+        }
     }
 
     fn length_errors(&self) -> &Counter {
@@ -190,25 +217,15 @@ impl Tunnel for Running {
     }
 }
 
-impl Running {
-    /// The length of the frame inside a packet of this tunnel.
-    ///
-    /// PERF: lengths are looked at once, and all fields are compared before anything is decided.
-    #[inline]
-    fn frame_len(&self, data: &[u8]) -> Option<usize> {
-        let (header, rest) = data.split_first_chunk::<HEADER_LEN>()?;
-        let (link, header) = header.split_first_chunk::<{ Ethernet::LEN }>()?;
-        let (network, header) = header.split_first_chunk::<{ Ipv6::LEN }>()?;
-        let (ether, ip) = (Ethernet::new(link)?, Ipv6::new(network)?);
-        let tunnel = KeyedTunnel::new(header)?;
-        let is_ours = (ether.ethertype() == ethertype::IPV6)
-            & (ip.next_header() == protocol::L2TP)
-            & (ip.src() == self.remote)
-            & (ip.dst() == self.local)
-            & (tunnel.cookie() == self.cookie);
-        let frame_len = usize::from(ip.payload_len()).wrapping_sub(KeyedTunnel::LEN);
-        (is_ours & (frame_len <= rest.len())).then_some(frame_len)
-    }
+/// Where the frame is in a packet of this tunnel.
+#[inline(always)]
+fn frame_of(packet: &[u8], expected: &Pattern<HEADER_LEN>) -> Option<Range<usize>> {
+    let header = packet.first_chunk::<HEADER_LEN>()?;
+    let payload_len = u16::from_be_bytes([header[PAYLOAD_LEN_AT], header[PAYLOAD_LEN_AT + 1]]);
+    let end = Ethernet::LEN + Ipv6::LEN + usize::from(payload_len);
+    let is_whole = (HEADER_LEN..=packet.len()).contains(&end);
+    let has_session = KeyedTunnel::new(&header[Ethernet::LEN + Ipv6::LEN..]).is_some();
+    (is_whole && has_session && expected.fits(header)).then_some(HEADER_LEN..end)
 }
 
 impl FromStr for Cookie {

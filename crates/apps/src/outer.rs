@@ -6,9 +6,8 @@
 //! An IPv4 packet that may be cut on its way needs an identification of its own (RFC 6864, 4.3); one that may not needs none.
 
 use crate::host::{check_ends, check_mac};
-use crate::sift::{BURST, sift};
 use engine::shm::Counter;
-use engine::{Io, OptionError, Packet, Pool, Ports, Setup};
+use engine::{Burst, Io, OptionError, Packet, Pool, Ports, Setup};
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -25,11 +24,11 @@ const ENCAPSULATED: usize = 1;
 
 /// A running tunnel.
 pub(crate) trait Tunnel {
-    /// Puts all headers before a frame; `false` if it becomes too long.
-    fn encapsulate(&mut self, packet: &mut Packet) -> bool;
+    /// What puts all headers before a frame; it refuses one that becomes too long.
+    fn encapsulator(&mut self) -> impl FnMut(&mut Packet) -> bool;
 
-    /// Takes all headers off a packet; `false`, and no change, if it is none of this tunnel.
-    fn decapsulate(&self, packet: &mut Packet) -> bool;
+    /// What takes all headers off a packet; it refuses one that is none of this tunnel, and leaves it as it is.
+    fn decapsulator(&self) -> impl FnMut(&mut Packet) -> bool;
 
     /// What counts frames that are too long.
     fn length_errors(&self) -> &Counter;
@@ -41,13 +40,13 @@ pub(crate) trait Tunnel {
     #[inline]
     fn pass(&mut self, io: &mut Io<'_>) {
         let output = &mut io.outputs[ENCAPSULATED];
-        while let Some(burst) = io.inputs[DECAPSULATED].burst_of_at_most(BURST) {
-            let others = sift(burst, output, |packet| self.encapsulate(packet));
+        while let Some(burst) = io.inputs[DECAPSULATED].burst_of_at_most(Burst::SIFTED) {
+            let others = output.sift(burst, self.encapsulator());
             io.pool.free_burst(others, self.length_errors());
         }
         let output = &mut io.outputs[DECAPSULATED];
-        while let Some(burst) = io.inputs[ENCAPSULATED].burst_of_at_most(BURST) {
-            let others = sift(burst, output, |packet| self.decapsulate(packet));
+        while let Some(burst) = io.inputs[ENCAPSULATED].burst_of_at_most(Burst::SIFTED) {
+            let others = output.sift(burst, self.decapsulator());
             others.for_each(|packet| refuse(packet, io.pool, self));
         }
     }
@@ -285,11 +284,4 @@ fn set_len_v6(packet: &mut [u8], payload_len: u16) {
     if let Some(mut ip) = Ipv6Mut::new(packet) {
         ip.set_payload_len(payload_len);
     }
-}
-
-/// Leaves a part of a packet.
-#[inline]
-pub(crate) fn keep(packet: &mut Packet, part: Range<usize>) {
-    packet.truncate(part.end);
-    packet.trim_front(part.start);
 }

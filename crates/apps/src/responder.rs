@@ -8,9 +8,8 @@
 //!  and answers
 //! ```
 
-use crate::sift::{BURST, sift};
 use engine::shm::Counter;
-use engine::{Io, Packet, Ports};
+use engine::{Burst, Io, Packet, Ports};
 
 /// The ports of a responder, inputs and outputs.
 pub(crate) const PORTS: Ports = Ports::Named(&["south", "north"]);
@@ -37,10 +36,10 @@ pub(crate) fn turn<'a>(
     answer: impl Fn(&mut Packet) -> Fate<'a>,
 ) {
     let [south, north] = &mut *io.outputs else { return };
-    while let Some(burst) = io.inputs[SOUTH].burst_of_at_most(BURST) {
+    while let Some(burst) = io.inputs[SOUTH].burst_of_at_most(Burst::SIFTED) {
         // Of those that do not go north, in their order: what counts a packet that is dropped, `None` for an answer.
-        let (mut drops, mut count) = ([None; BURST], 0);
-        let others = sift(burst, north, |packet| {
+        let (mut drops, mut count) = ([None; Burst::SIFTED], 0);
+        let others = north.sift(burst, |packet| {
             if !concerns(packet.data()) {
                 return true;
             }

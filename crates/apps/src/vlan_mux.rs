@@ -24,11 +24,10 @@
 //! dropped, unless the tag is of VLAN 0. Tags of another kind are not looked at, in both directions.
 
 use crate::Tpid;
-use crate::sift::{BURST, sift};
 use crate::vlan_tag::{IDS, push_tag};
 use crate::vlan_untag::{pop_tag, vlan_id};
 use engine::shm::Counter;
-use engine::{App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Setup};
+use engine::{App, Burst, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Setup};
 use serde::Deserialize;
 use wire::ether::Ethernet;
 use wire::vlan::Tci;
@@ -169,14 +168,14 @@ impl Running {
     }
 
     fn native_to_trunk(&self, input: &mut Input, outputs: &mut [Output], pool: &mut Pool) {
-        while let Some(burst) = input.burst_of_at_most(BURST) {
+        while let Some(burst) = input.burst_of_at_most(Burst::SIFTED) {
             let Some(trunk) = self.trunk else {
                 pool.free_burst(burst, &self.counters.unlinked);
                 continue;
             };
             let is_native =
                 |packet: &mut Packet| matches!(vlan_id(packet.data(), self.tpid), Ok(None | Some(0)));
-            sift(burst, &mut outputs[trunk], is_native).for_each(|packet| self.refuse(packet, pool));
+            outputs[trunk].sift(burst, is_native).for_each(|packet| self.refuse(packet, pool));
         }
     }
 

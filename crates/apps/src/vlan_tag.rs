@@ -12,9 +12,8 @@
 //! A frame that has a tag gets another before it.
 
 use crate::Tpid;
-use crate::sift::{BURST, sift};
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Pool, Setup};
+use engine::{App, Burst, Class, Io, OptionError, Packet, Pool, Setup};
 use serde::Deserialize;
 use wire::ether::Ethernet;
 use wire::vlan::{self, Tci, Vlan};
@@ -78,8 +77,13 @@ impl Class for VlanTag {
 impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
         let (input, output) = (&mut io.inputs[0], &mut io.outputs[0]);
-        while let Some(burst) = input.burst_of_at_most(BURST) {
-            let others = sift(burst, output, |packet| push_tag(packet, self.tpid, self.tci));
+        while let Some(burst) = input.burst_of_at_most(Burst::SIFTED) {
+            let (tpid, tci) = (self.tpid, self.tci);
+            let others = output.sift(
+                burst,
+                #[inline(always)]
+                move |packet| push_tag(packet, tpid, tci),
+            );
             others.for_each(|packet| self.refuse(packet, io.pool));
         }
     }

@@ -11,7 +11,6 @@
 //! Only the outer tag counts. Its priority does not (Snabb drops a frame with any), since a switch on the way may have set it.
 
 use crate::Tpid;
-use crate::sift::{BURST, sift};
 use crate::vlan_tag::IDS;
 use engine::shm::Counter;
 use engine::{App, Burst, Class, Io, OptionError, Packet, Pool, Setup};
@@ -61,17 +60,21 @@ impl Class for VlanUntag {
 impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
         let (input, output) = (&mut io.inputs[0], &mut io.outputs[0]);
-        while let Some(burst) = input.burst_of_at_most(BURST) {
+        while let Some(burst) = input.burst_of_at_most(Burst::SIFTED) {
             let mut has_short = false;
-            let others = sift(burst, output, |packet| {
-                let id = vlan_id(packet.data(), self.tpid);
-                if id == Ok(Some(self.id)) {
-                    pop_tag(packet);
-                    return true;
-                }
-                has_short |= id.is_err();
-                false
-            });
+            let others = output.sift(
+                burst,
+                #[inline(always)]
+                |packet| {
+                    let id = vlan_id(packet.data(), self.tpid);
+                    if id == Ok(Some(self.id)) {
+                        pop_tag(packet);
+                        return true;
+                    }
+                    has_short |= id.is_err();
+                    false
+                },
+            );
             if has_short {
                 self.refuse(others, io.pool);
             } else {

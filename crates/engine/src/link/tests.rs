@@ -175,3 +175,94 @@ fn ends_that_go_in_the_middle_of_a_turn_leave_one_owner_for_each_packet() {
         assert_eq!((swept, pool.available()), (5, 8), "local: {local}");
     }
 }
+
+/// Whether a packet is kept, by its number.
+type Choice = fn(u64) -> bool;
+
+#[test]
+fn a_sift_keeps_every_packet_once_and_in_order() {
+    const ENGINE: u64 = u64::MAX - 3;
+    let choices: [Choice; 6] = [|_| true, |_| false, |n| n > 0, |n| n < 5, |n| n % 3 == 0, |n| n != 63];
+    // Packets that are there already, so that the link is full or its ring ends in the middle of what is sent.
+    for (queued, local) in [(0, true), (CAPACITY - 60, true), (CAPACITY, true), (CAPACITY - 40, false)] {
+        for (choice, count) in choices.iter().flat_map(|choice| [1, 6, 64].map(|count| (choice, count))) {
+            let mut pool = Pool::of_engine(CAPACITY + 64, ENGINE).expect("memory");
+            let (mut from, mut input) = link(LinkCounters::hidden(), true);
+            let (mut output, mut to) = link(LinkCounters::hidden(), local);
+            let other = pool.packet(&[0; 8]).expect("a packet");
+            output.send_copies(&mut pool, &other, queued);
+            pool.put_back(other);
+            output.end();
+            if !local {
+                // What was there is gone, and the ring goes on where it was.
+                to.begin();
+                pool.put_back_all(to.burst().expect("a burst"));
+                to.end();
+            }
+            (0..count).for_each(|n: u64| from.put(pool.packet(&n.to_be_bytes()).expect("a packet")));
+            from.end();
+            input.begin();
+            let others = output.sift(input.burst().expect("a burst"), |packet| {
+                let is_kept = choice(number(packet));
+                packet.prepend(b"seen").expect("room");
+                is_kept
+            });
+            let numbers = |packets: &[Packet]| -> Vec<u64> {
+                let number = |packet: &Packet| packet.data().strip_prefix(b"seen").map(|n| n[7].into());
+                packets.iter().map(|packet| number(packet).expect("a packet that was changed once")).collect()
+            };
+            assert_eq!(numbers(&others), (0..count).filter(|&n| !choice(n)).collect::<Vec<_>>());
+            pool.put_back_all(others);
+            output.end();
+            to.begin();
+            let there = if local { queued } else { 0 };
+            to.burst_of_at_most(there).map(|burst| pool.put_back_all(burst));
+            let mut came = Vec::new();
+            while let Some(burst) = to.burst() {
+                came.extend(numbers(&burst));
+                pool.put_back_all(burst);
+            }
+            to.end();
+            let kept: Vec<u64> = (0..count).filter(|&n| choice(n)).collect();
+            let room = kept.len().min(CAPACITY - there);
+            assert_eq!(came, kept[..room]);
+            assert_eq!(output.bytes(), (8 * queued + 12 * room) as u64);
+            assert_eq!(output.dropped(), (kept.len() - room) as u64);
+            crate::pool::Orphans::sweep(ENGINE, |_, packet| pool.put_back(packet));
+            assert_eq!(pool.available(), CAPACITY + 64);
+        }
+    }
+}
+
+#[test]
+fn a_sift_that_panics_has_sent_what_it_had_kept() {
+    const ENGINE: u64 = u64::MAX - 4;
+    let mut pool = Pool::of_engine(8, ENGINE).expect("memory");
+    let (mut from, mut input) = link(LinkCounters::hidden(), true);
+    let (mut output, mut to) = link(LinkCounters::hidden(), true);
+    (0..8_u64).for_each(|n| from.put(pool.packet(&n.to_be_bytes()).expect("a packet")));
+    from.end();
+    input.begin();
+    let sift = || {
+        let others = output.sift(input.burst().expect("a burst"), |packet| {
+            assert!(number(packet) < 3, "on purpose");
+            true
+        });
+        drop(others);
+    };
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(sift)).is_err());
+    input.end();
+    output.end();
+    to.begin();
+    let burst = to.burst().expect("a burst");
+    assert_eq!(burst.iter().map(number).collect::<Vec<_>>(), [0, 1, 2]);
+    pool.put_back_all(burst);
+    to.end();
+    assert_eq!((output.sent(), output.bytes(), input.received()), (3, 24, 8));
+    let mut swept = 0;
+    crate::pool::Orphans::sweep(ENGINE, |_, packet| {
+        swept += 1;
+        pool.put_back(packet);
+    });
+    assert_eq!((swept, pool.available()), (5, 8));
+}

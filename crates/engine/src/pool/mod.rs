@@ -33,6 +33,7 @@ pub use meta::Metadata;
 pub(crate) use orphans::{Orphans, Whose, abandon, abandon_counted};
 pub use packet::{MAX_PAYLOAD, Packet, TooLong};
 pub(crate) use returns::Foreign;
+pub(crate) use wide::move_kept;
 
 use crate::shm::Counter;
 use region::Region;

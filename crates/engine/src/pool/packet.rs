@@ -3,6 +3,7 @@
 use super::region;
 use super::{Metadata, abandon, wide};
 use std::fmt;
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 
 /// The longest packet, in bytes. Longer ones are refused and counted where they come in.
@@ -206,37 +207,59 @@ impl Packet {
             // SAFETY: the new position is even and lies in the headroom of the same chunk.
             self.0 = unsafe { self.0.byte_sub(count) };
         } else {
-            self.move_home(0, count);
+            // SAFETY: the packet is ours, and `len` is not too long.
+            self.0 = unsafe { moved_home(self.0, 0, count) };
         }
         self.set_len(len);
         Ok(())
     }
 
+    /// Opens `N` bytes at the front, which hold anything, for a header.
+    ///
+    /// ```
+    /// # let mut pool = engine::Pool::new(64)?;
+    /// # let mut packet = pool.packet(b"payload").expect("a free packet");
+    /// *packet.open_header()? = *b"header ";
+    /// assert_eq!(packet.data(), b"header payload");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it would exceed [`MAX_PAYLOAD`]; the packet is as before.
+    #[inline]
+    pub fn open_header<const N: usize>(&mut self) -> Result<&mut [u8; N], TooLong> {
+        self.open_front(N)?;
+        // SAFETY: the packet begins with the bytes just opened; it is ours, and we hold the only reference.
+        Ok(unsafe { &mut *self.bytes().cast::<[u8; N]>() })
+    }
+
     /// Takes up to `count` bytes off the front: Snabb's `shiftleft`.
     #[inline]
     pub fn trim_front(&mut self, count: usize) {
-        let count = count.min(self.len());
-        let len = self.len() - count;
-        if count.is_multiple_of(2) && self.headroom() + count < region::HEADROOM {
-            // SAFETY: the new position is even and lies in the headroom of the same chunk.
-            self.0 = unsafe { self.0.byte_add(count) };
-        } else {
-            self.move_home(count, 0);
-        }
-        self.set_len(len);
+        self.narrow(count..usize::MAX);
     }
 
-    /// Moves the bytes from `from` on so that they begin `to` bytes after the start of a packet at its first position.
-    #[cold]
-    fn move_home(&mut self, from: usize, to: usize) {
-        let home = region::home(region::chunk_of(self.0));
-        let count = self.len() - from;
-        // SAFETY: both stretches lie in this chunk, as `to + count` does not exceed MAX_PAYLOAD; they may overlap.
-        unsafe {
-            let target = home.as_ptr().cast::<u8>().add(DATA + to);
-            ptr::copy(self.bytes().add(from), target, count);
+    /// Leaves the bytes of a range, as far as there are any: what is inside a header and what follows it.
+    ///
+    /// ```
+    /// # let mut pool = engine::Pool::new(64)?;
+    /// let mut packet = pool.packet(b"header payload padding").expect("a free packet");
+    /// packet.narrow(7..14);
+    /// assert_eq!(packet.data(), b"payload");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn narrow(&mut self, range: Range<usize>) {
+        let end = range.end.min(self.len());
+        let start = range.start.min(end);
+        if start.is_multiple_of(2) && self.headroom() + start < region::HEADROOM {
+            // SAFETY: the new position is even and lies in the headroom of the same chunk.
+            self.0 = unsafe { self.0.byte_add(start) };
+        } else {
+            // SAFETY: the packet is ours, and at least `start` bytes long.
+            self.0 = unsafe { moved_home(self.0, start, 0) };
         }
-        self.0 = home;
+        self.set_len(end - start);
     }
 
     /// The packet, at its chunk's first position.
@@ -340,6 +363,26 @@ pub(super) fn prefetch_later(packets: &[Packet], index: usize) {
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = later;
+}
+
+/// Moves the bytes of a packet from `from` on so that they begin `to` bytes after the start of a packet at its chunk's first
+/// position, which is returned.
+///
+/// PERF: passed by value, a packet stays in a register where nothing has to be moved.
+///
+/// # Safety
+/// The packet is the caller's and at least `from` bytes long; what is left of it, and `to`, do not exceed [`MAX_PAYLOAD`].
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn moved_home(packet: NonNull<RawPacket>, from: usize, to: usize) -> NonNull<RawPacket> {
+    let home = region::home(region::chunk_of(packet));
+    // SAFETY: by the caller's promise both stretches lie in this chunk; they may overlap.
+    unsafe {
+        let count = usize::from((*packet.as_ptr()).length) - from;
+        let target = home.as_ptr().cast::<u8>().add(DATA + to);
+        ptr::copy(packet.as_ptr().cast::<u8>().add(DATA + from), target, count);
+    }
+    home
 }
 
 impl Drop for Packet {

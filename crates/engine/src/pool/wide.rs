@@ -4,6 +4,7 @@
 //! PERF: copying the line of a small packet is one store of 64 bytes with AVX-512, two with AVX2, four without. Where the
 //! core is shared with a neighbour, what counts is how many instructions a packet takes.
 
+use super::Burst;
 use super::packet::{self, Packet};
 use super::region::{self, Start};
 use std::mem::MaybeUninit;
@@ -55,22 +56,26 @@ impl Vectors {
 
 /// A function whose body is compiled for each set of vector registers.
 macro_rules! for_all_vectors {
-    ($(#[$about:meta])* fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block) => {
+    (
+        $(#[$about:meta])*
+        fn $name:ident $(<$lifetime:lifetime, $closure:ident: FnMut($seen:ty) -> $answer:ty>)? ($($argument:ident: $type:ty),*)
+        $(-> $result:ty)? $body:block
+    ) => {
         $(#[$about])*
         #[inline]
-        pub(super) fn $name($($argument: $type),*) $(-> $result)? {
+        pub(crate) fn $name $(<$lifetime, $closure: FnMut($seen) -> $answer>)? ($($argument: $type),*) $(-> $result)? {
             #[inline(always)]
-            fn baseline($($argument: $type),*) $(-> $result)? $body
+            fn baseline $(<$lifetime, $closure: FnMut($seen) -> $answer>)? ($($argument: $type),*) $(-> $result)? $body
 
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             {
                 #[target_feature(enable = "avx2")]
-                fn avx2($($argument: $type),*) $(-> $result)? {
+                fn avx2 $(<$lifetime, $closure: FnMut($seen) -> $answer>)? ($($argument: $type),*) $(-> $result)? {
                     baseline($($argument),*)
                 }
 
                 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl")]
-                fn avx512($($argument: $type),*) $(-> $result)? {
+                fn avx512 $(<$lifetime, $closure: FnMut($seen) -> $answer>)? ($($argument: $type),*) $(-> $result)? {
                     baseline($($argument),*)
                 }
 
@@ -130,11 +135,50 @@ for_all_vectors! {
     }
 }
 
+for_all_vectors! {
+    /// Moves packets from the front of a burst to `slots`, one after another, as long as both last and `keep` wants to keep them; what
+    /// it has refused is then the first that is left. Adds to `count` and `bytes` what was moved, also when it panics.
+    fn move_kept<'a, F: FnMut(&mut Packet) -> bool>(
+        burst: &mut Burst<'a>,
+        slots: &mut [MaybeUninit<Packet>],
+        count: &mut u32,
+        bytes: &mut u64,
+        keep: &mut F
+    ) {
+        let mut moved = Moved { count: 0, bytes: 0, all_count: count, all_bytes: bytes };
+        burst.take_while(slots.len(), #[inline(always)] |index, mut packet| {
+            if !keep(&mut packet) {
+                return Some(packet);
+            }
+            moved.bytes += packet.len() as u64;
+            moved.count += 1;
+            slots[index].write(packet);
+            None
+        });
+    }
+}
+
+/// What has been moved so far. PERF: it is in registers until the loop ends, in whatever way.
+struct Moved<'a> {
+    count: u32,
+    bytes: u64,
+    all_count: &'a mut u32,
+    all_bytes: &'a mut u64,
+}
+
+impl Drop for Moved<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        *self.all_count = self.all_count.wrapping_add(self.count);
+        *self.all_bytes += self.bytes;
+    }
+}
+
 #[cfg(all(test, not(loom), target_arch = "x86_64", not(miri)))]
 mod tests {
     use super::{Vectors, WIDEST};
     use crate::link::link;
-    use crate::pool::Pool;
+    use crate::pool::{Burst, Pool};
     use crate::shm::{Counter, LinkCounters};
     use std::sync::atomic::Ordering;
 
@@ -149,7 +193,19 @@ mod tests {
         pool.free(original, &Counter::hidden());
         output.end();
         assert!(input.begin());
-        let mut burst = input.burst().unwrap();
+        let (mut output, mut sifted) = link(LinkCounters::hidden(), true);
+        while let Some(burst) = input.burst_of_at_most(Burst::SIFTED) {
+            let others = output.sift(
+                burst,
+                #[inline(always)]
+                |packet| packet.prepend(&[1; 66]).is_ok(),
+            );
+            assert!(others.is_empty());
+        }
+        output.end();
+        assert_eq!(output.bytes(), ((count + 1) * (size + 66)) as u64);
+        assert!(sifted.begin());
+        let mut burst = sifted.burst().unwrap();
         burst.iter_mut().step_by(3).for_each(|packet| packet.trim_front(2));
         let came = burst.iter().map(|packet| packet.data().to_vec()).collect();
         pool.free_burst(burst, &Counter::hidden());
