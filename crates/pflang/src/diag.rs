@@ -7,6 +7,8 @@ mod render;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use columns::{harmless, is_dangerous};
+
 use crate::span::Span;
 use std::borrow::Cow;
 use std::fmt;
@@ -144,11 +146,6 @@ impl Finding<'_> {
     pub fn to_json(&self) -> String {
         json::object(self)
     }
-}
-
-/// Text without anything that a terminal would obey.
-pub(crate) fn harmless(text: &str) -> String {
-    render::harmless(text)
 }
 
 /// How bad a finding is.

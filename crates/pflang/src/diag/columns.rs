@@ -30,8 +30,13 @@ pub(super) fn cells(text: &str) -> impl Iterator<Item = Cell<'_>> {
     })
 }
 
+/// Text without anything that a terminal would obey.
+pub(crate) fn harmless(text: &str) -> String {
+    cells(text).map(|Cell { text, .. }| text).collect()
+}
+
 /// Control characters, and those that change the direction of writing or cannot be seen.
-fn is_dangerous(character: char) -> bool {
+pub(crate) fn is_dangerous(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -10,7 +10,7 @@
 //! A filter may come from anywhere, so nothing of it reaches the terminal as it is: control characters and those
 //! that turn the direction of writing are shown as escapes. A long line is cut to a window around the place.
 
-use super::columns::{Cell, cells};
+use super::columns::{cells, harmless};
 use super::{Finding, Severity};
 use crate::span::Span;
 use std::fmt::Write;
@@ -176,11 +176,6 @@ fn window(line: &str, start: usize) -> (usize, usize) {
 
 fn width(text: &str) -> usize {
     cells(text).map(|cell| cell.width).sum()
-}
-
-/// Text without anything that a terminal would obey.
-pub(super) fn harmless(text: &str) -> String {
-    cells(text).map(|Cell { text, .. }| text).collect()
 }
 
 /// Writing to a string cannot fail.

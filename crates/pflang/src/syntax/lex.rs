@@ -8,7 +8,7 @@
 
 use super::literal;
 use super::words::{self, Word};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, is_dangerous};
 use crate::span::Span;
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -271,12 +271,18 @@ fn hex_digits(text: &str, at_most: usize) -> &str {
 
 /// The length of the name after a backslash.
 fn escaped(text: &str) -> usize {
-    text[1..].bytes().take_while(|b| !matches!(b, b' ' | b'!' | b'(' | b')' | b'\n' | b'\t')).count()
+    length_until(&text[1..], |c| matches!(c, ' ' | '!' | '(' | ')' | '\n' | '\t'))
 }
 
 /// The length of `@path`: up to white space, a comma or the closing brace.
 fn file(text: &str) -> usize {
-    text.bytes().take_while(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n' | b',' | b'}')).count()
+    length_until(text, |c| matches!(c, ' ' | '\t' | '\r' | '\n' | ',' | '}'))
+}
+
+/// How far a text goes that may hold nearly anything, but nothing that a terminal obeys: so no filter that compiles does.
+/// A carriage return is part of an escaped name for libpcap, which therefore knows no such name, and refuses it.
+fn length_until(text: &str, ends: impl Fn(char) -> bool) -> usize {
+    text.find(|c| ends(c) || c != '\r' && is_dangerous(c)).unwrap_or(text.len())
 }
 
 fn bad_character(rest: &str, at: usize) -> Diagnostic {
@@ -396,6 +402,8 @@ mod tests {
             ("a \\ b", Code::BadToken, 2, 3),
             ("host ::0x1.2.3.4", Code::BadToken, 5, 16),
             ("x\u{b}", Code::BadToken, 1, 2),
+            ("host \\a\u{1b}[2J", Code::BadToken, 7, 8),
+            ("port in {@a\u{202e}b}", Code::BadToken, 11, 14),
         ] {
             let error = lex(source).error.unwrap_or_else(|| panic!("{source}"));
             assert_eq!((error.code, error.span), (code, Span::new(start, end)), "{source}");
