@@ -21,17 +21,22 @@
 //!
 //! This crate knows nothing about devices, files, filters or any particular app.
 
+#![deny(unsafe_code)]
+
 mod app;
 mod clock;
 mod config;
 mod engine;
 mod graph;
+#[allow(unsafe_code)]
 pub mod link;
 #[cfg(all(test, loom))]
 mod models;
+#[allow(unsafe_code)]
 pub mod pool;
 mod rate;
 mod report;
+#[allow(unsafe_code)]
 pub mod shm;
 mod sync;
 mod timer;

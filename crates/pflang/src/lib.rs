@@ -8,10 +8,13 @@
 //! This crate knows nothing of captures, devices, engines or the file system: names come in through a trait,
 //! packets as byte slices.
 
+#![deny(unsafe_code)]
+
 mod clock;
 mod compiler;
 pub mod diag;
 pub mod emit;
+#[allow(unsafe_code)]
 pub mod exec;
 pub mod explain;
 mod filter;
