@@ -21,6 +21,20 @@ pub enum Format {
     Pcapng(ByteOrder),
 }
 
+impl Format {
+    /// What packets of a link type are on this machine. The address family before a packet of BSD loopback is in the byte
+    /// order of the machine that captured it: on one of the other order it reads as that of an OpenBSD loopback, which is
+    /// in network order.
+    #[must_use]
+    pub fn as_read_here(self, linktype: LinkType) -> LinkType {
+        let order = match self {
+            Format::Pcap(header) => header.order,
+            Format::Pcapng(order) => order,
+        };
+        if linktype == LinkType::NULL && order != ByteOrder::NATIVE { LinkType::LOOP } else { linktype }
+    }
+}
+
 /// Where packets were captured. A pcap file has exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {

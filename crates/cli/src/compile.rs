@@ -2,18 +2,19 @@
 
 use crate::args::{At, CompileArgs};
 use crate::exit::{Failure, Outcome};
+use crate::language;
 use crate::terminal::Terminal;
-use crate::text;
+use crate::terminal::print;
 use serde_json::json;
 
 /// Runs the command.
 pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let source = text::filter_text(&args.text.words)?;
+    let source = language::filter_text(&args.text.words)?;
     let link_type = args.text.linktype;
-    let compiler = text::compiler(link_type, &args.text.language, At::Auto);
+    let compiler = language::compiler(link_type, &args.text.language, At::Auto);
     let printed = compiler
         .print(&source, args.stage)
-        .map_err(|error| text::wrong_filter(&error, args.text.json, terminal))?;
+        .map_err(|error| language::wrong_filter(&error, args.text.json, terminal))?;
     let output = if args.text.json {
         let object = json!({
             "v": 1,
@@ -27,6 +28,6 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
     } else {
         printed
     };
-    text::print(&output)?;
+    print(&output)?;
     Ok(Outcome::Matched)
 }

@@ -1,5 +1,6 @@
 //! How the command ends: three kinds of failure, never mixed, each with its exit code.
 
+use std::any::Any;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -72,6 +73,31 @@ impl Failure {
         let blame =
             if error.kind() == std::io::ErrorKind::BrokenPipe { Blame::ClosedPipe } else { Blame::World };
         Failure { message: format!("error: cannot write {what}: {error}"), blame }
+    }
+
+    /// An error of reading or writing a capture.
+    pub(crate) fn capture(error: &capture::Error) -> Self {
+        let blame = match error.class() {
+            _ if error.is_broken_pipe() => Blame::ClosedPipe,
+            capture::Class::Request => Blame::User,
+            capture::Class::Damaged => Blame::Damage,
+            capture::Class::System => Blame::World,
+        };
+        Failure { message: format!("error: {error}"), blame }
+    }
+
+    /// An invariant of ours broke: keeps what is needed to reproduce it, and says where.
+    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+        let arguments: Vec<String> = std::env::args().collect();
+        let report = format!("sluss {}\n{what}\narguments: {arguments:?}\n", env!("CARGO_PKG_VERSION"));
+        let path = std::env::temp_dir().join(format!("sluss-internal-error-{}.txt", std::process::id()));
+        let kept = match std::fs::write(&path, report) {
+            Ok(()) => format!("what is needed to reproduce it is in {}", path.display()),
+            Err(error) => format!("no report could be kept: {error}"),
+        };
+        Failure::internal(format!("internal error: {what}\n{kept}"))
     }
 
     /// The exit code.

@@ -2,20 +2,22 @@
 
 use crate::args::{At, ExplainArgs};
 use crate::exit::{Failure, Outcome};
+use crate::json::value_of;
+use crate::language;
 use crate::terminal::Terminal;
-use crate::text;
+use crate::terminal::print;
 use serde_json::{Value, json};
 
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let source = text::filter_text(&args.text.words)?;
+    let source = language::filter_text(&args.text.words)?;
     let link_type = args.text.linktype;
-    let compiler = text::compiler(link_type, &args.text.language, At::Auto);
-    let wrong = |error: pflang::Error| text::wrong_filter(&error, args.text.json, terminal);
+    let compiler = language::compiler(link_type, &args.text.language, At::Auto);
+    let wrong = |error: pflang::Error| language::wrong_filter(&error, args.text.json, terminal);
     let filter = compiler.compile(&source).map_err(wrong)?;
     let explanation = compiler.explain(&source).map_err(wrong)?;
     let output = if args.text.json {
-        let lints: Vec<Value> = filter.lints().iter().map(|lint| text::json_of(&lint.to_json())).collect();
+        let lints: Vec<Value> = filter.lints().iter().map(|lint| value_of(&lint.to_json())).collect();
         let object = json!({
             "v": 1,
             "type": "explain",
@@ -34,6 +36,6 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
             .collect();
         format!("{explanation}{lints}")
     };
-    text::print(&output)?;
+    print(&output)?;
     Ok(Outcome::Matched)
 }

@@ -2,8 +2,8 @@
 
 use crate::args::PsArgs;
 use crate::exit::{Failure, Outcome};
+use crate::terminal::print;
 use crate::terminal::{Terminal, harmless};
-use crate::text;
 use crate::top::table::{Column, Table};
 use crate::top::units;
 use engine::shm::{RecordKind, runtime};
@@ -24,11 +24,11 @@ pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure
     let now_unix_ns = unix_ns();
     if args.json {
         let lines = found.instances.iter().map(|instance| format!("{}\n", object(instance, now_unix_ns)));
-        text::print(&lines.collect::<String>())?;
+        print(&lines.collect::<String>())?;
     } else if found.instances.is_empty() {
         terminal.message(&nothing_in(&found.folders));
     } else {
-        text::print(&table(&found.instances, now_unix_ns).text())?;
+        print(&table(&found.instances, now_unix_ns).text())?;
     }
     Ok(Outcome::Matched)
 }
@@ -58,12 +58,12 @@ fn clean(found: &Found, json: bool, terminal: &Terminal) -> Result<Outcome, Fail
     for (path, result) in found.clean() {
         match result {
             Ok(()) if json => {
-                text::print(&format!("{}\n", json!({ "v": 1, "type": "removed", "path": path })))?;
+                print(&format!("{}\n", json!({ "v": 1, "type": "removed", "path": path })))?;
             }
-            Ok(()) => text::print(&format!("removed {}\n", harmless(&path.display().to_string())))?,
+            Ok(()) => print(&format!("removed {}\n", harmless(&path.display().to_string())))?,
             Err(error) => {
                 let message = format!("error: cannot remove {}: {error}", path.display());
-                failed.replace(message).iter().for_each(|earlier| terminal.error(earlier));
+                failed.replace(message).iter().for_each(|earlier| terminal.message(earlier));
             }
         }
     }

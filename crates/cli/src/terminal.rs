@@ -1,6 +1,7 @@
-//! Messages on standard error, and whether they may be coloured.
+//! Results on standard output, messages on standard error, and whether they may be coloured.
 
 use crate::args::When;
+use crate::exit::Failure;
 use std::io::{IsTerminal, Write};
 
 /// What is known of the terminal.
@@ -28,16 +29,20 @@ impl Terminal {
         }
     }
 
-    /// Prints an error, whose text carries its own `error:` where it wants one.
-    pub(crate) fn error(&self, message: &str) {
-        self.message(message);
-    }
-
-    /// Prints a warning or note.
+    /// Prints an error, a warning or a note, whose text says which it is.
     pub(crate) fn message(&self, message: &str) {
         // Nowhere is left to report that standard error is closed.
         let _ = writeln!(std::io::stderr().lock(), "{}", harmless(message));
     }
+}
+
+/// Prints a result.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(|error| Failure::writing("standard output", &error))
 }
 
 /// The text without control characters, which may come from the name of a file and would be obeyed by a terminal.

@@ -2,9 +2,10 @@
 
 use crate::args::{At, TraceArgs};
 use crate::exit::{Failure, Outcome};
-use crate::filter::{as_written, capture_failure};
+use crate::language;
+use crate::language::one_line;
+use crate::terminal::print;
 use crate::terminal::{Terminal, harmless};
-use crate::text;
 use capture::Reader;
 use pflang::{Answer, Span, Trace, TraceStep, TracedLoad};
 use serde_json::{Value, json};
@@ -20,17 +21,18 @@ struct Wanted {
 
 /// Runs the command.
 pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let source = text::filter_text(std::slice::from_ref(&args.filter))?;
+    let source = language::filter_text(std::slice::from_ref(&args.filter))?;
     let packet = packet(args)?;
-    let compiler = text::compiler(packet.link_type, &args.language, At::Auto);
-    let stages = compiler.stages(&source).map_err(|error| text::wrong_filter(&error, args.json, terminal))?;
+    let compiler = language::compiler(packet.link_type, &args.language, At::Auto);
+    let stages =
+        compiler.stages(&source).map_err(|error| language::wrong_filter(&error, args.json, terminal))?;
     let trace = pflang::trace(&stages.graph, &packet.data, packet.wire_len);
     let output = if args.json {
         format!("{}\n", object(args, &source, &packet, &trace))
     } else {
         in_words(args, &source, &packet, &trace)
     };
-    text::print(&output)?;
+    print(&output)?;
     Ok(if trace.matches { Outcome::Matched } else { Outcome::NothingMatched })
 }
 
@@ -39,13 +41,13 @@ fn packet(args: &TraceArgs) -> Result<Wanted, Failure> {
         return Err(Failure::user("error: packets are numbered from 1"));
     }
     let reader = if args.file == "-" { Reader::stdin() } else { Reader::open(&args.file) };
-    let mut reader = reader.map_err(|error| capture_failure(&error))?;
+    let mut reader = reader.map_err(|error| Failure::capture(&error))?;
     let mut count = 0;
-    while let Some(packet) = reader.next_packet().map_err(|error| capture_failure(&error))? {
+    while let Some(packet) = reader.next_packet().map_err(|error| Failure::capture(&error))? {
         count += 1;
         if count == args.number {
             let (data, wire_len, link_type) = (packet.data.to_vec(), packet.wire_len, packet.linktype);
-            return Ok(Wanted { data, wire_len, link_type: as_written(link_type, reader.format()) });
+            return Ok(Wanted { data, wire_len, link_type: reader.format().as_read_here(link_type) });
         }
     }
     Err(Failure::user(format!(
@@ -61,7 +63,7 @@ fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> S
     for step in &trace.steps {
         if primitive != Some(step.span) {
             primitive = Some(step.span);
-            let _ = writeln!(text, "  {}", one_line(step.span, source));
+            let _ = writeln!(text, "  {}", primitive_text(step.span, source));
         }
         let _ = writeln!(text, "    {}", step_in_words(step, packet));
     }
@@ -142,9 +144,9 @@ fn object(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> Val
 }
 
 /// The text of a primitive; one that the whole filter implies has none.
-fn one_line(span: Span, source: &str) -> String {
+fn primitive_text(span: Span, source: &str) -> String {
     match span.text(source) {
         "" => "(every packet)".to_owned(),
-        text => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        text => one_line(text),
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn capture(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures").join(name).display().to_string()
@@ -190,4 +190,23 @@ fn what_was_dropped_is_no_rate() {
     assert_eq!(["packets", "bytes", "pps"].map(|key| summary[key].as_u64()), [Some(0); 3], "{summary}");
     assert_eq!(summary["offered"], serde_json::json!({ "packets": 1000, "bytes": 60_000 }));
     assert_eq!((&summary["mbps"], &summary["estimated"]), (&0.0.into(), &false.into()));
+}
+
+/// Nobody reads what it has come to, but packets that were not written were not written.
+#[test]
+fn a_full_disk_is_told_where_nobody_reads_the_summary() {
+    if !Path::new("/dev/full").exists() {
+        return println!("SKIPPED: there is no /dev/full");
+    }
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sluss"))
+        .args(["blast", "--synth", "--count", "100000", "--to", "/dev/full"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("sluss");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("an end");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{errors}");
+    assert!(errors.contains("error: /dev/full: "), "{errors}");
 }

@@ -46,3 +46,13 @@ fn several_filters_are_counted_in_one_pass() {
     let expected = format!("{}\tip\n{}\tip6\n", alone("ip").trim_end(), alone("ip6").trim_end());
     assert_eq!(stdout(&output), expected);
 }
+
+#[test]
+fn each_count_has_a_line_of_its_own() {
+    let output =
+        run(&["filter", "--count", "captures/lan.pcap", "-f", "ip\n\tor arp\n", "-f", "not\r\nlen > 0"]);
+    let text = stdout(&output);
+    let filters: Vec<&str> =
+        text.lines().filter_map(|line| line.split_once('\t')).map(|(_, filter)| filter).collect();
+    assert_eq!(filters, ["ip or arp", "not len > 0"], "{text:?}");
+}

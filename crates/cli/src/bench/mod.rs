@@ -5,9 +5,10 @@ mod nets;
 mod traffic;
 
 use crate::args::{BenchArgs, EngineBenchArgs};
+use crate::clock::cpu_time;
+use crate::ended::unbalanced;
 use crate::exit::{Failure, Outcome};
-use crate::terminal::Terminal;
-use crate::text;
+use crate::terminal::print;
 use engine::{Engine, Report, Settings};
 use nets::Bed;
 use serde_json::{Value, json};
@@ -31,13 +32,13 @@ struct Measured {
 }
 
 /// Runs a suite.
-pub(crate) fn run(args: &BenchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     match args {
-        BenchArgs::Engine(args) => engine_suite(args, terminal),
+        BenchArgs::Engine(args) => engine_suite(args),
     }
 }
 
-fn engine_suite(args: &EngineBenchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+fn engine_suite(args: &EngineBenchArgs) -> Result<Outcome, Failure> {
     let mut bed = Bed::new(args)?;
     let settings = Settings::new().map_err(refused)?;
     let settings = Settings {
@@ -56,15 +57,8 @@ fn engine_suite(args: &EngineBenchArgs, terminal: &Terminal) -> Result<Outcome, 
     };
     let report = engine.report();
     let result = result(args, &measured, &bed, &report);
-    if args.json {
-        text::print(&format!("{result}\n"))?;
-    } else {
-        text::print(&in_words(args, &measured, &report))?;
-    }
-    for imbalance in &report.imbalances {
-        terminal.error(&format!("error: packets do not add up: {imbalance}"));
-    }
-    Ok(if report.balanced() { Outcome::Matched } else { Outcome::Incomplete })
+    print(&if args.json { format!("{result}\n") } else { in_words(args, &measured, &report) })?;
+    if report.balanced() { Ok(Outcome::Matched) } else { Err(unbalanced(report.imbalances.iter())) }
 }
 
 fn refused(error: std::io::Error) -> Failure {
@@ -74,14 +68,14 @@ fn refused(error: std::io::Error) -> Failure {
 /// One worker, on this thread: nothing but breaths is in the figure.
 fn measure(engine: &mut Engine, bed: &mut Bed, runs: u16) -> Result<Measured, Failure> {
     let breathe_for = |engine: &mut Engine, bed: &Bed, duration: Duration| {
-        let begin = text::cpu_time().as_secs_f64();
+        let begin = cpu_time().as_secs_f64();
         let mut breaths = 0;
         loop {
             for _ in 0..BREATHS {
                 engine.breathe();
             }
             breaths += u64::from(BREATHS);
-            let took = text::cpu_time().as_secs_f64() - begin;
+            let took = cpu_time().as_secs_f64() - begin;
             if took >= duration.as_secs_f64() {
                 return (bed.packets(&engine.report()), breaths, took);
             }
@@ -104,7 +98,7 @@ fn measure_threads(engine: &mut Engine, bed: &Bed, runs: u16) -> Result<Measured
     let mut measured = Measured { packets: 0, cpu_s: 0.0, runs: Vec::new(), windows: Vec::new() };
     for _ in 0..runs {
         let before = engine.report();
-        let begin = text::cpu_time().as_secs_f64();
+        let begin = cpu_time().as_secs_f64();
         let (mut last, mut seen) = (Instant::now(), bed.arrived());
         let windows = &mut measured.windows;
         let sample = |status: &engine::Status| {
@@ -114,7 +108,7 @@ fn measure_threads(engine: &mut Engine, bed: &Bed, runs: u16) -> Result<Measured
             status.elapsed < 2 * WINDOW
         };
         engine.run(sample).map_err(refused)?;
-        let took = text::cpu_time().as_secs_f64() - begin;
+        let took = cpu_time().as_secs_f64() - begin;
         let after = engine.report();
         measured.add(bed.packets(&after) - bed.packets(&before), after.breaths - before.breaths, took);
     }

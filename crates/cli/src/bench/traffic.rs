@@ -1,7 +1,6 @@
 //! Packets for measurements: made here, or taken from a capture.
 
 use crate::exit::Failure;
-use crate::filter::capture_failure;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,9 +13,9 @@ const MAX_PACKETS: usize = 8192;
 
 /// The packets of a capture.
 pub(super) fn capture(path: &Path) -> Result<Arc<[Vec<u8>]>, Failure> {
-    let mut reader = capture::Reader::open(path).map_err(|error| capture_failure(&error))?;
+    let mut reader = capture::Reader::open(path).map_err(|error| Failure::capture(&error))?;
     let mut packets = Vec::new();
-    while let Some(batch) = reader.next_batch().map_err(|error| capture_failure(&error))? {
+    while let Some(batch) = reader.next_batch().map_err(|error| Failure::capture(&error))? {
         packets.extend(batch.packets().iter().map(|packet| batch.data(packet).to_vec()));
     }
     packets.retain(|packet| packet.len() <= engine::MAX_PAYLOAD);

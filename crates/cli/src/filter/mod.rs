@@ -6,6 +6,7 @@
 //! ```
 //! One input is worked on in this thread, without a queue.
 
+mod bits;
 mod plan;
 mod progress;
 mod render;
@@ -16,11 +17,10 @@ mod sinks;
 
 use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
-use crate::terminal::Terminal;
+use crate::language::one_line;
+use crate::terminal::{Terminal, print};
 use plan::{Output, Plan};
-pub(crate) use render::capture_failure;
 use run::Totals;
-pub(crate) use scan::as_written;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) ->
         }
         String::new()
     };
-    crate::text::print(&text)
+    print(&text)
 }
 
 /// One filter: exactly one number. Several: a number, a tab and the filter on each line.
@@ -55,7 +55,7 @@ fn counts(plan: &Plan, totals: &Totals) -> String {
         selections => selections
             .iter()
             .zip(&totals.matched)
-            .map(|(selection, matched)| format!("{matched}\t{}\n", selection.filter))
+            .map(|(selection, matched)| format!("{matched}\t{}\n", one_line(&selection.filter)))
             .collect(),
     }
 }

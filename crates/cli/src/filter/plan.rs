@@ -2,7 +2,7 @@
 
 use crate::args::FilterArgs;
 use crate::exit::Failure;
-use crate::text;
+use crate::language;
 use clap::ValueEnum;
 use std::io::IsTerminal;
 
@@ -66,12 +66,12 @@ fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<Stri
     let mut filters = Vec::new();
     if !args.filter.is_empty() {
         for filter in &args.filter {
-            filters.push(text::filter_text(std::slice::from_ref(filter))?);
+            filters.push(language::filter_text(std::slice::from_ref(filter))?);
         }
     } else if let Some(path) = &args.filter_file {
-        filters.push(text::from_file(path)?);
+        filters.push(language::from_file(path)?);
     } else if !args.rest.is_empty() {
-        filters.push(text::filter_text(&args.rest)?);
+        filters.push(language::filter_text(&args.rest)?);
     } else if let [only] = words
         && inputs.is_empty()
         && exists(only)
@@ -85,7 +85,7 @@ fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<Stri
             Some((first, files)) => (std::slice::from_ref(first), files),
             None => (&[][..], &[][..]),
         };
-        filters.push(if first.is_empty() { String::new() } else { text::filter_text(first)? });
+        filters.push(if first.is_empty() { String::new() } else { language::filter_text(first)? });
         words = files;
     }
     inputs.extend(words.iter().cloned());

@@ -1,7 +1,7 @@
 //! What a matching packet becomes: a record of a capture, a line, a JSON object, or nothing.
 
-use crate::exit::{Blame, Failure};
-use crate::filter::scan::set_bits;
+use super::bits::set_bits;
+use crate::exit::Failure;
 use capture::{Batch, Encoder, Line, PacketRef};
 use serde_json::json;
 use std::io::Write;
@@ -30,7 +30,7 @@ impl Renderer {
         match self {
             Renderer::Count => Ok(()),
             Renderer::Capture(encoder) => {
-                encoder.encode(batch, set_bits(bits), out).map_err(|error| capture_failure(&error))
+                encoder.encode(batch, set_bits(bits), out).map_err(|error| Failure::capture(&error))
             }
             Renderer::Lines => {
                 for packet in selected(batch, bits) {
@@ -45,17 +45,6 @@ impl Renderer {
             }
         }
     }
-}
-
-/// An error of `capture` as this command reports it.
-pub(crate) fn capture_failure(error: &capture::Error) -> Failure {
-    let blame = match error.class() {
-        _ if error.is_broken_pipe() => Blame::ClosedPipe,
-        capture::Class::Request => Blame::User,
-        capture::Class::Damaged => Blame::Damage,
-        capture::Class::System => Blame::World,
-    };
-    Failure { message: format!("error: {error}"), blame }
 }
 
 fn selected<'b>(batch: &'b Batch<'_>, bits: &'b [u64]) -> impl Iterator<Item = PacketRef<'b>> {

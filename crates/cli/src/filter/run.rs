@@ -4,8 +4,8 @@ use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
 use crate::filter::plan::{Output, Plan};
 use crate::filter::progress;
-use crate::filter::render::{Renderer, capture_failure};
-use crate::filter::scan::{Chunk, End, Scanner, Tally, as_written};
+use crate::filter::render::Renderer;
+use crate::filter::scan::{Chunk, End, Scanner, Tally};
 use crate::filter::select::Filters;
 use crate::filter::sinks::Sinks;
 use crate::signals;
@@ -31,7 +31,7 @@ pub(crate) struct Totals {
     pub(crate) packets: u64,
     /// What was told about inputs that could not be read to their end.
     pub(crate) errors: Vec<String>,
-    /// The first input that the system refused ends the run with its own code.
+    /// What is wrong with the first input that the system refused: the end of a run in which nothing could be read.
     refused: Option<Failure>,
     /// The signal that ended the run early.
     pub(crate) signal: Option<i32>,
@@ -58,7 +58,7 @@ impl Totals {
 
 /// Runs a plan.
 pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
-    let inputs = capture::expand(&plan.inputs).map_err(|error| capture_failure(&error))?;
+    let inputs = capture::expand(&plan.inputs).map_err(|error| Failure::capture(&error))?;
     refuse_to_lose(plan, &inputs)?;
     let (signal, interrupted) = signals::caught()?;
     let tally = Tally::new(signal, interrupted);
@@ -93,7 +93,7 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
     match totals.refused.take() {
         Some(failure) if totals.packets == 0 => Err(failure),
         Some(failure) => {
-            terminal.error(&failure.message);
+            terminal.message(&failure.message);
             Ok(totals)
         }
         None => Ok(totals),
@@ -195,7 +195,7 @@ impl Run<'_> {
         if self.sinks.is_none() {
             // A wrong filter must not empty an existing output file.
             if let Some(link_type) = reader.first_linktype() {
-                self.filters.for_link_type(as_written(link_type, reader.format()))?;
+                self.filters.for_link_type(reader.format().as_read_here(link_type))?;
             }
             self.sinks = Some(Sinks::open(&self.plan.selections)?);
         }
@@ -229,12 +229,12 @@ impl Run<'_> {
 
     /// One bad input among many costs what is bad and nothing else.
     fn input_failed(&mut self, error: &capture::Error) {
-        let failure = capture_failure(error);
+        let failure = Failure::capture(error);
         self.totals.errors.push(failure.message.clone());
         match error.class() {
-            capture::Class::Damaged => self.terminal.error(&failure.message),
+            capture::Class::Damaged => self.terminal.message(&failure.message),
             _ if self.totals.refused.is_none() => self.totals.refused = Some(failure),
-            _ => self.terminal.error(&failure.message),
+            _ => self.terminal.message(&failure.message),
         }
     }
 }
@@ -281,8 +281,8 @@ fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Re
             Err(error) => End::Input(error),
         };
         // A worker that just went would leave the queues of inputs nobody takes any more open, and the run waiting.
-        let end =
-            catch_unwind(AssertUnwindSafe(scan)).unwrap_or_else(|panic| End::Fatal(crate::broken(&*panic)));
+        let end = catch_unwind(AssertUnwindSafe(scan))
+            .unwrap_or_else(|panic| End::Fatal(Failure::panicked(&*panic)));
         let _ = queue.send(Message::End(end));
     }
 }

@@ -1,9 +1,10 @@
 //! One capture through the filters: batches in, chunks of finished output out.
 
+use super::bits::{WORDS, keep_first};
 use crate::exit::Failure;
 use crate::filter::render::Renderer;
 use crate::filter::select::Filters;
-use capture::{BATCH_MAX, Batch, ByteOrder, Format, Reader};
+use capture::{Batch, Reader};
 use pflang::{Filter, Packet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -11,7 +12,6 @@ use wire::LinkType;
 
 /// Chunks of this size are handed on: large enough for one write to be cheap, small enough for flat memory.
 const CHUNK_BYTES: usize = 256 * 1024;
-const WORDS: usize = BATCH_MAX.div_ceil(64);
 
 /// What a stretch of one capture came to.
 #[derive(Debug, Default)]
@@ -109,8 +109,8 @@ impl<'a> Scanner<'a> {
         self.remaining.iter().all(|&remaining| remaining == 0)
     }
 
-    /// Reads a capture to its end, handing over chunks, which may be taken or only looked at. What came before an error has been handed over. Of a live
-    /// input, which may pause at any time, each batch is a chunk.
+    /// Reads a capture to its end, handing over chunks, which may be taken or only looked at. What came before an error
+    /// has been handed over. Of a live input, which may pause at any time, each batch is a chunk.
     pub(crate) fn scan(
         &mut self,
         reader: &mut Reader,
@@ -189,22 +189,12 @@ impl<'a> Scanner<'a> {
     fn choose_filters(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
         let described = batch.interfaces().first().map(|interface| interface.linktype);
         let Some(link_type) = batch.linktype().or(described) else { return Ok(()) };
-        let link_type = as_written(link_type, batch.format());
+        let link_type = batch.format().as_read_here(link_type);
         if self.current.as_ref().is_none_or(|(current, _)| *current != link_type) {
             self.current = Some((link_type, self.filters.for_link_type(link_type)?));
         }
         Ok(())
     }
-}
-
-/// The address family before a BSD loopback packet is in the byte order of the machine that captured it. Seen from a
-/// machine of the other order it is as that of an OpenBSD loopback, which is in network order.
-pub(crate) fn as_written(link_type: LinkType, format: Format) -> LinkType {
-    let order = match format {
-        Format::Pcap(header) => header.order,
-        Format::Pcapng(order) => order,
-    };
-    if link_type == LinkType::NULL && order != ByteOrder::NATIVE { LinkType::LOOP } else { link_type }
 }
 
 impl Chunk {
@@ -219,49 +209,5 @@ impl Chunk {
         self.matched.clear();
         self.matched.resize(filters, 0);
         self.packets = 0;
-    }
-}
-
-/// Clears all set bits but the first `keep`.
-fn keep_first(bits: &mut [u64; WORDS], mut keep: u64) {
-    for word in bits {
-        let mut kept = 0;
-        while keep > 0 && *word != 0 {
-            kept |= *word & word.wrapping_neg();
-            *word &= *word - 1;
-            keep -= 1;
-        }
-        *word = kept;
-    }
-}
-
-/// The positions of the set bits, rising.
-pub(crate) fn set_bits(bits: &[u64]) -> impl Iterator<Item = usize> {
-    bits.iter().enumerate().flat_map(|(i, &word)| {
-        let mut word = word;
-        std::iter::from_fn(move || {
-            let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
-            word &= word - 1;
-            Some(64 * i + bit)
-        })
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_are_visited_in_order() {
-        assert_eq!(set_bits(&[1 << 3 | 1 << 63, 0, 1]).collect::<Vec<_>>(), [3, 63, 128]);
-    }
-
-    #[test]
-    fn only_the_first_are_kept() {
-        let mut bits = [0; WORDS];
-        bits[0] = 0b1011;
-        bits[1] = 0b1;
-        keep_first(&mut bits, 2);
-        assert_eq!(set_bits(&bits).collect::<Vec<_>>(), [0, 1]);
     }
 }

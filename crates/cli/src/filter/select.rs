@@ -3,8 +3,8 @@
 use crate::args::{At, FilterArgs, LanguageArgs};
 use crate::exit::Failure;
 use crate::filter::plan::Selection;
+use crate::language;
 use crate::terminal::Terminal;
-use crate::text;
 use pflang::Filter;
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -41,13 +41,13 @@ impl<'a> Filters<'a> {
         if let Some(filters) = compiled.get(&link_type) {
             return Ok(filters.clone());
         }
-        let compiler = text::compiler(link_type, self.language, self.at);
+        let compiler = language::compiler(link_type, self.language, self.at);
         // What a text means for lints hardly depends on the link type: tell them once.
         let quiet = self.quiet || !compiled.is_empty();
         let filters = self
             .sources
             .iter()
-            .map(|source| text::compile(&compiler, source, self.at, (quiet, self.json), self.terminal))
+            .map(|source| language::compile(&compiler, source, self.at, (quiet, self.json), self.terminal))
             .collect::<Result<Vec<_>, _>>()
             .map_err(
                 |failure| if compiled.is_empty() { failure } else { on_link_type(failure, link_type) },

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::filter::plan::{Output, Selection};
-use crate::filter::render::{Renderer, capture_failure};
+use crate::filter::render::Renderer;
 use capture::{Encoder, Format, Target, Writer};
 use std::fs::File;
 use std::io::Write;
@@ -28,7 +28,7 @@ impl Sinks {
             Output::Capture(path) => Writer::create(path).map(|writer| Sink::Capture(Box::new(writer))),
         };
         let sinks = selections.iter().map(open).collect::<Result<Vec<_>, _>>();
-        sinks.map(Sinks).map_err(|error| capture_failure(&error))
+        sinks.map(Sinks).map_err(|error| Failure::capture(&error))
     }
 
     /// Begins every capture in the format of the first input, and gives the renderers that fit.
@@ -56,7 +56,7 @@ impl Sinks {
             match sink {
                 Sink::Nothing => {}
                 Sink::Capture(writer) => {
-                    writer.write_encoded(output).map_err(|error| capture_failure(&error))?
+                    writer.write_encoded(output).map_err(|error| Failure::capture(&error))?
                 }
                 Sink::Text(stdout) => {
                     stdout.write_all(output).map_err(|error| Failure::writing("standard output", &error))?;
@@ -71,7 +71,7 @@ impl Sinks {
         for sink in &mut self.0 {
             match sink {
                 Sink::Nothing => {}
-                Sink::Capture(writer) => writer.flush().map_err(|error| capture_failure(&error))?,
+                Sink::Capture(writer) => writer.flush().map_err(|error| Failure::capture(&error))?,
                 Sink::Text(stdout) => {
                     stdout.flush().map_err(|error| Failure::writing("standard output", &error))?;
                 }
@@ -85,7 +85,7 @@ impl Sinks {
         for sink in self.0 {
             match sink {
                 Sink::Nothing => {}
-                Sink::Capture(writer) => writer.finish().map_err(|error| capture_failure(&error))?,
+                Sink::Capture(writer) => writer.finish().map_err(|error| Failure::capture(&error))?,
                 Sink::Text(mut stdout) => {
                     stdout.flush().map_err(|error| Failure::writing("standard output", &error))?;
                 }

@@ -4,8 +4,10 @@ use super::report;
 use super::source::{Source, Stamp, Watch};
 use super::tell::Teller;
 use crate::args::{ClockName, RunArgs};
-use crate::exit::{Blame, Failure, Outcome};
-use crate::{signals, text};
+use crate::ended::Ended;
+use crate::exit::{Failure, Outcome};
+use crate::signals;
+use crate::terminal::print;
 use engine::shm::{Segment, remove_dead, runtime};
 use engine::{ClockKind, Engine, GraphFile, Settings, Timers};
 use std::io;
@@ -36,14 +38,6 @@ enum Alarm {
     Rebalance,
 }
 
-/// How a run has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    /// By itself, or because its time was over.
-    Done,
-    Signal(i32),
-}
-
 /// Runs a graph to its end.
 pub(super) fn run(
     args: &RunArgs,
@@ -67,34 +61,25 @@ pub(super) fn run(
     }
     let mut lookout =
         Lookout { begin, timers, signal, hangup, watch: Watch::new(source.clone(), stamp), source, teller };
-    let end = breathe(&mut engine, &mut lookout)?;
+    let signal = breathe(&mut engine, &mut lookout)?;
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
-    let last = report::Last::of(&mut engine, ran);
+    let ended = Ended::of(&mut engine);
+    let last = report::Last::of(&ended, ran);
     let printed = if args.json {
-        text::print(&format!("{}\n", last.object()))
+        print(&format!("{}\n", last.object()))
     } else if !args.no_report {
-        text::print(&last.in_words())
+        print(&last.in_words())
     } else {
         Ok(())
     };
     if args.json || args.no_report || printed.is_err() {
-        last.failures().for_each(|failure| teller.terminal.error(&failure));
+        ended.failures().for_each(|failure| teller.terminal.message(&failure));
     }
-    last.verdict()?;
-    match printed {
-        // Nobody reads the report, but what a run has not done it has not done.
-        Err(Failure { blame: Blame::ClosedPipe, .. }) if last.is_incomplete() => {}
-        printed => printed?,
-    }
-    Ok(match end {
-        End::Signal(signal) => Outcome::Interrupted(signal),
-        End::Done if last.is_incomplete() => Outcome::Incomplete,
-        End::Done => Outcome::Matched,
-    })
+    ended.outcome(printed, signal)
 }
 
-/// Breathes to the end, and changes what runs in between.
-fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<End, Failure> {
+/// Breathes to the end, and changes what runs in between. Returns the signal that ended it, if one did.
+fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<Option<i32>, Failure> {
     loop {
         let mut wake = None;
         let ran = engine.run(|_| {
@@ -103,8 +88,8 @@ fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<End, Failur
         });
         ran.map_err(|error| Failure::world(format!("error: cannot start a thread: {error}")))?;
         match wake {
-            None | Some(Wake::Deadline) => return Ok(End::Done),
-            Some(Wake::Signal(signal)) => return Ok(End::Signal(signal)),
+            None | Some(Wake::Deadline) => return Ok(None),
+            Some(Wake::Signal(signal)) => return Ok(Some(signal)),
             Some(Wake::Rebalance) => engine.rebalance(),
             Some(Wake::Reload(file)) => reload(engine, &file, lookout)?,
         }
@@ -118,12 +103,12 @@ fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) -> R
         Ok(changes) => {
             let told = teller.changes(file, &changes);
             if teller.json {
-                text::print(&format!("{told}\n"))?;
+                print(&format!("{told}\n"))?;
             } else {
                 teller.terminal.message(&told);
             }
         }
-        Err(error) => teller.terminal.error(&teller.refused(file, &error, UNCHANGED).message),
+        Err(error) => teller.terminal.message(&teller.refused(file, &error, UNCHANGED).message),
     }
     if engine.settings().workers > 1 {
         lookout.timers.after(lookout.now_ns(), MEASURED, Alarm::Rebalance);
@@ -181,7 +166,7 @@ impl Lookout<'_> {
                 Some(Wake::Reload(Box::new(file)))
             }
             Err(failure) => {
-                self.teller.terminal.error(&failure.message);
+                self.teller.terminal.message(&failure.message);
                 None
             }
         }

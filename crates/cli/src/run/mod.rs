@@ -15,7 +15,7 @@ mod tell;
 use crate::args::RunArgs;
 use crate::exit::{Failure, Outcome};
 use crate::terminal::Terminal;
-use crate::text;
+use crate::terminal::print;
 use engine::{GraphFile, Registry};
 use serde_json::json;
 use source::Source;
@@ -36,11 +36,11 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
         .map_err(|errors| teller.wrong(&errors, &text, "nothing was started"))?;
     teller.warn(&file);
     if args.dot {
-        text::print(&draw::dot(&file.graph))?;
+        print(&draw::dot(&file.graph))?;
     } else if args.svg {
-        text::print(&draw::svg(&file.graph))?;
+        print(&draw::svg(&file.graph))?;
     } else if args.check {
-        text::print(&checked(&source, &file, args.json))?;
+        print(&checked(&source, &file, args.json))?;
     } else {
         return live::run(args, file, (source, stamp), &teller);
     }

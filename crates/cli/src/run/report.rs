@@ -1,11 +1,12 @@
 //! What a run has come to: as Snabb prints it, or as JSON.
 
-use crate::exit::Failure;
-use crate::text::cpu_time;
+use crate::ended::Ended;
+use crate::json::rounded;
 use crate::top::table::{Column, Table};
 use crate::top::units::quantity;
-use engine::{AppReport, AppState, Engine, LinkReport, Report};
+use engine::{AppReport, LinkReport, Report};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -17,68 +18,28 @@ pub(super) struct Ran {
 }
 
 /// The last report of a run.
-pub(super) struct Last {
+pub(super) struct Last<'a> {
     ran: Ran,
-    report: Report,
-    cpu_s: f64,
-    /// What does not add up once everything is stopped.
-    lost: Vec<String>,
+    ended: &'a Ended,
+    drops: BTreeMap<String, u64>,
 }
 
-impl Last {
-    /// Looks at all apps and links where they stand, then stops them. What goes wrong in that is in the report as well: the end of
-    /// a file is written then.
-    pub(super) fn of(engine: &mut Engine, ran: Ran) -> Self {
-        let mut report = engine.report();
-        let cpu_s = cpu_time().as_secs_f64();
-        report.add_last_words(engine.stop().reports);
-        let mut after = engine.report();
+impl<'a> Last<'a> {
+    /// What a run has come to when its engine was stopped.
+    pub(super) fn of(ended: &'a Ended, ran: Ran) -> Self {
+        let mut drops = ended.report.drops.clone();
         // What apps kept and links held is dropped then, which is no news.
-        for (reason, count) in after.drops.iter().filter(|(reason, _)| !STOPPING.contains(&reason.as_str())) {
-            report.drops.insert(reason.clone(), *count);
+        for (reason, count) in &ended.after.drops {
+            if !STOPPING.contains(&reason.as_str()) {
+                drops.insert(reason.clone(), *count);
+            }
         }
-        if after.pool.free != after.pool.total {
-            let missing = after.pool.total - after.pool.free;
-            after.imbalances.push(format!("packets that did not come back at the end: {missing}"));
-        }
-        Last { ran, report, cpu_s, lost: after.imbalances }
-    }
-
-    /// Whether every packet is accounted for.
-    ///
-    /// # Errors
-    /// If not: what does not add up.
-    pub(super) fn verdict(&self) -> Result<(), Failure> {
-        if self.is_balanced() {
-            return Ok(());
-        }
-        let imbalances: Vec<&str> =
-            self.report.imbalances.iter().chain(&self.lost).map(String::as_str).collect();
-        Err(Failure::internal(format!(
-            "internal error: not every packet is accounted for\n  {}",
-            imbalances.join("\n  ")
-        )))
-    }
-
-    fn is_balanced(&self) -> bool {
-        self.report.balanced() && self.lost.is_empty()
-    }
-
-    /// Whether part of the graph did not run at the end, or not all that was to be read or written was.
-    pub(super) fn is_incomplete(&self) -> bool {
-        self.report.apps.values().any(|app| app.state == AppState::Down || app.has_failed)
-    }
-
-    /// What apps tell of their failures, a line each.
-    pub(super) fn failures(&self) -> impl Iterator<Item = String> {
-        let failed = self.report.apps.iter().filter(|(_, app)| app.has_failed);
-        let lines = failed.flat_map(|(name, app)| app.text.iter().map(move |text| (name, text)));
-        lines.flat_map(|(name, text)| text.lines().map(move |line| format!("error: {name}: {line}")))
+        Last { ran, ended, drops }
     }
 
     /// As one JSON object.
     pub(super) fn object(&self) -> Value {
-        let Report { breaths, apps, links, drops, pool, .. } = &self.report;
+        let Report { breaths, apps, links, pool, .. } = &self.ended.report;
         let apps: Map<String, Value> =
             apps.iter().map(|(name, app)| (name.clone(), app_object(app))).collect();
         let links: Map<String, Value> =
@@ -87,14 +48,14 @@ impl Last {
             "v": 1,
             "type": "run",
             "breaths": breaths,
-            "cpu_s": rounded(self.cpu_s),
+            "cpu_s": rounded(self.ended.cpu_s),
             "seconds": rounded(self.ran.duration.as_secs_f64()),
             "workers": self.ran.workers,
             "apps": apps,
             "links": links,
-            "drops": drops,
+            "drops": self.drops,
             "pool": { "total": pool.total, "free": pool.free, "queued": pool.queued, "held": pool.held },
-            "balanced": self.is_balanced(),
+            "balanced": self.ended.is_balanced(),
         })
     }
 
@@ -116,8 +77,8 @@ impl Last {
         format!(
             "{name}: {:.2} s on {workers} worker{plural}, {} breaths, {:.2} s of CPU\n",
             duration.as_secs_f64(),
-            grouped(self.report.breaths),
-            self.cpu_s
+            grouped(self.ended.report.breaths),
+            self.ended.cpu_s
         )
     }
 
@@ -134,7 +95,7 @@ impl Last {
             ]
         };
         let head = ["link", "packets", "packets/s", "bits/s", "drops", "queued"];
-        table(&head, 1, self.report.links.iter().map(row))
+        table(&head, 1, self.ended.report.links.iter().map(row))
     }
 
     fn apps(&self) -> String {
@@ -142,7 +103,7 @@ impl Last {
         // Turns are timed by the clock on the wall, now and then, and looking at it takes time as well: where turns seem to have
         // taken more time than there was, they share what there was.
         let total_ns = |worker: usize| {
-            let apps = self.report.apps.values().filter(|app| app.worker == worker);
+            let apps = self.ended.report.apps.values().filter(|app| app.worker == worker);
             apps.map(|app| app.busy_ns).sum::<u64>().max(ran_ns)
         };
         let totals_ns: Vec<u64> = (0..self.ran.workers).map(total_ns).collect();
@@ -167,18 +128,18 @@ impl Last {
             ]
         };
         let head = ["app", "type", "state", "restarts", "worker", "of a core", "p50", "p99", "held"];
-        table(&head, 3, self.report.apps.iter().map(row))
+        table(&head, 3, self.ended.report.apps.iter().map(row))
     }
 
     fn drops(&self) -> String {
         let row = |(reason, count): (&String, &u64)| vec![reason.clone(), grouped(*count)];
-        table(&["drops", "packets"], 1, self.report.drops.iter().map(row))
+        table(&["drops", "packets"], 1, self.drops.iter().map(row))
     }
 
     /// What the apps say, and why those failed that did.
     fn texts(&self) -> String {
         let mut out = String::new();
-        for (name, app) in &self.report.apps {
+        for (name, app) in &self.ended.report.apps {
             for line in app.text.iter().flat_map(|text| text.lines()) {
                 put(&mut out, format_args!("{name}: {line}\n"));
             }
@@ -190,7 +151,7 @@ impl Last {
     }
 
     fn pool(&self) -> String {
-        let pool = &self.report.pool;
+        let pool = &self.ended.report.pool;
         let exhausted = match pool.exhausted {
             0 => String::new(),
             count => format!("; {} times none was free", grouped(count)),
@@ -236,11 +197,6 @@ fn table(head: &[&'static str], left: usize, rows: impl Iterator<Item = Vec<Stri
     let mut table = Table::new(head.iter().enumerate().map(column).collect()).with_gap(2);
     rows.for_each(|row| table.push(row));
     table.text()
-}
-
-/// To millionths.
-fn rounded(number: f64) -> f64 {
-    (number * 1e6).round() / 1e6
 }
 
 /// A number with a comma before each three digits.

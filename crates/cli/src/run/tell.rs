@@ -2,8 +2,8 @@
 
 use super::source::Source;
 use crate::exit::Failure;
+use crate::json::value_of;
 use crate::terminal::Terminal;
-use crate::text::json_of;
 use engine::{Changes, ConfigureError, GraphCode, GraphFile, GraphFileError, GraphFileErrors, Link};
 use pflang::{Finding, Severity, Span};
 use serde_json::{Value, json};
@@ -139,7 +139,7 @@ fn rendered(problem: &GraphFileError, text: &str, colour: bool) -> String {
 }
 
 fn problem_object(problem: &GraphFileError) -> Value {
-    let mut object = json_of(&finding(problem).to_json());
+    let mut object = value_of(&finding(problem).to_json());
     object["line"] = problem.line.into();
     object["column"] = problem.column.into();
     object["app"] = problem.app.clone().into();

@@ -6,7 +6,7 @@ use super::watch::{Moment, Seen, Watch};
 use crate::exit::{Failure, Outcome};
 use crate::ps;
 use crate::terminal::Terminal;
-use crate::text;
+use crate::terminal::print;
 use observe::{AppRates, DropRate, LinkRates, Quantiles, State, WorkerRates};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(super) fn run(
         terminal.message(&ps::nothing_in(&moment.folders));
         return Ok(Outcome::NothingMatched);
     }
-    text::print(&if json { objects(&moment) } else { in_words(&moment) })?;
+    print(&if json { objects(&moment) } else { in_words(&moment) })?;
     Ok(Outcome::Matched)
 }
 

@@ -1,16 +1,14 @@
-//! From command line to compiler: where the filter's text comes from, and what it depends on. And what several commands print.
+//! From command line to compiler: where the filter's text comes from, and what it depends on.
 
 use crate::args::{At, DialectName, LanguageArgs};
 use crate::exit::Failure;
+use crate::json::value_of;
 use crate::terminal::Terminal;
 use apps::SystemNames;
 use pflang::options::Dialect;
 use pflang::{Backend, Compiler, Filter};
-use rustix::time::{ClockId, clock_gettime};
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use wire::LinkType;
 
 /// A compiler for one link type, as the flags have it.
@@ -85,26 +83,11 @@ pub(crate) fn wrong_filter(error: &pflang::Error, json: bool, terminal: &Termina
 
 /// One JSON object: the finding, and the filter it is about.
 fn error_object(error: &pflang::Error) -> String {
-    let finding = json_of(&error.diagnostic.to_json());
+    let finding = value_of(&error.diagnostic.to_json());
     serde_json::json!({ "v": 1, "type": "error", "filter": &*error.source, "error": finding }).to_string()
 }
 
-/// Text of ours that is JSON, as a value.
-pub(crate) fn json_of(text: &str) -> serde_json::Value {
-    serde_json::from_str(text).unwrap_or_default()
-}
-
-/// Prints a result.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(|error| Failure::writing("standard output", &error))
-}
-
-/// The CPU time of the process so far.
-pub(crate) fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+/// A filter's text on one line. Nothing else in a filter that compiles moves the cursor of a terminal.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

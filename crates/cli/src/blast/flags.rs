@@ -1,0 +1,186 @@
+//! From the flags of `sluss blast` to a graph, and from what apps refuse back to flags.
+
+use crate::args::{BlastArgs, ProtoName, SynthArgs};
+use crate::exit::Failure;
+use apps::{Proto, Sink, Synth};
+use capture::{Input, Reader};
+use engine::{Config, ConfigureError, Graph, OptionError};
+use io::pcap_reader::Passes;
+use io::{AfPacket, PcapReader, PcapWriter, Tap};
+use std::path::Path;
+use wire::LinkType;
+
+/// Kinds of devices whose frames are those of Ethernet, as `/sys/class/net/*/type` has them (linux/if_arp.h).
+const ARPHRD_ETHER: &str = "1";
+const ARPHRD_LOOPBACK: &str = "772";
+const SOURCE: &str = "source";
+const TARGET: &str = "target";
+
+/// The source and the target, linked.
+pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
+    let mut graph = Graph::new();
+    let (rate_pps, rate_mbps) = args.rate.as_deref().map_or(Ok((None, None)), rate)?;
+    let source = match &args.capture {
+        Some(path) => Config::new(PcapReader {
+            path: path.clone(),
+            passes: args.passes.map_or(Passes::Forever, Passes::Times),
+            rate_pps,
+            rate_mbps,
+            count: args.count,
+            ..PcapReader::default()
+        }),
+        None => Config::new(Synth { count: args.count, rate_pps, rate_mbps, ..synth(&args.synth) }),
+    };
+    let broken = |error: engine::GraphError| Failure::internal(format!("internal error: {error}"));
+    graph.add(SOURCE, source).map_err(broken)?;
+    graph.add(TARGET, target(args)?).map_err(broken)?;
+    graph.link(&format!("{SOURCE}.output -> {TARGET}.input")).map_err(broken)?;
+    Ok(graph)
+}
+
+fn synth(args: &SynthArgs) -> Synth {
+    let default = Synth::default();
+    let or = |option: &Option<String>, default: String| option.clone().unwrap_or(default);
+    Synth {
+        sizes: (!args.size.is_empty()).then(|| args.size.clone()),
+        src: or(&args.src, default.src),
+        dst: or(&args.dst, default.dst),
+        proto: match args.proto {
+            Some(ProtoName::Tcp) => Proto::Tcp,
+            Some(ProtoName::Udp) | None => Proto::Udp,
+        },
+        sport: or(&args.sport, default.sport),
+        dport: or(&args.dport, default.dport),
+        flows: args.flows,
+        random: args.random,
+        src_mac: or(&args.src_mac, default.src_mac),
+        dst_mac: or(&args.dst_mac, default.dst_mac),
+        vlan: args.vlan,
+        ..Synth::default()
+    }
+}
+
+fn target(args: &BlastArgs) -> Result<Config, Failure> {
+    let to = args.to.as_str();
+    if to == "null" {
+        return Ok(Config::new(Sink {}));
+    }
+    if matches!(to, "" | "tap:") {
+        return Err(Failure::user(format!(
+            "error: `--to {to}` has no name: write `eth0`, `tap:NAME`, `null` or a file such as `out.pcap`"
+        )));
+    }
+    if let Some(name) = to.strip_prefix("tap:") {
+        check_link_type(args.capture.as_deref(), name)?;
+        return Ok(Config::new(Tap { name: name.to_owned(), mtu: None }));
+    }
+    let is_capture = Path::new(to).extension().is_some_and(|end| end == "pcap" || end == "pcapng");
+    if !to.contains('/') && !is_capture {
+        if is_ethernet(to) {
+            check_link_type(args.capture.as_deref(), to)?;
+        }
+        return Ok(Config::new(AfPacket { device: to.to_owned(), ..AfPacket::default() }));
+    }
+    if let Some(path) = args.capture.as_deref().filter(|path| input(path).is_same_file(Path::new(to))) {
+        return Err(Failure::user(format!(
+            "error: --to {to} is the capture that is read, {}: it would be lost\nhelp: write to another file, then rename it",
+            path.display()
+        )));
+    }
+    if args.passes.is_none() && args.count.is_none() && args.duration.is_none() {
+        return Err(Failure::user(format!(
+            "error: this would fill the disk with {to}: say how much with --count, --duration{}",
+            if args.capture.is_some() { " or --loop" } else { "" }
+        )));
+    }
+    Ok(Config::new(PcapWriter { path: to.into(), ..PcapWriter::default() }))
+}
+
+/// Whether a device is known to take Ethernet frames.
+fn is_ethernet(device: &str) -> bool {
+    let number = std::fs::read_to_string(format!("/sys/class/net/{device}/type"));
+    number.is_ok_and(|number| [ARPHRD_ETHER, ARPHRD_LOOPBACK].contains(&number.trim()))
+}
+
+/// Refuses a capture whose first packets are not what an Ethernet device takes. Of what is no file nothing is known yet, and a capture
+/// that cannot be opened is told of by who reads it.
+fn check_link_type(capture: Option<&Path>, device: &str) -> Result<(), Failure> {
+    let is_file = |path: &&Path| path.as_os_str() != "-" && path.is_file();
+    let Some(path) = capture.filter(is_file) else { return Ok(()) };
+    let linktype = Reader::open(path).ok().and_then(|mut reader| reader.first_linktype());
+    match linktype.filter(|&linktype| linktype != LinkType::ETHERNET) {
+        None => Ok(()),
+        Some(linktype) => Err(Failure::user(format!(
+            "error: {}: its packets are of link type {linktype}, and {device} takes Ethernet frames (EN10MB)",
+            path.display()
+        ))),
+    }
+}
+
+fn input(path: &Path) -> Input {
+    if path == Path::new("-") { Input::Stdin } else { Input::File(path.to_owned()) }
+}
+
+/// Packets, or million bits, a second.
+fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
+    let wrong = || {
+        Failure::user(format!(
+            "error: --rate {text}: write a number and a unit: 500pps, 1.5Mpps, 100Mbps, 10Gbps"
+        ))
+    };
+    let lower = text.to_ascii_lowercase();
+    let unit_at = lower.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(lower.len());
+    let number: f64 = lower[..unit_at].trim().parse().map_err(|_| wrong())?;
+    let (prefix, is_bits) = match lower[unit_at..].strip_suffix("pps") {
+        Some(prefix) => (prefix, false),
+        None if unit_at == lower.len() => ("", false),
+        None => (lower[unit_at..].strip_suffix("bps").ok_or_else(wrong)?, true),
+    };
+    let factor = match prefix {
+        "" => 1.0,
+        "k" => 1e3,
+        "m" => 1e6,
+        "g" => 1e9,
+        _ => return Err(wrong()),
+    };
+    let rate = number * factor;
+    Ok(if is_bits { (None, Some(rate / 1e6)) } else { (Some(rate), None) })
+}
+
+/// An option of an app, told as the flag that it came from.
+pub(super) fn refused(error: &ConfigureError) -> Failure {
+    let ConfigureError::App { error: OptionError { option, message, refused, .. }, .. } = error else {
+        return Failure::world(format!("error: {error}"));
+    };
+    let flag = match option.as_deref() {
+        Some("path" | "device" | "name") | None => String::new(),
+        Some("sizes") => "--size: ".to_owned(),
+        Some("rate_pps" | "rate_mbps") => "--rate: ".to_owned(),
+        Some(option) => format!("--{}: ", option.replace('_', "-")),
+    };
+    let message = format!("error: {flag}{message}");
+    if *refused { Failure::world(message) } else { Failure::user(message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rate;
+
+    #[test]
+    fn rates_are_read() {
+        for (text, pps, mbps) in [
+            ("500pps", Some(500.0), None),
+            ("500", Some(500.0), None),
+            ("1.5Mpps", Some(1.5e6), None),
+            ("2kpps", Some(2e3), None),
+            ("100Mbps", None, Some(100.0)),
+            ("10 Gbps", None, Some(10_000.0)),
+            ("64kbps", None, Some(0.064)),
+        ] {
+            assert_eq!(rate(text).unwrap(), (pps, mbps), "{text}");
+        }
+        for text in ["", "pps", "1", "fast", "1Tpps", "1Mp", "1 2pps", "-"] {
+            assert_eq!(rate(text).is_err(), text != "1", "{text}");
+        }
+    }
+}

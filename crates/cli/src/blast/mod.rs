@@ -1,0 +1,77 @@
+//! `sluss blast`: a source of packets and a target, as a graph of two apps, with rates to look at.
+
+mod flags;
+mod told;
+
+use crate::args::BlastArgs;
+use crate::ended::Ended;
+use crate::exit::{Failure, Outcome};
+use crate::signals;
+use crate::terminal::{Terminal, print};
+use engine::{Engine, Settings};
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use told::{Tally, Told};
+
+/// How often the rate is shown.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Sends packets until told to stop, or there are no more.
+pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let graph = flags::graph(args)?;
+    let mut engine = Settings::new().and_then(Engine::new).map_err(no_engine)?;
+    engine.configure(&graph).map_err(|error| flags::refused(&error))?;
+    let (signal, _) = signals::caught()?;
+    let begin = Instant::now();
+    let seconds = blast(&mut engine, args, terminal, begin, &signal)?;
+    let ended = Ended::of(&mut engine);
+    let told = Told { to: &args.to, seconds, ended: &ended };
+    let printed = print(&if args.json { format!("{}\n", told.object()) } else { told.in_words() });
+    for app in ended.report.apps.values() {
+        let kind = if app.has_failed { "error" } else { "warning" };
+        for line in app.text.iter().flat_map(|text| text.lines()) {
+            terminal.message(&format!("{kind}: {line}"));
+        }
+    }
+    let signal = signal.load(Ordering::Relaxed);
+    ended.outcome(printed, (signal != 0).then_some(signal as i32))
+}
+
+/// Lets the engine run, and shows rates on a terminal. Returns for how many seconds.
+fn blast(
+    engine: &mut Engine,
+    args: &BlastArgs,
+    terminal: &Terminal,
+    begin: Instant,
+    signal: &AtomicUsize,
+) -> Result<f64, Failure> {
+    let shows = std::io::stderr().is_terminal() && !args.json;
+    let limit = args.duration.unwrap_or(Duration::MAX);
+    let mut shown = Tally::default();
+    loop {
+        let slice = limit.saturating_sub(begin.elapsed()).min(INTERVAL);
+        let started = Instant::now();
+        let mut was_told = false;
+        let go_on = |elapsed: Duration| elapsed < slice && signal.load(Ordering::Relaxed) == 0;
+        let run = engine.run(|status| {
+            let goes_on = go_on(status.elapsed);
+            was_told |= !goes_on;
+            goes_on
+        });
+        run.map_err(no_engine)?;
+        if shows {
+            let tally = Tally::of(&engine.report());
+            let rates = tally.since(&shown).rates(started.elapsed().as_secs_f64());
+            terminal.message(&format!("{rates}, {} packets so far", tally.packets));
+            shown = tally;
+        }
+        if !was_told || begin.elapsed() >= limit || signal.load(Ordering::Relaxed) != 0 {
+            return Ok(begin.elapsed().as_secs_f64());
+        }
+    }
+}
+
+fn no_engine(error: std::io::Error) -> Failure {
+    Failure::world(format!("error: cannot set up the engine: {error}"))
+}
