@@ -26,8 +26,8 @@ use crate::ir::{Graph, NodeId};
 use std::fmt::{self, Write};
 use std::marker::PhantomData;
 use x64::assembler::{AsmLabel, Assembled, Line};
+use x64::burst::Writes;
 use x64::convention::Convention;
-use x64::entry::Writes;
 use x64::inst::Inst;
 use x64::reg::{Base, Mem, Reg};
 

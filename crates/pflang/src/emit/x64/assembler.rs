@@ -7,6 +7,7 @@ use super::encode::{RipDisp, encode};
 use super::inst::Inst;
 use super::reg::Cc;
 use std::fmt;
+use std::ops::Range;
 
 /// A place in the code or the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +37,7 @@ pub struct Assembler {
     /// Only for a listing: they take most of the room.
     lines: Option<Vec<Line>>,
     labels: Vec<Option<Spot>>,
-    rips: Vec<(usize, RipDisp)>,
+    rips: Vec<Rip>,
     data: Vec<u8>,
     jump_tables: Vec<JumpTable>,
 }
@@ -55,6 +56,46 @@ enum GapKind {
     Jmp(AsmLabel),
     Jcc(Cc, AsmLabel),
     Align,
+}
+
+/// The bytes of a jump whose distance fits in one.
+const SHORT: u8 = 2;
+
+impl GapKind {
+    /// The bytes of a jump over any distance.
+    fn long(self) -> u8 {
+        match self {
+            GapKind::Jmp(_) => 5,
+            GapKind::Jcc(..) => 6,
+            GapKind::Align => 0,
+        }
+    }
+}
+
+/// A displacement that is filled in at the end.
+#[derive(Clone, Copy, Debug)]
+struct Rip {
+    /// Where it is among the known bytes.
+    disp: RipDisp,
+    /// How many gaps there are before it.
+    gaps: u32,
+}
+
+/// Instructions that have been appended without a jump or a label among them.
+#[derive(Clone, Debug)]
+pub struct Straight {
+    bytes: Range<usize>,
+    rips: Range<usize>,
+    lines: Range<usize>,
+}
+
+/// A place to begin a [`Straight`] at.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    bytes: usize,
+    gaps: usize,
+    rips: usize,
+    lines: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -144,13 +185,65 @@ impl Assembler {
             self.list(inst, origin);
         }
         match inst {
-            Inst::Jmp(to) => self.gap(GapKind::Jmp(to), 2),
-            Inst::Jcc(cc, to) => self.gap(GapKind::Jcc(cc, to), 2),
+            Inst::Jmp(to) => self.gap(GapKind::Jmp(to), SHORT),
+            Inst::Jcc(cc, to) => self.gap(GapKind::Jcc(cc, to), SHORT),
             inst => {
-                if let Some(rip) = encode(&inst, &mut self.bytes) {
-                    self.rips.push((self.gaps.len(), rip));
+                if let Some(disp) = encode(&inst, &mut self.bytes) {
+                    self.rips.push(Rip { disp, gaps: self.gaps.len() as u32 });
                 }
             }
+        }
+    }
+
+    /// This place, for [`Assembler::since`].
+    pub fn mark(&self) -> Mark {
+        let lines = self.lines.as_ref().map_or(0, Vec::len);
+        Mark { bytes: self.bytes.len(), gaps: self.gaps.len(), rips: self.rips.len(), lines }
+    }
+
+    /// What has been appended since; there must be no jump in it.
+    pub fn since(&self, mark: Mark) -> Straight {
+        let end = self.mark();
+        debug_assert_eq!(mark.gaps, end.gaps, "straight code has no jumps");
+        Straight { bytes: mark.bytes..end.bytes, rips: mark.rips..end.rips, lines: mark.lines..end.lines }
+    }
+
+    /// Appends the same instructions once more.
+    pub fn repeat(&mut self, straight: &Straight) {
+        let by = self.bytes.len() - straight.bytes.start;
+        let gaps = self.gaps.len();
+        extend_from_within(&mut self.bytes, straight.bytes.clone());
+        for i in straight.rips.clone() {
+            let RipDisp { at, end, label } = self.rips[i].disp;
+            let disp = RipDisp { at: at + by, end: end + by, label };
+            self.rips.push(Rip { disp, gaps: gaps as u32 });
+        }
+        if let Some(lines) = &mut self.lines {
+            for i in straight.lines.clone() {
+                let line = lines[i];
+                lines.push(Line { at: (line.at.0 + by, gaps), ..line });
+            }
+        }
+    }
+
+    /// Appends the code of another assembler, whose labels are the first ones here; those that are bound there are
+    /// bound here as well.
+    pub fn append(&mut self, piece: &Assembler) {
+        let (at, gaps) = (self.bytes.len() as u32, self.gaps.len() as u32);
+        debug_assert!(piece.rips.is_empty() && piece.data.is_empty(), "only code that stands alone");
+        debug_assert!(piece.labels.len() <= self.labels.len(), "its labels are the first ones");
+        for (label, spot) in self.labels.iter_mut().zip(&piece.labels) {
+            if let Some(Spot::Code { at: inner, gaps: before }) = *spot {
+                debug_assert!(label.is_none(), "a label is bound once");
+                *label = Some(Spot::Code { at: at + inner, gaps: gaps + before });
+            }
+        }
+        self.bytes.extend_from_slice(&piece.bytes);
+        self.gaps.extend(piece.gaps.iter().map(|gap| Gap { at: at + gap.at, ..*gap }));
+        if let (Some(lines), Some(others)) = (&mut self.lines, &piece.lines) {
+            let moved =
+                |at: (usize, usize)| (at.0 + self.bytes.len() - piece.bytes.len(), at.1 + gaps as usize);
+            lines.extend(others.iter().map(|line| Line { at: moved(line.at), ..*line }));
         }
     }
 
@@ -212,8 +305,8 @@ impl Assembler {
             }
         }
         out.extend_from_slice(&self.data);
-        for (gaps, rip) in &self.rips {
-            let shift = shift[*gaps];
+        for Rip { disp: rip, gaps } in &self.rips {
+            let shift = shift[*gaps as usize];
             let disp = labels[rip.label.0 as usize] as i64 - (rip.end + shift) as i64;
             out[rip.at + shift..rip.at + shift + 4].copy_from_slice(&(disp as i32).to_le_bytes());
         }
@@ -226,31 +319,37 @@ impl Assembler {
     }
 
     /// Sizes the gaps; the result says by how many bytes each gap, and the end, is moved by those before it.
+    ///
+    /// A round goes by where things were in the round before, until nothing moves any more: then it has gone by where
+    /// things are.
     fn relax(&mut self) -> Vec<usize> {
-        let mut shift = vec![0; self.gaps.len() + 1];
+        let mut shift = Vec::with_capacity(self.gaps.len() + 1);
+        shift.push(0);
+        shift.extend(self.gaps.iter().scan(0, |end, gap| {
+            *end += usize::from(gap.size);
+            Some(*end)
+        }));
         for round in 0.. {
+            let mut moved = false;
+            let mut end = 0;
             for i in 0..self.gaps.len() {
-                if let GapKind::Align = self.gaps[i].kind {
-                    let at = self.gaps[i].at as usize + shift[i];
-                    self.gaps[i].size = (at.next_multiple_of(ALIGNMENT) - at) as u8;
+                let Gap { at, kind, mut size } = self.gaps[i];
+                let at = at as usize;
+                match kind {
+                    GapKind::Jmp(to) | GapKind::Jcc(_, to) if size == SHORT => {
+                        let distance = self.code_offset(to, &shift) as i64 - (at + shift[i + 1]) as i64;
+                        if round >= ROUNDS_MAX || i8::try_from(distance).is_err() {
+                            size = kind.long();
+                        }
+                    }
+                    GapKind::Jmp(_) | GapKind::Jcc(..) => {}
+                    GapKind::Align => size = ((at + end).next_multiple_of(ALIGNMENT) - (at + end)) as u8,
                 }
-                shift[i + 1] = shift[i] + usize::from(self.gaps[i].size);
+                self.gaps[i].size = size;
+                end += usize::from(size);
+                moved |= std::mem::replace(&mut shift[i + 1], end) != end;
             }
-            let mut grown = false;
-            for i in 0..self.gaps.len() {
-                let Gap { at, kind, size } = self.gaps[i];
-                let (to, long) = match kind {
-                    GapKind::Jmp(to) => (to, 5),
-                    GapKind::Jcc(_, to) => (to, 6),
-                    GapKind::Align => continue,
-                };
-                let distance = self.code_offset(to, &shift) as i64 - (at as usize + shift[i + 1]) as i64;
-                if size != long && (round >= ROUNDS_MAX || i8::try_from(distance).is_err()) {
-                    self.gaps[i].size = long;
-                    grown = true;
-                }
-            }
-            if !grown {
+            if !moved {
                 break;
             }
         }
@@ -265,9 +364,9 @@ impl Assembler {
     }
 
     fn label_offsets(&self, shift: &[usize], data_at: usize) -> Vec<usize> {
-        let offset = |spot: &Option<Spot>| match spot {
-            Some(Spot::Code { at, gaps }) => *at as usize + shift[*gaps as usize],
-            Some(Spot::Data(at)) => data_at + *at as usize,
+        let offset = |spot: &Option<Spot>| match *spot {
+            Some(Spot::Code { at, gaps }) => at as usize + shift[gaps as usize],
+            Some(Spot::Data(at)) => data_at + at as usize,
             None => 0,
         };
         self.labels.iter().map(offset).collect()
@@ -284,12 +383,12 @@ impl Assembler {
             let end = at + shift[i + 1];
             let disp = |to: AsmLabel| (labels[to.0 as usize] as i64 - end as i64) as i32;
             match gap.kind {
-                GapKind::Jmp(to) if gap.size == 2 => out.extend([0xeb, disp(to) as u8]),
+                GapKind::Jmp(to) if gap.size == SHORT => out.extend([0xeb, disp(to) as u8]),
                 GapKind::Jmp(to) => {
                     out.push(0xe9);
                     out.extend(disp(to).to_le_bytes());
                 }
-                GapKind::Jcc(cc, to) if gap.size == 2 => out.extend([0x70 | cc.number(), disp(to) as u8]),
+                GapKind::Jcc(cc, to) if gap.size == SHORT => out.extend([0x70 | cc.number(), disp(to) as u8]),
                 GapKind::Jcc(cc, to) => {
                     out.extend([0x0f, 0x80 | cc.number()]);
                     out.extend(disp(to).to_le_bytes());
@@ -302,11 +401,27 @@ impl Assembler {
     }
 }
 
+/// Appends a part of the same bytes.
+///
+/// PERF: as below.
+fn extend_from_within(bytes: &mut Vec<u8>, part: Range<usize>) {
+    let few: Option<[u8; FEW]> = bytes.get(part.start..part.start + FEW).and_then(|few| few.try_into().ok());
+    match few {
+        Some(few) if part.len() <= FEW => {
+            let len = bytes.len() + part.len();
+            bytes.extend_from_slice(&few);
+            bytes.truncate(len);
+        }
+        _ => bytes.extend_from_within(part),
+    }
+}
+
+const FEW: usize = 16;
+
 /// Appends `bytes[from..to]`.
 ///
 /// PERF: mostly there are a few between two jumps, and sixteen are one store; so many as there are would be a call.
 fn extend(out: &mut Vec<u8>, bytes: &[u8], from: usize, to: usize) {
-    const FEW: usize = 16;
     match bytes.get(from..from + FEW) {
         Some(few) if to - from <= FEW => {
             let len = out.len() + to - from;

@@ -85,32 +85,43 @@ fn scratch_of_exit<R>(exit: &Exit<R>) -> &'static [Reg] {
     }
 }
 
-/// Where stack slots lie.
+/// Where stack slots lie: those of values, then two more, which only a burst uses.
 ///
 /// PERF: a few fit below the stack pointer, in the 128 bytes that the System V ABI keeps from signal handlers
 /// (the red zone; generated code calls nothing), so that common filters neither move it nor touch memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    slots: u32,
+    values: u32,
 }
 
 const RED_ZONE: u32 = 128;
 
+/// Where a burst ends, and from where there is nothing left to prefetch.
+const BURST_SLOTS: u32 = 2;
+
 impl Frame {
-    /// A frame of so many slots.
-    pub fn new(slots: u32) -> Frame {
-        Frame { slots }
+    /// A frame for so many values.
+    pub fn new(values: u32) -> Frame {
+        Frame { values }
+    }
+
+    fn bytes(self) -> u32 {
+        (self.values + BURST_SLOTS) * 8
     }
 
     /// By how much the stack pointer is lowered.
     pub fn size(self) -> i32 {
-        let bytes = self.slots * 8;
-        if bytes <= RED_ZONE { 0 } else { bytes as i32 }
+        if self.bytes() <= RED_ZONE { 0 } else { self.bytes() as i32 }
     }
 
     /// Where a slot is.
     pub fn slot(self, slot: u32) -> super::reg::Mem {
-        let base = if self.size() == 0 { -8 * self.slots as i32 } else { 0 };
+        let base = if self.size() == 0 { -(self.bytes() as i32) } else { 0 };
         Reg::Rsp + (base + 8 * slot as i32)
+    }
+
+    /// The slots of a burst.
+    pub fn burst_state(self) -> [super::reg::Mem; 2] {
+        [self.slot(self.values), self.slot(self.values + 1)]
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod assembler;
 mod body;
+pub mod burst;
 pub mod convention;
 pub mod encode;
 pub mod entry;
