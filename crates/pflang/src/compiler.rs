@@ -226,10 +226,9 @@ impl Compiler {
     pub(crate) fn graph(&self, source: &str) -> Result<(Checked, Vec<Diagnostic>), Box<Diagnostic>> {
         let clock = Clock::new(self.limits);
         let ast = self.parse(source)?;
-        let mut lowered = lower::lower(&ast, &self.lower_options())?;
+        let mut lowered = lower::lower_within(&ast, &self.lower_options(), clock)?;
         let mut lints = lint::lint(&ast, source);
         lints.append(&mut lowered.lints);
-        clock.check(whole(source))?;
         let graph = self.build(lowered.tree, &[(lowered.root, ACCEPT)], &clock)?;
         Ok((self.checked(graph, &clock, source)?, lints))
     }
@@ -241,7 +240,6 @@ impl Compiler {
         clock: &Clock,
         source: &str,
     ) -> Result<Checked, Box<Diagnostic>> {
-        clock.check(whole(source))?;
         let optimised = self.optimise(&graph, clock, source)?;
         // The gate before every back end. Should the optimiser know more than the verifier can see, the graph as
         // built, where each load has its own guard, does the same work.

@@ -29,8 +29,7 @@ impl Selector<'_> {
         let Some(len) = self.find_chain(&mut chain) else { return false };
         let chain = &chain[..len];
         for &node in chain {
-            self.absorbed[node.index()] = true;
-            self.at = self.at.max(self.layout.position[node.index()]);
+            self.absorb(node);
         }
         if let &[a, b] = chain
             && self.product(a, b)
@@ -79,7 +78,7 @@ impl Selector<'_> {
     }
 
     /// Finds what follows the first node; says how many nodes that makes.
-    fn find_chain(&self, chain: &mut [NodeId; TESTS_MAX]) -> Option<usize> {
+    fn find_chain(&mut self, chain: &mut [NodeId; TESTS_MAX]) -> Option<usize> {
         let mut len = 1;
         loop {
             let (then, els) = self.question(chain[len - 1])?;
@@ -119,15 +118,16 @@ impl Selector<'_> {
     }
 
     /// Whether the node looks at few values, and divides by none of them.
-    fn is_harmless(&self, node: NodeId) -> bool {
+    fn is_harmless(&mut self, node: NodeId) -> bool {
         let pool = &self.graph.pool;
-        let mut pending: Vec<ValueId> = match self.graph.node(node) {
+        self.pending.clear();
+        match self.graph.node(node) {
             Node::Leaf(_) => return false,
-            Node::Branch { cond, .. } => pool.cond_operands(*cond).collect(),
-            Node::Switch(switch) => vec![switch.value],
+            Node::Branch { cond, .. } => self.pending.extend(pool.cond_operands(*cond)),
+            Node::Switch(switch) => self.pending.push(switch.value),
         };
         let mut seen = 0;
-        while let Some(value) = pending.pop() {
+        while let Some(value) = self.pending.pop() {
             let divides = match pool.get(value) {
                 Value::Op(BinOp::Div | BinOp::Mod, _, by) => pool.as_const(by).is_none(),
                 _ => false,
@@ -136,7 +136,7 @@ impl Selector<'_> {
             if divides || seen > VALUES_MAX {
                 return false;
             }
-            pending.extend(pool.operands(value));
+            self.pending.extend(pool.operands(value));
         }
         true
     }

@@ -19,20 +19,25 @@ pub(crate) struct Layout {
 
 /// Reverse postorder of a depth-first walk that visits the likelier successor last.
 pub(crate) fn layout(graph: &Graph) -> Layout {
-    let mut finished = Vec::with_capacity(graph.node_count());
-    let mut leaves = Vec::new();
-    let mut seen = vec![false; graph.node_count()];
+    let mut order = Vec::with_capacity(graph.node_count());
+    let mut leaves = Vec::with_capacity(2);
+    let mut edges_in = vec![0; graph.node_count()];
     // Each node on the way, with the number of the successor to visit next.
-    let mut path = vec![(graph.root, 0)];
-    seen[graph.root.index()] = true;
+    let mut path = Vec::with_capacity(PATH_LIKELY);
+    path.push((graph.root, 0));
     while let Some((node, visited)) = path.last_mut() {
         *visited += 1;
         match successor(graph, *node, *visited - 1) {
-            Some(next) if std::mem::replace(&mut seen[next.index()], true) => {}
-            Some(next) => path.push((next, 0)),
+            Some(next) => {
+                let edges = &mut edges_in[next.index()];
+                *edges += 1;
+                // The root has no edge to it.
+                if *edges == 1 {
+                    path.push((next, 0));
+                }
+            }
             None => {
-                let done =
-                    if matches!(graph.node(*node), Node::Leaf(_)) { &mut leaves } else { &mut finished };
+                let done = if matches!(graph.node(*node), Node::Leaf(_)) { &mut leaves } else { &mut order };
                 done.push(*node);
                 path.pop();
             }
@@ -40,17 +45,17 @@ pub(crate) fn layout(graph: &Graph) -> Layout {
     }
     let rejects = |leaf: &NodeId| *graph.node(*leaf) == Node::Leaf(REJECT);
     leaves.sort_by_key(|leaf| (rejects(leaf), *leaf));
-    let order: Vec<NodeId> = finished.into_iter().rev().chain(leaves).collect();
+    order.reverse();
+    order.append(&mut leaves);
     let mut position = vec![u32::MAX; graph.node_count()];
     for (i, node) in order.iter().enumerate() {
         position[node.index()] = i as u32;
     }
-    let mut edges_in = vec![0; graph.node_count()];
-    for &node in &order {
-        graph.node(node).for_each_successor(|next| edges_in[next.index()] += 1);
-    }
     Layout { order, position, edges_in }
 }
+
+/// More than the longest path of most filters.
+const PATH_LIKELY: usize = 32;
 
 /// A node's successor number `i`, the likeliest last.
 fn successor(graph: &Graph, node: NodeId, i: usize) -> Option<NodeId> {

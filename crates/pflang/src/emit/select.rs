@@ -14,7 +14,7 @@
 
 use super::layout::{Layout, layout};
 use super::program::{Address, Block, Exit, Inst, Label, Operand, Program, Relation, Table, TableId, Test};
-use super::uses::{Uses, uses};
+use super::uses::{Use, uses};
 use super::{Error, Options};
 use crate::ir::verify::Verified;
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Order, Size, Value, ValueId};
@@ -62,21 +62,18 @@ type Kept = Vec<(ValueId, VReg)>;
 pub(super) struct Selector<'g> {
     pub(super) graph: &'g Graph,
     pub(super) layout: &'g Layout,
-    uses: Uses,
+    /// By value.
+    uses: Vec<Use>,
     pub(super) seed: u64,
     pub(super) program: Program<VReg>,
-    /// By node: what is kept on entry, once a predecessor has been done.
-    entry: Vec<Option<Kept>>,
-    /// By node: whether it has become part of its predecessor's block.
-    pub(super) absorbed: Vec<bool>,
+    /// By node.
+    entry: Vec<Entry>,
     /// The position of the node in hand, or of the last whose values it computes.
     pub(super) at: u32,
-    /// By value: the register that holds it at this point.
-    held: Vec<VReg>,
-    /// The values that `held` knows.
+    /// By value.
+    places: Vec<InRegister>,
+    /// The values that are held.
     holding: Vec<ValueId>,
-    /// By value: the register of a pinned value.
-    home: Vec<VReg>,
     registers: u32,
     /// Where the instructions of the block in hand begin.
     block_start: u32,
@@ -84,8 +81,28 @@ pub(super) struct Selector<'g> {
     kept: Kept,
     /// Scratch of [`Selector::keep`].
     others: Kept,
-    /// Scratch of [`Selector::reg`].
-    pending: Vec<ValueId>,
+    /// Scratch of whatever looks at values and their operands.
+    pub(super) pending: Vec<ValueId>,
+}
+
+/// What is known of a node before it is its turn.
+#[derive(Clone)]
+enum Entry {
+    /// Nothing: no predecessor has been done.
+    Unknown,
+    /// What is kept on entry.
+    Kept(Kept),
+    /// That it has become part of its predecessor's block.
+    Absorbed,
+}
+
+/// Where a value is.
+#[derive(Clone, Copy)]
+struct InRegister {
+    /// The register that holds it at this point.
+    held: VReg,
+    /// The register of a pinned value.
+    home: VReg,
 }
 
 impl<'g> Selector<'g> {
@@ -103,28 +120,26 @@ impl<'g> Selector<'g> {
                 labels: layout.order.len() as u32,
                 reads_wire_len: false,
             },
-            entry: vec![None; graph.node_count()],
-            absorbed: vec![false; graph.node_count()],
+            entry: vec![Entry::Unknown; graph.node_count()],
             at: 0,
-            held: vec![NOWHERE; values],
+            places: vec![InRegister { held: NOWHERE, home: NOWHERE }; values],
             holding: Vec::with_capacity(8),
-            home: vec![NOWHERE; values],
             registers: 1,
             block_start: 0,
-            kept: Vec::new(),
-            others: Vec::new(),
+            kept: Vec::with_capacity(8),
+            others: Vec::with_capacity(8),
             pending: Vec::with_capacity(8),
         }
     }
 
     fn node(&mut self, at: u32, id: NodeId) -> Result<(), Error> {
-        if self.absorbed[id.index()] {
-            return Ok(());
-        }
+        let kept = match std::mem::replace(&mut self.entry[id.index()], Entry::Unknown) {
+            Entry::Absorbed => return Ok(()),
+            Entry::Kept(kept) => kept,
+            Entry::Unknown => Vec::new(),
+        };
         self.at = at;
-        for (value, register) in self.entry[id.index()].take().unwrap_or_default() {
-            self.hold(value, register);
-        }
+        kept.iter().for_each(|&(value, register)| self.hold(value, register));
         match self.graph.node(id) {
             Node::Leaf(leaf) => self.finish_block(id, self.label(id), Exit::Leaf(*leaf)),
             _ if self.chain(id) => {}
@@ -136,14 +151,30 @@ impl<'g> Selector<'g> {
             Node::Switch(switch) => self.switch(id, switch),
         }
         self.keep()?;
+        self.pass_on(id, kept);
+        Ok(())
+    }
+
+    /// Tells a node's successors what it keeps; `spare` is of no more use.
+    fn pass_on(&mut self, id: NodeId, mut spare: Kept) {
         let (graph, entry, kept) = (self.graph, &mut self.entry, &self.kept);
         graph.node(id).for_each_successor(|next| match &mut entry[next.index()] {
             // Leaves look at nothing.
             _ if matches!(graph.node(next), Node::Leaf(_)) => {}
-            Some(known) => meet(known, kept),
-            unknown => *unknown = Some(kept.clone()),
+            Entry::Absorbed => {}
+            Entry::Kept(known) => meet(known, kept),
+            unknown => {
+                let mut copy = std::mem::take(&mut spare);
+                copy.clone_from(kept);
+                *unknown = Entry::Kept(copy);
+            }
         });
-        Ok(())
+    }
+
+    /// Makes a node part of the block in hand.
+    pub(super) fn absorb(&mut self, node: NodeId) {
+        self.entry[node.index()] = Entry::Absorbed;
+        self.at = self.at.max(self.layout.position[node.index()]);
     }
 
     pub(super) fn finish_block(&mut self, origin: NodeId, label: Label, exit: Exit<VReg>) {
@@ -153,7 +184,7 @@ impl<'g> Selector<'g> {
     }
 
     fn hold(&mut self, value: ValueId, register: VReg) {
-        self.held[value.index()] = register;
+        self.places[value.index()].held = register;
         self.holding.push(value);
     }
 
@@ -163,13 +194,13 @@ impl<'g> Selector<'g> {
         pinned.clear();
         others.clear();
         for value in self.holding.drain(..) {
-            let register = std::mem::replace(&mut self.held[value.index()], NOWHERE);
-            let i = value.index();
-            if self.uses.pinned[i] {
-                if self.uses.last[i] > Some(self.at) {
+            let register = std::mem::replace(&mut self.places[value.index()].held, NOWHERE);
+            let used = &self.uses[value.index()];
+            if used.pinned {
+                if used.last > Some(self.at) {
                     pinned.push((value, register));
                 }
-            } else if self.uses.last_direct[i] > Some(self.at) && self.graph.pool.as_const(value).is_none() {
+            } else if used.last_direct > Some(self.at) && self.graph.pool.as_const(value).is_none() {
                 others.push((value, register));
             }
         }
@@ -177,7 +208,7 @@ impl<'g> Selector<'g> {
             return Err(Error::TooComplex);
         }
         if others.len() > KEPT_MAX {
-            others.sort_by_key(|(value, _)| self.uses.last_direct[value.index()]);
+            others.sort_by_key(|(value, _)| self.uses[value.index()].last_direct);
             others.truncate(KEPT_MAX);
         }
         pinned.append(others);
@@ -250,12 +281,12 @@ impl<'g> Selector<'g> {
 
     /// The load that this value is, if nothing else will want it.
     fn passing_load(&self, value: ValueId) -> Option<PassingLoad> {
-        let i = value.index();
+        let used = &self.uses[value.index()];
         match self.graph.pool.get(value) {
             Value::Load { base, offset, size, order }
-                if self.held[i] == NOWHERE
-                    && !self.uses.pinned[i]
-                    && self.uses.last_direct[i] <= Some(self.at) =>
+                if self.places[value.index()].held == NOWHERE
+                    && !used.pinned
+                    && used.last_direct <= Some(self.at) =>
             {
                 Some(PassingLoad { base, offset, size, order })
             }
@@ -304,6 +335,7 @@ impl<'g> Selector<'g> {
     /// may be as deep as its text is long.
     pub(super) fn reg(&mut self, value: ValueId) -> VReg {
         let mut pending = std::mem::take(&mut self.pending);
+        pending.clear();
         pending.push(value);
         while let Some(&next) = pending.last() {
             let waiting = pending.len();
@@ -327,7 +359,7 @@ impl<'g> Selector<'g> {
             self.program.reads_wire_len = true;
             return Some(WIRE_LEN);
         }
-        Some(self.held[value.index()]).filter(|&register| register != NOWHERE)
+        Some(self.places[value.index()].held).filter(|&register| register != NOWHERE)
     }
 
     /// The operands that computing a value needs in registers.
@@ -375,13 +407,13 @@ impl<'g> Selector<'g> {
     }
 
     fn destination(&mut self, value: ValueId) -> VReg {
-        if !self.uses.pinned[value.index()] {
+        if !self.uses[value.index()].pinned {
             return self.fresh();
         }
-        if self.home[value.index()] == NOWHERE {
-            self.home[value.index()] = self.fresh();
+        if self.places[value.index()].home == NOWHERE {
+            self.places[value.index()].home = self.fresh();
         }
-        self.home[value.index()]
+        self.places[value.index()].home
     }
 }
 

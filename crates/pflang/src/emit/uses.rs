@@ -3,38 +3,39 @@
 use super::layout::Layout;
 use crate::ir::{BinOp, Cond, Graph, Node, Value, ValueId};
 
-/// For each value, by id.
-#[derive(Debug)]
-pub(super) struct Uses {
+/// How one value is used. Positions are those of the layout.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Use {
     /// What the packet decided once must stay decided: the base of a guard, and a divisor. Between check and use
     /// another party may write to the packet, so these values are never computed again from it.
-    pub(super) pinned: Vec<bool>,
+    pub(super) pinned: bool,
+    first: Option<u32>,
     /// Position of the last node that evaluates the value or anything made from it.
-    pub(super) last: Vec<Option<u32>>,
+    pub(super) last: Option<u32>,
     /// Position of the last node that needs it directly, or makes something from it for the first time.
-    pub(super) last_direct: Vec<Option<u32>>,
+    pub(super) last_direct: Option<u32>,
 }
 
-/// Finds the uses.
-pub(super) fn uses(graph: &Graph, layout: &Layout) -> Uses {
-    let count = graph.pool.value_count();
-    let mut uses = Uses { pinned: pinned(graph), last: vec![None; count], last_direct: vec![None; count] };
-    let mut first: Vec<Option<u32>> = vec![None; count];
+/// Finds the uses, by value.
+pub(super) fn uses(graph: &Graph, layout: &Layout) -> Vec<Use> {
+    let mut uses = vec![Use::default(); graph.pool.value_count()];
+    for_each_pinned(graph, |value| uses[value.index()].pinned = true);
     for (at, &node) in (0..).zip(&layout.order) {
         for value in node_operands(graph, node) {
-            first[value.index()].get_or_insert(at);
-            uses.last[value.index()] = Some(at);
-            uses.last_direct[value.index()] = Some(at);
+            let used = &mut uses[value.index()];
+            used.first.get_or_insert(at);
+            used.last = Some(at);
+            used.last_direct = Some(at);
         }
     }
     // Operands have smaller ids, so everything made from a value is settled before the value.
-    for value in (0..count as u32).rev().map(ValueId) {
-        let (Some(start), Some(end)) = (first[value.index()], uses.last[value.index()]) else { continue };
+    for value in (0..uses.len() as u32).rev().map(ValueId) {
+        let Use { first: Some(start), last: end, .. } = uses[value.index()] else { continue };
         for operand in graph.pool.operands(value) {
-            let i = operand.index();
-            first[i] = Some(first[i].map_or(start, |at| at.min(start)));
-            uses.last[i] = uses.last[i].max(Some(end));
-            uses.last_direct[i] = uses.last_direct[i].max(Some(start));
+            let used = &mut uses[operand.index()];
+            used.first = Some(used.first.map_or(start, |at| at.min(start)));
+            used.last = used.last.max(end);
+            used.last_direct = used.last_direct.max(Some(start));
         }
     }
     uses
@@ -51,17 +52,21 @@ fn node_operands(graph: &Graph, node: crate::ir::NodeId) -> impl Iterator<Item =
 }
 
 pub(crate) fn pinned(graph: &Graph) -> Vec<bool> {
-    let pool = &graph.pool;
-    let mut pinned = vec![false; pool.value_count()];
-    for cond in (0..pool.cond_count() as u32).map(crate::ir::CondId) {
-        if let Cond::Bounds { base, .. } = pool.get_cond(cond) {
-            pinned[base.index()] = pool.as_const(base).is_none();
-        }
-    }
-    for value in (0..pool.value_count() as u32).map(ValueId) {
-        if let Value::Op(BinOp::Div | BinOp::Mod, _, divisor) = pool.get(value) {
-            pinned[divisor.index()] = pool.as_const(divisor).is_none();
-        }
-    }
+    let mut pinned = vec![false; graph.pool.value_count()];
+    for_each_pinned(graph, |value| pinned[value.index()] = true);
     pinned
+}
+
+fn for_each_pinned(graph: &Graph, mut pin: impl FnMut(ValueId)) {
+    let pool = &graph.pool;
+    let bases =
+        (0..pool.cond_count() as u32).filter_map(|cond| match pool.get_cond(crate::ir::CondId(cond)) {
+            Cond::Bounds { base, .. } => Some(base),
+            _ => None,
+        });
+    let divisors = (0..pool.value_count() as u32).filter_map(|value| match pool.get(ValueId(value)) {
+        Value::Op(BinOp::Div | BinOp::Mod, _, divisor) => Some(divisor),
+        _ => None,
+    });
+    bases.chain(divisors).filter(|&value| pool.as_const(value).is_none()).for_each(&mut pin);
 }

@@ -76,6 +76,10 @@ struct Builder {
 /// Room for so many nodes at most, since of a long list most is gathered.
 const NODES_LIKELY_MAX: usize = 512;
 
+/// Values that a test of a header field looks at, and operators around it.
+const VALUES_LIKELY: usize = 8;
+const TASKS_LIKELY: usize = 16;
+
 /// What remains to be done once the node in hand is known.
 enum Task {
     Build(TreeId, NodeId, NodeId),
@@ -94,8 +98,8 @@ impl Builder {
             tree,
             seen,
             search: 0,
-            pending: Vec::new(),
-            found: Vec::new(),
+            pending: Vec::with_capacity(VALUES_LIKELY),
+            found: Vec::with_capacity(VALUES_LIKELY),
         }
     }
 
@@ -106,7 +110,8 @@ impl Builder {
         fail: NodeId,
         goes_on: &mut impl FnMut(&Graph, Span) -> Result<(), E>,
     ) -> Result<NodeId, E> {
-        let mut tasks = vec![Task::Build(root, accept, fail)];
+        let mut tasks = Vec::with_capacity(TASKS_LIKELY);
+        tasks.push(Task::Build(root, accept, fail));
         let mut node = fail;
         while let Some(task) = tasks.pop() {
             let (id, then, els) = match task {

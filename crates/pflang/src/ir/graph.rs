@@ -4,6 +4,7 @@
 //! root). INVARIANT: a load is evaluated only where a `Bounds` fact covers it; [`super::verify`] checks it.
 
 use super::interner::Interner;
+use super::origin::{Origin, Origins, Spans};
 use super::pool::{CondId, Pool, ValueId, pair};
 use crate::span::Span;
 
@@ -111,46 +112,10 @@ pub struct Graph {
     nodes: Vec<Node>,
     ids: Interner,
     /// Where each node came from; outside the hash key, so sharing is never prevented by it.
-    spans: Vec<Spans>,
+    from: Vec<Origin>,
+    origins: Origins,
     /// Where evaluation starts.
     pub root: NodeId,
-}
-
-/// The sources of one node: a few, then one span that covers the rest. Inline, because passes move them often.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spans {
-    spans: [Span; SPANS_MAX],
-    len: u8,
-}
-
-const SPANS_MAX: usize = 4;
-
-impl Spans {
-    /// The spans, in the order in which they were added.
-    pub fn as_slice(&self) -> &[Span] {
-        &self.spans[..usize::from(self.len)]
-    }
-
-    /// Adds one.
-    pub fn add(&mut self, span: Span) {
-        if self.as_slice().contains(&span) {
-        } else if usize::from(self.len) < SPANS_MAX {
-            self.spans[usize::from(self.len)] = span;
-            self.len += 1;
-        } else {
-            let last = &mut self.spans[SPANS_MAX - 1];
-            *last = last.to(span);
-        }
-    }
-
-    /// Adds all of another node's.
-    pub fn merge(&mut self, other: &Spans) {
-        if self.len == 0 {
-            *self = *other;
-            return;
-        }
-        other.as_slice().iter().for_each(|&span| self.add(span));
-    }
 }
 
 impl Graph {
@@ -162,14 +127,14 @@ impl Graph {
     /// The same with room for so many nodes.
     pub fn with_capacity(pool: Pool, nodes: usize) -> Self {
         let ids = Interner::with_capacity(nodes);
-        let spans = Vec::with_capacity(nodes);
-        Graph { pool, nodes: Vec::with_capacity(nodes), ids, spans, root: NodeId(0) }
+        let (nodes, from) = (Vec::with_capacity(nodes), Vec::with_capacity(nodes));
+        Graph { pool, nodes, ids, from, origins: Origins::new(), root: NodeId(0) }
     }
 
     /// Makes room for so many nodes that are not looked up.
     pub(crate) fn reserve(&mut self, nodes: usize) {
         self.nodes.reserve_exact(nodes);
-        self.spans.reserve_exact(nodes);
+        self.from.reserve_exact(nodes);
     }
 
     /// The node that answers `leaf`.
@@ -196,7 +161,7 @@ impl Graph {
         let id = self.ids.id(node.words(), next, |id| self.nodes[id as usize] == node);
         if id == next {
             self.nodes.push(node);
-            self.spans.push(Spans::default());
+            self.from.push(Origin::UNKNOWN);
         }
         NodeId(id)
     }
@@ -213,32 +178,58 @@ impl Graph {
 
     /// Where a node came from.
     pub fn spans(&self, id: NodeId) -> &Spans {
-        &self.spans[id.index()]
+        self.origins.spans(self.from[id.index()])
     }
 
     /// Records where a node came from.
     pub fn add_span(&mut self, id: NodeId, span: Span) {
-        self.spans[id.index()].add(span);
+        self.from[id.index()] = self.origins.with(self.from[id.index()], span);
     }
 
     /// Records that a node came from where another did.
     pub fn add_spans(&mut self, id: NodeId, spans: &Spans) {
-        self.spans[id.index()].merge(spans);
+        let mut all = *self.spans(id);
+        all.merge(spans);
+        self.from[id.index()] = self.origins.of(&all);
     }
 
-    /// Takes out all nodes and their spans, keeping values and conditions: what a pass starts a rebuild with.
-    pub(crate) fn take_nodes(&mut self) -> (Vec<Node>, Vec<Spans>) {
+    /// Records that a node came from where one of the graph did of which this one is made.
+    pub(crate) fn take_origin(&mut self, id: NodeId, other: &Graph, old: NodeId) {
+        let origin = self.origins.take_over(&other.origins, other.from[old.index()]);
+        self.add_origin(id, origin);
+    }
+
+    /// Records where a node came from, by its number in this graph.
+    #[inline]
+    pub(crate) fn add_origin(&mut self, id: NodeId, origin: Origin) {
+        self.from[id.index()] = self.origins.both(self.from[id.index()], origin);
+    }
+
+    /// The same for many.
+    pub(crate) fn add_origins(&mut self, id: NodeId, origins: impl Iterator<Item = Origin>) {
+        let mut all = *self.spans(id);
+        origins.for_each(|origin| all.merge(self.origins.spans(origin)));
+        self.from[id.index()] = self.origins.of(&all);
+    }
+
+    /// Takes out all nodes and where they came from, keeping values and conditions: what a pass starts a rebuild with.
+    /// What they are put into is emptied, and its memory is that of the new nodes.
+    pub(crate) fn exchange_nodes(&mut self, nodes: &mut Vec<Node>, from: &mut Vec<Origin>) {
         self.ids.clear();
         // Most rebuilds keep most nodes, but the first one of a long list keeps a fraction.
         let likely = self.nodes.len().min(1024);
-        let nodes = std::mem::replace(&mut self.nodes, Vec::with_capacity(likely));
-        (nodes, std::mem::replace(&mut self.spans, Vec::with_capacity(likely)))
+        nodes.clear();
+        nodes.reserve(likely);
+        std::mem::swap(&mut self.nodes, nodes);
+        from.clear();
+        from.reserve(likely);
+        std::mem::swap(&mut self.from, from);
     }
 
     /// Adds a node without looking for an equal one: for a pass that a rebuild follows, which shares it then.
-    pub(crate) fn push(&mut self, node: Node, spans: Spans) -> NodeId {
+    pub(crate) fn push(&mut self, node: Node) -> NodeId {
         self.nodes.push(node);
-        self.spans.push(spans);
+        self.from.push(Origin::UNKNOWN);
         NodeId(self.nodes.len() as u32 - 1)
     }
 

@@ -8,12 +8,15 @@ pub mod dominators;
 mod graph;
 mod interner;
 pub mod interp;
+mod origin;
 mod pool;
 pub mod print;
 pub mod ssa;
 pub mod verify;
 
-pub use graph::{ACCEPT, Arm, Graph, Node, NodeId, REJECT, Spans, Switch};
+pub use graph::{ACCEPT, Arm, Graph, Node, NodeId, REJECT, Switch};
+pub(crate) use origin::Origin;
+pub use origin::Spans;
 pub use pool::{BinOp, CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
 
 #[cfg(test)]

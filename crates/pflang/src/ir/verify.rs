@@ -10,7 +10,7 @@
 //! It shares no code with the optimiser, whose work it checks. It knows static ranges of values (an IPv4
 //! header length is at most 60), so a guard that such a range makes superfluous may be left out.
 
-use super::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Pool, Value, ValueId};
+use super::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Value, ValueId};
 use std::rc::Rc;
 
 /// What is wrong with a graph.
@@ -74,13 +74,9 @@ impl Checked {
 /// # Errors
 /// The first violation found, from the root down.
 pub fn verify(graph: &Graph) -> Result<(), Violation> {
-    let highest = highest_values(&graph.pool);
     let mut entry: Vec<Option<Facts>> = vec![None; graph.node_count()];
     entry[graph.root.index()] = Some(Facts::default());
-    let seen = vec![0; graph.pool.value_count()];
-    let last_node = last_nodes(graph);
-    let divisors = divisors(&graph.pool);
-    let mut checker = Checker { graph, highest, last_node, divisors, seen, search: 0, pending: Vec::new() };
+    let mut checker = Checker { graph, values: values_of(graph), search: 0, pending: Vec::with_capacity(8) };
     for id in (0..graph.node_count() as u32).rev().map(NodeId) {
         let Some(facts) = entry[id.index()].take() else { continue };
         checker.check_shape(id)?;
@@ -124,8 +120,11 @@ impl<T: Copy> Known<T> {
     fn set(&mut self, value: ValueId, fact: T) {
         let all = self.all();
         let at = all.partition_point(|&(known, _)| known < value);
-        let behind = all[at..].iter().filter(|&&(known, _)| known != value);
-        self.0 = Some(all[..at].iter().chain([&(value, fact)]).chain(behind).copied().collect());
+        let mut new = Vec::with_capacity(all.len() + 1);
+        new.extend_from_slice(&all[..at]);
+        new.push((value, fact));
+        new.extend(all[at..].iter().filter(|&&(known, _)| known != value));
+        self.0 = Some(new.into());
     }
 
     /// Keeps what `f` makes of each fact, where it makes anything of it.
@@ -175,20 +174,30 @@ impl Facts {
     }
 
     /// How many bytes are captured from this base on.
-    fn end(&self, base: ValueId, highest: &[u32]) -> u32 {
-        let by_length = self.captured.saturating_sub(u64::from(highest[base.index()]));
+    fn end(&self, base: ValueId, highest: u32) -> u32 {
+        let by_length = self.captured.saturating_sub(u64::from(highest));
         let by_guard = self.ends.get(base).unwrap_or(0);
         by_guard.max(u32::try_from(by_length).unwrap_or(u32::MAX))
     }
 }
 
+/// What the structure of a graph says of a value.
+#[derive(Clone, Copy)]
+struct OfValue {
+    /// Bounds on every path.
+    bounds: (u32, u32),
+    /// The last node that evaluates it. Facts about it are dropped behind that.
+    last_node: NodeId,
+    /// Whether something is divided by it.
+    is_divisor: bool,
+    /// The search that has seen it last.
+    seen: u32,
+}
+
 struct Checker<'g> {
     graph: &'g Graph,
-    highest: Vec<u32>,
-    /// By value: the last node that evaluates it. Facts about it are dropped behind that.
-    last_node: Vec<NodeId>,
-    divisors: Vec<bool>,
-    seen: Vec<u32>,
+    /// By id.
+    values: Vec<OfValue>,
     search: u32,
     /// Scratch of [`Checker::check_values`].
     pending: Vec<ValueId>,
@@ -218,7 +227,7 @@ impl Checker<'_> {
         };
         self.search += 1;
         while let Some(value) = self.pending.pop() {
-            if std::mem::replace(&mut self.seen[value.index()], self.search) != self.search {
+            if std::mem::replace(&mut self.values[value.index()].seen, self.search) != self.search {
                 self.check_value(id, value, facts)?;
                 self.pending.extend(self.graph.pool.operands(value));
             }
@@ -230,7 +239,7 @@ impl Checker<'_> {
         match self.graph.pool.get(value) {
             Value::Load { base, offset, size, .. } => {
                 let end = u64::from(offset) + u64::from(size.bytes());
-                let guarded = u64::from(facts.end(base, &self.highest)) >= end;
+                let guarded = u64::from(facts.end(base, self.values[base.index()].bounds.1)) >= end;
                 if guarded { Ok(()) } else { Err(Violation::Unguarded(id, value)) }
             }
             Value::Op(BinOp::Div | BinOp::Mod, _, divisor) => {
@@ -247,7 +256,7 @@ impl Checker<'_> {
         let mut visit = |next, facts: &dyn Fn() -> Facts| {
             if !matches!(self.graph.node(next), Node::Leaf(_)) {
                 let mut facts = facts();
-                facts.forget(|value| self.last_node[value.index()] > next);
+                facts.forget(|value| self.values[value.index()].last_node > next);
                 visit(next, facts);
             }
         };
@@ -285,56 +294,50 @@ impl Checker<'_> {
 
     /// Only of divisors: a long list of tests for other values would make the facts as long.
     fn note_nonzero(&self, value: ValueId, facts: &mut Facts) {
-        if self.divisors[value.index()] {
+        if self.values[value.index()].is_divisor {
             facts.nonzero.set(value, ());
         }
     }
 }
 
-/// By value: the node of the smallest id, and so the last on any path, that evaluates it.
-fn last_nodes(graph: &Graph) -> Vec<NodeId> {
-    let mut last = vec![NodeId(u32::MAX); graph.pool.value_count()];
+fn values_of(graph: &Graph) -> Vec<OfValue> {
+    let pool = &graph.pool;
+    let mut values: Vec<OfValue> = Vec::with_capacity(pool.value_count());
+    for id in (0..pool.value_count() as u32).map(ValueId) {
+        let bounds = match pool.get(id) {
+            Value::Const(k) => (k, k),
+            Value::Len => (0, u32::MAX),
+            Value::Load { size, .. } => (0, size.max()),
+            Value::Op(op, a, b) => {
+                values[b.index()].is_divisor |= matches!(op, BinOp::Div | BinOp::Mod);
+                op_bounds(op, values[a.index()].bounds, values[b.index()].bounds)
+            }
+        };
+        values.push(OfValue { bounds, last_node: NodeId(u32::MAX), is_divisor: false, seen: 0 });
+    }
+    find_last_nodes(graph, &mut values);
+    values
+}
+
+/// The last node that evaluates a value is that of the smallest id, which comes last on any path.
+fn find_last_nodes(graph: &Graph, values: &mut [OfValue]) {
     for id in (0..graph.node_count() as u32).rev().map(NodeId) {
         match graph.node(id) {
             Node::Leaf(_) => {}
             Node::Branch { cond, .. } => {
-                graph.pool.cond_operands(*cond).for_each(|value| last[value.index()] = id);
+                graph.pool.cond_operands(*cond).for_each(|value| values[value.index()].last_node = id);
             }
-            Node::Switch(switch) => last[switch.value.index()] = id,
+            Node::Switch(switch) => values[switch.value.index()].last_node = id,
         }
     }
     // Operands have smaller ids, so everything made from a value is settled before the value.
-    for value in (0..graph.pool.value_count() as u32).rev().map(ValueId) {
+    for value in (0..values.len() as u32).rev().map(ValueId) {
+        let last_node = values[value.index()].last_node;
         for operand in graph.pool.operands(value) {
-            last[operand.index()] = last[operand.index()].min(last[value.index()]);
+            let operand = &mut values[operand.index()];
+            operand.last_node = operand.last_node.min(last_node);
         }
     }
-    last
-}
-
-fn divisors(pool: &Pool) -> Vec<bool> {
-    let mut divisors = vec![false; pool.value_count()];
-    for id in (0..pool.value_count() as u32).map(ValueId) {
-        if let Value::Op(BinOp::Div | BinOp::Mod, _, divisor) = pool.get(id) {
-            divisors[divisor.index()] = true;
-        }
-    }
-    divisors
-}
-
-/// An upper bound for each value, from its structure alone.
-fn highest_values(pool: &Pool) -> Vec<u32> {
-    let mut bounds: Vec<(u32, u32)> = Vec::with_capacity(pool.value_count());
-    for id in (0..pool.value_count() as u32).map(ValueId) {
-        let bound = match pool.get(id) {
-            Value::Const(k) => (k, k),
-            Value::Len => (0, u32::MAX),
-            Value::Load { size, .. } => (0, size.max()),
-            Value::Op(op, a, b) => op_bounds(op, bounds[a.index()], bounds[b.index()]),
-        };
-        bounds.push(bound);
-    }
-    bounds.into_iter().map(|(_, highest)| highest).collect()
 }
 
 /// The least and greatest result of an operation on intervals, in arithmetic that does not wrap; where that

@@ -89,7 +89,12 @@ pub(crate) type Result<T = TreeId> = std::result::Result<T, Box<Diagnostic>>;
 /// The first primitive that means nothing on this link type, has qualifiers that do not go together, or names
 /// what nobody knows.
 pub fn lower(ast: &Ast, options: &Options<'_>) -> std::result::Result<Lowered, Box<Diagnostic>> {
-    lower_into(Tree::with_capacity(NODES_LIKELY), ast, options, Clock::new(options.limits))
+    lower_within(ast, options, Clock::new(options.limits))
+}
+
+/// The same before a time that has begun.
+pub(crate) fn lower_within(ast: &Ast, options: &Options<'_>, clock: Clock) -> Result<Lowered> {
+    lower_into(Tree::with_capacity(NODES_LIKELY), ast, options, clock)
 }
 
 /// What a filter of a few primitives lowers to.

@@ -37,6 +37,11 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
     let mut out = Graph::with_capacity(Pool::default(), order.len().min(1024));
     out.reserve(order.len());
     let mut new = vec![NodeId(0); graph.node_count()];
+    let push = |out: &mut Graph, old: NodeId, node: Node| {
+        let new = out.push(node);
+        out.take_origin(new, graph, old);
+        new
+    };
     for &id in order.iter().rev() {
         let at = |old: NodeId| new[old.index()];
         let node = match graph.node(id) {
@@ -50,10 +55,8 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
                     Question::Known(true) => then,
                     Question::Known(false) => els,
                     _ if then == els => then,
-                    Question::If(cond) => out.push(Node::Branch { cond, then, els }, *graph.spans(id)),
-                    Question::Unless(cond) => {
-                        out.push(Node::Branch { cond, then: els, els: then }, *graph.spans(id))
-                    }
+                    Question::If(cond) => push(&mut out, id, Node::Branch { cond, then, els }),
+                    Question::Unless(cond) => push(&mut out, id, Node::Branch { cond, then: els, els: then }),
                 }
             }
             Node::Switch(switch) => {
@@ -62,7 +65,7 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
                     Switch { value: values[switch.value.index()], arms, default: at(switch.default) };
                 match folder.as_const(switch.value) {
                     Some(k) => switch.target(k),
-                    None => out.push(Node::Switch(Box::new(switch)), *graph.spans(id)),
+                    None => push(&mut out, id, Node::Switch(Box::new(switch))),
                 }
             }
         };

@@ -14,7 +14,7 @@
 use super::fold::Folder;
 use super::question::{Question, test};
 use super::range::Ranges;
-use super::rebuild::Rebuild;
+use super::rebuild::{Rebuild, Room};
 use super::shape::{Shape, take};
 use super::value::op;
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Size, Value, ValueId};
@@ -36,14 +36,14 @@ struct Pair {
 }
 
 /// Fuses pairs of range tests; says whether there were any.
-pub(super) fn fuse(graph: &mut Graph, shape: &Shape, ranges: &mut Ranges) -> bool {
+pub(super) fn fuse(graph: &mut Graph, shape: &Shape, ranges: &mut Ranges, room: &mut Room) -> bool {
     let found = |&id: &NodeId| Some((id, pair_at(graph, &shape.edges_in, id)?));
     let mut pairs: Vec<(NodeId, Pair)> = shape.order.iter().filter_map(found).collect();
     if pairs.is_empty() {
         return false;
     }
     let root = graph.root;
-    Rebuild::new(graph).run(root, |rebuild, id, node| {
+    Rebuild::new(graph, room).run(root, |rebuild, id, node| {
         if !shape.reaches(id) {
             return None;
         }

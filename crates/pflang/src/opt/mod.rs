@@ -34,9 +34,10 @@ mod widen;
 #[cfg(test)]
 mod tests;
 
-use crate::ir::Graph;
+use crate::ir::{Graph, NodeId};
 use likely::Swaps;
 use range::Ranges;
+use rebuild::Room;
 use shape::Shape;
 use thread::Threaded;
 use widen::Widened;
@@ -63,39 +64,58 @@ pub(crate) fn optimise_within(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Op
 /// Everything but the likelier order of tests and the choice of byte order; doing it again finds nothing more.
 fn simplify(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<(Graph, Shape)> {
     let (mut graph, mut ranges) = fold::fold(graph);
-    let mut shape = settle(&mut graph, &ranges, time_is_over)?;
+    let mut shape = Shape::of(&graph);
+    let mut room = Room::default();
+    settle(&mut graph, &mut shape, &ranges, &mut room, time_is_over)?;
+    // Where chains of tests may begin that were not there before; at first anywhere.
+    let mut heads: Option<Vec<NodeId>> = None;
     for _ in 0..ROUNDS_MAX {
         // Lists first: what comes after them is then cheap.
-        let switched = switchify::switchify(&mut graph, &shape, &mut ranges);
+        let heads_in = heads.as_ref().unwrap_or(&shape.order);
+        let switched = switchify::switchify(&mut graph, &shape, heads_in, &mut ranges, &mut room);
         if switched {
-            shape = Shape::of(&graph);
+            shape.update(&graph);
         }
-        match widen::widen(&mut graph, &shape) {
+        let widened = widen::widen(&mut graph, &shape, &mut room);
+        match &widened {
             Widened::Nothing if !switched => break,
-            Widened::Settled if !switched => shape = Shape::of(&graph),
-            _ => shape = settle(&mut graph, &ranges, time_is_over)?,
+            Widened::Nothing => {}
+            Widened::Settled(_) | Widened::Unsettled => shape.update(&graph),
         }
+        heads = match widened {
+            Widened::Settled(tests) if !switched => Some(tests),
+            _ => {
+                settle(&mut graph, &mut shape, &ranges, &mut room, time_is_over)?;
+                None
+            }
+        };
     }
-    if fuse::fuse(&mut graph, &shape, &mut ranges) {
-        shape = Shape::of(&graph);
+    if fuse::fuse(&mut graph, &shape, &mut ranges, &mut room) {
+        shape.update(&graph);
     }
     Some((graph, shape))
 }
 
-/// What follows from the paths, until nothing more does. (Hoisting only notes what guards are to ask for;
-/// the rebuild is that of threading.)
-fn settle(graph: &mut Graph, ranges: &Ranges, time_is_over: TimeIsOver<'_>) -> Option<Shape> {
+/// What follows from the paths, until nothing more does, in a graph given with its shape. (Hoisting only notes what
+/// guards are to ask for; the rebuild is that of threading.)
+fn settle(
+    graph: &mut Graph,
+    shape: &mut Shape,
+    ranges: &Ranges,
+    room: &mut Room,
+    time_is_over: TimeIsOver<'_>,
+) -> Option<()> {
     let mut threaded = Threaded { changed: true, complete: false };
     for _ in 0..ROUNDS_MAX {
-        let order = graph.topological();
-        let hoisted = hoist::hoist(graph, &order);
+        let hoisted = hoist::hoist(graph, &shape.order);
         if threaded.complete && !hoisted {
-            return Some(Shape::new(graph, order));
+            break;
         }
-        threaded = thread::thread(graph, &order, ranges, hoisted, time_is_over)?;
+        threaded = thread::thread(graph, &shape.order, ranges, hoisted, room, time_is_over)?;
         if !hoisted && !threaded.changed {
-            return Some(Shape::new(graph, order));
+            break;
         }
+        shape.update(graph);
     }
-    Some(Shape::of(graph))
+    Some(())
 }

@@ -34,7 +34,7 @@ pub(super) fn netorder(graph: &Graph, order: &[NodeId], mut swaps: Swaps) -> Gra
                 let arms = switch.arms.iter().map(|arm| Arm { target: at(arm.target), ..*arm }).collect();
                 let switch = writer.values.switch(switch.value, arms, at(switch.default));
                 let node = writer.out.switch(switch);
-                writer.out.add_spans(node, graph.spans(id));
+                writer.out.take_origin(node, graph, id);
                 node
             }
         };
@@ -60,7 +60,7 @@ impl Writer<'_> {
             .get_or_insert_with(|| self.values.cond(&mut out.pool, pool.get_cond(cond), pool));
         let node = out.branch(cond, then, els);
         if then != els {
-            out.add_spans(node, self.graph.spans(old));
+            out.take_origin(node, self.graph, old);
         }
         node
     }

@@ -3,13 +3,19 @@
 //! A pass first only looks, and notes what to change; then it rebuilds, so that hash-consing shares what became
 //! equal and drops what nothing reaches any more. Spans move along with the node they belong to.
 
-use crate::ir::{CondId, Graph, Node, NodeId, Spans, Switch};
+use crate::ir::{CondId, Graph, Node, NodeId, Origin, Switch};
 
 /// A graph's old nodes, and what has become of them.
 pub(super) struct Rebuild<'g> {
     pub(super) graph: &'g mut Graph,
+    old: &'g mut Room,
+}
+
+/// What a rebuild needs room for; one after the other takes the same.
+#[derive(Default)]
+pub(super) struct Room {
     nodes: Vec<Node>,
-    spans: Vec<Spans>,
+    from: Vec<Origin>,
     new: Vec<NodeId>,
 }
 
@@ -17,10 +23,11 @@ const UNPLACED: NodeId = NodeId(u32::MAX);
 
 impl<'g> Rebuild<'g> {
     /// Takes the nodes out of a graph.
-    pub(super) fn new(graph: &'g mut Graph) -> Self {
-        let (nodes, spans) = graph.take_nodes();
-        let new = vec![UNPLACED; nodes.len()];
-        Rebuild { graph, nodes, spans, new }
+    pub(super) fn new(graph: &'g mut Graph, room: &'g mut Room) -> Self {
+        graph.exchange_nodes(&mut room.nodes, &mut room.from);
+        room.new.clear();
+        room.new.resize(room.nodes.len(), UNPLACED);
+        Rebuild { graph, old: room }
     }
 
     /// Rebuilds the old nodes in ascending order as `build` says (`None`: no longer reached), from `root` down.
@@ -29,18 +36,19 @@ impl<'g> Rebuild<'g> {
         root: NodeId,
         mut build: impl FnMut(&mut Self, NodeId, Node) -> Option<NodeId>,
     ) {
-        for index in 0..self.nodes.len() {
-            let node = std::mem::replace(&mut self.nodes[index], Node::Leaf(0));
+        let mut nodes = std::mem::take(&mut self.old.nodes);
+        for (index, node) in nodes.drain(..).enumerate() {
             if let Some(new) = build(&mut self, NodeId(index as u32), node) {
-                self.new[index] = new;
+                self.old.new[index] = new;
             }
         }
+        self.old.nodes = nodes;
         self.graph.root = self.at(root);
     }
 
     /// What an old node has become.
     pub(super) fn at(&self, old: NodeId) -> NodeId {
-        let new = self.new[old.index()];
+        let new = self.old.new[old.index()];
         debug_assert_ne!(new, UNPLACED, "node {old:?} is used but was dropped");
         new
     }
@@ -79,6 +87,11 @@ impl<'g> Rebuild<'g> {
 
     /// Records that a new node stands for an old one as well.
     pub(super) fn came_from(&mut self, new: NodeId, old: NodeId) {
-        self.graph.add_spans(new, &self.spans[old.index()]);
+        self.graph.add_origin(new, self.old.from[old.index()]);
+    }
+
+    /// Records that a new node stands for these old ones as well.
+    pub(super) fn came_from_all(&mut self, new: NodeId, old: &[NodeId]) {
+        self.graph.add_origins(new, old.iter().map(|old| self.old.from[old.index()]));
     }
 }

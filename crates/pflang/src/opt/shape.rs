@@ -13,18 +13,27 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape of a graph given with its topological order.
-    pub(super) fn new(graph: &Graph, order: Vec<NodeId>) -> Shape {
-        let mut edges_in = vec![0; graph.node_count()];
-        for &id in &order {
-            graph.node(id).for_each_successor(|next| edges_in[next.index()] += 1);
-        }
-        Shape { order, edges_in, root: graph.root }
-    }
-
     /// The shape of a graph.
     pub(super) fn of(graph: &Graph) -> Shape {
-        Shape::new(graph, graph.topological())
+        let mut shape =
+            Shape { order: Vec::with_capacity(graph.node_count()), edges_in: Vec::new(), root: graph.root };
+        shape.update(graph);
+        shape
+    }
+
+    /// Finds the shape anew after a change.
+    pub(super) fn update(&mut self, graph: &Graph) {
+        self.root = graph.root;
+        self.order.clear();
+        self.edges_in.clear();
+        self.edges_in.resize(graph.node_count(), 0);
+        // Every node has a greater id than its successors.
+        for id in (0..graph.node_count() as u32).rev().map(NodeId) {
+            if self.reaches(id) {
+                self.order.push(id);
+                graph.node(id).for_each_successor(|next| self.edges_in[next.index()] += 1);
+            }
+        }
     }
 
     /// Whether any path leads to a node.

@@ -11,7 +11,7 @@ use super::fold::Folder;
 use super::membership::{Membership, Recogniser};
 use super::question::{Question, eq, less};
 use super::range::Ranges;
-use super::rebuild::Rebuild;
+use super::rebuild::{Rebuild, Room};
 use super::shape::{Shape, take};
 use crate::ir::{Arm, BinOp, Graph, Node, NodeId, Switch, ValueId};
 use std::collections::BTreeSet;
@@ -19,9 +19,18 @@ use std::collections::BTreeSet;
 /// Fewer tests of one value stay tests.
 const ARMS_MIN: usize = 3;
 
-/// Replaces chains by switches, and pairs of tests by range tests; says whether there were any.
-pub(super) fn switchify(graph: &mut Graph, shape: &Shape, ranges: &mut Ranges) -> bool {
-    let mut chains = find_chains(&Recogniser { graph, ranges, edges_in: &shape.edges_in }, &shape.order);
+/// Replaces chains that begin at any of `heads`, given from the root down, by switches, and pairs of tests by range
+/// tests; says whether there were any.
+pub(super) fn switchify(
+    graph: &mut Graph,
+    shape: &Shape,
+    heads: &[NodeId],
+    ranges: &mut Ranges,
+    room: &mut Room,
+) -> bool {
+    let recogniser = Recogniser { graph, ranges, edges_in: &shape.edges_in };
+    let heads = heads.iter().copied().filter(|&head| shape.reaches(head));
+    let mut chains = find_chains(&recogniser, heads);
     if chains.is_empty() {
         return false;
     }
@@ -31,7 +40,7 @@ pub(super) fn switchify(graph: &mut Graph, shape: &Shape, ranges: &mut Ranges) -
         replaced[member.index()] = true;
     }
     let root = graph.root;
-    Rebuild::new(graph).run(root, |rebuild, id, node| match take(&mut chains, id) {
+    Rebuild::new(graph, room).run(root, |rebuild, id, node| match take(&mut chains, id) {
         Some(chain) => Some(build_chain(rebuild, ranges, chain)),
         None if replaced[id.index()] => None,
         None => Some(rebuild.same(id, node)),
@@ -70,22 +79,22 @@ impl Group {
     }
 }
 
-fn find_chains(recogniser: &Recogniser<'_>, order: &[NodeId]) -> Vec<(NodeId, Chain)> {
+fn find_chains<'g>(recogniser: &Recogniser<'g>, heads: impl Iterator<Item = NodeId>) -> Vec<(NodeId, Chain)> {
     let mut seen = vec![false; recogniser.graph.node_count()];
-    let mut places = vec![NO_PLACE; recogniser.graph.pool.value_count()];
+    let mut walk = Walk::new(recogniser.graph.pool.value_count());
     let mut chains = Vec::new();
-    for &head in order {
-        if seen[head.index()] {
+    for head in heads {
+        if seen[head.index()] || !is_chain(recogniser, head) {
             continue;
         }
-        if !is_chain(recogniser, head) {
-            continue;
-        }
-        let chain = chain_from(recogniser, head, &mut places);
+        walk.follow(recogniser, head);
         // Seen even where nothing comes of it: a chain from a later member would be a part of this one.
-        chain.groups.iter().flat_map(|group| &group.members).for_each(|member| seen[member.index()] = true);
-        if chain.groups.iter().any(|group| group.pays(chain.rest)) {
-            chains.push((head, chain));
+        walk.links.iter().flat_map(Link::members).for_each(|member| seen[member.index()] = true);
+        if walk.may_pay() {
+            let chain = walk.chain();
+            if chain.groups.iter().any(|group| group.pays(chain.rest)) {
+                chains.push((head, chain));
+            }
         }
     }
     chains
@@ -105,44 +114,98 @@ fn is_chain(recogniser: &Recogniser<'_>, head: NodeId) -> bool {
     matches!(recogniser.graph.node(miss), Node::Switch(_)) || recogniser.at(miss).is_some()
 }
 
-/// No group of the chain in hand is about the value.
+/// A chain as it is met.
+struct Walk<'g> {
+    links: Vec<Link<'g>>,
+    /// The values of the links, in the order in which they are met first, and how many nodes look at each.
+    values: Vec<(ValueId, u32)>,
+    /// By value: where it is among those of this chain.
+    places: Vec<u32>,
+    rest: NodeId,
+}
+
+/// The chain in hand does not look at the value.
 const NO_PLACE: u32 = u32::MAX;
 
-/// The chain from `head` on. `places` is scratch: by value, where its group is; left as it was.
-fn chain_from(recogniser: &Recogniser<'_>, head: NodeId, places: &mut [u32]) -> Chain {
-    let mut chain = Chain { groups: Vec::new(), rest: head };
-    let mut one_target = true;
-    // How many edges lead from the chain so far to its rest.
-    let mut edges = 0;
-    while let Some(next) = link(recogniser, chain.rest) {
-        if edges > 0 && recogniser.edges_in[chain.rest.index()] != edges {
-            break;
-        }
-        let arms = next.arms.as_slice();
-        let target = chain.groups.first().map_or(arms[0].target, |group| group.arms[0].target);
-        one_target &= arms.iter().all(|arm| arm.target == target);
-        let one_value = chain.groups.iter().all(|group| group.value == next.value);
-        if !one_target && (chain.groups.len() > 1 || !one_value) {
-            break;
-        }
-        let place = &mut places[next.value.index()];
-        if *place == NO_PLACE {
-            *place = chain.groups.len() as u32;
-            chain.groups.push(Group { value: next.value, arms: Vec::new(), members: Vec::new() });
-        }
-        let group = &mut chain.groups[*place as usize];
-        group.arms.extend_from_slice(arms);
-        group.members.push(chain.rest);
-        group.members.extend(next.second);
-        edges = next.edges;
-        chain.rest = next.miss;
+impl<'g> Walk<'g> {
+    fn new(values: usize) -> Self {
+        Walk { links: Vec::new(), values: Vec::new(), places: vec![NO_PLACE; values], rest: NodeId(0) }
     }
-    chain.groups.iter().for_each(|group| places[group.value.index()] = NO_PLACE);
-    chain
+
+    /// Walks along the chain from `head` on.
+    fn follow(&mut self, recogniser: &Recogniser<'g>, head: NodeId) {
+        self.values.iter().for_each(|(value, _)| self.places[value.index()] = NO_PLACE);
+        self.values.clear();
+        self.links.clear();
+        self.rest = head;
+        let mut one_target = true;
+        // How many edges lead from the chain so far to its rest.
+        let mut edges = 0;
+        while let Some(next) = link(recogniser, self.rest) {
+            if edges > 0 && recogniser.edges_in[self.rest.index()] != edges {
+                break;
+            }
+            let target = self.links.first().map_or(next.target(), Link::target);
+            one_target &= next.arms.as_slice().iter().all(|arm| arm.target == target);
+            let one_value = self.values.iter().all(|(value, _)| *value == next.value);
+            if !one_target && (self.values.len() > 1 || !one_value) {
+                break;
+            }
+            self.count(next.value, next.members().count() as u32);
+            edges = next.edges;
+            self.rest = next.miss;
+            self.links.push(next);
+        }
+    }
+
+    fn count(&mut self, value: ValueId, nodes: u32) {
+        let place = &mut self.places[value.index()];
+        if *place == NO_PLACE {
+            *place = self.values.len() as u32;
+            self.values.push((value, 0));
+        }
+        self.values[*place as usize].1 += nodes;
+    }
+
+    /// Whether any group could. One node alone, and two that ask for ranges apart, come to nothing unless a test does
+    /// not matter.
+    fn may_pay(&self) -> bool {
+        let idle = self.links.iter().flat_map(|link| link.arms.as_slice()).any(|arm| arm.target == self.rest);
+        idle || self.values.iter().any(|&(value, nodes)| match nodes {
+            0 | 1 => false,
+            2 => !self.are_apart(value),
+            _ => true,
+        })
+    }
+
+    /// Whether two links ask for ranges of this value that do not touch.
+    fn are_apart(&self, value: ValueId) -> bool {
+        let mut links = self.links.iter().filter(|link| link.value == value).map(|link| &link.arms);
+        match (links.next(), links.next()) {
+            (Some(Arms::One([a])), Some(Arms::One([b]))) => apart(a, b) || apart(b, a),
+            _ => false,
+        }
+    }
+
+    /// The chain, in groups.
+    fn chain(&self) -> Chain {
+        let group = |&(value, nodes): &(ValueId, u32)| {
+            let members = Vec::with_capacity(nodes as usize);
+            Group { value, arms: Vec::with_capacity(nodes as usize), members }
+        };
+        let mut groups: Vec<Group> = self.values.iter().map(group).collect();
+        for link in &self.links {
+            let group = &mut groups[self.places[link.value.index()] as usize];
+            group.arms.extend_from_slice(link.arms.as_slice());
+            group.members.extend(link.members());
+        }
+        Chain { groups, rest: self.rest }
+    }
 }
 
 /// One link of a chain: a test, or a switch already made.
 struct Link<'g> {
+    node: NodeId,
     value: ValueId,
     arms: Arms<'g>,
     miss: NodeId,
@@ -150,6 +213,17 @@ struct Link<'g> {
     second: Option<NodeId>,
     /// How many edges to `miss` there must be for the chain to go on.
     edges: u32,
+}
+
+impl Link<'_> {
+    /// Where the first of its arms leads.
+    fn target(&self) -> NodeId {
+        self.arms.as_slice()[0].target
+    }
+
+    fn members(&self) -> impl Iterator<Item = NodeId> {
+        std::iter::once(self.node).chain(self.second)
+    }
 }
 
 enum Arms<'g> {
@@ -172,11 +246,12 @@ fn link<'g>(recogniser: &Recogniser<'g>, id: NodeId) -> Option<Link<'g>> {
         let settled = switch.arms.iter().any(|arm| arm.target == switch.default);
         let edges = if settled { u32::MAX } else { 1 };
         let (value, arms, miss) = (switch.value, Arms::Many(&switch.arms), switch.default);
-        return Some(Link { value, arms, miss, second: None, edges });
+        return Some(Link { node: id, value, arms, miss, second: None, edges });
     }
     let Membership { value, low, high, hit, miss, second } = recogniser.at(id)?;
     let edges = 1 + u32::from(second.is_some());
-    Some(Link { value, arms: Arms::One([Arm { low, high, target: hit }]), miss, second, edges })
+    let arms = Arms::One([Arm { low, high, target: hit }]);
+    Some(Link { node: id, value, arms, miss, second, edges })
 }
 
 fn build_chain(rebuild: &mut Rebuild<'_>, ranges: &mut Ranges, chain: Chain) -> NodeId {
@@ -201,7 +276,7 @@ fn build_chain(rebuild: &mut Rebuild<'_>, ranges: &mut Ranges, chain: Chain) -> 
 
 fn carry_spans(rebuild: &mut Rebuild<'_>, new: NodeId, miss: NodeId, members: &[NodeId]) {
     if new != miss && !matches!(rebuild.graph.node(new), Node::Leaf(_)) {
-        members.iter().for_each(|&member| rebuild.came_from(new, member));
+        rebuild.came_from_all(new, members);
     }
 }
 

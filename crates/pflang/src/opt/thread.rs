@@ -16,7 +16,7 @@
 use super::TimeIsOver;
 use super::facts::{Again, Facts, Known};
 use super::range::{Range, Ranges};
-use super::rebuild::Rebuild;
+use super::rebuild::{Rebuild, Room};
 use super::runs::{self, Runs};
 use crate::ir::{CondId, Graph, Node, NodeId, Switch};
 
@@ -39,6 +39,7 @@ pub(super) fn thread(
     order: &[NodeId],
     ranges: &Ranges,
     rebuild: bool,
+    room: &mut Room,
     time: TimeIsOver<'_>,
 ) -> Option<Threaded> {
     let plan = Sweep::new(graph, order, ranges).run(order, time)?;
@@ -46,7 +47,7 @@ pub(super) fn thread(
     if !changed && !rebuild {
         return Some(Threaded { changed, complete });
     }
-    Rebuild::new(graph).run(root, |rebuild, id, node| {
+    Rebuild::new(graph, room).run(root, |rebuild, id, node| {
         let mut edges = edges.get(first[id.index()] as usize..)?.iter().copied();
         let mut next = || edges.next().unwrap_or(root);
         let node = match node {

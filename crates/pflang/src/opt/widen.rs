@@ -9,7 +9,7 @@
 //! is written twice, off the path of whole packets. Where the test has a leaf on its other side nothing more is known
 //! anywhere than before, so the graph is as settled as it was.
 
-use super::rebuild::Rebuild;
+use super::rebuild::{Rebuild, Room};
 use super::shape::{Shape, take};
 use crate::ir::{Cond, CondId, Graph, Node, NodeId};
 
@@ -17,36 +17,40 @@ use crate::ir::{Cond, CondId, Graph, Node, NodeId};
 const MORE_BYTES_MAX: u32 = 16;
 
 /// What came of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Widened {
     /// There was no guard to widen.
     Nothing,
-    /// There were some, and nothing follows from that.
-    Settled,
+    /// There were some, and nothing follows from that but what these tests may be with what is now right behind them.
+    Settled(Vec<NodeId>),
     /// There were some, and more may follow.
     Unsettled,
 }
 
 /// Widens guards.
-pub(super) fn widen(graph: &mut Graph, shape: &Shape) -> Widened {
+pub(super) fn widen(graph: &mut Graph, shape: &Shape, room: &mut Room) -> Widened {
     let found = |&id: &NodeId| Some((id, Pair::at(graph, &shape.edges_in, id)?));
     let mut pairs: Vec<(NodeId, Pair)> = shape.order.iter().filter_map(found).collect();
     if pairs.is_empty() {
         return Widened::Nothing;
     }
     let settled = pairs.iter().all(|(_, pair)| pair.is_alone(graph, &pairs));
+    let mut tests = Vec::with_capacity(2 * pairs.len());
     let root = graph.root;
-    Rebuild::new(graph).run(root, |rebuild, id, node| {
+    Rebuild::new(graph, room).run(root, |rebuild, id, node| {
         if !shape.reaches(id) {
             return None;
         }
         let node = rebuild.same(id, node);
         Some(match take(&mut pairs, id) {
-            Some(pair) => pair.build(rebuild, id, node, settled),
+            Some(pair) => pair.build(rebuild, id, node, settled, &mut tests),
             None => node,
         })
     });
-    if settled { Widened::Settled } else { Widened::Unsettled }
+    // From the root down, as passes look at nodes.
+    tests.sort_unstable_by(|a, b| b.cmp(a));
+    tests.dedup();
+    if settled { Widened::Settled(tests) } else { Widened::Unsettled }
 }
 
 /// A guard, the one test behind it, and the stronger guard behind that.
@@ -103,12 +107,20 @@ impl Pair {
     }
 
     /// The first guard, and what stands behind it. If this settles all, without the second guard on the way of whole
-    /// packets.
-    fn build(&self, rebuild: &mut Rebuild<'_>, id: NodeId, first_guard: NodeId, settles: bool) -> NodeId {
+    /// packets. Notes where the test is now.
+    fn build(
+        &self,
+        rebuild: &mut Rebuild<'_>,
+        id: NodeId,
+        first_guard: NodeId,
+        settles: bool,
+        tests: &mut Vec<NodeId>,
+    ) -> NodeId {
         let Node::Branch { cond, .. } = *rebuild.graph.node(first_guard) else { return first_guard };
         let whole =
             if settles { self.build_test(rebuild, self.second_inside) } else { rebuild.at(self.test) };
         let cut = self.build_test(rebuild, self.second_exit);
+        tests.extend([whole, cut]);
         let narrow = rebuild.branch(id, cond, cut, rebuild.at(self.exit));
         rebuild.branch(id, self.second, whole, narrow)
     }

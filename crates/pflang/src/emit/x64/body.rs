@@ -67,6 +67,17 @@ pub(super) struct Part {
     yes: Option<Cc>,
 }
 
+/// By label of a program: the answer, where it is that of a leaf.
+pub(super) fn leaves(program: &Program<Place>) -> Vec<Option<u32>> {
+    let mut leaves = vec![None; program.labels as usize];
+    for block in &program.blocks {
+        if let Exit::Leaf(leaf) = block.exit {
+            leaves[block.label.0 as usize] = Some(leaf);
+        }
+    }
+    leaves
+}
+
 /// Emits one copy of a program.
 pub(super) struct Body<'a> {
     pub(super) asm: &'a mut Assembler,
@@ -78,10 +89,10 @@ pub(super) struct Body<'a> {
     pub(super) tables: &'a [AsmLabel],
     /// Jump tables of this copy, to be laid down with the data.
     pub(super) jump_tables: Vec<(AsmLabel, Vec<AsmLabel>)>,
-    /// By label of the program.
-    targets: Vec<AsmLabel>,
+    /// What the first label of the program is here; the others follow.
+    first_label: AsmLabel,
     /// By label of the program: the answer, where it is that of a leaf.
-    leaves: Vec<Option<u32>>,
+    leaves: &'a [Option<u32>],
     origin: Option<NodeId>,
 }
 
@@ -93,19 +104,11 @@ impl<'a> Body<'a> {
         frame: Frame,
         finish: Finish,
         tables: &'a [AsmLabel],
+        leaves: &'a [Option<u32>],
     ) -> Self {
-        let first = asm.labels(program.labels);
-        let mut targets: Vec<AsmLabel> = (0..program.labels).map(|i| AsmLabel(first.0 + i)).collect();
-        let mut leaves = vec![None; targets.len()];
-        for block in &program.blocks {
-            let Exit::Leaf(leaf) = block.exit else { continue };
-            leaves[block.label.0 as usize] = Some(leaf);
-            if let Finish::Loop(around) = finish {
-                targets[block.label.0 as usize] = if leaf == REJECT { around.reject } else { around.accept };
-            }
-        }
+        let first_label = asm.labels(program.labels);
         let jump_tables = Vec::new();
-        Body { asm, program, features, frame, finish, tables, jump_tables, targets, leaves, origin: None }
+        Body { asm, program, features, frame, finish, tables, jump_tables, first_label, leaves, origin: None }
     }
 
     /// Emits it: the first copy notes its parts, and later ones take them.
@@ -138,7 +141,16 @@ impl<'a> Body<'a> {
     }
 
     fn target(&self, label: Label) -> AsmLabel {
-        self.targets[label.0 as usize]
+        match (self.finish, self.leaves[label.0 as usize]) {
+            (Finish::Loop(around), Some(leaf)) => {
+                if leaf == REJECT {
+                    around.reject
+                } else {
+                    around.accept
+                }
+            }
+            _ => AsmLabel(self.first_label.0 + label.0),
+        }
     }
 
     fn push(&mut self, inst: X) {

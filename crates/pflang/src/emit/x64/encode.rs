@@ -9,7 +9,7 @@ use super::reg::{Base, Mem, Reg, Rm, Width};
 /// Appends the bytes of an instruction that is not a jump to a label. A displacement from the next
 /// instruction is left 0; the result says where its four bytes are, and where it counts from.
 pub fn encode(inst: &Inst, out: &mut Vec<u8>) -> Option<RipDisp> {
-    let mut e = Encoding { buffer: [0; LEN_MAX], len: 0, rip: None };
+    let mut e = Encoding { buffer: [0; ROOM], len: 0, rip: None };
     match *inst {
         Inst::Endbr64 => e.bytes([0xf3, 0x0f, 0x1e, 0xfa]),
         Inst::Ret => e.bytes([0xc3]),
@@ -78,13 +78,16 @@ pub fn encode(inst: &Inst, out: &mut Vec<u8>) -> Option<RipDisp> {
     }
     let start = out.len();
     // PERF: sixteen bytes are one store; so many as there are would be a call.
-    out.extend_from_slice(&e.buffer);
+    out.extend_from_slice(&e.buffer[..LEN_MAX]);
     out.truncate(start + e.len);
     e.rip.map(|(at, label)| RipDisp { at: start + at, end: start + e.len, label })
 }
 
 /// No instruction is longer than 15 bytes.
 const LEN_MAX: usize = 16;
+
+/// So much that the compiler sees that eight bytes more always fit.
+const ROOM: usize = LEN_MAX + 8;
 
 /// A displacement that the assembler fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +102,7 @@ pub struct RipDisp {
 
 /// One instruction in the making: here, so that growing the code is asked for once.
 struct Encoding {
-    buffer: [u8; LEN_MAX],
+    buffer: [u8; ROOM],
     len: usize,
     rip: Option<(usize, super::assembler::AsmLabel)>,
 }
@@ -107,9 +110,9 @@ struct Encoding {
 impl Encoding {
     #[inline]
     fn bytes<const N: usize>(&mut self, bytes: [u8; N]) {
-        let end = self.len + N;
-        self.buffer[self.len..end].copy_from_slice(&bytes);
-        self.len = end;
+        let at = self.len % LEN_MAX;
+        self.buffer[at..at + N].copy_from_slice(&bytes);
+        self.len += N;
     }
 
     fn imm32(&mut self, k: i32) {

@@ -7,13 +7,12 @@
 //! ```
 
 use super::assembler::{AsmLabel, Assembled, Assembler};
-use super::body::{Body, Finish, Loop, Part};
+use super::body::{Body, Finish, Loop, Part, Place, leaves};
 use super::burst::{Around, Points, Writes};
 use super::convention::{Convention, Frame};
 use super::inst::{Alu, Inst as X};
 use super::reg::{Reg, Width};
 use crate::emit::allocate::Allocated;
-use crate::emit::allocate::Place as AnyPlace;
 use crate::emit::program::{Program, Table};
 use crate::emit::{Error, Options};
 use Reg::{Rdx, Rsp};
@@ -46,7 +45,8 @@ pub fn emit(
     let tables: Vec<AsmLabel> = program.tables.iter().map(|_| asm.label()).collect();
     let one = asm.label();
     let frame = Frame::new(allocated.slots);
-    let mut emitter = Emitter { asm, program, convention, options, writes, frame, tables, parts: Vec::new() };
+    let (leaves, parts) = (leaves(program), Vec::with_capacity(program.blocks.len()));
+    let mut emitter = Emitter { asm, program, convention, options, writes, frame, tables, leaves, parts };
     emitter.one(one);
     emitter.burst(&points);
     emitter.data();
@@ -62,13 +62,14 @@ pub fn emit(
 
 struct Emitter<'a> {
     asm: Assembler,
-    program: &'a Program<AnyPlace<Reg>>,
+    program: &'a Program<Place>,
     convention: &'a Convention,
     options: &'a Options,
     writes: Writes,
     /// The same for both, so that values lie in the same places.
     frame: Frame,
     tables: Vec<AsmLabel>,
+    leaves: Vec<Option<u32>>,
     /// What the second body takes from the first.
     parts: Vec<Part>,
 }
@@ -103,8 +104,9 @@ impl Emitter<'_> {
     }
 
     fn body(&mut self, finish: Finish) {
-        let features = self.options.features;
-        let mut body = Body::new(&mut self.asm, self.program, features, self.frame, finish, &self.tables);
+        let (features, frame) = (self.options.features, self.frame);
+        let (tables, leaves) = (&self.tables, &self.leaves);
+        let mut body = Body::new(&mut self.asm, self.program, features, frame, finish, tables, leaves);
         body.emit(&mut self.parts);
         for (label, targets) in body.jump_tables {
             self.asm.jump_table(label, targets);
