@@ -19,7 +19,7 @@
 //! identification for each of 65536 packets only, so that at high rates fragments of different packets may be joined where some are
 //! lost (RFC 4963): a network that takes longer packets is better.
 
-use crate::outer::{Ends, Outer, PORTS, Tunnel, dont_fragment, hop_limit, no_mac};
+use crate::outer::{Ends, Outer, OverIp, PORTS, Tunnel, dont_fragment, hop_limit, no_mac};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
@@ -109,30 +109,16 @@ impl App for Running {
     }
 }
 
-impl Tunnel for Running {
-    fn encapsulator(&mut self) -> impl FnMut(&mut Packet) -> bool {
-        |packet: &mut Packet| packet.prepend(&self.header).is_ok() && self.outer.wrap(packet)
+impl OverIp for Running {
+    fn outer(&self) -> &Outer {
+        &self.outer
     }
 
-    fn decapsulator(&self) -> impl FnMut(&mut Packet) -> bool {
-        |packet: &mut Packet| {
-            let Ok(frame) = self.frame(packet.data()) else { return false };
-            packet.narrow(frame);
-            true
-        }
+    #[inline]
+    fn encapsulate(&mut self, packet: &mut Packet) -> bool {
+        packet.prepend(&self.header).is_ok() && self.outer.wrap(packet)
     }
 
-    fn length_errors(&self) -> &Counter {
-        self.outer.length_errors()
-    }
-
-    fn why_not(&self, data: &[u8]) -> &Counter {
-        self.frame(data).err().unwrap_or(self.outer.protocol_errors())
-    }
-}
-
-impl Running {
-    /// Where the frame is inside a packet, or what counts one that is none of this tunnel.
     fn frame(&self, data: &[u8]) -> Result<Range<usize>, &Counter> {
         let message = self.outer.unwrap(data)?;
         let gre = View::new(&data[message.clone()]).ok_or(self.outer.protocol_errors())?;

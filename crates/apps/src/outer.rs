@@ -52,6 +52,40 @@ pub(crate) trait Tunnel {
     }
 }
 
+/// A running tunnel whose frames lie behind headers of IP and one more.
+pub(crate) trait OverIp {
+    /// The headers of IP.
+    fn outer(&self) -> &Outer;
+
+    /// Puts all headers before a frame; `false` if it becomes too long.
+    fn encapsulate(&mut self, packet: &mut Packet) -> bool;
+
+    /// Where the frame is inside a packet, or what counts one that is none of this tunnel.
+    fn frame(&self, data: &[u8]) -> Result<Range<usize>, &Counter>;
+}
+
+impl<T: OverIp> Tunnel for T {
+    fn encapsulator(&mut self) -> impl FnMut(&mut Packet) -> bool {
+        |packet: &mut Packet| self.encapsulate(packet)
+    }
+
+    fn decapsulator(&self) -> impl FnMut(&mut Packet) -> bool {
+        |packet: &mut Packet| {
+            let Ok(frame) = self.frame(packet.data()) else { return false };
+            packet.narrow(frame);
+            true
+        }
+    }
+
+    fn length_errors(&self) -> &Counter {
+        self.outer().length_errors()
+    }
+
+    fn why_not(&self, data: &[u8]) -> &Counter {
+        self.frame(data).err().unwrap_or(self.outer().protocol_errors())
+    }
+}
+
 #[cold]
 fn refuse(packet: Packet, pool: &mut Pool, tunnel: &(impl Tunnel + ?Sized)) {
     let counter = tunnel.why_not(packet.data());

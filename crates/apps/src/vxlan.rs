@@ -20,7 +20,7 @@
 //! end; a `bridge` before several of these apps makes a network of many. Nothing is fragmented (RFC 7348, 4.3, is against it): where
 //! it has to be, put a `fragmenter` and a `reassembler` on the encapsulated side, and over IPv4 set `dont_fragment = false`.
 
-use crate::outer::{Ends, Outer, PORTS, Tunnel, dont_fragment, hop_limit, no_mac};
+use crate::outer::{Ends, Outer, OverIp, PORTS, Tunnel, dont_fragment, hop_limit, no_mac};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
@@ -125,30 +125,11 @@ impl App for Running {
     }
 }
 
-impl Tunnel for Running {
-    fn encapsulator(&mut self) -> impl FnMut(&mut Packet) -> bool {
-        |packet: &mut Packet| self.encapsulate(packet)
+impl OverIp for Running {
+    fn outer(&self) -> &Outer {
+        &self.outer
     }
 
-    fn decapsulator(&self) -> impl FnMut(&mut Packet) -> bool {
-        |packet: &mut Packet| {
-            let Ok(frame) = self.frame(packet.data()) else { return false };
-            packet.narrow(frame);
-            true
-        }
-    }
-
-    fn length_errors(&self) -> &Counter {
-        self.outer.length_errors()
-    }
-
-    fn why_not(&self, data: &[u8]) -> &Counter {
-        self.frame(data).err().unwrap_or(self.outer.protocol_errors())
-    }
-}
-
-impl Running {
-    /// Puts all headers before a frame; `false` if it becomes too long.
     fn encapsulate(&mut self, packet: &mut Packet) -> bool {
         let src_port = vxlan_src_port(self.hasher.frame(packet.data()).value);
         if packet.prepend(&VxlanHeader { vni: self.vni }.to_bytes()).is_err() {
@@ -166,7 +147,6 @@ impl Running {
         self.outer.wrap(packet)
     }
 
-    /// Where the frame is inside a packet, or what counts one that is none of this tunnel.
     fn frame(&self, data: &[u8]) -> Result<Range<usize>, &Counter> {
         let datagram = self.outer.unwrap(data)?;
         let protocol_errors = self.outer.protocol_errors();
@@ -186,7 +166,9 @@ impl Running {
         }
         Ok(datagram.start + Udp::LEN + View::LEN..datagram.start + usize::from(udp.len()))
     }
+}
 
+impl Running {
     /// The addresses of what is received.
     fn received_addresses(&self) -> Addresses {
         match self.outer.addresses() {
