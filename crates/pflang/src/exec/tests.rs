@@ -10,6 +10,7 @@ use crate::emit::{self, Options};
 use crate::ir::verify::Verified;
 use crate::ir::{CmpOp, Cond, Graph, Pool, Value};
 use crate::{Compiler, Packet};
+use std::io::{Read, Write};
 use std::process::Command;
 use wire::LinkType;
 
@@ -155,28 +156,34 @@ fn without_any_executable_memory() {
     println!("played");
 }
 
-/// What a child places and drops leaves its parent's filters alone.
+/// What a child places and drops leaves its parent's filters alone, and what a parent does leaves alone what a child inherited.
 fn in_parent_and_child() {
     let mine = NativeFilter::new(&code(1)).unwrap();
-    let shared = NativeFilter::new(&code(2)).unwrap();
+    let [dropped_here, dropped_there] = [2, 3].map(|k| NativeFilter::new(&code(k)).unwrap());
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
     // SAFETY: the child makes and runs filters, and leaves without returning.
     match unsafe { libc::fork() } {
         0 => {
-            drop(shared);
+            drop((writer, dropped_there));
             let theirs: Vec<NativeFilter> = (10..200).map(|k| NativeFilter::new(&code(k)).unwrap()).collect();
+            // The parent has dropped its filters now, and made others.
+            reader.read_exact(&mut [0]).unwrap();
             (10..).zip(&theirs).for_each(|(k, filter)| check(filter, k));
             check(&mine, 1);
+            check(&dropped_here, 2);
             // SAFETY: ends the child.
             unsafe { libc::_exit(0) }
         }
         child => {
+            drop(dropped_here);
             let after: Vec<NativeFilter> = (300..500).map(|k| NativeFilter::new(&code(k)).unwrap()).collect();
+            writer.write_all(&[1]).unwrap();
             let mut status = 0;
             // SAFETY: waits for the child.
             assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
             assert_eq!(status, 0);
             check(&mine, 1);
-            check(&shared, 2);
+            check(&dropped_there, 3);
             (300..).zip(&after).for_each(|(k, filter)| check(filter, k));
         }
     }
