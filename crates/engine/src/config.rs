@@ -2,6 +2,7 @@
 
 use crate::app::{App, Class, PortNames, Ports, Setup};
 use crate::uses::Use;
+use crate::worker::AnyApp;
 use serde::de::{self, DeserializeOwned};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -64,7 +65,7 @@ trait AnyClass: Any + Send + Sync {
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError>;
     fn claim(&self) -> Option<String>;
     fn uses(&self) -> Vec<Use>;
-    fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError>;
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn AnyApp>, OptionError>;
     fn reconfigure(
         &self,
         app: &mut dyn App,
@@ -107,7 +108,7 @@ impl<C: Class> AnyClass for C {
         Class::uses(self)
     }
 
-    fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError> {
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn AnyApp>, OptionError> {
         Ok(Box::new(Class::start(self, setup)?))
     }
 
@@ -170,7 +171,7 @@ impl Config {
         self.0.uses()
     }
 
-    pub(crate) fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn App>, OptionError> {
+    pub(crate) fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn AnyApp>, OptionError> {
         self.0.start(setup)
     }
 

@@ -334,9 +334,9 @@ impl Engine {
         for (_, slot) in slots.values_mut() {
             slot.output_names.clear();
             slot.input_names.clear();
-            let outputs = slot.outputs.drain(..);
+            let outputs = slot.plugs.outputs.drain(..);
             ends.outputs.extend(outputs.filter_map(|output| Some((link_of(output.ring())?, output))));
-            let inputs = slot.inputs.drain(..);
+            let inputs = slot.plugs.inputs.drain(..);
             ends.inputs.extend(inputs.filter_map(|input| Some((link_of(input.ring())?, input))));
         }
         ends
@@ -421,12 +421,12 @@ fn plug_in(slot: &mut Slot, graph: &Graph, ends: &mut Ends) {
         let link = leaving.remove(port.as_str());
         link.and_then(|link| ends.outputs.remove(link)).unwrap_or_else(|| Output::unlinked(unlinked.clone()))
     };
-    slot.outputs = slot.output_names.iter().map(output).collect();
+    slot.plugs.outputs = slot.output_names.iter().map(output).collect();
     let input = |port: &String| {
         let link = arriving.remove(port.as_str());
         link.and_then(|link| ends.inputs.remove(link)).unwrap_or_else(Input::unlinked)
     };
-    slot.inputs = slot.input_names.iter().map(input).collect();
+    slot.plugs.inputs = slot.input_names.iter().map(input).collect();
 }
 
 /// The names of an app's ports, in the order in which it sees them.

@@ -75,7 +75,7 @@ impl Settings {
 
     fn pace(&self) -> Pace {
         Pace {
-            burst: self.burst.clamp(1, crate::link::CAPACITY),
+            burst: self.burst.clamp(1, crate::link::CAPACITY) as u32,
             tick_ns: 1_000_000_000 / u64::from(self.tick_hz.max(1)),
             restarts: Restarts::new(self.restart_first, self.restart_max),
         }

@@ -74,6 +74,18 @@ impl Orphans {
         WHO.set(who);
     }
 
+    /// The app that runs on the thread.
+    #[inline]
+    pub(crate) fn running() -> Option<u32> {
+        Some(WHO.get()).filter(|&who| who != NOBODY)
+    }
+
+    /// From now on the thread runs that app again, or none.
+    #[inline]
+    pub(crate) fn back_to(outer: Option<u32>) {
+        WHO.set(outer.unwrap_or(NOBODY));
+    }
+
     /// No app runs any more.
     pub(crate) fn leave() {
         Self::enter(NOBODY);

@@ -2,9 +2,11 @@
 
 mod rest;
 mod slot;
+mod turn;
 
 pub use slot::LastWords;
 pub(crate) use slot::{Method, Restarts, Slot, message};
+pub(crate) use turn::AnyApp;
 
 use crate::clock::{Clock, ClockKind};
 use crate::config::{Config, OptionError};
@@ -12,8 +14,9 @@ use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record};
 use rest::Rest;
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
+use turn::Breath;
 
 /// Of so many breaths, one is timed, app by app.
 ///
@@ -29,11 +32,7 @@ const ASKED_EVERY: u64 = 64 * LOOKED_AFTER_EVERY;
 pub(crate) struct Worker {
     pub(crate) slots: Vec<Slot>,
     pub(crate) pool: Pool,
-    /// Whose turn follows whose.
-    schedule: Vec<Step>,
-    ticks: Vec<Step>,
-    /// Which step of a schedule runs.
-    at: usize,
+    schedule: Schedule,
     clock: Clock,
     pace: Pace,
     next_tick_ns: u64,
@@ -49,15 +48,35 @@ pub(crate) struct Worker {
 /// How a worker breathes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    pub(crate) burst: usize,
+    pub(crate) burst: u32,
     pub(crate) tick_ns: u64,
     pub(crate) restarts: Restarts,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    slot: usize,
-    method: Method,
+/// Whose turn follows whose, by their numbers.
+#[derive(Debug, Default)]
+struct Schedule {
+    pulls: Vec<u32>,
+    pushes: Vec<u32>,
+    ticks: Vec<u32>,
+}
+
+impl Schedule {
+    /// Those in this order push; those that pull do so in the order of their names.
+    fn new(slots: &[Slot]) -> Self {
+        let with = |method| (0..).zip(slots).filter(move |(_, slot)| slot.has(method)).map(|(slot, _)| slot);
+        let mut pulls: Vec<u32> = with(Method::Pull).collect();
+        pulls.sort_by_key(|&slot| slots[slot as usize].name());
+        Schedule { pulls, pushes: with(Method::Push).collect(), ticks: with(Method::Tick).collect() }
+    }
+
+    fn of(&self, method: Method) -> &[u32] {
+        match method {
+            Method::Pull => &self.pulls,
+            Method::Push => &self.pushes,
+            Method::Tick => &self.ticks,
+        }
+    }
 }
 
 /// What is known of a worker from outside.
@@ -98,9 +117,7 @@ impl Worker {
         Worker {
             slots: Vec::new(),
             pool,
-            schedule: Vec::new(),
-            ticks: Vec::new(),
-            at: 0,
+            schedule: Schedule::default(),
             next_tick_ns: 0,
             clock,
             pace,
@@ -112,17 +129,10 @@ impl Worker {
         }
     }
 
-    /// Takes the apps on, given in the order in which they push. Those that pull do so in the order of their names.
+    /// Takes the apps on, given in the order in which they push.
     pub(crate) fn install(&mut self, slots: Vec<Slot>) {
         self.slots = slots;
-        let steps = |method: Method, slots: &[Slot]| -> Vec<Step> {
-            let with = slots.iter().enumerate().filter(|(_, slot)| slot.has(method));
-            with.map(|(slot, _)| Step { slot, method }).collect()
-        };
-        self.schedule = steps(Method::Pull, &self.slots);
-        self.schedule.sort_by(|a, b| self.slots[a.slot].name().cmp(self.slots[b.slot].name()));
-        self.schedule.extend(steps(Method::Push, &self.slots));
-        self.ticks = steps(Method::Tick, &self.slots);
+        self.schedule = Schedule::new(&self.slots);
         self.any_down = self.slots.iter().any(Slot::is_down);
         for slot in 0..self.slots.len() {
             if let Err(payload) = self.slots[slot].announce_ports() {
@@ -139,12 +149,10 @@ impl Worker {
         self.breaths += 1;
         self.gauges.breaths.set(self.breaths);
         let moved = if self.breaths.is_multiple_of(TIMED_EVERY) {
-            let begin = Instant::now();
-            let moved = self.protected(|worker| worker.turns::<true>(now_ns));
-            self.gauges.latency.record(begin.elapsed().as_nanos() as u64);
-            moved
+            self.timed_turns(now_ns)
         } else {
-            self.protected(|worker| worker.turns::<false>(now_ns))
+            self.turns::<false>(Method::Pull, Slot::pull, now_ns)
+                | self.turns::<false>(Method::Push, Slot::push, now_ns)
         };
         if self.breaths.is_multiple_of(LOOKED_AFTER_EVERY) {
             self.publish_pool();
@@ -179,65 +187,60 @@ impl Worker {
         self.clock.jump(next_ns)
     }
 
-    /// Runs what is left of a schedule; an app that panics is stopped, and the schedule goes on behind it.
-    fn protected(&mut self, mut run: impl FnMut(&mut Self) -> bool) -> bool {
+    #[cold]
+    fn timed_turns(&mut self, now_ns: u64) -> bool {
+        let begin = Instant::now();
+        let moved = self.turns::<true>(Method::Pull, Slot::pull, now_ns)
+            | self.turns::<true>(Method::Push, Slot::push, now_ns);
+        self.gauges.latency.record(begin.elapsed().as_nanos() as u64);
+        moved
+    }
+
+    /// Gives all apps of a schedule their turns; an app that panics is stopped, and the schedule goes on behind it. Returns whether
+    /// anything moved.
+    #[inline(always)]
+    fn turns<const TIMED: bool>(
+        &mut self,
+        method: Method,
+        turn: impl Fn(&mut Slot, &mut Breath<'_>) -> Option<u32> + Copy,
+        now_ns: u64,
+    ) -> bool {
+        // Unless an app has an engine of its own, nobody.
+        let outer = Orphans::running();
+        let mut first = 0;
         let mut moved = false;
-        self.at = 0;
         loop {
-            match catch_unwind(AssertUnwindSafe(|| run(self))) {
-                Ok(more) => break moved | more,
+            let turns = || {
+                let Worker { slots, schedule, pool, pace, .. } = self;
+                let schedule = schedule.of(method).get(first..).unwrap_or_default();
+                each::<TIMED>(schedule, slots, Breath { pool, now_ns, burst: pace.burst }, turn)
+            };
+            match catch_unwind(AssertUnwindSafe(turns)) {
+                Ok(more) => {
+                    Orphans::back_to(outer);
+                    return moved | more;
+                }
                 Err(payload) => {
-                    let step = self.schedule.get(self.at).copied();
                     moved = true;
-                    self.at += 1;
-                    if let Some(step) = step {
-                        self.app_panicked(step.slot, &*payload);
-                    }
+                    first = self.turn_panicked(method, payload);
                 }
             }
         }
     }
 
-    fn turns<const TIMED: bool>(&mut self, now_ns: u64) -> bool {
-        let Worker { slots, schedule, at, pool, pace: Pace { burst, .. }, .. } = self;
-        // PERF: as slices they stay in registers.
-        let (slots, schedule) = (slots.as_mut_slice(), schedule.as_slice());
-        let mut moved = false;
-        let mut begin = TIMED.then(Instant::now);
-        for (index, &Step { slot, method }) in schedule.iter().enumerate().skip(*at) {
-            *at = index;
-            Orphans::enter(slot as u32);
-            let slot = &mut slots[slot];
-            let ran = match method {
-                Method::Push => slot.push(pool, now_ns, *burst),
-                _ => slot.pull(pool, now_ns, *burst),
-            };
-            if let (Some(begin), Some(_)) = (&mut begin, ran) {
-                let end = Instant::now();
-                slot.took((end - *begin).as_nanos() as u64);
-                *begin = end;
-            }
-            moved |= ran == Some(true);
-        }
-        Orphans::leave();
-        moved
+    /// The app that ran has panicked. Returns who is next in the schedule.
+    #[cold]
+    fn turn_panicked(&mut self, method: Method, payload: Box<dyn Any + Send>) -> usize {
+        let Some(running) = Orphans::running() else { resume_unwind(payload) };
+        let position = self.schedule.of(method).iter().position(|&slot| slot == running);
+        self.app_panicked(running as usize, &*payload);
+        position.map_or(usize::MAX, |position| position + 1)
     }
 
     /// What is done from time to time.
     #[cold]
     fn tick(&mut self, now_ns: u64) {
-        std::mem::swap(&mut self.schedule, &mut self.ticks);
-        self.protected(|worker| {
-            while let Some(&Step { slot, .. }) = worker.schedule.get(worker.at) {
-                Orphans::enter(slot as u32);
-                worker.slots[slot].tick(&mut worker.pool, now_ns, worker.pace.burst);
-                worker.at += 1;
-            }
-            Orphans::leave();
-            false
-        });
-        std::mem::swap(&mut self.schedule, &mut self.ticks);
-        self.is_over = self.slots.iter().any(Slot::ends_run);
+        self.turns::<false>(Method::Tick, Slot::tick, now_ns);
         self.look_after_apps(now_ns);
     }
 
@@ -296,7 +299,8 @@ impl Worker {
     /// Returns what it had to report at last.
     pub(crate) fn stop(&mut self, slot: &mut Slot) -> Option<LastWords> {
         Orphans::leave();
-        let report = slot.stop(&mut self.pool, self.clock.now_ns(), self.pace.burst);
+        let (now_ns, burst) = (self.clock.now_ns(), self.pace.burst);
+        let report = slot.stop(&mut Breath { pool: &mut self.pool, now_ns, burst });
         self.take_home(|whose| {
             if whose != Whose::Counted {
                 slot.lost_in_stop(1);
@@ -403,4 +407,30 @@ impl Worker {
     pub(crate) fn ownerless(&self) -> u64 {
         self.gauges.ownerless.get()
     }
+}
+
+/// Gives apps their turns, one after the other. Returns whether anything moved.
+#[inline(always)]
+fn each<const TIMED: bool>(
+    schedule: &[u32],
+    slots: &mut [Slot],
+    mut breath: Breath<'_>,
+    turn: impl Fn(&mut Slot, &mut Breath<'_>) -> Option<u32>,
+) -> bool {
+    let mut moved = false;
+    let mut begin = TIMED.then(Instant::now);
+    for &slot in schedule {
+        Orphans::enter(slot);
+        let slot = &mut slots[slot as usize];
+        let Some(count) = turn(slot, &mut breath) else { continue };
+        if count > 0 {
+            moved = true;
+        }
+        if let Some(begin) = &mut begin {
+            let end = Instant::now();
+            slot.took((end - *begin).as_nanos() as u64);
+            *begin = end;
+        }
+    }
+    moved
 }

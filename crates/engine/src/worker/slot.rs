@@ -1,6 +1,7 @@
 //! An app in its place: with its links, its counters, and what is needed to start it again.
 
-use crate::app::{App, Io, Legacy, PortNames, Roles, Setup};
+use super::turn::{AnyApp, Breath, Plugs};
+use crate::app::{App, Legacy, PortNames, Roles, Setup};
 use crate::clock::ClockKind;
 use crate::config::{Config, OptionError};
 use crate::link::{Input, Output};
@@ -24,9 +25,8 @@ pub(crate) enum Method {
 /// An app in its place.
 pub(crate) struct Slot {
     /// `None` while it is down.
-    app: Option<Box<dyn App>>,
-    pub(crate) inputs: Vec<Input>,
-    pub(crate) outputs: Vec<Output>,
+    app: Option<Box<dyn AnyApp>>,
+    pub(crate) plugs: Plugs,
     roles: Roles,
     counters: Counters,
     down: Option<Down>,
@@ -154,8 +154,7 @@ impl Slot {
         Slot {
             roles: Roles::NONE,
             app: None,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
+            plugs: Plugs::default(),
             counters,
             down: None,
             delay: restarts.first,
@@ -184,70 +183,65 @@ impl Slot {
     pub(crate) fn has(&self, method: Method) -> bool {
         match method {
             Method::Pull => self.roles.has(Roles::PULL),
-            Method::Push => !self.inputs.is_empty(),
+            Method::Push => !self.plugs.inputs.is_empty(),
             Method::Tick => self.roles.has(Roles::TICK),
         }
     }
 
-    /// Lets it pull. Returns whether packets moved; `None` if it did not run.
-    #[inline]
-    pub(super) fn pull(&mut self, pool: &mut Pool, now_ns: u64, burst: usize) -> Option<bool> {
-        let app = self.app.as_deref_mut()?;
-        app.pull(&mut Io { inputs: &mut self.inputs, outputs: &mut self.outputs, pool, now_ns, burst });
+    /// Lets it pull. Returns 0 if nothing moved; `None` if it did not run.
+    #[inline(always)]
+    pub(super) fn pull(&mut self, breath: &mut Breath<'_>) -> Option<u32> {
+        self.app.as_deref_mut()?.take_pull(&mut self.plugs, breath);
         Some(self.end_turn())
     }
 
-    /// Lets it push, if anything waits. Returns whether packets moved; `None` if it did not run.
+    /// Lets it push, if anything waits. Returns 0 if nothing moved; `None` if it did not run.
     #[inline]
-    pub(super) fn push(&mut self, pool: &mut Pool, now_ns: u64, burst: usize) -> Option<bool> {
+    pub(super) fn push(&mut self, breath: &mut Breath<'_>) -> Option<u32> {
         let mut ready = false;
-        for input in &mut self.inputs {
+        for input in &mut self.plugs.inputs {
             ready |= input.begin();
         }
         if !ready {
             return None;
         }
         match self.app.as_deref_mut() {
-            Some(app) => app.push(&mut Io {
-                inputs: &mut self.inputs,
-                outputs: &mut self.outputs,
-                pool,
-                now_ns,
-                burst,
-            }),
-            None => self.drain(pool),
+            Some(app) => app.push(&mut breath.io(&mut self.plugs)),
+            None => self.drain(breath.pool),
         }
         Some(self.end_turn())
     }
 
-    /// Ends a turn. Returns whether anything was sent or taken.
+    /// Ends a turn. Returns 0 if nothing was sent or taken.
     #[inline]
-    fn end_turn(&mut self) -> bool {
+    fn end_turn(&mut self) -> u32 {
+        if self.plugs.are_none() {
+            return 0;
+        }
         let mut moved = 0;
-        for output in &mut self.outputs {
+        for output in &mut self.plugs.outputs {
             moved |= output.end();
         }
-        for input in &mut self.inputs {
+        for input in &mut self.plugs.inputs {
             moved |= input.end();
         }
-        moved != 0
+        moved
     }
 
     /// Throws away what waits for an app that is down.
     #[cold]
     fn drain(&mut self, pool: &mut Pool) {
-        for input in &mut self.inputs {
+        for input in &mut self.plugs.inputs {
             while let Some(burst) = input.burst() {
                 pool.free_burst(burst, &self.counters.app_down);
             }
         }
     }
 
-    pub(super) fn tick(&mut self, pool: &mut Pool, now_ns: u64, burst: usize) {
-        if let Some(app) = self.app.as_deref_mut() {
-            app.tick(&mut Io { inputs: &mut self.inputs, outputs: &mut self.outputs, pool, now_ns, burst });
-            self.end_turn();
-        }
+    /// Lets it tick. Returns 0 if nothing moved; `None` if it did not run.
+    pub(super) fn tick(&mut self, breath: &mut Breath<'_>) -> Option<u32> {
+        self.app.as_deref_mut()?.tick(&mut breath.io(&mut self.plugs));
+        Some(self.end_turn())
     }
 
     /// Tells the app which links it has.
@@ -357,11 +351,10 @@ impl Slot {
     }
 
     /// Stops the app, and drops it. Returns what it had to report at last.
-    pub(super) fn stop(&mut self, pool: &mut Pool, now_ns: u64, burst: usize) -> Option<LastWords> {
-        let Slot { app, inputs, outputs, .. } = self;
-        let app = app.as_deref_mut()?;
+    pub(super) fn stop(&mut self, breath: &mut Breath<'_>) -> Option<LastWords> {
+        let app = self.app.as_deref_mut()?;
         let report = catch_unwind(AssertUnwindSafe(|| {
-            app.stop(&mut Io { inputs, outputs, pool, now_ns, burst });
+            app.stop(&mut breath.io(&mut self.plugs));
             (app.report(), app.has_failed())
         }));
         let dropped = self.drop_app();
@@ -437,7 +430,7 @@ impl Slot {
             Some(down) => down.is_given_up && !pulls,
             None => self.ask(|app| (!pulls || app.is_finished()) && app.held() == 0).unwrap_or(false),
         };
-        rests && self.inputs.iter().all(|input| input.queued() == 0)
+        rests && self.plugs.inputs.iter().all(|input| input.queued() == 0)
     }
 
     /// Whether the app wants the run to end.
@@ -447,17 +440,17 @@ impl Slot {
 
     /// Packets that wait for it.
     pub(super) fn waiting(&self) -> usize {
-        self.inputs.iter().map(Input::queued).sum()
+        self.plugs.inputs.iter().map(Input::queued).sum()
     }
 
     /// The output of a name.
     pub(crate) fn output(&self, port: &str) -> Option<&Output> {
-        self.output_names.iter().position(|name| name == port).map(|index| &self.outputs[index])
+        self.output_names.iter().position(|name| name == port).map(|index| &self.plugs.outputs[index])
     }
 
     /// The input of a name.
     pub(crate) fn input(&self, port: &str) -> Option<&Input> {
-        self.input_names.iter().position(|name| name == port).map(|index| &self.inputs[index])
+        self.input_names.iter().position(|name| name == port).map(|index| &self.plugs.inputs[index])
     }
 
     pub(crate) fn state(&self) -> AppState {
@@ -509,7 +502,7 @@ impl Drop for Slot {
 pub(super) type Panic = Box<dyn Any + Send>;
 
 /// Starts an app, and asks for its roles.
-fn start(config: &Config, mut setup: Setup<'_>) -> Result<(Box<dyn App>, Roles), OptionError> {
+fn start(config: &Config, mut setup: Setup<'_>) -> Result<(Box<dyn AnyApp>, Roles), OptionError> {
     let start = || config.start(&mut setup).map(|app| (app.roles(), app));
     let started = catch_unwind(AssertUnwindSafe(start));
     let (roles, app) = started.unwrap_or_else(|payload| Err(failed_to_start(&*payload)))?;
