@@ -24,9 +24,9 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let source = language::filter_text(std::slice::from_ref(&args.filter))?;
     let packet = packet(args)?;
     let compiler = language::compiler(packet.link_type, &args.language, At::Auto);
-    let stages =
-        compiler.stages(&source).map_err(|error| language::wrong_filter(&error, args.json, terminal))?;
-    let trace = pflang::trace(&stages.graph, &packet.data, packet.wire_len);
+    let graph = compiler.as_written(&source);
+    let graph = graph.map_err(|error| language::wrong_filter(&error, args.json, terminal))?;
+    let trace = pflang::trace(&graph, &packet.data, packet.wire_len);
     let output = if args.json {
         format!("{}\n", object(args, &source, &packet, &trace))
     } else {

@@ -203,15 +203,35 @@ impl Compiler {
     pub fn stages(&self, source: &str) -> Result<Stages, Error> {
         let clock = Clock::new(self.limits);
         let stages = || {
-            let ast = self.parse(source)?;
-            let lowered = lower::lower(&ast, &self.lower_options())?;
-            let arms = [(lowered.root, ACCEPT)];
-            let graph = ir::build::build_within(lowered.tree.clone(), &arms, self.limits, &clock)?;
-            let gathered = self.build(lowered.tree.clone(), &arms, &clock)?;
+            let (ast, lowered) = self.front(source, clock)?;
+            let graph = self.build_as_written(lowered.clone(), &clock)?;
+            let gathered = self.build(lowered.tree.clone(), &[(lowered.root, ACCEPT)], &clock)?;
             let optimised = self.optimise(&gathered, &clock, source)?;
             Ok(Stages { ast, lowered, graph, optimised })
         };
         stages().map_err(|diagnostic| Error::new(diagnostic, source.into()))
+    }
+
+    /// The decision graph as the text has it, load for load: what [`trace`](crate::trace()) follows.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`], but for what comes after this graph.
+    pub fn as_written(&self, source: &str) -> Result<Graph, Error> {
+        let clock = Clock::new(self.limits);
+        let graph = self.front(source, clock).and_then(|(_, lowered)| self.build_as_written(lowered, &clock));
+        graph.map_err(|diagnostic| Error::new(diagnostic, source.into()))
+    }
+
+    /// The tree of tests that a text is lowered to.
+    pub(crate) fn lowered(&self, source: &str) -> Result<Lowered, Box<Diagnostic>> {
+        self.front(source, Clock::new(self.limits)).map(|(_, lowered)| lowered)
+    }
+
+    /// What there is before any graph.
+    fn front(&self, source: &str, clock: Clock) -> Result<(Ast, Lowered), Box<Diagnostic>> {
+        let ast = self.parse(source)?;
+        let lowered = lower::lower_within(&ast, &self.lower_options(), clock)?;
+        Ok((ast, lowered))
     }
 
     fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
@@ -225,8 +245,7 @@ impl Compiler {
     /// The graph that back ends take, verified, and the lints.
     pub(crate) fn graph(&self, source: &str) -> Result<(Checked, Vec<Diagnostic>), Box<Diagnostic>> {
         let clock = Clock::new(self.limits);
-        let ast = self.parse(source)?;
-        let mut lowered = lower::lower_within(&ast, &self.lower_options(), clock)?;
+        let (ast, mut lowered) = self.front(source, clock)?;
         let mut lints = lint::lint(&ast, source);
         lints.append(&mut lowered.lints);
         let graph = self.build(lowered.tree, &[(lowered.root, ACCEPT)], &clock)?;
@@ -289,6 +308,10 @@ impl Compiler {
         Ok(optimised)
     }
 
+    fn build_as_written(&self, lowered: Lowered, clock: &Clock) -> Result<Graph, Box<Diagnostic>> {
+        ir::build::build_within(lowered.tree, &[(lowered.root, ACCEPT)], self.limits, clock)
+    }
+
     /// The graph that the optimiser takes: as the text has it, but for its lists.
     pub(crate) fn build(
         &self,
@@ -309,9 +332,10 @@ pub struct Stages {
     pub ast: Ast,
     /// The lowered tree.
     pub lowered: Lowered,
-    /// The decision graph as built.
+    /// The decision graph as the text has it.
     pub graph: Graph,
-    /// The decision graph after optimisation.
+    /// The decision graph after its lists became sets and it was optimised. Back ends take it only when it has passed
+    /// [`Verified::new`](crate::ir::verify::Verified::new), which is not done here.
     pub optimised: Graph,
 }
 

@@ -121,8 +121,8 @@ impl Compiler {
         let printed = match stage {
             Stage::Tokens => tokens(source),
             Stage::Ast => self.parse(source).map(|ast| syntax::print::tree(&ast)),
-            Stage::Lowered => return Ok(lower::print::tree(&self.stages(source)?.lowered, source)),
-            Stage::Graph => return Ok(ir::print::listing(&self.stages(source)?.graph, source)),
+            Stage::Lowered => self.lowered(source).map(|lowered| lower::print::tree(&lowered, source)),
+            Stage::Graph => return self.as_written(source).map(|graph| ir::print::listing(&graph, source)),
             _ => self.graph(source).and_then(|(graph, _)| self.print_graph(&graph, source, stage)),
         };
         printed.map_err(|diagnostic| Error::new(diagnostic, source.into()))
@@ -164,6 +164,7 @@ fn no_code(source: &str, error: emit::Error) -> Box<Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Limits;
     use wire::LinkType;
 
     #[test]
@@ -182,6 +183,9 @@ mod tests {
         assert!(compiler.print("and and", Stage::Tokens).is_ok());
         assert!(compiler.print("and and", Stage::Ast).is_err());
         assert!(compiler.print("ip[0] @ 1", Stage::Tokens).is_err());
+        let compiler = compiler.limits(Limits { code_bytes: 10, ..Limits::default() });
+        assert!(compiler.print("tcp", Stage::Optimised).is_ok());
+        assert!(compiler.print("tcp", Stage::Asm).is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::ir::interp::{self, Interp, Step};
 use crate::ir::print::Exprs;
-use crate::ir::{Cond, CondId, Graph, Node, Pool, REJECT, Value, ValueId};
+use crate::ir::{BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Pool, REJECT, Value, ValueId};
 use crate::span::Span;
 
 /// One run of one packet.
@@ -83,15 +83,15 @@ pub fn trace(graph: &Graph, data: &[u8], wire_len: u32) -> Trace {
 
 /// Whether this is the branch that keeps a zero divisor from its division: a comparison with zero that rejects at
 /// once and whose other arm divides by that value.
-fn is_divisor_guard(graph: &Graph, cond: CondId, then: crate::ir::NodeId, els: crate::ir::NodeId) -> bool {
-    let Cond::Cmp(crate::ir::CmpOp::Eq, divisor, zero) = graph.pool.get_cond(cond) else { return false };
-    let divides = |node: crate::ir::NodeId| {
-        match graph.node(node) {
-        Node::Branch { cond, .. } => values_of(&graph.pool, *cond).into_iter().any(|value| {
-            matches!(graph.pool.get(value), Value::Op(crate::ir::BinOp::Div | crate::ir::BinOp::Mod, _, by) if by == divisor)
-        }),
+fn is_divisor_guard(graph: &Graph, cond: CondId, then: NodeId, els: NodeId) -> bool {
+    let Cond::Cmp(CmpOp::Eq, divisor, zero) = graph.pool.get_cond(cond) else { return false };
+    let is_division = |value: ValueId| {
+        let value = graph.pool.get(value);
+        matches!(value, Value::Op(BinOp::Div | BinOp::Mod, _, by) if by == divisor)
+    };
+    let divides = |node: NodeId| match graph.node(node) {
+        Node::Branch { cond, .. } => values_of(&graph.pool, *cond).into_iter().any(is_division),
         _ => false,
-    }
     };
     graph.pool.as_const(zero) == Some(0) && *graph.node(then) == Node::Leaf(REJECT) && divides(els)
 }
