@@ -127,6 +127,9 @@ struct Walk<'g> {
 /// The chain in hand does not look at the value.
 const NO_PLACE: u32 = u32::MAX;
 
+/// Up to this many links are looked through.
+const LINKS_FEW: usize = 8;
+
 impl<'g> Walk<'g> {
     fn new(values: usize) -> Self {
         Walk { links: Vec::new(), values: Vec::new(), places: vec![NO_PLACE; values], rest: NodeId(0) }
@@ -173,7 +176,8 @@ impl<'g> Walk<'g> {
         let idle = self.links.iter().flat_map(|link| link.arms.as_slice()).any(|arm| arm.target == self.rest);
         idle || self.values.iter().any(|&(value, nodes)| match nodes {
             0 | 1 => false,
-            2 => !self.are_apart(value),
+            // Looking through long chains for each of their values would take too long.
+            2 => self.links.len() > LINKS_FEW || !self.are_apart(value),
             _ => true,
         })
     }
