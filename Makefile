@@ -1,5 +1,5 @@
 # Two commands to know: `make run` shows what sluss is, `make test` proves that it is right.
-.PHONY: help run test lint docs bench fuzz models soak gallery packages clean
+.PHONY: help run test lint docs bench fuzz models miri soak gallery packages clean
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
@@ -35,6 +35,9 @@ fuzz:            ## a long differential run against libpcap (SECONDS_PER_TARGET=
 
 models:          ## what crosses threads, in every order, under loom
 	CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" cargo test -p engine --release --lib models
+
+miri:            ## packet memory, rings, tables and the front of the compiler under Miri, where a nightly toolchain has it
+	@scripts/miri.sh
 
 soak:            ## ten minutes of packets through graphs that change every second
 	SLUSS_SOAK_SECONDS=$${SECONDS_TO_SOAK:-600} cargo test --release -p apps --test soak

@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn agrees_with_partition_point() {
-        for count in 0..70_u32 {
+        for count in (0..70_u32).step_by(if cfg!(miri) { 23 } else { 1 }) {
             for stride in [1, 3, 1 << 20] {
                 let boundaries: Vec<u32> = (0..count).map(|i| u32::MAX - i * stride).rev().collect();
                 let table = Rank::new(boundaries.clone());

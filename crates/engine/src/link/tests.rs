@@ -73,7 +73,7 @@ fn order_is_kept_across_any_bursts() {
         let (mut output, mut input) = link(LinkCounters::hidden(), local);
         let (mut sent, mut received) = (0u64, 0u64);
         let mut dice = 12345u32;
-        let rounds = if cfg!(miri) { 60u64 } else { 5000 };
+        let rounds = if cfg!(miri) { 6u64 } else { 5000 };
         for _ in 0..rounds {
             dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             for _ in 0..((dice >> 8) % 700).min(output.room() as u32) {
@@ -107,7 +107,7 @@ fn order_is_kept_across_any_bursts() {
 
 #[test]
 fn two_threads_see_the_same_order() {
-    let count = if cfg!(miri) { 2_000u64 } else { 300_000 };
+    let count = if cfg!(miri) { 500u64 } else { 300_000 };
     let mut pool = Pool::new(3000).expect("memory");
     let (mut output, mut input) = link(LinkCounters::hidden(), false);
     std::thread::scope(|scope| {

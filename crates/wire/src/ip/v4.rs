@@ -488,7 +488,7 @@ mod tests {
     #[test]
     fn decrementing_keeps_the_checksum_right() {
         // Every time to live, and checksums on both sides of the end-around carry.
-        for ident in 0..=u16::MAX {
+        for ident in (0..=u16::MAX).step_by(if cfg!(miri) { 257 } else { 1 }) {
             let header = Ipv4Header { ident, ttl: ident as u8, ..Ipv4::new(&HEADER).unwrap().into() };
             let mut bytes = header.to_bytes();
             let left = Ipv4Mut::new(&mut bytes).unwrap().decrement_ttl();
