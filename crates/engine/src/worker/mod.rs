@@ -1,11 +1,13 @@
 //! A worker: the apps of one thread, breathing in turn.
 
 mod rest;
+mod restarts;
 mod slot;
 mod turn;
 
+pub(crate) use restarts::Restarts;
 pub use slot::LastWords;
-pub(crate) use slot::{Method, Restarts, Slot, message};
+pub(crate) use slot::{Method, Slot, message};
 pub(crate) use turn::AnyApp;
 
 use crate::clock::{Clock, ClockKind};

@@ -1,5 +1,6 @@
 //! An app in its place: with its links, its counters, and what is needed to start it again.
 
+use super::restarts::{Outage, Restarts};
 use super::turn::{AnyApp, Breath, Plugs};
 use crate::app::{App, Legacy, PortNames, Roles, Setup};
 use crate::clock::ClockKind;
@@ -12,7 +13,6 @@ use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
 
 /// A method that is called by a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +29,7 @@ pub(crate) struct Slot {
     pub(crate) plugs: Plugs,
     roles: Roles,
     counters: Counters,
-    down: Option<Down>,
-    /// How long it stays down the next time.
-    delay: Duration,
-    started: Instant,
+    outage: Outage,
     last_error: Option<String>,
     /// What a panic said when the app was asked something; it is still there, and has to be taken down.
     complaint: Cell<Option<String>>,
@@ -44,35 +41,6 @@ pub(crate) struct Slot {
     pub(crate) output_names: Vec<String>,
     /// Last: the counters of the app are in it.
     pub(crate) record: Record,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Down {
-    /// When it is started again; `None` is beyond all time.
-    until: Option<Instant>,
-    /// How long it is down.
-    delay: Duration,
-    /// Whether it did not even start after the longest time that it can be down.
-    is_given_up: bool,
-}
-
-/// When apps that failed are started again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Restarts {
-    /// How long an app is down the first time.
-    pub(crate) first: Duration,
-    /// How long at most, after doubling each time.
-    pub(crate) max: Duration,
-}
-
-impl Restarts {
-    /// The least time between two starts.
-    const LEAST: Duration = Duration::from_millis(1);
-
-    pub(crate) fn new(first: Duration, max: Duration) -> Self {
-        let first = first.max(Self::LEAST);
-        Restarts { first, max: max.max(first) }
-    }
 }
 
 /// What the engine counts for every app.
@@ -156,9 +124,7 @@ impl Slot {
             app: None,
             plugs: Plugs::default(),
             counters,
-            down: None,
-            delay: restarts.first,
-            started: Instant::now(),
+            outage: Outage::none(restarts),
             last_error: None,
             complaint: Cell::new(None),
             name: name.to_owned(),
@@ -267,22 +233,14 @@ impl Slot {
     }
 
     fn goes_down(&mut self, why: String, restarts: Restarts) {
-        // Only an app that ran for long begins again with short times.
-        if !self.is_down() && self.started.elapsed() > restarts.max {
-            self.delay = restarts.first;
-        }
-        let is_given_up = self.down.is_some_and(|down| down.delay >= restarts.max);
-        let delay = self.delay;
-        self.down = Some(Down { until: Instant::now().checked_add(delay), delay, is_given_up });
-        self.delay = delay.saturating_mul(2).min(restarts.max);
+        self.outage.begin(restarts);
         self.last_error = Some(why);
         self.counters.state.set(AppState::Down.code());
     }
 
     /// Starts the app again, when it has been down for long enough.
     pub(super) fn restart_if_due(&mut self, now_ns: u64, restarts: Restarts) {
-        let is_due = |down: Down| down.until.is_some_and(|until| Instant::now() >= until);
-        if !self.down.is_some_and(is_due) {
+        if !self.outage.is_over() {
             return;
         }
         self.counters.restarts.add(1);
@@ -304,8 +262,7 @@ impl Slot {
         }
         self.roles = roles;
         self.app = Some(app);
-        self.down = None;
-        self.started = Instant::now();
+        self.outage.end();
         self.counters.state.set(AppState::Running.code());
         Ok(())
     }
@@ -371,9 +328,9 @@ impl Slot {
 
     /// As if it had options that it refuses, and had been started longer ago.
     #[cfg(test)]
-    pub(crate) fn refuse(&mut self, config: Config, ago: Duration) {
+    pub(crate) fn refuse(&mut self, config: Config, ago: std::time::Duration) {
         self.config = config;
-        self.started -= ago;
+        self.outage.age(ago);
     }
 
     pub(super) fn took(&self, ns: u64) {
@@ -394,7 +351,7 @@ impl Slot {
     }
 
     pub(crate) fn is_down(&self) -> bool {
-        self.down.is_some()
+        self.outage.is_on()
     }
 
     /// Asks the app something. `None` if there is none, or if it panics, which is kept as a complaint.
@@ -426,9 +383,10 @@ impl Slot {
     /// works on what comes, and does not start, is not waited for without end.
     pub(super) fn is_at_rest(&self) -> bool {
         let pulls = self.roles.has(Roles::PULL);
-        let rests = match self.down {
-            Some(down) => down.is_given_up && !pulls,
-            None => self.ask(|app| (!pulls || app.is_finished()) && app.held() == 0).unwrap_or(false),
+        let rests = if self.is_down() {
+            self.outage.is_given_up() && !pulls
+        } else {
+            self.ask(|app| (!pulls || app.is_finished()) && app.held() == 0).unwrap_or(false)
         };
         rests && self.plugs.inputs.iter().all(|input| input.queued() == 0)
     }
