@@ -42,7 +42,7 @@ impl Traffic {
         Traffic::laid_out(name, mix, 512, SLOT, &visits)
     }
 
-    /// More packets than any cache holds, one in each 256 bytes, in memory order or in random order.
+    /// More packets than any cache holds: one in each 256 bytes, in random order, or in each 80, in memory order.
     pub(crate) fn cold(mix: Mix, packets: usize, random: bool) -> Traffic {
         let mut visits: Vec<usize> = (0..packets).collect();
         if random {
