@@ -1,7 +1,8 @@
 //! Instructions, labels and data to bytes: jumps get the shortest form that reaches.
 //!
 //! Jumps start short; those that do not reach grow; that moves others further away, so again, until none
-//! grows. Jumps never shrink again, so the loop ends; after a few rounds the rest grows at once, so it ends soon.
+//! grows. Jumps never shrink again, so the loop ends; after a few rounds the rest grows at once, so it ends soon. One sweep
+//! from the end finds nearly all of them, since most jumps lead forward.
 
 use super::encode::{RipDisp, encode};
 use super::inst::Inst;
@@ -49,6 +50,16 @@ struct Gap {
     at: u32,
     kind: GapKind,
     size: u8,
+}
+
+impl Gap {
+    /// Gives a jump its long form, unless the short one reaches; says whether it did.
+    fn grow_unless(&mut self, reaches: bool) -> bool {
+        if !reaches {
+            self.size = self.kind.long();
+        }
+        !reaches
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -133,13 +144,37 @@ pub struct Assembled {
     pub code_len: usize,
     /// The instructions and their offsets, where a listing was asked for.
     pub lines: Vec<Line<usize>>,
-    labels: Vec<usize>,
+    places: Places,
 }
 
 impl Assembled {
     /// The offset of a label.
     pub fn offset(&self, label: AsmLabel) -> usize {
-        self.labels[label.0 as usize]
+        self.places.offset(label)
+    }
+}
+
+/// Where everything is once jumps are chosen. Few labels are ever asked for, so what is kept is what they follow from.
+#[derive(Debug)]
+struct Places {
+    labels: Vec<Option<Spot>>,
+    /// By how many bytes each gap, and the end, is moved by the gaps before it.
+    shift: Vec<u32>,
+    data_at: u32,
+}
+
+impl Places {
+    fn offset(&self, label: AsmLabel) -> usize {
+        match self.labels[label.0 as usize] {
+            Some(Spot::Code { at, gaps }) => (at + self.shift[gaps as usize]) as usize,
+            Some(Spot::Data(at)) => (self.data_at + at) as usize,
+            None => 0,
+        }
+    }
+
+    /// From the end of an instruction to a label.
+    fn distance(&self, end: usize, to: AsmLabel) -> i32 {
+        (self.offset(to) as i64 - end as i64) as i32
     }
 }
 
@@ -290,114 +325,145 @@ impl Assembler {
     /// Chooses the jumps and puts everything in its place.
     pub fn finish(mut self) -> Assembled {
         let shift = self.relax();
-        let code_len = self.bytes.len() + shift[self.gaps.len()];
+        let code_len = self.bytes.len() + shift[self.gaps.len()] as usize;
         let data_at = code_len.next_multiple_of(ALIGNMENT);
-        let labels = self.label_offsets(&shift, data_at);
-        let mut out = self.splice(&shift, &labels);
-        if !self.data.is_empty() {
-            out.resize(data_at, INT3);
-        }
-        for table in &self.jump_tables {
-            for (i, target) in table.targets.iter().enumerate() {
-                let offset = labels[target.0 as usize] as i64 - (data_at + table.at) as i64;
-                let at = table.at + 4 * i;
-                self.data[at..at + 4].copy_from_slice(&(offset as i32).to_le_bytes());
-            }
-        }
-        out.extend_from_slice(&self.data);
+        let places = Places { labels: std::mem::take(&mut self.labels), shift, data_at: data_at as u32 };
+        let len = if self.data.is_empty() { code_len } else { data_at + self.data.len() };
+        let mut bytes = vec![INT3; len];
+        self.splice(&places, &mut bytes);
+        self.put_data(&places, &mut bytes[data_at.min(len)..]);
         for Rip { disp: rip, gaps } in &self.rips {
-            let shift = shift[*gaps as usize];
-            let disp = labels[rip.label.0 as usize] as i64 - (rip.end + shift) as i64;
-            out[rip.at + shift..rip.at + shift + 4].copy_from_slice(&(disp as i32).to_le_bytes());
+            let shift = places.shift[*gaps as usize] as usize;
+            put(&mut bytes, rip.at + shift, places.distance(rip.end + shift, rip.label).to_le_bytes());
         }
         let lines = self.lines.iter().flatten().map(|line| Line {
-            at: line.at.0 + shift[line.at.1],
+            at: line.at.0 + places.shift[line.at.1] as usize,
             inst: line.inst,
             origin: line.origin,
         });
-        Assembled { bytes: out, code_len, lines: lines.collect(), labels }
+        Assembled { bytes, code_len, lines: lines.collect(), places }
     }
 
     /// Sizes the gaps; the result says by how many bytes each gap, and the end, is moved by those before it.
-    ///
-    /// A round goes by where things were in the round before, until nothing moves any more: then it has gone by where
-    /// things are.
-    fn relax(&mut self) -> Vec<usize> {
-        let mut shift = Vec::with_capacity(self.gaps.len() + 1);
-        shift.push(0);
-        shift.extend(self.gaps.iter().scan(0, |end, gap| {
-            *end += usize::from(gap.size);
-            Some(*end)
-        }));
+    fn relax(&mut self) -> Vec<u32> {
+        let mut shift = vec![0; self.gaps.len() + 1];
+        self.grow_far(&mut shift);
         for round in 0.. {
-            let mut moved = false;
-            let mut end = 0;
-            for i in 0..self.gaps.len() {
-                let Gap { at, kind, mut size } = self.gaps[i];
-                let at = at as usize;
-                match kind {
-                    GapKind::Jmp(to) | GapKind::Jcc(_, to) if size == SHORT => {
-                        let distance = self.code_offset(to, &shift) as i64 - (at + shift[i + 1]) as i64;
-                        if round >= ROUNDS_MAX || i8::try_from(distance).is_err() {
-                            size = kind.long();
-                        }
-                    }
-                    GapKind::Jmp(_) | GapKind::Jcc(..) => {}
-                    GapKind::Align => size = ((at + end).next_multiple_of(ALIGNMENT) - (at + end)) as u8,
-                }
-                self.gaps[i].size = size;
-                end += usize::from(size);
-                moved |= std::mem::replace(&mut shift[i + 1], end) != end;
-            }
-            if !moved {
+            self.move_on(&mut shift);
+            if !self.grow(&shift, round >= ROUNDS_MAX) {
                 break;
             }
         }
         shift
     }
 
-    fn code_offset(&self, label: AsmLabel, shift: &[usize]) -> usize {
-        match self.labels[label.0 as usize] {
-            Some(Spot::Code { at, gaps }) => at as usize + shift[gaps as usize],
-            _ => unreachable!("jumps lead to code"),
+    /// Grows the jumps that are far however short the others stay. From the last to the first: what a jump forward leads
+    /// over has its size by then. `behind` has room for the bytes of each gap and of all behind it.
+    fn grow_far(&mut self, behind: &mut [u32]) {
+        for (i, gap) in self.gaps.iter_mut().enumerate().rev() {
+            if let GapKind::Jmp(to) | GapKind::Jcc(_, to) = gap.kind {
+                let (at, gaps) = code_spot(&self.labels, to);
+                let back = gap.at.wrapping_sub(at);
+                let distance =
+                    if gaps > i { behind[i + 1] - behind[gaps] } else { u32::from(SHORT).wrapping_neg() };
+                gap.grow_unless(is_near(distance.wrapping_sub(back)));
+            }
+            behind[i] = behind[i + 1] + u32::from(gap.size);
         }
     }
 
-    fn label_offsets(&self, shift: &[usize], data_at: usize) -> Vec<usize> {
-        let offset = |spot: &Option<Spot>| match *spot {
-            Some(Spot::Code { at, gaps }) => at as usize + shift[gaps as usize],
-            Some(Spot::Data(at)) => data_at + at as usize,
-            None => 0,
-        };
-        self.labels.iter().map(offset).collect()
+    /// Finds where things are with the gaps as they are.
+    fn move_on(&mut self, shift: &mut [u32]) {
+        let mut end = 0;
+        shift[0] = 0;
+        for (gap, shift) in self.gaps.iter_mut().zip(&mut shift[1..]) {
+            if let GapKind::Align = gap.kind {
+                gap.size = (gap.at + end).wrapping_neg() as u8 % ALIGNMENT as u8;
+            }
+            end += u32::from(gap.size);
+            *shift = end;
+        }
+    }
+
+    /// Grows the jumps that do not reach, or all that are short; says whether there were any.
+    fn grow(&mut self, shift: &[u32], all: bool) -> bool {
+        let mut any = false;
+        for (gap, end) in self.gaps.iter_mut().zip(&shift[1..]) {
+            if let GapKind::Jmp(to) | GapKind::Jcc(_, to) = gap.kind
+                && gap.size == SHORT
+            {
+                let (at, gaps) = code_spot(&self.labels, to);
+                let distance = (at + shift[gaps]).wrapping_sub(gap.at + end);
+                any |= gap.grow_unless(is_near(distance) && !all);
+            }
+        }
+        any
     }
 
     /// The code with its gaps filled.
-    fn splice(&self, shift: &[usize], labels: &[usize]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.bytes.len() + shift[self.gaps.len()] + self.data.len() + 64);
-        let mut from = 0;
-        for (i, gap) in self.gaps.iter().enumerate() {
+    fn splice(&self, places: &Places, out: &mut [u8]) {
+        let (mut from, mut moved) = (0, 0);
+        for (gap, &shift) in self.gaps.iter().zip(&places.shift[1..]) {
             let at = gap.at as usize;
-            extend(&mut out, &self.bytes, from, at);
-            from = at;
-            let end = at + shift[i + 1];
-            let disp = |to: AsmLabel| (labels[to.0 as usize] as i64 - end as i64) as i32;
+            copy(&self.bytes, from, at, out, from + moved);
+            let start = at + moved;
+            (from, moved) = (at, shift as usize);
+            let disp = |to: AsmLabel| places.distance(at + moved, to);
             match gap.kind {
-                GapKind::Jmp(to) if gap.size == SHORT => out.extend([0xeb, disp(to) as u8]),
+                GapKind::Jmp(to) if gap.size == SHORT => put(out, start, [0xeb, disp(to) as u8]),
                 GapKind::Jmp(to) => {
-                    out.push(0xe9);
-                    out.extend(disp(to).to_le_bytes());
+                    put(out, start, [0xe9]);
+                    put(out, start + 1, disp(to).to_le_bytes());
                 }
-                GapKind::Jcc(cc, to) if gap.size == SHORT => out.extend([0x70 | cc.number(), disp(to) as u8]),
+                GapKind::Jcc(cc, to) if gap.size == SHORT => {
+                    put(out, start, [0x70 | cc.number(), disp(to) as u8]);
+                }
                 GapKind::Jcc(cc, to) => {
-                    out.extend([0x0f, 0x80 | cc.number()]);
-                    out.extend(disp(to).to_le_bytes());
+                    put(out, start, [0x0f, 0x80 | cc.number()]);
+                    put(out, start + 2, disp(to).to_le_bytes());
                 }
-                GapKind::Align => out.resize(out.len() + usize::from(gap.size), INT3),
+                GapKind::Align => out[start..at + moved].fill(INT3),
             }
         }
-        out.extend_from_slice(&self.bytes[from..]);
-        out
+        copy(&self.bytes, from, self.bytes.len(), out, from + moved);
+    }
+
+    /// The data, with what the jump tables hold.
+    fn put_data(&self, places: &Places, out: &mut [u8]) {
+        out.copy_from_slice(&self.data);
+        for table in &self.jump_tables {
+            let start = places.data_at as usize + table.at;
+            for (at, &target) in (table.at..).step_by(4).zip(&table.targets) {
+                put(out, at, places.distance(start, target).to_le_bytes());
+            }
+        }
+    }
+}
+
+/// Where a label in the code is: among the known bytes, after so many gaps.
+fn code_spot(labels: &[Option<Spot>], label: AsmLabel) -> (u32, usize) {
+    match labels[label.0 as usize] {
+        Some(Spot::Code { at, gaps }) => (at, gaps as usize),
+        _ => unreachable!("jumps lead to code"),
+    }
+}
+
+/// Whether one byte holds a distance, which wraps where it leads back.
+fn is_near(distance: u32) -> bool {
+    i8::try_from(distance as i32).is_ok()
+}
+
+fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) {
+    out[at..at + N].copy_from_slice(&bytes);
+}
+
+/// Copies `bytes[from..to]` to `out[at..]`. What comes right behind it is still to be written.
+///
+/// PERF: mostly there are a few between two jumps, and sixteen are one store; so many as there are would be a call.
+fn copy(bytes: &[u8], from: usize, to: usize, out: &mut [u8], at: usize) {
+    match (bytes.get(from..from + FEW), out.get_mut(at..at + FEW)) {
+        (Some(few), Some(out)) if to - from <= FEW => out.copy_from_slice(few),
+        _ => out[at..at + to - from].copy_from_slice(&bytes[from..to]),
     }
 }
 
@@ -417,17 +483,3 @@ fn extend_from_within(bytes: &mut Vec<u8>, part: Range<usize>) {
 }
 
 const FEW: usize = 16;
-
-/// Appends `bytes[from..to]`.
-///
-/// PERF: mostly there are a few between two jumps, and sixteen are one store; so many as there are would be a call.
-fn extend(out: &mut Vec<u8>, bytes: &[u8], from: usize, to: usize) {
-    match bytes.get(from..from + FEW) {
-        Some(few) if to - from <= FEW => {
-            let len = out.len() + to - from;
-            out.extend_from_slice(few);
-            out.truncate(len);
-        }
-        _ => out.extend_from_slice(&bytes[from..to]),
-    }
-}
