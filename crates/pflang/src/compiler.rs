@@ -205,7 +205,7 @@ impl Compiler {
         let stages = || {
             let (ast, lowered) = self.front(source, clock)?;
             let graph = self.build_as_written(lowered.clone(), &clock)?;
-            let gathered = self.build(lowered.tree.clone(), &[(lowered.root, ACCEPT)], &clock)?;
+            let gathered = self.build(lowered.tree.clone(), &mut [(lowered.root, ACCEPT)], &clock)?;
             let optimised = self.optimise(&gathered, &clock, source)?;
             Ok(Stages { ast, lowered, graph, optimised })
         };
@@ -248,7 +248,7 @@ impl Compiler {
         let (ast, mut lowered) = self.front(source, clock)?;
         let mut lints = lint::lint(&ast, source);
         lints.append(&mut lowered.lints);
-        let graph = self.build(lowered.tree, &[(lowered.root, ACCEPT)], &clock)?;
+        let graph = self.build(lowered.tree, &mut [(lowered.root, ACCEPT)], &clock)?;
         Ok((self.checked(graph, &clock, source)?, lints))
     }
 
@@ -312,16 +312,15 @@ impl Compiler {
         ir::build::build_within(lowered.tree, &[(lowered.root, ACCEPT)], self.limits, clock)
     }
 
-    /// The graph that the optimiser takes: as the text has it, but for its lists.
+    /// The graph that the optimiser takes: as the text has it, but for its lists, which change the tree.
     pub(crate) fn build(
         &self,
         mut tree: Tree,
-        arms: &[(TreeId, u32)],
+        arms: &mut [(TreeId, u32)],
         clock: &Clock,
     ) -> Result<Graph, Box<Diagnostic>> {
-        let mut arms = arms.to_vec();
-        lower::gather::gather(&mut tree, &mut arms);
-        ir::build::build_within(tree, &arms, self.limits, clock)
+        lower::gather::gather(&mut tree, arms);
+        ir::build::build_within(tree, arms, self.limits, clock)
     }
 }
 

@@ -132,7 +132,7 @@ impl<'c> Joined<'c> {
     fn compile(mut self) -> Result<Program, Error> {
         let Joined { compiler, clock, .. } = self;
         let tree = std::mem::take(&mut self.tree);
-        let graph = compiler.build(tree, &self.arms, &clock).map_err(|found| self.locate(found))?;
+        let graph = compiler.build(tree, &mut self.arms, &clock).map_err(|found| self.locate(found))?;
         let of_all = |diagnostic| Error::new(diagnostic, "".into());
         let graph = compiler.checked(graph, &clock, "").map_err(of_all)?;
         self.lint_unreached(graph.graph());

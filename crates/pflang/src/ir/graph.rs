@@ -104,6 +104,9 @@ impl Node {
     }
 }
 
+/// What a pass may add to a small graph.
+pub(crate) const FEW_NODES: usize = 8;
+
 /// A decision program.
 #[derive(Clone, Debug)]
 pub struct Graph {
@@ -157,13 +160,30 @@ impl Graph {
     }
 
     fn intern(&mut self, node: Node) -> NodeId {
+        self.intern_from(node, Origin::UNKNOWN)
+    }
+
+    /// The node, which came from there as well.
+    fn intern_from(&mut self, node: Node, origin: Origin) -> NodeId {
         let next = self.nodes.len() as u32;
         let id = self.ids.id(node.words(), next, |id| self.nodes[id as usize] == node);
         if id == next {
             self.nodes.push(node);
-            self.from.push(Origin::UNKNOWN);
+            self.from.push(origin);
+        } else {
+            self.add_origin(NodeId(id), origin);
         }
         NodeId(id)
+    }
+
+    /// A branch that came from there; none where both arms agree.
+    pub(crate) fn branch_from(&mut self, origin: Origin, cond: CondId, then: NodeId, els: NodeId) -> NodeId {
+        if then == els { then } else { self.intern_from(Node::Branch { cond, then, els }, origin) }
+    }
+
+    /// The number here of where a node of another graph came from, of which this one is made.
+    pub(crate) fn origin_of(&mut self, other: &Graph, old: NodeId) -> Origin {
+        self.origins.take_over(&other.origins, other.from[old.index()])
     }
 
     /// What an id stands for.
@@ -195,7 +215,7 @@ impl Graph {
 
     /// Records that a node came from where one of the graph did of which this one is made.
     pub(crate) fn take_origin(&mut self, id: NodeId, other: &Graph, old: NodeId) {
-        let origin = self.origins.take_over(&other.origins, other.from[old.index()]);
+        let origin = self.origin_of(other, old);
         self.add_origin(id, origin);
     }
 
@@ -216,8 +236,8 @@ impl Graph {
     /// What they are put into is emptied, and its memory is that of the new nodes.
     pub(crate) fn exchange_nodes(&mut self, nodes: &mut Vec<Node>, from: &mut Vec<Origin>) {
         self.ids.clear();
-        // Most rebuilds keep most nodes, but the first one of a long list keeps a fraction.
-        let likely = self.nodes.len().min(1024);
+        // Most rebuilds keep most nodes and add a few, but the first one of a long list keeps a fraction.
+        let likely = self.nodes.len().min(1024) + FEW_NODES;
         nodes.clear();
         nodes.reserve(likely);
         std::mem::swap(&mut self.nodes, nodes);

@@ -23,9 +23,14 @@ pub(super) struct Origins {
     taken: (Origin, Origin),
 }
 
+/// Enough for a filter of one test.
+const SPANS_LIKELY: usize = 4;
+
 impl Origins {
     pub(super) fn new() -> Origins {
-        Origins { spans: vec![Spans::default()], taken: (Origin::UNKNOWN, Origin::UNKNOWN) }
+        let mut spans = Vec::with_capacity(SPANS_LIKELY);
+        spans.push(Spans::default());
+        Origins { spans, taken: (Origin::UNKNOWN, Origin::UNKNOWN) }
     }
 
     pub(super) fn spans(&self, origin: Origin) -> &Spans {

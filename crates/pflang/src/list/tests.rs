@@ -28,7 +28,7 @@ impl Ways {
     fn new(compiler: &Compiler, list: &[(String, u32)]) -> Ways {
         let mut joined = Joined::new(compiler);
         list.iter().for_each(|(source, answer)| joined.add(source, *answer).expect("it compiles alone"));
-        let as_built = compiler.build(joined.tree, &joined.arms, &joined.clock).expect("small");
+        let as_built = compiler.build(joined.tree, &mut joined.arms, &joined.clock).expect("small");
         let verified = Verified::new(&as_built).expect("each load has its guard");
         let code = emit::compile_leaves(verified, &compiler.emit_options());
         let interpreter = compiler.clone().backend(Backend::Interpreter);

@@ -34,35 +34,42 @@ pub(crate) fn gather(tree: &mut Tree, arms: &mut [(TreeId, u32)]) {
     let Some(lists) = lists(tree) else { return };
     let new = (0..tree.len() as u32).map(TreeId).collect();
     let mut gatherer = Gatherer { tree, new, terms: Vec::new(), kinds: Kinds::default() };
-    for (i, is_list) in (0..).zip(lists) {
+    for (i, list) in (0..).zip(lists) {
         let id = TreeId(i);
-        let new = if is_list { gatherer.list(id) } else { gatherer.rewritten(id) };
+        let new = if list.is_top { gatherer.list(id) } else { gatherer.rewritten(id) };
         gatherer.new[id.index()] = new;
     }
     arms.iter_mut().for_each(|(root, _)| *root = gatherer.new[root.index()]);
 }
 
-/// By node: whether it is the top of a list that is long enough. `None` where there is no such list.
-fn lists(tree: &Tree) -> Option<Vec<bool>> {
-    let mut lens: Vec<u32> = Vec::with_capacity(tree.len());
-    let mut tops = Vec::with_capacity(tree.len());
+/// What a node is of a list.
+struct List {
+    /// How many terms lie below.
+    len: u32,
+    /// Whether it is the top of a list that is long enough.
+    is_top: bool,
+}
+
+/// By node. `None` where no list is long enough.
+fn lists(tree: &Tree) -> Option<Vec<List>> {
+    let mut lists: Vec<List> = Vec::with_capacity(tree.len());
     let mut any = false;
     for id in (0..tree.len() as u32).map(TreeId) {
         let node = tree.node(id);
         let len = operands(node).map_or(1, |operands| {
             let mut len = |operand: TreeId| {
                 let goes_on = is_same_operator(node, tree.node(operand));
+                let list = &mut lists[operand.index()];
                 // The list goes on above.
-                tops[operand.index()] &= !goes_on;
-                if goes_on { lens[operand.index()] } else { 1 }
+                list.is_top &= !goes_on;
+                if goes_on { list.len } else { 1 }
             };
             operands.map(&mut len).into_iter().fold(0, u32::saturating_add)
         });
         any |= len >= TERMS_MIN;
-        lens.push(len);
-        tops.push(len >= TERMS_MIN);
+        lists.push(List { len, is_top: len >= TERMS_MIN });
     }
-    any.then_some(tops)
+    any.then_some(lists)
 }
 
 fn operands(node: TreeNode) -> Option<[TreeId; 2]> {

@@ -70,7 +70,7 @@ struct Entry {
 pub(super) struct Facts<'p> {
     pool: &'p Pool,
     ranges: &'p Ranges,
-    /// By condition, then by value: whether it is looked at twice, so that knowing it can pay.
+    /// What is looked at twice, so that knowing it can pay.
     again: Again,
     /// The lists, as a tree that branches where they part; numbered as `entries`.
     lists: Ancestry,
@@ -83,31 +83,32 @@ pub(super) struct Facts<'p> {
 
 /// What is looked at more than once: how often each condition and value is met, up to twice.
 pub(super) struct Again {
-    conds: Vec<u8>,
-    values: Vec<u8>,
+    /// By condition, then by value.
+    times: Vec<u8>,
+    conds: usize,
 }
 
 impl Again {
     pub(super) fn new(conds: usize, values: usize) -> Self {
-        Again { conds: vec![0; conds], values: vec![0; values] }
+        Again { times: vec![0; conds + values], conds }
     }
 
     pub(super) fn meet_cond(&mut self, cond: CondId) {
-        let times = &mut self.conds[cond.index()];
+        let times = &mut self.times[cond.index()];
         *times = (*times + 1).min(2);
     }
 
     pub(super) fn meet_value(&mut self, value: ValueId) {
-        let times = &mut self.values[value.index()];
+        let times = &mut self.times[self.conds + value.index()];
         *times = (*times + 1).min(2);
     }
 
     fn cond(&self, cond: CondId) -> bool {
-        self.conds[cond.index()] == 2
+        self.times[cond.index()] == 2
     }
 
     fn value(&self, value: ValueId) -> bool {
-        self.values[value.index()] == 2
+        self.times[self.conds + value.index()] == 2
     }
 }
 
@@ -159,6 +160,8 @@ impl<'p> Facts<'p> {
     fn decide_compared(&self, known: Known, cond: CondId, compared: Cond) -> Option<bool> {
         match compared {
             Cond::Bounds { .. } => None,
+            // What follows from ranges alone has been folded.
+            Cond::Cmp(_, a, b) | Cond::Test(a, b) if !self.again.value(a) && !self.again.value(b) => None,
             Cond::Cmp(CmpOp::Eq, a, b) => {
                 let answer = equal(&self.domain(known, a), &self.domain(known, b));
                 answer.filter(|&equal| equal || !self.is_guard(cond))

@@ -14,7 +14,7 @@
 use super::question::{Question, eq, less, test, within};
 use super::range::Ranges;
 use super::value::{load, op};
-use crate::ir::{Arm, BinOp, CmpOp, Cond, Graph, Node, NodeId, Pool, Switch, Value, ValueId};
+use crate::ir::{Arm, BinOp, CmpOp, Cond, FEW_NODES, Graph, Node, NodeId, Pool, Switch, Value, ValueId};
 
 /// A pool that is being filled, with the ranges of what it holds.
 #[derive(Debug, Default)]
@@ -26,15 +26,14 @@ pub(super) struct Folder {
 /// The same decisions over simplified values, in a graph that holds only what is reachable; and the values' ranges.
 pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
     let order = graph.topological();
-    let live = live_values(graph, &order);
     // Folding makes few new values, and the passes after it few conditions.
     let values_max = graph.pool.value_count() + 8;
     let pool = Pool::with_capacity(values_max, graph.pool.cond_count() + 8);
     let mut folder = Folder { pool, ranges: Ranges::with_capacity(values_max) };
-    let values = fold_values(&graph.pool, &live, &mut folder);
-    let divisors = divisors(&graph.pool, &live);
+    let mut values = live_values(graph, &order);
+    fold_values(&graph.pool, &mut values, &mut folder);
     let mut questions = vec![None; graph.pool.cond_count()];
-    let mut out = Graph::with_capacity(Pool::default(), order.len().min(1024));
+    let mut out = Graph::with_capacity(Pool::default(), order.len().min(1024) + FEW_NODES);
     out.reserve(order.len());
     let mut new = vec![NodeId(0); graph.node_count()];
     let push = |out: &mut Graph, old: NodeId, node: Node| {
@@ -47,9 +46,8 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
         let node = match graph.node(id) {
             Node::Leaf(leaf) => out.leaf(*leaf),
             Node::Branch { cond, then, els } => {
-                let question = *questions[cond.index()].get_or_insert_with(|| {
-                    fold_cond(&mut folder, graph.pool.get_cond(*cond), &values, &divisors)
-                });
+                let question = *questions[cond.index()]
+                    .get_or_insert_with(|| fold_cond(&mut folder, graph.pool.get_cond(*cond), &values));
                 let (then, els) = (at(*then), at(*els));
                 match question {
                     Question::Known(true) => then,
@@ -62,7 +60,7 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
             Node::Switch(switch) => {
                 let arms = switch.arms.iter().map(|arm| Arm { target: at(arm.target), ..*arm }).collect();
                 let switch =
-                    Switch { value: values[switch.value.index()], arms, default: at(switch.default) };
+                    Switch { value: values[switch.value.index()].new, arms, default: at(switch.default) };
                 match folder.as_const(switch.value) {
                     Some(k) => switch.target(k),
                     None => push(&mut out, id, Node::Switch(Box::new(switch))),
@@ -77,57 +75,61 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
     (out, folder.ranges)
 }
 
-/// Which values the nodes look at, directly or not.
-pub(super) fn live_values(graph: &Graph, order: &[NodeId]) -> Vec<bool> {
-    let mut live = vec![false; graph.pool.value_count()];
+/// A value as it was.
+#[derive(Clone, Copy)]
+struct Old {
+    /// Whether the nodes look at it, directly or not.
+    live: bool,
+    /// Whether a live value is divided by it.
+    is_divisor: bool,
+    /// What it has become, once it was its turn.
+    new: ValueId,
+}
+
+fn live_values(graph: &Graph, order: &[NodeId]) -> Vec<Old> {
+    let old = Old { live: false, is_divisor: false, new: ValueId(u32::MAX) };
+    let mut values = vec![old; graph.pool.value_count()];
     for &id in order {
         match graph.node(id) {
             Node::Leaf(_) => {}
             Node::Branch { cond, .. } => {
-                graph.pool.cond_operands(*cond).for_each(|value| live[value.index()] = true)
+                graph.pool.cond_operands(*cond).for_each(|value| values[value.index()].live = true)
             }
-            Node::Switch(switch) => live[switch.value.index()] = true,
+            Node::Switch(switch) => values[switch.value.index()].live = true,
         }
     }
     // Users have greater ids than what they use.
-    for id in (0..live.len() as u32).rev().map(ValueId) {
-        if live[id.index()] {
-            graph.pool.operands(id).for_each(|operand| live[operand.index()] = true);
+    for id in (0..values.len() as u32).rev().map(ValueId) {
+        if values[id.index()].live {
+            graph.pool.operands(id).for_each(|operand| values[operand.index()].live = true);
         }
-    }
-    live
-}
-
-/// By which of these values some of them are divided.
-pub(super) fn divisors(pool: &Pool, live: &[bool]) -> Vec<bool> {
-    let mut divisors = vec![false; live.len()];
-    for id in (0..live.len() as u32).map(ValueId).filter(|id| live[id.index()]) {
-        if let Value::Op(BinOp::Div | BinOp::Mod, _, divisor) = pool.get(id) {
-            divisors[divisor.index()] = true;
-        }
-    }
-    divisors
-}
-
-fn fold_values(pool: &Pool, live: &[bool], folder: &mut Folder) -> Vec<ValueId> {
-    let mut values = Vec::with_capacity(live.len());
-    for id in (0..live.len() as u32).map(ValueId) {
-        let at = |old: ValueId| values[old.index()];
-        let value = match pool.get(id) {
-            _ if !live[id.index()] => ValueId(u32::MAX),
-            value @ (Value::Const(_) | Value::Len) => folder.pool.value(value),
-            Value::Load { base, offset, size, order } => load(folder, at(base), offset, size, order),
-            Value::Op(kind, a, b) => op(folder, kind, at(a), at(b)),
-        };
-        values.push(value);
     }
     values
 }
 
-fn fold_cond(folder: &mut Folder, cond: Cond, values: &[ValueId], divisors: &[bool]) -> Question {
-    let at = |old: ValueId| values[old.index()];
+fn fold_values(pool: &Pool, values: &mut [Old], folder: &mut Folder) {
+    for id in (0..values.len() as u32).map(ValueId) {
+        let at = |old: ValueId| values[old.index()].new;
+        let new = match pool.get(id) {
+            _ if !values[id.index()].live => continue,
+            value @ (Value::Const(_) | Value::Len) => folder.pool.value(value),
+            Value::Load { base, offset, size, order } => load(folder, at(base), offset, size, order),
+            Value::Op(kind, a, b) => {
+                let new = op(folder, kind, at(a), at(b));
+                values[b.index()].is_divisor |= matches!(kind, BinOp::Div | BinOp::Mod);
+                new
+            }
+        };
+        values[id.index()].new = new;
+    }
+}
+
+fn fold_cond(folder: &mut Folder, cond: Cond, values: &[Old]) -> Question {
+    let at = |old: ValueId| values[old.index()].new;
     match cond {
-        Cond::Cmp(CmpOp::Eq, a, b) if divisors[a.index()] && folder.pool.as_const(at(a)).is_none() => {
+        Cond::Cmp(CmpOp::Eq, a, b)
+            if values[a.index()].is_divisor && folder.pool.as_const(at(a)).is_none() =>
+        {
             Question::If(folder.pool.cond(Cond::Cmp(CmpOp::Eq, at(a), at(b))))
         }
         Cond::Cmp(CmpOp::Eq, a, b) => eq(folder, at(a), at(b)),

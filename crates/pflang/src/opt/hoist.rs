@@ -26,23 +26,29 @@ struct Need {
 }
 
 /// The needs of one node; a base occurs once.
-#[derive(Clone, Copy, Debug, Default)]
-struct Needs([Option<Need>; NEEDS_MAX]);
+#[derive(Clone, Copy, Debug)]
+struct Needs {
+    /// Only the first `len` count.
+    needs: [Need; NEEDS_MAX],
+    len: u32,
+}
 
 impl Needs {
-    fn iter(&self) -> impl Iterator<Item = Need> + '_ {
-        self.0.iter().flatten().copied()
+    const NONE: Needs =
+        Needs { needs: [Need { base: ValueId(0), end: 0, exit: NodeId(0) }; NEEDS_MAX], len: 0 };
+
+    fn all(&self) -> &[Need] {
+        &self.needs[..self.len as usize]
     }
 
     fn of(&self, base: ValueId) -> Option<Need> {
-        self.iter().find(|need| need.base == base)
+        self.all().iter().copied().find(|need| need.base == base)
     }
 
     fn add(&mut self, need: Need) {
-        if self.of(need.base).is_none()
-            && let Some(free) = self.0.iter_mut().find(|slot| slot.is_none())
-        {
-            *free = Some(need);
+        if (self.len as usize) < NEEDS_MAX && self.of(need.base).is_none() {
+            self.needs[self.len as usize] = need;
+            self.len += 1;
         }
     }
 }
@@ -50,11 +56,11 @@ impl Needs {
 /// Strengthens guards of a graph given with its topological order; says whether there were any. A rebuild must
 /// follow.
 pub(super) fn hoist(graph: &mut Graph, order: &[NodeId]) -> bool {
-    let mut needs = vec![Needs::default(); graph.node_count()];
+    let mut needs = vec![Needs::NONE; graph.node_count()];
     let mut stronger: Vec<(NodeId, CondId)> = Vec::new();
     for &id in order.iter().rev() {
         let found = match graph.node(id) {
-            Node::Leaf(_) => Needs::default(),
+            Node::Leaf(_) => continue,
             Node::Branch { cond, then, els } => {
                 let (then, els) = (*then, *els);
                 match graph.pool.get_cond(*cond) {
@@ -93,9 +99,9 @@ pub(super) fn hoist(graph: &mut Graph, order: &[NodeId]) -> bool {
 
 /// The needs of a guard, given those of what stands behind it: where those lead to the same exit they remain.
 fn guard_needs(own: Need, behind: &Needs, exit: NodeId) -> Needs {
-    let mut needs = Needs::default();
+    let mut needs = Needs::NONE;
     needs.add(own);
-    behind.iter().filter(|need| need.exit == exit).for_each(|need| needs.add(need));
+    behind.all().iter().filter(|need| need.exit == exit).for_each(|&need| needs.add(need));
     needs
 }
 
@@ -104,14 +110,14 @@ fn either(a: (NodeId, &Needs), b: (NodeId, &Needs)) -> Needs {
     if a.0 == b.0 {
         return *a.1;
     }
-    let mut needs = Needs::default();
-    for need in a.1.iter() {
+    let mut needs = Needs::NONE;
+    for &need in a.1.all() {
         if need.exit == b.0 {
             needs.add(need);
         } else if let Some(other) = b.1.of(need.base).filter(|other| other.exit == need.exit) {
             needs.add(Need { end: need.end.min(other.end), ..need });
         }
     }
-    b.1.iter().filter(|need| need.exit == a.0).for_each(|need| needs.add(need));
+    b.1.all().iter().filter(|need| need.exit == a.0).for_each(|&need| needs.add(need));
     needs
 }

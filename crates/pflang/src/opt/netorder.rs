@@ -13,7 +13,8 @@ use crate::ir::{
 /// The same graph, given with its topological order, over its own values only; loads turned round where that pays.
 pub(super) fn netorder(graph: &Graph, order: &[NodeId], mut swaps: Swaps) -> Graph {
     let uses = Uses::new(graph, order);
-    let pool = Pool::with_capacity(graph.pool.value_count(), graph.pool.cond_count());
+    // Constants are turned round, and some are needed both ways.
+    let pool = Pool::with_capacity(graph.pool.value_count() + 8, graph.pool.cond_count());
     let mut out = Graph::with_capacity(pool, order.len());
     let values = Values::new(&graph.pool, &uses, &mut out.pool);
     let mut writer = Writer { graph, values, conds: vec![None; graph.pool.cond_count()], out };
@@ -58,38 +59,38 @@ impl Writer<'_> {
         let (pool, out) = (&self.graph.pool, &mut self.out);
         let cond = *self.conds[cond.index()]
             .get_or_insert_with(|| self.values.cond(&mut out.pool, pool.get_cond(cond), pool));
-        let node = out.branch(cond, then, els);
-        if then != els {
-            out.take_origin(node, self.graph, old);
-        }
-        node
+        let origin = out.origin_of(self.graph, old);
+        out.branch_from(origin, cond, then, els)
     }
 }
 
 /// How values are used by the reachable nodes.
 struct Uses {
-    used: Vec<bool>,
+    values: Vec<Use>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Use {
+    used: bool,
     /// Something needs the number itself.
-    as_number: Vec<bool>,
+    as_number: bool,
 }
 
 impl Uses {
     fn new(graph: &Graph, order: &[NodeId]) -> Self {
-        let none = vec![false; graph.pool.value_count()];
-        let mut uses = Uses { used: none.clone(), as_number: none };
+        let mut uses = Uses { values: vec![Use::default(); graph.pool.value_count()] };
         for &id in order {
             match graph.node(id) {
                 Node::Leaf(_) => {}
                 Node::Branch { cond, .. } => uses.cond(&graph.pool, *cond),
                 Node::Switch(switch) => {
-                    uses.used[switch.value.index()] = true;
-                    uses.as_number[switch.value.index()] |= switch.arms.iter().any(|arm| arm.low != arm.high);
+                    uses.note(switch.value, switch.arms.iter().any(|arm| arm.low != arm.high));
                 }
             }
         }
         // Users have greater ids than what they use.
         for id in (0..graph.pool.value_count() as u32).rev().map(ValueId) {
-            if uses.used[id.index()] {
+            if uses.values[id.index()].used {
                 uses.operands(&graph.pool, id);
             }
         }
@@ -97,64 +98,75 @@ impl Uses {
     }
 
     fn cond(&mut self, pool: &Pool, cond: CondId) {
-        pool.cond_operands(cond).for_each(|value| self.used[value.index()] = true);
-        match pool.get_cond(cond) {
-            Cond::Cmp(CmpOp::Eq, _, k) | Cond::Test(_, k) if pool.as_const(k).is_some() => {}
-            _ => pool.cond_operands(cond).for_each(|value| self.as_number[value.index()] = true),
-        }
+        let as_number = match pool.get_cond(cond) {
+            Cond::Cmp(CmpOp::Eq, _, k) | Cond::Test(_, k) => pool.as_const(k).is_none(),
+            Cond::Cmp(CmpOp::Lt, ..) | Cond::Bounds { .. } => true,
+        };
+        pool.cond_operands(cond).for_each(|value| self.note(value, as_number));
     }
 
     fn operands(&mut self, pool: &Pool, value: ValueId) {
         let mask = matches!(pool.get(value), Value::Op(BinOp::And, _, k) if pool.as_const(k).is_some());
-        for operand in pool.operands(value) {
-            self.used[operand.index()] = true;
-            self.as_number[operand.index()] |= !mask || self.as_number[value.index()];
-        }
+        let as_number = !mask || self.values[value.index()].as_number;
+        pool.operands(value).for_each(|operand| self.note(operand, as_number));
+    }
+
+    fn note(&mut self, value: ValueId, as_number: bool) {
+        let noted = &mut self.values[value.index()];
+        noted.used = true;
+        noted.as_number |= as_number;
     }
 }
 
 /// What the values of the old pool have become.
 struct Values {
-    new: Vec<ValueId>,
-    /// The width of those that are turned round.
-    turned: Vec<Option<Size>>,
+    new: Vec<New>,
+}
+
+#[derive(Clone, Copy)]
+struct New {
+    id: ValueId,
+    /// The width of what is turned round.
+    turned: Option<Size>,
+}
+
+impl New {
+    const UNUSED: New = New { id: ValueId(u32::MAX), turned: None };
 }
 
 impl Values {
     fn new(pool: &Pool, uses: &Uses, out: &mut Pool) -> Self {
-        let count = pool.value_count();
-        let mut values = Values { new: vec![ValueId(u32::MAX); count], turned: vec![None; count] };
-        for id in (0..count as u32).map(ValueId).filter(|id| uses.used[id.index()]) {
-            let (value, turned) = values.value(pool, out, pool.get(id), uses.as_number[id.index()]);
-            values.new[id.index()] = out.value(value);
-            values.turned[id.index()] = turned;
+        let mut values = Values { new: Vec::with_capacity(uses.values.len()) };
+        for (id, &Use { used, as_number }) in (0..).map(ValueId).zip(&uses.values) {
+            let new = if used { values.value(pool, out, pool.get(id), as_number) } else { New::UNUSED };
+            values.new.push(new);
         }
         values
     }
 
-    fn value(&self, pool: &Pool, out: &mut Pool, value: Value, as_number: bool) -> (Value, Option<Size>) {
-        match value {
+    fn value(&self, pool: &Pool, out: &mut Pool, value: Value, as_number: bool) -> New {
+        let (value, turned) = match value {
             Value::Const(_) | Value::Len => (value, None),
             Value::Load { base, offset, size, order } => {
                 let turn = size > Size::B1 && order == Order::Network && !as_number;
                 let order = if turn { Order::Little } else { order };
                 (Value::Load { base: self.at(base), offset, size, order }, turn.then_some(size))
             }
-            Value::Op(op, a, b) => match (self.turned[a.index()], pool.as_const(b)) {
+            Value::Op(op, a, b) => match (self.turned(a), pool.as_const(b)) {
                 (Some(size), Some(mask)) => {
                     (Value::Op(op, self.at(a), out.constant(swap(mask, size))), Some(size))
                 }
                 _ => (Value::Op(op, self.at(a), self.at(b)), None),
             },
-        }
+        };
+        New { id: out.value(value), turned }
     }
 
     fn cond(&self, out: &mut Pool, cond: Cond, pool: &Pool) -> CondId {
-        let constant =
-            |out: &mut Pool, a: ValueId, k: ValueId| match (self.turned[a.index()], pool.as_const(k)) {
-                (Some(size), Some(k)) => out.constant(swap(k, size)),
-                _ => self.at(k),
-            };
+        let constant = |out: &mut Pool, a: ValueId, k: ValueId| match (self.turned(a), pool.as_const(k)) {
+            (Some(size), Some(k)) => out.constant(swap(k, size)),
+            _ => self.at(k),
+        };
         let cond = match cond {
             Cond::Cmp(op, a, b) => Cond::Cmp(op, self.at(a), constant(out, a, b)),
             Cond::Test(a, mask) => Cond::Test(self.at(a), constant(out, a, mask)),
@@ -164,7 +176,7 @@ impl Values {
     }
 
     fn switch(&self, value: ValueId, mut arms: Vec<Arm>, default: NodeId) -> Switch {
-        if let Some(size) = self.turned[value.index()] {
+        if let Some(size) = self.turned(value) {
             for arm in &mut arms {
                 arm.low = swap(arm.low, size);
                 arm.high = arm.low;
@@ -175,7 +187,11 @@ impl Values {
     }
 
     fn at(&self, old: ValueId) -> ValueId {
-        self.new[old.index()]
+        self.new[old.index()].id
+    }
+
+    fn turned(&self, old: ValueId) -> Option<Size> {
+        self.new[old.index()].turned
     }
 }
 

@@ -28,27 +28,26 @@ impl Range {
 /// The ranges of a pool's values, and which of them something is divided by.
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
-    ranges: Vec<Range>,
-    divisors: Vec<bool>,
+    /// By value: its range, and whether something is divided by it.
+    values: Vec<(Range, bool)>,
 }
 
 impl Ranges {
     /// The range of one value.
     pub(super) fn of(&mut self, pool: &Pool, value: ValueId) -> Range {
-        for id in (self.ranges.len()..=value.index()).map(|i| ValueId(i as u32)) {
-            let range = range(pool, id, |operand| self.ranges[operand.index()]);
-            self.ranges.push(range);
-            self.divisors.push(false);
+        for id in (self.values.len()..=value.index()).map(|i| ValueId(i as u32)) {
+            let range = range(pool, id, |operand| self.get(operand));
+            self.values.push((range, false));
             if let Value::Op(BinOp::Div | BinOp::Mod, _, divisor) = pool.get(id) {
-                self.divisors[divisor.index()] = true;
+                self.values[divisor.index()].1 = true;
             }
         }
-        self.ranges[value.index()]
+        self.get(value)
     }
 
     /// With room for so many values.
     pub(super) fn with_capacity(values: usize) -> Ranges {
-        Ranges { ranges: Vec::with_capacity(values), divisors: Vec::with_capacity(values) }
+        Ranges { values: Vec::with_capacity(values) }
     }
 
     /// Makes [`Ranges::get`] good for every value that the pool now has.
@@ -60,12 +59,12 @@ impl Ranges {
 
     /// The range of a value that was covered.
     pub(super) fn get(&self, value: ValueId) -> Range {
-        self.ranges[value.index()]
+        self.values[value.index()].0
     }
 
     /// Whether something is divided by a value: then its test against 0 is a guard.
     pub(super) fn is_divisor(&self, value: ValueId) -> bool {
-        self.divisors[value.index()]
+        self.values[value.index()].1
     }
 }
 

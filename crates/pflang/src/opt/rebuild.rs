@@ -68,11 +68,7 @@ impl<'g> Rebuild<'g> {
 
     /// A branch between new nodes, which came from where `old` did.
     pub(super) fn branch(&mut self, old: NodeId, cond: CondId, then: NodeId, els: NodeId) -> NodeId {
-        let node = self.graph.branch(cond, then, els);
-        if then != els {
-            self.came_from(node, old);
-        }
-        node
+        self.graph.branch_from(self.old.from[old.index()], cond, then, els)
     }
 
     /// A switch between new nodes, which came from where `old` did.

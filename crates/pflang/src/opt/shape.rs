@@ -1,6 +1,6 @@
 //! What several passes need to know about a graph, found once while it stays as it is.
 
-use crate::ir::{Graph, NodeId};
+use crate::ir::{FEW_NODES, Graph, NodeId};
 
 /// A graph's reachable nodes.
 #[derive(Debug)]
@@ -15,8 +15,9 @@ pub(super) struct Shape {
 impl Shape {
     /// The shape of a graph.
     pub(super) fn of(graph: &Graph) -> Shape {
-        let mut shape =
-            Shape { order: Vec::with_capacity(graph.node_count()), edges_in: Vec::new(), root: graph.root };
+        let likely = graph.node_count() + FEW_NODES;
+        let (order, edges_in) = (Vec::with_capacity(likely), Vec::with_capacity(likely));
+        let mut shape = Shape { order, edges_in, root: graph.root };
         shape.update(graph);
         shape
     }

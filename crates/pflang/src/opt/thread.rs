@@ -43,19 +43,23 @@ pub(super) fn thread(
     time: TimeIsOver<'_>,
 ) -> Option<Threaded> {
     let plan = Sweep::new(graph, order, ranges).run(order, time)?;
-    let Plan { root, edges, first, reached, changed, complete } = plan;
+    let Plan { root, mut edges, entry, reached, changed, complete } = plan;
     if !changed && !rebuild {
         return Some(Threaded { changed, complete });
     }
     Rebuild::new(graph, room).run(root, |rebuild, id, node| {
-        let mut edges = edges.get(first[id.index()] as usize..)?.iter().copied();
-        let mut next = || edges.next().unwrap_or(root);
+        entry[id.index()]?;
+        // The sweep went from the root down.
+        let mut last = || edges.pop().unwrap_or(root);
         let node = match node {
             Node::Leaf(_) => node,
-            Node::Branch { cond, .. } => Node::Branch { cond, then: next(), els: next() },
+            Node::Branch { cond, .. } => {
+                let els = last();
+                Node::Branch { cond, then: last(), els }
+            }
             Node::Switch(mut switch) => {
-                switch.arms.iter_mut().for_each(|arm| arm.target = next());
-                switch.default = next();
+                switch.default = last();
+                switch.arms.iter_mut().rev().for_each(|arm| arm.target = last());
                 Node::Switch(switch)
             }
         };
@@ -79,17 +83,16 @@ pub(super) struct Threaded {
 /// Where the edges are to lead.
 struct Plan {
     root: NodeId,
-    /// The targets of all nodes' edges, in the order of [`Node::for_each_successor`].
+    /// The targets of the edges of all nodes that are still reached, from the root down, in the order of
+    /// [`Node::for_each_successor`].
     edges: Vec<NodeId>,
-    /// Where a node's edges begin; [`UNREACHED`] where nothing leads to the node any more.
-    first: Vec<u32>,
+    /// By node: what is known there; `None` where nothing leads to it any more.
+    entry: Vec<Option<Known>>,
     /// How many nodes are still reached.
     reached: usize,
     changed: bool,
     complete: bool,
 }
-
-const UNREACHED: u32 = u32::MAX;
 
 /// One outcome of a test.
 #[derive(Clone, Copy)]
@@ -107,7 +110,6 @@ struct Side {
 struct Sweep<'g> {
     graph: &'g Graph,
     facts: Facts<'g>,
-    entry: Vec<Option<Known>>,
     plan: Plan,
     /// What is left of the budget for far jumps.
     hops_left: usize,
@@ -118,15 +120,13 @@ struct Sweep<'g> {
 impl<'g> Sweep<'g> {
     fn new(graph: &'g Graph, order: &[NodeId], ranges: &'g Ranges) -> Self {
         let again = again(graph, order);
-        let first = vec![UNREACHED; graph.node_count()];
         Sweep {
             graph,
             facts: Facts::new(&graph.pool, ranges, again, FACTS_LIKELY(order.len())),
-            entry: vec![None; graph.node_count()],
             plan: Plan {
                 root: graph.root,
                 edges: Vec::with_capacity(2 * order.len()),
-                first,
+                entry: vec![None; graph.node_count()],
                 reached: 0,
                 changed: false,
                 complete: true,
@@ -140,13 +140,12 @@ impl<'g> Sweep<'g> {
         let root = self.follow(self.graph.root, Known::NOTHING, Known::NOTHING);
         self.plan.changed = root != self.graph.root;
         self.plan.root = root;
-        self.entry[root.index()] = Some(Known::NOTHING);
+        self.plan.entry[root.index()] = Some(Known::NOTHING);
         for (i, &id) in (1..).zip(order) {
             if i % NODES_PER_LOOK == 0 && time_is_over() {
                 return None;
             }
-            let Some(known) = self.entry[id.index()] else { continue };
-            self.plan.first[id.index()] = self.plan.edges.len() as u32;
+            let Some(known) = self.plan.entry[id.index()] else { continue };
             self.plan.reached += 1;
             match self.graph.node(id) {
                 Node::Leaf(_) => {}
@@ -231,10 +230,11 @@ impl<'g> Sweep<'g> {
         self.plan.edges.push(target);
         self.plan.changed |= old != target;
         if !self.is_leaf(target) {
-            let entry = self.entry[target.index()];
-            self.entry[target.index()] = Some(entry.map_or(known, |entry| self.facts.join(entry, known)));
+            let entry = self.plan.entry[target.index()];
+            self.plan.entry[target.index()] =
+                Some(entry.map_or(known, |entry| self.facts.join(entry, known)));
         } else {
-            self.entry[target.index()] = Some(Known::NOTHING);
+            self.plan.entry[target.index()] = Some(Known::NOTHING);
         }
     }
 
@@ -267,7 +267,7 @@ impl<'g> Sweep<'g> {
                 Some(next) => node = next,
                 None => break,
             }
-            if self.entry[node.index()].is_some() {
+            if self.plan.entry[node.index()].is_some() {
                 return node;
             }
         }

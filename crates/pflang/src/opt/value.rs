@@ -52,6 +52,7 @@ pub(super) enum Address {
 /// within `base`: then it stays where it is.
 pub(super) fn address(folder: &mut Folder, base: ValueId, offset: u32) -> Address {
     let (x, k) = match (folder.as_const(base), folder.with_const(base, BinOp::Add)) {
+        (Some(0), _) => return Address::At(base, offset),
         (Some(k), _) => (folder.constant(0), k),
         (None, Some((x, k))) if folder.ranges.of(&folder.pool, x).high.checked_add(k).is_some() => (x, k),
         (None, _) => return Address::At(base, offset),

@@ -56,13 +56,16 @@ impl Convention {
     pub fn of<R: Copy>(program: &Program<R>) -> Convention {
         let insts = program.insts.iter().flat_map(scratch_of);
         let exits = program.blocks.iter().flat_map(|block| scratch_of_exit(&block.exit));
-        let mut taken: Vec<Reg> = insts.chain(exits).copied().collect();
-        let wire_len = if taken.contains(&Reg::Rdx) { Reg::R10 } else { Reg::Rdx };
+        let set = |reg: Reg| 1u16 << reg.number();
+        let mut taken = insts.chain(exits).fold(0, |taken, &reg| taken | set(reg));
+        let wire_len = if taken & set(Reg::Rdx) != 0 { Reg::R10 } else { Reg::Rdx };
         if program.reads_wire_len {
-            taken.push(wire_len);
+            taken |= set(wire_len);
         }
-        let pool = [Reg::Rax, Reg::Rcx, Reg::Rdx, Reg::R8, Reg::R9, Reg::R10];
-        Convention { pool: pool.into_iter().filter(|r| !taken.contains(r)).collect(), wire_len }
+        const POOL: [Reg; 6] = [Reg::Rax, Reg::Rcx, Reg::Rdx, Reg::R8, Reg::R9, Reg::R10];
+        let mut pool = Vec::with_capacity(POOL.len());
+        pool.extend(POOL.into_iter().filter(|&reg| taken & set(reg) == 0));
+        Convention { pool, wire_len }
     }
 }
 
