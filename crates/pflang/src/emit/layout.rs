@@ -4,7 +4,7 @@
 //! Likelier is what does not reject: filters are written to find something, and the first tests of one are
 //! guards that nearly every packet passes. Where neither side rejects, it is the one that the test asks for.
 
-use crate::ir::{Cond, Graph, Node, NodeId, REJECT};
+use crate::ir::{Arm, Cond, Graph, Node, NodeId, REJECT};
 
 /// The reachable nodes in layout order.
 #[derive(Debug)]
@@ -22,18 +22,17 @@ pub(crate) fn layout(graph: &Graph) -> Layout {
     let mut order = Vec::with_capacity(graph.node_count());
     let mut leaves = Vec::with_capacity(2);
     let mut edges_in = vec![0; graph.node_count()];
-    // Each node on the way, with the number of the successor to visit next.
+    // Each node on the way, with the successors that have not been visited.
     let mut path = Vec::with_capacity(PATH_LIKELY);
-    path.push((graph.root, 0));
-    while let Some((node, visited)) = path.last_mut() {
-        *visited += 1;
-        match successor(graph, *node, *visited - 1) {
+    path.push((graph.root, Successors::of(graph, graph.root)));
+    while let Some((node, successors)) = path.last_mut() {
+        match successors.next() {
             Some(next) => {
                 let edges = &mut edges_in[next.index()];
                 *edges += 1;
                 // The root has no edge to it.
                 if *edges == 1 {
-                    path.push((next, 0));
+                    path.push((next, Successors::of(graph, next)));
                 }
             }
             None => {
@@ -57,17 +56,36 @@ pub(crate) fn layout(graph: &Graph) -> Layout {
 /// More than the longest path of most filters.
 const PATH_LIKELY: usize = 32;
 
-/// A node's successor number `i`, the likeliest last.
-fn successor(graph: &Graph, node: NodeId, i: usize) -> Option<NodeId> {
-    match graph.node(node) {
-        Node::Leaf(_) => None,
-        Node::Branch { cond, then, els } => {
-            let guard = matches!(graph.pool.get_cond(*cond), Cond::Bounds { .. });
-            let then_is_likelier = guard || *graph.node(*then) != Node::Leaf(REJECT);
-            let ascending = if then_is_likelier { [*els, *then] } else { [*then, *els] };
-            ascending.get(i).copied()
+/// A node's successors, the likeliest last.
+enum Successors<'g> {
+    None,
+    One(NodeId),
+    Two(NodeId, NodeId),
+    Arms(NodeId, &'g [Arm]),
+}
+
+impl<'g> Successors<'g> {
+    fn of(graph: &'g Graph, node: NodeId) -> Self {
+        match graph.node(node) {
+            Node::Leaf(_) => Successors::None,
+            Node::Branch { cond, then, els } => {
+                let guard = matches!(graph.pool.get_cond(*cond), Cond::Bounds { .. });
+                let then_is_likelier = guard || *graph.node(*then) != Node::Leaf(REJECT);
+                if then_is_likelier { Successors::Two(*els, *then) } else { Successors::Two(*then, *els) }
+            }
+            Node::Switch(switch) => Successors::Arms(switch.default, &switch.arms),
         }
-        Node::Switch(switch) if i == 0 => Some(switch.default),
-        Node::Switch(switch) => switch.arms.iter().rev().nth(i - 1).map(|arm| arm.target),
+    }
+
+    fn next(&mut self) -> Option<NodeId> {
+        let (next, rest) = match *self {
+            Successors::None => return None,
+            Successors::One(last) => (last, Successors::None),
+            Successors::Two(first, last) => (first, Successors::One(last)),
+            Successors::Arms(first, []) => (first, Successors::None),
+            Successors::Arms(first, [arms @ .., last]) => (first, Successors::Arms(last.target, arms)),
+        };
+        *self = rest;
+        Some(next)
     }
 }

@@ -197,10 +197,10 @@ impl<'g> Selector<'g> {
             let register = std::mem::replace(&mut self.places[value.index()].held, NOWHERE);
             let used = &self.uses[value.index()];
             if used.pinned {
-                if used.last > Some(self.at) {
+                if used.last_end > self.at + 1 {
                     pinned.push((value, register));
                 }
-            } else if used.last_direct > Some(self.at) && self.graph.pool.as_const(value).is_none() {
+            } else if used.last_direct_end > self.at + 1 && self.graph.pool.as_const(value).is_none() {
                 others.push((value, register));
             }
         }
@@ -208,7 +208,7 @@ impl<'g> Selector<'g> {
             return Err(Error::TooComplex);
         }
         if others.len() > KEPT_MAX {
-            others.sort_by_key(|(value, _)| self.uses[value.index()].last_direct);
+            others.sort_by_key(|(value, _)| self.uses[value.index()].last_direct_end);
             others.truncate(KEPT_MAX);
         }
         pinned.append(others);
@@ -286,7 +286,7 @@ impl<'g> Selector<'g> {
             Value::Load { base, offset, size, order }
                 if self.places[value.index()].held == NOWHERE
                     && !used.pinned
-                    && used.last_direct <= Some(self.at) =>
+                    && used.last_direct_end <= self.at + 1 =>
             {
                 Some(PassingLoad { base, offset, size, order })
             }
@@ -334,6 +334,9 @@ impl<'g> Selector<'g> {
     /// The register that holds a value, computed here if need be, operands first. The stack is our own: a value
     /// may be as deep as its text is long.
     pub(super) fn reg(&mut self, value: ValueId) -> VReg {
+        if let Some(register) = self.register_of(value) {
+            return register;
+        }
         let mut pending = std::mem::take(&mut self.pending);
         pending.clear();
         pending.push(value);

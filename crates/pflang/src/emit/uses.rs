@@ -4,38 +4,46 @@ use super::layout::Layout;
 use crate::ir::{BinOp, Cond, Graph, Node, Value, ValueId};
 
 /// How one value is used. Positions are those of the layout.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Use {
     /// What the packet decided once must stay decided: the base of a guard, and a divisor. Between check and use
     /// another party may write to the packet, so these values are never computed again from it.
     pub(super) pinned: bool,
-    first: Option<u32>,
-    /// Position of the last node that evaluates the value or anything made from it.
-    pub(super) last: Option<u32>,
-    /// Position of the last node that needs it directly, or makes something from it for the first time.
-    pub(super) last_direct: Option<u32>,
+    /// Where it is used first; greater than any where it is not.
+    first: u32,
+    /// Where the last node is done that evaluates the value or anything made from it: one more than its position.
+    pub(super) last_end: u32,
+    /// The same of the last node that needs it directly, or makes something from it for the first time.
+    pub(super) last_direct_end: u32,
+}
+
+impl Use {
+    const NONE: Use = Use { pinned: false, first: u32::MAX, last_end: 0, last_direct_end: 0 };
 }
 
 /// Finds the uses, by value.
 pub(super) fn uses(graph: &Graph, layout: &Layout) -> Vec<Use> {
-    let mut uses = vec![Use::default(); graph.pool.value_count()];
+    let mut uses = vec![Use::NONE; graph.pool.value_count()];
     for_each_pinned(graph, |value| uses[value.index()].pinned = true);
     for (at, &node) in (0..).zip(&layout.order) {
         for value in node_operands(graph, node) {
             let used = &mut uses[value.index()];
-            used.first.get_or_insert(at);
-            used.last = Some(at);
-            used.last_direct = Some(at);
+            used.first = used.first.min(at);
+            used.last_end = at + 1;
+            used.last_direct_end = at + 1;
         }
     }
     // Operands have smaller ids, so everything made from a value is settled before the value.
     for value in (0..uses.len() as u32).rev().map(ValueId) {
-        let Use { first: Some(start), last: end, .. } = uses[value.index()] else { continue };
+        let Use { first, last_end, .. } = uses[value.index()];
+        if last_end == 0 {
+            continue;
+        }
         for operand in graph.pool.operands(value) {
             let used = &mut uses[operand.index()];
-            used.first = Some(used.first.map_or(start, |at| at.min(start)));
-            used.last = used.last.max(end);
-            used.last_direct = used.last_direct.max(Some(start));
+            used.first = used.first.min(first);
+            used.last_end = used.last_end.max(last_end);
+            used.last_direct_end = used.last_direct_end.max(first + 1);
         }
     }
     uses

@@ -181,20 +181,26 @@ impl Builder {
         node
     }
 
-    /// Finds the values and all their operands, in ascending order.
+    /// Finds the values and all their operands, in ascending order, but for constants, which need no guard.
     fn evaluate(&mut self, values: impl IntoIterator<Item = ValueId>) {
         self.search += 1;
         // Guards add constants to the pool while we go.
         self.seen.resize(self.graph.pool.value_count(), 0);
-        self.pending.extend(values);
         self.found.clear();
+        values.into_iter().for_each(|value| self.evaluate_later(value));
         while let Some(value) = self.pending.pop() {
             if std::mem::replace(&mut self.seen[value.index()], self.search) != self.search {
                 self.found.push(value);
-                self.pending.extend(self.graph.pool.operands(value));
+                self.graph.pool.operands(value).for_each(|operand| self.evaluate_later(operand));
             }
         }
         self.found.sort_unstable();
+    }
+
+    fn evaluate_later(&mut self, value: ValueId) {
+        if self.graph.pool.as_const(value).is_none() {
+            self.pending.push(value);
+        }
     }
 }
 

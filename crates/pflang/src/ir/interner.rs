@@ -53,11 +53,12 @@ impl Interner {
         }
         let hash = folded(*SEED, words);
         let slot = find(&mut self.slots, hash, |slot| slot.hash == hash && is(slot.id));
-        if slot.id == FREE {
-            *slot = Slot { hash, id: next };
-            self.len += 1;
+        if slot.id != FREE {
+            return slot.id;
         }
-        slot.id
+        *slot = Slot { hash, id: next };
+        self.len += 1;
+        next
     }
 
     #[cold]

@@ -237,22 +237,24 @@ impl Pool {
     }
 
     /// The values a condition looks at.
+    #[inline]
     pub fn cond_operands(&self, id: CondId) -> impl Iterator<Item = ValueId> + use<> {
-        let (a, b) = match self.get_cond(id) {
-            Cond::Cmp(_, a, b) | Cond::Test(a, b) => (a, Some(b)),
-            Cond::Bounds { base, .. } => (base, None),
+        let (a, b, count) = match self.get_cond(id) {
+            Cond::Cmp(_, a, b) | Cond::Test(a, b) => (a, b, 2),
+            Cond::Bounds { base, .. } => (base, base, 1),
         };
-        std::iter::once(a).chain(b)
+        [a, b].into_iter().take(count)
     }
 
     /// The values a value looks at.
+    #[inline]
     pub fn operands(&self, id: ValueId) -> impl Iterator<Item = ValueId> + use<> {
-        let (a, b) = match self.get(id) {
-            Value::Const(_) | Value::Len => (None, None),
-            Value::Load { base, .. } => (Some(base), None),
-            Value::Op(_, a, b) => (Some(a), Some(b)),
+        let (a, b, count) = match self.get(id) {
+            Value::Const(_) | Value::Len => (id, id, 0),
+            Value::Load { base, .. } => (base, base, 1),
+            Value::Op(_, a, b) => (a, b, 2),
         };
-        a.into_iter().chain(b)
+        [a, b].into_iter().take(count)
     }
 }
 

@@ -81,7 +81,7 @@ pub fn verify(graph: &Graph) -> Result<(), Violation> {
         let Some(facts) = entry[id.index()].take() else { continue };
         checker.check_shape(id)?;
         checker.check_values(id, &facts)?;
-        checker.for_each_edge(id, &facts, |next, facts| match &mut entry[next.index()] {
+        checker.for_each_edge(id, facts, |next, facts| match &mut entry[next.index()] {
             Some(known) => known.meet(&facts),
             unknown => *unknown = Some(facts),
         });
@@ -119,12 +119,13 @@ impl<T: Copy> Known<T> {
 
     fn set(&mut self, value: ValueId, fact: T) {
         let all = self.all();
-        let at = all.partition_point(|&(known, _)| known < value);
-        let mut new = Vec::with_capacity(all.len() + 1);
-        new.extend_from_slice(&all[..at]);
-        new.push((value, fact));
-        new.extend(all[at..].iter().filter(|&&(known, _)| known != value));
-        self.0 = Some(new.into());
+        let (before, after) = all.split_at(all.partition_point(|&(known, _)| known < value));
+        let after = match after {
+            [(known, _), after @ ..] if *known == value => after,
+            after => after,
+        };
+        let with = before.iter().copied().chain([(value, fact)]).chain(after.iter().copied());
+        self.0 = Some(with.collect());
     }
 
     /// Keeps what `f` makes of each fact, where it makes anything of it.
@@ -222,17 +223,26 @@ impl Checker<'_> {
     fn check_values(&mut self, id: NodeId, facts: &Facts) -> Result<(), Violation> {
         match self.graph.node(id) {
             Node::Leaf(_) => return Ok(()),
-            Node::Branch { cond, .. } => self.pending.extend(self.graph.pool.cond_operands(*cond)),
-            Node::Switch(switch) => self.pending.push(switch.value),
+            Node::Branch { cond, .. } => {
+                self.graph.pool.cond_operands(*cond).for_each(|v| self.check_later(v))
+            }
+            Node::Switch(switch) => self.check_later(switch.value),
         };
         self.search += 1;
         while let Some(value) = self.pending.pop() {
             if std::mem::replace(&mut self.values[value.index()].seen, self.search) != self.search {
                 self.check_value(id, value, facts)?;
-                self.pending.extend(self.graph.pool.operands(value));
+                self.graph.pool.operands(value).for_each(|operand| self.check_later(operand));
             }
         }
         Ok(())
+    }
+
+    /// There is nothing to check of constants, which half of all values are.
+    fn check_later(&mut self, value: ValueId) {
+        if self.graph.pool.as_const(value).is_none() {
+            self.pending.push(value);
+        }
     }
 
     fn check_value(&self, id: NodeId, value: ValueId, facts: &Facts) -> Result<(), Violation> {
@@ -252,37 +262,47 @@ impl Checker<'_> {
     }
 
     /// Visits the successors that look at a value.
-    fn for_each_edge(&self, id: NodeId, facts: &Facts, mut visit: impl FnMut(NodeId, Facts)) {
-        let mut visit = |next, facts: &dyn Fn() -> Facts| {
-            if !matches!(self.graph.node(next), Node::Leaf(_)) {
-                let mut facts = facts();
-                facts.forget(|value| self.values[value.index()].last_node > next);
-                visit(next, facts);
-            }
-        };
+    fn for_each_edge(&self, id: NodeId, facts: Facts, mut visit: impl FnMut(NodeId, Facts)) {
         match self.graph.node(id) {
             Node::Leaf(_) => {}
             Node::Branch { cond, then, els } => {
                 let cond = self.graph.pool.get_cond(*cond);
-                visit(*then, &|| self.given(cond, true, facts));
-                visit(*els, &|| self.given(cond, false, facts));
+                if self.looks_at_values(*then) {
+                    visit(*then, self.on_entry(*then, self.given(cond, true, facts.clone())));
+                }
+                if self.looks_at_values(*els) {
+                    visit(*els, self.on_entry(*els, self.given(cond, false, facts)));
+                }
             }
-            node @ Node::Switch(_) => node.for_each_successor(|next| visit(next, &|| facts.clone())),
+            node @ Node::Switch(_) => node.for_each_successor(|next| {
+                if self.looks_at_values(next) {
+                    visit(next, self.on_entry(next, facts.clone()));
+                }
+            }),
         }
     }
 
+    fn looks_at_values(&self, id: NodeId) -> bool {
+        !matches!(self.graph.node(id), Node::Leaf(_))
+    }
+
+    /// The facts that matter from this node on.
+    fn on_entry(&self, id: NodeId, mut facts: Facts) -> Facts {
+        facts.forget(|value| self.values[value.index()].last_node > id);
+        facts
+    }
+
     /// The facts after `cond` turned out to be `holds`.
-    fn given(&self, cond: Cond, holds: bool, facts: &Facts) -> Facts {
-        let mut facts = facts.clone();
+    fn given(&self, cond: Cond, holds: bool, mut facts: Facts) -> Facts {
         match cond {
-            Cond::Bounds { base, end } if holds => {
-                let least = u64::from(self.graph.pool.as_const(base).unwrap_or(0)) + u64::from(end);
-                facts.captured = facts.captured.max(least);
-                if self.graph.pool.as_const(base).is_none() {
+            Cond::Bounds { base, end } if holds => match self.graph.pool.as_const(base) {
+                Some(base) => facts.captured = facts.captured.max(u64::from(base) + u64::from(end)),
+                None => {
+                    facts.captured = facts.captured.max(u64::from(end));
                     let known = facts.ends.get(base).unwrap_or(0);
                     facts.ends.set(base, known.max(end));
                 }
-            }
+            },
             Cond::Cmp(CmpOp::Eq, a, b) if !holds && self.graph.pool.as_const(b) == Some(0) => {
                 self.note_nonzero(a, &mut facts);
             }
