@@ -17,6 +17,7 @@ pub mod emit;
 #[allow(unsafe_code)]
 pub mod exec;
 pub mod explain;
+mod filled;
 mod filter;
 pub mod ir;
 pub mod lint;

@@ -4,6 +4,7 @@
 //! Likelier is what does not reject: filters are written to find something, and the first tests of one are
 //! guards that nearly every packet passes. Where neither side rejects, it is the one that the test asks for.
 
+use crate::filled::filled;
 use crate::ir::{Arm, Cond, Graph, Node, NodeId, REJECT};
 
 /// The reachable nodes in layout order.
@@ -21,7 +22,7 @@ pub(crate) struct Layout {
 pub(crate) fn layout(graph: &Graph) -> Layout {
     let mut order = Vec::with_capacity(graph.node_count());
     let mut leaves = Vec::with_capacity(2);
-    let mut edges_in = vec![0; graph.node_count()];
+    let mut edges_in = filled(0, graph.node_count());
     // Each node on the way, with the successors that have not been visited.
     let mut path = Vec::with_capacity(PATH_LIKELY);
     path.push((graph.root, Successors::of(graph, graph.root)));

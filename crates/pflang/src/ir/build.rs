@@ -12,6 +12,7 @@
 use super::{Arm, BinOp, CmpOp, Cond, CondId, Graph, NodeId, Pool, REJECT, Switch, Value, ValueId};
 use crate::clock::{Clock, too_many_nodes};
 use crate::diag::Diagnostic;
+use crate::filled::filled;
 use crate::lower::tree::{Set, SetId, Tree, TreeId, TreeNode};
 use crate::options::Limits;
 use crate::span::Span;
@@ -92,7 +93,7 @@ enum Task {
 impl Builder {
     fn new(mut tree: Tree) -> Self {
         let pool = std::mem::take(&mut tree.pool);
-        let seen = vec![0; pool.value_count()];
+        let seen = filled(0, pool.value_count());
         Builder {
             graph: Graph::with_capacity(pool, (2 * tree.len()).min(NODES_LIKELY_MAX)),
             tree,

@@ -6,6 +6,7 @@
 use super::interner::Interner;
 use super::origin::{Origin, Origins, Spans};
 use super::pool::{CondId, Pool, ValueId, pair};
+use crate::filled::filled;
 use crate::span::Span;
 
 /// Index of a [`Node`].
@@ -262,7 +263,7 @@ impl Graph {
 
     /// The reachable nodes, the root first, every node before its successors.
     pub fn topological(&self) -> Vec<NodeId> {
-        let mut reached = vec![false; self.nodes.len()];
+        let mut reached = filled(false, self.nodes.len());
         let mut order = Vec::with_capacity(self.nodes.len());
         reached[self.root.index()] = true;
         for id in (0..self.nodes.len() as u32).rev().map(NodeId) {

@@ -48,42 +48,51 @@ impl Interner {
     /// hash.
     #[inline]
     pub(super) fn id(&mut self, words: (u64, u64), next: u32, is: impl Fn(u32) -> bool) -> u32 {
-        if 2 * self.len >= self.slots.len() {
-            self.grow();
-        }
         let hash = folded(*SEED, words);
-        let slot = find(&mut self.slots, hash, |slot| slot.hash == hash && is(slot.id));
-        if slot.id != FREE {
-            return slot.id;
+        // Of an empty table anything is a place that is not there.
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = hash as usize & mask;
+        while let Some(slot) = self.slots.get(at)
+            && slot.id != FREE
+        {
+            if slot.hash == hash && is(slot.id) {
+                return slot.id;
+            }
+            at = (at + 1) & mask;
         }
-        *slot = Slot { hash, id: next };
+        if 2 * self.len >= self.slots.len() {
+            at = self.grow(hash);
+        }
+        self.slots[at] = Slot { hash, id: next };
         self.len += 1;
         next
     }
 
+    /// Makes room, and says where this hash belongs then.
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self, hash: u32) -> usize {
         let bigger = vec![FREE_SLOT; slots_for(self.slots.len())];
         let old = std::mem::replace(&mut self.slots, bigger);
         for slot in old.into_iter().filter(|slot| slot.id != FREE) {
-            *find(&mut self.slots, slot.hash, |_| false) = slot;
+            let at = self.free(slot.hash);
+            self.slots[at] = slot;
         }
+        self.free(hash)
+    }
+
+    /// The first free slot for a hash. There is always one.
+    fn free(&self, hash: u32) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at].id != FREE {
+            at = (at + 1) & mask;
+        }
+        at
     }
 }
 
 fn slots_for(ids: usize) -> usize {
     (2 * ids).next_power_of_two().max(SLOTS_MIN)
-}
-
-/// The first slot for this hash that is the one wanted, or free. There is always a free one.
-#[inline]
-fn find(slots: &mut [Slot], hash: u32, is_wanted: impl Fn(&Slot) -> bool) -> &mut Slot {
-    let mask = slots.len() - 1;
-    let mut at = hash as usize & mask;
-    while slots[at].id != FREE && !is_wanted(&slots[at]) {
-        at = (at + 1) & mask;
-    }
-    &mut slots[at]
 }
 
 /// Half of the 128-bit product's halves, xored.

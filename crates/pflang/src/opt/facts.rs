@@ -15,6 +15,7 @@
 use super::domain::Domain;
 use super::range::{Range, Ranges};
 use super::trie::{Root, Trie};
+use crate::filled::filled;
 use crate::ir::ancestry::Ancestry;
 use crate::ir::{CmpOp, Cond, CondId, Pool, ValueId};
 
@@ -90,7 +91,7 @@ pub(super) struct Again {
 
 impl Again {
     pub(super) fn new(conds: usize, values: usize) -> Self {
-        Again { times: vec![0; conds + values], conds }
+        Again { times: filled(0, conds + values), conds }
     }
 
     pub(super) fn meet_cond(&mut self, cond: CondId) {

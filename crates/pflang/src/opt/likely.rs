@@ -4,6 +4,7 @@
 //! comes first, which most packets are. Only an order: every answer stays as it is.
 
 use super::shape::{Shape, take};
+use crate::filled::filled;
 use crate::ir::{CmpOp, Cond, CondId, Graph, Node, NodeId, Size, Value, ValueId};
 
 /// The protocol number of IPv4, in EtherTypes and in all that borrow them.
@@ -33,7 +34,7 @@ impl Swaps {
         let found = |&id: &NodeId| Some((id, swap_at(graph, &shape.edges_in, id)?));
         let swaps: Vec<(NodeId, Swap)> = shape.order.iter().filter_map(found).collect();
         // A second is never a first: it asks for IPv4, and a first does not.
-        let mut seconds = vec![false; if swaps.is_empty() { 0 } else { graph.node_count() }];
+        let mut seconds = filled(false, if swaps.is_empty() { 0 } else { graph.node_count() });
         swaps.iter().for_each(|(_, swap)| seconds[swap.second.index()] = true);
         Swaps { swaps, seconds }
     }

@@ -13,6 +13,7 @@ use super::question::{Question, eq, less};
 use super::range::Ranges;
 use super::rebuild::{Rebuild, Room};
 use super::shape::{Shape, take};
+use crate::filled::filled;
 use crate::ir::{Arm, BinOp, Graph, Node, NodeId, Switch, ValueId};
 use std::collections::BTreeSet;
 
@@ -80,7 +81,7 @@ impl Group {
 }
 
 fn find_chains<'g>(recogniser: &Recogniser<'g>, heads: impl Iterator<Item = NodeId>) -> Vec<(NodeId, Chain)> {
-    let mut seen = vec![false; recogniser.graph.node_count()];
+    let mut seen = filled(false, recogniser.graph.node_count());
     let mut walk = Walk::new(recogniser.graph.pool.value_count());
     let mut chains = Vec::new();
     for head in heads {
@@ -132,7 +133,8 @@ const LINKS_FEW: usize = 8;
 
 impl<'g> Walk<'g> {
     fn new(values: usize) -> Self {
-        Walk { links: Vec::new(), values: Vec::new(), places: vec![NO_PLACE; values], rest: NodeId(0) }
+        let (links, met) = (Vec::with_capacity(LINKS_FEW), Vec::with_capacity(LINKS_FEW));
+        Walk { links, values: met, places: vec![NO_PLACE; values], rest: NodeId(0) }
     }
 
     /// Walks along the chain from `head` on.

@@ -7,6 +7,7 @@
 use super::encode::{RipDisp, encode};
 use super::inst::Inst;
 use super::reg::Cc;
+use crate::filled::filled;
 use std::fmt;
 use std::ops::Range;
 
@@ -50,15 +51,14 @@ struct Gap {
     at: u32,
     kind: GapKind,
     size: u8,
+    /// Of a short jump: whether it may have to grow yet.
+    open: bool,
 }
 
 impl Gap {
-    /// Gives a jump its long form, unless the short one reaches; says whether it did.
-    fn grow_unless(&mut self, reaches: bool) -> bool {
-        if !reaches {
-            self.size = self.kind.long();
-        }
-        !reaches
+    fn grow(&mut self) {
+        self.size = self.kind.long();
+        self.open = false;
     }
 }
 
@@ -71,6 +71,8 @@ enum GapKind {
 
 /// The bytes of a jump whose distance fits in one.
 const SHORT: u8 = 2;
+/// By how many bytes a jump grows at most.
+const GROWTH_MAX: u32 = 4;
 
 impl GapKind {
     /// The bytes of a jump over any distance.
@@ -294,7 +296,7 @@ impl Assembler {
     }
 
     fn gap(&mut self, kind: GapKind, size: u8) {
-        self.gaps.push(Gap { at: self.bytes.len() as u32, kind, size });
+        self.gaps.push(Gap { at: self.bytes.len() as u32, kind, size, open: false });
     }
 
     /// Binds a label to data, aligned.
@@ -346,7 +348,7 @@ impl Assembler {
 
     /// Sizes the gaps; the result says by how many bytes each gap, and the end, is moved by those before it.
     fn relax(&mut self) -> Vec<u32> {
-        let mut shift = vec![0; self.gaps.len() + 1];
+        let mut shift = filled(0, self.gaps.len() + 1);
         self.grow_far(&mut shift);
         for round in 0.. {
             self.move_on(&mut shift);
@@ -357,16 +359,28 @@ impl Assembler {
         shift
     }
 
-    /// Grows the jumps that are far however short the others stay. From the last to the first: what a jump forward leads
-    /// over has its size by then. `behind` has room for the bytes of each gap and of all behind it.
+    /// Grows the jumps that are far however short the others stay, and finds those that reach however long others become.
+    /// From the last to the first: what a jump forward leads over has its size by then. `behind` has room for the bytes
+    /// of each gap and of all behind it.
     fn grow_far(&mut self, behind: &mut [u32]) {
+        let mut align = usize::MAX;
         for (i, gap) in self.gaps.iter_mut().enumerate().rev() {
             if let GapKind::Jmp(to) | GapKind::Jcc(_, to) = gap.kind {
                 let (at, gaps) = code_spot(&self.labels, to);
-                let back = gap.at.wrapping_sub(at);
-                let distance =
-                    if gaps > i { behind[i + 1] - behind[gaps] } else { u32::from(SHORT).wrapping_neg() };
-                gap.grow_unless(is_near(distance.wrapping_sub(back)));
+                let known = at.wrapping_sub(gap.at);
+                let (distance, is_sure) = if gaps > i {
+                    let distance = known + behind[i + 1] - behind[gaps];
+                    let longest = distance + GROWTH_MAX * (gaps - i) as u32;
+                    (distance, gaps <= align && is_near(longest))
+                } else {
+                    (known.wrapping_sub(u32::from(SHORT)), false)
+                };
+                gap.open = !is_sure;
+                if !is_near(distance) {
+                    gap.grow();
+                }
+            } else {
+                align = i;
             }
             behind[i] = behind[i + 1] + u32::from(gap.size);
         }
@@ -385,16 +399,17 @@ impl Assembler {
         }
     }
 
-    /// Grows the jumps that do not reach, or all that are short; says whether there were any.
+    /// Grows the jumps that do not reach, or all that may not; says whether there were any.
     fn grow(&mut self, shift: &[u32], all: bool) -> bool {
         let mut any = false;
-        for (gap, end) in self.gaps.iter_mut().zip(&shift[1..]) {
-            if let GapKind::Jmp(to) | GapKind::Jcc(_, to) = gap.kind
-                && gap.size == SHORT
-            {
+        for (gap, end) in self.gaps.iter_mut().zip(&shift[1..]).filter(|(gap, _)| gap.open) {
+            if let GapKind::Jmp(to) | GapKind::Jcc(_, to) = gap.kind {
                 let (at, gaps) = code_spot(&self.labels, to);
-                let distance = (at + shift[gaps]).wrapping_sub(gap.at + end);
-                any |= gap.grow_unless(is_near(distance) && !all);
+                let reaches = is_near((at + shift[gaps]).wrapping_sub(gap.at + end));
+                if all || !reaches {
+                    gap.grow();
+                    any = true;
+                }
             }
         }
         any

@@ -17,6 +17,7 @@ use super::reg::{Cc, Mem, Reg, Width};
 use crate::emit::Features;
 use crate::emit::allocate::Place as AnyPlace;
 use crate::emit::program::{Block, Exit, Label, Program, Table, TableId};
+use crate::filled::filled;
 use crate::ir::{NodeId, REJECT, Size};
 use Reg::Rax;
 use Width::{B, D, Q, W};
@@ -71,7 +72,7 @@ pub(super) struct Part {
 
 /// By label of a program: the answer, where it is that of a leaf.
 pub(super) fn leaves(program: &Program<Place>) -> Vec<Option<u32>> {
-    let mut leaves = vec![None; program.labels as usize];
+    let mut leaves = filled(None, program.labels as usize);
     for block in &program.blocks {
         if let Exit::Leaf(leaf) = block.exit {
             leaves[block.label.0 as usize] = Some(leaf);
