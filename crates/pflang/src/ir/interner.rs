@@ -8,11 +8,19 @@ use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
 /// Ids by the hash of what they stand for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Interner {
     /// As many as a power of two, or none.
     slots: Vec<Slot>,
     len: usize,
+    /// The one that all have.
+    seed: u64,
+}
+
+impl Default for Interner {
+    fn default() -> Self {
+        Interner::with_capacity(0)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +42,7 @@ impl Interner {
     /// Empty, with room for so many.
     pub(super) fn with_capacity(capacity: usize) -> Self {
         let slots = if capacity == 0 { 0 } else { slots_for(capacity) };
-        Interner { slots: vec![FREE_SLOT; slots], len: 0 }
+        Interner { slots: vec![FREE_SLOT; slots], len: 0, seed: *SEED }
     }
 
     /// Forgets every id, keeping as much memory as they needed.
@@ -48,7 +56,7 @@ impl Interner {
     /// hash.
     #[inline]
     pub(super) fn id(&mut self, words: (u64, u64), next: u32, is: impl Fn(u32) -> bool) -> u32 {
-        let hash = folded(*SEED, words);
+        let hash = folded(self.seed, words);
         // Of an empty table anything is a place that is not there.
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = hash as usize & mask;

@@ -172,8 +172,9 @@ impl Lowerer<'_> {
     }
 
     fn port_ends(&mut self, ports: Ports, dir: Option<Dir>, rel: Rel) -> Result {
+        let place = self.place(rel);
         self.ends(dir, "a port", |this, end| {
-            let port = this.load(rel, if end == End::Src { 0 } else { 2 }, Size::B2);
+            let port = this.load_at(place, if end == End::Src { 0 } else { 2 }, Size::B2);
             Ok(this.port_is(port, ports))
         })
     }

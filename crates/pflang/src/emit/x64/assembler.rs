@@ -474,10 +474,11 @@ fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) {
 
 /// Copies `bytes[from..to]` to `out[at..]`. What comes right behind it is still to be written.
 ///
-/// PERF: mostly there are a few between two jumps, and sixteen are one store; so many as there are would be a call.
+/// PERF: mostly there are a few between two jumps, and sixteen, as one number, are one store; so many as there are would be
+/// a call.
 fn copy(bytes: &[u8], from: usize, to: usize, out: &mut [u8], at: usize) {
-    match (bytes.get(from..from + FEW), out.get_mut(at..at + FEW)) {
-        (Some(few), Some(out)) if to - from <= FEW => out.copy_from_slice(few),
+    match (bytes[from..].first_chunk::<FEW>(), out[at..].first_chunk_mut::<FEW>()) {
+        (Some(few), Some(out)) if to - from <= FEW => *out = u128::from_ne_bytes(*few).to_ne_bytes(),
         _ => out[at..at + to - from].copy_from_slice(&bytes[from..to]),
     }
 }
