@@ -55,9 +55,10 @@ const SLOTS_MAX: u32 = 448;
 /// [`Error::TooComplex`] when the stack frame would be too large.
 pub fn allocate<R: Copy>(program: Program<VReg>, pool: &[R], wire_len: R) -> Result<Allocated<R>, Error> {
     let mut scan = Scan::new(pool);
-    let ranges = live_ranges(&program);
+    let mut ranges = live_ranges(&program);
     let mut places = vec![Place::Reg(wire_len); ranges.len()];
-    for range in in_order(&ranges) {
+    ranges.sort_by_key(|range| range.map(|range| range.start));
+    for range in ranges.into_iter().flatten() {
         scan.place(range, &mut places);
     }
     if scan.slots > SLOTS_MAX {
@@ -97,13 +98,6 @@ fn live_ranges(program: &Program<VReg>) -> Vec<Option<Range>> {
         at += 1;
     }
     ranges
-}
-
-fn in_order(ranges: &[Option<Range>]) -> Vec<Range> {
-    let mut order: Vec<Range> = Vec::with_capacity(ranges.len());
-    order.extend(ranges.iter().flatten());
-    order.sort_by_key(|range| range.start);
-    order
 }
 
 struct Scan<R> {

@@ -474,18 +474,23 @@ fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) {
 
 /// Copies `bytes[from..to]` to `out[at..]`. What comes right behind it is still to be written.
 ///
-/// PERF: mostly there are a few between two jumps, and sixteen, as one number, are one store; so many as there are would be
-/// a call.
+/// PERF: mostly there are a few between two jumps, and sixteen are one store; so many as there are would be a call.
 fn copy(bytes: &[u8], from: usize, to: usize, out: &mut [u8], at: usize) {
     match (bytes[from..].first_chunk::<FEW>(), out[at..].first_chunk_mut::<FEW>()) {
-        (Some(few), Some(out)) if to - from <= FEW => *out = u128::from_ne_bytes(*few).to_ne_bytes(),
-        _ => out[at..at + to - from].copy_from_slice(&bytes[from..to]),
+        (Some(few), Some(out)) if to - from <= FEW => *out = *few,
+        _ => copy_many(&bytes[from..to], &mut out[at..at + to - from]),
     }
+}
+
+/// PERF: never inlined, or the compiler makes one call of this and of copying sixteen.
+#[inline(never)]
+fn copy_many(from: &[u8], to: &mut [u8]) {
+    to.copy_from_slice(from);
 }
 
 /// Appends a part of the same bytes.
 ///
-/// PERF: as below.
+/// PERF: as above.
 fn extend_from_within(bytes: &mut Vec<u8>, part: Range<usize>) {
     let few: Option<[u8; FEW]> = bytes.get(part.start..part.start + FEW).and_then(|few| few.try_into().ok());
     match few {
