@@ -52,7 +52,7 @@ pub use graph::{
     is_name,
 };
 pub use link::{Input, Output};
-pub use pool::{Burst, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
+pub use pool::{Burst, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 pub use rate::Rate;
 pub use report::{AppReport, AppState, LinkReport, PoolReport, Report};
 pub use timer::{TimerId, Timers};

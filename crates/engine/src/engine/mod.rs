@@ -30,6 +30,10 @@ pub struct Settings {
     pub burst: usize,
     /// Packets of each worker's pool: 1 to [`Pool::MAX_PACKETS`], of 11.5 KiB each; those never used take no memory.
     pub packets: usize,
+    /// Packets of more than [`MAX_PAYLOAD`](crate::MAX_PAYLOAD) bytes that each worker's pool has besides: up to
+    /// [`Pool::MAX_LARGE_PACKETS`], of 65.5 KiB each; 0 for none, when they are dropped where they come in. The memory is reserved
+    /// when the first comes.
+    pub large_packets: usize,
     /// Worker threads, at least 1.
     pub workers: usize,
     /// The cores that workers are bound to, in turn; empty leaves them to the system.
@@ -62,6 +66,7 @@ impl Settings {
         Settings {
             burst: 64,
             packets: 16 * 1024,
+            large_packets: Pool::LARGE_PACKETS,
             workers: 1,
             cores: Vec::new(),
             busywait: false,
@@ -249,7 +254,7 @@ impl Engine {
     fn collect_returns(&mut self) {
         self.workers[0].sweep(Slot::discarded);
         self.workers.iter_mut().for_each(|worker| worker.pool.return_foreign());
-        self.workers.iter_mut().for_each(|worker| worker.pool.fetch_returns());
+        self.workers.iter_mut().for_each(|worker| worker.pool.fetch_all_returns());
         self.workers.iter_mut().for_each(Worker::publish_pool);
     }
 }
@@ -278,7 +283,8 @@ fn new_worker(settings: &Settings, index: usize, engine: u64, clock: Clock) -> i
     let name = format!("worker {index}");
     let record = settings.counters.record(RecordKind::Worker, &name, "", entries, numbers)?;
     record.set_worker(index);
-    Ok(Worker::new(Pool::of_engine(settings.packets, engine)?, clock, settings.pace(), record))
+    let pool = Pool::of_engine(settings.packets, engine)?.with_large(settings.large_packets)?;
+    Ok(Worker::new(pool, clock, settings.pace(), record))
 }
 
 /// Binds the calling thread to a core. Where that is not allowed it runs anywhere.

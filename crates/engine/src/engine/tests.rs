@@ -1,10 +1,11 @@
 //! Graphs that change while they run, apps that fail, memory that runs out: nothing is lost, and what is dropped is counted.
 
 mod claims;
+mod large;
 
 use super::*;
 use crate::app::{App, Class, Io, Ports, Roles, Setup};
-use crate::config::OptionError;
+use crate::config::{Config, OptionError};
 use crate::pool::Packet;
 use crate::report::AppState;
 use crate::shm::Counter;
@@ -17,18 +18,19 @@ struct Numbers {
     count: u64,
     /// How long it takes to get the first.
     pause_ms: u64,
+    /// Each packet of so many has 20,000 bytes; 0 for none.
+    long_every: u64,
 }
 
 impl Numbers {
     fn up_to(count: u64) -> Self {
-        Numbers { count, pause_ms: 0 }
+        Numbers { count, pause_ms: 0, long_every: 0 }
     }
 }
 
 struct Counting {
     next: u64,
-    count: u64,
-    pause: Duration,
+    options: Numbers,
 }
 
 impl Class for Numbers {
@@ -38,11 +40,11 @@ impl Class for Numbers {
     type App = Counting;
 
     fn start(&self, _: &mut Setup<'_>) -> Result<Counting, OptionError> {
-        Ok(Counting { next: 0, count: self.count, pause: Duration::from_millis(self.pause_ms) })
+        Ok(Counting { next: 0, options: self.clone() })
     }
 
     fn reconfigure(&self, app: &mut Counting, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
-        app.count = self.count;
+        app.options.count = self.count;
         Ok(true)
     }
 }
@@ -53,10 +55,13 @@ impl App for Counting {
     }
 
     fn pull(&mut self, io: &mut Io<'_>) {
-        std::thread::sleep(std::mem::take(&mut self.pause));
+        std::thread::sleep(Duration::from_millis(std::mem::take(&mut self.options.pause_ms)));
+        let mut bytes = [0; 20_000];
         for output in io.outputs.iter_mut() {
-            for _ in 0..io.burst.min((self.count - self.next) as usize) {
-                let Some(packet) = io.pool.packet(&self.next.to_be_bytes()) else { return };
+            for _ in 0..io.burst.min((self.options.count - self.next) as usize) {
+                bytes[..8].copy_from_slice(&self.next.to_be_bytes());
+                let is_long = self.next.checked_rem(self.options.long_every) == Some(0);
+                let Some(packet) = io.pool.packet(&bytes[..if is_long { 20_000 } else { 8 }]) else { return };
                 self.next += 1;
                 output.put(packet);
             }
@@ -64,7 +69,7 @@ impl App for Counting {
     }
 
     fn is_finished(&self) -> bool {
-        self.next >= self.count
+        self.next >= self.options.count
     }
 }
 
@@ -107,7 +112,7 @@ impl App for Keeping {
         for input in io.inputs.iter_mut() {
             while let Some(burst) = input.burst() {
                 for packet in burst {
-                    let number = u64::from_be_bytes(packet.data().try_into().expect("8 bytes"));
+                    let number = u64::from_be_bytes(*packet.data().first_chunk().expect("8 bytes"));
                     assert!(self.options.panic_at != Some(number), "told to fail at {number}");
                     self.kept.push_back(packet);
                     // Without an output the packet goes out of scope, which must be counted.
@@ -332,10 +337,9 @@ fn faulty(fault: &'static str, number: u32) -> Graph {
 }
 
 fn capture_engine() -> Engine {
-    let first = Duration::from_millis(1);
     let settings = Settings::new().expect("memory");
-    let (clock, restart_first) = (ClockKind::Capture, first);
-    Engine::new(Settings { clock, restart_first, restart_max: first * 4, ..settings }).expect("memory")
+    let (clock, [restart_first, restart_max]) = (ClockKind::Capture, [1, 4].map(Duration::from_millis));
+    Engine::new(Settings { clock, restart_first, restart_max, ..settings }).expect("memory")
 }
 
 fn engine(workers: usize, packets: usize) -> Engine {
@@ -380,7 +384,7 @@ fn an_engine_ends_by_itself_when_nothing_is_left_to_do() {
     for workers in 1..=3 {
         let mut engine = engine(workers, 4000);
         let mut graph = line(Keeper::of(0));
-        graph.get_mut("numbers").expect("an app").config = crate::Config::new(Numbers::up_to(3000));
+        graph.get_mut("numbers").expect("an app").config = Config::new(Numbers::up_to(3000));
         for (number, name) in ["numbers", "keeper", "end"].iter().enumerate() {
             graph.get_mut(name).expect("an app").worker = Some(number % workers);
         }
@@ -399,8 +403,8 @@ fn an_engine_does_not_end_while_packets_wait_for_a_slow_worker() {
     let mut engine = engine(2, 4000);
     let mut graph = line(Keeper::of(0));
     graph.get_mut("numbers").expect("an app").config =
-        crate::Config::new(Numbers { count: 900, pause_ms: 50 });
-    graph.get_mut("end").expect("an app").config = crate::Config::new(End { pause_ms: 20 });
+        Config::new(Numbers { pause_ms: 50, ..Numbers::up_to(900) });
+    graph.get_mut("end").expect("an app").config = Config::new(End { pause_ms: 20 });
     for (name, worker) in [("numbers", 0), ("keeper", 0), ("end", 1)] {
         graph.get_mut(name).expect("an app").worker = Some(worker);
     }
@@ -593,14 +597,14 @@ fn a_panic_of_whoever_asks_for_the_end_ends_the_workers() {
 fn an_app_that_does_not_start_is_waited_for_longer_each_time_and_not_for_ever() {
     let mut engine = engine(1, 4000);
     let mut graph = line(Keeper { panic_at: Some(10), ..Keeper::of(0) });
-    graph.get_mut("numbers").expect("an app").config = crate::Config::new(Numbers::up_to(2000));
+    graph.get_mut("numbers").expect("an app").config = Config::new(Numbers::up_to(2000));
     engine.configure(&graph).expect("a graph");
     engine.breathe();
     assert_eq!(engine.report().apps["keeper"].state, AppState::Down);
     // The app ran for longer than the longest pause; its restarts fail at once.
     let slots = &mut engine.workers[0].slots;
     let slot = slots.iter_mut().find(|slot| slot.name() == "keeper").expect("a slot");
-    slot.refuse(crate::Config::new(Keeper { refuse: true, ..Keeper::of(0) }), Duration::from_secs(1));
+    slot.refuse(Config::new(Keeper { refuse: true, ..Keeper::of(0) }), Duration::from_secs(1));
     let begin = Instant::now();
     let report = run_to_the_end(&mut engine);
     // After 1, 2 and 4 ms.
@@ -665,7 +669,7 @@ fn ends_are_known_by_their_rings_wherever_an_app_puts_them() {
 #[test]
 fn links_are_checked_against_classes_that_were_put_in_place_of_others() {
     let mut graph = line(Keeper::of(0));
-    graph.get_mut("keeper").expect("an app").config = crate::Config::new(Numbers::up_to(1));
+    graph.get_mut("keeper").expect("an app").config = Config::new(Numbers::up_to(1));
     let error = engine(1, 10).configure(&graph).expect_err("no such input").to_string();
     assert_eq!(error, "app `keeper` (numbers): it has no input `input`, which is linked; its inputs: none");
 }
@@ -816,7 +820,7 @@ fn capture_time_does_not_stand_still_at_what_is_due_in_a_tick() {
 fn an_app_is_started_again_while_capture_time_stands_still() {
     let mut engine = capture_engine();
     let mut graph = line(Keeper { panic_at: Some(10), ..Keeper::of(0) });
-    graph.get_mut("numbers").expect("an app").config = crate::Config::new(Numbers::up_to(2000));
+    graph.get_mut("numbers").expect("an app").config = Config::new(Numbers::up_to(2000));
     engine.configure(&graph).expect("a graph");
     let report = run_to_the_end(&mut engine);
     assert_eq!((report.apps["keeper"].state, report.apps["keeper"].restarts), (AppState::Running, 1));
@@ -838,7 +842,7 @@ fn any_graph() -> impl Strategy<Value = Description> {
 
 fn build(Description { keepers, links }: &Description) -> Graph {
     let mut graph = Graph::new();
-    graph.app("app5", Numbers::up_to(u64::MAX)).expect("a name");
+    graph.app("app5", Numbers { long_every: 7, ..Numbers::up_to(u64::MAX) }).expect("a name");
     graph.app("app6", End { pause_ms: 0 }).expect("a name");
     for (index, keeper) in keepers.iter().enumerate() {
         if let Some((keep, worker, fails)) = *keeper {

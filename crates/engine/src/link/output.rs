@@ -156,12 +156,12 @@ impl Output {
         let is_far = pool.has_travelled();
         let copy_to_all = |_, copies: &mut [Packet]| {
             packet.copy_to_all(copies, is_far);
-            (packet.len() * copies.len()) as u64
+            (copies.len(), (packet.len() * copies.len()) as u64)
         };
         self.send_made(pool, count, copy_to_all, |_| packet)
     }
 
-    /// Sends a copy of each packet; stops when the pool runs out. A full link drops them, and counts that. Returns how many
+    /// Sends a copy of each packet; stops when the pool runs out, of large packets too if it is the turn of a long one. A full link drops them, and counts that. Returns how many
     /// were made.
     pub fn send_copies_of(&mut self, pool: &mut Pool, packets: &[Packet]) -> usize {
         let copy_each = |first: usize, copies: &mut [Packet]| Pool::copy_each(&packets[first..], copies);
@@ -169,17 +169,24 @@ impl Output {
     }
 
     /// Moves packets from the pool to free slots, and has them filled there: `fill` is told the number of the first, and
-    /// returns how many bytes they have; `original` is what a packet is a copy of.
+    /// returns how many it has filled, and how many bytes they have; `original` is what a packet is a copy of. `fill` stops at what takes
+    /// a large packet, which is copied here.
     #[inline]
     fn send_made<'a>(
         &mut self,
         pool: &mut Pool,
         count: usize,
-        fill: impl Fn(usize, &mut [Packet]) -> u64,
+        fill: impl Fn(usize, &mut [Packet]) -> (usize, u64),
         original: impl Fn(usize) -> &'a Packet,
     ) -> usize {
         let mut made = 0;
         while made < count && (self.next != self.limit || self.find_room()) {
+            if original(made).is_long() {
+                let Some(copy) = pool.copy(original(made)) else { return made };
+                self.put(copy);
+                made += 1;
+                continue;
+            }
             let wanted = (self.limit.wrapping_sub(self.next) as usize).min(count - made);
             // SAFETY: the packets are moved into slots before the pool is used again. These lie between `next` and `limit`:
             // they are free, ours, and hold no packet.
@@ -189,7 +196,14 @@ impl Output {
                 slots.copy_from_nonoverlapping(packets, taken);
                 std::slice::from_raw_parts_mut(slots.as_ptr(), taken)
             };
-            self.bytes += fill(made, copies);
+            let taken = copies.len();
+            let (filled, bytes) = fill(made, copies);
+            self.bytes += bytes;
+            if filled < taken {
+                // SAFETY: these slots lie behind `next` from now on, and hold no packets any more.
+                unsafe { take_back(pool, &copies[filled..]) };
+            }
+            let copies = &mut copies[..filled];
             if pool.uses_metadata() {
                 let metadata = |(index, copy): (usize, &mut Packet)| {
                     *copy.metadata_mut() = *original(made + index).metadata()
@@ -198,7 +212,7 @@ impl Output {
             }
             self.next = self.next.wrapping_add(copies.len() as u32);
             made += copies.len();
-            if copies.len() < wanted {
+            if filled == taken && taken < wanted {
                 // The pool has counted what it lacks.
                 return made;
             }
@@ -292,6 +306,18 @@ impl Output {
     /// Packets dropped so far because the link was full.
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+}
+
+/// Takes packets back that were allocated in vain.
+///
+/// # Safety
+/// Nobody uses them any more.
+#[cold]
+unsafe fn take_back(pool: &mut Pool, unused: &[Packet]) {
+    for packet in unused {
+        // SAFETY: by the caller's promise, this is the only owner.
+        pool.take_back(unsafe { std::ptr::read(packet) });
     }
 }
 

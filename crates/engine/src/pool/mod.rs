@@ -1,15 +1,16 @@
 //! Packet memory: where packets live, who owns them, how they come back.
 //!
 //! ```text
-//! Region (one memfd)   chunk 0      chunk 1      chunk 2  …          one region a pool
+//! Region (one memfd)   chunk 0      chunk 1      chunk 2  …          one region a pool, and one for large packets
 //!                      │
-//!                      ├─ 0 … 511   headroom: where the packet begins is `address & 511`, Snabb's rule
-//!                      ├─ 128+64c   struct packet { u16 length; u8 data[10240]; }   <- a `Packet` points here
-//!                      └─ 10752+64c struct metadata, 64 bytes, touched by apps that ask for it
+//!                      ├─ 0 … 511    metadata: `struct metadata` at 64c, 64 bytes, touched by apps that ask for it
+//!                      ├─ 512 … 1023 headroom: where the packet begins is `address & 511`, Snabb's rule
+//!                      └─ 640+64c    struct packet { u16 length; u8 data[10240]; }   <- a `Packet` points here
 //! ```
 //!
 //! The colour `c` differs from chunk to chunk, so that the first lines of packets spread over the sets of the L1
-//! cache; with one headroom for all, they would share four sets of sixty-four.
+//! cache; with one headroom for all, they would share four sets of sixty-four. In large chunks, `data` has 65535 bytes; there are few
+//! of them, and none before one is asked for.
 //!
 //! # Invariants
 //! - A [`Packet`] is the only pointer to its chunk. It cannot be copied; who drops it gives the chunk back, and the
@@ -19,6 +20,7 @@
 //! - Memory is not unmapped while a packet is out: a pool dropped early leaks its region instead.
 
 mod burst;
+mod large;
 mod meta;
 mod orphans;
 mod packet;
@@ -31,12 +33,13 @@ mod wide;
 pub use burst::Burst;
 pub use meta::Metadata;
 pub(crate) use orphans::{Orphans, Whose, abandon, abandon_counted};
-pub use packet::{MAX_PAYLOAD, Packet, TooLong};
+pub use packet::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Packet, TooLong};
 pub(crate) use returns::Foreign;
 pub(crate) use wide::move_kept;
 
 use crate::shm::Counter;
-use region::Region;
+use large::Large;
+use region::{Region, Size, Start};
 use std::io;
 use std::ptr::NonNull;
 
@@ -46,6 +49,8 @@ pub struct Pool {
     /// The packets at home, each at its chunk's first position. The last freed is the next used: its lines are warm.
     free: Vec<Packet>,
     region: Region,
+    /// Those for long packets.
+    large: Large,
     /// Packets of other pools, on their way back.
     foreign: Foreign,
     has_travelled: bool,
@@ -62,8 +67,8 @@ pub struct Pool {
 const ETHERNET: u16 = 1;
 
 impl Pool {
-    /// A pool of `packets` packets, of 11.5 KiB each; memory that is never touched is never used. No engine sweeps up packets
-    /// of it that go out of scope: they do not come back.
+    /// A pool of `packets` packets, of 11.5 KiB each, and of [`Pool::LARGE_PACKETS`] large ones, of 65.5 KiB each; memory that is never
+    /// touched is never used. No engine sweeps up packets of it that go out of scope: they do not come back.
     ///
     /// # Errors
     /// When the system refuses the memory, or `packets` is 0 or more than [`Pool::MAX_PACKETS`].
@@ -73,12 +78,12 @@ impl Pool {
 
     /// A pool of an engine, which sweeps up what belongs to its pools.
     pub(crate) fn of_engine(packets: usize, engine: u64) -> io::Result<Self> {
-        let region = Region::new(packets, engine)?;
-        // Low chunks are on top: they lie in huge pages, where there are any.
-        let free = (0..packets).rev().map(|index| region.packet(index)).collect();
+        let region = Region::new(Size::Usual, packets, engine)?;
         Ok(Pool {
-            free,
+            // Low chunks are on top: they lie in huge pages, where there are any.
+            free: region.packets(),
             region,
+            large: Large::new(Self::LARGE_PACKETS, engine)?,
             foreign: Foreign::default(),
             has_travelled: false,
             engine,
@@ -89,8 +94,21 @@ impl Pool {
         })
     }
 
+    /// The same pool, with so many large packets; 0 for none. To be said before any was asked for.
+    ///
+    /// # Errors
+    /// When that is more than [`Pool::MAX_LARGE_PACKETS`].
+    pub fn with_large(mut self, packets: usize) -> io::Result<Self> {
+        self.large = Large::new(packets, self.engine)?;
+        Ok(self)
+    }
+
     /// The most packets a pool can hold.
-    pub const MAX_PACKETS: usize = region::MAX_CHUNKS;
+    pub const MAX_PACKETS: usize = Size::Usual.max_chunks();
+    /// The most large packets a pool can hold.
+    pub const MAX_LARGE_PACKETS: usize = Size::Large.max_chunks();
+    /// The large packets of a pool, unless it is told otherwise.
+    pub const LARGE_PACKETS: usize = 256;
 
     /// A packet of length 0, or `None` when the pool is exhausted, which is counted.
     #[inline]
@@ -107,21 +125,91 @@ impl Pool {
         Some(packet)
     }
 
+    /// A packet of length 0 that can become `len` bytes long: a large one if need be.
+    ///
+    /// `None` when there is none left, or never was, which is counted, or `len` exceeds [`MAX_LARGE_PAYLOAD`], which is not.
+    #[inline]
+    pub fn allocate_for(&mut self, len: usize) -> Option<Packet> {
+        if len <= MAX_PAYLOAD {
+            return self.allocate();
+        }
+        if len <= MAX_LARGE_PAYLOAD { self.allocate_large() } else { None }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocate_large(&mut self) -> Option<Packet> {
+        let Some(mut packet) = self.large.allocate() else {
+            self.exhausted += 1;
+            return None;
+        };
+        self.allocated += 1;
+        packet.clear();
+        if let Some(metadata) = self.stamping {
+            *packet.metadata_mut() = metadata;
+        }
+        Some(packet)
+    }
+
+    /// The longest packet that this pool has memory for, used or not: [`MAX_LARGE_PAYLOAD`], or [`MAX_PAYLOAD`] where there are no large
+    /// ones.
+    pub fn max_len(&self) -> usize {
+        if self.large.max() > 0 { MAX_LARGE_PAYLOAD } else { MAX_PAYLOAD }
+    }
+
+    /// Sees to it that a packet can become `len` bytes long: moves it to a large chunk if need be. Returns whether it can; if not, it is
+    /// as before.
+    ///
+    /// ```
+    /// # use engine::{MAX_PAYLOAD, Pool, shm::Counter};
+    /// let mut pool = Pool::new(64)?;
+    /// let mut packet = pool.packet(&[1; MAX_PAYLOAD]).expect("a free packet");
+    /// assert!(packet.append(b"more").is_err());
+    /// assert!(pool.make_room(&mut packet, MAX_PAYLOAD + 4));
+    /// packet.append(b"more")?;
+    /// # pool.take_back(packet);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn make_room(&mut self, packet: &mut Packet, len: usize) -> bool {
+        if len <= packet.max_len() {
+            return true;
+        }
+        if len > self.max_len() {
+            return false;
+        }
+        let Some(large) = self.copy_large(packet) else { return false };
+        self.take_back(std::mem::replace(packet, large));
+        true
+    }
+
     /// A packet that holds `data`.
     ///
-    /// `None` when the pool is exhausted, which is counted, or `data` is longer than [`MAX_PAYLOAD`], which is not.
+    /// `None` when the pool is exhausted, which is counted, or `data` is longer than [`MAX_LARGE_PAYLOAD`], which is not.
     pub fn packet(&mut self, data: &[u8]) -> Option<Packet> {
-        if data.len() > MAX_PAYLOAD {
-            return None;
-        }
-        let mut packet = self.allocate()?;
+        let mut packet = self.allocate_for(data.len())?;
         packet.append(data).ok()?;
         Some(packet)
+    }
+
+    /// A copy of a packet in a large chunk.
+    #[cold]
+    #[inline(never)]
+    fn copy_large(&mut self, packet: &Packet) -> Option<Packet> {
+        let mut copy = self.allocate_large()?;
+        // The longest fits.
+        let _ = copy.append(packet.data());
+        if self.uses_metadata() {
+            *copy.metadata_mut() = *packet.metadata();
+        }
+        Some(copy)
     }
 
     /// A copy of a packet, with its metadata where the graph uses metadata.
     #[inline]
     pub fn copy(&mut self, packet: &Packet) -> Option<Packet> {
+        if packet.is_long() {
+            return self.copy_large(packet);
+        }
         let mut copy = match self.free.pop() {
             Some(copy) => copy,
             None => self.recall()?,
@@ -157,10 +245,8 @@ impl Pool {
     pub(crate) fn put_back_all(&mut self, burst: Burst<'_>) -> usize {
         let count = burst.len();
         self.freed += count as u64;
-        if let Err(strange) = self.take_home(burst)
-            && let Err(mixed) = self.foreign.add_all(strange)
-        {
-            mixed.for_each(|packet| self.sort_back(packet));
+        if let Err(strange) = self.take_home(burst) {
+            self.sort_all_back(strange);
         }
         count
     }
@@ -178,9 +264,18 @@ impl Pool {
         Ok(())
     }
 
-    /// Makes each of `copies`, from [`Pool::take`], a copy of the packet at its place in `originals`. Returns how many bytes
-    /// they have.
-    pub(crate) fn copy_each(originals: &[Packet], copies: &mut [Packet]) -> u64 {
+    /// Puts packets back some of which do not lie in the usual chunks of this pool.
+    fn sort_all_back(&mut self, burst: Burst<'_>) {
+        let is_usual = burst.first().is_some_and(|packet| Start::of(packet).size() == Size::Usual);
+        let mixed = if is_usual { self.foreign.add_all(burst) } else { Err(burst) };
+        if let Err(mixed) = mixed {
+            mixed.for_each(|packet| self.sort_back(packet));
+        }
+    }
+
+    /// Makes each of `copies`, from [`Pool::take`], a copy of the packet at its place in `originals`, up to one that takes a large
+    /// chunk. Returns how many are copies now, and how many bytes they have.
+    pub(crate) fn copy_each(originals: &[Packet], copies: &mut [Packet]) -> (usize, u64) {
         wide::copy_each(originals, copies)
     }
 
@@ -216,7 +311,15 @@ impl Pool {
         if self.region.owns(std::slice::from_ref(&packet)) {
             self.free.push(packet.at_home());
         } else {
-            self.foreign.add(packet);
+            self.sort_strange_back(packet);
+        }
+    }
+
+    #[inline(never)]
+    fn sort_strange_back(&mut self, packet: Packet) {
+        match Start::of(&packet).size() {
+            Size::Usual => self.foreign.add(packet),
+            Size::Large => self.large.put_back(packet),
         }
     }
 
@@ -236,11 +339,17 @@ impl Pool {
         packet
     }
 
-    /// Takes in what other workers have returned. Asked for in every breath: the fewer packets go around, the fewer lines and
-    /// translations of addresses are missed.
+    /// Takes in what other workers have returned, but for large packets. Asked for in every breath: the fewer packets go around, the
+    /// fewer lines and translations of addresses are missed.
     #[inline]
     pub(crate) fn fetch_returns(&mut self) {
         self.has_travelled |= self.region.take_returns(&mut self.free);
+    }
+
+    /// Takes in all that other workers have returned.
+    pub(crate) fn fetch_all_returns(&mut self) {
+        self.fetch_returns();
+        self.large.fetch_returns();
     }
 
     /// From now on, new packets get fresh metadata and copies keep theirs; those that are out get it now. There is no way
@@ -250,7 +359,10 @@ impl Pool {
             let metadata = Metadata { timestamp_ns: now_ns, link_type: ETHERNET, ..Metadata::default() };
             self.stamping = Some(metadata);
             // SAFETY: apps hold the packets that are out, and none runs.
-            unsafe { self.region.describe_all_but(&self.free, metadata) };
+            unsafe {
+                self.region.describe_all_but(&self.free, metadata);
+                self.large.describe_all_but_free(metadata);
+            }
         }
     }
 
@@ -287,14 +399,24 @@ impl Pool {
         self.engine
     }
 
-    /// Packets that the pool owns, wherever they are.
+    /// Packets that the pool owns, wherever they are; large ones count from when the first is asked for.
     pub fn total(&self) -> usize {
+        self.region.chunks() + self.large.total()
+    }
+
+    /// Usual packets that the pool owns.
+    pub fn usual_total(&self) -> usize {
         self.region.chunks()
+    }
+
+    /// Large packets that the pool can have, whether any was asked for or not.
+    pub fn large_total(&self) -> usize {
+        self.large.max()
     }
 
     /// Packets ready to be allocated.
     pub fn available(&self) -> usize {
-        self.free.len()
+        self.free.len() + self.large.available()
     }
 
     /// Packets of other pools that wait here for the way back.

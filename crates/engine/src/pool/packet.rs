@@ -6,8 +6,11 @@ use std::fmt;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
 
-/// The longest packet, in bytes. Longer ones are refused and counted where they come in.
+/// The longest usual packet, in bytes. Longer ones take large chunks, of which a pool has few.
 pub const MAX_PAYLOAD: usize = 10 * 1024;
+
+/// The longest packet at all, in bytes: a length has 16 bits. Longer ones are refused and counted where they come in.
+pub const MAX_LARGE_PAYLOAD: usize = u16::MAX as usize;
 
 /// What a packet looks like in memory: Snabb's `struct packet`, so that Rust, Lua and C see the same bytes. Length and
 /// first bytes share a cache line, which is what makes a small packet cheap to hand to another core.
@@ -53,9 +56,10 @@ unsafe impl Send for Packet {}
 // SAFETY: a shared packet can only be read.
 unsafe impl Sync for Packet {}
 
-/// A packet would become longer than [`MAX_PAYLOAD`].
+/// A packet would become longer than its chunk allows: [`MAX_PAYLOAD`], or [`MAX_LARGE_PAYLOAD`] in a large one.
+/// [`Pool::make_room`](crate::Pool::make_room) moves it to a large one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a packet of {wanted} bytes is longer than {MAX_PAYLOAD}")]
+#[error("a packet of {wanted} bytes is longer than its memory allows")]
 pub struct TooLong {
     /// The length it would have had, in bytes.
     pub wanted: usize,
@@ -116,12 +120,17 @@ impl Packet {
     /// Bytes that can be put before the packet without moving it.
     #[inline]
     pub fn headroom(&self) -> usize {
-        self.0.addr().get() & (region::HEADROOM - 1)
+        region::headroom_of(self.0)
+    }
+
+    /// The longest that it can become where it is: [`MAX_PAYLOAD`], or [`MAX_LARGE_PAYLOAD`] in a large chunk.
+    pub fn max_len(&self) -> usize {
+        region::max_payload_of(self.0)
     }
 
     #[inline]
     fn set_len(&mut self, len: usize) {
-        debug_assert!(len <= MAX_PAYLOAD);
+        debug_assert!(len <= self.max_len());
         // SAFETY: the header is ours.
         unsafe { (*self.0.as_ptr()).length = len as u16 };
     }
@@ -143,7 +152,7 @@ impl Packet {
     /// Makes it `len` bytes long; what is new is zero.
     ///
     /// # Errors
-    /// If `len` exceeds [`MAX_PAYLOAD`]; the packet is as before.
+    /// If `len` exceeds [`Packet::max_len`]; the packet is as before.
     pub fn resize(&mut self, len: usize) -> Result<(), TooLong> {
         let old = self.len();
         self.grow(len)?;
@@ -156,7 +165,7 @@ impl Packet {
     /// Puts bytes at the end.
     ///
     /// # Errors
-    /// If it would exceed [`MAX_PAYLOAD`]; the packet is as before.
+    /// If it would exceed [`Packet::max_len`]; the packet is as before.
     #[inline]
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
         let old = self.len();
@@ -168,14 +177,14 @@ impl Packet {
     /// Opens `count` bytes at the end, which hold anything: room for a device to write into.
     ///
     /// # Errors
-    /// If it would exceed [`MAX_PAYLOAD`]; the packet is as before.
+    /// If it would exceed [`Packet::max_len`]; the packet is as before.
     #[inline]
     pub fn open_back(&mut self, count: usize) -> Result<(), TooLong> {
         self.grow(self.len().saturating_add(count))
     }
 
     fn grow(&mut self, len: usize) -> Result<(), TooLong> {
-        if len > MAX_PAYLOAD {
+        if len > MAX_PAYLOAD && !has_room(self.0, len) {
             return Err(TooLong { wanted: len });
         }
         self.set_len(len);
@@ -185,7 +194,7 @@ impl Packet {
     /// Puts bytes at the front.
     ///
     /// # Errors
-    /// If it would exceed [`MAX_PAYLOAD`]; the packet is as before.
+    /// If it would exceed [`Packet::max_len`]; the packet is as before.
     #[inline]
     pub fn prepend(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
         self.open_front(bytes.len())?;
@@ -196,12 +205,17 @@ impl Packet {
     /// Opens `count` bytes at the front, which hold anything: Snabb's `shiftright`. Nothing moves while the headroom lasts.
     ///
     /// # Errors
-    /// If it would exceed [`MAX_PAYLOAD`]; the packet is as before.
-    #[inline]
+    /// If it would exceed [`Packet::max_len`]; the packet is as before.
+    #[inline(always)]
     pub fn open_front(&mut self, count: usize) -> Result<(), TooLong> {
         let len = self.len().saturating_add(count);
         if len > MAX_PAYLOAD {
-            return Err(TooLong { wanted: len });
+            if !has_room(self.0, len) {
+                return Err(TooLong { wanted: len });
+            }
+            // PERF: so that whoever looks at the bytes just opened need not ask whether they are there.
+            // SAFETY: no chunk has room for more.
+            unsafe { std::hint::assert_unchecked(len <= MAX_LARGE_PAYLOAD) };
         }
         if count <= self.headroom() && count.is_multiple_of(2) {
             // SAFETY: the new position is even and lies in the headroom of the same chunk.
@@ -225,8 +239,8 @@ impl Packet {
     /// ```
     ///
     /// # Errors
-    /// If it would exceed [`MAX_PAYLOAD`]; the packet is as before.
-    #[inline]
+    /// If it would exceed [`Packet::max_len`]; the packet is as before.
+    #[inline(always)]
     pub fn open_header<const N: usize>(&mut self) -> Result<&mut [u8; N], TooLong> {
         self.open_front(N)?;
         // SAFETY: the packet begins with the bytes just opened; it is ours, and we hold the only reference.
@@ -269,24 +283,26 @@ impl Packet {
         Packet(region::home(region::chunk_of(raw)))
     }
 
-    /// Makes this packet, which is at its first position, a copy of another. Whole cache lines are copied, from the length
-    /// on: a small packet is one line, and no length decides how it is copied.
+    /// Makes this packet, which is at its first position, a copy of another; `false` if that is too long for a usual chunk, and
+    /// this one then empty. Whole cache lines are copied, from the length on: a small packet is one line, and no length decides
+    /// how it is copied.
     #[inline(always)]
-    pub(super) fn copy_lines_from(&mut self, other: &Packet) {
+    pub(super) fn copy_lines_from(&mut self, other: &Packet) -> bool {
         self.set_first_line(other.first_line());
-        if !other.is_one_line() {
-            self.copy_other_lines_from(other);
-        }
+        other.is_one_line() || self.copy_other_lines_from(other)
     }
 
-    /// Makes each of `copies`, which are at their first positions, a copy of this packet. `is_far`: another core may have read
-    /// them last.
+    /// Makes each of `copies`, which are at their first positions, a copy of this packet, which is of usual length. `is_far`:
+    /// another core may have read them last.
     #[inline]
     pub(crate) fn copy_to_all(&self, copies: &mut [Packet], is_far: bool) {
         if self.is_one_line() {
             wide::copy_line_to_all(self, copies, is_far);
         } else {
-            copies.iter_mut().for_each(|copy| copy.copy_lines_from(self));
+            copies.iter_mut().for_each(|copy| {
+                let is_copied = copy.copy_lines_from(self);
+                debug_assert!(is_copied);
+            });
         }
     }
 
@@ -304,23 +320,34 @@ impl Packet {
         unsafe { self.0.as_ptr().cast::<Line>().write(line) };
     }
 
+    /// Whether it is longer than fits into a usual chunk.
+    #[inline]
+    pub(crate) fn is_long(&self) -> bool {
+        self.len() > MAX_PAYLOAD
+    }
+
     /// Whether length and bytes end within the first 64 bytes.
     #[inline(always)]
     fn is_one_line(&self) -> bool {
         DATA + self.len() <= LINE
     }
 
-    fn copy_other_lines_from(&mut self, other: &Packet) {
+    fn copy_other_lines_from(&mut self, other: &Packet) -> bool {
+        if other.is_long() {
+            self.clear();
+            return false;
+        }
         let end = DATA + other.len();
         let (from, to) = (other.0.as_ptr().cast::<u8>(), self.0.as_ptr().cast::<u8>());
         let mut offset = LINE;
         while offset < end {
             // SAFETY: a line may reach past the packet, but not out of its chunk: after the longest packet at the last
-            // position there is room for metadata, and 128 bytes after the longest at the first position there begins
-            // the target's metadata. The two chunks are different, each with one owner.
+            // position, a line is left. The two chunks are different, each with one owner, and in both a packet can be as long
+            // as the longest usual one.
             unsafe { ptr::copy_nonoverlapping(from.add(offset), to.add(offset), LINE) };
             offset += LINE;
         }
+        true
     }
 
     /// What is known beside the bytes. Only meaningful in graphs where an app reads it
@@ -371,7 +398,7 @@ pub(super) fn prefetch_later(packets: &[Packet], index: usize) {
 /// PERF: passed by value, a packet stays in a register where nothing has to be moved.
 ///
 /// # Safety
-/// The packet is the caller's and at least `from` bytes long; what is left of it, and `to`, do not exceed [`MAX_PAYLOAD`].
+/// The packet is the caller's and at least `from` bytes long; what is left of it, and `to`, do not exceed what its chunk allows.
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn moved_home(packet: NonNull<RawPacket>, from: usize, to: usize) -> NonNull<RawPacket> {
@@ -383,6 +410,15 @@ unsafe extern "C" fn moved_home(packet: NonNull<RawPacket>, from: usize, to: usi
         ptr::copy(packet.as_ptr().cast::<u8>().add(DATA + from), target, count);
     }
     home
+}
+
+/// Whether a packet can be so long where it is.
+///
+/// PERF: passed by value, and it cannot unwind, as above.
+#[cold]
+#[inline(never)]
+extern "C" fn has_room(packet: NonNull<RawPacket>, len: usize) -> bool {
+    len <= region::max_payload_of(packet)
 }
 
 impl Drop for Packet {

@@ -1,38 +1,69 @@
 //! One stretch of packet memory, backed by a memory file so that other processes can map it.
 
-use super::packet::{MAX_PAYLOAD, Packet, RawPacket};
+use super::packet::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Packet, RawPacket};
 use super::returns::Returns;
 use std::io;
 use std::num::NonZero;
 use std::ptr::NonNull;
 
-/// Bytes from one chunk to the next. Not a power of two: with a stride of 2048 every header falls in 2 of 64 sets of the
-/// L1 cache, with Snabb's 22 x 512 in 4, with this in 8, and the colours make 32 of them.
-pub(super) const CHUNK: usize = 23 * 512;
+/// How long the packets of a region can become. Which it is stands in the address of each, in the bit above those within a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Size {
+    /// Up to [`MAX_PAYLOAD`].
+    Usual,
+    /// Up to [`MAX_LARGE_PAYLOAD`].
+    Large,
+}
+
+impl Size {
+    /// Bytes from one chunk to the next. Not a power of two: with a stride of 2048 every header falls in 2 of 64 sets of the
+    /// L1 cache, with Snabb's 22 x 512 in 4, with an odd multiple of 512 in 8, and the colours make 32 of them.
+    const fn chunk(self) -> usize {
+        match self {
+            Size::Usual => 23 * 512,
+            Size::Large => 131 * 512,
+        }
+    }
+
+    /// Bytes of the longest packet.
+    const fn max_payload(self) -> usize {
+        match self {
+            Size::Usual => MAX_PAYLOAD,
+            Size::Large => MAX_LARGE_PAYLOAD,
+        }
+    }
+
+    /// Chunks of the largest region.
+    pub(super) const fn max_chunks(self) -> usize {
+        (SPAN - HEAD) / self.chunk()
+    }
+}
+
 /// Bytes before a packet; the headroom is its address modulo this.
 pub(super) const HEADROOM: usize = 512;
-/// Where the lines for metadata begin within a chunk.
-const METADATA: usize = HEADROOM + MAX_PAYLOAD;
+/// Bytes before the headroom, where the lines for metadata are: at the same distance from a packet, however long it may become.
+const METADATA: usize = 512;
 
 /// Regions are aligned to this, so that the owner of a packet is found by masking its address.
 pub(super) const SPAN: usize = if cfg!(miri) { 1 << 26 } else { 1 << 30 };
 /// The head of a region, before its chunks: one huge page, so that the chunks begin on one.
 const HEAD: usize = if cfg!(miri) { 4096 } else { 2 << 20 };
-/// Chunks of the largest region.
-pub(super) const MAX_CHUNKS: usize = (SPAN - HEAD) / CHUNK;
 #[cfg(not(miri))]
 /// Bytes that are put into huge pages from the start: the packets of a graph that keeps up fit in here.
 const WARM: usize = 8 << 20;
 
-// The longest packet at the last even position ends where the metadata begins.
-const _: () = assert!(
-    METADATA == (HEADROOM - 2) + 2 + MAX_PAYLOAD && METADATA + 8 * 64 <= CHUNK && METADATA.is_multiple_of(64)
-);
+/// The longest packet at the last even position ends a cache line, at least, before its chunk: who copies lines may copy all of the last.
+const fn has_room(size: Size) -> bool {
+    METADATA + (HEADROOM - 2) + 2 + size.max_payload() + 64 <= size.chunk()
+}
+
+const _: () = assert!(has_room(Size::Usual) && has_room(Size::Large) && 8 * 64 <= METADATA);
 
 /// One stretch of packet memory.
 #[derive(Debug)]
 pub(super) struct Region {
     base: NonNull<u8>,
+    size: Size,
     chunks: usize,
     leaked: bool,
 }
@@ -50,24 +81,28 @@ unsafe impl Send for Region {}
 
 impl Region {
     /// Maps memory for `chunks` packets.
-    pub(super) fn new(chunks: usize, engine: u64) -> io::Result<Self> {
-        if chunks == 0 || chunks > MAX_CHUNKS {
-            let why = format!("a pool holds 1 to {MAX_CHUNKS} packets, not {chunks}");
+    pub(super) fn new(size: Size, chunks: usize, engine: u64) -> io::Result<Self> {
+        if chunks == 0 || chunks > size.max_chunks() {
+            let why = format!("a pool holds 1 to {} packets, not {chunks}", size.max_chunks());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        let base = map::reserve(HEAD + chunks * CHUNK)?;
+        let base = map::reserve(size, HEAD + chunks * size.chunk())?;
         // SAFETY: the head is mapped, aligned and ours; nobody knows of it yet.
         unsafe { base.cast::<Head>().write(Head { returns: Returns::default(), engine }) };
-        Ok(Region { base, chunks, leaked: false })
+        Ok(Region { base, size, chunks, leaked: false })
     }
 
-    /// The packet of chunk `index`. To be called once a chunk: each call makes an owner.
-    pub(super) fn packet(&self, index: usize) -> Packet {
-        assert!(index < self.chunks);
+    /// All packets, the last first. To be called once: each call makes owners.
+    pub(super) fn packets(&self) -> Vec<Packet> {
+        // SAFETY: each chunk is memory of a region, and is made known once.
+        (0..self.chunks).rev().map(|index| unsafe { Packet::from_raw(home(self.chunk(index))) }).collect()
+    }
+
+    /// Where the headroom of a chunk begins.
+    fn chunk(&self, index: usize) -> NonNull<u8> {
+        debug_assert!(index < self.chunks);
         // SAFETY: the chunk lies within the mapping.
-        let chunk = unsafe { self.base.add(HEAD + index * CHUNK) };
-        // SAFETY: the chunk is memory of a region, and the caller makes it known once.
-        unsafe { Packet::from_raw(home(chunk)) }
+        unsafe { self.base.add(HEAD + index * self.size.chunk() + METADATA) }
     }
 
     /// Writes the metadata of all packets that are not at home.
@@ -76,13 +111,13 @@ impl Region {
     /// Nobody looks at packets of this region meanwhile.
     pub(super) unsafe fn describe_all_but(&self, at_home: &[Packet], metadata: super::Metadata) {
         let index = |packet: &Packet| {
-            (chunk_of(packet.as_ptr()).addr().get() - self.base.addr().get() - HEAD) / CHUNK
+            (chunk_of(packet.as_ptr()).addr().get() - self.base.addr().get() - HEAD) / self.size.chunk()
         };
         let mut is_out = vec![true; self.chunks];
         at_home.iter().for_each(|packet| is_out[index(packet)] = false);
         for chunk in (0..self.chunks).filter(|&chunk| is_out[chunk]) {
             // SAFETY: the chunk lies within the mapping; by the caller's promise nobody else reads or writes its metadata.
-            unsafe { metadata_of(self.base.add(HEAD + chunk * CHUNK).cast()).write(metadata) };
+            unsafe { metadata_of(self.chunk(chunk).cast()).write(metadata) };
         }
     }
 
@@ -117,7 +152,7 @@ impl Drop for Region {
     fn drop(&mut self) {
         if !self.leaked {
             // SAFETY: the pool leaks its region unless every packet is at home, so nobody points here any more.
-            unsafe { map::release(self.base, HEAD + self.chunks * CHUNK) };
+            unsafe { map::release(self.size, self.base, HEAD + self.chunks * self.size.chunk()) };
         }
     }
 }
@@ -133,9 +168,14 @@ impl Start {
     /// That of the region which a packet belongs to.
     #[inline]
     pub(super) fn of(packet: &Packet) -> Self {
+        Self::at(packet.as_ptr())
+    }
+
+    #[inline]
+    fn at(packet: NonNull<RawPacket>) -> Self {
         // SAFETY: regions do not begin at address 0.
         let start = |address: NonZero<usize>| unsafe { NonZero::new_unchecked(address.get() & !(SPAN - 1)) };
-        Start(packet.as_ptr().cast::<u8>().map_addr(start))
+        Start(packet.cast::<u8>().map_addr(start))
     }
 
     /// Whether the memory of all these packets belongs to the region.
@@ -162,6 +202,12 @@ impl Start {
         (home(chunk_of(packet.as_ptr())).addr().get() & (SPAN - 1)) as u32
     }
 
+    /// How long the packets of the region can become.
+    #[inline]
+    pub(super) fn size(self) -> Size {
+        if self.0.addr().get() & SPAN == 0 { Size::Usual } else { Size::Large }
+    }
+
     /// The address of the packet that is at home there.
     #[inline]
     pub(super) fn packet(self, home: u32) -> NonNull<RawPacket> {
@@ -184,6 +230,18 @@ pub(super) fn engine_of(packet: &Packet) -> u64 {
     unsafe { (*Start::of(packet).0.cast::<Head>().as_ptr()).engine }
 }
 
+/// Bytes between the beginning of a chunk and that of its packet.
+#[inline]
+pub(super) fn headroom_of(packet: NonNull<RawPacket>) -> usize {
+    packet.addr().get() & (HEADROOM - 1)
+}
+
+/// The longest that a packet can become where it is.
+#[inline]
+pub(super) fn max_payload_of(packet: NonNull<RawPacket>) -> usize {
+    Start::at(packet).size().max_payload()
+}
+
 /// Where a packet begins in its chunk when it is new: an address whose colour depends on the chunk.
 #[inline]
 pub(super) fn home(chunk: NonNull<u8>) -> NonNull<RawPacket> {
@@ -204,27 +262,30 @@ pub(super) fn chunk_of(packet: NonNull<RawPacket>) -> NonNull<u8> {
 #[inline]
 pub(super) fn metadata_of(packet: NonNull<RawPacket>) -> NonNull<super::Metadata> {
     let chunk = chunk_of(packet);
-    let offset = METADATA + 64 * ((chunk.addr().get() >> 12) & 7);
-    // SAFETY: the line lies within the chunk, after the longest packet (checked above, at compile time).
-    unsafe { chunk.add(offset).cast() }
+    let line = 64 * ((chunk.addr().get() >> 12) & 7);
+    // SAFETY: the lines lie before the headroom, in the same chunk.
+    unsafe { chunk.sub(METADATA).add(line).cast() }
 }
 
 #[cfg(not(miri))]
 mod map {
-    use super::{HEAD, SPAN, WARM};
+    use super::{HEAD, SPAN, Size, WARM};
     use std::io;
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
     use std::ptr::{self, NonNull};
 
-    /// Maps `len` bytes of a new memory file at an address aligned to `SPAN`. The head is private to the process.
-    pub(super) fn reserve(len: usize) -> io::Result<NonNull<u8>> {
+    /// Maps `len` bytes of a new memory file at an address that is right for such packets. The head is private to the process.
+    pub(super) fn reserve(size: Size, len: usize) -> io::Result<NonNull<u8>> {
         let file = memory_file(len - HEAD)?;
-        let base = aligned_addresses()?;
+        let base = aligned_addresses(size)?;
         fill(base, len, &file).inspect_err(|_| {
             // SAFETY: the addresses were reserved by us, and nobody knows of them yet.
-            unsafe { release(base, len) };
+            unsafe { release(size, base, len) };
         })?;
-        warm(base, len);
+        // What is rare is not made ready in advance.
+        if size == Size::Usual {
+            warm(base, len);
+        }
         Ok(base)
     }
 
@@ -267,17 +328,20 @@ mod map {
         Ok(file)
     }
 
-    /// `SPAN` bytes of addresses, aligned to `SPAN`, without memory behind them.
-    fn aligned_addresses() -> io::Result<NonNull<u8>> {
+    /// `SPAN` bytes of addresses, aligned to `SPAN`, an odd multiple of it for large packets and an even one for others. There is no memory
+    /// behind them.
+    fn aligned_addresses(size: Size) -> io::Result<NonNull<u8>> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new mapping, at an address of the kernel's choice.
-        let all = check(unsafe { libc::mmap(ptr::null_mut(), 2 * SPAN, libc::PROT_NONE, flags, -1, 0) })?;
-        let before = all.as_ptr().align_offset(SPAN);
-        // SAFETY: what is unmapped lies before and after the aligned part of the mapping just made.
+        let all = check(unsafe { libc::mmap(ptr::null_mut(), 3 * SPAN, libc::PROT_NONE, flags, -1, 0) })?;
+        let odd = if size == Size::Large { SPAN } else { 0 };
+        // To the first address at or behind `all` that is `odd` modulo two spans.
+        let before = odd.wrapping_sub(all.addr().get()) & (2 * SPAN - 1);
+        // SAFETY: `before` is less than two spans, and what is unmapped lies before and after the aligned span of the mapping just made.
         unsafe {
             let base = all.add(before);
             libc::munmap(all.as_ptr().cast(), before);
-            libc::munmap(base.add(SPAN).as_ptr().cast(), SPAN - before);
+            libc::munmap(base.add(SPAN).as_ptr().cast(), 2 * SPAN - before);
             Ok(base)
         }
     }
@@ -308,7 +372,7 @@ mod map {
     ///
     /// # Safety
     /// Nothing may point there any more.
-    pub(super) unsafe fn release(base: NonNull<u8>, _len: usize) {
+    pub(super) unsafe fn release(_: Size, base: NonNull<u8>, _len: usize) {
         // SAFETY: `reserve` mapped the span; the rest is the caller's promise.
         unsafe { libc::munmap(base.as_ptr().cast(), SPAN) };
     }
@@ -316,24 +380,32 @@ mod map {
 
 #[cfg(miri)]
 mod map {
-    use super::SPAN;
+    use super::{SPAN, Size};
     use std::alloc::{Layout, alloc_zeroed, dealloc};
     use std::io;
     use std::ptr::NonNull;
 
-    fn layout(len: usize) -> Layout {
-        Layout::from_size_align(len, SPAN).expect("a size that fits")
+    /// Bytes before a region, which make its address an odd multiple of `SPAN` for large packets and an even one for others.
+    fn before(size: Size) -> usize {
+        if size == Size::Large { SPAN } else { 0 }
     }
 
-    pub(super) fn reserve(len: usize) -> io::Result<NonNull<u8>> {
+    fn layout(size: Size, len: usize) -> Layout {
+        Layout::from_size_align(before(size) + len, 2 * SPAN).expect("a size that fits")
+    }
+
+    pub(super) fn reserve(size: Size, len: usize) -> io::Result<NonNull<u8>> {
         // SAFETY: the size is not zero.
-        NonNull::new(unsafe { alloc_zeroed(layout(len)) }).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+        let all =
+            NonNull::new(unsafe { alloc_zeroed(layout(size, len)) }).ok_or(io::ErrorKind::OutOfMemory)?;
+        // SAFETY: so much was allocated before the region.
+        Ok(unsafe { all.add(before(size)) })
     }
 
     /// # Safety
     /// Nothing may point there any more.
-    pub(super) unsafe fn release(base: NonNull<u8>, len: usize) {
-        // SAFETY: it was allocated with the same layout.
-        unsafe { dealloc(base.as_ptr(), layout(len)) };
+    pub(super) unsafe fn release(size: Size, base: NonNull<u8>, len: usize) {
+        // SAFETY: it was allocated with the same layout, of which the region is the last part.
+        unsafe { dealloc(base.sub(before(size)).as_ptr(), layout(size, len)) };
     }
 }

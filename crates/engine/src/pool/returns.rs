@@ -93,6 +93,15 @@ fn bundle_in(start: Start, carrier: u32) -> *mut Bundle {
     start.packet(carrier).as_ptr().cast::<u8>().wrapping_add(64).cast()
 }
 
+/// Sends one packet to the region it belongs to, at once.
+pub(super) fn send(packet: Packet) {
+    let start = Start::of(&packet);
+    let home = start.home_of(&packet);
+    packet.forget();
+    // SAFETY: the region lives while its packets are out, as this one was, which its owner has given up.
+    unsafe { region::returns_at(start).push(start, &[home]) };
+}
+
 /// Packets of other regions, on their way back.
 #[derive(Debug, Default)]
 pub(crate) struct Foreign {

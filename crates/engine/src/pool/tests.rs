@@ -42,7 +42,7 @@ fn sizes_that_cannot_be_are_refused() {
     assert_eq!(Pool::new(0).expect_err("none").kind(), io::ErrorKind::InvalidInput);
     assert!(Pool::new(Pool::MAX_PACKETS + 1).is_err());
     let mut pool = Pool::new(1).expect("memory");
-    assert!(pool.packet(&[0; MAX_PAYLOAD + 1]).is_none());
+    assert!(pool.packet(&[0; MAX_LARGE_PAYLOAD + 1]).is_none());
     let mut packet = pool.packet(&[0; MAX_PAYLOAD]).expect("it fits");
     assert_eq!(packet.append(b"x"), Err(TooLong { wanted: MAX_PAYLOAD + 1 }));
     assert_eq!(packet.prepend(b"x"), Err(TooLong { wanted: MAX_PAYLOAD + 1 }));
@@ -97,18 +97,21 @@ enum Step {
     Truncate(usize),
     Resize(usize),
     Copy,
+    MakeRoom(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let bytes = prop::collection::vec(any::<u8>(), 0..700);
-    let len = prop_oneof![0..64usize, 0..700usize, 9_000..=MAX_PAYLOAD];
+    let long = if cfg!(miri) { MAX_PAYLOAD + 1..=11_000 } else { 60_000..=MAX_LARGE_PAYLOAD };
+    let len = prop_oneof![0..64usize, 0..700usize, 9_000..=MAX_PAYLOAD, long];
     prop_oneof![
         bytes.clone().prop_map(Step::Append),
         bytes.prop_map(Step::Prepend),
         len.clone().prop_map(Step::TrimFront),
         len.clone().prop_map(Step::Truncate),
-        len.prop_map(Step::Resize),
+        len.clone().prop_map(Step::Resize),
         Just(Step::Copy),
+        len.prop_map(Step::MakeRoom),
     ]
 }
 
@@ -125,7 +128,8 @@ proptest! {
         *packet.metadata_mut() = metadata;
         let mut model: Vec<u8> = Vec::new();
         for step in steps {
-            let fits = |more: usize| model.len() + more <= MAX_PAYLOAD;
+            let most = packet.max_len();
+            let fits = |more: usize| model.len() + more <= most;
             match step {
                 Step::Append(bytes) => {
                     prop_assert_eq!(packet.append(&bytes).is_ok(), fits(bytes.len()));
@@ -144,18 +148,22 @@ proptest! {
                     model.truncate(len);
                 }
                 Step::Resize(len) => {
-                    packet.resize(len).expect("it fits");
-                    model.resize(len, 0);
+                    prop_assert_eq!(packet.resize(len).is_ok(), len <= most);
+                    if len <= most { model.resize(len, 0) }
                 }
                 Step::Copy => {
                     let copy = pool.copy(&packet).expect("a packet");
                     pool.put_back(std::mem::replace(&mut packet, copy));
+                }
+                Step::MakeRoom(len) => {
+                    prop_assert!(pool.make_room(&mut packet, len));
+                    prop_assert!(packet.max_len() >= len);
                 }
             }
             prop_assert_eq!(packet.data(), &model[..]);
             prop_assert_eq!(*packet.metadata(), metadata);
         }
         pool.put_back(packet);
-        prop_assert_eq!(pool.available(), 2);
+        prop_assert_eq!(pool.available(), pool.total());
     }
 }

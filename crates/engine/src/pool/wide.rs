@@ -109,15 +109,17 @@ for_all_vectors! {
 }
 
 for_all_vectors! {
-    /// Makes each of `copies`, which are at their first positions, a copy of the packet at its place in `originals`. Returns
-    /// how many bytes they have.
-    fn copy_each(originals: &[Packet], copies: &mut [Packet]) -> u64 {
+    /// Makes each of `copies`, which are at their first positions, a copy of the packet at its place in `originals`, up to one that
+    /// takes a large chunk. Returns how many are copies now, and how many bytes they have.
+    fn copy_each(originals: &[Packet], copies: &mut [Packet]) -> (usize, u64) {
         let mut bytes = 0;
-        for (copy, original) in copies.iter_mut().zip(originals) {
-            copy.copy_lines_from(original);
+        for (index, (copy, original)) in copies.iter_mut().zip(originals).enumerate() {
+            if !copy.copy_lines_from(original) {
+                return (index, bytes);
+            }
             bytes += original.len() as u64;
         }
-        bytes
+        (copies.len().min(originals.len()), bytes)
     }
 }
 

@@ -384,6 +384,7 @@ impl Worker {
     }
 
     pub(crate) fn publish_pool(&mut self) {
+        self.pool.fetch_all_returns();
         self.gauges.total.set(self.pool.total() as u64);
         self.gauges.free.set(self.pool.available() as u64);
         // It has gone below zero if packets were taken back here that another worker had allocated.
