@@ -145,11 +145,16 @@ mod tests {
 
     #[test]
     fn any_bytes_will_do() {
-        for (filter, matches) in
-            [("", 5), ("ip", 0), ("len = 0", 1), ("len >= 10240", 1), ("ether[13] = 0", 3)]
-        {
+        for (filter, matches) in [
+            ("", 7),
+            ("ip", 0),
+            ("len = 0", 1),
+            ("len >= 10240", 3),
+            ("ether[13] = 0", 5),
+            ("ether[65534] = 0", 1),
+        ] {
             let mut rig = Rig::new(Filter::new(filter), &["input"], &["output"]);
-            let packets: Vec<Vec<u8>> = [0, 1, 14, 60, 10240].map(|len| vec![0; len]).into();
+            let packets: Vec<Vec<u8>> = [0, 1, 14, 60, 10240, 60000, 65535].map(|len| vec![0; len]).into();
             let passed = rig.pass(&packets.iter().map(Vec::as_slice).collect::<Vec<_>>());
             assert_eq!(passed.len(), matches, "{filter}");
         }

@@ -3,7 +3,7 @@
 //! | inputs | `input` |
 //! |---|---|
 //! | outputs | `output` |
-//! | `mtu` | bytes of the longest IP packet to send, 68 to 10226 |
+//! | `mtu` | bytes of the longest IP packet to send, 68 to 65521 |
 //! | `fragmented` | counts packets that were cut |
 //! | `fragments` | counts what became of them |
 //! | drops `dont_fragment` | counts IPv4 packets that are too long and not to be fragmented |
@@ -22,7 +22,7 @@ mod tests;
 
 use cut::Plan;
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Output, Packet, Pool, Setup};
+use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Pool, Setup};
 use serde::Deserialize;
 use std::hash::{BuildHasher, RandomState};
 use wire::ether::Ethernet;
@@ -74,7 +74,7 @@ impl Class for Fragmenter {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        OptionError::check_range("mtu", self.mtu, 68..=MAX_PAYLOAD - Ethernet::LEN)
+        OptionError::check_range("mtu", self.mtu, 68..=MAX_LARGE_PAYLOAD - Ethernet::LEN)
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -128,7 +128,7 @@ impl Running {
     /// The first fragment is the packet itself, cut; the others are new packets.
     fn carry_out(&mut self, plan: &Plan, mut packet: Packet, output: &mut Output, pool: &mut Pool) {
         for index in 1..plan.count() {
-            let Some(mut fragment) = pool.allocate() else {
+            let Some(mut fragment) = pool.allocate_for(plan.len(index)) else {
                 self.made.drain(..).for_each(|made| pool.free(made, &self.counters.no_packet));
                 return pool.free(packet, &self.counters.no_packet);
             };

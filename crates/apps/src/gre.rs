@@ -8,7 +8,7 @@
 //! | `local_mac` | hardware address that packets are sent from; zero unless set |
 //! | `hop_limit` | 1 to 255; 64 unless set |
 //! | `dont_fragment` | whether IPv4 packets must not be cut on their way; `true` unless set. IPv6 packets are cut by their sender only |
-//! | drops `length_errors` | counts packets that are cut, and frames that would become longer than 10240 bytes |
+//! | drops `length_errors` | counts packets that are cut, and frames that would become longer than 65535 bytes, or than 10240 while the pool has no large packet |
 //! | drops `protocol_errors` | counts packets that are something else, carry something else than frames, are fragments, or have an IPv4 header with options or a wrong checksum |
 //! | drops `remote_address_errors`, `local_address_errors` | count packets from or for somebody else |
 //! | drops `key_errors` | counts packets with another key, or with one where there is to be none |
@@ -116,7 +116,14 @@ impl OverIp for Running {
 
     #[inline]
     fn encapsulate(&mut self, packet: &mut Packet) -> bool {
-        packet.prepend(&self.header).is_ok() && self.outer.wrap(packet)
+        if packet.prepend(&self.header).is_err() {
+            return false;
+        }
+        let is_wrapped = self.outer.wrap(packet);
+        if !is_wrapped {
+            packet.trim_front(self.header.len());
+        }
+        is_wrapped
     }
 
     fn frame(&self, data: &[u8]) -> Result<Range<usize>, &Counter> {
@@ -136,7 +143,7 @@ mod tests {
     use super::Gre;
     use crate::testing::{frame, read};
     use crate::{Fragmenter, Reassembler};
-    use engine::{Class, MAX_PAYLOAD};
+    use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD};
     use testkit::rig::Rig;
     use wire::ip::Ipv4;
 
@@ -175,7 +182,9 @@ mod tests {
 
     #[test]
     fn the_other_end_gets_them_back() {
-        let frames: Vec<Vec<u8>> = [0, 1, 60, 1514, MAX_PAYLOAD - 62].map(|len| vec![7; len]).into();
+        let lens =
+            [0, 1, 60, 1514, MAX_PAYLOAD - 62, MAX_LARGE_PAYLOAD - 62, MAX_PAYLOAD - 39, MAX_PAYLOAD - 1];
+        let frames: Vec<Vec<u8>> = lens.map(|len| vec![7; len]).into();
         for (near, far) in [(NEAR, FAR), (NEAR_V6, FAR_V6)] {
             let packets = through(near, "decapsulated", &frames);
             assert!(through(far, "encapsulated", &packets) == frames, "{near}");
@@ -292,8 +301,8 @@ mod tests {
     #[test]
     fn what_is_too_long_is_dropped() {
         let mut rig = rig(NEAR);
-        rig.send("decapsulated", vec![7; MAX_PAYLOAD - 37]);
-        rig.send("decapsulated", vec![7; MAX_PAYLOAD]);
+        rig.send("decapsulated", vec![7; MAX_LARGE_PAYLOAD - 37]);
+        rig.send("decapsulated", vec![7; MAX_LARGE_PAYLOAD]);
         rig.breathe();
         assert_eq!(rig.counter("length_errors"), 2);
     }

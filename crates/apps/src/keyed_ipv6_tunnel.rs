@@ -259,7 +259,7 @@ impl std::error::Error for ParseCookieError {}
 mod tests {
     use super::{Cookie, KeyedIpv6Tunnel};
     use crate::testing::read;
-    use engine::{Class, MAX_PAYLOAD};
+    use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD};
     use testkit::rig::Rig;
 
     const PORTS: [&str; 2] = ["decapsulated", "encapsulated"];
@@ -302,7 +302,8 @@ mod tests {
 
     #[test]
     fn the_other_end_gets_it_back() {
-        let frames: Vec<Vec<u8>> = [0, 1, 60, 1514, MAX_PAYLOAD - 66].map(|len| vec![7; len]).into();
+        let lens = [0, 1, 60, 1514, MAX_PAYLOAD - 66, 30_000, MAX_LARGE_PAYLOAD - 66, MAX_PAYLOAD - 65];
+        let frames: Vec<Vec<u8>> = lens.map(|len| vec![7; len]).into();
         let packets = encapsulated(OTHER_END, &frames.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let mut rig = rig(OPTIONS);
         packets.iter().for_each(|packet| rig.send("encapsulated", packet));
@@ -313,7 +314,7 @@ mod tests {
     #[test]
     fn what_is_too_long_is_dropped() {
         let mut rig = rig(OPTIONS);
-        rig.send("decapsulated", vec![7; MAX_PAYLOAD - 65]);
+        rig.send("decapsulated", vec![7; MAX_LARGE_PAYLOAD - 65]);
         rig.breathe();
         assert_eq!(rig.counter("length_errors"), 1);
     }

@@ -246,12 +246,12 @@ mod tests {
         let ssh = packet("eth / ip4 / tcp(dport=22)");
         let tcp_names = packet("eth / ip4 / tcp(dport=53)");
         let quic = packet("eth / ip6 / udp(dport=443)");
-        let packets = [web(), names(), ssh.clone(), tcp_names.clone(), quic.clone(), vec![], vec![0; 10240]];
+        let packets = [web(), names(), ssh.clone(), tcp_names.clone(), quic.clone(), vec![], vec![0; 60000]];
         send(&mut rig, &packets);
         assert_eq!(rig.take("web"), [web(), quic]);
         assert_eq!(rig.take("names"), [names(), tcp_names]);
         assert_eq!(rig.take("tcp"), [ssh]);
-        assert_eq!(rig.take("default"), [vec![], vec![0; 10240]]);
+        assert_eq!(rig.take("default"), [vec![], vec![0; 60000]]);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use crate::host::{check_ends, check_mac};
 use engine::shm::Counter;
-use engine::{Burst, Io, OptionError, Packet, Pool, Ports, Setup};
+use engine::{Burst, Io, OptionError, Output, Packet, Pool, Ports, Setup};
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -24,7 +24,7 @@ const ENCAPSULATED: usize = 1;
 
 /// A running tunnel.
 pub(crate) trait Tunnel {
-    /// What puts all headers before a frame; it refuses one that becomes too long.
+    /// What puts all headers before a frame; it refuses one that becomes too long, and leaves it as it is.
     fn encapsulator(&mut self) -> impl FnMut(&mut Packet) -> bool;
 
     /// What takes all headers off a packet; it refuses one that is none of this tunnel, and leaves it as it is.
@@ -42,7 +42,7 @@ pub(crate) trait Tunnel {
         let output = &mut io.outputs[ENCAPSULATED];
         while let Some(burst) = io.inputs[DECAPSULATED].burst_of_at_most(Burst::SIFTED) {
             let others = output.sift(burst, self.encapsulator());
-            io.pool.free_burst(others, self.length_errors());
+            others.for_each(|packet| encapsulate_again(packet, output, io.pool, self));
         }
         let output = &mut io.outputs[DECAPSULATED];
         while let Some(burst) = io.inputs[ENCAPSULATED].burst_of_at_most(Burst::SIFTED) {
@@ -57,7 +57,7 @@ pub(crate) trait OverIp {
     /// The headers of IP.
     fn outer(&self) -> &Outer;
 
-    /// Puts all headers before a frame; `false` if it becomes too long.
+    /// Puts all headers before a frame; `false`, and no change, if it becomes too long.
     fn encapsulate(&mut self, packet: &mut Packet) -> bool;
 
     /// Where the frame is inside a packet, or what counts one that is none of this tunnel.
@@ -66,6 +66,7 @@ pub(crate) trait OverIp {
 
 impl<T: OverIp> Tunnel for T {
     fn encapsulator(&mut self) -> impl FnMut(&mut Packet) -> bool {
+        #[inline(always)]
         |packet: &mut Packet| self.encapsulate(packet)
     }
 
@@ -84,6 +85,23 @@ impl<T: OverIp> Tunnel for T {
     fn why_not(&self, data: &[u8]) -> &Counter {
         self.frame(data).err().unwrap_or(self.outer().protocol_errors())
     }
+}
+
+/// Takes a frame that became too long where it was: it follows those that did not.
+#[cold]
+fn encapsulate_again(
+    mut packet: Packet,
+    output: &mut Output,
+    pool: &mut Pool,
+    tunnel: &mut (impl Tunnel + ?Sized),
+) {
+    /// More than the headers of any tunnel.
+    const HEADERS_MAX: usize = 128;
+    let len = packet.len() + HEADERS_MAX;
+    if pool.make_room(&mut packet, len) && tunnel.encapsulator()(&mut packet) {
+        return output.put(packet);
+    }
+    pool.free(packet, tunnel.length_errors());
 }
 
 #[cold]

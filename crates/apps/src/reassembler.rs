@@ -10,6 +10,7 @@
 //! | consumed `joined` | counts fragments whose bytes are now in another packet |
 //! | drops `overlap` | counts packets given up since fragments overlap or contradict each other, and all their later fragments |
 //! | drops `too_many_fragments`, `too_long` | count packets given up for that reason, and all their later fragments |
+//! | drops `no_packet` | counts packets of more than 10240 bytes given up as the pool had no large packet, and all their later fragments |
 //! | drops `timeout` | counts packets that lacked a part for too long |
 //! | drops `evicted` | counts packets that lacked a part when there was no room for another |
 //! | drops `duplicate` | counts fragments that say again what is known |
@@ -19,8 +20,9 @@
 //! IPv4 (RFC 791, 3.2) and IPv6 (RFC 8200, 4.5), behind up to two VLAN tags; fragments in different VLANs are not joined. All
 //! else passes as it is. A packet of which two fragments overlap is never delivered (RFC 5722), so that nobody can slip bytes past a
 //! filter. An IPv6 fragment that is a whole packet loses its header (RFC 6946). A packet in the making holds one packet of the
-//! pool, and becomes 10240 bytes long at most; the oldest gives way when there are too many, or when they would hold more than half
-//! of the pool, whatever `max_reassemblies` says: what comes in must find room. As long as any packet is in the making, a run
+//! pool, a large one where it becomes longer than 10240 bytes, and becomes 65535 bytes long at most, the header of its link included;
+//! the oldest gives way when there are too many, or when they would hold more than half
+//! of the pool, or of its large packets, whatever `max_reassemblies` says: what comes in must find room. As long as any packet is in the making, a run
 //! does not end: after the last packet of a capture that may take `timeout_s`, unless the graph runs on capture time.
 
 mod assembly;
@@ -72,6 +74,7 @@ struct Counters {
     overlap: Counter,
     too_many_fragments: Counter,
     too_long: Counter,
+    no_packet: Counter,
     timeout: Counter,
     evicted: Counter,
     duplicate: Counter,
@@ -100,6 +103,7 @@ impl Class for Reassembler {
                 overlap: setup.drops("overlap"),
                 too_many_fragments: setup.drops("too_many_fragments"),
                 too_long: setup.drops("too_long"),
+                no_packet: setup.drops("no_packet"),
                 timeout: setup.drops("timeout"),
                 evicted: setup.drops("evicted"),
                 duplicate: setup.drops("duplicate"),
@@ -179,7 +183,10 @@ impl Running {
     /// Puts a fragment where it belongs.
     fn join(&mut self, piece: &Piece, packet: Packet, output: &mut Output, pool: &mut Pool, now_ns: u64) {
         let id = self.table.find(&piece.key).unwrap_or_else(|| self.begin(piece, pool, now_ns));
-        match self.table.get_mut(id).add(piece, packet, self.max_fragments) {
+        if self.table.get_mut(id).takes_large(piece, &packet, pool.max_len()) {
+            self.make_large_room(id, pool);
+        }
+        match self.table.add(id, piece, packet, self.max_fragments, pool) {
             Outcome::Kept => self.table.note_held(),
             Outcome::Joined(packet) => pool.free(packet, &self.counters.joined),
             Outcome::Whole { joined, mut whole, congestion } => {
@@ -209,7 +216,7 @@ impl Running {
     /// Makes room for one more packet in the making.
     fn begin(&mut self, piece: &Piece, pool: &mut Pool, now_ns: u64) -> u32 {
         // Of its whole: what is free at the moment says little where other workers hold the rest.
-        let held_max = (pool.total() / 2).max(1);
+        let held_max = (pool.usual_total() / 2).max(1);
         while self.table.is_full() || self.table.held() >= held_max {
             if let Some(packet) = self.table.remove_oldest() {
                 pool.free(packet, &self.counters.evicted);
@@ -218,12 +225,24 @@ impl Running {
         self.table.insert(piece.key, now_ns)
     }
 
+    /// Makes room for a large packet that this one is going to hold.
+    #[cold]
+    fn make_large_room(&mut self, id: u32, pool: &mut Pool) {
+        let large_max = (pool.large_total() / 2).max(1);
+        while self.table.large() >= large_max {
+            // The oldest, whatever it holds: those that hold large ones are not in an order of their own.
+            let Some(removed) = self.table.remove_oldest_but(id) else { return };
+            removed.into_iter().for_each(|packet| pool.free(packet, &self.counters.evicted));
+        }
+    }
+
     #[cold]
     fn counter(&self, refusal: Refusal) -> &Counter {
         match refusal {
             Refusal::Overlap => &self.counters.overlap,
             Refusal::TooMany => &self.counters.too_many_fragments,
             Refusal::TooLong => &self.counters.too_long,
+            Refusal::NoPacket => &self.counters.no_packet,
             Refusal::Duplicate => &self.counters.duplicate,
         }
     }

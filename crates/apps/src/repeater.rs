@@ -5,17 +5,18 @@
 //! | outputs | `output` |
 //! | `limit` | packets kept at most, 4096 unless set |
 //! | `count` | packets sent in all; without end unless set |
-//! | `repeater_full` | counts packets dropped as there are `limit` already |
+//! | `repeater_full` | counts packets dropped as there are `limit` already, or half of the large packets there are |
 //! | `repeated` | counts packets that were kept, and were let go in the end |
 //!
 //! It begins with the first packet it gets; others are joined to the end of the row as they come. Copies have the metadata of what
 //! they are copies of, its timestamp included. As many are sent as the link has room for: a repeater drops nothing that it sends,
 //! unless its output is not linked, when all is dropped as `unlinked`.
 //!
-//! What is kept is taken from the pool: `limit` has to be well below the number of its packets.
+//! What is kept is taken from the pool: `limit` has to be well below the number of its packets. Of its large packets, no more than half
+//! are kept, since copies need as many again.
 
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Pool, Roles, Setup};
+use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, Pool, Roles, Setup};
 use serde::Deserialize;
 
 /// Options of `repeater`.
@@ -38,6 +39,8 @@ impl Default for Repeater {
 #[derive(Debug)]
 pub struct Running {
     packets: Vec<Packet>,
+    /// Large ones among them.
+    large: usize,
     /// The next to be sent.
     next: usize,
     left: u64,
@@ -57,6 +60,7 @@ impl Class for Repeater {
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
             packets: Vec::with_capacity(self.limit),
+            large: 0,
             next: 0,
             left: self.count.unwrap_or(u64::MAX),
             limit: self.limit,
@@ -87,7 +91,10 @@ impl App for Running {
                 io.pool.free_burst(burst, &self.repeated);
                 continue;
             }
-            self.packets.extend(burst.split_front(self.limit.saturating_sub(self.packets.len())));
+            let room = self.limit.saturating_sub(self.packets.len());
+            for packet in burst.split_front(room) {
+                self.keep(packet, io.pool);
+            }
             io.pool.free_burst(burst, &self.full);
         }
     }
@@ -126,8 +133,17 @@ impl App for Running {
 }
 
 impl Running {
+    fn keep(&mut self, packet: Packet, pool: &mut Pool) {
+        let is_large = packet.max_len() > MAX_PAYLOAD;
+        if is_large && self.large >= pool.large_total().div_ceil(2) {
+            return pool.free(packet, &self.full);
+        }
+        self.large += usize::from(is_large);
+        self.packets.push(packet);
+    }
+
     fn let_go(&mut self, pool: &mut Pool) {
-        self.next = 0;
+        (self.next, self.large) = (0, 0);
         self.packets.drain(..).for_each(|packet| pool.free(packet, &self.repeated));
     }
 }
@@ -184,6 +200,22 @@ mod tests {
         let sent = rig.take("output");
         assert_eq!(sent.len(), 50);
         assert!(sent.iter().enumerate().all(|(i, packet)| packet[..] == [i as u8 % 3]));
+    }
+
+    #[test]
+    fn of_large_packets_half_are_kept() {
+        let mut rig = Rig::with_large(
+            Repeater { count: Some(9), ..Repeater::default() },
+            &["input"],
+            &["output"],
+            64,
+            4,
+        );
+        [20_000, 60, 30_000, 40_000].iter().for_each(|&len| rig.send("input", vec![1; len]));
+        (0..20).for_each(|_| rig.breathe());
+        let lens: Vec<usize> = rig.take("output").iter().map(Vec::len).collect();
+        assert_eq!(lens, [20_000, 60, 30_000].repeat(3));
+        assert_eq!((rig.counter("repeater_full"), rig.counter("repeated")), (1, 3));
     }
 
     #[test]

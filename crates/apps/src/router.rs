@@ -5,7 +5,7 @@
 //! | outputs | those that routes or ports name |
 //! | `route` | list of routes: `prefix`, `port`, `next_hop` (a hardware address) |
 //! | `mac` | the router's hardware address. Unless set, it takes frames for any, and sends from the one they came for |
-//! | `port` | by name of the output: `ip`, the router's address there, or a list of them, one of each version; `mtu`, bytes of the longest IP packet that may leave there, 68 to 10226 |
+//! | `port` | by name of the output: `ip`, the router's address there, or a list of them, one of each version; `mtu`, bytes of the longest IP packet that may leave there, 68 to 65521 |
 //! | `icmp_limit` | ICMP errors a second, 1 to 1000000, a twentieth of them at once; 1000 unless set |
 //! | `forwarded` | counts packets sent on |
 //! | drops `ttl_exceeded` | counts packets with no hop left |
@@ -39,7 +39,7 @@ use crate::bucket::Bucket;
 use crate::host::check_mac;
 use crate::text;
 use engine::shm::Counter;
-use engine::{App, Class, Input, Io, MAX_PAYLOAD, OptionError, Output, Pool, PortNames, Ports, Setup};
+use engine::{App, Class, Input, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Pool, PortNames, Ports, Setup};
 use errors::{Cause, Subject, Way};
 use lpm::Lpm;
 use serde::Deserialize;
@@ -246,7 +246,7 @@ impl RouterPort {
                 return Err(OptionError::new("port", message));
             }
         }
-        let range = MTU_MIN..=MAX_PAYLOAD - Ethernet::LEN;
+        let range = MTU_MIN..=MAX_LARGE_PAYLOAD - Ethernet::LEN;
         let mtu = OptionError::check_range("mtu", self.mtu.unwrap_or(MTU_MIN), range);
         mtu.map_err(|error| OptionError::new("port", format!("`{name}`, {error}")))
     }

@@ -2,14 +2,14 @@
 //!
 //! | outputs | any: each gets as many |
 //! |---|---|
-//! | `size` | bytes of a packet, 14 to 10240; 60 unless set |
+//! | `size` | bytes of a packet, 14 to 65535; 60 unless set. More than 10240 take large packets of the pool, of which there are few |
 //! | `count` | packets in all, to each output; without end unless set |
 //!
 //! The packets are Ethernet frames of the local experimental type (0x88b5, IEEE 802), otherwise zero. A link with little
 //! room gets as many as fit: a source drops nothing. Each output gets its `count` in its own time, and one that is linked later
 //! gets as many as those before it.
 
-use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, PortNames, Ports, Roles, Setup};
+use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Packet, PortNames, Ports, Roles, Setup};
 use serde::Deserialize;
 
 /// Options of `source`.
@@ -52,7 +52,7 @@ impl Class for Source {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        OptionError::check_range("size", self.size, 14..=MAX_PAYLOAD)
+        OptionError::check_range("size", self.size, 14..=MAX_LARGE_PAYLOAD)
     }
 
     fn start(&self, _: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -159,9 +159,18 @@ mod tests {
     }
 
     #[test]
+    fn long_packets_come_as_large_ones_are_free() {
+        let mut rig = Rig::with_large(Source { size: 60_000, count: Some(50) }, &[], &["a", "b"], 100, 4);
+        (0..40).for_each(|_| rig.breathe());
+        let (a, b) = (rig.take("a"), rig.take("b"));
+        assert_eq!((a.len(), b.len()), (50, 50));
+        assert!(a.iter().chain(&b).all(|packet| packet.len() == 60_000));
+    }
+
+    #[test]
     fn sizes_are_checked() {
         use engine::Class;
         let error = Source { size: 5, count: None }.check().unwrap_err();
-        assert_eq!(error.to_string(), "`size`: 5 is not between 14 and 10240");
+        assert_eq!(error.to_string(), "`size`: 5 is not between 14 and 65535");
     }
 }

@@ -3,10 +3,10 @@
 //! | inputs | any |
 //! |---|---|
 //! | outputs | any: the last gets the packet itself, the others copies |
-//! | `no_packet` | counts copies that were not made because the pool was exhausted |
+//! | `no_packet` | counts copies that were not made because the pool was exhausted, or for long packets its large ones |
 
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Ports, Setup};
+use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Output, Packet, Pool, Ports, Setup};
 use serde::Deserialize;
 
 /// Options of `tee`: none.
@@ -47,12 +47,26 @@ impl App for Running {
                 for output in others.iter_mut() {
                     let made = output.send_copies_of(io.pool, &burst);
                     if made < burst.len() {
-                        self.no_packet.add((burst.len() - made) as u64);
+                        self.send_others(output, io.pool, &burst[made..]);
                     }
                 }
                 last.send(burst);
             }
         }
+    }
+}
+
+impl Running {
+    /// Sends copies of packets for the first of which there was no memory: where that is a long one, there may be for others.
+    #[cold]
+    fn send_others(&self, output: &mut Output, pool: &mut Pool, mut packets: &[Packet]) {
+        while let [first, others @ ..] = packets
+            && first.len() > MAX_PAYLOAD
+        {
+            self.no_packet.add(1);
+            packets = &others[output.send_copies_of(pool, others)..];
+        }
+        self.no_packet.add(packets.len() as u64);
     }
 }
 
@@ -64,7 +78,8 @@ mod tests {
     #[test]
     fn every_output_gets_every_packet() {
         let mut rig = Rig::new(Tee {}, &["input"], &["a", "b", "c"]);
-        let packets: Vec<Vec<u8>> = [0, 1, 61, 62, 63, 64, 1500, 10240].map(|len| vec![7; len]).into();
+        let lens = [0, 1, 61, 62, 63, 64, 1500, 10_240, 10_241, 60_000, 60, 65_535];
+        let packets: Vec<Vec<u8>> = lens.map(|len| vec![len as u8; len]).into();
         packets.iter().for_each(|packet| rig.send("input", packet));
         rig.breathe();
         for output in ["a", "b", "c"] {
@@ -92,5 +107,16 @@ mod tests {
         (0..4).for_each(|_| rig.send("input", b"x"));
         rig.breathe();
         assert_eq!((rig.take("a").len(), rig.take("b").len(), rig.counter("no_packet")), (2, 4, 2));
+    }
+
+    #[test]
+    fn long_packets_without_memory_take_no_others_with_them() {
+        let mut rig = Rig::with_large(Tee {}, &["input"], &["a", "b"], 64, 5);
+        let lens = [60, 60_000, 61, 60_001, 62, 60_002, 63, 60_003];
+        lens.iter().for_each(|&len| rig.send("input", vec![1; len]));
+        rig.breathe();
+        let lens_of = |packets: Vec<Vec<u8>>| packets.iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(lens_of(rig.take("a")), [60, 60_000, 61, 62, 63], "four of the five are on their way");
+        assert_eq!((lens_of(rig.take("b")), rig.counter("no_packet")), (lens.to_vec(), 3));
     }
 }

@@ -3,7 +3,7 @@
 //! | inputs | `input` |
 //! |---|---|
 //! | outputs | `output` |
-//! | `length` | bytes of a packet at most, 0 to 10240; required |
+//! | `length` | bytes of a packet at most, 0 to 65535; required |
 //! | `pad` | whether shorter packets are filled up with zeroes, as Snabb's `Truncate` does; `false` unless set |
 //! | `truncated` | counts packets that were cut |
 //!
@@ -11,7 +11,7 @@
 //! writes it so. Lengths within headers and checksums are left as they are.
 
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, Setup};
+use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Packet, Pool, Setup};
 use serde::Deserialize;
 
 /// Options of `truncate`.
@@ -30,6 +30,15 @@ pub struct Truncate {
 pub struct Running {
     options: Truncate,
     truncated: Counter,
+    not_padded: Counter,
+}
+
+/// What has become of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Fits,
+    Truncated,
+    NotPadded,
 }
 
 impl Class for Truncate {
@@ -37,11 +46,15 @@ impl Class for Truncate {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        OptionError::check_range("length", self.length, 0..=MAX_PAYLOAD)
+        OptionError::check_range("length", self.length, 0..=MAX_LARGE_PAYLOAD)
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        Ok(Running { options: self.clone(), truncated: setup.counter("truncated") })
+        Ok(Running {
+            options: self.clone(),
+            truncated: setup.counter("truncated"),
+            not_padded: setup.counter("not_padded"),
+        })
     }
 
     fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
@@ -52,20 +65,26 @@ impl Class for Truncate {
 
 impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
-        let metadata = io.pool.uses_metadata();
-        let (input, output) = io.through();
+        let (input, output) = (&mut io.inputs[0], &mut io.outputs[0]);
         while let Some(mut burst) = input.burst() {
-            let fits = |packet: &mut Packet| u64::from(self.options.fit(packet, metadata));
-            self.truncated.add(burst.iter_mut().map(fits).sum());
+            let (mut truncated, mut not_padded) = (0, 0);
+            for packet in burst.iter_mut() {
+                let fate = self.options.fit(packet, io.pool);
+                truncated += u64::from(fate == Fate::Truncated);
+                not_padded += u64::from(fate == Fate::NotPadded);
+            }
+            self.truncated.add(truncated);
+            self.not_padded.add(not_padded);
             output.send(burst);
         }
     }
 }
 
 impl Truncate {
-    /// Gives a packet its length. Returns whether it was cut.
+    /// Gives a packet its length.
     #[inline]
-    fn fit(&self, packet: &mut Packet, metadata: bool) -> bool {
+    fn fit(&self, packet: &mut Packet, pool: &mut Pool) -> Fate {
+        let metadata = pool.uses_metadata();
         let len = packet.len();
         if len > self.length {
             packet.truncate(self.length);
@@ -73,14 +92,26 @@ impl Truncate {
                 let cut_len = &mut packet.metadata_mut().cut_len;
                 *cut_len = cut_len.saturating_add((len - self.length) as u32);
             }
-            return true;
+            return Fate::Truncated;
         }
-        // No length is too long that has been checked.
-        if self.pad && packet.resize(self.length).is_ok() && metadata {
+        if !self.pad {
+            return Fate::Fits;
+        }
+        let is_padded = packet.resize(self.length).is_ok() || self.pad_anyhow(packet, pool);
+        if !is_padded {
+            return Fate::NotPadded;
+        }
+        if metadata {
             let cut_len = &mut packet.metadata_mut().cut_len;
             *cut_len = cut_len.saturating_sub((self.length - len) as u32);
         }
-        false
+        Fate::Fits
+    }
+
+    /// Pads a packet that has no room for that where it is.
+    #[cold]
+    fn pad_anyhow(&self, packet: &mut Packet, pool: &mut Pool) -> bool {
+        pool.make_room(packet, self.length) && packet.resize(self.length).is_ok()
     }
 }
 
@@ -93,14 +124,14 @@ mod tests {
     #[test]
     fn long_packets_are_cut_and_remember_their_length() {
         let mut rig = Rig::new(Truncate { length: 60, pad: false }, &["input"], &["output"]);
-        let lengths = [0, 1, 59, 60, 61, 1500, 10240];
+        let lengths = [0, 1, 59, 60, 61, 10240, 60000];
         lengths.iter().for_each(|&len| rig.send("input", vec![9; len]));
         rig.send_with("input", [9; 100], Metadata { cut_len: 1000, ..Metadata::default() });
         rig.breathe();
         let received = rig.received("output");
         let wire_lens: Vec<usize> =
             received.iter().map(|packet| packet.data.len() + packet.metadata.cut_len as usize).collect();
-        assert_eq!(wire_lens, [0, 1, 59, 60, 61, 1500, 10240, 1100]);
+        assert_eq!(wire_lens, [0, 1, 59, 60, 61, 10240, 60000, 1100]);
         let lens: Vec<usize> = received.iter().map(|packet| packet.data.len()).collect();
         assert_eq!(lens, [0, 1, 59, 60, 60, 60, 60, 60]);
         assert_eq!(rig.counter("truncated"), 4);
@@ -118,8 +149,17 @@ mod tests {
     }
 
     #[test]
+    fn long_ones_are_filled_up_as_long_as_there_are_large_packets() {
+        let mut rig = Rig::with_large(Truncate { length: 20_000, pad: true }, &["input"], &["output"], 64, 3);
+        let out = rig.pass(&[b"a", &[1; 30_000], &[2; 10_240], b"b"]);
+        assert_eq!(out.iter().map(Vec::len).collect::<Vec<_>>(), [20_000, 20_000, 20_000, 1]);
+        assert!(out[0][0] == b'a' && out[0][1..].iter().all(|&byte| byte == 0));
+        assert_eq!((rig.counter("not_padded"), rig.counter("truncated")), (1, 1));
+    }
+
+    #[test]
     fn lengths_are_checked() {
-        let error = Truncate { length: 10241, pad: false }.check().unwrap_err();
-        assert_eq!(error.to_string(), "`length`: 10241 is not between 0 and 10240");
+        let error = Truncate { length: 65536, pad: false }.check().unwrap_err();
+        assert_eq!(error.to_string(), "`length`: 65536 is not between 0 and 65535");
     }
 }

@@ -15,7 +15,7 @@
 //! | drops `other_vlan` | counts frames of VLANs without an output, and frames from `native` with a tag of the trunk's kind |
 //! | drops `unlinked` | counts frames for a trunk or native VLAN without a link |
 //! | drops `too_short` | counts packets without an Ethernet header, and frames that end within their tag |
-//! | drops `too_long` | counts packets of which the tag would make more than 10240 bytes |
+//! | drops `too_long` | counts packets of which the tag would make more than 65535 bytes, or more than 10240 while the pool has no large packet |
 //!
 //! Ports work in both directions, as in Snabb. A frame whose tag is only there for its priority (VLAN 0) is of the native
 //! VLAN, and loses the tag.
@@ -24,7 +24,7 @@
 //! dropped, unless the tag is of VLAN 0. Tags of another kind are not looked at, in both directions.
 
 use crate::Tpid;
-use crate::vlan_tag::{IDS, push_tag};
+use crate::vlan_tag::{IDS, push_tag, push_tag_anyhow};
 use crate::vlan_untag::{pop_tag, vlan_id};
 use engine::shm::Counter;
 use engine::{App, Burst, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Setup};
@@ -187,7 +187,8 @@ impl Running {
                 continue;
             };
             for mut packet in burst {
-                if push_tag(&mut packet, self.tpid, tci) {
+                if push_tag(&mut packet, self.tpid, tci) || push_tag_anyhow(&mut packet, self.tpid, tci, pool)
+                {
                     outputs[trunk].put(packet);
                 } else {
                     self.refuse_tagging(packet, pool);
@@ -216,7 +217,7 @@ mod tests {
     use super::{Port, VlanMux};
     use crate::Tpid;
     use crate::testing::frame;
-    use engine::{Class, MAX_PAYLOAD, PortNames};
+    use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, PortNames};
     use testkit::rig::Rig;
 
     const PORTS: [&str; 4] = ["trunk", "native", "vlan7", "vlan12"];
@@ -256,14 +257,17 @@ mod tests {
         rig.send("native", frame("eth / ip4 / 'native'"));
         rig.send("vlan12", frame("eth / vlan(9) / arp"));
         rig.send("vlan12", [0; 13]);
-        rig.send("vlan12", vec![0; MAX_PAYLOAD - 3]);
+        rig.send("vlan12", vec![0; MAX_LARGE_PAYLOAD - 3]);
+        rig.send("vlan7", vec![0; MAX_PAYLOAD - 3]);
         rig.breathe();
         let expected = [
             "eth / ip4 / 'native'",
             "eth(type=0x88a8) / vlan(12) / vlan(9) / arp",
             "eth(type=0x88a8) / vlan(7) / ip4 / 'seven'",
         ];
-        assert_eq!(rig.take("trunk"), expected.map(frame));
+        let mut trunk = rig.take("trunk");
+        assert_eq!(trunk.pop().map(|packet| packet.len()), Some(MAX_PAYLOAD + 1), "it takes a large packet");
+        assert_eq!(trunk, expected.map(frame));
         assert_eq!((rig.counter("too_short"), rig.counter("too_long")), (1, 1));
     }
 

@@ -7,13 +7,13 @@
 //! | `pcp` | priority, 0 to 7; 0 unless set |
 //! | `tpid` | 0x8100 (`"dot1q"`) unless set, or 0x88a8 (`"dot1ad"`); Snabb's name `encapsulation` will do as well |
 //! | drops `too_short` | counts packets without an Ethernet header |
-//! | drops `too_long` | counts packets of which the tag would make more than 10240 bytes |
+//! | drops `too_long` | counts packets of which the tag would make more than 65535 bytes, or more than 10240 while the pool has no large packet |
 //!
 //! A frame that has a tag gets another before it.
 
 use crate::Tpid;
 use engine::shm::Counter;
-use engine::{App, Burst, Class, Io, OptionError, Packet, Pool, Setup};
+use engine::{App, Burst, Class, Io, OptionError, Output, Packet, Pool, Setup};
 use serde::Deserialize;
 use wire::ether::Ethernet;
 use wire::vlan::{self, Tci, Vlan};
@@ -84,25 +84,35 @@ impl App for Running {
                 #[inline(always)]
                 move |packet| push_tag(packet, tpid, tci),
             );
-            others.for_each(|packet| self.refuse(packet, io.pool));
+            others.for_each(|packet| self.tag_again(packet, output, io.pool));
         }
     }
 }
 
 impl Running {
+    /// Takes a frame that could not get a tag where it was: it follows those that could.
     #[cold]
-    fn refuse(&self, packet: Packet, pool: &mut Pool) {
+    fn tag_again(&self, mut packet: Packet, output: &mut Output, pool: &mut Pool) {
+        if push_tag_anyhow(&mut packet, self.tpid, self.tci, pool) {
+            return output.put(packet);
+        }
         let is_short = packet.len() < Ethernet::LEN;
         pool.free(packet, if is_short { &self.too_short } else { &self.too_long });
     }
 }
 
 /// Tags a frame; `false`, and no change, if it is none or becomes too long.
-#[inline]
+#[inline(always)]
 pub(crate) fn push_tag(packet: &mut Packet, tpid: u16, tci: Tci) -> bool {
     packet.len() >= Ethernet::LEN
         && packet.open_front(Vlan::LEN).is_ok()
         && vlan::push(packet.data_mut(), tpid, tci).is_some()
+}
+
+/// Tags a frame that [`push_tag`] has refused, if all it lacks is room.
+#[cold]
+pub(crate) fn push_tag_anyhow(packet: &mut Packet, tpid: u16, tci: Tci, pool: &mut Pool) -> bool {
+    pool.make_room(packet, packet.len() + Vlan::LEN) && push_tag(packet, tpid, tci)
 }
 
 #[cfg(test)]
@@ -110,7 +120,7 @@ mod tests {
     use super::VlanTag;
     use crate::Tpid;
     use crate::testing::frame;
-    use engine::{Class, MAX_PAYLOAD};
+    use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD};
     use testkit::rig::Rig;
 
     fn tag(tag: u16, pcp: u8, tpid: Tpid) -> VlanTag {
@@ -140,10 +150,25 @@ mod tests {
     #[test]
     fn what_cannot_be_tagged_is_dropped() {
         let mut rig = Rig::new(tag(5, 0, Tpid::Dot1q), &["input"], &["output"]);
-        let (least, most) = (vec![1; 14], vec![1; MAX_PAYLOAD - 4]);
-        let out = rig.pass(&[&[], &[1; 13], &least, &vec![1; MAX_PAYLOAD - 3], &most, &vec![1; MAX_PAYLOAD]]);
-        assert_eq!(out.iter().map(Vec::len).collect::<Vec<_>>(), [18, MAX_PAYLOAD]);
+        let (least, most) = (vec![1; 14], vec![1; MAX_LARGE_PAYLOAD - 4]);
+        let too_long = vec![1; MAX_LARGE_PAYLOAD - 3];
+        let out = rig.pass(&[&[], &[1; 13], &least, &too_long, &most, &vec![1; MAX_LARGE_PAYLOAD]]);
+        assert_eq!(out.iter().map(Vec::len).collect::<Vec<_>>(), [18, MAX_LARGE_PAYLOAD]);
         assert_eq!((rig.counter("too_short"), rig.counter("too_long")), (2, 2));
+    }
+
+    #[test]
+    fn what_becomes_long_takes_a_large_packet_if_there_is_one() {
+        for (large, len) in [(1, 2), (0, 1)] {
+            let mut rig = Rig::with_large(tag(5, 0, Tpid::Dot1q), &["input"], &["output"], 64, large);
+            let [fits, grows, again]: [Vec<u8>; 3] =
+                [4, 3, 0].map(|less| frame(&format!("eth / arp / pad({})", MAX_PAYLOAD - 42 - less)));
+            let out = rig.pass(&[&grows, &fits, &again]);
+            assert_eq!((out.len(), rig.counter("too_long")), (len, 3 - len as u64));
+            assert_eq!(out[0].len(), MAX_PAYLOAD, "others do not wait");
+            assert!(out.iter().all(|packet| packet[12..16] == [0x81, 0, 0, 5]
+                && packet[18..] == grows[14..][..packet.len() - 18]));
+        }
     }
 
     #[test]

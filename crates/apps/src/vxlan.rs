@@ -10,7 +10,7 @@
 //! | `local_mac` | hardware address that packets are sent from; zero unless set |
 //! | `hop_limit` | 1 to 255; 64 unless set |
 //! | `dont_fragment` | whether IPv4 packets must not be cut on their way; `true` unless set. IPv6 packets are cut by their sender only |
-//! | drops `length_errors` | counts packets that are cut, and frames that would become longer than 10240 bytes |
+//! | drops `length_errors` | counts packets that are cut, and frames that would become longer than 65535 bytes, or than 10240 while the pool has no large packet |
 //! | drops `protocol_errors` | counts packets that are something else, are fragments, or have an IPv4 header with options or a wrong checksum |
 //! | drops `remote_address_errors`, `local_address_errors` | count packets from or for somebody else |
 //! | drops `vni_errors` | counts packets of other networks |
@@ -131,20 +131,12 @@ impl OverIp for Running {
     }
 
     fn encapsulate(&mut self, packet: &mut Packet) -> bool {
-        let src_port = vxlan_src_port(self.hasher.frame(packet.data()).value);
-        if packet.prepend(&VxlanHeader { vni: self.vni }.to_bytes()).is_err() {
-            return false;
+        let len = packet.len();
+        let is_done = self.put_headers(packet);
+        if !is_done {
+            packet.trim_front(packet.len() - len);
         }
-        let Some(udp) = UdpHeader::carrying(packet.len(), src_port, self.port) else { return false };
-        if packet.prepend(&udp.to_bytes()).is_err() {
-            return false;
-        }
-        if self.has_checksum
-            && let Some(mut udp) = UdpMut::new(packet.data_mut())
-        {
-            let _ = udp.fill_checksum(self.outer.addresses());
-        }
-        self.outer.wrap(packet)
+        is_done
     }
 
     fn frame(&self, data: &[u8]) -> Result<Range<usize>, &Counter> {
@@ -169,6 +161,25 @@ impl OverIp for Running {
 }
 
 impl Running {
+    /// Puts all headers before a frame, or some, and `false`, if it becomes too long.
+    #[inline]
+    fn put_headers(&mut self, packet: &mut Packet) -> bool {
+        let src_port = vxlan_src_port(self.hasher.frame(packet.data()).value);
+        if packet.prepend(&VxlanHeader { vni: self.vni }.to_bytes()).is_err() {
+            return false;
+        }
+        let Some(udp) = UdpHeader::carrying(packet.len(), src_port, self.port) else { return false };
+        if packet.prepend(&udp.to_bytes()).is_err() {
+            return false;
+        }
+        if self.has_checksum
+            && let Some(mut udp) = UdpMut::new(packet.data_mut())
+        {
+            let _ = udp.fill_checksum(self.outer.addresses());
+        }
+        self.outer.wrap(packet)
+    }
+
     /// The addresses of what is received.
     fn received_addresses(&self) -> Addresses {
         match self.outer.addresses() {
@@ -182,7 +193,7 @@ impl Running {
 mod tests {
     use super::Vxlan;
     use crate::testing::{frame, read};
-    use engine::{Class, MAX_PAYLOAD};
+    use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD};
     use testkit::rig::Rig;
     use wire::ether::Ethernet;
     use wire::ip::{Ipv4, Ipv6};
@@ -237,7 +248,8 @@ mod tests {
 
     #[test]
     fn the_other_end_gets_them_back() {
-        let frames: Vec<Vec<u8>> = [0, 1, 60, 1514, MAX_PAYLOAD - 70].map(|len| vec![7; len]).into();
+        let lens = [0, 1, 60, 1514, MAX_PAYLOAD - 70, 20_000, MAX_LARGE_PAYLOAD - 70];
+        let frames: Vec<Vec<u8>> = lens.map(|len| vec![7; len]).into();
         for (near, far) in [(NEAR, FAR), (NEAR_V6, FAR_V6)] {
             for extra in ["", "\nchecksum = true", "\nchecksum = false"] {
                 let packets = through(&format!("{near}{extra}"), "decapsulated", &frames);
@@ -288,10 +300,24 @@ mod tests {
     fn what_is_too_long_is_dropped() {
         let mut rig = rig(NEAR);
         for less in [49, 40, 7, 0] {
-            rig.send("decapsulated", vec![7; MAX_PAYLOAD - less]);
+            rig.send("decapsulated", vec![7; MAX_LARGE_PAYLOAD - less]);
         }
         rig.breathe();
         assert_eq!(rig.counter("length_errors"), 4);
+    }
+
+    #[test]
+    fn what_becomes_long_takes_a_large_packet_if_there_is_one() {
+        // None of the headers has room, then all but the last, or but the last two.
+        let frames: Vec<Vec<u8>> = [0, 10, 45].map(|less| vec![less as u8; MAX_PAYLOAD - less]).into();
+        for (near, far, large) in [(NEAR, FAR, 3), (NEAR_V6, FAR_V6, 3), (NEAR, FAR, 2), (NEAR, FAR, 0)] {
+            let mut rig = Rig::with_large(read::<Vxlan>(near).unwrap(), &PORTS, &PORTS, 64, large);
+            frames.iter().for_each(|frame| rig.send("decapsulated", frame));
+            rig.breathe();
+            let packets = rig.take("encapsulated");
+            assert_eq!((packets.len(), rig.counter("length_errors")), (large, 3 - large as u64));
+            assert!(through(far, "encapsulated", &packets) == frames[..large]);
+        }
     }
 
     #[test]

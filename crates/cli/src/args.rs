@@ -409,6 +409,9 @@ pub(crate) struct RunArgs {
     /// Packets of each worker's pool.
     #[arg(long, value_name = "N", default_value_t = 16384, value_parser = clap::value_parser!(u32).range(1..=engine::Pool::MAX_PACKETS as i64), help_heading = "Engine")]
     pub(crate) packets: u32,
+    /// Packets of more than 10240 bytes, up to 65535, that each pool has besides; 0 drops them where they come in.
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(0..=engine::Pool::MAX_LARGE_PACKETS as i64), help_heading = "Engine")]
+    pub(crate) large_packets: u32,
     /// Whose time apps see: `wall`, or `capture`, which jumps to the next packet.
     #[arg(
         long,

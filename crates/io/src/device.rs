@@ -1,7 +1,7 @@
 //! What devices have in common: names, why the kernel refuses a frame, packets to receive into.
 
 use engine::shm::Counter;
-use engine::{MAX_PAYLOAD, Metadata, OptionError, Packet, Pool, Setup};
+use engine::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, OptionError, Packet, Pool, Setup};
 use std::io;
 
 /// Bytes of the longest name of a device (IFNAMSIZ, without the zero).
@@ -27,12 +27,45 @@ pub(crate) fn check_name(option: &str, name: &str) -> Result<(), OptionError> {
     }
 }
 
-/// A packet with room for the longest frame.
+/// A packet with room for all but the longest frames.
 pub(crate) fn roomy(pool: &mut Pool) -> Option<Packet> {
     let mut packet = pool.allocate()?;
     // A new packet is empty, so the longest payload fits.
     packet.open_back(MAX_PAYLOAD).ok()?;
     Some(packet)
+}
+
+/// Bytes of the longest frame that a usual packet has no room for: they are received apart, and joined to the others in a large one.
+pub(crate) const REST_MAX: usize = MAX_LARGE_PAYLOAD - MAX_PAYLOAD;
+
+/// Makes a packet in whose room a frame of `len` bytes began as long as that; `rest` begins with what had no room there, and `more` bytes
+/// are going to be put before. If it cannot be done, says why.
+#[cold]
+pub(crate) fn complete(
+    packet: &mut Packet,
+    len: usize,
+    rest: &[u8],
+    more: usize,
+    pool: &mut Pool,
+) -> Result<(), Long> {
+    if len + more > pool.max_len() {
+        return Err(Long::TooLong);
+    }
+    if !pool.make_room(packet, len + more) {
+        return Err(Long::NoPacket);
+    }
+    // All of a usual packet was opened for the frame.
+    let count = len.saturating_sub(packet.len());
+    packet.append(&rest[..count]).map_err(|_| Long::TooLong)
+}
+
+/// Why a long frame is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Long {
+    /// It is longer than any packet.
+    TooLong,
+    /// The pool has no large packet.
+    NoPacket,
 }
 
 /// What is known of a frame that a device has received just now.
@@ -73,6 +106,7 @@ impl Refusal {
 pub(crate) struct Refusals {
     too_short: Counter,
     too_long: Counter,
+    no_packet: Counter,
     down: Counter,
     no_buffers: Counter,
     other: Counter,
@@ -83,9 +117,18 @@ impl Refusals {
         Refusals {
             too_short: setup.drops("too_short"),
             too_long: setup.drops("too_long"),
+            no_packet: setup.drops("no_packet"),
             down: setup.drops("down"),
             no_buffers: setup.drops("no_buffers"),
             other: setup.drops("send_error"),
+        }
+    }
+
+    /// What counts a frame that came, and was too long for its packet.
+    pub(crate) fn long(&self, long: Long) -> &Counter {
+        match long {
+            Long::TooLong => &self.too_long,
+            Long::NoPacket => &self.no_packet,
         }
     }
 

@@ -353,6 +353,77 @@ fn frames_that_no_device_takes_are_counted() {
     });
 }
 
+/// As devices join them that do GRO, and loopback devices never cut them.
+#[test]
+fn long_frames_cross_packet_sockets() {
+    let Some([here]) = Namespace::some("long frames") else { return };
+    cable((&here, "a"), (&here, "b"), 65_521);
+    let lens = [60, 10_239, 10_240, 10_241, 40_000, 65_535, 60];
+    let received = |large_packets: usize, tag: bool| {
+        here.enter(|| {
+            let mut from = Rig::new(device("a"), &["input"], &[]);
+            let mut to = Rig::with_large(device("b"), &[], &["output"], 200, large_packets);
+            to.breathe();
+            for len in lens {
+                let mut bytes: Vec<u8> = (0..len).map(|at| (at / 3) as u8).collect();
+                bytes[..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5]);
+                if tag {
+                    bytes[12..14].copy_from_slice(&[0x81, 0]);
+                }
+                from.send("input", bytes);
+            }
+            from.breathe();
+            assert_eq!(from.counter("delivered"), lens.len() as u64);
+            let mut frames = Vec::new();
+            let begin = Instant::now();
+            let dropped = |to: &mut Rig| ["too_long", "no_packet"].map(|name| to.counter(name) as usize);
+            while frames.len() + dropped(&mut to).iter().sum::<usize>() < lens.len()
+                && begin.elapsed() < PATIENCE
+            {
+                to.breathe();
+                frames.extend(to.take("output"));
+            }
+            for frame in &frames {
+                assert!((16..frame.len()).all(|at| frame[at] == (at / 3) as u8), "{} bytes", frame.len());
+            }
+            let dropped = dropped(&mut to);
+            (frames.iter().map(Vec::len).collect::<Vec<_>>(), dropped)
+        })
+    };
+    assert_eq!(received(8, false), (lens.to_vec(), [0, 0]));
+    assert_eq!(received(8, true), (lens.to_vec(), [0, 0]), "with a tag that the kernel takes out");
+    assert_eq!(received(1, false), (vec![60, 10_239, 10_240, 10_241, 60], [0, 2]));
+    assert_eq!(received(0, false), (vec![60, 10_239, 10_240, 60], [3, 0]));
+}
+
+#[test]
+fn a_kernel_sends_long_frames_to_a_tap_device() {
+    let Some([here]) = Namespace::some("long frames of a TAP device") else { return };
+    here.enter(|| {
+        for (large_packets, too_long) in [(4, 0), (0, 2)] {
+            let tap = Tap { name: "t0".to_owned(), mtu: Some(65_507) };
+            let mut rig = Rig::with_large(tap, &["input"], &["output"], 64, large_packets);
+            here.run("ip address add 192.0.2.1/24 dev t0");
+            here.run("ip neighbour add 192.0.2.2 lladdr 02:00:00:00:00:01 dev t0");
+            rig.breathe();
+            let socket = std::net::UdpSocket::bind("192.0.2.1:0").unwrap();
+            // With the headers of UDP, IPv4 and Ethernet: 10,240 bytes and 10,241, and the longest.
+            let lens = [10_198, 10_199, 65_479, 18];
+            lens.iter().for_each(|&len| _ = socket.send_to(&vec![7; len], "192.0.2.2:9").unwrap());
+            let mut came = Vec::new();
+            let begin = Instant::now();
+            while came.len() + (rig.counter("too_long") as usize) < lens.len() && begin.elapsed() < PATIENCE {
+                rig.breathe();
+                came.extend(rig.take("output").into_iter().filter(|frame| frame[..6] == [2, 0, 0, 0, 0, 1]));
+            }
+            let lens: Vec<usize> = came.iter().map(|frame| frame.len() - 42).collect();
+            let expected: &[usize] = if too_long > 0 { &[10_198, 18] } else { &[10_198, 10_199, 65_479, 18] };
+            assert_eq!((&lens[..], rig.counter("too_long")), (expected, too_long));
+            assert!(came.iter().all(|frame| frame[42..].iter().all(|&byte| byte == 7)));
+        }
+    });
+}
+
 #[test]
 fn what_the_system_refuses_is_explained() {
     let Some([here]) = Namespace::some("refused devices") else { return };

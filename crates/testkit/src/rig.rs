@@ -45,6 +45,20 @@ impl Rig {
     /// # Panics
     /// As for [`Rig::new`].
     pub fn with(class: impl Class, inputs: &[&str], outputs: &[&str], packets: usize) -> Self {
+        Self::with_large(class, inputs, outputs, packets, engine::Pool::LARGE_PACKETS)
+    }
+
+    /// A rig with a pool of so many packets, and so many large ones.
+    ///
+    /// # Panics
+    /// As for [`Rig::new`].
+    pub fn with_large(
+        class: impl Class,
+        inputs: &[&str],
+        outputs: &[&str],
+        packets: usize,
+        large_packets: usize,
+    ) -> Self {
         let now_ns = Arc::new(Mutex::new(START_NS));
         let mut graph = Graph::new();
         graph.app(APP, class).expect("a name");
@@ -65,7 +79,8 @@ impl Rig {
         // Without inputs, somebody must still tell the time.
         let clock = Feeder { queue: Arc::default(), now_ns: Arc::clone(&now_ns) };
         graph.app("clock", clock).expect("a name");
-        let settings = Settings { clock: ClockKind::Capture, packets, ..Settings::new().expect("memory") };
+        let settings = Settings::new().expect("memory");
+        let settings = Settings { clock: ClockKind::Capture, packets, large_packets, ..settings };
         let mut engine = Engine::new(settings).expect("memory");
         engine.configure(&graph).unwrap_or_else(|error| panic!("{error}"));
         Rig { engine, graph, inputs: rig_inputs, outputs: rig_outputs, now_ns }

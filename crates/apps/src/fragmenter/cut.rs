@@ -120,11 +120,25 @@ impl Plan {
         self.payload_len.div_ceil(self.part)
     }
 
-    /// Makes an empty packet the fragment of an index from 1 on, out of the whole frame.
-    pub(super) fn write(&self, index: usize, frame: &[u8], fragment: &mut Packet) {
+    /// Bytes of the fragment of an index from 1 on, that of its link included.
+    pub(super) fn len(&self, index: usize) -> usize {
+        let headers_len = match &self.family {
+            Family::V4 { options: (_, options_len), .. } => Ipv4::LEN + options_len,
+            Family::V6 { place, .. } => place.off + Fragment::HEADER_LEN,
+        };
+        self.network_off + headers_len + self.stretch(index).1
+    }
+
+    /// Where in the payload that of a fragment begins, and how long it is.
+    fn stretch(&self, index: usize) -> (usize, usize) {
         let off = index * self.part;
-        let len = self.part.min(self.payload_len - off);
-        // A fragment is shorter than the frame it is cut from, so there is room.
+        (off, self.part.min(self.payload_len - off))
+    }
+
+    /// Makes an empty packet with room for it the fragment of an index from 1 on, out of the whole frame.
+    pub(super) fn write(&self, index: usize, frame: &[u8], fragment: &mut Packet) {
+        let (off, len) = self.stretch(index);
+        // The caller has seen to it that there is room for `self.len(index)`.
         let mut append = |bytes: &[u8]| {
             let _ = fragment.append(bytes);
         };
@@ -153,7 +167,7 @@ impl Plan {
         if let Family::V6 { place, .. } = &self.family {
             let headers_len = self.network_off + place.off;
             let is_new = headers_len == self.payload_off;
-            // As in `write`, there is room.
+            // What is left with the new header is shorter than the packet was, so there is room.
             if is_new && packet.open_front(Fragment::HEADER_LEN).is_ok() {
                 packet.data_mut().copy_within(Fragment::HEADER_LEN..Fragment::HEADER_LEN + headers_len, 0);
             }

@@ -170,6 +170,42 @@ fn all_sizes_fit() {
 }
 
 #[test]
+fn long_packets_are_cut() {
+    let bytes: Vec<u8> = (0..65_000).map(|at| (at / 7) as u8).collect();
+    for mtu in [576, 1500, 9000, 10_226, 10_240, 20_000, 40_000, 65_010] {
+        let mut rig = Rig::new(Fragmenter { mtu }, &["input"], &["output"]);
+        for header in [
+            "ip4(proto=17, len=65020)",
+            "vlan(1) / vlan(2) / ip4(proto=17, len=65020)",
+            "ip6(next=17, len=65000)",
+        ] {
+            let mut packet = frame(&format!("eth / {header}"));
+            packet.extend(&bytes);
+            let link_len = if header.starts_with("vlan") { 22 } else { 14 };
+            let out = rig.pass(&[&packet]);
+            let longest = out.iter().map(|fragment| fragment.len() - link_len).max().unwrap();
+            assert!(out.len() > 1 && (mtu - 7..=mtu).contains(&longest), "{mtu} {header}: {longest}");
+            let mut whole: Vec<u8> = Vec::new();
+            for fragment in &out {
+                let network = &fragment[link_len..];
+                let headers_len = if header.starts_with("ip6") { 48 } else { 20 };
+                whole.extend(&network[headers_len..]);
+            }
+            assert!(whole == bytes, "{mtu} {header}");
+        }
+    }
+}
+
+#[test]
+fn large_packets_that_run_out_are_counted() {
+    let mut rig = Rig::with_large(Fragmenter { mtu: 20_000 }, &["input"], &["output"], 64, 2);
+    let mut packet = frame("eth / ip4(proto=17, len=60020)");
+    packet.extend([7; 60_000]);
+    assert!(rig.pass(&[&packet]).is_empty());
+    assert_eq!(rig.counter("no_packet"), 2, "the packet, and its second fragment");
+}
+
+#[test]
 fn an_exhausted_pool_is_counted() {
     let mut rig = Rig::with(Fragmenter { mtu: 68 }, &["input"], &["output"], 4);
     assert!(rig.pass(&[&frame("eth / ip4(proto=17) / pad(480)")]).is_empty());
@@ -189,5 +225,5 @@ fn a_full_link_drops() {
 #[test]
 fn options_are_checked() {
     let error = Fragmenter { mtu: 67 }.check().unwrap_err();
-    assert_eq!(error.to_string(), "`mtu`: 67 is not between 68 and 10226");
+    assert_eq!(error.to_string(), "`mtu`: 67 is not between 68 and 65521");
 }

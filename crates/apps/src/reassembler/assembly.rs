@@ -9,7 +9,7 @@
 //! of their bytes each, into the place where they stay.
 
 use super::piece::{Congestion, Piece};
-use engine::{MAX_PAYLOAD, Packet};
+use engine::{MAX_PAYLOAD, Packet, Pool};
 
 /// A packet in the making.
 #[derive(Debug, Default)]
@@ -61,6 +61,8 @@ pub(super) enum Refusal {
     TooMany,
     /// The packet would become too long.
     TooLong,
+    /// The packet would become so long that it takes a large one, and there is none.
+    NoPacket,
     /// It says what is known.
     Duplicate,
 }
@@ -84,15 +86,55 @@ impl Assembly {
         self.packet.take()
     }
 
+    /// Whether the buffer is a large packet.
+    #[inline]
+    pub(super) fn is_large(&self) -> bool {
+        self.packet.as_ref().is_some_and(is_large)
+    }
+
+    /// Whether the buffer would become a large packet with this fragment.
+    #[inline]
+    pub(super) fn takes_large(&self, piece: &Piece, packet: &Packet, max_len: usize) -> bool {
+        let needs_large = || (MAX_PAYLOAD + 1..=max_len).contains(&self.len_with(piece));
+        match &self.packet {
+            Some(buffer) => !is_large(buffer) && needs_large(),
+            None => self.given_up.is_none() && (is_large(packet) || needs_large()),
+        }
+    }
+
+    /// Length of the buffer with a fragment.
+    #[inline]
+    fn len_with(&self, piece: &Piece) -> usize {
+        // The first fragment may bring headers that were not counted yet.
+        let headers_len = self.headers_len.max(piece.headers_len);
+        headers_len + self.known_end().max(piece.off + piece.len)
+    }
+
+    /// Where the last part ends that is there.
+    #[inline]
+    fn known_end(&self) -> usize {
+        self.ranges.last().map_or(0, |last| last.end)
+    }
+
     /// Adds a fragment.
-    pub(super) fn add(&mut self, piece: &Piece, packet: Packet, max_fragments: u32) -> Outcome {
+    pub(super) fn add(
+        &mut self,
+        piece: &Piece,
+        mut packet: Packet,
+        max_fragments: u32,
+        pool: &mut Pool,
+    ) -> Outcome {
         if let Some(refusal) = self.given_up {
             return Outcome::Refused { packet, given_up: None, refusal };
         }
-        let gap = match self.check(piece, &packet, max_fragments) {
+        let len = self.len_with(piece);
+        let gap = match self.check(piece, &packet, max_fragments, pool.max_len()) {
             Ok(gap) => gap,
             Err(refusal) => return self.refuse(packet, refusal),
         };
+        if len > MAX_PAYLOAD && !pool.make_room(self.packet.as_mut().unwrap_or(&mut packet), len) {
+            return self.refuse(packet, Refusal::NoPacket);
+        }
         self.fragments += 1;
         self.congestion = self.congestion.and(piece.congestion);
         if !piece.has_more {
@@ -118,7 +160,13 @@ impl Assembly {
 
     /// Whether a fragment fits. Returns before which range it belongs.
     #[inline]
-    fn check(&self, piece: &Piece, packet: &Packet, max_fragments: u32) -> Result<usize, Refusal> {
+    fn check(
+        &self,
+        piece: &Piece,
+        packet: &Packet,
+        max_fragments: u32,
+        max_len: usize,
+    ) -> Result<usize, Refusal> {
         let (start, end) = (piece.off, piece.off + piece.len);
         // A gap, or the end, is where most fragments belong.
         let gap = match self.ranges.last() {
@@ -133,17 +181,14 @@ impl Assembly {
                 Refusal::Overlap
             });
         }
-        let known_end = self.ranges.last().map_or(0, |last| last.end);
         match self.end {
             Some(total) if end > total || !piece.has_more => return Err(Refusal::Overlap),
-            None if !piece.has_more && end < known_end => return Err(Refusal::Overlap),
+            None if !piece.has_more && end < self.known_end() => return Err(Refusal::Overlap),
             _ => {}
         }
-        // The first fragment may bring headers that were not counted yet.
-        let headers_len = self.headers_len.max(piece.headers_len);
         match () {
             () if self.fragments >= max_fragments => Err(Refusal::TooMany),
-            () if headers_len + end.max(known_end) > MAX_PAYLOAD => Err(Refusal::TooLong),
+            () if self.len_with(piece) > max_len => Err(Refusal::TooLong),
             () => Ok(gap),
         }
     }
@@ -208,6 +253,10 @@ impl Assembly {
         self.packet = Some(buffer);
         Outcome::Joined(packet)
     }
+}
+
+fn is_large(packet: &Packet) -> bool {
+    packet.max_len() > MAX_PAYLOAD
 }
 
 /// Puts bytes at a place in the buffer, or behind its end.

@@ -9,9 +9,9 @@
 //! All wait equally long, so the oldest is the next to time out, and the one that gives way. The hash is keyed at random: who
 //! chooses identifications cannot choose where they collide.
 
-use super::assembly::Assembly;
-use super::piece::Key;
-use engine::Packet;
+use super::assembly::{Assembly, Outcome};
+use super::piece::{Key, Piece};
+use engine::{Packet, Pool};
 use std::hash::{BuildHasher, RandomState};
 
 /// Packets in the making.
@@ -28,6 +28,8 @@ pub(super) struct Table {
     last: u32,
     /// Entries that hold a packet.
     held: usize,
+    /// Those of them that hold a large one.
+    large: usize,
     secret: [u64; 5],
 }
 
@@ -61,6 +63,7 @@ impl Table {
             newest: NONE,
             last: 0,
             held: 0,
+            large: 0,
             secret: std::array::from_fn(|word| state.hash_one(word) | 1),
         }
     }
@@ -73,6 +76,11 @@ impl Table {
     /// Those that hold a packet.
     pub(super) fn held(&self) -> usize {
         self.held
+    }
+
+    /// Those that hold a large packet.
+    pub(super) fn large(&self) -> usize {
+        self.large
     }
 
     /// One more holds a packet.
@@ -109,6 +117,23 @@ impl Table {
         &mut self.entries[id as usize].assembly
     }
 
+    /// Adds a fragment to the one of a number, as above.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        id: u32,
+        piece: &Piece,
+        packet: Packet,
+        max_fragments: u32,
+        pool: &mut Pool,
+    ) -> Outcome {
+        let assembly = &mut self.entries[id as usize].assembly;
+        let was_large = assembly.is_large();
+        let outcome = assembly.add(piece, packet, max_fragments, pool);
+        self.large = self.large + usize::from(assembly.is_large()) - usize::from(was_large);
+        outcome
+    }
+
     /// Adds one, which is not there yet, as the newest.
     ///
     /// # Panics
@@ -139,11 +164,22 @@ impl Table {
 
     /// Removes the one that began first, and returns the packet it holds, if it does.
     pub(super) fn remove_oldest(&mut self) -> Option<Packet> {
-        let id = self.oldest;
-        let packet = self.entries.get_mut(id as usize)?.assembly.take_packet();
+        self.remove_oldest_but(NONE).flatten()
+    }
+
+    /// Removes the one that began first, other than that of a number, and returns the packet it holds, if it does; `None` if there is
+    /// no other.
+    pub(super) fn remove_oldest_but(&mut self, kept: u32) -> Option<Option<Packet>> {
+        let id = match self.oldest {
+            oldest if oldest == kept => self.entries.get(kept as usize)?.newer,
+            oldest => oldest,
+        };
+        let assembly = &mut self.entries.get_mut(id as usize)?.assembly;
+        self.large -= usize::from(assembly.is_large());
+        let packet = assembly.take_packet();
         self.held -= usize::from(packet.is_some());
         self.remove(id);
-        packet
+        Some(packet)
     }
 
     /// Removes one, which holds no packet any more.

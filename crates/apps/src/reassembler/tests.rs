@@ -3,7 +3,7 @@
 use super::Reassembler;
 use crate::Fragmenter;
 use crate::testing::{frame, read};
-use engine::{Class, MAX_PAYLOAD};
+use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD};
 use testkit::rig::Rig;
 use testkit::rng::Rng;
 use wire::ip::{Ipv4, Ipv6};
@@ -255,7 +255,7 @@ fn packets_of_many_fragments_are_given_up() {
 
 #[test]
 fn the_longest_packet_is_as_long_as_any() {
-    let most = (MAX_PAYLOAD - 34) / 8 * 8;
+    let most = (MAX_LARGE_PAYLOAD - 34) / 8 * 8;
     for first_first in [true, false] {
         let mut rig = rig();
         let mut parts = [part(1, 0, 5000 / 8 * 8, false), part(1, 5000 / 8 * 8, most, true)];
@@ -272,6 +272,78 @@ fn the_longest_packet_is_as_long_as_any() {
         assert_eq!(rig.counter("too_long"), 2);
         assert_eq!(rig.report().pool.held, 0);
     }
+}
+
+#[test]
+fn long_packets_are_joined_in_any_order() {
+    let mut rng = Rng::new(3);
+    let many = Reassembler { max_fragments: 200, ..Reassembler::default() };
+    let mut rig = Rig::with_large(many, &["input"], &["output"], 600, 4);
+    for (round, len) in
+        [MAX_PAYLOAD - 34, MAX_PAYLOAD - 33, 20_000, 60_000, 65_500].into_iter().cycle().take(25).enumerate()
+    {
+        let step = [1480, 8000, 20_000, 600][round % 4];
+        let mut parts: Vec<Vec<u8>> = (0..len)
+            .step_by(step)
+            .map(|from| part(round as u32, from, (from + step).min(len), from + step >= len))
+            .collect();
+        if round % 2 == 0 {
+            shuffle(&mut rng, &mut parts);
+        }
+        let out = rig.pass(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        assert!(out == [whole(round as u32, len)], "{round} {len} {step}");
+    }
+    assert_eq!((rig.counter("reassembled"), rig.report().pool.held), (21, 0), "four came in one piece");
+}
+
+#[test]
+fn half_of_the_large_packets_is_left_to_others() {
+    let mut rig = Rig::with_large(Reassembler::default(), &["input"], &["output"], 600, 8);
+    // Short ones, then twelve that become long, one of them with its last part first.
+    (0..5).for_each(|id| assert!(rig.pass(&[&part(id, 8, 16, false)]).is_empty()));
+    for id in 10..22 {
+        assert!(rig.pass(&[&part(id, 0, 800, false)]).is_empty());
+        assert!(rig.pass(&[&part(id, 20_000, 20_800, id % 2 == 0)]).is_empty());
+        assert!(rig.report().pool.held <= 9);
+    }
+    // The oldest have given way, the short ones first: four long ones are left.
+    assert_eq!((rig.report().pool.held, rig.counter("evicted")), (4, 5 + 8));
+    assert_eq!(
+        rig.pass(&[&part(21, 20_800, 21_000, true), &part(21, 800, 20_000, false)]),
+        [whole(21, 21_000)]
+    );
+    // Whatever is held, a lone packet that goes on becoming long has room.
+    assert_eq!(rig.pass(&[&part(18, 800, 20_000, false)]), [whole(18, 20_800)]);
+    assert_eq!(rig.report().pool.held, 2);
+}
+
+#[test]
+fn a_packet_that_gets_no_large_one_is_given_up() {
+    let mut rig = Rig::with_large(Reassembler::default(), &["input"], &["output"], 600, 1);
+    // The only one is on its way.
+    rig.send("input", vec![1; 50_000]);
+    rig.send("input", part(1, 0, 800, false));
+    rig.send("input", part(1, 20_000, 20_800, true));
+    rig.send("input", part(1, 800, 1600, false));
+    rig.breathe();
+    assert_eq!(rig.take("output").len(), 1);
+    assert_eq!((rig.counter("no_packet"), rig.report().pool.held), (3, 0));
+
+    let mut rig = Rig::with_large(Reassembler::default(), &["input"], &["output"], 600, 0);
+    assert!(rig.pass(&[&part(1, 0, 800, false), &part(1, 20_000, 20_800, true)]).is_empty());
+    assert_eq!(rig.counter("too_long"), 2);
+}
+
+#[test]
+fn fragments_in_large_packets_count_as_such() {
+    let mut rig = Rig::with_large(Reassembler::default(), &["input"], &["output"], 600, 4);
+    for id in 0..6 {
+        assert!(rig.pass(&[&part(id, 0, 16_000, false)]).is_empty());
+    }
+    assert_eq!((rig.report().pool.held, rig.counter("evicted")), (2, 4));
+    assert_eq!(rig.pass(&[&part(5, 16_000, 16_100, true)]), [whole(5, 16_100)]);
+    rig.advance(61 * SECOND);
+    assert_eq!((rig.counter("timeout"), rig.report().pool.held), (1, 0));
 }
 
 #[test]

@@ -188,6 +188,7 @@ fn settings(args: &RunArgs, name: &str, teller: &Teller<'_>) -> Result<Settings,
     let settings = Settings {
         burst: usize::from(args.burst),
         packets: args.packets as usize,
+        large_packets: args.large_packets as usize,
         workers: usize::from(args.workers),
         cores: args.cpu.clone(),
         busywait: args.busywait,

@@ -7,7 +7,8 @@
 //! | `promiscuous` | whether it brings in frames for other stations; `false` unless set |
 //! | `fanout` | 0 to 65535: apps and programs of the same number share the frames of the device, flow by flow |
 //! | `delivered` | counts frames that the device has taken |
-//! | `too_short`, `too_long` | drops: frames that the device cannot send, or longer than 10240 bytes |
+//! | `too_short`, `too_long` | drops: frames that the device cannot send, or longer than 65535 bytes |
+//! | `no_packet` | drops: frames from the wire of more than 10240 bytes when the pool had no large packet |
 //! | `down` | drops: the device is not up, or is gone |
 //! | `no_buffers` | drops: the device's queue was full |
 //! | `send_error` | drops: the kernel refused for another reason |
@@ -19,8 +20,8 @@
 //! An output with little room, and an exhausted pool, leave frames in the kernel's queue.
 //!
 //! COMPAT: programs on this machine leave checksums and segmentation to devices, and a `veth` or a bridge does
-//! neither. Such frames come with wrong checksums (`no_checksum`), or longer than any real one (`too_long`):
-//! `ethtool -K DEVICE tx off` where they start helps.
+//! neither. Such frames come with wrong checksums (`no_checksum`), and longer than any real one, as do those that a device has joined
+//! (GRO): they pass up to 65535 bytes. `ethtool -K DEVICE tx off` where they start helps, and `gro off` where they come in.
 
 #[allow(unsafe_code)]
 mod socket;
@@ -55,8 +56,10 @@ pub struct AfPacket {
 #[derive(Debug)]
 pub struct Running {
     socket: Socket,
-    /// Packets with room for the longest frame, to receive into.
+    /// Packets to receive into.
     spare: Vec<Packet>,
+    /// Room for what does not fit into those, for each.
+    rests: Box<[u8]>,
     /// Packets that the socket had no room for.
     waiting: VecDeque<Packet>,
     is_listening: bool,
@@ -81,6 +84,8 @@ impl Class for AfPacket {
         Ok(Running {
             socket,
             spare: Vec::with_capacity(BURST_MAX),
+            // Memory that no long frame touches is never used.
+            rests: vec![0; BURST_MAX * device::REST_MAX].into(),
             waiting: VecDeque::new(),
             is_listening: true,
             next_statistics_ns: 0,
@@ -223,9 +228,19 @@ impl Running {
         let count = wanted.min(self.spare.len());
         let mut received = [Received::default(); BURST_MAX];
         // Nothing there, or a device that is down, which may come up again.
-        let Ok(got) = self.socket.receive(&mut self.spare[..count], &mut received) else { return };
+        let spare = &mut self.spare[..count];
+        let Ok(got) = self.socket.receive(spare, &mut self.rests, &mut received) else { return };
         let metadata = device::metadata(now_ns, self.socket.index() as u16);
-        for (mut packet, received) in self.spare.drain(..got).zip(received) {
+        let rests = self.rests.chunks_exact(device::REST_MAX);
+        for ((mut packet, received), rest) in self.spare.drain(..got).zip(received).zip(rests) {
+            let tag_len = if received.vlan.is_some() { TAG_LEN } else { 0 };
+            if !received.is_cut
+                && received.len + tag_len > packet.len()
+                && let Err(long) = device::complete(&mut packet, received.len, rest, tag_len, pool)
+            {
+                pool.free(packet, self.refusals.long(long));
+                continue;
+            }
             packet.truncate(received.len);
             if received.is_cut || put_tag_back(&mut packet, received.vlan).is_err() {
                 pool.free(packet, self.refusals.counter(Refusal::TooLong));

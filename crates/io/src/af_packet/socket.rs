@@ -3,6 +3,7 @@
 //! What is unsafe here passes pointers to values that live on the stack, or to packets that the caller lends, for the
 //! time of one call. The kernel keeps none of them.
 
+use crate::device::REST_MAX;
 use engine::Packet;
 use std::ffi::CString;
 use std::io;
@@ -23,7 +24,7 @@ pub(super) struct Socket {
 /// What is known of a frame that was received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Received {
-    /// Bytes it has in its packet.
+    /// Bytes it has in its packet, and behind.
     pub(super) len: usize,
     /// Whether it was longer.
     pub(super) is_cut: bool,
@@ -153,25 +154,31 @@ impl Socket {
         Ok(stats.tp_drops)
     }
 
-    /// Receives frames into packets, of which all bytes are overwritten in turn, and says what is known of each. Returns how
-    /// many; an error if there is none.
-    pub(super) fn receive(&self, packets: &mut [Packet], received: &mut [Received]) -> io::Result<usize> {
-        let count = packets.len().min(received.len()).min(BURST_MAX);
+    /// Receives frames into packets, of which all bytes are overwritten in turn, and where they are longer into `rests`, [`REST_MAX`] bytes
+    /// for each; says what is known of each. Returns how many; an error if there is none.
+    pub(super) fn receive(
+        &self,
+        packets: &mut [Packet],
+        rests: &mut [u8],
+        received: &mut [Received],
+    ) -> io::Result<usize> {
+        let count = packets.len().min(received.len()).min(rests.len() / REST_MAX).min(BURST_MAX);
         let mut controls = [Control([0; 64]); BURST_MAX];
-        let mut vectors = [EMPTY_VECTOR; BURST_MAX];
+        let mut vectors = [[EMPTY_VECTOR; 2]; BURST_MAX];
         let mut messages = [EMPTY_MESSAGE; BURST_MAX];
-        for (index, packet) in packets[..count].iter_mut().enumerate() {
-            let data = packet.data_mut();
-            vectors[index] = libc::iovec { iov_base: data.as_mut_ptr().cast(), iov_len: data.len() };
+        let rests = rests.chunks_exact_mut(REST_MAX);
+        for (index, (packet, rest)) in packets[..count].iter_mut().zip(rests).enumerate() {
+            vectors[index] = [packet.data_mut(), rest]
+                .map(|bytes| libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() });
             let header = &mut messages[index].msg_hdr;
-            header.msg_iov = &raw mut vectors[index];
-            header.msg_iovlen = 1;
+            header.msg_iov = vectors[index].as_mut_ptr();
+            header.msg_iovlen = 2;
             header.msg_control = controls[index].0.as_mut_ptr().cast();
             header.msg_controllen = size_of::<Control>() as _;
         }
         let fd = self.fd.as_raw_fd();
-        // SAFETY: `count` messages are initialised. Each points to one vector, that to the bytes of a packet that is lent to
-        // us alone, and to a control buffer; all outlive the call, and are as long as stated.
+        // SAFETY: `count` messages are initialised. Each points to two vectors, those to the bytes of a packet and of a rest that are
+        // lent to us alone, and to a control buffer; all outlive the call, and are as long as stated.
         let got = check(unsafe {
             libc::recvmmsg(
                 fd,

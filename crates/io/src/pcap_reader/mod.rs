@@ -7,14 +7,14 @@
 //! | `replay` | `"fast"`, unless set; `"exact"` keeps the distances in time between packets |
 //! | `rate_pps`, `rate_mbps` | the most packets, and million bits of packets, a second; none unless set |
 //! | `count` | packets in all; no limit unless set |
-//! | `too_long` | drops: packets longer than 10240 bytes |
+//! | `too_long` | drops: packets longer than 65535 bytes, or than 10240 where the pool has no large packets |
 //! | `wrong_link_type` | drops: packets that are no Ethernet frames, where a capture has taken the place of one that had only those |
 //! | `passes` | counts how often the capture was read to its end |
 //! | `damaged` | counts captures that could not be read to their end |
 //!
 //! Packets bring their metadata along, where an app asks for metadata: timestamp and its precision, length on the wire,
-//! link type, interface. A link with little room gets as many packets as fit, and an exhausted pool is waited for:
-//! a reader drops nothing but what is too long.
+//! link type, interface. A link with little room gets as many packets as fit, and an exhausted pool is waited for, also by a long packet
+//! when only the large ones have run out: a reader drops nothing but what is too long.
 //!
 //! **Time.** `exact` sends the first packet of a pass at once, and packet n when `t_n - t_0` has passed; the next pass
 //! begins when this one ends. Where the graph runs on capture time, the timestamps are the time: every packet leaves
@@ -43,7 +43,8 @@ mod tests;
 use crate::held::Reading;
 use engine::shm::Counter;
 use engine::{
-    App, Class, ClockKind, Io, MAX_PAYLOAD, OptionError, Output, Pool, Ports, Rate, Roles, Setup, Use,
+    App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, Output, Packet, Pool, Ports,
+    Rate, Roles, Setup, Use,
 };
 use pace::Pace;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -110,6 +111,8 @@ pub struct Running {
     is_finished: bool,
     /// Whether that is because the capture is at its end, not because there were enough packets.
     has_ended: bool,
+    /// The longest packet that there is memory for.
+    max_len: usize,
     /// Whether there was no room, or no memory, for a packet.
     is_blocked: bool,
     /// Why it has ended early.
@@ -222,6 +225,7 @@ impl PcapReader {
             left,
             is_finished: has_ended || left == 0,
             has_ended,
+            max_len: MAX_LARGE_PAYLOAD,
             is_blocked: false,
             error,
             legacy,
@@ -321,7 +325,7 @@ impl App for Running {
         let path = self.tape.path().display();
         let too_long = self.counters.too_long.get();
         let dropped = (too_long > 0)
-            .then(|| format!("{path}: {too_long} packets longer than {MAX_PAYLOAD} bytes were dropped"));
+            .then(|| format!("{path}: {too_long} packets longer than {} bytes were dropped", self.max_len));
         let foreign = self.tape.foreign().map(|linktype| {
             format!(
                 "{path}: packets of link type {linktype}, which apps that expect Ethernet (EN10MB) misread"
@@ -360,10 +364,11 @@ fn take(legacy: &Legacy, is_wanted: impl FnOnce(&mut Left) -> bool) -> Option<Le
 impl Running {
     /// Sends packets that lie ready, up to a number. Returns how many were taken, and why no more.
     fn play(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64, limit: usize) -> (usize, End) {
-        let Running { tape, pace, counters, .. } = self;
+        self.max_len = pool.max_len();
+        let Running { tape, pace, counters, max_len, .. } = self;
         // The capture was exchanged between two passes: nobody would know what these are.
         let is_unknown = !pool.uses_metadata() && tape.foreign().is_some();
-        let turn = Turn { output, pool, pace, counters, is_unknown, now_ns };
+        let turn = Turn { output, pool, pace, counters, max_len: *max_len, is_unknown, now_ns };
         match tape.ready() {
             (Ready::Batch(batch), at) => turn.play(&batch, at, limit),
             (Ready::Memory(memory), at) => turn.play(memory, at, limit),
@@ -410,6 +415,7 @@ struct Turn<'a> {
     pool: &'a mut Pool,
     pace: &'a mut Pace,
     counters: &'a Counters,
+    max_len: usize,
     /// Whether packets that are no Ethernet frames could not be told from others.
     is_unknown: bool,
     now_ns: u64,
@@ -417,7 +423,7 @@ struct Turn<'a> {
 
 impl Turn<'_> {
     #[inline]
-    fn play(self, records: &impl Records, at: &mut usize, limit: usize) -> (usize, End) {
+    fn play(mut self, records: &impl Records, at: &mut usize, limit: usize) -> (usize, End) {
         let end = records.len().min(at.saturating_add(limit));
         let begin = *at;
         while *at < end {
@@ -426,7 +432,9 @@ impl Turn<'_> {
                 return (*at - begin, End::NotDue);
             }
             // One that is too long takes an empty packet's place, so that the books show it.
-            let Some(mut packet) = self.pool.allocate() else { return (*at - begin, End::NoMemory) };
+            let fits = data.len() <= MAX_PAYLOAD;
+            let allocated = if fits { self.pool.allocate() } else { self.allocate_long(data.len()) };
+            let Some(mut packet) = allocated else { return (*at - begin, End::NoMemory) };
             self.pace.sent(self.now_ns, data.len());
             if packet.append(data).is_err() {
                 self.pool.free(packet, &self.counters.too_long);
@@ -441,6 +449,11 @@ impl Turn<'_> {
             *at += 1;
         }
         (*at - begin, End::Limit)
+    }
+
+    #[cold]
+    fn allocate_long(&mut self, len: usize) -> Option<Packet> {
+        self.pool.allocate_for(if len <= self.max_len { len } else { 0 })
     }
 }
 

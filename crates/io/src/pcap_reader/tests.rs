@@ -242,14 +242,41 @@ fn a_capture_of_another_link_type_in_the_place_of_the_first_is_dropped() {
 #[test]
 fn packets_of_any_length_pass_up_to_the_longest() {
     let scratch = Scratch::new();
-    let lens = [0, 1, MAX_PAYLOAD, MAX_PAYLOAD + 1, 65_535, 60];
+    let lens = [0, 1, MAX_PAYLOAD, MAX_PAYLOAD + 1, 65_535, 65_536, 65_549, 60];
     let packets: Vec<_> = lens.iter().map(|&len| (1, 70_000, vec![7; len])).collect();
     let path = scratch.file("a.pcap", &pcap(&packets));
     let mut rig = rig(reader(path));
     let received = all(&mut rig);
-    assert_eq!(received.iter().map(|packet| packet.data.len()).collect::<Vec<_>>(), [0, 1, MAX_PAYLOAD, 60]);
+    let came: Vec<_> = received.iter().map(|packet| packet.data.len()).collect();
+    assert_eq!(came, [0, 1, MAX_PAYLOAD, MAX_PAYLOAD + 1, 65_535, 60]);
     assert!(received.iter().all(|packet| packet.data.len() as u32 + packet.metadata.cut_len == 70_000));
     assert_eq!(rig.counter("too_long"), 2);
+    let text = rig.report().apps[testkit::rig::APP].text.clone().unwrap();
+    assert!(text.ends_with("2 packets longer than 65535 bytes were dropped"), "{text}");
+}
+
+#[test]
+fn large_packets_that_run_out_are_waited_for() {
+    let scratch = Scratch::new();
+    let packets: Vec<_> = (0..200).map(|i| (i, 70_000, vec![i as u8; 10_000 + i as usize * 100])).collect();
+    let path = scratch.file("a.pcap", &pcap(&packets));
+    let mut rig = Rig::with_large(reader(path), &[], &["output"], 100, 3);
+    let received = all(&mut rig);
+    assert_eq!(received.len(), 200);
+    for (i, packet) in received.iter().enumerate() {
+        assert!(packet.data == vec![i as u8; 10_000 + i * 100], "{i}");
+    }
+    assert_eq!(rig.counter("too_long"), 0);
+}
+
+#[test]
+fn without_large_packets_long_ones_are_dropped_and_counted() {
+    let scratch = Scratch::new();
+    let packets: Vec<_> =
+        [60, MAX_PAYLOAD, MAX_PAYLOAD + 1, 60_000, 60].map(|len| (1, 70_000, vec![7; len])).into();
+    let path = scratch.file("a.pcap", &pcap(&packets));
+    let mut rig = Rig::with_large(reader(path), &[], &["output"], 100, 0);
+    assert_eq!((all(&mut rig).len(), rig.counter("too_long")), (3, 2));
     let text = rig.report().apps[testkit::rig::APP].text.clone().unwrap();
     assert!(text.ends_with("2 packets longer than 10240 bytes were dropped"), "{text}");
 }

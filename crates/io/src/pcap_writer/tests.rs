@@ -104,13 +104,16 @@ fn packets_of_no_capture_have_the_time_of_their_breath() {
     let out = scratch.path("out.pcap");
     let mut rig = Rig::new(writer(&out), &["input"], &[]);
     rig.advance(123);
-    for len in [0, 1, 60, 10_240] {
+    for len in [0, 1, 60, 10_240, 10_241, 65_535] {
         rig.send("input", vec![5; len]);
     }
     rig.breathe();
     drop(rig);
     let records = records(&out);
-    assert_eq!(records.iter().map(|record| record.data.len()).collect::<Vec<_>>(), [0, 1, 60, 10_240]);
+    assert_eq!(
+        records.iter().map(|record| record.data.len()).collect::<Vec<_>>(),
+        [0, 1, 60, 10_240, 10_241, 65_535]
+    );
     assert!(records.iter().all(|record| record.timestamp_ns as u64 == START_NS + 123));
     assert!(records.iter().all(|record| record.wire_len as usize == record.data.len()));
 }

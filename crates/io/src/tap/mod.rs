@@ -5,10 +5,11 @@
 //! |---|---|
 //! | outputs | `output`: frames of the kernel |
 //! | `name` | of the device; it is made, and goes with the app, unless it was there before |
-//! | `mtu` | its longest IP packet, 68 to 10222 bytes; left as it is unless set |
+//! | `mtu` | its longest IP packet, 68 to 65517 bytes; left as it is unless set |
 //! | `delivered` | counts frames that the kernel has taken |
 //! | `too_short` | drops: less than an Ethernet header |
-//! | `too_long` | drops: frames of the kernel of 10240 bytes or more, or frames that the kernel finds too long |
+//! | `too_long` | drops: frames of the kernel of more than 65535 bytes, or frames that the kernel finds too long |
+//! | `no_packet` | drops: frames of the kernel of more than 10240 bytes when the pool had no large packet |
 //! | `down` | drops: the device was not switched on |
 //! | `no_buffers` | drops: the kernel had no room |
 //! | `send_error` | drops: the kernel refused for another reason |
@@ -16,18 +17,16 @@
 //! The device is switched on. Its addresses are the user's: `ip address add 192.0.2.1/24 dev NAME`. Frames of the
 //! kernel have the time of their breath. An output with little room, and an exhausted pool, leave frames in the device's
 //! queue, where the kernel drops what is too much.
-//!
-//! NOTE: reads tell no difference between a frame that fills the room of a packet and a longer one: neither passes.
 
 #[allow(unsafe_code)]
 mod tun;
 
 use crate::device::{self as port, Refusal, Refusals};
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Output, Packet, Pool, Roles, Setup, Use};
+use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Pool, Roles, Setup, Use};
 use serde::Deserialize;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSliceMut, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of an Ethernet header.
@@ -49,8 +48,10 @@ pub struct Tap {
 #[derive(Debug)]
 pub struct Running {
     file: Arc<File>,
-    /// A packet with room for the longest frame, to read into.
+    /// A packet to read into.
     spare: Option<Packet>,
+    /// Room for what does not fit into that, and one byte more: if that is written, the frame was too long.
+    rest: Box<[u8]>,
     is_listening: bool,
     counters: Counters,
 }
@@ -74,7 +75,7 @@ impl Class for Tap {
 
     fn check(&self) -> Result<(), OptionError> {
         port::check_name("name", &self.name)?;
-        let range = 68..=(MAX_PAYLOAD - FRAMING) as u16;
+        let range = 68..=(MAX_LARGE_PAYLOAD - FRAMING) as u16;
         self.mtu.map_or(Ok(()), |mtu| OptionError::check_range("mtu", mtu, range))
     }
 
@@ -106,6 +107,7 @@ impl Class for Tap {
         Ok(Running {
             file,
             spare: None,
+            rest: vec![0; port::REST_MAX + 1].into(),
             is_listening: true,
             counters: Counters { delivered: setup.delivered(), refusals: Refusals::new(setup) },
         })
@@ -189,7 +191,9 @@ impl Running {
     /// Reads a frame; `false` if there is none.
     fn receive(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64) -> bool {
         let Some(mut packet) = self.spare.take().or_else(|| port::roomy(pool)) else { return false };
-        let len = match (&*self.file).read(packet.data_mut()) {
+        let room = packet.len();
+        let mut parts = [IoSliceMut::new(packet.data_mut()), IoSliceMut::new(&mut self.rest)];
+        let len = match (&*self.file).read_vectored(&mut parts) {
             Ok(len) if len > 0 => len,
             // Nothing there, or the device is down: whoever switched it off knows.
             _ => {
@@ -197,8 +201,10 @@ impl Running {
                 return false;
             }
         };
-        if len >= MAX_PAYLOAD {
-            pool.free(packet, self.counters.refusals.counter(Refusal::TooLong));
+        if len > room
+            && let Err(long) = port::complete(&mut packet, len, &self.rest, 0, pool)
+        {
+            pool.free(packet, self.counters.refusals.long(long));
             return true;
         }
         packet.truncate(len);

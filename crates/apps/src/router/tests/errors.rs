@@ -374,7 +374,7 @@ fn options_of_ports_are_checked() {
         "port.a = { ip = ['2001:db8::1', '10.0.0.1', '2001:db8::2'] }",
         "port.a = { ip = 'fe80::1' }",
         "port.a = { mtu = 67 }",
-        "port.a = { mtu = 10227 }",
+        "port.a = { mtu = 65522 }",
         "icmp_limit = 0",
     ] {
         writeln!(error, "{}", read::<Router>(options).unwrap().check().unwrap_err()).unwrap();
@@ -384,8 +384,8 @@ fn options_of_ports_are_checked() {
         `port`: port `a` has two addresses of one version: 10.0.0.1 and 10.0.0.2\n\
         `port`: port `a` has two addresses of one version: 2001:db8::1 and 2001:db8::2\n\
         `port`: fe80::1 of port `a` is never routed\n\
-        `port`: `a`, `mtu`: 67 is not between 68 and 10226\n\
-        `port`: `a`, `mtu`: 10227 is not between 68 and 10226\n\
+        `port`: `a`, `mtu`: 67 is not between 68 and 65521\n\
+        `port`: `a`, `mtu`: 65522 is not between 68 and 65521\n\
         `icmp_limit`: 0 is not between 1 and 1000000\n";
     assert_eq!(error, expected);
     let linked = PortNames { inputs: vec!["x"], outputs: vec!["a"] };
