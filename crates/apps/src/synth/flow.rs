@@ -5,6 +5,7 @@ use engine::OptionError;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use wire::Cidr;
+use wire::checksum::Sum;
 
 /// The most flows, each with a counter of its own.
 pub(super) const FLOWS_MAX: u32 = 1 << 20;
@@ -17,6 +18,8 @@ pub(super) struct Flow {
     /// Source and destination address as they stand in a packet; the first four bytes of each for IPv4.
     pub(super) src: [u8; 16],
     pub(super) dst: [u8; 16],
+    /// The sum over both addresses.
+    pub(super) addresses: u16,
     pub(super) sport: u16,
     pub(super) dport: u16,
     /// Packets sent.
@@ -86,7 +89,8 @@ impl Pattern {
         let dport = self.dport.start() + digit(self.dport.len() as u128) as u16;
         let src = address(self.src, digit(addresses(self.src)));
         let dst = address(self.dst, digit(addresses(self.dst)));
-        Flow { src, dst, sport, dport, sent: 0 }
+        let addresses = Sum::new().add_bytes(&src).add_bytes(&dst).partial();
+        Flow { src, dst, addresses, sport, dport, sent: 0 }
     }
 }
 
