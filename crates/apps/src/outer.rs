@@ -41,6 +41,7 @@ pub(crate) trait Tunnel {
     fn pass(&mut self, io: &mut Io<'_>) {
         let output = &mut io.outputs[ENCAPSULATED];
         while let Some(burst) = io.inputs[DECAPSULATED].burst_of_at_most(Burst::SIFTED) {
+            io.pool.expect_headers(&burst);
             let others = output.sift(burst, self.encapsulator());
             others.for_each(|packet| encapsulate_again(packet, output, io.pool, self));
         }

@@ -79,6 +79,7 @@ impl App for Running {
         let (input, output) = (&mut io.inputs[0], &mut io.outputs[0]);
         while let Some(burst) = input.burst_of_at_most(Burst::SIFTED) {
             let (tpid, tci) = (self.tpid, self.tci);
+            io.pool.expect_headers(&burst);
             let others = output.sift(
                 burst,
                 #[inline(always)]

@@ -362,14 +362,15 @@ impl Engine {
         let order = breathing_names(&self.graph, &slots);
         let places = placing.places(&self.graph, &order, self.workers.len());
         let place = |app: &str| places.get(app).copied().unwrap_or(0);
-        for (link, input) in &mut ends.inputs {
-            // An app that has hidden its end from us may use it on any thread.
-            let is_here = ends.outputs.contains_key(link);
-            input.set_local(is_here && place(&link.from.app) == place(&link.to.app));
-            if let Some(state) = self.links.get(link) {
-                state.record.set_worker(place(&link.to.app));
+        for (link, state) in &self.links {
+            state.record.set_worker(place(&link.to.app));
+            if let Some(ring) = state.ring.upgrade() {
+                // An app that has hidden its end from us may use it on any thread.
+                let are_here = ends.outputs.contains_key(link) && ends.inputs.contains_key(link);
+                ring.set_local(are_here && place(&link.from.app) == place(&link.to.app));
             }
         }
+        ends.outputs.values_mut().for_each(Output::settle);
         let mut slots: BTreeMap<String, Slot> =
             slots.into_iter().map(|(name, (_, slot))| (name, slot)).collect();
         slots.retain(|name, _| self.graph.get(name).is_some());

@@ -17,18 +17,17 @@ pub struct Input {
     published: u32,
     /// Packets received in earlier turns.
     received: u64,
-    local: bool,
     counters: LinkCounters,
 }
 
 impl Input {
-    pub(super) fn new(ring: Arc<Ring>, counters: LinkCounters, local: bool) -> Self {
-        Input { ring, next: 0, tail: 0, published: 0, received: 0, local, counters }
+    pub(super) fn new(ring: Arc<Ring>, counters: LinkCounters) -> Self {
+        Input { ring, next: 0, tail: 0, published: 0, received: 0, counters }
     }
 
     /// The end of no link: nothing ever comes.
     pub(crate) fn unlinked() -> Self {
-        Self::new(Arc::new(Ring::new()), LinkCounters::hidden(), true)
+        Self::new(Arc::new(Ring::new(true)), LinkCounters::hidden())
     }
 
     /// The packets that wait, as one burst, or `None` when all were taken that were here when the app's turn began.
@@ -99,7 +98,7 @@ impl Input {
         }
         self.received += u64::from(taken);
         self.counters.received(self.received);
-        if self.local && self.next == self.ring.tail() {
+        if self.ring.is_local() && self.next == self.ring.tail() {
             self.ring.rewind();
             (self.next, self.tail) = (0, 0);
         } else {
@@ -122,11 +121,6 @@ impl Input {
     /// Packets in the link.
     pub(crate) fn queued(&self) -> usize {
         self.ring.queued()
-    }
-
-    /// Says whether the sender is on the same thread. Between turns only, and when neither runs.
-    pub(crate) fn set_local(&mut self, local: bool) {
-        self.local = local;
     }
 }
 

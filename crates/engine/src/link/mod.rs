@@ -31,6 +31,6 @@ pub const CAPACITY: usize = ring::CAPACITY as usize;
 
 /// Both ends of a new link. `local` says that both belong to apps of one thread.
 pub(crate) fn link(counters: LinkCounters, local: bool) -> (Output, Input) {
-    let ring = Arc::new(Ring::new());
-    (Output::new(Arc::clone(&ring), counters.clone()), Input::new(ring, counters, local))
+    let ring = Arc::new(Ring::new(local));
+    (Output::new(Arc::clone(&ring), counters.clone()), Input::new(ring, counters))
 }

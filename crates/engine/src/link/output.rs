@@ -12,7 +12,9 @@ pub struct Output {
     ring: Arc<Ring>,
     /// The next slot to write.
     next: u32,
-    /// Where the free slots end that are known to be free and follow without wrapping around.
+    /// Where the slots end that are known to be free and follow without wrapping around.
+    ///
+    /// PERF: between threads it outlives the turn, since to ask where the receiver is takes as long as a packet.
     limit: u32,
     /// What the ring knows of `next`.
     published: u32,
@@ -288,9 +290,16 @@ impl Output {
             self.sent += u64::from(pending);
             self.counters.sent(self.sent, self.bytes);
         }
-        // The receiver may move the ring's beginning before the next turn.
-        self.limit = self.next;
+        if self.ring.is_local() {
+            // The receiver may move the ring's beginning before the next turn.
+            self.limit = self.next;
+        }
         pending
+    }
+
+    /// Forgets which slots are free: whether the receiver is on the same thread may have changed. Between turns only.
+    pub(crate) fn settle(&mut self) {
+        self.limit = self.next;
     }
 
     /// Packets sent so far, those of this turn not included.

@@ -1,7 +1,7 @@
 //! The ring behind a link.
 
 use crate::pool::Packet;
-use crate::sync::{AtomicU32, Ordering, OwnLine};
+use crate::sync::{AtomicBool, AtomicU32, Ordering, OwnLine};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
@@ -14,11 +14,13 @@ pub(super) const CAPACITY: u32 = if cfg!(loom) { 4 } else { 1024 };
 /// # Invariants
 /// - `tail - head <= CAPACITY`. Slots from `head` to `tail` hold packets and belong to the receiver, the others to the sender.
 /// - Only the sender stores `tail`, only the receiver `head`; [`Ring::rewind`] is for when both are one thread.
+/// - Whether they are changes only while neither is in a turn.
 #[derive(Debug)]
 pub(crate) struct Ring {
     head: OwnLine<AtomicU32>,
     tail: OwnLine<AtomicU32>,
     slots: Slots,
+    is_local: AtomicBool,
     watch: Watch,
 }
 
@@ -32,12 +34,13 @@ unsafe impl Send for Slots {}
 unsafe impl Sync for Slots {}
 
 impl Ring {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(is_local: bool) -> Self {
         let slots = Box::<[Packet]>::new_uninit_slice(CAPACITY as usize);
         Ring {
             head: OwnLine(AtomicU32::new(0)),
             tail: OwnLine(AtomicU32::new(0)),
             slots: Slots(NonNull::from(Box::leak(slots))),
+            is_local: AtomicBool::new(is_local),
             watch: Watch::new(CAPACITY),
         }
     }
@@ -49,6 +52,7 @@ impl Ring {
             head: OwnLine(AtomicU32::new(0)),
             tail: OwnLine(AtomicU32::new(CAPACITY)),
             slots: Slots(NonNull::from(Box::leak(slots))),
+            is_local: AtomicBool::new(true),
             watch: Watch::new(0),
         }
     }
@@ -98,6 +102,17 @@ impl Ring {
     #[inline]
     pub(super) fn set_tail(&self, tail: u32) {
         self.tail.0.store(tail, Ordering::Release);
+    }
+
+    /// Whether both ends belong to apps of one thread.
+    #[inline]
+    pub(super) fn is_local(&self) -> bool {
+        self.is_local.load(Ordering::Relaxed)
+    }
+
+    /// Says whether they do. Between turns only, and when neither runs; the sender's end is to [settle](super::Output::settle) then.
+    pub(crate) fn set_local(&self, is_local: bool) {
+        self.is_local.store(is_local, Ordering::Relaxed);
     }
 
     /// Begins an empty ring at its first slot again. Both ends must belong to the calling thread, and neither be in the

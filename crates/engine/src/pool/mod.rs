@@ -39,6 +39,7 @@ pub(crate) use wide::move_kept;
 
 use crate::shm::Counter;
 use large::Large;
+use packet::PREFETCHED;
 use region::{Region, Size, Start};
 use std::io;
 use std::ptr::NonNull;
@@ -113,11 +114,7 @@ impl Pool {
     /// A packet of length 0, or `None` when the pool is exhausted, which is counted.
     #[inline]
     pub fn allocate(&mut self) -> Option<Packet> {
-        let mut packet = match self.free.pop() {
-            Some(packet) => packet,
-            None => self.recall()?,
-        };
-        self.allocated += 1;
+        let mut packet = self.pop()?;
         packet.clear();
         if let Some(metadata) = self.stamping {
             *packet.metadata_mut() = metadata;
@@ -210,16 +207,28 @@ impl Pool {
         if packet.is_long() {
             return self.copy_large(packet);
         }
-        let mut copy = match self.free.pop() {
-            Some(copy) => copy,
-            None => self.recall()?,
-        };
-        self.allocated += 1;
+        let mut copy = self.pop()?;
         copy.copy_lines_from(packet);
         if self.uses_metadata() {
             *copy.metadata_mut() = *packet.metadata();
         }
         Some(copy)
+    }
+
+    /// Takes a packet off the free list.
+    #[inline]
+    fn pop(&mut self) -> Option<Packet> {
+        let packet = match self.free.pop() {
+            Some(packet) => packet,
+            None => self.recall()?,
+        };
+        self.allocated += 1;
+        if self.has_travelled
+            && let Some(later) = self.free.len().checked_sub(PREFETCHED)
+        {
+            packet::prefetch(&self.free[later]);
+        }
+        Some(packet)
     }
 
     /// Gives a packet back; `counter` says why.
@@ -391,6 +400,18 @@ impl Pool {
     pub fn describe(&self, packet: &mut Packet, metadata: Metadata) {
         if self.uses_metadata() {
             *packet.metadata_mut() = metadata;
+        }
+    }
+
+    /// Says that headers of up to 64 bytes are going to be put before these packets: where another worker may have had them last, the
+    /// lines for headers are asked for, all at once.
+    ///
+    /// PERF: two workers that shared eight tunnels passed on 1.4 times what one did without this, 1.65 times with it.
+    #[inline]
+    pub fn expect_headers(&self, packets: &[Packet]) {
+        let Some(first) = packets.first() else { return };
+        if self.has_travelled || !self.region.owns(std::slice::from_ref(first)) {
+            packets.iter().for_each(packet::prefetch_front);
         }
     }
 

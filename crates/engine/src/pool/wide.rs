@@ -99,7 +99,7 @@ for_all_vectors! {
         let line = original.first_line();
         if is_far {
             (0..copies.len()).for_each(|index| {
-                packet::prefetch_later(copies, index);
+                copies.get(index + packet::PREFETCHED).map(packet::prefetch);
                 copies[index].set_first_line(line);
             });
         } else {
