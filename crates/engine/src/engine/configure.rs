@@ -18,7 +18,7 @@ use crate::link::{self, Input, Output, Ring};
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
 use crate::uses::{self, Conflict};
-use crate::worker::{LastWords, Slot, message};
+use crate::worker::{LastWords, Slot, Usual, message};
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -237,10 +237,17 @@ impl Engine {
 
     /// What each app has cost so far, where that is known.
     fn costs(&self) -> BTreeMap<String, f64> {
-        let slots = self.workers.iter().flat_map(|worker| &worker.slots);
-        slots
-            .filter(|slot| slot.timed_ns() > 0)
-            .map(|slot| (slot.name().to_owned(), slot.timed_ns() as f64))
+        let slots = || self.workers.iter().flat_map(|worker| &worker.slots);
+        let (turns, turns_ns) = slots()
+            .map(Slot::usual_turn)
+            .fold((0, 0.0), |sum, turn| (sum.0 + turn.count, sum.1 + turn.total_ns()));
+        let breaths_ns: f64 = self.workers.iter().map(|worker| worker.usual_breath().total_ns()).sum();
+        // What the turns of a breath take longer than the breath is the clock between them.
+        let clock_ns = ((turns_ns - breaths_ns) / turns as f64).max(0.0);
+        let cost = |turn: Usual| turn.count as f64 * (turn.mean_ns - clock_ns).max(turn.mean_ns / 16.0);
+        slots()
+            .map(|slot| (slot.name().to_owned(), cost(slot.usual_turn())))
+            .filter(|&(_, cost)| cost > 0.0)
             .collect()
     }
 

@@ -4,11 +4,13 @@ mod rest;
 mod restarts;
 mod slot;
 mod turn;
+mod usual;
 
 pub(crate) use restarts::Restarts;
 pub use slot::LastWords;
 pub(crate) use slot::{Method, Slot, message};
 pub(crate) use turn::AnyApp;
+pub(crate) use usual::Usual;
 
 use crate::clock::{Clock, ClockKind};
 use crate::config::{Config, OptionError};
@@ -20,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 use turn::Breath;
 
-/// Of so many breaths, one is timed, app by app.
+/// Of so many breaths, one is timed, app by app; and that in the middle between two of these as a whole.
 ///
 /// PERF: reading the clock takes five times as long as an idle app's turn.
 pub(crate) const TIMED_EVERY: u64 = 256;
@@ -150,7 +152,7 @@ impl Worker {
         self.pool.fetch_returns();
         self.breaths += 1;
         self.gauges.breaths.set(self.breaths);
-        let moved = if self.breaths.is_multiple_of(TIMED_EVERY) {
+        let moved = if self.breaths.is_multiple_of(TIMED_EVERY / 2) {
             self.timed_turns(now_ns)
         } else {
             self.turns::<false>(Method::Pull, Slot::pull, now_ns)
@@ -189,12 +191,19 @@ impl Worker {
         self.clock.jump(next_ns)
     }
 
+    /// Times the turns of one breath, or another breath as a whole, in which no clock is read between turns.
     #[cold]
     fn timed_turns(&mut self, now_ns: u64) -> bool {
+        if self.breaths.is_multiple_of(TIMED_EVERY) {
+            return self.turns::<true>(Method::Pull, Slot::pull, now_ns)
+                | self.turns::<true>(Method::Push, Slot::push, now_ns);
+        }
         let begin = Instant::now();
-        let moved = self.turns::<true>(Method::Pull, Slot::pull, now_ns)
-            | self.turns::<true>(Method::Push, Slot::push, now_ns);
-        self.gauges.latency.record(begin.elapsed().as_nanos() as u64);
+        let moved = self.turns::<false>(Method::Pull, Slot::pull, now_ns)
+            | self.turns::<false>(Method::Push, Slot::push, now_ns);
+        if moved {
+            self.gauges.latency.record(begin.elapsed().as_nanos() as u64);
+        }
         moved
     }
 
@@ -391,6 +400,11 @@ impl Worker {
         self.gauges.allocated.set(self.pool.allocated().cast_signed().max(0).cast_unsigned());
         self.gauges.freed.set(self.pool.freed());
         self.gauges.exhausted.set(self.pool.exhausted());
+    }
+
+    /// What its breaths usually took, of those that were timed as a whole.
+    pub(crate) fn usual_breath(&self) -> Usual {
+        Usual::of(&self.gauges.latency.counts())
     }
 
     pub(crate) fn breaths(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use super::restarts::{Outage, Restarts};
 use super::turn::{AnyApp, Breath, Plugs};
+use super::usual::Usual;
 use crate::app::{App, Legacy, PortNames, Roles, Setup};
 use crate::clock::ClockKind;
 use crate::config::{Config, OptionError};
@@ -417,6 +418,11 @@ impl Slot {
 
     pub(crate) fn restarts(&self) -> u64 {
         self.counters.restarts.get()
+    }
+
+    /// What its turns usually took, of those that were timed.
+    pub(crate) fn usual_turn(&self) -> Usual {
+        Usual::of(&self.counters.latency.counts())
     }
 
     pub(crate) fn timed_ns(&self) -> u64 {

@@ -1,0 +1,50 @@
+//! What turns and breaths usually take.
+
+use crate::shm::Histogram;
+
+/// How many durations there were, and their mean without the longest twentieth: a thread that was taken off its processor for a
+/// millisecond is a hundred turns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usual {
+    pub(crate) count: u64,
+    pub(crate) mean_ns: f64,
+}
+
+impl Usual {
+    /// Of the durations in a histogram, which knows each to a quarter.
+    pub(super) fn of(buckets: &[u64]) -> Self {
+        let count: u64 = buckets.iter().sum();
+        let kept = count - count / 20;
+        let (mut left, mut sum_ns) = (kept, 0.0);
+        for (bucket, &here) in buckets.iter().enumerate() {
+            let here = here.min(left);
+            let middle_ns = (Histogram::bucket_ns(bucket) + Histogram::bucket_ns(bucket + 1)) as f64 / 2.0;
+            sum_ns += here as f64 * middle_ns;
+            left -= here;
+        }
+        Usual { count, mean_ns: sum_ns / kept.max(1) as f64 }
+    }
+
+    /// All of them together.
+    pub(crate) fn total_ns(self) -> f64 {
+        self.count as f64 * self.mean_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Usual;
+    use crate::shm::Histogram;
+
+    #[test]
+    fn the_longest_do_not_count() {
+        let histogram = Histogram::hidden();
+        (0..95).for_each(|_| histogram.record(1000));
+        (0..5).for_each(|_| histogram.record(2_000_000));
+        let usual = Usual::of(&histogram.counts());
+        assert_eq!(usual.count, 100);
+        assert!((896.0..=1024.0).contains(&usual.mean_ns), "{usual:?}");
+        let none = Usual::of(&Histogram::hidden().counts());
+        assert!(none.count == 0 && none.total_ns() == 0.0, "{none:?}");
+    }
+}
