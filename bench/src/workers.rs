@@ -1,8 +1,10 @@
 //! The same network on one worker and on two: flows spread by `rss` over branches that each do the work of a tunnel.
-//! Packets delivered in a second of wall time, since that is what a second core is for; it takes two free cores.
+//! Packets delivered in a second of wall time, since that is what a second core is for; it takes two free cores. How free they are is told by
+//! two engines side by side, which share nothing.
 
 use crate::report::{Figure, Report, Target::AtLeast};
 use engine::{Engine, Graph, GraphFile, Settings};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 const SUITE: &str = "workers";
@@ -15,15 +17,15 @@ const LAPS: usize = 11;
 
 /// Runs the suite.
 pub(crate) fn run(report: &mut Report) {
-    let mut engines = [engine(1), engine(2)];
-    let mut laps: [Vec<f64>; 2] = Default::default();
+    let (mut one, mut other, mut two) = (engine(0..1), engine(1..2), engine(0..2));
+    let mut laps: [Vec<f64>; 3] = Default::default();
     for _ in 0..LAPS {
-        for (engine, laps) in engines.iter_mut().zip(&mut laps) {
-            laps.push(ns_per_packet(engine));
-        }
+        laps[0].push(ns_per_packet(&mut one));
+        laps[1].push(ns_per_packet(&mut two));
+        laps[2].push(side_by_side(&mut one, &mut other));
     }
-    let names = ["one worker", "two workers"];
-    let medians = [0, 1].map(|i| {
+    let names = ["one worker", "two workers", "two engines"];
+    let medians = [0, 1, 2].map(|i| {
         laps[i].sort_by(f64::total_cmp);
         let (min, median) = (laps[i][0], laps[i][LAPS / 2]);
         let what = "rss over eight tunnels".to_owned();
@@ -32,13 +34,15 @@ pub(crate) fn run(report: &mut Report) {
     });
     let what = "rss over eight tunnels: two workers / one, in wall time".to_owned();
     report.ratio(SUITE, what, medians[0] / medians[1], Some(AtLeast(1.7)));
+    let what = "the same: two engines that share nothing / one".to_owned();
+    report.ratio(SUITE, what, medians[0] / medians[2], None);
 }
 
-/// An engine whose apps have been placed by what they cost.
-fn engine(workers: usize) -> Engine {
+/// An engine whose apps have been placed by what they cost, with a worker on each of these cores.
+fn engine(cores: Range<usize>) -> Engine {
     let settings = Settings {
-        workers,
-        cores: (0..workers).collect(),
+        workers: cores.len(),
+        cores: cores.collect(),
         busywait: true,
         ..Settings::new().expect("memory")
     };
@@ -49,6 +53,15 @@ fn engine(workers: usize) -> Engine {
     engine.rebalance();
     engine.run_for(LAP).expect("threads");
     engine
+}
+
+/// Wall time for each packet that arrives in either of two engines at once.
+fn side_by_side(one: &mut Engine, other: &mut Engine) -> f64 {
+    let (one, other) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| ns_per_packet(other));
+        (ns_per_packet(one), other.join().expect("no panic"))
+    });
+    1.0 / (1.0 / one + 1.0 / other)
 }
 
 /// Wall time for each packet that arrives.
