@@ -19,7 +19,7 @@
 use crate::bucket::Bucket;
 use crate::filtering::LANES;
 use engine::shm::Counter;
-use engine::{App, Class, ClockKind, Io, MAX_PAYLOAD, OptionError, PortNames, Setup};
+use engine::{App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, OptionError, PortNames, Setup};
 use serde::Deserialize;
 
 /// Options of `rate_limiter`.
@@ -49,7 +49,7 @@ fn burst_of(rate: u64) -> u64 {
 impl RateLimiter {
     /// Rate and capacity of the bucket of bytes.
     fn bytes(&self) -> Option<(u64, u64)> {
-        let default = |rate| burst_of(rate).max(MAX_PAYLOAD as u64);
+        let default = |rate| burst_of(rate).max(MAX_LARGE_PAYLOAD as u64);
         self.bytes_per_s.map(|rate| (rate, self.burst_bytes.unwrap_or_else(|| default(rate))))
     }
 
@@ -269,6 +269,17 @@ mod tests {
             assert_eq!(rig.take("output").len(), 1);
         }
         assert_eq!(rig.counter("rate_limited"), 0);
+    }
+
+    #[test]
+    fn the_longest_packet_passes_at_any_rate() {
+        for hold in [false, true] {
+            let limiter = RateLimiter { bytes_per_s: Some(1), hold, ..RateLimiter::default() };
+            let mut rig = Rig::new(limiter, &["input"], &["output"]);
+            rig.send("input", vec![1; 65_535]);
+            rig.breathe();
+            assert_eq!(rig.take("output").len(), 1);
+        }
     }
 
     #[test]

@@ -183,8 +183,8 @@ impl Running {
     /// Puts a fragment where it belongs.
     fn join(&mut self, piece: &Piece, packet: Packet, output: &mut Output, pool: &mut Pool, now_ns: u64) {
         let id = self.table.find(&piece.key).unwrap_or_else(|| self.begin(piece, pool, now_ns));
-        if self.table.get_mut(id).takes_large(piece, &packet, pool.max_len()) {
-            self.make_large_room(id, pool);
+        if self.table.get_mut(id).takes_large(piece, &packet, self.max_fragments, pool.max_len()) {
+            self.make_large_room(pool);
         }
         match self.table.add(id, piece, packet, self.max_fragments, pool) {
             Outcome::Kept => self.table.note_held(),
@@ -225,14 +225,13 @@ impl Running {
         self.table.insert(piece.key, now_ns)
     }
 
-    /// Makes room for a large packet that this one is going to hold.
+    /// Makes room for one more large packet in the making; those that hold usual ones stay.
     #[cold]
-    fn make_large_room(&mut self, id: u32, pool: &mut Pool) {
+    fn make_large_room(&mut self, pool: &mut Pool) {
         let large_max = (pool.large_total() / 2).max(1);
         while self.table.large() >= large_max {
-            // The oldest, whatever it holds: those that hold large ones are not in an order of their own.
-            let Some(removed) = self.table.remove_oldest_but(id) else { return };
-            removed.into_iter().for_each(|packet| pool.free(packet, &self.counters.evicted));
+            let Some(packet) = self.table.remove_first_large() else { return };
+            pool.free(packet, &self.counters.evicted);
         }
     }
 

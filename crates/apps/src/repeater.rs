@@ -135,7 +135,7 @@ impl App for Running {
 impl Running {
     fn keep(&mut self, packet: Packet, pool: &mut Pool) {
         let is_large = packet.max_len() > MAX_PAYLOAD;
-        if is_large && self.large >= pool.large_total().div_ceil(2) {
+        if is_large && self.large >= pool.large_total() / 2 {
             return pool.free(packet, &self.full);
         }
         self.large += usize::from(is_large);

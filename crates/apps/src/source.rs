@@ -9,7 +9,9 @@
 //! room gets as many as fit: a source drops nothing. Each output gets its `count` in its own time, and one that is linked later
 //! gets as many as those before it.
 
-use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Packet, PortNames, Ports, Roles, Setup};
+use engine::{
+    App, Class, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, Packet, PortNames, Ports, Roles, Setup,
+};
 use serde::Deserialize;
 
 /// Options of `source`.
@@ -34,6 +36,8 @@ pub struct Running {
     frame: Vec<u8>,
     /// What is copied; made when the pool is first at hand.
     template: Option<Packet>,
+    /// Whether the pool can never have the packet and a copy of it.
+    is_impossible: bool,
     count: Option<u64>,
     /// What each output is still to get.
     outputs: Vec<Due>,
@@ -58,7 +62,7 @@ impl Class for Source {
     fn start(&self, _: &mut Setup<'_>) -> Result<Running, OptionError> {
         let mut frame = vec![0; self.size];
         frame[12..14].copy_from_slice(&[0x88, 0xb5]);
-        Ok(Running { frame, template: None, count: self.count, outputs: Vec::new() })
+        Ok(Running { frame, template: None, is_impossible: false, count: self.count, outputs: Vec::new() })
     }
 }
 
@@ -77,7 +81,10 @@ impl App for Running {
 
     fn pull(&mut self, io: &mut Io<'_>) {
         if self.template.is_none() && !self.is_finished() {
-            self.template = io.pool.packet(&self.frame);
+            self.is_impossible = self.frame.len() > MAX_PAYLOAD && io.pool.large_total() < 2;
+            if !self.is_impossible {
+                self.template = io.pool.packet(&self.frame);
+            }
         }
         let Some(template) = &self.template else { return };
         for (due, output) in self.outputs.iter_mut().zip(io.outputs.iter_mut()) {
@@ -94,8 +101,19 @@ impl App for Running {
         usize::from(self.template.is_some())
     }
 
+    fn report(&self) -> Option<String> {
+        let len = self.frame.len();
+        self.is_impossible.then(|| {
+            format!("packets of {len} bytes take two large packets of the pool at least, which has fewer")
+        })
+    }
+
+    fn has_failed(&self) -> bool {
+        self.is_impossible
+    }
+
     fn is_finished(&self) -> bool {
-        self.count.is_some() && self.outputs.iter().all(|due| due.left == 0)
+        self.is_impossible || self.count.is_some() && self.outputs.iter().all(|due| due.left == 0)
     }
 }
 
@@ -114,6 +132,19 @@ mod tests {
             let packets = rig.take(output);
             assert_eq!(packets.len(), 70, "{output}");
             assert!(packets.iter().all(|packet| packet.len() == 100 && packet[12..14] == [0x88, 0xb5]));
+        }
+    }
+
+    #[test]
+    fn packets_for_which_there_is_no_memory_are_a_failure() {
+        for (large, failed) in [(0, true), (1, true), (2, false)] {
+            let source = Source { size: 60_000, count: Some(3) };
+            let mut rig = Rig::with_large(source, &[], &["a"], 10, large);
+            (0..5).for_each(|_| rig.breathe());
+            let report = rig.report();
+            let app = report.apps.values().find(|app| app.class == "source").expect("the app");
+            assert_eq!((app.has_failed, app.text.is_some()), (failed, failed), "{large}");
+            assert_eq!(rig.take("a").is_empty(), failed, "{large}");
         }
     }
 

@@ -6,6 +6,7 @@
 //! | `length` | bytes of a packet at most, 0 to 65535; required |
 //! | `pad` | whether shorter packets are filled up with zeroes, as Snabb's `Truncate` does; `false` unless set |
 //! | `truncated` | counts packets that were cut |
+//! | `not_padded` | counts packets that stayed short, since the pool had no large packet, of more than 10240 bytes |
 //!
 //! Where the graph keeps metadata, a packet still knows how long it was on the wire, as one captured with `tcpdump -s`: `pcap_writer`
 //! writes it so. Lengths within headers and checksums are left as they are.

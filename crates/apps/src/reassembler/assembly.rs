@@ -92,14 +92,21 @@ impl Assembly {
         self.packet.as_ref().is_some_and(is_large)
     }
 
-    /// Whether the buffer would become a large packet with this fragment.
+    /// Whether the buffer would become a large packet with this fragment, which is not going to be refused.
     #[inline]
-    pub(super) fn takes_large(&self, piece: &Piece, packet: &Packet, max_len: usize) -> bool {
+    pub(super) fn takes_large(
+        &self,
+        piece: &Piece,
+        packet: &Packet,
+        max_fragments: u32,
+        max_len: usize,
+    ) -> bool {
         let needs_large = || (MAX_PAYLOAD + 1..=max_len).contains(&self.len_with(piece));
-        match &self.packet {
+        let takes_large = match &self.packet {
             Some(buffer) => !is_large(buffer) && needs_large(),
             None => self.given_up.is_none() && (is_large(packet) || needs_large()),
-        }
+        };
+        takes_large && self.check(piece, packet, max_fragments, max_len).is_ok()
     }
 
     /// Length of the buffer with a fragment.

@@ -12,6 +12,7 @@
 use super::assembly::{Assembly, Outcome};
 use super::piece::{Key, Piece};
 use engine::{Packet, Pool};
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
 /// Packets in the making.
@@ -28,8 +29,8 @@ pub(super) struct Table {
     last: u32,
     /// Entries that hold a packet.
     held: usize,
-    /// Those of them that hold a large one.
-    large: usize,
+    /// Those of them that hold a large one, in the order in which they came to it. There are few.
+    large: VecDeque<u32>,
     secret: [u64; 5],
 }
 
@@ -63,7 +64,7 @@ impl Table {
             newest: NONE,
             last: 0,
             held: 0,
-            large: 0,
+            large: VecDeque::new(),
             secret: std::array::from_fn(|word| state.hash_one(word) | 1),
         }
     }
@@ -80,7 +81,7 @@ impl Table {
 
     /// Those that hold a large packet.
     pub(super) fn large(&self) -> usize {
-        self.large
+        self.large.len()
     }
 
     /// One more holds a packet.
@@ -130,7 +131,11 @@ impl Table {
         let assembly = &mut self.entries[id as usize].assembly;
         let was_large = assembly.is_large();
         let outcome = assembly.add(piece, packet, max_fragments, pool);
-        self.large = self.large + usize::from(assembly.is_large()) - usize::from(was_large);
+        match (was_large, assembly.is_large()) {
+            (false, true) => self.large.push_back(id),
+            (true, false) => self.large.retain(|&large| large != id),
+            _ => {}
+        }
         outcome
     }
 
@@ -164,22 +169,24 @@ impl Table {
 
     /// Removes the one that began first, and returns the packet it holds, if it does.
     pub(super) fn remove_oldest(&mut self) -> Option<Packet> {
-        self.remove_oldest_but(NONE).flatten()
+        if self.oldest == NONE { None } else { self.remove_with_packet(self.oldest) }
     }
 
-    /// Removes the one that began first, other than that of a number, and returns the packet it holds, if it does; `None` if there is
-    /// no other.
-    pub(super) fn remove_oldest_but(&mut self, kept: u32) -> Option<Option<Packet>> {
-        let id = match self.oldest {
-            oldest if oldest == kept => self.entries.get(kept as usize)?.newer,
-            oldest => oldest,
-        };
-        let assembly = &mut self.entries.get_mut(id as usize)?.assembly;
-        self.large -= usize::from(assembly.is_large());
+    /// Removes the one that has held a large packet for longest, and returns that.
+    pub(super) fn remove_first_large(&mut self) -> Option<Packet> {
+        let id = *self.large.front()?;
+        self.remove_with_packet(id)
+    }
+
+    fn remove_with_packet(&mut self, id: u32) -> Option<Packet> {
+        let assembly = &mut self.entries[id as usize].assembly;
+        if assembly.is_large() {
+            self.large.retain(|&large| large != id);
+        }
         let packet = assembly.take_packet();
         self.held -= usize::from(packet.is_some());
         self.remove(id);
-        Some(packet)
+        packet
     }
 
     /// Removes one, which holds no packet any more.

@@ -241,8 +241,10 @@ impl Engine {
         let (turns, turns_ns) = slots()
             .map(Slot::usual_turn)
             .fold((0, 0.0), |sum, turn| (sum.0 + turn.count, sum.1 + turn.total_ns()));
-        let breaths_ns: f64 = self.workers.iter().map(|worker| worker.usual_breath().total_ns()).sum();
-        // What the turns of a breath take longer than the breath is the clock between them.
+        let with_apps = self.workers.iter().filter(|worker| !worker.slots.is_empty());
+        let breaths_ns: f64 = with_apps.map(|worker| worker.usual_breath().total_ns()).sum();
+        // What the turns of a breath take longer than the breath is the clock between them. Where workers breathe without turns, or apps
+        // are gone that had some, the turns seem to be shorter; then nothing is known of the clock.
         let clock_ns = ((turns_ns - breaths_ns) / turns as f64).max(0.0);
         let cost = |turn: Usual| turn.count as f64 * (turn.mean_ns - clock_ns).max(turn.mean_ns / 16.0);
         slots()

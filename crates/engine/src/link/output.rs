@@ -163,8 +163,8 @@ impl Output {
         self.send_made(pool, count, copy_to_all, |_| packet)
     }
 
-    /// Sends a copy of each packet; stops when the pool runs out, of large packets too if it is the turn of a long one. A full link drops them, and counts that. Returns how many
-    /// were made.
+    /// Sends a copy of each packet; stops when the pool runs out, of large packets too if it is the turn of a long one. A full
+    /// link drops them, and counts that. Returns how many were made.
     pub fn send_copies_of(&mut self, pool: &mut Pool, packets: &[Packet]) -> usize {
         let copy_each = |first: usize, copies: &mut [Packet]| Pool::copy_each(&packets[first..], copies);
         self.send_made(pool, packets.len(), copy_each, |index| &packets[index])
@@ -214,7 +214,7 @@ impl Output {
             }
             self.next = self.next.wrapping_add(copies.len() as u32);
             made += copies.len();
-            if filled == taken && taken < wanted {
+            if filled == taken && taken < wanted && !original(made).is_long() {
                 // The pool has counted what it lacks.
                 return made;
             }

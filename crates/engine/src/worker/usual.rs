@@ -2,7 +2,7 @@
 
 use crate::shm::Histogram;
 
-/// How many durations there were, and their mean without the longest twentieth: a thread that was taken off its processor for a
+/// How many durations there were, and their mean without the longest hundredth: a thread that was taken off its processor for a
 /// millisecond is a hundred turns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usual {
@@ -14,7 +14,7 @@ impl Usual {
     /// Of the durations in a histogram, which knows each to a quarter.
     pub(super) fn of(buckets: &[u64]) -> Self {
         let count: u64 = buckets.iter().sum();
-        let kept = count - count / 20;
+        let kept = count - count / 100;
         let (mut left, mut sum_ns) = (kept, 0.0);
         for (bucket, &here) in buckets.iter().enumerate() {
             let here = here.min(left);
@@ -39,10 +39,10 @@ mod tests {
     #[test]
     fn the_longest_do_not_count() {
         let histogram = Histogram::hidden();
-        (0..95).for_each(|_| histogram.record(1000));
-        (0..5).for_each(|_| histogram.record(2_000_000));
+        (0..198).for_each(|_| histogram.record(1000));
+        (0..2).for_each(|_| histogram.record(2_000_000));
         let usual = Usual::of(&histogram.counts());
-        assert_eq!(usual.count, 100);
+        assert_eq!(usual.count, 200);
         assert!((896.0..=1024.0).contains(&usual.mean_ns), "{usual:?}");
         let none = Usual::of(&Histogram::hidden().counts());
         assert!(none.count == 0 && none.total_ns() == 0.0, "{none:?}");
