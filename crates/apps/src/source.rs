@@ -104,7 +104,7 @@ impl App for Running {
     fn report(&self) -> Option<String> {
         let len = self.frame.len();
         self.is_impossible.then(|| {
-            format!("packets of {len} bytes take two large packets of the pool at least, which has fewer")
+            format!("packets of {len} bytes take large packets, 2 at least: give the pool as many (`--large-packets`)")
         })
     }
 
