@@ -223,24 +223,48 @@ impl Lanes for Avx512 {
                 self.fetch8(lanes, starts, base, offset + 8, [c, d]);
                 return;
             }
-            for g in 0..4 {
-                let mut from = [ptr::null::<__m128i>(); 16];
-                _mm512_storeu_si512(from.as_mut_ptr().cast(), addresses(starts, base, offset, 2 * g));
-                _mm512_storeu_si512(
-                    from[8..].as_mut_ptr().cast(),
-                    addresses(starts, base, offset, 2 * g + 1),
-                );
-                let p = four([from[0], from[4], from[8], from[12]]);
-                let q = four([from[1], from[5], from[9], from[13]]);
-                let r = four([from[2], from[6], from[10], from[14]]);
-                let s = four([from[3], from[7], from[11], from[15]]);
-                let (pq, rs) = (_mm512_unpacklo_epi32(p, q), _mm512_unpacklo_epi32(r, s));
-                store(a, g, _mm512_unpacklo_epi64(pq, rs));
-                store(b, g, _mm512_unpackhi_epi64(pq, rs));
-                let (pq, rs) = (_mm512_unpackhi_epi32(p, q), _mm512_unpackhi_epi32(r, s));
-                store(c, g, _mm512_unpacklo_epi64(pq, rs));
-                store(d, g, _mm512_unpackhi_epi64(pq, rs));
+            let dst = [a, b, c, d];
+            match base {
+                None => columns(dst, |lane| starts.0[lane].add(offset as usize)),
+                Some(base) => {
+                    columns(dst, |lane| starts.0[lane].add(base.0[lane] as usize + offset as usize))
+                }
             }
+        }
+    }
+
+    #[inline(always)]
+    fn all_equal_masked(self, a: &[Numbers], bits: u32, k: u32) -> bool {
+        // SAFETY: `self` is proof of the instructions.
+        unsafe {
+            let (bits, k) = (_mm512_set1_epi32(bits as i32), _mm512_set1_epi32(k as i32));
+            // Four at a time: none waits for the one before it.
+            let mut differ = [_mm512_setzero_si512(); 4];
+            for a in a {
+                for (g, differ) in differ.iter_mut().enumerate() {
+                    *differ = _mm512_or_si512(*differ, _mm512_xor_si512(load(a, g), k));
+                }
+            }
+            let [a, b, c, d] = differ;
+            let differ = _mm512_or_si512(_mm512_or_si512(a, b), _mm512_or_si512(c, d));
+            _mm512_test_epi32_mask(differ, bits) == 0
+        }
+    }
+
+    #[inline(always)]
+    fn all_in_bounds(self, base: &[Numbers], end: u32, shortest: u32) -> bool {
+        // SAFETY: `self` is proof of the instructions.
+        unsafe {
+            let Some(most) = shortest.checked_sub(end) else { return false };
+            let mut highest = [_mm512_setzero_si512(); 4];
+            for base in base {
+                for (g, highest) in highest.iter_mut().enumerate() {
+                    *highest = _mm512_max_epu32(*highest, load(base, g));
+                }
+            }
+            let [a, b, c, d] = highest;
+            let highest = _mm512_max_epu32(_mm512_max_epu32(a, b), _mm512_max_epu32(c, d));
+            _mm512_cmpgt_epu32_mask(highest, _mm512_set1_epi32(most as i32)) == 0
         }
     }
 
@@ -347,18 +371,44 @@ unsafe fn store(numbers: &mut Numbers, g: usize, x: __m512i) {
     unsafe { _mm512_store_si512(numbers.0[16 * g..16 * g + 16].as_mut_ptr().cast(), x) }
 }
 
-/// Sixteen bytes from each of four places.
+/// Sixteen bytes of each packet, from where `from` says, as columns.
+///
+/// PERF: each address is read when it is needed: sixteen at once do not fit into the registers.
 ///
 /// # Safety
 /// The processor has AVX-512F, and these bytes are readable.
 #[inline(always)]
-unsafe fn four([a, b, c, d]: [*const __m128i; 4]) -> __m512i {
+unsafe fn columns([a, b, c, d]: [&mut Numbers; 4], from: impl Fn(usize) -> *const u8 + Copy) {
+    for g in 0..4 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let p = four(16 * g, from);
+            let q = four(16 * g + 1, from);
+            let r = four(16 * g + 2, from);
+            let s = four(16 * g + 3, from);
+            let (pq, rs) = (_mm512_unpacklo_epi32(p, q), _mm512_unpacklo_epi32(r, s));
+            store(a, g, _mm512_unpacklo_epi64(pq, rs));
+            store(b, g, _mm512_unpackhi_epi64(pq, rs));
+            let (pq, rs) = (_mm512_unpackhi_epi32(p, q), _mm512_unpackhi_epi32(r, s));
+            store(c, g, _mm512_unpacklo_epi64(pq, rs));
+            store(d, g, _mm512_unpackhi_epi64(pq, rs));
+        }
+    }
+}
+
+/// Sixteen bytes of each fourth packet.
+///
+/// # Safety
+/// The processor has AVX-512F, and these bytes are readable.
+#[inline(always)]
+unsafe fn four(lane: usize, from: impl Fn(usize) -> *const u8) -> __m512i {
+    let bytes = |i: usize| from(lane + 4 * i).cast::<__m128i>();
     // SAFETY: the caller's promise.
     unsafe {
-        let a = _mm512_castsi128_si512(_mm_loadu_si128(a));
-        let ab = _mm512_inserti32x4::<1>(a, _mm_loadu_si128(b));
-        let abc = _mm512_inserti32x4::<2>(ab, _mm_loadu_si128(c));
-        _mm512_inserti32x4::<3>(abc, _mm_loadu_si128(d))
+        let a = _mm512_castsi128_si512(_mm_loadu_si128(bytes(0)));
+        let ab = _mm512_inserti32x4::<1>(a, _mm_loadu_si128(bytes(1)));
+        let abc = _mm512_inserti32x4::<2>(ab, _mm_loadu_si128(bytes(2)));
+        _mm512_inserti32x4::<3>(abc, _mm_loadu_si128(bytes(3)))
     }
 }
 
