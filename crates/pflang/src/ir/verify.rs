@@ -11,6 +11,7 @@
 //! header length is at most 60), so a guard that such a range makes superfluous may be left out.
 
 use super::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Value, ValueId};
+use crate::filled::filled;
 use std::rc::Rc;
 
 /// What is wrong with a graph.
@@ -74,7 +75,7 @@ impl Checked {
 /// # Errors
 /// The first violation found, from the root down.
 pub fn verify(graph: &Graph) -> Result<(), Violation> {
-    let mut entry: Vec<Option<Facts>> = vec![None; graph.node_count()];
+    let mut entry: Vec<Option<Facts>> = filled(None, graph.node_count());
     entry[graph.root.index()] = Some(Facts::default());
     let mut checker = Checker { graph, values: values_of(graph), search: 0, pending: Vec::with_capacity(8) };
     for id in (0..graph.node_count() as u32).rev().map(NodeId) {
@@ -93,64 +94,55 @@ pub fn verify(graph: &Graph) -> Result<(), Violation> {
 #[derive(Clone, Default)]
 struct Facts {
     captured: u64,
-    ends: Known<u32>,
-    nonzero: Known<()>,
+    /// Shared by the nodes that know the same. Mostly nothing.
+    values: Option<Rc<Known>>,
 }
 
-/// What is known of some values: ascending, shared by all nodes that know the same. Mostly nothing.
-#[derive(Clone)]
-struct Known<T>(Option<Rc<[(ValueId, T)]>>);
+/// What is known of some values, ascending.
+type Known = Vec<(ValueId, Fact)>;
 
-impl<T> Default for Known<T> {
-    fn default() -> Self {
-        Known(None)
-    }
+/// What is known of one value: never nothing.
+#[derive(Clone, Copy, Default)]
+struct Fact {
+    /// As many bytes are captured from here on.
+    end: u32,
+    nonzero: bool,
 }
 
-impl<T: Copy> Known<T> {
-    fn all(&self) -> &[(ValueId, T)] {
-        self.0.as_deref().unwrap_or_default()
-    }
-
-    fn get(&self, value: ValueId) -> Option<T> {
-        let all = self.all();
-        all.binary_search_by_key(&value, |&(value, _)| value).ok().map(|at| all[at].1)
-    }
-
-    fn set(&mut self, value: ValueId, fact: T) {
-        let all = self.all();
-        let (before, after) = all.split_at(all.partition_point(|&(known, _)| known < value));
-        let after = match after {
-            [(known, _), after @ ..] if *known == value => after,
-            after => after,
-        };
-        let with = before.iter().copied().chain([(value, fact)]).chain(after.iter().copied());
-        self.0 = Some(with.collect());
-    }
-
-    /// Keeps what `f` makes of each fact, where it makes anything of it.
-    fn keep(&mut self, f: impl Fn(ValueId, T) -> Option<T>) {
-        let kept = self.all().iter().filter_map(|&(value, fact)| Some((value, f(value, fact)?)));
-        self.0 = Some(kept.collect::<Vec<_>>()).filter(|kept| !kept.is_empty()).map(Rc::from);
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            (None, None) => true,
-            (Some(a), Some(b)) => Rc::ptr_eq(a, b),
-            _ => false,
-        }
-    }
-
-    /// Drops what is known of these values.
-    fn forget(&mut self, unused: &impl Fn(ValueId) -> bool) {
-        if self.all().iter().any(|&(value, _)| unused(value)) {
-            self.keep(|value, fact| (!unused(value)).then_some(fact));
-        }
+impl Fact {
+    /// What holds on both paths.
+    fn meet(self, other: Fact) -> Option<Fact> {
+        let fact = Fact { end: self.end.min(other.end), nonzero: self.nonzero && other.nonzero };
+        (fact.end > 0 || fact.nonzero).then_some(fact)
     }
 }
 
 impl Facts {
+    fn all(&self) -> &[(ValueId, Fact)] {
+        self.values.as_deref().map_or(&[], Vec::as_slice)
+    }
+
+    fn of(&self, value: ValueId) -> Fact {
+        let all = self.all();
+        let at = all.binary_search_by_key(&value, |&(value, _)| value);
+        at.map_or(Fact::default(), |at| all[at].1)
+    }
+
+    fn set(&mut self, value: ValueId, fact: Fact) {
+        let all = Rc::make_mut(self.values.get_or_insert_default());
+        match all.binary_search_by_key(&value, |&(value, _)| value) {
+            Ok(at) => all[at].1 = fact,
+            Err(at) => all.insert(at, (value, fact)),
+        }
+    }
+
+    /// Keeps what `f` makes of each fact, where it makes anything of it.
+    fn keep(&mut self, f: impl Fn(ValueId, Fact) -> Option<Fact>) {
+        let kept: Known =
+            self.all().iter().filter_map(|&(value, fact)| Some((value, f(value, fact)?))).collect();
+        self.values = (!kept.is_empty()).then(|| Rc::new(kept));
+    }
+
     /// What holds on both paths: guards joined with guards, lengths with lengths.
     ///
     /// NOTE: where one path knows a base's bytes by a guard and the other by its length alone, the bytes are there on
@@ -159,26 +151,26 @@ impl Facts {
     /// guard. What a guard covers on *every* path, every path has computed.
     fn meet(&mut self, other: &Facts) {
         self.captured = self.captured.min(other.captured);
-        if !self.ends.is_same(&other.ends) {
-            self.ends.keep(|base, end| other.ends.get(base).map(|other| end.min(other)));
-        }
-        if !self.nonzero.is_same(&other.nonzero) {
-            self.nonzero.keep(|value, ()| other.nonzero.get(value));
+        match (&self.values, &other.values) {
+            (None, _) => {}
+            (Some(a), Some(b)) if Rc::ptr_eq(a, b) => {}
+            (Some(_), None) => self.values = None,
+            (Some(_), Some(_)) => self.keep(|value, fact| fact.meet(other.of(value))),
         }
     }
 
     /// Drops what is known of these values: in a list of thousands of tests, each with a base of its own, the facts
     /// would be as long as the list at each of its nodes.
     fn forget(&mut self, unused: impl Fn(ValueId) -> bool) {
-        self.ends.forget(&unused);
-        self.nonzero.forget(&unused);
+        if self.all().iter().any(|&(value, _)| unused(value)) {
+            self.keep(|value, fact| (!unused(value)).then_some(fact));
+        }
     }
 
     /// How many bytes are captured from this base on.
     fn end(&self, base: ValueId, highest: u32) -> u32 {
         let by_length = self.captured.saturating_sub(u64::from(highest));
-        let by_guard = self.ends.get(base).unwrap_or(0);
-        by_guard.max(u32::try_from(by_length).unwrap_or(u32::MAX))
+        self.of(base).end.max(u32::try_from(by_length).unwrap_or(u32::MAX))
     }
 }
 
@@ -254,7 +246,7 @@ impl Checker<'_> {
             }
             Value::Op(BinOp::Div | BinOp::Mod, _, divisor) => {
                 let constant = self.graph.pool.as_const(divisor).is_some_and(|k| k != 0);
-                let tested = facts.nonzero.get(divisor).is_some();
+                let tested = facts.of(divisor).nonzero;
                 if constant || tested { Ok(()) } else { Err(Violation::Divisor(id, value)) }
             }
             Value::Const(_) | Value::Len | Value::Op(..) => Ok(()),
@@ -299,8 +291,8 @@ impl Checker<'_> {
                 Some(base) => facts.captured = facts.captured.max(u64::from(base) + u64::from(end)),
                 None => {
                     facts.captured = facts.captured.max(u64::from(end));
-                    let known = facts.ends.get(base).unwrap_or(0);
-                    facts.ends.set(base, known.max(end));
+                    let fact = facts.of(base);
+                    facts.set(base, Fact { end: fact.end.max(end), ..fact });
                 }
             },
             Cond::Cmp(CmpOp::Eq, a, b) if !holds && self.graph.pool.as_const(b) == Some(0) => {
@@ -315,7 +307,8 @@ impl Checker<'_> {
     /// Only of divisors: a long list of tests for other values would make the facts as long.
     fn note_nonzero(&self, value: ValueId, facts: &mut Facts) {
         if self.values[value.index()].is_divisor {
-            facts.nonzero.set(value, ());
+            let fact = facts.of(value);
+            facts.set(value, Fact { nonzero: true, ..fact });
         }
     }
 }
