@@ -10,7 +10,7 @@ use crate::ir::{self, ACCEPT, Graph};
 use crate::lint;
 use crate::lower::tree::{Tree, TreeId};
 use crate::lower::{self, Lowered};
-use crate::opt;
+use crate::opt::{self, Folded};
 use crate::options::{Dialect, Limits, Names, NoNames};
 use crate::runs::Runs;
 use crate::span::Span;
@@ -205,8 +205,8 @@ impl Compiler {
         let stages = || {
             let (ast, lowered) = self.front(source, clock)?;
             let graph = self.build_as_written(lowered.clone(), &clock)?;
-            let gathered = self.build(lowered.tree.clone(), &mut [(lowered.root, ACCEPT)], &clock)?;
-            let optimised = self.optimise(&gathered, &clock, source)?;
+            let folded = self.build(&mut lowered.tree.clone(), &mut [(lowered.root, ACCEPT)], &clock)?;
+            let optimised = self.optimise(folded, &clock, source)?;
             Ok(Stages { ast, lowered, graph, optimised })
         };
         stages().map_err(|diagnostic| Error::new(diagnostic, source.into()))
@@ -248,22 +248,26 @@ impl Compiler {
         let (ast, mut lowered) = self.front(source, clock)?;
         let mut lints = lint::lint(&ast, source);
         lints.append(&mut lowered.lints);
-        let graph = self.build(lowered.tree, &mut [(lowered.root, ACCEPT)], &clock)?;
-        Ok((self.checked(graph, &clock, source)?, lints))
+        let (tree, mut arms) = (&mut lowered.tree, [(lowered.root, ACCEPT)]);
+        let folded = self.build(tree, &mut arms, &clock)?;
+        let as_built = || self.build_unfolded(lowered.tree, &arms, &clock);
+        Ok((self.checked(folded, as_built, &clock, source)?, lints))
     }
 
-    /// A graph, optimised and verified.
+    /// A graph, optimised and verified, and how to build it with nothing folded.
     pub(crate) fn checked(
         &self,
-        graph: Graph,
+        folded: Folded,
+        as_built: impl FnOnce() -> Result<Graph, Box<Diagnostic>>,
         clock: &Clock,
         source: &str,
     ) -> Result<Checked, Box<Diagnostic>> {
-        let optimised = self.optimise(&graph, clock, source)?;
+        let optimised = self.optimise(folded, clock, source)?;
         // The gate before every back end. Should the optimiser know more than the verifier can see, the graph as
         // built, where each load has its own guard, does the same work.
-        let checked = Checked::new(optimised).or_else(|_| Checked::new(graph));
-        checked.map_err(|violation| internal(source, &format!("{violation:?}")))
+        Checked::new(optimised).or_else(|_| {
+            Checked::new(as_built()?).map_err(|violation| internal(source, &format!("{violation:?}")))
+        })
     }
 
     /// How machine code is made.
@@ -301,26 +305,36 @@ impl Compiler {
         }
     }
 
-    fn optimise(&self, graph: &Graph, clock: &Clock, source: &str) -> Result<Graph, Box<Diagnostic>> {
-        let optimised = opt::optimise_within(graph, &|| clock.is_over());
+    fn optimise(&self, folded: Folded, clock: &Clock, source: &str) -> Result<Graph, Box<Diagnostic>> {
+        let optimised = opt::optimise_within(folded, &|| clock.is_over());
         let optimised = optimised.ok_or_else(|| clock.over(whole(source)))?;
         clock.check(whole(source))?;
         Ok(optimised)
     }
 
     fn build_as_written(&self, lowered: Lowered, clock: &Clock) -> Result<Graph, Box<Diagnostic>> {
-        ir::build::build_within(lowered.tree, &[(lowered.root, ACCEPT)], self.limits, clock)
+        self.build_unfolded(lowered.tree, &[(lowered.root, ACCEPT)], clock)
     }
 
-    /// The graph that the optimiser takes: as the text has it, but for its lists, which change the tree.
-    pub(crate) fn build(
+    /// The graph of a tree, load for load.
+    pub(crate) fn build_unfolded(
         &self,
-        mut tree: Tree,
-        arms: &mut [(TreeId, u32)],
+        tree: Tree,
+        arms: &[(TreeId, u32)],
         clock: &Clock,
     ) -> Result<Graph, Box<Diagnostic>> {
-        lower::gather::gather(&mut tree, arms);
         ir::build::build_within(tree, arms, self.limits, clock)
+    }
+
+    /// What the optimiser takes: as the text has it, but for its lists, which change the tree, and folded.
+    pub(crate) fn build(
+        &self,
+        tree: &mut Tree,
+        arms: &mut [(TreeId, u32)],
+        clock: &Clock,
+    ) -> Result<Folded, Box<Diagnostic>> {
+        lower::gather::gather(tree, arms);
+        opt::build(tree, arms, self.limits, clock)
     }
 }
 

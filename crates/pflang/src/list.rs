@@ -131,10 +131,11 @@ impl<'c> Joined<'c> {
 
     fn compile(mut self) -> Result<Program, Error> {
         let Joined { compiler, clock, .. } = self;
-        let tree = std::mem::take(&mut self.tree);
-        let graph = compiler.build(tree, &mut self.arms, &clock).map_err(|found| self.locate(found))?;
+        let mut tree = std::mem::take(&mut self.tree);
+        let folded = compiler.build(&mut tree, &mut self.arms, &clock).map_err(|found| self.locate(found))?;
         let of_all = |diagnostic| Error::new(diagnostic, "".into());
-        let graph = compiler.checked(graph, &clock, "").map_err(of_all)?;
+        let as_built = || compiler.build_unfolded(tree, &self.arms, &clock);
+        let graph = compiler.checked(folded, as_built, &clock, "").map_err(of_all)?;
         self.lint_unreached(graph.graph());
         let options = compiler.emit_options();
         let runs = Runs::new(graph, compiler.backend, |graph| emit::compile_leaves(graph, &options));

@@ -1,7 +1,8 @@
 //! Where values are used along the layout, and which of them must be computed once only.
 
-use super::layout::Layout;
-use crate::ir::{BinOp, Cond, Graph, Node, Value, ValueId};
+use super::layout::{Layout, layout};
+use crate::filled::filled;
+use crate::ir::{BinOp, Cond, Graph, Node, Pool, Value, ValueId};
 
 /// How one value is used. Positions are those of the layout.
 #[derive(Clone, Copy, Debug)]
@@ -17,64 +18,59 @@ pub(super) struct Use {
     pub(super) last_direct_end: u32,
 }
 
-impl Use {
-    const NONE: Use = Use { pinned: false, first: u32::MAX, last_end: 0, last_direct_end: 0 };
-}
-
 /// Finds the uses, by value.
 pub(super) fn uses(graph: &Graph, layout: &Layout) -> Vec<Use> {
-    let mut uses = vec![Use::NONE; graph.pool.value_count()];
-    for_each_pinned(graph, |value| uses[value.index()].pinned = true);
+    let pool = &graph.pool;
+    let mut uses = filled(Use::NONE, pool.value_count());
     for (at, &node) in (0..).zip(&layout.order) {
-        for value in node_operands(graph, node) {
-            let used = &mut uses[value.index()];
-            used.first = used.first.min(at);
-            used.last_end = at + 1;
-            used.last_direct_end = at + 1;
+        match graph.node(node) {
+            Node::Leaf(_) => {}
+            Node::Branch { cond, .. } => {
+                pool.cond_operands(*cond).for_each(|value| uses[value.index()].directly(at));
+                if let Cond::Bounds { base, .. } = pool.get_cond(*cond) {
+                    pin(pool, &mut uses, base);
+                }
+            }
+            Node::Switch(switch) => uses[switch.value.index()].directly(at),
         }
     }
     // Operands have smaller ids, so everything made from a value is settled before the value.
     for value in (0..uses.len() as u32).rev().map(ValueId) {
-        let Use { first, last_end, .. } = uses[value.index()];
-        if last_end == 0 {
-            continue;
-        }
-        for operand in graph.pool.operands(value) {
-            let used = &mut uses[operand.index()];
-            used.first = used.first.min(first);
-            used.last_end = used.last_end.max(last_end);
-            used.last_direct_end = used.last_direct_end.max(first + 1);
+        let user = uses[value.index()];
+        if user.last_end > 0 {
+            pool.operands(value).for_each(|operand| uses[operand.index()].through(&user));
+            if let Value::Op(BinOp::Div | BinOp::Mod, _, divisor) = pool.get(value) {
+                pin(pool, &mut uses, divisor);
+            }
         }
     }
     uses
 }
 
-/// The values that a node looks at.
-fn node_operands(graph: &Graph, node: crate::ir::NodeId) -> impl Iterator<Item = ValueId> + use<'_> {
-    let (cond, switch) = match graph.node(node) {
-        Node::Leaf(_) => (None, None),
-        Node::Branch { cond, .. } => (Some(*cond), None),
-        Node::Switch(switch) => (None, Some(switch.value)),
-    };
-    cond.into_iter().flat_map(|cond| graph.pool.cond_operands(cond)).chain(switch)
+/// A constant is the same however often it is computed.
+fn pin(pool: &Pool, uses: &mut [Use], value: ValueId) {
+    uses[value.index()].pinned = pool.as_const(value).is_none();
 }
 
+impl Use {
+    const NONE: Use = Use { pinned: false, first: u32::MAX, last_end: 0, last_direct_end: 0 };
+
+    /// By the node at this position, which comes behind those met so far.
+    fn directly(&mut self, at: u32) {
+        self.first = self.first.min(at);
+        self.last_end = at + 1;
+        self.last_direct_end = at + 1;
+    }
+
+    /// By what is made from it.
+    fn through(&mut self, user: &Use) {
+        self.first = self.first.min(user.first);
+        self.last_end = self.last_end.max(user.last_end);
+        self.last_direct_end = self.last_direct_end.max(user.first + 1);
+    }
+}
+
+/// Which values are pinned, by value.
 pub(crate) fn pinned(graph: &Graph) -> Vec<bool> {
-    let mut pinned = vec![false; graph.pool.value_count()];
-    for_each_pinned(graph, |value| pinned[value.index()] = true);
-    pinned
-}
-
-fn for_each_pinned(graph: &Graph, mut pin: impl FnMut(ValueId)) {
-    let pool = &graph.pool;
-    let bases =
-        (0..pool.cond_count() as u32).filter_map(|cond| match pool.get_cond(crate::ir::CondId(cond)) {
-            Cond::Bounds { base, .. } => Some(base),
-            _ => None,
-        });
-    let divisors = (0..pool.value_count() as u32).filter_map(|value| match pool.get(ValueId(value)) {
-        Value::Op(BinOp::Div | BinOp::Mod, _, divisor) => Some(divisor),
-        _ => None,
-    });
-    bases.chain(divisors).filter(|&value| pool.as_const(value).is_none()).for_each(&mut pin);
+    uses(graph, &layout(graph)).iter().map(|used| used.pinned).collect()
 }

@@ -8,6 +8,8 @@
 //! ```
 //! Built from the back, so that every tree node is visited once and arms are shared. An ordered list of filters
 //! is built the same way: `fail` and `els` of one are the entry of the next.
+//!
+//! What a test or a guard asks is up to [`Asks`]: just what the tree has, or what the optimiser makes of it.
 
 use super::{Arm, BinOp, CmpOp, Cond, CondId, Graph, NodeId, Pool, REJECT, Switch, Value, ValueId};
 use crate::clock::{Clock, too_many_nodes};
@@ -18,10 +20,60 @@ use crate::options::Limits;
 use crate::span::Span;
 use std::convert::Infallible;
 
+/// A condition with its sign, or its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    Known(bool),
+    If(CondId),
+    Unless(CondId),
+}
+
+/// What the nodes of a graph ask, given what a tree has.
+pub(crate) trait Asks {
+    /// The values and conditions of the tree.
+    fn given(&self) -> &Pool;
+    /// What is asked for a condition of the tree.
+    fn test(&mut self, cond: CondId) -> Question;
+    /// What is asked for `base + end <= captured`.
+    fn within(&mut self, base: ValueId, end: u32) -> Question;
+    /// What is asked for `divisor == 0`.
+    fn is_zero(&mut self, divisor: ValueId) -> Question;
+    /// What a switch looks at for a value of the tree, or the constant that it is.
+    fn switched(&mut self, value: ValueId) -> Result<ValueId, u32>;
+}
+
+/// Asks what the tree has.
+struct AsWritten(Pool);
+
+impl Asks for AsWritten {
+    fn given(&self) -> &Pool {
+        &self.0
+    }
+
+    fn test(&mut self, cond: CondId) -> Question {
+        Question::If(cond)
+    }
+
+    fn within(&mut self, base: ValueId, end: u32) -> Question {
+        Question::If(self.0.cond(Cond::Bounds { base, end }))
+    }
+
+    fn is_zero(&mut self, divisor: ValueId) -> Question {
+        let zero = self.0.constant(0);
+        Question::If(self.0.cond(Cond::Cmp(CmpOp::Eq, divisor, zero)))
+    }
+
+    fn switched(&mut self, value: ValueId) -> Result<ValueId, u32> {
+        Ok(value)
+    }
+}
+
 /// The graph of an ordered list of filters: the first that matches decides, with its leaf number; a packet
 /// that none matches is rejected.
-pub fn build(tree: Tree, arms: &[(TreeId, u32)]) -> Graph {
-    let Ok(graph) = build_while::<Infallible>(tree, arms, |_, _| Ok(()));
+pub fn build(mut tree: Tree, arms: &[(TreeId, u32)]) -> Graph {
+    let mut asks = AsWritten(std::mem::take(&mut tree.pool));
+    let Ok(mut graph) = build_while(&tree, &mut asks, arms, |_, _| Ok::<_, Infallible>(()));
+    graph.pool = asks.0;
     graph
 }
 
@@ -31,13 +83,30 @@ pub fn build(tree: Tree, arms: &[(TreeId, u32)]) -> Graph {
 /// # Errors
 /// Where the graph outgrows the limit or the time is over: the test at hand.
 pub(crate) fn build_within(
-    tree: Tree,
+    mut tree: Tree,
+    arms: &[(TreeId, u32)],
+    limits: Limits,
+    clock: &Clock,
+) -> Result<Graph, Box<Diagnostic>> {
+    let mut asks = AsWritten(std::mem::take(&mut tree.pool));
+    let mut graph = build_asking(&tree, &mut asks, arms, limits, clock)?;
+    graph.pool = asks.0;
+    Ok(graph)
+}
+
+/// The same, asking something else, of values and conditions that the graph has yet to be given.
+///
+/// # Errors
+/// As [`build_within`].
+pub(crate) fn build_asking(
+    tree: &Tree,
+    asks: &mut impl Asks,
     arms: &[(TreeId, u32)],
     limits: Limits,
     clock: &Clock,
 ) -> Result<Graph, Box<Diagnostic>> {
     let mut tests = 0u32;
-    build_while(tree, arms, |graph, span| {
+    build_while(tree, asks, arms, |graph, span| {
         if graph.node_count() > limits.nodes {
             return Err(too_many_nodes(limits, span));
         }
@@ -50,11 +119,12 @@ pub(crate) fn build_within(
 const TESTS_PER_LOOK: u32 = 256;
 
 fn build_while<E>(
-    tree: Tree,
+    tree: &Tree,
+    asks: &mut impl Asks,
     arms: &[(TreeId, u32)],
     mut goes_on: impl FnMut(&Graph, Span) -> Result<(), E>,
 ) -> Result<Graph, E> {
-    let mut builder = Builder::new(tree);
+    let mut builder = Builder::new(tree, asks);
     let mut entry = builder.graph.leaf(REJECT);
     for &(root, leaf) in arms.iter().rev() {
         let accept = builder.graph.leaf(leaf);
@@ -64,8 +134,9 @@ fn build_while<E>(
     Ok(builder.graph)
 }
 
-struct Builder {
-    tree: Tree,
+struct Builder<'t, A> {
+    tree: &'t Tree,
+    asks: &'t mut A,
     graph: Graph,
     /// Scratch of [`Builder::evaluate`]: the last search that reached each value.
     seen: Vec<u32>,
@@ -90,14 +161,13 @@ enum Task {
     Else(TreeId, NodeId),
 }
 
-impl Builder {
-    fn new(mut tree: Tree) -> Self {
-        let pool = std::mem::take(&mut tree.pool);
-        let seen = filled(0, pool.value_count());
+impl<'t, A: Asks> Builder<'t, A> {
+    fn new(tree: &'t Tree, asks: &'t mut A) -> Self {
         Builder {
-            graph: Graph::with_capacity(pool, (2 * tree.len()).min(NODES_LIKELY_MAX)),
+            graph: Graph::with_capacity(Pool::default(), (2 * tree.len()).min(NODES_LIKELY_MAX)),
             tree,
-            seen,
+            seen: filled(0, asks.given().value_count()),
+            asks,
             search: 0,
             pending: Vec::with_capacity(VALUES_LIKELY),
             found: Vec::with_capacity(VALUES_LIKELY),
@@ -138,24 +208,37 @@ impl Builder {
     }
 
     fn test(&mut self, cond: CondId, then: NodeId, els: NodeId, fail: NodeId, span: Span) -> NodeId {
-        let branch = self.graph.branch(cond, then, els);
-        if then != els {
-            self.graph.add_span(branch, span);
-        }
-        let operands = self.graph.pool.cond_operands(cond);
+        let question = self.asks.test(cond);
+        let branch = self.ask(question, then, els, span);
+        let operands = self.asks.given().cond_operands(cond);
         self.guarded(operands, branch, fail, span)
+    }
+
+    /// Where a question leads that came from there.
+    fn ask(&mut self, question: Question, then: NodeId, els: NodeId, span: Span) -> NodeId {
+        let (cond, then, els) = match question {
+            Question::Known(true) => return then,
+            Question::Known(false) => return els,
+            Question::If(cond) => (cond, then, els),
+            Question::Unless(cond) => (cond, els, then),
+        };
+        let origin = self.graph.origin_at(span);
+        self.graph.branch_from(origin, cond, then, els)
     }
 
     fn member(&mut self, set: SetId, then: NodeId, els: NodeId, fail: NodeId) -> NodeId {
         let Set { value, ranges, spans } = self.tree.set(set);
-        let (value, spans) = (*value, *spans);
         let arms = ranges.iter().map(|&(low, high)| Arm { low, high, target: then }).collect();
-        let switch = self.graph.switch(Switch { value, arms, default: els });
-        if then != els {
-            self.graph.add_spans(switch, &spans);
+        let switch = |value| Switch { value, arms, default: els };
+        let node = match self.asks.switched(*value) {
+            Ok(value) => self.graph.switch(switch(value)),
+            Err(k) => switch(*value).target(k),
+        };
+        if node != then && node != els {
+            self.graph.add_spans(node, spans);
         }
         let span = spans.as_slice().first().copied().unwrap_or_default();
-        self.guarded([value], switch, fail, span)
+        self.guarded([*value], node, fail, span)
     }
 
     /// `next`, behind the guards of everything that evaluating `values` evaluates.
@@ -168,65 +251,60 @@ impl Builder {
     ) -> NodeId {
         let mut node = next;
         self.evaluate(values);
-        for &value in self.found.iter().rev() {
-            node = match guard_of(&mut self.graph.pool, value) {
-                Guard::None => continue,
-                Guard::Always(cond) => self.graph.branch(cond, node, fail),
-                Guard::Unless(cond) => self.graph.branch(cond, fail, node),
+        for i in (0..self.found.len()).rev() {
+            node = match self.guard_of(self.found[i]) {
+                Guard::None => node,
+                Guard::Always(question) => self.ask(question, node, fail, span),
+                Guard::Unless(question) => self.ask(question, fail, node, span),
                 Guard::Never => fail,
             };
-            if node != fail {
-                self.graph.add_span(node, span);
-            }
         }
         node
+    }
+
+    /// What must hold before a value may be evaluated, its operands having been.
+    fn guard_of(&mut self, value: ValueId) -> Guard {
+        let given = self.asks.given();
+        match given.get(value) {
+            Value::Load { base, offset, size, .. } => match offset.checked_add(size.bytes()) {
+                Some(end) => Guard::Always(self.asks.within(base, end)),
+                None => Guard::Never,
+            },
+            Value::Op(BinOp::Div | BinOp::Mod, _, divisor) => match given.as_const(divisor) {
+                Some(0) => Guard::Never,
+                Some(_) => Guard::None,
+                None => Guard::Unless(self.asks.is_zero(divisor)),
+            },
+            Value::Const(_) | Value::Len | Value::Op(..) => Guard::None,
+        }
     }
 
     /// Finds the values and all their operands, in ascending order, but for constants, which need no guard.
     fn evaluate(&mut self, values: impl IntoIterator<Item = ValueId>) {
         self.search += 1;
-        // Guards add constants to the pool while we go.
-        self.seen.resize(self.graph.pool.value_count(), 0);
+        // Guards may add constants to the pool while we go.
+        self.seen.resize(self.asks.given().value_count(), 0);
         self.found.clear();
         values.into_iter().for_each(|value| self.evaluate_later(value));
         while let Some(value) = self.pending.pop() {
             if std::mem::replace(&mut self.seen[value.index()], self.search) != self.search {
                 self.found.push(value);
-                self.graph.pool.operands(value).for_each(|operand| self.evaluate_later(operand));
+                self.asks.given().operands(value).for_each(|operand| self.evaluate_later(operand));
             }
         }
         self.found.sort_unstable();
     }
 
     fn evaluate_later(&mut self, value: ValueId) {
-        if self.graph.pool.as_const(value).is_none() {
+        if self.asks.given().as_const(value).is_none() {
             self.pending.push(value);
         }
     }
 }
 
-/// What must hold before a value may be evaluated, its operands having been.
 enum Guard {
     None,
-    Always(CondId),
-    Unless(CondId),
+    Always(Question),
+    Unless(Question),
     Never,
-}
-
-fn guard_of(pool: &mut Pool, value: ValueId) -> Guard {
-    match pool.get(value) {
-        Value::Load { base, offset, size, .. } => match offset.checked_add(size.bytes()) {
-            Some(end) => Guard::Always(pool.cond(Cond::Bounds { base, end })),
-            None => Guard::Never,
-        },
-        Value::Op(BinOp::Div | BinOp::Mod, _, divisor) => match pool.as_const(divisor) {
-            Some(0) => Guard::Never,
-            Some(_) => Guard::None,
-            None => {
-                let zero = pool.constant(0);
-                Guard::Unless(pool.cond(Cond::Cmp(CmpOp::Eq, divisor, zero)))
-            }
-        },
-        Value::Const(_) | Value::Len | Value::Op(..) => Guard::None,
-    }
 }

@@ -187,6 +187,11 @@ impl Graph {
         self.origins.take_over(&other.origins, other.from[old.index()])
     }
 
+    /// The number of where nodes come from that stand for this of the text.
+    pub(crate) fn origin_at(&mut self, span: Span) -> Origin {
+        self.origins.with(Origin::UNKNOWN, span)
+    }
+
     /// What an id stands for.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]

@@ -14,6 +14,7 @@ pub mod print;
 pub mod ssa;
 pub mod verify;
 
+pub(crate) use build::Question;
 pub(crate) use graph::FEW_NODES;
 pub use graph::{ACCEPT, Arm, Graph, Node, NodeId, REJECT, Switch};
 pub(crate) use origin::Origin;

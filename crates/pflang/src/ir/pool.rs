@@ -208,6 +208,17 @@ impl Pool {
         self.value(Value::Op(op, a, b))
     }
 
+    /// Makes a load that of the same bytes the other way round. It is not found by what it was any more, nor by what it
+    /// is now: for a pass that no other follows.
+    pub(crate) fn turn_round(&mut self, load: ValueId) {
+        if let Value::Load { order, .. } = &mut self.values[load.index()] {
+            *order = match *order {
+                Order::Network => Order::Little,
+                Order::Little => Order::Network,
+            };
+        }
+    }
+
     /// What an id stands for.
     pub fn get(&self, id: ValueId) -> Value {
         self.values[id.index()]

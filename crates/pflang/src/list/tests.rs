@@ -6,6 +6,7 @@ use crate::exec::NativeFilter;
 use crate::ir::interp::{self, Interp};
 use crate::ir::verify::Verified;
 use crate::ir::{Graph, REJECT};
+use crate::lower::gather::gather;
 use crate::{Backend, Code, Compiler, Dialect, Filter, Limits, Packet, Program};
 use testkit::expr::Generator;
 use testkit::linktype::{self, ETHERNET};
@@ -28,7 +29,8 @@ impl Ways {
     fn new(compiler: &Compiler, list: &[(String, u32)]) -> Ways {
         let mut joined = Joined::new(compiler);
         list.iter().for_each(|(source, answer)| joined.add(source, *answer).expect("it compiles alone"));
-        let as_built = compiler.build(joined.tree, &mut joined.arms, &joined.clock).expect("small");
+        gather(&mut joined.tree, &mut joined.arms);
+        let as_built = compiler.build_unfolded(joined.tree, &joined.arms, &joined.clock).expect("small");
         let verified = Verified::new(&as_built).expect("each load has its guard");
         let code = emit::compile_leaves(verified, &compiler.emit_options());
         let interpreter = compiler.clone().backend(Backend::Interpreter);

@@ -1,20 +1,30 @@
 //! Folding: every value and condition written anew by constructors that simplify.
 //!
 //! ```text
-//! fold(graph):
-//!     for each value, operands first:     values[v] = simplest equal value      (value.rs)
-//!     for each node, successors first:
-//!         Known(b)    -> the successor that b chooses
-//!         If(c)       -> branch(c, then, els)
-//!         Unless(c)   -> branch(c, els, then)
+//! for each value, operands first:     values[v] = simplest equal value      (value.rs)
+//! for each node, successors first:
+//!     Known(b)    -> the successor that b chooses
+//!     If(c)       -> branch(c, then, els)
+//!     Unless(c)   -> branch(c, els, then)
 //! ```
-//! Nodes that become equal are shared by the rebuild of the next pass. Guards are nodes of their own, so a load that folds away takes no check with it. The guard of a division stays
+//! Mostly this is done while the graph is built, which is then never there as it was. Nodes of a given graph that become
+//! equal are shared by the rebuild of the next pass.
+//!
+//! Guards are nodes of their own, so a load that folds away takes no check with it. The guard of a division stays
 //! exactly `divisor == 0`, unless the divisor is a constant: the verifier looks for that form.
 
 use super::question::{Question, eq, less, test, within};
 use super::range::Ranges;
 use super::value::{load, op};
-use crate::ir::{Arm, BinOp, CmpOp, Cond, FEW_NODES, Graph, Node, NodeId, Pool, Switch, Value, ValueId};
+use crate::clock::Clock;
+use crate::diag::Diagnostic;
+use crate::filled::filled;
+use crate::ir::build::{Asks, build_asking};
+use crate::ir::{
+    Arm, BinOp, CmpOp, Cond, CondId, FEW_NODES, Graph, Node, NodeId, Pool, Switch, Value, ValueId,
+};
+use crate::lower::tree::{Tree, TreeId, TreeNode};
+use crate::options::Limits;
 
 /// A pool that is being filled, with the ranges of what it holds.
 #[derive(Debug, Default)]
@@ -23,19 +33,35 @@ pub(super) struct Folder {
     pub(super) ranges: Ranges,
 }
 
-/// The same decisions over simplified values, in a graph that holds only what is reachable; and the values' ranges.
-pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
+/// A graph over simplified values, and their ranges: what the other passes take.
+#[derive(Debug)]
+pub(crate) struct Folded {
+    pub(super) graph: Graph,
+    pub(super) ranges: Ranges,
+}
+
+/// Builds a graph of folded values and conditions.
+///
+/// # Errors
+/// Where the graph outgrows the limit or the time is over: the test at hand.
+pub(crate) fn build(
+    tree: &Tree,
+    arms: &[(TreeId, u32)],
+    limits: Limits,
+    clock: &Clock,
+) -> Result<Folded, Box<Diagnostic>> {
+    let mut folding = Folding::new(&tree.pool, Live::in_tree(tree, arms));
+    let graph = build_asking(tree, &mut folding, arms, limits, clock)?;
+    Ok(folding.done(graph))
+}
+
+/// The same decisions over simplified values, in a graph that holds only what is reachable.
+pub(super) fn fold(graph: &Graph) -> Folded {
     let order = graph.topological();
-    // Folding makes few new values, and the passes after it few conditions.
-    let values_max = graph.pool.value_count() + 8;
-    let pool = Pool::with_capacity(values_max, graph.pool.cond_count() + 8);
-    let mut folder = Folder { pool, ranges: Ranges::with_capacity(values_max) };
-    let mut values = live_values(graph, &order);
-    fold_values(&graph.pool, &mut values, &mut folder);
-    let mut questions = vec![None; graph.pool.cond_count()];
+    let mut folding = Folding::new(&graph.pool, Live::in_graph(graph, &order));
     let mut out = Graph::with_capacity(Pool::default(), order.len().min(1024) + FEW_NODES);
     out.reserve(order.len());
-    let mut new = vec![NodeId(0); graph.node_count()];
+    let mut new = filled(NodeId(0), graph.node_count());
     let push = |out: &mut Graph, old: NodeId, node: Node| {
         let new = out.push(node);
         out.take_origin(new, graph, old);
@@ -46,10 +72,8 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
         let node = match graph.node(id) {
             Node::Leaf(leaf) => out.leaf(*leaf),
             Node::Branch { cond, then, els } => {
-                let question = *questions[cond.index()]
-                    .get_or_insert_with(|| fold_cond(&mut folder, graph.pool.get_cond(*cond), &values));
                 let (then, els) = (at(*then), at(*els));
-                match question {
+                match folding.test(*cond) {
                     Question::Known(true) => then,
                     Question::Known(false) => els,
                     _ if then == els => then,
@@ -59,26 +83,28 @@ pub(super) fn fold(graph: &Graph) -> (Graph, Ranges) {
             }
             Node::Switch(switch) => {
                 let arms = switch.arms.iter().map(|arm| Arm { target: at(arm.target), ..*arm }).collect();
-                let switch =
-                    Switch { value: values[switch.value.index()].new, arms, default: at(switch.default) };
-                match folder.as_const(switch.value) {
-                    Some(k) => switch.target(k),
-                    None => push(&mut out, id, Node::Switch(Box::new(switch))),
+                let new = |value| Switch { value, arms, default: at(switch.default) };
+                match folding.switched(switch.value) {
+                    Ok(value) => push(&mut out, id, Node::Switch(Box::new(new(value)))),
+                    Err(k) => new(switch.value).target(k),
                 }
             }
         };
         new[id.index()] = node;
     }
     out.root = new[graph.root.index()];
-    folder.ranges.cover(&folder.pool);
-    out.pool = folder.pool;
-    (out, folder.ranges)
+    folding.done(out)
+}
+
+/// The values of a pool that nodes look at, directly or not.
+struct Live<'p> {
+    pool: &'p Pool,
+    values: Vec<Old>,
 }
 
 /// A value as it was.
 #[derive(Clone, Copy)]
 struct Old {
-    /// Whether the nodes look at it, directly or not.
     live: bool,
     /// Whether a live value is divided by it.
     is_divisor: bool,
@@ -86,55 +112,153 @@ struct Old {
     new: ValueId,
 }
 
-fn live_values(graph: &Graph, order: &[NodeId]) -> Vec<Old> {
-    let old = Old { live: false, is_divisor: false, new: ValueId(u32::MAX) };
-    let mut values = vec![old; graph.pool.value_count()];
-    for &id in order {
-        match graph.node(id) {
-            Node::Leaf(_) => {}
-            Node::Branch { cond, .. } => {
-                graph.pool.cond_operands(*cond).for_each(|value| values[value.index()].live = true)
+impl<'p> Live<'p> {
+    fn none(pool: &'p Pool) -> Self {
+        let old = Old { live: false, is_divisor: false, new: ValueId(u32::MAX) };
+        Live { pool, values: filled(old, pool.value_count()) }
+    }
+
+    fn in_graph(graph: &'p Graph, order: &[NodeId]) -> Self {
+        let mut live = Live::none(&graph.pool);
+        for &id in order {
+            match graph.node(id) {
+                Node::Leaf(_) => {}
+                Node::Branch { cond, .. } => live.look_at(graph.pool.cond_operands(*cond)),
+                Node::Switch(switch) => live.look_at([switch.value]),
             }
-            Node::Switch(switch) => values[switch.value.index()].live = true,
         }
+        live
     }
-    // Users have greater ids than what they use.
-    for id in (0..values.len() as u32).rev().map(ValueId) {
-        if values[id.index()].live {
-            graph.pool.operands(id).for_each(|operand| values[operand.index()].live = true);
+
+    fn in_tree(tree: &'p Tree, arms: &[(TreeId, u32)]) -> Self {
+        let mut live = Live::none(&tree.pool);
+        let mut reached = filled(false, tree.len());
+        arms.iter().for_each(|(root, _)| reached[root.index()] = true);
+        // Operators have greater ids than their operands.
+        for id in (0..tree.len() as u32).rev().map(TreeId) {
+            match tree.node(id) {
+                _ if !reached[id.index()] => {}
+                TreeNode::True | TreeNode::False => {}
+                TreeNode::Test(cond) => live.look_at(tree.pool.cond_operands(cond)),
+                TreeNode::In(set) => live.look_at([tree.set(set).value]),
+                TreeNode::Eval(value) => live.look_at([value]),
+                TreeNode::And(a, b) | TreeNode::Or(a, b) => {
+                    [a, b].iter().for_each(|operand| reached[operand.index()] = true);
+                }
+                TreeNode::Not(a) => reached[a.index()] = true,
+            }
         }
+        live
     }
-    values
+
+    fn look_at(&mut self, values: impl IntoIterator<Item = ValueId>) {
+        values.into_iter().for_each(|value| self.values[value.index()].live = true);
+    }
+
+    /// All of them, once what the nodes look at is known.
+    fn spread(mut self) -> Vec<Old> {
+        // Users have greater ids than what they use.
+        for id in (0..self.values.len() as u32).rev().map(ValueId) {
+            if self.values[id.index()].live {
+                self.look_at(self.pool.operands(id));
+            }
+        }
+        self.values
+    }
 }
 
-fn fold_values(pool: &Pool, values: &mut [Old], folder: &mut Folder) {
-    for id in (0..values.len() as u32).map(ValueId) {
-        let at = |old: ValueId| values[old.index()].new;
-        let new = match pool.get(id) {
-            _ if !values[id.index()].live => continue,
-            value @ (Value::Const(_) | Value::Len) => folder.pool.value(value),
-            Value::Load { base, offset, size, order } => load(folder, at(base), offset, size, order),
+/// What the values and conditions of a pool become.
+struct Folding<'p> {
+    old: &'p Pool,
+    values: Vec<Old>,
+    folder: Folder,
+}
+
+impl<'p> Folding<'p> {
+    /// Folds the values; conditions are folded as they are asked for.
+    fn new(old: &'p Pool, live: Live<'_>) -> Self {
+        // Folding makes few new values, and the passes after it few conditions; some constants are needed both ways round.
+        let values_max = old.value_count() + 12;
+        let pool = Pool::with_capacity(values_max, old.cond_count() + 12);
+        let folder = Folder { pool, ranges: Ranges::with_capacity(values_max) };
+        let mut folding = Folding { old, values: live.spread(), folder };
+        (0..old.value_count() as u32).map(ValueId).for_each(|id| folding.value(id));
+        folding
+    }
+
+    fn value(&mut self, id: ValueId) {
+        let new = match self.old.get(id) {
+            _ if !self.values[id.index()].live => return,
+            value @ (Value::Const(_) | Value::Len) => self.folder.pool.value(value),
+            Value::Load { base, offset, size, order } => {
+                let base = self.at(base);
+                load(&mut self.folder, base, offset, size, order)
+            }
             Value::Op(kind, a, b) => {
-                let new = op(folder, kind, at(a), at(b));
-                values[b.index()].is_divisor |= matches!(kind, BinOp::Div | BinOp::Mod);
-                new
+                self.values[b.index()].is_divisor |= matches!(kind, BinOp::Div | BinOp::Mod);
+                let (a, b) = (self.at(a), self.at(b));
+                op(&mut self.folder, kind, a, b)
             }
         };
-        values[id.index()].new = new;
+        self.values[id.index()].new = new;
+    }
+
+    fn at(&self, old: ValueId) -> ValueId {
+        self.values[old.index()].new
+    }
+
+    /// `a == b`, given what both have become, where `a` may be a divisor.
+    fn equals(&mut self, is_divisor: bool, a: ValueId, b: ValueId) -> Question {
+        if is_divisor && self.folder.as_const(a).is_none() {
+            Question::If(self.folder.pool.cond(Cond::Cmp(CmpOp::Eq, a, b)))
+        } else {
+            eq(&mut self.folder, a, b)
+        }
+    }
+
+    /// The graph of what was asked.
+    fn done(self, mut graph: Graph) -> Folded {
+        let Folder { pool, mut ranges } = self.folder;
+        ranges.cover(&pool);
+        graph.pool = pool;
+        Folded { graph, ranges }
     }
 }
 
-fn fold_cond(folder: &mut Folder, cond: Cond, values: &[Old]) -> Question {
-    let at = |old: ValueId| values[old.index()].new;
-    match cond {
-        Cond::Cmp(CmpOp::Eq, a, b)
-            if values[a.index()].is_divisor && folder.pool.as_const(at(a)).is_none() =>
-        {
-            Question::If(folder.pool.cond(Cond::Cmp(CmpOp::Eq, at(a), at(b))))
+impl Asks for Folding<'_> {
+    fn given(&self) -> &Pool {
+        self.old
+    }
+
+    fn test(&mut self, cond: CondId) -> Question {
+        match self.old.get_cond(cond) {
+            Cond::Cmp(CmpOp::Eq, a, b) => {
+                self.equals(self.values[a.index()].is_divisor, self.at(a), self.at(b))
+            }
+            Cond::Cmp(CmpOp::Lt, a, b) => {
+                let (a, b) = (self.at(a), self.at(b));
+                less(&mut self.folder, a, b)
+            }
+            Cond::Test(a, mask) => {
+                let (a, mask) = (self.at(a), self.at(mask));
+                test(&mut self.folder, a, mask)
+            }
+            Cond::Bounds { base, end } => self.within(base, end),
         }
-        Cond::Cmp(CmpOp::Eq, a, b) => eq(folder, at(a), at(b)),
-        Cond::Cmp(CmpOp::Lt, a, b) => less(folder, at(a), at(b)),
-        Cond::Test(a, mask) => test(folder, at(a), at(mask)),
-        Cond::Bounds { base, end } => within(folder, at(base), end),
+    }
+
+    fn within(&mut self, base: ValueId, end: u32) -> Question {
+        let base = self.at(base);
+        within(&mut self.folder, base, end)
+    }
+
+    fn is_zero(&mut self, divisor: ValueId) -> Question {
+        let zero = self.folder.constant(0);
+        self.equals(true, self.at(divisor), zero)
+    }
+
+    fn switched(&mut self, value: ValueId) -> Result<ValueId, u32> {
+        let value = self.at(value);
+        self.folder.as_const(value).map_or(Ok(value), Err)
     }
 }

@@ -1,7 +1,7 @@
 //! Passes over the decision graph: the same answers with fewer and cheaper steps.
 //!
 //! ```text
-//! fold                     values and conditions, once
+//! fold                     values and conditions, once: while the graph is built, or of one that is given
 //! repeat until no change   hoist: one stronger bounds check early; thread: tests that a path has answered
 //! switchify                chains of tests of one value         }  then as above again,
 //! widen                    one guard for two tests in a row     }  until no change
@@ -35,6 +35,7 @@ mod widen;
 mod tests;
 
 use crate::ir::{Graph, NodeId};
+pub(crate) use fold::{Folded, build};
 use likely::Swaps;
 use range::Ranges;
 use rebuild::Room;
@@ -51,32 +52,33 @@ type TimeIsOver<'c> = &'c dyn Fn() -> bool;
 /// An equivalent graph that decides in fewer steps.
 pub fn optimise(graph: &Graph) -> Graph {
     // Without an end to the time there is always a result.
-    optimise_within(graph, &|| false).unwrap_or_else(|| graph.clone())
+    optimise_within(fold::fold(graph), &|| false).unwrap_or_else(|| graph.clone())
 }
 
-/// The same unless time is over before.
-pub(crate) fn optimise_within(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<Graph> {
-    let (graph, shape) = simplify(graph, time_is_over)?;
+/// The same of what was folded while it was built, unless time is over before.
+pub(crate) fn optimise_within(folded: Folded, time_is_over: TimeIsOver<'_>) -> Option<Graph> {
+    let mut room = Room::default();
+    let (mut graph, shape) = simplify(folded, &mut room, time_is_over)?;
     let swaps = Swaps::find(&graph, &shape);
-    Some(netorder::netorder(&graph, &shape.order, swaps))
+    netorder::netorder(&mut graph, &shape, swaps, &mut room);
+    Some(graph)
 }
 
 /// Everything but the likelier order of tests and the choice of byte order; doing it again finds nothing more.
-fn simplify(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<(Graph, Shape)> {
-    let (mut graph, mut ranges) = fold::fold(graph);
+fn simplify(folded: Folded, room: &mut Room, time_is_over: TimeIsOver<'_>) -> Option<(Graph, Shape)> {
+    let Folded { mut graph, mut ranges } = folded;
     let mut shape = Shape::of(&graph);
-    let mut room = Room::default();
-    settle(&mut graph, &mut shape, &ranges, &mut room, time_is_over)?;
+    settle(&mut graph, &mut shape, &ranges, room, time_is_over)?;
     // Where chains of tests may begin that were not there before; at first anywhere.
     let mut heads: Option<Vec<NodeId>> = None;
     for _ in 0..ROUNDS_MAX {
         // Lists first: what comes after them is then cheap.
         let heads_in = heads.as_ref().unwrap_or(&shape.order);
-        let switched = switchify::switchify(&mut graph, &shape, heads_in, &mut ranges, &mut room);
+        let switched = switchify::switchify(&mut graph, &shape, heads_in, &mut ranges, room);
         if switched {
             shape.update(&graph);
         }
-        let widened = widen::widen(&mut graph, &shape, &mut room);
+        let widened = widen::widen(&mut graph, &shape, room);
         match &widened {
             Widened::Nothing if !switched => break,
             Widened::Nothing => {}
@@ -85,12 +87,12 @@ fn simplify(graph: &Graph, time_is_over: TimeIsOver<'_>) -> Option<(Graph, Shape
         heads = match widened {
             Widened::Settled(tests) if !switched => Some(tests),
             _ => {
-                settle(&mut graph, &mut shape, &ranges, &mut room, time_is_over)?;
+                settle(&mut graph, &mut shape, &ranges, room, time_is_over)?;
                 None
             }
         };
     }
-    if fuse::fuse(&mut graph, &shape, &mut ranges, &mut room) {
+    if fuse::fuse(&mut graph, &shape, &mut ranges, room) {
         shape.update(&graph);
     }
     Some((graph, shape))

@@ -2,66 +2,40 @@
 //!
 //! A load is turned round where nothing but equality, masks and switches over single values looks at it: then the
 //! constants are turned round instead. Arithmetic, order and ranges need the number itself. This is the last pass:
-//! it also leaves behind the values and conditions that no node looks at any more, and since it writes every node anew
-//! it swaps those that [`super::likely`] has found.
+//! since it writes every node anew it swaps those that [`super::likely`] has found.
 
 use super::likely::{Swap, Swaps};
-use crate::ir::{
-    Arm, BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Pool, Size, Switch, Value, ValueId,
-};
+use super::rebuild::{Rebuild, Room};
+use super::shape::Shape;
+use crate::filled::filled;
+use crate::ir::{BinOp, CmpOp, Cond, CondId, Graph, Node, Order, Pool, Size, Switch, Value, ValueId};
 
-/// The same graph, given with its topological order, over its own values only; loads turned round where that pays.
-pub(super) fn netorder(graph: &Graph, order: &[NodeId], mut swaps: Swaps) -> Graph {
-    let uses = Uses::new(graph, order);
-    // Constants are turned round, and some are needed both ways.
-    let pool = Pool::with_capacity(graph.pool.value_count() + 8, graph.pool.cond_count());
-    let mut out = Graph::with_capacity(pool, order.len());
-    let values = Values::new(&graph.pool, &uses, &mut out.pool);
-    let mut writer = Writer { graph, values, conds: vec![None; graph.pool.cond_count()], out };
-    let mut new = vec![NodeId(0); graph.node_count()];
-    for &id in order.iter().rev() {
-        if swaps.is_second(id) {
-            continue;
+/// Turns loads round where that pays.
+pub(super) fn netorder(graph: &mut Graph, shape: &Shape, mut swaps: Swaps, room: &mut Room) {
+    let turned = Turned::new(graph, shape);
+    let root = graph.root;
+    Rebuild::new(graph, room).run(root, |rebuild, id, node| {
+        if !shape.reaches(id) || swaps.is_second(id) {
+            return None;
         }
-        let at = |old: NodeId| new[old.index()];
-        new[id.index()] = match (graph.node(id), swaps.take(id)) {
+        let pool = &mut rebuild.graph.pool;
+        Some(match (node, swaps.take(id)) {
             (_, Some(Swap { second, cond, hit, other_cond, other_hit, rest })) => {
-                let later = writer.branch(id, other_cond, at(other_hit), at(rest));
-                writer.branch(second, cond, at(hit), later)
+                let (cond, other_cond) = (turned.cond(pool, cond), turned.cond(pool, other_cond));
+                let later = rebuild.branch(id, other_cond, rebuild.at(other_hit), rebuild.at(rest));
+                rebuild.branch(second, cond, rebuild.at(hit), later)
             }
-            (Node::Leaf(leaf), None) => writer.out.leaf(*leaf),
-            (Node::Branch { cond, then, els }, None) => writer.branch(id, *cond, at(*then), at(*els)),
-            (Node::Switch(switch), None) => {
-                let arms = switch.arms.iter().map(|arm| Arm { target: at(arm.target), ..*arm }).collect();
-                let switch = writer.values.switch(switch.value, arms, at(switch.default));
-                let node = writer.out.switch(switch);
-                writer.out.take_origin(node, graph, id);
-                node
+            (Node::Branch { cond, then, els }, None) => {
+                let cond = turned.cond(pool, cond);
+                rebuild.branch(id, cond, rebuild.at(then), rebuild.at(els))
             }
-        };
-    }
-    writer.out.root = new[graph.root.index()];
-    writer.out
-}
-
-/// The new graph in the making.
-struct Writer<'g> {
-    graph: &'g Graph,
-    values: Values,
-    /// By old condition: what it has become.
-    conds: Vec<Option<CondId>>,
-    out: Graph,
-}
-
-impl Writer<'_> {
-    /// A branch on what an old condition has become, which came from where `old` did.
-    fn branch(&mut self, old: NodeId, cond: CondId, then: NodeId, els: NodeId) -> NodeId {
-        let (pool, out) = (&self.graph.pool, &mut self.out);
-        let cond = *self.conds[cond.index()]
-            .get_or_insert_with(|| self.values.cond(&mut out.pool, pool.get_cond(cond), pool));
-        let origin = out.origin_of(self.graph, old);
-        out.branch_from(origin, cond, then, els)
-    }
+            (Node::Switch(mut switch), None) => {
+                turned.switch(&mut switch);
+                rebuild.same(id, Node::Switch(switch))
+            }
+            (leaf @ Node::Leaf(_), None) => rebuild.same(id, leaf),
+        })
+    });
 }
 
 /// How values are used by the reachable nodes.
@@ -77,9 +51,9 @@ struct Use {
 }
 
 impl Uses {
-    fn new(graph: &Graph, order: &[NodeId]) -> Self {
-        let mut uses = Uses { values: vec![Use::default(); graph.pool.value_count()] };
-        for &id in order {
+    fn new(graph: &Graph, shape: &Shape) -> Self {
+        let mut uses = Uses { values: filled(Use::default(), graph.pool.value_count()) };
+        for &id in &shape.order {
             match graph.node(id) {
                 Node::Leaf(_) => {}
                 Node::Branch { cond, .. } => uses.cond(&graph.pool, *cond),
@@ -118,80 +92,75 @@ impl Uses {
     }
 }
 
-/// What the values of the old pool have become.
-struct Values {
-    new: Vec<New>,
+/// What has become of values.
+struct Turned {
+    /// By value as it was.
+    values: Vec<New>,
 }
 
 #[derive(Clone, Copy)]
 struct New {
     id: ValueId,
     /// The width of what is turned round.
-    turned: Option<Size>,
+    size: Option<Size>,
 }
 
-impl New {
-    const UNUSED: New = New { id: ValueId(u32::MAX), turned: None };
-}
-
-impl Values {
-    fn new(pool: &Pool, uses: &Uses, out: &mut Pool) -> Self {
-        let mut values = Values { new: Vec::with_capacity(uses.values.len()) };
-        for (id, &Use { used, as_number }) in (0..).map(ValueId).zip(&uses.values) {
-            let new = if used { values.value(pool, out, pool.get(id), as_number) } else { New::UNUSED };
-            values.new.push(new);
+impl Turned {
+    /// Turns loads round, and the masks over them.
+    fn new(graph: &mut Graph, shape: &Shape) -> Self {
+        let uses = Uses::new(graph, shape);
+        let mut turned = Turned { values: Vec::with_capacity(uses.values.len()) };
+        for (id, used) in (0..).map(ValueId).zip(&uses.values) {
+            let may_turn = used.used && !used.as_number;
+            let new = may_turn.then(|| turned.value(&mut graph.pool, id)).flatten();
+            turned.values.push(new.unwrap_or(New { id, size: None }));
         }
-        values
+        turned
     }
 
-    fn value(&self, pool: &Pool, out: &mut Pool, value: Value, as_number: bool) -> New {
-        let (value, turned) = match value {
-            Value::Const(_) | Value::Len => (value, None),
-            Value::Load { base, offset, size, order } => {
-                let turn = size > Size::B1 && order == Order::Network && !as_number;
-                let order = if turn { Order::Little } else { order };
-                (Value::Load { base: self.at(base), offset, size, order }, turn.then_some(size))
+    fn value(&self, pool: &mut Pool, id: ValueId) -> Option<New> {
+        match pool.get(id) {
+            Value::Load { size, order: Order::Network, .. } if size > Size::B1 => {
+                pool.turn_round(id);
+                Some(New { id, size: Some(size) })
             }
-            Value::Op(op, a, b) => match (self.turned(a), pool.as_const(b)) {
-                (Some(size), Some(mask)) => {
-                    (Value::Op(op, self.at(a), out.constant(swap(mask, size))), Some(size))
-                }
-                _ => (Value::Op(op, self.at(a), self.at(b)), None),
-            },
-        };
-        New { id: out.value(value), turned }
+            Value::Op(op, a, mask) => {
+                let (size, mask) = (self.size(a)?, pool.as_const(mask)?);
+                let mask = pool.constant(swap(mask, size));
+                Some(New { id: pool.op(op, self.at(a), mask), size: Some(size) })
+            }
+            _ => None,
+        }
     }
 
-    fn cond(&self, out: &mut Pool, cond: Cond, pool: &Pool) -> CondId {
-        let constant = |out: &mut Pool, a: ValueId, k: ValueId| match (self.turned(a), pool.as_const(k)) {
-            (Some(size), Some(k)) => out.constant(swap(k, size)),
-            _ => self.at(k),
-        };
-        let cond = match cond {
-            Cond::Cmp(op, a, b) => Cond::Cmp(op, self.at(a), constant(out, a, b)),
-            Cond::Test(a, mask) => Cond::Test(self.at(a), constant(out, a, mask)),
-            Cond::Bounds { base, end } => Cond::Bounds { base: self.at(base), end },
-        };
-        out.cond(cond)
+    fn cond(&self, pool: &mut Pool, id: CondId) -> CondId {
+        let cond = pool.get_cond(id);
+        let (Cond::Cmp(_, a, k) | Cond::Test(a, k)) = cond else { return id };
+        let (Some(size), Some(k)) = (self.size(a), pool.as_const(k)) else { return id };
+        let (a, k) = (self.at(a), pool.constant(swap(k, size)));
+        pool.cond(match cond {
+            Cond::Cmp(op, ..) => Cond::Cmp(op, a, k),
+            _ => Cond::Test(a, k),
+        })
     }
 
-    fn switch(&self, value: ValueId, mut arms: Vec<Arm>, default: NodeId) -> Switch {
-        if let Some(size) = self.turned(value) {
-            for arm in &mut arms {
+    fn switch(&self, switch: &mut Switch) {
+        if let Some(size) = self.size(switch.value) {
+            for arm in &mut switch.arms {
                 arm.low = swap(arm.low, size);
                 arm.high = arm.low;
             }
-            arms.sort_unstable_by_key(|arm| arm.low);
+            switch.arms.sort_unstable_by_key(|arm| arm.low);
+            switch.value = self.at(switch.value);
         }
-        Switch { value: self.at(value), arms, default }
     }
 
     fn at(&self, old: ValueId) -> ValueId {
-        self.new[old.index()].id
+        self.values[old.index()].id
     }
 
-    fn turned(&self, old: ValueId) -> Option<Size> {
-        self.new[old.index()].turned
+    fn size(&self, old: ValueId) -> Option<Size> {
+        self.values[old.index()].size
     }
 }
 

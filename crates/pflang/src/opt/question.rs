@@ -9,15 +9,8 @@
 
 use super::fold::Folder;
 use super::value::{Address, address, op};
-use crate::ir::{BinOp, CmpOp, Cond, CondId, Value, ValueId};
-
-/// A condition with its sign, or its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question {
-    Known(bool),
-    If(CondId),
-    Unless(CondId),
-}
+pub(super) use crate::ir::Question;
+use crate::ir::{BinOp, CmpOp, Cond, Value, ValueId};
 
 impl Question {
     pub(super) fn not(self) -> Question {
