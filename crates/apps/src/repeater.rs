@@ -7,13 +7,15 @@
 //! | `count` | packets sent in all; without end unless set |
 //! | `repeater_full` | counts packets dropped as there are `limit` already, or half of the large packets there are |
 //! | `repeated` | counts packets that were kept, and were let go in the end |
+//! | `no_packet` | counts copies of long packets that were left out, as the pool had no large packet |
 //!
 //! It begins with the first packet it gets; others are joined to the end of the row as they come. Copies have the metadata of what
 //! they are copies of, its timestamp included. As many are sent as the link has room for: a repeater drops nothing that it sends,
 //! unless its output is not linked, when all is dropped as `unlinked`.
 //!
 //! What is kept is taken from the pool: `limit` has to be well below the number of its packets. Of its large packets, no more than half
-//! are kept, since copies need as many again.
+//! are kept, since copies need as many again. Where others hold the rest, a long packet that has waited for a whole turn is passed
+//! over: the short ones after it are sent, and it has its next chance in the next round.
 
 use engine::shm::Counter;
 use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, Pool, Roles, Setup};
@@ -47,6 +49,7 @@ pub struct Running {
     limit: usize,
     full: Counter,
     repeated: Counter,
+    no_packet: Counter,
 }
 
 impl Class for Repeater {
@@ -66,6 +69,7 @@ impl Class for Repeater {
             limit: self.limit,
             full: setup.drops("repeater_full"),
             repeated: setup.consumed("repeated"),
+            no_packet: setup.counter("no_packet"),
         })
     }
 
@@ -101,7 +105,8 @@ impl App for Running {
 
     fn pull(&mut self, io: &mut Io<'_>) {
         let room = io.outputs[0].allowance().min(io.burst);
-        let mut count = room.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let most = room.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let (mut count, mut has_passed) = (most, false);
         while count > 0 && !self.packets.is_empty() {
             let end = self.packets.len().min(self.next + count);
             let wanted = end - self.next;
@@ -110,7 +115,12 @@ impl App for Running {
             count -= sent;
             self.next = (self.next + sent) % self.packets.len();
             if sent < wanted {
-                break;
+                // After others of this turn, a packet without memory waits for the next: some may come back until then.
+                let waits = count < most && !has_passed;
+                if waits || !self.pass_over_long() {
+                    break;
+                }
+                has_passed = true;
             }
         }
         if self.left == 0 {
@@ -142,6 +152,18 @@ impl Running {
         self.packets.push(packet);
     }
 
+    /// Leaves out the long packets whose turn it is, for which there is no memory. Returns whether a short one comes after them.
+    #[cold]
+    fn pass_over_long(&mut self) -> bool {
+        let (before, after) = self.packets.split_at(self.next);
+        let short = after.iter().chain(before).position(|packet| packet.len() <= MAX_PAYLOAD);
+        // Among long ones alone, each has its turn.
+        let passed = short.unwrap_or(1);
+        self.no_packet.add(passed as u64);
+        self.next = (self.next + passed) % self.packets.len();
+        short.is_some_and(|passed| passed > 0)
+    }
+
     fn let_go(&mut self, pool: &mut Pool) {
         (self.next, self.large) = (0, 0);
         self.packets.drain(..).for_each(|packet| pool.free(packet, &self.repeated));
@@ -151,7 +173,8 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::Repeater;
-    use engine::Class;
+    use crate::{Join, Sink, Source, Tee};
+    use engine::{Class, Engine, Graph, Settings};
     use testkit::rig::Rig;
 
     #[test]
@@ -216,6 +239,55 @@ mod tests {
         let lens: Vec<usize> = rig.take("output").iter().map(Vec::len).collect();
         assert_eq!(lens, [20_000, 60, 30_000].repeat(3));
         assert_eq!((rig.counter("repeater_full"), rig.counter("repeated")), (1, 3));
+    }
+
+    /// Two repeaters that get two long packets each, all there can be, and so many short ones.
+    fn two_with_long_packets(short: u64) -> Engine {
+        let mut graph = Graph::new();
+        graph.app("long", Source { size: 20_000, count: Some(2) }).unwrap();
+        graph.app("short", Source { count: Some(short), ..Source::default() }).unwrap();
+        graph.app("join", Join {}).unwrap();
+        graph.app("tee", Tee {}).unwrap();
+        graph.link("long.output -> join.a").unwrap();
+        graph.link("short.output -> join.b").unwrap();
+        graph.link("join.output -> tee.input").unwrap();
+        for name in ["one", "two"] {
+            graph.app(name, Repeater { count: Some(500), ..Repeater::default() }).unwrap();
+            graph.app(&format!("sink_{name}"), Sink {}).unwrap();
+            graph.link(&format!("tee.{name} -> {name}.input")).unwrap();
+            graph.link(&format!("{name}.output -> sink_{name}.input")).unwrap();
+        }
+        let settings = Settings { large_packets: 4, ..Settings::new().unwrap() };
+        let mut engine = Engine::new(settings).unwrap();
+        engine.configure(&graph).unwrap();
+        engine
+    }
+
+    fn left_out(engine: &mut Engine, app: &str) -> u64 {
+        let counters = engine.report().apps[app].counters.clone();
+        counters.iter().find(|(name, ..)| name == "no_packet").map_or(0, |&(.., count)| count)
+    }
+
+    #[test]
+    fn two_that_hold_all_large_packets_go_on_with_short_ones() {
+        let mut engine = two_with_long_packets(3);
+        for _ in 0..500 {
+            engine.breathe();
+        }
+        let report = engine.report();
+        assert!(report.balanced(), "{:#?}", report.imbalances);
+        let sent = |name| report.links.iter().find(|link| link.link.from.app == name).unwrap().txpackets;
+        assert_eq!((sent("one"), sent("two")), (500, 500));
+        assert!(left_out(&mut engine, "one") > 0 && left_out(&mut engine, "two") > 0);
+    }
+
+    #[test]
+    fn two_that_hold_all_large_packets_and_no_others_say_so() {
+        let mut engine = two_with_long_packets(0);
+        for _ in 0..20 {
+            engine.breathe();
+        }
+        assert!(left_out(&mut engine, "one") > 0 && left_out(&mut engine, "two") > 0);
     }
 
     #[test]
