@@ -60,7 +60,7 @@ impl Frame {
         let (number, segment_len) = (number_of(proto), size - headers + transport_len(proto));
         let mut bytes = link_header(src, dst, vlan, if is_ipv6 { ethertype::IPV6 } else { ethertype::IPV4 });
         let ip_at = bytes.len();
-        // The lengths were checked: no packet is longer than 10240 bytes.
+        // The lengths were checked: no frame is longer than 65535 bytes, so what is in it fits the 16 bits of each length.
         if is_ipv6 {
             let (src, dst) = (Ipv6Addr::UNSPECIFIED, Ipv6Addr::UNSPECIFIED);
             bytes.extend(

@@ -2,7 +2,7 @@
 //!
 //! | outputs | `output` |
 //! |---|---|
-//! | `sizes` | bytes of packets, without frame check sequence, in turn: 1024 sizes at most, each from the length of the headers to 10240; `[60]`, or what the headers need if that is more, unless set |
+//! | `sizes` | bytes of packets, without frame check sequence, in turn: 1024 sizes at most, each from the length of the headers to 65535; `[60]`, or what the headers need if that is more, unless set. More than 10240 take large packets of the pool, of which there are few |
 //! | `src`, `dst` | addresses, IPv4 or IPv6, or prefixes of which all addresses are used; 198.18.0.1 and 198.19.0.1 unless set |
 //! | `proto` | `"udp"`, unless set, or `"tcp"` |
 //! | `sport`, `dport` | ports, `"1024"` or `"1024-2047"`; 1024 and 9 unless set |
@@ -26,7 +26,9 @@ mod tests;
 
 use crate::host::check_mac;
 use crate::random::Random;
-use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, Pool, Ports, Rate, Roles, Setup};
+use engine::{
+    App, Class, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, Packet, Pool, Ports, Rate, Roles, Setup,
+};
 use flow::Flow;
 use frame::Frame;
 use serde::Deserialize;
@@ -108,8 +110,10 @@ const SIZES_MAX: usize = 1024;
 #[derive(Debug)]
 pub struct Running {
     frames: Vec<Frame>,
-    /// A packet of each frame, to copy; made when the pool is first at hand.
-    templates: Vec<Packet>,
+    /// A packet of each frame, to copy; made when the pool is first at hand. Long frames have none: large packets are too few to keep.
+    templates: Vec<Option<Packet>>,
+    /// How many packets those are.
+    held: usize,
     flows: Vec<Flow>,
     next_flow: usize,
     next_size: usize,
@@ -121,6 +125,8 @@ pub struct Running {
     left: u64,
     /// Whether there was no room, or no memory, for a packet.
     is_blocked: bool,
+    /// Whether there are long frames, and the pool has no large packets.
+    is_impossible: bool,
 }
 
 impl Class for Synth {
@@ -143,7 +149,9 @@ impl Class for Synth {
             return Err(OptionError::new("sizes", format!("{} sizes; {SIZES_MAX} at most", sizes.len())));
         }
         let least = self.headers_len(pattern.is_ipv6());
-        sizes.iter().try_for_each(|&size| OptionError::check_range("sizes", size, least..=MAX_PAYLOAD))?;
+        sizes
+            .iter()
+            .try_for_each(|&size| OptionError::check_range("sizes", size, least..=MAX_LARGE_PAYLOAD))?;
         self.macs().map(drop)
     }
 
@@ -161,6 +169,7 @@ impl Class for Synth {
             skipped_sizes: skipped_sizes(flows.len(), sizes.len()),
             frames: sizes.iter().map(frame).collect(),
             templates: Vec::new(),
+            held: 0,
             flows,
             next_flow: 0,
             next_size: 0,
@@ -168,6 +177,7 @@ impl Class for Synth {
             rate: Rate::new(self.rate_pps, self.rate_mbps),
             left: self.count.unwrap_or(u64::MAX),
             is_blocked: false,
+            is_impossible: false,
         })
     }
 }
@@ -198,11 +208,8 @@ impl App for Running {
 
     fn pull(&mut self, io: &mut Io<'_>) {
         self.is_blocked = true;
-        if self.templates.is_empty() && self.left > 0 {
-            self.templates = self.frames.iter().map_while(|frame| io.pool.packet(frame.bytes())).collect();
-            if self.templates.len() < self.frames.len() {
-                return self.put_templates_back(io.pool);
-            }
+        if self.templates.is_empty() && self.left > 0 && !self.make_templates(io.pool) {
+            return;
         }
         let output = &mut io.outputs[0];
         let mut room = output.allowance().min(io.burst).min(usize::try_from(self.left).unwrap_or(usize::MAX));
@@ -212,7 +219,11 @@ impl App for Running {
             if self.rate.as_ref().is_some_and(|rate| !rate.is_due(io.now_ns)) {
                 return;
             }
-            let Some(mut packet) = io.pool.copy(&self.templates[size]) else {
+            let copy = match &self.templates[size] {
+                Some(template) => io.pool.copy(template),
+                None => io.pool.packet(self.frames[size].bytes()),
+            };
+            let Some(mut packet) = copy else {
                 self.is_blocked = true;
                 return;
             };
@@ -240,11 +251,22 @@ impl App for Running {
     }
 
     fn held(&self) -> usize {
-        self.templates.len()
+        self.held
+    }
+
+    fn report(&self) -> Option<String> {
+        let longest = self.frames.iter().map(|frame| frame.bytes().len()).max().unwrap_or(0);
+        self.is_impossible.then(|| {
+            format!("packets of {longest} bytes take large packets: give the pool some (`--large-packets`)")
+        })
+    }
+
+    fn has_failed(&self) -> bool {
+        self.is_impossible
     }
 
     fn is_finished(&self) -> bool {
-        self.left == 0
+        self.is_impossible || self.left == 0
     }
 
     /// None while the link is full: then time has to pass for somebody else.
@@ -254,8 +276,29 @@ impl App for Running {
 }
 
 impl Running {
+    /// Returns whether there are all.
+    #[cold]
+    fn make_templates(&mut self, pool: &mut Pool) -> bool {
+        let is_long = |frame: &Frame| frame.bytes().len() > MAX_PAYLOAD;
+        self.is_impossible = pool.large_total() == 0 && self.frames.iter().any(is_long);
+        if self.is_impossible {
+            return false;
+        }
+        for frame in &self.frames {
+            let template = if is_long(frame) { None } else { pool.packet(frame.bytes()) };
+            if template.is_none() && !is_long(frame) {
+                self.put_templates_back(pool);
+                return false;
+            }
+            self.held += usize::from(template.is_some());
+            self.templates.push(template);
+        }
+        true
+    }
+
     fn put_templates_back(&mut self, pool: &mut Pool) {
-        self.templates.drain(..).for_each(|packet| pool.take_back(packet));
+        self.templates.drain(..).flatten().for_each(|packet| pool.take_back(packet));
+        self.held = 0;
     }
 
     /// Chooses the flow of the next packet, and the size of the one after.

@@ -68,9 +68,10 @@ fn unless_sizes_are_set_headers_fit() {
 fn every_packet_of_every_kind_is_sound() {
     let cases = [
         ("198.18.0.0/30", "198.19.0.1", "1-3", Proto::Udp, None, vec![42, 60, 1514]),
-        ("198.18.0.0/30", "198.19.0.1", "1-3", Proto::Tcp, Some(10), vec![58, 1518, 10_240]),
-        ("2001:db8::/126", "2001:db8::1", "5", Proto::Udp, None, vec![62, 75, 1514]),
+        ("198.18.0.0/30", "198.19.0.1", "1-3", Proto::Tcp, Some(10), vec![58, 1518, 10_240, 10_241]),
+        ("2001:db8::/126", "2001:db8::1", "5", Proto::Udp, None, vec![62, 75, 1514, 65_535]),
         ("2001:db8::/126", "2001:db8::1", "5", Proto::Tcp, Some(4094), vec![78, 90]),
+        ("198.18.0.0/30", "198.19.0.1", "1-3", Proto::Udp, None, vec![65_534, 65_535]),
     ];
     for (src, dst, sport, proto, vlan, sizes) in cases {
         for random in [false, true] {
@@ -156,12 +157,33 @@ fn an_exhausted_pool_is_waited_for() {
 }
 
 #[test]
+fn long_packets_come_as_large_ones_are_free() {
+    let options = Synth { sizes: Some(vec![60_000, 60, 10_241]), count: Some(90), ..Synth::default() };
+    let mut rig = Rig::with_large(options.clone(), &[], &["output"], 64, 1);
+    (0..200).for_each(|_| rig.breathe());
+    let lens: Vec<usize> = rig.take("output").iter().map(Vec::len).collect();
+    assert_eq!(lens, [60_000, 60, 10_241].repeat(30));
+
+    let mut rig = Rig::with_large(options, &[], &["output"], 64, 0);
+    (0..5).for_each(|_| rig.breathe());
+    let report = rig.report();
+    let app = &report.apps[testkit::rig::APP];
+    let text = "packets of 60000 bytes take large packets: give the pool some (`--large-packets`)";
+    assert_eq!((app.has_failed, app.text.as_deref()), (true, Some(text)));
+    assert!(rig.take("output").is_empty());
+}
+
+#[test]
 fn options_are_checked() {
     let error = |options: Synth| options.check().unwrap_err().to_string();
     let default = Synth::default;
     assert_eq!(
         error(Synth { sizes: Some(vec![60, 41]), ..default() }),
-        "`sizes`: 41 is not between 42 and 10240"
+        "`sizes`: 41 is not between 42 and 65535"
+    );
+    assert_eq!(
+        error(Synth { sizes: Some(vec![65_536]), ..default() }),
+        "`sizes`: 65536 is not between 42 and 65535"
     );
     assert_eq!(
         error(Synth { sizes: Some(vec![60; 1025]), ..default() }),
