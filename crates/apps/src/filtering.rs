@@ -3,7 +3,7 @@
 use crate::linktype;
 use crate::names::SystemNames;
 use engine::{OptionError, Packet};
-use pflang::{Compiler, Filter};
+use pflang::{Code, Compiler, Filter};
 use std::sync::Arc;
 
 /// Packets that are looked at together: as many as a word has bits.
@@ -22,7 +22,13 @@ pub(crate) fn compile(option: &str, filter: &str, linktype: &str) -> Result<Filt
 
 /// What is said when the filter of an option does not compile.
 pub(crate) fn does_not_compile(option: &str, error: &pflang::Error) -> OptionError {
-    OptionError::new(option, format_args!("the filter does not compile\n{}", error.render(false)))
+    let message = format!("the filter does not compile\n{}", error.render(false));
+    // A file that cannot be read is not the filter's fault.
+    if error.code() == Code::SetFile {
+        OptionError::refused(option, message)
+    } else {
+        OptionError::new(option, message)
+    }
 }
 
 /// Which of at most [`LANES`] packets match: one bit each, the first packet's being the lowest. With `metadata`, packets know how

@@ -6,10 +6,15 @@ use crate::json::value_of;
 use crate::terminal::Terminal;
 use apps::SystemNames;
 use pflang::options::Dialect;
-use pflang::{Backend, Compiler, Filter};
+use pflang::{Backend, Code, Compiler, Filter};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use wire::LinkType;
+
+/// So much of a filter file is read: a device has no end, and the compiler refuses more than 64 MiB.
+const FILTER_FILE_MAX: u64 = 64 << 20;
 
 /// A compiler for one link type, as the flags have it.
 pub(crate) fn compiler(link_type: LinkType, language: &LanguageArgs, at: At) -> Compiler {
@@ -45,7 +50,9 @@ pub(crate) fn filter_text(words: &[String]) -> Result<String, Failure> {
 
 /// The text of a filter file.
 pub(crate) fn from_file(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(FILTER_FILE_MAX + 1).read_to_string(&mut text));
+    read.map(|_| text).map_err(|error| {
         Failure::world(format!("error: cannot read the filter file {}: {error}", path.display()))
     })
 }
@@ -78,7 +85,9 @@ pub(crate) fn compile(
 
 /// A filter that does not compile: with carets, or as the same object in JSON.
 pub(crate) fn wrong_filter(error: &pflang::Error, json: bool, terminal: &Terminal) -> Failure {
-    Failure::user(if json { error_object(error) } else { error.render(terminal.colour_stderr) })
+    let message = if json { error_object(error) } else { error.render(terminal.colour_stderr) };
+    // A file that cannot be read is not the filter's fault.
+    if error.code() == Code::SetFile { Failure::world(message) } else { Failure::user(message) }
 }
 
 /// One JSON object: the finding, and the filter it is about.

@@ -217,6 +217,8 @@ pub enum Code {
     Encapsulation = 14,
     /// PF015: a broken invariant of the compiler itself.
     Internal = 15,
+    /// PF016: the file of a set cannot be read.
+    SetFile = 16,
     /// PF101: an encapsulation word shifts what stands to its right.
     ShiftsOffsets = 101,
     /// PF102: `not` over a load that rejects short packets.
@@ -253,6 +255,7 @@ impl Code {
         Code::Limit,
         Code::Encapsulation,
         Code::Internal,
+        Code::SetFile,
         Code::ShiftsOffsets,
         Code::NotOverLoad,
         Code::NoIpv6,

@@ -1,6 +1,6 @@
 //! Names and set files come from the caller: what the compiler makes of them.
 
-use pflang::{Backend, Code, Compiler, Dialect, Error, HostAddrs, Names, Service};
+use pflang::{Backend, Code, Compiler, Dialect, Error, HostAddrs, Limits, Names, Service};
 use std::sync::Arc;
 use testkit::packet::Packet;
 use wire::LinkType;
@@ -123,7 +123,10 @@ fn sets_come_from_files() {
         &["eth / ip4 / tcp(dport=23)", "eth / ip4 / tcp(dport=91)"],
     );
     let missing = error("host in {@none.txt}");
-    assert_eq!(missing.code(), Code::UnknownName);
+    assert_eq!(missing.code(), Code::SetFile);
+    let mut limits = Limits::default();
+    limits.source_bytes = 40;
+    assert_eq!(compiler().limits(limits).compile("host in {@hosts.txt}").unwrap_err().code(), Code::Limit);
     let broken = error("host in {@broken.txt}");
     assert!(broken.diagnostic.message.contains("line 2"), "{}", broken.diagnostic.message);
 }

@@ -51,7 +51,11 @@ impl Lowerer<'_> {
 
     fn file(&mut self, path: &str, span: Span, quals: Quals, members: &mut Vec<TreeId>) -> Result<()> {
         self.span = span;
-        let text = self.options.names.set_file(path).map_err(|why| self.error(Code::UnknownName, why))?;
+        let text = self.options.names.set_file(path).map_err(|why| self.error(Code::SetFile, why))?;
+        let limit = self.options.limits.source_bytes;
+        if text.len() > limit {
+            return Err(self.error(Code::Limit, format!("`@{path}` has more than {limit} bytes")));
+        }
         for (number, line) in (1..).zip(text.lines()) {
             let item = line.split('#').next().unwrap_or("").trim();
             if item.is_empty() {
