@@ -65,7 +65,7 @@ mod write;
 
 pub use batch::{BATCH_MAX, Batch, Block, Format, Interface, Packet, PacketRef};
 pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles};
-pub use inputs::{Input, expand};
+pub use inputs::{Input, expand, place_of};
 pub use line::Line;
 pub use order::ByteOrder;
 pub use pcap::PcapHeader;

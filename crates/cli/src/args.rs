@@ -276,13 +276,13 @@ pub(crate) struct TraceArgs {
     sluss blast [OPTIONS] --synth --to TARGET")]
 #[command(
     after_help = "TARGET is a network device, `tap:NAME`, `null`, or a file (with a `/`, or ending in .pcap or .pcapng).\n\
-    Without --loop, --count and --duration it goes on until interrupted. Examples:\n  \
+    Without --loop, --count and --duration it goes on until interrupted, or a pipe is at its end. Examples:\n  \
     sluss blast trace.pcap --to eth0 --rate 1Mpps --duration 10s\n  \
     sluss blast --synth --size 60,508,1514 --src 198.18.0.0/22 --flows 1000 --to null --duration 5s\n  \
     sluss blast --synth --count 1000 --to made.pcap"
 )]
 pub(crate) struct BlastArgs {
-    /// The capture to send, again and again.
+    /// The capture to send, again and again; `-` is standard input, which is sent once.
     #[arg(value_name = "CAPTURE", required_unless_present = "synth", conflicts_with = "synth")]
     pub(crate) capture: Option<PathBuf>,
     /// Where to.
@@ -314,7 +314,7 @@ pub(crate) struct SynthArgs {
     /// Make packets up.
     #[arg(long)]
     pub(crate) synth: bool,
-    /// Their sizes in turn, in bytes, without frame check sequence [default: 60, or what the headers need].
+    /// Their sizes in turn, in bytes, without frame check sequence, up to 65535 [default: 60, or what the headers need].
     #[arg(long, value_name = "BYTES", value_delimiter = ',', requires = "synth", conflicts_with = "capture")]
     pub(crate) size: Vec<usize>,
     /// Source address or prefix [default: 198.18.0.1].

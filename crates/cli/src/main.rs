@@ -29,7 +29,10 @@ use terminal::Terminal;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(told) => return tell(&told),
+    };
     let terminal = Terminal::new(cli.color);
     let result = std::panic::catch_unwind(|| run(&cli, &terminal));
     let result = result.unwrap_or_else(|panic| Err(Failure::panicked(&*panic)));
@@ -42,6 +45,15 @@ fn main() -> ExitCode {
             failure.code()
         }
     }
+}
+
+/// Prints help, a version, or what is wrong with the command line.
+fn tell(told: &clap::Error) -> ExitCode {
+    match told.print() {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => 3,
+        _ => told.exit_code() as u8,
+    }
+    .into()
 }
 
 fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {

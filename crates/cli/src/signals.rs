@@ -7,15 +7,20 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 /// The number of the signal that asked for an end, 0 for none, and whether there was one. A second signal kills.
 pub(crate) fn caught() -> Result<(Arc<AtomicUsize>, Arc<AtomicBool>), Failure> {
-    let caught = Arc::new(AtomicUsize::new(0));
-    let again = Arc::new(AtomicBool::new(false));
+    let (caught, again) = (Arc::default(), Arc::default());
+    catch(&caught, &again)?;
+    Ok((caught, again))
+}
+
+/// From now on, signals that ask for an end are told by `caught` and `again`, as [`caught`] has them.
+pub(crate) fn catch(caught: &Arc<AtomicUsize>, again: &Arc<AtomicBool>) -> Result<(), Failure> {
     for signal in [SIGINT, SIGTERM] {
-        let registered = signal_hook::flag::register_conditional_default(signal, Arc::clone(&again))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&again)))
-            .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(&caught), signal as usize));
+        let registered = signal_hook::flag::register_conditional_default(signal, Arc::clone(again))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(again)))
+            .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(caught), signal as usize));
         registered.map_err(|error| refused(signal, &error))?;
     }
-    Ok((caught, again))
+    Ok(())
 }
 
 /// Whether somebody has asked for the configuration to be read again.

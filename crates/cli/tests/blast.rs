@@ -75,6 +75,21 @@ fn packets_have_room_for_their_headers() {
 }
 
 #[test]
+fn made_up_packets_may_be_long() {
+    let out = scratch("long.pcap");
+    let to = out.display().to_string();
+    summary(&["--synth", "--size", "65535,60,10241", "--count", "600", "--to", &to]);
+    let made = packets(&out);
+    let _ = std::fs::remove_file(&out);
+    assert_eq!(made.iter().map(Vec::len).collect::<Vec<_>>(), [65_535, 60, 10_241].repeat(200));
+    assert!(
+        made[..3]
+            .iter()
+            .all(|packet| usize::from(packet[16]) << 8 | usize::from(packet[17]) == packet.len() - 14)
+    );
+}
+
+#[test]
 fn a_rate_and_a_duration_are_kept() {
     let summary = summary(&["--synth", "--to", "null", "--rate", "10kpps", "--duration", "500ms"]);
     let packets = summary["packets"].as_u64().expect("a number");
@@ -97,7 +112,7 @@ fn what_is_wrong_is_told_as_flags() {
         (&[&capture, "--to", "out.pcap"], 2, "error: this would fill the disk with out.pcap: say how much"),
         (&[&capture, "--to", "null", "--rate", "fast"], 2, "error: --rate fast: write a number and a unit"),
         (&[&capture, "--to", "null", "--rate", "0pps"], 2, "error: --rate: 0 is not between"),
-        (&["--synth", "--to", "null", "--size", "9"], 2, "error: --size: 9 is not between 42 and 10240"),
+        (&["--synth", "--to", "null", "--size", "9"], 2, "error: --size: 9 is not between 42 and 65535"),
         (&["--synth", "--to", "null", "--sport", "x"], 2, "error: --sport: `x` is no port"),
         (&["--synth", "--to", ""], 2, "error: `--to ` has no name"),
         (&["--synth", "--to", "tap:"], 2, "error: `--to tap:` has no name: write `eth0`, `tap:NAME`"),
@@ -158,6 +173,19 @@ fn a_capture_is_not_sent_into_itself() {
     assert_eq!(output.status.code(), Some(2));
     assert!(std::fs::read(&path).expect("a file") == whole);
     [path, link].iter().for_each(|path| drop(std::fs::remove_file(path)));
+}
+
+#[test]
+fn what_comes_through_a_pipe_is_sent_once() {
+    let out = scratch("piped.pcap");
+    for to in ["null", &out.display().to_string()] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sluss"));
+        let file = std::fs::File::open(capture("icmp.pcap")).expect("a capture");
+        let output = command.args(["blast", "-", "--json", "--to", to]).stdin(file).output().expect("sluss");
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(summary["packets"], packets(Path::new(&capture("icmp.pcap"))).len());
+    }
+    let _ = std::fs::remove_file(&out);
 }
 
 #[test]

@@ -36,12 +36,19 @@ fn a_file_that_is_missing_or_unreadable_is_the_same_everywhere() {
     let reads_folder = net("reads-folder.toml", arg(&folder), &out);
     let writes_nowhere = net("writes-nowhere.toml", &capture, "/nonexistent/out.pcap");
     let writes_folder = net("writes-folder.toml", &capture, arg(&folder));
+    let matches = folder.join("matches.toml");
+    let text = std::fs::read_to_string(root().join("examples/web.toml")).unwrap();
+    std::fs::write(&matches, text.replace("tcp port 80", "host in {@absent.txt}")).unwrap();
     let wrong = folder.join("wrong.toml");
     std::fs::write(&wrong, "links = [\"a.output\"]").unwrap();
     for (args, expected) in [
         (&["filter", "ip", "absent.pcap"][..], 3),
         (&["filter", "-F", "absent.txt", &capture], 3),
         (&["filter", "@absent.txt", &capture], 3),
+        (&["filter", "host in {@absent.txt}", &capture], 3),
+        (&["filter", "--json", "host in {@absent.txt}", &capture], 3),
+        (&["explain", "host in {@absent.txt}"], 3),
+        (&["run", "--check", arg(&matches)], 3),
         (&["filter", "ip", &capture, "-o", arg(&folder)], 3),
         (&["trace", "ip", "absent.pcap"], 3),
         (&["explain", "@absent.txt"], 3),
@@ -110,6 +117,17 @@ fn two_filters_do_not_write_over_each_other() {
         run(&["filter", "captures/web.pcap", "-f", "tcp", "-o", arg(&out), "-f", "arp", "-o", arg(&out)]);
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("output of two filters"), "{}", stderr(&output));
+    // Other names of a file that is not there yet.
+    let (again, link) = (out.with_file_name("./out.pcap"), out.with_file_name("link.pcap"));
+    std::os::unix::fs::symlink("out.pcap", &link).unwrap();
+    for other in [out.parent().unwrap().join("../one-output/out.pcap"), again, link] {
+        for (a, b) in [(&out, &other), (&other, &out)] {
+            let output =
+                run(&["filter", "captures/web.pcap", "-f", "tcp", "-o", arg(a), "-f", "arp", "-o", arg(b)]);
+            assert_eq!(code(&output), 2, "{a:?} {b:?}");
+            assert!(!out.exists());
+        }
+    }
     let null =
         ["filter", "captures/web.pcap", "-f", "tcp", "-o", "/dev/null", "-f", "arp", "-o", "/dev/null"];
     assert_eq!(code(&run(&null)), 0);
@@ -131,10 +149,12 @@ fn a_terminal_obeys_no_file_name() {
 
 #[cfg(unix)]
 #[test]
-fn a_set_file_without_end_is_refused() {
-    let output = run(&["filter", "--count", "host in {@/dev/zero}", "captures/web.pcap"]);
-    assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("longer than 64 MiB"), "{}", stderr(&output));
+fn a_file_without_end_is_no_filter() {
+    for args in [&["host in {@/dev/zero}"][..], &["-F", "/dev/zero"]] {
+        let output = run(&[&["filter", "--count"], args, &["captures/web.pcap"]].concat());
+        assert_eq!(code(&output), 2, "{args:?}");
+        assert!(stderr(&output).contains("PF013"), "{}", stderr(&output));
+    }
 }
 
 #[test]
@@ -184,6 +204,46 @@ fn a_closed_pipe_is_a_success() {
     child.stdout.take().unwrap().read_exact(&mut first).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_who_waits_for_the_other_end() {
+    use std::os::unix::process::ExitStatusExt;
+    let fifo = scratch("signal-fifo").join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let waits = |args: &[&str], stdin: Stdio| {
+        let mut child = sluss(args).stdin(stdin).stderr(Stdio::null()).spawn().unwrap();
+        let stdin = child.stdin.take();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(child.try_wait().unwrap().is_none(), "{args:?}");
+        let kill = ["-TERM", &child.id().to_string()];
+        assert!(std::process::Command::new("kill").args(kill).status().unwrap().success());
+        let begin = std::time::Instant::now();
+        let status = loop {
+            match child.try_wait().unwrap() {
+                Some(status) => break status,
+                None if begin.elapsed().as_secs() > 20 => child.kill().unwrap(),
+                None => std::thread::sleep(std::time::Duration::from_millis(10)),
+            }
+        };
+        drop(stdin);
+        assert_eq!(status.signal(), Some(15), "{args:?}");
+    };
+    waits(&["filter", "--count", "ip", arg(&fifo)], Stdio::null());
+    waits(&["filter", "--count", "ip", "-"], Stdio::piped());
+    waits(&["filter", "ip", "captures/web.pcap", "-o", arg(&fifo)], Stdio::null());
+}
+
+#[cfg(unix)]
+#[test]
+fn help_that_cannot_be_written_is_no_success() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let Ok(full) = full else {
+        return common::say("skipped: help_that_cannot_be_written_is_no_success: no /dev/full");
+    };
+    let status = sluss(&["--help"]).stdout(full).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(3));
 }
 
 #[cfg(unix)]

@@ -121,6 +121,10 @@ fn files_that_are_no_text() {
     let output = sluss(&["run", "graph.toml"]).current_dir(&folder).output().unwrap();
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("GR001") && stderr(&output).contains("byte 10"), "{}", stderr(&output));
+    let output = sluss(&["run", "--json", "graph.toml"]).current_dir(&folder).output().unwrap();
+    let object: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((code(&output), &object["errors"][0]["code"]), (2, &"GR001".into()));
+    assert_eq!((&object["errors"][0]["line"], &object["errors"][0]["column"]), (&1.into(), &11.into()));
     assert_eq!(code(&common::run(&["run", "/nonexistent/graph.toml"])), 3);
     assert_eq!(code(&common::run(&["run", "/dev/zero"])), 2);
 }

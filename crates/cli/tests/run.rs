@@ -364,6 +364,10 @@ fn two_writers_of_one_file_are_refused_with_their_names() {
         assert!(text.contains("path = \"x.pcap\"") && text.contains("path = \"./x.pcap\""), "{text}");
         assert!(!folder.join("x.pcap").exists());
     }
+    std::os::unix::fs::symlink("x.pcap", folder.join("link.pcap")).unwrap();
+    fs::write(folder.join("net.toml"), two_writers("x.pcap", "link.pcap")).unwrap();
+    let output = run(&folder, &["--check"]);
+    assert!(code(&output) == 2 && stderr(&output).contains("GR020"), "{}", stderr(&output));
 }
 
 #[test]

@@ -112,10 +112,9 @@ pub(crate) fn file_identity(path: &Path) -> Option<String> {
     match path.metadata() {
         Ok(metadata) => metadata.is_file().then(|| format!("file {:?}", identity(&metadata))),
         Err(_) => {
-            let parent = path.parent()?;
-            let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-            let folder = identity(&folder.metadata().ok()?);
-            Some(format!("file {:?} of folder {folder:?}", path.file_name()?))
+            let place = capture::place_of(path);
+            let folder = identity(&place.parent()?.metadata().ok()?);
+            Some(format!("file {:?} of folder {folder:?}", place.file_name()?))
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
     let source = match &args.capture {
         Some(path) => Config::new(PcapReader {
             path: path.clone(),
-            passes: args.passes.map_or(Passes::Forever, Passes::Times),
+            passes: passes(args, path),
             rate_pps,
             rate_mbps,
             count: args.count,
@@ -36,6 +36,21 @@ pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
     graph.add(TARGET, target(args)?).map_err(broken)?;
     graph.link(&format!("{SOURCE}.output -> {TARGET}.input")).map_err(broken)?;
     Ok(graph)
+}
+
+/// How often a capture is sent: what is no file can be read only once.
+fn passes(args: &BlastArgs, capture: &Path) -> Passes {
+    match args.passes {
+        Some(passes) => Passes::Times(passes),
+        None if is_stream(capture) => Passes::Times(1),
+        None => Passes::Forever,
+    }
+}
+
+/// Whether a capture is standard input, a FIFO or the like.
+fn is_stream(capture: &Path) -> bool {
+    let is_no_file = |metadata: std::fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+    capture.as_os_str() == "-" || capture.metadata().is_ok_and(is_no_file)
 }
 
 fn synth(args: &SynthArgs) -> Synth {
@@ -87,7 +102,8 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
             path.display()
         )));
     }
-    if args.passes.is_none() && args.count.is_none() && args.duration.is_none() {
+    let ends = args.passes.is_some() || args.capture.as_deref().is_some_and(is_stream);
+    if !ends && args.count.is_none() && args.duration.is_none() {
         return Err(Failure::user(format!(
             "error: this would fill the disk with {to}: say how much with --count, --duration{}",
             if args.capture.is_some() { " or --loop" } else { "" }

@@ -8,7 +8,6 @@ use crate::filter::render::Renderer;
 use crate::filter::scan::{Chunk, End, Scanner, Tally};
 use crate::filter::select::Filters;
 use crate::filter::sinks::Sinks;
-use crate::signals;
 use crate::terminal::Terminal;
 use capture::{Input, Reader};
 use std::io::IsTerminal;
@@ -60,8 +59,7 @@ impl Totals {
 pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
     let inputs = capture::expand(&plan.inputs).map_err(|error| Failure::capture(&error))?;
     refuse_to_lose(plan, &inputs)?;
-    let (signal, interrupted) = signals::caught()?;
-    let tally = Tally::new(signal, interrupted);
+    let tally = Tally::new();
     let filters = Filters::new(&plan.selections, args, terminal);
     let lines_on_terminal = std::io::stdout().is_terminal()
         && plan.selections.iter().any(|s| matches!(s.output, Output::Lines | Output::Json));
@@ -198,6 +196,9 @@ impl Run<'_> {
                 self.filters.for_link_type(reader.format().as_read_here(link_type))?;
             }
             self.sinks = Some(Sinks::open(&self.plan.selections)?);
+            // Up to here a signal ends the process: a FIFO may never be opened at its other end, nor a pipe bring its first
+            // byte, and nothing was written that could be cut.
+            self.tally.catch_signals()?;
         }
         let sinks = self.sinks.as_mut().expect("opened above");
         Ok(sinks.begin(&self.plan.selections, reader.format()))
@@ -318,7 +319,8 @@ fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
 /// Whether captures written to both would be mixed up; devices such as /dev/null do not mind.
 fn is_one_place(a: &str, b: &str) -> bool {
     let is_device = a != "-" && std::fs::metadata(a).is_ok_and(|metadata| !metadata.is_file());
-    a == b && !is_device || Input::File(a.into()).is_same_file(Path::new(b))
+    let is_name_of_both = || a != "-" && b != "-" && capture::place_of(a) == capture::place_of(b);
+    (a == b || is_name_of_both()) && !is_device || Input::File(a.into()).is_same_file(Path::new(b))
 }
 
 fn total_bytes(inputs: &[Input]) -> Option<u64> {

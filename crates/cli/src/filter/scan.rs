@@ -4,6 +4,7 @@ use super::bits::{WORDS, keep_first};
 use crate::exit::Failure;
 use crate::filter::render::Renderer;
 use crate::filter::select::Filters;
+use crate::signals;
 use capture::{Batch, Reader};
 use pflang::{Filter, Packet};
 use std::sync::Arc;
@@ -38,10 +39,16 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Nothing counted yet; `signal` and `interrupted` are set by a signal handler.
-    pub(crate) fn new(signal: Arc<AtomicUsize>, interrupted: Arc<AtomicBool>) -> Self {
+    /// Nothing counted yet.
+    pub(crate) fn new() -> Self {
         let [bytes, packets, matched] = std::array::from_fn(|_| AtomicU64::new(0));
+        let (signal, interrupted) = (Arc::default(), Arc::default());
         Tally { bytes, packets, matched, stop: AtomicBool::new(false), signal, interrupted }
+    }
+
+    /// From now on, signals that ask for an end are noted here.
+    pub(crate) fn catch_signals(&self) -> Result<(), Failure> {
+        signals::catch(&self.signal, &self.interrupted)
     }
 
     /// Asks every worker to end at its next batch.

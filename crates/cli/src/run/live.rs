@@ -156,7 +156,7 @@ impl Lookout<'_> {
 
     /// The graph that is in the file now; if it is wrong, that is said.
     fn other_graph(&self) -> Option<Wake> {
-        let read = self.source.read().and_then(|text| {
+        let read = self.source.read(self.teller.json).and_then(|text| {
             let file = GraphFile::parse(&text, &super::registry());
             file.map_err(|errors| self.teller.wrong(&errors, &text, UNCHANGED))
         });

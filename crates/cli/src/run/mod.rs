@@ -31,7 +31,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let source = Source::new(&args.graph);
     let teller = Teller::new(&source, args.json, terminal);
     let stamp = source.stamp();
-    let text = source.read()?;
+    let text = source.read(args.json)?;
     let file = GraphFile::parse(&text, &registry())
         .map_err(|errors| teller.wrong(&errors, &text, "nothing was started"))?;
     teller.warn(&file);

@@ -2,10 +2,12 @@
 
 use crate::exit::Failure;
 use engine::GraphFile;
+use serde_json::json;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 use std::time::{Duration, Instant};
 
 /// Where a graph comes from.
@@ -38,8 +40,8 @@ impl Source {
         self.0.as_os_str() == "-"
     }
 
-    /// The whole text.
-    pub(super) fn read(&self) -> Result<String, Failure> {
+    /// The whole text. What is no text is told as JSON, if that is wanted.
+    pub(super) fn read(&self, json: bool) -> Result<String, Failure> {
         let refused =
             |error: io::Error| Failure::world(format!("error: cannot read {}: {error}", self.name()));
         // One byte more than there may be: the reader of graphs says what is wrong with that.
@@ -57,12 +59,26 @@ impl Source {
             Err(error) if error.as_bytes().len() as u64 == limit => {
                 Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
             }
-            Err(error) => Err(Failure::user(format!(
-                "error[GR001]: {} is not UTF-8 text: byte {} is wrong",
-                self.name(),
-                error.utf8_error().valid_up_to()
-            ))),
+            Err(error) => Err(self.no_text(&error, json)),
         }
+    }
+
+    fn no_text(&self, error: &FromUtf8Error, json: bool) -> Failure {
+        let at = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..at]);
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let message = format!("{} is not UTF-8 text: byte {at} is wrong", self.name());
+        if !json {
+            return Failure::user(format!("error[GR001]: {message}"));
+        }
+        let finding = json!({
+            "code": "GR001", "severity": "error", "message": message, "span": { "start": at, "end": at },
+            "label": null, "also": null, "help": null,
+            "line": before.matches('\n').count() + 1, "column": line.chars().count() + 1,
+            "app": null, "key": null, "detail": null,
+        });
+        let object = json!({ "v": 1, "type": "error", "graph": self.name(), "errors": [finding] });
+        Failure::user(object)
     }
 
     /// Which version of the file there is; `None` if there is none that could change.
