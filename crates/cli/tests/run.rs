@@ -265,6 +265,35 @@ fn signals_end_a_run_with_its_report() {
     }
 }
 
+/// As timeout(1) does: it signals a process, and then its group.
+#[test]
+fn a_signal_that_comes_twice_at_once_ends_a_run_with_its_report() {
+    for round in 0..8 {
+        let mut live = Live::start(&folder("signal-twice", ENDLESS), &["--json"]);
+        let id = live.child.id();
+        let script = format!("kill -INT {id}; kill -TERM {id}; kill -INT {id}");
+        assert!(Command::new("sh").args(["-c", &script]).status().is_ok());
+        let code = live.child.wait().unwrap().code();
+        assert!(matches!(code, Some(130 | 143)), "round {round}: {code:?}");
+        assert_eq!(live.printed.iter().filter(|line| line.contains("\"type\":\"run\"")).count(), 1);
+    }
+}
+
+#[test]
+fn a_later_signal_ends_a_run_at_once() {
+    use std::os::unix::process::ExitStatusExt;
+    let graph = ENDLESS.replace("\"sink\"", "\"pcap_writer\"\npath = \"fifo\"");
+    let folder = folder("signal-later", &graph);
+    assert!(Command::new("mkfifo").arg(folder.join("fifo")).status().unwrap().success());
+    // It waits until somebody opens the other end.
+    let mut live = Live::start(&folder, &[]);
+    std::thread::sleep(Duration::from_millis(200));
+    signal(&live.child, "-INT");
+    std::thread::sleep(Duration::from_millis(800));
+    signal(&live.child, "-INT");
+    assert_eq!(live.child.wait().unwrap().signal(), Some(2));
+}
+
 #[test]
 fn a_changed_file_is_loaded_by_difference() {
     let folder = folder("reload", ENDLESS);
