@@ -4,10 +4,10 @@
 //! |---|---|
 //! | outputs | `output`: everything; where nothing is linked to it, packets end here |
 //! | `count` | a list of `name` and `filter`, 16 at most; none unless set |
-//! | `linktype` | what packets begin with; `EN10MB` unless set |
+//! | `linktype` | what packets begin with; unless set, what each packet says, as for `filter` |
 //! | `packets`, `bytes` | count what passes |
 //! | `NAME_packets`, `NAME_bytes` | count what passes and matches the filter of that name |
-//! | `wrong_link_type` | counts packets of another link type, which match no filter, as far as they say so in their metadata |
+//! | `wrong_link_type` | counts packets of another link type than is set, or of one for which a filter does not compile: they match none |
 //! | `delivered` | counts packets that ended here |
 //!
 //! A packet counts for every filter that it matches. Bytes are those that are here, not those on the wire.
@@ -22,20 +22,21 @@
 //! ```
 
 use crate::filtering::{LANES, compiler, does_not_compile, select};
-use crate::linktype::{Expected, ethernet};
+use crate::linktype::{self, Compiled};
 use engine::shm;
 use engine::{App, Class, Io, OptionError, Packet, Setup, is_name};
 use pflang::Filter;
 use serde::Deserialize;
+use wire::LinkType;
 
 /// Options of `counter`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Counter {
     /// What is counted beside all.
     pub count: Vec<Count>,
-    /// What packets begin with.
-    pub linktype: String,
+    /// What packets begin with. `None`: what each says.
+    pub linktype: Option<String>,
 }
 
 /// What a `counter` counts beside all.
@@ -48,27 +49,25 @@ pub struct Count {
     pub filter: String,
 }
 
-impl Default for Counter {
-    fn default() -> Self {
-        Counter { count: Vec::new(), linktype: ethernet() }
-    }
-}
-
 /// The most filters.
 const COUNTS_MAX: usize = 16;
 /// The longest name, in bytes: with `_packets`, it fits into the name of a counter.
 const NAME_MAX: usize = 16;
 
-impl Counter {
-    fn compile(&self) -> Result<Vec<Filter>, OptionError> {
-        let compiler = compiler(&self.linktype)?;
+impl linktype::Compile for Counter {
+    type Output = Vec<Filter>;
+
+    fn compile(&self, linktype: LinkType) -> Result<Vec<Filter>, OptionError> {
+        let compiler = compiler(linktype);
         let compile = |Count { name, filter }: &Count| {
             let option = format!("filter` of `{name}");
             compiler.compile(filter).map_err(|error| does_not_compile(&option, &error))
         };
         self.count.iter().map(compile).collect()
     }
+}
 
+impl Counter {
     fn check_names(&self) -> Result<(), OptionError> {
         if self.count.len() > COUNTS_MAX {
             return Err(OptionError::new(
@@ -89,16 +88,12 @@ impl Counter {
         Ok(())
     }
 
-    fn expected(&self, setup: &mut Setup<'_>) -> Result<Expected, OptionError> {
-        Expected::new(&self.linktype, setup.counter("wrong_link_type"))
+    fn filters(&self, setup: &mut Setup<'_>) -> Result<Compiled<Counter>, OptionError> {
+        Compiled::new(self.clone(), self.linktype.as_deref(), setup.counter("wrong_link_type"))
     }
 
-    fn lines(&self, setup: &mut Setup<'_>) -> Result<Vec<Line>, OptionError> {
-        let line = |(filter, Count { name, .. }): (Filter, &Count)| Line {
-            filter,
-            tally: Tally::new(setup, &format!("{name}_")),
-        };
-        Ok(self.compile()?.into_iter().zip(&self.count).map(line).collect())
+    fn tallies(&self, setup: &mut Setup<'_>) -> Vec<Tally> {
+        self.count.iter().map(|Count { name, .. }| Tally::new(setup, &format!("{name}_"))).collect()
     }
 }
 
@@ -106,16 +101,10 @@ impl Counter {
 #[derive(Debug)]
 pub struct Running {
     all: Tally,
-    lines: Vec<Line>,
-    expected: Expected,
+    filters: Compiled<Counter>,
+    /// What each filter has counted.
+    tallies: Vec<Tally>,
     delivered: shm::Counter,
-}
-
-/// A filter, and what it has counted.
-#[derive(Debug)]
-struct Line {
-    filter: Filter,
-    tally: Tally,
 }
 
 #[derive(Debug)]
@@ -144,17 +133,17 @@ impl Class for Counter {
 
     fn check(&self) -> Result<(), OptionError> {
         self.check_names()?;
-        self.compile().map(drop)
+        linktype::check(self, self.linktype.as_deref())
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let (delivered, all) = (setup.delivered(), Tally::new(setup, ""));
-        Ok(Running { all, lines: self.lines(setup)?, expected: self.expected(setup)?, delivered })
+        Ok(Running { all, filters: self.filters(setup)?, tallies: self.tallies(setup), delivered })
     }
 
     /// Counters whose name stays go on.
     fn reconfigure(&self, app: &mut Running, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
-        (app.lines, app.expected) = (self.lines(setup)?, self.expected(setup)?);
+        (app.filters, app.tallies) = (self.filters(setup)?, self.tallies(setup));
         Ok(true)
     }
 }
@@ -162,20 +151,25 @@ impl Class for Counter {
 impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
         let metadata = io.pool.uses_metadata();
-        while let Some(burst) = io.inputs[0].burst_of_at_most(LANES) {
+        // Without filters, nobody asks what packets are.
+        let asks = metadata && !self.tallies.is_empty();
+        while let Some(mut burst) = io.inputs[0].burst_of_at_most(LANES) {
             self.all.add(&burst, u64::MAX >> (LANES - burst.len()));
-            // Without filters, nobody asks what packets are.
-            let asks = metadata && !self.lines.is_empty();
-            let ours = if asks { self.expected.select(&burst) } else { u64::MAX };
-            for Line { filter, tally } in &self.lines {
-                tally.add(&burst, select(filter, &burst, metadata) & ours);
+            while let Some((packets, is_wrong)) = self.filters.split(&mut burst, asks) {
+                if is_wrong {
+                    self.filters.count_wrong(&packets);
+                } else {
+                    for (filter, tally) in self.filters.current().iter().zip(&self.tallies) {
+                        tally.add(&packets, select(filter, &packets, metadata));
+                    }
+                }
+                io.outputs[0].send_or_free(packets, io.pool, &self.delivered);
             }
-            io.outputs[0].send_or_free(burst, io.pool, &self.delivered);
         }
     }
 
     fn report(&self) -> Option<String> {
-        self.expected.report("matched no filter")
+        self.filters.report("matched no filter")
     }
 }
 
@@ -210,8 +204,24 @@ mod tests {
     }
 
     #[test]
+    fn each_packet_is_counted_as_what_it_is() {
+        let mut rig = Rig::new(counter(&[("tcp", "tcp"), ("any", "")]), &["input"], &["output"]);
+        let tcp = Packet::parse("eth / ip4 / tcp").unwrap().bytes;
+        for (data, link_type) in
+            [(&tcp[14..], 101), (&tcp, 1), (&tcp, 101), (&tcp[14..], 101), (&tcp, 0xffff)]
+        {
+            rig.send_with("input", data, Metadata { link_type, ..Metadata::default() });
+        }
+        rig.breathe();
+        assert_eq!(rig.take("output").len(), 5);
+        let counted = counters(&mut rig, &["packets", "tcp_packets", "any_packets", "wrong_link_type"]);
+        assert_eq!(counted, [5, 3, 4, 1]);
+    }
+
+    #[test]
     fn packets_of_other_link_types_match_nothing() {
-        let mut rig = Rig::new(counter(&[("any", "")]), &["input"], &["output"]);
+        let only = Counter { linktype: Some("EN10MB".to_owned()), ..counter(&[("any", "")]) };
+        let mut rig = Rig::new(only, &["input"], &["output"]);
         for link_type in [1, 101] {
             rig.send_with("input", b"x", Metadata { link_type, ..Metadata::default() });
         }

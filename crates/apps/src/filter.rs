@@ -4,22 +4,24 @@
 //! |---|---|
 //! | outputs | `output`: packets that match; `rejected`: the others, if it is linked |
 //! | `filter` | the filter, as in pcap-filter(7); required |
-//! | `linktype` | what packets begin with, such as `EN10MB` or `RAW`; `EN10MB` unless set |
+//! | `linktype` | what packets begin with, such as `EN10MB` or `RAW`; unless set, what each packet says |
 //! | `rejected` | counts packets that did not match, and were dropped as nothing is linked to that output |
-//! | `wrong_link_type` | drops: packets of another link type |
+//! | `wrong_link_type` | drops: packets of another link type than is set, or of one for which the filter does not compile |
 //!
 //! Hosts, networks, services and protocols may be named as in the system's files (`/etc/hosts`, `/etc/services`, …); no server is
 //! asked. `len`, `less` and `greater` are about the length on the wire where the graph keeps metadata, else about the bytes that
 //! are here.
 //!
-//! A filter means something on frames of one link type. Packets that say in their metadata that they are of another are neither
-//! matched nor sent to `rejected`, and the report names the first such link type.
+//! A filter means something on frames of one link type. It is compiled for Ethernet, and for another link type when the first packet comes
+//! that says in its metadata that it is of that: for four at most, and none where `linktype` is set. Packets of others are neither
+//! matched nor sent to `rejected`, and the report says why.
 
 use crate::filtering::{LANES, compile, select};
-use crate::linktype::{Expected, ethernet};
+use crate::linktype::{self, Compiled};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Ports, Setup};
 use serde::Deserialize;
+use wire::LinkType;
 
 /// Options of `filter`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -27,27 +29,30 @@ use serde::Deserialize;
 pub struct Filter {
     /// The filter.
     pub filter: String,
-    /// What packets begin with.
-    #[serde(default = "ethernet")]
-    pub linktype: String,
+    /// What packets begin with. `None`: what each says.
+    #[serde(default)]
+    pub linktype: Option<String>,
 }
 
 impl Filter {
-    /// A filter for Ethernet frames.
+    /// A filter for packets of any link type.
     pub fn new(filter: impl Into<String>) -> Self {
-        Filter { filter: filter.into(), linktype: ethernet() }
+        Filter { filter: filter.into(), linktype: None }
     }
+}
 
-    fn compile(&self) -> Result<pflang::Filter, OptionError> {
-        compile("filter", &self.filter, &self.linktype)
+impl linktype::Compile for Filter {
+    type Output = pflang::Filter;
+
+    fn compile(&self, linktype: LinkType) -> Result<pflang::Filter, OptionError> {
+        compile("filter", &self.filter, linktype)
     }
 }
 
 /// A running `filter`.
 #[derive(Debug)]
 pub struct Running {
-    filter: pflang::Filter,
-    expected: Expected,
+    filter: Compiled<Filter>,
     rejected: Counter,
 }
 
@@ -57,12 +62,13 @@ impl Class for Filter {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        self.compile().map(drop)
+        linktype::check(self, self.linktype.as_deref())
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        let expected = Expected::new(&self.linktype, setup.drops("wrong_link_type"))?;
-        Ok(Running { filter: self.compile()?, expected, rejected: setup.drops("rejected") })
+        let wrong = setup.drops("wrong_link_type");
+        let filter = Compiled::new(self.clone(), self.linktype.as_deref(), wrong)?;
+        Ok(Running { filter, rejected: setup.drops("rejected") })
     }
 
     fn reconfigure(&self, app: &mut Running, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
@@ -75,18 +81,17 @@ impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
         let metadata = io.pool.uses_metadata();
         while let Some(mut burst) = io.inputs[0].burst_of_at_most(LANES) {
-            if metadata {
-                burst = self.expected.keep(burst, io.pool);
+            while let Some(packets) = self.filter.next(&mut burst, io.pool) {
+                let matching = select(self.filter.current(), &packets, metadata);
+                let (matched, others) = packets.partition(matching);
+                io.outputs[0].send(matched);
+                io.outputs[1].send_or_free(others, io.pool, &self.rejected);
             }
-            let matching = select(&self.filter, &burst, metadata);
-            let (matched, others) = burst.partition(matching);
-            io.outputs[0].send(matched);
-            io.outputs[1].send_or_free(others, io.pool, &self.rejected);
         }
     }
 
     fn report(&self) -> Option<String> {
-        self.expected.report("were dropped")
+        self.filter.report("were dropped")
     }
 }
 
@@ -173,7 +178,7 @@ mod tests {
 
     #[test]
     fn another_link_type() {
-        let raw = Filter { filter: "tcp port 80".to_owned(), linktype: "RAW".to_owned() };
+        let raw = Filter { filter: "tcp port 80".to_owned(), linktype: Some("RAW".to_owned()) };
         let mut rig = Rig::new(raw, &["input"], &["output", "rejected"]);
         let send = |rig: &mut Rig, data: &[u8], link_type| {
             rig.send_with("input", data, Metadata { link_type, ..Metadata::default() });
@@ -197,8 +202,52 @@ mod tests {
     }
 
     #[test]
-    fn large_bursts_of_several_link_types_keep_their_order() {
+    fn each_packet_is_matched_as_what_it_is() {
+        let mut rig = Rig::new(Filter::new("tcp port 80"), &["input"], &["output", "rejected"]);
+        let raw = |frame: Vec<u8>| frame[14..].to_vec();
+        let packets =
+            [(http(), 1), (raw(http()), 101), (raw(dns()), 101), (dns(), 1), (http(), 1), (raw(http()), 101)];
+        for (data, link_type) in &packets {
+            rig.send_with("input", data, Metadata { link_type: *link_type, ..Metadata::default() });
+        }
+        rig.breathe();
+        assert_eq!(rig.take("output"), [http(), raw(http()), http(), raw(http())]);
+        assert_eq!(rig.take("rejected"), [raw(dns()), dns()]);
+        assert_eq!((rig.counter("wrong_link_type"), rig.report().apps[APP].text.clone()), (0, None));
+    }
+
+    #[test]
+    fn packets_for_which_a_filter_means_nothing_are_dropped() {
+        let mut rig = Rig::new(Filter::new("not ether host 02:aa:aa:aa:aa:aa"), &["input"], &["output"]);
+        for link_type in [101, 1, 101, 1, 0xffff] {
+            rig.send_with("input", http(), Metadata { link_type, ..Metadata::default() });
+        }
+        rig.breathe();
+        let text = rig.report().apps[APP].text.clone().unwrap_or_default();
+        assert_eq!((rig.take("output").len(), rig.counter("wrong_link_type")), (2, 3), "{text}");
+        let told =
+            "3 packets were dropped: on link type RAW, `filter`: the filter does not compile\nerror[PF008]";
+        assert!(text.starts_with(told), "{text}");
+    }
+
+    #[test]
+    fn there_are_filters_for_four_link_types() {
         let mut rig = Rig::new(Filter::new(""), &["input"], &["output"]);
+        // EN10MB, RAW, NULL, LINUX_SLL, and one more.
+        for link_type in [101, 0, 101, 113, 276, 1, 113, 276, 0] {
+            rig.send_with("input", [link_type as u8], Metadata { link_type, ..Metadata::default() });
+        }
+        rig.breathe();
+        let passed: Vec<u8> = rig.take("output").concat();
+        assert_eq!((passed, rig.counter("wrong_link_type")), (vec![101, 0, 101, 113, 1, 113, 0], 2));
+        let text = "2 packets were dropped: LINUX_SLL2 would be one link type more than the 4 there may be";
+        assert_eq!(rig.report().apps[APP].text.as_deref(), Some(text));
+    }
+
+    #[test]
+    fn large_bursts_of_several_link_types_keep_their_order() {
+        let only = Filter { linktype: Some("EN10MB".to_owned()), ..Filter::new("") };
+        let mut rig = Rig::new(only, &["input"], &["output"]);
         let link_type = |i: u16| u16::from(!i.is_multiple_of(5) && i / 64 != 3);
         (0..640).for_each(|i: u16| {
             let metadata = Metadata { link_type: link_type(i), ..Metadata::default() };
@@ -238,7 +287,7 @@ mod tests {
             "{error}"
         );
         let error =
-            Filter { linktype: "ether".to_owned(), ..Filter::new("") }.check().unwrap_err().to_string();
+            Filter { linktype: Some("ether".to_owned()), ..Filter::new("") }.check().unwrap_err().to_string();
         assert!(error.starts_with("`linktype`: unknown link type `ether`"), "{error}");
     }
 }

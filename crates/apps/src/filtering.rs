@@ -1,23 +1,23 @@
 //! What apps with filters have in common: options become compiled filters, bursts become bits.
 
-use crate::linktype;
 use crate::names::SystemNames;
 use engine::{OptionError, Packet};
 use pflang::{Code, Compiler, Filter};
 use std::sync::Arc;
+use wire::LinkType;
 
 /// Packets that are looked at together: as many as a word has bits.
 pub(crate) const LANES: usize = 64;
 
-/// A compiler for packets of the link type that the option `linktype` names. Services, protocols and hosts have the names that the
+/// A compiler for packets of a link type. Services, protocols and hosts have the names that the
 /// system's files give them; no server is asked.
-pub(crate) fn compiler(linktype: &str) -> Result<Compiler, OptionError> {
-    Ok(Compiler::new(linktype::parse(linktype)?).names(Arc::new(SystemNames::new(false))))
+pub(crate) fn compiler(linktype: LinkType) -> Compiler {
+    Compiler::new(linktype).names(Arc::new(SystemNames::new(false)))
 }
 
 /// Compiles the filter of an option.
-pub(crate) fn compile(option: &str, filter: &str, linktype: &str) -> Result<Filter, OptionError> {
-    compiler(linktype)?.compile(filter).map_err(|error| does_not_compile(option, &error))
+pub(crate) fn compile(option: &str, filter: &str, linktype: LinkType) -> Result<Filter, OptionError> {
+    compiler(linktype).compile(filter).map_err(|error| does_not_compile(option, &error))
 }
 
 /// What is said when the filter of an option does not compile.

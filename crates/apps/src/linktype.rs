@@ -1,92 +1,161 @@
-//! Link types: what a filter was compiled for, against what each packet says that it is.
+//! Link types: what options become for those of the packets that come. Compiled for one at first, for another when its first packet comes.
 //!
-//! A packet says so in its metadata. Where a graph keeps none, nothing but Ethernet frames is in it: who brings in others asks for metadata.
+//! A packet says its link type in its metadata. Where a graph keeps none, nothing but Ethernet frames is in it: who brings in others asks
+//! for metadata. What is for the packets that came last is at hand, so that a burst of the same link type costs a look at each packet's
+//! metadata and nothing else.
 
-use crate::filtering::LANES;
 use engine::shm::Counter;
 use engine::{Burst, OptionError, Packet, Pool};
 use wire::LinkType;
 
-/// The link type of an option that is not set.
-pub(crate) fn ethernet() -> String {
-    "EN10MB".to_owned()
+/// Link types that an app compiles for at most: each takes a worker's time once, and memory.
+const KINDS_MAX: usize = 4;
+
+/// Whether options compile for the link type that an app begins with.
+pub(crate) fn check<C: Compile>(options: &C, linktype: Option<&str>) -> Result<(), OptionError> {
+    options.compile(first(linktype)?).map(drop)
 }
 
-/// The link type that the option `linktype` names.
-pub(crate) fn parse(linktype: &str) -> Result<LinkType, OptionError> {
-    linktype.parse().map_err(|error| OptionError::new("linktype", error))
+/// The link type that the option `linktype` names, else Ethernet.
+fn first(linktype: Option<&str>) -> Result<LinkType, OptionError> {
+    let parse = |name: &str| name.parse().map_err(|error| OptionError::new("linktype", error));
+    linktype.map_or(Ok(LinkType::EN10MB), parse)
 }
 
-/// Tells packets of one link type from others, in graphs with metadata.
+/// Options that mean something on frames of one link type.
+pub(crate) trait Compile {
+    /// What they become for it.
+    type Output;
+
+    fn compile(&self, linktype: LinkType) -> Result<Self::Output, OptionError>;
+}
+
+/// What options have become for the link types that came.
 #[derive(Debug)]
-pub(crate) struct Expected {
-    linktype: LinkType,
-    /// As metadata has it.
+pub(crate) struct Compiled<C: Compile> {
+    options: C,
+    /// The only link type, if one was named.
+    only: Option<LinkType>,
+    /// For the packets that came last.
+    current: C::Output,
+    /// Their link type, as metadata has it.
     number: u16,
-    /// The first other that came.
-    other: Option<u16>,
-    /// Counts packets of others.
+    /// For packets of others; `None` where the options mean nothing.
+    others: Vec<(u16, Option<C::Output>)>,
+    /// Counts packets for which there is nothing.
     wrong: Counter,
+    /// Why there is nothing for the first of them.
+    why: Option<String>,
 }
 
-impl Expected {
-    /// What is expected; `wrong` counts what is not.
-    pub(crate) fn new(linktype: &str, wrong: Counter) -> Result<Self, OptionError> {
-        let linktype = parse(linktype)?;
-        // Metadata has this in place of numbers that are too large.
-        let number = u16::try_from(linktype.value()).unwrap_or(u16::MAX);
-        Ok(Expected { linktype, number, other: None, wrong })
+impl<C: Compile> Compiled<C> {
+    /// For packets of the link type that is named, or of any. `wrong` counts those of others, and of those for which the options do not
+    /// compile.
+    pub(crate) fn new(options: C, linktype: Option<&str>, wrong: Counter) -> Result<Self, OptionError> {
+        let first = first(linktype)?;
+        let current = options.compile(first)?;
+        let only = linktype.map(|_| first);
+        Ok(Compiled {
+            options,
+            only,
+            current,
+            number: number_of(first),
+            others: Vec::new(),
+            wrong,
+            why: None,
+        })
     }
 
-    /// The bits of packets of this link type, of at most [`LANES`]; the others are counted.
+    /// What there is for the packets that [`Compiled::next`] or [`Compiled::split`] gave last.
     #[inline]
-    pub(crate) fn select(&mut self, packets: &[Packet]) -> u64 {
-        let others = self.others(packets);
-        if others != 0 {
-            self.note(packets, others);
+    pub(crate) fn current(&self) -> &C::Output {
+        &self.current
+    }
+
+    /// Takes packets of one link type from the front of a burst: all, as a rule. Before them, frees those for which there is nothing.
+    #[inline]
+    pub(crate) fn next<'b>(&mut self, burst: &mut Burst<'b>, pool: &mut Pool) -> Option<Burst<'b>> {
+        loop {
+            let (packets, is_wrong) = self.split(burst, pool.uses_metadata())?;
+            if !is_wrong {
+                return Some(packets);
+            }
+            pool.free_burst(packets, &self.wrong);
         }
-        !others
     }
 
-    /// Frees packets of other link types, of at most [`LANES`].
+    /// Takes packets of one link type from the front of a burst, and says whether there is nothing for them.
     #[inline]
-    pub(crate) fn keep<'b>(&mut self, burst: Burst<'b>, pool: &mut Pool) -> Burst<'b> {
-        let others = self.others(&burst);
-        if others == 0 { burst } else { self.free(burst, others, pool) }
-    }
-
-    #[inline]
-    fn others(&self, packets: &[Packet]) -> u64 {
+    pub(crate) fn split<'b>(&mut self, burst: &mut Burst<'b>, metadata: bool) -> Option<(Burst<'b>, bool)> {
+        let count = burst.len();
+        if count == 0 {
+            return None;
+        }
         let is_other = |packet: &Packet| packet.metadata().link_type != self.number;
-        packets.iter().enumerate().fold(0, |bits, (i, packet)| bits | u64::from(is_other(packet)) << i)
+        if metadata && burst.iter().fold(false, |any, packet| any | is_other(packet)) {
+            return self.split_mixed(burst);
+        }
+        Some((burst.split_front(count), false))
     }
 
     #[cold]
-    fn free<'b>(&mut self, burst: Burst<'b>, others: u64, pool: &mut Pool) -> Burst<'b> {
-        self.remember(&burst, others);
-        let (others, ours) = burst.partition(others);
-        pool.free_burst(others, &self.wrong);
-        ours
+    fn split_mixed<'b>(&mut self, burst: &mut Burst<'b>) -> Option<(Burst<'b>, bool)> {
+        let number = burst.first()?.metadata().link_type;
+        let count = burst.iter().take_while(|packet| packet.metadata().link_type == number).count();
+        let is_wrong = !self.turn_to(number);
+        Some((burst.split_front(count), is_wrong))
     }
 
-    #[cold]
-    fn note(&mut self, packets: &[Packet], others: u64) {
-        self.remember(packets, others);
-        self.wrong.add(u64::from(others.count_ones()));
+    /// Puts what is for a link type at hand. Returns whether there is anything.
+    fn turn_to(&mut self, number: u16) -> bool {
+        if number == self.number {
+            return true;
+        }
+        let known = self.others.iter().position(|(other, _)| *other == number);
+        let Some(place) = known.or_else(|| self.add(number)) else { return false };
+        let (other, Some(output)) = &mut self.others[place] else { return false };
+        std::mem::swap(other, &mut self.number);
+        std::mem::swap(output, &mut self.current);
+        true
     }
 
-    fn remember(&mut self, packets: &[Packet], others: u64) {
-        debug_assert!(packets.len() <= LANES && others != 0, "the first of at most {LANES}");
-        let first = packets.get(others.trailing_zeros() as usize);
-        self.other = self.other.or(first.map(|packet| packet.metadata().link_type));
+    /// Compiles for one link type more, if there may be one. Returns its place.
+    fn add(&mut self, number: u16) -> Option<usize> {
+        let linktype = LinkType::new(number.into());
+        if self.others.len() + 1 == KINDS_MAX {
+            let why = || format!("{linktype} would be one link type more than the {KINDS_MAX} there may be");
+            self.why.get_or_insert_with(why);
+            return None;
+        }
+        let output = self.compile(linktype).map_err(|why| self.why.get_or_insert(why).clone());
+        self.others.push((number, output.ok()));
+        Some(self.others.len() - 1)
     }
 
-    /// What is said of packets of other link types; `fate` is what became of them.
+    fn compile(&self, linktype: LinkType) -> Result<C::Output, String> {
+        match self.only {
+            Some(only) => Err(format!(
+                "they are not of link type {only}; with `linktype = \"{linktype}\"`, those of {linktype} are filtered"
+            )),
+            None => {
+                self.options.compile(linktype).map_err(|error| format!("on link type {linktype}, {error}"))
+            }
+        }
+    }
+
+    /// Counts packets for which there is nothing, and which are not freed here.
+    pub(crate) fn count_wrong(&self, packets: &[Packet]) {
+        self.wrong.add(packets.len() as u64);
+    }
+
+    /// What is said of packets for which there is nothing; `fate` is what became of them.
     pub(crate) fn report(&self, fate: &str) -> Option<String> {
-        let other = LinkType::new(self.other?.into());
-        let (count, ours) = (self.wrong.get(), self.linktype);
-        Some(format!(
-            "{count} packets {fate}: they are not of link type {ours}; with `linktype = \"{other}\"`, those of {other} are filtered"
-        ))
+        let why = self.why.as_ref()?;
+        Some(format!("{} packets {fate}: {why}", self.wrong.get()))
     }
+}
+
+/// As metadata has it, with this in place of numbers that are too large.
+fn number_of(linktype: LinkType) -> u16 {
+    u16::try_from(linktype.value()).unwrap_or(u16::MAX)
 }

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | outputs | the ports of the list, and `default`: packets that match no filter |
 //! | `case` | an ordered list of `port` and `filter`; required |
-//! | `linktype` | what packets begin with; `EN10MB` unless set |
+//! | `linktype` | what packets begin with; unless set, what each packet says, as for `filter` |
 //! | `unmatched` | counts packets that match no filter, dropped as nothing is linked to `default` |
 //! | `unlinked` | counts packets dropped as nothing is linked to their port |
-//! | `wrong_link_type` | drops: packets of another link type, which a list does not decide on, as far as they say so in their metadata |
+//! | `wrong_link_type` | drops: packets of another link type than is set, or of one for which the list does not compile |
 //!
 //! ```toml
 //! [app.dispatch]
@@ -23,11 +23,12 @@
 //! port may be named more than once. A link to a port that the list does not name is an error.
 
 use crate::filtering::{LANES, compiler, describe, does_not_compile};
-use crate::linktype::{Expected, ethernet};
+use crate::linktype::{self, Compiled};
 use engine::shm::Counter;
 use engine::{App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Setup, is_name};
 use pflang::Program;
 use serde::Deserialize;
+use wire::LinkType;
 
 /// Options of `match`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -35,9 +36,9 @@ use serde::Deserialize;
 pub struct Match {
     /// The list.
     pub case: Vec<Case>,
-    /// What packets begin with.
-    #[serde(default = "ethernet")]
-    pub linktype: String,
+    /// What packets begin with. `None`: what each says.
+    #[serde(default)]
+    pub linktype: Option<String>,
 }
 
 /// A line of the list of a `match`.
@@ -54,10 +55,10 @@ pub struct Case {
 const DEFAULT: &str = "default";
 
 impl Match {
-    /// A list of ports and filters, for Ethernet frames.
+    /// A list of ports and filters, for packets of any link type.
     pub fn new<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let case = |(port, filter): (&str, &str)| Case { port: port.to_owned(), filter: filter.to_owned() };
-        Match { case: cases.into_iter().map(case).collect(), linktype: ethernet() }
+        Match { case: cases.into_iter().map(case).collect(), linktype: None }
     }
 
     /// The ports by answer, `default` first: answer 0 is that of a packet which no filter matches.
@@ -71,16 +72,20 @@ impl Match {
         ports
     }
 
-    fn expected(&self, setup: &mut Setup<'_>) -> Result<Expected, OptionError> {
-        Expected::new(&self.linktype, setup.drops("wrong_link_type"))
+    fn program(&self, setup: &mut Setup<'_>) -> Result<Compiled<Match>, OptionError> {
+        Compiled::new(self.clone(), self.linktype.as_deref(), setup.drops("wrong_link_type"))
     }
+}
 
-    fn compile(&self) -> Result<Program, OptionError> {
+impl linktype::Compile for Match {
+    type Output = Program;
+
+    fn compile(&self, linktype: LinkType) -> Result<Program, OptionError> {
         let ports = self.ports();
         let answer = |port: &str| ports.iter().position(|other| *other == port).unwrap_or(0) as u32;
         let list: Vec<(&str, u32)> =
             self.case.iter().map(|case| (case.filter.as_str(), answer(&case.port))).collect();
-        compiler(&self.linktype)?.compile_program(&list).map_err(|error| {
+        compiler(linktype).compile_program(&list).map_err(|error| {
             let case = error.entry.and_then(|entry| Some((entry, self.case.get(entry)?)));
             let option = case.map_or("case".to_owned(), |(i, case)| {
                 format!("filter` of case {} to `{}", i + 1, case.port)
@@ -93,8 +98,7 @@ impl Match {
 /// A running `match`.
 #[derive(Debug)]
 pub struct Running {
-    program: Program,
-    expected: Expected,
+    program: Compiled<Match>,
     /// The ports, by answer.
     ports: Vec<String>,
     /// The place of each port among the outputs, by answer; `NOWHERE` if nothing is linked to it.
@@ -123,7 +127,7 @@ impl Class for Match {
             );
             return Err(OptionError::new("port", message));
         }
-        self.compile().map(drop)
+        linktype::check(self, self.linktype.as_deref())
     }
 
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
@@ -140,8 +144,7 @@ impl Class for Match {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
-            program: self.compile()?,
-            expected: self.expected(setup)?,
+            program: self.program(setup)?,
             ports: self.ports().into_iter().map(str::to_owned).collect(),
             places: Vec::new(),
             unmatched: setup.drops("unmatched"),
@@ -151,7 +154,7 @@ impl Class for Match {
 
     /// The engine tells the app its links afterwards.
     fn reconfigure(&self, app: &mut Running, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
-        (app.program, app.expected) = (self.compile()?, self.expected(setup)?);
+        app.program = self.program(setup)?;
         app.ports = self.ports().into_iter().map(str::to_owned).collect();
         app.places.clear();
         Ok(true)
@@ -168,18 +171,17 @@ impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
         let metadata = io.pool.uses_metadata();
         while let Some(mut burst) = io.inputs[0].burst_of_at_most(LANES) {
-            if metadata {
-                burst = self.expected.keep(burst, io.pool);
+            while let Some(packets) = self.program.next(&mut burst, io.pool) {
+                let mut answers = [Program::NONE; LANES];
+                let mut lanes = [pflang::Packet::EMPTY; LANES];
+                self.program.current().decide_burst(describe(&packets, metadata, &mut lanes), &mut answers);
+                self.send(packets, &answers, io.outputs, io.pool);
             }
-            let mut answers = [Program::NONE; LANES];
-            let mut lanes = [pflang::Packet::EMPTY; LANES];
-            self.program.decide_burst(describe(&burst, metadata, &mut lanes), &mut answers);
-            self.send(burst, &answers, io.outputs, io.pool);
         }
     }
 
     fn report(&self) -> Option<String> {
-        self.expected.report("were dropped")
+        self.program.report("were dropped")
     }
 }
 
@@ -286,8 +288,25 @@ mod tests {
     }
 
     #[test]
+    fn each_packet_is_decided_on_as_what_it_is() {
+        let mut rig = Rig::new(cases(), &["input"], &["default", "names", "web"]);
+        let raw = |frame: Vec<u8>| frame[14..].to_vec();
+        let packets = [(web(), 1), (raw(web()), 101), (names(), 1), (raw(names()), 101), (vec![], 101)];
+        for (data, link_type) in &packets {
+            rig.send_with("input", data, Metadata { link_type: *link_type, ..Metadata::default() });
+        }
+        rig.breathe();
+        assert_eq!(
+            (rig.take("web"), rig.take("names")),
+            (vec![web(), raw(web())], vec![names(), raw(names())])
+        );
+        assert_eq!((rig.take("default").len(), rig.counter("wrong_link_type")), (1, 0));
+    }
+
+    #[test]
     fn packets_of_other_link_types_are_dropped() {
-        let mut rig = Rig::new(cases(), &["input"], &["default", "web"]);
+        let only = Match { linktype: Some("EN10MB".to_owned()), ..cases() };
+        let mut rig = Rig::new(only, &["input"], &["default", "web"]);
         for link_type in [101, 1, 113, 101] {
             rig.send_with("input", web(), Metadata { link_type, ..Metadata::default() });
         }
