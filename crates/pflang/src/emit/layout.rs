@@ -5,7 +5,7 @@
 //! guards that nearly every packet passes. Where neither side rejects, it is the one that the test asks for.
 
 use crate::filled::filled;
-use crate::ir::{Arm, Cond, Graph, Node, NodeId, REJECT};
+use crate::ir::{Cond, Graph, Node, NodeId, REJECT};
 
 /// The reachable nodes in layout order.
 #[derive(Debug)]
@@ -23,70 +23,59 @@ pub(crate) fn layout(graph: &Graph) -> Layout {
     let mut order = Vec::with_capacity(graph.node_count());
     let mut leaves = Vec::with_capacity(2);
     let mut edges_in = filled(0, graph.node_count());
-    // Each node on the way, with the successors that have not been visited.
-    let mut path = Vec::with_capacity(PATH_LIKELY);
-    path.push((graph.root, Successors::of(graph, graph.root)));
-    while let Some((node, successors)) = path.last_mut() {
-        match successors.next() {
-            Some(next) => {
-                let edges = &mut edges_in[next.index()];
-                *edges += 1;
-                // The root has no edge to it.
-                if *edges == 1 {
-                    path.push((next, Successors::of(graph, next)));
-                }
+    let mut position = filled(u32::MAX, graph.node_count());
+    let mut steps = Vec::with_capacity(STEPS_LIKELY);
+    steps.push(Step::Visit(graph.root));
+    while let Some(step) = steps.pop() {
+        let node = match step {
+            Step::Visit(node) => node,
+            Step::Leave(node) => {
+                order.push(node);
+                continue;
             }
-            None => {
-                let done = if matches!(graph.node(*node), Node::Leaf(_)) { &mut leaves } else { &mut order };
-                done.push(*node);
-                path.pop();
-            }
+        };
+        if std::mem::replace(&mut position[node.index()], VISITED) != VISITED {
+            visit(graph, node, &mut steps, &mut leaves);
+            graph.node(node).for_each_successor(|next| edges_in[next.index()] += 1);
         }
     }
     let rejects = |leaf: &NodeId| *graph.node(*leaf) == Node::Leaf(REJECT);
     leaves.sort_by_key(|leaf| (rejects(leaf), *leaf));
     order.reverse();
     order.append(&mut leaves);
-    let mut position = vec![u32::MAX; graph.node_count()];
     for (i, node) in order.iter().enumerate() {
         position[node.index()] = i as u32;
     }
     Layout { order, position, edges_in }
 }
 
-/// More than the longest path of most filters.
-const PATH_LIKELY: usize = 32;
+/// More than there are at once in most filters.
+const STEPS_LIKELY: usize = 64;
 
-/// A node's successors, the likeliest last.
-enum Successors<'g> {
-    None,
-    One(NodeId),
-    Two(NodeId, NodeId),
-    Arms(NodeId, &'g [Arm]),
+/// A position until all are known.
+const VISITED: u32 = 0;
+
+/// What remains to be done, the next one last.
+enum Step {
+    Visit(NodeId),
+    /// All below it has been visited.
+    Leave(NodeId),
 }
 
-impl<'g> Successors<'g> {
-    fn of(graph: &'g Graph, node: NodeId) -> Self {
-        match graph.node(node) {
-            Node::Leaf(_) => Successors::None,
-            Node::Branch { cond, then, els } => {
-                let guard = matches!(graph.pool.get_cond(*cond), Cond::Bounds { .. });
-                let then_is_likelier = guard || *graph.node(*then) != Node::Leaf(REJECT);
-                if then_is_likelier { Successors::Two(*els, *then) } else { Successors::Two(*then, *els) }
-            }
-            Node::Switch(switch) => Successors::Arms(switch.default, &switch.arms),
+/// Adds what is to be done for a node: the likeliest successor comes last of all.
+fn visit(graph: &Graph, node: NodeId, steps: &mut Vec<Step>, leaves: &mut Vec<NodeId>) {
+    match graph.node(node) {
+        Node::Leaf(_) => leaves.push(node),
+        Node::Branch { cond, then, els } => {
+            let guard = matches!(graph.pool.get_cond(*cond), Cond::Bounds { .. });
+            let then_is_likelier = guard || *graph.node(*then) != Node::Leaf(REJECT);
+            let (likelier, other) = if then_is_likelier { (*then, *els) } else { (*els, *then) };
+            steps.extend([Step::Leave(node), Step::Visit(likelier), Step::Visit(other)]);
         }
-    }
-
-    fn next(&mut self) -> Option<NodeId> {
-        let (next, rest) = match *self {
-            Successors::None => return None,
-            Successors::One(last) => (last, Successors::None),
-            Successors::Two(first, last) => (first, Successors::One(last)),
-            Successors::Arms(first, []) => (first, Successors::None),
-            Successors::Arms(first, [arms @ .., last]) => (first, Successors::Arms(last.target, arms)),
-        };
-        *self = rest;
-        Some(next)
+        Node::Switch(switch) => {
+            steps.push(Step::Leave(node));
+            steps.extend(switch.arms.iter().map(|arm| Step::Visit(arm.target)));
+            steps.push(Step::Visit(switch.default));
+        }
     }
 }

@@ -113,13 +113,18 @@ pub(crate) const FEW_NODES: usize = 8;
 pub struct Graph {
     /// Values and conditions.
     pub pool: Pool,
-    nodes: Vec<Node>,
+    nodes: Vec<Stored>,
     ids: Interner,
-    /// Where each node came from; outside the hash key, so sharing is never prevented by it.
-    from: Vec<Origin>,
     origins: Origins,
     /// Where evaluation starts.
     pub root: NodeId,
+}
+
+/// A node, and where it came from: outside the hash key, so sharing is never prevented by it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    pub(crate) node: Node,
+    pub(crate) from: Origin,
 }
 
 impl Graph {
@@ -131,14 +136,12 @@ impl Graph {
     /// The same with room for so many nodes.
     pub fn with_capacity(pool: Pool, nodes: usize) -> Self {
         let ids = Interner::with_capacity(nodes);
-        let (nodes, from) = (Vec::with_capacity(nodes), Vec::with_capacity(nodes));
-        Graph { pool, nodes, ids, from, origins: Origins::new(), root: NodeId(0) }
+        Graph { pool, nodes: Vec::with_capacity(nodes), ids, origins: Origins::new(), root: NodeId(0) }
     }
 
     /// Makes room for so many nodes that are not looked up.
     pub(crate) fn reserve(&mut self, nodes: usize) {
         self.nodes.reserve_exact(nodes);
-        self.from.reserve_exact(nodes);
     }
 
     /// The node that answers `leaf`.
@@ -167,10 +170,9 @@ impl Graph {
     /// The node, which came from there as well.
     fn intern_from(&mut self, node: Node, origin: Origin) -> NodeId {
         let next = self.nodes.len() as u32;
-        let id = self.ids.id(node.words(), next, |id| self.nodes[id as usize] == node);
+        let id = self.ids.id(node.words(), next, |id| self.nodes[id as usize].node == node);
         if id == next {
-            self.nodes.push(node);
-            self.from.push(origin);
+            self.nodes.push(Stored { node, from: origin });
         } else {
             self.add_origin(NodeId(id), origin);
         }
@@ -184,7 +186,7 @@ impl Graph {
 
     /// The number here of where a node of another graph came from, of which this one is made.
     pub(crate) fn origin_of(&mut self, other: &Graph, old: NodeId) -> Origin {
-        self.origins.take_over(&other.origins, other.from[old.index()])
+        self.origins.take_over(&other.origins, other.nodes[old.index()].from)
     }
 
     /// The number of where nodes come from that stand for this of the text.
@@ -194,7 +196,7 @@ impl Graph {
 
     /// What an id stands for.
     pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.index()]
+        &self.nodes[id.index()].node
     }
 
     /// How many nodes there are, reachable or not.
@@ -204,64 +206,55 @@ impl Graph {
 
     /// Where a node came from.
     pub fn spans(&self, id: NodeId) -> &Spans {
-        self.origins.spans(self.from[id.index()])
+        self.origins.spans(self.nodes[id.index()].from)
     }
 
     /// Records where a node came from.
     pub fn add_span(&mut self, id: NodeId, span: Span) {
-        self.from[id.index()] = self.origins.with(self.from[id.index()], span);
+        let from = &mut self.nodes[id.index()].from;
+        *from = self.origins.with(*from, span);
     }
 
     /// Records that a node came from where another did.
     pub fn add_spans(&mut self, id: NodeId, spans: &Spans) {
         let mut all = *self.spans(id);
         all.merge(spans);
-        self.from[id.index()] = self.origins.of(&all);
-    }
-
-    /// Records that a node came from where one of the graph did of which this one is made.
-    pub(crate) fn take_origin(&mut self, id: NodeId, other: &Graph, old: NodeId) {
-        let origin = self.origin_of(other, old);
-        self.add_origin(id, origin);
+        self.nodes[id.index()].from = self.origins.of(&all);
     }
 
     /// Records where a node came from, by its number in this graph.
     #[inline]
     pub(crate) fn add_origin(&mut self, id: NodeId, origin: Origin) {
-        self.from[id.index()] = self.origins.both(self.from[id.index()], origin);
+        let from = &mut self.nodes[id.index()].from;
+        *from = self.origins.both(*from, origin);
     }
 
     /// The same for many.
     pub(crate) fn add_origins(&mut self, id: NodeId, origins: impl Iterator<Item = Origin>) {
         let mut all = *self.spans(id);
         origins.for_each(|origin| all.merge(self.origins.spans(origin)));
-        self.from[id.index()] = self.origins.of(&all);
+        self.nodes[id.index()].from = self.origins.of(&all);
     }
 
     /// Takes out all nodes and where they came from, keeping values and conditions: what a pass starts a rebuild with.
     /// What they are put into is emptied, and its memory is that of the new nodes.
-    pub(crate) fn exchange_nodes(&mut self, nodes: &mut Vec<Node>, from: &mut Vec<Origin>) {
+    pub(crate) fn exchange_nodes(&mut self, nodes: &mut Vec<Stored>) {
         self.ids.clear();
-        // Most rebuilds keep most nodes and add a few, but the first one of a long list keeps a fraction.
-        let likely = self.nodes.len().min(1024) + FEW_NODES;
         nodes.clear();
-        nodes.reserve(likely);
+        // Most rebuilds keep most nodes and add a few, but the first one of a long list keeps a fraction.
+        nodes.reserve(self.nodes.len().min(1024) + FEW_NODES);
         std::mem::swap(&mut self.nodes, nodes);
-        from.clear();
-        from.reserve(likely);
-        std::mem::swap(&mut self.from, from);
     }
 
-    /// Adds a node without looking for an equal one: for a pass that a rebuild follows, which shares it then.
-    pub(crate) fn push(&mut self, node: Node) -> NodeId {
-        self.nodes.push(node);
-        self.from.push(Origin::UNKNOWN);
+    /// Adds a node without looking for an equal one: where there is none, or a rebuild follows, which shares it then.
+    pub(crate) fn push(&mut self, node: Node, from: Origin) -> NodeId {
+        self.nodes.push(Stored { node, from });
         NodeId(self.nodes.len() as u32 - 1)
     }
 
     /// Makes a branch ask something else; likewise only where a rebuild follows.
     pub(crate) fn set_cond(&mut self, branch: NodeId, new: CondId) {
-        if let Node::Branch { cond, .. } = &mut self.nodes[branch.index()] {
+        if let Node::Branch { cond, .. } = &mut self.nodes[branch.index()].node {
             *cond = new;
         }
     }

@@ -15,8 +15,8 @@ pub mod ssa;
 pub mod verify;
 
 pub(crate) use build::Question;
-pub(crate) use graph::FEW_NODES;
 pub use graph::{ACCEPT, Arm, Graph, Node, NodeId, REJECT, Switch};
+pub(crate) use graph::{FEW_NODES, Stored};
 pub(crate) use origin::Origin;
 pub use origin::Spans;
 pub use pool::{BinOp, CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};

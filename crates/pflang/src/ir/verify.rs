@@ -94,12 +94,9 @@ pub fn verify(graph: &Graph) -> Result<(), Violation> {
 #[derive(Clone, Default)]
 struct Facts {
     captured: u64,
-    /// Shared by the nodes that know the same. Mostly nothing.
-    values: Option<Rc<Known>>,
+    /// What is known of some values, ascending; shared by the nodes that know the same. Mostly nothing.
+    values: Option<Rc<[(ValueId, Fact)]>>,
 }
-
-/// What is known of some values, ascending.
-type Known = Vec<(ValueId, Fact)>;
 
 /// What is known of one value: never nothing.
 #[derive(Clone, Copy, Default)]
@@ -119,7 +116,7 @@ impl Fact {
 
 impl Facts {
     fn all(&self) -> &[(ValueId, Fact)] {
-        self.values.as_deref().map_or(&[], Vec::as_slice)
+        self.values.as_deref().unwrap_or_default()
     }
 
     fn of(&self, value: ValueId) -> Fact {
@@ -129,18 +126,20 @@ impl Facts {
     }
 
     fn set(&mut self, value: ValueId, fact: Fact) {
-        let all = Rc::make_mut(self.values.get_or_insert_default());
-        match all.binary_search_by_key(&value, |&(value, _)| value) {
-            Ok(at) => all[at].1 = fact,
-            Err(at) => all.insert(at, (value, fact)),
-        }
+        let all = self.all();
+        let (before, after) = all.split_at(all.partition_point(|&(known, _)| known < value));
+        let after = match after {
+            [(known, _), after @ ..] if *known == value => after,
+            after => after,
+        };
+        let with = before.iter().copied().chain([(value, fact)]).chain(after.iter().copied());
+        self.values = Some(with.collect());
     }
 
     /// Keeps what `f` makes of each fact, where it makes anything of it.
     fn keep(&mut self, f: impl Fn(ValueId, Fact) -> Option<Fact>) {
-        let kept: Known =
-            self.all().iter().filter_map(|&(value, fact)| Some((value, f(value, fact)?))).collect();
-        self.values = (!kept.is_empty()).then(|| Rc::new(kept));
+        let kept = self.all().iter().filter_map(|&(value, fact)| Some((value, f(value, fact)?)));
+        self.values = Some(kept.collect::<Vec<_>>()).filter(|kept| !kept.is_empty()).map(Rc::from);
     }
 
     /// What holds on both paths: guards joined with guards, lengths with lengths.

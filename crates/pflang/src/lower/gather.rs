@@ -52,6 +52,9 @@ struct List {
 
 /// By node. `None` where no list is long enough.
 fn lists(tree: &Tree) -> Option<Vec<List>> {
+    if !has_operators(tree) {
+        return None;
+    }
     let mut lists: Vec<List> = Vec::with_capacity(tree.len());
     let mut any = false;
     for id in (0..tree.len() as u32).map(TreeId) {
@@ -70,6 +73,19 @@ fn lists(tree: &Tree) -> Option<Vec<List>> {
         lists.push(List { len, is_top: len >= TERMS_MIN });
     }
     any.then_some(lists)
+}
+
+/// Whether there are enough operators of one kind for a list.
+fn has_operators(tree: &Tree) -> bool {
+    let (mut ands, mut ors) = (1, 1);
+    for id in (0..tree.len() as u32).map(TreeId) {
+        match tree.node(id) {
+            TreeNode::And(..) => ands += 1,
+            TreeNode::Or(..) => ors += 1,
+            _ => {}
+        }
+    }
+    ands.max(ors) >= TERMS_MIN
 }
 
 fn operands(node: TreeNode) -> Option<[TreeId; 2]> {

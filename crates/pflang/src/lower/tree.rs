@@ -67,9 +67,9 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Empty, with room for so many nodes and about as many values and conditions.
+    /// Empty, with room for so many nodes and what values and conditions they mostly have.
     pub fn with_capacity(nodes: usize) -> Tree {
-        let pool = Pool::with_capacity(nodes, nodes);
+        let pool = Pool::with_capacity(nodes * 2 / 3, nodes / 2);
         let (nodes, spans) = (Vec::with_capacity(nodes), Vec::with_capacity(nodes));
         Tree { pool, nodes, spans, sets: Vec::new(), text_at: 0 }
     }

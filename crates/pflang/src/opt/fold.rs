@@ -63,9 +63,8 @@ pub(super) fn fold(graph: &Graph) -> Folded {
     out.reserve(order.len());
     let mut new = filled(NodeId(0), graph.node_count());
     let push = |out: &mut Graph, old: NodeId, node: Node| {
-        let new = out.push(node);
-        out.take_origin(new, graph, old);
-        new
+        let origin = out.origin_of(graph, old);
+        out.push(node, origin)
     };
     for &id in order.iter().rev() {
         let at = |old: NodeId| new[old.index()];
@@ -177,9 +176,9 @@ struct Folding<'p> {
 impl<'p> Folding<'p> {
     /// Folds the values; conditions are folded as they are asked for.
     fn new(old: &'p Pool, live: Live<'_>) -> Self {
-        // Folding makes few new values, and the passes after it few conditions; some constants are needed both ways round.
+        // Folding makes few new values; some constants are needed both ways round. Many conditions get a guard.
         let values_max = old.value_count() + 12;
-        let pool = Pool::with_capacity(values_max, old.cond_count() + 12);
+        let pool = Pool::with_capacity(values_max, 2 * old.cond_count() + 12);
         let folder = Folder { pool, ranges: Ranges::with_capacity(values_max) };
         let mut folding = Folding { old, values: live.spread(), folder };
         (0..old.value_count() as u32).map(ValueId).for_each(|id| folding.value(id));

@@ -32,6 +32,19 @@ pub(super) struct Recogniser<'g> {
 }
 
 impl Recogniser<'_> {
+    /// Whether a node is a question, but no guard.
+    pub(super) fn is_test(&self, id: NodeId) -> bool {
+        match self.graph.node(id) {
+            Node::Leaf(_) => false,
+            Node::Switch(_) => true,
+            Node::Branch { cond, .. } => !matches!(self.graph.pool.get_cond(*cond), Cond::Bounds { .. }),
+        }
+    }
+
+    pub(super) fn is_switch(&self, id: NodeId) -> bool {
+        matches!(self.graph.node(id), Node::Switch(_))
+    }
+
     /// The membership test that begins at a node.
     pub(super) fn at(&self, id: NodeId) -> Option<Membership> {
         let Node::Branch { cond, then, els } = self.graph.node(id) else { return None };

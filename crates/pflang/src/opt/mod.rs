@@ -77,6 +77,8 @@ fn simplify(folded: Folded, room: &mut Room, time_is_over: TimeIsOver<'_>) -> Op
         let switched = switchify::switchify(&mut graph, &shape, heads_in, &mut ranges, room);
         if switched {
             shape.update(&graph);
+        } else if heads.is_some() {
+            break;
         }
         let widened = widen::widen(&mut graph, &shape, room);
         match &widened {

@@ -27,7 +27,7 @@ pub(super) fn netorder(graph: &mut Graph, shape: &Shape, mut swaps: Swaps, room:
             }
             (Node::Branch { cond, then, els }, None) => {
                 let cond = turned.cond(pool, cond);
-                rebuild.branch(id, cond, rebuild.at(then), rebuild.at(els))
+                rebuild.new_branch(id, cond, rebuild.at(then), rebuild.at(els))
             }
             (Node::Switch(mut switch), None) => {
                 turned.switch(&mut switch);

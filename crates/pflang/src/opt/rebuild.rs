@@ -3,7 +3,7 @@
 //! A pass first only looks, and notes what to change; then it rebuilds, so that hash-consing shares what became
 //! equal and drops what nothing reaches any more. Spans move along with the node they belong to.
 
-use crate::ir::{CondId, Graph, Node, NodeId, Origin, Switch};
+use crate::ir::{CondId, Graph, Node, NodeId, Origin, REJECT, Stored, Switch};
 
 /// A graph's old nodes, and what has become of them.
 pub(super) struct Rebuild<'g> {
@@ -14,8 +14,7 @@ pub(super) struct Rebuild<'g> {
 /// What a rebuild needs room for; one after the other takes the same.
 #[derive(Default)]
 pub(super) struct Room {
-    nodes: Vec<Node>,
-    from: Vec<Origin>,
+    nodes: Vec<Stored>,
     new: Vec<NodeId>,
 }
 
@@ -24,7 +23,7 @@ const UNPLACED: NodeId = NodeId(u32::MAX);
 impl<'g> Rebuild<'g> {
     /// Takes the nodes out of a graph.
     pub(super) fn new(graph: &'g mut Graph, room: &'g mut Room) -> Self {
-        graph.exchange_nodes(&mut room.nodes, &mut room.from);
+        graph.exchange_nodes(&mut room.nodes);
         room.new.clear();
         room.new.resize(room.nodes.len(), UNPLACED);
         Rebuild { graph, old: room }
@@ -36,13 +35,12 @@ impl<'g> Rebuild<'g> {
         root: NodeId,
         mut build: impl FnMut(&mut Self, NodeId, Node) -> Option<NodeId>,
     ) {
-        let mut nodes = std::mem::take(&mut self.old.nodes);
-        for (index, node) in nodes.drain(..).enumerate() {
+        for index in 0..self.old.nodes.len() {
+            let node = std::mem::replace(&mut self.old.nodes[index].node, Node::Leaf(REJECT));
             if let Some(new) = build(&mut self, NodeId(index as u32), node) {
                 self.old.new[index] = new;
             }
         }
-        self.old.nodes = nodes;
         self.graph.root = self.at(root);
     }
 
@@ -68,7 +66,16 @@ impl<'g> Rebuild<'g> {
 
     /// A branch between new nodes, which came from where `old` did.
     pub(super) fn branch(&mut self, old: NodeId, cond: CondId, then: NodeId, els: NodeId) -> NodeId {
-        self.graph.branch_from(self.old.from[old.index()], cond, then, els)
+        self.graph.branch_from(self.origin(old), cond, then, els)
+    }
+
+    /// The same where there is no equal one.
+    pub(super) fn new_branch(&mut self, old: NodeId, cond: CondId, then: NodeId, els: NodeId) -> NodeId {
+        self.graph.push(Node::Branch { cond, then, els }, self.origin(old))
+    }
+
+    fn origin(&self, old: NodeId) -> Origin {
+        self.old.nodes[old.index()].from
     }
 
     /// A switch between new nodes, which came from where `old` did.
@@ -83,11 +90,11 @@ impl<'g> Rebuild<'g> {
 
     /// Records that a new node stands for an old one as well.
     pub(super) fn came_from(&mut self, new: NodeId, old: NodeId) {
-        self.graph.add_origin(new, self.old.from[old.index()]);
+        self.graph.add_origin(new, self.origin(old));
     }
 
     /// Records that a new node stands for these old ones as well.
     pub(super) fn came_from_all(&mut self, new: NodeId, old: &[NodeId]) {
-        self.graph.add_origins(new, old.iter().map(|old| self.old.from[old.index()]));
+        self.graph.add_origins(new, old.iter().map(|old| self.old.nodes[old.index()].from));
     }
 }

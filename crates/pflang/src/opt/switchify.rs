@@ -81,11 +81,15 @@ impl Group {
 }
 
 fn find_chains<'g>(recogniser: &Recogniser<'g>, heads: impl Iterator<Item = NodeId>) -> Vec<(NodeId, Chain)> {
+    let mut chains = Vec::new();
+    let mut heads = heads.filter(|&head| is_chain(recogniser, head)).peekable();
+    if heads.peek().is_none() {
+        return chains;
+    }
     let mut seen = filled(false, recogniser.graph.node_count());
     let mut walk = Walk::new(recogniser.graph.pool.value_count());
-    let mut chains = Vec::new();
     for head in heads {
-        if seen[head.index()] || !is_chain(recogniser, head) {
+        if seen[head.index()] {
             continue;
         }
         walk.follow(recogniser, head);
@@ -103,16 +107,28 @@ fn find_chains<'g>(recogniser: &Recogniser<'g>, heads: impl Iterator<Item = Node
 
 /// Whether more than one node could come together here.
 fn is_chain(recogniser: &Recogniser<'_>, head: NodeId) -> bool {
+    let is_test = |node: NodeId| recogniser.is_test(node);
     let miss = match recogniser.graph.node(head) {
         Node::Leaf(_) => return false,
         Node::Switch(switch) => switch.default,
-        Node::Branch { .. } => match recogniser.at(head) {
-            Some(Membership { second: Some(_), .. }) => return true,
-            Some(Membership { miss, .. }) => miss,
-            None => return false,
-        },
+        // Few tests have another right behind them.
+        Node::Branch { then, els, .. } if !is_test(head) || !(is_test(*then) || is_test(*els)) => {
+            return false;
+        }
+        Node::Branch { .. } => return recogniser.at(head).is_some_and(|test| goes_on(recogniser, &test)),
     };
-    matches!(recogniser.graph.node(miss), Node::Switch(_)) || recogniser.at(miss).is_some()
+    is_test(miss) && (recogniser.is_switch(miss) || recogniser.at(miss).is_some())
+}
+
+/// Whether a test could come together with what is right behind it. Two of different values could not.
+fn goes_on(recogniser: &Recogniser<'_>, test: &Membership) -> bool {
+    if test.second.is_some() || recogniser.is_switch(test.miss) {
+        return true;
+    }
+    recogniser.at(test.miss).is_some_and(|next| {
+        let alone = next.value != test.value && next.second.is_none() && next.miss != test.hit;
+        !alone || recogniser.is_test(next.miss)
+    })
 }
 
 /// A chain as it is met.

@@ -21,7 +21,8 @@ const MORE_BYTES_MAX: u32 = 16;
 pub(super) enum Widened {
     /// There was no guard to widen.
     Nothing,
-    /// There were some, and nothing follows from that but what these tests may be with what is now right behind them.
+    /// There were some, and nothing follows from that but what these tests may be with what is now right behind them;
+    /// widening again would find nothing.
     Settled(Vec<NodeId>),
     /// There were some, and more may follow.
     Unsettled,
@@ -99,11 +100,13 @@ impl Pair {
         pair(false, els, then).or_else(|| pair(true, then, els))
     }
 
-    /// Whether nothing follows from widening: the test has a leaf on its other side, and the second guard is not the
-    /// first of another pair. (The pairs are given with the greatest ids first.)
+    /// Whether nothing follows from widening, nor is there then more to widen: the test has a leaf on its other side, the
+    /// second guard is not the first of another pair, and packets cut there come to no further guard. (The pairs are
+    /// given with the greatest ids first.)
     fn is_alone(&self, graph: &Graph, pairs: &[(NodeId, Pair)]) -> bool {
         let overlaps = pairs.binary_search_by(|(id, _)| self.second_guard.cmp(id)).is_ok();
-        matches!(graph.node(self.other), Node::Leaf(_)) && !overlaps
+        let goes_on = guard(graph, self.second_exit).is_some();
+        matches!(graph.node(self.other), Node::Leaf(_)) && !overlaps && !goes_on
     }
 
     /// The first guard, and what stands behind it. If this settles all, without the second guard on the way of whole
