@@ -8,6 +8,7 @@
 use super::Error;
 use super::program::{Block, Program, Role};
 use super::select::{VReg, WIRE_LEN};
+use crate::filled::filled;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
@@ -55,10 +56,9 @@ const SLOTS_MAX: u32 = 448;
 /// [`Error::TooComplex`] when the stack frame would be too large.
 pub fn allocate<R: Copy>(program: Program<VReg>, pool: &[R], wire_len: R) -> Result<Allocated<R>, Error> {
     let mut scan = Scan::new(pool);
-    let mut ranges = live_ranges(&program);
-    let mut places = vec![Place::Reg(wire_len); ranges.len()];
-    ranges.sort_by_key(|range| range.map(|range| range.start));
-    for range in ranges.into_iter().flatten() {
+    let Live { ranges, registers } = live_ranges(&program);
+    let mut places = filled(Place::Reg(wire_len), registers);
+    for range in ranges {
         scan.place(range, &mut places);
     }
     if scan.slots > SLOTS_MAX {
@@ -75,20 +75,33 @@ struct Range {
     end: u32,
 }
 
-/// The live range of each register that is ever defined, by register.
-fn live_ranges(program: &Program<VReg>) -> Vec<Option<Range>> {
-    let mut ranges: Vec<Option<Range>> = Vec::with_capacity(program.insts.len() + 1);
-    ranges.push(None);
-    let mut at = 0;
+/// When registers are live.
+struct Live {
+    /// Of each register that is ever defined, in the order of their definitions.
+    ranges: Vec<Range>,
+    /// How many registers there are.
+    registers: usize,
+}
+
+/// Finds the live ranges.
+fn live_ranges(program: &Program<VReg>) -> Live {
+    let mut ranges: Vec<Range> = Vec::with_capacity(program.insts.len());
+    // By register: where its range is among the others.
+    let mut numbers = filled(UNSEEN, program.insts.len() + 1);
     let mut visit = |register: VReg, at: u32| {
         let i = register.0 as usize;
-        if i >= ranges.len() {
-            ranges.resize(i + 1, None);
+        if i >= numbers.len() {
+            numbers.resize(i + 1, UNSEEN);
         }
-        if register != WIRE_LEN {
-            ranges[i].get_or_insert(Range { register, start: at, end: at }).end = at;
+        if register == WIRE_LEN {
+        } else if let Some(range) = ranges.get_mut(numbers[i] as usize) {
+            range.end = at;
+        } else {
+            numbers[i] = ranges.len() as u32;
+            ranges.push(Range { register, start: at, end: at });
         }
     };
+    let mut at = 0;
     for block in &program.blocks {
         for inst in program.insts_of(block) {
             inst.map(&mut |register, _| visit(register, at));
@@ -97,8 +110,10 @@ fn live_ranges(program: &Program<VReg>) -> Vec<Option<Range>> {
         block.exit.map(&mut |register, _| visit(register, at));
         at += 1;
     }
-    ranges
+    Live { ranges, registers: numbers.len() }
 }
+
+const UNSEEN: u32 = u32::MAX;
 
 struct Scan<R> {
     /// Registers that are free, the one to take next last.

@@ -79,8 +79,6 @@ pub(super) struct Selector<'g> {
     block_start: u32,
     /// What the node in hand leaves to its successors.
     kept: Kept,
-    /// Scratch of [`Selector::keep`].
-    others: Kept,
     /// Scratch of whatever looks at values and their operands.
     pub(super) pending: Vec<ValueId>,
 }
@@ -127,7 +125,6 @@ impl<'g> Selector<'g> {
             registers: 1,
             block_start: 0,
             kept: Vec::with_capacity(8),
-            others: Vec::with_capacity(8),
             pending: Vec::with_capacity(8),
         }
     }
@@ -190,29 +187,30 @@ impl<'g> Selector<'g> {
 
     /// Ends a node: chooses what to keep of all that is held.
     fn keep(&mut self) -> Result<(), Error> {
-        let (pinned, others) = (&mut self.kept, &mut self.others);
-        pinned.clear();
-        others.clear();
+        self.kept.clear();
+        let mut others = 0;
         for value in self.holding.drain(..) {
             let register = std::mem::replace(&mut self.places[value.index()].held, NOWHERE);
             let used = &self.uses[value.index()];
-            if used.pinned {
-                if used.last_end > self.at + 1 {
-                    pinned.push((value, register));
-                }
-            } else if used.last_direct_end > self.at + 1 && self.graph.pool.as_const(value).is_none() {
-                others.push((value, register));
+            let used_till = if used.pinned { used.last_end } else { used.last_direct_end };
+            if used_till > self.at + 1 && (used.pinned || self.graph.pool.as_const(value).is_none()) {
+                others += usize::from(!used.pinned);
+                self.kept.push((value, register));
             }
         }
-        if pinned.len() > PINNED_MAX {
+        if self.kept.len() - others > PINNED_MAX {
             return Err(Error::TooComplex);
         }
-        if others.len() > KEPT_MAX {
-            others.sort_by_key(|(value, _)| self.uses[value.index()].last_direct_end);
-            others.truncate(KEPT_MAX);
+        if others > KEPT_MAX {
+            // Those that are not pinned and used last go first.
+            let uses = &self.uses;
+            self.kept.sort_by_key(|(value, _)| {
+                let used = &uses[value.index()];
+                if used.pinned { 0 } else { used.last_direct_end }
+            });
+            self.kept.truncate(self.kept.len() - (others - KEPT_MAX));
         }
-        pinned.append(others);
-        pinned.sort_unstable();
+        self.kept.sort_unstable();
         Ok(())
     }
 

@@ -241,8 +241,9 @@ impl Graph {
     pub(crate) fn exchange_nodes(&mut self, nodes: &mut Vec<Stored>) {
         self.ids.clear();
         nodes.clear();
-        // Most rebuilds keep most nodes and add a few, but the first one of a long list keeps a fraction.
-        nodes.reserve(self.nodes.len().min(1024) + FEW_NODES);
+        // Most rebuilds keep most nodes and add a few, but the first one of a long list keeps a fraction. In steps, so that
+        // the memory of one mostly suffices for the next.
+        nodes.reserve((self.nodes.len().min(1024) + FEW_NODES).next_multiple_of(2 * FEW_NODES));
         std::mem::swap(&mut self.nodes, nodes);
     }
 

@@ -259,15 +259,23 @@ impl Checker<'_> {
             Node::Branch { cond, then, els } => {
                 let cond = self.graph.pool.get_cond(*cond);
                 if self.looks_at_values(*then) {
-                    visit(*then, self.on_entry(*then, self.given(cond, true, facts.clone())));
+                    let mut facts = facts.clone();
+                    self.assume(cond, true, &mut facts);
+                    self.forget_behind(*then, &mut facts);
+                    visit(*then, facts);
                 }
                 if self.looks_at_values(*els) {
-                    visit(*els, self.on_entry(*els, self.given(cond, false, facts)));
+                    let mut facts = facts;
+                    self.assume(cond, false, &mut facts);
+                    self.forget_behind(*els, &mut facts);
+                    visit(*els, facts);
                 }
             }
             node @ Node::Switch(_) => node.for_each_successor(|next| {
                 if self.looks_at_values(next) {
-                    visit(next, self.on_entry(next, facts.clone()));
+                    let mut facts = facts.clone();
+                    self.forget_behind(next, &mut facts);
+                    visit(next, facts);
                 }
             }),
         }
@@ -277,14 +285,13 @@ impl Checker<'_> {
         !matches!(self.graph.node(id), Node::Leaf(_))
     }
 
-    /// The facts that matter from this node on.
-    fn on_entry(&self, id: NodeId, mut facts: Facts) -> Facts {
+    /// Leaves the facts that matter from this node on.
+    fn forget_behind(&self, id: NodeId, facts: &mut Facts) {
         facts.forget(|value| self.values[value.index()].last_node > id);
-        facts
     }
 
-    /// The facts after `cond` turned out to be `holds`.
-    fn given(&self, cond: Cond, holds: bool, mut facts: Facts) -> Facts {
+    /// Adds what follows once `cond` turned out to be `holds`.
+    fn assume(&self, cond: Cond, holds: bool, facts: &mut Facts) {
         match cond {
             Cond::Bounds { base, end } if holds => match self.graph.pool.as_const(base) {
                 Some(base) => facts.captured = facts.captured.max(u64::from(base) + u64::from(end)),
@@ -295,12 +302,11 @@ impl Checker<'_> {
                 }
             },
             Cond::Cmp(CmpOp::Eq, a, b) if !holds && self.graph.pool.as_const(b) == Some(0) => {
-                self.note_nonzero(a, &mut facts);
+                self.note_nonzero(a, facts);
             }
-            Cond::Test(a, _) if holds => self.note_nonzero(a, &mut facts),
+            Cond::Test(a, _) if holds => self.note_nonzero(a, facts),
             _ => {}
         }
-        facts
     }
 
     /// Only of divisors: a long list of tests for other values would make the facts as long.

@@ -13,7 +13,8 @@
 //! filter, not to rejection. Bases are the constant 0 and the variable ones: `tcp[2:2]` may ask for what `tcp[13]`
 //! will need. A node keeps a few needs only, so the pass is linear.
 
-use crate::ir::{Cond, CondId, Graph, Node, NodeId, ValueId};
+use crate::filled::filled;
+use crate::ir::{Cond, Graph, Node, NodeId, ValueId};
 
 /// How many bases a node keeps needs for.
 const NEEDS_MAX: usize = 3;
@@ -56,8 +57,8 @@ impl Needs {
 /// Strengthens guards of a graph given with its topological order; says whether there were any. A rebuild must
 /// follow.
 pub(super) fn hoist(graph: &mut Graph, order: &[NodeId]) -> bool {
-    let mut needs = vec![Needs::NONE; graph.node_count()];
-    let mut stronger: Vec<(NodeId, CondId)> = Vec::new();
+    let mut needs = filled(Needs::NONE, graph.node_count());
+    let mut hoisted = false;
     for &id in order.iter().rev() {
         let found = match graph.node(id) {
             Node::Leaf(_) => continue,
@@ -68,7 +69,9 @@ pub(super) fn hoist(graph: &mut Graph, order: &[NodeId]) -> bool {
                         let behind = needs[then.index()].of(base).filter(|need| need.exit == els);
                         let most = behind.map_or(end, |need| need.end.max(end));
                         if most > end {
-                            stronger.push((id, graph.pool.cond(Cond::Bounds { base, end: most })));
+                            let stronger = graph.pool.cond(Cond::Bounds { base, end: most });
+                            graph.set_cond(id, stronger);
+                            hoisted = true;
                         }
                         guard_needs(Need { base, end: most, exit: els }, &needs[then.index()], els)
                     }
@@ -93,8 +96,7 @@ pub(super) fn hoist(graph: &mut Graph, order: &[NodeId]) -> bool {
         };
         needs[id.index()] = found;
     }
-    stronger.iter().for_each(|&(id, cond)| graph.set_cond(id, cond));
-    !stronger.is_empty()
+    hoisted
 }
 
 /// The needs of a guard, given those of what stands behind it: where those lead to the same exit they remain.

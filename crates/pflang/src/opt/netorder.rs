@@ -38,40 +38,55 @@ pub(super) fn netorder(graph: &mut Graph, shape: &Shape, mut swaps: Swaps, room:
     });
 }
 
-/// How values are used by the reachable nodes.
-struct Uses {
-    values: Vec<Use>,
+/// What is known of values, and has become of them.
+struct Turned {
+    /// By value as it was.
+    values: Vec<Turn>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Use {
+struct Turn {
+    /// Whether a reachable node uses it.
     used: bool,
     /// Something needs the number itself.
     as_number: bool,
+    /// What it is turned round, and the width of what is.
+    turned: Option<(ValueId, Size)>,
 }
 
-impl Uses {
-    fn new(graph: &Graph, shape: &Shape) -> Self {
-        let mut uses = Uses { values: filled(Use::default(), graph.pool.value_count()) };
+impl Turned {
+    /// Turns loads round, and the masks over them.
+    fn new(graph: &mut Graph, shape: &Shape) -> Self {
+        let mut turned = Turned { values: filled(Turn::default(), graph.pool.value_count()) };
+        turned.note_uses(graph, shape);
+        for id in (0..turned.values.len() as u32).map(ValueId) {
+            let Turn { used, as_number, .. } = turned.values[id.index()];
+            if used && !as_number {
+                turned.values[id.index()].turned = turned.value(&mut graph.pool, id);
+            }
+        }
+        turned
+    }
+
+    fn note_uses(&mut self, graph: &Graph, shape: &Shape) {
         for &id in &shape.order {
             match graph.node(id) {
                 Node::Leaf(_) => {}
-                Node::Branch { cond, .. } => uses.cond(&graph.pool, *cond),
+                Node::Branch { cond, .. } => self.note_cond(&graph.pool, *cond),
                 Node::Switch(switch) => {
-                    uses.note(switch.value, switch.arms.iter().any(|arm| arm.low != arm.high));
+                    self.note(switch.value, switch.arms.iter().any(|arm| arm.low != arm.high));
                 }
             }
         }
         // Users have greater ids than what they use.
-        for id in (0..graph.pool.value_count() as u32).rev().map(ValueId) {
-            if uses.values[id.index()].used {
-                uses.operands(&graph.pool, id);
+        for id in (0..self.values.len() as u32).rev().map(ValueId) {
+            if self.values[id.index()].used {
+                self.note_operands(&graph.pool, id);
             }
         }
-        uses
     }
 
-    fn cond(&mut self, pool: &Pool, cond: CondId) {
+    fn note_cond(&mut self, pool: &Pool, cond: CondId) {
         let as_number = match pool.get_cond(cond) {
             Cond::Cmp(CmpOp::Eq, _, k) | Cond::Test(_, k) => pool.as_const(k).is_none(),
             Cond::Cmp(CmpOp::Lt, ..) | Cond::Bounds { .. } => true,
@@ -79,7 +94,7 @@ impl Uses {
         pool.cond_operands(cond).for_each(|value| self.note(value, as_number));
     }
 
-    fn operands(&mut self, pool: &Pool, value: ValueId) {
+    fn note_operands(&mut self, pool: &Pool, value: ValueId) {
         let mask = matches!(pool.get(value), Value::Op(BinOp::And, _, k) if pool.as_const(k).is_some());
         let as_number = !mask || self.values[value.index()].as_number;
         pool.operands(value).for_each(|operand| self.note(operand, as_number));
@@ -90,44 +105,18 @@ impl Uses {
         noted.used = true;
         noted.as_number |= as_number;
     }
-}
 
-/// What has become of values.
-struct Turned {
-    /// By value as it was.
-    values: Vec<New>,
-}
-
-#[derive(Clone, Copy)]
-struct New {
-    id: ValueId,
-    /// The width of what is turned round.
-    size: Option<Size>,
-}
-
-impl Turned {
-    /// Turns loads round, and the masks over them.
-    fn new(graph: &mut Graph, shape: &Shape) -> Self {
-        let uses = Uses::new(graph, shape);
-        let mut turned = Turned { values: Vec::with_capacity(uses.values.len()) };
-        for (id, used) in (0..).map(ValueId).zip(&uses.values) {
-            let may_turn = used.used && !used.as_number;
-            let new = may_turn.then(|| turned.value(&mut graph.pool, id)).flatten();
-            turned.values.push(new.unwrap_or(New { id, size: None }));
-        }
-        turned
-    }
-
-    fn value(&self, pool: &mut Pool, id: ValueId) -> Option<New> {
+    /// What a value is turned round, if it can be.
+    fn value(&self, pool: &mut Pool, id: ValueId) -> Option<(ValueId, Size)> {
         match pool.get(id) {
             Value::Load { size, order: Order::Network, .. } if size > Size::B1 => {
                 pool.turn_round(id);
-                Some(New { id, size: Some(size) })
+                Some((id, size))
             }
             Value::Op(op, a, mask) => {
-                let (size, mask) = (self.size(a)?, pool.as_const(mask)?);
+                let ((a, size), mask) = (self.at(a)?, pool.as_const(mask)?);
                 let mask = pool.constant(swap(mask, size));
-                Some(New { id: pool.op(op, self.at(a), mask), size: Some(size) })
+                Some((pool.op(op, a, mask), size))
             }
             _ => None,
         }
@@ -136,8 +125,8 @@ impl Turned {
     fn cond(&self, pool: &mut Pool, id: CondId) -> CondId {
         let cond = pool.get_cond(id);
         let (Cond::Cmp(_, a, k) | Cond::Test(a, k)) = cond else { return id };
-        let (Some(size), Some(k)) = (self.size(a), pool.as_const(k)) else { return id };
-        let (a, k) = (self.at(a), pool.constant(swap(k, size)));
+        let (Some((a, size)), Some(k)) = (self.at(a), pool.as_const(k)) else { return id };
+        let k = pool.constant(swap(k, size));
         pool.cond(match cond {
             Cond::Cmp(op, ..) => Cond::Cmp(op, a, k),
             _ => Cond::Test(a, k),
@@ -145,22 +134,18 @@ impl Turned {
     }
 
     fn switch(&self, switch: &mut Switch) {
-        if let Some(size) = self.size(switch.value) {
+        if let Some((value, size)) = self.at(switch.value) {
             for arm in &mut switch.arms {
                 arm.low = swap(arm.low, size);
                 arm.high = arm.low;
             }
             switch.arms.sort_unstable_by_key(|arm| arm.low);
-            switch.value = self.at(switch.value);
+            switch.value = value;
         }
     }
 
-    fn at(&self, old: ValueId) -> ValueId {
-        self.values[old.index()].id
-    }
-
-    fn size(&self, old: ValueId) -> Option<Size> {
-        self.values[old.index()].size
+    fn at(&self, old: ValueId) -> Option<(ValueId, Size)> {
+        self.values[old.index()].turned
     }
 }
 

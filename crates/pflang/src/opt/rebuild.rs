@@ -25,6 +25,7 @@ impl<'g> Rebuild<'g> {
     pub(super) fn new(graph: &'g mut Graph, room: &'g mut Room) -> Self {
         graph.exchange_nodes(&mut room.nodes);
         room.new.clear();
+        room.new.reserve(room.nodes.capacity());
         room.new.resize(room.nodes.len(), UNPLACED);
         Rebuild { graph, old: room }
     }

@@ -475,9 +475,10 @@ fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) {
 /// Copies `bytes[from..to]` to `out[at..]`. What comes right behind it is still to be written.
 ///
 /// PERF: mostly there are a few between two jumps, and sixteen are one store; so many as there are would be a call.
+#[inline(always)]
 fn copy(bytes: &[u8], from: usize, to: usize, out: &mut [u8], at: usize) {
-    match (bytes[from..].first_chunk::<FEW>(), out[at..].first_chunk_mut::<FEW>()) {
-        (Some(few), Some(out)) if to - from <= FEW => *out = *few,
+    match (bytes.get(from..from + FEW), out.get_mut(at..at + FEW)) {
+        (Some(few), Some(out)) if to - from <= FEW => out.copy_from_slice(few),
         _ => copy_many(&bytes[from..to], &mut out[at..at + to - from]),
     }
 }

@@ -192,9 +192,9 @@ impl Encoding {
             }
         };
         let rex = 0x40 | u8::from(width == Width::Q) << 3 | (reg >> 3) << 2 | x << 1 | b;
-        if rex != 0x40 || force {
-            self.bytes([rex]);
-        }
+        // Written in any case, and written over where it is not needed: cheaper than a branch.
+        self.bytes([rex]);
+        self.len -= usize::from(rex == 0x40 && !force);
     }
 
     /// ModRM, SIB and displacement of a memory operand.
