@@ -110,7 +110,7 @@ pub enum ErrorKind {
     /// Packets of two link types cannot share a pcap file.
     #[error(
         "packets of link type {second} cannot follow {first} in one pcap file: \
-         filter them apart, or name a pcapng file first"
+         filter them apart, or write to a .pcapng file"
     )]
     MixedLinkTypes {
         /// Of the output file.

@@ -131,7 +131,7 @@ pub(crate) struct FilterArgs {
     /// Read this capture (as tcpdump has it; the same as FILE).
     #[arg(short = 'r', long = "read", value_name = "FILE")]
     pub(crate) read: Vec<String>,
-    /// Write what matches here, in the input's format; `-` is standard output. One for each -f.
+    /// Write what matches here, in the first input's format, or in pcapng if the name ends so; `-` is standard output. One for each -f.
     #[arg(short = 'o', long = "output", visible_short_alias = 'w', value_name = "OUT")]
     pub(crate) output: Vec<String>,
     /// A filter; repeat it, each with its -o, to split in one pass.

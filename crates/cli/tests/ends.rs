@@ -168,6 +168,21 @@ fn an_input_is_not_overwritten() {
     assert_eq!(std::fs::read(&file).unwrap(), std::fs::read(root().join("captures/web.pcap")).unwrap());
 }
 
+#[cfg(unix)]
+#[test]
+fn nothing_is_appended_to_an_input() {
+    let file = scratch("appended").join("in.pcap");
+    std::fs::copy(root().join("captures/web.pcap"), &file).unwrap();
+    let before = std::fs::read(&file).unwrap();
+    for flags in [&[][..], &["--lines"], &["--json"]] {
+        let stdout = std::fs::OpenOptions::new().append(true).open(&file).unwrap();
+        let mut command = sluss(&[&["filter", "ip", arg(&file)], flags].concat());
+        let output = command.stdout(stdout).output().unwrap();
+        assert!(code(&output) == 2 && stderr(&output).contains("standard output is the input"), "{flags:?}");
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
 #[test]
 fn what_stands_before_the_damage_is_delivered() {
     let whole = std::fs::read(root().join("captures/web.pcap")).unwrap();

@@ -42,6 +42,36 @@ fn a_pipe_gets_a_capture() {
 }
 
 #[test]
+fn an_output_that_is_called_pcapng_is_pcapng() {
+    let folder = scratch("called-pcapng");
+    let out = folder.join("out.pcapng");
+    let count = |filter: &str, file: &str| stdout(&run(&["filter", "--count", filter, file]));
+    for jobs in ["1", "2"] {
+        let files = ["captures/raw.pcap", "captures/web.pcap", "captures/ntp-nano.pcap"];
+        let output = run(&[&["filter", "-j", jobs, "ip", "-o", arg(&out)][..], &files].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert_eq!(read(&out)[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+        let sum: u32 = files.iter().map(|file| count("ip", file).trim().parse::<u32>().unwrap()).sum();
+        assert_eq!(count("", arg(&out)).trim(), sum.to_string());
+    }
+    // Nothing is a capture as well, and one of an input without packets.
+    let header = folder.join("header.pcap");
+    std::fs::write(&header, &read(&root().join("captures/web.pcap"))[..24]).unwrap();
+    for input in [arg(&header), "captures/web.pcap"] {
+        assert_eq!(code(&run(&["filter", "udp port 9", input, "-o", arg(&out)])), 1);
+        assert_eq!(count("", arg(&out)), "0\n", "{input}");
+    }
+}
+
+#[test]
+fn names_of_compressed_files_are_warned_of() {
+    let out = scratch("called-gz").join("out.pcap.gz");
+    let output = run(&["filter", "ip", "captures/web.pcap", "-o", arg(&out)]);
+    assert!(code(&output) == 0 && stderr(&output).contains("without compression"), "{}", stderr(&output));
+    assert_eq!(stderr(&run(&["filter", "-q", "ip", "captures/web.pcap", "-o", arg(&out)])), "");
+}
+
+#[test]
 fn many_inputs_keep_their_order() {
     let folder = scratch("order");
     let files = [

@@ -59,6 +59,9 @@ impl Totals {
 pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
     let inputs = capture::expand(&plan.inputs).map_err(|error| Failure::capture(&error))?;
     refuse_to_lose(plan, &inputs)?;
+    if !args.quiet {
+        warn_of_names(plan, terminal);
+    }
     let tally = Tally::new();
     let filters = Filters::new(&plan.selections, args, terminal);
     let lines_on_terminal = std::io::stdout().is_terminal()
@@ -301,6 +304,14 @@ fn can_be_opened_again(input: &Input) -> bool {
 /// write over each other.
 fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
     let outputs: Vec<&str> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
+    // What is appended to an input is read again, without end.
+    if let Some(Input::File(path)) = inputs.iter().find(|input| input.is_same_file(Path::new("/dev/stdout")))
+    {
+        return Err(Failure::user(format!(
+            "error: standard output is the input {}: it would be lost\nhelp: write to another file, then rename it",
+            path.display()
+        )));
+    }
     for (i, output) in outputs.iter().enumerate() {
         if inputs.iter().any(|input| input.is_same_file(Path::new(output))) {
             return Err(Failure::user(format!(
@@ -314,6 +325,16 @@ fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What is written is not compressed, even where its name promises that.
+fn warn_of_names(plan: &Plan, terminal: &Terminal) {
+    for path in plan.selections.iter().filter_map(|s| s.output.path()) {
+        if path.ends_with(".gz") || path.ends_with(".zst") {
+            terminal
+                .message(&format!("warning: {path} is written without compression, whatever its name says"));
+        }
+    }
 }
 
 /// Whether captures written to both would be mixed up; devices such as /dev/null do not mind.

@@ -31,21 +31,22 @@ impl Sinks {
         sinks.map(Sinks).map_err(|error| Failure::capture(&error))
     }
 
-    /// Begins every capture in the format of the first input, and gives the renderers that fit.
+    /// Begins every capture in the format of the first input, or in pcapng where its name says so, and gives the renderers that fit.
     pub(crate) fn begin(&mut self, selections: &[Selection], format: Format) -> Vec<Renderer> {
-        let target = Target::like(format);
-        for sink in &mut self.0 {
-            if let Sink::Capture(writer) = sink {
-                writer.begin(target);
+        let target =
+            |path: &str| if path.ends_with(".pcapng") { Target::Pcapng } else { Target::like(format) };
+        for (sink, selection) in self.0.iter_mut().zip(selections) {
+            if let (Sink::Capture(writer), Output::Capture(path)) = (sink, &selection.output) {
+                writer.begin(target(path));
             }
         }
         selections
             .iter()
-            .map(|selection| match selection.output {
+            .map(|selection| match &selection.output {
                 Output::Count => Renderer::Count,
                 Output::Lines => Renderer::Lines,
                 Output::Json => Renderer::Json,
-                Output::Capture(_) => Renderer::Capture(Encoder::new(target)),
+                Output::Capture(path) => Renderer::Capture(Encoder::new(target(path))),
             })
             .collect()
     }
