@@ -11,7 +11,7 @@
 //!
 //! What a test or a guard asks is up to [`Asks`]: just what the tree has, or what the optimiser makes of it.
 
-use super::{Arm, BinOp, CmpOp, Cond, CondId, Graph, NodeId, Pool, REJECT, Switch, Value, ValueId};
+use super::{Arm, BinOp, CmpOp, Cond, CondId, Graph, NodeId, Origin, Pool, REJECT, Switch, Value, ValueId};
 use crate::clock::{Clock, too_many_nodes};
 use crate::diag::Diagnostic;
 use crate::filled::filled;
@@ -198,7 +198,10 @@ impl<'t, A: Asks> Builder<'t, A> {
                 TreeNode::Or(a, b) => tasks.extend([Task::Else(a, then), Task::Build(b, then, els)]),
                 TreeNode::Test(cond) => node = self.test(cond, then, els, fail, self.tree.span(id)),
                 TreeNode::In(set) => node = self.member(set, then, els, fail),
-                TreeNode::Eval(value) => node = self.guarded([value], then, fail, self.tree.span(id)),
+                TreeNode::Eval(value) => {
+                    let origin = self.graph.origin_at(self.tree.span(id));
+                    node = self.guarded([value], then, fail, origin);
+                }
             }
             if let TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) = self.tree.node(id) {
                 goes_on(&self.graph, self.tree.span(id))?;
@@ -209,20 +212,20 @@ impl<'t, A: Asks> Builder<'t, A> {
 
     fn test(&mut self, cond: CondId, then: NodeId, els: NodeId, fail: NodeId, span: Span) -> NodeId {
         let question = self.asks.test(cond);
-        let branch = self.ask(question, then, els, span);
+        let origin = self.graph.origin_at(span);
+        let branch = self.ask(question, then, els, origin);
         let operands = self.asks.given().cond_operands(cond);
-        self.guarded(operands, branch, fail, span)
+        self.guarded(operands, branch, fail, origin)
     }
 
     /// Where a question leads that came from there.
-    fn ask(&mut self, question: Question, then: NodeId, els: NodeId, span: Span) -> NodeId {
+    fn ask(&mut self, question: Question, then: NodeId, els: NodeId, origin: Origin) -> NodeId {
         let (cond, then, els) = match question {
             Question::Known(true) => return then,
             Question::Known(false) => return els,
             Question::If(cond) => (cond, then, els),
             Question::Unless(cond) => (cond, els, then),
         };
-        let origin = self.graph.origin_at(span);
         self.graph.branch_from(origin, cond, then, els)
     }
 
@@ -237,8 +240,8 @@ impl<'t, A: Asks> Builder<'t, A> {
         if node != then && node != els {
             self.graph.add_spans(node, spans);
         }
-        let span = spans.as_slice().first().copied().unwrap_or_default();
-        self.guarded([*value], node, fail, span)
+        let origin = self.graph.origin_at(spans.as_slice().first().copied().unwrap_or_default());
+        self.guarded([*value], node, fail, origin)
     }
 
     /// `next`, behind the guards of everything that evaluating `values` evaluates.
@@ -247,15 +250,15 @@ impl<'t, A: Asks> Builder<'t, A> {
         values: impl IntoIterator<Item = ValueId>,
         next: NodeId,
         fail: NodeId,
-        span: Span,
+        origin: Origin,
     ) -> NodeId {
         let mut node = next;
         self.evaluate(values);
         for i in (0..self.found.len()).rev() {
             node = match self.guard_of(self.found[i]) {
                 Guard::None => node,
-                Guard::Always(question) => self.ask(question, node, fail, span),
-                Guard::Unless(question) => self.ask(question, fail, node, span),
+                Guard::Always(question) => self.ask(question, node, fail, origin),
+                Guard::Unless(question) => self.ask(question, fail, node, origin),
                 Guard::Never => fail,
             };
         }

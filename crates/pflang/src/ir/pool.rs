@@ -160,6 +160,8 @@ pub struct Pool {
     value_ids: Interner,
     conds: Vec<Cond>,
     cond_ids: Interner,
+    /// The constant 0, once it is there: the base of most loads.
+    zero: Option<ValueId>,
 }
 
 impl Pool {
@@ -170,6 +172,7 @@ impl Pool {
             value_ids: Interner::with_capacity(values),
             conds: Vec::with_capacity(conds),
             cond_ids: Interner::with_capacity(conds),
+            zero: None,
         }
     }
 
@@ -196,6 +199,13 @@ impl Pool {
     /// A constant.
     pub fn constant(&mut self, k: u32) -> ValueId {
         self.value(Value::Const(k))
+    }
+
+    /// The constant 0.
+    pub fn zero(&mut self) -> ValueId {
+        let zero = self.zero.unwrap_or_else(|| self.constant(0));
+        self.zero = Some(zero);
+        zero
     }
 
     /// A big-endian load.

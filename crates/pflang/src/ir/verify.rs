@@ -219,6 +219,9 @@ impl Checker<'_> {
             }
             Node::Switch(switch) => self.check_later(switch.value),
         };
+        if self.pending.is_empty() {
+            return Ok(());
+        }
         self.search += 1;
         while let Some(value) = self.pending.pop() {
             if std::mem::replace(&mut self.values[value.index()].seen, self.search) != self.search {

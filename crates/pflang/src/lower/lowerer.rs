@@ -236,7 +236,7 @@ impl Lowerer<'_> {
     pub(crate) fn load_at(&mut self, place: Offset, offset: u32, size: Size) -> ValueId {
         let base = match self.variable(place) {
             Some(value) => value,
-            None => self.constant(0),
+            None => self.tree.pool.zero(),
         };
         self.tree.pool.load(base, place.constant.wrapping_add(offset), size)
     }

@@ -226,6 +226,7 @@ impl<'g> Sweep<'g> {
     }
 
     /// The edge that led to `old` is to lead to `target`, with this known there.
+    #[inline(always)]
     fn lead(&mut self, old: NodeId, target: NodeId, known: Known) {
         self.plan.edges.push(target);
         self.plan.changed |= old != target;
@@ -287,6 +288,7 @@ impl<'g> Sweep<'g> {
         node
     }
 
+    #[inline]
     fn step(&self, node: NodeId, known: Known) -> Option<NodeId> {
         match self.graph.node(node) {
             Node::Leaf(_) => None,

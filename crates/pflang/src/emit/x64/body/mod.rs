@@ -144,16 +144,12 @@ impl<'a> Body<'a> {
     }
 
     fn target(&self, label: Label) -> AsmLabel {
-        match (self.finish, self.leaves[label.0 as usize]) {
-            (Finish::Loop(around), Some(leaf)) => {
-                if leaf == REJECT {
-                    around.reject
-                } else {
-                    around.accept
-                }
-            }
-            _ => AsmLabel(self.first_label.0 + label.0),
+        if let Finish::Loop(around) = self.finish
+            && let Some(leaf) = self.leaves[label.0 as usize]
+        {
+            return if leaf == REJECT { around.reject } else { around.accept };
         }
+        AsmLabel(self.first_label.0 + label.0)
     }
 
     fn push(&mut self, inst: X) {
