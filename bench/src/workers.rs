@@ -12,6 +12,8 @@ const SUITE: &str = "workers";
 const BRANCHES: u32 = 8;
 /// How long apps are measured before they are placed by what they cost.
 const MEASURED: Duration = Duration::from_millis(500);
+/// How often they are.
+const PLACINGS: usize = 6;
 const LAP: Duration = Duration::from_millis(300);
 const LAPS: usize = 11;
 
@@ -49,8 +51,10 @@ fn engine(cores: Range<usize>) -> Engine {
     let mut engine = Engine::new(settings).expect("memory");
     engine.configure(&graph()).expect("apps that start");
     engine.gather();
-    engine.run_for(MEASURED).expect("threads");
-    engine.rebalance();
+    for _ in 0..PLACINGS {
+        engine.run_for(MEASURED).expect("threads");
+        engine.rebalance();
+    }
     engine.run_for(LAP).expect("threads");
     engine
 }

@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// How long apps are measured before they are placed on workers by what they cost.
 const MEASURED: Duration = Duration::from_millis(500);
+/// How often they are, since that depends on where they are.
+const PLACINGS: u32 = 6;
 
 /// Why the workers are to come to the end of a breath.
 enum Wake {
@@ -57,7 +59,7 @@ pub(super) fn run(
     }
     if args.workers > 1 {
         engine.gather();
-        timers.after(0, MEASURED, Alarm::Rebalance);
+        rebalance_from(&mut timers, 0);
     }
     let mut lookout =
         Lookout { begin, timers, signal, hangup, watch: Watch::new(source.clone(), stamp), source, teller };
@@ -90,7 +92,7 @@ fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<Option<i32>
         match wake {
             None | Some(Wake::Deadline) => return Ok(None),
             Some(Wake::Signal(signal)) => return Ok(Some(signal)),
-            Some(Wake::Rebalance) => engine.rebalance(),
+            Some(Wake::Rebalance) => _ = engine.rebalance(),
             Some(Wake::Reload(file)) => reload(engine, &file, lookout)?,
         }
     }
@@ -111,9 +113,17 @@ fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) -> R
         Err(error) => teller.terminal.message(&teller.refused(file, &error, UNCHANGED).message),
     }
     if engine.settings().workers > 1 {
-        lookout.timers.after(lookout.now_ns(), MEASURED, Alarm::Rebalance);
+        let now_ns = lookout.now_ns();
+        rebalance_from(&mut lookout.timers, now_ns);
     }
     Ok(())
+}
+
+/// Has apps placed on workers some times from now on.
+fn rebalance_from(timers: &mut Timers<Alarm>, now_ns: u64) {
+    for n in 1..=PLACINGS {
+        timers.after(now_ns, n * MEASURED, Alarm::Rebalance);
+    }
 }
 
 /// What is said when another graph is wrong.

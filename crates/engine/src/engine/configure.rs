@@ -9,7 +9,7 @@
 //!
 //! Nothing runs meanwhile: workers come to the end of a breath first, so an app never sees half of a change.
 
-use super::placement::Placing;
+use super::placement::{self, Places, Placing};
 use super::{Engine, LinkState};
 use crate::app::Ports;
 use crate::config::OptionError;
@@ -18,11 +18,18 @@ use crate::link::{self, Input, Output, Ring};
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
 use crate::uses::{self, Conflict};
-use crate::worker::{LastWords, Slot, Usual, message};
-use std::collections::BTreeMap;
+use crate::worker::{LastWords, Method, Slot, Worker, message};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+
+/// The least share of what the worker with most to do has to do for which apps are moved.
+const GAIN_MIN: f64 = 0.02;
+
+/// What is left of the costs of a worker that keeps up with another one that is always busy: with fewer packets at a time each costs
+/// more, by how much is not known. A tenth a time leads to where something is dropped.
+const WAITING: f64 = 0.9;
 
 /// What a new graph has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -146,15 +153,38 @@ impl Engine {
         }
     }
 
-    /// Places the apps on workers anew, by what each has cost so far. Apps and links keep their state and their packets.
-    pub fn rebalance(&mut self) {
-        self.place(&Placing::ByCost(self.costs()));
+    /// Places the apps on workers anew, by what each has cost so far. Apps and links keep their state and their packets. Nothing is
+    /// done where that would take less than a fiftieth from the worker that has most to do; then it returns `false`.
+    ///
+    /// What apps cost depends on where they are: call it again after some time, until it changes nothing.
+    pub fn rebalance(&mut self) -> bool {
+        let costs = self.costs();
+        let workers = self.workers.len();
+        let slots = self.workers.iter().flat_map(|worker| &worker.slots);
+        let pulling: BTreeSet<&str> = slots.filter(|slot| slot.has(Method::Pull)).map(Slot::name).collect();
+        let order = breathing_names(&self.graph, |name| pulling.contains(name));
+        let heaviest = |places: &Places| placement::heaviest(places, &costs, workers);
+        let before = heaviest(&self.places());
+        let placing = Placing::ByCost(costs.clone());
+        let is_better = heaviest(&placing.places(&self.graph, &order, workers)) < before * (1.0 - GAIN_MIN);
+        if is_better {
+            self.place(&placing);
+        }
+        is_better
     }
 
     /// Puts all apps that are not placed by hand on the first worker, to be measured there until [`Engine::rebalance`]. On a worker of
     /// their own, apps that have little to do are asked more often, for fewer packets at a time, and seem to cost as much as others.
     pub fn gather(&mut self) {
         self.place(&Placing::OnFirst);
+    }
+
+    /// Where apps are now.
+    fn places(&self) -> Places {
+        let of = |(index, worker): (usize, &Worker)| -> Vec<(String, usize)> {
+            worker.slots.iter().map(|slot| (slot.name().to_owned(), index)).collect()
+        };
+        self.workers.iter().enumerate().flat_map(of).collect()
     }
 
     fn place(&mut self, placing: &Placing) {
@@ -246,11 +276,18 @@ impl Engine {
         // What the turns of a breath take longer than the breath is the clock between them. Where workers breathe without turns, or apps
         // are gone that had some, the turns seem to be shorter; then nothing is known of the clock.
         let clock_ns = ((turns_ns - breaths_ns) / turns as f64).max(0.0);
-        let cost = |turn: Usual| turn.count as f64 * (turn.mean_ns - clock_ns).max(turn.mean_ns / 16.0);
-        slots()
-            .map(|slot| (slot.name().to_owned(), cost(slot.usual_turn())))
-            .filter(|&(_, cost)| cost > 0.0)
-            .collect()
+        let cost = |slot: &Slot| {
+            let turn = slot.usual_turn();
+            turn.count as f64 * (turn.mean_ns - clock_ns).max(turn.mean_ns / 16.0)
+        };
+        let are_held_up = self.workers.iter().any(Worker::holds_up_others);
+        let of = |worker: &Worker| -> Vec<(String, f64)> {
+            let waits = are_held_up && !worker.holds_up_others();
+            let costs = worker.slots.iter().map(cost).sum();
+            let scale = scale(worker, costs) * if waits { WAITING } else { 1.0 };
+            worker.slots.iter().map(|slot| (slot.name().to_owned(), scale * cost(slot))).collect()
+        };
+        self.workers.iter().flat_map(of).filter(|&(_, cost)| cost > 0.0).collect()
     }
 
     fn take_slots(&mut self) -> Slots {
@@ -368,7 +405,8 @@ impl Engine {
 
     /// Hands apps with their links to the workers.
     fn assemble(&mut self, slots: Slots, mut ends: Ends, placing: &Placing) {
-        let order = breathing_names(&self.graph, &slots);
+        let pulls = |name: &str| slots.get(name).is_some_and(|(_, slot)| slot.has(Method::Pull));
+        let order = breathing_names(&self.graph, pulls);
         let places = placing.places(&self.graph, &order, self.workers.len());
         let place = |app: &str| places.get(app).copied().unwrap_or(0);
         for (link, state) in &self.links {
@@ -402,6 +440,15 @@ impl Engine {
         self.counters.generation.add(1);
         self.counters.apps.set(self.graph.apps().len() as u64);
         self.counters.links.set(self.graph.links().len() as u64);
+    }
+}
+
+/// What to multiply its apps' costs with, so that together they are the time in which the worker has done something of use. With
+/// little to do, apps are asked more often, for fewer packets at a time, and seem to cost as much as others.
+fn scale(worker: &Worker, costs: f64) -> f64 {
+    match worker.useful_ns() {
+        Some(useful_ns) if costs > 0.0 => useful_ns / costs,
+        _ => 1.0,
     }
 }
 
@@ -449,10 +496,9 @@ fn port_names(ports: Ports, linked: &[&str]) -> Vec<String> {
 }
 
 /// The names of the apps in the order in which they push.
-fn breathing_names(graph: &Graph, slots: &Slots) -> Vec<String> {
+fn breathing_names(graph: &Graph, pulls: impl Fn(&str) -> bool) -> Vec<String> {
     let names: Vec<&str> = graph.apps().map(|(name, _)| name).collect();
     let number = |name: &str| names.binary_search(&name).unwrap_or(0);
-    let pulls = |name: &str| slots.get(name).is_some_and(|(_, slot)| slot.has(crate::worker::Method::Pull));
     let pulling: Vec<usize> = (0..names.len()).filter(|&app| pulls(names[app])).collect();
     let links: Vec<(usize, usize)> =
         graph.links().map(|link| (number(&link.from.app), number(&link.to.app))).collect();

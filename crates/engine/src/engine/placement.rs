@@ -3,6 +3,9 @@
 use crate::graph::Graph;
 use std::collections::BTreeMap;
 
+/// Which app runs on which worker.
+pub(super) type Places = BTreeMap<String, usize>;
+
 /// How apps are placed that are not placed by hand; those stay where they were put.
 pub(super) enum Placing {
     /// The breathing order is cut into stretches of about equal cost, one a worker, so that few links cross threads. What each app
@@ -14,7 +17,7 @@ pub(super) enum Placing {
 
 impl Placing {
     /// Which app runs on which of so many workers. `order` are the apps' names, as they breathe.
-    pub(super) fn places(&self, graph: &Graph, order: &[String], workers: usize) -> BTreeMap<String, usize> {
+    pub(super) fn places(&self, graph: &Graph, order: &[String], workers: usize) -> Places {
         let worker =
             |name: &String| graph.get(name).and_then(|app| app.worker).map(|worker| worker % workers);
         match self {
@@ -29,8 +32,8 @@ fn by_cost(
     by_hand: impl Fn(&String) -> Option<usize>,
     costs: &BTreeMap<String, f64>,
     workers: usize,
-) -> BTreeMap<String, usize> {
-    let cost = |name: &str| costs.get(name).copied().unwrap_or(1.0).max(1e-9);
+) -> Places {
+    let cost = |name: &str| cost(name, costs);
     let mut load = vec![0.0; workers];
     let mut places = BTreeMap::new();
     for name in order {
@@ -50,6 +53,17 @@ fn by_cost(
         places.insert(name.clone(), worker);
     }
     places
+}
+
+/// What the worker that has most to do has to do.
+pub(super) fn heaviest(places: &Places, costs: &BTreeMap<String, f64>, workers: usize) -> f64 {
+    let mut load = vec![0.0; workers];
+    places.iter().for_each(|(name, &worker)| load[worker] += cost(name, costs));
+    load.into_iter().fold(0.0, f64::max)
+}
+
+fn cost(name: &str, costs: &BTreeMap<String, f64>) -> f64 {
+    costs.get(name).copied().unwrap_or(1.0).max(1e-9)
 }
 
 /// The least limit on the load of a worker under which consecutive stretches of `costs` fit onto workers that carry `load`

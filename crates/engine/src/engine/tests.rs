@@ -2,6 +2,7 @@
 
 mod claims;
 mod large;
+mod places;
 
 use super::*;
 use crate::app::{App, Class, Io, Ports, Roles, Setup};
@@ -415,31 +416,6 @@ fn an_engine_does_not_end_while_packets_wait_for_a_slow_worker() {
 }
 
 #[test]
-fn apps_move_to_other_workers_with_all_their_packets() {
-    let mut engine = engine(2, 4000);
-    engine.configure(&line(Keeper::of(500))).expect("a graph");
-    for round in 0..20 {
-        engine.run_for(Duration::from_millis(5)).expect("threads");
-        let before = balanced(&mut engine);
-        engine.rebalance();
-        let after = balanced(&mut engine);
-        let inside =
-            |report: &Report| (report.delivered, report.pool.held, report.pool.queued, report.drops.clone());
-        assert_eq!(inside(&before), inside(&after), "round {round}");
-    }
-    let places = |engine: &mut Engine| -> Vec<usize> {
-        balanced(engine).apps.values().map(|app| app.worker).collect()
-    };
-    let spread = places(&mut engine);
-    assert!(spread.contains(&0) && spread.contains(&1), "{spread:?}");
-    engine.gather();
-    assert!(places(&mut engine).iter().all(|&worker| worker == 0));
-    engine.stop();
-    let report = balanced(&mut engine);
-    assert_eq!(report.pool.free, report.pool.total);
-}
-
-#[test]
 fn an_app_that_panics_is_stopped_and_started_again() {
     let mut engine = engine(1, 1000);
     engine.configure(&line(Keeper { panic_at: Some(100), ..Keeper::of(5) })).expect("a graph");
@@ -661,7 +637,7 @@ fn ends_are_known_by_their_rings_wherever_an_app_puts_them() {
         }
         engine.configure(&graph).expect("a graph");
         (0..breaths).for_each(|_| _ = engine.breathe());
-        engine.rebalance();
+        engine.gather();
         balanced(&mut engine);
     }
 }

@@ -44,6 +44,11 @@ impl Output {
         self.ring.is_real()
     }
 
+    /// Whether the receiver is an app of another thread.
+    pub(crate) fn leads_away(&self) -> bool {
+        self.is_linked() && !self.ring.is_local()
+    }
+
     /// Sends one packet; the receiver sees it when the app's turn is over. A full link drops it, and counts that.
     #[inline]
     pub fn put(&mut self, packet: Packet) {

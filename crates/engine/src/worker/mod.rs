@@ -1,5 +1,6 @@
 //! A worker: the apps of one thread, breathing in turn.
 
+mod load;
 mod rest;
 mod restarts;
 mod slot;
@@ -14,8 +15,10 @@ pub(crate) use usual::Usual;
 
 use crate::clock::{Clock, ClockKind};
 use crate::config::{Config, OptionError};
+use crate::link::Output;
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record};
+use load::{Load, Sent};
 use rest::Rest;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -41,6 +44,7 @@ pub(crate) struct Worker {
     pace: Pace,
     next_tick_ns: u64,
     breaths: u64,
+    load: Load,
     /// Whether any app is down and waits to be started again.
     any_down: bool,
     /// Whether an app wants the run to end.
@@ -126,6 +130,7 @@ impl Worker {
             clock,
             pace,
             breaths: 0,
+            load: Load::default(),
             any_down: false,
             is_over: false,
             gauges,
@@ -137,6 +142,7 @@ impl Worker {
     pub(crate) fn install(&mut self, slots: Vec<Slot>) {
         self.slots = slots;
         self.schedule = Schedule::new(&self.slots);
+        self.load = Load::new(self.sent_away());
         self.any_down = self.slots.iter().any(Slot::is_down);
         for slot in 0..self.slots.len() {
             if let Err(payload) = self.slots[slot].announce_ports() {
@@ -148,6 +154,7 @@ impl Worker {
     /// One breath: every app that pulls, then every app that got packets. Returns whether anything moved.
     pub(crate) fn breathe(&mut self) -> bool {
         let now_ns = self.advance();
+        self.load.breath(now_ns);
         self.pool.stamp_time(now_ns);
         self.pool.fetch_returns();
         self.breaths += 1;
@@ -158,6 +165,7 @@ impl Worker {
             self.turns::<false>(Method::Pull, Slot::pull, now_ns)
                 | self.turns::<false>(Method::Push, Slot::push, now_ns)
         };
+        self.load.moved(moved);
         if self.breaths.is_multiple_of(LOOKED_AFTER_EVERY) {
             self.publish_pool();
             // Not with the ticks only: time may stand still until an app runs again.
@@ -343,6 +351,7 @@ impl Worker {
     /// Breathes until told to stop, or an app wants the run to end.
     pub(crate) fn run(&mut self, control: &crate::engine::Control, busywait: bool) {
         let mut rest = Rest::default();
+        self.load.pause();
         self.is_over = false;
         while !control.is_stopping() && !self.is_over {
             if self.breathe() {
@@ -403,6 +412,23 @@ impl Worker {
     /// What its breaths usually took, of those that were timed as a whole.
     pub(crate) fn usual_breath(&self) -> Usual {
         Usual::of(&self.gauges.latency.counts())
+    }
+
+    /// For how long it has done something of use since its apps were placed, if it has breathed.
+    pub(crate) fn useful_ns(&self) -> Option<f64> {
+        self.load.useful_ns(self.sent_away())
+    }
+
+    /// Whether others could do more if it did.
+    pub(crate) fn holds_up_others(&self) -> bool {
+        self.load.holds_up_others(self.sent_away())
+    }
+
+    /// What its apps have sent that send to other workers.
+    fn sent_away(&self) -> Sent {
+        let outputs =
+            || self.slots.iter().filter(|slot| slot.sends_away()).flat_map(|slot| &slot.plugs.outputs);
+        Sent { sent: outputs().map(Output::sent).sum(), dropped: outputs().map(Output::dropped).sum() }
     }
 
     pub(crate) fn breaths(&self) -> u64 {

@@ -420,6 +420,11 @@ impl Slot {
         self.counters.restarts.get()
     }
 
+    /// Whether a link leads from it to an app of another worker.
+    pub(super) fn sends_away(&self) -> bool {
+        self.plugs.outputs.iter().any(Output::leads_away)
+    }
+
     /// What its turns usually took, of those that were timed.
     pub(crate) fn usual_turn(&self) -> Usual {
         Usual::of(&self.counters.latency.counts())

@@ -57,7 +57,13 @@ fn those_that_go_out_of_scope_are_counted() {
     engine.configure(&graph).expect("a graph");
     engine.run_for(Duration::from_secs(20)).expect("threads");
     let report = balanced(&mut engine);
-    assert_eq!((report.drops["discarded"], report.pool.free), (2000, report.pool.total));
+    // Where the other thread gets no time, its link is full.
+    let full = report.drops.get("link_full").copied().unwrap_or_default();
+    assert_eq!(
+        (report.drops["discarded"] + full, report.pool.free),
+        (2000, report.pool.total),
+        "{report:#?}"
+    );
 }
 
 #[test]

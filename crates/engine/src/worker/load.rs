@@ -1,0 +1,115 @@
+//! How much of its time a worker does something that is of use.
+
+/// What a worker has done since its apps were placed.
+#[derive(Debug, Default)]
+pub(super) struct Load {
+    /// When the last breath began, unless time has passed since that is not its own.
+    last_ns: Option<u64>,
+    was_idle: bool,
+    total_ns: u64,
+    idle_ns: u64,
+    /// What had been sent towards other workers when it began.
+    sent_before: Sent,
+}
+
+/// Packets that apps have sent, and those that found a link full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub(super) sent: u64,
+    pub(super) dropped: u64,
+}
+
+impl Load {
+    /// Begins anew, when so much has been sent towards other workers.
+    pub(super) fn new(sent_before: Sent) -> Self {
+        Load { sent_before, ..Load::default() }
+    }
+
+    /// A breath begins: the one before is over.
+    #[inline]
+    pub(super) fn breath(&mut self, now_ns: u64) {
+        let took_ns = now_ns.saturating_sub(self.last_ns.unwrap_or(now_ns));
+        self.total_ns += took_ns;
+        self.idle_ns += if self.was_idle { took_ns } else { 0 };
+        self.last_ns = Some(now_ns);
+    }
+
+    /// What the breath that has begun came to.
+    #[inline]
+    pub(super) fn moved(&mut self, moved: bool) {
+        self.was_idle = !moved;
+    }
+
+    /// The time that follows is not its own.
+    pub(super) fn pause(&mut self) {
+        self.last_ns = None;
+    }
+
+    /// How long it was busy, nothing if it has not breathed. Where packets were dropped because another worker does not keep
+    /// up, it would have needed less time for those that arrived.
+    pub(super) fn useful_ns(&self, now: Sent) -> Option<f64> {
+        let busy_ns = (self.total_ns - self.idle_ns) as f64;
+        (self.total_ns > 0).then(|| busy_ns * (1.0 - self.dropped(now)))
+    }
+
+    /// Whether others could do more if it did: it sends to them, is hardly ever idle, and hardly anything is dropped.
+    pub(super) fn holds_up_others(&self, now: Sent) -> bool {
+        let is_busy = self.idle_ns <= self.total_ns / HARDLY;
+        is_busy && now.sent > self.sent_before.sent && self.dropped(now) < 1.0 / HARDLY as f64
+    }
+
+    /// Which share of what was sent towards other workers was dropped.
+    fn dropped(&self, now: Sent) -> f64 {
+        let [sent, dropped] = [now.sent - self.sent_before.sent, now.dropped - self.sent_before.dropped];
+        dropped as f64 / (sent + dropped).max(1) as f64
+    }
+}
+
+/// One of so many.
+const HARDLY: u64 = 50;
+
+#[cfg(test)]
+mod tests {
+    use super::{Load, Sent};
+
+    const NOTHING: Sent = Sent { sent: 0, dropped: 0 };
+
+    #[test]
+    fn breaths_in_which_nothing_moves_are_idle() {
+        let mut load = Load::default();
+        assert_eq!(load.useful_ns(NOTHING), None);
+        for (now_ns, moved) in [(100, true), (130, false), (170, false), (200, true)] {
+            load.breath(now_ns);
+            load.moved(moved);
+        }
+        assert_eq!(load.useful_ns(NOTHING), Some(30.0));
+        load.breath(225);
+        assert_eq!(load.useful_ns(NOTHING), Some(55.0));
+        load.pause();
+        load.breath(9000);
+        assert_eq!(load.useful_ns(NOTHING), Some(55.0));
+    }
+
+    #[test]
+    fn work_for_packets_that_are_dropped_does_not_count() {
+        let mut load = Load::new(Sent { sent: 50, dropped: 10 });
+        load.breath(1);
+        load.moved(true);
+        load.breath(101);
+        assert_eq!(load.useful_ns(Sent { sent: 110, dropped: 30 }), Some(75.0));
+    }
+
+    #[test]
+    fn who_is_never_idle_holds_up_others_unless_they_drop() {
+        let mut load = Load::new(Sent { sent: 50, dropped: 10 });
+        load.breath(1);
+        load.moved(true);
+        load.breath(1001);
+        let holds_up = |load: &Load, sent, dropped| load.holds_up_others(Sent { sent, dropped });
+        assert!(holds_up(&load, 1050, 10) && holds_up(&load, 1050, 29));
+        assert!(!holds_up(&load, 1050, 40) && !holds_up(&load, 50, 10));
+        load.moved(false);
+        load.breath(1100);
+        assert!(!holds_up(&load, 1050, 10));
+    }
+}
