@@ -60,7 +60,8 @@ impl Load {
 
     /// Which share of what was sent towards other workers was dropped.
     fn dropped(&self, now: Sent) -> f64 {
-        let [sent, dropped] = [now.sent - self.sent_before.sent, now.dropped - self.sent_before.dropped];
+        let sent = now.sent.saturating_sub(self.sent_before.sent);
+        let dropped = now.dropped.saturating_sub(self.sent_before.dropped);
         dropped as f64 / (sent + dropped).max(1) as f64
     }
 }
