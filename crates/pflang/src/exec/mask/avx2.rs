@@ -1,7 +1,7 @@
 //! The mask VM with AVX2: a column is eight registers, an answer eight sign masks of 8 bits. Fetches are plain loads:
 //! AVX2's gathers are known to be slower than these on many processors.
 
-use super::machine::{LANES, Lanes, Machine, Numbers, PARTS};
+use super::machine::{LANES, Lanes, Machine, Numbers};
 use super::program::Program;
 use crate::exec::Packet;
 use std::arch::x86_64::*;
@@ -27,14 +27,8 @@ impl Avx2 {
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn run(
-    isa: Avx2,
-    machine: &mut Machine,
-    program: &Program,
-    packets: &[[Packet<'_>; LANES]],
-    lanes: [u64; PARTS],
-) {
-    machine.run(isa, program, packets, lanes);
+fn run(isa: Avx2, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]) {
+    machine.run(isa, program, packets);
 }
 
 /// Eight answers as one.
@@ -50,15 +44,9 @@ macro_rules! mask {
 }
 
 impl Lanes for Avx2 {
-    fn run(
-        self,
-        machine: &mut Machine,
-        program: &Program,
-        packets: &[[Packet<'_>; LANES]],
-        lanes: [u64; PARTS],
-    ) {
+    fn run(self, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]) {
         // SAFETY: `self` is proof that the processor has what the function needs.
-        unsafe { run(self, machine, program, packets, lanes) }
+        unsafe { run(self, machine, program, packets) }
     }
 
     #[inline(always)]

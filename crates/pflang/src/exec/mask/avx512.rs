@@ -2,7 +2,7 @@
 //! alone what is masked out.
 
 use super::glance::Glance;
-use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Starts};
+use super::machine::{LANES, Lanes, Machine, Numbers, Starts};
 use super::program::Program;
 use crate::exec::Packet;
 use std::arch::x86_64::*;
@@ -32,14 +32,8 @@ impl Avx512 {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn run(
-    isa: Avx512,
-    machine: &mut Machine,
-    program: &Program,
-    packets: &[[Packet<'_>; LANES]],
-    lanes: [u64; PARTS],
-) {
-    machine.run(isa, program, packets, lanes);
+fn run(isa: Avx512, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]) {
+    machine.run(isa, program, packets);
 }
 
 /// Four answers as one.
@@ -100,15 +94,9 @@ fn look(glance: Glance, packets: &[Packet<'_>; LANES]) -> Option<u64> {
 impl Lanes for Avx512 {
     const GATHERS: bool = true;
 
-    fn run(
-        self,
-        machine: &mut Machine,
-        program: &Program,
-        packets: &[[Packet<'_>; LANES]],
-        lanes: [u64; PARTS],
-    ) {
+    fn run(self, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]) {
         // SAFETY: `self` is proof that the processor has what the function needs.
-        unsafe { run(self, machine, program, packets, lanes) }
+        unsafe { run(self, machine, program, packets) }
     }
 
     fn glance(self, at: Glance, packets: &[[Packet<'_>; LANES]], words: &mut [u64]) -> usize {

@@ -32,7 +32,7 @@ pub(super) struct Machine {
     columns: Vec<[Numbers; PARTS]>,
     masks: Vec<[u64; PARTS]>,
     starts: [Starts; PARTS],
-    /// The least of the captured lengths, of packets that count for nothing too.
+    /// The least of the captured lengths.
     shortest: u32,
 }
 
@@ -43,13 +43,7 @@ pub(super) trait Lanes: Copy {
     /// Whether fetches are gathers, which wait for masks.
     const GATHERS: bool = false;
     /// [`Machine::run`], compiled for these instructions.
-    fn run(
-        self,
-        machine: &mut Machine,
-        program: &Program,
-        packets: &[[Packet<'_>; LANES]],
-        lanes: [u64; PARTS],
-    );
+    fn run(self, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]);
     /// Decides runs of packets by a glance, a word of answers each, up to the first with a packet that is too short for
     /// it. Gives how many runs it has decided.
     #[inline(always)]
@@ -225,19 +219,14 @@ impl Machine {
         self.masks[index(ACCEPT)]
     }
 
-    /// Takes packets through the steps, [`PARTS`] times [`LANES`] at most; of each part those in `lanes` count.
+    /// Takes packets through the steps, [`PARTS`] times [`LANES`] at most.
     ///
     /// Inlined into one function for each kind of processor, where the methods of `isa` are then inlined.
     #[inline(always)]
-    pub(super) fn run<L: Lanes>(
-        &mut self,
-        isa: L,
-        program: &Program,
-        packets: &[[Packet<'_>; LANES]],
-        mut lanes: [u64; PARTS],
-    ) {
+    pub(super) fn run<L: Lanes>(&mut self, isa: L, program: &Program, packets: &[[Packet<'_>; LANES]]) {
         let parts = packets.len().min(PARTS);
-        lanes[parts..].fill(0);
+        let mut lanes = [0; PARTS];
+        lanes[..parts].fill(u64::MAX);
         self.masks[..usize::from(program.masks)].fill([0; PARTS]);
         self.masks[index(program.root)] = lanes;
         self.admit(isa, program, packets);

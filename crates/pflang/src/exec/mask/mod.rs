@@ -133,10 +133,9 @@ impl MaskFilter {
 
     fn run(&self, isa: impl Lanes, packets: &[Packet<'_>], bitmap: &mut [u64]) {
         let (whole, rest) = packets.as_chunks::<LANES>();
-        let (words, last) = bitmap.split_at_mut(whole.len());
-        let seen = self.glance.map_or(0, |glance| isa.glance(glance, whole, words));
+        let seen = self.glance.map_or(0, |glance| isa.glance(glance, whole, bitmap));
         if seen < whole.len() || !rest.is_empty() {
-            self.step(isa, (&whole[seen..], rest), (&mut words[seen..], last));
+            self.step(isa, (&whole[seen..], rest), &mut bitmap[seen..]);
         }
     }
 
@@ -145,21 +144,25 @@ impl MaskFilter {
         &self,
         isa: impl Lanes,
         (whole, rest): (&[[Packet<'_>; LANES]], &[Packet<'_>]),
-        (words, last): (&mut [u64], &mut [u64]),
+        words: &mut [u64],
     ) {
         let mut machine = SPARE.take().unwrap_or_default();
         machine.fit(&self.program);
-        for (packets, words) in whole.chunks(PARTS).zip(words.chunks_mut(PARTS)) {
-            isa.run(&mut machine, &self.program, packets, [u64::MAX; PARTS]);
+        let alone = if rest.is_empty() { whole.len() } else { whole.len() / PARTS * PARTS };
+        let (whole, with_rest) = whole.split_at(alone);
+        for (packets, words) in whole.chunks(PARTS).zip(words[..alone].chunks_mut(PARTS)) {
+            isa.run(&mut machine, &self.program, packets);
             words.copy_from_slice(&machine.accepted()[..words.len()]);
         }
-        if !rest.is_empty() {
-            let mut filled = [Packet::EMPTY; LANES];
-            filled[..rest.len()].copy_from_slice(rest);
-            let mut lanes = [0; PARTS];
-            lanes[0] = (1 << rest.len()) - 1;
-            isa.run(&mut machine, &self.program, &[filled], lanes);
-            last[0] = machine.accepted()[0];
+        if let Some(&first) = rest.first() {
+            // PERF: it stands in for those that are missing, so that they take no longer than whole runs.
+            let mut filled = [[first; LANES]; PARTS];
+            filled[..with_rest.len()].copy_from_slice(with_rest);
+            filled[with_rest.len()][..rest.len()].copy_from_slice(rest);
+            isa.run(&mut machine, &self.program, &filled[..=with_rest.len()]);
+            let words = &mut words[alone..][..=with_rest.len()];
+            words.copy_from_slice(&machine.accepted()[..words.len()]);
+            words[with_rest.len()] &= (1 << rest.len()) - 1;
         }
         SPARE.set(Some(machine));
     }

@@ -1,6 +1,6 @@
 //! The mask VM in plain Rust: for any processor, and what the others are tested against.
 
-use super::machine::{LANES, Lanes, Machine, Numbers, PARTS};
+use super::machine::{LANES, Lanes, Machine, Numbers};
 use super::program::Program;
 use crate::exec::Packet;
 
@@ -9,14 +9,8 @@ use crate::exec::Packet;
 pub(super) struct Portable;
 
 impl Lanes for Portable {
-    fn run(
-        self,
-        machine: &mut Machine,
-        program: &Program,
-        packets: &[[Packet<'_>; LANES]],
-        lanes: [u64; PARTS],
-    ) {
-        machine.run(self, program, packets, lanes);
+    fn run(self, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]) {
+        machine.run(self, program, packets);
     }
 
     #[inline(always)]
