@@ -13,19 +13,24 @@ const ONCE_MORE: Duration = Duration::from_millis(500);
 /// The number of the signal that asked for an end, 0 for none, and whether there was one. A later signal kills.
 pub(crate) fn caught() -> Result<(Arc<AtomicUsize>, Arc<AtomicBool>), Failure> {
     let (caught, again) = (Arc::default(), Arc::default());
-    catch(&caught, &again)?;
+    catch(&caught, &again, &Arc::default())?;
     Ok((caught, again))
 }
 
-/// From now on, signals that ask for an end are told by `caught` and `again`, as [`caught`] has them.
-pub(crate) fn catch(caught: &Arc<AtomicUsize>, again: &Arc<AtomicBool>) -> Result<(), Failure> {
-    let kills = Arc::new(AtomicBool::new(false));
+/// From now on, signals that ask for an end are told by `caught` and `again`, as [`caught`] has them. While `kills` is set, which it is
+/// for good some time after the first, a signal kills.
+pub(crate) fn catch(
+    caught: &Arc<AtomicUsize>,
+    again: &Arc<AtomicBool>,
+    kills: &Arc<AtomicBool>,
+) -> Result<(), Failure> {
     for signal in [SIGINT, SIGTERM] {
-        let registered = signal_hook::flag::register_conditional_default(signal, Arc::clone(&kills))
+        let registered = signal_hook::flag::register_conditional_default(signal, Arc::clone(kills))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(again)))
             .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(caught), signal as usize));
         registered.map_err(|error| refused(signal, &error))?;
     }
+    let kills = Arc::clone(kills);
     let wait = |mut signals: Signals| {
         let wait = move || {
             signals.forever().next();

@@ -108,6 +108,13 @@ fn standard_input_is_not_overwritten() {
     let output = sluss(&["filter", "ip", "-", "-o", arg(&file)]).stdin(stdin).output().unwrap();
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     assert_eq!(std::fs::read(&file).unwrap(), before);
+    // Appended to.
+    let stdin = std::fs::File::open(&file).unwrap();
+    let stdout = std::fs::OpenOptions::new().append(true).open(&file).unwrap();
+    let output = sluss(&["filter", "ip", "-", "-o", "-"]).stdin(stdin).stdout(stdout).output().unwrap();
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert!(stderr(&output).contains("what is read from standard input"), "{}", stderr(&output));
+    assert_eq!(std::fs::read(&file).unwrap(), before);
 }
 
 #[test]
@@ -248,6 +255,11 @@ fn a_signal_ends_who_waits_for_the_other_end() {
     waits(&["filter", "--count", "ip", arg(&fifo)], Stdio::null());
     waits(&["filter", "--count", "ip", "-"], Stdio::piped());
     waits(&["filter", "ip", "captures/web.pcap", "-o", arg(&fifo)], Stdio::null());
+    // What was found before is not lost.
+    let out = fifo.with_file_name("out.pcap");
+    waits(&["filter", "", "captures/web.pcap", arg(&fifo), "-q", "-o", arg(&out)], Stdio::null());
+    waits(&["filter", "", "captures/web.pcap", "-", "-q", "-o", arg(&out)], Stdio::piped());
+    assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(root().join("captures/web.pcap")).unwrap());
 }
 
 #[cfg(unix)]

@@ -119,7 +119,7 @@ impl Run<'_> {
             if self.tally.should_stop() {
                 break;
             }
-            let mut reader = match input.open() {
+            let mut reader = match self.open(input)? {
                 Ok(reader) => reader,
                 Err(error) => {
                     self.input_failed(&error);
@@ -142,6 +142,19 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Opens an input. A FIFO may never be opened at its other end, nor a pipe bring its first byte: what was found so far is written
+    /// before, and a signal then ends the process.
+    fn open(&mut self, input: &Input) -> Result<Result<Reader, capture::Error>, Failure> {
+        if can_be_opened_again(input) {
+            return Ok(input.open());
+        }
+        self.flush()?;
+        self.tally.may_be_killed.store(true, Ordering::Relaxed);
+        let opened = input.open();
+        self.tally.may_be_killed.store(false, Ordering::Relaxed);
+        Ok(opened)
     }
 
     fn in_parallel(&mut self, inputs: &[Input], jobs: usize) -> Result<(), Failure> {
@@ -305,11 +318,13 @@ fn can_be_opened_again(input: &Input) -> bool {
 fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
     let outputs: Vec<&str> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     // What is appended to an input is read again, without end.
-    if let Some(Input::File(path)) = inputs.iter().find(|input| input.is_same_file(Path::new("/dev/stdout")))
-    {
+    if let Some(input) = inputs.iter().find(|input| input.is_same_file(Path::new("/dev/stdout"))) {
+        let name = match input {
+            Input::File(path) => format!("the input {}", path.display()),
+            _ => "what is read from standard input".to_owned(),
+        };
         return Err(Failure::user(format!(
-            "error: standard output is the input {}: it would be lost\nhelp: write to another file, then rename it",
-            path.display()
+            "error: standard output is {name}: it would be lost\nhelp: write to another file, then rename it"
         )));
     }
     for (i, output) in outputs.iter().enumerate() {

@@ -36,19 +36,21 @@ pub(crate) struct Tally {
     signal: Arc<AtomicUsize>,
     /// Whether there was a signal: what ends a read that waits for a pipe.
     pub(crate) interrupted: Arc<AtomicBool>,
+    /// Whether a signal ends the process at once, since it waits and nothing can be lost.
+    pub(crate) may_be_killed: Arc<AtomicBool>,
 }
 
 impl Tally {
     /// Nothing counted yet.
     pub(crate) fn new() -> Self {
         let [bytes, packets, matched] = std::array::from_fn(|_| AtomicU64::new(0));
-        let (signal, interrupted) = (Arc::default(), Arc::default());
-        Tally { bytes, packets, matched, stop: AtomicBool::new(false), signal, interrupted }
+        let (signal, interrupted, may_be_killed) = (Arc::default(), Arc::default(), Arc::default());
+        Tally { bytes, packets, matched, stop: AtomicBool::new(false), signal, interrupted, may_be_killed }
     }
 
     /// From now on, signals that ask for an end are noted here.
     pub(crate) fn catch_signals(&self) -> Result<(), Failure> {
-        signals::catch(&self.signal, &self.interrupted)
+        signals::catch(&self.signal, &self.interrupted, &self.may_be_killed)
     }
 
     /// Asks every worker to end at its next batch.

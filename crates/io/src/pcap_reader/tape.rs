@@ -297,7 +297,7 @@ impl Records for Batch<'_> {
         Metadata {
             timestamp_ns: Records::timestamp_ns(self, index),
             cut_len: packet.wire_len.saturating_sub(packet.captured_len),
-            link_type: number_of(interface.linktype),
+            link_type: number_of(self.format().as_read_here(interface.linktype)),
             interface: u16::try_from(packet.interface).unwrap_or(u16::MAX),
             precision: precision(interface.resolution.ticks_per_s()),
             ..Metadata::default()

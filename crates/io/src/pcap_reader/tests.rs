@@ -10,6 +10,7 @@ use engine::{
 };
 use std::path::PathBuf;
 use testkit::rig::{APP, Rig, START_NS};
+use wire::LinkType;
 
 /// Later than any packet: a rig tells capture time.
 const LATER_NS: u64 = 5_000_000_000_000_000_000;
@@ -164,6 +165,28 @@ fn link_types_that_are_not_ethernet_are_told() {
             });
             assert_eq!((app.text, app.has_failed), (text, false), "{name}");
         }
+    }
+}
+
+/// The address family before a packet is in the byte order of who captured it.
+#[test]
+fn a_loopback_of_the_other_byte_order_is_told_from_one_of_this() {
+    let scratch = Scratch::new();
+    for (name, order) in
+        [("little.pcap", u32::to_le_bytes as fn(u32) -> [u8; 4]), ("big.pcap", u32::to_be_bytes)]
+    {
+        let header = [0xa1b2_c3d4, 0x0002_0004, 0, 0, 65_535, 0];
+        let mut file = header.map(order).concat();
+        // Two numbers of 16 bits.
+        file[4..8].copy_from_slice(if name == "big.pcap" { &[0, 2, 0, 4] } else { &[2, 0, 4, 0] });
+        file.extend([1, 0, 24, 24].map(order).concat());
+        file.extend(order(2));
+        file.extend([&[0x45, 0, 0, 20][..], &[0; 16]].concat());
+        let received = all(&mut rig(reader(scratch.file(name, &file))));
+        let is_native = (name == "big.pcap") == cfg!(target_endian = "big");
+        let expected = if is_native { LinkType::NULL } else { LinkType::LOOP };
+        assert_eq!(received.len(), 1, "{name}");
+        assert_eq!(u32::from(received[0].metadata.link_type), expected.value(), "{name}");
     }
 }
 
