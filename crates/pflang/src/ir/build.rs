@@ -9,7 +9,7 @@
 //! Built from the back, so that every tree node is visited once and arms are shared. An ordered list of filters
 //! is built the same way: `fail` and `els` of one are the entry of the next.
 //!
-//! What a test or a guard asks is up to [`Asks`]: just what the tree has, or what the optimiser makes of it.
+//! What a test or a guard asks is up to `Asks`: just what the tree has, or what the optimiser makes of it.
 
 use super::{Arm, BinOp, CmpOp, Cond, CondId, Graph, NodeId, Origin, Pool, REJECT, Switch, Value, ValueId};
 use crate::clock::{Clock, too_many_nodes};
