@@ -68,7 +68,7 @@ pub struct Pool {
 const ETHERNET: u16 = 1;
 
 impl Pool {
-    /// A pool of `packets` packets, of 11.5 KiB each, and of [`Pool::LARGE_PACKETS`] large ones, of 65.5 KiB each; memory that is never
+    /// A pool of `packets` packets, of 12 KiB each, and of [`Pool::LARGE_PACKETS`] large ones, of 65.5 KiB each; memory that is never
     /// touched is never used. No engine sweeps up packets of it that go out of scope: they do not come back.
     ///
     /// # Errors
