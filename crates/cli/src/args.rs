@@ -65,6 +65,24 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// Whether it has `--json`.
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Command::Filter(args) => args.json,
+            Command::Compile(args) => args.text.json,
+            Command::Explain(args) => args.text.json,
+            Command::Trace(args) => args.json,
+            Command::Blast(args) => args.json,
+            Command::Run(args) => args.json,
+            Command::Bench(BenchArgs::Engine(args)) => args.json,
+            Command::Ps(args) => args.json,
+            Command::Top(args) => args.json,
+            Command::Completions { .. } | Command::Man { .. } => false,
+        }
+    }
+}
+
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {

@@ -2,6 +2,7 @@
 
 use crate::clock::cpu_time;
 use crate::exit::{Blame, Failure, Outcome};
+use crate::message::Message;
 use engine::{AppState, Engine, Report};
 
 /// An engine that was stopped.
@@ -34,10 +35,11 @@ impl Ended {
     }
 
     /// What apps tell of their failures, a line each.
-    pub(crate) fn failures(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn failures(&self) -> impl Iterator<Item = Message> {
         let failed = self.report.apps.iter().filter(|(_, app)| app.has_failed);
         let lines = failed.flat_map(|(name, app)| app.text.iter().map(move |text| (name, text)));
-        lines.flat_map(|(name, text)| text.lines().map(move |line| format!("error: {name}: {line}")))
+        let error = |name, line| Message::error(Blame::Damage, format_args!("{name}: {line}"));
+        lines.flat_map(move |(name, text)| text.lines().map(move |line| error(name, line)))
     }
 
     /// How the command ends, after a signal perhaps, and after the attempt to print what has happened.
@@ -73,5 +75,5 @@ impl Ended {
 /// Packets were lost or counted twice: an invariant of ours broke.
 pub(crate) fn unbalanced<'a>(imbalances: impl Iterator<Item = &'a String>) -> Failure {
     let lines: Vec<&str> = imbalances.map(String::as_str).collect();
-    Failure::internal(format!("internal error: not every packet is accounted for\n  {}", lines.join("\n  ")))
+    Failure::internal(format!("not every packet is accounted for\n  {}", lines.join("\n  ")))
 }

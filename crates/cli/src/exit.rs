@@ -1,5 +1,6 @@
 //! How the command ends: three kinds of failure, never mixed, each with its exit code.
 
+use crate::message::Message;
 use std::any::Any;
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -31,9 +32,7 @@ impl From<Outcome> for ExitCode {
 /// A failure: what to tell the user, and whose fault it is.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Ready to print; several lines where there is a caret.
-    pub(crate) message: String,
-    /// Whose fault.
+    pub(crate) message: Message,
     pub(crate) blame: Blame,
 }
 
@@ -46,33 +45,46 @@ pub(crate) enum Blame {
     World,
     /// A broken invariant of ours: exit 4.
     Internal,
-    /// The capture is damaged or no capture: exit 5.
+    /// A capture is damaged or no capture, or an app failed in its work: exit 5.
     Damage,
     /// The reader of our output has gone: a success, as for any part of a pipeline.
     ClosedPipe,
 }
 
+impl Blame {
+    /// The exit code, which is the number of the message's code as well.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Blame::ClosedPipe => 0,
+            Blame::User => 2,
+            Blame::World => 3,
+            Blame::Internal => 4,
+            Blame::Damage => 5,
+        }
+    }
+}
+
 impl Failure {
     /// The user's.
     pub(crate) fn user(message: impl Display) -> Self {
-        Failure { message: message.to_string(), blame: Blame::User }
+        Failure::of(Blame::User, message)
     }
 
     /// The world's.
     pub(crate) fn world(message: impl Display) -> Self {
-        Failure { message: message.to_string(), blame: Blame::World }
+        Failure::of(Blame::World, message)
     }
 
     /// Ours.
     pub(crate) fn internal(message: impl Display) -> Self {
-        Failure { message: message.to_string(), blame: Blame::Internal }
+        Failure::of(Blame::Internal, message)
     }
 
     /// An error of writing to `what`.
     pub(crate) fn writing(what: &str, error: &std::io::Error) -> Self {
         let blame =
             if error.kind() == std::io::ErrorKind::BrokenPipe { Blame::ClosedPipe } else { Blame::World };
-        Failure { message: format!("error: cannot write {what}: {error}"), blame }
+        Failure::of(blame, format_args!("cannot write {what}: {error}"))
     }
 
     /// An error of reading or writing a capture.
@@ -83,7 +95,21 @@ impl Failure {
             capture::Class::Damaged => Blame::Damage,
             capture::Class::System => Blame::World,
         };
-        Failure { message: format!("error: {error}"), blame }
+        Failure::of(blame, error)
+    }
+
+    fn of(blame: Blame, message: impl Display) -> Self {
+        Failure { message: Message::error(blame, message), blame }
+    }
+
+    /// With what the user can do about it.
+    pub(crate) fn help(self, help: impl Display) -> Self {
+        Failure { message: self.message.with_help(&help.to_string()), ..self }
+    }
+
+    /// With what explains it.
+    pub(crate) fn note(self, note: impl Display) -> Self {
+        Failure { message: self.message.with_note(&note.to_string()), ..self }
     }
 
     /// An invariant of ours broke: keeps what is needed to reproduce it, and says where.
@@ -97,17 +123,11 @@ impl Failure {
             Ok(()) => format!("what is needed to reproduce it is in {}", path.display()),
             Err(error) => format!("no report could be kept: {error}"),
         };
-        Failure::internal(format!("internal error: {what}\n{kept}"))
+        Failure::internal(format_args!("{what}\n{kept}"))
     }
 
     /// The exit code.
     pub(crate) fn code(&self) -> ExitCode {
-        ExitCode::from(match self.blame {
-            Blame::ClosedPipe => 0,
-            Blame::User => 2,
-            Blame::World => 3,
-            Blame::Internal => 4,
-            Blame::Damage => 5,
-        })
+        self.blame.code().into()
     }
 }

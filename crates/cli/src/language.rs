@@ -1,12 +1,14 @@
 //! From command line to compiler: where the filter's text comes from, and what it depends on.
 
 use crate::args::{At, DialectName, LanguageArgs};
-use crate::exit::Failure;
+use crate::exit::{Blame, Failure};
 use crate::json::value_of;
+use crate::message::Message;
 use crate::terminal::Terminal;
 use apps::SystemNames;
 use pflang::options::Dialect;
 use pflang::{Backend, Code, Compiler, Filter};
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -52,9 +54,8 @@ pub(crate) fn filter_text(words: &[String]) -> Result<String, Failure> {
 pub(crate) fn from_file(path: &Path) -> Result<String, Failure> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(FILTER_FILE_MAX + 1).read_to_string(&mut text));
-    read.map(|_| text).map_err(|error| {
-        Failure::world(format!("error: cannot read the filter file {}: {error}", path.display()))
-    })
+    read.map(|_| text)
+        .map_err(|error| Failure::world(format!("cannot read the filter file {}: {error}", path.display())))
 }
 
 /// Compiles for running, telling lints and a fall-back to the interpreter.
@@ -62,38 +63,41 @@ pub(crate) fn compile(
     compiler: &Compiler,
     source: &str,
     at: At,
-    (quiet, json): (bool, bool),
+    quiet: bool,
     terminal: &Terminal,
 ) -> Result<Filter, Failure> {
-    let filter = compiler.compile(source).map_err(|error| wrong_filter(&error, json, terminal))?;
+    let filter = compiler.compile(source).map_err(|error| wrong_filter(&error, terminal))?;
     if !quiet {
         for lint in filter.lints() {
-            terminal.message(&lint.render(filter.source(), terminal.colour_stderr));
+            let text = lint.render(filter.source(), terminal.colour_stderr);
+            terminal.tell(&Message::found(text, about(filter.source(), "warning", &lint.to_json())));
         }
     }
     match (filter.fallback_reason(), at) {
         (Some(reason), At::Native) => Err(Failure::world(format!(
-            "error: no machine code: {reason}; without `--at native` the interpreter runs"
+            "no machine code: {reason}; without `--at native` the interpreter runs"
         ))),
         (Some(reason), At::Auto) if !quiet => {
-            terminal.message(&format!("note: the interpreter runs this filter: {reason}"));
+            terminal.tell(&Message::note(format_args!("the interpreter runs this filter: {reason}")));
             Ok(filter)
         }
         _ => Ok(filter),
     }
 }
 
-/// A filter that does not compile: with carets, or as the same object in JSON.
-pub(crate) fn wrong_filter(error: &pflang::Error, json: bool, terminal: &Terminal) -> Failure {
-    let message = if json { error_object(error) } else { error.render(terminal.colour_stderr) };
+/// A filter that does not compile.
+pub(crate) fn wrong_filter(error: &pflang::Error, terminal: &Terminal) -> Failure {
     // A file that cannot be read is not the filter's fault.
-    if error.code() == Code::SetFile { Failure::world(message) } else { Failure::user(message) }
+    let blame = if error.code() == Code::SetFile { Blame::World } else { Blame::User };
+    let object = about(&error.source, "error", &error.diagnostic.to_json());
+    Failure { message: Message::found(error.render(terminal.colour_stderr), object), blame }
 }
 
-/// One JSON object: the finding, and the filter it is about.
-fn error_object(error: &pflang::Error) -> String {
-    let finding = value_of(&error.diagnostic.to_json());
-    serde_json::json!({ "v": 1, "type": "error", "filter": &*error.source, "error": finding }).to_string()
+/// An error or a warning, and the filter it is about.
+fn about(filter: &str, kind: &str, finding: &str) -> Value {
+    let mut object = json!({ "v": 1, "type": kind, "filter": filter });
+    object[kind] = value_of(finding);
+    object
 }
 
 /// A filter's text on one line. Nothing else in a filter that compiles moves the cursor of a terminal.

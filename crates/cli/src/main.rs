@@ -13,6 +13,7 @@ mod explain;
 mod filter;
 mod json;
 mod language;
+mod message;
 mod ps;
 mod run;
 mod shell;
@@ -21,7 +22,7 @@ mod terminal;
 mod top;
 mod trace;
 
-use args::{Cli, Command};
+use args::{Cli, Command, When};
 use clap::Parser;
 use exit::{Blame, Failure, Outcome};
 use std::process::ExitCode;
@@ -31,16 +32,16 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(told) => return tell(&told),
+        Err(told) => return not_a_command(&told),
     };
-    let terminal = Terminal::new(cli.color);
+    let terminal = Terminal::new(cli.color, cli.command.wants_json());
     let result = std::panic::catch_unwind(|| run(&cli, &terminal));
     let result = result.unwrap_or_else(|panic| Err(Failure::panicked(&*panic)));
     match result {
         Ok(outcome) => outcome.into(),
         Err(failure) => {
             if failure.blame != Blame::ClosedPipe {
-                terminal.message(&failure.message);
+                terminal.tell(&failure.message);
             }
             failure.code()
         }
@@ -48,12 +49,24 @@ fn main() -> ExitCode {
 }
 
 /// Prints help, a version, or what is wrong with the command line.
-fn tell(told: &clap::Error) -> ExitCode {
+fn not_a_command(told: &clap::Error) -> ExitCode {
+    if told.use_stderr() && is_json_asked_for() {
+        let text = told.to_string();
+        let (message, help) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let failure = Failure::user(message.trim_start_matches("error: ")).help(help.trim());
+        Terminal::new(When::Never, true).tell(&failure.message);
+        return failure.code();
+    }
     match told.print() {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => 3,
         _ => told.exit_code() as u8,
     }
     .into()
+}
+
+/// Whether a command line that cannot be understood has `--json` among its flags.
+fn is_json_asked_for() -> bool {
+    std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json")
 }
 
 fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {

@@ -2,6 +2,7 @@
 
 use crate::args::PsArgs;
 use crate::exit::{Failure, Outcome};
+use crate::message::Message;
 use crate::terminal::print;
 use crate::terminal::{Terminal, harmless};
 use crate::top::table::{Column, Table};
@@ -16,7 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let found = find(&runtime::folders())?;
     for (path, error) in &found.unreadable {
-        terminal.message(&format!("warning: {}: {error}", path.display()));
+        terminal.tell(&Message::warning(format_args!("{}: {error}", path.display())));
     }
     if args.clean {
         return clean(&found, args.json, terminal);
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure
         let lines = found.instances.iter().map(|instance| format!("{}\n", object(instance, now_unix_ns)));
         print(&lines.collect::<String>())?;
     } else if found.instances.is_empty() {
-        terminal.message(&nothing_in(&found.folders));
+        terminal.tell(&nothing_in(&found.folders));
     } else {
         print(&table(&found.instances, now_unix_ns).text())?;
     }
@@ -36,16 +37,14 @@ pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure
 /// The instances of these folders.
 pub(crate) fn find(folders: &[PathBuf]) -> Result<Found, Failure> {
     observe::find(folders).map_err(|error| {
-        Failure::world(format!(
-            "error: cannot look for instances in {error}; SLUSS_RUNTIME_DIR says where they are"
-        ))
+        Failure::world(format!("cannot look for instances in {error}; SLUSS_RUNTIME_DIR says where they are"))
     })
 }
 
 /// Says where there is nothing.
-pub(crate) fn nothing_in(folders: &[PathBuf]) -> String {
+pub(crate) fn nothing_in(folders: &[PathBuf]) -> Message {
     let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    format!("no instances: there are no counters in {}", names.join(", "))
+    Message::note(format_args!("no instances: there are no counters in {}", names.join(", ")))
 }
 
 /// The time, in nanoseconds since 1970.
@@ -62,12 +61,12 @@ fn clean(found: &Found, json: bool, terminal: &Terminal) -> Result<Outcome, Fail
             }
             Ok(()) => print(&format!("removed {}\n", harmless(&path.display().to_string())))?,
             Err(error) => {
-                let message = format!("error: cannot remove {}: {error}", path.display());
-                failed.replace(message).iter().for_each(|earlier| terminal.message(earlier));
+                let failure = Failure::world(format_args!("cannot remove {}: {error}", path.display()));
+                failed.replace(failure).iter().for_each(|earlier| terminal.tell(&earlier.message));
             }
         }
     }
-    failed.map_or(Ok(Outcome::Matched), |message| Err(Failure::world(message)))
+    failed.map_or(Ok(Outcome::Matched), Err)
 }
 
 /// What is told of an instance without waiting: totals, no rates.

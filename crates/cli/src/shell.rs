@@ -18,7 +18,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Outcome, Failur
 pub(crate) fn man_pages(folder: &Path) -> Result<Outcome, Failure> {
     // Without a page for `sluss help run`, which shows what the page of `sluss run` does.
     clap_mangen::generate_to(Cli::command().disable_help_subcommand(true), folder).map_err(|error| {
-        Failure::world(format!("error: cannot write man pages to {}: {error}", folder.display()))
+        Failure::world(format!("cannot write man pages to {}: {error}", folder.display()))
     })?;
     Ok(Outcome::Matched)
 }

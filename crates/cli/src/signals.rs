@@ -51,5 +51,5 @@ pub(crate) fn hangup() -> Result<Arc<AtomicBool>, Failure> {
 }
 
 fn refused(signal: i32, error: &std::io::Error) -> Failure {
-    Failure::world(format!("error: cannot watch for signal {signal}: {error}"))
+    Failure::world(format!("cannot watch for signal {signal}: {error}"))
 }

@@ -2,6 +2,7 @@
 
 use crate::args::When;
 use crate::exit::Failure;
+use crate::message::Message;
 use std::io::{IsTerminal, Write};
 
 /// What is known of the terminal.
@@ -11,11 +12,13 @@ pub(crate) struct Terminal {
     pub(crate) colour_stderr: bool,
     /// Whether results on standard output are coloured.
     pub(crate) colour_stdout: bool,
+    /// Whether errors and warnings are JSON, as the results are.
+    pub(crate) json: bool,
 }
 
 impl Terminal {
     /// Follows the flag, then NO_COLOR (no-color.org) and CLICOLOR_FORCE (bixense.com/clicolors), then the terminal.
-    pub(crate) fn new(when: When) -> Self {
+    pub(crate) fn new(when: When, json: bool) -> Self {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
         let colour = |is_terminal: bool| match when {
             When::Always => true,
@@ -26,14 +29,24 @@ impl Terminal {
         Terminal {
             colour_stderr: colour(std::io::stderr().is_terminal()),
             colour_stdout: colour(std::io::stdout().is_terminal()),
+            json,
         }
     }
 
-    /// Prints an error, a warning or a note, whose text says which it is.
-    pub(crate) fn message(&self, message: &str) {
-        // Nowhere is left to report that standard error is closed.
-        let _ = writeln!(std::io::stderr().lock(), "{}", harmless(message));
+    /// Prints an error, a warning or a note, in the form that is asked for.
+    pub(crate) fn tell(&self, message: &Message) {
+        if self.json { put(&message.to_json()) } else { self.say(&message.to_string()) }
     }
+
+    /// Prints what is said to people only.
+    pub(crate) fn say(&self, text: &str) {
+        put(&harmless(text));
+    }
+}
+
+fn put(line: &str) {
+    // Nowhere is left to report that standard error is closed.
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Prints a result.

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let packet = packet(args)?;
     let compiler = language::compiler(packet.link_type, &args.language, At::Auto);
     let graph = compiler.as_written(&source);
-    let graph = graph.map_err(|error| language::wrong_filter(&error, args.json, terminal))?;
+    let graph = graph.map_err(|error| language::wrong_filter(&error, terminal))?;
     let trace = pflang::trace(&graph, &packet.data, packet.wire_len);
     let output = if args.json {
         format!("{}\n", object(args, &source, &packet, &trace))
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
 
 fn packet(args: &TraceArgs) -> Result<Wanted, Failure> {
     if args.number == 0 {
-        return Err(Failure::user("error: packets are numbered from 1"));
+        return Err(Failure::user("packets are numbered from 1"));
     }
     let reader = if args.file == "-" { Reader::stdin() } else { Reader::open(&args.file) };
     let mut reader = reader.map_err(|error| Failure::capture(&error))?;
@@ -50,10 +50,7 @@ fn packet(args: &TraceArgs) -> Result<Wanted, Failure> {
             return Ok(Wanted { data, wire_len, link_type: reader.format().as_read_here(link_type) });
         }
     }
-    Err(Failure::user(format!(
-        "error: {} has {count} packets; there is no number {}",
-        args.file, args.number
-    )))
+    Err(Failure::user(format!("{} has {count} packets; there is no number {}", args.file, args.number)))
 }
 
 fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> String {

@@ -344,3 +344,103 @@ fn errors_are_json_where_json_is_asked_for() {
     assert_eq!(error["error"]["code"], "PF003");
     assert_eq!(error["error"]["span"]["start"], 4);
 }
+
+/// What a command says on standard error where it was given `--json`: objects, each on its line.
+fn told(output: &std::process::Output) -> Vec<serde_json::Value> {
+    let text = stderr(output);
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {text}")))
+        .collect()
+}
+
+#[test]
+fn what_the_system_refuses_is_json_in_every_command() {
+    let folder = scratch("refused-in-json");
+    let capture = arg(&root().join("captures/web.pcap")).to_owned();
+    let graph = folder.join("graph.toml");
+    let text = "links = [\"in.output -> out.input\"]\n[app.in]\ntype = \"pcap_reader\"\npath = \"absent.pcap\"\n\
+                [app.out]\ntype = \"sink\"\n";
+    std::fs::write(&graph, text).unwrap();
+    let no_folder = folder.join("file");
+    std::fs::write(&no_folder, "").unwrap();
+    for (args, name) in [
+        (&["filter", "ip", "absent.pcap"][..], "absent.pcap"),
+        (&["filter", "ip", "absent.pcap", &capture], "absent.pcap"),
+        (&["filter", "@absent.txt", &capture], "absent.txt"),
+        (&["filter", "ip", &capture, "-o", "/nonexistent/out.pcap"], "/nonexistent/out.pcap"),
+        (&["filter", "ip", "absent*.pcap"], "absent*.pcap"),
+        (&["compile", "@absent.txt"], "absent.txt"),
+        (&["explain", "@absent.txt"], "absent.txt"),
+        (&["trace", "ip", "absent.pcap"], "absent.pcap"),
+        (&["run", "absent.toml"], "absent.toml"),
+        (&["run", "--check", "absent.toml"], "absent.toml"),
+        (&["ps"], "refused-in-json/file"),
+        (&["top", "--once"], "refused-in-json/file"),
+        (&["blast", "absent.pcap", "--to", "null"], "absent.pcap"),
+        (&["blast", &capture, "--to", "/nonexistent/out.pcap", "--count", "1"], "/nonexistent/out.pcap"),
+        (&["bench", "engine", "--net", "filter", "--pcap", "absent.pcap"], "absent.pcap"),
+    ] {
+        let args = [args, &["--json"]].concat();
+        let output = sluss(&args).env("SLUSS_RUNTIME_DIR", &no_folder).output().unwrap();
+        let several = args.contains(&"absent.pcap") && args.contains(&capture.as_str());
+        assert_eq!(code(&output), if several { 5 } else { 3 }, "{args:?}: {}", stderr(&output));
+        let [object] = &told(&output)[..] else { panic!("{args:?}: {}", stderr(&output)) };
+        assert_eq!((&object["v"], &object["type"]), (&1.into(), &"error".into()), "{args:?}");
+        let error = &object["error"];
+        assert_eq!((&error["code"], &error["severity"]), (&"CL003".into(), &"error".into()), "{args:?}");
+        assert!(error["message"].as_str().unwrap().contains(name), "{args:?}: {object}");
+        for part in ["span", "label", "also", "help"] {
+            assert!(error.get(part).is_some_and(serde_json::Value::is_null), "{args:?}: {part}");
+        }
+    }
+    // What an app of a graph is refused has its place in the graph.
+    let output = sluss(&["run", arg(&graph), "--json"]).env("SLUSS_RUNTIME_DIR", &folder).output().unwrap();
+    assert_eq!((code(&output), &told(&output)[0]["errors"][0]["code"]), (3, &"GR019".into()));
+}
+
+#[test]
+fn all_that_is_said_beside_json_is_json() {
+    let folder = scratch("said-in-json");
+    let capture = arg(&root().join("captures/web.pcap")).to_owned();
+    let whole = std::fs::read(&capture).unwrap();
+    let cut = folder.join("cut.pcap");
+    std::fs::write(&cut, &whole[..whole.len() - 10]).unwrap();
+    let graph = folder.join("graph.toml");
+    let text = format!(
+        "links = [\"in.output -> out.input\"]\n[app.in]\ntype = \"pcap_reader\"\npath = {cut:?}\n\
+         [app.out]\ntype = \"sink\"\n"
+    );
+    std::fs::write(&graph, text).unwrap();
+    let out = folder.join("out.pcap.gz");
+    for (args, exit, kind, finding) in [
+        (&["filter", "--count", "ip", arg(&cut)][..], 5, "error", "CL005"),
+        (&["trace", "ip", arg(&cut), "-n", "1000"], 5, "error", "CL005"),
+        (&["run", arg(&graph)], 5, "error", "CL005"),
+        (&["blast", arg(&cut), "--loop", "1", "--to", "null"], 5, "error", "CL005"),
+        (&["trace", "ip", &capture, "-n", "0"], 2, "error", "CL002"),
+        (&["filter", "-f", "ip", "-f", "arp", "-o", "x", &capture], 2, "error", "CL002"),
+        (&["filter", "--nonsense"], 2, "error", "CL002"),
+        (&["top", "--once", "nobody"], 2, "error", "CL002"),
+        (&["blast", &capture, "--to", "null", "--rate", "fast"], 2, "error", "CL002"),
+        (&["bench", "engine", "--net", "tee", "--pcap", &capture], 2, "error", "CL002"),
+        (&["filter", "--count", "vlan 2 or vlan 3", &capture], 1, "warning", "PF101"),
+        (&["filter", "ip", &capture, "-o", arg(&out)], 0, "warning", ""),
+        (&["top", "--once"], 1, "warning", ""),
+    ] {
+        let args = [args, &["--json"]].concat();
+        let output = sluss(&args).env("SLUSS_RUNTIME_DIR", &folder).output().unwrap();
+        assert_eq!(code(&output), exit, "{args:?}: {}", stderr(&output));
+        let objects = told(&output);
+        let first = objects.first().unwrap_or_else(|| panic!("{args:?}"));
+        assert_eq!((&first["v"], &first["type"]), (&1.into(), &kind.into()), "{args:?}: {first}");
+        assert_eq!(first[kind]["code"].as_str().unwrap_or_default(), finding, "{args:?}: {first}");
+    }
+    // What can be done about it is apart.
+    let output = run(&["filter", "-f", "ip", "-f", "arp", "-o", "x", &capture, "--json"]);
+    let error = &told(&output)[0]["error"];
+    assert!(error["help"].as_str().unwrap().starts_with("sluss filter FILE -f arp"), "{error}");
+    assert!(!error["message"].as_str().unwrap().contains("help"), "{error}");
+    let output = run(&["filter", "--cuont", "--json"]);
+    assert!(told(&output)[0]["error"]["message"].as_str().unwrap().starts_with("unexpected argument"));
+    assert!(stderr(&run(&["filter", "--count", "--", "--json"])).starts_with("error"));
+}

@@ -458,11 +458,14 @@ fn a_damaged_capture_ends_a_run_as_incomplete() {
     let folder = folder("damaged", graph);
     let whole = fs::read(root().join("captures/web.pcap")).unwrap();
     fs::write(folder.join("cut.pcap"), &whole[..whole.len() - 7]).unwrap();
-    for args in [&["--no-report"][..], &["--json"]] {
-        let output = run(&folder, args);
-        assert_eq!(code(&output), 5, "{args:?}");
+    for (flag, begin) in [("--no-report", "error: "), ("--json", r#"{"v":1,"type":"error","#)] {
+        let output = run(&folder, &[flag]);
         let told = stderr(&output);
-        assert!(told.starts_with("error: in: cut.pcap: byte 30178: the file ends"), "{told}");
+        assert_eq!(code(&output), 5, "{told}");
+        assert!(
+            told.starts_with(begin) && told.contains("in: cut.pcap: byte 30178: the file ends"),
+            "{told}"
+        );
     }
     let object = last_object(&run(&folder, &["--json"]));
     assert_eq!(

@@ -49,7 +49,7 @@ fn engine_suite(args: &EngineBenchArgs) -> Result<Outcome, Failure> {
         ..settings
     };
     let mut engine = Engine::new(settings).map_err(refused)?;
-    engine.configure(&bed.graph).map_err(|error| Failure::user(format!("error: {error}")))?;
+    engine.configure(&bed.graph).map_err(|error| Failure::user(format!("{error}")))?;
     let measured = if bed.workers == 1 {
         measure(&mut engine, &mut bed, args.runs)?
     } else {
@@ -62,7 +62,7 @@ fn engine_suite(args: &EngineBenchArgs) -> Result<Outcome, Failure> {
 }
 
 fn refused(error: std::io::Error) -> Failure {
-    Failure::world(format!("error: cannot set up the engine: {error}"))
+    Failure::world(format!("cannot set up the engine: {error}"))
 }
 
 /// One worker, on this thread: nothing but breaths is in the figure.

@@ -34,7 +34,7 @@ impl Bed {
     pub(super) fn new(args: &EngineBenchArgs) -> Result<Self, Failure> {
         if let Some(path) = args.pcap.as_ref().filter(|_| !takes_trace(args.net)) {
             return Err(Failure::user(format!(
-                "error: --pcap {}: the network `{}` makes its own packets: leave --pcap out, or measure `filter`, `match` or `rss`",
+                "--pcap {}: the network `{}` makes its own packets: leave --pcap out, or measure `filter`, `match` or `rss`",
                 path.display(),
                 args.net
             )));
@@ -49,9 +49,9 @@ impl Bed {
         let mut graph = Graph::new();
         Builder { args, graph: &mut graph, trace: Trace { packets: trace } }
             .build(&arrived, scratch.as_ref())
-            .map_err(|error| Failure::user(format!("error: {error}")))?;
+            .map_err(|error| Failure::user(format!("{error}")))?;
         for (name, app) in graph.apps() {
-            app.config.check().map_err(|error| Failure::user(format!("error: {name}: {error}")))?;
+            app.config.check().map_err(|error| Failure::user(format!("{name}: {error}")))?;
         }
         let workers = if args.net == Net::Pair { 2 } else { 1 };
         Ok(Bed { graph, workers, net: args.net, arrived, scratch })
@@ -63,11 +63,10 @@ impl Bed {
         if let Some(writer) = self.graph.get_mut("writer") {
             writer.config = Config::new(PcapWriter { path: scratch.output(run), ..PcapWriter::default() });
         }
-        let changes =
-            engine.configure(&self.graph).map_err(|error| Failure::world(format!("error: {error}")))?;
+        let changes = engine.configure(&self.graph).map_err(|error| Failure::world(format!("{error}")))?;
         let _ = std::fs::remove_file(scratch.output(run + 1));
         match changes.failed.first() {
-            Some((app, error)) => Err(Failure::world(format!("error: {app}: {error}"))),
+            Some((app, error)) => Err(Failure::world(format!("{app}: {error}"))),
             None => Ok(()),
         }
     }

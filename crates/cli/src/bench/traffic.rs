@@ -21,7 +21,7 @@ pub(super) fn capture(path: &Path) -> Result<Arc<[Vec<u8>]>, Failure> {
     packets.retain(|packet| packet.len() <= engine::MAX_PAYLOAD);
     packets.truncate(MAX_PACKETS);
     if packets.is_empty() {
-        return Err(Failure::user(format!("error: {} holds no packets", path.display())));
+        return Err(Failure::user(format!("{} holds no packets", path.display())));
     }
     Ok(packets.into())
 }
@@ -146,9 +146,8 @@ pub(super) fn file_of(size: usize, packets: usize) -> Result<Scratch, Failure> {
         file.extend(fields.iter().flat_map(|field| field.to_ne_bytes()));
         file.extend(&packet);
     }
-    std::fs::write(scratch.input(), file).map_err(|error| {
-        Failure::world(format!("error: cannot write {}: {error}", scratch.input().display()))
-    })?;
+    std::fs::write(scratch.input(), file)
+        .map_err(|error| Failure::world(format!("cannot write {}: {error}", scratch.input().display())))?;
     Ok(scratch)
 }
 

@@ -31,7 +31,7 @@ pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
         }),
         None => Config::new(Synth { count: args.count, rate_pps, rate_mbps, ..synth(&args.synth) }),
     };
-    let broken = |error: engine::GraphError| Failure::internal(format!("internal error: {error}"));
+    let broken = |error: engine::GraphError| Failure::internal(format!("{error}"));
     graph.add(SOURCE, source).map_err(broken)?;
     graph.add(TARGET, target(args)?).map_err(broken)?;
     graph.link(&format!("{SOURCE}.output -> {TARGET}.input")).map_err(broken)?;
@@ -82,7 +82,7 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
     }
     if matches!(to, "" | "tap:") {
         return Err(Failure::user(format!(
-            "error: `--to {to}` has no name: write `eth0`, `tap:NAME`, `null` or a file such as `out.pcap`"
+            "`--to {to}` has no name: write `eth0`, `tap:NAME`, `null` or a file such as `out.pcap`"
         )));
     }
     if let Some(name) = to.strip_prefix("tap:") {
@@ -98,14 +98,15 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
     }
     if let Some(path) = args.capture.as_deref().filter(|path| input(path).is_same_file(Path::new(to))) {
         return Err(Failure::user(format!(
-            "error: --to {to} is the capture that is read, {}: it would be lost\nhelp: write to another file, then rename it",
+            "--to {to} is the capture that is read, {}: it would be lost",
             path.display()
-        )));
+        ))
+        .help("write to another file, then rename it"));
     }
     let ends = args.passes.is_some() || args.capture.as_deref().is_some_and(is_stream);
     if !ends && args.count.is_none() && args.duration.is_none() {
         return Err(Failure::user(format!(
-            "error: this would fill the disk with {to}: say how much with --count, --duration{}",
+            "this would fill the disk with {to}: say how much with --count, --duration{}",
             if args.capture.is_some() { " or --loop" } else { "" }
         )));
     }
@@ -127,7 +128,7 @@ fn check_link_type(capture: Option<&Path>, device: &str) -> Result<(), Failure> 
     match linktype.filter(|&linktype| linktype != LinkType::ETHERNET) {
         None => Ok(()),
         Some(linktype) => Err(Failure::user(format!(
-            "error: {}: its packets are of link type {linktype}, and {device} takes Ethernet frames (EN10MB)",
+            "{}: its packets are of link type {linktype}, and {device} takes Ethernet frames (EN10MB)",
             path.display()
         ))),
     }
@@ -140,9 +141,7 @@ fn input(path: &Path) -> Input {
 /// Packets, or million bits, a second.
 fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
     let wrong = || {
-        Failure::user(format!(
-            "error: --rate {text}: write a number and a unit: 500pps, 1.5Mpps, 100Mbps, 10Gbps"
-        ))
+        Failure::user(format!("--rate {text}: write a number and a unit: 500pps, 1.5Mpps, 100Mbps, 10Gbps"))
     };
     let lower = text.to_ascii_lowercase();
     let unit_at = lower.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(lower.len());
@@ -166,7 +165,7 @@ fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
 /// An option of an app, told as the flag that it came from.
 pub(super) fn refused(error: &ConfigureError) -> Failure {
     let ConfigureError::App { error: OptionError { option, message, refused, .. }, .. } = error else {
-        return Failure::world(format!("error: {error}"));
+        return Failure::world(format!("{error}"));
     };
     let flag = match option.as_deref() {
         Some("path" | "device" | "name") | None => String::new(),
@@ -174,7 +173,7 @@ pub(super) fn refused(error: &ConfigureError) -> Failure {
         Some("rate_pps" | "rate_mbps") => "--rate: ".to_owned(),
         Some(option) => format!("--{}: ", option.replace('_', "-")),
     };
-    let message = format!("error: {flag}{message}");
+    let message = format!("{flag}{message}");
     if *refused { Failure::world(message) } else { Failure::user(message) }
 }
 

@@ -5,7 +5,8 @@ mod told;
 
 use crate::args::BlastArgs;
 use crate::ended::Ended;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Blame, Failure, Outcome};
+use crate::message::Message;
 use crate::signals;
 use crate::terminal::{Terminal, print};
 use engine::{Engine, Settings};
@@ -29,9 +30,11 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let told = Told { to: &args.to, seconds, ended: &ended };
     let printed = print(&if args.json { format!("{}\n", told.object()) } else { told.in_words() });
     for app in ended.report.apps.values() {
-        let kind = if app.has_failed { "error" } else { "warning" };
         for line in app.text.iter().flat_map(|text| text.lines()) {
-            terminal.message(&format!("{kind}: {line}"));
+            terminal.tell(&match app.has_failed {
+                true => Message::error(Blame::Damage, line),
+                false => Message::warning(line),
+            });
         }
     }
     let signal = signal.load(Ordering::Relaxed);
@@ -63,7 +66,7 @@ fn blast(
         if shows {
             let tally = Tally::of(&engine.report());
             let rates = tally.since(&shown).rates(started.elapsed().as_secs_f64());
-            terminal.message(&format!("{rates}, {} packets so far", tally.packets));
+            terminal.say(&format!("{rates}, {} packets so far", tally.packets));
             shown = tally;
         }
         if !was_told || begin.elapsed() >= limit || signal.load(Ordering::Relaxed) != 0 {
@@ -73,5 +76,5 @@ fn blast(
 }
 
 fn no_engine(error: std::io::Error) -> Failure {
-    Failure::world(format!("error: cannot set up the engine: {error}"))
+    Failure::world(format!("cannot set up the engine: {error}"))
 }

@@ -41,7 +41,7 @@ fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) ->
         counts(plan, totals)
     } else {
         if !args.quiet && (std::io::stderr().is_terminal() || totals.signal.is_some()) {
-            terminal.message(&in_words(plan, totals, args.max_count));
+            terminal.say(&in_words(plan, totals, args.max_count));
         }
         String::new()
     };

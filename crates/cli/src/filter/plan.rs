@@ -92,10 +92,10 @@ fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<Stri
     if inputs.is_empty() {
         if std::io::stdin().is_terminal() {
             let filter = filters.first().filter(|_| !elsewhere).map_or("FILTER", String::as_str);
-            return Err(Failure::user(format!(
-                "error: no capture given\nhelp: name one, `sluss filter {} trace.pcap`, or pipe one in",
-                quoted(filter)
-            )));
+            let example = format!("sluss filter {} trace.pcap", quoted(filter));
+            return Err(
+                Failure::user("no capture given").help(format_args!("name one, `{example}`, or pipe one in"))
+            );
         }
         inputs.push("-".to_owned());
     }
@@ -127,7 +127,7 @@ fn unquoted(args: &FilterArgs, exists: Exists<'_>) -> Failure {
         [_] => "the filter stands before the captures",
         _ => "a filter of several words is one quoted argument",
     };
-    Failure::user(format!("error: `{}` is no capture: {rule}\nhelp: {command}", words[1]))
+    Failure::user(format!("`{}` is no capture: {rule}", words[1])).help(command)
 }
 
 /// What the result depends on beside filter and captures, as it was written.
@@ -171,7 +171,7 @@ fn outputs(args: &FilterArgs, filters: &[String]) -> Result<Vec<Output>, Failure
     if args.count {
         if !args.output.is_empty() {
             return Err(Failure::user(
-                "error: --count prints a number and nothing else: leave out -o, or leave out --count (the summary counts)",
+                "--count prints a number and nothing else: leave out -o, or leave out --count (the summary counts)",
             ));
         }
         return Ok(filters.iter().map(|_| Output::Count).collect());
@@ -179,10 +179,11 @@ fn outputs(args: &FilterArgs, filters: &[String]) -> Result<Vec<Output>, Failure
     if !args.output.is_empty() {
         if args.output.len() != filters.len() {
             return Err(Failure::user(format!(
-                "error: {} -f but {} -o: each filter needs a place of its own\nhelp: sluss filter FILE -f arp -o arp.pcap -f 'port 53' -o dns.pcap",
+                "{} -f but {} -o: each filter needs a place of its own",
                 filters.len(),
                 args.output.len()
-            )));
+            ))
+            .help("sluss filter FILE -f arp -o arp.pcap -f 'port 53' -o dns.pcap"));
         }
         return Ok(args.output.iter().cloned().map(Output::Capture).collect());
     }
@@ -190,7 +191,7 @@ fn outputs(args: &FilterArgs, filters: &[String]) -> Result<Vec<Output>, Failure
         1 if args.json => Ok(vec![Output::Json]),
         1 if args.lines || std::io::stdout().is_terminal() => Ok(vec![Output::Lines]),
         1 => Ok(vec![Output::Capture("-".to_owned())]),
-        _ => Err(Failure::user("error: several filters need a -o each, or --count")),
+        _ => Err(Failure::user("several filters need a -o each, or --count")),
     }
 }
 
@@ -241,9 +242,17 @@ mod tests {
     #[test]
     fn unquoted_words_show_the_quoting() {
         let failure = plan_of(&["tcp", "port", "80", "a.pcap"]).unwrap_err();
-        assert!(failure.message.contains("sluss filter 'tcp port 80' a.pcap"), "{}", failure.message);
+        assert!(
+            failure.message.to_string().contains("sluss filter 'tcp port 80' a.pcap"),
+            "{}",
+            failure.message
+        );
         let failure = plan_of(&["-r", "a.pcap", "host", "it's"]).unwrap_err();
-        assert!(failure.message.contains(r"sluss filter 'host it'\''s' -r a.pcap"), "{}", failure.message);
+        assert!(
+            failure.message.to_string().contains(r"sluss filter 'host it'\''s' -r a.pcap"),
+            "{}",
+            failure.message
+        );
     }
 
     #[test]
@@ -270,7 +279,7 @@ mod tests {
                 "error: `port` is no capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' FILE -o o",
             ),
         ] {
-            assert_eq!(plan_of(line).unwrap_err().message, told, "{line:?}");
+            assert_eq!(plan_of(line).unwrap_err().message.to_string(), told, "{line:?}");
         }
     }
 

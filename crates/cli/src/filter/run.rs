@@ -8,6 +8,7 @@ use crate::filter::render::Renderer;
 use crate::filter::scan::{Chunk, End, Scanner, Tally};
 use crate::filter::select::Filters;
 use crate::filter::sinks::Sinks;
+use crate::message::Message;
 use crate::terminal::Terminal;
 use capture::{Input, Reader};
 use std::io::IsTerminal;
@@ -94,7 +95,7 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
     match totals.refused.take() {
         Some(failure) if totals.packets == 0 => Err(failure),
         Some(failure) => {
-            terminal.message(&failure.message);
+            terminal.tell(&failure.message);
             Ok(totals)
         }
         None => Ok(totals),
@@ -166,7 +167,7 @@ impl Run<'_> {
         drop(first);
         let (filters, tally) = (self.filters, self.tally);
         let (queues, receivers): (Vec<_>, Vec<_>) = inputs.iter().map(|_| sync_channel(QUEUE_CHUNKS)).unzip();
-        let queues: Vec<Mutex<Option<SyncSender<Message>>>> =
+        let queues: Vec<Mutex<Option<SyncSender<Delivery>>>> =
             queues.into_iter().map(|queue| Mutex::new(Some(queue))).collect();
         let next = AtomicUsize::new(0);
         let (permit, permits) = channel();
@@ -194,11 +195,11 @@ impl Run<'_> {
         })
     }
 
-    fn receive(&mut self, receiver: &Receiver<Message>) -> Result<(), Failure> {
-        for message in receiver {
-            match message {
-                Message::Chunk(chunk) => self.deliver(&chunk)?,
-                Message::End(end) => self.ended(end)?,
+    fn receive(&mut self, receiver: &Receiver<Delivery>) -> Result<(), Failure> {
+        for delivery in receiver {
+            match delivery {
+                Delivery::Chunk(chunk) => self.deliver(&chunk)?,
+                Delivery::End(end) => self.ended(end)?,
             }
         }
         Ok(())
@@ -247,17 +248,17 @@ impl Run<'_> {
     /// One bad input among many costs what is bad and nothing else.
     fn input_failed(&mut self, error: &capture::Error) {
         let failure = Failure::capture(error);
-        self.totals.errors.push(failure.message.clone());
+        self.totals.errors.push(failure.message.to_string());
         match error.class() {
-            capture::Class::Damaged => self.terminal.message(&failure.message),
+            capture::Class::Damaged => self.terminal.tell(&failure.message),
             _ if self.totals.refused.is_none() => self.totals.refused = Some(failure),
-            _ => self.terminal.message(&failure.message),
+            _ => self.terminal.tell(&failure.message),
         }
     }
 }
 
 /// What a worker tells of one input.
-enum Message {
+enum Delivery {
     Chunk(Chunk),
     End(End),
 }
@@ -266,7 +267,7 @@ enum Message {
 struct Work<'a> {
     inputs: &'a [Input],
     /// The sending side of each input's queue, until a worker takes it.
-    queues: &'a [Mutex<Option<SyncSender<Message>>>],
+    queues: &'a [Mutex<Option<SyncSender<Delivery>>>],
     next: &'a AtomicUsize,
     /// One for each input that may be begun: nobody runs far ahead of a slow first input, for what is finished waits
     /// in memory.
@@ -292,7 +293,7 @@ fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Re
             Ok(mut reader) => scanner.scan(&mut reader, false, |chunk| {
                 // The reader of the queue goes away only when the run has failed elsewhere.
                 queue
-                    .send(Message::Chunk(std::mem::take(chunk)))
+                    .send(Delivery::Chunk(std::mem::take(chunk)))
                     .map_err(|_| Failure::internal("the run has ended"))
             }),
             Err(error) => End::Input(error),
@@ -300,7 +301,7 @@ fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Re
         // A worker that just went would leave the queues of inputs nobody takes any more open, and the run waiting.
         let end = catch_unwind(AssertUnwindSafe(scan))
             .unwrap_or_else(|panic| End::Fatal(Failure::panicked(&*panic)));
-        let _ = queue.send(Message::End(end));
+        let _ = queue.send(Delivery::End(end));
     }
 }
 
@@ -316,6 +317,7 @@ fn can_be_opened_again(input: &Input) -> bool {
 /// An output that is also an input would be emptied before it is read, and two filters that write to one file would
 /// write over each other.
 fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
+    const REMEDY: &str = "write to another file, then rename it";
     let outputs: Vec<&str> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     // What is appended to an input is read again, without end.
     if let Some(input) = inputs.iter().find(|input| input.is_same_file(Path::new("/dev/stdout"))) {
@@ -323,20 +325,19 @@ fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
             Input::File(path) => format!("the input {}", path.display()),
             _ => "what is read from standard input".to_owned(),
         };
-        return Err(Failure::user(format!(
-            "error: standard output is {name}: it would be lost\nhelp: write to another file, then rename it"
-        )));
+        return Err(Failure::user(format!("standard output is {name}: it would be lost")).help(REMEDY));
     }
     for (i, output) in outputs.iter().enumerate() {
         if inputs.iter().any(|input| input.is_same_file(Path::new(output))) {
-            return Err(Failure::user(format!(
-                "error: {output} is both input and output: it would be lost\nhelp: write to another file, then rename it"
-            )));
+            return Err(
+                Failure::user(format!("{output} is both input and output: it would be lost")).help(REMEDY)
+            );
         }
         if outputs[..i].iter().any(|other| is_one_place(other, output)) {
             return Err(Failure::user(format!(
-                "error: {output} is the output of two filters: each would write over the other\nhelp: give each filter a file of its own, or join the filters by `or`"
-            )));
+                "{output} is the output of two filters: each would write over the other"
+            ))
+            .help("give each filter a file of its own, or join the filters by `or`"));
         }
     }
     Ok(())
@@ -346,8 +347,8 @@ fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
 fn warn_of_names(plan: &Plan, terminal: &Terminal) {
     for path in plan.selections.iter().filter_map(|s| s.output.path()) {
         if path.ends_with(".gz") || path.ends_with(".zst") {
-            terminal
-                .message(&format!("warning: {path} is written without compression, whatever its name says"));
+            let message = format_args!("{path} is written without compression, whatever its name says");
+            terminal.tell(&Message::warning(message));
         }
     }
 }

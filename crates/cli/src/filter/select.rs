@@ -16,7 +16,6 @@ pub(crate) struct Filters<'a> {
     language: &'a LanguageArgs,
     at: At,
     quiet: bool,
-    json: bool,
     terminal: &'a Terminal,
     compiled: Mutex<HashMap<LinkType, Vec<Filter>>>,
 }
@@ -29,7 +28,6 @@ impl<'a> Filters<'a> {
             language: &args.language,
             at: args.at,
             quiet: args.quiet,
-            json: args.json,
             terminal,
             compiled: Mutex::default(),
         }
@@ -47,7 +45,7 @@ impl<'a> Filters<'a> {
         let filters = self
             .sources
             .iter()
-            .map(|source| language::compile(&compiler, source, self.at, (quiet, self.json), self.terminal))
+            .map(|source| language::compile(&compiler, source, self.at, quiet, self.terminal))
             .collect::<Result<Vec<_>, _>>()
             .map_err(
                 |failure| if compiled.is_empty() { failure } else { on_link_type(failure, link_type) },
@@ -58,9 +56,6 @@ impl<'a> Filters<'a> {
 }
 
 /// A filter that compiles for one interface of a capture but not for another deserves the reason.
-fn on_link_type(mut failure: Failure, link_type: LinkType) -> Failure {
-    failure
-        .message
-        .push_str(&format!("\nnote: on packets of link type {link_type}; other packets came before them"));
-    failure
+fn on_link_type(failure: Failure, link_type: LinkType) -> Failure {
+    failure.note(format_args!("on packets of link type {link_type}; other packets came before them"))
 }

@@ -6,6 +6,7 @@ use super::tell::Teller;
 use crate::args::{ClockName, RunArgs};
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
+use crate::message::Message;
 use crate::signals;
 use crate::terminal::print;
 use engine::shm::{Segment, remove_dead, runtime};
@@ -75,7 +76,7 @@ pub(super) fn run(
         Ok(())
     };
     if args.json || args.no_report || printed.is_err() {
-        ended.failures().for_each(|failure| teller.terminal.message(&failure));
+        ended.failures().for_each(|failure| teller.terminal.tell(&failure));
     }
     ended.outcome(printed, signal)
 }
@@ -88,7 +89,7 @@ fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<Option<i32>
             wake = lookout.look();
             wake.is_none()
         });
-        ran.map_err(|error| Failure::world(format!("error: cannot start a thread: {error}")))?;
+        ran.map_err(|error| Failure::world(format!("cannot start a thread: {error}")))?;
         match wake {
             None | Some(Wake::Deadline) => return Ok(None),
             Some(Wake::Signal(signal)) => return Ok(Some(signal)),
@@ -104,13 +105,13 @@ fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) -> R
     match engine.configure(&file.graph) {
         Ok(changes) => {
             let told = teller.changes(file, &changes);
-            if teller.json {
+            if teller.terminal.json {
                 print(&format!("{told}\n"))?;
             } else {
-                teller.terminal.message(&told);
+                teller.terminal.say(&told);
             }
         }
-        Err(error) => teller.terminal.message(&teller.refused(file, &error, UNCHANGED).message),
+        Err(error) => teller.terminal.tell(&teller.refused(file, &error, UNCHANGED).message),
     }
     if engine.settings().workers > 1 {
         let now_ns = lookout.now_ns();
@@ -166,7 +167,7 @@ impl Lookout<'_> {
 
     /// The graph that is in the file now; if it is wrong, that is said.
     fn other_graph(&self) -> Option<Wake> {
-        let read = self.source.read(self.teller.json).and_then(|text| {
+        let read = self.source.read().and_then(|text| {
             let file = GraphFile::parse(&text, &super::registry());
             file.map_err(|errors| self.teller.wrong(&errors, &text, UNCHANGED))
         });
@@ -176,7 +177,7 @@ impl Lookout<'_> {
                 Some(Wake::Reload(Box::new(file)))
             }
             Err(failure) => {
-                self.teller.terminal.message(&failure.message);
+                self.teller.terminal.tell(&failure.message);
                 None
             }
         }
@@ -186,12 +187,13 @@ impl Lookout<'_> {
 fn settings(args: &RunArgs, name: &str, teller: &Teller<'_>) -> Result<Settings, Failure> {
     if args.workers > 1 && args.clock == ClockName::Capture {
         let why = "with several workers, each would see another time: use `--workers 1`, or the time of day";
-        return Err(Failure::user(format!("error: `--clock capture` is for one worker; {why}")));
+        return Err(Failure::user(format!("`--clock capture` is for one worker; {why}")));
     }
     let counters = match counters(name) {
         Ok(segment) => segment,
         Err(error) => {
-            teller.terminal.message(&format!("warning: `sluss top` will not see this: no counters: {error}"));
+            let unseen = format_args!("`sluss top` will not see this: no counters: {error}");
+            teller.terminal.tell(&Message::warning(unseen));
             Segment::private().map_err(no_memory)?
         }
     };
@@ -233,5 +235,5 @@ fn counters(name: &str) -> io::Result<Segment> {
 }
 
 fn no_memory(error: io::Error) -> Failure {
-    Failure::world(format!("error: no memory for packets or counters: {error}"))
+    Failure::world(format!("no memory for packets or counters: {error}"))
 }

@@ -29,9 +29,9 @@ fn registry() -> Registry {
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let source = Source::new(&args.graph);
-    let teller = Teller::new(&source, args.json, terminal);
+    let teller = Teller::new(&source, terminal);
     let stamp = source.stamp();
-    let text = source.read(args.json)?;
+    let text = source.read()?;
     let file = GraphFile::parse(&text, &registry())
         .map_err(|errors| teller.wrong(&errors, &text, "nothing was started"))?;
     teller.warn(&file);

@@ -1,6 +1,7 @@
 //! The file of a graph: reading it, and noticing that it has changed.
 
-use crate::exit::Failure;
+use crate::exit::{Blame, Failure};
+use crate::message::Message;
 use engine::GraphFile;
 use serde_json::json;
 use std::fs::File;
@@ -40,10 +41,9 @@ impl Source {
         self.0.as_os_str() == "-"
     }
 
-    /// The whole text. What is no text is told as JSON, if that is wanted.
-    pub(super) fn read(&self, json: bool) -> Result<String, Failure> {
-        let refused =
-            |error: io::Error| Failure::world(format!("error: cannot read {}: {error}", self.name()));
+    /// The whole text.
+    pub(super) fn read(&self) -> Result<String, Failure> {
+        let refused = |error: io::Error| Failure::world(format!("cannot read {}: {error}", self.name()));
         // One byte more than there may be: the reader of graphs says what is wrong with that.
         let limit = GraphFile::LEN_MAX as u64 + 1;
         let mut bytes = Vec::new();
@@ -59,18 +59,15 @@ impl Source {
             Err(error) if error.as_bytes().len() as u64 == limit => {
                 Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
             }
-            Err(error) => Err(self.no_text(&error, json)),
+            Err(error) => Err(self.no_text(&error)),
         }
     }
 
-    fn no_text(&self, error: &FromUtf8Error, json: bool) -> Failure {
+    fn no_text(&self, error: &FromUtf8Error) -> Failure {
         let at = error.utf8_error().valid_up_to();
         let before = String::from_utf8_lossy(&error.as_bytes()[..at]);
         let line = before.rsplit('\n').next().unwrap_or_default();
         let message = format!("{} is not UTF-8 text: byte {at} is wrong", self.name());
-        if !json {
-            return Failure::user(format!("error[GR001]: {message}"));
-        }
         let finding = json!({
             "code": "GR001", "severity": "error", "message": message, "span": { "start": at, "end": at },
             "label": null, "also": null, "help": null,
@@ -78,7 +75,8 @@ impl Source {
             "app": null, "key": null, "detail": null,
         });
         let object = json!({ "v": 1, "type": "error", "graph": self.name(), "errors": [finding] });
-        Failure::user(object)
+        let message = Message::found(format!("error[GR001]: {message}"), object);
+        Failure { message, blame: Blame::User }
     }
 
     /// Which version of the file there is; `None` if there is none that could change.

@@ -1,8 +1,9 @@
 //! What is said about graphs on standard error: in words with carets, or as JSON.
 
 use super::source::Source;
-use crate::exit::Failure;
+use crate::exit::{Blame, Failure};
 use crate::json::value_of;
+use crate::message::Message;
 use crate::terminal::Terminal;
 use engine::{Changes, ConfigureError, GraphCode, GraphFile, GraphFileError, GraphFileErrors, Link};
 use pflang::{Finding, Severity, Span};
@@ -13,49 +14,42 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub(super) struct Teller<'a> {
     pub(super) graph: String,
-    pub(super) json: bool,
     pub(super) terminal: &'a Terminal,
 }
 
 impl<'a> Teller<'a> {
-    pub(super) fn new(source: &Source, json: bool, terminal: &'a Terminal) -> Self {
-        Teller { graph: source.name(), json, terminal }
+    pub(super) fn new(source: &Source, terminal: &'a Terminal) -> Self {
+        Teller { graph: source.name(), terminal }
     }
 
     /// A text that is no graph, and what that has led to.
     pub(super) fn wrong(&self, errors: &GraphFileErrors, text: &str, outcome: &str) -> Failure {
         let findings: Vec<(&GraphFileError, &str)> = errors.0.iter().map(|error| (error, text)).collect();
-        let message = if self.json {
-            self.object("error", "errors", &findings)
-        } else {
-            let untold = errors.untold();
-            let count = errors.0.iter().filter(|error| !error.code.is_warning()).count() + untold;
-            let more = if untold > 0 { format!(", of which {untold} are not shown") } else { String::new() };
-            let plural = if count == 1 { "" } else { "s" };
-            let last = format!("error: {}: {count} error{plural}{more}; {outcome}", self.graph);
-            self.rendered(&findings).into_iter().chain([last]).collect::<Vec<_>>().join("\n\n")
-        };
-        self.failure(message, errors.0.iter())
+        let untold = errors.untold();
+        let count = errors.0.iter().filter(|error| !error.code.is_warning()).count() + untold;
+        let more = if untold > 0 { format!(", of which {untold} are not shown") } else { String::new() };
+        let plural = if count == 1 { "" } else { "s" };
+        self.failure(&findings, &format!("{count} error{plural}{more}; {outcome}"))
     }
 
     /// A graph that was not taken on.
     pub(super) fn refused(&self, file: &GraphFile, error: &ConfigureError, outcome: &str) -> Failure {
         let ConfigureError::App { app, error, .. } = error else {
-            return Failure::world(format!("error: {}: {error}; {outcome}", self.graph));
+            return Failure::world(format!("{}: {error}; {outcome}", self.graph));
         };
         let problem = file.explain(app, error);
-        let findings = [(&problem, file.text())];
-        let message = if self.json {
-            self.object("error", "errors", &findings)
-        } else {
-            format!("{}\n\nerror: {}: {outcome}", self.rendered(&findings).join("\n\n"), self.graph)
-        };
-        self.failure(message, [&problem].into_iter())
+        self.failure(&[(&problem, file.text())], outcome)
     }
 
-    fn failure<'e>(&self, message: String, mut errors: impl Iterator<Item = &'e GraphFileError>) -> Failure {
-        let worlds = |error: &GraphFileError| error.code == GraphCode::Refused || error.code.is_warning();
-        if errors.all(worlds) { Failure::world(message) } else { Failure::user(message) }
+    /// What was found, and what comes of it.
+    fn failure(&self, findings: &[(&GraphFileError, &str)], outcome: &str) -> Failure {
+        let last = format!("error: {}: {outcome}", self.graph);
+        let text = self.rendered(findings).into_iter().chain([last]).collect::<Vec<_>>().join("\n\n");
+        let message = Message::found(text, self.object("error", "errors", findings));
+        let is_worlds = |error: &GraphFileError| error.code == GraphCode::Refused || error.code.is_warning();
+        let blame =
+            if findings.iter().all(|(error, _)| is_worlds(error)) { Blame::World } else { Blame::User };
+        Failure { message, blame }
     }
 
     /// What is odd about a graph.
@@ -64,12 +58,8 @@ impl<'a> Teller<'a> {
         if findings.is_empty() {
             return;
         }
-        let message = if self.json {
-            self.object("warning", "warnings", &findings)
-        } else {
-            self.rendered(&findings).join("\n\n")
-        };
-        self.terminal.message(&message);
+        let text = self.rendered(&findings).join("\n\n");
+        self.terminal.tell(&Message::found(text, self.object("warning", "warnings", &findings)));
     }
 
     /// What another graph has changed: for standard output where that is JSON, else for standard error.
@@ -77,7 +67,7 @@ impl<'a> Teller<'a> {
         let failed = changes.failed.iter().map(|(app, error)| file.explain(app, error));
         let failed: Vec<GraphFileError> = failed.collect();
         let findings: Vec<_> = failed.iter().map(|problem| (problem, file.text())).collect();
-        if self.json {
+        if self.terminal.json {
             return self.changes_object(changes, &findings).to_string();
         }
         let mut lines = vec![format!("{}: reloaded", self.graph)];
@@ -111,9 +101,9 @@ impl<'a> Teller<'a> {
         findings.iter().map(|(problem, text)| rendered(problem, text, colour)).collect()
     }
 
-    fn object(&self, kind: &str, key: &str, findings: &[(&GraphFileError, &str)]) -> String {
+    fn object(&self, kind: &str, key: &str, findings: &[(&GraphFileError, &str)]) -> Value {
         let problems: Vec<Value> = findings.iter().map(|(problem, _)| problem_object(problem)).collect();
-        json!({ "v": 1, "type": kind, "graph": self.graph, key: problems }).to_string()
+        json!({ "v": 1, "type": kind, "graph": self.graph, key: problems })
     }
 }
 

@@ -31,9 +31,7 @@ pub(crate) fn run(args: &TopArgs, terminal: &Terminal) -> Result<Outcome, Failur
         return once::run(watch, args.interval, args.json, terminal);
     }
     if !(std::io::stdout().is_terminal() && std::io::stdin().is_terminal()) {
-        return Err(Failure::user(
-            "error: `sluss top` needs a terminal; `--once` prints one interval anywhere",
-        ));
+        return Err(Failure::user("`sluss top` needs a terminal; `--once` prints one interval anywhere"));
     }
     session::run(watch, args.interval, terminal.colour_stdout)
 }

@@ -4,6 +4,7 @@ use super::tables;
 use super::units::{one_line, rate, share, uptime};
 use super::watch::{Moment, Seen, Watch};
 use crate::exit::{Failure, Outcome};
+use crate::message::Message;
 use crate::ps;
 use crate::terminal::Terminal;
 use crate::terminal::print;
@@ -23,9 +24,9 @@ pub(super) fn run(
         std::thread::sleep(interval);
         moment = watch.look()?;
     }
-    moment.unreadable.iter().for_each(|problem| terminal.message(&format!("warning: {problem}")));
+    moment.unreadable.iter().for_each(|problem| terminal.tell(&Message::warning(problem)));
     if moment.instances.is_empty() {
-        terminal.message(&ps::nothing_in(&moment.folders));
+        terminal.tell(&ps::nothing_in(&moment.folders));
         return Ok(Outcome::NothingMatched);
     }
     print(&if json { objects(&moment) } else { in_words(&moment) })?;

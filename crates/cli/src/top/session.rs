@@ -35,7 +35,7 @@ pub(super) fn run(mut watch: Watch, interval: Duration, has_colour: bool) -> Res
         if Instant::now() >= next {
             match watch.look() {
                 Ok(moment) => view.push(moment),
-                Err(failure) => view.problem = Some(failure.message),
+                Err(failure) => view.problem = Some(failure.message.to_string()),
             }
             // After a time in which the machine slept, looks are not made up for.
             next = (next + interval).max(Instant::now());
@@ -44,7 +44,7 @@ pub(super) fn run(mut watch: Watch, interval: Duration, has_colour: bool) -> Res
 }
 
 fn refused(error: io::Error) -> Failure {
-    Failure::world(format!("error: the terminal: {error}"))
+    Failure::world(format!("the terminal: {error}"))
 }
 
 /// Ends the process on a signal, or when the terminal hangs up, from threads of their own: crossterm 0.29 reads on for ever

@@ -52,7 +52,7 @@ impl Watch {
         let moment = self.look()?;
         match &self.which {
             Some(which) if moment.instances.is_empty() => Err(Failure::user(format!(
-                "error: no instance has the name or process number `{which}`; `sluss ps` lists them"
+                "no instance has the name or process number `{which}`; `sluss ps` lists them"
             ))),
             _ => Ok(moment),
         }

@@ -1,0 +1,120 @@
+//! What is said on standard error: a text for people and, where `--json` asks for it, the same as an object for programs.
+
+use crate::exit::Blame;
+use serde_json::{Value, json};
+use std::fmt;
+
+/// An error, a warning or a note, in both forms.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Message {
+    /// Ready to print; several lines where there is a caret.
+    text: String,
+    /// Of type `error` or `warning`.
+    object: Value,
+}
+
+impl Message {
+    /// An error that is about neither a filter nor a graph. Its code says whose fault it is.
+    pub(crate) fn error(blame: Blame, message: impl fmt::Display) -> Self {
+        let kind = if blame == Blame::Internal { "internal error" } else { "error" };
+        let code = format!("CL{:03}", blame.code());
+        let object =
+            json!({ "v": 1, "type": "error", "error": finding(Some(&code), "error", &message.to_string()) });
+        Message { text: format!("{kind}: {message}"), object }
+    }
+
+    /// A warning that is about neither a filter nor a graph.
+    pub(crate) fn warning(message: impl fmt::Display) -> Self {
+        Message::unasked("warning", &message.to_string())
+    }
+
+    /// What may be good to know.
+    pub(crate) fn note(message: impl fmt::Display) -> Self {
+        Message::unasked("note", &message.to_string())
+    }
+
+    /// What a filter or a graph has in it, as those have rendered it who know its text.
+    pub(crate) fn found(text: String, object: Value) -> Self {
+        Message { text, object }
+    }
+
+    fn unasked(severity: &str, message: &str) -> Self {
+        let object = json!({ "v": 1, "type": "warning", "warning": finding(None, severity, message) });
+        Message { text: format!("{severity}: {message}"), object }
+    }
+
+    /// With what the user can do about it. Only for an error from [`Message::error`].
+    pub(crate) fn with_help(mut self, help: &str) -> Self {
+        self.text.push_str(&format!("\nhelp: {help}"));
+        self.object["error"]["help"] = help.into();
+        self
+    }
+
+    /// With what explains it.
+    pub(crate) fn with_note(mut self, note: &str) -> Self {
+        self.text.push_str(&format!("\nnote: {note}"));
+        self.object["note"] = note.into();
+        self
+    }
+
+    /// On one line, for programs. Control characters that JSON allows in texts, and a terminal would obey, are escaped as well.
+    pub(crate) fn to_json(&self) -> String {
+        let mut out = String::new();
+        for c in self.object.to_string().chars() {
+            if c.is_control() {
+                out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            } else {
+                out.push(c);
+            }
+        }
+        out
+    }
+}
+
+/// The text for people.
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// With the parts that an error of a filter has.
+fn finding(code: Option<&str>, severity: &str, message: &str) -> Value {
+    json!({
+        "code": code,
+        "severity": severity,
+        "message": message,
+        "span": null,
+        "label": null,
+        "also": null,
+        "help": null,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_say_the_same() {
+        let message = Message::error(Blame::World, "cannot read a").with_help("look").with_note("odd");
+        assert_eq!(message.to_string(), "error: cannot read a\nhelp: look\nnote: odd");
+        let object: Value = serde_json::from_str(&message.to_json()).unwrap();
+        let error = &object["error"];
+        assert_eq!(
+            (&error["code"], &error["message"], &error["help"], &object["note"]),
+            (&"CL003".into(), &"cannot read a".into(), &"look".into(), &"odd".into())
+        );
+        assert_eq!(Message::error(Blame::Internal, "x").to_string(), "internal error: x");
+        assert_eq!(Message::note("x").to_string(), "note: x");
+    }
+
+    #[test]
+    fn a_terminal_obeys_no_name_in_json() {
+        let message = Message::warning("a\x1b]0;title\x07\u{9b}2J\u{7f}");
+        let json = message.to_json();
+        assert!(!json.chars().any(char::is_control), "{json:?}");
+        let object: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(object["warning"]["message"], "a\x1b]0;title\x07\u{9b}2J\u{7f}");
+    }
+}
