@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, Type
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 use pflang::Stage;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 use wire::linktype::{LinkType, LinkTypeInfo};
@@ -145,16 +145,16 @@ pub(crate) enum At {
 pub(crate) struct FilterArgs {
     /// The filter, unless -f, -F or `--` gives it; then captures, folders, globs, `-`.
     #[arg(value_name = "FILTER FILE")]
-    pub(crate) words: Vec<String>,
+    pub(crate) words: Vec<OsString>,
     /// Read this capture (as tcpdump has it; the same as FILE).
     #[arg(short = 'r', long = "read", value_name = "FILE")]
-    pub(crate) read: Vec<String>,
+    pub(crate) read: Vec<PathBuf>,
     /// Write what matches here, in the first input's format, or in pcapng if the name ends so; `-` is standard output. One for each -f.
     #[arg(short = 'o', long = "output", visible_short_alias = 'w', value_name = "OUT")]
-    pub(crate) output: Vec<String>,
+    pub(crate) output: Vec<PathBuf>,
     /// A filter; repeat it, each with its -o, to split in one pass.
     #[arg(short = 'f', long = "filter", value_name = "FILTER")]
-    pub(crate) filter: Vec<String>,
+    pub(crate) filter: Vec<OsString>,
     /// Read the filter from a file.
     #[arg(short = 'F', long = "filter-file", value_name = "FILE", conflicts_with = "filter")]
     pub(crate) filter_file: Option<PathBuf>,
@@ -201,7 +201,7 @@ pub(crate) struct FilterArgs {
     pub(crate) language: LanguageArgs,
     /// The filter as words, after `--`.
     #[arg(last = true, value_name = "WORDS", hide = true)]
-    pub(crate) rest: Vec<String>,
+    pub(crate) rest: Vec<OsString>,
 }
 
 /// A filter on the command line, and what it is for.
@@ -209,7 +209,7 @@ pub(crate) struct FilterArgs {
 pub(crate) struct TextArgs {
     /// The filter: one quoted argument, several words, or @FILE.
     #[arg(value_name = "FILTER", required = true)]
-    pub(crate) words: Vec<String>,
+    pub(crate) words: Vec<OsString>,
     /// Link type of the packets: libpcap's name or number.
     #[arg(short = 'y', long, value_name = "LINKTYPE", default_value = "EN10MB", hide_possible_values = true, value_parser = LinkTypes)]
     pub(crate) linktype: LinkType,
@@ -275,10 +275,10 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct TraceArgs {
     /// The filter, or @FILE.
     #[arg(value_name = "FILTER")]
-    pub(crate) filter: String,
+    pub(crate) filter: OsString,
     /// The capture.
     #[arg(value_name = "FILE")]
-    pub(crate) file: String,
+    pub(crate) file: PathBuf,
     /// Which packet: 1 is the first.
     #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 1)]
     pub(crate) number: u64,
@@ -305,7 +305,7 @@ pub(crate) struct BlastArgs {
     pub(crate) capture: Option<PathBuf>,
     /// Where to.
     #[arg(long, value_name = "TARGET")]
-    pub(crate) to: String,
+    pub(crate) to: PathBuf,
     /// At most so many packets or bits a second: 500pps, 1.5Mpps, 100Mbps, 10Gbps.
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,

@@ -2,6 +2,7 @@
 
 use crate::message::Message;
 use std::any::Any;
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -116,7 +117,7 @@ impl Failure {
     pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-        let arguments: Vec<String> = std::env::args().collect();
+        let arguments: Vec<OsString> = std::env::args_os().collect();
         let report = format!("sluss {}\n{what}\narguments: {arguments:?}\n", env!("CARGO_PKG_VERSION"));
         let path = std::env::temp_dir().join(format!("sluss-internal-error-{}.txt", std::process::id()));
         let kept = match std::fs::write(&path, report) {

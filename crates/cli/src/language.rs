@@ -9,8 +9,10 @@ use apps::SystemNames;
 use pflang::options::Dialect;
 use pflang::{Backend, Code, Compiler, Filter};
 use serde_json::{Value, json};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use wire::LinkType;
@@ -40,14 +42,17 @@ pub(crate) fn compiler(link_type: LinkType, language: &LanguageArgs, at: At) -> 
 }
 
 /// Several words are one filter; `@FILE` holds it.
-pub(crate) fn filter_text(words: &[String]) -> Result<String, Failure> {
-    match words {
-        [word] => match word.strip_prefix('@') {
-            Some(path) => from_file(Path::new(path)),
-            None => Ok(word.clone()),
-        },
-        words => Ok(words.join(" ")),
+pub(crate) fn filter_text(words: &[OsString]) -> Result<String, Failure> {
+    if let [word] = words
+        && let Some(path) = word.as_bytes().strip_prefix(b"@")
+    {
+        return from_file(Path::new(OsStr::from_bytes(path)));
     }
+    let not_text =
+        |word: &OsStr| Failure::user(format!("the filter is not UTF-8 text: `{}`", word.display()));
+    let words: Result<Vec<&str>, Failure> =
+        words.iter().map(|word| word.to_str().ok_or_else(|| not_text(word))).collect();
+    Ok(words?.join(" "))
 }
 
 /// The text of a filter file.

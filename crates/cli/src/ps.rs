@@ -57,7 +57,10 @@ fn clean(found: &Found, json: bool, terminal: &Terminal) -> Result<Outcome, Fail
     for (path, result) in found.clean() {
         match result {
             Ok(()) if json => {
-                print(&format!("{}\n", json!({ "v": 1, "type": "removed", "path": path })))?;
+                print(&format!(
+                    "{}\n",
+                    json!({ "v": 1, "type": "removed", "path": path.to_string_lossy() })
+                ))?;
             }
             Ok(()) => print(&format!("removed {}\n", harmless(&path.display().to_string())))?,
             Err(error) => {

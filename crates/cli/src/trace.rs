@@ -40,7 +40,7 @@ fn packet(args: &TraceArgs) -> Result<Wanted, Failure> {
     if args.number == 0 {
         return Err(Failure::user("packets are numbered from 1"));
     }
-    let reader = if args.file == "-" { Reader::stdin() } else { Reader::open(&args.file) };
+    let reader = if args.file.as_os_str() == "-" { Reader::stdin() } else { Reader::open(&args.file) };
     let mut reader = reader.map_err(|error| Failure::capture(&error))?;
     let mut count = 0;
     while let Some(packet) = reader.next_packet().map_err(|error| Failure::capture(&error))? {
@@ -50,12 +50,17 @@ fn packet(args: &TraceArgs) -> Result<Wanted, Failure> {
             return Ok(Wanted { data, wire_len, link_type: reader.format().as_read_here(link_type) });
         }
     }
-    Err(Failure::user(format!("{} has {count} packets; there is no number {}", args.file, args.number)))
+    Err(Failure::user(format!(
+        "{} has {count} packets; there is no number {}",
+        args.file.display(),
+        args.number
+    )))
 }
 
 fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> String {
     let summary = wire::summary::summarize(packet.link_type, &packet.data, packet.wire_len);
-    let mut text = format!("packet {} of {}: {summary}\n", args.number, harmless(&args.file));
+    let mut text =
+        format!("packet {} of {}: {summary}\n", args.number, harmless(&args.file.to_string_lossy()));
     let mut primitive = None;
     for step in &trace.steps {
         if primitive != Some(step.span) {
@@ -130,7 +135,7 @@ fn object(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> Val
         "v": 1,
         "type": "trace",
         "filter": source,
-        "file": args.file,
+        "file": args.file.to_string_lossy(),
         "number": args.number,
         "linktype": packet.link_type.to_string(),
         "captured_bytes": packet.data.len(),

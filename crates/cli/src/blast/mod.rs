@@ -27,7 +27,7 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let begin = Instant::now();
     let seconds = blast(&mut engine, args, terminal, begin, &signal)?;
     let ended = Ended::of(&mut engine);
-    let told = Told { to: &args.to, seconds, ended: &ended };
+    let told = Told { to: &args.to.to_string_lossy(), seconds, ended: &ended };
     let printed = print(&if args.json { format!("{}\n", told.object()) } else { told.in_words() });
     for app in ended.report.apps.values() {
         for line in app.text.iter().flat_map(|text| text.lines()) {

@@ -19,7 +19,7 @@ use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
 use crate::language::one_line;
 use crate::terminal::{Terminal, print};
-use plan::{Output, Plan};
+use plan::Plan;
 use run::Totals;
 use serde_json::json;
 use std::io::IsTerminal;
@@ -66,10 +66,7 @@ fn summary(plan: &Plan, totals: &Totals) -> serde_json::Value {
         .iter()
         .zip(&totals.matched)
         .map(|(selection, matched)| {
-            let output = match &selection.output {
-                Output::Capture(path) => Some(path.as_str()),
-                _ => None,
-            };
+            let output = selection.output.path().map(Path::to_string_lossy);
             json!({ "filter": selection.filter, "matched": matched, "output": output })
         })
         .collect();
@@ -88,10 +85,8 @@ fn summary(plan: &Plan, totals: &Totals) -> serde_json::Value {
 fn in_words(plan: &Plan, totals: &Totals, max: Option<u64>) -> String {
     let lines = plan.selections.iter().zip(&totals.matched).map(|(selection, &matched)| {
         let packets = totals.packets;
-        let place = match &selection.output {
-            Output::Capture(path) if path != "-" => format!(" -> {path}"),
-            _ => String::new(),
-        };
+        let file = selection.output.path().filter(|path| path.as_os_str() != "-");
+        let place = file.map_or(String::new(), |path| format!(" -> {}", path.display()));
         if max == Some(matched) {
             let plural = if matched == 1 { "" } else { "s" };
             return format!("{matched} packet{plural} matched{place}; stopped there (-c)");
@@ -105,12 +100,12 @@ fn in_words(plan: &Plan, totals: &Totals, max: Option<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::Selection;
+    use plan::{Output, Selection};
 
     #[test]
     fn a_share_is_told_of_what_was_read_to_its_end() {
         let selection = |output| Selection { filter: "tcp".to_owned(), output };
-        let to_file = Output::Capture("o.pcap".to_owned());
+        let to_file = Output::Capture("o.pcap".into());
         let plan = Plan { selections: vec![selection(Output::Lines), selection(to_file)], inputs: vec![] };
         let mut totals = Totals::default();
         (totals.packets, totals.matched) = (200, vec![3, 1]);

@@ -4,7 +4,9 @@ use crate::args::FilterArgs;
 use crate::exit::Failure;
 use crate::language;
 use clap::ValueEnum;
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,7 +14,7 @@ pub(crate) struct Plan {
     /// Each filter with its destination.
     pub(crate) selections: Vec<Selection>,
     /// Files, folders, globs, `-`; never empty.
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<PathBuf>,
 }
 
 /// One filter and where its packets go.
@@ -30,7 +32,7 @@ pub(crate) enum Output {
     /// Nowhere: they are counted.
     Count,
     /// To this file as a capture; `-` is standard output.
-    Capture(String),
+    Capture(PathBuf),
     /// To standard output, one line a packet.
     Lines,
     /// To standard output, one JSON object a packet.
@@ -39,7 +41,7 @@ pub(crate) enum Output {
 
 impl Output {
     /// The file, or `-`, that a capture goes to.
-    pub(crate) fn path(&self) -> Option<&str> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Output::Capture(path) => Some(path),
             _ => None,
@@ -48,7 +50,7 @@ impl Output {
 }
 
 /// Which words exist as inputs: injected, so that planning needs no file system.
-pub(crate) type Exists<'a> = &'a dyn Fn(&str) -> bool;
+pub(crate) type Exists<'a> = &'a dyn Fn(&OsStr) -> bool;
 
 /// Makes sense of the arguments.
 pub(crate) fn plan(args: &FilterArgs, exists: Exists<'_>) -> Result<Plan, Failure> {
@@ -59,7 +61,7 @@ pub(crate) fn plan(args: &FilterArgs, exists: Exists<'_>) -> Result<Plan, Failur
     Ok(Plan { selections, inputs })
 }
 
-fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<String>, Vec<String>), Failure> {
+fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<String>, Vec<PathBuf>), Failure> {
     let mut inputs = args.read.clone();
     let elsewhere = !args.filter.is_empty() || args.filter_file.is_some() || !args.rest.is_empty();
     let mut words = args.words.as_slice();
@@ -88,7 +90,7 @@ fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<Stri
         filters.push(if first.is_empty() { String::new() } else { language::filter_text(first)? });
         words = files;
     }
-    inputs.extend(words.iter().cloned());
+    inputs.extend(words.iter().map(PathBuf::from));
     if inputs.is_empty() {
         if std::io::stdin().is_terminal() {
             let filter = filters.first().filter(|_| !elsewhere).map_or("FILTER", String::as_str);
@@ -97,26 +99,25 @@ fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<Stri
                 Failure::user("no capture given").help(format_args!("name one, `{example}`, or pipe one in"))
             );
         }
-        inputs.push("-".to_owned());
+        inputs.push("-".into());
     }
     Ok((filters, inputs))
 }
 
 /// Whether a filter was given as several words: the second word is no input.
-fn looks_unquoted(words: &[String], exists: Exists<'_>) -> bool {
-    words.len() > 1
-        && !exists(&words[1])
-        && !words[1].contains(['/', '*', '?', '['])
-        && !words[1].contains(".pcap")
+fn looks_unquoted(words: &[OsString], exists: Exists<'_>) -> bool {
+    let Some(second) = words.get(1) else { return false };
+    let text = second.to_string_lossy();
+    !exists(second) && !text.contains(['/', '*', '?', '[']) && !text.contains(".pcap")
 }
 
 /// The command as it was meant: the filter, in one piece and in front, and all the rest.
 fn unquoted(args: &FilterArgs, exists: Exists<'_>) -> Failure {
-    let is_input = |word: &String| exists(word) || word.contains(".pcap");
+    let is_input = |word: &OsString| exists(word) || word.to_string_lossy().contains(".pcap");
     let words = args.words.as_slice();
     let (before, others) = words.split_at(words.iter().take_while(|&word| is_input(word)).count());
     let (filter, after) = others.split_at(others.iter().position(is_input).unwrap_or(others.len()));
-    let mut command = format!("sluss filter {}", quoted(&filter.join(" ")));
+    let mut command = format!("sluss filter {}", quoted(&filter.join(OsStr::new(" ")).to_string_lossy()));
     args.read.iter().for_each(|file| command.push_str(&format!(" -r {}", shell_word(file))));
     before.iter().chain(after).for_each(|file| command.push_str(&format!(" {}", shell_word(file))));
     if args.read.is_empty() && before.is_empty() && after.is_empty() {
@@ -127,7 +128,7 @@ fn unquoted(args: &FilterArgs, exists: Exists<'_>) -> Failure {
         [_] => "the filter stands before the captures",
         _ => "a filter of several words is one quoted argument",
     };
-    Failure::user(format!("`{}` is no capture: {rule}", words[1])).help(command)
+    Failure::user(format!("`{}` is no capture: {rule}", words[1].display())).help(command)
 }
 
 /// What the result depends on beside filter and captures, as it was written.
@@ -157,9 +158,10 @@ fn flags(args: &FilterArgs) -> String {
 }
 
 /// In quotes only where a shell would make something else of it.
-fn shell_word(text: &str) -> String {
+fn shell_word(word: impl AsRef<OsStr>) -> String {
+    let text = word.as_ref().to_string_lossy();
     let is_plain = |c: char| c.is_alphanumeric() || "_-./:,+=@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
+    if !text.is_empty() && text.chars().all(is_plain) { text.into_owned() } else { quoted(&text) }
 }
 
 /// As a shell takes it.
@@ -190,7 +192,7 @@ fn outputs(args: &FilterArgs, filters: &[String]) -> Result<Vec<Output>, Failure
     match filters.len() {
         1 if args.json => Ok(vec![Output::Json]),
         1 if args.lines || std::io::stdout().is_terminal() => Ok(vec![Output::Lines]),
-        1 => Ok(vec![Output::Capture("-".to_owned())]),
+        1 => Ok(vec![Output::Capture("-".into())]),
         _ => Err(Failure::user("several filters need a -o each, or --count")),
     }
 }
@@ -204,7 +206,7 @@ mod tests {
     fn plan_of(line: &[&str]) -> Result<Plan, Failure> {
         let cli = Cli::parse_from(["sluss", "filter"].iter().chain(line));
         let Command::Filter(args) = cli.command else { panic!("not a filter command") };
-        plan(&args, &|word| word.ends_with(".pcap"))
+        plan(&args, &|word| word.to_string_lossy().ends_with(".pcap"))
     }
 
     fn selection(filter: &str, output: Output) -> Selection {
@@ -214,21 +216,21 @@ mod tests {
     #[test]
     fn filter_then_files() {
         let plan = plan_of(&["tcp port 80", "a.pcap", "b.pcap", "--count"]).unwrap();
-        assert_eq!(plan.inputs, ["a.pcap", "b.pcap"]);
+        assert_eq!(plan.inputs, [Path::new("a.pcap"), Path::new("b.pcap")]);
         assert_eq!(plan.selections, [selection("tcp port 80", Output::Count)]);
     }
 
     #[test]
     fn tcpdump_habits() {
         let plan = plan_of(&["-r", "a.pcap", "-w", "o.pcap", "arp"]).unwrap();
-        assert_eq!(plan.inputs, ["a.pcap"]);
-        assert_eq!(plan.selections, [selection("arp", Output::Capture("o.pcap".to_owned()))]);
+        assert_eq!(plan.inputs, [Path::new("a.pcap")]);
+        assert_eq!(plan.selections, [selection("arp", Output::Capture("o.pcap".into()))]);
     }
 
     #[test]
     fn words_after_two_dashes() {
         let plan = plan_of(&["--count", "a.pcap", "--", "tcp", "port", "80"]).unwrap();
-        assert_eq!(plan.inputs, ["a.pcap"]);
+        assert_eq!(plan.inputs, [Path::new("a.pcap")]);
         assert_eq!(plan.selections, [selection("tcp port 80", Output::Count)]);
     }
 

@@ -318,7 +318,7 @@ fn can_be_opened_again(input: &Input) -> bool {
 /// write over each other.
 fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
     const REMEDY: &str = "write to another file, then rename it";
-    let outputs: Vec<&str> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
+    let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     // What is appended to an input is read again, without end.
     if let Some(input) = inputs.iter().find(|input| input.is_same_file(Path::new("/dev/stdout"))) {
         let name = match input {
@@ -328,14 +328,17 @@ fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
         return Err(Failure::user(format!("standard output is {name}: it would be lost")).help(REMEDY));
     }
     for (i, output) in outputs.iter().enumerate() {
-        if inputs.iter().any(|input| input.is_same_file(Path::new(output))) {
-            return Err(
-                Failure::user(format!("{output} is both input and output: it would be lost")).help(REMEDY)
-            );
+        if inputs.iter().any(|input| input.is_same_file(output)) {
+            return Err(Failure::user(format!(
+                "{} is both input and output: it would be lost",
+                output.display()
+            ))
+            .help(REMEDY));
         }
         if outputs[..i].iter().any(|other| is_one_place(other, output)) {
             return Err(Failure::user(format!(
-                "{output} is the output of two filters: each would write over the other"
+                "{} is the output of two filters: each would write over the other",
+                output.display()
             ))
             .help("give each filter a file of its own, or join the filters by `or`"));
         }
@@ -346,7 +349,8 @@ fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
 /// What is written is not compressed, even where its name promises that.
 fn warn_of_names(plan: &Plan, terminal: &Terminal) {
     for path in plan.selections.iter().filter_map(|s| s.output.path()) {
-        if path.ends_with(".gz") || path.ends_with(".zst") {
+        if path.extension().is_some_and(|end| end == "gz" || end == "zst") {
+            let path = path.display();
             let message = format_args!("{path} is written without compression, whatever its name says");
             terminal.tell(&Message::warning(message));
         }
@@ -354,10 +358,11 @@ fn warn_of_names(plan: &Plan, terminal: &Terminal) {
 }
 
 /// Whether captures written to both would be mixed up; devices such as /dev/null do not mind.
-fn is_one_place(a: &str, b: &str) -> bool {
-    let is_device = a != "-" && std::fs::metadata(a).is_ok_and(|metadata| !metadata.is_file());
-    let is_name_of_both = || a != "-" && b != "-" && capture::place_of(a) == capture::place_of(b);
-    (a == b || is_name_of_both()) && !is_device || Input::File(a.into()).is_same_file(Path::new(b))
+fn is_one_place(a: &Path, b: &Path) -> bool {
+    let is_stdout = |path: &Path| path.as_os_str() == "-";
+    let is_device = !is_stdout(a) && std::fs::metadata(a).is_ok_and(|metadata| !metadata.is_file());
+    let is_name_of_both = || !is_stdout(a) && !is_stdout(b) && capture::place_of(a) == capture::place_of(b);
+    (a == b || is_name_of_both()) && !is_device || Input::File(a.into()).is_same_file(b)
 }
 
 fn total_bytes(inputs: &[Input]) -> Option<u64> {

@@ -6,6 +6,7 @@ use crate::filter::render::Renderer;
 use capture::{Encoder, Format, Target, Writer};
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 
 /// One destination for each filter of the plan.
 pub(crate) struct Sinks(Vec<Sink>);
@@ -22,7 +23,7 @@ impl Sinks {
         let open = |selection: &Selection| match &selection.output {
             Output::Count => Ok(Sink::Nothing),
             Output::Lines | Output::Json => Ok(Sink::Text(std::io::stdout())),
-            Output::Capture(path) if path == "-" => {
+            Output::Capture(path) if path.as_os_str() == "-" => {
                 Writer::stdout().map(|writer| Sink::Capture(Box::new(writer)))
             }
             Output::Capture(path) => Writer::create(path).map(|writer| Sink::Capture(Box::new(writer))),
@@ -33,8 +34,10 @@ impl Sinks {
 
     /// Begins every capture in the format of the first input, or in pcapng where its name says so, and gives the renderers that fit.
     pub(crate) fn begin(&mut self, selections: &[Selection], format: Format) -> Vec<Renderer> {
-        let target =
-            |path: &str| if path.ends_with(".pcapng") { Target::Pcapng } else { Target::like(format) };
+        let target = |path: &Path| match path.extension() {
+            Some(end) if end == "pcapng" => Target::Pcapng,
+            _ => Target::like(format),
+        };
         for (sink, selection) in self.0.iter_mut().zip(selections) {
             if let (Sink::Capture(writer), Output::Capture(path)) = (sink, &selection.output) {
                 writer.begin(target(path));
