@@ -305,7 +305,7 @@ pub(crate) struct BlastArgs {
     pub(crate) capture: Option<PathBuf>,
     /// Where to.
     #[arg(long, value_name = "TARGET")]
-    pub(crate) to: PathBuf,
+    pub(crate) to: OsString,
     /// At most so many packets or bits a second: 500pps, 1.5Mpps, 100Mbps, 10Gbps.
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,

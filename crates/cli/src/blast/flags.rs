@@ -89,14 +89,14 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
         check_link_type(args.capture.as_deref(), name)?;
         return Ok(Config::new(Tap { name: name.to_owned(), mtu: None }));
     }
-    let is_capture = args.to.extension().is_some_and(|end| end == "pcap" || end == "pcapng");
+    let is_capture = Path::new(to).extension().is_some_and(|end| end == "pcap" || end == "pcapng");
     if !to.contains('/') && !is_capture {
         if is_ethernet(to) {
             check_link_type(args.capture.as_deref(), to)?;
         }
         return Ok(Config::new(AfPacket { device: to.to_owned(), ..AfPacket::default() }));
     }
-    if let Some(path) = args.capture.as_deref().filter(|path| input(path).is_same_file(&args.to)) {
+    if let Some(path) = args.capture.as_deref().filter(|path| input(path).is_same_file(Path::new(&args.to))) {
         return Err(Failure::user(format!(
             "--to {to} is the capture that is read, {}: it would be lost",
             path.display()
@@ -110,7 +110,7 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
             if args.capture.is_some() { " or --loop" } else { "" }
         )));
     }
-    Ok(Config::new(PcapWriter { path: args.to.clone(), ..PcapWriter::default() }))
+    Ok(Config::new(PcapWriter { path: args.to.clone().into(), ..PcapWriter::default() }))
 }
 
 /// Whether a device is known to take Ethernet frames.
