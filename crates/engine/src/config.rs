@@ -18,25 +18,35 @@ pub struct OptionError {
     pub option: Option<String>,
     /// What is wrong, and what it may be.
     pub message: String,
-    /// Whether the system refused something that the user may ask for.
-    pub refused: bool,
+    /// What has to change.
+    pub fault: Fault,
+}
+
+/// What has to change before an app takes an option as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The option itself.
+    Option,
+    /// The system, which refuses what the option may ask for: a file, a device, a permission.
+    System,
 }
 
 impl OptionError {
     /// The option `option` cannot be what it is.
     pub fn new(option: &str, message: impl fmt::Display) -> Self {
-        OptionError { option: Some(option.to_owned()), message: message.to_string(), refused: false }
+        OptionError { option: Some(option.to_owned()), message: message.to_string(), fault: Fault::Option }
     }
 
     /// The system refuses what option `option` asks for.
     pub fn refused(option: &str, message: impl fmt::Display) -> Self {
-        OptionError { option: Some(option.to_owned()), message: message.to_string(), refused: true }
+        OptionError { option: Some(option.to_owned()), message: message.to_string(), fault: Fault::System }
     }
 
     /// The app panicked when it was to do something, whatever its options.
     pub(crate) fn failed(what: &str, message: impl fmt::Display) -> Self {
         let message = format!("it failed when it was to {what}: {message}");
-        OptionError { option: None, message, refused: true }
+        OptionError { option: None, message, fault: Fault::System }
     }
 
     /// A number is not in its range.

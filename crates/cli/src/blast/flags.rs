@@ -4,7 +4,7 @@ use crate::args::{BlastArgs, ProtoName, SynthArgs};
 use crate::exit::Failure;
 use apps::{Proto, Sink, Synth};
 use capture::{Input, Reader};
-use engine::{Config, ConfigureError, Graph, OptionError};
+use engine::{Config, ConfigureError, Fault, Graph, OptionError};
 use io::pcap_reader::Passes;
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
 use std::path::Path;
@@ -164,7 +164,7 @@ fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
 
 /// An option of an app, told as the flag that it came from.
 pub(super) fn refused(error: &ConfigureError) -> Failure {
-    let ConfigureError::App { error: OptionError { option, message, refused, .. }, .. } = error else {
+    let ConfigureError::App { error: OptionError { option, message, fault, .. }, .. } = error else {
         return Failure::world(format!("{error}"));
     };
     let flag = match option.as_deref() {
@@ -174,7 +174,10 @@ pub(super) fn refused(error: &ConfigureError) -> Failure {
         Some(option) => format!("--{}: ", option.replace('_', "-")),
     };
     let message = format!("{flag}{message}");
-    if *refused { Failure::world(message) } else { Failure::user(message) }
+    match fault {
+        Fault::System => Failure::world(message),
+        _ => Failure::user(message),
+    }
 }
 
 #[cfg(test)]

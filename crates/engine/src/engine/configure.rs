@@ -12,7 +12,7 @@
 use super::placement::{self, Places, Placing};
 use super::{Engine, LinkState};
 use crate::app::Ports;
-use crate::config::OptionError;
+use crate::config::{Fault, OptionError};
 use crate::graph::{AppSpec, Graph, Link, breathing_order};
 use crate::link::{self, Input, Output, Ring};
 use crate::pool::Orphans;
@@ -510,7 +510,7 @@ fn breathing_names(graph: &Graph, pulls: impl Fn(&str) -> bool) -> Vec<String> {
 fn check_links(direction: &str, ports: Ports, linked: &[&str]) -> Result<(), OptionError> {
     let Some(port) = linked.iter().find(|port| !ports.allow(port)) else { return Ok(()) };
     let message = format!("it has no {direction} `{port}`, which is linked; its {direction}s: {ports}");
-    Err(OptionError { option: None, message, refused: false })
+    Err(OptionError { option: None, message, fault: Fault::Option })
 }
 
 /// Has a class check something; a panic of it is an error of its options.

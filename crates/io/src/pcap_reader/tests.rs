@@ -4,7 +4,7 @@ use super::pace::Pace;
 use super::{Passes, PcapReader, Replay};
 use crate::scratch::{Scratch, capture, pcap, records};
 use engine::shm::Counter;
-use engine::{
+use engine::{Fault, 
     App, Class, ClockKind, ConfigureError, Engine, Graph, Io, MAX_PAYLOAD, OptionError, Ports, Settings,
     Setup,
 };
@@ -347,16 +347,16 @@ fn what_cannot_be_opened_is_named() {
     let scratch = Scratch::new();
     let no_capture = scratch.file("a.pcap", b"Hello, world");
     let cases = [
-        (scratch.path("none.pcap"), "cannot open", true),
-        (std::env::temp_dir(), "directory", true),
-        (no_capture, "not a pcap or pcapng capture", false),
+        (scratch.path("none.pcap"), "cannot open", Fault::System),
+        (std::env::temp_dir(), "directory", Fault::System),
+        (no_capture, "not a pcap or pcapng capture", Fault::Option),
     ];
-    for (path, message, is_refused) in cases {
+    for (path, message, fault) in cases {
         let mut graph = engine::Graph::new();
         graph.app("reader", reader(&path)).unwrap();
         let mut engine = engine::Engine::new(engine::Settings::new().unwrap()).unwrap();
         let ConfigureError::App { error, .. } = engine.configure(&graph).unwrap_err() else { panic!() };
-        assert_eq!(error.refused, is_refused, "{error}");
+        assert_eq!(error.fault, fault, "{error}");
         let error = error.to_string();
         assert!(error.contains(message) && error.contains(&path.display().to_string()), "{error}");
     }

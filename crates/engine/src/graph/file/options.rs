@@ -1,7 +1,7 @@
 //! The options of an app: from a TOML table to a [`Config`].
 
 use super::problem::{GraphCode, GraphFileError, Problems, shown};
-use crate::config::{Config, OptionError, Registry};
+use crate::config::{Config, Fault, OptionError, Registry};
 use crate::graph::similar_of;
 use std::ops::Range;
 use toml::Spanned;
@@ -54,7 +54,10 @@ pub(super) fn read(
 
 /// What a class says about an option, at its place.
 pub(super) fn refused(app: &App<'_>, place: Range<usize>, error: &OptionError) -> GraphFileError {
-    let code = if error.refused { GraphCode::Refused } else { GraphCode::OptionValue };
+    let code = match error.fault {
+        Fault::Option => GraphCode::OptionValue,
+        Fault::System => GraphCode::Refused,
+    };
     let subject = match &error.option {
         Some(option) => format!("`{option}` of app `{}`", app.name),
         None => format!("app `{}`", app.name),
