@@ -14,7 +14,7 @@ use wire::linktype::{LinkType, LinkTypeInfo};
 #[command(name = "sluss", version, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 done, matched; 1 nothing matched; 2 wrong filter or flag; 3 the system refused;\n\
-    4 internal error; 5 incomplete (damaged or truncated input). More: sluss COMMAND --help"
+    4 internal error; 5 incomplete (input damaged, truncated or no capture). More: sluss COMMAND --help"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -385,7 +385,7 @@ pub(crate) enum ProtoName {
     after_help = "GRAPH is TOML: `links = [\"a.output -> b.input\"]`, then [app.NAME] tables: `type = \"...\"`, options.\n\
     When the file changes, or on SIGHUP, what runs changes by difference; a wrong file changes nothing.\n\
     Exit codes: 0 finished; 2 wrong graph; 3 the system refused; 4 packets unaccounted for;\n\
-    5 an app was down at the end; 130 and 143 ended by SIGINT and SIGTERM, after the report."
+    5 a capture is damaged or none, or an app was down at the end; 130 and 143 ended by SIGINT and SIGTERM, after the report."
 )]
 pub(crate) struct RunArgs {
     /// The graph; `-` is standard input.

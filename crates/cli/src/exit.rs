@@ -1,6 +1,7 @@
 //! How the command ends: three kinds of failure, never mixed, each with its exit code.
 
 use crate::message::Message;
+use engine::Fault;
 use std::any::Any;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -65,6 +66,16 @@ impl Blame {
     }
 }
 
+impl From<Fault> for Blame {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::System => Blame::World,
+            Fault::Content => Blame::Damage,
+            _ => Blame::User,
+        }
+    }
+}
+
 impl Failure {
     /// The user's.
     pub(crate) fn user(message: impl Display) -> Self {
@@ -99,7 +110,8 @@ impl Failure {
         Failure::of(blame, error)
     }
 
-    fn of(blame: Blame, message: impl Display) -> Self {
+    /// Of whom it is known.
+    pub(crate) fn of(blame: Blame, message: impl Display) -> Self {
         Failure { message: Message::error(blame, message), blame }
     }
 

@@ -444,3 +444,59 @@ fn all_that_is_said_beside_json_is_json() {
     assert!(told(&output)[0]["error"]["message"].as_str().unwrap().starts_with("unexpected argument"));
     assert!(stderr(&run(&["filter", "--count", "--", "--json"])).starts_with("error"));
 }
+
+/// Whatever the command, whether it is a file or a pipe, and however little of a capture there is.
+#[test]
+fn what_is_no_capture_is_incomplete_everywhere() {
+    let folder = scratch("no-capture");
+    let net = |name: &str, path: &str| {
+        let graph = format!(
+            "links = [\"in.output -> out.input\"]\n[app.in]\ntype = \"pcap_reader\"\npath = {path:?}\n\
+             [app.out]\ntype = \"sink\"\n"
+        );
+        let path = folder.join(format!("{name}.toml"));
+        std::fs::write(&path, graph).unwrap();
+        path
+    };
+    let whole = std::fs::read(root().join("captures/web.pcap")).unwrap();
+    let gzip = std::fs::read(root().join("captures/smtp.pcap.gz")).unwrap();
+    let cases = [
+        ("text", &b"this is no capture at all"[..]),
+        ("empty", b""),
+        ("cut-header", &whole[..10]),
+        ("cut", &whole[..300]),
+        ("cut-gzip", &gzip[..20]),
+    ];
+    let piped = net("piped", "-");
+    for (name, bytes) in cases {
+        let file = folder.join(name);
+        std::fs::write(&file, bytes).unwrap();
+        let (file, graph) = (arg(&file), net(name, arg(&file)));
+        for args in [
+            &["filter", "--count", "", file][..],
+            &["filter", "--count", "", file, "captures/web.pcap"],
+            &["trace", "ip", file, "-n", "1000"],
+            &["run", arg(&graph)],
+            &["blast", file, "--to", "null", "--count", "1000000"],
+            &["bench", "engine", "--net", "filter", "--runs", "1", "--pcap", file],
+        ] {
+            let output = sluss(args).env("SLUSS_RUNTIME_DIR", &folder).output().unwrap();
+            assert_eq!(code(&output), 5, "{args:?}: {}", stderr(&output));
+        }
+        for args in [
+            &["filter", "--count", "", "-"][..],
+            &["trace", "ip", "-", "-n", "1000"],
+            &["run", arg(&piped)],
+            &["blast", "-", "--to", "null"],
+        ] {
+            let output = run_with_input(args, bytes);
+            assert_eq!(code(&output), 5, "{name}, {args:?}: {}", stderr(&output));
+        }
+    }
+    let output = sluss(&["run", arg(&folder.join("text.toml"))]).output().unwrap();
+    let said = stderr(&output);
+    assert!(
+        said.starts_with("error[GR021]: `path` of app `in`") && said.ends_with("nothing was started\n"),
+        "{said}"
+    );
+}

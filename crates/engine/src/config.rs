@@ -30,6 +30,8 @@ pub enum Fault {
     Option,
     /// The system, which refuses what the option may ask for: a file, a device, a permission.
     System,
+    /// What the option names: it is there, and is damaged, or not what the app reads.
+    Content,
 }
 
 impl OptionError {
@@ -41,6 +43,11 @@ impl OptionError {
     /// The system refuses what option `option` asks for.
     pub fn refused(option: &str, message: impl fmt::Display) -> Self {
         OptionError { option: Some(option.to_owned()), message: message.to_string(), fault: Fault::System }
+    }
+
+    /// What option `option` names is damaged, or not what the app reads.
+    pub fn damaged(option: &str, message: impl fmt::Display) -> Self {
+        OptionError { option: Some(option.to_owned()), message: message.to_string(), fault: Fault::Content }
     }
 
     /// The app panicked when it was to do something, whatever its options.

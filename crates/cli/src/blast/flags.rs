@@ -4,7 +4,7 @@ use crate::args::{BlastArgs, ProtoName, SynthArgs};
 use crate::exit::Failure;
 use apps::{Proto, Sink, Synth};
 use capture::{Input, Reader};
-use engine::{Config, ConfigureError, Fault, Graph, OptionError};
+use engine::{Config, ConfigureError, Graph, OptionError};
 use io::pcap_reader::Passes;
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
 use std::path::Path;
@@ -174,10 +174,7 @@ pub(super) fn refused(error: &ConfigureError) -> Failure {
         Some(option) => format!("--{}: ", option.replace('_', "-")),
     };
     let message = format!("{flag}{message}");
-    match fault {
-        Fault::System => Failure::world(message),
-        _ => Failure::user(message),
-    }
+    Failure::of((*fault).into(), message)
 }
 
 #[cfg(test)]

@@ -46,10 +46,7 @@ impl<'a> Teller<'a> {
         let last = format!("error: {}: {outcome}", self.graph);
         let text = self.rendered(findings).into_iter().chain([last]).collect::<Vec<_>>().join("\n\n");
         let message = Message::found(text, self.object("error", "errors", findings));
-        let is_worlds = |error: &GraphFileError| error.code == GraphCode::Refused || error.code.is_warning();
-        let blame =
-            if findings.iter().all(|(error, _)| is_worlds(error)) { Blame::World } else { Blame::User };
-        Failure { message, blame }
+        Failure { message, blame: blame(findings.iter().map(|(error, _)| error.code)) }
     }
 
     /// What is odd about a graph.
@@ -105,6 +102,17 @@ impl<'a> Teller<'a> {
         let problems: Vec<Value> = findings.iter().map(|(problem, _)| problem_object(problem)).collect();
         json!({ "v": 1, "type": kind, "graph": self.graph, key: problems })
     }
+}
+
+/// Whose fault it is that there are errors of these codes: the user's, unless all are another's.
+fn blame(codes: impl Iterator<Item = GraphCode>) -> Blame {
+    let mut blames = codes.filter(|code| !code.is_warning()).map(|code| match code {
+        GraphCode::Refused => Blame::World,
+        GraphCode::Damaged => Blame::Damage,
+        _ => Blame::User,
+    });
+    let first = blames.next().unwrap_or(Blame::User);
+    if blames.all(|blame| blame == first) { first } else { Blame::User }
 }
 
 /// What has changed, in words, with the names of apps or links.

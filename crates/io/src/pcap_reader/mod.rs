@@ -20,7 +20,8 @@
 //! begins when this one ends. Where the graph runs on capture time, the timestamps are the time: every packet leaves
 //! when its time has come, and further passes follow the first. A rate takes the place of the timestamps.
 //!
-//! **Damage.** What stands before it is delivered; then the reader is finished, and its report says what is wrong.
+//! **Damage.** What stands before it is delivered; then the reader is finished, and its report says what is wrong. A file that is no
+//! capture, or damaged before its first packet, is refused when the graph is to start.
 //!
 //! **Link types.** Whatever a capture holds goes into the graph. Apps with filters drop what is of another link type than theirs, and some apps keep
 //! or print it; the others take everything for Ethernet frames: the report names the first one that is something else. So that link types are known, the
@@ -262,12 +263,12 @@ impl PcapReader {
     }
 }
 
-/// What is told of a capture that cannot be opened: a file that is missing or unreadable is the system's, one that is no capture the
-/// user's.
+/// What is told of a capture that cannot be opened.
 fn refused(error: capture::Error) -> OptionError {
     match error.class() {
         capture::Class::System => OptionError::refused("path", error),
-        _ => OptionError::new("path", error),
+        capture::Class::Damaged => OptionError::damaged("path", error),
+        capture::Class::Request => OptionError::new("path", error),
     }
 }
 

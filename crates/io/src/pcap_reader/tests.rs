@@ -4,9 +4,9 @@ use super::pace::Pace;
 use super::{Passes, PcapReader, Replay};
 use crate::scratch::{Scratch, capture, pcap, records};
 use engine::shm::Counter;
-use engine::{Fault, 
-    App, Class, ClockKind, ConfigureError, Engine, Graph, Io, MAX_PAYLOAD, OptionError, Ports, Settings,
-    Setup,
+use engine::{
+    App, Class, ClockKind, ConfigureError, Engine, Fault, Graph, Io, MAX_PAYLOAD, OptionError, Ports,
+    Settings, Setup,
 };
 use std::path::PathBuf;
 use testkit::rig::{APP, Rig, START_NS};
@@ -346,10 +346,13 @@ fn toml_value(options: &str) -> Result<PcapReader, String> {
 fn what_cannot_be_opened_is_named() {
     let scratch = Scratch::new();
     let no_capture = scratch.file("a.pcap", b"Hello, world");
+    let (empty, cut) = (scratch.file("empty.pcap", b""), scratch.file("cut.pcap", b"\xa1\xb2\xc3\xd4\0\x02"));
     let cases = [
         (scratch.path("none.pcap"), "cannot open", Fault::System),
         (std::env::temp_dir(), "directory", Fault::System),
-        (no_capture, "not a pcap or pcapng capture", Fault::Option),
+        (no_capture, "not a pcap or pcapng capture", Fault::Content),
+        (empty, "empty", Fault::Content),
+        (cut, "ends inside a file header", Fault::Content),
     ];
     for (path, message, fault) in cases {
         let mut graph = engine::Graph::new();

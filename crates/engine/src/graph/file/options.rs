@@ -57,6 +57,7 @@ pub(super) fn refused(app: &App<'_>, place: Range<usize>, error: &OptionError) -
     let code = match error.fault {
         Fault::Option => GraphCode::OptionValue,
         Fault::System => GraphCode::Refused,
+        Fault::Content => GraphCode::Damaged,
     };
     let subject = match &error.option {
         Some(option) => format!("`{option}` of app `{}`", app.name),

@@ -104,6 +104,8 @@ pub enum GraphCode {
     Refused = 19,
     /// GR020: something that one app wants for itself, and another uses as well.
     InUse = 20,
+    /// GR021: what an app is to read is damaged, or not what it reads.
+    Damaged = 21,
     /// GR101: an app without links.
     NoLink = 101,
 }
@@ -131,6 +133,7 @@ impl GraphCode {
         GraphCode::Empty,
         GraphCode::Refused,
         GraphCode::InUse,
+        GraphCode::Damaged,
         GraphCode::NoLink,
     ];
 
