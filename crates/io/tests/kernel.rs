@@ -7,24 +7,33 @@ use engine::{Class, Engine, Graph, Report, Settings};
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use testkit::rig::Rig;
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Held by the test that runs. A process that another test starts would hold the open devices of all until it runs its own program, and a
+/// TAP device that was closed would still be busy.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Whose turn it is.
+type Turn = MutexGuard<'static, ()>;
+
 /// A network namespace, without anything in it.
 struct Namespace(Child);
 
 impl Namespace {
-    /// Some namespaces; `None`, said aloud, where that is not possible.
-    fn some<const N: usize>(test: &str) -> Option<[Namespace; N]> {
+    /// A turn, and some namespaces; `None`, said aloud, where that is not possible.
+    fn some<const N: usize>(test: &str) -> Option<(Turn, [Namespace; N])> {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let made: Option<Vec<Namespace>> = (0..N).map(|_| Namespace::new()).collect();
         let made = made.and_then(|made| <[Namespace; N]>::try_from(made).ok());
         if made.is_none() {
             testkit::say(format_args!("SKIPPED: {test} needs root, `ip`, `unshare` and `nsenter`"));
         }
-        made
+        made.map(|made| (turn, made))
     }
 
     fn new() -> Option<Self> {
@@ -132,7 +141,7 @@ fn ping(engine: &mut Engine, from: &Namespace, words: &str) {
 
 #[test]
 fn two_kernels_reach_one_another_through_tap_devices() {
-    let Some([left, right]) = Namespace::some("tap") else { return };
+    let Some((_turn, [left, right])) = Namespace::some("tap") else { return };
     left.enter(|| {
         let tap = |name: &str| Tap { name: name.to_owned(), mtu: Some(1400) };
         let mut engine = engine(&crossed(tap("t0"), tap("t1")));
@@ -149,7 +158,7 @@ fn two_kernels_reach_one_another_through_tap_devices() {
 
 #[test]
 fn a_tap_device_stays_when_its_app_has_another_name() {
-    let Some([here]) = Namespace::some("a renamed app") else { return };
+    let Some((_turn, [here])) = Namespace::some("a renamed app") else { return };
     here.enter(|| {
         let graph = |name: &str, mtu| {
             let mut graph = Graph::new();
@@ -198,7 +207,7 @@ fn device(name: &str) -> AfPacket {
 
 #[test]
 fn two_kernels_reach_one_another_through_packet_sockets() {
-    let Some([left, middle, right]) = Namespace::some("af_packet") else { return };
+    let Some((_turn, [left, middle, right])) = Namespace::some("af_packet") else { return };
     cable((&middle, "m0"), (&left, "l0"), 1500);
     cable((&middle, "m1"), (&right, "r0"), 1500);
     left.run("ip address add 192.0.2.1/24 dev l0");
@@ -239,7 +248,7 @@ fn ping_in_vain(engine: &mut Engine, from: &Namespace, words: &str) -> String {
 /// Kernels look at the checksums of errors, and at what these quote, before they believe them.
 #[test]
 fn a_kernel_believes_the_errors_of_a_router() {
-    let Some([here, there]) = Namespace::some("ICMP errors") else { return };
+    let Some((_turn, [here, there])) = Namespace::some("ICMP errors") else { return };
     there.run("sysctl -qw net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0");
     here.enter(|| {
         let options = "
@@ -291,7 +300,7 @@ fn a_kernel_believes_the_errors_of_a_router() {
 
 #[test]
 fn captures_cross_a_cable_unharmed() {
-    let Some([here]) = Namespace::some("a replay over a cable") else { return };
+    let Some((_turn, [here])) = Namespace::some("a replay over a cable") else { return };
     cable((&here, "a"), (&here, "b"), 9000);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
     let out = std::env::temp_dir().join(format!("sluss-io-cable-{}.pcap", std::process::id()));
@@ -328,7 +337,7 @@ fn captures_cross_a_cable_unharmed() {
 
 #[test]
 fn frames_that_no_device_takes_are_counted() {
-    let Some([here]) = Namespace::some("refused frames") else { return };
+    let Some((_turn, [here])) = Namespace::some("refused frames") else { return };
     cable((&here, "a"), (&here, "b"), 1500);
     here.enter(|| {
         let mut rig = Rig::new(device("a"), &["input"], &["output"]);
@@ -356,7 +365,7 @@ fn frames_that_no_device_takes_are_counted() {
 /// As devices join them that do GRO, and loopback devices never cut them.
 #[test]
 fn long_frames_cross_packet_sockets() {
-    let Some([here]) = Namespace::some("long frames") else { return };
+    let Some((_turn, [here])) = Namespace::some("long frames") else { return };
     cable((&here, "a"), (&here, "b"), 65_521);
     let lens = [60, 10_239, 10_240, 10_241, 40_000, 65_535, 60];
     let received = |large_packets: usize, tag: bool| {
@@ -401,7 +410,7 @@ fn long_frames_cross_packet_sockets() {
 
 #[test]
 fn a_kernel_sends_long_frames_to_a_tap_device() {
-    let Some([here]) = Namespace::some("long frames of a TAP device") else { return };
+    let Some((_turn, [here])) = Namespace::some("long frames of a TAP device") else { return };
     here.enter(|| {
         for (large_packets, too_long) in [(4, 0), (0, 2)] {
             let tap = Tap { name: "t0".to_owned(), mtu: Some(65_507) };
@@ -429,7 +438,7 @@ fn a_kernel_sends_long_frames_to_a_tap_device() {
 
 #[test]
 fn what_the_system_refuses_is_explained() {
-    let Some([here]) = Namespace::some("refused devices") else { return };
+    let Some((_turn, [here])) = Namespace::some("refused devices") else { return };
     cable((&here, "a"), (&here, "b"), 1500);
     let error = |class: Graph| {
         let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
