@@ -285,13 +285,30 @@ fn a_later_signal_ends_a_run_at_once() {
     let graph = ENDLESS.replace("\"sink\"", "\"pcap_writer\"\npath = \"fifo\"");
     let folder = folder("signal-later", &graph);
     assert!(Command::new("mkfifo").arg(folder.join("fifo")).status().unwrap().success());
-    // It waits until somebody opens the other end.
+    // It waits for who does not read what is in the pipe.
+    // On Linux, opening both ends waits for nobody.
+    let fifo = fs::OpenOptions::new().read(true).write(true).open(folder.join("fifo")).unwrap();
     let mut live = Live::start(&folder, &[]);
-    std::thread::sleep(Duration::from_millis(200));
+    std::thread::sleep(Duration::from_millis(500));
     signal(&live.child, "-INT");
     std::thread::sleep(Duration::from_millis(800));
     signal(&live.child, "-INT");
     assert_eq!(live.child.wait().unwrap().signal(), Some(2));
+    drop(fifo);
+}
+
+#[test]
+fn nobody_waits_for_who_might_read_a_fifo() {
+    let graph = ENDLESS.replace("\"sink\"", "\"pcap_writer\"\npath = \"fifo\"");
+    let folder = folder("unread-fifo", &graph);
+    assert!(Command::new("mkfifo").arg(folder.join("fifo")).status().unwrap().success());
+    let output = run(&folder, &[]);
+    assert_eq!(code(&output), 3, "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.starts_with("error[GR019]") && said.contains("nobody reads this FIFO"), "{said}");
+    let fifo = folder.join("fifo");
+    let output = sluss(&["blast", "--synth", "--count", "1", "--to", arg(&fifo)]).output().unwrap();
+    assert!(code(&output) == 3 && stderr(&output).contains("nobody reads this FIFO"), "{}", stderr(&output));
 }
 
 #[test]

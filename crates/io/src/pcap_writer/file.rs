@@ -3,8 +3,10 @@
 //! One that is being read by the same process is refused. One that was created here, and never begun, is removed again.
 
 use crate::held::{Doomed, is_same};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,14 +33,14 @@ struct Opened {
 }
 
 impl Target {
-    /// Opens a file, or creates it. What is in it stays until [`Target::begin`].
+    /// Opens a file, or creates it, and never waits. What is in it stays until [`Target::begin`].
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         // Where this fails, the other tells why, or opens what is there.
         let created = OpenOptions::new().write(true).create_new(true).open(path).ok();
         let is_new = created.is_some();
         let file = match created {
             Some(file) => file,
-            None => OpenOptions::new().write(true).create(true).truncate(false).open(path)?,
+            None => open_at_once(path)?,
         };
         let is_regular = file.metadata()?.is_file();
         if is_regular {
@@ -138,6 +140,24 @@ impl Drop for Opened {
             let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+/// Opens what is there. Only a FIFO would be waited for, until somebody reads it: that would hold up the other apps, and signals.
+fn open_at_once(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).custom_flags(libc::O_NONBLOCK);
+    let file = options.open(path).map_err(|error| {
+        let is_fifo = || path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
+        match error.raw_os_error() {
+            Some(libc::ENXIO) if is_fifo() => {
+                io::Error::other("nobody reads this FIFO: start who reads it first")
+            }
+            _ => error,
+        }
+    })?;
+    // Who reads slowly is waited for, as a slow disk is.
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
 }
 
 /// Sees to it that nobody else writes to the file, where the file system knows locks.

@@ -25,7 +25,9 @@
 //! A writer that is given another `path` opens that first, and goes on with the old one if it cannot. One that failed goes
 //! on behind the last packet of its file.
 //!
-//! NOTE: a slow disk holds up the other apps of its worker.
+//! A FIFO that nobody reads is refused, since nothing is waited for when a graph starts.
+//!
+//! NOTE: a slow disk holds up the other apps of its worker, and so does who reads a FIFO slowly.
 
 mod file;
 mod records;

@@ -5,7 +5,11 @@ use engine::{
     App, Changes, Class, Engine, Graph, Io, Metadata, OptionError, PortNames, Ports, Report, Roles, Settings,
     Setup,
 };
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 use testkit::rig::{Rig, START_NS};
 
@@ -350,6 +354,49 @@ fn between(r: &str, from: &Path, w: &str, to: &Path) -> Graph {
 
 fn refusal(graph: &Graph) -> String {
     Engine::new(Settings::new().unwrap()).unwrap().configure(graph).unwrap_err().to_string()
+}
+
+#[test]
+fn a_fifo_that_nobody_reads_is_refused() {
+    let scratch = Scratch::new();
+    let (fifo, file) = (scratch.path("fifo"), scratch.path("out.pcap"));
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    let said = refusal(&writers(&[("w", writer(&fifo))]));
+    assert!(said.contains("fifo: cannot write: nobody reads this FIFO"), "{said}");
+    // Nor is it waited for by what runs already.
+    let mut engine = ended(&writers(&[("w", writer(&file))]));
+    let changes = engine.configure(&writers(&[("w", writer(&fifo))])).unwrap();
+    assert!(failed(&changes)[0].contains("nobody reads"), "{changes:?}");
+    assert_whole(engine, &[&file]);
+    assert!(fifo.exists());
+}
+
+#[test]
+fn who_reads_a_fifo_gets_all_of_it_however_slowly() {
+    let scratch = Scratch::new();
+    let fifo = scratch.path("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    let open = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&fifo).unwrap();
+    let slow = std::thread::spawn(move || {
+        let (mut open, mut bytes, mut part) = (open, Vec::new(), [0; 4096]);
+        loop {
+            match open.read(&mut part) {
+                // Nobody has opened the other end yet, or has closed it.
+                Ok(0) if !bytes.is_empty() => return bytes,
+                Ok(len) => bytes.extend(&part[..len]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => panic!("{error}"),
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    });
+    // More than a pipe holds.
+    let from = capture("mixed.pcap");
+    assert!(from.metadata().unwrap().len() > 64 << 10);
+    copy(&from, writer(&fifo));
+    let bytes = slow.join().unwrap();
+    let out = scratch.file("out.pcap", &bytes);
+    assert_eq!(records(&out), records(&from));
 }
 
 #[test]
