@@ -16,8 +16,8 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Stops an engine.
-    pub(crate) fn of(engine: &mut Engine) -> Ended {
+    /// Stops an engine, and says how it has ended.
+    pub(crate) fn stop(engine: &mut Engine) -> Ended {
         let mut report = engine.report();
         let cpu_s = cpu_time().as_secs_f64();
         report.add_last_words(engine.stop().reports);

@@ -10,24 +10,41 @@ use std::time::Duration;
 /// What comes so soon after the first signal says no more than that: timeout(1) signals a process and then its whole group.
 const ONCE_MORE: Duration = Duration::from_millis(500);
 
-/// The number of the signal that asked for an end, 0 for none, and whether there was one. A later signal kills.
-pub(crate) fn caught() -> Result<(Arc<AtomicUsize>, Arc<AtomicBool>), Failure> {
-    let (caught, again) = (Arc::default(), Arc::default());
-    catch(&caught, &again, &Arc::default())?;
-    Ok((caught, again))
+/// What there is of signals that ask for an end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Caught {
+    /// The number of the last one; 0 for none.
+    number: Arc<AtomicUsize>,
+    /// Whether there was one: what ends a read that waits for a pipe.
+    pub(crate) is_any: Arc<AtomicBool>,
+    /// Whether a signal kills, since what goes on waits and nothing can be lost, or it is a later one.
+    pub(crate) kills: Arc<AtomicBool>,
 }
 
-/// From now on, signals that ask for an end are told by `caught` and `again`, as [`caught`] has them. While `kills` is set, which it is
-/// for good some time after the first, a signal kills.
-pub(crate) fn catch(
-    caught: &Arc<AtomicUsize>,
-    again: &Arc<AtomicBool>,
-    kills: &Arc<AtomicBool>,
-) -> Result<(), Failure> {
+impl Caught {
+    /// The signal that asked for an end.
+    pub(crate) fn signal(&self) -> Option<i32> {
+        match self.number.load(Ordering::Relaxed) {
+            0 => None,
+            number => Some(number as i32),
+        }
+    }
+}
+
+/// What is caught from now on.
+pub(crate) fn caught() -> Result<Caught, Failure> {
+    let caught = Caught::default();
+    catch(&caught)?;
+    Ok(caught)
+}
+
+/// From now on, signals that ask for an end are noted. Some time after the first, a signal kills.
+pub(crate) fn catch(caught: &Caught) -> Result<(), Failure> {
+    let Caught { number, is_any, kills } = caught;
     for signal in [SIGINT, SIGTERM] {
         let registered = signal_hook::flag::register_conditional_default(signal, Arc::clone(kills))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(again)))
-            .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(caught), signal as usize));
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(is_any)))
+            .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(number), signal as usize));
         registered.map_err(|error| refused(signal, &error))?;
     }
     let kills = Arc::clone(kills);

@@ -7,11 +7,10 @@ use crate::args::BlastArgs;
 use crate::ended::Ended;
 use crate::exit::{Blame, Failure, Outcome};
 use crate::message::Message;
-use crate::signals;
+use crate::signals::{self, Caught};
 use crate::terminal::{Terminal, print};
 use engine::{Engine, Settings};
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use told::{Tally, Told};
 
@@ -23,10 +22,10 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let graph = flags::graph(args)?;
     let mut engine = Settings::new().and_then(Engine::new).map_err(no_engine)?;
     engine.configure(&graph).map_err(|error| flags::refused(&error))?;
-    let (signal, _) = signals::caught()?;
+    let signals = signals::caught()?;
     let begin = Instant::now();
-    let seconds = blast(&mut engine, args, terminal, begin, &signal)?;
-    let ended = Ended::of(&mut engine);
+    let seconds = blast(&mut engine, args, terminal, begin, &signals)?;
+    let ended = Ended::stop(&mut engine);
     let told = Told { to: &args.to.to_string_lossy(), seconds, ended: &ended };
     let printed = print(&if args.json { format!("{}\n", told.object()) } else { told.in_words() });
     for app in ended.report.apps.values() {
@@ -37,8 +36,7 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
             });
         }
     }
-    let signal = signal.load(Ordering::Relaxed);
-    ended.outcome(printed, (signal != 0).then_some(signal as i32))
+    ended.outcome(printed, signals.signal())
 }
 
 /// Lets the engine run, and shows rates on a terminal. Returns for how many seconds.
@@ -47,7 +45,7 @@ fn blast(
     args: &BlastArgs,
     terminal: &Terminal,
     begin: Instant,
-    signal: &AtomicUsize,
+    signals: &Caught,
 ) -> Result<f64, Failure> {
     let shows = std::io::stderr().is_terminal() && !args.json;
     let limit = args.duration.unwrap_or(Duration::MAX);
@@ -56,7 +54,7 @@ fn blast(
         let slice = limit.saturating_sub(begin.elapsed()).min(INTERVAL);
         let started = Instant::now();
         let mut was_told = false;
-        let go_on = |elapsed: Duration| elapsed < slice && signal.load(Ordering::Relaxed) == 0;
+        let go_on = |elapsed: Duration| elapsed < slice && signals.signal().is_none();
         let run = engine.run(|status| {
             let goes_on = go_on(status.elapsed);
             was_told |= !goes_on;
@@ -69,7 +67,7 @@ fn blast(
             terminal.say(&format!("{rates}, {} packets so far", tally.packets));
             shown = tally;
         }
-        if !was_told || begin.elapsed() >= limit || signal.load(Ordering::Relaxed) != 0 {
+        if !was_told || begin.elapsed() >= limit || signals.signal().is_some() {
             return Ok(begin.elapsed().as_secs_f64());
         }
     }

@@ -9,6 +9,7 @@ use crate::filter::scan::{Chunk, End, Scanner, Tally};
 use crate::filter::select::Filters;
 use crate::filter::sinks::Sinks;
 use crate::message::Message;
+use crate::signals;
 use crate::terminal::Terminal;
 use capture::{Input, Reader};
 use std::io::IsTerminal;
@@ -63,7 +64,7 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
     if !args.quiet {
         warn_of_names(plan, terminal);
     }
-    let tally = Tally::new();
+    let tally = Tally::default();
     let filters = Filters::new(&plan.selections, args, terminal);
     let lines_on_terminal = std::io::stdout().is_terminal()
         && plan.selections.iter().any(|s| matches!(s.output, Output::Lines | Output::Json));
@@ -91,7 +92,7 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
         let finished = run.sinks.take().map_or(Ok(()), Sinks::finish);
         result.and(finished).map(|()| run.totals)
     })?;
-    totals.signal = tally.signal();
+    totals.signal = tally.signals.signal();
     match totals.refused.take() {
         Some(failure) if totals.packets == 0 => Err(failure),
         Some(failure) => {
@@ -128,7 +129,7 @@ impl Run<'_> {
                 }
             };
             let (filters, tally, max) = (self.filters, self.tally, self.max);
-            reader.stop_when(Arc::clone(&self.tally.interrupted));
+            reader.stop_when(Arc::clone(&self.tally.signals.is_any));
             let renderers = self.begin(&mut reader)?;
             let scanner = scanner.get_or_insert_with(|| Scanner::new(filters, tally, renderers, max));
             let is_live = reader.input_len().is_none();
@@ -152,9 +153,9 @@ impl Run<'_> {
             return Ok(input.open());
         }
         self.flush()?;
-        self.tally.may_be_killed.store(true, Ordering::Relaxed);
+        self.tally.signals.kills.store(true, Ordering::Relaxed);
         let opened = input.open();
-        self.tally.may_be_killed.store(false, Ordering::Relaxed);
+        self.tally.signals.kills.store(false, Ordering::Relaxed);
         Ok(opened)
     }
 
@@ -215,7 +216,7 @@ impl Run<'_> {
             self.sinks = Some(Sinks::open(&self.plan.selections)?);
             // Up to here a signal ends the process: a FIFO may never be opened at its other end, nor a pipe bring its first
             // byte, and nothing was written that could be cut.
-            self.tally.catch_signals()?;
+            signals::catch(&self.tally.signals)?;
         }
         let sinks = self.sinks.as_mut().expect("opened above");
         Ok(sinks.begin(&self.plan.selections, reader.format()))

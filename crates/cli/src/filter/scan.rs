@@ -4,11 +4,10 @@ use super::bits::{WORDS, keep_first};
 use crate::exit::Failure;
 use crate::filter::render::Renderer;
 use crate::filter::select::Filters;
-use crate::signals;
+use crate::signals::Caught;
 use capture::{Batch, Reader};
 use pflang::{Filter, Packet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wire::LinkType;
 
 /// Chunks of this size are handed on: large enough for one write to be cheap, small enough for flat memory.
@@ -26,33 +25,16 @@ pub(crate) struct Chunk {
 }
 
 /// What workers share: counters that the progress display reads, and the wish to stop.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) bytes: AtomicU64,
     pub(crate) packets: AtomicU64,
     pub(crate) matched: AtomicU64,
     stop: AtomicBool,
-    /// The number of the signal that asked for an end; 0 for none.
-    signal: Arc<AtomicUsize>,
-    /// Whether there was a signal: what ends a read that waits for a pipe.
-    pub(crate) interrupted: Arc<AtomicBool>,
-    /// Whether a signal ends the process at once, since it waits and nothing can be lost.
-    pub(crate) may_be_killed: Arc<AtomicBool>,
+    pub(crate) signals: Caught,
 }
 
 impl Tally {
-    /// Nothing counted yet.
-    pub(crate) fn new() -> Self {
-        let [bytes, packets, matched] = std::array::from_fn(|_| AtomicU64::new(0));
-        let (signal, interrupted, may_be_killed) = (Arc::default(), Arc::default(), Arc::default());
-        Tally { bytes, packets, matched, stop: AtomicBool::new(false), signal, interrupted, may_be_killed }
-    }
-
-    /// From now on, signals that ask for an end are noted here.
-    pub(crate) fn catch_signals(&self) -> Result<(), Failure> {
-        signals::catch(&self.signal, &self.interrupted, &self.may_be_killed)
-    }
-
     /// Asks every worker to end at its next batch.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -60,15 +42,7 @@ impl Tally {
 
     /// Whether to end at the next batch.
     pub(crate) fn should_stop(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.signal().is_some()
-    }
-
-    /// The signal that asked for an end.
-    pub(crate) fn signal(&self) -> Option<i32> {
-        match self.signal.load(Ordering::Relaxed) {
-            0 => None,
-            number => Some(number as i32),
-        }
+        self.stop.load(Ordering::Relaxed) || self.signals.signal().is_some()
     }
 }
 

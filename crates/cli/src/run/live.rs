@@ -7,13 +7,13 @@ use crate::args::{ClockName, RunArgs};
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
-use crate::signals;
+use crate::signals::{self, Caught};
 use crate::terminal::print;
 use engine::shm::{Segment, remove_dead, runtime};
 use engine::{ClockKind, Engine, GraphFile, Settings, Timers};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long apps are measured before they are placed on workers by what they cost.
@@ -49,7 +49,7 @@ pub(super) fn run(
     teller: &Teller<'_>,
 ) -> Result<Outcome, Failure> {
     let name = args.name.clone().unwrap_or_else(|| source.instance_name());
-    let (signal, _) = signals::caught()?;
+    let signals = signals::caught()?;
     let hangup = signals::hangup()?;
     let mut engine = Engine::new(settings(args, &name, teller)?).map_err(no_memory)?;
     engine.configure(&file.graph).map_err(|error| teller.refused(&file, &error, "nothing was started"))?;
@@ -63,10 +63,10 @@ pub(super) fn run(
         rebalance_from(&mut timers, 0);
     }
     let mut lookout =
-        Lookout { begin, timers, signal, hangup, watch: Watch::new(source.clone(), stamp), source, teller };
+        Lookout { begin, timers, signals, hangup, watch: Watch::new(source.clone(), stamp), source, teller };
     let signal = breathe(&mut engine, &mut lookout)?;
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
-    let ended = Ended::of(&mut engine);
+    let ended = Ended::stop(&mut engine);
     let last = report::Last::of(&ended, ran);
     let printed = if args.json {
         print(&format!("{}\n", last.object()))
@@ -135,7 +135,7 @@ struct Lookout<'a> {
     /// Timers count from here.
     begin: Instant,
     timers: Timers<Alarm>,
-    signal: Arc<AtomicUsize>,
+    signals: Caught,
     hangup: Arc<AtomicBool>,
     watch: Watch,
     source: Source,
@@ -145,9 +145,8 @@ struct Lookout<'a> {
 impl Lookout<'_> {
     /// What has happened, if anything. Apps run on meanwhile.
     fn look(&mut self) -> Option<Wake> {
-        let signal = self.signal.load(Ordering::Relaxed);
-        if signal != 0 {
-            return Some(Wake::Signal(signal as i32));
+        if let Some(signal) = self.signals.signal() {
+            return Some(Wake::Signal(signal));
         }
         match self.timers.next_due(self.now_ns()) {
             Some(Alarm::Deadline) => return Some(Wake::Deadline),
