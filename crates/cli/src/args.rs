@@ -317,7 +317,7 @@ pub(crate) struct BlastArgs {
     pub(crate) count: Option<u64>,
     /// Stop after this time: 10s, 5min.
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) duration: Option<std::time::Duration>,
+    pub(crate) duration: Option<Duration>,
     /// Print one line of JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -547,7 +547,7 @@ pub(crate) struct TopArgs {
     pub(crate) which: Option<String>,
     /// Time between two looks: 100ms to 1h.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
-    pub(crate) interval: std::time::Duration,
+    pub(crate) interval: Duration,
     /// Print one interval as tables and end; needs no terminal.
     #[arg(long)]
     pub(crate) once: bool,
@@ -556,9 +556,9 @@ pub(crate) struct TopArgs {
     pub(crate) json: bool,
 }
 
-fn interval(text: &str) -> Result<std::time::Duration, String> {
+fn interval(text: &str) -> Result<Duration, String> {
     let interval = duration(text)?;
-    let range = std::time::Duration::from_millis(100)..=std::time::Duration::from_secs(3600);
+    let range = Duration::from_millis(100)..=Duration::from_secs(3600);
     if range.contains(&interval) { Ok(interval) } else { Err("not between 100ms and 1h".to_owned()) }
 }
 

@@ -3,8 +3,7 @@
 use crate::args::{At, CompileArgs};
 use crate::exit::{Failure, Outcome};
 use crate::language;
-use crate::terminal::Terminal;
-use crate::terminal::print;
+use crate::terminal::{Terminal, print};
 use serde_json::json;
 
 /// Runs the command.
@@ -28,5 +27,5 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
         printed
     };
     print(&output)?;
-    Ok(Outcome::Matched)
+    Ok(Outcome::Done)
 }

@@ -62,7 +62,7 @@ impl Ended {
         Ok(match signal {
             Some(signal) => Outcome::Interrupted(signal),
             None if self.is_incomplete() => Outcome::Incomplete,
-            None => Outcome::Matched,
+            None => Outcome::Done,
         })
     }
 

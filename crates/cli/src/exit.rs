@@ -10,9 +10,9 @@ use std::process::ExitCode;
 /// A successful end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Done, and for `filter` at least one packet matched.
-    Matched,
-    /// Done, nothing matched.
+    /// Done; where packets are matched, at least one did.
+    Done,
+    /// Done, and no packet, or no instance, is what was asked for.
     NothingMatched,
     /// The input was damaged; what came before the damage was processed and the error told.
     Incomplete,
@@ -23,7 +23,7 @@ pub(crate) enum Outcome {
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> ExitCode {
         ExitCode::from(match outcome {
-            Outcome::Matched => 0,
+            Outcome::Done => 0,
             Outcome::NothingMatched => 1,
             Outcome::Incomplete => 5,
             Outcome::Interrupted(signal) => 128 + signal as u8,

@@ -4,8 +4,7 @@ use crate::args::{At, ExplainArgs};
 use crate::exit::{Failure, Outcome};
 use crate::json::value_of;
 use crate::language;
-use crate::terminal::Terminal;
-use crate::terminal::print;
+use crate::terminal::{Terminal, print};
 use serde_json::{Value, json};
 
 /// Runs the command.
@@ -37,5 +36,5 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
         format!("{explanation}{lints}")
     };
     print(&output)?;
-    Ok(Outcome::Matched)
+    Ok(Outcome::Done)
 }

@@ -3,8 +3,7 @@
 use crate::args::PsArgs;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
-use crate::terminal::print;
-use crate::terminal::{Terminal, harmless};
+use crate::terminal::{Terminal, harmless, print};
 use crate::top::table::{Column, Table};
 use crate::top::units;
 use engine::shm::{RecordKind, runtime};
@@ -31,7 +30,7 @@ pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure
     } else {
         print(&table(&found.instances, now_unix_ns).text())?;
     }
-    Ok(Outcome::Matched)
+    Ok(Outcome::Done)
 }
 
 /// The instances of these folders.
@@ -69,7 +68,7 @@ fn clean(found: &Found, json: bool, terminal: &Terminal) -> Result<Outcome, Fail
             }
         }
     }
-    failed.map_or(Ok(Outcome::Matched), Err)
+    failed.map_or(Ok(Outcome::Done), Err)
 }
 
 /// What is told of an instance without waiting: totals, no rates.

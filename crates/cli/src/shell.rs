@@ -11,7 +11,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Outcome, Failur
     clap_complete::generate(shell, &mut Cli::command(), "sluss", &mut script);
     std::io::Write::write_all(&mut std::io::stdout().lock(), &script)
         .map_err(|error| Failure::writing("standard output", &error))?;
-    Ok(Outcome::Matched)
+    Ok(Outcome::Done)
 }
 
 /// Writes `sluss.1`, `sluss-filter.1`, …
@@ -20,5 +20,5 @@ pub(crate) fn man_pages(folder: &Path) -> Result<Outcome, Failure> {
     clap_mangen::generate_to(Cli::command().disable_help_subcommand(true), folder).map_err(|error| {
         Failure::world(format!("cannot write man pages to {}: {error}", folder.display()))
     })?;
-    Ok(Outcome::Matched)
+    Ok(Outcome::Done)
 }

@@ -2,10 +2,8 @@
 
 use crate::args::{At, TraceArgs};
 use crate::exit::{Failure, Outcome};
-use crate::language;
-use crate::language::one_line;
-use crate::terminal::print;
-use crate::terminal::{Terminal, harmless};
+use crate::language::{self, one_line};
+use crate::terminal::{Terminal, harmless, print};
 use capture::Reader;
 use pflang::{Answer, Span, Trace, TraceStep, TracedLoad};
 use serde_json::{Value, json};
@@ -33,7 +31,7 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
         in_words(args, &source, &packet, &trace)
     };
     print(&output)?;
-    Ok(if trace.matches { Outcome::Matched } else { Outcome::NothingMatched })
+    Ok(if trace.matches { Outcome::Done } else { Outcome::NothingMatched })
 }
 
 fn packet(args: &TraceArgs) -> Result<Wanted, Failure> {
@@ -106,31 +104,6 @@ fn bytes_of(load: TracedLoad, data: &[u8]) -> &[u8] {
 }
 
 fn object(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> Value {
-    let step = |step: &TraceStep| {
-        let answer = match step.answer {
-            Answer::Yes => "yes",
-            Answer::No => "no",
-            Answer::NotCaptured { .. } => "not_captured",
-            Answer::DividesByZero => "divides_by_zero",
-        };
-        let needed = match step.answer {
-            Answer::NotCaptured { needed } => Some(needed),
-            _ => None,
-        };
-        let loads: Vec<Value> = step
-            .loads
-            .iter()
-            .map(|load| json!({ "offset": load.offset, "bytes": bytes_of(*load, &packet.data), "value": load.value }))
-            .collect();
-        json!({
-            "primitive": step.span.text(source),
-            "span": { "start": step.span.start, "end": step.span.end },
-            "question": step.question,
-            "loads": loads,
-            "answer": answer,
-            "needed_bytes": needed,
-        })
-    };
     json!({
         "v": 1,
         "type": "trace",
@@ -140,8 +113,29 @@ fn object(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> Val
         "linktype": packet.link_type.to_string(),
         "captured_bytes": packet.data.len(),
         "wire_bytes": packet.wire_len,
-        "steps": trace.steps.iter().map(step).collect::<Vec<_>>(),
+        "steps": trace.steps.iter().map(|step| step_object(step, source, packet)).collect::<Vec<_>>(),
         "matches": trace.matches,
+    })
+}
+
+fn step_object(step: &TraceStep, source: &str, packet: &Wanted) -> Value {
+    let (answer, needed) = match step.answer {
+        Answer::Yes => ("yes", None),
+        Answer::No => ("no", None),
+        Answer::NotCaptured { needed } => ("not_captured", Some(needed)),
+        Answer::DividesByZero => ("divides_by_zero", None),
+    };
+    let load = |load: &TracedLoad| {
+        let bytes = bytes_of(*load, &packet.data);
+        json!({ "offset": load.offset, "bytes": bytes, "value": load.value })
+    };
+    json!({
+        "primitive": step.span.text(source),
+        "span": { "start": step.span.start, "end": step.span.end },
+        "question": step.question,
+        "loads": step.loads.iter().map(load).collect::<Vec<_>>(),
+        "answer": answer,
+        "needed_bytes": needed,
     })
 }
 

@@ -49,7 +49,7 @@ fn engine_suite(args: &EngineBenchArgs) -> Result<Outcome, Failure> {
         ..settings
     };
     let mut engine = Engine::new(settings).map_err(refused)?;
-    engine.configure(&bed.graph).map_err(|error| Failure::user(format!("{error}")))?;
+    engine.configure(&bed.graph).map_err(|error| Failure::user(error))?;
     let measured = if bed.workers == 1 {
         measure(&mut engine, &mut bed, args.runs)?
     } else {
@@ -58,7 +58,7 @@ fn engine_suite(args: &EngineBenchArgs) -> Result<Outcome, Failure> {
     let report = engine.report();
     let result = result(args, &measured, &bed, &report);
     print(&if args.json { format!("{result}\n") } else { in_words(args, &measured, &report) })?;
-    if report.balanced() { Ok(Outcome::Matched) } else { Err(unbalanced(report.imbalances.iter())) }
+    if report.balanced() { Ok(Outcome::Done) } else { Err(unbalanced(report.imbalances.iter())) }
 }
 
 fn refused(error: std::io::Error) -> Failure {

@@ -165,7 +165,7 @@ fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
 /// An option of an app, told as the flag that it came from.
 pub(super) fn refused(error: &ConfigureError) -> Failure {
     let ConfigureError::App { error: OptionError { option, message, fault, .. }, .. } = error else {
-        return Failure::world(format!("{error}"));
+        return Failure::world(error);
     };
     let flag = match option.as_deref() {
         Some("path" | "device" | "name") | None => String::new(),

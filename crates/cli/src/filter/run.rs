@@ -51,7 +51,7 @@ impl Totals {
         match self.signal {
             Some(signal) => Outcome::Interrupted(signal),
             None if !self.errors.is_empty() => Outcome::Incomplete,
-            None if no_fail || self.matched.iter().any(|&matched| matched > 0) => Outcome::Matched,
+            None if no_fail || self.matched.iter().any(|&matched| matched > 0) => Outcome::Done,
             None => Outcome::NothingMatched,
         }
     }

@@ -14,8 +14,7 @@ mod tell;
 
 use crate::args::RunArgs;
 use crate::exit::{Failure, Outcome};
-use crate::terminal::Terminal;
-use crate::terminal::print;
+use crate::terminal::{Terminal, print};
 use engine::{GraphFile, Registry};
 use serde_json::json;
 use source::Source;
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
     } else {
         return live::run(args, file, (source, stamp), &teller);
     }
-    Ok(Outcome::Matched)
+    Ok(Outcome::Done)
 }
 
 /// What is said of a graph in which nothing is wrong.

@@ -6,8 +6,7 @@ use super::watch::{Moment, Seen, Watch};
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::ps;
-use crate::terminal::Terminal;
-use crate::terminal::print;
+use crate::terminal::{Terminal, print};
 use observe::{AppRates, DropRate, LinkRates, Quantiles, State, WorkerRates};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -30,7 +29,7 @@ pub(super) fn run(
         return Ok(Outcome::NothingMatched);
     }
     print(&if json { objects(&moment) } else { in_words(&moment) })?;
-    Ok(Outcome::Matched)
+    Ok(Outcome::Done)
 }
 
 /// All instances, as tables.

@@ -30,7 +30,7 @@ pub(super) fn run(mut watch: Watch, interval: Duration, has_colour: bool) -> Res
             && let Some(action) = action(&event::read().map_err(refused)?)
             && !view.act(action)
         {
-            return Ok(Outcome::Matched);
+            return Ok(Outcome::Done);
         }
         if Instant::now() >= next {
             match watch.look() {
@@ -114,7 +114,7 @@ fn action(event: &Event) -> Option<Action> {
         KeyCode::Left => Action::Back,
         KeyCode::Right => Action::Forward,
         KeyCode::Tab => Action::NextPane,
-        KeyCode::BackTab => Action::LastPane,
+        KeyCode::BackTab => Action::PreviousPane,
         KeyCode::Up | KeyCode::Char('k') => Action::Up,
         KeyCode::Down | KeyCode::Char('j') => Action::Down,
         KeyCode::Enter => Action::Narrow,

@@ -204,10 +204,10 @@ fn the_past_can_be_looked_at() {
 
 #[test]
 fn keys_on_an_empty_screen_do_no_harm() {
-    use Action::{Back, Down, Forward, Help, LastPane, Narrow, NextPane, NextSort, Pause, Up, Widen};
+    use Action::{Back, Down, Forward, Help, Narrow, NextPane, NextSort, Pause, PreviousPane, Up, Widen};
     let mut view = View::new(Duration::from_secs(1), false);
     for action in
-        [Back, Down, Forward, Help, LastPane, Narrow, NextPane, NextSort, Pause, Up, Widen].repeat(4)
+        [Back, Down, Forward, Help, PreviousPane, Narrow, NextPane, NextSort, Pause, Up, Widen].repeat(4)
     {
         assert!(view.act(action));
         drawn(&view, 80, 24);

@@ -18,9 +18,9 @@ pub(super) struct View {
     /// The moment that is looked at while paused.
     paused_at: Option<usize>,
     pub(super) focus: Pane,
-    /// Its file.
+    /// The file of the instance that is selected.
     instance: Option<PathBuf>,
-    /// By name.
+    /// The names of the app and the link that are.
     app: Option<String>,
     link: Option<String>,
     /// Whether only links of the selected app are shown.
@@ -59,7 +59,7 @@ pub(super) enum Action {
     Back,
     Forward,
     NextPane,
-    LastPane,
+    PreviousPane,
     Up,
     Down,
     Narrow,
@@ -103,7 +103,7 @@ impl View {
             Action::Back => self.step(|at| at.saturating_sub(1)),
             Action::Forward => self.step(|at| at + 1),
             Action::NextPane => self.focus = self.focus.next(),
-            Action::LastPane => self.focus = self.focus.next().next(),
+            Action::PreviousPane => self.focus = self.focus.next().next(),
             Action::Up => self.select(|at| at.saturating_sub(1)),
             Action::Down => self.select(|at| at + 1),
             Action::Narrow => self.is_narrowed = self.focus == Pane::Apps && !self.is_narrowed,

@@ -17,7 +17,7 @@ pub(super) struct Moment {
     pub(super) instances: Vec<Seen>,
     /// What went wrong with files that are named like counters, and with folders.
     pub(super) unreadable: Vec<String>,
-    /// The other folders.
+    /// Folders that could be read.
     pub(super) folders: Vec<PathBuf>,
 }
 
