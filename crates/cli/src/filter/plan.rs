@@ -62,46 +62,49 @@ pub(crate) fn plan(args: &FilterArgs, exists: Exists<'_>) -> Result<Plan, Failur
 }
 
 fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<String>, Vec<PathBuf>), Failure> {
+    let (filters, files) = filters_and_files(args, exists)?;
     let mut inputs = args.read.clone();
-    let elsewhere = !args.filter.is_empty() || args.filter_file.is_some() || !args.rest.is_empty();
-    let mut words = args.words.as_slice();
-    let mut filters = Vec::new();
-    if !args.filter.is_empty() {
-        for filter in &args.filter {
-            filters.push(language::filter_text(std::slice::from_ref(filter))?);
-        }
-    } else if let Some(path) = &args.filter_file {
-        filters.push(language::from_file(path)?);
-    } else if !args.rest.is_empty() {
-        filters.push(language::filter_text(&args.rest)?);
-    } else if let [only] = words
-        && inputs.is_empty()
-        && exists(only)
-    {
-        filters.push(String::new());
-    } else {
-        if looks_unquoted(words, exists) {
-            return Err(unquoted(args, exists));
-        }
-        let (first, files) = match words.split_first() {
-            Some((first, files)) => (std::slice::from_ref(first), files),
-            None => (&[][..], &[][..]),
-        };
-        filters.push(if first.is_empty() { String::new() } else { language::filter_text(first)? });
-        words = files;
-    }
-    inputs.extend(words.iter().map(PathBuf::from));
+    inputs.extend(files.iter().map(PathBuf::from));
     if inputs.is_empty() {
         if std::io::stdin().is_terminal() {
-            let filter = filters.first().filter(|_| !elsewhere).map_or("FILTER", String::as_str);
-            let example = format!("sluss filter {} trace.pcap", quoted(filter));
-            return Err(
-                Failure::user("no capture given").help(format_args!("name one, `{example}`, or pipe one in"))
-            );
+            return Err(no_capture(args, &filters));
         }
         inputs.push("-".into());
     }
     Ok((filters, inputs))
+}
+
+/// The filters, wherever they stand, and which of the words are files.
+fn filters_and_files<'a>(
+    args: &'a FilterArgs,
+    exists: Exists<'_>,
+) -> Result<(Vec<String>, &'a [OsString]), Failure> {
+    let text = |word: &OsString| language::filter_text(std::slice::from_ref(word));
+    let words = args.words.as_slice();
+    if !args.filter.is_empty() {
+        let filters: Result<Vec<String>, Failure> = args.filter.iter().map(text).collect();
+        return Ok((filters?, words));
+    }
+    if let Some(path) = &args.filter_file {
+        return Ok((vec![language::from_file(path)?], words));
+    }
+    if !args.rest.is_empty() {
+        return Ok((vec![language::filter_text(&args.rest)?], words));
+    }
+    match words {
+        [] => Ok((vec![String::new()], words)),
+        [only] if args.read.is_empty() && exists(only) => Ok((vec![String::new()], words)),
+        _ if looks_unquoted(words, exists) => Err(unquoted(args, exists)),
+        [first, files @ ..] => Ok((vec![text(first)?], files)),
+    }
+}
+
+/// Nothing to read, and a terminal in the place of a pipe.
+fn no_capture(args: &FilterArgs, filters: &[String]) -> Failure {
+    let is_flag = !args.filter.is_empty() || args.filter_file.is_some() || !args.rest.is_empty();
+    let filter = filters.first().filter(|_| !is_flag).map_or("FILTER", String::as_str);
+    let example = format!("sluss filter {} trace.pcap", quoted(filter));
+    Failure::user("no capture given").help(format_args!("name one, `{example}`, or pipe one in"))
 }
 
 /// Whether a filter was given as several words: the second word is no input.

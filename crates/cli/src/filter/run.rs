@@ -60,6 +60,7 @@ impl Totals {
 /// Runs a plan.
 pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
     let inputs = capture::expand(&plan.inputs).map_err(|error| Failure::capture(&error))?;
+    refuse_to_append(&inputs)?;
     refuse_to_lose(plan, &inputs)?;
     if !args.quiet {
         warn_of_names(plan, terminal);
@@ -79,13 +80,7 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
             totals: Totals { matched: vec![0; plan.selections.len()], ..Totals::default() },
             sinks: None,
         };
-        let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let apart = inputs.len() > 1 && inputs.iter().all(can_be_opened_again);
-        let result = if apart && jobs > 1 && args.max_count.is_none() {
-            run.in_parallel(&inputs, jobs)
-        } else {
-            run.one_by_one(&inputs)
-        };
+        let result = run.scan(&inputs, args.jobs);
         if let Some(bar) = bar {
             bar.finish();
         }
@@ -115,6 +110,17 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Scans all inputs: in parallel, where nothing depends on their order but the output's.
+    fn scan(&mut self, inputs: &[Input], jobs: Option<usize>) -> Result<(), Failure> {
+        let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let apart = inputs.len() > 1 && inputs.iter().all(can_be_opened_again);
+        if apart && jobs > 1 && self.max.is_none() {
+            self.in_parallel(inputs, jobs)
+        } else {
+            self.one_by_one(inputs)
+        }
+    }
+
     fn one_by_one(&mut self, inputs: &[Input]) -> Result<(), Failure> {
         let mut scanner = None;
         for input in inputs {
@@ -315,12 +321,11 @@ fn can_be_opened_again(input: &Input) -> bool {
     }
 }
 
-/// An output that is also an input would be emptied before it is read, and two filters that write to one file would
-/// write over each other.
-fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
-    const REMEDY: &str = "write to another file, then rename it";
-    let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
-    // What is appended to an input is read again, without end.
+/// What the user can do where an input would be lost.
+const REMEDY: &str = "write to another file, then rename it";
+
+/// What is appended to an input is read again, without end.
+fn refuse_to_append(inputs: &[Input]) -> Result<(), Failure> {
     if let Some(input) = inputs.iter().find(|input| input.is_same_file(Path::new("/dev/stdout"))) {
         let name = match input {
             Input::File(path) => format!("the input {}", path.display()),
@@ -328,6 +333,13 @@ fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
         };
         return Err(Failure::user(format!("standard output is {name}: it would be lost")).help(REMEDY));
     }
+    Ok(())
+}
+
+/// An output that is also an input would be emptied before it is read, and two filters that write to one file would
+/// write over each other.
+fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
+    let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     for (i, output) in outputs.iter().enumerate() {
         if inputs.iter().any(|input| input.is_same_file(output)) {
             return Err(Failure::user(format!(
