@@ -90,12 +90,17 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
         return Ok(Config::new(Tap { name: name.to_owned(), mtu: None }));
     }
     let is_capture = Path::new(to).extension().is_some_and(|end| end == "pcap" || end == "pcapng");
-    if !to.contains('/') && !is_capture {
-        if is_ethernet(to) {
-            check_link_type(args.capture.as_deref(), to)?;
-        }
-        return Ok(Config::new(AfPacket { device: to.to_owned(), ..AfPacket::default() }));
+    if to.contains('/') || is_capture {
+        return capture_file(args, to);
     }
+    if is_ethernet(to) {
+        check_link_type(args.capture.as_deref(), to)?;
+    }
+    Ok(Config::new(AfPacket { device: to.to_owned(), ..AfPacket::default() }))
+}
+
+/// A file that is not the one that is read, and comes to an end.
+fn capture_file(args: &BlastArgs, to: &str) -> Result<Config, Failure> {
     if let Some(path) = args.capture.as_deref().filter(|path| input(path).is_same_file(Path::new(&args.to))) {
         return Err(Failure::user(format!(
             "--to {to} is the capture that is read, {}: it would be lost",
@@ -103,8 +108,11 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
         ))
         .help("write to another file, then rename it"));
     }
-    let ends = args.passes.is_some() || args.capture.as_deref().is_some_and(is_stream);
-    if !ends && args.count.is_none() && args.duration.is_none() {
+    let ends = args.passes.is_some()
+        || args.count.is_some()
+        || args.duration.is_some()
+        || args.capture.as_deref().is_some_and(is_stream);
+    if !ends {
         return Err(Failure::user(format!(
             "this would fill the disk with {to}: say how much with --count, --duration{}",
             if args.capture.is_some() { " or --loop" } else { "" }
