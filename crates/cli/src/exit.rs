@@ -1,7 +1,7 @@
 //! How the command ends: three kinds of failure, never mixed, each with its exit code.
 
 use crate::message::Message;
-use engine::Fault;
+use engine::{ConfigureError, Fault};
 use std::any::Any;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -106,6 +106,16 @@ impl Failure {
             capture::Class::Request => Blame::User,
             capture::Class::Damaged => Blame::Damage,
             capture::Class::System => Blame::World,
+        };
+        Failure::of(blame, error)
+    }
+
+    /// A graph that is not taken on.
+    pub(crate) fn configuring(error: &ConfigureError) -> Self {
+        let blame = match error {
+            ConfigureError::App { error, .. } => error.fault.into(),
+            // Memory.
+            _ => Blame::World,
         };
         Failure::of(blame, error)
     }

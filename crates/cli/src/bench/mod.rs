@@ -49,7 +49,7 @@ fn engine_suite(args: &EngineBenchArgs) -> Result<Outcome, Failure> {
         ..settings
     };
     let mut engine = Engine::new(settings).map_err(refused)?;
-    engine.configure(&bed.graph).map_err(|error| Failure::user(error))?;
+    engine.configure(&bed.graph).map_err(|error| Failure::configuring(&error))?;
     let measured = if bed.workers == 1 {
         measure(&mut engine, &mut bed, args.runs)?
     } else {

@@ -49,7 +49,7 @@ impl Bed {
         let mut graph = Graph::new();
         Builder { args, graph: &mut graph, trace: Trace { packets: trace } }
             .build(&arrived, scratch.as_ref())
-            .map_err(|error| Failure::user(error))?;
+            .map_err(Failure::user)?;
         for (name, app) in graph.apps() {
             app.config.check().map_err(|error| Failure::user(format!("{name}: {error}")))?;
         }
@@ -63,10 +63,10 @@ impl Bed {
         if let Some(writer) = self.graph.get_mut("writer") {
             writer.config = Config::new(PcapWriter { path: scratch.output(run), ..PcapWriter::default() });
         }
-        let changes = engine.configure(&self.graph).map_err(|error| Failure::world(error))?;
+        let changes = engine.configure(&self.graph).map_err(|error| Failure::configuring(&error))?;
         let _ = std::fs::remove_file(scratch.output(run + 1));
         match changes.failed.first() {
-            Some((app, error)) => Err(Failure::world(format!("{app}: {error}"))),
+            Some((app, error)) => Err(Failure::of(error.fault.into(), format_args!("{app}: {error}"))),
             None => Ok(()),
         }
     }
