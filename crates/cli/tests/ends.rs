@@ -441,7 +441,12 @@ fn all_that_is_said_beside_json_is_json() {
     assert!(error["help"].as_str().unwrap().starts_with("sluss filter FILE -f arp"), "{error}");
     assert!(!error["message"].as_str().unwrap().contains("help"), "{error}");
     let output = run(&["filter", "--cuont", "--json"]);
-    assert!(told(&output)[0]["error"]["message"].as_str().unwrap().starts_with("unexpected argument"));
+    let error = &told(&output)[0]["error"];
+    assert_eq!(error["message"], "unexpected argument '--cuont' found");
+    assert!(error["help"].as_str().unwrap().contains("'--count'"), "{error}");
+    let error = &told(&run(&["explain", "-y", "none", "ip", "--json"]))[0]["error"];
+    assert!(error["message"].as_str().unwrap().contains("unknown link type `none`"), "{error}");
+    assert!(error["help"].is_null(), "{error}");
     assert!(stderr(&run(&["filter", "--count", "--", "--json"])).starts_with("error"));
 }
 
