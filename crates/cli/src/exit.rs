@@ -71,6 +71,7 @@ impl From<Fault> for Blame {
         match fault {
             Fault::System => Blame::World,
             Fault::Content => Blame::Damage,
+            Fault::App => Blame::Internal,
             _ => Blame::User,
         }
     }

@@ -32,6 +32,8 @@ pub enum Fault {
     System,
     /// What the option names: it is there, and is damaged, or not what the app reads.
     Content,
+    /// The app, which panicked: its code is wrong.
+    App,
 }
 
 impl OptionError {
@@ -53,7 +55,7 @@ impl OptionError {
     /// The app panicked when it was to do something, whatever its options.
     pub(crate) fn failed(what: &str, message: impl fmt::Display) -> Self {
         let message = format!("it failed when it was to {what}: {message}");
-        OptionError { option: None, message, fault: Fault::System }
+        OptionError { option: None, message, fault: Fault::App }
     }
 
     /// A number is not in its range.

@@ -109,6 +109,7 @@ fn blame(codes: impl Iterator<Item = GraphCode>) -> Blame {
     let mut blames = codes.filter(|code| !code.is_warning()).map(|code| match code {
         GraphCode::Refused => Blame::World,
         GraphCode::Damaged => Blame::Damage,
+        GraphCode::Failed => Blame::Internal,
         _ => Blame::User,
     });
     let first = blames.next().unwrap_or(Blame::User);
@@ -156,5 +157,24 @@ fn finding(problem: &GraphFileError) -> Finding<'_> {
         label: problem.label.as_deref(),
         also: problem.also.as_ref().map(|(range, label)| (span(range), label.as_str())),
         help: problem.help.as_deref(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Blame, GraphCode, blame};
+
+    #[test]
+    fn the_user_is_to_blame_unless_nothing_of_it_is_the_users() {
+        for (codes, whose) in [
+            (&[GraphCode::Refused][..], Blame::World),
+            (&[GraphCode::NoLink, GraphCode::Refused, GraphCode::Refused], Blame::World),
+            (&[GraphCode::Damaged], Blame::Damage),
+            (&[GraphCode::Failed], Blame::Internal),
+            (&[GraphCode::Refused, GraphCode::OptionValue], Blame::User),
+            (&[GraphCode::BadLink], Blame::User),
+        ] {
+            assert_eq!(blame(codes.iter().copied()), whose, "{codes:?}");
+        }
     }
 }

@@ -514,7 +514,9 @@ fn metadata_is_kept_once_an_app_asks_for_it() {
 fn an_app_may_fail_in_any_of_its_methods() {
     for fault in ["check", "first start"] {
         let mut engine = engine(1, 4000);
-        let error = engine.configure(&faulty(fault, 1)).expect_err("it fails").to_string();
+        let error = engine.configure(&faulty(fault, 1)).expect_err("it fails");
+        assert!(matches!(&error, ConfigureError::App { error, .. } if error.fault == crate::Fault::App));
+        let error = error.to_string();
         assert!(error.contains("it failed when it was to") && error.contains("told to fail"), "{error}");
         assert_eq!(*engine.graph(), Graph::new());
     }

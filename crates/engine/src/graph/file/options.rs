@@ -58,6 +58,7 @@ pub(super) fn refused(app: &App<'_>, place: Range<usize>, error: &OptionError) -
         Fault::Option => GraphCode::OptionValue,
         Fault::System => GraphCode::Refused,
         Fault::Content => GraphCode::Damaged,
+        Fault::App => GraphCode::Failed,
     };
     let subject = match &error.option {
         Some(option) => format!("`{option}` of app `{}`", app.name),
