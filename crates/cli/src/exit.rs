@@ -121,7 +121,7 @@ impl Failure {
         Failure::of(blame, error)
     }
 
-    /// Of whom it is known.
+    /// That of whoever is to blame.
     pub(crate) fn of(blame: Blame, message: impl Display) -> Self {
         Failure { message: Message::error(blame, message), blame }
     }
