@@ -159,32 +159,32 @@ impl Slot {
     #[inline(always)]
     pub(super) fn pull(&mut self, breath: &mut Breath<'_>) -> Option<u32> {
         self.app.as_deref_mut()?.take_pull(&mut self.plugs, breath);
-        Some(self.end_turn())
+        Some(if self.plugs.are_none() { 0 } else { self.end_linked_turn() })
     }
 
     /// Lets it push, if anything waits. Returns 0 if nothing moved; `None` if it did not run.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, breath: &mut Breath<'_>) -> Option<u32> {
         let mut ready = false;
         for input in &mut self.plugs.inputs {
             ready |= input.begin();
         }
-        if !ready {
-            return None;
-        }
+        ready.then(|| self.push_ready(breath))
+    }
+
+    /// The same, when something waits.
+    #[inline(never)]
+    fn push_ready(&mut self, breath: &mut Breath<'_>) -> u32 {
         match self.app.as_deref_mut() {
             Some(app) => app.push(&mut breath.io(&mut self.plugs)),
             None => self.drain(breath.pool),
         }
-        Some(self.end_turn())
+        self.end_turn()
     }
 
     /// Ends a turn. Returns 0 if nothing was sent or taken.
     #[inline]
     fn end_turn(&mut self) -> u32 {
-        if self.plugs.are_none() {
-            return 0;
-        }
         let mut moved = 0;
         for output in &mut self.plugs.outputs {
             moved |= output.end();
@@ -193,6 +193,12 @@ impl Slot {
             moved |= input.end();
         }
         moved
+    }
+
+    /// The same. PERF: a function of its own, so that apps without links do not save its registers.
+    #[inline(never)]
+    fn end_linked_turn(&mut self) -> u32 {
+        self.end_turn()
     }
 
     /// Throws away what waits for an app that is down.
