@@ -1,10 +1,11 @@
-//! How the command ends: three kinds of failure, never mixed, each with its exit code.
+//! How the command ends: kinds of failure, never mixed, each with its exit code.
 
 use crate::message::Message;
 use engine::{ConfigureError, Fault};
 use std::any::Any;
 use std::ffi::OsString;
 use std::fmt::Display;
+use std::io;
 use std::process::ExitCode;
 
 /// A successful end.
@@ -121,7 +122,12 @@ impl Failure {
         Failure::of(blame, error)
     }
 
-    /// That of whoever is to blame.
+    /// The system does not give the engine what it needs.
+    pub(crate) fn no_engine(error: io::Error) -> Self {
+        Failure::world(format!("cannot set up the engine: {error}"))
+    }
+
+    /// A failure, and whose fault it is.
     pub(crate) fn of(blame: Blame, message: impl Display) -> Self {
         Failure { message: Message::error(blame, message), blame }
     }

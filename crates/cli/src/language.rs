@@ -57,10 +57,14 @@ pub(crate) fn filter_text(words: &[OsString]) -> Result<String, Failure> {
 
 /// The text of a filter file.
 pub(crate) fn from_file(path: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(FILTER_FILE_MAX + 1).read_to_string(&mut text));
-    read.map(|_| text)
-        .map_err(|error| Failure::world(format!("cannot read the filter file {}: {error}", path.display())))
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(FILTER_FILE_MAX + 1).read_to_end(&mut bytes));
+    let path = path.display();
+    read.map_err(|error| Failure::world(format!("cannot read the filter file {path}: {error}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::user(format!("the filter file {path} is not UTF-8 text: byte {at}"))
+    })
 }
 
 /// Compiles for running, telling lints and a fall-back to the interpreter.

@@ -53,7 +53,7 @@ fn not_a_command(told: &clap::Error) -> ExitCode {
     if told.use_stderr() && is_json_asked_for() {
         let text = told.to_string();
         let (message, help) = text.split_once("\n\n").unwrap_or((&text, ""));
-        let failure = Failure::user(message.trim_start_matches("error: ").trim_end());
+        let failure = Failure::user(message.strip_prefix("error: ").unwrap_or(message).trim_end());
         let failure = if help.is_empty() { failure } else { failure.help(help.trim()) };
         Terminal::new(When::Never, true).tell(&failure.message);
         return failure.code();

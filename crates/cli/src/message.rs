@@ -45,6 +45,7 @@ impl Message {
 
     /// With what the user can do about it. Only for an error from [`Message::error`].
     pub(crate) fn with_help(mut self, help: &str) -> Self {
+        debug_assert!(self.object["error"].is_object(), "help for what is no error: {}", self.text);
         self.text.push_str(&format!("\nhelp: {help}"));
         self.object["error"]["help"] = help.into();
         self

@@ -11,7 +11,7 @@ use std::time::Duration;
 const ONCE_MORE: Duration = Duration::from_millis(500);
 
 /// What there is of signals that ask for an end.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Caught {
     /// The number of the last one; 0 for none.
     number: Arc<AtomicUsize>,

@@ -79,6 +79,9 @@ fn captures_filters_and_graphs_may_have_any_name() {
     // What stands on the command line itself is a text.
     let wrong = sluss(&["filter", "--count"]).args([OsStr::from_bytes(b"tcp\xff"), input]).output().unwrap();
     assert!(code(&wrong) == 2 && stderr(&wrong).contains("not UTF-8 text"), "{}", stderr(&wrong));
+    std::fs::write(&graph, b"tcp port 8\xb2").unwrap();
+    let wrong = sluss(&["filter", "-F"]).args([graph.as_os_str(), input]).output().unwrap();
+    assert!(code(&wrong) == 2 && stderr(&wrong).contains("not UTF-8 text: byte 10"), "{}", stderr(&wrong));
     let both = sluss(&["filter", "ip", "-o"]).args([input, input]).output().unwrap();
     assert!(code(&both) == 2 && stderr(&both).contains("in\u{fffd}.pcap is both"), "{}", stderr(&both));
     assert_eq!(bytes_of(&capture), bytes);
@@ -100,10 +103,15 @@ fn what_is_removed_may_have_any_name() {
         .unwrap();
     let graph = "links = [\"a.output -> b.input\"]\n[app.a]\ntype = \"source\"\n[app.b]\ntype = \"sink\"\n";
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), graph.as_bytes()).unwrap();
-    while std::fs::read_dir(&folder).unwrap().count() == 0 {
+    let runs = || {
+        let output = sluss(&["ps", "--json"]).env("SLUSS_RUNTIME_DIR", &folder).output().unwrap();
+        stdout(&output).contains("\"running\"")
+    };
+    let begin = std::time::Instant::now();
+    while !runs() {
+        assert!(begin.elapsed() < std::time::Duration::from_secs(20) && child.try_wait().unwrap().is_none());
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    std::thread::sleep(std::time::Duration::from_millis(100));
     child.kill().unwrap();
     child.wait().unwrap();
     let output = sluss(&["ps", "--clean", "--json"]).env("SLUSS_RUNTIME_DIR", &folder).output().unwrap();

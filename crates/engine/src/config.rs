@@ -2,11 +2,12 @@
 
 use crate::app::{App, Class, PortNames, Ports, Setup};
 use crate::uses::Use;
-use crate::worker::AnyApp;
+use crate::worker::{AnyApp, message};
 use serde::de::{self, DeserializeOwned};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What is wrong with an option of an app.
@@ -32,7 +33,7 @@ pub enum Fault {
     System,
     /// What the option names: it is there, and is damaged, or not what the app reads.
     Content,
-    /// The app, which panicked: its code is wrong.
+    /// The app, whose code is wrong: it panicked, or has more counters than there is room for.
     App,
 }
 
@@ -52,7 +53,7 @@ impl OptionError {
         OptionError { option: Some(option.to_owned()), message: message.to_string(), fault: Fault::Content }
     }
 
-    /// The app panicked when it was to do something, whatever its options.
+    /// The app failed when it was to do something, whatever its options.
     pub(crate) fn failed(what: &str, message: impl fmt::Display) -> Self {
         let message = format!("it failed when it was to {what}: {message}");
         OptionError { option: None, message, fault: Fault::App }
@@ -72,6 +73,12 @@ impl OptionError {
         }
         Err(Self::new(option, format!("{value} is not between {} and {}", range.start(), range.end())))
     }
+}
+
+/// Has a class check something; that it panics is an error of its.
+fn guarded(check: impl FnOnce() -> Result<(), OptionError>) -> Result<(), OptionError> {
+    catch_unwind(AssertUnwindSafe(check))
+        .unwrap_or_else(|payload| Err(OptionError::failed("check its options", message(&*payload))))
 }
 
 /// A class with its options, of any type.
@@ -169,7 +176,7 @@ impl Config {
     /// # Errors
     /// Which do not.
     pub fn check(&self) -> Result<(), OptionError> {
-        self.0.check()
+        guarded(|| self.0.check())
     }
 
     /// Whether the ports that are linked make sense together with the options.
@@ -177,7 +184,7 @@ impl Config {
     /// # Errors
     /// Which do not.
     pub fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
-        self.0.check_ports(linked)
+        guarded(|| self.0.check_ports(linked))
     }
 
     /// What only one app of the class at a time can have.

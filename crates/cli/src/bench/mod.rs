@@ -40,7 +40,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
 
 fn engine_suite(args: &EngineBenchArgs) -> Result<Outcome, Failure> {
     let mut bed = Bed::new(args)?;
-    let settings = Settings::new().map_err(refused)?;
+    let settings = Settings::new().map_err(Failure::no_engine)?;
     let settings = Settings {
         burst: usize::from(args.burst),
         workers: bed.workers,
@@ -48,7 +48,7 @@ fn engine_suite(args: &EngineBenchArgs) -> Result<Outcome, Failure> {
         cores: bed.cores(),
         ..settings
     };
-    let mut engine = Engine::new(settings).map_err(refused)?;
+    let mut engine = Engine::new(settings).map_err(Failure::no_engine)?;
     engine.configure(&bed.graph).map_err(|error| Failure::configuring(&error))?;
     let measured = if bed.workers == 1 {
         measure(&mut engine, &mut bed, args.runs)?
@@ -59,10 +59,6 @@ fn engine_suite(args: &EngineBenchArgs) -> Result<Outcome, Failure> {
     let result = result(args, &measured, &bed, &report);
     print(&if args.json { format!("{result}\n") } else { in_words(args, &measured, &report) })?;
     if report.balanced() { Ok(Outcome::Done) } else { Err(unbalanced(report.imbalances.iter())) }
-}
-
-fn refused(error: std::io::Error) -> Failure {
-    Failure::world(format!("cannot set up the engine: {error}"))
 }
 
 /// One worker, on this thread: nothing but breaths is in the figure.
@@ -94,7 +90,7 @@ fn measure(engine: &mut Engine, bed: &mut Bed, runs: u16) -> Result<Measured, Fa
 
 /// Several workers, each on its thread; packets are counted where they arrive, in windows of a millisecond.
 fn measure_threads(engine: &mut Engine, bed: &Bed, runs: u16) -> Result<Measured, Failure> {
-    engine.run_for(WARM_UP).map_err(refused)?;
+    engine.run_for(WARM_UP).map_err(Failure::no_engine)?;
     let mut measured = Measured { packets: 0, cpu_s: 0.0, runs: Vec::new(), windows: Vec::new() };
     for _ in 0..runs {
         let before = engine.report();
@@ -107,7 +103,7 @@ fn measure_threads(engine: &mut Engine, bed: &Bed, runs: u16) -> Result<Measured
             (last, seen) = (now, arrived);
             status.elapsed < 2 * WINDOW
         };
-        engine.run(sample).map_err(refused)?;
+        engine.run(sample).map_err(Failure::no_engine)?;
         let took = cpu_time().as_secs_f64() - begin;
         let after = engine.report();
         measured.add(bed.packets(&after) - bed.packets(&before), after.breaths - before.breaths, took);

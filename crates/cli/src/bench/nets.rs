@@ -50,9 +50,6 @@ impl Bed {
         Builder { args, graph: &mut graph, trace: Trace { packets: trace } }
             .build(&arrived, scratch.as_ref())
             .map_err(Failure::user)?;
-        for (name, app) in graph.apps() {
-            app.config.check().map_err(|error| Failure::user(format!("{name}: {error}")))?;
-        }
         let workers = if args.net == Net::Pair { 2 } else { 1 };
         Ok(Bed { graph, workers, net: args.net, arrived, scratch })
     }

@@ -20,7 +20,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Sends packets until told to stop, or there are no more.
 pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let graph = flags::graph(args)?;
-    let mut engine = Settings::new().and_then(Engine::new).map_err(no_engine)?;
+    let mut engine = Settings::new().and_then(Engine::new).map_err(Failure::no_engine)?;
     engine.configure(&graph).map_err(|error| flags::refused(&error))?;
     let signals = signals::caught()?;
     let begin = Instant::now();
@@ -60,7 +60,7 @@ fn blast(
             was_told |= !goes_on;
             goes_on
         });
-        run.map_err(no_engine)?;
+        run.map_err(Failure::no_engine)?;
         if shows {
             let tally = Tally::of(&engine.report());
             let rates = tally.since(&shown).rates(started.elapsed().as_secs_f64());
@@ -71,8 +71,4 @@ fn blast(
             return Ok(begin.elapsed().as_secs_f64());
         }
     }
-}
-
-fn no_engine(error: std::io::Error) -> Failure {
-    Failure::world(format!("cannot set up the engine: {error}"))
 }

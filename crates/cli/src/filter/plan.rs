@@ -6,6 +6,7 @@ use crate::language;
 use clap::ValueEnum;
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What is to be done.
@@ -160,11 +161,16 @@ fn flags(args: &FilterArgs) -> String {
     flags.iter().map(|flag| format!(" {flag}")).collect()
 }
 
-/// In quotes only where a shell would make something else of it.
+/// In quotes only where a shell would make something else of it. What is not UTF-8 in it is as bash and zsh take it.
 fn shell_word(word: impl AsRef<OsStr>) -> String {
-    let text = word.as_ref().to_string_lossy();
+    let word = word.as_ref();
+    let Some(text) = word.to_str() else {
+        let escaped: String =
+            word.as_bytes().iter().flat_map(|&byte| byte.escape_ascii()).map(char::from).collect();
+        return format!("$'{escaped}'");
+    };
     let is_plain = |c: char| c.is_alphanumeric() || "_-./:,+=@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) { text.into_owned() } else { quoted(&text) }
+    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
 }
 
 /// As a shell takes it.
@@ -285,6 +291,18 @@ mod tests {
             ),
         ] {
             assert_eq!(plan_of(line).unwrap_err().message.to_string(), told, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_shell_takes_words_as_they_were() {
+        for (word, told) in [
+            (&b"in.pcap"[..], "in.pcap"),
+            (b"", "''"),
+            (b"it's *", r"'it'\''s *'"),
+            (b"it's\xff\n.pcap", r"$'it\'s\xff\n.pcap'"),
+        ] {
+            assert_eq!(super::shell_word(OsStr::from_bytes(word)), told);
         }
     }
 

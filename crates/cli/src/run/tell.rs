@@ -104,16 +104,17 @@ impl<'a> Teller<'a> {
     }
 }
 
-/// Whose fault it is that there are errors of these codes: the user's, unless all are another's.
+/// Whose fault it is that there are errors of these codes: the user's, if one is, else that of whom to ask first.
 fn blame(codes: impl Iterator<Item = GraphCode>) -> Blame {
-    let mut blames = codes.filter(|code| !code.is_warning()).map(|code| match code {
+    let blames = codes.filter(|code| !code.is_warning()).map(|code| match code {
         GraphCode::Refused => Blame::World,
         GraphCode::Damaged => Blame::Damage,
         GraphCode::Failed => Blame::Internal,
         _ => Blame::User,
     });
-    let first = blames.next().unwrap_or(Blame::User);
-    if blames.all(|blame| blame == first) { first } else { Blame::User }
+    let by_rank = [Blame::User, Blame::Internal, Blame::World, Blame::Damage];
+    let rank = |blame: &Blame| by_rank.iter().position(|ranked| ranked == blame);
+    blames.min_by_key(rank).unwrap_or(Blame::User)
 }
 
 /// What has changed, in words, with the names of apps or links.
@@ -172,6 +173,8 @@ mod tests {
             (&[GraphCode::Damaged], Blame::Damage),
             (&[GraphCode::Failed], Blame::Internal),
             (&[GraphCode::Refused, GraphCode::OptionValue], Blame::User),
+            (&[GraphCode::Damaged, GraphCode::Failed, GraphCode::Refused], Blame::Internal),
+            (&[GraphCode::Damaged, GraphCode::Refused], Blame::World),
             (&[GraphCode::BadLink], Blame::User),
         ] {
             assert_eq!(blame(codes.iter().copied()), whose, "{codes:?}");

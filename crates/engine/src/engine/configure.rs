@@ -18,7 +18,7 @@ use crate::link::{self, Input, Output, Ring};
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
 use crate::uses::{self, Conflict};
-use crate::worker::{LastWords, Method, Slot, Worker, message};
+use crate::worker::{LastWords, Method, Slot, Worker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,7 +58,7 @@ pub struct Changes {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigureError {
-    /// An option of an app is wrong, or the system refused it.
+    /// An app does not take its options as they are: [`OptionError::fault`] says why.
     #[error("app `{app}` ({class}): {error}")]
     App {
         /// The app.
@@ -124,14 +124,14 @@ impl Engine {
     pub fn check(&self, graph: &Graph) -> Result<(), ConfigureError> {
         for (name, app) in graph.apps() {
             if self.graph.get(name).is_none_or(|running| running.config != app.config) {
-                guarded(|| app.config.check()).map_err(|error| app_error(name, app, error))?;
+                app.config.check().map_err(|error| app_error(name, app, error))?;
             }
             let linked = graph.linked_ports(name);
             let kind = app.config.kind();
             // Options that were put in place of others may be those of another class.
             check_links("output", kind.outputs, &linked.outputs)
                 .and_then(|()| check_links("input", kind.inputs, &linked.inputs))
-                .and_then(|()| guarded(|| app.config.check_ports(&linked)))
+                .and_then(|()| app.config.check_ports(&linked))
                 .map_err(|error| app_error(name, app, error))?;
         }
         self.check_uses(graph)
@@ -511,12 +511,6 @@ fn check_links(direction: &str, ports: Ports, linked: &[&str]) -> Result<(), Opt
     let Some(port) = linked.iter().find(|port| !ports.allow(port)) else { return Ok(()) };
     let message = format!("it has no {direction} `{port}`, which is linked; its {direction}s: {ports}");
     Err(OptionError { option: None, message, fault: Fault::Option })
-}
-
-/// Has a class check something; a panic of it is an error of its options.
-fn guarded(check: impl FnOnce() -> Result<(), OptionError>) -> Result<(), OptionError> {
-    catch_unwind(AssertUnwindSafe(check))
-        .unwrap_or_else(|payload| Err(OptionError::failed("check its options", message(&*payload))))
 }
 
 fn app_error(name: &str, app: &AppSpec, error: OptionError) -> ConfigureError {

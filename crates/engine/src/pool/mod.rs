@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The colour `c` differs from chunk to chunk, so that the first lines of packets spread over the sets of the L1
-//! cache; with one headroom for all, they would share four sets of sixty-four. In large chunks, `data` has 65535 bytes; there are few
+//! cache; with one headroom for all, they would share six sets of sixty-four. In large chunks, `data` has 65535 bytes; there are few
 //! of them, and none before one is asked for.
 //!
 //! # Invariants

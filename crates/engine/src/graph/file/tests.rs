@@ -50,6 +50,7 @@ impl Class for Spring {
         if self.pattern == "absent" {
             return Err(OptionError::refused("pattern", "there is no such file"));
         }
+        assert_ne!(self.pattern, "panic", "no such pattern");
         if !self.pattern.is_empty() {
             return Err(OptionError::new("pattern", "this is bad\n  | pattern\n  | ^^^"));
         }
@@ -270,6 +271,16 @@ fn what_an_option_says_over_several_lines_is_kept() {
     assert_eq!(error.detail.as_deref(), Some("  | pattern\n  | ^^^"));
     assert_eq!((error.app.as_deref(), error.key.as_deref()), (Some("s"), Some("pattern")));
     assert_eq!(&text[error.span.clone()], "\"x\"");
+}
+
+/// The class is to blame; who reads the file goes on.
+#[test]
+fn a_class_that_panics_when_it_checks_its_options() {
+    let text = "links=[]\n[app.s]\ntype=\"spring\"\npattern=\"panic\"";
+    let errors = GraphFile::parse(text, &registry()).unwrap_err().0;
+    let error = errors.iter().find(|error| error.code == GraphCode::Failed).unwrap();
+    assert!(error.message.contains("it failed when it was to check its options"), "{error}");
+    assert!(error.message.contains("no such pattern"), "{error}");
 }
 
 #[test]
