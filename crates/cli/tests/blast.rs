@@ -127,6 +127,20 @@ fn what_is_wrong_is_told_as_flags() {
     }
 }
 
+/// Without an end, as long as nobody asks for one.
+#[test]
+fn what_is_on_no_disk_does_not_fill_it() {
+    let child = common::sluss(&["blast", &capture("icmp.pcap"), "--to", "/dev/null"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let interrupt = format!("sleep 0.5; kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(common::code(&output), 130, "{}", common::stderr(&output));
+}
+
 #[test]
 fn a_capture_that_is_not_ethernet_is_refused_for_ethernet_devices_only() {
     let raw = capture("raw.pcap");

@@ -47,10 +47,10 @@ fn passes(args: &BlastArgs, capture: &Path) -> Passes {
     }
 }
 
-/// Whether a capture is standard input, a FIFO or the like.
-fn is_stream(capture: &Path) -> bool {
+/// Whether a path is standard input, a FIFO, a device or the like.
+fn is_stream(path: &Path) -> bool {
     let is_no_file = |metadata: std::fs::Metadata| !metadata.is_file() && !metadata.is_dir();
-    capture.as_os_str() == "-" || capture.metadata().is_ok_and(is_no_file)
+    path.as_os_str() == "-" || path.metadata().is_ok_and(is_no_file)
 }
 
 fn synth(args: &SynthArgs) -> Synth {
@@ -99,7 +99,7 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
     Ok(Config::new(AfPacket { device: to.to_owned(), ..AfPacket::default() }))
 }
 
-/// A file that is not the one that is read, and comes to an end.
+/// A file that is not the one that is read, and comes to an end unless it is on no disk.
 fn capture_file(args: &BlastArgs, to: &str) -> Result<Config, Failure> {
     if let Some(path) = args.capture.as_deref().filter(|path| input(path).is_same_file(Path::new(&args.to))) {
         return Err(Failure::user(format!(
@@ -111,7 +111,8 @@ fn capture_file(args: &BlastArgs, to: &str) -> Result<Config, Failure> {
     let ends = args.passes.is_some()
         || args.count.is_some()
         || args.duration.is_some()
-        || args.capture.as_deref().is_some_and(is_stream);
+        || args.capture.as_deref().is_some_and(is_stream)
+        || is_stream(Path::new(&args.to));
     if !ends {
         return Err(Failure::user(format!(
             "this would fill the disk with {to}: say how much with --count, --duration{}",
