@@ -24,6 +24,8 @@ pub(crate) struct Ring {
     watch: Watch,
 }
 
+/// The memory of slots.
+///
 /// PERF: a load waits for stores before it to the same place in another page (4K aliasing: Intel's Optimization Reference Manual, on
 /// memory disambiguation). The first 64 slots, all that an emptied ring uses of most bursts, are where in a page no packet's first line or
 /// metadata lies: a loop over a burst loads slots between stores to these. Where they met, `sluss bench engine --net source-sink` was

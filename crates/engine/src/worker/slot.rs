@@ -172,7 +172,7 @@ impl Slot {
         ready.then(|| self.push_ready(breath))
     }
 
-    /// The same, when something waits. PERF: likewise.
+    /// The same, when something waits. PERF: a function of its own, so that a breath asks without a call.
     #[inline(never)]
     fn push_ready(&mut self, breath: &mut Breath<'_>) -> u32 {
         match self.app.as_deref_mut() {
