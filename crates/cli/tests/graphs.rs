@@ -113,6 +113,18 @@ fn problems_are_objects_where_json_is_asked_for() {
     let second = &object["errors"][1];
     assert_eq!((&second["app"], &second["key"], &second["line"]), (&"a".into(), &"size".into(), &4.into()));
     assert_eq!(&graph[second["span"]["start"].as_u64().unwrap() as usize..][..3], "\"x\"");
+    assert_eq!(object["not_shown"], 0);
+    fs::write(folder.join("graph.toml"), "[app.a]\ntype = \"source\"\n".to_owned() + &unknown_apps(130))
+        .unwrap();
+    let output = sluss(&["run", "--check", "--json", "graph.toml"]).current_dir(&folder).output().unwrap();
+    let object: serde_json::Value = serde_json::from_str(&stderr(&output)).unwrap();
+    let shown = object["errors"].as_array().unwrap().len();
+    assert_eq!((shown, object["not_shown"].as_u64().unwrap() > 29), (100, true), "{}", object["not_shown"]);
+}
+
+/// Apps of a type that there is not.
+fn unknown_apps(count: usize) -> String {
+    (0..count).map(|i| format!("[app.none{i}]\ntype = \"none\"\n")).collect()
 }
 
 #[test]

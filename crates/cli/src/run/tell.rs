@@ -29,7 +29,7 @@ impl<'a> Teller<'a> {
         let count = errors.0.iter().filter(|error| !error.code.is_warning()).count() + untold;
         let more = if untold > 0 { format!(", of which {untold} are not shown") } else { String::new() };
         let plural = if count == 1 { "" } else { "s" };
-        self.failure(&findings, &format!("{count} error{plural}{more}; {outcome}"))
+        self.failure(&findings, untold, &format!("{count} error{plural}{more}; {outcome}"))
     }
 
     /// A graph that was not taken on.
@@ -38,14 +38,16 @@ impl<'a> Teller<'a> {
             return Failure::world(format!("{}: {error}; {outcome}", self.graph));
         };
         let problem = file.explain(app, error);
-        self.failure(&[(&problem, file.text())], outcome)
+        self.failure(&[(&problem, file.text())], 0, outcome)
     }
 
-    /// What was found, and what comes of it.
-    fn failure(&self, findings: &[(&GraphFileError, &str)], outcome: &str) -> Failure {
+    /// What was found, how many errors more there are, and what comes of it.
+    fn failure(&self, findings: &[(&GraphFileError, &str)], untold: usize, outcome: &str) -> Failure {
         let last = format!("error: {}: {outcome}", self.graph);
         let text = self.rendered(findings).into_iter().chain([last]).collect::<Vec<_>>().join("\n\n");
-        let message = Message::found(text, self.object("error", "errors", findings));
+        let mut object = self.object("error", "errors", findings);
+        object["not_shown"] = untold.into();
+        let message = Message::found(text, object);
         Failure { message, blame: blame(findings.iter().map(|(error, _)| error.code)) }
     }
 
