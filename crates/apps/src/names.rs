@@ -58,11 +58,12 @@ impl Names for SystemNames {
     }
 
     fn set_file(&self, path: &str) -> Result<String, String> {
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         std::fs::File::open(path)
-            .and_then(|file| file.take(SET_FILE_MAX + 1).read_to_string(&mut text))
+            .and_then(|file| file.take(SET_FILE_MAX + 1).read_to_end(&mut bytes))
             .map_err(|error| format!("cannot read `{path}`: {error}"))?;
-        Ok(text)
+        // What is not UTF-8 is no entry, and told as any other that is wrong, with its line.
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 

@@ -112,6 +112,11 @@ impl Failure {
         Failure::of(blame, error)
     }
 
+    /// Writing somewhere would lose what is read: `what` says where.
+    pub(crate) fn lost_input(what: impl Display) -> Self {
+        Failure::user(format_args!("{what}: it would be lost")).help("write to another file, then rename it")
+    }
+
     /// A graph that is not taken on.
     pub(crate) fn configuring(error: &ConfigureError) -> Self {
         let blame = match error {

@@ -82,6 +82,11 @@ fn captures_filters_and_graphs_may_have_any_name() {
     std::fs::write(&graph, b"tcp port 8\xb2").unwrap();
     let wrong = sluss(&["filter", "-F"]).args([graph.as_os_str(), input]).output().unwrap();
     assert!(code(&wrong) == 2 && stderr(&wrong).contains("not UTF-8 text: byte 10"), "{}", stderr(&wrong));
+    let set = folder.join("set.txt");
+    std::fs::write(&set, b"10.0.0.1\n10.0.0.\xb2\n").unwrap();
+    let filter = format!("host in {{@{}}}", set.display());
+    let wrong = sluss(&["filter", "--count", &filter]).arg(input).output().unwrap();
+    assert!(code(&wrong) == 2 && stderr(&wrong).contains("10.0.0.\u{fffd}"), "{}", stderr(&wrong));
     let both = sluss(&["filter", "ip", "-o"]).args([input, input]).output().unwrap();
     assert!(code(&both) == 2 && stderr(&both).contains("in\u{fffd}.pcap is both"), "{}", stderr(&both));
     assert_eq!(bytes_of(&capture), bytes);

@@ -420,6 +420,8 @@ fn two_writers_of_one_file_are_refused_with_their_names() {
 fn writers_that_swap_their_files_are_refused_as_a_whole() {
     let folder = folder("swap", &two_writers("x.pcap", "y.pcap"));
     let live = Live::start(&folder, &[]);
+    let has_packets = |name| fs::metadata(folder.join(name)).is_ok_and(|metadata| metadata.len() > 24);
+    until("packets in both files", || has_packets("x.pcap") && has_packets("y.pcap"));
     // Of the rest of the change, nothing comes about either.
     let swapped = two_writers("y.pcap", "x.pcap").replace("1000", "2000");
     fs::write(folder.join("net.toml"), swapped).unwrap();
@@ -428,7 +430,8 @@ fn writers_that_swap_their_files_are_refused_as_a_whole() {
     live.told("what runs goes on unchanged");
     live.end("-TERM");
     for name in ["x.pcap", "y.pcap"] {
-        assert_eq!(code(&common::run(&["filter", "--count", "udp", arg(&folder.join(name))])), 0, "{name}");
+        let counted = common::run(&["filter", "--count", "udp", arg(&folder.join(name))]);
+        assert_eq!(code(&counted), 0, "{name}: {}{}", stdout(&counted), stderr(&counted));
     }
 }
 

@@ -102,11 +102,8 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
 /// A file that is not the one that is read, and comes to an end unless it is on no disk.
 fn capture_file(args: &BlastArgs, to: &str) -> Result<Config, Failure> {
     if let Some(path) = args.capture.as_deref().filter(|path| input(path).is_same_file(Path::new(&args.to))) {
-        return Err(Failure::user(format!(
-            "--to {to} is the capture that is read, {}: it would be lost",
-            path.display()
-        ))
-        .help("write to another file, then rename it"));
+        let what = format!("--to {to} is the capture that is read, {}", path.display());
+        return Err(Failure::lost_input(what));
     }
     let ends = args.passes.is_some()
         || args.count.is_some()

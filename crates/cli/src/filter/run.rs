@@ -321,9 +321,6 @@ fn can_be_opened_again(input: &Input) -> bool {
     }
 }
 
-/// What the user can do where an input would be lost.
-const REMEDY: &str = "write to another file, then rename it";
-
 /// What is appended to an input is read again, without end.
 fn refuse_to_append(inputs: &[Input]) -> Result<(), Failure> {
     if let Some(input) = inputs.iter().find(|input| input.is_same_file(Path::new("/dev/stdout"))) {
@@ -331,7 +328,7 @@ fn refuse_to_append(inputs: &[Input]) -> Result<(), Failure> {
             Input::File(path) => format!("the input {}", path.display()),
             _ => "what is read from standard input".to_owned(),
         };
-        return Err(Failure::user(format!("standard output is {name}: it would be lost")).help(REMEDY));
+        return Err(Failure::lost_input(format_args!("standard output is {name}")));
     }
     Ok(())
 }
@@ -342,11 +339,7 @@ fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
     let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     for (i, output) in outputs.iter().enumerate() {
         if inputs.iter().any(|input| input.is_same_file(output)) {
-            return Err(Failure::user(format!(
-                "{} is both input and output: it would be lost",
-                output.display()
-            ))
-            .help(REMEDY));
+            return Err(Failure::lost_input(format_args!("{} is both input and output", output.display())));
         }
         if outputs[..i].iter().any(|other| is_one_place(other, output)) {
             return Err(Failure::user(format!(
