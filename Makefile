@@ -27,7 +27,7 @@ docs:            ## the reference of every crate, under target/doc
 bench:           ## measure against peers in one run; prints ratios, writes bench/out/
 	@scripts/install-packages.sh
 	cargo build --release --quiet -p sluss -p bench
-	target/release/bench $(BENCH)
+	$${CARGO_TARGET_DIR:-target}/release/bench $(BENCH)
 
 fuzz:            ## a long differential run against libpcap (SECONDS_PER_TARGET=600), seed printed
 	@scripts/install-packages.sh

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 capture=captures/mixed.pcap
-sluss=target/release/sluss
+sluss=${CARGO_TARGET_DIR:-target}/release/sluss
 
 say()  { printf '\n\033[1m%s\033[0m\n' "$*"; }
 show() { printf '\033[2m$\033[0m sluss'; printf ' %q' "$@" | sed "s/\\\\ / /g"; echo; "$sluss" "$@" || [ $? -eq 1 ]; }
@@ -56,4 +56,4 @@ if command -v tcpdump >/dev/null; then
 else
     say "tcpdump is not installed, so there is no race (sudo apt-get install tcpdump)"
 fi
-say "More: target/release/sluss --help, README.md, and make test"
+say "More: $sluss --help, README.md, and make test"
