@@ -135,8 +135,8 @@ fn what_is_on_no_disk_does_not_fill_it() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let interrupt = format!("sleep 0.5; kill -INT {}", child.id());
-    assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    common::signal(&child, "INT");
     let output = child.wait_with_output().unwrap();
     assert_eq!(common::code(&output), 130, "{}", common::stderr(&output));
 }

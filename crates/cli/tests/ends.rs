@@ -239,8 +239,7 @@ fn a_signal_ends_who_waits_for_the_other_end() {
         let stdin = child.stdin.take();
         std::thread::sleep(std::time::Duration::from_millis(300));
         assert!(child.try_wait().unwrap().is_none(), "{args:?}");
-        let kill = ["-TERM", &child.id().to_string()];
-        assert!(std::process::Command::new("kill").args(kill).status().unwrap().success());
+        common::signal(&child, "TERM");
         let begin = std::time::Instant::now();
         let status = loop {
             match child.try_wait().unwrap() {
@@ -287,8 +286,7 @@ fn a_signal_ends_cleanly_with_what_was_written_intact() {
     while std::fs::metadata(&out).map_or(0, |metadata| metadata.len()) < capture.len() as u64 {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    common::signal(&child, "INT");
     // The pipe stays open: the signal ends the read that waits.
     let status = child.wait().unwrap();
     drop(stdin);

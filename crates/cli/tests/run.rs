@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{arg, code, root, scratch, sluss, stderr, stdout};
+use common::{arg, code, root, scratch, signal, sluss, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -40,10 +40,6 @@ fn run(folder: &Path, args: &[&str]) -> Output {
 /// The last line on standard output.
 fn last_object(output: &Output) -> Value {
     serde_json::from_str(stdout(output).lines().last().unwrap_or_default()).unwrap()
-}
-
-fn signal(child: &Child, signal: &str) {
-    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
 }
 
 /// Waits until something holds.
@@ -207,7 +203,7 @@ fn a_capture_comes_in_by_standard_input_while_the_graph_changes() {
         pipe.write_all(bytes).unwrap();
         fs::write(folder.join("net.toml"), format!("{PIPED}[app.{app}]\ntype = \"sink\"\n")).unwrap();
         let begin = Instant::now();
-        signal(&live.child, "-HUP");
+        signal(&live.child, "HUP");
         live.told("net.toml: reloaded");
         assert!(begin.elapsed() < Duration::from_secs(10));
         assert!(live.child.try_wait().unwrap().is_none(), "more may come");
@@ -223,7 +219,7 @@ fn a_signal_ends_a_run_whose_input_is_silent() {
     let mut live = Live::reading(&folder, &["--json"], Stdio::piped());
     let pipe = live.child.stdin.take();
     let begin = Instant::now();
-    let (code, printed) = live.end("-INT");
+    let (code, printed) = live.end("INT");
     assert!(begin.elapsed() < Duration::from_secs(10));
     assert_eq!((code, printed.len()), (130, 1));
     drop(pipe);
@@ -256,7 +252,7 @@ fn workers_are_balanced_without_loss() {
 
 #[test]
 fn signals_end_a_run_with_its_report() {
-    for (name, expected) in [("-INT", 130), ("-TERM", 143)] {
+    for (name, expected) in [("INT", 130), ("TERM", 143)] {
         let folder = folder(&format!("signal{name}"), ENDLESS);
         let (code, printed) = Live::start(&folder, &["--json"]).end(name);
         assert_eq!(code, expected);
@@ -290,9 +286,9 @@ fn a_later_signal_ends_a_run_at_once() {
     let fifo = fs::OpenOptions::new().read(true).write(true).open(folder.join("fifo")).unwrap();
     let mut live = Live::start(&folder, &[]);
     std::thread::sleep(Duration::from_millis(500));
-    signal(&live.child, "-INT");
+    signal(&live.child, "INT");
     std::thread::sleep(Duration::from_millis(800));
-    signal(&live.child, "-INT");
+    signal(&live.child, "INT");
     assert_eq!(live.child.wait().unwrap().signal(), Some(2));
     drop(fifo);
 }
@@ -335,7 +331,7 @@ fn a_changed_file_is_loaded_by_difference() {
     live.told("what runs goes on unchanged");
     let mut live = live;
     assert!(live.child.try_wait().unwrap().is_none());
-    let (code, printed) = live.end("-INT");
+    let (code, printed) = live.end("INT");
     assert_eq!(code, 130);
     assert!(printed.iter().any(|line| line.starts_with("source.output -> tee.input")), "{printed:?}");
 }
@@ -346,9 +342,9 @@ fn a_hangup_loads_the_file_at_once() {
     let live = Live::start(&folder, &["--json"]);
     fs::write(folder.join("net.toml"), ENDLESS.replace("sink", "end").replace("\"end\"", "\"sink\""))
         .unwrap();
-    signal(&live.child, "-HUP");
+    signal(&live.child, "HUP");
     let reload = live.printed.recv_timeout(Duration::from_secs(30)).expect("a line about the change");
-    let (code, printed) = live.end("-TERM");
+    let (code, printed) = live.end("TERM");
     assert_eq!((code, printed.len()), (143, 1));
     let objects: Vec<Value> =
         [&reload, &printed[0]].iter().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -425,10 +421,10 @@ fn writers_that_swap_their_files_are_refused_as_a_whole() {
     // Of the rest of the change, nothing comes about either.
     let swapped = two_writers("y.pcap", "x.pcap").replace("1000", "2000");
     fs::write(folder.join("net.toml"), swapped).unwrap();
-    signal(&live.child, "-HUP");
+    signal(&live.child, "HUP");
     live.told("app `right` writes it until this change: it would be lost");
     live.told("what runs goes on unchanged");
-    live.end("-TERM");
+    live.end("TERM");
     for name in ["x.pcap", "y.pcap"] {
         let counted = common::run(&["filter", "--count", "udp", arg(&folder.join(name))]);
         assert_eq!(code(&counted), 0, "{name}: {}{}", stdout(&counted), stderr(&counted));
@@ -450,7 +446,7 @@ fn a_reader_of_standard_input_can_be_renamed() {
     until("the first half", || fs::metadata(&out).is_ok_and(|metadata| metadata.len() > 24));
     fs::write(folder.join("net.toml"), graph.replace("in.", "live.").replace("app.in]", "app.live]"))
         .unwrap();
-    signal(&child, "-HUP");
+    signal(&child, "HUP");
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("started      live")));
     stdin.write_all(rest).unwrap();
@@ -466,7 +462,7 @@ fn counters_are_in_a_file_while_it_runs() {
     let file = folder.join("runtime").join(format!("my-net.1.{}.counters", live.child.id()));
     let snapshot = engine::shm::Snapshot::read(&file).unwrap();
     assert_eq!(snapshot.name, "my-net.1");
-    live.end("-TERM");
+    live.end("TERM");
     assert!(!file.exists());
     assert_eq!(code(&run(&folder, &["--name", "../x"])), 2);
 }

@@ -31,13 +31,16 @@ impl Namespace {
         let made: Option<Vec<Namespace>> = (0..N).map(|_| Namespace::new()).collect();
         let made = made.and_then(|made| <[Namespace; N]>::try_from(made).ok());
         if made.is_none() {
-            testkit::say(format_args!("SKIPPED: {test} needs root, `ip`, `unshare` and `nsenter`"));
+            testkit::say(format_args!(
+                "SKIPPED: {test} needs root, /dev/net/tun, and the packages iproute2, iputils-ping, procps and util-linux"
+            ));
         }
         made.map(|made| (turn, made))
     }
 
     fn new() -> Option<Self> {
-        if !Path::new("/dev/net/tun").exists() || Command::new("ip").arg("-V").output().is_err() {
+        let has = |tool| Command::new(tool).arg("-V").output().is_ok();
+        if !Path::new("/dev/net/tun").exists() || !["ip", "ping", "sysctl", "nsenter"].into_iter().all(has) {
             return None;
         }
         let mut command = Command::new("unshare");

@@ -4,7 +4,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// The command with these arguments, without terminal, colour or user configuration.
 pub fn sluss(args: &[&str]) -> Command {
@@ -30,6 +30,12 @@ pub fn run_with_input(args: &[&str], input: &[u8]) -> Output {
     let output = child.wait_with_output().expect("the command ends");
     writer.join().expect("the writer does not panic");
     output
+}
+
+/// Sends a process a signal, such as `INT`. A shell has `kill` where no package brings the program.
+pub fn signal(child: &Child, name: &str) {
+    let kill = format!("kill -{name} {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success(), "{kill}");
 }
 
 /// The exit code.
