@@ -90,13 +90,14 @@ impl Lowerer<'_> {
         self.compare_masked(Rel::LinkHdr, 0, Size::B1, 0x0f, RelOp::Eq, kind)
     }
 
-    /// `lane`, and from here on the Ethernet frame that LAN emulation carries behind a two-byte header.
+    /// `lane`, and from here on the Ethernet frame that LAN emulation carries behind a two-byte header. Behind a tunnel libpcap goes on
+    /// adding the tunnel's varying offsets to its type and payload.
     fn lane(&mut self) -> TreeId {
         let is_lane = self.atm_kind(LANE);
         let start = PAYLOAD + 2;
         self.layers.push_link(LinkType::EN10MB, Offset::fixed(start));
-        self.layers.type_field = Offset::fixed(start + 12);
-        self.layers.payload = Offset::fixed(start + 14);
+        self.layers.type_field.constant = start + 12;
+        self.layers.payload.constant = start + 14;
         self.layers.net = 0;
         self.layers.net_nosnap = 3;
         is_lane

@@ -22,8 +22,13 @@ fn apps_move_to_other_workers_with_all_their_packets() {
     assert!(spread.contains(&0) && spread.contains(&1), "{spread:?}");
     engine.gather();
     assert!(places(&mut engine).iter().all(|&worker| worker == 0));
-    engine.run_for(Duration::from_millis(5)).expect("threads");
-    assert!(engine.rebalance(), "one worker has everything to do, and another nothing");
+    // Where the machine takes a thread away in one of few turns, its app seems to be all the work, and nothing to be gained.
+    let is_spread = |engine: &mut Engine| {
+        engine.run_for(Duration::from_millis(5)).expect("threads");
+        engine.rebalance()
+    };
+    let spread = (0..200).any(|_| is_spread(&mut engine));
+    assert!(spread, "one worker has everything to do, and another nothing");
     engine.stop();
     let report = balanced(&mut engine);
     assert_eq!(report.pool.free, report.pool.total);
