@@ -21,14 +21,18 @@
 //! Not here: anything that captures, any `DLT_*` number (files have `LINKTYPE_*`), any expression of more than some
 //! hundred terms, on which libpcap takes minutes and then overflows its stack: [`MAX_TERMS`].
 
-use crate::cbpf::{self, Insn, Outcome};
+use crate::cbpf::{self, Insn, Observer, Outcome};
 use crate::linktype::LinkType;
+use crate::scratch;
+use std::collections::HashMap;
 
 /// The most terms that an expression for libpcap should have.
 pub const MAX_TERMS: usize = 500;
 
 /// Steps after which a program that jumps backwards counts as endless.
 const MAX_STEPS: usize = 100_000;
+/// Headers that `protochain` steps over in our filters.
+const HEADERS_MAX: u32 = 32;
 
 /// How an expression is to be compiled.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,8 +55,7 @@ pub struct Program {
 impl Program {
     /// Wraps bytecode that came from [`Libpcap::compile`].
     fn new(insns: Vec<Insn>) -> Self {
-        let jumps_back =
-            insns.iter().any(|insn| insn.code == cbpf::op::JMP | cbpf::op::JA && (insn.k as i32) < 0);
+        let jumps_back = insns.iter().any(|&insn| jumps_back(insn));
         Program { insns, jumps_back }
     }
 
@@ -61,9 +64,21 @@ impl Program {
         &self.insns
     }
 
-    /// Whether the program can loop (`protochain`).
-    pub fn jumps_back(&self) -> bool {
-        self.jumps_back
+    /// Whether libpcap accepts the packet, if there is something to compare with: nothing where the program reads scratch memory that
+    /// it should not ([`scratch`]), nor where `protochain` steps over more headers than we do. Both are lines of COMPAT.md.
+    pub fn answer(&self, packet: &[u8], wire_len: u32) -> Option<bool> {
+        let is_defined = !scratch::is_undefined(&self.insns, packet, wire_len)
+            && self.rounds(packet, wire_len) < HEADERS_MAX;
+        is_defined.then(|| self.accepts(packet, wire_len))
+    }
+
+    /// How often the program jumps back to the same place at most: how many headers a `protochain` steps over.
+    fn rounds(&self, packet: &[u8], wire_len: u32) -> u32 {
+        let mut rounds = Rounds::default();
+        if self.jumps_back {
+            cbpf::run(&self.insns, packet, wire_len, MAX_STEPS, &mut rounds);
+        }
+        rounds.0.values().copied().max().unwrap_or(0)
     }
 
     /// Runs the program in the bounded interpreter.
@@ -77,6 +92,22 @@ impl Program {
             self.run(packet, wire_len).accepts()
         } else {
             sys::filter(&self.insns, packet, wire_len) != 0
+        }
+    }
+}
+
+fn jumps_back(insn: Insn) -> bool {
+    insn.code == cbpf::op::JMP | cbpf::op::JA && (insn.k as i32) < 0
+}
+
+/// How often a run has jumped back to each place.
+#[derive(Default)]
+struct Rounds(HashMap<usize, u32>);
+
+impl Observer for Rounds {
+    fn step(&mut self, pc: usize, insn: Insn, _a: u32, _x: u32) {
+        if jumps_back(insn) {
+            *self.0.entry(pc.wrapping_add_signed(insn.k as i32 as isize)).or_default() += 1;
         }
     }
 }
