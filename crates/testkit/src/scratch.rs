@@ -1,18 +1,22 @@
 //! Runs in which libpcap's program means nothing: what it reads from scratch memory is not what belongs there.
 //!
-//! libpcap 1.10 keeps the offsets of headers that vary in length in scratch cells. In three ways they get lost:
+//! libpcap 1.10 keeps the offsets of headers that vary in length in scratch cells. In four ways they get lost:
 //!
 //! - a cell that only a successful test writes is read after that test failed (`geneve or tcp port 80`);
+//! - such a cell is given the length of the outermost header at the start, because libpcap has forgotten that header's own (`geneve and tcp
+//!   or arp` on 802.11);
 //! - a header is moved to another cell, and tests from before the move read the old one, which nobody writes
 //!   (`pppoes` behind a radiotap header);
 //! - the offset is computed at the start into a cell that arithmetic has used before anything needed the
 //!   offset, so the arithmetic destroys it (`len > 70 or ip` behind a radiotap header).
 //!
 //! Where that happens there is nothing to compare with. It is seen by watching a run: a cell is read that nobody wrote,
+//! or a tunnel's that the tunnel did not write,
 //! or one of those computed at the start is written again although nobody has read what was there, or the result
 //! of arithmetic, which is used once, is read a second time, as if it were an offset.
 
 use crate::cbpf::{self, Insn, Observer, op};
+use std::ops::Range;
 
 /// Steps after which a program counts as endless; what it did until then decides.
 const MAX_STEPS: usize = 100_000;
@@ -22,15 +26,35 @@ pub fn is_undefined(program: &[Insn], packet: &[u8], wire_len: u32) -> bool {
     if !program.iter().any(|insn| insn.mode() == op::MEM && matches!(insn.class(), op::LD | op::LDX)) {
         return false;
     }
-    let mut scratch = Scratch { program, ..Scratch::default() };
+    let mut scratch = Scratch { program, unwritten: tunnel_cells(program), ..Scratch::default() };
     cbpf::run(program, packet, wire_len, MAX_STEPS, &mut scratch);
     scratch.is_undefined
+}
+
+/// Instructions of `geneve` between its first store and its last.
+const TUNNEL_INSNS: usize = 16;
+
+/// Where each tunnel's stores begin and end. Only `geneve` stores X, and does so last.
+fn tunnels(program: &[Insn]) -> impl Iterator<Item = Range<usize>> {
+    let ends = program.iter().enumerate().filter(|(_, insn)| insn.class() == op::STX);
+    ends.map(|(last, _)| last.saturating_sub(TUNNEL_INSNS)..last + 1)
+}
+
+/// The cells that tunnels write.
+fn tunnel_cells(program: &[Insn]) -> u16 {
+    let stores = tunnels(program).flat_map(|tunnel| &program[tunnel]);
+    stores.filter(|insn| matches!(insn.class(), op::ST | op::STX)).fold(0, |cells, insn| cells | cell(insn))
+}
+
+fn cell(insn: &Insn) -> u16 {
+    1 << (insn.k & 15)
 }
 
 #[derive(Default)]
 struct Scratch<'p> {
     program: &'p [Insn],
-    /// One bit for each cell.
+    /// Those of tunnels that have not been found. One bit for each cell, here and below.
+    unwritten: u16,
     written: u16,
     unread: u16,
     /// Those that hold a result of arithmetic.
@@ -71,12 +95,15 @@ impl Scratch<'_> {
 
 impl Observer for Scratch<'_> {
     fn step(&mut self, pc: usize, insn: Insn, _a: u32, _x: u32) {
-        let cell = 1 << (insn.k & 15);
+        let cell = cell(&insn);
         match insn.class() {
             op::ST | op::STX => {
                 self.is_undefined |= self.unread & self.early & cell != 0;
                 if !self.has_decided && self.written & cell == 0 {
                     self.early |= cell;
+                }
+                if self.unwritten & cell != 0 && tunnels(self.program).any(|tunnel| tunnel.contains(&pc)) {
+                    self.unwritten &= !cell;
                 }
                 self.written |= cell;
                 self.unread |= cell;
@@ -84,7 +111,9 @@ impl Observer for Scratch<'_> {
                     if self.stores_arithmetic(pc) { self.arithmetic | cell } else { self.arithmetic & !cell };
             }
             op::LD | op::LDX if insn.mode() == op::MEM => {
-                self.is_undefined |= self.written & cell == 0 || self.arithmetic & !self.unread & cell != 0;
+                let is_lost = self.unwritten & !self.arithmetic & cell != 0;
+                self.is_undefined |=
+                    is_lost || self.written & cell == 0 || self.arithmetic & !self.unread & cell != 0;
                 self.unread &= !cell;
             }
             op::JMP => self.has_decided |= insn.operation() != op::JA && insn.k != AVS_COOKIE,
@@ -98,6 +127,7 @@ mod tests {
     use super::*;
     use crate::linktype::LinkType;
     use crate::oracle::{self, Options};
+    use crate::packet::Packet;
 
     #[test]
     fn sees_what_gets_lost() {
@@ -115,5 +145,24 @@ mod tests {
             "arithmetic reads each cell once"
         );
         assert!(!undefined("link[0] = link[1] + 2 * link[3]"));
+    }
+
+    #[test]
+    fn sees_tunnels_that_were_not_found() {
+        let Some(pcap) = oracle::libpcap("scratch memory of tunnels") else { return };
+        let undefined = |linktype, text: &str, packet: &[u8]| {
+            let program = pcap.compile(linktype, text, Options::default()).unwrap();
+            is_undefined(program.insns(), packet, 60)
+        };
+        let wlan = [8, 0, 0, 0];
+        assert!(undefined(
+            LinkType::IEEE802_11,
+            "rarp && geneve and pppoes and ip or pppoed",
+            &[&wlan[..], &[0; 60]].concat()
+        ));
+        assert!(undefined(LinkType::EN10MB, "geneve or arp", &[0; 60]));
+        assert!(!undefined(LinkType::EN10MB, "link[0] + link[1] = link[2] and geneve", &[0; 60]));
+        let found = Packet::parse("eth / ip4 / udp(dport=6081) / geneve / eth / ip4").unwrap();
+        assert!(!undefined(LinkType::EN10MB, "geneve and ip", &found.bytes));
     }
 }
