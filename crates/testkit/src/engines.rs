@@ -99,6 +99,7 @@ impl Engines {
             ("the mask VM, graph as built", as_built, Isa::detect()),
             ("the mask VM, portable", optimised, Isa::Portable),
             ("the mask VM, AVX2", optimised, Isa::Avx2),
+            ("the mask VM, AVX-512 with plain loads", optimised, Isa::Avx512Loads),
             ("the mask VM, AVX-512", optimised, Isa::Avx512),
         ];
         let masks = masks.into_iter().filter(|(.., isa)| isa.is_available());

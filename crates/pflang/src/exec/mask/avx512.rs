@@ -2,6 +2,7 @@
 //! alone what is masked out.
 
 use super::glance::Glance;
+use super::loads::{self, Place};
 use super::machine::{LANES, Lanes, Machine, Numbers, Starts};
 use super::program::Program;
 use crate::exec::Packet;
@@ -9,30 +10,34 @@ use std::arch::x86_64::*;
 use std::ptr;
 use std::sync::LazyLock;
 
-/// Proof that the processor has AVX-512F, BW, DQ and VL, and BMI1 and 2.
+/// Proof that the processor has AVX-512F, BW, DQ and VL, and BMI1 and 2. Packets are read with gathers, or with plain loads.
 #[derive(Clone, Copy)]
-pub(super) struct Avx512(());
+pub(super) struct Avx512<const GATHERS: bool>(());
 
-impl Avx512 {
+impl<const GATHERS: bool> Avx512<GATHERS> {
     /// Asked once: a short burst takes no longer than all these questions.
-    pub(super) fn new() -> Option<Avx512> {
-        static PROOF: LazyLock<Option<Avx512>> = LazyLock::new(Avx512::detect);
-        *PROOF
-    }
-
-    fn detect() -> Option<Avx512> {
-        let has = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2");
-        has.then_some(Avx512(()))
+    pub(super) fn new() -> Option<Self> {
+        static HAS: LazyLock<bool> = LazyLock::new(has_avx512);
+        HAS.then_some(Avx512(()))
     }
 }
 
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+}
+
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn run(isa: Avx512, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]) {
+fn run<const GATHERS: bool>(
+    isa: Avx512<GATHERS>,
+    machine: &mut Machine,
+    program: &Program,
+    packets: &[[Packet<'_>; LANES]],
+) {
     machine.run(isa, program, packets);
 }
 
@@ -49,9 +54,9 @@ macro_rules! mask {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn glance(glance: Glance, packets: &[[Packet<'_>; LANES]], words: &mut [u64]) -> usize {
+fn glance<const GATHERS: bool>(glance: Glance, packets: &[[Packet<'_>; LANES]], words: &mut [u64]) -> usize {
     for (i, (packets, word)) in packets.iter().zip(&mut *words).enumerate() {
-        match look(glance, packets) {
+        match look::<GATHERS>(glance, packets) {
             Some(answers) => *word = answers,
             None => return i,
         }
@@ -62,7 +67,7 @@ fn glance(glance: Glance, packets: &[[Packet<'_>; LANES]], words: &mut [u64]) ->
 /// The answers for 64 packets, unless one is too short.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
 #[inline]
-fn look(glance: Glance, packets: &[Packet<'_>; LANES]) -> Option<u64> {
+fn look<const GATHERS: bool>(glance: Glance, packets: &[Packet<'_>; LANES]) -> Option<u64> {
     const CAPTURED: __mmask16 = 0x4444;
     let from: *const __m512i = packets.as_ptr().cast();
     let mut shortest = _mm512_set1_epi32(-1);
@@ -80,19 +85,26 @@ fn look(glance: Glance, packets: &[Packet<'_>; LANES]) -> Option<u64> {
     let (bits, k) = (_mm512_set1_epi64(glance.bits as i64), _mm512_set1_epi64(glance.k as i64));
     let mut equal = 0;
     for g in 0..8 {
-        // SAFETY: as above.
-        let [a, b] =
-            unsafe { [_mm512_loadu_si512(from.add(2 * g)), _mm512_loadu_si512(from.add(2 * g + 1))] };
-        let starts = _mm512_permutex2var_epi64(a, address, b);
-        // SAFETY: `captured` bytes of each packet are there, and these eight are among them.
-        let bytes = unsafe { _mm512_i64gather_epi64::<1>(starts, offset.cast()) };
+        let bytes = if GATHERS {
+            // SAFETY: as above.
+            let [a, b] =
+                unsafe { [_mm512_loadu_si512(from.add(2 * g)), _mm512_loadu_si512(from.add(2 * g + 1))] };
+            let starts = _mm512_permutex2var_epi64(a, address, b);
+            // SAFETY: `captured` bytes of each packet are there, and these eight are among them.
+            unsafe { _mm512_i64gather_epi64::<1>(starts, offset.cast()) }
+        } else {
+            // SAFETY: as above.
+            unsafe {
+                loads::eight_of_eight(8 * g, |lane| packets[lane].data().as_ptr().add(glance.offset as usize))
+            }
+        };
         equal |= u64::from(_mm512_cmpeq_epi64_mask(_mm512_and_si512(bytes, bits), k)) << (8 * g);
     }
     Some(if glance.accepts { equal } else { !equal })
 }
 
-impl Lanes for Avx512 {
-    const GATHERS: bool = true;
+impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
+    const WAITS: bool = true;
 
     fn run(self, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]) {
         // SAFETY: `self` is proof that the processor has what the function needs.
@@ -101,7 +113,7 @@ impl Lanes for Avx512 {
 
     fn glance(self, at: Glance, packets: &[[Packet<'_>; LANES]], words: &mut [u64]) -> usize {
         // SAFETY: `self` is proof that the processor has what the function needs.
-        unsafe { glance(at, packets, words) }
+        unsafe { glance::<GATHERS>(at, packets, words) }
     }
 
     #[inline(always)]
@@ -149,12 +161,16 @@ impl Lanes for Avx512 {
         offset: u32,
         dst: &mut Numbers,
     ) {
+        let place = Place { lanes, starts, base, offset };
         // SAFETY: `self` is proof of the instructions; the gather reads what the caller promises of the packets in
         // `lanes`, and nothing of others.
         unsafe {
+            if !GATHERS {
+                return loads::fours(place, dst);
+            }
             for g in 0..8 {
                 let zero = _mm256_setzero_si256();
-                let from = addresses(starts, base, offset, g);
+                let from = place.eight_addresses(g);
                 let k = (lanes >> (8 * g)) as u8;
                 let numbers = _mm512_mask_i64gather_epi32::<1>(zero, k, from, ptr::null());
                 _mm256_store_si256(dst.0[8 * g..8 * g + 8].as_mut_ptr().cast(), numbers);
@@ -171,21 +187,22 @@ impl Lanes for Avx512 {
         starts: &Starts,
         base: Option<&Numbers>,
         offset: u32,
-        [low, high]: [&mut Numbers; 2],
+        mut dst: [&mut Numbers; 2],
     ) {
+        let place = Place { lanes, starts, base, offset };
         // SAFETY: as in `fetch4`.
         unsafe {
-            let lows = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-            let highs = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+            if !GATHERS {
+                return loads::eights(place, dst);
+            }
             let zero = _mm512_setzero_si512();
             for g in 0..4 {
                 let k = lanes >> (16 * g);
-                let from = addresses(starts, base, offset, 2 * g);
+                let from = place.eight_addresses(2 * g);
                 let a = _mm512_mask_i64gather_epi64::<1>(zero, k as u8, from, ptr::null());
-                let from = addresses(starts, base, offset, 2 * g + 1);
+                let from = place.eight_addresses(2 * g + 1);
                 let b = _mm512_mask_i64gather_epi64::<1>(zero, (k >> 8) as u8, from, ptr::null());
-                store(low, g, _mm512_permutex2var_epi32(a, lows, b));
-                store(high, g, _mm512_permutex2var_epi32(a, highs, b));
+                loads::halves(dst.each_mut().map(|dst| &mut **dst), g, a, b);
             }
         }
     }
@@ -206,18 +223,13 @@ impl Lanes for Avx512 {
     ) {
         // SAFETY: as in `fetch4`; with `lanes` all set, of all packets.
         unsafe {
-            if lanes != u64::MAX {
+            if GATHERS && lanes != u64::MAX {
                 self.fetch8(lanes, starts, base, offset, [a, b]);
                 self.fetch8(lanes, starts, base, offset + 8, [c, d]);
                 return;
             }
-            let dst = [a, b, c, d];
-            match base {
-                None => columns(dst, |lane| starts.0[lane].add(offset as usize)),
-                Some(base) => {
-                    columns(dst, |lane| starts.0[lane].add(base.0[lane] as usize + offset as usize))
-                }
-            }
+            let place = Place { lanes, starts, base, offset };
+            loads::sixteens(place, [a, b, c, d]);
         }
     }
 
@@ -354,68 +366,7 @@ unsafe fn load(numbers: &Numbers, g: usize) -> __m512i {
 /// # Safety
 /// The processor has AVX-512F.
 #[inline(always)]
-unsafe fn store(numbers: &mut Numbers, g: usize, x: __m512i) {
+pub(super) unsafe fn store(numbers: &mut Numbers, g: usize, x: __m512i) {
     // SAFETY: as above.
     unsafe { _mm512_store_si512(numbers.0[16 * g..16 * g + 16].as_mut_ptr().cast(), x) }
-}
-
-/// Sixteen bytes of each packet, from where `from` says, as columns.
-///
-/// PERF: each address is read when it is needed: sixteen at once do not fit into the registers.
-///
-/// # Safety
-/// The processor has AVX-512F, and these bytes are readable.
-#[inline(always)]
-unsafe fn columns([a, b, c, d]: [&mut Numbers; 4], from: impl Fn(usize) -> *const u8 + Copy) {
-    for g in 0..4 {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let p = four(16 * g, from);
-            let q = four(16 * g + 1, from);
-            let r = four(16 * g + 2, from);
-            let s = four(16 * g + 3, from);
-            let (pq, rs) = (_mm512_unpacklo_epi32(p, q), _mm512_unpacklo_epi32(r, s));
-            store(a, g, _mm512_unpacklo_epi64(pq, rs));
-            store(b, g, _mm512_unpackhi_epi64(pq, rs));
-            let (pq, rs) = (_mm512_unpackhi_epi32(p, q), _mm512_unpackhi_epi32(r, s));
-            store(c, g, _mm512_unpacklo_epi64(pq, rs));
-            store(d, g, _mm512_unpackhi_epi64(pq, rs));
-        }
-    }
-}
-
-/// Sixteen bytes of each fourth packet.
-///
-/// # Safety
-/// The processor has AVX-512F, and these bytes are readable.
-#[inline(always)]
-unsafe fn four(lane: usize, from: impl Fn(usize) -> *const u8) -> __m512i {
-    let bytes = |i: usize| from(lane + 4 * i).cast::<__m128i>();
-    // SAFETY: the caller's promise.
-    unsafe {
-        let a = _mm512_castsi128_si512(_mm_loadu_si128(bytes(0)));
-        let ab = _mm512_inserti32x4::<1>(a, _mm_loadu_si128(bytes(1)));
-        let abc = _mm512_inserti32x4::<2>(ab, _mm_loadu_si128(bytes(2)));
-        _mm512_inserti32x4::<3>(abc, _mm_loadu_si128(bytes(3)))
-    }
-}
-
-/// Where eight packets have what lies `offset` after their bases.
-///
-/// # Safety
-/// The processor has AVX-512F.
-#[inline(always)]
-unsafe fn addresses(starts: &Starts, base: Option<&Numbers>, offset: u32, g: usize) -> __m512i {
-    // SAFETY: eight addresses, and eight numbers, aligned as above.
-    unsafe {
-        let starts = _mm512_load_si512(starts.0[8 * g..8 * g + 8].as_ptr().cast());
-        let from = _mm512_add_epi64(starts, _mm512_set1_epi64(i64::from(offset)));
-        match base {
-            None => from,
-            Some(base) => {
-                let base = _mm256_load_si256(base.0[8 * g..8 * g + 8].as_ptr().cast());
-                _mm512_add_epi64(from, _mm512_cvtepu32_epi64(base))
-            }
-        }
-    }
 }

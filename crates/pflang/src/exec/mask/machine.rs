@@ -41,7 +41,7 @@ pub(super) struct Machine {
 /// has its own way.
 pub(super) trait Lanes: Copy {
     /// Whether fetches are gathers, which wait for masks.
-    const GATHERS: bool = false;
+    const WAITS: bool = false;
     /// [`Machine::run`], compiled for these instructions.
     fn run(self, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]);
     /// Decides runs of packets by a glance, a word of answers each, up to the first with a packet that is too short for
@@ -159,7 +159,7 @@ pub(super) trait Lanes: Copy {
 }
 
 /// What is read for a packet that is not there.
-static NOTHING: [u8; 8] = [0; 8];
+pub(super) static NOTHING: [u8; 16] = [0; 16];
 
 /// Where each packet in `lanes` has what lies `offset` after its base; [`NOTHING`] of others.
 #[inline(always)]
@@ -196,7 +196,7 @@ macro_rules! each_there {
     ($isa:ident, $there:expr, $lanes:ident => $fetch:expr) => {
         match $there {
             0 => {}
-            u64::MAX if $isa::GATHERS => {
+            u64::MAX if $isa::WAITS => {
                 let $lanes = u64::MAX;
                 $fetch
             }

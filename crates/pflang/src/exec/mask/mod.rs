@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! graph -> translate -> Program: fetch, compare, go on -> Machine: 64 packets to a mask, four masks to a step
-//!                                                         Avx512 | Avx2 | Portable
+//!                                                         Avx512, gathering or loading | Avx2 | Portable
 //! ```
 //! Machine code decides one packet after the other, and on mixed traffic spends most of its time on branches that
 //! were predicted wrong. Here all packets take each step together: a test splits a mask of those that are there
@@ -13,6 +13,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod glance;
+#[cfg(target_arch = "x86_64")]
+mod loads;
 mod machine;
 mod portable;
 mod program;
@@ -28,6 +30,7 @@ use portable::Portable;
 use program::{Program, TESTS_PER_SWITCH};
 use std::cell::Cell;
 use std::fmt;
+use std::sync::LazyLock;
 #[cfg(target_arch = "x86_64")]
 use {avx2::Avx2, avx512::Avx512};
 
@@ -47,17 +50,29 @@ pub enum Isa {
     Portable,
     /// AVX2.
     Avx2,
-    /// AVX-512: F, BW, DQ and VL.
+    /// AVX-512: F, BW, DQ and VL; packets are read by plain loads.
+    Avx512Loads,
+    /// The same; packets are read by gathers.
     Avx512,
 }
 
 impl Isa {
-    /// All of them, the best last.
-    pub const ALL: &[Isa] = &[Isa::Portable, Isa::Avx2, Isa::Avx512];
+    /// All of them, the best last, but for processors whose gathers are slow.
+    pub const ALL: &[Isa] = &[Isa::Portable, Isa::Avx2, Isa::Avx512Loads, Isa::Avx512];
 
     /// The best that this processor has.
     pub fn detect() -> Isa {
-        Isa::ALL.iter().copied().rfind(|isa| isa.is_available()).unwrap_or(Isa::Portable)
+        static BEST: LazyLock<Isa> = LazyLock::new(|| {
+            let is_slow = |isa| isa == Isa::Avx512 && gathers_are_slow();
+            let isas = Isa::ALL.iter().copied();
+            isas.filter(|&isa| !is_slow(isa)).rfind(|isa| isa.is_available()).unwrap_or(Isa::Portable)
+        });
+        *BEST
+    }
+
+    /// Whether it has AVX-512, however packets are read.
+    fn is_avx512(self) -> bool {
+        matches!(self, Isa::Avx512Loads | Isa::Avx512)
     }
 
     /// Whether this processor has them.
@@ -67,7 +82,7 @@ impl Isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => Avx2::new().is_some(),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => Avx512::new().is_some(),
+            Isa::Avx512Loads | Isa::Avx512 => Avx512::<true>::new().is_some(),
             #[cfg(not(target_arch = "x86_64"))]
             _ => false,
         }
@@ -79,9 +94,23 @@ impl fmt::Display for Isa {
         f.pad(match self {
             Isa::Portable => "portable",
             Isa::Avx2 => "AVX2",
+            Isa::Avx512Loads => "AVX-512, plain loads",
             Isa::Avx512 => "AVX-512",
         })
     }
+}
+
+/// Whether a gather takes longer than plain loads and shuffles: AMD's are made of many small operations. On Zen 5, where this was
+/// measured, bursts took up to three times as long with them.
+fn gathers_are_slow() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let vendor = std::arch::x86_64::__cpuid(0);
+        let vendor = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+        [b"AuthenticAMD", b"HygonGenuine"].contains(&vendor.as_flattened().try_into().unwrap_or(&[0; 12]))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 thread_local! {
@@ -93,7 +122,7 @@ impl MaskFilter {
     /// Translates a graph; `None` where it is too large to be worth it.
     pub fn new(graph: Verified<'_>) -> Option<MaskFilter> {
         // Two loads of eight bytes cost as much as they seem to, unless they are gathers.
-        let words_max = if Isa::detect() == Isa::Avx512 { 4 } else { 2 };
+        let words_max = if Isa::detect().is_avx512() { 4 } else { 2 };
         let program = translate::translate(graph, words_max)?;
         Some(MaskFilter { glance: Glance::of(&program), program })
     }
@@ -110,7 +139,7 @@ impl MaskFilter {
             Node::Switch(switch) => switch.arms.len() > TESTS_PER_SWITCH,
             Node::Leaf(_) | Node::Branch { .. } => false,
         };
-        if isa != Isa::Avx512 || nodes.len() > STEPS_MAX || nodes.iter().any(is_large) {
+        if !isa.is_avx512() || nodes.len() > STEPS_MAX || nodes.iter().any(is_large) {
             return None;
         }
         MaskFilter::new(graph).filter(|filter| filter.program.steps.len() <= STEPS_MAX)
@@ -123,9 +152,10 @@ impl MaskFilter {
     /// Where the bitmap has less than a bit for each packet.
     pub fn run_burst(&self, isa: Isa, packets: &[Packet<'_>], bitmap: &mut [u64]) {
         #[cfg(target_arch = "x86_64")]
-        match (isa, Avx2::new(), Avx512::new()) {
-            (Isa::Avx512, _, Some(avx512)) => return self.run(avx512, packets, bitmap),
-            (Isa::Avx2, Some(avx2), _) => return self.run(avx2, packets, bitmap),
+        match (isa, Avx2::new(), Avx512::<true>::new(), Avx512::<false>::new()) {
+            (Isa::Avx512, _, Some(avx512), _) => return self.run(avx512, packets, bitmap),
+            (Isa::Avx512Loads, _, _, Some(avx512)) => return self.run(avx512, packets, bitmap),
+            (Isa::Avx2, Some(avx2), _, _) => return self.run(avx2, packets, bitmap),
             _ => {}
         }
         self.run(Portable, packets, bitmap);

@@ -1,0 +1,219 @@
+//! Bytes of packets as columns, by plain loads, for AVX-512.
+//!
+//! PERF: a gather is one instruction, but where the processor makes it of one small operation after the other, loads and shuffles take half
+//! as long.
+
+use super::avx512::store;
+use super::machine::{LANES, NOTHING, Numbers, Starts};
+use std::arch::x86_64::*;
+use std::ptr;
+
+/// What is to be read: of the packets in `lanes`, what lies `offset` after their starts and bases; of others, any bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'s> {
+    pub(super) lanes: u64,
+    pub(super) starts: &'s Starts,
+    pub(super) base: Option<&'s Numbers>,
+    pub(super) offset: u32,
+}
+
+impl Place<'_> {
+    /// Where each packet in `lanes` has it; [`NOTHING`] for others.
+    ///
+    /// # Safety
+    /// The processor has AVX-512F.
+    #[inline(always)]
+    unsafe fn addresses(self) -> Starts {
+        let mut addresses = Starts([ptr::null(); LANES]);
+        for g in 0..8 {
+            // SAFETY: the caller's promise; eight addresses each, aligned.
+            unsafe {
+                let nothing = _mm512_set1_epi64(NOTHING.as_ptr().expose_provenance() as i64);
+                let here = (self.lanes >> (8 * g)) as u8;
+                let there = _mm512_mask_mov_epi64(nothing, here, self.eight_addresses(g));
+                _mm512_store_si512(addresses.0[8 * g..8 * g + 8].as_mut_ptr().cast(), there);
+            }
+        }
+        addresses
+    }
+
+    /// Where eight packets have it.
+    ///
+    /// # Safety
+    /// The processor has AVX-512F.
+    #[inline(always)]
+    pub(super) unsafe fn eight_addresses(self, g: usize) -> __m512i {
+        // SAFETY: eight addresses, and eight numbers, aligned as columns are.
+        unsafe {
+            let starts = _mm512_load_si512(self.starts.0[8 * g..8 * g + 8].as_ptr().cast());
+            let from = _mm512_add_epi64(starts, _mm512_set1_epi64(i64::from(self.offset)));
+            match self.base {
+                None => from,
+                Some(base) => {
+                    let base = _mm256_load_si256(base.0[8 * g..8 * g + 8].as_ptr().cast());
+                    _mm512_add_epi64(from, _mm512_cvtepu32_epi64(base))
+                }
+            }
+        }
+    }
+}
+
+/// Reads four groups of sixteen packets, with a function that gives a packet's address.
+///
+/// PERF: where all packets are there, each address is computed when it is needed: sixteen at once do not fit into the registers.
+macro_rules! each_group {
+    ($place:ident, ($g:ident, $at:ident) => $read:expr) => {
+        let Place { lanes, starts, base, offset } = $place;
+        let offset = offset as usize;
+        match base {
+            None if lanes == u64::MAX => {
+                let $at = |lane: usize| starts.0[lane].wrapping_add(offset);
+                for $g in 0..4 {
+                    $read
+                }
+            }
+            Some(base) if lanes == u64::MAX => {
+                let $at = |lane: usize| starts.0[lane].wrapping_add(base.0[lane] as usize + offset);
+                for $g in 0..4 {
+                    $read
+                }
+            }
+            _ => {
+                let addresses = $place.addresses();
+                let $at = |lane: usize| addresses.0[lane];
+                for $g in 0..4 {
+                    $read
+                }
+            }
+        }
+    };
+}
+
+/// Four bytes of each packet.
+///
+/// # Safety
+/// The processor has AVX-512F, and these bytes are readable.
+#[inline(always)]
+pub(super) unsafe fn fours(place: Place<'_>, dst: &mut Numbers) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        each_group!(place, (g, at) => {
+            let a = _mm512_castsi128_si512(four_of_four(16 * g, at));
+            let ab = _mm512_inserti32x4::<1>(a, four_of_four(16 * g + 4, at));
+            let abc = _mm512_inserti32x4::<2>(ab, four_of_four(16 * g + 8, at));
+            store(dst, g, _mm512_inserti32x4::<3>(abc, four_of_four(16 * g + 12, at)));
+        });
+    }
+}
+
+/// Eight bytes of each packet: the first four, and the last four.
+///
+/// # Safety
+/// The processor has AVX-512F, and these bytes are readable.
+#[inline(always)]
+pub(super) unsafe fn eights(place: Place<'_>, [low, high]: [&mut Numbers; 2]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        each_group!(place, (g, at) => {
+            halves([low, high], g, eight_of_eight(16 * g, at), eight_of_eight(16 * g + 8, at));
+        });
+    }
+}
+
+/// Eight bytes each of sixteen packets as the first four, and the last four.
+///
+/// # Safety
+/// The processor has AVX-512F.
+#[inline(always)]
+pub(super) unsafe fn halves([low, high]: [&mut Numbers; 2], g: usize, a: __m512i, b: __m512i) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let lows = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        let highs = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+        store(low, g, _mm512_permutex2var_epi32(a, lows, b));
+        store(high, g, _mm512_permutex2var_epi32(a, highs, b));
+    }
+}
+
+/// Sixteen bytes of each packet, four by four.
+///
+/// # Safety
+/// The processor has AVX-512F, and these bytes are readable.
+#[inline(always)]
+pub(super) unsafe fn sixteens(place: Place<'_>, [a, b, c, d]: [&mut Numbers; 4]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        each_group!(place, (g, at) => {
+            let p = sixteen_of_four(16 * g, at);
+            let q = sixteen_of_four(16 * g + 1, at);
+            let r = sixteen_of_four(16 * g + 2, at);
+            let s = sixteen_of_four(16 * g + 3, at);
+            let (pq, rs) = (_mm512_unpacklo_epi32(p, q), _mm512_unpacklo_epi32(r, s));
+            store(a, g, _mm512_unpacklo_epi64(pq, rs));
+            store(b, g, _mm512_unpackhi_epi64(pq, rs));
+            let (pq, rs) = (_mm512_unpackhi_epi32(p, q), _mm512_unpackhi_epi32(r, s));
+            store(c, g, _mm512_unpacklo_epi64(pq, rs));
+            store(d, g, _mm512_unpackhi_epi64(pq, rs));
+        });
+    }
+}
+
+/// Four bytes each of four packets.
+///
+/// # Safety
+/// The processor has AVX-512F, and these bytes are readable.
+#[inline(always)]
+unsafe fn four_of_four(lane: usize, at: impl Fn(usize) -> *const u8) -> __m128i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let bytes = |i: usize| at(lane + i).cast::<i32>().read_unaligned();
+        let a = _mm_cvtsi32_si128(bytes(0));
+        let ab = _mm_insert_epi32::<1>(a, bytes(1));
+        let abc = _mm_insert_epi32::<2>(ab, bytes(2));
+        _mm_insert_epi32::<3>(abc, bytes(3))
+    }
+}
+
+/// Eight bytes each of eight packets.
+///
+/// # Safety
+/// The processor has AVX-512F, and these bytes are readable.
+#[inline(always)]
+pub(super) unsafe fn eight_of_eight(lane: usize, at: impl Fn(usize) -> *const u8 + Copy) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let a = _mm512_castsi128_si512(eight_of_two(lane, at));
+        let ab = _mm512_inserti32x4::<1>(a, eight_of_two(lane + 2, at));
+        let abc = _mm512_inserti32x4::<2>(ab, eight_of_two(lane + 4, at));
+        _mm512_inserti32x4::<3>(abc, eight_of_two(lane + 6, at))
+    }
+}
+
+/// Eight bytes each of two packets.
+///
+/// # Safety
+/// These bytes are readable.
+#[inline(always)]
+unsafe fn eight_of_two(lane: usize, at: impl Fn(usize) -> *const u8) -> __m128i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let a = _mm_loadl_epi64(at(lane).cast());
+        _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(a), at(lane + 1).cast()))
+    }
+}
+
+/// Sixteen bytes of each fourth packet.
+///
+/// # Safety
+/// The processor has AVX-512F, and these bytes are readable.
+#[inline(always)]
+unsafe fn sixteen_of_four(lane: usize, at: impl Fn(usize) -> *const u8) -> __m512i {
+    let bytes = |i: usize| at(lane + 4 * i).cast::<__m128i>();
+    // SAFETY: the caller's promise.
+    unsafe {
+        let a = _mm512_castsi128_si512(_mm_loadu_si128(bytes(0)));
+        let ab = _mm512_inserti32x4::<1>(a, _mm_loadu_si128(bytes(1)));
+        let abc = _mm512_inserti32x4::<2>(ab, _mm_loadu_si128(bytes(2)));
+        _mm512_inserti32x4::<3>(abc, _mm_loadu_si128(bytes(3)))
+    }
+}
