@@ -25,7 +25,10 @@ const DATA: usize = std::mem::offset_of!(RawPacket, data);
 /// Bytes of a cache line, the unit in which packets are copied.
 const LINE: usize = 64;
 /// The first line of a packet: its length, and its first bytes.
+///
+/// PERF: one that is read from memory again and again, since no register was kept for it, lies in one line there.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Line {
     _bytes: [u8; LINE],
 }
@@ -307,14 +310,14 @@ impl Packet {
     #[inline(always)]
     pub(super) fn first_line(&self) -> Line {
         // SAFETY: a packet has at least a line of memory, which is ours.
-        unsafe { self.0.as_ptr().cast::<Line>().read() }
+        unsafe { self.0.as_ptr().cast::<Line>().read_unaligned() }
     }
 
     /// Makes it as long as the line says. What lies behind the line stays.
     #[inline(always)]
     pub(super) fn set_first_line(&mut self, line: Line) {
         // SAFETY: a packet has at least a line of memory, which is ours; a line begins with the length of a packet.
-        unsafe { self.0.as_ptr().cast::<Line>().write(line) };
+        unsafe { self.0.as_ptr().cast::<Line>().write_unaligned(line) };
     }
 
     /// Whether it is longer than fits into a usual chunk.
