@@ -1,5 +1,5 @@
 //! The mask VM with AVX-512: a column is four registers, an answer four masks of 16 bits, a fetch a gather that leaves
-//! alone what is masked out.
+//! alone what is masked out, or plain loads ([`super::loads`]).
 
 use super::glance::Glance;
 use super::loads::{self, Place};
@@ -93,7 +93,7 @@ fn look<const GATHERS: bool>(glance: Glance, packets: &[Packet<'_>; LANES]) -> O
             // SAFETY: `captured` bytes of each packet are there, and these eight are among them.
             unsafe { _mm512_i64gather_epi64::<1>(starts, offset.cast()) }
         } else {
-            // SAFETY: as above.
+            // SAFETY: `captured` bytes of each packet are there, and these eight are among them.
             unsafe {
                 loads::eight_of_eight(8 * g, |lane| packets[lane].data().as_ptr().add(glance.offset as usize))
             }
@@ -162,7 +162,7 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
         dst: &mut Numbers,
     ) {
         let place = Place { lanes, starts, base, offset };
-        // SAFETY: `self` is proof of the instructions; the gather reads what the caller promises of the packets in
+        // SAFETY: `self` is proof of the instructions; what is read is what the caller promises of the packets in
         // `lanes`, and nothing of others.
         unsafe {
             if !GATHERS {
@@ -208,10 +208,33 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
     }
 
     /// # Safety
+    /// These sixteen bytes of these packets are readable.
+    #[inline(always)]
+    unsafe fn fetch_pair(
+        self,
+        lanes: u64,
+        starts: &Starts,
+        base: Option<&Numbers>,
+        offset: u32,
+        from: [u8; 2],
+        [a, b]: [&mut Numbers; 2],
+    ) {
+        // SAFETY: as in `fetch4`.
+        unsafe {
+            if GATHERS {
+                self.fetch4(lanes, starts, base, offset + u32::from(from[0]), a);
+                self.fetch4(lanes, starts, base, offset + u32::from(from[1]), b);
+            } else {
+                loads::pairs(Place { lanes, starts, base, offset }, from, [a, b]);
+            }
+        }
+    }
+
+    /// # Safety
     /// These bytes of these packets are readable.
     ///
     /// PERF: sixteen bytes each by plain loads, four packets to a register, turned into columns; about as fast as a gather
-    /// of eight. Where packets are missing, two gathers.
+    /// of eight. Where packets are missing, two gathers, unless these are slow.
     #[inline(always)]
     unsafe fn fetch16(
         self,
@@ -221,7 +244,7 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
         offset: u32,
         [a, b, c, d]: [&mut Numbers; 4],
     ) {
-        // SAFETY: as in `fetch4`; with `lanes` all set, of all packets.
+        // SAFETY: as in `fetch4`.
         unsafe {
             if GATHERS && lanes != u64::MAX {
                 self.fetch8(lanes, starts, base, offset, [a, b]);

@@ -1,7 +1,7 @@
 //! Filters that eight bytes at a fixed place decide: `ip`, `arp`, `ether src 2:0:0:0:0:1`, `not ether multicast`.
 //!
-//! No column is needed for these, nor any step: captured lengths are compared together, and what is gathered is
-//! compared in registers. Where one of 64 packets is too short for the guard, the steps decide.
+//! No column is needed for these, nor any step: captured lengths are compared together, and the bytes
+//! in registers. Where one of 64 packets is too short for the guard, the steps decide.
 
 use super::program::{ACCEPT, Column, Mask, Program, REJECT, Step, Test};
 

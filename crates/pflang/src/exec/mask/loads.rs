@@ -92,7 +92,7 @@ macro_rules! each_group {
 /// Four bytes of each packet.
 ///
 /// # Safety
-/// The processor has AVX-512F, and these bytes are readable.
+/// The processor has AVX-512F, and what `place` asks of the packets in its lanes is readable.
 #[inline(always)]
 pub(super) unsafe fn fours(place: Place<'_>, dst: &mut Numbers) {
     // SAFETY: the caller's promise.
@@ -109,7 +109,7 @@ pub(super) unsafe fn fours(place: Place<'_>, dst: &mut Numbers) {
 /// Eight bytes of each packet: the first four, and the last four.
 ///
 /// # Safety
-/// The processor has AVX-512F, and these bytes are readable.
+/// The processor has AVX-512F, and what `place` asks of the packets in its lanes is readable.
 #[inline(always)]
 pub(super) unsafe fn eights(place: Place<'_>, [low, high]: [&mut Numbers; 2]) {
     // SAFETY: the caller's promise.
@@ -138,7 +138,7 @@ pub(super) unsafe fn halves([low, high]: [&mut Numbers; 2], g: usize, a: __m512i
 /// Sixteen bytes of each packet, four by four.
 ///
 /// # Safety
-/// The processor has AVX-512F, and these bytes are readable.
+/// The processor has AVX-512F, and what `place` asks of the packets in its lanes is readable.
 #[inline(always)]
 pub(super) unsafe fn sixteens(place: Place<'_>, [a, b, c, d]: [&mut Numbers; 4]) {
     // SAFETY: the caller's promise.
@@ -154,6 +154,28 @@ pub(super) unsafe fn sixteens(place: Place<'_>, [a, b, c, d]: [&mut Numbers; 4])
             let (pq, rs) = (_mm512_unpackhi_epi32(p, q), _mm512_unpackhi_epi32(r, s));
             store(c, g, _mm512_unpacklo_epi64(pq, rs));
             store(d, g, _mm512_unpackhi_epi64(pq, rs));
+        });
+    }
+}
+
+/// Four bytes each at two places of sixteen of each packet.
+///
+/// # Safety
+/// The processor has AVX-512F and BW, and what `place` asks, sixteen bytes, of the packets in its lanes is readable.
+#[inline(always)]
+pub(super) unsafe fn pairs(place: Place<'_>, from: [u8; 2], [a, b]: [&mut Numbers; 2]) {
+    let [low, high] = from.map(|from| 0x0302_0100 + 0x0101_0101 * i32::from(from));
+    // SAFETY: the caller's promise.
+    unsafe {
+        let front = _mm512_set4_epi32(0, 0, high, low);
+        each_group!(place, (g, at) => {
+            let p = _mm512_shuffle_epi8(sixteen_of_four(16 * g, at), front);
+            let q = _mm512_shuffle_epi8(sixteen_of_four(16 * g + 1, at), front);
+            let r = _mm512_shuffle_epi8(sixteen_of_four(16 * g + 2, at), front);
+            let s = _mm512_shuffle_epi8(sixteen_of_four(16 * g + 3, at), front);
+            let (pq, rs) = (_mm512_unpacklo_epi32(p, q), _mm512_unpacklo_epi32(r, s));
+            store(a, g, _mm512_unpacklo_epi64(pq, rs));
+            store(b, g, _mm512_unpackhi_epi64(pq, rs));
         });
     }
 }
@@ -197,8 +219,8 @@ pub(super) unsafe fn eight_of_eight(lane: usize, at: impl Fn(usize) -> *const u8
 unsafe fn eight_of_two(lane: usize, at: impl Fn(usize) -> *const u8) -> __m128i {
     // SAFETY: the caller's promise.
     unsafe {
-        let a = _mm_loadl_epi64(at(lane).cast());
-        _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(a), at(lane + 1).cast()))
+        let (a, b) = (_mm_loadl_epi64(at(lane).cast()), _mm_loadl_epi64(at(lane + 1).cast()));
+        _mm_unpacklo_epi64(a, b)
     }
 }
 

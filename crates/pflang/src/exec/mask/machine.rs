@@ -37,10 +37,10 @@ pub(super) struct Machine {
 }
 
 /// What differs between processors. A value of the type is proof that the processor has the instructions. The answer
-/// to a question has a bit for each packet. How packets are read is written here for any processor; one that gathers
-/// has its own way.
+/// to a question has a bit for each packet. How packets are read is written here for any processor; AVX-512
+/// has its own ways.
 pub(super) trait Lanes: Copy {
-    /// Whether fetches are gathers, which wait for masks.
+    /// Whether a fetch of some packets waits for their mask, so that it is worth while to have one of all apart.
     const WAITS: bool = false;
     /// [`Machine::run`], compiled for these instructions.
     fn run(self, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]);
@@ -108,6 +108,25 @@ pub(super) trait Lanes: Copy {
             // SAFETY: as above.
             let both = u64::from_le_bytes(unsafe { from.cast::<[u8; 8]>().read() });
             (*low, *high) = (both as u32, (both >> 32) as u32);
+        }
+    }
+    /// Four bytes each at two places of sixteen, likewise.
+    ///
+    /// # Safety
+    /// These sixteen bytes of these packets are readable.
+    #[inline(always)]
+    unsafe fn fetch_pair(
+        self,
+        lanes: u64,
+        starts: &Starts,
+        base: Option<&Numbers>,
+        offset: u32,
+        from: [u8; 2],
+        dst: [&mut Numbers; 2],
+    ) {
+        for (from, dst) in from.into_iter().zip(dst) {
+            // SAFETY: the caller's promise. All are in a packet, so no offset wraps around.
+            unsafe { self.fetch4(lanes, starts, base, offset + u32::from(from), dst) };
         }
     }
     /// Sixteen bytes, likewise, four by four.
@@ -259,6 +278,17 @@ impl Machine {
                         // SAFETY: as above.
                         each_there!(L, lanes[i], lanes => unsafe {
                             isa.fetch8(lanes, &self.starts[i], base, at.offset, [low, high]);
+                        });
+                    }
+                }
+                Step::FetchPair { first, at, from } => {
+                    let (earlier, dst) = self.columns.split_at_mut(usize::from(first.0));
+                    let [a, b, ..] = dst else { unreachable!("such a fetch has two columns") };
+                    for (i, (a, b)) in a.iter_mut().zip(b).enumerate().take(parts) {
+                        let base = at.base.map(|base| &earlier[usize::from(base.0)][i]);
+                        // SAFETY: as above.
+                        each_there!(L, lanes[i], lanes => unsafe {
+                            isa.fetch_pair(lanes, &self.starts[i], base, at.offset, from, [a, b]);
                         });
                     }
                 }

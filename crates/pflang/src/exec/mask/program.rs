@@ -63,6 +63,8 @@ pub(super) enum Step {
     Fetch4 { dst: Column, at: At },
     /// Eight bytes as two little-endian numbers.
     Fetch8 { low: Column, high: Column, at: At },
+    /// Four bytes each at two places of sixteen, so far from their beginning, as little-endian numbers, in this column and the one after it.
+    FetchPair { first: Column, at: At, from: [u8; 2] },
     /// Sixteen bytes as four little-endian numbers, in this column and the three after it.
     Fetch16 { first: Column, at: At },
     /// Fewer than four bytes as a little-endian number, where no more may be read.
@@ -171,7 +173,9 @@ impl Step {
         let (a, b) = match *self {
             Step::Enter { .. } | Step::Const { .. } | Step::Mark { .. } => (None, None),
             Step::Fetch4 { at, .. } | Step::Fetch8 { at, .. } => (at.base, None),
-            Step::Fetch16 { at, .. } | Step::FetchFew { at, .. } => (at.base, None),
+            Step::FetchPair { at, .. } | Step::Fetch16 { at, .. } | Step::FetchFew { at, .. } => {
+                (at.base, None)
+            }
             Step::Bits { src: a, .. } | Step::Keep { src: a, .. } => (Some(a), None),
             Step::OpConst { a, .. } | Step::Switch { value: a, .. } => (Some(a), None),
             Step::Op { a, b, .. } => (Some(a), Some(b)),
@@ -283,6 +287,10 @@ impl fmt::Display for Shown<'_> {
             Step::Enter { mask, skip_to } => write!(f, "enter {mask:?}, else {skip_to}"),
             Step::Fetch4 { dst, at } => write!(f, "{dst:?} = le32{at}"),
             Step::Fetch8 { low, high, at } => write!(f, "{low:?}, {high:?} = le64{at}"),
+            Step::FetchPair { first, at, from: [low, high] } => {
+                let second = Column(first.0 + 1);
+                write!(f, "{first:?}, {second:?} = le32 {low} and {high} into le128{at}")
+            }
             Step::Fetch16 { first, at } => {
                 let last = Column(first.0 + 3);
                 write!(f, "{first:?} to {last:?} = le128{at}")

@@ -4,7 +4,7 @@
 use super::glance::Glance;
 use super::program::{Bits, Program, Step};
 use super::translate::translate;
-use super::window::{Wanted, Window};
+use super::window::{Fetches, Pair, Wanted, Window};
 use super::{Isa, MaskFilter};
 use crate::ir::interp::{self, Interp};
 use crate::ir::verify::Verified;
@@ -20,7 +20,8 @@ fn stages(source: &str) -> Stages {
 
 fn translated(source: &str, words_max: u64) -> Program {
     let stages = stages(source);
-    translate(Verified::new(&stages.optimised).unwrap(), words_max).unwrap()
+    let fetches = Fetches { words_max, pairs: false };
+    translate(Verified::new(&stages.optimised).unwrap(), fetches).unwrap()
 }
 
 /// An IPv4 TCP packet to port 80, a piece of an IPv6 one, and noise, cut at every length (at some, under Miri), each in memory of its own.
@@ -48,6 +49,7 @@ const FILTERS: &[&str] = &[
     "ether[ether[0]:2] = ether[ether[1] + 1:2] or len > 70",
     "port in {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,80,443}",
     "tcp port 80 or udp port 53 or vlan 1",
+    "tcp port 80 and tcp[12] & 0xf0 != 0x70",
 ];
 
 #[test]
@@ -57,9 +59,11 @@ fn agrees_with_the_interpreter() {
     // Miri takes minutes to compile the longest.
     for source in FILTERS.iter().filter(|source| !cfg!(miri) || source.len() < 50) {
         let stages = stages(source);
-        for graph in [&stages.graph, &stages.optimised] {
+        let all = [(&stages.graph, false), (&stages.optimised, false), (&stages.optimised, true)];
+        for (graph, pairs) in all {
             // The list of ports needs too many columns as built.
-            let Some(filter) = MaskFilter::new(Verified::new(graph).unwrap()) else { continue };
+            let fetches = Fetches { words_max: 4, pairs };
+            let Some(filter) = MaskFilter::with(Verified::new(graph).unwrap(), fetches) else { continue };
             let mut interp = Interp::new(graph);
             let mut leaf = |data| interp.run(interp::Packet { data, wire_len: 71 });
             let leaves: Vec<u32> = packets.iter().map(|packet| leaf(packet)).collect();
@@ -126,6 +130,19 @@ fn a_window_lies_in_what_is_captured() {
     assert_eq!(widest(load(34, Size::B2), &ports, 47), Window { start: 34, words: 1 });
     assert_eq!(widest(load(47, Size::B1), &[load(34, Size::B2)], 48), Window { start: 32, words: 4 });
     assert_eq!(widest(load(12, Size::B2), &[load(0, Size::B4)], 15), Window { start: 11, words: 1 });
+}
+
+#[test]
+fn two_places_of_sixteen_are_fetched_together() {
+    let load = |start, size| Wanted { value: ValueId(0), base: None, start, size, order: Order::Little };
+    let four = |start| Window { start, words: 1 };
+    let (near, far) = (load(26, Size::B1), load(31, Size::B1));
+    assert_eq!(Pair::of(four(14), &[near], 27), Some(Pair { start: 11, from: [3, 12] }));
+    let (near, other) = (load(26, Size::B1), load(24, Size::B1));
+    assert_eq!(Pair::of(four(14), &[near, other], 40), Some(Pair { start: 14, from: [0, 10] }));
+    assert_eq!(Pair::of(four(14), &[far], 40), None);
+    assert_eq!(Pair::of(four(0), &[load(6, Size::B1)], 15), None);
+    assert_eq!(Pair::of(four(14), &[load(16, Size::B2)], 40), None);
 }
 
 #[test]

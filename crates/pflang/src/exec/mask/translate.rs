@@ -13,7 +13,7 @@
 //! packet's number is added once ([`Step::Keep`]).
 
 use super::program::{ACCEPT, At, Bits, Column, Mask, Program, REJECT, Range, Step, Switch, Test, WIRE};
-use super::window::{Field, Wanted, Window};
+use super::window::{Fetches, Field, Pair, Wanted, Window};
 use crate::emit::layout::{Layout, layout};
 use crate::emit::uses::pinned;
 use crate::ir::dominators::Dominators;
@@ -26,14 +26,14 @@ const VALUES_MAX: usize = 4096;
 /// Columns of the largest program: half a megabyte.
 const COLUMNS_MAX: u16 = 512;
 
-/// Translates a graph, with fetches of at most `words_max` times four bytes; `None` where it is too large for that.
-pub(super) fn translate(graph: Verified<'_>, words_max: u64) -> Option<Program> {
+/// Translates a graph, with such fetches; `None` where it is too large for that.
+pub(super) fn translate(graph: Verified<'_>, fetches: Fetches) -> Option<Program> {
     let graph = graph.graph();
     let layout = layout(graph);
     if layout.order.len() > NODES_MAX || graph.pool.value_count() > VALUES_MAX {
         return None;
     }
-    let mut translator = Translator::new(graph, &layout, words_max);
+    let mut translator = Translator::new(graph, &layout, fetches);
     for at in 0..layout.order.len() {
         translator.node(at)?;
     }
@@ -45,7 +45,7 @@ pub(super) fn translate(graph: Verified<'_>, words_max: u64) -> Option<Program> 
 struct Translator<'g> {
     graph: &'g Graph,
     layout: &'g Layout,
-    words_max: u64,
+    fetches: Fetches,
     dominators: Dominators,
     /// By value: the nodes that evaluate it, itself or on the way to another.
     users: Vec<Vec<NodeId>>,
@@ -80,13 +80,13 @@ enum Question {
 }
 
 impl<'g> Translator<'g> {
-    fn new(graph: &'g Graph, layout: &'g Layout, words_max: u64) -> Self {
+    fn new(graph: &'g Graph, layout: &'g Layout, fetches: Fetches) -> Self {
         let (mask, masks) = masks(graph, layout);
         let values = graph.pool.value_count();
         Translator {
             graph,
             layout,
-            words_max,
+            fetches,
             dominators: Dominators::new(graph, &graph.topological()),
             users: users(graph, layout),
             pinned: pinned(graph),
@@ -389,17 +389,22 @@ impl<'g> Translator<'g> {
             return wanted.within(dst, wanted.start);
         }
         let others = self.others(&wanted, captured);
-        let window = Window::around(&wanted, &others, captured, self.words_max);
-        let at = at(window.start)?;
+        let window = Window::around(&wanted, &others, captured, self.fetches.words_max);
+        let is_alone = self.fetches.pairs && window.words == 1;
+        let pair = is_alone.then(|| Pair::of(window, &others, captured)).flatten();
+        let words: Vec<u64> = pair.map_or_else(|| window.words().collect(), |pair| pair.words().collect());
         let first = self.fresh()?;
-        let rest: Option<Vec<Column>> = (1..window.words).map(|_| self.fresh()).collect();
-        self.push(match rest?[..] {
-            [] => Step::Fetch4 { dst: first, at },
-            [high] => Step::Fetch8 { low: first, high, at },
-            _ => Step::Fetch16 { first, at },
+        let rest: Option<Vec<Column>> = (1..words.len()).map(|_| self.fresh()).collect();
+        self.push(match (pair, &rest?[..]) {
+            (Some(Pair { start, from }), _) => Step::FetchPair { first, at: at(start)?, from },
+            (None, []) => Step::Fetch4 { dst: first, at: at(window.start)? },
+            (None, &[high]) => Step::Fetch8 { low: first, high, at: at(window.start)? },
+            (None, _) => Step::Fetch16 { first, at: at(window.start)? },
         });
-        let field =
-            |load: &Wanted| window.words().find_map(|(i, start)| load.within(Column(first.0 + i), start));
+        let columns = (first.0..).map(Column);
+        let field = |load: &Wanted| {
+            columns.clone().zip(&words).find_map(|(column, &start)| load.within(column, start))
+        };
         for other in others.iter().filter(|other| !self.pinned[other.value.index()]) {
             if let Some(field) = field(other) {
                 self.computed[other.value.index()].push((self.here, Source::Field(field)));

@@ -22,6 +22,24 @@ pub(super) struct Window {
     pub(super) words: u64,
 }
 
+/// What a fetch may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fetches {
+    /// So many times four bytes that follow one another: 2 or 4.
+    pub(super) words_max: u64,
+    /// Or four bytes each at two places of sixteen.
+    pub(super) pairs: bool,
+}
+
+/// A fetch of four bytes each at two places of sixteen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    /// Where the sixteen begin.
+    pub(super) start: u64,
+    /// How many of them lie before each.
+    pub(super) from: [u8; 2],
+}
+
 /// Some bytes of a column, in one order or the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Field {
@@ -47,11 +65,19 @@ impl Wanted {
         self.start + u64::from(self.size.bytes())
     }
 
+    fn lies_in_four(&self, start: u64) -> bool {
+        start <= self.start && self.end() <= start + 4
+    }
+
     /// As part of a column that holds what lies at `start` and after.
     pub(super) fn within(&self, column: Column, start: u64) -> Option<Field> {
-        let lies_in = start <= self.start && self.end() <= start + 4;
         let swap = self.order == Order::Network && self.size != Size::B1;
-        lies_in.then(|| Field { column, shift: 8 * (self.start - start) as u8, size: self.size, swap })
+        self.lies_in_four(start).then(|| Field {
+            column,
+            shift: 8 * (self.start - start) as u8,
+            size: self.size,
+            swap,
+        })
     }
 }
 
@@ -76,14 +102,37 @@ impl Window {
     }
 
     fn holds(self, load: &Wanted) -> bool {
-        self.words().any(|(_, start)| start <= load.start && load.end() <= start + 4)
+        self.words().any(|start| load.lies_in_four(start))
     }
 
-    /// The number of each four bytes, and where they begin.
-    pub(super) fn words(self) -> impl Iterator<Item = (u16, u64)> {
-        (0..self.words).map(move |i| (i as u16, self.start + 4 * i))
+    /// Where each four bytes begin.
+    pub(super) fn words(self) -> impl Iterator<Item = u64> {
+        (0..self.words).map(move |i| self.start + 4 * i)
     }
 }
+
+impl Pair {
+    /// A window of four bytes, and the four near them that hold most of the others, if any of these are left. Of equals the last.
+    pub(super) fn of(window: Window, others: &[Wanted], captured: u64) -> Option<Pair> {
+        let last = captured.checked_sub(SIXTEEN)?;
+        let left: Vec<&Wanted> = others.iter().filter(|other| !window.holds(other)).collect();
+        let starts =
+            left.iter().flat_map(|other| other.end().saturating_sub(4)..=other.start.min(captured - 4));
+        let near = starts.filter(|start| start.abs_diff(window.start) <= SIXTEEN - 4);
+        let held = |&start: &u64| (left.iter().filter(|other| other.lies_in_four(start)).count(), start);
+        let other = near.max_by_key(held)?;
+        let start = window.start.min(other).min(last);
+        Some(Pair { start, from: [window.start, other].map(|word| (word - start) as u8) })
+    }
+
+    /// Where each four bytes begin.
+    pub(super) fn words(self) -> impl Iterator<Item = u64> {
+        self.from.into_iter().map(move |from| self.start + u64::from(from))
+    }
+}
+
+/// Bytes in which a pair lies.
+const SIXTEEN: u64 = 16;
 
 impl Field {
     /// A number as these bytes hold it.
