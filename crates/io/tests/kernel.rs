@@ -24,23 +24,40 @@ type Turn = MutexGuard<'static, ()>;
 /// A network namespace, without anything in it.
 struct Namespace(Child);
 
+/// Whether a program is absent, said aloud.
+fn is_absent(test: &str, tool: &str, package: &str) -> bool {
+    let is_absent = Command::new(tool).arg("-V").output().is_err();
+    if is_absent {
+        testkit::say(format_args!("SKIPPED: {test} needs `{tool}`: install {package} (Debian)"));
+    }
+    is_absent
+}
+
 impl Namespace {
+    /// The same, for a test that lets one kernel ask another.
+    fn some_with_ping<const N: usize>(test: &str) -> Option<(Turn, [Namespace; N])> {
+        if is_absent(test, "ping", "iputils-ping") { None } else { Namespace::some(test) }
+    }
+
     /// A turn, and some namespaces; `None`, said aloud, where that is not possible.
     fn some<const N: usize>(test: &str) -> Option<(Turn, [Namespace; N])> {
+        let packages = [("ip", "iproute2"), ("sysctl", "procps"), ("nsenter", "util-linux")];
+        if packages.into_iter().any(|(tool, package)| is_absent(test, tool, package)) {
+            return None;
+        }
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let made: Option<Vec<Namespace>> = (0..N).map(|_| Namespace::new()).collect();
         let made = made.and_then(|made| <[Namespace; N]>::try_from(made).ok());
         if made.is_none() {
             testkit::say(format_args!(
-                "SKIPPED: {test} needs root, /dev/net/tun, and the packages iproute2, iputils-ping, procps and util-linux"
+                "SKIPPED: {test} needs root and /dev/net/tun, to make network namespaces"
             ));
         }
         made.map(|made| (turn, made))
     }
 
     fn new() -> Option<Self> {
-        let has = |tool| Command::new(tool).arg("-V").output().is_ok();
-        if !Path::new("/dev/net/tun").exists() || !["ip", "ping", "sysctl", "nsenter"].into_iter().all(has) {
+        if !Path::new("/dev/net/tun").exists() {
             return None;
         }
         let mut command = Command::new("unshare");
@@ -144,7 +161,7 @@ fn ping(engine: &mut Engine, from: &Namespace, words: &str) {
 
 #[test]
 fn two_kernels_reach_one_another_through_tap_devices() {
-    let Some((_turn, [left, right])) = Namespace::some("tap") else { return };
+    let Some((_turn, [left, right])) = Namespace::some_with_ping("tap") else { return };
     left.enter(|| {
         let tap = |name: &str| Tap { name: name.to_owned(), mtu: Some(1400) };
         let mut engine = engine(&crossed(tap("t0"), tap("t1")));
@@ -210,7 +227,7 @@ fn device(name: &str) -> AfPacket {
 
 #[test]
 fn two_kernels_reach_one_another_through_packet_sockets() {
-    let Some((_turn, [left, middle, right])) = Namespace::some("af_packet") else { return };
+    let Some((_turn, [left, middle, right])) = Namespace::some_with_ping("af_packet") else { return };
     cable((&middle, "m0"), (&left, "l0"), 1500);
     cable((&middle, "m1"), (&right, "r0"), 1500);
     left.run("ip address add 192.0.2.1/24 dev l0");
@@ -251,7 +268,7 @@ fn ping_in_vain(engine: &mut Engine, from: &Namespace, words: &str) -> String {
 /// Kernels look at the checksums of errors, and at what these quote, before they believe them.
 #[test]
 fn a_kernel_believes_the_errors_of_a_router() {
-    let Some((_turn, [here, there])) = Namespace::some("ICMP errors") else { return };
+    let Some((_turn, [here, there])) = Namespace::some_with_ping("ICMP errors") else { return };
     there.run("sysctl -qw net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0");
     here.enter(|| {
         let options = "

@@ -31,7 +31,7 @@ pub const MAX_TERMS: usize = 500;
 
 /// Steps after which a program that jumps backwards counts as endless.
 const MAX_STEPS: usize = 100_000;
-/// Headers that `protochain` steps over in our filters.
+/// Headers that `protochain` steps over in our filters, as in `pflang::lower`.
 const HEADERS_MAX: u32 = 32;
 
 /// How an expression is to be compiled.
@@ -68,7 +68,7 @@ impl Program {
     /// it should not ([`scratch`]), nor where `protochain` steps over more headers than we do. Both are lines of COMPAT.md.
     pub fn answer(&self, packet: &[u8], wire_len: u32) -> Option<bool> {
         let is_defined = !scratch::is_undefined(&self.insns, packet, wire_len)
-            && self.rounds(packet, wire_len) < HEADERS_MAX;
+            && self.rounds(packet, wire_len) <= HEADERS_MAX;
         is_defined.then(|| self.accepts(packet, wire_len))
     }
 

@@ -31,8 +31,8 @@ pub fn is_undefined(program: &[Insn], packet: &[u8], wire_len: u32) -> bool {
     scratch.is_undefined
 }
 
-/// Instructions of `geneve` between its first store and its last.
-const TUNNEL_INSNS: usize = 16;
+/// How many instructions before its last store `geneve` stores first.
+const TUNNEL_INSNS: usize = 15;
 
 /// Where each tunnel's stores begin and end. Only `geneve` stores X, and does so last.
 fn tunnels(program: &[Insn]) -> impl Iterator<Item = Range<usize>> {
@@ -69,6 +69,11 @@ struct Scratch<'p> {
 const AVS_COOKIE: u32 = 0x8021_1000;
 
 impl Scratch<'_> {
+    /// Whether what is read is stored again with a sum: the code at the start adds to the header's length.
+    fn adds_to(&self, pc: usize, insn: Insn) -> bool {
+        self.program.get(pc + 2).is_some_and(|store| store.class() == op::ST && store.k == insn.k)
+    }
+
     /// Whether the store at `pc` is of an arithmetic expression: a number, the length, a load, or an operation on two
     /// cells, and no copy goes to X, which is what libpcap does with offsets.
     fn stores_arithmetic(&self, pc: usize) -> bool {
@@ -111,7 +116,7 @@ impl Observer for Scratch<'_> {
                     if self.stores_arithmetic(pc) { self.arithmetic | cell } else { self.arithmetic & !cell };
             }
             op::LD | op::LDX if insn.mode() == op::MEM => {
-                let is_lost = self.unwritten & !self.arithmetic & cell != 0;
+                let is_lost = self.unwritten & !self.arithmetic & cell != 0 && !self.adds_to(pc, insn);
                 self.is_undefined |=
                     is_lost || self.written & cell == 0 || self.arithmetic & !self.unread & cell != 0;
                 self.unread &= !cell;
