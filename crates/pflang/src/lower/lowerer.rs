@@ -13,7 +13,7 @@ use crate::clock::{Clock, too_many_nodes};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{BinOp, CmpOp, Cond, Size, ValueId};
 use crate::span::Span;
-use crate::syntax::ast::RelOp;
+use crate::syntax::ast::{Ast, RelOp};
 use wire::LinkType;
 
 /// "There is no such field on this link type". Offsets are added modulo 2^32, as libpcap does, so a sum with
@@ -148,6 +148,8 @@ pub(crate) struct Lowerer<'a> {
     /// Values that the outermost link layer's offsets vary by, in the order in which a program computes them at
     /// its very start, and whether anything has used them.
     pub(crate) early: Vec<(ValueId, bool)>,
+    /// Whether the outermost link layer pads its header where it says so.
+    pub(crate) pads: bool,
     clock: Clock,
     /// How many primitives were lowered.
     primitives: u32,
@@ -157,8 +159,9 @@ pub(crate) struct Lowerer<'a> {
 const PRIMITIVES_PER_LOOK: u32 = 16;
 
 impl<'a> Lowerer<'a> {
-    /// At the start of a filter: at the outermost link layer. Its nodes are added to `tree`.
-    pub(crate) fn new(options: &'a Options<'a>, tree: Tree, clock: Clock) -> Result<Self> {
+    /// At the start of a filter: at the outermost link layer, whose header is padded where it `pads` and says so. Its nodes are added to
+    /// `tree`.
+    pub(crate) fn new(options: &'a Options<'a>, tree: Tree, clock: Clock, pads: bool) -> Result<Self> {
         let outermost = options.linktype.canonical();
         let mut lowerer = Lowerer {
             options,
@@ -171,11 +174,19 @@ impl<'a> Lowerer<'a> {
             loading_relations: 0,
             encapsulation: None,
             early: Vec::new(),
+            pads,
             clock,
             primitives: 0,
         };
         lowerer.outermost_link()?;
         Ok(lowerer)
+    }
+
+    /// A whole filter.
+    pub(crate) fn program(&mut self, ast: &Ast) -> Result {
+        let Some(root) = ast.root else { return Ok(self.truth(true)) };
+        let root = self.expression(ast, root)?;
+        Ok(self.prelude(root))
     }
 
     /// Whether there is room and time for more primitives: what one word means may be large.

@@ -103,13 +103,11 @@ const NODES_LIKELY: usize = 48;
 /// The same behind what other filters of a list were lowered to, with which it shares values and conditions. All else
 /// begins anew: what encapsulations one of them looks into is no matter to the next.
 pub(crate) fn lower_into(tree: Tree, ast: &Ast, options: &Options<'_>, clock: Clock) -> Result<Lowered> {
-    let mut lowerer = Lowerer::new(options, tree, clock)?;
-    let root = match ast.root {
-        None => lowerer.truth(true),
-        Some(root) => {
-            let root = lowerer.expression(ast, root)?;
-            lowerer.prelude(root)
-        }
-    };
+    let mut lowerer = Lowerer::new(options, tree, clock, true)?;
+    let mut root = lowerer.program(ast)?;
+    if lowerer.forgets_padding() {
+        lowerer = Lowerer::new(options, lowerer.tree, clock, false)?;
+        root = lowerer.program(ast)?;
+    }
     Ok(Lowered { tree: lowerer.tree, root, lints: lowerer.lints })
 }

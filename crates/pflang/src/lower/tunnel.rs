@@ -94,7 +94,7 @@ impl Lowerer<'_> {
         if self.layers.tunnel_depth == TUNNELS_MAX {
             let mut error =
                 self.error(Code::Limit, format!("more than {TUNNELS_MAX} tunnels inside each other"));
-            error.help = Some("libpcap's limit is the same".into());
+            error.help = Some("libpcap's limit is the same, or lower".into());
             return Err(error);
         }
         self.layers.tunnel_depth += 1;

@@ -16,6 +16,7 @@
 use super::Radio;
 use crate::ir::{BinOp, Size, ValueId};
 use crate::lower::lowerer::{Lowerer, Offset, Rel};
+use wire::LinkType;
 
 /// Frame control, first byte: two bits of type, with `DATA` for data frames …
 const TYPE: u32 = 0x0c;
@@ -48,6 +49,13 @@ impl Lowerer<'_> {
         self.early.iter_mut().for_each(|(_, is_used)| *is_used = false);
         self.layers.payload = Offset::varying(0, payload);
         self.early.push((payload, false));
+    }
+
+    /// libpcap looks for padding behind radiotap only where the filter ends on that link type: not if it looks into a tunnel or a session
+    /// (`pppoes`, `geneve`) anywhere.
+    pub(crate) fn forgets_padding(&self) -> bool {
+        let ends_elsewhere = self.layers.linktype != self.outermost;
+        self.outermost == LinkType::IEEE802_11_RADIO && ends_elsewhere && !self.options.dialect.scoped
     }
 
     /// Length of the header before the 802.11 header.
@@ -89,7 +97,7 @@ impl Lowerer<'_> {
         let end = self.op_k(BinOp::Add, start, 24);
         let qos_bytes = self.op_k(BinOp::Mul, is_qos, 2);
         let end = self.op(BinOp::Add, end, qos_bytes);
-        if radio != Radio::Radiotap {
+        if radio != Radio::Radiotap || !self.pads {
             return end;
         }
         let is_padded = self.is_padded(control);
