@@ -2,8 +2,8 @@
 //! alone what is masked out, or plain loads ([`super::loads`]).
 
 use super::glance::Glance;
-use super::loads::{self, Place};
-use super::machine::{LANES, Lanes, Machine, Numbers, Starts};
+use super::loads;
+use super::machine::{LANES, Lanes, Machine, Numbers, Place, Starts};
 use super::program::Program;
 use crate::exec::Packet;
 use std::arch::x86_64::*;
@@ -153,15 +153,7 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
     /// # Safety
     /// These bytes of these packets are readable.
     #[inline(always)]
-    unsafe fn fetch4(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        dst: &mut Numbers,
-    ) {
-        let place = Place { lanes, starts, base, offset };
+    unsafe fn fetch4(self, place: Place<'_>, dst: &mut Numbers) {
         // SAFETY: `self` is proof of the instructions; what is read is what the caller promises of the packets in
         // `lanes`, and nothing of others.
         unsafe {
@@ -171,7 +163,7 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
             for g in 0..8 {
                 let zero = _mm256_setzero_si256();
                 let from = place.eight_addresses(g);
-                let k = (lanes >> (8 * g)) as u8;
+                let k = (place.lanes >> (8 * g)) as u8;
                 let numbers = _mm512_mask_i64gather_epi32::<1>(zero, k, from, ptr::null());
                 _mm256_store_si256(dst.0[8 * g..8 * g + 8].as_mut_ptr().cast(), numbers);
             }
@@ -181,15 +173,7 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
     /// # Safety
     /// These bytes of these packets are readable.
     #[inline(always)]
-    unsafe fn fetch8(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        mut dst: [&mut Numbers; 2],
-    ) {
-        let place = Place { lanes, starts, base, offset };
+    unsafe fn fetch8(self, place: Place<'_>, mut dst: [&mut Numbers; 2]) {
         // SAFETY: as in `fetch4`.
         unsafe {
             if !GATHERS {
@@ -197,7 +181,7 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
             }
             let zero = _mm512_setzero_si512();
             for g in 0..4 {
-                let k = lanes >> (16 * g);
+                let k = place.lanes >> (16 * g);
                 let from = place.eight_addresses(2 * g);
                 let a = _mm512_mask_i64gather_epi64::<1>(zero, k as u8, from, ptr::null());
                 let from = place.eight_addresses(2 * g + 1);
@@ -210,22 +194,14 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
     /// # Safety
     /// These sixteen bytes of these packets are readable.
     #[inline(always)]
-    unsafe fn fetch_pair(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        from: [u8; 2],
-        [a, b]: [&mut Numbers; 2],
-    ) {
+    unsafe fn fetch_pair(self, place: Place<'_>, from: [u8; 2], [a, b]: [&mut Numbers; 2]) {
         // SAFETY: as in `fetch4`.
         unsafe {
             if GATHERS {
-                self.fetch4(lanes, starts, base, offset + u32::from(from[0]), a);
-                self.fetch4(lanes, starts, base, offset + u32::from(from[1]), b);
+                self.fetch4(place.beyond(from[0].into()), a);
+                self.fetch4(place.beyond(from[1].into()), b);
             } else {
-                loads::pairs(Place { lanes, starts, base, offset }, from, [a, b]);
+                loads::pairs(place, from, [a, b]);
             }
         }
     }
@@ -236,22 +212,14 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
     /// PERF: sixteen bytes each by plain loads, four packets to a register, turned into columns; about as fast as a gather
     /// of eight. Where packets are missing, two gathers, unless these are slow.
     #[inline(always)]
-    unsafe fn fetch16(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        [a, b, c, d]: [&mut Numbers; 4],
-    ) {
+    unsafe fn fetch16(self, place: Place<'_>, [a, b, c, d]: [&mut Numbers; 4]) {
         // SAFETY: as in `fetch4`.
         unsafe {
-            if GATHERS && lanes != u64::MAX {
-                self.fetch8(lanes, starts, base, offset, [a, b]);
-                self.fetch8(lanes, starts, base, offset + 8, [c, d]);
+            if GATHERS && place.lanes != u64::MAX {
+                self.fetch8(place, [a, b]);
+                self.fetch8(place.beyond(8), [c, d]);
                 return;
             }
-            let place = Place { lanes, starts, base, offset };
             loads::sixteens(place, [a, b, c, d]);
         }
     }

@@ -4,18 +4,9 @@
 //! as long.
 
 use super::avx512::store;
-use super::machine::{LANES, NOTHING, Numbers, Starts};
+use super::machine::{LANES, NOTHING, Numbers, Place, Starts};
 use std::arch::x86_64::*;
 use std::ptr;
-
-/// What is to be read: of the packets in `lanes`, what lies `offset` after their starts and bases; of others, any bytes.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'s> {
-    pub(super) lanes: u64,
-    pub(super) starts: &'s Starts,
-    pub(super) base: Option<&'s Numbers>,
-    pub(super) offset: u32,
-}
 
 impl Place<'_> {
     /// Where each packet in `lanes` has it; [`NOTHING`] for others.

@@ -25,6 +25,23 @@ pub(super) struct Numbers(pub(super) [u32; LANES]);
 #[repr(C, align(64))]
 pub(super) struct Starts(pub(super) [*const u8; LANES]);
 
+/// What is to be read: of the packets in `lanes`, what lies `offset` after their starts and bases; of others, any bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'s> {
+    pub(super) lanes: u64,
+    pub(super) starts: &'s Starts,
+    pub(super) base: Option<&'s Numbers>,
+    pub(super) offset: u32,
+}
+
+impl Place<'_> {
+    /// So many bytes further on.
+    #[inline(always)]
+    pub(super) fn beyond(self, bytes: u32) -> Self {
+        Place { offset: self.offset + bytes, ..self }
+    }
+}
+
 /// What a program works on. Kept from burst to burst: what stands in a column that was not written for these packets is
 /// some number, and never looked at for a packet that is there.
 #[derive(Default)]
@@ -69,22 +86,15 @@ pub(super) trait Lanes: Copy {
         }
         captured.0.iter().fold(u32::MAX, |least, &captured| least.min(captured))
     }
-    /// Four bytes, `offset` after the starts and bases, of each packet in `lanes`; some number of the others.
+    /// Four bytes of each packet in the lanes; some number of the others.
     ///
     /// # Safety
     /// These bytes of these packets are readable.
     ///
     /// PERF: addresses first, then the loads, none of which waits for a branch.
     #[inline(always)]
-    unsafe fn fetch4(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        dst: &mut Numbers,
-    ) {
-        let from = addresses(lanes, starts, base, offset);
+    unsafe fn fetch4(self, place: Place<'_>, dst: &mut Numbers) {
+        let from = addresses(place);
         for (dst, from) in dst.0.iter_mut().zip(from) {
             // SAFETY: the caller's promise for packets in `lanes`; `NOTHING` for others.
             *dst = u32::from_le_bytes(unsafe { from.cast::<[u8; 4]>().read() });
@@ -95,15 +105,8 @@ pub(super) trait Lanes: Copy {
     /// # Safety
     /// These bytes of these packets are readable.
     #[inline(always)]
-    unsafe fn fetch8(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        [low, high]: [&mut Numbers; 2],
-    ) {
-        let from = addresses(lanes, starts, base, offset);
+    unsafe fn fetch8(self, place: Place<'_>, [low, high]: [&mut Numbers; 2]) {
+        let from = addresses(place);
         for ((low, high), from) in low.0.iter_mut().zip(&mut high.0).zip(from) {
             // SAFETY: as above.
             let both = u64::from_le_bytes(unsafe { from.cast::<[u8; 8]>().read() });
@@ -115,18 +118,10 @@ pub(super) trait Lanes: Copy {
     /// # Safety
     /// These sixteen bytes of these packets are readable.
     #[inline(always)]
-    unsafe fn fetch_pair(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        from: [u8; 2],
-        dst: [&mut Numbers; 2],
-    ) {
+    unsafe fn fetch_pair(self, place: Place<'_>, from: [u8; 2], dst: [&mut Numbers; 2]) {
         for (from, dst) in from.into_iter().zip(dst) {
             // SAFETY: the caller's promise. All are in a packet, so no offset wraps around.
-            unsafe { self.fetch4(lanes, starts, base, offset + u32::from(from), dst) };
+            unsafe { self.fetch4(place.beyond(from.into()), dst) };
         }
     }
     /// Sixteen bytes, likewise, four by four.
@@ -134,18 +129,11 @@ pub(super) trait Lanes: Copy {
     /// # Safety
     /// These bytes of these packets are readable.
     #[inline(always)]
-    unsafe fn fetch16(
-        self,
-        lanes: u64,
-        starts: &Starts,
-        base: Option<&Numbers>,
-        offset: u32,
-        [a, b, c, d]: [&mut Numbers; 4],
-    ) {
+    unsafe fn fetch16(self, place: Place<'_>, [a, b, c, d]: [&mut Numbers; 4]) {
         // SAFETY: the caller's promise. All sixteen are in a packet, so no offset wraps around.
         unsafe {
-            self.fetch8(lanes, starts, base, offset, [a, b]);
-            self.fetch8(lanes, starts, base, offset + 8, [c, d]);
+            self.fetch8(place, [a, b]);
+            self.fetch8(place.beyond(8), [c, d]);
         }
     }
     /// Whether `a & mask == k` of all packets, where that is told sooner than an answer for each.
@@ -180,9 +168,9 @@ pub(super) trait Lanes: Copy {
 /// What is read for a packet that is not there.
 pub(super) static NOTHING: [u8; 16] = [0; 16];
 
-/// Where each packet in `lanes` has what lies `offset` after its base; [`NOTHING`] of others.
+/// Where each packet in its lanes has what is to be read; [`NOTHING`] of others.
 #[inline(always)]
-fn addresses(lanes: u64, starts: &Starts, base: Option<&Numbers>, offset: u32) -> [*const u8; LANES] {
+fn addresses(Place { lanes, starts, base, offset }: Place<'_>) -> [*const u8; LANES] {
     let mut from = starts.0;
     if let Some(base) = base {
         for (from, base) in from.iter_mut().zip(&base.0) {
@@ -266,7 +254,7 @@ impl Machine {
                         // SAFETY: what the program promises of these lanes; see `translate`. `starts` are
                         // those of `packets`.
                         each_there!(L, lanes[i], lanes => unsafe {
-                            isa.fetch4(lanes, &self.starts[i], base, at.offset, dst);
+                            isa.fetch4(Place { lanes, starts: &self.starts[i], base, offset: at.offset }, dst);
                         });
                     }
                 }
@@ -277,7 +265,7 @@ impl Machine {
                         let base = at.base.map(|base| &earlier[usize::from(base.0)][i]);
                         // SAFETY: as above.
                         each_there!(L, lanes[i], lanes => unsafe {
-                            isa.fetch8(lanes, &self.starts[i], base, at.offset, [low, high]);
+                            isa.fetch8(Place { lanes, starts: &self.starts[i], base, offset: at.offset }, [low, high]);
                         });
                     }
                 }
@@ -288,7 +276,7 @@ impl Machine {
                         let base = at.base.map(|base| &earlier[usize::from(base.0)][i]);
                         // SAFETY: as above.
                         each_there!(L, lanes[i], lanes => unsafe {
-                            isa.fetch_pair(lanes, &self.starts[i], base, at.offset, from, [a, b]);
+                            isa.fetch_pair(Place { lanes, starts: &self.starts[i], base, offset: at.offset }, from, [a, b]);
                         });
                     }
                 }
@@ -300,7 +288,7 @@ impl Machine {
                         let dst = [&mut a[i], &mut b[i], &mut c[i], &mut d[i]];
                         // SAFETY: as above.
                         each_there!(L, lanes[i], lanes => unsafe {
-                            isa.fetch16(lanes, &self.starts[i], base, at.offset, dst);
+                            isa.fetch16(Place { lanes, starts: &self.starts[i], base, offset: at.offset }, dst);
                         });
                     }
                 }
