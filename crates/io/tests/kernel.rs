@@ -34,11 +34,6 @@ fn is_absent(test: &str, tool: &str, package: &str) -> bool {
 }
 
 impl Namespace {
-    /// The same, for a test that lets one kernel ask another.
-    fn some_with_ping<const N: usize>(test: &str) -> Option<(Turn, [Namespace; N])> {
-        if is_absent(test, "ping", "iputils-ping") { None } else { Namespace::some(test) }
-    }
-
     /// A turn, and some namespaces; `None`, said aloud, where that is not possible.
     fn some<const N: usize>(test: &str) -> Option<(Turn, [Namespace; N])> {
         let packages = [("ip", "iproute2"), ("sysctl", "procps"), ("nsenter", "util-linux")];
@@ -54,6 +49,11 @@ impl Namespace {
             ));
         }
         made.map(|made| (turn, made))
+    }
+
+    /// The same, for a test that lets one kernel ask another.
+    fn some_with_ping<const N: usize>(test: &str) -> Option<(Turn, [Namespace; N])> {
+        if is_absent(test, "ping", "iputils-ping") { None } else { Namespace::some(test) }
     }
 
     fn new() -> Option<Self> {

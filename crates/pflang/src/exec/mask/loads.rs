@@ -1,7 +1,7 @@
 //! Bytes of packets as columns, by plain loads, for AVX-512.
 //!
-//! PERF: a gather is one instruction, but where the processor makes it of one small operation after the other, loads and shuffles take half
-//! as long.
+//! PERF: a gather is one instruction, but where the processor makes it of many small operations, loads and shuffles take less time:
+//! `docs/design/mask-vm.md` has figures.
 
 use super::avx512::store;
 use super::machine::{LANES, NOTHING, Numbers, Place, Starts};
