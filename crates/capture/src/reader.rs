@@ -93,7 +93,7 @@ impl Reader {
         let counted = Box::new(Counted { stream, consumed: consumed.clone() });
         let (stream, head, compression) =
             source::sniff(counted).map_err(|e| Error::new(ErrorKind::Read(e)).of(&input, false))?;
-        let mut window = Window::new(stream, &head, compression.is_some());
+        let mut window = Window::new(stream, &head, compression);
         let section =
             first_section(&mut window, compression).map_err(|e| e.of(&input, compression.is_some()))?;
         Ok(Reader {
