@@ -10,7 +10,7 @@ use crate::message::Message;
 use crate::signals::{self, Caught};
 use crate::terminal::print;
 use engine::shm::{Segment, remove_dead, runtime};
-use engine::{ClockKind, Engine, GraphFile, Settings, Timers};
+use engine::{ClockKind, Engine, GraphFile, Settings, TimerId, Timers};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +18,13 @@ use std::time::{Duration, Instant};
 
 /// How long apps are measured before they are placed on workers by what they cost.
 const MEASURED: Duration = Duration::from_millis(500);
-/// How often they are, since that depends on where they are.
+/// How often they are, since that depends on where they are, and for which gain.
 const PLACINGS: u32 = 6;
+const GAIN_MIN: f64 = 0.02;
+/// How often it is seen later whether they should be placed otherwise, since traffic changes, and for which gain. Longer than what
+/// else may slow a core down for a while: following that costs more than it brings.
+const WATCHED: Duration = Duration::from_secs(10);
+const LATER_GAIN_MIN: f64 = 0.1;
 
 /// Why the workers are to come to the end of a breath.
 enum Wake {
@@ -28,8 +33,8 @@ enum Wake {
     Signal(i32),
     /// There is another graph.
     Reload(Box<GraphFile>),
-    /// The apps have been measured.
-    Rebalance,
+    /// The apps have been measured, and are to be placed anew for this gain.
+    Rebalance(f64),
 }
 
 /// What timers are set for.
@@ -37,8 +42,10 @@ enum Wake {
 enum Alarm {
     /// The time is over.
     Deadline,
-    /// The apps have been measured.
+    /// The apps have been measured since they were started or changed.
     Rebalance,
+    /// They have been measured since then.
+    RebalanceLater,
 }
 
 /// Runs a graph to its end.
@@ -60,10 +67,10 @@ pub(super) fn run(
     }
     if args.workers > 1 {
         engine.gather();
-        rebalance_from(&mut timers, 0);
     }
-    let mut lookout =
-        Lookout { begin, timers, signals, hangup, watch: Watch::new(source.clone(), stamp), source, teller };
+    let watch = Watch::new(source.clone(), stamp);
+    let mut lookout = Lookout { begin, timers, placings: Vec::new(), signals, hangup, watch, source, teller };
+    lookout.rebalance_from_now(&engine);
     let signal = breathe(&mut engine, &mut lookout)?;
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
     let ended = Ended::stop(&mut engine);
@@ -93,7 +100,7 @@ fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<Option<i32>
         match wake {
             None | Some(Wake::Deadline) => return Ok(None),
             Some(Wake::Signal(signal)) => return Ok(Some(signal)),
-            Some(Wake::Rebalance) => _ = engine.rebalance(),
+            Some(Wake::Rebalance(gain_min)) => _ = engine.rebalance(gain_min),
             Some(Wake::Reload(file)) => reload(engine, &file, lookout)?,
         }
     }
@@ -113,18 +120,8 @@ fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) -> R
         }
         Err(error) => teller.terminal.tell(&teller.refused(file, &error, UNCHANGED).message),
     }
-    if engine.settings().workers > 1 {
-        let now_ns = lookout.now_ns();
-        rebalance_from(&mut lookout.timers, now_ns);
-    }
+    lookout.rebalance_from_now(engine);
     Ok(())
-}
-
-/// Has apps placed on workers some times from now on.
-fn rebalance_from(timers: &mut Timers<Alarm>, now_ns: u64) {
-    for n in 1..=PLACINGS {
-        timers.after(now_ns, n * MEASURED, Alarm::Rebalance);
-    }
 }
 
 /// What is said when another graph is wrong.
@@ -135,6 +132,8 @@ struct Lookout<'a> {
     /// Timers count from here.
     begin: Instant,
     timers: Timers<Alarm>,
+    /// Those that place the apps of the graph that runs.
+    placings: Vec<TimerId>,
     signals: Caught,
     hangup: Arc<AtomicBool>,
     watch: Watch,
@@ -150,7 +149,8 @@ impl Lookout<'_> {
         }
         match self.timers.next_due(self.now_ns()) {
             Some(Alarm::Deadline) => return Some(Wake::Deadline),
-            Some(Alarm::Rebalance) => return Some(Wake::Rebalance),
+            Some(Alarm::Rebalance) => return Some(Wake::Rebalance(GAIN_MIN)),
+            Some(Alarm::RebalanceLater) => return Some(Wake::Rebalance(LATER_GAIN_MIN)),
             None => (),
         }
         let asked = self.hangup.swap(false, Ordering::Relaxed);
@@ -158,6 +158,19 @@ impl Lookout<'_> {
             self.watch.is_read();
         }
         if asked || self.watch.has_changed() { self.other_graph() } else { None }
+    }
+
+    /// Has apps placed on workers some times soon, and looked after later, if there is something to choose.
+    fn rebalance_from_now(&mut self, engine: &Engine) {
+        let (now_ns, timers) = (self.now_ns(), &mut self.timers);
+        self.placings.drain(..).for_each(|placing| _ = timers.cancel(placing));
+        let are_placed = engine.graph().apps().all(|(_, app)| app.worker.is_some());
+        if engine.settings().workers == 1 || are_placed {
+            return;
+        }
+        let soon = (1..=PLACINGS).map(|n| timers.after(now_ns, n * MEASURED, Alarm::Rebalance));
+        self.placings.extend(soon);
+        self.placings.push(timers.every(now_ns, WATCHED, Alarm::RebalanceLater));
     }
 
     fn now_ns(&self) -> u64 {

@@ -24,8 +24,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// The least share of what the worker with most to do has to do for which apps are moved.
-const GAIN_MIN: f64 = 0.02;
+/// What is measured for less time says little.
+const MEASURED_MIN_NS: u64 = 100_000_000;
 
 /// What is left of the costs of a worker that keeps up with another one that is always busy: with fewer packets at a time each costs
 /// more, by how much is not known. A tenth a time leads to where something is dropped.
@@ -97,7 +97,7 @@ impl Engine {
         let heirs = self.heirs(graph)?;
         let mut fresh = self.start_fresh(graph, &heirs, &mut changes)?;
         let new_links = self.make_links(graph, &mut changes)?;
-        let costs = self.costs();
+        let costs = self.lasting_costs();
 
         let mut graph = graph.clone();
         let mut slots = self.take_slots();
@@ -153,11 +153,12 @@ impl Engine {
         }
     }
 
-    /// Places the apps on workers anew, by what each has cost so far. Apps and links keep their state and their packets. Nothing is
-    /// done where that would take less than a fiftieth from the worker that has most to do; then it returns `false`.
+    /// Places the apps on workers anew, by what each has cost since this was done last, or [`Engine::forget_costs`]. Apps and links keep their
+    /// state and their packets. Nothing is done, and `false` returned, unless the worker that has most to do then has less to do by at
+    /// least a share `gain_min` of its time, such as 0.02: where all have time left, nothing is moved.
     ///
     /// What apps cost depends on where they are: call it again after some time, until it changes nothing.
-    pub fn rebalance(&mut self) -> bool {
+    pub fn rebalance(&mut self, gain_min: f64) -> bool {
         let costs = self.costs();
         let workers = self.workers.len();
         let slots = self.workers.iter().flat_map(|worker| &worker.slots);
@@ -166,9 +167,14 @@ impl Engine {
         let heaviest = |places: &Places| placement::heaviest(places, &costs, workers);
         let before = heaviest(&self.places());
         let placing = Placing::ByCost(costs.clone());
-        let is_better = heaviest(&placing.places(&self.graph, &order, workers)) < before * (1.0 - GAIN_MIN);
+        let gain = before - heaviest(&placing.places(&self.graph, &order, workers));
+        let is_better = !costs.is_empty() && gain >= gain_min * (self.measured_ns() as f64).max(before);
         if is_better {
             self.place(&placing);
+        }
+        self.forget_costs();
+        if !costs.is_empty() {
+            self.known_costs = costs;
         }
         is_better
     }
@@ -177,6 +183,12 @@ impl Engine {
     /// their own, apps that have little to do are asked more often, for fewer packets at a time, and seem to cost as much as others.
     pub fn gather(&mut self) {
         self.place(&Placing::OnFirst);
+        self.forget_costs();
+    }
+
+    /// Forgets what apps have cost so far: what they cost from now on is what [`Engine::rebalance`] goes by.
+    pub fn forget_costs(&mut self) {
+        self.workers.iter_mut().for_each(Worker::measure_anew);
     }
 
     /// Where apps are now.
@@ -265,7 +277,18 @@ impl Engine {
         Ok(made.into_iter().map(remember).collect())
     }
 
-    /// What each app has cost so far, where that is known.
+    /// For how long apps have been measured.
+    fn measured_ns(&self) -> u64 {
+        self.workers.iter().map(Worker::measured_ns).max().unwrap_or(0)
+    }
+
+    /// What each app has cost, before it was forgotten if that was only just now.
+    fn lasting_costs(&self) -> BTreeMap<String, f64> {
+        let is_just_now = self.measured_ns() < MEASURED_MIN_NS && !self.known_costs.is_empty();
+        if is_just_now { self.known_costs.clone() } else { self.costs() }
+    }
+
+    /// What each app has cost since costs were forgotten, where that is known.
     fn costs(&self) -> BTreeMap<String, f64> {
         let slots = || self.workers.iter().flat_map(|worker| &worker.slots);
         let (turns, turns_ns) = slots()

@@ -97,6 +97,8 @@ pub struct Engine {
     workers: Vec<Worker>,
     graph: Graph,
     links: BTreeMap<Link, LinkState>,
+    /// What apps had cost when that was looked at last.
+    known_costs: BTreeMap<String, f64>,
     /// What apps and links that are gone had counted.
     retired: Retired,
     counters: Counters,
@@ -155,6 +157,7 @@ impl Engine {
             workers,
             graph: Graph::new(),
             links: BTreeMap::new(),
+            known_costs: BTreeMap::new(),
             retired: Retired::default(),
             counters,
             _record: record,

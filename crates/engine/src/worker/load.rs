@@ -45,6 +45,11 @@ impl Load {
         self.last_ns = None;
     }
 
+    /// How long it has breathed.
+    pub(super) fn total_ns(&self) -> u64 {
+        self.total_ns
+    }
+
     /// How long it was busy, nothing if it has not breathed. Where packets were dropped because another worker does not keep
     /// up, it would have needed less time for those that arrived.
     pub(super) fn useful_ns(&self, now: Sent) -> Option<f64> {

@@ -11,6 +11,7 @@ pub(crate) use restarts::Restarts;
 pub use slot::LastWords;
 pub(crate) use slot::{Method, Slot, message};
 pub(crate) use turn::AnyApp;
+use usual::Measured;
 pub(crate) use usual::Usual;
 
 use crate::clock::{Clock, ClockKind};
@@ -45,6 +46,7 @@ pub(crate) struct Worker {
     next_tick_ns: u64,
     breaths: u64,
     load: Load,
+    measured: Measured,
     /// Whether any app is down and waits to be started again.
     any_down: bool,
     /// Whether an app wants the run to end.
@@ -131,6 +133,7 @@ impl Worker {
             pace,
             breaths: 0,
             load: Load::default(),
+            measured: Measured::default(),
             any_down: false,
             is_over: false,
             gauges,
@@ -409,12 +412,24 @@ impl Worker {
         self.gauges.exhausted.set(self.pool.exhausted());
     }
 
-    /// What its breaths usually took, of those that were timed as a whole.
+    /// What its breaths usually took since [`Worker::measure_anew`], of those that were timed as a whole.
     pub(crate) fn usual_breath(&self) -> Usual {
-        Usual::of(&self.gauges.latency.counts())
+        self.measured.usual(&self.gauges.latency)
     }
 
-    /// For how long it has done something of use since its apps were placed, if it has breathed.
+    /// Forgets what its breaths, and the turns of its apps, have taken so far.
+    pub(crate) fn measure_anew(&mut self) {
+        self.measured = Measured::from_now(&self.gauges.latency);
+        self.load = Load::new(self.sent_away());
+        self.slots.iter_mut().for_each(Slot::measure_anew);
+    }
+
+    /// For how long it has breathed since then.
+    pub(crate) fn measured_ns(&self) -> u64 {
+        self.load.total_ns()
+    }
+
+    /// For how long it has done something of use since it is measured, if it has breathed.
     pub(crate) fn useful_ns(&self) -> Option<f64> {
         self.load.useful_ns(self.sent_away())
     }

@@ -2,7 +2,7 @@
 
 use super::restarts::{Outage, Restarts};
 use super::turn::{AnyApp, Breath, Plugs};
-use super::usual::Usual;
+use super::usual::{Measured, Usual};
 use crate::app::{App, Legacy, PortNames, Roles, Setup};
 use crate::clock::ClockKind;
 use crate::config::{Config, OptionError};
@@ -30,6 +30,7 @@ pub(crate) struct Slot {
     pub(crate) plugs: Plugs,
     roles: Roles,
     counters: Counters,
+    measured: Measured,
     outage: Outage,
     last_error: Option<String>,
     /// What a panic said when the app was asked something; it is still there, and has to be taken down.
@@ -125,6 +126,7 @@ impl Slot {
             app: None,
             plugs: Plugs::default(),
             counters,
+            measured: Measured::default(),
             outage: Outage::none(restarts),
             last_error: None,
             complaint: Cell::new(None),
@@ -433,9 +435,14 @@ impl Slot {
         self.plugs.outputs.iter().any(Output::leads_away)
     }
 
-    /// What its turns usually took, of those that were timed.
+    /// What its turns usually took since [`Slot::measure_anew`], of those that were timed.
     pub(crate) fn usual_turn(&self) -> Usual {
-        Usual::of(&self.counters.latency.counts())
+        self.measured.usual(&self.counters.latency)
+    }
+
+    /// Forgets what its turns have taken so far.
+    pub(super) fn measure_anew(&mut self) {
+        self.measured = Measured::from_now(&self.counters.latency);
     }
 
     pub(crate) fn timed_ns(&self) -> u64 {

@@ -10,6 +10,29 @@ pub(crate) struct Usual {
     pub(crate) mean_ns: f64,
 }
 
+/// From when on durations count: those that a histogram held before do not.
+#[derive(Debug, Default)]
+pub(crate) struct Measured {
+    before: Vec<u64>,
+}
+
+impl Measured {
+    /// From now on.
+    pub(super) fn from_now(histogram: &Histogram) -> Self {
+        Measured { before: histogram.counts() }
+    }
+
+    /// What is usual since then.
+    pub(super) fn usual(&self, histogram: &Histogram) -> Usual {
+        let mut counts = histogram.counts();
+        counts
+            .iter_mut()
+            .zip(&self.before)
+            .for_each(|(count, &before)| *count = count.saturating_sub(before));
+        Usual::of(&counts)
+    }
+}
+
 impl Usual {
     /// Of the durations in a histogram, which knows each to a quarter.
     pub(super) fn of(buckets: &[u64]) -> Self {
@@ -33,7 +56,7 @@ impl Usual {
 
 #[cfg(test)]
 mod tests {
-    use super::Usual;
+    use super::{Measured, Usual};
     use crate::shm::Histogram;
 
     #[test]
@@ -46,5 +69,19 @@ mod tests {
         assert!((896.0..=1024.0).contains(&usual.mean_ns), "{usual:?}");
         let none = Usual::of(&Histogram::hidden().counts());
         assert!(none.count == 0 && none.total_ns() == 0.0, "{none:?}");
+    }
+
+    #[test]
+    fn what_was_before_does_not_count() {
+        let histogram = Histogram::hidden();
+        let usual = |measured: &Measured| measured.usual(&histogram);
+        assert_eq!(usual(&Measured::default()).count, 0);
+        (0..100).for_each(|_| histogram.record(1000));
+        assert_eq!(usual(&Measured::default()).count, 100);
+        let measured = Measured::from_now(&histogram);
+        assert_eq!(usual(&measured).count, 0);
+        (0..10).for_each(|_| histogram.record(30));
+        let later = usual(&measured);
+        assert!(later.count == 10 && later.mean_ns < 40.0, "{later:?}");
     }
 }

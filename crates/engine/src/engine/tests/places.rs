@@ -1,6 +1,7 @@
 //! Apps that move from worker to worker.
 
 use super::*;
+use std::sync::atomic::AtomicU8;
 
 #[test]
 fn apps_move_to_other_workers_with_all_their_packets() {
@@ -9,7 +10,7 @@ fn apps_move_to_other_workers_with_all_their_packets() {
     for round in 0..20 {
         engine.run_for(Duration::from_millis(5)).expect("threads");
         let before = balanced(&mut engine);
-        engine.rebalance();
+        engine.rebalance(0.02);
         let after = balanced(&mut engine);
         let inside =
             |report: &Report| (report.delivered, report.pool.held, report.pool.queued, report.drops.clone());
@@ -25,7 +26,7 @@ fn apps_move_to_other_workers_with_all_their_packets() {
     // Where the machine takes a thread away in one of few turns, its app seems to be all the work, and nothing to be gained.
     let is_spread = |engine: &mut Engine| {
         engine.run_for(Duration::from_millis(5)).expect("threads");
-        engine.rebalance()
+        engine.rebalance(0.02)
     };
     let spread = (0..200).any(|_| is_spread(&mut engine));
     assert!(spread, "one worker has everything to do, and another nothing");
@@ -44,7 +45,74 @@ fn apps_that_cannot_be_placed_better_stay_where_they_are() {
     engine.configure(&graph).expect("a graph");
     for _ in 0..3 {
         engine.run_for(Duration::from_millis(5)).expect("threads");
-        assert!(!engine.rebalance());
+        assert!(!engine.rebalance(0.02));
     }
+    balanced(&mut engine);
+}
+
+/// Brings in packets as [`FLOW`] says.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Valve;
+
+/// Nothing, one packet a millisecond, or all it can.
+static FLOW: AtomicU8 = AtomicU8::new(SHUT);
+const SHUT: u8 = 0;
+const TRICKLE: u8 = 1;
+const OPEN: u8 = 2;
+
+struct Flowing {
+    next_ns: u64,
+}
+
+impl Class for Valve {
+    const TYPE: &'static str = "valve";
+    const INPUTS: Ports = Ports::NONE;
+    const OUTPUTS: Ports = Ports::Any;
+    type App = Flowing;
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Flowing, OptionError> {
+        Ok(Flowing { next_ns: 0 })
+    }
+}
+
+impl App for Flowing {
+    fn roles(&self) -> Roles {
+        Roles::PULL
+    }
+
+    fn pull(&mut self, io: &mut Io<'_>) {
+        let count = match FLOW.load(Ordering::Relaxed) {
+            OPEN => io.burst,
+            TRICKLE if io.now_ns >= self.next_ns => 1,
+            _ => 0,
+        };
+        self.next_ns = if count > 0 { io.now_ns + 1_000_000 } else { self.next_ns };
+        for _ in 0..count {
+            let Some(packet) = io.pool.packet(&[0; 8]) else { return };
+            io.outputs[0].put(packet);
+        }
+    }
+}
+
+#[test]
+fn apps_stay_together_until_they_have_much_to_do() {
+    let mut engine = engine(2, 4000);
+    let mut graph = line(Keeper::of(0));
+    graph.get_mut("numbers").expect("an app").config = Config::new(Valve);
+    engine.configure(&graph).expect("a graph");
+    engine.gather();
+    assert!(!engine.rebalance(0.1), "nothing is known");
+    let mut moves_after = |flow, duration_ms| {
+        FLOW.store(flow, Ordering::Relaxed);
+        engine.run_for(Duration::from_millis(duration_ms)).expect("threads");
+        assert!(engine.workers.iter().any(|worker| worker.measured_ns() > 0));
+        let have_moved = engine.rebalance(0.1);
+        assert!(engine.workers.iter().all(|worker| worker.measured_ns() == 0), "what is over does not count");
+        have_moved
+    };
+    assert!(!(0..3).any(|_| moves_after(SHUT, 5)), "there is nothing to do");
+    assert!(!(0..3).any(|_| moves_after(TRICKLE, 100)), "there is little to do");
+    assert!((0..200).any(|_| moves_after(OPEN, 5)), "one worker has everything to do");
+    engine.stop();
     balanced(&mut engine);
 }
