@@ -153,6 +153,11 @@ impl Ring {
         self.tail.0.store(0, Ordering::Relaxed);
     }
 
+    /// Whether it leads to another thread and is half full.
+    pub(super) fn is_pressed(&self) -> bool {
+        !self.is_local() && self.queued() >= (CAPACITY / 2) as usize
+    }
+
     /// Packets in the ring.
     pub(crate) fn queued(&self) -> usize {
         self.tail().wrapping_sub(self.head()) as usize

@@ -67,6 +67,26 @@ fn a_full_link_refuses() {
 }
 
 #[test]
+fn links_to_other_threads_are_pressed_when_half_full() {
+    for local in [true, false] {
+        let mut pool = Pool::new(CAPACITY).expect("memory");
+        let (mut output, mut input) = link(LinkCounters::hidden(), local);
+        let mut is_pressed_with = |count| {
+            (0..count).for_each(|_| output.put(pool.packet(b"x").expect("a packet")));
+            output.end();
+            assert_eq!(output.is_pressed(), input.is_pressed());
+            output.is_pressed()
+        };
+        assert!(!is_pressed_with(CAPACITY / 2 - 1));
+        assert_eq!(is_pressed_with(1), !local);
+        input.begin();
+        input.burst().into_iter().flatten().for_each(|packet| pool.put_back(packet));
+        input.end();
+        assert!(!input.is_pressed() && !output.is_pressed());
+    }
+}
+
+#[test]
 fn order_is_kept_across_any_bursts() {
     for local in [true, false] {
         let mut pool = Pool::new(3000).expect("memory");

@@ -20,7 +20,7 @@ use crate::link::Output;
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record};
 use load::{Load, Sent};
-use rest::Rest;
+use rest::{Awake, Rest};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
@@ -353,7 +353,7 @@ impl Worker {
 
     /// Breathes until told to stop, or an app wants the run to end.
     pub(crate) fn run(&mut self, control: &crate::engine::Control, busywait: bool) {
-        let mut rest = Rest::default();
+        let (mut rest, mut awake) = (Rest::default(), Awake::default());
         self.load.pause();
         self.is_over = false;
         while !control.is_stopping() && !self.is_over {
@@ -367,9 +367,15 @@ impl Worker {
                 self.pool.return_foreign();
             }
             control.rests(self.is_at_rest());
-            if !busywait && let Some(time) = self.may_sleep(&mut rest) {
+            let now_ns = self.clock.now_ns();
+            if !busywait
+                && !awake.is_worth_it(now_ns, || self.is_pressed())
+                && let Some(time) = self.may_sleep(&mut rest)
+            {
                 std::thread::sleep(time);
                 self.clock.slept();
+                // What has come meanwhile will soon be gone.
+                awake.is_worth_it(now_ns, || self.is_pressed());
             }
         }
         // The thread ends, and its list with it, some time after the engine goes on.
@@ -378,6 +384,11 @@ impl Worker {
             self.pool.return_foreign();
         }
         self.publish_pool();
+    }
+
+    /// Whether a link to or from another worker fills up.
+    fn is_pressed(&self) -> bool {
+        self.slots.iter().any(Slot::is_pressed)
     }
 
     /// How long to sleep after a breath in which nothing moved.

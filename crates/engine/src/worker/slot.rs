@@ -435,6 +435,11 @@ impl Slot {
         self.plugs.outputs.iter().any(Output::leads_away)
     }
 
+    /// Whether a link between it and an app of another worker is half full.
+    pub(super) fn is_pressed(&self) -> bool {
+        self.plugs.outputs.iter().any(Output::is_pressed) || self.plugs.inputs.iter().any(Input::is_pressed)
+    }
+
     /// What its turns usually took since [`Slot::measure_anew`], of those that were timed.
     pub(crate) fn usual_turn(&self) -> Usual {
         self.measured.usual(&self.counters.latency)
