@@ -22,7 +22,7 @@ pub(crate) fn run(report: &mut Report) {
             let what = if source.len() > 20 { "HTTP data" } else { source };
             let what = format!("{what}, {}", traffic.name);
             tell(report, &what, &laps);
-            let ratio = laps[0].median_ns / laps[2].median_ns;
+            let ratio = laps[0].over(&laps[2]);
             let what = format!("{what}: one packet a call / burst ({})", filter.burst_engine());
             report.ratio(SUITE, what, ratio, Some(AtLeast(target)));
         }
@@ -42,7 +42,7 @@ fn prefetch(report: &mut Report, traffic: &Traffic, target: f64) {
     let laps = race(&traffic.descriptors, &mut engines, 1 << 18, 47);
     let what = format!("tcp port 80, {}", traffic.name);
     tell(report, &what, &laps);
-    let ratio = laps[0].median_ns / laps[1].median_ns;
+    let ratio = laps[0].over(&laps[1]);
     report.ratio(SUITE, format!("{what}: without / with prefetch"), ratio, Some(AtLeast(target)));
 }
 

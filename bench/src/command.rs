@@ -1,5 +1,6 @@
 //! The whole command: `sluss filter` against tcpdump and against the least C that does the work.
 
+use crate::race::{median, median_ratio};
 use crate::report::{Figure, Report, Target};
 use crate::traffic::{Mix, packet};
 use std::fs;
@@ -48,15 +49,15 @@ pub(crate) fn run(report: &mut Report) {
     for ((name, _), usage) in peers.iter().zip(&usages) {
         tell(report, "tcp port 80, 2 million packets", name, usage);
     }
-    let [ours, floor] = [median_cpu(&usages[0]), median_cpu(&usages[1])];
+    let [ours, floor] = [&usages[0], &usages[1]];
     if let Some(tcpdump) = usages.get(2) {
         same_bytes(&folder, "tcpdump.pcap");
-        let ratio = median_cpu(tcpdump) / ours;
+        let ratio = cpu_ratio(tcpdump, ours);
         report.ratio(SUITE, "CPU: tcpdump / sluss (goal 5)", ratio, Some(Target::AtLeast(4.0)));
-        report.ratio(SUITE, "CPU: tcpdump / bare C loop", median_cpu(tcpdump) / floor, None);
+        report.ratio(SUITE, "CPU: tcpdump / bare C loop", cpu_ratio(tcpdump, floor), None);
     }
     same_bytes(&folder, "floor.pcap");
-    report.ratio(SUITE, "CPU: sluss / bare C loop", ours / floor, None);
+    report.ratio(SUITE, "CPU: sluss / bare C loop", cpu_ratio(ours, floor), None);
     let peak = usages[0].iter().map(|usage| usage.peak_mb).fold(0.0, f64::max);
     report.ratio(SUITE, "peak memory, MB", peak, Some(Target::AtMost(64.0)));
     compressed(report, &sluss, &input, &folder);
@@ -113,10 +114,13 @@ fn measured(name: &str, mut command: Command) -> Usage {
     }
 }
 
-fn median_cpu(usages: &[Usage]) -> f64 {
-    let mut times: Vec<f64> = usages.iter().map(|usage| usage.cpu_s).collect();
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+fn cpu(usages: &[Usage]) -> Vec<f64> {
+    usages.iter().map(|usage| usage.cpu_s).collect()
+}
+
+/// How many times as much CPU time one took as the other, which ran in turns with it.
+fn cpu_ratio(one: &[Usage], other: &[Usage]) -> f64 {
+    median_ratio(&cpu(one), &cpu(other))
 }
 
 fn tell(report: &mut Report, what: &str, engine: &'static str, usages: &[Usage]) {
@@ -126,7 +130,7 @@ fn tell(report: &mut Report, what: &str, engine: &'static str, usages: &[Usage])
         what: what.to_owned(),
         engine,
         min,
-        median: median_cpu(usages),
+        median: median(cpu(usages)),
         unit: "s",
     });
 }
@@ -180,7 +184,7 @@ fn compressed(report: &mut Report, sluss: &str, big: &str, folder: &Path) {
         for ((name, _), usage) in peers.iter().zip(&usages) {
             tell(report, &format!("tcp port 80, {tool} input"), name, usage);
         }
-        let ratio = median_cpu(&usages[0]) / median_cpu(&usages[1]);
+        let ratio = cpu_ratio(&usages[0], &usages[1]);
         report.ratio(SUITE, format!("CPU, {tool} input: sluss / decoder"), ratio, Some(Target::AtMost(1.2)));
     }
 }
@@ -194,8 +198,11 @@ fn start_to_end(report: &mut Report, sluss: &str, folder: &Path) {
     }
     let tiny = tiny.display().to_string();
     let run = || measured("sluss", command(sluss, &["filter", "--count", "--no-fail", "ip", &tiny]));
-    let mut walls: Vec<f64> = (0..41).map(|_| run().wall_s * 1e3).collect();
-    walls.sort_by(f64::total_cmp);
-    let median = walls[walls.len() / 2];
-    report.ratio(SUITE, "--count ip on a tiny file, ms from start to end", median, Some(Target::AtMost(5.0)));
+    let wall_ms = median((0..41).map(|_| run().wall_s * 1e3).collect());
+    report.ratio(
+        SUITE,
+        "--count ip on a tiny file, ms from start to end",
+        wall_ms,
+        Some(Target::AtMost(5.0)),
+    );
 }

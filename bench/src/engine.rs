@@ -50,7 +50,7 @@ pub(crate) fn run(report: &mut Report) {
                 unit: "ns/packet",
             });
         }
-        let ratio = laps[0].median_ns / laps[1].median_ns;
+        let ratio = laps[0].over(&laps[1]);
         report.ratio(SUITE, format!("{name}: by hand / sluss"), ratio, Some(AtLeast(0.85)));
     }
 }

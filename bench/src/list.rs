@@ -45,7 +45,7 @@ pub(crate) fn run(report: &mut Report) {
         let laps = race(&traffic.descriptors, &mut engines, usize::MAX, 61);
         let what = format!("16 filters, {}", traffic.name);
         tell(report, &what, &laps);
-        let ratio = |i: usize| laps[0].median_ns / laps[i].median_ns;
+        let ratio = |i: usize| laps[0].over(&laps[i]);
         report.ratio(SUITE, format!("{what}: in turn / one program"), ratio(1), Some(AtLeast(target)));
         report.ratio(SUITE, format!("{what}: in turn / one program, burst"), ratio(2), Some(AtLeast(target)));
     }

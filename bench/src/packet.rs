@@ -81,20 +81,10 @@ fn one_case(report: &mut Report, traffic: &Traffic, case: &Case, mix: usize) {
     let what = format!("{}, {}", case.name, traffic.name);
     tell(report, &what, &laps);
     if let Some(peer) = laps.get(3) {
-        report.ratio(
-            SUITE,
-            format!("{what}: libpcap / sluss"),
-            peer.median_ns / laps[0].median_ns,
-            case.libpcap[mix],
-        );
+        report.ratio(SUITE, format!("{what}: libpcap / sluss"), peer.over(&laps[0]), case.libpcap[mix]);
     }
-    let hand = laps[1].median_ns.min(laps[2].median_ns);
-    report.ratio(
-        SUITE,
-        format!("{what}: sluss / best hand-written"),
-        laps[0].median_ns / hand,
-        case.hand[mix],
-    );
+    let hand = if laps[1].median_ns < laps[2].median_ns { &laps[1] } else { &laps[2] };
+    report.ratio(SUITE, format!("{what}: sluss / best hand-written"), laps[0].over(hand), case.hand[mix]);
 }
 
 fn accept_all(report: &mut Report) {
@@ -107,7 +97,7 @@ fn accept_all(report: &mut Report) {
     let traffic = Traffic::hot(Mix::Uniform);
     let laps = race(&traffic.descriptors, &mut engines, usize::MAX, ROUNDS);
     tell(report, "accept all", &laps);
-    let ratio = laps[0].median_ns / laps[1].median_ns;
+    let ratio = laps[0].over(&laps[1]);
     report.ratio(SUITE, "accept all: sluss / empty near function", ratio, Some(AtMost(1.1)));
 }
 

@@ -17,6 +17,27 @@ pub(crate) struct Lap {
     /// Nanoseconds a packet: least, and in the middle.
     pub(crate) min_ns: f64,
     pub(crate) median_ns: f64,
+    /// In each round.
+    rounds_ns: Vec<f64>,
+}
+
+impl Lap {
+    /// How many times as long as another engine it took, in the middle of all rounds of their race.
+    pub(crate) fn over(&self, other: &Lap) -> f64 {
+        median_ratio(&self.rounds_ns, &other.rounds_ns)
+    }
+}
+
+/// The median of the ratios of what was measured in turns. From one turn to the next the machine may have become slower for both, which
+/// a ratio of medians does not survive.
+pub(crate) fn median_ratio(these: &[f64], those: &[f64]) -> f64 {
+    median(these.iter().zip(those).map(|(this, that)| this / that).collect())
+}
+
+/// The value in the middle.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// An engine.
@@ -59,9 +80,11 @@ pub(crate) fn race<T>(traffic: &[T], engines: &mut [Engine<'_, T>], chunk: usize
     engines
         .iter()
         .zip(times)
-        .map(|(engine, mut times)| {
-            times.sort_by(f64::total_cmp);
-            Lap { name: engine.name, min_ns: times[0], median_ns: times[times.len() / 2] }
+        .map(|(engine, rounds_ns)| Lap {
+            name: engine.name,
+            min_ns: rounds_ns.iter().copied().fold(f64::INFINITY, f64::min),
+            median_ns: median(rounds_ns.clone()),
+            rounds_ns,
         })
         .collect()
 }
@@ -72,4 +95,16 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     // SAFETY: `time` is a valid timespec to write to.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median_ratio;
+
+    #[test]
+    fn what_slows_both_down_does_not_count() {
+        let (these, those) = ([2.0, 2.0, 4.0, 4.0, 2.0], [1.0, 1.0, 2.0, 2.0, 9.0]);
+        assert_eq!(median_ratio(&these, &those), 2.0);
+        assert_eq!(median_ratio(&those, &these), 0.5);
+    }
 }

@@ -10,7 +10,7 @@ pub(crate) struct Ratio {
     pub(crate) suite: &'static str,
     /// What is compared with what.
     pub(crate) what: String,
-    /// The ratio of the medians.
+    /// The median of the ratios, where both were measured in turns.
     pub(crate) value: f64,
     /// What it should reach; `None` for a figure given for information.
     pub(crate) target: Option<Target>,
@@ -86,7 +86,7 @@ impl Report {
             let Figure { what, engine, min, median, unit, .. } = figure;
             let _ = writeln!(text, "  {what:<30} {engine:<28} {min:>8.3} {median:>8.3} {unit}");
         }
-        let _ = writeln!(text, "\nratios of the medians{:>55}", "target");
+        let _ = writeln!(text, "\nmedians of the ratios{:>55}", "target");
         for ratio in &self.ratios {
             let (target, verdict) = match ratio.target {
                 Some(target) => (target.words(), if target.is_met(ratio.value) { "met" } else { "MISSED" }),

@@ -20,7 +20,7 @@ pub(crate) fn chart(report: &Report, title: &str) -> String {
          font-family=\"system-ui, sans-serif\" font-size=\"12\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
          <text x=\"16\" y=\"24\" font-size=\"16\" font-weight=\"600\">{}</text>\n\
-         <text x=\"16\" y=\"42\" fill=\"#555\">ratios of medians in one run, logarithmic; a black tick is the target</text>\n",
+         <text x=\"16\" y=\"42\" fill=\"#555\">medians of ratios in one run, logarithmic; a black tick is the target</text>\n",
         escaped(title),
         w = LEFT + WIDTH + 80.0,
     );

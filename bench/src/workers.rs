@@ -2,6 +2,7 @@
 //! Packets delivered in a second of wall time, since that is what a second core is for; it takes two free cores. How free they are is told by
 //! two engines side by side, which share nothing, before and after.
 
+use crate::race::{median, median_ratio};
 use crate::report::{Figure, Report, Target, Target::AtLeast};
 use engine::{Engine, Graph, GraphFile, Settings};
 use std::ops::Range;
@@ -90,28 +91,29 @@ fn rounds() -> Vec<Round> {
 type Lap = fn(&Round) -> f64;
 
 fn tell(report: &mut Report, rounds: &[Round], which: &str, target: Option<Target>) {
-    let sorted = |of: &dyn Fn(&Round) -> f64| {
-        let mut values: Vec<f64> = rounds.iter().map(of).collect();
-        values.sort_by(f64::total_cmp);
-        values
-    };
+    let laps = |of: Lap| -> Vec<f64> { rounds.iter().map(of).collect() };
     let engines: [(_, Lap); 3] = [
         ("one worker", |round| round.one),
         ("two workers", |round| round.two),
         ("two engines", Round::sharing_nothing),
     ];
     for (engine, of) in engines {
-        let laps = sorted(&of);
-        let (min, median) = (laps[0], laps[laps.len() / 2]);
+        let min = laps(of).into_iter().fold(f64::INFINITY, f64::min);
         let what = format!("rss over eight tunnels, {which}");
-        report.figure(Figure { suite: SUITE, what, engine, min, median, unit: "ns/packet" });
+        report.figure(Figure {
+            suite: SUITE,
+            what,
+            engine,
+            min,
+            median: median(laps(of)),
+            unit: "ns/packet",
+        });
     }
-    // Within a round: from one to the next, both cores may have become slower.
-    let median_ratio = |of: Lap| sorted(&|round| round.one / of(round))[rounds.len() / 2];
+    let over = |of: Lap| median_ratio(&laps(|round| round.one), &laps(of));
     let what = format!("rss over eight tunnels, {which}: two workers / one, in wall time");
-    report.ratio(SUITE, what, median_ratio(|round| round.two), target);
+    report.ratio(SUITE, what, over(|round| round.two), target);
     let what = format!("the same, {which}: two engines that share nothing / one");
-    report.ratio(SUITE, what, median_ratio(Round::sharing_nothing), None);
+    report.ratio(SUITE, what, over(Round::sharing_nothing), None);
 }
 
 /// An engine whose apps have been placed by what they cost, with a worker on each of these cores.
