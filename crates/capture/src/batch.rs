@@ -8,8 +8,8 @@ use crate::order::ByteOrder;
 use crate::pcap::PcapHeader;
 use crate::time::Resolution;
 
-/// The most packets and blocks in one batch: enough to amortise the call, few enough that their descriptors
-/// and the bytes they describe stay in the first-level cache.
+/// The most packets and blocks in one batch: enough to amortise the call, few enough that their descriptors, and the
+/// bytes of small packets, stay in the first-level cache.
 pub const BATCH_MAX: usize = 256;
 
 /// The format of an input, or of the section of it that is being read.

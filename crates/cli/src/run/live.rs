@@ -22,7 +22,7 @@ const MEASURED: Duration = Duration::from_millis(500);
 const PLACINGS: u32 = 6;
 const GAIN_MIN: f64 = 0.02;
 /// How often it is seen later whether they should be placed otherwise, since traffic changes, and for which gain. Longer than what
-/// else may slow a core down for a while: following that costs more than it brings.
+/// else may slow a core down for a while: following that costs more than it brings. Workers stop for a moment each time.
 const WATCHED: Duration = Duration::from_secs(10);
 const LATER_GAIN_MIN: f64 = 0.1;
 
@@ -69,7 +69,8 @@ pub(super) fn run(
         engine.gather();
     }
     let watch = Watch::new(source.clone(), stamp);
-    let mut lookout = Lookout { begin, timers, placings: Vec::new(), signals, hangup, watch, source, teller };
+    let mut lookout =
+        Lookout { begin, timers, soon: Vec::new(), later: None, signals, hangup, watch, source, teller };
     lookout.rebalance_from_now(&engine);
     let signal = breathe(&mut engine, &mut lookout)?;
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
@@ -132,8 +133,9 @@ struct Lookout<'a> {
     /// Timers count from here.
     begin: Instant,
     timers: Timers<Alarm>,
-    /// Those that place the apps of the graph that runs.
-    placings: Vec<TimerId>,
+    /// Those that place the apps of the graph that runs: soon, and later.
+    soon: Vec<TimerId>,
+    later: Option<TimerId>,
     signals: Caught,
     hangup: Arc<AtomicBool>,
     watch: Watch,
@@ -150,7 +152,11 @@ impl Lookout<'_> {
         match self.timers.next_due(self.now_ns()) {
             Some(Alarm::Deadline) => return Some(Wake::Deadline),
             Some(Alarm::Rebalance) => return Some(Wake::Rebalance(GAIN_MIN)),
-            Some(Alarm::RebalanceLater) => return Some(Wake::Rebalance(LATER_GAIN_MIN)),
+            Some(Alarm::RebalanceLater) => {
+                // Not `every`: whoever was stopped for an hour has missed hundreds, and needs one.
+                self.later = Some(self.timers.after(self.now_ns(), WATCHED, Alarm::RebalanceLater));
+                return Some(Wake::Rebalance(LATER_GAIN_MIN));
+            }
             None => (),
         }
         let asked = self.hangup.swap(false, Ordering::Relaxed);
@@ -163,14 +169,13 @@ impl Lookout<'_> {
     /// Has apps placed on workers some times soon, and looked after later, if there is something to choose.
     fn rebalance_from_now(&mut self, engine: &Engine) {
         let (now_ns, timers) = (self.now_ns(), &mut self.timers);
-        self.placings.drain(..).for_each(|placing| _ = timers.cancel(placing));
+        self.soon.drain(..).chain(self.later.take()).for_each(|placing| _ = timers.cancel(placing));
         let are_placed = engine.graph().apps().all(|(_, app)| app.worker.is_some());
         if engine.settings().workers == 1 || are_placed {
             return;
         }
-        let soon = (1..=PLACINGS).map(|n| timers.after(now_ns, n * MEASURED, Alarm::Rebalance));
-        self.placings.extend(soon);
-        self.placings.push(timers.every(now_ns, WATCHED, Alarm::RebalanceLater));
+        self.soon.extend((1..=PLACINGS).map(|n| timers.after(now_ns, n * MEASURED, Alarm::Rebalance)));
+        self.later = Some(timers.after(now_ns, WATCHED, Alarm::RebalanceLater));
     }
 
     fn now_ns(&self) -> u64 {

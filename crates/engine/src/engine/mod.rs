@@ -38,7 +38,8 @@ pub struct Settings {
     pub workers: usize,
     /// The cores that workers are bound to, in turn; empty leaves them to the system.
     pub cores: Vec<usize>,
-    /// Whether workers go on breathing when there is nothing to do, rather than sleep for up to 0.1 ms.
+    /// Whether workers go on breathing when there is nothing to do, rather than sleep for up to 0.1 ms. Those that fill and empty a link
+    /// between them do not sleep in any case.
     pub busywait: bool,
     /// How often [`App::tick`](crate::App::tick) is called, in Hz.
     pub tick_hz: u32,
@@ -98,7 +99,7 @@ pub struct Engine {
     graph: Graph,
     links: BTreeMap<Link, LinkState>,
     /// What apps had cost when that was looked at last.
-    known_costs: BTreeMap<String, f64>,
+    known_costs: configure::Costs,
     /// What apps and links that are gone had counted.
     retired: Retired,
     counters: Counters,
@@ -157,7 +158,7 @@ impl Engine {
             workers,
             graph: Graph::new(),
             links: BTreeMap::new(),
-            known_costs: BTreeMap::new(),
+            known_costs: configure::Costs::new(),
             retired: Retired::default(),
             counters,
             _record: record,

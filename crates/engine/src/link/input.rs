@@ -113,11 +113,6 @@ impl Input {
         self.received
     }
 
-    /// Whether the sender is an app of another thread, and the link half full.
-    pub(crate) fn is_pressed(&self) -> bool {
-        self.ring.is_pressed()
-    }
-
     /// The ring, which is what makes it an end of this link and no other.
     pub(crate) fn ring(&self) -> &Arc<Ring> {
         &self.ring

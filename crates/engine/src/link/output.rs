@@ -49,11 +49,6 @@ impl Output {
         self.is_linked() && !self.ring.is_local()
     }
 
-    /// Whether the receiver is an app of another thread, and the link half full.
-    pub(crate) fn is_pressed(&self) -> bool {
-        self.is_linked() && self.ring.is_pressed()
-    }
-
     /// Sends one packet; the receiver sees it when the app's turn is over. A full link drops it, and counts that.
     #[inline]
     pub fn put(&mut self, packet: Packet) {

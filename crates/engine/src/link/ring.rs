@@ -136,7 +136,7 @@ impl Ring {
 
     /// Whether both ends belong to apps of one thread.
     #[inline]
-    pub(super) fn is_local(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         self.is_local.load(Ordering::Relaxed)
     }
 
@@ -154,8 +154,13 @@ impl Ring {
     }
 
     /// Whether it leads to another thread and is half full.
-    pub(super) fn is_pressed(&self) -> bool {
+    pub(crate) fn is_pressed(&self) -> bool {
         !self.is_local() && self.queued() >= (CAPACITY / 2) as usize
+    }
+
+    /// Packets that have been sent over it, modulo 2^32, while it leads to another thread.
+    pub(crate) fn sent(&self) -> u32 {
+        self.tail()
     }
 
     /// Packets in the ring.

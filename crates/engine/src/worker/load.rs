@@ -1,6 +1,6 @@
 //! How much of its time a worker does something that is of use.
 
-/// What a worker has done since its apps were placed.
+/// What a worker has done since it is measured.
 #[derive(Debug, Default)]
 pub(super) struct Load {
     /// When the last breath began, unless time has passed since that is not its own.

@@ -17,6 +17,7 @@ pub(crate) use usual::Usual;
 use crate::clock::{Clock, ClockKind};
 use crate::config::{Config, OptionError};
 use crate::link::Output;
+use crate::link::Ring;
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record};
 use load::{Load, Sent};
@@ -353,7 +354,7 @@ impl Worker {
 
     /// Breathes until told to stop, or an app wants the run to end.
     pub(crate) fn run(&mut self, control: &crate::engine::Control, busywait: bool) {
-        let (mut rest, mut awake) = (Rest::default(), Awake::default());
+        let (mut rest, mut awake) = (Rest::default(), Awake::new(self.exchanged()));
         self.load.pause();
         self.is_over = false;
         while !control.is_stopping() && !self.is_over {
@@ -367,15 +368,19 @@ impl Worker {
                 self.pool.return_foreign();
             }
             control.rests(self.is_at_rest());
+            if busywait {
+                continue;
+            }
             let now_ns = self.clock.now_ns();
-            if !busywait
-                && !awake.is_worth_it(now_ns, || self.is_pressed())
-                && let Some(time) = self.may_sleep(&mut rest)
-            {
+            awake.look(now_ns, || self.pressed());
+            if awake.is_on(now_ns) {
+                // The other worker may want this core.
+                std::thread::yield_now();
+            } else if let Some(time) = self.may_sleep(&mut rest) {
                 std::thread::sleep(time);
                 self.clock.slept();
                 // What has come meanwhile will soon be gone.
-                awake.is_worth_it(now_ns, || self.is_pressed());
+                awake.look(now_ns, || self.pressed());
             }
         }
         // The thread ends, and its list with it, some time after the engine goes on.
@@ -386,9 +391,15 @@ impl Worker {
         self.publish_pool();
     }
 
-    /// Whether a link to or from another worker fills up.
-    fn is_pressed(&self) -> bool {
-        self.slots.iter().any(Slot::is_pressed)
+    /// [`Worker::exchanged`], where a link to or from another worker is half full.
+    fn pressed(&self) -> Option<u32> {
+        self.slots.iter().flat_map(Slot::rings).any(Ring::is_pressed).then(|| self.exchanged())
+    }
+
+    /// How many packets have been sent over all links to or from other workers, modulo 2^32.
+    fn exchanged(&self) -> u32 {
+        let away = self.slots.iter().flat_map(Slot::rings).filter(|ring| !ring.is_local());
+        away.fold(0, |sum: u32, ring| sum.wrapping_add(ring.sent()))
     }
 
     /// How long to sleep after a breath in which nothing moved.

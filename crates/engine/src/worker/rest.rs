@@ -7,6 +7,7 @@
 //! packets already have less room for what comes during a sleep; and it is awake again when an app has said that time will
 //! matter.
 
+use crate::link::CAPACITY;
 use std::time::Duration;
 
 /// What is known of the breaths before.
@@ -66,27 +67,43 @@ impl Rest {
 ///
 /// PERF: where one worker fills a link and another empties it, each waits for the other a few microseconds at a time. If that makes them
 /// sleep, they take turns at it: 12 million packets a second from a `synth` through an `rss` to filters, and 34 without.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Awake {
     until_ns: u64,
+    /// Packets that had been sent over such links when it was found filling up.
+    sent: u32,
 }
 
 /// How long it stays awake then. One sleep in this time, after which it is seen that the link fills up, costs little.
 const AWAKE_NS: u64 = 10_000_000;
+/// A link over which fewer packets went in that time is full of what an app leaves there.
+const SENT_MIN: u32 = CAPACITY as u32 / 2;
 
 impl Awake {
-    /// Whether it is at this time; `is_pressed` tells whether a link fills up.
-    pub(super) fn is_worth_it(&mut self, now_ns: u64, is_pressed: impl FnOnce() -> bool) -> bool {
-        if now_ns >= self.until_ns && is_pressed() {
-            self.until_ns = now_ns.saturating_add(AWAKE_NS);
-        }
+    /// Not awake, when so many packets have been sent over such links.
+    pub(super) fn new(sent: u32) -> Self {
+        Awake { until_ns: 0, sent }
+    }
+
+    /// Whether it is awake at this time.
+    pub(super) fn is_on(&self, now_ns: u64) -> bool {
         now_ns < self.until_ns
+    }
+
+    /// Sees to it that it is, if a link fills up: then `pressed` tells how many packets have been sent over all of them so far, modulo 2^32.
+    pub(super) fn look(&mut self, now_ns: u64, pressed: impl FnOnce() -> Option<u32>) {
+        if !self.is_on(now_ns)
+            && let Some(sent) = pressed()
+            && sent.wrapping_sub(self.sent) >= SENT_MIN
+        {
+            *self = Awake { until_ns: now_ns.saturating_add(AWAKE_NS), sent };
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AWAKE_NS, Awake, OVERSLEEP_US, QUIET_BREATHS, Rest, SLEEP_US_MAX};
+    use super::{AWAKE_NS, Awake, OVERSLEEP_US, QUIET_BREATHS, Rest, SENT_MIN, SLEEP_US_MAX};
     use std::time::Duration;
 
     fn us(us: u64) -> Duration {
@@ -105,12 +122,18 @@ mod tests {
 
     #[test]
     fn links_that_fill_up_keep_it_awake() {
-        let mut awake = Awake::default();
-        assert!(!awake.is_worth_it(5, || false));
-        assert!(awake.is_worth_it(6, || true));
-        assert!(awake.is_worth_it(5 + AWAKE_NS, || false));
-        assert!(!awake.is_worth_it(6 + AWAKE_NS, || false));
-        assert!(awake.is_worth_it(7 + AWAKE_NS, || true));
+        let mut awake = Awake::new(7);
+        let is_awake = |awake: &mut Awake, now_ns, pressed| {
+            awake.look(now_ns, || pressed);
+            awake.is_on(now_ns)
+        };
+        assert!(!is_awake(&mut awake, 5, None));
+        assert!(!is_awake(&mut awake, 6, Some(7 + SENT_MIN - 1)), "that is little");
+        assert!(is_awake(&mut awake, 6, Some(7 + SENT_MIN)));
+        assert!(is_awake(&mut awake, 5 + AWAKE_NS, None));
+        assert!(!is_awake(&mut awake, 6 + AWAKE_NS, None));
+        assert!(!is_awake(&mut awake, 7 + AWAKE_NS, Some(7 + 2 * SENT_MIN - 1)), "that lies there");
+        assert!(is_awake(&mut awake, 8 + AWAKE_NS, Some(7 + 2 * SENT_MIN)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::usual::{Measured, Usual};
 use crate::app::{App, Legacy, PortNames, Roles, Setup};
 use crate::clock::ClockKind;
 use crate::config::{Config, OptionError};
-use crate::link::{Input, Output};
+use crate::link::{Input, Output, Ring};
 use crate::pool::Pool;
 use crate::report::AppState;
 use crate::shm::{Counter, EntryKind, Histogram, Record};
@@ -435,9 +435,10 @@ impl Slot {
         self.plugs.outputs.iter().any(Output::leads_away)
     }
 
-    /// Whether a link between it and an app of another worker is half full.
-    pub(super) fn is_pressed(&self) -> bool {
-        self.plugs.outputs.iter().any(Output::is_pressed) || self.plugs.inputs.iter().any(Input::is_pressed)
+    /// Those of all its links.
+    pub(super) fn rings(&self) -> impl Iterator<Item = &Ring> {
+        let (outputs, inputs) = (self.plugs.outputs.iter(), self.plugs.inputs.iter());
+        outputs.map(|output| &**output.ring()).chain(inputs.map(|input| &**input.ring()))
     }
 
     /// What its turns usually took since [`Slot::measure_anew`], of those that were timed.

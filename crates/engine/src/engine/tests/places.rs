@@ -105,7 +105,6 @@ fn apps_stay_together_until_they_have_much_to_do() {
     let mut moves_after = |flow, duration_ms| {
         FLOW.store(flow, Ordering::Relaxed);
         engine.run_for(Duration::from_millis(duration_ms)).expect("threads");
-        assert!(engine.workers.iter().any(|worker| worker.measured_ns() > 0));
         let have_moved = engine.rebalance(0.1);
         assert!(engine.workers.iter().all(|worker| worker.measured_ns() == 0), "what is over does not count");
         have_moved
