@@ -27,8 +27,8 @@ use std::sync::Arc;
 /// What is measured for less time says little.
 const MEASURED_MIN_NS: u64 = 100_000_000;
 
-/// Fewer breaths say nothing of the clock.
-const BREATHS_MIN: u64 = 32;
+/// Fewer breaths say nothing of the clock: one more on either side would be an eighth of the mean turn or more.
+const BREATHS_MIN: u64 = 8;
 
 /// What is left of the costs of a worker that keeps up with another one that is always busy: with fewer packets at a time each costs
 /// more, by how much is not known. A tenth a time leads to where something is dropped.
