@@ -1,19 +1,22 @@
-//! One chart of all ratios: bars on a logarithmic scale, the target as a tick, missed targets hatched.
+//! One chart of all ratios: bars on a logarithmic scale, the target as a tick, missed targets red.
 
 use crate::report::{Ratio, Report, Target};
 use std::fmt::Write;
 
 const ROW: f64 = 22.0;
-const LEFT: f64 = 420.0;
+/// About what a letter takes, on average.
+const LETTER: f64 = 6.5;
 const WIDTH: f64 = 460.0;
 const TOP: f64 = 58.0;
 
 /// The chart.
 pub(crate) fn chart(report: &Report, title: &str) -> String {
     let rows: Vec<&Ratio> = report.ratios.iter().filter(|ratio| ratio.value.is_finite()).collect();
+    let letters = rows.iter().map(|ratio| label(ratio).chars().count()).max().unwrap_or(0);
+    let left = 30.0 + LETTER * letters as f64;
     let largest = rows.iter().map(|ratio| ratio.value).fold(10.0, f64::max);
     let (low, high) = (0.5_f64.log10(), (largest * 1.3).log10());
-    let x = |value: f64| LEFT + WIDTH * ((value.max(0.5).log10() - low) / (high - low)).clamp(0.0, 1.0);
+    let x = |value: f64| left + WIDTH * ((value.max(0.5).log10() - low) / (high - low)).clamp(0.0, 1.0);
     let height = TOP + ROW * rows.len() as f64 + 40.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{height}\" viewBox=\"0 0 {w} {height}\" \
@@ -22,7 +25,7 @@ pub(crate) fn chart(report: &Report, title: &str) -> String {
          <text x=\"16\" y=\"24\" font-size=\"16\" font-weight=\"600\">{}</text>\n\
          <text x=\"16\" y=\"42\" fill=\"#555\">medians of ratios in one run, logarithmic; a black tick is the target</text>\n",
         escaped(title),
-        w = LEFT + WIDTH + 80.0,
+        w = left + WIDTH + 80.0,
     );
     for grid in [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 10_000.0, 100_000.0] {
         if grid <= largest * 1.3 {
@@ -37,13 +40,17 @@ pub(crate) fn chart(report: &Report, title: &str) -> String {
         }
     }
     for (i, ratio) in rows.iter().enumerate() {
-        row(&mut svg, ratio, TOP + ROW * i as f64, &x);
+        row(&mut svg, ratio, TOP + ROW * i as f64, left, &x);
     }
     svg.push_str("</svg>\n");
     svg
 }
 
-fn row(svg: &mut String, ratio: &Ratio, y: f64, x: &dyn Fn(f64) -> f64) {
+fn label(ratio: &Ratio) -> String {
+    format!("{}: {}", ratio.suite, ratio.what)
+}
+
+fn row(svg: &mut String, ratio: &Ratio, y: f64, left: f64, x: &dyn Fn(f64) -> f64) {
     let (from, to) = (x(1.0).min(x(ratio.value)), x(1.0).max(x(ratio.value)));
     let tick = match ratio.target {
         Some(Target::AtLeast(bound) | Target::AtMost(bound)) => x(bound),
@@ -59,9 +66,9 @@ fn row(svg: &mut String, ratio: &Ratio, y: f64, x: &dyn Fn(f64) -> f64) {
         "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\
          <rect x=\"{from}\" y=\"{}\" width=\"{}\" height=\"14\" fill=\"{colour}\"/>\
          <text x=\"{}\" y=\"{}\" fill=\"#222\">{:.2}</text>",
-        LEFT - 14.0,
+        left - 14.0,
         y + 15.0,
-        escaped(&format!("{}: {}", ratio.suite, ratio.what)),
+        escaped(&label(ratio)),
         y + 4.0,
         (to - from).max(1.0),
         to.max(tick) + 6.0,
