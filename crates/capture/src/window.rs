@@ -22,9 +22,9 @@ use crate::source::{ByteStream, Compression};
 
 /// 32 pages to read, and one for a record that is there in part. Behind zstd it takes a whole block of 128 KiB.
 ///
-/// PERF: CPU of `sluss filter 'tcp port 80'` on 2 million records of 78 bytes, by window, against 36 KiB (Zen 5, 41
-/// rounds in turns): 68 KiB 0.93, 100 KiB 0.91, 132 KiB 0.91, 196 KiB 0.91. zstd input, against 256 KiB: 36 KiB 0.99,
-/// 132 KiB 0.96, 144 KiB 0.97.
+/// PERF: CPU of `sluss filter 'tcp port 80'` on 2 million records of 78 bytes, by window, against 36 KiB (Zen 5, two series
+/// of 61 and 41 rounds in turns): 68 KiB 0.93, 100 KiB 0.91, 132 KiB 0.90 and 0.91, 196 KiB 0.91. zstd input, against
+/// 256 KiB (31 rounds each): 36 KiB 1.00, 132 KiB 0.97, 144 KiB 0.97.
 const LEN: usize = 132 << 10;
 
 /// Behind inflate, of which each call costs: it saves its 32 KiB of history every time.
