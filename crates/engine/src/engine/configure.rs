@@ -297,7 +297,7 @@ impl Engine {
     }
 
     /// What each app has cost, before that was forgotten if nothing is known since.
-    fn lasting_costs(&self) -> Costs {
+    pub(super) fn lasting_costs(&self) -> Costs {
         let costs = if self.measured_ns() < MEASURED_MIN_NS { Costs::new() } else { self.costs() };
         if costs.is_empty() { self.known_costs.clone() } else { costs }
     }

@@ -112,6 +112,10 @@ fn apps_stay_together_until_they_have_much_to_do() {
     assert!(!(0..3).any(|_| moves_after(SHUT, 5)), "there is nothing to do");
     assert!(!(0..3).any(|_| moves_after(TRICKLE, 100)), "there is little to do");
     assert!((0..200).any(|_| moves_after(OPEN, 5)), "one worker has everything to do");
+    // What is left in links comes to its end.
+    moves_after(SHUT, 20);
+    engine.run_for(Duration::from_millis(150)).expect("threads");
+    assert!(!engine.lasting_costs().is_empty(), "a change in a quiet moment goes by what was known");
     engine.stop();
     balanced(&mut engine);
 }
