@@ -4,17 +4,14 @@
 
 use crate::race::{median, median_ratio};
 use crate::report::{Figure, Report, Target, Target::AtLeast};
-use engine::{Engine, Graph, GraphFile, Settings};
+use engine::{Engine, Graph, GraphFile, Rebalancer, Settings};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 const SUITE: &str = "workers";
 /// More than workers, so that their load can be made even.
 const BRANCHES: u32 = 8;
-/// How long apps are measured before they are placed by what they cost.
-const MEASURED: Duration = Duration::from_millis(500);
-/// How often they are at first, and for which gain.
-const PLACINGS: usize = 6;
+/// For which gain apps move between rounds.
 const GAIN_MIN: f64 = 0.02;
 const LAP: Duration = Duration::from_millis(200);
 /// Rounds in which both cores are free, if there are that many among those that are made at most; with fewer than the least, nothing is told.
@@ -131,9 +128,11 @@ fn engine(cores: Range<usize>) -> Engine {
     let mut engine = Engine::new(settings).expect("memory");
     engine.configure(&graph()).expect("apps that start");
     engine.gather();
-    for _ in 0..PLACINGS {
-        engine.run_for(MEASURED).expect("threads");
-        engine.rebalance(GAIN_MIN);
+    if let Some(mut rebalancer) = Rebalancer::of(&engine) {
+        while !rebalancer.is_settled() {
+            engine.run_for(rebalancer.measure_for()).expect("threads");
+            rebalancer.rebalance(&mut engine);
+        }
     }
     engine.run_for(LAP).expect("threads");
     engine

@@ -46,7 +46,7 @@ mod worker;
 pub use app::{App, Class, Io, PortNames, Ports, Roles, Setup};
 pub use clock::ClockKind;
 pub use config::{Config, Fault, Kind, OptionError, Registry};
-pub use engine::{Changes, ConfigureError, Engine, Settings, Status};
+pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};
 pub use graph::{
     AppSpec, Graph, GraphCode, GraphError, GraphFile, GraphFileError, GraphFileErrors, Link, NAME_MAX, Port,
     is_name,

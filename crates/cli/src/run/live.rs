@@ -10,21 +10,11 @@ use crate::message::Message;
 use crate::signals::{self, Caught};
 use crate::terminal::print;
 use engine::shm::{Segment, remove_dead, runtime};
-use engine::{ClockKind, Engine, GraphFile, Settings, TimerId, Timers};
+use engine::{ClockKind, Engine, GraphFile, Rebalancer, Settings, TimerId, Timers};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-/// How long apps are measured before they are placed on workers by what they cost.
-const MEASURED: Duration = Duration::from_millis(500);
-/// How often they are, since that depends on where they are, and for which gain.
-const PLACINGS: u32 = 6;
-const GAIN_MIN: f64 = 0.02;
-/// How often it is seen later whether they should be placed otherwise, since traffic changes, and for which gain. Longer than what
-/// else may slow a core down for a while: following that costs more than it brings. Workers stop for a moment each time.
-const WATCHED: Duration = Duration::from_secs(10);
-const LATER_GAIN_MIN: f64 = 0.1;
+use std::time::Instant;
 
 /// Why the workers are to come to the end of a breath.
 enum Wake {
@@ -33,8 +23,8 @@ enum Wake {
     Signal(i32),
     /// There is another graph.
     Reload(Box<GraphFile>),
-    /// The apps have been measured, and are to be placed anew for this gain.
-    Rebalance(f64),
+    /// The apps have been measured, and are to be placed anew.
+    Rebalance,
 }
 
 /// What timers are set for.
@@ -42,10 +32,8 @@ enum Wake {
 enum Alarm {
     /// The time is over.
     Deadline,
-    /// The apps have been measured since they were started or changed.
+    /// The apps have been measured.
     Rebalance,
-    /// They have been measured since then.
-    RebalanceLater,
 }
 
 /// Runs a graph to its end.
@@ -69,8 +57,7 @@ pub(super) fn run(
         engine.gather();
     }
     let watch = Watch::new(source.clone(), stamp);
-    let mut lookout =
-        Lookout { begin, timers, soon: Vec::new(), later: None, signals, hangup, watch, source, teller };
+    let mut lookout = Lookout { begin, timers, rebalancer: None, signals, hangup, watch, source, teller };
     lookout.rebalance_from_now(&engine);
     let signal = breathe(&mut engine, &mut lookout)?;
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
@@ -101,7 +88,7 @@ fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<Option<i32>
         match wake {
             None | Some(Wake::Deadline) => return Ok(None),
             Some(Wake::Signal(signal)) => return Ok(Some(signal)),
-            Some(Wake::Rebalance(gain_min)) => _ = engine.rebalance(gain_min),
+            Some(Wake::Rebalance) => lookout.rebalance(engine),
             Some(Wake::Reload(file)) => reload(engine, &file, lookout)?,
         }
     }
@@ -133,9 +120,8 @@ struct Lookout<'a> {
     /// Timers count from here.
     begin: Instant,
     timers: Timers<Alarm>,
-    /// Those that place the apps of the graph that runs: soon, and later.
-    soon: Vec<TimerId>,
-    later: Option<TimerId>,
+    /// What places the apps of the graph that runs, and its timer.
+    rebalancer: Option<(Rebalancer, TimerId)>,
     signals: Caught,
     hangup: Arc<AtomicBool>,
     watch: Watch,
@@ -151,12 +137,7 @@ impl Lookout<'_> {
         }
         match self.timers.next_due(self.now_ns()) {
             Some(Alarm::Deadline) => return Some(Wake::Deadline),
-            Some(Alarm::Rebalance) => return Some(Wake::Rebalance(GAIN_MIN)),
-            Some(Alarm::RebalanceLater) => {
-                // Not `every`: whoever was stopped for an hour has missed hundreds, and needs one.
-                self.later = Some(self.timers.after(self.now_ns(), WATCHED, Alarm::RebalanceLater));
-                return Some(Wake::Rebalance(LATER_GAIN_MIN));
-            }
+            Some(Alarm::Rebalance) => return Some(Wake::Rebalance),
             None => (),
         }
         let asked = self.hangup.swap(false, Ordering::Relaxed);
@@ -166,16 +147,25 @@ impl Lookout<'_> {
         if asked || self.watch.has_changed() { self.other_graph() } else { None }
     }
 
-    /// Has apps placed on workers some times soon, and looked after later, if there is something to choose.
+    /// Has apps measured and placed anew from now on, if there is something to choose.
     fn rebalance_from_now(&mut self, engine: &Engine) {
-        let (now_ns, timers) = (self.now_ns(), &mut self.timers);
-        self.soon.drain(..).chain(self.later.take()).for_each(|placing| _ = timers.cancel(placing));
-        let are_placed = engine.graph().apps().all(|(_, app)| app.worker.is_some());
-        if engine.settings().workers == 1 || are_placed {
-            return;
+        if let Some((_, timer)) = self.rebalancer.take() {
+            self.timers.cancel(timer);
         }
-        self.soon.extend((1..=PLACINGS).map(|n| timers.after(now_ns, n * MEASURED, Alarm::Rebalance)));
-        self.later = Some(timers.after(now_ns, WATCHED, Alarm::RebalanceLater));
+        self.rebalancer = Rebalancer::of(engine).map(|rebalancer| self.with_timer(rebalancer));
+    }
+
+    /// Places apps that have been measured.
+    fn rebalance(&mut self, engine: &mut Engine) {
+        if let Some((mut rebalancer, _)) = self.rebalancer.take() {
+            rebalancer.rebalance(engine);
+            self.rebalancer = Some(self.with_timer(rebalancer));
+        }
+    }
+
+    fn with_timer(&mut self, rebalancer: Rebalancer) -> (Rebalancer, TimerId) {
+        let timer = self.timers.after(self.now_ns(), rebalancer.measure_for(), Alarm::Rebalance);
+        (rebalancer, timer)
     }
 
     fn now_ns(&self) -> u64 {

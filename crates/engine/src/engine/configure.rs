@@ -9,7 +9,7 @@
 //!
 //! Nothing runs meanwhile: workers come to the end of a breath first, so an app never sees half of a change.
 
-use super::placement::{self, Places, Placing};
+use super::placement::Placing;
 use super::{Engine, LinkState};
 use crate::app::Ports;
 use crate::config::{Fault, OptionError};
@@ -18,21 +18,11 @@ use crate::link::{self, Input, Output, Ring};
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
 use crate::uses::{self, Conflict};
-use crate::worker::{LastWords, Method, Slot, Worker};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::worker::{LastWords, Method, Slot};
+use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-
-/// What is measured for less time says little.
-const MEASURED_MIN_NS: u64 = 100_000_000;
-
-/// Fewer breaths say nothing of the clock: one more on either side would be an eighth of the mean turn or more.
-const BREATHS_MIN: u64 = 8;
-
-/// What is left of the costs of a worker that keeps up with another one that is always busy: with fewer packets at a time each costs
-/// more, by how much is not known. A tenth a time leads to where something is dropped.
-const WAITING: f64 = 0.9;
 
 /// What a new graph has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,7 +68,7 @@ pub enum ConfigureError {
 
 /// Ends of links, by link.
 #[derive(Default)]
-struct Ends {
+pub(super) struct Ends {
     outputs: BTreeMap<Link, Output>,
     inputs: BTreeMap<Link, Input>,
 }
@@ -86,11 +76,8 @@ struct Ends {
 /// Apps that take over what another has left, by name: the name of that one, and a record.
 type Heirs = BTreeMap<String, (String, Record)>;
 
-/// What apps have cost, by name, in nanoseconds.
-pub(super) type Costs = BTreeMap<String, f64>;
-
 /// Slots that have been taken out of their workers, with the worker they were on.
-type Slots = BTreeMap<String, (usize, Slot)>;
+pub(super) type Slots = BTreeMap<String, (usize, Slot)>;
 
 impl Engine {
     /// Runs another graph from now on. Apps and links that are in both keep their state and their packets.
@@ -119,7 +106,7 @@ impl Engine {
         slots.append(&mut fresh);
         self.graph = graph;
         self.assemble(slots, ends, &Placing::ByCost(costs.clone()));
-        self.measure_anew(costs);
+        self.start_balance(costs);
         Ok(changes)
     }
 
@@ -158,65 +145,6 @@ impl Engine {
             }
             None => Ok(()),
         }
-    }
-
-    /// Places the apps on workers anew, by what each has cost since this was done last, or [`Engine::forget_costs`]. Apps and links keep their
-    /// state and their packets. Nothing is done, and `false` returned, unless the worker that has most to do then has less to do by at
-    /// least a share `gain_min` of its time, such as 0.02: then what takes less than 2 % of a core, or less than 4 % if it could be halved,
-    /// stays where it is.
-    ///
-    /// What apps cost depends on where they are: call it again after some time, until it changes nothing.
-    pub fn rebalance(&mut self, gain_min: f64) -> bool {
-        let costs = self.costs();
-        let workers = self.workers.len();
-        let slots = self.workers.iter().flat_map(|worker| &worker.slots);
-        let pulling: BTreeSet<&str> = slots.filter(|slot| slot.has(Method::Pull)).map(Slot::name).collect();
-        let order = breathing_names(&self.graph, |name| pulling.contains(name));
-        let heaviest = |places: &Places| placement::heaviest(places, &costs, workers);
-        let before = heaviest(&self.places());
-        let placing = Placing::ByCost(costs.clone());
-        let gain = before - heaviest(&placing.places(&self.graph, &order, workers));
-        let least = gain_min * (self.measured_ns() as f64).max(before);
-        let is_better = !costs.is_empty() && gain > 0.0 && gain >= least;
-        if is_better {
-            self.place(&placing);
-        }
-        self.measure_anew(costs);
-        is_better
-    }
-
-    /// Puts all apps that are not placed by hand on the first worker, to be measured there until [`Engine::rebalance`]. On a worker of
-    /// their own, apps that have little to do are asked more often, for fewer packets at a time, and seem to cost as much as others.
-    pub fn gather(&mut self) {
-        self.place(&Placing::OnFirst);
-        self.measure_anew(Costs::new());
-    }
-
-    /// Forgets what apps have cost so far: what they cost from now on is what [`Engine::rebalance`] goes by.
-    pub fn forget_costs(&mut self) {
-        self.measure_anew(Costs::new());
-    }
-
-    /// Measures apps from now on, which have cost that until now, as far as it is known.
-    fn measure_anew(&mut self, costs: Costs) {
-        self.workers.iter_mut().for_each(Worker::measure_anew);
-        if !costs.is_empty() {
-            self.known_costs = costs;
-        }
-    }
-
-    /// Where apps are now.
-    fn places(&self) -> Places {
-        let of = |(index, worker): (usize, &Worker)| -> Vec<(String, usize)> {
-            worker.slots.iter().map(|slot| (slot.name().to_owned(), index)).collect()
-        };
-        self.workers.iter().enumerate().flat_map(of).collect()
-    }
-
-    fn place(&mut self, placing: &Placing) {
-        let mut slots = self.take_slots();
-        let ends = self.take_ends(&mut slots);
-        self.assemble(slots, ends, placing);
     }
 
     /// Stops everything.
@@ -291,47 +219,7 @@ impl Engine {
         Ok(made.into_iter().map(remember).collect())
     }
 
-    /// For how long apps have been measured.
-    fn measured_ns(&self) -> u64 {
-        self.workers.iter().map(Worker::measured_ns).max().unwrap_or(0)
-    }
-
-    /// What each app has cost, before that was forgotten if nothing is known since.
-    pub(super) fn lasting_costs(&self) -> Costs {
-        let costs = if self.measured_ns() < MEASURED_MIN_NS { Costs::new() } else { self.costs() };
-        if costs.is_empty() { self.known_costs.clone() } else { costs }
-    }
-
-    /// What each app has cost since costs were forgotten, where that is known.
-    fn costs(&self) -> Costs {
-        let slots = || self.workers.iter().flat_map(|worker| &worker.slots);
-        let (turns, turns_ns) = slots()
-            .map(Slot::usual_turn)
-            .fold((0, 0.0), |sum, turn| (sum.0 + turn.count, sum.1 + turn.total_ns()));
-        let with_apps = self.workers.iter().filter(|worker| !worker.slots.is_empty());
-        let (breaths, breaths_ns) = with_apps
-            .map(Worker::usual_breath)
-            .fold((0, 0.0), |sum, breath| (sum.0 + breath.count, sum.1 + breath.total_ns()));
-        // What the turns of a breath take longer than the breath is the clock between them. Where workers breathe without turns, or apps
-        // are gone that had some, the turns seem to be shorter; then nothing is known of the clock.
-        let clock_ns = ((turns_ns - breaths_ns) / turns as f64).max(0.0);
-        // There may be turns of one more breath than of those that were timed as a whole.
-        let clock_ns = if breaths < BREATHS_MIN { 0.0 } else { clock_ns };
-        let cost = |slot: &Slot| {
-            let turn = slot.usual_turn();
-            turn.count as f64 * (turn.mean_ns - clock_ns).max(turn.mean_ns / 16.0)
-        };
-        let are_held_up = self.workers.iter().any(Worker::holds_up_others);
-        let of = |worker: &Worker| -> Vec<(String, f64)> {
-            let waits = are_held_up && !worker.holds_up_others();
-            let costs = worker.slots.iter().map(cost).sum();
-            let scale = scale(worker, costs) * if waits { WAITING } else { 1.0 };
-            worker.slots.iter().map(|slot| (slot.name().to_owned(), scale * cost(slot))).collect()
-        };
-        self.workers.iter().flat_map(of).filter(|&(_, cost)| cost > 0.0).collect()
-    }
-
-    fn take_slots(&mut self) -> Slots {
+    pub(super) fn take_slots(&mut self) -> Slots {
         let mut slots = Slots::new();
         for (index, worker) in self.workers.iter_mut().enumerate() {
             worker.sweep(Slot::discarded);
@@ -413,7 +301,7 @@ impl Engine {
     /// Takes the ends of all links out of the slots; ends without a link are gone.
     ///
     /// Which is which is said by their rings, not by where they are: an app may have changed the places of its ends.
-    fn take_ends(&self, slots: &mut Slots) -> Ends {
+    pub(super) fn take_ends(&self, slots: &mut Slots) -> Ends {
         let links: BTreeMap<*const Ring, &Link> =
             self.links.iter().map(|(link, state)| (state.ring.as_ptr(), link)).collect();
         let link_of = |ring: &Arc<Ring>| links.get(&Arc::as_ptr(ring)).map(|&link| link.clone());
@@ -445,7 +333,7 @@ impl Engine {
     }
 
     /// Hands apps with their links to the workers.
-    fn assemble(&mut self, slots: Slots, mut ends: Ends, placing: &Placing) {
+    pub(super) fn assemble(&mut self, slots: Slots, mut ends: Ends, placing: &Placing) {
         let pulls = |name: &str| slots.get(name).is_some_and(|(_, slot)| slot.has(Method::Pull));
         let order = breathing_names(&self.graph, pulls);
         let places = placing.places(&self.graph, &order, self.workers.len());
@@ -481,15 +369,6 @@ impl Engine {
         self.counters.generation.add(1);
         self.counters.apps.set(self.graph.apps().len() as u64);
         self.counters.links.set(self.graph.links().len() as u64);
-    }
-}
-
-/// What to multiply its apps' costs with, so that together they are the time in which the worker has done something of use. With
-/// little to do, apps are asked more often, for fewer packets at a time, and seem to cost as much as others.
-fn scale(worker: &Worker, costs: f64) -> f64 {
-    match worker.useful_ns() {
-        Some(useful_ns) if costs > 0.0 => useful_ns / costs,
-        _ => 1.0,
     }
 }
 
@@ -537,7 +416,7 @@ fn port_names(ports: Ports, linked: &[&str]) -> Vec<String> {
 }
 
 /// The names of the apps in the order in which they push.
-fn breathing_names(graph: &Graph, pulls: impl Fn(&str) -> bool) -> Vec<String> {
+pub(super) fn breathing_names(graph: &Graph, pulls: impl Fn(&str) -> bool) -> Vec<String> {
     let names: Vec<&str> = graph.apps().map(|(name, _)| name).collect();
     let number = |name: &str| names.binary_search(&name).unwrap_or(0);
     let pulling: Vec<usize> = (0..names.len()).filter(|&app| pulls(names[app])).collect();

@@ -1,14 +1,17 @@
 //! The engine: workers, and the graph they run.
 
+mod balance;
 mod configure;
 mod control;
 mod placement;
+mod rebalancer;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 pub use configure::{Changes, ConfigureError};
 pub(crate) use control::Control;
 pub use control::Status;
+pub use rebalancer::Rebalancer;
 
 use crate::clock::{Clock, ClockKind};
 use crate::graph::{Graph, Link};
@@ -98,8 +101,7 @@ pub struct Engine {
     workers: Vec<Worker>,
     graph: Graph,
     links: BTreeMap<Link, LinkState>,
-    /// What apps had cost when that was looked at last.
-    known_costs: configure::Costs,
+    balance: balance::Balance,
     /// What apps and links that are gone had counted.
     retired: Retired,
     counters: Counters,
@@ -158,7 +160,7 @@ impl Engine {
             workers,
             graph: Graph::new(),
             links: BTreeMap::new(),
-            known_costs: configure::Costs::new(),
+            balance: balance::Balance::default(),
             retired: Retired::default(),
             counters,
             _record: record,

@@ -13,6 +13,8 @@ pub(super) enum Placing {
     ByCost(BTreeMap<String, f64>),
     /// All on the first worker.
     OnFirst,
+    /// Where they have been.
+    At(Places),
 }
 
 impl Placing {
@@ -22,6 +24,7 @@ impl Placing {
             |name: &String| graph.get(name).and_then(|app| app.worker).map(|worker| worker % workers);
         match self {
             Placing::ByCost(costs) => by_cost(order, worker, costs, workers),
+            Placing::At(places) => places.clone(),
             Placing::OnFirst => order.iter().map(|name| (name.clone(), worker(name).unwrap_or(0))).collect(),
         }
     }

@@ -455,6 +455,12 @@ impl Slot {
         self.counters.timed_ns.get()
     }
 
+    /// Packets for which it was the end of the way.
+    pub(crate) fn delivered(&self) -> u64 {
+        let delivered = self.record.entries().filter(|&(_, kind, _)| kind == EntryKind::Delivered);
+        delivered.map(|(_, _, count)| count).sum()
+    }
+
     pub(crate) fn latency(&self) -> Vec<u64> {
         self.counters.latency.counts()
     }

@@ -1,0 +1,281 @@
+//! What apps cost, and where they run by that.
+//!
+//! What the costs promise is tried: apps that moved go back if less is delivered then, though a worker has no time left. What a packet
+//! costs where it comes from another core, and what it no longer costs where its neighbours are gone, is not in the costs before.
+
+use super::Engine;
+use super::configure::breathing_names;
+use super::placement::{self, Places, Placing};
+use crate::worker::{Method, Slot, Worker};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is measured for less time says little.
+const MEASURED_MIN_NS: u64 = 100_000_000;
+
+/// Fewer breaths say nothing of the clock: one more on either side would be an eighth of the mean turn or more.
+const BREATHS_MIN: u64 = 8;
+
+/// What is left of the costs of a worker that keeps up with another one that is always busy: with fewer packets at a time each costs
+/// more, by how much is not known. A tenth a time leads to where something is dropped.
+const WAITING: f64 = 0.9;
+
+/// A worker that does something of use for this share of its time has none left.
+const FULL: f64 = 0.9;
+
+/// After so many moves in a row that had to be undone, the pause before the next one grows no more.
+const UNDONE_MAX: u32 = 5;
+
+/// What apps have cost, by name, in nanoseconds.
+pub(super) type Costs = BTreeMap<String, f64>;
+
+/// What is known of costs and places from before.
+#[derive(Debug, Default)]
+pub(super) struct Balance {
+    /// What apps had cost when that was looked at last.
+    known_costs: Costs,
+    /// What had been delivered when apps were measured from.
+    delivered: u64,
+    /// The last move, if it is not known what came of it.
+    trial: Option<Trial>,
+    /// Moves in a row that had to be undone.
+    undone: u32,
+    /// How often nothing is to be moved.
+    pause: u32,
+}
+
+/// Apps that have moved, and what was before.
+#[derive(Debug)]
+struct Trial {
+    places: Places,
+    /// Packets that were delivered in a nanosecond.
+    delivered_per_ns: f64,
+}
+
+impl Balance {
+    /// Where the apps that moved last are to go back to, if that was wrong: a worker has no time left, and less is delivered than before.
+    fn undo(&mut self, delivered_per_ns: Option<f64>, is_any_full: bool) -> Option<Places> {
+        let trial = self.trial.take()?;
+        let is_less = delivered_per_ns.is_some_and(|now| now < trial.delivered_per_ns);
+        if is_less && is_any_full {
+            self.pause = 1 << self.undone;
+            self.undone = (self.undone + 1).min(UNDONE_MAX);
+            Some(trial.places)
+        } else {
+            self.undone = 0;
+            None
+        }
+    }
+
+    /// Whether nothing is to be moved this time.
+    fn is_pausing(&mut self) -> bool {
+        let is_pausing = self.pause > 0;
+        self.pause = self.pause.saturating_sub(1);
+        is_pausing
+    }
+}
+
+impl Engine {
+    /// Places the apps on workers anew, by what each has cost since this was done last, or [`Engine::forget_costs`]. Apps and links keep their
+    /// state and their packets. Nothing is done, and `false` returned, unless the worker that has most to do then has less to do by at
+    /// least a share `gain_min` of its time, such as 0.02: then what takes less than 2 % of a core, or less than 4 % if it could be halved,
+    /// stays where it is.
+    ///
+    /// What apps cost depends on where they are: call it again after some time, a tenth of a second at least, until it changes nothing. If
+    /// less was delivered since apps moved, though a worker was busy all the time, they go back to where they were; the
+    /// next call moves none then, and the next 2, 4, up to 32 calls, if that happens again and again.
+    pub fn rebalance(&mut self, gain_min: f64) -> bool {
+        let costs = self.costs();
+        let delivered_per_ns = self.delivered_per_ns();
+        let places = self.better_places(&costs, gain_min, delivered_per_ns);
+        let have_moved = places.is_some();
+        if let Some(places) = places {
+            self.place(&Placing::At(places));
+        }
+        self.measure_anew(costs);
+        have_moved
+    }
+
+    /// Where apps are to move, if they are.
+    fn better_places(
+        &mut self,
+        costs: &Costs,
+        gain_min: f64,
+        delivered_per_ns: Option<f64>,
+    ) -> Option<Places> {
+        let is_any_full = self.is_any_full();
+        if let Some(places) = self.balance.undo(delivered_per_ns, is_any_full) {
+            return Some(places);
+        }
+        if self.balance.is_pausing() {
+            return None;
+        }
+        let before = self.places();
+        let places = Placing::ByCost(costs.clone()).places(&self.graph, &self.order(), self.workers.len());
+        let heaviest = |places: &Places| placement::heaviest(places, costs, self.workers.len());
+        let gain = heaviest(&before) - heaviest(&places);
+        let least = gain_min * (self.measured_ns() as f64).max(heaviest(&before));
+        if costs.is_empty() || gain <= 0.0 || gain < least {
+            return None;
+        }
+        self.balance.trial =
+            delivered_per_ns.map(|delivered_per_ns| Trial { places: before, delivered_per_ns });
+        Some(places)
+    }
+
+    /// Puts all apps that are not placed by hand on the first worker, to be measured there until [`Engine::rebalance`]. On a worker of
+    /// their own, apps that have little to do are asked more often, for fewer packets at a time, and seem to cost as much as others.
+    pub fn gather(&mut self) {
+        self.place(&Placing::OnFirst);
+        self.start_balance(Costs::new());
+    }
+
+    /// Forgets what apps have cost so far: what they cost from now on is what [`Engine::rebalance`] goes by.
+    pub fn forget_costs(&mut self) {
+        self.measure_anew(Costs::new());
+    }
+
+    /// Begins anew, with another graph or other places: what was tried before says nothing of these.
+    pub(super) fn start_balance(&mut self, costs: Costs) {
+        let known_costs = std::mem::take(&mut self.balance.known_costs);
+        self.balance = Balance { known_costs, ..Balance::default() };
+        self.measure_anew(costs);
+    }
+
+    /// Measures apps from now on, which have cost that until now, as far as it is known.
+    fn measure_anew(&mut self, costs: Costs) {
+        self.workers.iter_mut().for_each(Worker::measure_anew);
+        self.balance.delivered = self.delivered();
+        if !costs.is_empty() {
+            self.balance.known_costs = costs;
+        }
+    }
+
+    /// Where apps are now.
+    fn places(&self) -> Places {
+        let of = |(index, worker): (usize, &Worker)| -> Vec<(String, usize)> {
+            worker.slots.iter().map(|slot| (slot.name().to_owned(), index)).collect()
+        };
+        self.workers.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// The names of all apps, as they breathe.
+    fn order(&self) -> Vec<String> {
+        let pulling: BTreeSet<&str> =
+            self.slots().filter(|slot| slot.has(Method::Pull)).map(Slot::name).collect();
+        breathing_names(&self.graph, |name| pulling.contains(name))
+    }
+
+    fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.workers.iter().flat_map(|worker| &worker.slots)
+    }
+
+    /// For how long apps have been measured.
+    pub(super) fn measured_ns(&self) -> u64 {
+        self.workers.iter().map(Worker::measured_ns).max().unwrap_or(0)
+    }
+
+    /// What the apps that there are have delivered so far.
+    fn delivered(&self) -> u64 {
+        self.slots().map(Slot::delivered).sum()
+    }
+
+    /// What has been delivered since apps are measured, if that is for long enough.
+    fn delivered_per_ns(&self) -> Option<f64> {
+        let measured_ns = self.measured_ns();
+        let delivered = self.delivered().wrapping_sub(self.balance.delivered);
+        (measured_ns >= MEASURED_MIN_NS).then(|| delivered as f64 / measured_ns as f64)
+    }
+
+    /// Whether a worker had no time left.
+    fn is_any_full(&self) -> bool {
+        let is_full = |worker: &Worker| {
+            worker.useful_ns().is_some_and(|useful_ns| useful_ns >= FULL * worker.measured_ns() as f64)
+        };
+        self.workers.iter().any(is_full)
+    }
+
+    /// What each app has cost, before that was forgotten if nothing is known since.
+    pub(super) fn lasting_costs(&self) -> Costs {
+        let costs = if self.measured_ns() < MEASURED_MIN_NS { Costs::new() } else { self.costs() };
+        if costs.is_empty() { self.balance.known_costs.clone() } else { costs }
+    }
+
+    /// What each app has cost since costs were forgotten, where that is known.
+    fn costs(&self) -> Costs {
+        let (turns, turns_ns) = self
+            .slots()
+            .map(Slot::usual_turn)
+            .fold((0, 0.0), |sum, turn| (sum.0 + turn.count, sum.1 + turn.total_ns()));
+        let with_apps = self.workers.iter().filter(|worker| !worker.slots.is_empty());
+        let (breaths, breaths_ns) = with_apps
+            .map(Worker::usual_breath)
+            .fold((0, 0.0), |sum, breath| (sum.0 + breath.count, sum.1 + breath.total_ns()));
+        // What the turns of a breath take longer than the breath is the clock between them. Where workers breathe without turns, or apps
+        // are gone that had some, the turns seem to be shorter; then nothing is known of the clock.
+        let clock_ns = ((turns_ns - breaths_ns) / turns as f64).max(0.0);
+        // There may be turns of one more breath than of those that were timed as a whole.
+        let clock_ns = if breaths < BREATHS_MIN { 0.0 } else { clock_ns };
+        let cost = |slot: &Slot| {
+            let turn = slot.usual_turn();
+            turn.count as f64 * (turn.mean_ns - clock_ns).max(turn.mean_ns / 16.0)
+        };
+        let are_held_up = self.workers.iter().any(Worker::holds_up_others);
+        let of = |worker: &Worker| -> Vec<(String, f64)> {
+            let waits = are_held_up && !worker.holds_up_others();
+            let costs = worker.slots.iter().map(cost).sum();
+            let scale = scale(worker, costs) * if waits { WAITING } else { 1.0 };
+            worker.slots.iter().map(|slot| (slot.name().to_owned(), scale * cost(slot))).collect()
+        };
+        self.workers.iter().flat_map(of).filter(|&(_, cost)| cost > 0.0).collect()
+    }
+
+    fn place(&mut self, placing: &Placing) {
+        let mut slots = self.take_slots();
+        let ends = self.take_ends(&mut slots);
+        self.assemble(slots, ends, placing);
+    }
+}
+
+/// What to multiply its apps' costs with, so that together they are the time in which the worker has done something of use. With
+/// little to do, apps are asked more often, for fewer packets at a time, and seem to cost as much as others.
+fn scale(worker: &Worker, costs: f64) -> f64 {
+    match worker.useful_ns() {
+        Some(useful_ns) if costs > 0.0 => useful_ns / costs,
+        _ => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Balance, Places, Trial};
+
+    /// Where an app goes back to that was on worker 7 when 5 packets a nanosecond were delivered.
+    fn undo(balance: &mut Balance, delivered_per_ns: Option<f64>, is_any_full: bool) -> Option<usize> {
+        let places = Places::from([("app".to_owned(), 7)]);
+        balance.trial = Some(Trial { places, delivered_per_ns: 5.0 });
+        balance.undo(delivered_per_ns, is_any_full).map(|places| places["app"])
+    }
+
+    #[test]
+    fn moves_are_undone_that_do_harm() {
+        let mut balance = Balance::default();
+        assert_eq!(undo(&mut balance, Some(4.9), true), Some(7));
+        assert!(balance.undo(Some(0.1), true).is_none(), "it is done once");
+        assert_eq!(undo(&mut balance, Some(5.0), true), None);
+        assert_eq!(undo(&mut balance, Some(0.1), false), None, "less comes, since nobody is busy");
+        assert_eq!(undo(&mut balance, None, true), None, "nothing is known");
+    }
+
+    #[test]
+    fn the_pause_grows_until_a_move_is_right() {
+        let mut balance = Balance::default();
+        assert!(!balance.is_pausing());
+        let mut undone = |delivered_per_ns| {
+            undo(&mut balance, Some(delivered_per_ns), true);
+            (0..).take_while(|_| balance.is_pausing()).count()
+        };
+        let grown: Vec<usize> = (0..7).map(|_| undone(1.0)).collect();
+        assert_eq!(grown, [1, 2, 4, 8, 16, 32, 32]);
+        assert_eq!([undone(9.0), undone(1.0)], [0, 1]);
+    }
+}
