@@ -1,5 +1,8 @@
 //! How much of its time a worker does something that is of use.
 
+use crate::link::Output;
+use std::ops::Add;
+
 /// What a worker has done since it is measured.
 #[derive(Debug, Default)]
 pub(super) struct Load {
@@ -12,11 +15,27 @@ pub(super) struct Load {
     sent_before: Sent,
 }
 
-/// Packets that apps have sent, and those that found a link full.
+/// Packets that apps have sent, and those that found a link to another worker full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sent {
     pub(super) sent: u64,
     pub(super) dropped: u64,
+}
+
+impl Sent {
+    /// Over one link. What a link between apps of one worker had no room for is no concern of others: it is done with.
+    pub(super) fn over(output: &Output) -> Self {
+        let (sent, dropped) = (output.sent(), output.dropped());
+        if output.leads_away() { Sent { sent, dropped } } else { Sent { sent: sent + dropped, dropped: 0 } }
+    }
+}
+
+impl Add for Sent {
+    type Output = Sent;
+
+    fn add(self, other: Sent) -> Sent {
+        Sent { sent: self.sent + other.sent, dropped: self.dropped + other.dropped }
+    }
 }
 
 impl Load {
@@ -77,8 +96,26 @@ const HARDLY: u64 = 50;
 #[cfg(test)]
 mod tests {
     use super::{Load, Sent};
+    use crate::link::{CAPACITY, link};
+    use crate::pool::Pool;
+    use crate::shm::LinkCounters;
 
     const NOTHING: Sent = Sent { sent: 0, dropped: 0 };
+
+    #[test]
+    fn only_links_to_other_workers_tell_that_these_do_not_keep_up() {
+        for is_local in [true, false] {
+            let mut pool = Pool::of_engine(CAPACITY + 10, u64::MAX).expect("memory");
+            let (mut output, input) = link(LinkCounters::hidden(), is_local);
+            for _ in 0..CAPACITY + 10 {
+                output.put(pool.packet(b"x").expect("a packet"));
+            }
+            output.end();
+            let dropped = if is_local { 0 } else { 10 };
+            assert_eq!(Sent::over(&output), Sent { sent: CAPACITY as u64 + 10 - dropped, dropped });
+            drop(input);
+        }
+    }
 
     #[test]
     fn breaths_in_which_nothing_moves_are_idle() {

@@ -16,7 +16,6 @@ pub(crate) use usual::Usual;
 
 use crate::clock::{Clock, ClockKind};
 use crate::config::{Config, OptionError};
-use crate::link::Output;
 use crate::link::Ring;
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record};
@@ -172,6 +171,8 @@ impl Worker {
         self.load.moved(moved);
         if self.breaths.is_multiple_of(LOOKED_AFTER_EVERY) {
             self.publish_pool();
+            // Too few for a bundle may be all that another worker has.
+            self.return_foreign();
             // Not with the ticks only: time may stand still until an app runs again.
             self.look_after_apps(now_ns);
             if self.breaths.is_multiple_of(ASKED_EVERY) {
@@ -364,9 +365,7 @@ impl Worker {
                 continue;
             }
             // Packets freed here may be what another worker waits for.
-            if self.pool.foreign() > 0 {
-                self.pool.return_foreign();
-            }
+            self.return_foreign();
             control.rests(self.is_at_rest());
             if busywait {
                 continue;
@@ -385,10 +384,15 @@ impl Worker {
         }
         // The thread ends, and its list with it, some time after the engine goes on.
         self.sweep(Slot::discarded);
+        self.return_foreign();
+        self.publish_pool();
+    }
+
+    /// Sends packets of other workers back to them, if there are any.
+    fn return_foreign(&mut self) {
         if self.pool.foreign() > 0 {
             self.pool.return_foreign();
         }
-        self.publish_pool();
     }
 
     /// [`Worker::exchanged`], where a link to or from another worker is half full.
@@ -463,9 +467,8 @@ impl Worker {
 
     /// What its apps have sent that send to other workers.
     fn sent_away(&self) -> Sent {
-        let outputs =
-            || self.slots.iter().filter(|slot| slot.sends_away()).flat_map(|slot| &slot.plugs.outputs);
-        Sent { sent: outputs().map(Output::sent).sum(), dropped: outputs().map(Output::dropped).sum() }
+        let outputs = self.slots.iter().filter(|slot| slot.sends_away()).flat_map(|slot| &slot.plugs.outputs);
+        outputs.fold(Sent::default(), |sum, output| sum + Sent::over(output))
     }
 
     pub(crate) fn breaths(&self) -> u64 {

@@ -119,3 +119,24 @@ fn apps_stay_together_until_they_have_much_to_do() {
     engine.stop();
     balanced(&mut engine);
 }
+
+/// A worker whose breaths all move something sends the packets of another one back though they are too few for a bundle.
+#[test]
+fn few_packets_come_home_from_a_busy_worker() {
+    let mut engine = engine(2, 100);
+    let mut graph = Graph::new();
+    for (worker, numbers, end) in [(0, "scarce", "far"), (1, "plenty", "near")] {
+        graph.app(numbers, Numbers::up_to(u64::MAX)).expect("a name");
+        graph.app(end, End { pause_ms: 0 }).expect("a name");
+        graph.link(&format!("{numbers}.output -> {end}.input")).expect("ports");
+        graph.get_mut(numbers).expect("an app").worker = Some(worker);
+        graph.get_mut(end).expect("an app").worker = Some(1);
+    }
+    engine.configure(&graph).expect("a graph");
+    assert!((0..1000).all(|_| engine.breathe()));
+    let report = balanced(&mut engine);
+    let over_the_link = report.links.iter().find(|link| link.link.from.app == "scarce").expect("a link");
+    assert!(over_the_link.rxpackets >= 1000, "{report:#?}");
+    engine.stop();
+    balanced(&mut engine);
+}
