@@ -4,6 +4,8 @@ use crate::config::OptionError;
 
 /// The most time that is made up for after a pause, in nanoseconds: longer ones are lost.
 const ARREARS_NS_MAX: f64 = 50e6;
+/// How far `next_ns` may be from `base_ns`: a step of a billionth of a nanosecond is still told there. PERF: seldom.
+const REBASED_NS: f64 = 1e6;
 /// The rates that make sense: one packet in 1000 s up to what no machine reaches.
 const RANGE: std::ops::RangeInclusive<f64> = 0.001..=1e12;
 
@@ -72,6 +74,18 @@ impl Rate {
         let base_ns = *self.base_ns.get_or_insert(now_ns);
         let now = now_ns.saturating_sub(base_ns) as f64;
         self.next_ns = self.next_ns.max(now - ARREARS_NS_MAX) + self.cost_ns(len);
+        if self.next_ns >= REBASED_NS {
+            self.rebase(now_ns);
+        }
+    }
+
+    /// Counts from a later time, at most from now: the steps of a rate would be lost in the rounding of a number of months.
+    fn rebase(&mut self, now_ns: u64) {
+        if let Some(base_ns) = &mut self.base_ns {
+            let later_ns = now_ns.saturating_sub(*base_ns).min(self.next_ns as u64);
+            *base_ns += later_ns;
+            self.next_ns -= later_ns as f64;
+        }
     }
 
     /// The slower of the two limits decides.
@@ -99,6 +113,27 @@ mod tests {
         let steps = (0..=1000).map(|step| 1_700_000_000_000_000_000 + step * 1_000_003);
         let sent: usize = steps.map(|now_ns| sent_until(&mut rate, now_ns, 60)).sum();
         assert!((3_333_342..=3_333_344).contains(&sent), "{sent} in 1.000003 s");
+    }
+
+    #[test]
+    fn the_average_is_exact_after_a_year() {
+        for pps in [14_880_952.0, 200e6] {
+            let mut rate = Rate::new(Some(pps), None).unwrap();
+            sent_until(&mut rate, 1_700_000_000_000_000_000, 60);
+            let later_ns = 1_700_000_000_000_000_000 + 366 * 86_400 * 1_000_000_000;
+            while sent_until(&mut rate, later_ns, 60) > 0 {}
+            let sent: usize = (1..=100).map(|ms| sent_until(&mut rate, later_ns + ms * 1_000_000, 60)).sum();
+            assert!((sent as f64 - pps / 10.0).abs() <= 1.0, "{sent} in 100 ms at {pps}");
+        }
+    }
+
+    #[test]
+    fn one_packet_in_a_thousand_seconds() {
+        let mut rate = Rate::new(Some(0.001), None).unwrap();
+        assert_eq!(sent_until(&mut rate, 5, 60), 1);
+        assert_eq!(sent_until(&mut rate, 1_000_000_000_004, 60), 0);
+        assert_eq!(rate.next_ns(), Some(1_000_000_000_005));
+        assert_eq!(sent_until(&mut rate, 1_000_000_000_005, 60), 1);
     }
 
     #[test]
