@@ -13,6 +13,8 @@ pub(crate) struct Ended {
     pub(crate) after: Report,
     /// CPU time of the process until then.
     pub(crate) cpu_s: f64,
+    /// Whether an app had failed in its work that was stopped before, when the graph changed.
+    pub(crate) had_failed: bool,
 }
 
 impl Ended {
@@ -26,7 +28,7 @@ impl Ended {
             let missing = after.pool.total - after.pool.free;
             after.imbalances.push(format!("packets that did not come back at the end: {missing}"));
         }
-        Ended { report, after, cpu_s }
+        Ended { report, after, cpu_s, had_failed: false }
     }
 
     /// Whether every packet is accounted for.
@@ -66,9 +68,9 @@ impl Ended {
         })
     }
 
-    /// Whether part of the graph did not run at the end, or not all that was to be read or written was.
+    /// Whether part of the graph did not run at the end, or at any time not all that was to be read or written was.
     fn is_incomplete(&self) -> bool {
-        self.report.apps.values().any(|app| app.state == AppState::Down || app.has_failed)
+        self.had_failed || self.report.apps.values().any(|app| app.state == AppState::Down || app.has_failed)
     }
 }
 

@@ -492,6 +492,25 @@ fn a_damaged_capture_ends_a_run_as_incomplete() {
 }
 
 #[test]
+fn what_failed_before_a_change_is_not_forgotten() {
+    if !Path::new("/dev/full").exists() {
+        return common::say("skipped: there is no /dev/full");
+    }
+    let graph = ENDLESS.replace("\"sink\"", "\"pcap_writer\"\npath = \"/dev/full\"");
+    let folder = folder("failed-before", &graph);
+    let mut live = Live::start(&folder, &[]);
+    let whole = ENDLESS
+        .replace("sink]", "end]")
+        .replace("sink.", "end.")
+        .replace("\"source\"\n", "\"source\"\ncount = 9\n");
+    fs::write(folder.join("net.toml"), whole).unwrap();
+    signal(&live.child, "HUP");
+    live.told("net.toml: reloaded");
+    live.told("sink: /dev/full: ");
+    assert_eq!(live.child.wait().unwrap().code(), Some(5));
+}
+
+#[test]
 fn a_graph_can_come_from_standard_input() {
     let graph = ENDLESS.replace("\"source\"\n", "\"source\"\ncount = 100\n");
     let output = common::run_with_input(&["run", "-", "--json"], graph.as_bytes());

@@ -57,11 +57,21 @@ pub(super) fn run(
         engine.gather();
     }
     let watch = Watch::new(source.clone(), stamp);
-    let mut lookout = Lookout { begin, timers, rebalancer: None, signals, hangup, watch, source, teller };
+    let mut lookout = Lookout {
+        begin,
+        timers,
+        rebalancer: None,
+        signals,
+        hangup,
+        watch,
+        source,
+        teller,
+        had_failed: false,
+    };
     lookout.rebalance_from_now(&engine);
     let signal = breathe(&mut engine, &mut lookout)?;
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
-    let ended = Ended::stop(&mut engine);
+    let ended = Ended { had_failed: lookout.had_failed, ..Ended::stop(&mut engine) };
     let last = report::Last::of(&ended, ran);
     let printed = if args.json {
         print(&format!("{}\n", last.object()))
@@ -99,6 +109,7 @@ fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) -> R
     let teller = lookout.teller;
     match engine.configure(&file.graph) {
         Ok(changes) => {
+            lookout.had_failed |= changes.reports.iter().any(|(_, last)| last.has_failed);
             let told = teller.changes(file, &changes);
             if teller.terminal.json {
                 print(&format!("{told}\n"))?;
@@ -127,6 +138,8 @@ struct Lookout<'a> {
     watch: Watch,
     source: Source,
     teller: &'a Teller<'a>,
+    /// Whether an app had failed in its work that a change has stopped.
+    had_failed: bool,
 }
 
 impl Lookout<'_> {
