@@ -270,9 +270,9 @@ impl Record {
         }
     }
 
-    /// Whether a number had no room, so that nobody sees it.
-    pub(crate) fn is_overfull(&self) -> bool {
-        self.is_overfull
+    /// Whether a number had no room, so that nobody sees it, since this was asked last.
+    pub(crate) fn take_overfull(&mut self) -> bool {
+        std::mem::take(&mut self.is_overfull)
     }
 
     /// Says which worker the record belongs to.

@@ -290,7 +290,10 @@ impl Slot {
         let done = catch_unwind(AssertUnwindSafe(|| {
             config.reconfigure(app, old, setup).map(|done| (done, app.roles()))
         }))?;
+        // With counters that nobody sees it cannot go on: it is started anew, which is refused.
+        let is_overfull = self.record.take_overfull();
         Ok(done.map(|(done, roles)| {
+            let done = done && !is_overfull;
             if done {
                 self.roles = roles;
                 self.config = config.clone();
@@ -499,13 +502,16 @@ pub(super) type Panic = Box<dyn Any + Send>;
 
 /// Starts an app, and asks for its roles.
 fn start(config: &Config, mut setup: Setup<'_>) -> Result<(Box<dyn AnyApp>, Roles), OptionError> {
+    // It may be left from an app that panicked.
+    setup.record.take_overfull();
     let start = || config.start(&mut setup).map(|app| (app.roles(), app));
     let started = catch_unwind(AssertUnwindSafe(start));
     let (roles, app) = started.unwrap_or_else(|payload| Err(failed_to_start(&*payload)))?;
-    if setup.record.is_overfull() {
+    if setup.record.take_overfull() {
         // Packets that it drops for a reason nobody sees would be missing in the books.
         let why = format!(
-            "it has more counters than there is room for: {} with those of the engine",
+            "it has more counters than there is room for: {} with those of the engine, and those of the options before; \
+             an app of another name begins with none",
             Slot::RECORD.0
         );
         return Err(OptionError::failed("start", why));

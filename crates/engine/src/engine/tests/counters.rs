@@ -1,0 +1,66 @@
+//! Apps with more counters than their records have room for.
+
+use super::*;
+
+/// Has a counter for each of many reasons to drop packets.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Pedant {
+    /// What it calls them.
+    name: String,
+    count: usize,
+}
+
+impl Pedant {
+    fn with(name: &str, count: usize) -> Self {
+        Pedant { name: name.to_owned(), count }
+    }
+
+    fn register(&self, setup: &mut Setup<'_>) {
+        (0..self.count).for_each(|number| _ = setup.drops(&format!("{}_{number}", self.name)));
+    }
+
+    fn graph(self) -> Graph {
+        let mut graph = Graph::new();
+        graph.app("pedant", self).expect("a name");
+        graph
+    }
+}
+
+impl Class for Pedant {
+    const TYPE: &'static str = "pedant";
+    type App = Juggler;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Juggler, OptionError> {
+        self.register(setup);
+        Ok(Juggler)
+    }
+
+    fn reconfigure(&self, _: &mut Juggler, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+        self.register(setup);
+        Ok(true)
+    }
+}
+
+fn has_no_room(error: &impl ToString) -> bool {
+    error.to_string().contains("more counters than there is room for")
+}
+
+#[test]
+fn an_app_with_more_counters_than_can_be_seen_does_not_start() {
+    for (count, is_right) in [(30, true), (60, false)] {
+        let done = engine(1, 10).configure(&Pedant::with("reason", count).graph());
+        assert_eq!(done.err().is_some_and(|error| has_no_room(&error)), !is_right, "{count}");
+    }
+}
+
+#[test]
+fn an_app_keeps_its_options_where_others_need_more_counters_than_can_be_seen() {
+    let mut engine = engine(1, 10);
+    engine.configure(&Pedant::with("one", 20).graph()).expect("room");
+    let changes = engine.configure(&Pedant::with("two", 30).graph()).expect("a graph");
+    let [(app, error)] = &changes.failed[..] else { panic!("{changes:?}") };
+    assert!(app == "pedant" && has_no_room(error), "{error}");
+    assert_eq!(engine.report().apps["pedant"].state, AppState::Running);
+    let changes = engine.configure(&Pedant::with("one", 15).graph()).expect("a graph");
+    assert_eq!(changes.reconfigured, ["pedant"], "{changes:?}");
+}
