@@ -124,6 +124,14 @@ fn examples_print_what_the_book_says() {
     assert!(commands > 40, "only {commands} examples found");
 }
 
+#[test]
+fn the_book_says_for_which_reasons_packets_are_dropped() {
+    let page = fs::read_to_string(root().join("docs/book/src/apps.md")).expect("the page");
+    for reason in engine::drops::ALL {
+        assert!(page.contains(&format!("\n| `{reason}` |")), "{reason}");
+    }
+}
+
 fn first_difference(page: &Path, old: &str, new: &str) -> String {
     let same = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
     let line = |text: &str| text.lines().nth(same).unwrap_or("(the end of the page)").to_owned();

@@ -26,6 +26,7 @@
 mod app;
 mod clock;
 mod config;
+pub mod drops;
 mod engine;
 mod graph;
 #[allow(unsafe_code)]

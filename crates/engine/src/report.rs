@@ -1,5 +1,6 @@
 //! What has happened, and whether it adds up.
 
+use crate::drops;
 use crate::engine::Retired;
 use crate::graph::{Graph, Link};
 use crate::shm::{EntryKind, Histogram};
@@ -180,7 +181,7 @@ impl Report {
         self.pool.allocated = self.pool.allocated.wrapping_add(pool.allocated());
         self.pool.freed += pool.freed();
         self.pool.exhausted += pool.exhausted();
-        *self.drops.entry("link_removed".to_owned()).or_default() += worker.ownerless();
+        *self.drops.entry(drops::LINK_REMOVED.to_owned()).or_default() += worker.without_app();
     }
 
     fn add_app(&mut self, worker: usize, slot: &Slot, graph: &Graph) {
@@ -221,7 +222,7 @@ impl Report {
         let input = slots.get(&*link.to.app).and_then(|slot| slot.input(&link.to.port));
         let (Some(output), Some(input)) = (output, input) else { return };
         self.pool.queued += input.queued();
-        *self.drops.entry("link_full".to_owned()).or_default() += output.dropped();
+        *self.drops.entry(drops::LINK_FULL.to_owned()).or_default() += output.dropped();
         self.links.push(LinkReport {
             link: link.clone(),
             txpackets: output.sent(),

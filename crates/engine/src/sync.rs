@@ -1,5 +1,5 @@
-//! The atomics that rings and return stacks are made of: those of the standard library, or loom's when the models of
-//! `tests` run under it (`RUSTFLAGS="--cfg loom"`).
+//! The atomics that rings and return stacks are made of: those of the standard library, or loom's when `models.rs` runs under it
+//! (`RUSTFLAGS="--cfg loom"`).
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};

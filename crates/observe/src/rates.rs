@@ -149,10 +149,7 @@ impl Rates {
         let pairs = Pairs::new(earlier.map(|earlier| &earlier.snapshot), &later.snapshot, interval);
         let engine = later.snapshot.of(RecordKind::Engine).next();
         let gauge = |name: &str| engine.map_or(0, |record| record.value(name));
-        let timed_every = match gauge("timed_every") {
-            0 => TIMED_EVERY,
-            every => every,
-        };
+        let timed_every = gauge("timed_every");
         let burst = gauge("burst");
         let mut rates = Rates { interval, generation: gauge("generation"), burst, ..Rates::default() };
         rates.workers = pairs.of(RecordKind::Worker).map(worker).collect();
@@ -262,9 +259,6 @@ impl LinkRates {
         from == app || to == app
     }
 }
-
-/// How often breaths are timed, for files that do not say so.
-const TIMED_EVERY: u64 = 64;
 
 /// A process that is started anew may get the number, and the file, of one before.
 fn is_same_instance(a: &Snapshot, b: &Snapshot) -> bool {

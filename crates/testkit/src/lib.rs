@@ -13,9 +13,12 @@
 //! - [`traffic`]: random packets that make sense;
 //! - [`differential`]: all of this against each other;
 //! - [`fuzz`]: what the fuzz targets do with their bytes;
+//! - [`rig`]: one app between feeders and collectors, with a clock that the test sets;
+//! - [`names`]: protocols and services of this machine, which libpcap asks too;
+//! - [`linktype`]: the link types that the language knows;
 //! - [`rng`]: the small generator behind all of them, so that a seed means the same on every machine.
 //!
-//! What is deliberately absent: no file is read and no clock looked at here unless a caller names the file.
+//! What is deliberately absent: no clock is looked at, and no file read but those that a caller names, and /etc/protocols and /etc/services by [`names`].
 
 #![deny(unsafe_code)]
 

@@ -4,7 +4,7 @@ use crate::ended::Ended;
 use crate::json::rounded;
 use crate::top::table::{Column, Table};
 use crate::top::units::quantity;
-use engine::{AppReport, LinkReport, Report};
+use engine::{AppReport, LinkReport, Report, drops};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -30,7 +30,7 @@ impl<'a> Last<'a> {
         let mut drops = ended.report.drops.clone();
         // What apps kept and links held is dropped then, which is no news.
         for (reason, count) in &ended.after.drops {
-            if !STOPPING.contains(&reason.as_str()) {
+            if !drops::WHEN_STOPPING.contains(&reason.as_str()) {
                 drops.insert(reason.clone(), *count);
             }
         }
@@ -161,9 +161,6 @@ impl<'a> Last<'a> {
         format!("memory for {total} packets: {free} free, {queued} in links, {held} kept by apps{exhausted}")
     }
 }
-
-/// Reasons for which packets are dropped when everything is stopped.
-const STOPPING: [&str; 2] = ["stopped", "link_removed"];
 
 fn app_object(app: &AppReport) -> Value {
     json!({

@@ -13,6 +13,7 @@ use super::placement::Placing;
 use super::{Engine, LinkState};
 use crate::app::Ports;
 use crate::config::{Fault, OptionError};
+use crate::drops;
 use crate::graph::{AppSpec, Graph, Link, breathing_order};
 use crate::link::{self, Input, Output, Ring};
 use crate::pool::Orphans;
@@ -323,7 +324,7 @@ impl Engine {
         for link in gone {
             self.links.remove(&link);
             let (output, input) = (ends.outputs.remove(&link), ends.inputs.remove(&link));
-            *self.retired.drops.entry("link_full".to_owned()).or_default() +=
+            *self.retired.drops.entry(drops::LINK_FULL.to_owned()).or_default() +=
                 output.map_or(0, |output| output.dropped());
             drop(input);
             changes.unlinked.push(link);
@@ -393,7 +394,7 @@ fn plug_in(slot: &mut Slot, graph: &Graph, ends: &mut Ends) {
         graph.links_from(&name).map(|link| (link.from.port.as_str(), link)).collect();
     let mut arriving: BTreeMap<&str, &Link> =
         graph.links_to(&name).map(|link| (link.to.port.as_str(), link)).collect();
-    let unlinked = slot.record.number("unlinked", EntryKind::Drop);
+    let unlinked = slot.record.number(drops::UNLINKED, EntryKind::Drop);
     let output = |port: &String| {
         let link = leaving.remove(port.as_str());
         link.and_then(|link| ends.outputs.remove(link)).unwrap_or_else(|| Output::unlinked(unlinked.clone()))

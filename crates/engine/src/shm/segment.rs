@@ -4,6 +4,7 @@ use super::counter::{Counter, Histogram, LinkCounters};
 use super::format::{self, EntryKind, RecordKind};
 use super::lock;
 use super::process::Process;
+use crate::drops;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -136,7 +137,7 @@ impl Segment {
         let counters = LinkCounters {
             txpackets: record.number("txpackets", EntryKind::Counter),
             txbytes: record.number("txbytes", EntryKind::Counter),
-            txdrop: record.number("link_full", EntryKind::Drop),
+            txdrop: record.number(drops::LINK_FULL, EntryKind::Drop),
             rxpackets: {
                 record.next_line();
                 record.number("rxpackets", EntryKind::Counter)

@@ -16,6 +16,7 @@ pub(crate) use usual::Usual;
 
 use crate::clock::{Clock, ClockKind};
 use crate::config::{Config, OptionError};
+use crate::drops;
 use crate::link::Ring;
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record};
@@ -100,7 +101,7 @@ struct Gauges {
     freed: Counter,
     exhausted: Counter,
     /// Packets that were dropped while no app ran.
-    ownerless: Counter,
+    without_app: Counter,
 }
 
 impl Gauges {
@@ -112,7 +113,7 @@ impl Gauges {
             allocated: record.number("allocated", EntryKind::Counter),
             freed: record.number("freed", EntryKind::Counter),
             exhausted: record.number("pool_exhausted", EntryKind::Counter),
-            ownerless: record.number("link_removed", EntryKind::Drop),
+            without_app: record.number(drops::LINK_REMOVED, EntryKind::Drop),
             latency: record.histogram("breath_ns"),
         }
     }
@@ -308,9 +309,9 @@ impl Worker {
             match whose {
                 Whose::App(slot) => match slots.get(slot as usize) {
                     Some(slot) => count(slot, 1),
-                    None => gauges.ownerless.add(1),
+                    None => gauges.without_app.add(1),
                 },
-                Whose::Nobody => gauges.ownerless.add(1),
+                Whose::Nobody => gauges.without_app.add(1),
                 Whose::Counted => {}
             }
             pool.put_back(packet);
@@ -485,8 +486,8 @@ impl Worker {
     }
 
     /// Packets that were dropped while no app ran.
-    pub(crate) fn ownerless(&self) -> u64 {
-        self.gauges.ownerless.get()
+    pub(crate) fn without_app(&self) -> u64 {
+        self.gauges.without_app.get()
     }
 }
 

@@ -6,6 +6,7 @@ use super::usual::{Measured, Usual};
 use crate::app::{App, Legacy, PortNames, Roles, Setup};
 use crate::clock::ClockKind;
 use crate::config::{Config, OptionError};
+use crate::drops;
 use crate::link::{Input, Output, Ring};
 use crate::pool::Pool;
 use crate::report::AppState;
@@ -65,10 +66,10 @@ impl Counters {
             state: record.number("state", EntryKind::Gauge),
             restarts: record.number("restarts", EntryKind::Counter),
             timed_ns: record.number("timed_ns", EntryKind::Counter),
-            discarded: record.number("discarded", EntryKind::Drop),
-            panic: record.number("panic", EntryKind::Drop),
-            app_down: record.number("app_down", EntryKind::Drop),
-            stopped: record.number("stopped", EntryKind::Drop),
+            discarded: record.number(drops::DISCARDED, EntryKind::Drop),
+            panic: record.number(drops::PANIC, EntryKind::Drop),
+            app_down: record.number(drops::APP_DOWN, EntryKind::Drop),
+            stopped: record.number(drops::STOPPED, EntryKind::Drop),
             latency: record.histogram("turn_ns"),
         }
     }
