@@ -9,7 +9,7 @@
 //!
 //! Nothing runs meanwhile: workers come to the end of a breath first, so an app never sees half of a change.
 
-use super::placement::Placing;
+use super::placement::{Places, Placing};
 use super::{Engine, LinkState};
 use crate::app::Ports;
 use crate::config::{Fault, OptionError};
@@ -338,29 +338,12 @@ impl Engine {
         let pulls = |name: &str| slots.get(name).is_some_and(|(_, slot)| slot.has(Method::Pull));
         let order = breathing_names(&self.graph, pulls);
         let places = placing.places(&self.graph, &order, self.workers.len());
-        let place = |app: &str| places.get(app).copied().unwrap_or(0);
-        for (link, state) in &self.links {
-            state.record.set_worker(place(&link.to.app));
-            if let Some(ring) = state.ring.upgrade() {
-                // An app that has hidden its end from us may use it on any thread.
-                let are_here = ends.outputs.contains_key(link) && ends.inputs.contains_key(link);
-                ring.set_local(are_here && place(&link.from.app) == place(&link.to.app));
-            }
-        }
+        self.tell_links(&places, &ends);
         ends.outputs.values_mut().for_each(Output::settle);
-        let mut slots: BTreeMap<String, Slot> =
-            slots.into_iter().map(|(name, (_, slot))| (name, slot)).collect();
-        slots.retain(|name, _| self.graph.get(name).is_some());
-        let mut installed: Vec<Vec<Slot>> = self.workers.iter().map(|_| Vec::new()).collect();
-        for name in &order {
-            let Some(mut slot) = slots.remove(name) else { continue };
-            plug_in(&mut slot, &self.graph, &mut ends);
-            slot.record.set_worker(place(name));
-            installed[place(name)].push(slot);
-        }
-        let stamping = installed.iter().flatten().any(Slot::uses_metadata);
+        let slots = self.plugged_in(slots, &mut ends, &order, &places);
+        let stamping = slots.iter().flatten().any(Slot::uses_metadata);
         let now_ns = self.now_ns();
-        for (worker, slots) in self.workers.iter_mut().zip(installed) {
+        for (worker, slots) in self.workers.iter_mut().zip(slots) {
             worker.not_before(now_ns);
             if stamping {
                 worker.pool.stamp(now_ns);
@@ -370,6 +353,38 @@ impl Engine {
         self.counters.generation.add(1);
         self.counters.apps.set(self.graph.apps().len() as u64);
         self.counters.links.set(self.graph.links().len() as u64);
+    }
+
+    /// Tells links on which worker their packets arrive, and whether they come from there.
+    fn tell_links(&self, places: &Places, ends: &Ends) {
+        let place = |app: &str| places.get(app).copied().unwrap_or(0);
+        for (link, state) in &self.links {
+            state.record.set_worker(place(&link.to.app));
+            if let Some(ring) = state.ring.upgrade() {
+                // An app that has hidden its end from us may use it on any thread.
+                let are_here = ends.outputs.contains_key(link) && ends.inputs.contains_key(link);
+                ring.set_local(are_here && place(&link.from.app) == place(&link.to.app));
+            }
+        }
+    }
+
+    /// The apps of each worker that are still in the graph, as they breathe, with the ends of their links.
+    fn plugged_in(
+        &self,
+        mut slots: Slots,
+        ends: &mut Ends,
+        order: &[String],
+        places: &Places,
+    ) -> Vec<Vec<Slot>> {
+        let mut plugged_in: Vec<Vec<Slot>> = self.workers.iter().map(|_| Vec::new()).collect();
+        for name in order {
+            let Some((_, mut slot)) = slots.remove(name) else { continue };
+            let place = places.get(name).copied().unwrap_or(0);
+            plug_in(&mut slot, &self.graph, ends);
+            slot.record.set_worker(place);
+            plugged_in[place].push(slot);
+        }
+        plugged_in
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a running engine and its workers tell each other.
 
+use crate::sync::OwnLine;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -7,23 +8,25 @@ use std::time::Duration;
 /// How often the engine looks after its workers.
 pub(super) const POLL: Duration = Duration::from_millis(1);
 
-/// The worker's end.
-#[derive(Clone, Debug)]
-pub(crate) struct Control(Arc<Shared>, usize);
+/// The engine's end.
+#[derive(Debug)]
+pub(super) struct Control(Arc<Shared>);
+
+/// The end of one worker.
+#[derive(Debug)]
+pub(crate) struct WorkerControl {
+    shared: Arc<Shared>,
+    worker: usize,
+}
 
 #[derive(Debug)]
 struct Shared {
     stop: AtomicBool,
     /// Of each worker: how often it has moved something, doubled; odd while it is at rest.
-    progress: Vec<Line>,
+    progress: Vec<OwnLine<AtomicU64>>,
     /// What the engine saw of it last.
     seen: Vec<AtomicU64>,
 }
-
-/// A number on cache lines of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Line(AtomicU64);
 
 /// What a running engine says of itself.
 #[derive(Clone, Copy, Debug)]
@@ -35,48 +38,18 @@ pub struct Status {
 
 impl Control {
     pub(super) fn new(workers: usize) -> Self {
-        Control(
-            Arc::new(Shared {
-                stop: AtomicBool::new(false),
-                progress: (0..workers).map(|_| Line::default()).collect(),
-                seen: (0..workers).map(|_| AtomicU64::new(0)).collect(),
-            }),
-            0,
-        )
+        let zeros = || (0..workers).map(|_| AtomicU64::new(0));
+        let (progress, seen) = (zeros().map(OwnLine).collect(), zeros().collect());
+        Control(Arc::new(Shared { stop: AtomicBool::new(false), progress, seen }))
     }
 
     /// The end of one worker.
-    pub(super) fn share(&self, worker: usize) -> Control {
-        Control(Arc::clone(&self.0), worker)
-    }
-
-    #[inline]
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.0.stop.load(Ordering::Relaxed)
+    pub(super) fn share(&self, worker: usize) -> WorkerControl {
+        WorkerControl { shared: Arc::clone(&self.0), worker }
     }
 
     pub(super) fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// The worker has moved packets.
-    #[inline]
-    pub(crate) fn moved(&self) {
-        let progress = &self.0.progress[self.1].0;
-        let count = progress.load(Ordering::Relaxed);
-        progress.store((count | 1) + 1, Ordering::Relaxed);
-    }
-
-    /// The worker has nothing to do; `at_rest` says that it never will have unless something comes from another.
-    #[inline]
-    pub(crate) fn rests(&self, at_rest: bool) {
-        let progress = &self.0.progress[self.1].0;
-        let count = progress.load(Ordering::Relaxed);
-        progress.store((count & !1) | u64::from(at_rest), Ordering::Release);
-    }
-
-    pub(super) fn status(&self, elapsed: Duration) -> Status {
-        Status { elapsed }
     }
 
     /// Whether all workers rest, and rested when this was asked before, without having moved anything in between.
@@ -87,5 +60,33 @@ impl Control {
             finished &= now % 2 == 1 && seen.swap(now, Ordering::Relaxed) == now;
         }
         finished
+    }
+}
+
+impl WorkerControl {
+    #[inline]
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.shared.stop.load(Ordering::Relaxed)
+    }
+
+    /// The worker has moved packets.
+    #[inline]
+    pub(crate) fn moved(&self) {
+        let progress = self.progress();
+        let count = progress.load(Ordering::Relaxed);
+        progress.store((count | 1) + 1, Ordering::Relaxed);
+    }
+
+    /// The worker has nothing to do; `at_rest` says that it never will have unless something comes from another.
+    #[inline]
+    pub(crate) fn rests(&self, at_rest: bool) {
+        let progress = self.progress();
+        let count = progress.load(Ordering::Relaxed);
+        progress.store((count & !1) | u64::from(at_rest), Ordering::Release);
+    }
+
+    #[inline]
+    fn progress(&self) -> &AtomicU64 {
+        &self.shared.progress[self.worker].0
     }
 }

@@ -9,8 +9,9 @@ mod rebalancer;
 mod tests;
 
 pub use configure::{Changes, ConfigureError};
-pub(crate) use control::Control;
+use control::Control;
 pub use control::Status;
+pub(crate) use control::WorkerControl;
 pub use rebalancer::Rebalancer;
 
 use crate::clock::{Clock, ClockKind};
@@ -218,7 +219,7 @@ impl Engine {
             }
             loop {
                 // One that ended before it was told to ends the run: an app wanted that, or it has panicked, which the scope hands on.
-                if !go_on(&control.status(begin.elapsed()))
+                if !go_on(&Status { elapsed: begin.elapsed() })
                     || threads.iter().any(|thread| thread.is_finished())
                 {
                     return Ok(false);

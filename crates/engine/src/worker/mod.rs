@@ -17,6 +17,7 @@ pub(crate) use usual::Usual;
 use crate::clock::{Clock, ClockKind};
 use crate::config::{Config, OptionError};
 use crate::drops;
+use crate::engine::WorkerControl;
 use crate::link::Ring;
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record};
@@ -355,7 +356,7 @@ impl Worker {
     }
 
     /// Breathes until told to stop, or an app wants the run to end.
-    pub(crate) fn run(&mut self, control: &crate::engine::Control, busywait: bool) {
+    pub(crate) fn run(&mut self, control: &WorkerControl, busywait: bool) {
         let (mut rest, mut awake) = (Rest::default(), Awake::new(self.exchanged()));
         self.load.pause();
         self.is_over = false;

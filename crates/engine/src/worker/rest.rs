@@ -41,8 +41,8 @@ impl Rest {
         Duration::from_micros(self.longer())
     }
 
-    /// Nothing has moved, but so many packets wait. `next_event_ns` is how long it is until an app wants to be called.
-    pub(super) fn with_packets(&mut self, waiting: usize, next_event_ns: Option<u64>) -> Option<Duration> {
+    /// Nothing has moved, but so many packets wait. `until_event_ns` is how long it is until an app wants to be called.
+    pub(super) fn with_packets(&mut self, waiting: usize, until_event_ns: Option<u64>) -> Option<Duration> {
         if waiting != self.waiting {
             (self.waiting, self.quiet) = (waiting, 0);
         }
@@ -50,7 +50,7 @@ impl Rest {
         if self.quiet <= QUIET_BREATHS {
             return None;
         }
-        let spare_us = match next_event_ns {
+        let spare_us = match until_event_ns {
             Some(ns) => (ns / 1000).checked_sub(OVERSLEEP_US).filter(|&us| us > 0)?,
             None => u64::MAX,
         };
