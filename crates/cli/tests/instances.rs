@@ -3,7 +3,7 @@
 mod common;
 
 use common::{arg, code, scratch, sluss, stderr, stdout};
-use engine::shm::{Segment, runtime};
+use engine::shm::Segment;
 use engine::{Engine, Graph, Settings};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,7 @@ use std::time::{Duration, Instant};
 #[ignore = "not a test but the instance that tests look at"]
 fn instance() {
     let Ok(name) = std::env::var("SLUSS_TEST_INSTANCE") else { return };
-    let folder = runtime::folder().expect("a folder for counters");
-    let path = folder.join(runtime::file_name(&name, std::process::id()));
-    let counters = Segment::create(&path, &name).expect("counters");
+    let counters = Segment::of_instance(&name).expect("counters");
     let mut engine = Engine::new(Settings { counters, ..Settings::new().expect("memory") }).expect("memory");
     let mut graph = Graph::new();
     graph.app("source", apps::Source::default()).expect("a name");

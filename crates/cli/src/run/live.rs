@@ -9,7 +9,7 @@ use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::signals::{self, Caught};
 use crate::terminal::print;
-use engine::shm::{Segment, remove_dead, runtime};
+use engine::shm::Segment;
 use engine::{ClockKind, Engine, GraphFile, Rebalancer, Settings, TimerId, Timers};
 use std::io;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(super) fn run(
     let name = args.name.clone().unwrap_or_else(|| source.instance_name());
     let signals = signals::caught()?;
     let hangup = signals::hangup()?;
-    let mut engine = Engine::new(settings(args, &name, teller)?).map_err(no_memory)?;
+    let mut engine = Engine::new(settings(args, &name, teller)?).map_err(Failure::no_engine)?;
     engine.configure(&file.graph).map_err(|error| teller.refused(&file, &error, "nothing was started"))?;
     let begin = Instant::now();
     let mut timers = Timers::new();
@@ -209,12 +209,16 @@ fn settings(args: &RunArgs, name: &str, teller: &Teller<'_>) -> Result<Settings,
         let why = "with several workers, each would see another time: use `--workers 1`, or the time of day";
         return Err(Failure::user(format!("`--clock capture` is for one worker; {why}")));
     }
-    let counters = match counters(name) {
+    let counters = match Segment::of_instance(name) {
         Ok(segment) => segment,
         Err(error) => {
-            let unseen = format_args!("`sluss top` will not see this: no counters: {error}");
+            let hint = match error.kind() {
+                io::ErrorKind::ResourceBusy => "; choose another --name",
+                _ => "",
+            };
+            let unseen = format_args!("`sluss top` will not see this: no counters: {error}{hint}");
             teller.terminal.tell(&Message::warning(unseen));
-            Segment::private().map_err(no_memory)?
+            Segment::private().map_err(Failure::no_engine)?
         }
     };
     let settings = Settings {
@@ -233,27 +237,4 @@ fn settings(args: &RunArgs, name: &str, teller: &Teller<'_>) -> Result<Settings,
         ..Settings::with_counters(counters)
     };
     Ok(settings)
-}
-
-/// The file of our counters.
-fn counters(name: &str) -> io::Result<Segment> {
-    let folder = runtime::folder()?;
-    let path = folder.join(runtime::file_name(name, std::process::id()));
-    match Segment::create(&path, name) {
-        // Whoever had our number before us has crashed, unless it has that in another PID namespace.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => remove_dead(&path)
-            .and_then(|()| Segment::create(&path, name))
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::ResourceBusy => {
-                    io::Error::new(error.kind(), format!("{error}; choose another --name"))
-                }
-                _ => error,
-            }),
-        created => created,
-    }
-    .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
-}
-
-fn no_memory(error: io::Error) -> Failure {
-    Failure::world(format!("no memory for packets or counters: {error}"))
 }

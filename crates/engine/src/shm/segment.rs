@@ -2,8 +2,9 @@
 
 use super::counter::{Counter, Histogram, LinkCounters};
 use super::format::{self, EntryKind, RecordKind};
-use super::lock;
+use super::lock::{self, remove_dead};
 use super::process::Process;
+use super::runtime;
 use crate::drops;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -54,6 +55,36 @@ impl Segment {
     /// When the system refuses the memory.
     pub fn private() -> io::Result<Self> {
         Self::lay_out(memory::map(LEN, None)?, None, "")
+    }
+
+    /// Counters of this process where `sluss top` finds them: in a new file of [that folder](super::runtime::folder). A file that a crashed
+    /// process of our number has left is removed.
+    ///
+    /// ```no_run
+    /// use engine::{Engine, Settings, shm::Segment};
+    ///
+    /// let counters = Segment::of_instance("gateway")?;
+    /// let engine = Engine::new(Settings::with_counters(counters))?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Segment::create`], with the path; or when there is no such folder, or `name` is
+    /// [no name of an instance](super::runtime::is_instance_name).
+    pub fn of_instance(name: &str) -> io::Result<Self> {
+        if !runtime::is_instance_name(name) {
+            let why = "a name has 1 to 64 letters, digits, and `-`, `_` or `.` other than in front";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{name}`: {why}")));
+        }
+        let path = runtime::folder()?.join(runtime::file_name(name, std::process::id()));
+        let created = match Self::create(&path, name) {
+            // Whoever had our number before us has crashed, unless it has that in another PID namespace.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                remove_dead(&path).and_then(|()| Self::create(&path, name))
+            }
+            created => created,
+        };
+        created.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
     }
 
     /// Counters in a new file, which is [held](super::is_held) from now on. It is removed when the segment is dropped; after a
