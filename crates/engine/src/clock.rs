@@ -5,7 +5,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// Which clock a graph runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockKind {
-    /// The time of day, which never goes back here.
+    /// The time of day when the engine was made, and what has passed since: it never goes back, nor forward where the system's clock is set
+    /// or the machine suspended. The timestamps of packets follow the time of day.
     #[default]
     Wall,
     /// The time of the capture that is replayed: it stands still until the next packet is due, and then jumps there. For
@@ -21,11 +22,15 @@ pub(crate) struct Clock {
     start_ns: u64,
     start: Instant,
     now_ns: u64,
+    /// How far the time of day is ahead of that.
+    ahead_ns: i64,
     /// Breaths since the clock was read, and how many there may be before it is read again.
     breaths: u32,
     breaths_max: u32,
 }
 
+/// By how much the time of day has to be set for packets to be stamped with it: less is the time between two readings.
+const STEP_NS: u64 = 1_000_000;
 /// How exact the time of a breath is, where breaths are shorter than that.
 const PRECISION_NS: u64 = 1000;
 /// How many breaths may share a time at most.
@@ -33,13 +38,12 @@ const BREATHS_MAX: u64 = 8;
 
 impl Clock {
     pub(crate) fn new(kind: ClockKind) -> Self {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let start_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
+        let start_ns = day_ns();
         let now_ns = match kind {
             ClockKind::Wall => start_ns,
             ClockKind::Capture => 0,
         };
-        Clock { kind, start_ns, start: Instant::now(), now_ns, breaths: 0, breaths_max: 1 }
+        Clock { kind, start_ns, start: Instant::now(), now_ns, ahead_ns: 0, breaths: 0, breaths_max: 1 }
     }
 
     pub(crate) fn kind(&self) -> ClockKind {
@@ -64,13 +68,38 @@ impl Clock {
         self.now_ns
     }
 
+    /// The time to stamp packets with: that of day, also after the system's clock was set, or stood still while the machine was suspended.
+    #[inline]
+    pub(crate) fn stamp_ns(&self) -> u64 {
+        self.now_ns.saturating_add_signed(self.ahead_ns)
+    }
+
+    /// Looks how far the time of day is ahead. To be called now and then.
+    pub(crate) fn follow_day(&mut self) {
+        if self.kind == ClockKind::Wall {
+            self.follow(day_ns(), self.elapsed_ns());
+        }
+    }
+
+    fn follow(&mut self, day_ns: u64, own_ns: u64) {
+        let ahead_ns = day_ns.wrapping_sub(own_ns).cast_signed();
+        if ahead_ns.abs_diff(self.ahead_ns) >= STEP_NS {
+            self.ahead_ns = ahead_ns;
+        }
+    }
+
+    /// The time of day at the start, and what has passed since.
+    fn elapsed_ns(&self) -> u64 {
+        self.start_ns + self.start.elapsed().as_nanos() as u64
+    }
+
     /// The thread has slept: the next breath reads the clock.
     pub(crate) fn slept(&mut self) {
         self.breaths = self.breaths_max;
     }
 
     fn read(&mut self) {
-        let now_ns = self.now_ns.max(self.start_ns + self.start.elapsed().as_nanos() as u64);
+        let now_ns = self.now_ns.max(self.elapsed_ns());
         let breath_ns = (now_ns - self.now_ns) / u64::from(self.breaths);
         self.breaths_max = (PRECISION_NS / breath_ns.max(1)).clamp(1, BREATHS_MAX) as u32;
         self.breaths = 0;
@@ -82,6 +111,12 @@ impl Clock {
         self.now_ns = self.now_ns.max(next_ns);
         self.now_ns
     }
+}
+
+/// The time of day, as the system's clock has it, in nanoseconds since 1970.
+fn day_ns() -> u64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -99,5 +134,24 @@ mod tests {
             clock.slept();
             assert!(clock.advance() >= before + 50_000);
         }
+    }
+
+    #[test]
+    fn packets_are_stamped_with_the_time_of_day_after_it_was_set() {
+        const HOUR_NS: u64 = 3600 * 1_000_000_000;
+        let mut clock = Clock::new(ClockKind::Wall);
+        let now_ns = clock.now_ns();
+        for (day_ns, stamp_ns) in [
+            (now_ns + 999_999, now_ns),
+            (now_ns + HOUR_NS, now_ns + HOUR_NS),
+            (now_ns + HOUR_NS + 999, now_ns + HOUR_NS),
+            (now_ns - HOUR_NS, now_ns - HOUR_NS),
+            (now_ns, now_ns),
+        ] {
+            clock.follow(day_ns, now_ns);
+            assert_eq!((clock.now_ns(), clock.stamp_ns()), (now_ns, stamp_ns));
+        }
+        clock.follow_day();
+        assert_eq!(clock.stamp_ns(), now_ns, "nobody has set it");
     }
 }

@@ -160,7 +160,7 @@ impl Worker {
     pub(crate) fn breathe(&mut self) -> bool {
         let now_ns = self.advance();
         self.load.breath(now_ns);
-        self.pool.stamp_time(now_ns);
+        self.pool.stamp_time(self.clock.stamp_ns());
         self.pool.fetch_returns();
         self.breaths += 1;
         self.gauges.breaths.set(self.breaths);
@@ -264,6 +264,7 @@ impl Worker {
     /// What is done from time to time.
     #[cold]
     fn tick(&mut self, now_ns: u64) {
+        self.clock.follow_day();
         self.turns::<false>(Method::Tick, Slot::tick, now_ns);
         self.look_after_apps(now_ns);
     }
