@@ -51,6 +51,7 @@
 
 mod batch;
 mod error;
+mod gzip;
 mod inputs;
 mod line;
 mod order;

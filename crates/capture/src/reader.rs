@@ -279,10 +279,11 @@ fn first_section(window: &mut Window, compression: Option<Compression>) -> Resul
     let Some(&magic) = available.first_chunk::<4>() else {
         let kind = match window.take_failure() {
             Some(error) => source::read_error(error, compression),
-            None if got == 0 => ErrorKind::Empty,
+            // Nothing has no first byte.
+            None if got == 0 => return Err(Error::new(ErrorKind::Empty)),
             None => ErrorKind::Truncated { what: "file header", wanted: 4, got: got as u64 },
         };
-        return Err(Error::new(kind));
+        return Err(Error::new(kind).at(0));
     };
     if u32::from_be_bytes(magic) == pcapng::SECTION_HEADER {
         return Ok(Section { format: Format::Pcapng(ByteOrder::NATIVE), interfaces: Vec::new() });

@@ -8,6 +8,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
 use crate::error::ErrorKind;
+use crate::gzip::Gzip;
 
 /// Bytes of any origin; `Send` so that a worker can read its own file.
 pub(crate) type ByteStream = Box<dyn Read + Send>;
@@ -98,7 +99,7 @@ pub(crate) fn sniff(mut raw: ByteStream) -> io::Result<(ByteStream, Vec<u8>, Opt
     let Some(compression) = compression_of(&head) else { return Ok((raw, head, None)) };
     let compressed = BufReader::with_capacity(COMPRESSED_CHUNK, Cursor::new(head).chain(raw));
     let plain: ByteStream = match compression {
-        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(compressed)),
+        Compression::Gzip => Box::new(Gzip::new(compressed)),
         Compression::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(compressed)?;
             decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;

@@ -79,6 +79,45 @@ fn damage_ends_a_file_after_what_came_before() {
     }
 }
 
+/// All of it lies in one window, and comes with the call that meets the damage.
+#[test]
+fn what_was_inflated_before_the_damage_is_delivered() {
+    let plain = &plain()[..100_000];
+    let expected = read_all(plain).0;
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(plain).unwrap();
+    encoder.flush().unwrap();
+    // A block of type 3, which there is not, in the place of the last.
+    let damaged = [encoder.get_ref(), &[7; 100][..]].concat();
+    let mut wrong_sum = gzip(plain);
+    let at_sum = wrong_sum.len() - 8;
+    wrong_sum[at_sum] ^= 1;
+    for file in [damaged, wrong_sum] {
+        let (seen, error) = read_all(&file);
+        assert!(seen == expected, "{} packets of {}", seen.len(), expected.len());
+        let error = error.unwrap();
+        assert!(matches!(error.kind(), ErrorKind::Decompress { .. }), "{error}");
+        assert!(error.offset().is_some_and(|at| plain.len() as u64 - at < 300), "{error}");
+    }
+}
+
+#[test]
+fn damage_before_the_first_packet_has_its_place() {
+    for compress in [gzip, zstd] {
+        let (seen, error) = read_all(&compress(&plain())[..8]);
+        assert_eq!((seen.len(), error.unwrap().offset()), (0, Some(0)));
+    }
+    for len in [1, 3, 4, 23] {
+        assert_eq!(read_all(&plain()[..len]).1.unwrap().offset(), Some(0), "{len}");
+    }
+}
+
+#[test]
+fn zero_bytes_behind_gzip_are_padding() {
+    let plain = plain();
+    assert_eq!(packets(&[gzip(&plain), vec![0; 512]].concat()), packets(&plain));
+}
+
 #[test]
 fn truncation_anywhere_gives_a_prefix_and_an_error() {
     let plain = &plain()[..3000];
