@@ -118,6 +118,17 @@ pub enum ErrorKind {
         /// Of the packets that do not fit.
         second: LinkType,
     },
+    /// A pcap file says once, for all its packets, how long the frame check sequence behind them is.
+    #[error(
+        "packets with {second} bytes of frame check sequence cannot follow such with {first} in one pcap file: \
+         filter them apart, or write to a .pcapng file"
+    )]
+    MixedFcsLengths {
+        /// In bytes, as the output file says.
+        first: u8,
+        /// Of the packets that do not fit.
+        second: u8,
+    },
     /// A packet is longer than the snap length the output's header has already promised.
     #[error(
         "a packet of {captured} bytes does not fit the output's snap length of {snaplen}, which the first input \
@@ -254,7 +265,9 @@ impl Error {
             ErrorKind::Open(_) | ErrorKind::Read(_) | ErrorKind::Write(_) | ErrorKind::NoFiles(_) => {
                 Class::System
             }
-            ErrorKind::MixedLinkTypes { .. } | ErrorKind::OverSnaplen { .. } => Class::Request,
+            ErrorKind::MixedLinkTypes { .. }
+            | ErrorKind::MixedFcsLengths { .. }
+            | ErrorKind::OverSnaplen { .. } => Class::Request,
             _ => Class::Damaged,
         }
     }

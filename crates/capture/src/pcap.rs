@@ -140,7 +140,7 @@ impl PcapHeader {
             linktype: self.linktype,
             snaplen: self.snaplen,
             resolution: Resolution::from_tsresol(tsresol).expect("both fit 64 bits"),
-            fcs_len: (self.link_bits & FCS_PRESENT != 0).then_some((self.link_bits >> 28) as u8 * 2),
+            fcs_len: fcs_len(self.link_bits),
         }
     }
 
@@ -260,6 +260,11 @@ impl PcapHeader {
             raw_len: (next - pos) as u32,
         })
     }
+}
+
+/// Bytes of frame check sequence behind each packet, if the bits above the link type say so.
+pub(crate) fn fcs_len(link_bits: u32) -> Option<u8> {
+    (link_bits & FCS_PRESENT != 0).then_some((link_bits >> 28) as u8 * 2)
 }
 
 fn understood_snaplen(stored: u32, linktype: LinkType, modified: bool) -> u32 {

@@ -99,6 +99,47 @@ fn two_link_types_in_one_pcap_are_refused_by_name() {
     let error = copy(&[&first, &second], |_| true).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::MixedLinkTypes { .. }));
     assert!(error.to_string().contains("EN10MB") && error.to_string().contains("LINUX_SLL"), "{error}");
+    // By the name of the input that does not fit.
+    assert_eq!(error.input(), Some("test"));
+}
+
+#[test]
+fn what_is_not_written_need_not_fit() {
+    let first = pcap(ByteOrder::Little, MICRO, 1, THREE);
+    let empty = pcap(ByteOrder::Little, MICRO, 113, &[]);
+    let other = pcap(ByteOrder::Little, MICRO, 0x2400_0071, THREE);
+    let blocks = Bytes::new(ByteOrder::Big).section().interface(113, 0).interface(1, 0);
+    let later = Bytes::new(ByteOrder::Big).section().interface(113, 0).interface(1, 0);
+    let later = later.enhanced(1, 4_000_000, b"4", 2).enhanced(0, 0, b"other", 5);
+    let inputs = [&first[..], &empty, &blocks.bytes, &other, &later.bytes];
+    let expected = pcap(ByteOrder::Little, MICRO, 1, &[THREE, &[(4, 0, b"4")]].concat());
+    assert_eq!(copy(&inputs, |i| i < 3 || i == 6).unwrap(), expected);
+}
+
+#[test]
+fn two_lengths_of_check_sequences_in_one_pcap_are_refused() {
+    let (none, zero, two, four) = (1, 0x0400_0001, 0x1400_0001, 0x2400_0001);
+    let file = |link| pcap(ByteOrder::Little, MICRO, link, THREE);
+    let ng = |fcs| {
+        let interface = |b: Bytes| b.u16(1).u16(0).u32(100).option(13, &[fcs]).u32(0);
+        Bytes::new(ByteOrder::Big).section().block(INTERFACE, interface).enhanced(0, 5, b"x", 1).bytes
+    };
+    for (first, second) in [(none, zero), (zero, none), (two, two)] {
+        assert_eq!(packets(&copy(&[&file(first), &file(second)], |_| true).unwrap()).len(), 6);
+    }
+    assert_eq!(packets(&copy(&[&file(four), &ng(4)], |_| true).unwrap()).len(), 4);
+    for (first, second, expected) in [
+        (none, file(four), (0, 4)),
+        (four, file(none), (4, 0)),
+        (four, file(two), (4, 2)),
+        (none, ng(4), (0, 4)),
+    ] {
+        let error = copy(&[&file(first), &second], |_| true).unwrap_err();
+        let &ErrorKind::MixedFcsLengths { first, second: other } = error.kind() else { panic!("{error}") };
+        assert_eq!(((first, other), error.class()), (expected, capture::Class::Request));
+        // None of them is written.
+        assert!(copy(&[&file(four), &second], |i| i < 3).is_ok());
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use wire::LinkType;
 use crate::batch::{Batch, Block, Format, Packet};
 use crate::error::{Error, ErrorKind};
 use crate::order::ByteOrder;
-use crate::pcap::{FILE_HEADER_LEN, MAGIC_MICRO, MAGIC_NANO, PcapHeader, RECORD_HEADER_LEN};
+use crate::pcap::{self, FILE_HEADER_LEN, MAGIC_MICRO, MAGIC_NANO, PcapHeader, RECORD_HEADER_LEN};
 use crate::pcapng::{self, CUSTOM_NO_COPY, SECTION_HEADER};
 use crate::time::{NS_PER_S, Precision};
 
@@ -79,7 +79,8 @@ impl Encoder {
     /// Appends the selected packets, given by rising index into [`Batch::packets`], and the blocks around them.
     ///
     /// # Errors
-    /// If a packet cannot be put into this format: another link type, or longer than the snap length.
+    /// If a selected packet cannot be put into this format: another link type, another length of frame check sequence, or
+    /// longer than the snap length. The error names the input.
     ///
     /// # Panics
     /// If an index is beyond the batch.
@@ -91,19 +92,9 @@ impl Encoder {
     ) -> Result<(), Error> {
         let selected = selected.into_iter().map(|index| &batch.packets()[index]);
         match (self.target, batch.format()) {
-            (Target::Pcap { order, precision, .. }, Format::Pcap(from)) => {
-                let fits = self.check_fits(batch)?;
-                let same = from.is_plain() && (from.order, from.precision) == (order, precision);
-                if same && fits {
-                    copy_records(batch, selected, out);
-                    return Ok(());
-                }
-                self.translate_to_pcap(batch, selected, out)
-            }
-            (Target::Pcap { .. }, Format::Pcapng(_)) => {
-                self.check_fits(batch)?;
-                self.translate_to_pcap(batch, selected, out)
-            }
+            (Target::Pcap { .. }, format) => self
+                .put_records(format, batch, selected, out)
+                .map_err(|kind| Error::new(kind).of(batch.input, false)),
             (Target::Pcapng, Format::Pcapng(_)) => {
                 copy_blocks(batch, selected, out);
                 Ok(())
@@ -118,16 +109,40 @@ impl Encoder {
         }
     }
 
-    /// Refuses a batch of another link type; says whether no packet can exceed the target's snap length.
-    fn check_fits(&self, batch: &Batch<'_>) -> Result<bool, Error> {
-        let Target::Pcap { snaplen, linktype, .. } = self.target else { return Ok(true) };
-        let second = batch.linktype().or_else(|| batch.interfaces().first().map(|i| i.linktype));
-        match second {
-            Some(second) if second != linktype => {
-                Err(Error::new(ErrorKind::MixedLinkTypes { first: linktype, second }))
-            }
-            _ => Ok(batch.interfaces().iter().all(|i| i.snaplen != 0 && i.snaplen <= snaplen)),
+    fn put_records<'a>(
+        &self,
+        format: Format,
+        batch: &Batch<'_>,
+        mut selected: impl Iterator<Item = &'a Packet>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ErrorKind> {
+        if let Some(misfit) = self.other_linktype(batch) {
+            // What is not written need not fit.
+            return selected.next().map_or(Ok(()), |_| Err(misfit));
         }
+        match format {
+            Format::Pcap(from) if self.takes_records_of(&from) => {
+                copy_records(batch, selected, out);
+                Ok(())
+            }
+            _ => self.translate_to_pcap(batch, selected, out),
+        }
+    }
+
+    /// What is wrong with all packets of a batch: they are of another link type than the file.
+    fn other_linktype(&self, batch: &Batch<'_>) -> Option<ErrorKind> {
+        let Target::Pcap { linktype: first, .. } = self.target else { return None };
+        let second = batch.linktype().filter(|&second| second != first)?;
+        Some(ErrorKind::MixedLinkTypes { first, second })
+    }
+
+    /// Whether records of such a file can be copied as they are, whatever they hold.
+    fn takes_records_of(&self, from: &PcapHeader) -> bool {
+        let Target::Pcap { order, precision, snaplen, link_bits, .. } = self.target else { return false };
+        from.is_plain()
+            && (from.order, from.precision) == (order, precision)
+            && from.snaplen <= snaplen
+            && from.interface().fcs_len == pcap::fcs_len(link_bits)
     }
 
     fn translate_to_pcap<'a>(
@@ -135,12 +150,18 @@ impl Encoder {
         batch: &Batch<'_>,
         selected: impl Iterator<Item = &'a Packet>,
         out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let Target::Pcap { order, precision, snaplen, .. } = self.target else { return Ok(()) };
+    ) -> Result<(), ErrorKind> {
+        let Target::Pcap { order, precision, snaplen, link_bits, .. } = self.target else { return Ok(()) };
+        // Where nothing is said of a frame check sequence there is none, as far as anybody knows.
+        let first = pcap::fcs_len(link_bits).unwrap_or(0);
         for packet in selected {
             let captured = packet.captured_len;
             if captured > snaplen {
-                return Err(Error::new(ErrorKind::OverSnaplen { captured, snaplen }));
+                return Err(ErrorKind::OverSnaplen { captured, snaplen });
+            }
+            let second = batch.interface(packet).fcs_len.unwrap_or(0);
+            if second != first {
+                return Err(ErrorKind::MixedFcsLengths { first, second });
             }
             put_record(order, precision, batch, packet, out);
         }

@@ -78,7 +78,7 @@ impl<W: Write> Writer<W> {
             self.begin(Target::like(batch.format()));
         }
         let Some(encoder) = &self.encoder else { return Ok(()) };
-        encoder.encode(batch, selected, &mut self.buffer).map_err(|e| e.of(&self.name, false))?;
+        encoder.encode(batch, selected, &mut self.buffer)?;
         if self.buffer.len() >= BUFFER_LEN { self.flush_buffer() } else { Ok(()) }
     }
 
