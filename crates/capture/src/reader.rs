@@ -136,8 +136,9 @@ impl Reader {
         Ok(Some(self.batch().get(&packet)))
     }
 
-    /// The link type of the first packets or, where none comes early, of the first interface described. Nothing is
-    /// taken from the input; what is wrong with it comes from the next call that takes something.
+    /// The link type of the first packets, if that is known before more is read than the first of them: always of pcap, and of
+    /// pcapng unless much else comes before its packets. Nothing is taken from the input; what is wrong with it comes from
+    /// the next call that takes something.
     pub fn first_linktype(&mut self) -> Option<LinkType> {
         if matches!(self.state, State::Fresh) {
             match self.scan_batch() {
@@ -145,8 +146,28 @@ impl Reader {
                 Ok(()) => self.is_ahead = true,
             }
         }
-        let described = self.section.interfaces.first().map(|interface| interface.linktype);
-        self.batch().linktype().or(described)
+        match self.section.format {
+            Format::Pcap(header) => Some(header.linktype),
+            // An interface that is described may have no packets.
+            Format::Pcapng(_) => self.batch().linktype(),
+        }
+    }
+
+    /// Reads on to the next packets, wherever they come, and returns their link type; `None` where there are no more. For who
+    /// opens an input to ask just that: what is passed over is lost, and damage ends the input.
+    pub fn seek_linktype(&mut self) -> Option<LinkType> {
+        while matches!(self.advance(), Ok(true)) {
+            if let Some(linktype) = self.batch().linktype() {
+                return Some(linktype);
+            }
+        }
+        None
+    }
+
+    /// The link type of the first interface that the current section describes. It may have no packets.
+    #[must_use]
+    pub fn described_linktype(&self) -> Option<LinkType> {
+        self.section.interfaces.first().map(|interface| interface.linktype)
     }
 
     /// Lets a signal handler end the input: when a signal interrupts a read and the flag is set, the input is

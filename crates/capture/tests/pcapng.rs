@@ -4,6 +4,7 @@ mod common;
 
 use capture::{BlockProblem, ByteOrder, ErrorKind};
 use common::*;
+use wire::LinkType;
 
 fn seen(data: &[u8], wire_len: u32, timestamp_ns: i64, linktype: u32, interface: u32) -> Seen {
     Seen { data: data.to_vec(), wire_len, timestamp_ns, linktype, interface }
@@ -202,6 +203,29 @@ fn blocks_beyond_the_limit_are_refused() {
     let bytes = Bytes::new(ByteOrder::Little).section().u32(9).u32((16 << 20) + 4).u32(0).bytes;
     let (_, error) = read_all(&bytes);
     assert!(matches!(error.unwrap().kind(), ErrorKind::TooLong { .. }));
+}
+
+#[test]
+fn an_interface_without_packets_says_nothing_of_the_first_packets() {
+    let described = Bytes::new(ByteOrder::Little).section().interface(113, 0).interface(1, 0);
+    let names = |b: Bytes| b.block(NAMES, |b| b.u32(0));
+    for blocks in [0, 300] {
+        let mut file = Bytes::new(ByteOrder::Little).raw(&described.bytes);
+        for _ in 0..blocks {
+            file = names(file);
+        }
+        assert_eq!(reader(&file.bytes).unwrap().first_linktype(), None);
+        let mut without = reader(&file.bytes).unwrap();
+        assert_eq!(
+            (without.seek_linktype(), without.described_linktype()),
+            (None, Some(LinkType::LINUX_SLL))
+        );
+        let file = file.enhanced(1, 5, b"E", 1).bytes;
+        let mut reader_of = reader(&file).unwrap();
+        assert_eq!(reader_of.first_linktype(), (blocks == 0).then_some(LinkType::EN10MB));
+        assert_eq!(drain(reader_of).0.len(), 1);
+        assert_eq!(reader(&file).unwrap().seek_linktype(), Some(LinkType::EN10MB));
+    }
 }
 
 #[test]

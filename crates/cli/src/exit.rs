@@ -109,7 +109,11 @@ impl Failure {
             capture::Class::Damaged => Blame::Damage,
             capture::Class::System => Blame::World,
         };
-        Failure::of(blame, error)
+        let failure = Failure::of(blame, error);
+        match error.input() {
+            Some(name) => failure.about_file(name),
+            None => failure,
+        }
     }
 
     /// Writing somewhere would lose what is read: `what` says where.
@@ -145,6 +149,11 @@ impl Failure {
     /// With what explains it.
     pub(crate) fn note(self, note: impl Display) -> Self {
         Failure { message: self.message.with_note(&note.to_string()), ..self }
+    }
+
+    /// With the name of the capture it is about, for programs; for people the text has it.
+    pub(crate) fn about_file(self, name: &str) -> Self {
+        Failure { message: self.message.with_file(name), ..self }
     }
 
     /// An invariant of ours broke: keeps what is needed to reproduce it, and says where.

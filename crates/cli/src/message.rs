@@ -58,6 +58,12 @@ impl Message {
         self
     }
 
+    /// With the capture it is about, as a part of the object.
+    pub(crate) fn with_file(mut self, name: &str) -> Self {
+        self.object["file"] = name.into();
+        self
+    }
+
     /// On one line, for programs. Control characters that JSON allows in texts, and a terminal would obey, are escaped as well.
     pub(crate) fn to_json(&self) -> String {
         let mut out = String::new();

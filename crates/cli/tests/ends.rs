@@ -99,6 +99,93 @@ fn a_filter_wrong_for_a_pcapng_capture_leaves_the_output_alone() {
     }
 }
 
+/// What no Ethernet capture has, and no cooked or raw one understands.
+const ETHER: &str = "ether host 02:00:00:00:00:01";
+const COOKED: u8 = 113;
+const RAW: u32 = 101;
+
+#[test]
+fn an_interface_without_packets_is_nothing_to_a_filter() {
+    let folder = scratch("no-packets-of-it");
+    let (statistics, names) = (common::block(5, &[0; 12]), common::block(4, &[0; 4]));
+    let begin = common::section(&[COOKED, 1]);
+    let packets = |count| common::enhanced(1).repeat(count);
+    for (name, file, count) in [
+        // Blocks alone behind a full batch, and before the first packet.
+        ("statistics", [&begin[..], &packets(256), &statistics.repeat(2)].concat(), 256),
+        ("names", [&begin[..], &names.repeat(300), &packets(3)].concat(), 3),
+        ("both", [&begin[..], &names.repeat(600), &packets(512), &statistics].concat(), 512),
+    ] {
+        let path = folder.join(name);
+        std::fs::write(&path, &file).unwrap();
+        let expected = (0, format!("{count}\n"));
+        for inputs in [&[arg(&path)][..], &["-"]] {
+            let output = run_with_input(&[&["filter", "--count", ETHER], inputs].concat(), &file);
+            assert_eq!((code(&output), stdout(&output)), expected, "{inputs:?}: {}", stderr(&output));
+        }
+        // Nor is a capture without any, wherever it stands.
+        let empty = folder.join("empty.pcap");
+        std::fs::write(&empty, common::pcap(RAW, 0)).unwrap();
+        for jobs in ["1", "2"] {
+            let args = ["filter", "--count", ETHER, "-j", jobs, arg(&empty), arg(&path), arg(&empty)];
+            let output = run(&args);
+            assert_eq!((code(&output), stdout(&output)), expected, "{args:?}: {}", stderr(&output));
+        }
+    }
+}
+
+#[test]
+fn a_filter_wrong_for_a_capture_without_packets_is_told() {
+    let folder = scratch("wrong-for-nothing");
+    let (path, out) = (folder.join("in"), folder.join("out"));
+    for file in [common::pcap(RAW, 0), common::section(&[COOKED, 1])] {
+        std::fs::write(&path, &file).unwrap();
+        std::fs::write(&out, "precious").unwrap();
+        assert_eq!(code(&run(&["filter", ETHER, arg(&path), "-o", arg(&out)])), 2);
+        assert_eq!(std::fs::read(&out).unwrap(), b"precious");
+        assert_eq!(code(&run_with_input(&["filter", "--count", ETHER, "-"], &file)), 2);
+        let output = run_with_input(&["filter", "ether hsot 2:0:0:0:0:1", "-o", arg(&out)], &file);
+        assert_eq!((code(&output), std::fs::read(&out).unwrap()), (2, b"precious".to_vec()));
+        // What is cut off might have had packets.
+        let mut cut = common::section(&[COOKED]);
+        cut.extend([5, 0, 0, 0]);
+        assert_eq!(code(&run_with_input(&["filter", "--count", ETHER, "-"], &cut)), 5);
+    }
+}
+
+#[test]
+fn packets_of_another_link_type_have_the_name_of_their_capture() {
+    let folder = scratch("named-misfit");
+    let (first, raw) = (folder.join("first.pcap"), folder.join("raw.pcap"));
+    std::fs::write(&first, common::pcap(1, 1)).unwrap();
+    std::fs::write(&raw, common::pcap(RAW, 1)).unwrap();
+    let out = folder.join("out.pcap");
+    for args in [&["filter", "--count", ETHER][..], &["filter", "", "-o", arg(&out)]] {
+        let args = [args, &[arg(&first), arg(&raw)]].concat();
+        let output = run(&args);
+        assert_eq!(code(&output), 2);
+        assert!(stderr(&output).contains("raw.pcap"), "{}", stderr(&output));
+        let [error] = &told(&run(&[&args[..], &["--json"]].concat()))[..] else { panic!("{args:?}") };
+        assert_eq!(error["file"], arg(&raw));
+    }
+}
+
+#[test]
+fn a_missing_input_leaves_the_result_of_the_others() {
+    let folder = scratch("missing-and-empty");
+    let empty = folder.join("empty.pcap");
+    std::fs::write(&empty, common::pcap(1, 0)).unwrap();
+    for inputs in [["absent.pcap", arg(&empty)], [arg(&empty), "absent.pcap"]] {
+        let output = run(&[&["filter", "--count", "ip"][..], &inputs].concat());
+        assert_eq!((code(&output), stdout(&output)), (5, "0\n".to_owned()), "{}", stderr(&output));
+        assert!(stderr(&output).contains("absent.pcap"), "{}", stderr(&output));
+        let output = run(&[&["filter", "--count", "--json", "ip"][..], &inputs].concat());
+        let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!((code(&output), &summary["packets"]), (5, &0.into()), "{summary}");
+    }
+    assert_eq!(code(&run(&["filter", "--count", "ip", "absent.pcap", "gone.pcap"])), 3);
+}
+
 #[test]
 fn standard_input_is_not_overwritten() {
     let file = scratch("stdin-not-overwritten").join("in.pcap");

@@ -143,6 +143,34 @@ fn link_types_do_not_mix_in_pcap() {
 }
 
 #[test]
+fn what_is_not_written_may_be_of_any_link_type() {
+    let folder = scratch("not-written");
+    let (empty, out) = (folder.join("empty.pcap"), folder.join("out.pcap"));
+    std::fs::write(&empty, common::pcap(101, 0)).unwrap();
+    let first = "captures/web.pcap";
+    let output = run(&["filter", "", first, arg(&empty), "-o", arg(&out)]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(read(&out) == read(&root().join(first)));
+    // Of the raw packets none is taken.
+    let output = run(&["filter", "udp port 53", first, "captures/raw.pcap", "-o", arg(&out)]);
+    let raw = run(&["filter", "--count", "udp port 53", "captures/raw.pcap"]);
+    assert_eq!((stdout(&raw), code(&output)), ("0\n".to_owned(), 0), "{}", stderr(&output));
+}
+
+#[test]
+fn lengths_of_check_sequences_do_not_mix_in_pcap() {
+    let folder = scratch("check-sequences");
+    let (fcs, out) = (folder.join("fcs.pcap"), folder.join("out.pcap"));
+    std::fs::write(&fcs, common::pcap(0x2400_0001, 1)).unwrap();
+    let files = ["captures/web.pcap", arg(&fcs)];
+    let output = run(&[&["filter", "", "-o", arg(&out)][..], &files].concat());
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("fcs.pcap: packets with 4 bytes"), "{}", stderr(&output));
+    let out = folder.join("out.pcapng");
+    assert_eq!(code(&run(&[&["filter", "", "-o", arg(&out)][..], &files].concat())), 0);
+}
+
+#[test]
 fn lines_are_one_a_packet() {
     let lines = stdout(&run(&["filter", "--lines", "arp", "captures/mixed.pcap"]));
     let count = stdout(&run(&["filter", "--count", "arp", "captures/mixed.pcap"]));

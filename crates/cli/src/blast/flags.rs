@@ -130,7 +130,7 @@ fn is_ethernet(device: &str) -> bool {
 fn check_link_type(capture: Option<&Path>, device: &str) -> Result<(), Failure> {
     let is_file = |path: &&Path| path.as_os_str() != "-" && path.is_file();
     let Some(path) = capture.filter(is_file) else { return Ok(()) };
-    let linktype = Reader::open(path).ok().and_then(|mut reader| reader.first_linktype());
+    let linktype = Reader::open(path).ok().and_then(|mut reader| reader.seek_linktype());
     match linktype.filter(|&linktype| linktype != LinkType::ETHERNET) {
         None => Ok(()),
         Some(linktype) => Err(Failure::user(format!(

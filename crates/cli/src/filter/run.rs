@@ -18,6 +18,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use wire::LinkType;
 
 /// Chunks that one input may be ahead of the output.
 const QUEUE_CHUNKS: usize = 8;
@@ -32,8 +33,10 @@ pub(crate) struct Totals {
     pub(crate) packets: u64,
     /// What was told about inputs that could not be read to their end.
     pub(crate) errors: Vec<String>,
-    /// What is wrong with the first input that the system refused: the end of a run in which nothing could be read.
+    /// What is wrong with the first input that the system refused: the end of a run in which nothing could be opened.
     refused: Option<Failure>,
+    /// Whether an input could be opened, so that there is a result.
+    has_begun: bool,
     /// The signal that ended the run early.
     pub(crate) signal: Option<i32>,
     /// Whether reading stopped because every filter had as many matches as it may have.
@@ -79,8 +82,9 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
             max: args.max_count,
             totals: Totals { matched: vec![0; plan.selections.len()], ..Totals::default() },
             sinks: None,
+            described: None,
         };
-        let result = run.scan(&inputs, args.jobs);
+        let result = run.scan(&inputs, args.jobs).and_then(|()| run.check_untried());
         if let Some(bar) = bar {
             bar.finish();
         }
@@ -89,7 +93,7 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
     })?;
     totals.signal = tally.signals.signal();
     match totals.refused.take() {
-        Some(failure) if totals.packets == 0 => Err(failure),
+        Some(failure) if !totals.has_begun => Err(failure),
         Some(failure) => {
             terminal.tell(&failure.message);
             Ok(totals)
@@ -107,6 +111,8 @@ struct Run<'a> {
     totals: Totals,
     /// Opened with the first readable input, whose format they take.
     sinks: Option<Sinks>,
+    /// What the first input says its packets are, should no input have any.
+    described: Option<LinkType>,
 }
 
 impl Run<'_> {
@@ -123,7 +129,7 @@ impl Run<'_> {
 
     fn one_by_one(&mut self, inputs: &[Input]) -> Result<(), Failure> {
         let mut scanner = None;
-        for input in inputs {
+        for (i, input) in inputs.iter().enumerate() {
             if self.tally.should_stop() {
                 break;
             }
@@ -136,7 +142,7 @@ impl Run<'_> {
             };
             let (filters, tally, max) = (self.filters, self.tally, self.max);
             reader.stop_when(Arc::clone(&self.tally.signals.is_any));
-            let renderers = self.begin(&mut reader)?;
+            let renderers = self.begin(&mut reader, &inputs[i..])?;
             let scanner = scanner.get_or_insert_with(|| Scanner::new(filters, tally, renderers, max));
             let is_live = reader.input_len().is_none();
             let end = scanner.scan(&mut reader, is_live, |chunk| {
@@ -144,6 +150,7 @@ impl Run<'_> {
                 if is_live { self.flush() } else { Ok(()) }
             });
             self.ended(end)?;
+            self.described = self.described.or_else(|| described(&reader));
             if scanner.is_satisfied() {
                 self.totals.is_satisfied = true;
                 break;
@@ -167,10 +174,11 @@ impl Run<'_> {
 
     fn in_parallel(&mut self, inputs: &[Input], jobs: usize) -> Result<(), Failure> {
         // The format of the first input that opens is that of the output; find it before workers start.
-        let Some(mut first) = inputs.iter().find_map(|input| input.open().ok()) else {
+        let open = |(i, input): (usize, &Input)| input.open().ok().map(|reader| (i, reader));
+        let Some((i, mut first)) = inputs.iter().enumerate().find_map(open) else {
             return self.one_by_one(inputs);
         };
-        let renderers = self.begin(&mut first)?;
+        let renderers = self.begin(&mut first, &inputs[i..])?;
         drop(first);
         let (filters, tally) = (self.filters, self.tally);
         let (queues, receivers): (Vec<_>, Vec<_>) = inputs.iter().map(|_| sync_channel(QUEUE_CHUNKS)).unzip();
@@ -212,20 +220,31 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Opens the sinks once, in the format of this input.
-    fn begin(&mut self, reader: &mut Reader) -> Result<Vec<Renderer>, Failure> {
+    /// Opens the sinks once, in the format of this input, the first of those.
+    fn begin(&mut self, reader: &mut Reader, inputs: &[Input]) -> Result<Vec<Renderer>, Failure> {
         if self.sinks.is_none() {
             // A wrong filter must not empty an existing output file.
-            if let Some(link_type) = reader.first_linktype() {
-                self.filters.for_link_type(reader.format().as_read_here(link_type))?;
+            match linktype_ahead(reader, inputs) {
+                Some(link_type) => self.filters.check(link_type)?,
+                None => self.filters.check_words()?,
             }
             self.sinks = Some(Sinks::open(&self.plan.selections)?);
             // Up to here a signal ends the process: a FIFO may never be opened at its other end, nor a pipe bring its first
             // byte, and nothing was written that could be cut.
             signals::catch(&self.tally.signals)?;
+            self.totals.has_begun = true;
         }
         let sinks = self.sinks.as_mut().expect("opened above");
         Ok(sinks.begin(&self.plan.selections, reader.format()))
+    }
+
+    /// Where all has ended without a packet, a filter that is wrong for what was described is told all the same.
+    fn check_untried(&self) -> Result<(), Failure> {
+        let has_ended = self.totals.errors.is_empty() && !self.tally.should_stop();
+        match self.described {
+            Some(link_type) if has_ended && self.filters.are_untried() => self.filters.check(link_type),
+            _ => Ok(()),
+        }
     }
 
     fn deliver(&mut self, chunk: &Chunk) -> Result<(), Failure> {
@@ -310,6 +329,29 @@ fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Re
             .unwrap_or_else(|panic| End::Fatal(Failure::panicked(&*panic)));
         let _ = queue.send(Delivery::End(end));
     }
+}
+
+/// The link type of the first packets of these inputs, the first of which has been opened, as far as it can be known before anything
+/// is taken: into files one can look, a pipe tells what it begins with. Where files have no packets, what the first describes.
+fn linktype_ahead(first: &mut Reader, inputs: &[Input]) -> Option<LinkType> {
+    let begins_with = first.first_linktype().map(|linktype| first.format().as_read_here(linktype));
+    let is_pipe = inputs.len() == 1 && !can_be_opened_again(&inputs[0]);
+    if is_pipe || !first.batch().is_empty() {
+        return begins_with;
+    }
+    let seek = |input: &Input| {
+        let mut reader = input.open().ok()?;
+        let linktype = reader.seek_linktype()?;
+        Some(reader.format().as_read_here(linktype))
+    };
+    let mut files = inputs.iter().take_while(|input| can_be_opened_again(input));
+    let are_all_files = inputs.iter().all(can_be_opened_again);
+    files.find_map(seek).or_else(|| described(first).filter(|_| are_all_files))
+}
+
+/// What the first interface that an input has described says its packets are.
+fn described(reader: &Reader) -> Option<LinkType> {
+    reader.described_linktype().map(|linktype| reader.format().as_read_here(linktype))
 }
 
 /// Whether opening an input takes nothing from it. A pipe that was opened to look at its format has lost its beginning.

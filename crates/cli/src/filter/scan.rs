@@ -167,14 +167,13 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Compiles for the link type of this batch, which may hold no packet yet: a wrong filter is then told even
-    /// where the capture is empty.
+    /// Compiles for the link type of this batch. What has no packets asks nothing of a filter: an interface that is described may
+    /// never have any.
     fn choose_filters(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
-        let described = batch.interfaces().first().map(|interface| interface.linktype);
-        let Some(link_type) = batch.linktype().or(described) else { return Ok(()) };
+        let Some(link_type) = batch.linktype() else { return Ok(()) };
         let link_type = batch.format().as_read_here(link_type);
         if self.current.as_ref().is_none_or(|(current, _)| *current != link_type) {
-            self.current = Some((link_type, self.filters.for_link_type(link_type)?));
+            self.current = Some((link_type, self.filters.for_packets(link_type, batch.input())?));
         }
         Ok(())
     }

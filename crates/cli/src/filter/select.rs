@@ -7,8 +7,10 @@ use crate::language;
 use crate::terminal::Terminal;
 use pflang::Filter;
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use wire::LinkType;
+
+type Compiled = HashMap<LinkType, Vec<Filter>>;
 
 /// Compiles each filter once for each link type, on demand; shared by the workers.
 pub(crate) struct Filters<'a> {
@@ -17,7 +19,7 @@ pub(crate) struct Filters<'a> {
     at: At,
     quiet: bool,
     terminal: &'a Terminal,
-    compiled: Mutex<HashMap<LinkType, Vec<Filter>>>,
+    compiled: Mutex<Compiled>,
 }
 
 impl<'a> Filters<'a> {
@@ -33,29 +35,60 @@ impl<'a> Filters<'a> {
         }
     }
 
-    /// The filters for packets of this link type, in the order of the plan.
-    pub(crate) fn for_link_type(&self, link_type: LinkType) -> Result<Vec<Filter>, Failure> {
-        let mut compiled = self.compiled.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    /// The filters for packets of this link type, in the order of the plan. A filter that compiles for the first packets but not
+    /// for others deserves the reason, and the name of the input they are in.
+    pub(crate) fn for_packets(&self, link_type: LinkType, input: &str) -> Result<Vec<Filter>, Failure> {
+        let mut compiled = self.lock();
         if let Some(filters) = compiled.get(&link_type) {
             return Ok(filters.clone());
         }
+        let is_first = compiled.is_empty();
+        self.compile(link_type, &mut compiled)
+            .map_err(|failure| if is_first { failure } else { on_link_type(failure, link_type, input) })
+    }
+
+    /// Refuses filters that are wrong for this link type, before anything is written.
+    pub(crate) fn check(&self, link_type: LinkType) -> Result<(), Failure> {
+        let mut compiled = self.lock();
+        if compiled.contains_key(&link_type) {
+            return Ok(());
+        }
+        self.compile(link_type, &mut compiled).map(|_| ())
+    }
+
+    /// Refuses what is no filter, whatever the link type of the packets to come.
+    pub(crate) fn check_words(&self) -> Result<(), Failure> {
+        let compiler = language::compiler(LinkType::EN10MB, self.language, self.at);
+        let is_wrong = |error: &pflang::Error| {
+            use pflang::Code::{BadToken, DisplaySyntax, Unexpected, UnknownWord};
+            matches!(error.code(), BadToken | DisplaySyntax | Unexpected | UnknownWord)
+        };
+        let wrong = self.sources.iter().filter_map(|source| compiler.compile(source).err()).find(is_wrong);
+        wrong.map_or(Ok(()), |error| Err(language::wrong_filter(&error, self.terminal)))
+    }
+
+    /// Whether no packet has come that the filters would have been compiled for.
+    pub(crate) fn are_untried(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Compiled> {
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn compile(&self, link_type: LinkType, compiled: &mut Compiled) -> Result<Vec<Filter>, Failure> {
         let compiler = language::compiler(link_type, self.language, self.at);
         // What a text means for lints hardly depends on the link type: tell them once.
         let quiet = self.quiet || !compiled.is_empty();
-        let filters = self
-            .sources
-            .iter()
-            .map(|source| language::compile(&compiler, source, self.at, quiet, self.terminal))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(
-                |failure| if compiled.is_empty() { failure } else { on_link_type(failure, link_type) },
-            )?;
+        let compile = |source: &&str| language::compile(&compiler, source, self.at, quiet, self.terminal);
+        let filters: Vec<Filter> = self.sources.iter().map(compile).collect::<Result<_, _>>()?;
         compiled.insert(link_type, filters.clone());
         Ok(filters)
     }
 }
 
-/// A filter that compiles for one interface of a capture but not for another deserves the reason.
-fn on_link_type(failure: Failure, link_type: LinkType) -> Failure {
-    failure.note(format_args!("on packets of link type {link_type}; other packets came before them"))
+fn on_link_type(failure: Failure, link_type: LinkType, input: &str) -> Failure {
+    let note =
+        format_args!("on packets of link type {link_type}, in {input}; other packets came before them");
+    failure.note(note).about_file(input)
 }

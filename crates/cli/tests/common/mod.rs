@@ -75,3 +75,37 @@ pub fn arg(path: &Path) -> &str {
 pub fn say(text: &str) {
     drop(writeln!(std::io::stderr(), "{text}"));
 }
+
+/// A pcap file of small frames from 02:00:00:00:00:01, so many; `link` is the last field of its header.
+pub fn pcap(link: u32, packets: usize) -> Vec<u8> {
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let record = [words(&[1, 0, 60, 60]), frame()].concat();
+    [words(&[0xa1b2_c3d4, 0x0004_0002, 0, 0, 65535, link]), record.repeat(packets)].concat()
+}
+
+fn frame() -> Vec<u8> {
+    let mut frame = vec![0; 60];
+    frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]);
+    frame
+}
+
+/// A pcapng block.
+pub fn block(kind: u32, body: &[u8]) -> Vec<u8> {
+    let len = (body.len() as u32 + 12).to_le_bytes();
+    [&kind.to_le_bytes()[..], &len, body, &len].concat()
+}
+
+/// A pcapng section header, and an interface of each of these link types.
+pub fn section(linktypes: &[u8]) -> Vec<u8> {
+    let header = [&[0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..], &[0xff; 8]].concat();
+    let interfaces = linktypes.iter().flat_map(|&linktype| block(1, &[linktype, 0, 0, 0, 0, 0, 0, 0]));
+    block(0x0a0d_0d0a, &header).into_iter().chain(interfaces).collect()
+}
+
+/// A packet of such an interface: the frame that [`pcap`] has.
+pub fn enhanced(interface: u8) -> Vec<u8> {
+    block(
+        6,
+        &[&[interface, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 60, 0, 0, 0][..], &frame()].concat(),
+    )
+}
