@@ -155,7 +155,7 @@ pub(crate) struct FilterArgs {
     /// A filter; repeat it, each with its -o, to split in one pass.
     #[arg(short = 'f', long = "filter", value_name = "FILTER")]
     pub(crate) filter: Vec<OsString>,
-    /// Read the filter from a file.
+    /// Read the filter from a file, where `#` begins a comment.
     #[arg(short = 'F', long = "filter-file", value_name = "FILE", conflicts_with = "filter")]
     pub(crate) filter_file: Option<PathBuf>,
     /// One line a packet, also where standard output is no terminal.

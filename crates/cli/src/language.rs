@@ -55,16 +55,26 @@ pub(crate) fn filter_text(words: &[OsString]) -> Result<String, Failure> {
     Ok(words?.join(" "))
 }
 
-/// The text of a filter file.
+/// The text of a filter file, without the comments in it.
 pub(crate) fn from_file(path: &Path) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(FILTER_FILE_MAX + 1).read_to_end(&mut bytes));
     let path = path.display();
     read.map_err(|error| Failure::world(format!("cannot read the filter file {path}: {error}")))?;
+    blank_comments(&mut bytes);
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::user(format!("the filter file {path} is not UTF-8 text: byte {at}"))
     })
+}
+
+/// Puts blanks in the place of comments, from `#` to the end of the line, as tcpdump does: what is told of the rest has its place.
+fn blank_comments(text: &mut [u8]) {
+    for line in text.split_mut(|&byte| byte == b'\n') {
+        if let Some(start) = line.iter().position(|&byte| byte == b'#') {
+            line[start..].fill(b' ');
+        }
+    }
 }
 
 /// Compiles for running, telling lints and a fall-back to the interpreter.

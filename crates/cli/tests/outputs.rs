@@ -191,6 +191,23 @@ fn json_is_one_object_a_line_and_a_summary() {
 }
 
 #[test]
+fn comments_in_a_filter_file_are_none_of_the_filter() {
+    let file = scratch("comments").join("filter.txt");
+    std::fs::write(&file, b"# DNS, caf\xe9\nudp # and not TCP\n  port 53 #\n#").unwrap();
+    let at_file = format!("@{}", arg(&file));
+    let expected = run(&["filter", "--count", "udp port 53", "captures/mixed.pcap"]);
+    for args in [&["-F", arg(&file)][..], &[&at_file]] {
+        let output = run(&[&["filter", "--count"], args, &["captures/mixed.pcap"]].concat());
+        assert_eq!((code(&output), stdout(&output)), (0, stdout(&expected)), "{}", stderr(&output));
+    }
+    // What is wrong has its place in the file.
+    std::fs::write(&file, "tcp # or udp\n and prot 53 # DNS").unwrap();
+    let told = stderr(&run(&["filter", "--count", "--json", "-F", arg(&file), "captures/mixed.pcap"]));
+    let error: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(error["error"]["span"]["start"], "tcp # or udp\n and ".len());
+}
+
+#[test]
 fn every_stage_is_printed() {
     for stage in
         ["tokens", "ast", "graph", "optimised", "anf", "ssa", "selected", "allocated", "asm", "bytes"]
