@@ -167,7 +167,7 @@ pub(crate) struct FilterArgs {
     /// Stop after this many matching packets.
     #[arg(short = 'c', long = "max-count", value_name = "N")]
     pub(crate) max_count: Option<u64>,
-    /// Print JSON: an object for each packet (without -o and --count), then a summary.
+    /// Print JSON: an object for each packet (without -o and --count), then a summary, which beside `-o -` goes to standard error.
     #[arg(long)]
     pub(crate) json: bool,
     /// Where the filter runs: `auto`, `native` or `interp`.

@@ -227,6 +227,21 @@ fn two_filters_do_not_write_over_each_other() {
     assert_eq!(code(&run(&null)), 0);
 }
 
+/// Under whatever name, and be it a file or a pipe.
+#[test]
+fn two_filters_do_not_mix_on_standard_output() {
+    let path = scratch("one-stdout").join("out");
+    for names in [["-", "-"], ["-", "/dev/stdout"], ["/proc/self/fd/1", "-"], ["/dev/stdout", "/dev/fd/1"]] {
+        let [a, b] = names;
+        let args = ["filter", "captures/web.pcap", "-f", "tcp", "-o", a, "-f", "arp", "-o", b];
+        let file = std::fs::File::create(&path).unwrap();
+        for output in [run(&args), sluss(&args).stdout(file).output().unwrap()] {
+            assert!(code(&output) == 2 && stderr(&output).contains("output of two filters"), "{names:?}");
+            assert!(output.stdout.is_empty() && std::fs::read(&path).unwrap().is_empty());
+        }
+    }
+}
+
 #[test]
 fn a_trace_of_a_damaged_capture_is_incomplete() {
     let whole = std::fs::read(root().join("captures/web.pcap")).unwrap();

@@ -191,6 +191,30 @@ fn json_is_one_object_a_line_and_a_summary() {
 }
 
 #[test]
+fn a_summary_stands_beside_a_capture_on_standard_output() {
+    let folder = scratch("summary-beside");
+    let plain = run(&["filter", "tcp port 80", "captures/web.pcap", "-o", "-"]);
+    for (name, flags, has_summary) in
+        [("-", &[][..], true), ("/dev/stdout", &[], true), ("-", &["-q"], false)]
+    {
+        let args = [&["filter", "--json", "tcp port 80", "captures/web.pcap", "-o", name], flags].concat();
+        let path = folder.join("out");
+        let file = std::fs::File::create(&path).unwrap();
+        let to_file = common::sluss(&args).stdout(file).output().unwrap();
+        let piped = run(&args);
+        for (output, written) in [(&to_file, read(&path)), (&piped, piped.stdout.clone())] {
+            assert!(code(output) == 0 && written == plain.stdout, "{args:?}: {}", stderr(output));
+            let told = stderr(output);
+            assert_eq!(!told.is_empty(), has_summary, "{told}");
+            if has_summary {
+                let summary: serde_json::Value = serde_json::from_str(&told).unwrap();
+                assert_eq!((&summary["type"], &summary["complete"]), (&"filter".into(), &true.into()));
+            }
+        }
+    }
+}
+
+#[test]
 fn comments_in_a_filter_file_are_none_of_the_filter() {
     let file = scratch("comments").join("filter.txt");
     std::fs::write(&file, b"# DNS, caf\xe9\nudp # and not TCP\n  port 53 #\n#").unwrap();

@@ -7,6 +7,7 @@
 //! One input is worked on in this thread, without a queue.
 
 mod bits;
+mod places;
 mod plan;
 mod progress;
 mod render;
@@ -18,6 +19,7 @@ mod sinks;
 use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
 use crate::language::one_line;
+use crate::message::Message;
 use crate::terminal::{Terminal, print};
 use plan::Plan;
 use run::Totals;
@@ -35,7 +37,13 @@ pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Fai
 
 /// The result on standard output, or a summary beside it.
 fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) -> Result<(), Failure> {
-    let text = if args.json {
+    let text = if args.json && writes_to_stdout(plan) {
+        // Behind a capture nobody would find it, and the capture would be damaged.
+        if !args.quiet {
+            terminal.tell(&Message::found(String::new(), summary(plan, totals)));
+        }
+        String::new()
+    } else if args.json {
         format!("{}\n", summary(plan, totals))
     } else if args.count {
         counts(plan, totals)
@@ -46,6 +54,11 @@ fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) ->
         String::new()
     };
     print(&text)
+}
+
+/// Whether a capture goes to standard output.
+fn writes_to_stdout(plan: &Plan) -> bool {
+    plan.selections.iter().filter_map(|selection| selection.output.path()).any(places::is_stdout)
 }
 
 /// One filter: exactly one number. Several: a number, a tab and the filter on each line.

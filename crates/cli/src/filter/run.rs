@@ -2,6 +2,7 @@
 
 use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
+use crate::filter::places::{refuse_to_append, refuse_to_lose};
 use crate::filter::plan::{Output, Plan};
 use crate::filter::progress;
 use crate::filter::render::Renderer;
@@ -63,8 +64,9 @@ impl Totals {
 /// Runs a plan.
 pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
     let inputs = capture::expand(&plan.inputs).map_err(|error| Failure::capture(&error))?;
+    let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     refuse_to_append(&inputs)?;
-    refuse_to_lose(plan, &inputs)?;
+    refuse_to_lose(&outputs, &inputs)?;
     if !args.quiet {
         warn_of_names(plan, terminal);
     }
@@ -363,37 +365,6 @@ fn can_be_opened_again(input: &Input) -> bool {
     }
 }
 
-/// What is appended to an input is read again, without end.
-fn refuse_to_append(inputs: &[Input]) -> Result<(), Failure> {
-    if let Some(input) = inputs.iter().find(|input| input.is_same_file(Path::new("/dev/stdout"))) {
-        let name = match input {
-            Input::File(path) => format!("the input {}", path.display()),
-            _ => "what is read from standard input".to_owned(),
-        };
-        return Err(Failure::lost_input(format_args!("standard output is {name}")));
-    }
-    Ok(())
-}
-
-/// An output that is also an input would be emptied before it is read, and two filters that write to one file would
-/// write over each other.
-fn refuse_to_lose(plan: &Plan, inputs: &[Input]) -> Result<(), Failure> {
-    let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
-    for (i, output) in outputs.iter().enumerate() {
-        if inputs.iter().any(|input| input.is_same_file(output)) {
-            return Err(Failure::lost_input(format_args!("{} is both input and output", output.display())));
-        }
-        if outputs[..i].iter().any(|other| is_one_place(other, output)) {
-            return Err(Failure::user(format!(
-                "{} is the output of two filters: each would write over the other",
-                output.display()
-            ))
-            .help("give each filter a file of its own, or join the filters by `or`"));
-        }
-    }
-    Ok(())
-}
-
 /// What is written is not compressed, even where its name promises that.
 fn warn_of_names(plan: &Plan, terminal: &Terminal) {
     for path in plan.selections.iter().filter_map(|s| s.output.path()) {
@@ -403,14 +374,6 @@ fn warn_of_names(plan: &Plan, terminal: &Terminal) {
             terminal.tell(&Message::warning(message));
         }
     }
-}
-
-/// Whether captures written to both would be mixed up; devices such as /dev/null do not mind.
-fn is_one_place(a: &Path, b: &Path) -> bool {
-    let is_stdout = |path: &Path| path.as_os_str() == "-";
-    let is_device = !is_stdout(a) && std::fs::metadata(a).is_ok_and(|metadata| !metadata.is_file());
-    let is_name_of_both = || !is_stdout(a) && !is_stdout(b) && capture::place_of(a) == capture::place_of(b);
-    (a == b || is_name_of_both()) && !is_device || Input::File(a.into()).is_same_file(b)
 }
 
 fn total_bytes(inputs: &[Input]) -> Option<u64> {
