@@ -165,7 +165,7 @@ pub(crate) struct FilterArgs {
     #[arg(long)]
     pub(crate) count: bool,
     /// Stop after this many matching packets.
-    #[arg(short = 'c', long = "max-count", value_name = "N")]
+    #[arg(short = 'c', long = "max-count", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_count: Option<u64>,
     /// Print JSON: an object for each packet (without -o and --count), then a summary, which beside `-o -` goes to standard error.
     #[arg(long)]

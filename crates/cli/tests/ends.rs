@@ -13,7 +13,11 @@ fn exit_codes() {
     assert_eq!(code(&run(&["filter", "--count", "--no-fail", "udp port 9", "captures/web.pcap"])), 0);
     assert_eq!(code(&run(&["filter", "--count", "tcp prot 80", "captures/web.pcap"])), 2);
     assert_eq!(code(&run(&["filter", "--nonsense"])), 2);
+    assert_eq!(code(&run(&["filter", "--count", "captures/web.pcap", "-f", "arp", "--", "tcp"])), 2);
     assert_eq!(code(&run(&["filter", "--count", "ip", "captures/absent.pcap"])), 3);
+    assert_eq!(code(&run(&["filter", "--count", "tcp", "absent.cap"])), 3);
+    assert_eq!(code(&run(&["filter", "--count", "tcp", "absent"])), 3);
+    assert_eq!(code(&run(&["filter", "--count", "tcp", "port", "80"])), 2);
     assert_eq!(code(&run(&["filter", "ip", "captures/web.pcap", "-o", "/nonexistent/out.pcap"])), 3);
 }
 
@@ -520,6 +524,7 @@ fn all_that_is_said_beside_json_is_json() {
         (&["trace", "ip", &capture, "-n", "0"], 2, "error", "CL002"),
         (&["filter", "-f", "ip", "-f", "arp", "-o", "x", &capture], 2, "error", "CL002"),
         (&["filter", "--nonsense"], 2, "error", "CL002"),
+        (&["filter", "ip", &capture, "-c", "0"], 2, "error", "CL002"),
         (&["top", "--once", "nobody"], 2, "error", "CL002"),
         (&["blast", &capture, "--to", "null", "--rate", "fast"], 2, "error", "CL002"),
         (&["bench", "engine", "--net", "tee", "--pcap", &capture], 2, "error", "CL002"),

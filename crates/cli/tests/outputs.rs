@@ -116,11 +116,11 @@ fn at_most_so_many() {
 
 #[test]
 fn what_stopped_at_so_many_is_not_complete() {
-    for (max, complete) in [("0", false), ("3", false), ("1000000", true)] {
+    for (max, complete) in [("3", false), ("1000000", true)] {
         let output = run(&["filter", "--count", "--json", "-c", max, "tcp", "captures/mixed.pcap"]);
         let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
         assert_eq!(summary["complete"], complete, "-c {max}: {summary}");
-        assert_eq!(code(&output), i32::from(max == "0"), "-c {max}");
+        assert_eq!(code(&output), 0, "-c {max}");
     }
     let files = ["captures/web.pcap", "captures/web.pcap"];
     let output = run(&[&["filter", "--count", "--json", "-c", "1", "udp"][..], &files].concat());

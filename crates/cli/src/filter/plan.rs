@@ -50,20 +50,26 @@ impl Output {
     }
 }
 
-/// Which words exist as inputs: injected, so that planning needs no file system.
-pub(crate) type Exists<'a> = &'a dyn Fn(&OsStr) -> bool;
+/// What is known of words: injected, so that planning needs neither file system nor compiler.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    /// Which exist as inputs.
+    pub(crate) exists: &'a dyn Fn(&OsStr) -> bool,
+    /// Which texts are filters, on an Ethernet.
+    pub(crate) is_filter: &'a dyn Fn(&str) -> bool,
+}
 
 /// Makes sense of the arguments.
-pub(crate) fn plan(args: &FilterArgs, exists: Exists<'_>) -> Result<Plan, Failure> {
-    let (filters, inputs) = filters_and_inputs(args, exists)?;
+pub(crate) fn plan(args: &FilterArgs, known: Known<'_>) -> Result<Plan, Failure> {
+    let (filters, inputs) = filters_and_inputs(args, known)?;
     let outputs = outputs(args, &filters)?;
     let selections =
         filters.into_iter().zip(outputs).map(|(filter, output)| Selection { filter, output }).collect();
     Ok(Plan { selections, inputs })
 }
 
-fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<String>, Vec<PathBuf>), Failure> {
-    let (filters, files) = filters_and_files(args, exists)?;
+fn filters_and_inputs(args: &FilterArgs, known: Known<'_>) -> Result<(Vec<String>, Vec<PathBuf>), Failure> {
+    let (filters, files) = filters_and_files(args, known)?;
     let mut inputs = args.read.clone();
     inputs.extend(files.iter().map(PathBuf::from));
     if inputs.is_empty() {
@@ -78,10 +84,11 @@ fn filters_and_inputs(args: &FilterArgs, exists: Exists<'_>) -> Result<(Vec<Stri
 /// The filters, wherever they stand, and which of the words are files.
 fn filters_and_files<'a>(
     args: &'a FilterArgs,
-    exists: Exists<'_>,
+    known: Known<'_>,
 ) -> Result<(Vec<String>, &'a [OsString]), Failure> {
     let text = |word: &OsString| language::filter_text(std::slice::from_ref(word));
     let words = args.words.as_slice();
+    refuse_two_ways(args)?;
     if !args.filter.is_empty() {
         let filters: Result<Vec<String>, Failure> = args.filter.iter().map(text).collect();
         return Ok((filters?, words));
@@ -94,8 +101,8 @@ fn filters_and_files<'a>(
     }
     match words {
         [] => Ok((vec![String::new()], words)),
-        [only] if args.read.is_empty() && exists(only) => Ok((vec![String::new()], words)),
-        _ if looks_unquoted(words, exists) => Err(unquoted(args, exists)),
+        [only] if args.read.is_empty() && (known.exists)(only) => Ok((vec![String::new()], words)),
+        _ if looks_unquoted(words, known) => Err(unquoted(args, known)),
         [first, files @ ..] => Ok((vec![text(first)?], files)),
     }
 }
@@ -108,16 +115,47 @@ fn no_capture(args: &FilterArgs, filters: &[String]) -> Failure {
     Failure::user("no capture given").help(format_args!("name one, `{example}`, or pipe one in"))
 }
 
-/// Whether a filter was given as several words: the second word is no input.
-fn looks_unquoted(words: &[OsString], exists: Exists<'_>) -> bool {
+/// Words after `--` beside another filter would be lost.
+fn refuse_two_ways(args: &FilterArgs) -> Result<(), Failure> {
+    let flag = if args.filter_file.is_some() { "-F" } else { "-f" };
+    if args.rest.is_empty() || args.filter.is_empty() && args.filter_file.is_none() {
+        return Ok(());
+    }
+    let words = args.rest.join(OsStr::new(" "));
+    let message =
+        format_args!("two filters: {flag} gives one, and `{}` after `--` is another", words.display());
+    Err(Failure::user(message).help("leave one of them out; captures stand before `--`"))
+}
+
+/// Whether a filter was given as several words: the second word is no input, nor the name of one that is missing.
+fn looks_unquoted(words: &[OsString], known: Known<'_>) -> bool {
     let Some(second) = words.get(1) else { return false };
     let text = second.to_string_lossy();
-    !exists(second) && !text.contains(['/', '*', '?', '[']) && !text.contains(".pcap")
+    let is_place = (known.exists)(second) || text.contains(['/', '*', '?', '[']) || is_called_capture(second);
+    !is_place && !is_no_part(words, known)
+}
+
+/// Whether the second word cannot belong to the filter before it, although it is no input that is there.
+fn is_no_part(words: &[OsString], known: Known<'_>) -> bool {
+    let is_input = |word: &&OsString| (known.exists)(word) || is_called_capture(word);
+    let leading = words.iter().take_while(|word| !is_input(word)).count();
+    let [Some(first), Some(second)] = [words[0].to_str(), words[1].to_str()] else { return false };
+    leading == 2
+        && !second.contains(char::is_whitespace)
+        && (known.is_filter)(first)
+        && !(known.is_filter)(&format!("{first} {second}"))
+}
+
+/// Whether a word ends as names of captures do, be they there or not.
+fn is_called_capture(word: &OsStr) -> bool {
+    const ENDS: [&str; 7] = ["pcap", "pcapng", "cap", "dump", "dmp", "gz", "zst"];
+    let end = Path::new(word).extension().map(OsStr::to_ascii_lowercase);
+    end.is_some_and(|end| ENDS.iter().any(|known| end == *known)) || word.to_string_lossy().contains(".pcap")
 }
 
 /// The command as it was meant: the filter, in one piece and in front, and all the rest.
-fn unquoted(args: &FilterArgs, exists: Exists<'_>) -> Failure {
-    let is_input = |word: &OsString| exists(word) || word.to_string_lossy().contains(".pcap");
+fn unquoted(args: &FilterArgs, known: Known<'_>) -> Failure {
+    let is_input = |word: &OsString| (known.exists)(word) || is_called_capture(word);
     let words = args.words.as_slice();
     let (before, others) = words.split_at(words.iter().take_while(|&word| is_input(word)).count());
     let (filter, after) = others.split_at(others.iter().position(is_input).unwrap_or(others.len()));
@@ -215,7 +253,9 @@ mod tests {
     fn plan_of(line: &[&str]) -> Result<Plan, Failure> {
         let cli = Cli::parse_from(["sluss", "filter"].iter().chain(line));
         let Command::Filter(args) = cli.command else { panic!("not a filter command") };
-        plan(&args, &|word| word.to_string_lossy().ends_with(".pcap"))
+        let exists = |word: &OsStr| word.to_string_lossy().ends_with(".pcap");
+        let is_filter = |text: &str| ["tcp", "arp", "ip host a", "tcp port 80"].contains(&text);
+        plan(&args, Known { exists: &exists, is_filter: &is_filter })
     }
 
     fn selection(filter: &str, output: Output) -> Selection {
@@ -264,6 +304,38 @@ mod tests {
             "{}",
             failure.message
         );
+    }
+
+    #[test]
+    fn a_missing_capture_is_no_word_of_the_filter() {
+        for name in ["missing.cap", "a.dump", "a.PCAPNG", "b.zst", "x.pcap0", "folder/a", "missing"] {
+            let plan = plan_of(&["--count", "tcp", name]).unwrap();
+            assert_eq!(
+                (&plan.selections[0].filter[..], &plan.inputs[..]),
+                ("tcp", &[PathBuf::from(name)][..])
+            );
+            assert_eq!(plan_of(&["tcp", name, "a.pcap"]).unwrap().inputs.len(), 2, "{name}");
+        }
+        let failure = plan_of(&["tcp", "port", "80", "missing.cap"]).unwrap_err();
+        assert!(
+            failure.message.to_string().ends_with("help: sluss filter 'tcp port 80' missing.cap"),
+            "{}",
+            failure.message
+        );
+        // What makes a filter of it, or no filter of both, or cannot be a name.
+        for words in [["ip", "host a"], ["host", "a"], ["tcp", "prot 80"]] {
+            assert!(plan_of(&words).is_err(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_filter_is_given_in_one_way() {
+        for flag in ["-f", "-F"] {
+            let failure =
+                plan_of(&["--count", "a.pcap", flag, "arp", "--", "tcp", "port", "80"]).unwrap_err();
+            let told = failure.message.to_string();
+            assert!(told.contains(flag) && told.contains("`tcp port 80` after `--`"), "{told}");
+        }
     }
 
     #[test]
