@@ -220,6 +220,55 @@ fn custom_blocks_that_must_not_be_copied_are_not() {
     assert_eq!(copy(&[&with(true)], |_| true).unwrap(), with(false));
 }
 
+/// Whatever block they are in, and whatever stands around them.
+#[test]
+fn custom_options_that_must_not_be_copied_are_not() {
+    let options = |b: Bytes, custom: bool| {
+        let b = b.option(1, b"a comment").option(2988, b"\0\0\0\x01mine");
+        if !custom {
+            return b.option(2989, b"\0\0\0\x01yours").u32(0);
+        }
+        let b = b.option(19372, b"\0\0\0\x01secret").option(2989, b"\0\0\0\x01yours");
+        b.option(19373, b"\0\0\0\x01s").u32(0)
+    };
+    for order in ORDERS {
+        let file = |custom: bool| {
+            Bytes::new(order)
+                .block(SECTION, |b| options(b.u32(0x1a2b_3c4d).u16(1).u16(0).raw(&[0xff; 8]), custom))
+                .block(INTERFACE, |b| options(b.u16(1).u16(0).u32(0), custom))
+                .block(NAMES, |b| {
+                    options(b.u16(1).u16(7).raw(&[10, 0, 0, 1, b'h', b'i', 0, 0]).u32(0), custom)
+                })
+                .block(ENHANCED, |b| options(b.u32(0).u32(1).u32(2).u32(3).u32(9).raw(b"abc\0"), custom))
+                .block(OLD, |b| options(b.u16(0).u16(0).u32(1).u32(2).u32(4).u32(9).raw(b"abcd"), custom))
+                .block(SECRETS, |b| options(b.u32(0x544c_534b).u32(5).raw(b"keys!\0\0\0"), custom))
+                .block(STATISTICS, |b| options(b.u32(0).u32(0).u32(0), custom))
+                .block(ENHANCED, |b| b.u32(0).u32(1).u32(2).u32(3).u32(9).raw(b"abc"))
+                .bytes
+        };
+        assert_eq!(copy(&[&file(true)], |_| true).unwrap(), file(false));
+        assert_eq!(copy(&[&file(false)], |_| true).unwrap(), file(false));
+    }
+}
+
+/// What is written of it is as odd as what was read, and as long.
+#[test]
+fn odd_blocks_are_copied_as_they_are() {
+    let order = ByteOrder::Little;
+    for odd in [
+        Bytes::new(order).block(SECRETS, |b| b.u32(1)),
+        Bytes::new(order).block(SECRETS, |b| b.u32(1).u32(u32::MAX)),
+        Bytes::new(order).block(NAMES, |b| b.u16(1).u16(u16::MAX).u32(19372)),
+        Bytes::new(order).block(NAMES, |b| b),
+        Bytes::new(order).block(STATISTICS, |b| b),
+        Bytes::new(order).block(STATISTICS, |b| b.u32(0).u32(0).u32(0).u16(19372).u16(9).u32(0)),
+        Bytes::new(order).block(SIMPLE, |b| b.u32(1).raw(b"s\0\0\0").option(19372, b"none").u32(0)),
+    ] {
+        let file = Bytes::new(order).section().interface(1, 0).raw(&odd.bytes).enhanced(0, 5, b"E", 1).bytes;
+        assert_eq!(copy(&[&file], |_| true).unwrap(), file);
+    }
+}
+
 #[test]
 fn pcap_joins_pcapng_as_a_section() {
     let first = zoo(ByteOrder::Little).bytes;

@@ -22,7 +22,7 @@
 mod options;
 mod scan;
 
-pub(crate) use options::Options;
+pub(crate) use options::{Options, copy_copyable, has_uncopyable};
 pub(crate) use scan::scan;
 
 use crate::order::ByteOrder;
@@ -33,7 +33,10 @@ pub(crate) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 pub(crate) const INTERFACE: u32 = 1;
 pub(crate) const OLD_PACKET: u32 = 2;
 pub(crate) const SIMPLE_PACKET: u32 = 3;
+const NAMES: u32 = 4;
+const STATISTICS: u32 = 5;
 pub(crate) const ENHANCED_PACKET: u32 = 6;
+const SECRETS: u32 = 10;
 /// A custom block that a program must not copy when it changes the file (section 4.6 of the draft).
 pub(crate) const CUSTOM_NO_COPY: u32 = 0x4000_0bad;
 
@@ -55,14 +58,42 @@ pub(crate) fn block_name(kind: u32) -> Option<&'static str> {
         INTERFACE => "interface description block",
         OLD_PACKET => "packet block",
         SIMPLE_PACKET => "simple packet block",
-        4 => "name resolution block",
-        5 => "interface statistics block",
+        NAMES => "name resolution block",
+        STATISTICS => "interface statistics block",
         ENHANCED_PACKET => "enhanced packet block",
         9 => "systemd journal block",
-        10 => "decryption secrets block",
+        SECRETS => "decryption secrets block",
         0x0000_0bad | CUSTOM_NO_COPY => "custom block",
         _ => return None,
     })
+}
+
+/// Where in this whole block its options are, where it is of a type that has any and has room for one.
+pub(crate) fn options_in(order: ByteOrder, block: &[u8]) -> Option<std::ops::Range<usize>> {
+    let padded = |length: u32| (length as usize).next_multiple_of(4);
+    let start = match order.u32(block, 0) {
+        SECTION_HEADER => 24,
+        INTERFACE => 16,
+        STATISTICS => 20,
+        ENHANCED_PACKET | OLD_PACKET => 28 + padded(order.u32(block, 20)),
+        SECRETS if block.len() >= 20 => 16 + padded(order.u32(block, 12)),
+        NAMES => names_end(order, block)?,
+        _ => return None,
+    };
+    let end = block.len() - 4;
+    (start + 4 <= end).then_some(start..end)
+}
+
+/// Where the records of a name resolution block end: behind the one of type 0.
+fn names_end(order: ByteOrder, block: &[u8]) -> Option<usize> {
+    let mut pos = 8;
+    loop {
+        let head = block.get(pos..pos + 4)?;
+        pos += 4 + usize::from(order.u16(head, 2)).next_multiple_of(4);
+        if order.u16(head, 0) == 0 {
+            return Some(pos);
+        }
+    }
 }
 
 /// When the packet of this whole block was captured.

@@ -4,6 +4,8 @@ use crate::error::BlockProblem;
 use crate::order::ByteOrder;
 
 const END_OF_OPTIONS: u16 = 0;
+/// Custom options, a text and bytes, that a program must not copy when it changes the file (section 3.5.1 of the draft).
+const CUSTOM_NO_COPY: [u16; 2] = [19372, 19373];
 
 /// Iterates over `(code, value)`; an option that its block cannot hold is an error and the last item.
 pub(crate) struct Options<'a> {
@@ -35,6 +37,26 @@ impl<'a> Iterator for Options<'a> {
         self.rest = after.get(padding..).unwrap_or_default();
         Some(Ok((code, value)))
     }
+}
+
+/// Whether there is an option that must not be copied.
+pub(crate) fn has_uncopyable(order: ByteOrder, options: &[u8]) -> bool {
+    Options::new(order, options).flatten().any(|(code, _)| CUSTOM_NO_COPY.contains(&code))
+}
+
+/// Copies all but the options that must not be. What is no option, behind the last one, stays as it is.
+pub(crate) fn copy_copyable(order: ByteOrder, mut options: &[u8], out: &mut Vec<u8>) {
+    while let Some((head, body)) = options.split_at_checked(4) {
+        let (code, length) = (order.u16(head, 0), usize::from(order.u16(head, 2)));
+        let Some(next) = body.get(length.next_multiple_of(4)..).filter(|_| code != END_OF_OPTIONS) else {
+            break;
+        };
+        if !CUSTOM_NO_COPY.contains(&code) {
+            out.extend_from_slice(&options[..options.len() - next.len()]);
+        }
+        options = next;
+    }
+    out.extend_from_slice(options);
 }
 
 #[cfg(test)]

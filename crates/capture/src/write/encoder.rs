@@ -95,8 +95,8 @@ impl Encoder {
             (Target::Pcap { .. }, format) => self
                 .put_records(format, batch, selected, out)
                 .map_err(|kind| Error::new(kind).of(batch.input, false)),
-            (Target::Pcapng, Format::Pcapng(_)) => {
-                copy_blocks(batch, selected, out);
+            (Target::Pcapng, Format::Pcapng(order)) => {
+                copy_blocks(order, batch, selected, out);
                 Ok(())
             }
             (Target::Pcapng, Format::Pcap(from)) => {
@@ -209,29 +209,43 @@ fn put_record(order: ByteOrder, precision: Precision, batch: &Batch<'_>, packet:
 }
 
 /// Copies the selected packet blocks and every other block, in file order.
-fn copy_blocks<'a>(batch: &Batch<'_>, selected: impl Iterator<Item = &'a Packet>, out: &mut Vec<u8>) {
-    let window = batch.window();
+fn copy_blocks<'a>(
+    order: ByteOrder,
+    batch: &Batch<'_>,
+    selected: impl Iterator<Item = &'a Packet>,
+    out: &mut Vec<u8>,
+) {
     let mut blocks = batch.blocks().iter().peekable();
     for packet in selected {
         while let Some(block) = blocks.next_if(|block| block.raw_offset < packet.raw_offset) {
-            copy_block(batch, block, out);
+            copy_other_block(order, batch, block, out);
         }
-        out.extend_from_slice(&window[packet.raw_offset as usize..packet.raw_end() as usize]);
+        copy_block(order, batch.raw(packet), out);
     }
-    blocks.for_each(|block| copy_block(batch, block, out));
+    blocks.for_each(|block| copy_other_block(order, batch, block, out));
 }
 
-fn copy_block(batch: &Batch<'_>, block: &Block, out: &mut Vec<u8>) {
-    let bytes = batch.block(block);
-    match block.kind {
-        CUSTOM_NO_COPY => {}
-        SECTION_HEADER => {
-            let (head, rest) = bytes.split_at(16);
-            out.extend_from_slice(head);
-            out.extend([0xff; 8]);
-            out.extend_from_slice(&rest[8..]);
-        }
-        _ => out.extend_from_slice(bytes),
+/// Copies a block that is no packet, if it may be copied. The length that a section header states is no longer true.
+fn copy_other_block(order: ByteOrder, batch: &Batch<'_>, block: &Block, out: &mut Vec<u8>) {
+    if block.kind == CUSTOM_NO_COPY {
+        return;
+    }
+    let start = out.len();
+    copy_block(order, batch.block(block), out);
+    if block.kind == SECTION_HEADER {
+        out[start + 16..start + 24].fill(0xff);
+    }
+}
+
+/// Copies a block without the options that must not be copied.
+fn copy_block(order: ByteOrder, block: &[u8], out: &mut Vec<u8>) {
+    let options = pcapng::options_in(order, block);
+    match options.filter(|options| pcapng::has_uncopyable(order, &block[options.clone()])) {
+        None => out.extend_from_slice(block),
+        Some(options) => put_block(order, order.u32(block, 0), out, |out| {
+            out.extend_from_slice(&block[8..options.start]);
+            pcapng::copy_copyable(order, &block[options], out);
+        }),
     }
 }
 

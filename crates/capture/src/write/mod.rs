@@ -13,7 +13,7 @@
 //!
 //! * a pcap header always says version 2.4, since records are written with the captured length first;
 //! * a pcapng section header loses its section length, which filtering makes wrong ("unknown" is allowed);
-//! * custom blocks that ask not to be copied into a changed file are left out.
+//! * custom blocks and custom options that ask not to be copied into a changed file are left out.
 //!
 //! Records are only ever written whole, so what has been written stays readable whenever writing stops.
 //!
