@@ -10,6 +10,7 @@ mod tests;
 pub(crate) use columns::{harmless, is_dangerous};
 
 use crate::span::Span;
+use crate::syntax::{habits, lex::lex};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -278,7 +279,12 @@ impl Code {
 }
 
 impl Error {
-    pub(crate) fn new(diagnostic: Box<Diagnostic>, source: Arc<str>) -> Error {
+    #[cold]
+    pub(crate) fn new(mut diagnostic: Box<Diagnostic>, source: Arc<str>) -> Error {
+        // `icmp type 8` of nftables' reads as a type of 802.11: only lowering knows that none was meant.
+        if diagnostic.code == Code::LinkType {
+            *diagnostic = habits::advise(&lex(&source), *diagnostic);
+        }
         Error { diagnostic, source, entry: None }
     }
 

@@ -15,6 +15,8 @@ const MISTAKES: &[&str] = &[
     "host 10.0.0.256", "port 08", "len = 99999999999", "ether host 1:2:3:4", "ip[0", "ip[0]", "ip[0] & 1",
     "type 1", "type mgt subtype beacn", "llc foo", "action fly", "dir up", "host in {}", "host in {1-2}", "host \"a\"",
     "tcp.port == 80", "ip.addr == 10.0.0.1 && !(tcp.dstport == 443)", "http.host contains foo", "tcp[13] – 2 = 0", "host a\u{1b}[31mb",
+    "http", "udp dns", "tcp dport {80,443}", "port in (80, 443)", "port 80 443", "ip saddr 192.0.2.10", "meta l4proto tcp",
+    "tcp[tcpflags] == syn", "tcp.analysis.retransmission", "tcp.port in {80 443}",
     "host 例え and\tport 80 x", "tcp and\nudp prot 80\nand icmp", "host \u{202e}evil", "é",
 ];
 
@@ -115,4 +117,24 @@ fn colours_are_the_callers_choice() {
     assert!(!found.render("tcp prot 80", false).contains('\x1b'));
     let coloured = found.render("tcp prot 80", true);
     assert!(coloured.starts_with("\x1b[1;31merror[PF003]\x1b[0m"), "{coloured:?}");
+}
+
+/// What only lowering finds out.
+#[test]
+fn mistakes_in_meaning_say_what_was_meant() {
+    let compiler = crate::Compiler::new(wire::LinkType::EN10MB);
+    for (source, code, help) in [
+        ("icmp type 8", Code::LinkType, "did you mean `icmp[icmptype] = 8`?"),
+        ("tcp and icmp6 type 4", Code::LinkType, "did you mean `icmp6[icmp6type] = 4`?"),
+        ("type data", Code::LinkType, "it is for link type IEEE802_11"),
+        ("port 80-90", Code::UnknownName, "did you mean `portrange 80-90`?"),
+        ("tcp dst port 1024-65535", Code::UnknownName, "did you mean `tcp dst portrange 1024-65535`?"),
+    ] {
+        let error = compiler.compile(source).unwrap_err();
+        assert_eq!(error.code(), code, "{source}");
+        assert!(
+            error.diagnostic.help.as_ref().is_some_and(|told| told.starts_with(help)),
+            "{source}: {error}"
+        );
+    }
 }

@@ -5,9 +5,10 @@ use super::direction::End;
 use super::lowerer::{Lowerer, Rel};
 use super::numbers::{ethertype, ipproto};
 use super::tree::TreeId;
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::{Size, ValueId};
 use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
+use crate::syntax::ident::numeric_range;
 
 /// Which ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Lowerer<'_> {
     /// `port NAME`: services(5) says which transport protocols the name is for.
     pub(crate) fn named_port(&mut self, name: &str, quals: Quals) -> Result {
         let wanted = self.transport(quals)?;
-        let (port, known) = self.service(name).ok_or_else(|| self.unknown("port", name))?;
+        let (port, known) = self.service(name).ok_or_else(|| self.unknown_port(name, quals))?;
         let transport = self.agreed_transport(name, wanted, known)?;
         self.ports(Ports::One(port), transport, quals.dir)
     }
@@ -59,6 +60,17 @@ impl Lowerer<'_> {
         self.check_port(low)?;
         self.check_port(high)?;
         self.ports(Ports::Range(low.min(high), low.max(high)), transport, quals.dir)
+    }
+
+    /// "No such port", which may have been meant as a range.
+    fn unknown_port(&self, name: &str, quals: Quals) -> Box<Diagnostic> {
+        let error = self.unknown("port", name);
+        if numeric_range(name).is_none() {
+            return error;
+        }
+        let words = [quals.proto.map(Proto::name), quals.dir.map(Dir::name), Some("portrange"), Some(name)];
+        let words: Vec<&str> = words.into_iter().flatten().collect();
+        Box::new(error.help(format!("did you mean `{}`?", words.join(" "))))
     }
 
     /// The protocol that a qualifier restricts ports to.

@@ -46,6 +46,9 @@ static FLAGS: &[(&str, &str)] = &[
 #[rustfmt::skip]
 static PROTOCOLS: &[(&str, &str)] = &[
     ("ipv6", "ip6"), ("icmpv6", "icmp6"), ("http", "tcp port 80"), ("http2", "tcp port 443"),
+    ("https", "tcp port 443"), ("bgp", "tcp port 179"), ("mysql", "tcp port 3306"), ("nfs", "port 2049"),
+    ("tftp", "udp port 69"), ("radius", "udp port 1812 or udp port 1813"), ("isakmp", "udp port 500 or udp port 4500"),
+    ("netflow", "udp port 2055"), ("wireguard", "udp port 51820"), ("lldp", "ether proto 0x88cc"),
     ("tls", "tcp port 443"), ("ssl", "tcp port 443"), ("quic", "udp port 443"), ("dns", "port 53"),
     ("mdns", "udp port 5353"), ("dhcp", "udp port 67 or udp port 68"), ("bootp", "udp port 67 or udp port 68"),
     ("dhcpv6", "udp port 546 or udp port 547"), ("ntp", "udp port 123"), ("ssh", "tcp port 22"),
@@ -61,6 +64,25 @@ static PREFIXES: &[&str] = &[
     "arp", "bootp", "data", "dhcp", "dns", "eth", "frame", "ftp", "http", "http2", "icmp", "icmpv6", "ip", "ipv6",
     "mpls", "ntp", "quic", "rtp", "sctp", "sip", "smb", "smb2", "ssl", "tcp", "tls", "udp", "vlan", "wlan",
 ];
+
+/// How fields go on that stand without a comparison, behind the first part: "has it".
+#[rustfmt::skip]
+static PRESENT: &[(&str, &[&str])] = &[
+    ("http", &["request", "response", "host", "cookie", "content_type", "user_agent", "chat"]),
+    ("http2", &["headers", "streamid", "type"]),
+    ("tcp", &["analysis", "flags", "options", "stream", "payload", "segment", "window_size"]),
+    ("udp", &["payload", "stream"]), ("ip", &["flags", "fragment", "fragments", "options"]),
+    ("dns", &["qry", "resp", "flags", "response_to", "response_in", "a", "aaaa", "cname"]),
+    ("tls", &["handshake", "record", "alert_message", "app_data"]), ("quic", &["long", "short", "connection"]),
+    ("frame", &["number", "time", "time_delta", "protocols", "len", "cap_len"]),
+    ("icmp", &["type", "code", "resp_to", "resp_in"]), ("dhcp", &["option", "type"]),
+    ("arp", &["opcode", "duplicate-address-detected", "src", "dst"]), ("wlan", &["fc", "ssid", "bssid", "sa", "da"]),
+];
+
+/// The filter for a protocol that has no keyword.
+pub(super) fn protocol(name: &str) -> Option<&'static str> {
+    find(PROTOCOLS, &name.to_ascii_lowercase())
+}
 
 /// The error for a display filter, with its translation if all of it has one.
 pub(super) fn recognise(tokens: &Tokens<'_>) -> Option<Diagnostic> {
@@ -93,7 +115,20 @@ fn looks_like_field(tokens: &Tokens<'_>, token: Token, rest: &str) -> bool {
     let known = [FIELDS, NUMBERS, FLAGS].iter().any(|table| find(table, text).is_some());
     let at = tokens.list.partition_point(|other| other.span.start < token.span.start);
     let compared = tokens.list.get(at + 1).is_some_and(|next| comparison(tokens, *next).is_some());
-    known || (compared && !rest.is_empty())
+    known || (compared && !rest.is_empty()) || (!is_qualified(tokens, at) && is_present(text))
+}
+
+/// Whether a field stands alone that a packet has or has not: `tcp.analysis.retransmission`.
+fn is_present(text: &str) -> bool {
+    let mut parts = text.split('.');
+    let (prefix, next) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    PRESENT.iter().any(|(of, fields)| *of == prefix && fields.contains(&next))
+}
+
+/// Whether the token at `at` is an identifier with its qualifier in front.
+fn is_qualified(tokens: &Tokens<'_>, at: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| tokens.list[before].kind);
+    matches!(before, Some(TokenKind::Word(Word::Kind(_) | Word::Dir(_))))
 }
 
 /// Writes the filter anew, token by token; `None` as soon as something has no counterpart.
@@ -125,8 +160,14 @@ fn translate(tokens: &Tokens<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" ").replace("( ", "(").replace(" )", ")"))
 }
 
-/// `field op value`.
+/// `field op value`, or `field in {…}`.
 fn test(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
+    if let [word, brace, ..] = tokens.list.get(*at..)?
+        && (tokens.text(*word), brace.kind) == ("in", TokenKind::Sign(Sign::LBrace))
+    {
+        *at += 2;
+        return set(tokens, field, at);
+    }
     let op = comparison(tokens, *tokens.list.get(*at)?)?;
     if op == OTHER {
         return None;
@@ -143,6 +184,18 @@ fn test(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
         return Some(format!("{bit} {} 0", if set { "!=" } else { "=" }));
     }
     find(NUMBERS, field).map(|number| format!("{number} {op} {value}"))
+}
+
+/// The members of a set, blanks or commas between, of a field that may be in one: a port or an IP address.
+fn set(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
+    let quals = find(FIELDS, field).filter(|quals| quals.ends_with("port") || quals.ends_with("host"))?;
+    let mut items = Vec::new();
+    while tokens.list.get(*at)?.kind != TokenKind::Sign(Sign::RBrace) {
+        items.push(value(tokens, at)?.replace("..", "-"));
+        *at += usize::from(tokens.list.get(*at)?.kind == TokenKind::Sign(Sign::Comma));
+    }
+    *at += 1;
+    (!items.is_empty() && !quals.starts_with("ether")).then(|| format!("{quals} in {{{}}}", items.join(", ")))
 }
 
 /// A value, with its prefix length.

@@ -2,6 +2,7 @@
 
 use super::ast::{Kind, Proto};
 use super::codes;
+use super::display_filter;
 use super::lex::{Sign, Token, TokenKind};
 use super::parse::{Context, Parser};
 use super::suggest::nearest;
@@ -157,17 +158,23 @@ impl Parser<'_> {
     /// What to write instead.
     fn help(&self, token: Token, expected: Expected) -> Option<String> {
         let text = self.tokens.text(token);
+        let quoted = |words: String| Some(format!("did you mean `{words}`?"));
         if token.kind == TokenKind::Name {
+            if let Some(filter) = self.protocol_without_word(text, expected) {
+                return quoted(filter);
+            }
             let wanted = match (expected, self.protocol_before()) {
                 (Expected::Join, Some(proto)) => nearest(text, after_protocol(proto).iter().copied())
                     .or_else(|| nearest(text, ["and", "or"])),
+                (Expected::Arith | Expected::Number, _) => {
+                    self.short_constant(text).or_else(|| nearest(text, candidates(expected)))
+                }
                 _ => nearest(text, candidates(expected)),
             };
             if let Some(wanted) = wanted {
-                return Some(format!("did you mean `{}`?", self.with_neighbours(token, wanted)));
+                return quoted(self.with_neighbours(token, wanted));
             }
         }
-        let quoted = |words: String| Some(format!("did you mean `{words}`?"));
         match (expected, token.kind) {
             (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) => {
                 Some(format!("a host is written `host {}`", shown(text)))
@@ -205,6 +212,40 @@ impl Parser<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The filter for `http` and others that have no keyword, also behind the protocol that carries them.
+    fn protocol_without_word(&self, name: &str, expected: Expected) -> Option<String> {
+        let filter = display_filter::protocol(name)?;
+        match (expected, self.protocol_before()) {
+            // What stands around it may be `not` or `and`.
+            (Expected::Term | Expected::TermAfterJoin, _) if filter.contains(" or ") => {
+                Some(format!("({filter})"))
+            }
+            (Expected::Term | Expected::TermAfterJoin, _) => Some(filter.to_owned()),
+            (Expected::Join, Some(proto)) if is_transport(proto) => {
+                let (_, port) = filter.split_once("port ")?;
+                Some(format!("{} port {port}", proto.name())).filter(|filter| !filter.contains(" or "))
+            }
+            _ => None,
+        }
+    }
+
+    /// The constant `tcp-syn` for `syn`: of the protocol whose bytes were looked at last.
+    fn short_constant(&self, text: &str) -> Option<&'static str> {
+        let before = self.tokens.list.iter().take_while(|token| token.span.start < self.peek().span.start);
+        let proto = before.filter_map(|token| match token.kind {
+            TokenKind::Word(Word::Proto(proto)) => Some(proto.name()),
+            _ => None,
+        });
+        let text = text.to_ascii_lowercase();
+        let name = match text.as_str() {
+            "psh" => "push",
+            "reset" => "rst",
+            other => other,
+        };
+        let wanted = format!("{}-{name}", proto.last()?);
+        words::CONSTANTS.iter().map(|(constant, _)| *constant).find(|constant| *constant == wanted)
     }
 
     /// An address with the qualifier that it needs.

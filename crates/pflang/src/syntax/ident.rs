@@ -229,7 +229,7 @@ impl Parser<'_> {
 }
 
 /// `8000-8080`, which reads as one name.
-pub(super) fn numeric_range(text: &str) -> Option<(u32, u32)> {
+pub(crate) fn numeric_range(text: &str) -> Option<(u32, u32)> {
     let (low, high) = text.split_once('-')?;
     let number = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse().ok()).flatten();
     Some((number(low)?, number(high)?))

@@ -25,6 +25,7 @@
 use super::ast::{Arith, ArithId, ArithOp, Ast, Expr, ExprId, Proto, Quals, RelOp};
 use super::display_filter;
 use super::expect::Expected;
+use super::habits;
 use super::lex::{Sign, Token, TokenKind, Tokens, lex};
 use super::words::Word;
 use crate::diag::{Code, Diagnostic};
@@ -66,7 +67,9 @@ pub(crate) fn parse_behind(
     *terms = parser.terms;
     match parsed {
         Ok(()) => Ok(parser.ast),
-        Err(found) => Err(display_filter::recognise(&tokens).unwrap_or(*found)),
+        Err(found) => {
+            Err(display_filter::recognise(&tokens).unwrap_or_else(|| habits::advise(&tokens, *found)))
+        }
     }
 }
 

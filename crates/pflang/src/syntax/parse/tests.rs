@@ -188,6 +188,18 @@ fn says_what_was_meant() {
         ("port 80, 443", "write `or` between alternatives, or a set: `port in {80, 443}`"),
         ("proto tcp", "`tcp` is a keyword: escape it as `\\tcp` to use it as a name"),
         ("tcp an port 80", "did you mean `tcp and`?"),
+        ("http", "did you mean `tcp port 80`?"),
+        ("(host a) and HTTPS", "did you mean `tcp port 443`?"),
+        ("dns and host a", "did you mean `port 53`?"),
+        ("not dhcp", "did you mean `(udp port 67 or udp port 68)`?"),
+        ("udp dns", "did you mean `udp port 53`?"),
+        ("tcp[tcpflags] == syn", "did you mean `tcp-syn`?"),
+        ("icmp[icmptype] = echo", "did you mean `icmp-echo`?"),
+        ("tcp.port in {80 443, 8000..8080}", "as a capture filter: `tcp port in {80, 443, 8000-8080}`"),
+        (
+            "ip.src in {10.0.0.0/8} and http",
+            "as a capture filter: `src host in {10.0.0.0/8} and tcp port 80`",
+        ),
         ("tcp.port == 80", "as a capture filter: `tcp port 80`"),
         (
             "ip.addr==10.0.0.1 && !(tcp.dstport eq 443) || dns",
@@ -201,6 +213,58 @@ fn says_what_was_meant() {
     ] {
         let error = error(source);
         assert_eq!(error.help.as_deref(), Some(help), "{source}: {error:?}");
+    }
+}
+
+/// Each phrase, and the filter that it is taken for, which compiles.
+#[rustfmt::skip]
+const HABITS: &[(&str, &str)] = &[
+    ("tcp dport 80", "tcp dst port 80"), ("udp and tcp sport 80", "tcp src port 80"), ("tcp dport {80,443}", "tcp dst port in {80, 443}"),
+    ("dport 80", "dst port 80"), ("th sport 1024-65535", "src portrange 1024-65535"), ("tcp dport != 22", "not tcp dst port 22"),
+    ("udp dport", "udp dst port"), ("tcp dport http", "tcp dst port http"),
+    ("tcp port {80, 443}", "tcp port in {80, 443}"), ("port in (80, 443)", "port in {80, 443}"), ("tcp dst port (80, 443)", "tcp dst port in {80, 443}"),
+    ("port in {80 443}", "port in {80, 443}"), ("src or dst port {1, 2}", "src or dst port in {1, 2}"), ("host {10.0.0.1}", "host in {10.0.0.1}"),
+    ("ip saddr 192.0.2.10", "src host 192.0.2.10"), ("ip daddr 10.0.0.0/8", "dst net 10.0.0.0/8"), ("ip saddr {10.0.0.1, 10.1.0.0/16}", "src host in {10.0.0.1, 10.1.0.0/16}"),
+    ("ip6 saddr 2001:db8::1", "src host 2001:db8::1"), ("ip daddr != 10.0.0.1", "not dst host 10.0.0.1"), ("ether saddr 1:2:3:4:5:6", "ether src host 1:2:3:4:5:6"),
+    ("meta l4proto tcp", "tcp"), ("meta l4proto {tcp, udp}", "(tcp or udp)"), ("meta l4proto ipv6-icmp", "icmp6"), ("meta l4proto != 47", "not proto 47"),
+    ("icmp type echo-request", "icmp[icmptype] = icmp-echo"), ("icmpv6 type 135", "icmp6[icmp6type] = 135"), ("icmp code 0", "icmp[icmpcode] = 0"),
+    ("port 80 443", "port 80 or port 443"), ("dst port 80 443 8080", "dst port 80 or dst port 443 or dst port 8080"), ("net 10.0.0.0/8 172.16.0.0/12", "net 10.0.0.0/8 or net 172.16.0.0/12"),
+    ("tcp port 80 - 90", "tcp portrange 80-90"),
+];
+
+#[test]
+fn habits_of_other_tools_are_translated() {
+    for (source, meant) in HABITS {
+        let error = error(source);
+        assert_eq!(error.help, Some(format!("did you mean `{meant}`?")), "{source}: {error:?}");
+        assert!(
+            *source == "udp dport" || parse(meant, &Dialect::default(), &Limits::default()).is_ok(),
+            "{meant}"
+        );
+    }
+}
+
+#[test]
+fn what_is_like_a_habit_is_left_alone() {
+    for (source, help) in [
+        ("host in {1-2}", Some("write addresses as prefixes: `10.0.0.0/8`")),
+        ("host a port 80", Some("two primitives are joined by `and` or `or`")),
+        ("host ((10.0.0.1))", None),
+        ("port 80, 443", Some("write `or` between alternatives, or a set: `port in {80, 443}`")),
+        ("tcp port 80 and and ip saddr 10.0.0.1", None),
+    ] {
+        let error = error(source);
+        assert_eq!(error.help.as_deref(), help, "{source}: {error:?}");
+    }
+}
+
+#[test]
+fn fields_that_a_packet_has_are_a_display_filter() {
+    for source in ["http.request", "tcp.analysis.retransmission", "tcp and not dns.qry.name", "ip.flags.df"] {
+        assert_eq!(error(source).code, Code::DisplaySyntax, "{source}");
+    }
+    for source in ["http.example.com", "host http.request x", "tcp and tls.example"] {
+        assert_eq!(error(source).code, Code::UnknownWord, "{source}");
     }
 }
 
