@@ -2,9 +2,10 @@
 
 use pflang::names::FileNames;
 use pflang::{HostAddrs, Names, Service};
-use std::io::Read;
+use std::collections::HashMap;
+use std::io::{self, Read};
 use std::net::{IpAddr, ToSocketAddrs};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// So much of a set file is read: a device has no end, and the compiler refuses more than 64 MiB.
 const SET_FILE_MAX: u64 = 64 << 20;
@@ -14,12 +15,24 @@ const SET_FILE_MAX: u64 = 64 << 20;
 pub struct SystemNames {
     files: OnceLock<FileNames>,
     resolve: bool,
+    /// What the resolver answered for hosts that it has no address of.
+    failures: Mutex<HashMap<String, String>>,
 }
 
 impl SystemNames {
     /// With `resolve`, hosts that the files do not know are asked of the system's resolver.
     pub fn new(resolve: bool) -> Self {
-        SystemNames { files: OnceLock::new(), resolve }
+        SystemNames { files: OnceLock::new(), resolve, failures: Mutex::default() }
+    }
+
+    /// Asks the resolver, and keeps its reason if it has no answer.
+    fn resolved(&self, name: &str) -> Option<HostAddrs> {
+        resolved(name)
+            .map_err(|error| {
+                let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+                failures.insert(name.to_owned(), format!("the lookup failed: {error}"));
+            })
+            .ok()
     }
 
     fn files(&self) -> &FileNames {
@@ -38,7 +51,11 @@ impl SystemNames {
 
 impl Names for SystemNames {
     fn host(&self, name: &str) -> Option<HostAddrs> {
-        self.files().host(name).or_else(|| if self.resolve { resolved(name) } else { None })
+        self.files().host(name).or_else(|| if self.resolve { self.resolved(name) } else { None })
+    }
+
+    fn why_no_host(&self, name: &str) -> Option<String> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
     fn net(&self, name: &str) -> Option<u32> {
@@ -67,14 +84,14 @@ impl Names for SystemNames {
     }
 }
 
-fn resolved(name: &str) -> Option<HostAddrs> {
+fn resolved(name: &str) -> io::Result<HostAddrs> {
     let mut addresses = HostAddrs::default();
-    for address in (name, 0).to_socket_addrs().ok()? {
+    for address in (name, 0).to_socket_addrs()? {
         match address.ip() {
             IpAddr::V4(v4) if !addresses.v4.contains(&v4) => addresses.v4.push(v4),
             IpAddr::V6(v6) if !addresses.v6.contains(&v6) => addresses.v6.push(v6),
             _ => {}
         }
     }
-    Some(addresses)
+    Ok(addresses)
 }

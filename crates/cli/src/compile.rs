@@ -11,8 +11,9 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let source = language::filter_text(&args.text.words)?;
     let link_type = args.text.linktype;
     let compiler = language::compiler(link_type, &args.text.language, At::Auto);
-    let printed =
-        compiler.print(&source, args.stage).map_err(|error| language::wrong_filter(&error, terminal))?;
+    let printed = compiler
+        .print(&source, args.stage)
+        .map_err(|error| language::wrong_filter(error, &args.text.language, terminal))?;
     let output = if args.text.json {
         let object = json!({
             "v": 1,

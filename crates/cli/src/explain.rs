@@ -12,7 +12,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let source = language::filter_text(&args.text.words)?;
     let link_type = args.text.linktype;
     let compiler = language::compiler(link_type, &args.text.language, At::Auto);
-    let wrong = |error: pflang::Error| language::wrong_filter(&error, terminal);
+    let wrong = |error: pflang::Error| language::wrong_filter(error, &args.text.language, terminal);
     let filter = compiler.compile(&source).map_err(wrong)?;
     let explanation = compiler.explain(&source).map_err(wrong)?;
     let output = if args.text.json {

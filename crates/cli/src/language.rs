@@ -7,7 +7,7 @@ use crate::message::Message;
 use crate::terminal::Terminal;
 use apps::SystemNames;
 use pflang::options::Dialect;
-use pflang::{Backend, Code, Compiler, Filter};
+use pflang::{Backend, Code, Compiler, Diagnostic, Filter};
 use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -81,11 +81,12 @@ fn blank_comments(text: &mut [u8]) {
 pub(crate) fn compile(
     compiler: &Compiler,
     source: &str,
+    language: &LanguageArgs,
     at: At,
     quiet: bool,
     terminal: &Terminal,
 ) -> Result<Filter, Failure> {
-    let filter = compiler.compile(source).map_err(|error| wrong_filter(&error, terminal))?;
+    let filter = compiler.compile(source).map_err(|error| wrong_filter(error, language, terminal))?;
     if !quiet {
         for lint in filter.lints() {
             let text = lint.render(filter.source(), terminal.colour_stderr);
@@ -104,12 +105,33 @@ pub(crate) fn compile(
     }
 }
 
-/// A filter that does not compile.
-pub(crate) fn wrong_filter(error: &pflang::Error, terminal: &Terminal) -> Failure {
+/// A filter that does not compile. Where a flag would help, it is named: the compiler knows no command line.
+pub(crate) fn wrong_filter(
+    mut error: pflang::Error,
+    language: &LanguageArgs,
+    terminal: &Terminal,
+) -> Failure {
+    if let Some(flag) = flag_for(&error.diagnostic, language) {
+        let help = error.diagnostic.help.take();
+        error.diagnostic.help = Some(help.map_or_else(|| flag.to_owned(), |help| format!("{help}; {flag}")));
+    }
     // A file that cannot be read is not the filter's fault.
     let blame = if error.code() == Code::SetFile { Blame::World } else { Blame::User };
     let object = about(&error.source, "error", &error.diagnostic.to_json());
     Failure { message: Message::found(error.render(terminal.colour_stderr), object), blame }
+}
+
+/// The flag that makes a filter compile, in words that follow the compiler's own.
+fn flag_for(found: &Diagnostic, language: &LanguageArgs) -> Option<&'static str> {
+    match found.code {
+        Code::Netmask => Some("the flag is `--netmask 255.255.255.0`"),
+        Code::Strict => Some("the flag is `--strict`"),
+        // Networks, services and protocols have no resolver.
+        Code::UnknownName if found.message.starts_with("unknown host ") && !language.resolve => {
+            Some("with `--resolve`, the system's resolver is asked")
+        }
+        _ => None,
+    }
 }
 
 /// An error or a warning, and the filter it is about.

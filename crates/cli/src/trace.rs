@@ -23,7 +23,7 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let packet = packet(args)?;
     let compiler = language::compiler(packet.link_type, &args.language, At::Auto);
     let graph = compiler.as_written(&source);
-    let graph = graph.map_err(|error| language::wrong_filter(&error, terminal))?;
+    let graph = graph.map_err(|error| language::wrong_filter(error, &args.language, terminal))?;
     let trace = pflang::trace(&graph, &packet.data, packet.wire_len);
     let output = if args.json {
         format!("{}\n", object(args, &source, &packet, &trace))

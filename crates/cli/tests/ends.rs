@@ -85,6 +85,32 @@ fn a_wrong_filter_is_pointed_at() {
     assert_eq!(stdout(&output), "");
 }
 
+/// The compiler knows no command line, and no user of the command its interface.
+#[test]
+fn flags_that_would_help_are_named() {
+    // A label of 64 letters is no name for any server: the lookup fails without a network.
+    let impossible = format!("host {}", "x".repeat(64));
+    for (args, told) in [
+        (
+            &["ip broadcast"][..],
+            "give that of the network captured on; the flag is `--netmask 255.255.255.0`",
+        ),
+        (&["--strict", "vxlan"], "leave the `strict` dialect off to use it; the flag is `--strict`"),
+        (&["host no-such-host.invalid"], "; with `--resolve`, the system's resolver is asked"),
+        (&[&impossible, "--resolve"], "the lookup failed: "),
+    ] {
+        let output = run(&[&["compile"], args].concat());
+        let text = stderr(&output);
+        assert!(code(&output) == 2 && text.contains(told) && !text.contains("::"), "{args:?}: {text}");
+        let json = stderr(&run(&[&["explain", "--json"], args].concat()));
+        assert!(json.contains(told.trim_end()), "{args:?}: {json}");
+    }
+    for other in ["port no-such-port", "net no-such-net", "ether host no-such-host"] {
+        assert!(!stderr(&run(&["compile", other])).contains("--resolve"), "{other}");
+    }
+    assert!(!stderr(&run(&["compile", &impossible, "--resolve"])).contains("with `--resolve`"));
+}
+
 #[test]
 fn a_wrong_filter_leaves_the_output_alone() {
     let out = scratch("left-alone").join("out.pcap");

@@ -66,6 +66,12 @@ pub trait Names {
         let _ = name;
         None
     }
+    /// Why [`Names::host`] has no address for a name, where there is more to say than that it is unknown: what a resolver
+    /// answered. It is shown with the error.
+    fn why_no_host(&self, name: &str) -> Option<String> {
+        let _ = name;
+        None
+    }
     /// The number of a network: networks(5), as the C library answers (glibc: `loopback 127` is 127.0.0.0).
     fn net(&self, name: &str) -> Option<u32> {
         let _ = name;

@@ -80,7 +80,8 @@ impl<'a> Filters<'a> {
         let compiler = language::compiler(link_type, self.language, self.at);
         // What a text means for lints hardly depends on the link type: tell them once.
         let quiet = self.quiet || !compiled.is_empty();
-        let compile = |source: &&str| language::compile(&compiler, source, self.at, quiet, self.terminal);
+        let compile =
+            |source: &&str| language::compile(&compiler, source, self.language, self.at, quiet, self.terminal);
         let filters: Vec<Filter> = self.sources.iter().map(compile).collect::<Result<_, _>>()?;
         compiled.insert(link_type, filters.clone());
         Ok(filters)

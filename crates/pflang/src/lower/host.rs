@@ -4,7 +4,7 @@ use super::Result;
 use super::direction::End;
 use super::lowerer::{Lowerer, NOT_SET, Rel};
 use super::numbers::ethertype;
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
 use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
 
@@ -100,7 +100,7 @@ impl Lowerer<'_> {
 
     /// All addresses of a named host.
     pub(crate) fn named_host(&mut self, name: &str, quals: Quals) -> Result {
-        let addresses = self.options.names.host(name).ok_or_else(|| self.unknown("host", name))?;
+        let addresses = self.options.names.host(name).ok_or_else(|| self.unknown_host(name))?;
         // Where packets do not say what they carry, ARP cannot be told, and is not looked for.
         let untyped = quals.proto.is_none() && self.layers.type_field.constant == NOT_SET;
         let family = |proto| if untyped { Some(proto) } else { quals.proto };
@@ -124,9 +124,17 @@ impl Lowerer<'_> {
     }
 
     /// "No such name".
-    pub(crate) fn unknown(&self, what: &str, name: &str) -> Box<crate::diag::Diagnostic> {
+    pub(crate) fn unknown(&self, what: &str, name: &str) -> Box<Diagnostic> {
         let mut error = self.error(Code::UnknownName, format!("unknown {what} `{name}`"));
         error.help = Some("write its number, or make the name known to the system's files".into());
+        error
+    }
+
+    /// The same for a host, with what a resolver answered.
+    pub(crate) fn unknown_host(&self, name: &str) -> Box<Diagnostic> {
+        let mut error = self.unknown("host", name);
+        error.label = self.options.names.why_no_host(name);
+        error.help = Some("write its address, or make the name known to the system's files".into());
         error
     }
 }

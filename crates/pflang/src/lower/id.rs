@@ -150,7 +150,7 @@ impl Lowerer<'_> {
         let link = self.named_ether_host(name, None)?;
         let addresses = self.options.names.host(name).unwrap_or_default().v4;
         if addresses.is_empty() {
-            return Err(self.unknown("host", name));
+            return Err(self.unknown_host(name));
         }
         let quals = Quals { dir: Some(Dir::SrcOrDst), kind: Some(Kind::Host), ..quals };
         let hosts = addresses.into_iter().map(|address| self.net4(Net4::host(address.into()), quals));

@@ -103,10 +103,7 @@ impl Lowerer<'_> {
         // libpcap's way to say "unknown" is a mask of ones.
         let Some(netmask) = self.options.netmask.filter(|&mask| mask != u32::MAX) else {
             let mut error = self.error(Code::Netmask, "`ip broadcast` needs the netmask, which is not known");
-            error.help = Some(
-                "give that of the network captured on: `--netmask 255.255.255.0`, or `Compiler::netmask`"
-                    .into(),
-            );
+            error.help = Some("give that of the network captured on".into());
             return Err(error);
         };
         let host = !netmask;

@@ -183,7 +183,7 @@ impl Parser<'_> {
         }
         let found = Diagnostic::new(Code::Strict, self.peek().span, "`gateway` is an extension")
             .label("libpcap refuses it when built with IPv6")
-            .help("leave `--strict` (`Dialect::strict`) off, or write `ether host E and not host H`");
+            .help("leave the `strict` dialect off, or write `ether host E and not host H`");
         Err(Box::new(found))
     }
 
@@ -194,7 +194,7 @@ impl Parser<'_> {
         }
         let found = Diagnostic::new(Code::Strict, span, format!("{what} is an extension"))
             .label("libpcap 1.10.3 does not know it")
-            .help("leave `--strict` (`Dialect::strict`) off to use it");
+            .help("leave the `strict` dialect off to use it");
         Err(Box::new(found))
     }
 
