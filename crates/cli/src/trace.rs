@@ -5,7 +5,7 @@ use crate::exit::{Failure, Outcome};
 use crate::language::{self, one_line};
 use crate::terminal::{Terminal, harmless, print};
 use capture::Reader;
-use pflang::{Answer, Span, Trace, TraceStep, TracedLoad};
+use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPrimitive};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use wire::LinkType;
@@ -22,9 +22,8 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let source = language::filter_text(std::slice::from_ref(&args.filter))?;
     let packet = packet(args)?;
     let compiler = language::compiler(packet.link_type, &args.language, At::Auto);
-    let graph = compiler.as_written(&source);
-    let graph = graph.map_err(|error| language::wrong_filter(error, &args.language, terminal))?;
-    let trace = pflang::trace(&graph, &packet.data, packet.wire_len);
+    let trace = compiler.trace(&source, &packet.data, packet.wire_len);
+    let trace = trace.map_err(|error| language::wrong_filter(error, &args.language, terminal))?;
     let output = if args.json {
         format!("{}\n", object(args, &source, &packet, &trace))
     } else {
@@ -59,17 +58,24 @@ fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> S
     let summary = wire::summary::summarize(packet.link_type, &packet.data, packet.wire_len);
     let mut text =
         format!("packet {} of {}: {summary}\n", args.number, harmless(&args.file.to_string_lossy()));
-    let mut primitive = None;
-    for step in &trace.steps {
-        if primitive != Some(step.span) {
-            primitive = Some(step.span);
-            let _ = writeln!(text, "  {}", primitive_text(step.span, source));
+    for primitive in &trace.primitives {
+        let verdict = verdict(primitive);
+        let _ = writeln!(text, "  {} => {verdict}", primitive_text(primitive.span, source));
+        for step in &primitive.steps {
+            let _ = writeln!(text, "    {}", step_in_words(step, packet));
         }
-        let _ = writeln!(text, "    {}", step_in_words(step, packet));
     }
     let verdict = if trace.matches { "matches" } else { "does not match" };
     let _ = writeln!(text, "  => {verdict}");
     text
+}
+
+fn verdict(primitive: &TracedPrimitive) -> &'static str {
+    match primitive.holds {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "rejected",
+    }
 }
 
 /// `be16[12] == 0x800       bytes 12..14 = 08 00         yes`
@@ -85,8 +91,10 @@ fn step_in_words(step: &TraceStep, packet: &Wanted) -> String {
         }
         Answer::DividesByZero => "divides by zero: rejected whatever else holds".to_owned(),
     };
-    let loads: Vec<String> = step.loads.iter().map(|load| load_in_words(*load, &packet.data)).collect();
-    format!("{:<34} {:<34} {answer}", step.question, loads.join(", ")).trim_end().to_owned()
+    let looked_at = step.loads.iter().filter(|load| !load.is_for_place);
+    let mut seen: Vec<String> = step.wire_len.iter().map(|len| format!("len = {len}")).collect();
+    seen.extend(looked_at.map(|load| load_in_words(*load, &packet.data)));
+    format!("{:<34} {:<34} {answer}", step.question, seen.join(", ")).trim_end().to_owned()
 }
 
 fn load_in_words(load: TracedLoad, data: &[u8]) -> String {
@@ -113,12 +121,30 @@ fn object(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> Val
         "linktype": packet.link_type.to_string(),
         "captured_bytes": packet.data.len(),
         "wire_bytes": packet.wire_len,
-        "steps": trace.steps.iter().map(|step| step_object(step, source, packet)).collect::<Vec<_>>(),
+        "primitives": trace.primitives.iter().map(|primitive| primitive_object(primitive, source)).collect::<Vec<_>>(),
+        "steps": steps_objects(trace, source, packet),
         "matches": trace.matches,
     })
 }
 
-fn step_object(step: &TraceStep, source: &str, packet: &Wanted) -> Value {
+fn primitive_object(primitive: &TracedPrimitive, source: &str) -> Value {
+    json!({ "primitive": primitive.span.text(source), "span": span_object(primitive.span), "verdict": verdict(primitive) })
+}
+
+fn span_object(span: Span) -> Value {
+    json!({ "start": span.start, "end": span.end })
+}
+
+/// All steps in order, each with the primitive that it belongs to.
+fn steps_objects(trace: &Trace, source: &str, packet: &Wanted) -> Vec<Value> {
+    let of = |primitive: &TracedPrimitive| {
+        let object = |step: &TraceStep| step_object(step, primitive.span, source, packet);
+        primitive.steps.iter().map(object).collect::<Vec<_>>()
+    };
+    trace.primitives.iter().flat_map(of).collect()
+}
+
+fn step_object(step: &TraceStep, span: Span, source: &str, packet: &Wanted) -> Value {
     let (answer, needed) = match step.answer {
         Answer::Yes => ("yes", None),
         Answer::No => ("no", None),
@@ -130,8 +156,8 @@ fn step_object(step: &TraceStep, source: &str, packet: &Wanted) -> Value {
         json!({ "offset": load.offset, "bytes": bytes, "value": load.value })
     };
     json!({
-        "primitive": step.span.text(source),
-        "span": { "start": step.span.start, "end": step.span.end },
+        "primitive": span.text(source),
+        "span": span_object(span),
         "question": step.question,
         "loads": step.loads.iter().map(load).collect::<Vec<_>>(),
         "answer": answer,

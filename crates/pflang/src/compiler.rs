@@ -16,6 +16,7 @@ use crate::runs::Runs;
 use crate::span::Span;
 use crate::syntax::ast::Ast;
 use crate::syntax::parse;
+use crate::trace::{Trace, trace};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use wire::LinkType;
@@ -212,7 +213,30 @@ impl Compiler {
         stages().map_err(|diagnostic| Error::new(diagnostic, source.into()))
     }
 
-    /// The decision graph as the text has it, load for load: what [`trace`](crate::trace()) follows.
+    /// Why a packet does or does not match: what each primitive asks, and what the answer is.
+    ///
+    /// ```
+    /// use pflang::{Answer, Compiler};
+    /// use wire::LinkType;
+    ///
+    /// let trace = Compiler::new(LinkType::EN10MB).trace("len > 100 or arp", &[0; 60], 60)?;
+    /// let step = &trace.primitives[0].steps[0];
+    /// assert_eq!((step.question.as_str(), step.wire_len, step.answer), ("len > 100", Some(60), Answer::No));
+    /// assert_eq!(trace.primitives[1].holds, Some(false));
+    /// assert!(!trace.matches);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`], but for what comes after lowering.
+    pub fn trace(&self, source: &str, data: &[u8], wire_len: u32) -> Result<Trace, Error> {
+        match self.lowered(source) {
+            Ok(lowered) => Ok(trace(&lowered, data, wire_len)),
+            Err(diagnostic) => Err(Error::new(diagnostic, source.into())),
+        }
+    }
+
+    /// The decision graph as the text has it, load for load.
     ///
     /// # Errors
     /// As [`Compiler::compile`], but for what comes after this graph.

@@ -41,7 +41,7 @@ pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use program::{Entry, Program};
 pub use span::Span;
 pub use stage::Stage;
-pub use trace::{Answer, Trace, TraceStep, TracedLoad, trace};
+pub use trace::{Answer, Trace, TraceStep, TracedLoad, TracedPrimitive, trace};
 
 /// The examples of the book's page compile and run.
 #[cfg(doctest)]

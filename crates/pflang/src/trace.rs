@@ -1,28 +1,44 @@
-//! Why a packet does or does not match: one run through the unoptimised graph, step by step.
+//! Why a packet does or does not match: one run through the lowered tree, question by question.
+//!
+//! The tree is what the text says: a question stands there as it is asked (`len > 100`), where the decision graph may have
+//! it the other way round, with its arms swapped. Nothing recurses.
 
-use crate::ir::interp::{self, Interp, Step};
 use crate::ir::print::Exprs;
-use crate::ir::{BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Pool, REJECT, Value, ValueId};
+use crate::ir::{CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
+use crate::lower::Lowered;
+use crate::lower::tree::{Tree, TreeId, TreeNode};
 use crate::span::Span;
+use std::collections::HashSet;
 
 /// One run of one packet.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// What was asked, in order.
-    pub steps: Vec<TraceStep>,
+    /// The primitives that were looked at, in order; of a set, its members besides.
+    pub primitives: Vec<TracedPrimitive>,
     /// Whether the packet matches.
     pub matches: bool,
+}
+
+/// What became of a primitive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedPrimitive {
+    /// Where it stands in the filter.
+    pub span: Span,
+    /// What it asked, in order.
+    pub steps: Vec<TraceStep>,
+    /// Whether it holds; `None` where the packet was rejected before that was known.
+    pub holds: Option<bool>,
 }
 
 /// One question and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceStep {
-    /// The primitive that asks.
-    pub span: Span,
-    /// The question: `be16[12] == 0x800`.
+    /// The question, places as numbers: `be16[12] == 0x800`.
     pub question: String,
     /// What it read of the packet; empty for a question about lengths.
     pub loads: Vec<TracedLoad>,
+    /// The length on the wire, if it asked for that.
+    pub wire_len: Option<u32>,
     /// What came of it.
     pub answer: Answer,
 }
@@ -36,6 +52,8 @@ pub struct TracedLoad {
     pub size: u32,
     /// The number they make.
     pub value: u32,
+    /// Whether they were only read to find the place of others.
+    pub is_for_place: bool,
 }
 
 /// The answer to a question.
@@ -45,89 +63,275 @@ pub enum Answer {
     Yes,
     /// It does not hold.
     No,
-    /// The bytes that the next question needs were not captured: the packet is rejected, whatever else holds.
+    /// The bytes that the question needs were not captured: the packet is rejected, whatever else holds.
     NotCaptured {
         /// Captured bytes that would have been needed.
         needed: u64,
     },
-    /// The next question divides by zero: the packet is rejected, whatever else holds.
+    /// The question divides by zero: the packet is rejected, whatever else holds.
     DividesByZero,
 }
 
-/// Runs a packet through a graph as it was built, not optimised.
-pub fn trace(graph: &Graph, data: &[u8], wire_len: u32) -> Trace {
-    let exprs = Exprs::new(graph, &graph.topological());
-    let mut steps = Vec::new();
-    let leaf = Interp::new(graph).run_traced(interp::Packet { data, wire_len }, |step| {
-        if let Node::Branch { cond, then, els } = graph.node(step.node) {
-            let taken = step.next == *then;
-            let rejects = *graph.node(step.next) == Node::Leaf(REJECT);
-            let divisor_guard = is_divisor_guard(graph, *cond, *then, *els);
-            let answer = match graph.pool.get_cond(*cond) {
-                Cond::Bounds { .. } if taken => return,
-                Cond::Bounds { base, end } => {
-                    Answer::NotCaptured { needed: value_of(&step, &graph.pool, base) + u64::from(end) }
-                }
-                _ if divisor_guard && rejects => Answer::DividesByZero,
-                _ if divisor_guard => return,
-                _ if taken => Answer::Yes,
-                _ => Answer::No,
-            };
-            let span = graph.spans(step.node).as_slice().first().copied().unwrap_or_default();
-            let loads = loads(&graph.pool, *cond, &step);
-            steps.push(TraceStep { span, question: exprs.cond(*cond), loads, answer });
+/// Runs a packet through a filter as it was lowered.
+pub fn trace(lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace {
+    let tree = &lowered.tree;
+    let mut run = Run {
+        tree,
+        exprs: Exprs::of_pool(&tree.pool),
+        packet: Packet { data, wire_len },
+        values: vec![None; tree.pool.value_count()],
+        primitives: Vec::new(),
+        tasks: vec![Task::Visit(lowered.root, Outer::default())],
+    };
+    let matches = run.root() == Ok(true);
+    Trace { primitives: run.primitives, matches }
+}
+
+/// The packet is rejected at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rejected;
+
+#[derive(Clone, Copy)]
+struct Packet<'p> {
+    data: &'p [u8],
+    wire_len: u32,
+}
+
+/// What a node stands in.
+#[derive(Clone, Copy, Default)]
+struct Outer {
+    /// Index of the innermost primitive, and the span of the node around.
+    primitive: Option<usize>,
+    span: Option<Span>,
+    /// Whether the primitive asks for the contrary.
+    negated: bool,
+}
+
+/// What remains to be done, last first.
+enum Task {
+    Visit(TreeId, Outer),
+    /// The left operand of an `and` is done.
+    Then(TreeId, Outer),
+    /// The left operand of an `or` is done.
+    Else(TreeId, Outer),
+    Negate,
+    /// This primitive is done.
+    Holds(usize),
+}
+
+struct Run<'t> {
+    tree: &'t Tree,
+    exprs: Exprs<'t>,
+    packet: Packet<'t>,
+    /// What has been evaluated for this packet.
+    values: Vec<Option<u32>>,
+    primitives: Vec<TracedPrimitive>,
+    tasks: Vec<Task>,
+}
+
+impl Run<'_> {
+    fn root(&mut self) -> Result<bool, Rejected> {
+        let mut holds = true;
+        while let Some(task) = self.tasks.pop() {
+            match task {
+                Task::Visit(id, outer) => holds = self.visit(id, outer)?.unwrap_or(holds),
+                Task::Then(right, outer) if holds => self.tasks.push(Task::Visit(right, outer)),
+                Task::Else(right, outer) if !holds => self.tasks.push(Task::Visit(right, outer)),
+                Task::Then(..) | Task::Else(..) => {}
+                Task::Negate => holds = !holds,
+                Task::Holds(primitive) => self.primitives[primitive].holds = Some(holds),
+            }
         }
-    });
-    Trace { steps, matches: leaf != REJECT }
-}
+        Ok(holds)
+    }
 
-/// Whether this is the branch that keeps a zero divisor from its division: a comparison with zero that rejects at
-/// once and whose other arm divides by that value.
-fn is_divisor_guard(graph: &Graph, cond: CondId, then: NodeId, els: NodeId) -> bool {
-    let Cond::Cmp(CmpOp::Eq, divisor, zero) = graph.pool.get_cond(cond) else { return false };
-    let is_division = |value: ValueId| {
-        let value = graph.pool.get(value);
-        matches!(value, Value::Op(BinOp::Div | BinOp::Mod, _, by) if by == divisor)
-    };
-    let divides = |node: NodeId| match graph.node(node) {
-        Node::Branch { cond, .. } => values_of(&graph.pool, *cond).into_iter().any(is_division),
-        _ => false,
-    };
-    graph.pool.as_const(zero) == Some(0) && *graph.node(then) == Node::Leaf(REJECT) && divides(els)
-}
-
-fn loads(pool: &Pool, cond: CondId, step: &Step<'_>) -> Vec<TracedLoad> {
-    let mut loads: Vec<TracedLoad> = values_of(pool, cond)
-        .into_iter()
-        .filter_map(|value| match pool.get(value) {
-            Value::Load { base, offset, size, .. } => Some(TracedLoad {
-                offset: value_of(step, pool, base) + u64::from(offset),
-                size: size.bytes(),
-                value: u32::try_from(value_of(step, pool, value)).unwrap_or(u32::MAX),
-            }),
-            _ => None,
+    /// Answers a test; what an operator needs is left to do.
+    fn visit(&mut self, id: TreeId, outer: Outer) -> Result<Option<bool>, Rejected> {
+        let outer = self.enter(id, outer);
+        let plain = Outer { negated: false, ..outer };
+        Ok(match self.tree.node(id) {
+            TreeNode::True => Some(true),
+            TreeNode::False => Some(false),
+            TreeNode::Test(cond) => Some(self.test(cond, outer)?),
+            TreeNode::In(set) => {
+                let set = self.tree.set(set);
+                self.evaluate([set.value], outer)?;
+                let value = self.known(set.value);
+                Some(set.ranges.iter().any(|&(low, high)| (low..=high).contains(&value)))
+            }
+            TreeNode::Eval(value) => {
+                self.evaluate([value], outer)?;
+                Some(true)
+            }
+            TreeNode::Not(a) => {
+                // `not` before a primitive is no part of its question.
+                let is_own = outer.span == Some(self.tree.span(a));
+                let inside = Outer { negated: is_own && !outer.negated, ..outer };
+                self.tasks.extend([Task::Negate, Task::Visit(a, inside)]);
+                None
+            }
+            TreeNode::And(a, b) => {
+                self.tasks.extend([Task::Then(b, plain), Task::Visit(a, plain)]);
+                None
+            }
+            TreeNode::Or(a, b) => {
+                self.tasks.extend([Task::Else(b, plain), Task::Visit(a, plain)]);
+                None
+            }
         })
-        .collect();
-    loads.sort_unstable_by_key(|load| (load.offset, load.size));
-    loads
+    }
+
+    /// What the operands of a node stand in. A primitive begins where the text is another than around, and stays the same
+    /// below, or nothing is below.
+    fn enter(&mut self, id: TreeId, outer: Outer) -> Outer {
+        let span = self.tree.span(id);
+        if outer.span == Some(span) {
+            return outer;
+        }
+        let is_same = |operand: TreeId| self.tree.span(operand) == span;
+        let is_primitive = match self.tree.node(id) {
+            TreeNode::Not(a) => is_same(a),
+            TreeNode::And(a, b) | TreeNode::Or(a, b) => is_same(a) || is_same(b),
+            TreeNode::True | TreeNode::False | TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) => {
+                true
+            }
+        };
+        let mut primitive = outer.primitive;
+        if is_primitive {
+            primitive = Some(self.primitives.len());
+            self.tasks.push(Task::Holds(self.primitives.len()));
+            self.primitives.push(TracedPrimitive { span, steps: Vec::new(), holds: None });
+        }
+        Outer { primitive, span: Some(span), negated: false }
+    }
+
+    /// Asks, in the words of the text.
+    fn test(&mut self, cond: CondId, outer: Outer) -> Result<bool, Rejected> {
+        let pool = &self.tree.pool;
+        self.evaluate(pool.cond_operands(cond), outer)?;
+        let holds = match pool.get_cond(cond) {
+            Cond::Cmp(CmpOp::Eq, a, b) => self.known(a) == self.known(b),
+            Cond::Cmp(CmpOp::Lt, a, b) => self.known(a) < self.known(b),
+            Cond::Test(a, mask) => self.known(a) & self.known(mask) != 0,
+            // No tree holds one: guards are implied by the loads.
+            Cond::Bounds { base, end } => {
+                u64::from(self.known(base)) + u64::from(end) <= self.packet.data.len() as u64
+            }
+        };
+        let question = self.exprs.at(&self.values).question(cond, outer.negated);
+        let answer = if holds != outer.negated { Answer::Yes } else { Answer::No };
+        self.step(outer, question, pool.cond_operands(cond), answer);
+        Ok(holds)
+    }
+
+    fn step(
+        &mut self,
+        outer: Outer,
+        question: String,
+        looked_at: impl Iterator<Item = ValueId>,
+        answer: Answer,
+    ) {
+        let Some(primitive) = outer.primitive else { return };
+        let looks = looks(&self.tree.pool, looked_at);
+        let mut loads: Vec<TracedLoad> = looks.iter().filter_map(|&look| self.load(look)).collect();
+        loads.sort_unstable_by_key(|load| (load.offset, load.size));
+        let asks_len = looks.iter().any(|look| self.tree.pool.get(look.value) == Value::Len);
+        let wire_len = asks_len.then_some(self.packet.wire_len);
+        self.primitives[primitive].steps.push(TraceStep { question, loads, wire_len, answer });
+    }
+
+    fn load(&self, look: Look) -> Option<TracedLoad> {
+        let Value::Load { base, offset, size, .. } = self.tree.pool.get(look.value) else { return None };
+        Some(TracedLoad {
+            offset: u64::from(self.values[base.index()]?) + u64::from(offset),
+            size: size.bytes(),
+            value: self.values[look.value.index()]?,
+            is_for_place: look.is_for_place,
+        })
+    }
+
+    /// Evaluates values and what they are computed from, operands first.
+    fn evaluate(&mut self, values: impl IntoIterator<Item = ValueId>, outer: Outer) -> Result<(), Rejected> {
+        let pool = &self.tree.pool;
+        let mut missing = looks(pool, values.into_iter());
+        missing.retain(|look| self.values[look.value.index()].is_none());
+        // Ids are a topological order.
+        missing.sort_unstable_by_key(|look| look.value);
+        for Look { value, .. } in missing {
+            match compute(pool, &self.values, self.packet, value) {
+                Ok(known) => self.values[value.index()] = Some(known),
+                Err(why) => {
+                    let question = match why {
+                        Answer::NotCaptured { needed } => format!("captured >= {needed}"),
+                        _ => format!("{} is defined", self.exprs.at(&self.values).definition(value)),
+                    };
+                    self.step(outer, question, pool.operands(value), why);
+                    return Err(Rejected);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn known(&self, value: ValueId) -> u32 {
+        self.values[value.index()].expect("it has been evaluated")
+    }
 }
 
-/// A value of a step, which has been evaluated or is a constant.
-fn value_of(step: &Step<'_>, pool: &Pool, value: ValueId) -> u64 {
-    let known = step.values.get(value.index()).copied().flatten();
-    u64::from(known.or_else(|| pool.as_const(value)).unwrap_or(0))
+/// A value whose operands are known, or why there is none.
+fn compute(pool: &Pool, values: &[Option<u32>], packet: Packet<'_>, value: ValueId) -> Result<u32, Answer> {
+    let known = |value: ValueId| values[value.index()].expect("operands have smaller ids");
+    match pool.get(value) {
+        Value::Const(k) => Ok(k),
+        Value::Len => Ok(packet.wire_len),
+        Value::Load { base, offset, size, order } => {
+            let at = u64::from(known(base)) + u64::from(offset);
+            load(packet.data, at, size, order)
+                .ok_or(Answer::NotCaptured { needed: at + u64::from(size.bytes()) })
+        }
+        Value::Op(op, a, b) => op.eval(known(a), known(b)).ok_or(Answer::DividesByZero),
+    }
 }
 
-/// What a condition looks at, directly or not.
-fn values_of(pool: &Pool, cond: CondId) -> Vec<ValueId> {
-    let mut found: Vec<ValueId> = Vec::new();
-    let mut seen = vec![false; pool.value_count()];
-    let mut pending: Vec<ValueId> = pool.cond_operands(cond).collect();
-    while let Some(value) = pending.pop() {
-        if !std::mem::replace(&mut seen[value.index()], true) {
-            found.push(value);
-            pending.extend(pool.operands(value));
+fn load(data: &[u8], at: u64, size: Size, order: Order) -> Option<u32> {
+    let start = usize::try_from(at).ok()?;
+    let bytes = data.get(start..start.checked_add(size.bytes() as usize)?)?;
+    let shift_in = |x, byte: &u8| x << 8 | u32::from(*byte);
+    Some(match order {
+        Order::Network => bytes.iter().fold(0, shift_in),
+        Order::Little => bytes.iter().rev().fold(0, shift_in),
+    })
+}
+
+/// A value that something looks at.
+#[derive(Clone, Copy)]
+struct Look {
+    value: ValueId,
+    /// Only to find the place of a load.
+    is_for_place: bool,
+}
+
+/// What these values are computed from, they themselves included: what matters for itself first.
+fn looks(pool: &Pool, roots: impl Iterator<Item = ValueId>) -> Vec<Look> {
+    let mut found: Vec<Look> = Vec::new();
+    let mut seen: HashSet<ValueId> = HashSet::new();
+    let mut places: Vec<ValueId> = Vec::new();
+    let mut pending: Vec<ValueId> = roots.collect();
+    let mut is_for_place = false;
+    while let Some(value) = pending.pop().or_else(|| {
+        is_for_place = true;
+        places.pop()
+    }) {
+        if seen.insert(value) {
+            found.push(Look { value, is_for_place });
+            match pool.get(value) {
+                Value::Load { base, .. } => places.push(base),
+                _ => pending.extend(pool.operands(value)),
+            }
         }
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

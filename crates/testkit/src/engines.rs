@@ -1,6 +1,6 @@
 //! Every way in which `pflang` runs a filter, side by side.
 //!
-//! An engine is the graph as built, the optimised graph, or a finished filter on one of its entry points. All give the
+//! An engine is the lowered tree as it is traced, the graph as built, the optimised graph, or a finished filter on one of its entry points. All give the
 //! same answer for each packet, or one of them is wrong: [`Engines::disagreement`] says which.
 
 use crate::linktype::LinkType;
@@ -88,6 +88,7 @@ impl Engines {
     pub fn answers(&self, packet: &Packet) -> Answers {
         let (data, wire_len) = (&packet.bytes[..], packet.wire_len);
         let mut answers = vec![
+            ("the trace", pflang::trace(&self.stages.lowered, data, wire_len).matches),
             ("the graph as built", run(&self.stages.graph, packet)),
             ("the optimised graph", run(&self.stages.optimised, packet)),
             ("the interpreter back end", self.interpreted.matches_captured(data, wire_len)),

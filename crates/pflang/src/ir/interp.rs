@@ -1,7 +1,7 @@
 //! The reference interpreter: walks the graph, evaluating each value at most once a packet. Simple enough to be
 //! obviously right; also what runs where memory cannot be made executable.
 
-use super::{CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Size, Value, ValueId};
+use super::{CmpOp, Cond, CondId, Graph, Node, Order, Size, Value, ValueId};
 
 /// A packet as filters see it: what was captured, and how long it was on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -10,17 +10,6 @@ pub struct Packet<'p> {
     pub data: &'p [u8],
     /// Length on the wire; what `len` gives.
     pub wire_len: u32,
-}
-
-/// One step of a traced run.
-#[derive(Debug)]
-pub struct Step<'s> {
-    /// The branch or switch.
-    pub node: NodeId,
-    /// Every value evaluated so far for this packet, by id; `None` where not evaluated.
-    pub values: &'s [Option<u32>],
-    /// Where it led.
-    pub next: NodeId,
 }
 
 /// Runs one graph; keeps its scratch memory from packet to packet.
@@ -41,14 +30,9 @@ impl<'g> Interp<'g> {
 
     /// The number of the leaf that this packet reaches.
     pub fn run(&mut self, packet: Packet<'_>) -> u32 {
-        self.run_traced(packet, |_| {})
-    }
-
-    /// As [`Interp::run`], telling `observe` of each step.
-    pub fn run_traced(&mut self, packet: Packet<'_>, mut observe: impl FnMut(Step<'_>)) -> u32 {
         let mut node = self.graph.root;
         let leaf = loop {
-            let next = match self.graph.node(node) {
+            node = match self.graph.node(node) {
                 Node::Leaf(leaf) => break *leaf,
                 Node::Branch { cond, then, els } => {
                     if self.holds(*cond, packet) {
@@ -62,8 +46,6 @@ impl<'g> Interp<'g> {
                     switch.target(x)
                 }
             };
-            observe(Step { node, values: &self.memo, next });
-            node = next;
         };
         self.set.drain(..).for_each(|value| self.memo[value.index()] = None);
         leaf

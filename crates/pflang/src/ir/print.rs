@@ -12,6 +12,7 @@ use super::{
     BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Pool, REJECT, Size, Switch, Value, ValueId,
 };
 use crate::span::Span;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Lists the nodes of a graph that was compiled from `source`.
@@ -139,7 +140,9 @@ const OPERATORS_MAX: u32 = 12;
 pub(crate) struct Exprs<'p> {
     pool: &'p Pool,
     /// The numbers of the values that are printed as names: `v0`, `v1`, …
-    names: Vec<Option<u32>>,
+    names: Cow<'p, [Option<u32>]>,
+    /// What values are for one packet; empty where none is at hand.
+    known: &'p [Option<u32>],
 }
 
 impl<'p> Exprs<'p> {
@@ -151,6 +154,16 @@ impl<'p> Exprs<'p> {
     fn of_values(pool: &'p Pool, roots: impl Iterator<Item = ValueId>) -> Self {
         let large = Self::large(pool);
         Self::with_names(pool, roots, |value| large[value.index()])
+    }
+
+    /// As [`Exprs::new`], for whatever is in a pool.
+    pub(crate) fn of_pool(pool: &'p Pool) -> Self {
+        Self::of_values(pool, (0..pool.value_count() as u32).map(ValueId))
+    }
+
+    /// The same for one packet: places, and what would have a name, are the numbers that they are there.
+    pub(crate) fn at<'a>(&'a self, known: &'a [Option<u32>]) -> Exprs<'a> {
+        Exprs { pool: self.pool, names: Cow::Borrowed(&self.names), known }
     }
 
     /// As [`Exprs::new`], for whatever looks at these values; places that vary have names too.
@@ -196,7 +209,7 @@ impl<'p> Exprs<'p> {
         }
         let mut numbers = 0..;
         let name = |id| if live[id as usize] && is_named(ValueId(id)) { numbers.next() } else { None };
-        Exprs { pool, names: (0..live.len() as u32).map(name).collect() }
+        Exprs { pool, names: (0..live.len() as u32).map(name).collect(), known: &[] }
     }
 
     /// The values that have a name, operands first.
@@ -211,7 +224,16 @@ impl<'p> Exprs<'p> {
 
     /// A value as its users show it.
     pub(crate) fn value(&self, value: ValueId) -> String {
-        self.name(value).unwrap_or_else(|| self.definition(value))
+        match (self.name(value), self.known(value)) {
+            (Some(_), Some(k)) => number(k),
+            (Some(name), None) => name,
+            (None, _) => self.definition(value),
+        }
+    }
+
+    /// The number that a value is, wherever or for the packet at hand.
+    fn known(&self, value: ValueId) -> Option<u32> {
+        self.pool.as_const(value).or_else(|| self.known.get(value.index()).copied().flatten())
     }
 
     /// What a value is computed from.
@@ -242,7 +264,7 @@ impl<'p> Exprs<'p> {
             Value::Len => todo.push(Piece::Text("len")),
             Value::Load { base, offset, size, order } => {
                 todo.push(Piece::Text("]"));
-                match self.pool.as_const(base) {
+                match self.known(base) {
                     Some(k) => todo.push(Piece::Number((u64::from(k) + u64::from(offset)).to_string())),
                     None if offset == 0 && self.names[base.index()].is_none() => {
                         todo.push(Piece::Definition(base))
@@ -275,6 +297,26 @@ impl<'p> Exprs<'p> {
             Value::Op(..) if self.names[a.index()].is_none() => format!("({text}){op}{b}"),
             _ => format!("{text}{op}{b}"),
         }
+    }
+
+    /// A condition, or its contrary, as people write it: what is looked at stands on the left.
+    pub(crate) fn question(&self, cond: CondId, negated: bool) -> String {
+        let (op, a, b) = match self.pool.get_cond(cond) {
+            Cond::Cmp(op, a, b) => (op, a, b),
+            Cond::Test(..) if negated => return self.cond(cond).replace(" != 0", " == 0"),
+            Cond::Test(..) | Cond::Bounds { .. } => return self.cond(cond),
+        };
+        let swapped = self.pool.as_const(a).is_some() && self.pool.as_const(b).is_none();
+        let sign = match (op, swapped, negated) {
+            (CmpOp::Eq, _, false) => "==",
+            (CmpOp::Eq, _, true) => "!=",
+            (CmpOp::Lt, false, false) => "<",
+            (CmpOp::Lt, false, true) => ">=",
+            (CmpOp::Lt, true, false) => ">",
+            (CmpOp::Lt, true, true) => "<=",
+        };
+        let (left, right) = if swapped { (b, a) } else { (a, b) };
+        format!("{} {sign} {}", self.value(left), self.value(right))
     }
 
     /// A condition.

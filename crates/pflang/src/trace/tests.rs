@@ -1,0 +1,119 @@
+//! Questions as they were written, and what became of each primitive.
+
+use super::{Answer, Trace};
+use crate::Compiler;
+use wire::LinkType;
+
+/// TCP from port 1024 to 80, SYN, over IPv4.
+const SYN: &str = "ffffffffffff020000000001 0800 4500002800004000400600000a0000010a000002 \
+                   0400 0050 00000000 00000000 5002 ffff 00000000";
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: Vec<char> = hex.chars().filter(|c| !c.is_whitespace()).collect();
+    digits.chunks(2).map(|two| u8::from_str_radix(&two.iter().collect::<String>(), 16).unwrap()).collect()
+}
+
+fn traced(link_type: LinkType, filter: &str, data: &[u8], wire_len: u32) -> Trace {
+    Compiler::new(link_type).trace(filter, data, wire_len).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Each primitive with its verdict, and its last question with the answer.
+fn outline(trace: &Trace, filter: &str) -> String {
+    let mut lines = String::new();
+    for primitive in &trace.primitives {
+        let step = primitive.steps.last();
+        let last = step.map_or_else(String::new, |step| format!("{} {:?}", step.question, step.answer));
+        lines.push_str(&format!("{}: {:?}: {last}\n", primitive.span.text(filter), primitive.holds));
+    }
+    lines
+}
+
+#[test]
+fn questions_are_asked_as_they_were_written() {
+    for (filter, expected) in [
+        ("tcp[tcpflags] & tcp-syn != 0", "Some(true): u8[47] & 0x2 != 0 Yes"),
+        ("tcp[tcpflags] & tcp-syn = 0", "Some(false): u8[47] & 0x2 == 0 No"),
+        ("len > 50", "Some(true): len > 50 Yes"),
+        ("len >= 55", "Some(false): len >= 55 No"),
+        ("len <= 54", "Some(true): len <= 54 Yes"),
+        ("len < 54", "Some(false): len < 54 No"),
+        ("len != 54", "Some(false): len != 54 No"),
+        ("less 54", "Some(true): len <= 54 Yes"),
+        ("greater 55", "Some(false): len >= 55 No"),
+        ("ip[6:2] & 0x1fff != 1", "Some(true): be16[20] & 0x1fff != 1 Yes"),
+        ("ip and tcp[100] = 1", ""),
+    ] {
+        let trace = traced(LinkType::EN10MB, filter, &bytes(SYN), 54);
+        let outline = outline(&trace, filter);
+        assert!(outline.contains(expected), "{filter}: {outline}");
+    }
+    let mut sll = bytes("0000 0001 0006 020000000001 0000 0800");
+    sll.resize(60, 0);
+    for (filter, expected) in [("inbound", "be16[0] != 4 Yes"), ("outbound", "be16[0] == 4 No")] {
+        let outline = outline(&traced(LinkType::LINUX_SLL, filter, &sll, 60), filter);
+        assert!(outline.contains(expected), "{filter}: {outline}");
+    }
+}
+
+#[test]
+fn each_primitive_has_a_verdict() {
+    let filter = "not udp and host in {10.0.0.1, 10.0.0.9} and (port 22 or ip) and tcp[100] = 1 and arp";
+    let trace = traced(LinkType::EN10MB, filter, &bytes(SYN), 54);
+    let verdicts: Vec<_> =
+        trace.primitives.iter().map(|primitive| (primitive.span.text(filter), primitive.holds)).collect();
+    let set = "in {10.0.0.1, 10.0.0.9}";
+    let expected = [
+        ("udp", Some(false)),
+        (set, Some(true)),
+        ("10.0.0.1", Some(true)),
+        ("port 22", Some(false)),
+        ("ip", Some(true)),
+        ("tcp[100] = 1", None),
+    ];
+    assert!(verdicts.ends_with(&expected[2..]) && verdicts[0] == expected[0], "{verdicts:?}");
+    let last = trace.primitives.last().and_then(|primitive| primitive.steps.last()).unwrap();
+    assert_eq!(last.answer, Answer::NotCaptured { needed: 135 });
+    assert!(!trace.matches);
+}
+
+#[test]
+fn lengths_and_divisors_are_told() {
+    let trace = traced(LinkType::EN10MB, "len > 5 and 6 / len > 0", &[], 54);
+    assert_eq!(trace.primitives[0].steps[0].wire_len, Some(54));
+    let trace = traced(LinkType::EN10MB, "6 / len >= 0", &[], 0);
+    let step = &trace.primitives[0].steps[0];
+    assert_eq!((step.answer, step.wire_len, trace.matches), (Answer::DividesByZero, Some(0), false));
+}
+
+/// What is too large to be printed at each use, and all that varies, is a number for one packet.
+#[test]
+fn no_question_has_undefined_names() {
+    let mut data = bytes(SYN);
+    data[23] = 17;
+    data[36..38].copy_from_slice(&6081u16.to_be_bytes());
+    data.extend([0; 100]);
+    let data: Vec<u8> = data;
+    for filter in
+        ["geneve and tcp port 80", "ip6 protochain 6 or ip protochain 17", "geneve and geneve and ip"]
+    {
+        let trace = traced(LinkType::EN10MB, filter, &data, 154);
+        let steps = || trace.primitives.iter().flat_map(|primitive| &primitive.steps);
+        assert!(steps().count() > 2, "{filter}");
+        for step in steps() {
+            assert!(!step.question.contains('v') && !step.question.contains("[("), "{}", step.question);
+        }
+    }
+}
+
+#[test]
+fn long_and_deep_filters_are_traced_in_time() {
+    const N: usize = 20_000;
+    for filter in [
+        "not ".repeat(N) + "tcp",
+        "tcp and (udp or (".repeat(N / 10) + "arp" + &"))".repeat(N / 10),
+        "len".to_owned() + &" + 1".repeat(N) + " = 1",
+        "host 10.1.0.1".to_owned() + &" or 10.1.0.1".repeat(N) + " or 10.1.0.2",
+    ] {
+        traced(LinkType::EN10MB, &filter, &bytes(SYN), 54);
+    }
+}
