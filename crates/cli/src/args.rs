@@ -271,14 +271,16 @@ pub(crate) struct ExplainArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(override_usage = "sluss trace [OPTIONS] FILTER FILE\n       \
+    sluss trace [OPTIONS] FILE -- FILTER WORDS…")]
 #[command(after_help = "Example: sluss trace 'tcp port 80' trace.pcap -n 17")]
 pub(crate) struct TraceArgs {
-    /// The filter, or @FILE.
-    #[arg(value_name = "FILTER")]
-    pub(crate) filter: OsString,
-    /// The capture.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// The filter or @FILE, unless `--` gives it; then the capture, or `-`.
+    #[arg(value_name = "FILTER FILE")]
+    pub(crate) words: Vec<OsString>,
+    /// Read this capture (as tcpdump has it; the same as FILE).
+    #[arg(short = 'r', long = "read", value_name = "FILE")]
+    pub(crate) read: Option<PathBuf>,
     /// Which packet: 1 is the first.
     #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 1)]
     pub(crate) number: u64,
@@ -287,6 +289,9 @@ pub(crate) struct TraceArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) language: LanguageArgs,
+    /// The filter as words, after `--`.
+    #[arg(last = true, value_name = "WORDS", hide = true)]
+    pub(crate) rest: Vec<OsString>,
 }
 
 #[derive(Args, Debug)]

@@ -20,6 +20,12 @@ use wire::LinkType;
 /// So much of a filter file is read: a device has no end, and the compiler refuses more than 64 MiB.
 const FILTER_FILE_MAX: u64 = 64 << 20;
 
+/// Whether this is a filter on an Ethernet. Nobody is asked for names, who might take long to answer.
+pub(crate) fn is_filter(text: &str, language: &LanguageArgs) -> bool {
+    let language = LanguageArgs { resolve: false, ..language.clone() };
+    compiler(LinkType::EN10MB, &language, At::Interp).compile(text).is_ok()
+}
+
 /// A compiler for one link type, as the flags have it.
 pub(crate) fn compiler(link_type: LinkType, language: &LanguageArgs, at: At) -> Compiler {
     let has = |name| language.dialect.contains(&name) || language.dialect.contains(&DialectName::Modern);

@@ -21,6 +21,7 @@ mod signals;
 mod terminal;
 mod top;
 mod trace;
+mod words;
 
 use args::{Cli, Command, When};
 use clap::Parser;

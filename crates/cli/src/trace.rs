@@ -4,14 +4,18 @@ use crate::args::{At, TraceArgs};
 use crate::exit::{Failure, Outcome};
 use crate::language::{self, one_line};
 use crate::terminal::{Terminal, harmless, print};
+use crate::words::{self, Known, Words, quoted, shell_word};
 use capture::Reader;
 use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPrimitive};
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::fmt::Write;
+use std::path::PathBuf;
 use wire::LinkType;
 
 /// The packet that is traced.
 struct Wanted {
+    file: PathBuf,
     data: Vec<u8>,
     wire_len: u32,
     link_type: LinkType,
@@ -19,8 +23,9 @@ struct Wanted {
 
 /// Runs the command.
 pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let source = language::filter_text(std::slice::from_ref(&args.filter))?;
-    let packet = packet(args)?;
+    let is_filter = |text: &str| language::is_filter(text, &args.language);
+    let (source, file) = request(args, Known { exists: &words::exists, is_filter: &is_filter })?;
+    let packet = packet(args, file)?;
     let compiler = language::compiler(packet.link_type, &args.language, At::Auto);
     let trace = compiler.trace(&source, &packet.data, packet.wire_len);
     let trace = trace.map_err(|error| language::wrong_filter(error, &args.language, terminal))?;
@@ -33,31 +38,68 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     Ok(if trace.matches { Outcome::Done } else { Outcome::NothingMatched })
 }
 
-fn packet(args: &TraceArgs) -> Result<Wanted, Failure> {
+/// The filter's text, and the capture.
+fn request(args: &TraceArgs, known: Known<'_>) -> Result<(String, PathBuf), Failure> {
+    let words = args.words.as_slice();
+    let (filter, files) = match words {
+        _ if !args.rest.is_empty() => (args.rest.as_slice(), words),
+        [only] if args.read.is_none() && (known.exists)(only) => return Err(no_filter(only)),
+        [] => return Err(no_filter(args.read.as_deref().unwrap_or("FILE".as_ref()).as_os_str())),
+        [first, files @ ..] => {
+            command_line(args).check(known)?;
+            (std::slice::from_ref(first), files)
+        }
+    };
+    let files: Vec<PathBuf> = args.read.iter().cloned().chain(files.iter().map(PathBuf::from)).collect();
+    let source = language::filter_text(filter)?;
+    match files.as_slice() {
+        [file] => Ok((source, file.clone())),
+        [] => {
+            let example = format!("sluss trace {} trace.pcap", quoted(&source));
+            Err(Failure::user("no capture given").help(example))
+        }
+        [first, ..] => {
+            let example = format!("sluss trace {} {}", quoted(&source), shell_word(first));
+            Err(Failure::user("a packet is traced in one capture at a time").help(example))
+        }
+    }
+}
+
+fn no_filter(file: &OsStr) -> Failure {
+    Failure::user("no filter given").help(format_args!("sluss trace 'tcp port 80' {}", shell_word(file)))
+}
+
+fn command_line(args: &TraceArgs) -> Words<'_> {
+    let mut flags = Vec::new();
+    if args.number != 1 {
+        flags.push(format!("-n {}", args.number));
+    }
+    flags.extend(words::switches(&[(args.json, "--json")]));
+    flags.extend(words::language_flags(&args.language));
+    Words { command: "sluss trace", words: &args.words, read: args.read.as_slice(), flags }
+}
+
+fn packet(args: &TraceArgs, file: PathBuf) -> Result<Wanted, Failure> {
     if args.number == 0 {
         return Err(Failure::user("packets are numbered from 1"));
     }
-    let reader = if args.file.as_os_str() == "-" { Reader::stdin() } else { Reader::open(&args.file) };
+    let reader = if file.as_os_str() == "-" { Reader::stdin() } else { Reader::open(&file) };
     let mut reader = reader.map_err(|error| Failure::capture(&error))?;
     let mut count = 0;
     while let Some(packet) = reader.next_packet().map_err(|error| Failure::capture(&error))? {
         count += 1;
         if count == args.number {
             let (data, wire_len, link_type) = (packet.data.to_vec(), packet.wire_len, packet.linktype);
-            return Ok(Wanted { data, wire_len, link_type: reader.format().as_read_here(link_type) });
+            return Ok(Wanted { file, data, wire_len, link_type: reader.format().as_read_here(link_type) });
         }
     }
-    Err(Failure::user(format!(
-        "{} has {count} packets; there is no number {}",
-        args.file.display(),
-        args.number
-    )))
+    Err(Failure::user(format!("{} has {count} packets; there is no number {}", file.display(), args.number)))
 }
 
 fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> String {
     let summary = wire::summary::summarize(packet.link_type, &packet.data, packet.wire_len);
     let mut text =
-        format!("packet {} of {}: {summary}\n", args.number, harmless(&args.file.to_string_lossy()));
+        format!("packet {} of {}: {summary}\n", args.number, harmless(&packet.file.to_string_lossy()));
     for primitive in &trace.primitives {
         let verdict = verdict(primitive);
         let _ = writeln!(text, "  {} => {verdict}", primitive_text(primitive.span, source));
@@ -116,7 +158,7 @@ fn object(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> Val
         "v": 1,
         "type": "trace",
         "filter": source,
-        "file": args.file.to_string_lossy(),
+        "file": packet.file.to_string_lossy(),
         "number": args.number,
         "linktype": packet.link_type.to_string(),
         "captured_bytes": packet.data.len(),
@@ -170,5 +212,63 @@ fn primitive_text(span: Span, source: &str) -> String {
     match span.text(source) {
         "" => "(every packet)".to_owned(),
         text => one_line(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    fn told(line: &[&str]) -> Result<(String, PathBuf), String> {
+        let cli = Cli::parse_from(["sluss", "trace"].iter().chain(line));
+        let Command::Trace(args) = cli.command else { panic!("not a trace command") };
+        let exists = |word: &OsStr| word == "-" || word.to_string_lossy().ends_with(".pcap");
+        let is_filter = |text: &str| ["tcp", "tcp port 80"].contains(&text);
+        request(&args, Known { exists: &exists, is_filter: &is_filter })
+            .map_err(|failure| failure.message.to_string())
+    }
+
+    #[test]
+    fn one_filter_and_one_capture() {
+        let expected = Ok(("tcp port 80".to_owned(), PathBuf::from("a.pcap")));
+        for line in [
+            &["tcp port 80", "a.pcap", "-n", "5"][..],
+            &["-r", "a.pcap", "tcp port 80"],
+            &["tcp port 80", "-r", "a.pcap"],
+            &["a.pcap", "--", "tcp", "port", "80"],
+            &["-r", "a.pcap", "--", "tcp", "port", "80"],
+        ] {
+            assert_eq!(told(line), expected, "{line:?}");
+        }
+        assert_eq!(told(&["tcp", "-"]), Ok(("tcp".to_owned(), PathBuf::from("-"))));
+    }
+
+    #[test]
+    fn mistakes_show_the_command_that_was_meant() {
+        for (line, expected) in [
+            (
+                &["tcp", "port", "80", "a.pcap", "-n", "5"][..],
+                "error: `port` is no capture: a filter of several words is one quoted argument\nhelp: sluss trace 'tcp port 80' a.pcap -n 5",
+            ),
+            (
+                &["a.pcap", "tcp", "--json"],
+                "error: `tcp` is no capture: the filter stands before the captures\nhelp: sluss trace 'tcp' a.pcap --json",
+            ),
+            (
+                &["-r", "a.pcap", "host", "it's", "--dialect", "modern"],
+                "error: `it's` is no capture: a filter of several words is one quoted argument\nhelp: sluss trace 'host it'\\''s' -r a.pcap --dialect modern",
+            ),
+            (&["tcp"], "error: no capture given\nhelp: sluss trace 'tcp' trace.pcap"),
+            (&["a.pcap"], "error: no filter given\nhelp: sluss trace 'tcp port 80' a.pcap"),
+            (&[], "error: no filter given\nhelp: sluss trace 'tcp port 80' FILE"),
+            (
+                &["tcp", "a.pcap", "b.pcap"],
+                "error: a packet is traced in one capture at a time\nhelp: sluss trace 'tcp' a.pcap",
+            ),
+        ] {
+            assert_eq!(told(line), Err(expected.to_owned()), "{line:?}");
+        }
     }
 }

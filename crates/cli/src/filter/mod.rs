@@ -16,35 +16,25 @@ mod scan;
 mod select;
 mod sinks;
 
-use crate::args::{FilterArgs, LanguageArgs};
+use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
 use crate::language::{self, one_line};
 use crate::message::Message;
 use crate::terminal::{Terminal, print};
-use plan::{Known, Plan};
+use crate::words::{self, Known};
+use plan::Plan;
 use run::Totals;
 use serde_json::json;
-use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::Path;
-use wire::LinkType;
 
 /// Runs the command.
 pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let plan = plan::plan(args, Known { exists: &exists, is_filter: &|text| is_filter(args, text) })?;
+    let is_filter = |text: &str| language::is_filter(text, &args.language);
+    let plan = plan::plan(args, Known { exists: &words::exists, is_filter: &is_filter })?;
     let totals = run::run(&plan, args, terminal)?;
     tell(&plan, args, terminal, &totals)?;
     Ok(totals.outcome(args.no_fail))
-}
-
-fn exists(word: &OsStr) -> bool {
-    word == "-" || Path::new(word).exists()
-}
-
-/// Whether this is a filter on an Ethernet. Nobody is asked for names, who might take long to answer.
-fn is_filter(args: &FilterArgs, text: &str) -> bool {
-    let language = LanguageArgs { resolve: false, ..args.language.clone() };
-    language::compiler(LinkType::EN10MB, &language, args.at).compile(text).is_ok()
 }
 
 /// The result on standard output, or a summary beside it.

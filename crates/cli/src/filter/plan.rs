@@ -3,10 +3,9 @@
 use crate::args::FilterArgs;
 use crate::exit::Failure;
 use crate::language;
-use clap::ValueEnum;
+use crate::words::{self, Known, Words, quoted, shell_word};
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What is to be done.
@@ -48,15 +47,6 @@ impl Output {
             _ => None,
         }
     }
-}
-
-/// What is known of words: injected, so that planning needs neither file system nor compiler.
-#[derive(Clone, Copy)]
-pub(crate) struct Known<'a> {
-    /// Which exist as inputs.
-    pub(crate) exists: &'a dyn Fn(&OsStr) -> bool,
-    /// Which texts are filters, on an Ethernet.
-    pub(crate) is_filter: &'a dyn Fn(&str) -> bool,
 }
 
 /// Makes sense of the arguments.
@@ -102,8 +92,10 @@ fn filters_and_files<'a>(
     match words {
         [] => Ok((vec![String::new()], words)),
         [only] if args.read.is_empty() && (known.exists)(only) => Ok((vec![String::new()], words)),
-        _ if looks_unquoted(words, known) => Err(unquoted(args, known)),
-        [first, files @ ..] => Ok((vec![text(first)?], files)),
+        [first, files @ ..] => {
+            command_line(args).check(known)?;
+            Ok((vec![text(first)?], files))
+        }
     }
 }
 
@@ -127,93 +119,22 @@ fn refuse_two_ways(args: &FilterArgs) -> Result<(), Failure> {
     Err(Failure::user(message).help("leave one of them out; captures stand before `--`"))
 }
 
-/// Whether a filter was given as several words: the second word is no input, nor the name of one that is missing.
-fn looks_unquoted(words: &[OsString], known: Known<'_>) -> bool {
-    let Some(second) = words.get(1) else { return false };
-    let text = second.to_string_lossy();
-    let is_place = (known.exists)(second) || text.contains(['/', '*', '?', '[']) || is_called_capture(second);
-    !is_place && !is_no_part(words, known)
-}
-
-/// Whether the second word cannot belong to the filter before it, although it is no input that is there.
-fn is_no_part(words: &[OsString], known: Known<'_>) -> bool {
-    let is_input = |word: &&OsString| (known.exists)(word) || is_called_capture(word);
-    let leading = words.iter().take_while(|word| !is_input(word)).count();
-    let [Some(first), Some(second)] = [words[0].to_str(), words[1].to_str()] else { return false };
-    leading == 2
-        && !second.contains(char::is_whitespace)
-        && (known.is_filter)(first)
-        && !(known.is_filter)(&format!("{first} {second}"))
-}
-
-/// Whether a word ends as names of captures do, be they there or not.
-fn is_called_capture(word: &OsStr) -> bool {
-    const ENDS: [&str; 7] = ["pcap", "pcapng", "cap", "dump", "dmp", "gz", "zst"];
-    let end = Path::new(word).extension().map(OsStr::to_ascii_lowercase);
-    end.is_some_and(|end| ENDS.iter().any(|known| end == *known)) || word.to_string_lossy().contains(".pcap")
-}
-
-/// The command as it was meant: the filter, in one piece and in front, and all the rest.
-fn unquoted(args: &FilterArgs, known: Known<'_>) -> Failure {
-    let is_input = |word: &OsString| (known.exists)(word) || is_called_capture(word);
-    let words = args.words.as_slice();
-    let (before, others) = words.split_at(words.iter().take_while(|&word| is_input(word)).count());
-    let (filter, after) = others.split_at(others.iter().position(is_input).unwrap_or(others.len()));
-    let mut command = format!("sluss filter {}", quoted(&filter.join(OsStr::new(" ")).to_string_lossy()));
-    args.read.iter().for_each(|file| command.push_str(&format!(" -r {}", shell_word(file))));
-    before.iter().chain(after).for_each(|file| command.push_str(&format!(" {}", shell_word(file))));
-    if args.read.is_empty() && before.is_empty() && after.is_empty() {
-        command.push_str(" FILE");
-    }
-    command.push_str(&flags(args));
-    let rule = match filter {
-        [_] => "the filter stands before the captures",
-        _ => "a filter of several words is one quoted argument",
-    };
-    Failure::user(format!("`{}` is no capture: {rule}", words[1].display())).help(command)
-}
-
-/// What the result depends on beside filter and captures, as it was written.
-fn flags(args: &FilterArgs) -> String {
-    let language = &args.language;
+/// The words, and what the result depends on beside filter and captures.
+fn command_line(args: &FilterArgs) -> Words<'_> {
     // Who reads with tcpdump's -r writes with its -w.
     let to = if args.read.is_empty() { "-o" } else { "-w" };
     let mut flags: Vec<String> =
         args.output.iter().map(|file| format!("{to} {}", shell_word(file))).collect();
     flags.extend(args.max_count.map(|max| format!("-c {max}")));
-    flags.extend(language.netmask.map(|mask| format!("--netmask {mask}")));
-    flags.extend(language.dialect.iter().filter_map(|name| {
-        let value = name.to_possible_value()?;
-        Some(format!("--dialect {}", value.get_name()))
-    }));
-    let switches = [
+    flags.extend(words::switches(&[
         (args.lines, "--lines"),
         (args.count, "--count"),
         (args.json, "--json"),
         (args.quiet, "-q"),
         (args.no_fail, "--no-fail"),
-        (language.strict, "--strict"),
-        (language.resolve, "--resolve"),
-    ];
-    flags.extend(switches.iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| (*flag).to_owned()));
-    flags.iter().map(|flag| format!(" {flag}")).collect()
-}
-
-/// In quotes only where a shell would make something else of it. What is not UTF-8 in it is as bash and zsh take it.
-fn shell_word(word: impl AsRef<OsStr>) -> String {
-    let word = word.as_ref();
-    let Some(text) = word.to_str() else {
-        let escaped: String =
-            word.as_bytes().iter().flat_map(|&byte| byte.escape_ascii()).map(char::from).collect();
-        return format!("$'{escaped}'");
-    };
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./:,+=@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
-}
-
-/// As a shell takes it.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
+    ]));
+    flags.extend(words::language_flags(&args.language));
+    Words { command: "sluss filter", words: &args.words, read: &args.read, flags }
 }
 
 fn outputs(args: &FilterArgs, filters: &[String]) -> Result<Vec<Output>, Failure> {
@@ -355,7 +276,7 @@ mod tests {
             ),
             (
                 &["--count", "-c5", "--dialect=ipv6,scoped", "tcp", "port", "80", "my *.pcap", "b.pcap"],
-                "error: `port` is no capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' 'my *.pcap' b.pcap -c 5 --dialect ipv6 --dialect scoped --count",
+                "error: `port` is no capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' 'my *.pcap' b.pcap -c 5 --count --dialect ipv6 --dialect scoped",
             ),
             (
                 &["-o", "o", "tcp", "port", "80"],
@@ -363,18 +284,6 @@ mod tests {
             ),
         ] {
             assert_eq!(plan_of(line).unwrap_err().message.to_string(), told, "{line:?}");
-        }
-    }
-
-    #[test]
-    fn a_shell_takes_words_as_they_were() {
-        for (word, told) in [
-            (&b"in.pcap"[..], "in.pcap"),
-            (b"", "''"),
-            (b"it's *", r"'it'\''s *'"),
-            (b"it's\xff\n.pcap", r"$'it\'s\xff\n.pcap'"),
-        ] {
-            assert_eq!(super::shell_word(OsStr::from_bytes(word)), told);
         }
     }
 

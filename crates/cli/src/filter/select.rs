@@ -64,7 +64,7 @@ impl<'a> Filters<'a> {
             matches!(error.code(), BadToken | DisplaySyntax | Unexpected | UnknownWord)
         };
         let wrong = self.sources.iter().filter_map(|source| compiler.compile(source).err()).find(is_wrong);
-        wrong.map_or(Ok(()), |error| Err(language::wrong_filter(&error, self.terminal)))
+        wrong.map_or(Ok(()), |error| Err(language::wrong_filter(error, self.language, self.terminal)))
     }
 
     /// Whether no packet has come that the filters would have been compiled for.
@@ -80,8 +80,9 @@ impl<'a> Filters<'a> {
         let compiler = language::compiler(link_type, self.language, self.at);
         // What a text means for lints hardly depends on the link type: tell them once.
         let quiet = self.quiet || !compiled.is_empty();
-        let compile =
-            |source: &&str| language::compile(&compiler, source, self.language, self.at, quiet, self.terminal);
+        let compile = |source: &&str| {
+            language::compile(&compiler, source, self.language, self.at, quiet, self.terminal)
+        };
         let filters: Vec<Filter> = self.sources.iter().map(compile).collect::<Result<_, _>>()?;
         compiled.insert(link_type, filters.clone());
         Ok(filters)

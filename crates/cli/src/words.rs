@@ -1,0 +1,142 @@
+//! Which words of a command line are the filter and which are captures; and the command as it was meant, where they are
+//! mixed up.
+
+use crate::args::LanguageArgs;
+use crate::exit::Failure;
+use clap::ValueEnum;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// What is known of words: injected, so that planning needs neither file system nor compiler.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    /// Which exist as inputs.
+    pub(crate) exists: &'a dyn Fn(&OsStr) -> bool,
+    /// Which texts are filters, on an Ethernet.
+    pub(crate) is_filter: &'a dyn Fn(&str) -> bool,
+}
+
+/// Whether a word is an input that is there.
+pub(crate) fn exists(word: &OsStr) -> bool {
+    word == "-" || Path::new(word).exists()
+}
+
+/// A command line that has a filter and captures.
+pub(crate) struct Words<'a> {
+    /// `sluss filter`.
+    pub(crate) command: &'static str,
+    /// The filter, then captures.
+    pub(crate) words: &'a [OsString],
+    /// The captures of `-r`.
+    pub(crate) read: &'a [PathBuf],
+    /// What the result depends on besides, as it was written.
+    pub(crate) flags: Vec<String>,
+}
+
+impl Words<'_> {
+    /// The failure for a filter that was given as several words, or behind the captures.
+    pub(crate) fn check(&self, known: Known<'_>) -> Result<(), Failure> {
+        if self.looks_unquoted(known) { Err(self.unquoted(known)) } else { Ok(()) }
+    }
+
+    /// Whether a filter was given as several words: the second word is no input, nor the name of one that is missing.
+    fn looks_unquoted(&self, known: Known<'_>) -> bool {
+        let Some(second) = self.words.get(1) else { return false };
+        let text = second.to_string_lossy();
+        let is_place =
+            (known.exists)(second) || text.contains(['/', '*', '?', '[']) || is_called_capture(second);
+        !is_place && !self.is_no_part(known)
+    }
+
+    /// Whether the second word cannot belong to the filter before it, although it is no input that is there.
+    fn is_no_part(&self, known: Known<'_>) -> bool {
+        let is_input = |word: &&OsString| (known.exists)(word) || is_called_capture(word);
+        let leading = self.words.iter().take_while(|word| !is_input(word)).count();
+        let [Some(first), Some(second)] = [self.words[0].to_str(), self.words[1].to_str()] else {
+            return false;
+        };
+        leading == 2
+            && !second.contains(char::is_whitespace)
+            && (known.is_filter)(first)
+            && !(known.is_filter)(&format!("{first} {second}"))
+    }
+
+    /// The command as it was meant: the filter, in one piece and in front, and all the rest.
+    fn unquoted(&self, known: Known<'_>) -> Failure {
+        let is_input = |word: &OsString| (known.exists)(word) || is_called_capture(word);
+        let words = self.words;
+        let (before, others) = words.split_at(words.iter().take_while(|&word| is_input(word)).count());
+        let (filter, after) = others.split_at(others.iter().position(is_input).unwrap_or(others.len()));
+        let mut command =
+            format!("{} {}", self.command, quoted(&filter.join(OsStr::new(" ")).to_string_lossy()));
+        self.read.iter().for_each(|file| command.push_str(&format!(" -r {}", shell_word(file))));
+        before.iter().chain(after).for_each(|file| command.push_str(&format!(" {}", shell_word(file))));
+        if self.read.is_empty() && before.is_empty() && after.is_empty() {
+            command.push_str(" FILE");
+        }
+        self.flags.iter().for_each(|flag| command.push_str(&format!(" {flag}")));
+        let rule = match filter {
+            [_] => "the filter stands before the captures",
+            _ => "a filter of several words is one quoted argument",
+        };
+        Failure::user(format!("`{}` is no capture: {rule}", words[1].display())).help(command)
+    }
+}
+
+/// Whether a word ends as names of captures do, be they there or not.
+fn is_called_capture(word: &OsStr) -> bool {
+    const ENDS: [&str; 7] = ["pcap", "pcapng", "cap", "dump", "dmp", "gz", "zst"];
+    let end = Path::new(word).extension().map(OsStr::to_ascii_lowercase);
+    end.is_some_and(|end| ENDS.iter().any(|known| end == *known)) || word.to_string_lossy().contains(".pcap")
+}
+
+/// The flags for what a text means, as they were written.
+pub(crate) fn language_flags(language: &LanguageArgs) -> Vec<String> {
+    let mut flags: Vec<String> = language.netmask.iter().map(|mask| format!("--netmask {mask}")).collect();
+    flags.extend(language.dialect.iter().filter_map(|name| {
+        let value = name.to_possible_value()?;
+        Some(format!("--dialect {}", value.get_name()))
+    }));
+    flags.extend(switches(&[(language.strict, "--strict"), (language.resolve, "--resolve")]));
+    flags
+}
+
+/// The flags that are on.
+pub(crate) fn switches(switches: &[(bool, &str)]) -> impl Iterator<Item = String> {
+    switches.iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| (*flag).to_owned())
+}
+
+/// In quotes only where a shell would make something else of it. What is not UTF-8 in it is as bash and zsh take it.
+pub(crate) fn shell_word(word: impl AsRef<OsStr>) -> String {
+    let word = word.as_ref();
+    let Some(text) = word.to_str() else {
+        let escaped: String =
+            word.as_bytes().iter().flat_map(|&byte| byte.escape_ascii()).map(char::from).collect();
+        return format!("$'{escaped}'");
+    };
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./:,+=@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
+}
+
+/// As a shell takes it.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_words_as_they_were() {
+        for (word, told) in [
+            (&b"in.pcap"[..], "in.pcap"),
+            (b"", "''"),
+            (b"it's *", r"'it'\''s *'"),
+            (b"it's\xff\n.pcap", r"$'it\'s\xff\n.pcap'"),
+        ] {
+            assert_eq!(shell_word(OsStr::from_bytes(word)), told);
+        }
+    }
+}
