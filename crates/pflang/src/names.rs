@@ -129,12 +129,6 @@ impl FileNames {
         self
     }
 
-    /// Sets the ports of a service.
-    pub fn with_service(mut self, name: &str, service: Service) -> Self {
-        self.services.insert(name.to_owned(), service);
-        self
-    }
-
     /// Adds a protocol, unless the name is taken.
     pub fn with_protocol(mut self, name: &str, number: u8) -> Self {
         self.protocols.entry(name.to_owned()).or_insert(number);

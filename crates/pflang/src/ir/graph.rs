@@ -209,12 +209,6 @@ impl Graph {
         self.origins.spans(self.nodes[id.index()].from)
     }
 
-    /// Records where a node came from.
-    pub fn add_span(&mut self, id: NodeId, span: Span) {
-        let from = &mut self.nodes[id.index()].from;
-        *from = self.origins.with(*from, span);
-    }
-
     /// Records that a node came from where another did.
     pub fn add_spans(&mut self, id: NodeId, spans: &Spans) {
         let mut all = *self.spans(id);
