@@ -192,7 +192,7 @@ impl Compiler {
     /// As the parser's part of [`Compiler::compile`].
     pub fn explain(&self, source: &str) -> Result<Explanation, Error> {
         match self.parse(source) {
-            Ok(ast) => Ok(explain(&ast, self.link_type, self.dialect)),
+            Ok(ast) => Ok(explain(&ast, source, self.link_type, self.dialect)),
             Err(diagnostic) => Err(Error::new(diagnostic, source.into())),
         }
     }

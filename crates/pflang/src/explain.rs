@@ -17,13 +17,15 @@ mod primitive;
 mod relation;
 #[cfg(test)]
 mod tests;
+mod written;
 
 use crate::options::Dialect;
-use crate::syntax::ast::{Ast, Expr, ExprId, Kind, Proto, Quals};
+use crate::syntax::ast::{Ast, Expr, ExprId, Id, Kind, Proto, Quals, SetItem};
 use crate::syntax::fmt::canonical;
 use std::collections::BTreeSet;
 use std::fmt;
 use wire::LinkType;
+use written::Written;
 
 /// Levels that are shown by indentation.
 const DEEPEST: usize = 24;
@@ -52,7 +54,7 @@ pub struct Line {
     pub text: String,
 }
 
-/// Puts a filter in words.
+/// Puts a filter in words; `source` is the text it was parsed from.
 ///
 /// ```
 /// use pflang::explain::explain;
@@ -60,17 +62,19 @@ pub struct Line {
 /// use pflang::syntax::parse::parse;
 /// use wire::LinkType;
 ///
-/// let ast = parse("not host vs and ace", &Dialect::default(), &Limits::default()).unwrap();
-/// assert_eq!(explain(&ast, LinkType::EN10MB, Dialect::default()).to_string(), "\
+/// let source = "not host vs and ace";
+/// let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();
+/// assert_eq!(explain(&ast, source, LinkType::EN10MB, Dialect::default()).to_string(), "\
 /// A packet (EN10MB) is accepted if all of these hold:
 ///   - not: the source or destination is the host `vs`
 ///   - the source or destination is the host `ace`
 /// In full: not host vs and host ace
 /// Notes:
-///   - A host or net is looked for in IPv4 and IPv6 addresses and, as sender or target, in ARP and RARP.
+///   - IPv4 addresses are looked for in IPv4 headers and, as sender or target, in ARP and RARP.
 /// ");
 /// ```
-pub fn explain(ast: &Ast, linktype: LinkType, dialect: Dialect) -> Explanation {
+pub fn explain(ast: &Ast, source: &str, linktype: LinkType, dialect: Dialect) -> Explanation {
+    let ast = &Written::new(ast, source);
     let mut lines = Vec::new();
     let mut notes = BTreeSet::new();
     let mut work: Vec<Item> = ast.root.map(|id| Item { id, depth: 0, negated: false }).into_iter().collect();
@@ -78,7 +82,7 @@ pub fn explain(ast: &Ast, linktype: LinkType, dialect: Dialect) -> Explanation {
         outline(ast, item, &mut work, &mut lines, &mut notes);
     }
     let notes = notes.into_iter().map(|note| note.text(dialect)).collect();
-    Explanation { linktype, canonical: canonical(ast), lines, notes }
+    Explanation { linktype, canonical: ast.text(canonical(ast)), lines, notes }
 }
 
 /// A part that is still to be explained.
@@ -89,7 +93,13 @@ struct Item {
 }
 
 /// One line for a part; its operands go to `work`.
-fn outline(ast: &Ast, item: Item, work: &mut Vec<Item>, lines: &mut Vec<Line>, notes: &mut BTreeSet<Note>) {
+fn outline(
+    ast: &Written<'_>,
+    item: Item,
+    work: &mut Vec<Item>,
+    lines: &mut Vec<Line>,
+    notes: &mut BTreeSet<Note>,
+) {
     let Item { mut id, depth, mut negated } = item;
     loop {
         match *ast.expr(id) {
@@ -171,7 +181,7 @@ impl Note {
                 "What stands to the right of a tag or tunnel, even past `or` and parentheses, is looked for behind it."
             }
             Note::Hosts => {
-                "A host or net is looked for in IPv4 and IPv6 addresses and, as sender or target, in ARP and RARP."
+                "IPv4 addresses are looked for in IPv4 headers and, as sender or target, in ARP and RARP."
             }
             Note::Ports => {
                 "Ports are read from the first fragment of IPv4 packets and from IPv6 packets without extension headers."
@@ -197,7 +207,11 @@ fn note(ast: &Ast, primitive: &Expr, negated: bool, notes: &mut BTreeSet<Note>) 
         Expr::Vlan(_) | Expr::Mpls(_) | Expr::Pppoes(_) | Expr::Geneve(_) | Expr::Vxlan(_) => {
             notes.insert(Note::Encapsulation);
         }
-        Expr::Id(quals, _) | Expr::In(quals, _) => notes.extend(identifier_note(*quals)),
+        Expr::Id(quals, id) => notes.extend(identifier_note(*quals, !is_ip6(id))),
+        Expr::In(quals, items) => {
+            let is_ip6 = |item: &SetItem| matches!(item, SetItem::Id(id, _) if is_ip6(id));
+            notes.extend(identifier_note(*quals, !items.iter().all(is_ip6)));
+        }
         Expr::Proto(Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Ah | Proto::Esp | Proto::Pim) => {
             notes.insert(Note::Transport);
         }
@@ -217,11 +231,16 @@ fn note(ast: &Ast, primitive: &Expr, negated: bool, notes: &mut BTreeSet<Note>) 
     }
 }
 
-fn identifier_note(quals: Quals) -> Option<Note> {
+fn is_ip6(id: &Id) -> bool {
+    matches!(id, Id::V6(_) | Id::V6Prefix(..))
+}
+
+/// `has_ip4`: not all addresses are of IPv6.
+fn identifier_note(quals: Quals, has_ip4: bool) -> Option<Note> {
     match (quals.kind, quals.proto) {
         (Some(Kind::Port | Kind::Portrange), _) => Some(Note::Ports),
         (Some(Kind::Protochain), _) => Some(Note::Protochain),
-        (None | Some(Kind::Host | Kind::Net), None) => Some(Note::Hosts),
+        (None | Some(Kind::Host | Kind::Net), None) if has_ip4 => Some(Note::Hosts),
         _ => None,
     }
 }

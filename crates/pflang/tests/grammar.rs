@@ -188,7 +188,7 @@ fn any_text_has_an_answer() {
         }
         match parse(&text, &Dialect::default(), &Limits::default()) {
             Ok(ast) => {
-                let shown = explain(&ast, testkit::linktype::ETHERNET, Dialect::default()).to_string();
+                let shown = explain(&ast, &text, testkit::linktype::ETHERNET, Dialect::default()).to_string();
                 assert!(!shown.is_empty());
                 for found in lint(&ast, &text) {
                     assert!(found.render(&text, true).contains(&found.code.name()));

@@ -119,6 +119,24 @@ fn colours_are_the_callers_choice() {
     assert!(coloured.starts_with("\x1b[1;31merror[PF003]\x1b[0m"), "{coloured:?}");
 }
 
+/// Numbers that do not fit their field.
+#[test]
+fn what_can_never_match_is_warned_about() {
+    let lints = |source: &str| {
+        let compiled = crate::Compiler::new(wire::LinkType::EN10MB).compile(source).unwrap();
+        compiled.lints().iter().any(|lint| lint.code == Code::AlwaysFalse)
+    };
+    for never in
+        ["ip proto 300", "proto 256", "ip6 proto 300 or arp", "ether proto 65536", "not ip proto 300"]
+    {
+        assert!(lints(never), "{never}");
+    }
+    for possible in ["ip proto 255", "proto 0", "ether proto 65535", "port 65535", "host 10.0.0.1 or proto 6"]
+    {
+        assert!(!lints(possible), "{possible}");
+    }
+}
+
 /// What only lowering finds out.
 #[test]
 fn mistakes_in_meaning_say_what_was_meant() {

@@ -1,6 +1,7 @@
 //! The words for each primitive.
 
 use super::relation;
+use super::written::Written;
 use crate::syntax::ast::*;
 use crate::syntax::fmt;
 use crate::syntax::words::{Word, spelling};
@@ -8,10 +9,11 @@ use crate::syntax::words::{Word, spelling};
 /// Members of a set that are named.
 const ITEMS_SHOWN: usize = 8;
 
-pub(super) fn words(ast: &Ast, primitive: &Expr) -> String {
+pub(super) fn words(ast: &Written<'_>, primitive: &Expr) -> String {
+    let number = |number| ast.number(number);
     match primitive {
-        Expr::Id(quals, id) => identifier(*quals, &singular(*quals, id)),
-        Expr::In(quals, items) => identifier(*quals, &set(items)),
+        Expr::Id(quals, id) => identifier(*quals, &singular(ast, *quals, id)),
+        Expr::In(quals, items) => identifier(*quals, &set(ast, items)),
         Expr::Proto(proto) => protocol(*proto),
         Expr::Relation(op, a, b) => relation::words(ast, *op, *a, *b),
         Expr::Broadcast(Some(Proto::Ip)) => "the destination is an IPv4 broadcast address".into(),
@@ -21,18 +23,18 @@ pub(super) fn words(ast: &Ast, primitive: &Expr) -> String {
         }
         Expr::Multicast(Some(Proto::Ip6)) => "the IPv6 destination is a multicast address (ff00::/8)".into(),
         Expr::Multicast(_) => "the frame's destination is a group address (multicast or broadcast)".into(),
-        Expr::Less(n) => format!("the packet has at most {n} bytes"),
-        Expr::Greater(n) => format!("the packet has at least {n} bytes"),
-        Expr::Byte { index, op, value } => byte(*index, *op, *value),
+        Expr::Less(n) => format!("the packet has at most {} bytes", number(*n)),
+        Expr::Greater(n) => format!("the packet has at least {} bytes", number(*n)),
+        Expr::Byte { index, op, value } => byte(*index, *op, &ast.number(*value)),
         Expr::Inbound => "the packet was received by the machine that captured it".into(),
         Expr::Outbound => "the packet was sent by the machine that captured it".into(),
         Expr::Ifindex(n) => format!("the packet was captured on the interface with index {n}"),
-        Expr::Vlan(id) => tagged("a VLAN tag", "number", *id),
-        Expr::Mpls(label) => tagged("an MPLS label", "value", *label),
+        Expr::Vlan(id) => tagged("a VLAN tag", "number", id.map(number)),
+        Expr::Mpls(label) => tagged("an MPLS label", "value", label.map(number)),
         Expr::Pppoed => "the frame is a PPPoE discovery packet".into(),
-        Expr::Pppoes(session) => tagged("a PPPoE session header", "session", *session),
-        Expr::Geneve(vni) => tagged("a Geneve header (UDP port 6081)", "network identifier", *vni),
-        Expr::Vxlan(vni) => tagged("a VXLAN header (UDP port 4789)", "network identifier", *vni),
+        Expr::Pppoes(session) => tagged("a PPPoE session header", "session", session.map(number)),
+        Expr::Geneve(vni) => tagged("a Geneve header (UDP port 6081)", "network identifier", vni.map(number)),
+        Expr::Vxlan(vni) => tagged("a VXLAN header (UDP port 4789)", "network identifier", vni.map(number)),
         Expr::Pf(kind) => pf(kind, &fmt::leaf(primitive)),
         Expr::Wlan(kind) => wlan(*kind, &fmt::leaf(primitive)),
         Expr::Llc(kind) => llc(*kind, &fmt::leaf(primitive)),
@@ -42,10 +44,10 @@ pub(super) fn words(ast: &Ast, primitive: &Expr) -> String {
                 AtmField::Vpi => "ATM virtual path identifier (VPI)",
                 AtmField::Vci => "ATM virtual channel identifier (VCI)",
             };
-            format!("the {name} {} {n}", relation::verb(*op))
+            format!("the {name} {} {}", relation::verb(*op), number(*n))
         }
         Expr::Mtp2(kind) => mtp2(*kind),
-        Expr::Mtp3Field(field, op, n) => mtp3(*field, *op, *n),
+        Expr::Mtp3Field(field, op, n) => mtp3(*field, *op, &number(*n)),
         // Operators have no words of their own.
         Expr::And(..) | Expr::Or(..) | Expr::Not(_) | Expr::Group(_) => String::new(),
     }
@@ -116,7 +118,7 @@ fn port(quals: Quals, what: &str) -> String {
 }
 
 /// An identifier as its kind calls it.
-fn singular(quals: Quals, id: &Id) -> String {
+fn singular(ast: &Written<'_>, quals: Quals, id: &Id) -> String {
     let short_net = |bits: u8| bits < 32 && !matches!(quals.kind, Some(Kind::Port | Kind::Portrange));
     match (id, quals.kind) {
         (Id::Name(name), Some(Kind::Net)) => format!("in the network `{name}`"),
@@ -128,16 +130,16 @@ fn singular(quals: Quals, id: &Id) -> String {
             format!("in the network {a}.{b}.{c}.{d}/{bits}")
         }
         (Id::Number(n), None | Some(Kind::Host)) if quals.proto != Some(Proto::Decnet) => {
-            format!("{} (the number {n})", std::net::Ipv4Addr::from(*n))
+            format!("{} (the number {})", std::net::Ipv4Addr::from(*n), ast.number(*n))
         }
         (Id::V4Prefix { .. } | Id::V4Mask { .. } | Id::V6Prefix(..), _) => format!("in the network {id}"),
-        _ => id.to_string(),
+        _ => ast.id(id),
     }
 }
 
-fn set(items: &[SetItem]) -> String {
+fn set(ast: &Written<'_>, items: &[SetItem]) -> String {
     let word = |item: &SetItem| match item {
-        SetItem::Id(id, _) => id.to_string(),
+        SetItem::Id(id, _) => ast.id(id),
         SetItem::Range(low, high, _) => format!("{low}-{high}"),
         SetItem::File(path, _) => format!("those in the file {path}"),
     };
@@ -215,7 +217,7 @@ pub(super) fn name(proto: Proto) -> &'static str {
     }
 }
 
-fn byte(index: u32, op: ByteOp, value: u32) -> String {
+fn byte(index: u32, op: ByteOp, value: &str) -> String {
     let verb = match op {
         ByteOp::Eq => "is",
         ByteOp::Lt => "is less than",
@@ -226,7 +228,7 @@ fn byte(index: u32, op: ByteOp, value: u32) -> String {
     format!("byte {index} of the frame {verb} {value}")
 }
 
-fn tagged(what: &str, field: &str, number: Option<u32>) -> String {
+fn tagged(what: &str, field: &str, number: Option<String>) -> String {
     match number {
         Some(number) => format!("the packet has {what} with {field} {number}"),
         None => format!("the packet has {what}"),
@@ -305,7 +307,7 @@ fn mtp2(kind: Mtp2Type) -> String {
     format!("the packet is {words}")
 }
 
-fn mtp3(field: Mtp3Field, op: RelOp, n: u32) -> String {
+fn mtp3(field: Mtp3Field, op: RelOp, n: &str) -> String {
     let name = match field {
         Mtp3Field::Sio | Mtp3Field::Hsio => "service information octet",
         Mtp3Field::Opc | Mtp3Field::Hopc => "originating point code",

@@ -1,6 +1,7 @@
 //! The words for comparisons: header fields by their names, flags one by one, numbers as text where they are text.
 
 use super::primitive::name;
+use super::written::Written;
 use crate::syntax::ast::{Arith, ArithId, ArithOp, Ast, Proto, RelOp};
 use crate::syntax::fmt;
 
@@ -65,7 +66,7 @@ static ICMP6_TYPES: &[(u32, &str)] = &[
 ];
 
 /// `a op b` in words.
-pub(super) fn words(ast: &Ast, op: RelOp, a: ArithId, b: ArithId) -> String {
+pub(super) fn words(ast: &Written<'_>, op: RelOp, a: ArithId, b: ArithId) -> String {
     if let Arith::Number(number) = ast.arith(b)
         && let Some(words) = flags(ast, op, a, number)
     {
@@ -146,8 +147,8 @@ fn constant_bits(ast: &Ast, id: ArithId) -> Option<u32> {
 }
 
 /// A number that `with` is compared to: with its name or text, where it has one.
-fn constant(ast: &Ast, with: ArithId, number: u32) -> String {
-    let Arith::Load { proto, index, size } = ast.arith(with) else { return number.to_string() };
+fn constant(ast: &Written<'_>, with: ArithId, number: u32) -> String {
+    let Arith::Load { proto, index, size } = ast.arith(with) else { return ast.number(number) };
     let at = ast.arith(index);
     let types = match (proto, at) {
         (Proto::Icmp, Arith::Number(0)) => ICMP_TYPES,
@@ -155,7 +156,7 @@ fn constant(ast: &Ast, with: ArithId, number: u32) -> String {
         _ => &[],
     };
     if let Some((_, name)) = types.iter().find(|(value, _)| *value == number) {
-        return format!("{number} ({name})");
+        return format!("{} ({name})", ast.number(number));
     }
     let bytes = number.to_be_bytes();
     let used = &bytes[bytes.len().saturating_sub(size as usize)..];
@@ -163,13 +164,13 @@ fn constant(ast: &Ast, with: ArithId, number: u32) -> String {
     if is_payload && used.len() > 1 && used.iter().all(|b| (b' '..=b'~').contains(b)) {
         return format!("\"{}\" ({number:#x})", used.iter().map(|b| char::from(*b)).collect::<String>());
     }
-    number.to_string()
+    ast.number(number)
 }
 
 /// One side of a comparison.
-fn value(ast: &Ast, id: ArithId) -> String {
+fn value(ast: &Written<'_>, id: ArithId) -> String {
     match ast.arith(id) {
-        Arith::Number(number) => return number.to_string(),
+        Arith::Number(number) => return ast.number(number),
         Arith::Len => return "the length of the packet".to_owned(),
         _ => {}
     }
@@ -182,30 +183,41 @@ fn value(ast: &Ast, id: ArithId) -> String {
     {
         return plain_load(proto, offset, size);
     }
-    format!("`{}`{}", cut(&text), where_clause(ast, id))
+    format!("`{}`{}", cut(&ast.text(text)), where_clause(ast, id))
 }
 
 fn field(text: &str) -> Option<&'static str> {
     FIELDS.iter().find(|(form, _)| *form == text).map(|(_, words)| *words)
 }
 
+/// A load at a place that has no name.
 fn plain_load(proto: Proto, offset: u32, size: u32) -> String {
+    let last = offset.saturating_add(size.saturating_sub(1));
     let header = match proto {
-        Proto::Link => "the frame".to_owned(),
-        Proto::Radio => "the radio header".to_owned(),
-        proto => format!("the {} header", name(proto)),
+        Proto::Link => "of the frame".to_owned(),
+        Proto::Radio => "of the radio header".to_owned(),
+        proto if last < header_bytes(proto) => format!("of the {} header", name(proto)),
+        proto => format!("counted from the beginning of the {} header", name(proto)),
     };
     match size {
-        1 => format!("byte {offset} of {header}"),
-        _ => format!(
-            "the number in bytes {offset} to {} of {header}",
-            offset.saturating_add(size.saturating_sub(1))
-        ),
+        1 => format!("byte {offset} {header}"),
+        _ => format!("the number in bytes {offset} to {last} {header}"),
+    }
+}
+
+/// How long a header is at least, where something else follows it.
+fn header_bytes(proto: Proto) -> u32 {
+    match proto {
+        Proto::Ip | Proto::Tcp => 20,
+        Proto::Ip6 => 40,
+        Proto::Udp => 8,
+        Proto::Sctp => 12,
+        _ => u32::MAX,
     }
 }
 
 /// ` (where ip[8] is the IPv4 time to live)`, for the fields that have names.
-fn where_clause(ast: &Ast, id: ArithId) -> String {
+fn where_clause(ast: &Written<'_>, id: ArithId) -> String {
     let mut found: Vec<String> = Vec::new();
     let mut work = vec![id];
     while let Some(id) = work.pop() {
@@ -215,7 +227,7 @@ fn where_clause(ast: &Ast, id: ArithId) -> String {
         if matches!(ast.arith(id), Arith::Load { .. } | Arith::Op(..)) && is_small(ast, id) {
             let text = fmt::arith(ast, id);
             if let Some(words) = field(&text) {
-                let clause = format!("{text} is {words}");
+                let clause = format!("{} is {words}", ast.text(text));
                 if !found.contains(&clause) {
                     found.push(clause);
                 }

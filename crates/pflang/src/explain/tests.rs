@@ -8,15 +8,15 @@ use wire::LinkType;
 fn explained(source: &str) -> super::Explanation {
     let ast =
         parse(source, &Dialect::default(), &Limits::default()).unwrap_or_else(|e| panic!("{source}: {e:?}"));
-    explain(&ast, LinkType::EN10MB, Dialect::default())
+    explain(&ast, source, LinkType::EN10MB, Dialect::default())
 }
 
 #[test]
 fn notes_follow_the_dialect() {
     let source = "vlan and tcp port 80 and tcp[13] = 2 and tcp";
     let ast = parse(source, &Dialect::MODERN, &Limits::default()).unwrap();
-    let [strict, modern] =
-        [Dialect::STRICT, Dialect::MODERN].map(|dialect| explain(&ast, LinkType::EN10MB, dialect).notes);
+    let [strict, modern] = [Dialect::STRICT, Dialect::MODERN]
+        .map(|dialect| explain(&ast, source, LinkType::EN10MB, dialect).notes);
     assert_eq!(strict.len(), 4);
     assert!(strict.iter().zip(&modern).all(|(strict, modern)| strict != modern), "{modern:?}");
 }
@@ -39,7 +39,7 @@ A packet (EN10MB) is accepted if all of these hold:
 In full: tcp port 80 and not (host 10.0.0.1 or net 192.168) and (vlan 5 or less 64)
 Notes:
   - What stands to the right of a tag or tunnel, even past `or` and parentheses, is looked for behind it.
-  - A host or net is looked for in IPv4 and IPv6 addresses and, as sender or target, in ARP and RARP.
+  - IPv4 addresses are looked for in IPv4 headers and, as sender or target, in ARP and RARP.
   - Ports are read from the first fragment of IPv4 packets and from IPv6 packets without extension headers.
   - Lengths are those on the wire, however much was captured.
 "
@@ -62,7 +62,7 @@ const WORDS: &[(&str, &str)] = &[
     ("portrange 1-5", "the TCP, UDP or SCTP source or destination port is in the range 1-5"),
     ("port in {80, 443, 1-5}", "the TCP, UDP or SCTP source or destination port is one of 80, 443, 1-5"),
     ("host in {a,b,c,d,e,f,g,h,i,@j}", "the source or destination is one of a, b, c, d, e, f, g, h and 2 more"),
-    (r"ip proto \tcp", r"the IPv4 protocol is `tcp`"), ("ether proto 0x800", "the link-layer protocol (EtherType or LLC address) is 2048"),
+    (r"ip proto \tcp", r"the IPv4 protocol is `tcp`"), ("ether proto 0x800", "the link-layer protocol (EtherType or LLC address) is 0x800"),
     ("ip6 protochain 6", "the chain of IPv6 headers leads to protocol 6"), ("gateway gw", "the frame goes to or comes from the gateway `gw`, and its IP addresses are others"),
     ("ip broadcast", "the destination is an IPv4 broadcast address"), ("multicast", "the frame's destination is a group address (multicast or broadcast)"),
     ("vlan", "the packet has a VLAN tag"), ("geneve 5", "the packet has a Geneve header (UDP port 6081) with network identifier 5"),
@@ -76,7 +76,11 @@ const WORDS: &[(&str, &str)] = &[
     ("tcp[13] & 18 = 2", "of the TCP flags SYN, ACK exactly these are set: SYN"), ("tcp[tcpflags] & tcp-rst = 0", "the TCP flag RST is not set"),
     ("ip[8] < 5", "the IPv4 time to live is less than 5"), ("ip[0] & 0xf != 5", "the length of the IPv4 header in 32-bit words is not 5"),
     ("icmp[icmptype] = icmp-echo", "the ICMP type is 8 (echo request)"), ("len >= 5", "the length of the packet is at least 5"),
-    ("link[3:2] = 5", "the number in bytes 3 to 4 of the frame is 5"), ("udp[20] = 1", "byte 20 of the UDP header is 1"),
+    ("link[3:2] = 5", "the number in bytes 3 to 4 of the frame is 5"), ("udp[20] = 1", "byte 20 counted from the beginning of the UDP header is 1"),
+    ("ip6[40] = 135", "byte 40 counted from the beginning of the IPv6 header is 135"), ("ip6[38:2] = 1", "the number in bytes 38 to 39 of the IPv6 header is 1"),
+    ("ip6[39:2] = 1", "the number in bytes 39 to 40 counted from the beginning of the IPv6 header is 1"), ("ip[20] = 1", "byte 20 counted from the beginning of the IPv4 header is 1"),
+    ("ether proto 0x88cc", "the link-layer protocol (EtherType or LLC address) is 0x88cc"), ("ip[1] & 0xf0 = 0x10", "`ip[1] & 0xf0` (where ip[1] is the IPv4 type of service) is 0x10"),
+    ("ip proto 0x2f", "the IPv4 protocol is 0x2f"), ("vlan 0X64", "the packet has a VLAN tag with number 0X64"), ("port in {0x50, 443}", "the TCP, UDP or SCTP source or destination port is one of 0x50, 443"),
     ("tcp[((tcp[12:1] & 0xf0) >> 2):4] = 0x47455420", "the first four bytes of the TCP payload is \"GET \" (0x47455420)"),
     ("((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0", "the length of the TCP payload is not 0"),
     ("ip[8] + ip[9] * 2 = 7", "`ip[8] + (ip[9] * 2)` (where ip[8] is the IPv4 time to live, ip[9] is the IPv4 protocol) is 7"),
@@ -112,4 +116,33 @@ fn deep_and_long_filters_are_explained_in_time() {
 fn names_do_not_reach_the_terminal_as_they_are() {
     let text = explained("host \\a\r[31m").to_string();
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+}
+
+#[test]
+fn the_full_form_keeps_hexadecimal_numbers() {
+    for (source, full) in [
+        ("tcp[13] & 0x12 = 0x12", "tcp[13] & 0x12 = 0x12"),
+        ("ether proto 0x88cc or 2048", "ether proto 0x88cc or ether proto 2048"),
+        ("port 80 or host ::1", "port 80 or host ::1"),
+        ("host a1 and ip[0x0] = 1", "host a1 and ip[0x0] = 1"),
+    ] {
+        let explanation = explained(source);
+        assert_eq!(explanation.canonical, full, "{source}");
+        assert!(explained(full).canonical == full, "{full}");
+    }
+}
+
+#[test]
+fn only_ip4_addresses_are_looked_for_in_arp() {
+    let has_note = |source: &str| explained(source).notes.iter().any(|note| note.contains("ARP"));
+    for source in
+        ["host 192.0.2.1", "net 10.0.0.0/8", "host ace", "host in {::1, 10.0.0.1}", "src host in {@hosts}"]
+    {
+        assert!(has_note(source), "{source}");
+    }
+    for source in
+        ["host 2001:db8::1", "net 2001:db8::/32", "host in {::1, ::2}", "ip host 10.0.0.1", "port 80"]
+    {
+        assert!(!has_note(source), "{source}");
+    }
 }

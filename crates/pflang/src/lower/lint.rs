@@ -3,12 +3,14 @@
 use super::lowerer::{Layers, Lowerer};
 use super::tree::{TreeId, TreeNode};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{BinOp, Value, ValueId};
+use crate::ir::{BinOp, CmpOp, Cond, Value, ValueId};
 use crate::span::Span;
 use crate::syntax::ast::{Proto, RelOp};
 
 /// More than this nobody reads.
 const LINTS_MAX: usize = 100;
+/// Enough for `proto 300`, which is looked for in both versions of IP, as ports are.
+const NODES_LOOKED_AT: u32 = 64;
 
 impl Lowerer<'_> {
     /// Adds a warning at the primitive at hand, unless it was given there before.
@@ -32,12 +34,32 @@ impl Lowerer<'_> {
         self.lint(lint);
     }
 
-    /// A primitive that came out as a constant.
+    /// A primitive that came out as a constant, or compares a field with a number that does not fit it.
     pub(crate) fn lint_constant(&mut self, test: TreeId) {
         match self.tree.node(test) {
             TreeNode::True => self.lint_truth(true),
-            TreeNode::False => self.lint_truth(false),
+            _ if self.is_never(test, &mut { NODES_LOOKED_AT }) => self.lint_truth(false),
             _ => {}
+        }
+    }
+
+    /// Whether a test holds for no packet, whatever it loads; not known of one with more nodes than are left, which also
+    /// bounds the recursion.
+    fn is_never(&self, test: TreeId, nodes_left: &mut u32) -> bool {
+        let Some(left) = nodes_left.checked_sub(1) else { return false };
+        *nodes_left = left;
+        match self.tree.node(test) {
+            TreeNode::False => true,
+            TreeNode::And(a, b) => self.is_never(a, nodes_left) || self.is_never(b, nodes_left),
+            TreeNode::Or(a, b) => self.is_never(a, nodes_left) && self.is_never(b, nodes_left),
+            TreeNode::Test(cond) => match self.tree.pool.get_cond(cond) {
+                Cond::Cmp(CmpOp::Eq, a, b) => {
+                    let (a, b) = (self.range(a), self.range(b));
+                    a.1 < b.0 || b.1 < a.0
+                }
+                _ => false,
+            },
+            TreeNode::True | TreeNode::In(_) | TreeNode::Eval(_) | TreeNode::Not(_) => false,
         }
     }
 
