@@ -283,7 +283,7 @@ impl Error {
     pub(crate) fn new(mut diagnostic: Box<Diagnostic>, source: Arc<str>) -> Error {
         // `icmp type 8` of nftables' reads as a type of 802.11: only lowering knows that none was meant.
         if diagnostic.code == Code::LinkType {
-            *diagnostic = habits::advise(&lex(&source), *diagnostic);
+            *diagnostic = habits::advise(&lex(&source), *diagnostic, false);
         }
         Error { diagnostic, source, entry: None }
     }

@@ -12,26 +12,36 @@
 
 use super::lex::{Sign, Token, TokenKind, Tokens, lex};
 use super::words::{self, Word};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::span::Span;
 
 /// How many words in front of the place a phrase may begin.
 const WORDS_BEFORE: usize = 5;
 
-/// The finding with what was meant, where that is known.
+/// The finding with what was meant, where that is known. With `strict`, sets would be refused.
 #[cold]
-pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic) -> Diagnostic {
-    match meant(tokens, found.span) {
+pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, strict: bool) -> Diagnostic {
+    let phrases: &[Phrase] = match found.code {
+        Code::Unexpected | Code::UnknownWord => {
+            &[ports, addresses, transport, message, set, range, juxtaposed]
+        }
+        // Types of ICMP that were read as types of 802.11.
+        Code::OutOfRange | Code::LinkType => &[message],
+        _ => &[],
+    };
+    match meant(tokens, found.span, phrases).filter(|meant| !strict || !meant.contains('{')) {
         Some(meant) => found.help(format!("did you mean `{meant}`?")),
         None => found,
     }
 }
 
-/// What was meant by the phrase that `place` lies in, if it is one of those.
-fn meant(tokens: &Tokens<'_>, place: Span) -> Option<String> {
+/// Reads a phrase and says it in other words.
+type Phrase = fn(&mut Cursor<'_>) -> Option<String>;
+
+/// What was meant by the phrase that `place` lies in, if it is one of these.
+fn meant(tokens: &Tokens<'_>, place: Span, phrases: &[Phrase]) -> Option<String> {
     let at = tokens.list.iter().position(|token| token.span.start >= place.start)?;
     (at.saturating_sub(WORDS_BEFORE)..=at).find_map(|start| {
-        let phrases = [ports, addresses, transport, message, set, range, juxtaposed];
         phrases.iter().find_map(|phrase| {
             let mut cursor = Cursor { tokens, at: start };
             phrase(&mut cursor).filter(|meant| cursor.at > at && cursor.is_news(start, meant))
@@ -245,7 +255,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads items with or without commas between; of a list that is not understood, nothing.
-    fn enclosed(&mut self, open: Sign, close: Sign, item: Item) -> Option<Vec<String>> {
+    fn enclosed(&mut self, open: Sign, close: Sign, item: Phrase) -> Option<Vec<String>> {
         let start = self.at;
         let items = self.items(open, close, item);
         if items.is_none() {
@@ -254,7 +264,7 @@ impl<'a> Cursor<'a> {
         items
     }
 
-    fn items(&mut self, open: Sign, close: Sign, item: Item) -> Option<Vec<String>> {
+    fn items(&mut self, open: Sign, close: Sign, item: Phrase) -> Option<Vec<String>> {
         self.sign(open)?;
         let mut items = Vec::new();
         while self.sign(close).is_none() {
@@ -274,9 +284,6 @@ impl<'a> Cursor<'a> {
             .filter(|text| !text.is_empty()))
     }
 }
-
-/// Reads one item of a list.
-type Item = fn(&mut Cursor<'_>) -> Option<String>;
 
 fn is_range(value: Option<&str>) -> bool {
     value.and_then(super::ident::numeric_range).is_some()

@@ -67,9 +67,8 @@ pub(crate) fn parse_behind(
     *terms = parser.terms;
     match parsed {
         Ok(()) => Ok(parser.ast),
-        Err(found) => {
-            Err(display_filter::recognise(&tokens).unwrap_or_else(|| habits::advise(&tokens, *found)))
-        }
+        Err(found) => Err(display_filter::recognise(&tokens)
+            .unwrap_or_else(|| habits::advise(&tokens, *found, dialect.strict))),
     }
 }
 

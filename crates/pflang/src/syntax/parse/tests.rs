@@ -252,9 +252,18 @@ fn what_is_like_a_habit_is_left_alone() {
         ("host ((10.0.0.1))", None),
         ("port 80, 443", Some("write `or` between alternatives, or a set: `port in {80, 443}`")),
         ("tcp port 80 and and ip saddr 10.0.0.1", None),
+        ("host 10.0.0.256 10.0.0.1", None),
     ] {
         let error = error(source);
         assert_eq!(error.help.as_deref(), help, "{source}: {error:?}");
+    }
+}
+
+#[test]
+fn no_set_is_suggested_where_it_would_be_refused() {
+    for source in ["tcp dport {80, 443}", "port in (80, 443)", "host in {a b}"] {
+        let error = parse(source, &Dialect::STRICT, &Limits::default()).unwrap_err();
+        assert!(!error.help.as_ref().is_some_and(|help| help.contains('{')), "{source}: {error:?}");
     }
 }
 
