@@ -30,7 +30,9 @@ impl SystemNames {
         resolved(name)
             .map_err(|error| {
                 let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-                failures.insert(name.to_owned(), format!("the lookup failed: {error}"));
+                let error = error.to_string();
+                let answer = error.strip_prefix("failed to lookup address information: ").unwrap_or(&error);
+                failures.insert(name.to_owned(), format!("the lookup failed: {answer}"));
             })
             .ok()
     }
