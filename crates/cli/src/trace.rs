@@ -101,10 +101,10 @@ fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> S
     let mut text =
         format!("packet {} of {}: {summary}\n", args.number, harmless(&packet.file.to_string_lossy()));
     for primitive in &trace.primitives {
-        let verdict = verdict(primitive);
-        let _ = writeln!(text, "  {} => {verdict}", primitive_text(primitive.span, source));
+        let (verdict, indent) = (verdict(primitive), if primitive.is_member { "    " } else { "  " });
+        let _ = writeln!(text, "{indent}{} => {verdict}", primitive_text(primitive.span, source));
         for step in &primitive.steps {
-            let _ = writeln!(text, "    {}", step_in_words(step, packet));
+            let _ = writeln!(text, "{indent}  {}", step_in_words(step, packet));
         }
     }
     let verdict = if trace.matches { "matches" } else { "does not match" };

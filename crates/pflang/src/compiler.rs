@@ -230,8 +230,8 @@ impl Compiler {
     /// # Errors
     /// As [`Compiler::compile`], but for what comes after lowering.
     pub fn trace(&self, source: &str, data: &[u8], wire_len: u32) -> Result<Trace, Error> {
-        match self.lowered(source) {
-            Ok(lowered) => Ok(trace(&lowered, data, wire_len)),
+        match self.front(source, Clock::new(self.limits)) {
+            Ok((ast, lowered)) => Ok(trace(&ast, &lowered, data, wire_len)),
             Err(diagnostic) => Err(Error::new(diagnostic, source.into())),
         }
     }

@@ -8,12 +8,13 @@ use crate::ir::{CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
 use crate::lower::Lowered;
 use crate::lower::tree::{Tree, TreeId, TreeNode};
 use crate::span::Span;
+use crate::syntax::ast::{Ast, Expr};
 use std::collections::HashSet;
 
 /// One run of one packet.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// The primitives that were looked at, in order; of a set, its members besides.
+    /// The primitives that were looked at, in order; behind a set, its members.
     pub primitives: Vec<TracedPrimitive>,
     /// Whether the packet matches.
     pub matches: bool,
@@ -24,6 +25,8 @@ pub struct Trace {
 pub struct TracedPrimitive {
     /// Where it stands in the filter.
     pub span: Span,
+    /// Whether it is a member of the set before it.
+    pub is_member: bool,
     /// What it asked, in order.
     pub steps: Vec<TraceStep>,
     /// Whether it holds; `None` where the packet was rejected before that was known.
@@ -72,11 +75,13 @@ pub enum Answer {
     DividesByZero,
 }
 
-/// Runs a packet through a filter as it was lowered.
-pub fn trace(lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace {
+/// Runs a packet through a filter as it was parsed and lowered.
+pub fn trace(ast: &Ast, lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace {
     let tree = &lowered.tree;
+    let is_set = |(expr, _): &(&Expr, _)| matches!(expr, Expr::In(..));
     let mut run = Run {
         tree,
+        sets: ast.exprs.iter().zip(&ast.expr_spans).filter(is_set).map(|(_, span)| *span).collect(),
         exprs: Exprs::of_pool(&tree.pool),
         packet: Packet { data, wire_len },
         values: vec![None; tree.pool.value_count()],
@@ -84,6 +89,7 @@ pub fn trace(lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace {
         tasks: vec![Task::Visit(lowered.root, Outer::default())],
     };
     let matches = run.root() == Ok(true);
+    run.primitives.retain(|primitive| primitive.span != Span::default() || !primitive.steps.is_empty());
     Trace { primitives: run.primitives, matches }
 }
 
@@ -121,6 +127,8 @@ enum Task {
 
 struct Run<'t> {
     tree: &'t Tree,
+    /// Where sets stand, whose members have spans of their own.
+    sets: HashSet<Span>,
     exprs: Exprs<'t>,
     packet: Packet<'t>,
     /// What has been evaluated for this packet.
@@ -185,13 +193,15 @@ impl Run<'_> {
     /// below, or nothing is below.
     fn enter(&mut self, id: TreeId, outer: Outer) -> Outer {
         let span = self.tree.span(id);
-        if outer.span == Some(span) {
+        // What the link type asks first, of every packet, has no text, and the filter stands behind it.
+        let has_text = span != Span::default();
+        if outer.span == Some(span) && has_text {
             return outer;
         }
-        let is_same = |operand: TreeId| self.tree.span(operand) == span;
+        let is_same = |operand: TreeId| self.tree.span(operand) == span && has_text;
         let is_primitive = match self.tree.node(id) {
             TreeNode::Not(a) => is_same(a),
-            TreeNode::And(a, b) | TreeNode::Or(a, b) => is_same(a) || is_same(b),
+            TreeNode::And(a, b) | TreeNode::Or(a, b) => is_same(a) || is_same(b) || self.sets.contains(&span),
             TreeNode::True | TreeNode::False | TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) => {
                 true
             }
@@ -200,7 +210,12 @@ impl Run<'_> {
         if is_primitive {
             primitive = Some(self.primitives.len());
             self.tasks.push(Task::Holds(self.primitives.len()));
-            self.primitives.push(TracedPrimitive { span, steps: Vec::new(), holds: None });
+            self.primitives.push(TracedPrimitive {
+                span,
+                is_member: outer.primitive.is_some(),
+                steps: Vec::new(),
+                holds: None,
+            });
         }
         Outer { primitive, span: Some(span), negated: false }
     }

@@ -88,7 +88,7 @@ impl Engines {
     pub fn answers(&self, packet: &Packet) -> Answers {
         let (data, wire_len) = (&packet.bytes[..], packet.wire_len);
         let mut answers = vec![
-            ("the trace", pflang::trace(&self.stages.lowered, data, wire_len).matches),
+            ("the trace", pflang::trace(&self.stages.ast, &self.stages.lowered, data, wire_len).matches),
             ("the graph as built", run(&self.stages.graph, packet)),
             ("the optimised graph", run(&self.stages.optimised, packet)),
             ("the interpreter back end", self.interpreted.matches_captured(data, wire_len)),

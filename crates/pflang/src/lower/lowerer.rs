@@ -186,6 +186,8 @@ impl<'a> Lowerer<'a> {
     pub(crate) fn program(&mut self, ast: &Ast) -> Result {
         let Some(root) = ast.root else { return Ok(self.truth(true)) };
         let root = self.expression(ast, root)?;
+        // What comes before all primitives is part of none.
+        self.span = Span::default();
         Ok(self.prelude(root))
     }
 
