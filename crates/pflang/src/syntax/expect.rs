@@ -159,21 +159,10 @@ impl Parser<'_> {
     fn help(&self, token: Token, expected: Expected) -> Option<String> {
         let text = self.tokens.text(token);
         let quoted = |words: String| Some(format!("did you mean `{words}`?"));
-        if token.kind == TokenKind::Name {
-            if let Some(filter) = self.protocol_without_word(text, expected) {
-                return quoted(filter);
-            }
-            let wanted = match (expected, self.protocol_before()) {
-                (Expected::Join, Some(proto)) => nearest(text, after_protocol(proto).iter().copied())
-                    .or_else(|| nearest(text, ["and", "or"])),
-                (Expected::Arith | Expected::Number, _) => {
-                    self.short_constant(text).or_else(|| nearest(text, candidates(expected)))
-                }
-                _ => nearest(text, candidates(expected)),
-            };
-            if let Some(wanted) = wanted {
-                return quoted(self.with_neighbours(token, wanted));
-            }
+        if token.kind == TokenKind::Name
+            && let Some(words) = self.words_for(token, expected)
+        {
+            return quoted(words);
         }
         match (expected, token.kind) {
             (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) => {
@@ -212,6 +201,28 @@ impl Parser<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The words that an unknown one was meant to be.
+    fn words_for(&self, token: Token, expected: Expected) -> Option<String> {
+        let text = self.tokens.text(token);
+        if let Some(filter) = self.protocol_without_word(text, expected) {
+            return Some(filter);
+        }
+        let wanted = match (expected, self.protocol_before()) {
+            // One letter from `port`, which is another question.
+            _ if text == "dport" => Some("dst port"),
+            _ if text == "sport" => Some("src port"),
+            (Expected::Join, Some(proto)) => {
+                let after = nearest(text, after_protocol(proto).iter().copied());
+                after.or_else(|| nearest(text, ["and", "or"]))
+            }
+            (Expected::Arith | Expected::Number, _) => {
+                self.short_constant(text).or_else(|| nearest(text, candidates(expected)))
+            }
+            _ => nearest(text, candidates(expected)),
+        };
+        wanted.map(|wanted| self.with_neighbours(token, wanted))
     }
 
     /// The filter for `http` and others that have no keyword, also behind the protocol that carries them.

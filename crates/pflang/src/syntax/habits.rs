@@ -17,6 +17,8 @@ use crate::span::Span;
 
 /// How many words in front of the place a phrase may begin.
 const WORDS_BEFORE: usize = 5;
+/// Bytes of a suggestion that is still helpful.
+const SUGGESTION_MAX: usize = 100;
 
 /// The finding with what was meant, where that is known. With `strict`, sets would be refused.
 #[cold]
@@ -29,7 +31,8 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, strict: bool) -> Di
         Code::OutOfRange | Code::LinkType => &[message],
         _ => &[],
     };
-    match meant(tokens, found.span, phrases).filter(|meant| !strict || !meant.contains('{')) {
+    let is_helpful = |meant: &String| meant.len() <= SUGGESTION_MAX && !(strict && meant.contains('{'));
+    match meant(tokens, found.span, phrases).filter(is_helpful) {
         Some(meant) => found.help(format!("did you mean `{meant}`?")),
         None => found,
     }

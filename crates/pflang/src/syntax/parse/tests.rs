@@ -260,6 +260,13 @@ fn what_is_like_a_habit_is_left_alone() {
 }
 
 #[test]
+fn long_phrases_are_not_repeated() {
+    let set = "80, ".repeat(100_000);
+    let error = error(&format!("tcp dport {{{set}81}}"));
+    assert_eq!(error.help.as_deref(), Some("did you mean `tcp dst port`?"));
+}
+
+#[test]
 fn no_set_is_suggested_where_it_would_be_refused() {
     for source in ["tcp dport {80, 443}", "port in (80, 443)", "host in {a b}"] {
         let error = parse(source, &Dialect::STRICT, &Limits::default()).unwrap_err();
