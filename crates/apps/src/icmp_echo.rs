@@ -146,8 +146,18 @@ fn answer_v6(packet: &mut [u8]) {
 fn change_kind(message: &mut [u8], kind: u8) {
     let Some(mut icmp) = IcmpMut::new(message) else { return };
     let word = |kind| u16::from_be_bytes([kind, 0]);
-    icmp.set_checksum(update(icmp.view().checksum(), word(icmp.view().kind()), word(kind)));
+    let checksum = update(icmp.view().checksum(), word(icmp.view().kind()), word(kind));
     icmp.set_kind(kind);
+    icmp.set_checksum(checksum);
+    // An answer over IPv4 may be zero throughout: there, the update gives the wrong zero of the two.
+    if checksum == 0 && is_zero_beside_checksum(icmp.view()) {
+        icmp.set_checksum(0xffff);
+    }
+}
+
+fn is_zero_beside_checksum(icmp: Icmp<'_>) -> bool {
+    let (kind, code) = (icmp.kind(), icmp.code());
+    (kind, code) == (0, 0) && icmp.rest() == [0; 4] && icmp.payload().iter().all(|&byte| byte == 0)
 }
 
 #[cfg(test)]
@@ -195,6 +205,20 @@ mod tests {
             assert_eq!(ask(&mut rig, &ping), (vec![pong], vec![]));
             assert_eq!(rig.counter("answered"), 1);
         }
+    }
+
+    #[test]
+    fn a_ping_of_zeroes_gets_an_answer_with_a_right_checksum() {
+        for payload in ["", " / pad(1)", " / pad(57)"] {
+            let ping = frame(&format!("eth / ip4 / icmp(8, rest=0){payload}"));
+            let (south, _) = ask(&mut rig(), &ping);
+            let ip = wire::ip::Ipv4::new(&south[0][14..]).unwrap();
+            assert_eq!(ip.payload()[..4], [0, 0, 0xff, 0xff], "{payload}");
+            assert!(wire::transport::Icmp::new(ip.payload()).unwrap().is_checksum_right(ip.addresses()));
+        }
+        // Where it is not zero throughout, the sum of a right answer may well be 0xffff.
+        let (south, _) = ask(&mut rig(), &frame("eth / ip4 / icmp(8, rest=0xffff0000)"));
+        assert_eq!(south[0][36..38], [0, 0]);
     }
 
     #[test]
