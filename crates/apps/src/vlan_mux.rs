@@ -12,7 +12,7 @@
 //! | inputs, outputs | `trunk`, `native`, and `vlanN` for VLAN N, 1 to 4094 |
 //! |---|---|
 //! | `tpid` | kind of the trunk's tags: 0x8100 (`"dot1q"`) unless set, or 0x88a8 (`"dot1ad"`); also `encapsulation` |
-//! | drops `other_vlan` | counts frames of VLANs without an output, and frames from `native` with a tag of the trunk's kind |
+//! | drops `other_vlan` | counts frames of VLANs without an output, and frames from `native` with a tag of the trunk's kind, but for a lone one of VLAN 0 |
 //! | drops `unlinked` | counts frames for a trunk or native VLAN without a link |
 //! | drops `too_short` | counts packets without an Ethernet header, and frames that end within their tag |
 //! | drops `too_long` | counts packets of which the tag would make more than 65535 bytes, or more than 10240 while the pool has no large packet |
@@ -21,7 +21,8 @@
 //! VLAN, and loses the tag.
 //!
 //! Who sends from `native` cannot choose a VLAN: a frame with a tag would be taken for one of that VLAN behind the trunk, and is
-//! dropped, unless the tag is of VLAN 0. Tags of another kind are not looked at, in both directions.
+//! dropped, unless the tag is of VLAN 0 and no other follows it: who takes off the first would be left with the second. Frames whose first
+//! tag is of another kind pass as if untagged, in both directions.
 
 use crate::Tpid;
 use crate::vlan_tag::{IDS, push_tag, push_tag_anyhow};
@@ -30,7 +31,7 @@ use engine::shm::Counter;
 use engine::{App, Burst, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Setup};
 use serde::Deserialize;
 use wire::ether::Ethernet;
-use wire::vlan::Tci;
+use wire::vlan::{Tci, Vlan};
 
 /// Options of `vlan_mux`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -173,9 +174,9 @@ impl Running {
                 pool.free_burst(burst, &self.counters.unlinked);
                 continue;
             };
-            let is_native =
-                |packet: &mut Packet| matches!(vlan_id(packet.data(), self.tpid), Ok(None | Some(0)));
-            outputs[trunk].sift(burst, is_native).for_each(|packet| self.refuse(packet, pool));
+            outputs[trunk]
+                .sift(burst, |packet| is_native(packet.data(), self.tpid))
+                .for_each(|packet| self.refuse(packet, pool));
         }
     }
 
@@ -210,6 +211,22 @@ impl Running {
         let is_short = packet.len() < Ethernet::LEN;
         pool.free(packet, if is_short { &self.counters.too_short } else { &self.counters.too_long });
     }
+}
+
+/// Whether a frame is of no VLAN, and stays so when a tag for its priority alone is taken off.
+#[inline]
+fn is_native(frame: &[u8], tpid: u16) -> bool {
+    match vlan_id(frame, tpid) {
+        Ok(None) => true,
+        Ok(Some(0)) => !has_second_tag(frame),
+        _ => false,
+    }
+}
+
+/// Whether a frame with a tag has another behind it, of any kind.
+fn has_second_tag(frame: &[u8]) -> bool {
+    let tag = Ethernet::new(frame).and_then(|ether| Vlan::new(ether.payload()));
+    tag.is_some_and(|tag| Vlan::follows(tag.ethertype()))
 }
 
 #[cfg(test)]
@@ -286,6 +303,22 @@ mod tests {
         expected.extend(["eth(type=0x88a8) / vlan(7) / arp", "eth / arp"].map(frame));
         assert_eq!(rig.take("trunk"), expected);
         assert_eq!((rig.counter("other_vlan"), rig.counter("too_short")), (50, 2));
+    }
+
+    #[test]
+    fn a_tag_of_no_vlan_hides_no_other() {
+        for (tpid, tag) in [(Tpid::Dot1q, "0x8100"), (Tpid::Dot1ad, "0x88a8")] {
+            let mut rig = Rig::new(VlanMux { tpid }, &PORTS, &PORTS);
+            for tags in ["vlan(0) / vlan(5)", "vlan(0) / vlan(0) / vlan(5)", "vlan(0, type=0x88a8) / vlan(5)"]
+            {
+                rig.send("native", frame(&format!("eth(type={tag}) / {tags} / arp")));
+            }
+            let priority = frame(&format!("eth(type={tag}) / vlan(0, pcp=5) / arp"));
+            rig.send("native", &priority);
+            rig.breathe();
+            assert_eq!(rig.take("trunk"), [priority]);
+            assert_eq!(rig.counter("other_vlan"), 3);
+        }
     }
 
     #[test]
