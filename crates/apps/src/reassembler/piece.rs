@@ -91,7 +91,7 @@ impl Piece {
         }
         // As IPv6 addresses that map IPv4, which are never on a wire.
         let mapped = |bits: u32| 0xffff_0000_0000 | u64::from(bits);
-        let tail = u64::from(ip.ident()) << 32 | u64::from(ip.protocol()) << 24 | vlans(frame, network_off);
+        let tail = u64::from(ip.ident()) << 48 | u64::from(ip.protocol()) << 32 | vlans(frame, network_off);
         Parsed::Fragment(Piece {
             key: [0, mapped(ip.src().to_bits()), 0, mapped(ip.dst().to_bits()), tail],
             headers_len,
@@ -176,15 +176,28 @@ impl Piece {
     }
 }
 
-/// The numbers of the VLANs that a frame is in, of two at most, in 24 bits.
+/// The VLANs that a frame is in, by number and kind of tag, of two at most, in 28 bits: the same number in a tag of another kind is
+/// another VLAN. A tag for its priority alone is of none.
 #[inline]
 fn vlans(frame: &[u8], network_off: usize) -> u64 {
-    let id = |at: usize| Vlan::new(&frame[at..]).map_or(0, |vlan| u64::from(vlan.id()));
     match (network_off - Ethernet::LEN) / Vlan::LEN {
         0 => 0,
-        1 => id(Ethernet::LEN),
-        _ => id(Ethernet::LEN) << 12 | id(Ethernet::LEN + Vlan::LEN),
+        1 => vlan(frame, Ethernet::LEN) << 14,
+        _ => vlan(frame, Ethernet::LEN) << 14 | vlan(frame, Ethernet::LEN + Vlan::LEN),
     }
+}
+
+/// The VLAN of the tag at a place, in 14 bits.
+#[inline]
+fn vlan(frame: &[u8], at: usize) -> u64 {
+    let id = Vlan::new(&frame[at..]).map_or(0, |vlan| vlan.id());
+    let kind = match frame[at - 2..at] {
+        _ if id == 0 => 0,
+        [0x81, _] => 1,
+        [0x88, _] => 2,
+        _ => 3,
+    };
+    kind << 12 | u64::from(id)
 }
 
 /// What the fragments of a packet say of congestion, in the two low bits of their traffic classes: a set of the four values

@@ -90,6 +90,45 @@ fn packets_in_the_making_do_not_mix() {
 }
 
 #[test]
+fn fragments_of_different_vlans_are_not_joined() {
+    let all = [
+        "eth",
+        "eth / vlan(5)",
+        "eth / vlan(0) / vlan(5)",
+        "eth(type=0x88a8) / vlan(5)",
+        "eth(type=0x9100) / vlan(5)",
+        "eth / vlan(5) / vlan(5)",
+        "eth(type=0x88a8) / vlan(5) / vlan(5)",
+        "eth(type=0x88a8) / vlan(5, type=0x88a8) / vlan(5)",
+        "eth / vlan(5) / vlan(6)",
+        "eth / vlan(6) / vlan(5)",
+    ];
+    let network = [
+        ("ip4(id=1, proto=17, mf=1)", "ip4(id=1, proto=17, frag=1)"),
+        ("ip6 / frag(offset=0, more=1, id=1, next=17)", "ip6 / frag(offset=1, more=0, id=1, next=17)"),
+    ];
+    for (first, last) in network {
+        for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
+            let parts = [frame(&format!("{a} / {first} / pad(8)")), frame(&format!("{b} / {last} / pad(8)"))];
+            let joined = rig().pass(&parts.each_ref().map(Vec::as_slice)).len();
+            assert_eq!(joined, usize::from(a == b), "{a}, {b}");
+        }
+    }
+}
+
+#[test]
+fn a_tag_for_its_priority_alone_is_of_no_vlan() {
+    for (a, b) in [("eth / vlan(0, pcp=3)", "eth"), ("eth / vlan(5) / vlan(0)", "eth / vlan(5, pcp=1)")] {
+        let parts = [
+            frame(&format!("{a} / ip4(id=1, proto=17, mf=1) / pad(8)")),
+            frame(&format!("{b} / ip4(id=1, proto=17, frag=1) / pad(8)")),
+        ];
+        let whole = frame(&format!("{a} / ip4(id=1, proto=17) / pad(16)"));
+        assert_eq!(rig().pass(&parts.each_ref().map(Vec::as_slice)), [whole]);
+    }
+}
+
+#[test]
 fn what_is_no_fragment_passes() {
     let mut rig = rig();
     for line in [
