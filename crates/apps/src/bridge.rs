@@ -19,7 +19,8 @@
 //! | drops `unlinked` | counts frames that no other port could take |
 //!
 //! A frame for a known host goes to its port; others, and those for groups, go to all other ports. No frame ever goes back where
-//! it came from. A static host is never forgotten, and stays where it is said to be, whoever sends in its name. VLANs are not told apart: put a [`vlan_mux`](crate::VlanMux) before. Loops are not found: there is no spanning tree.
+//! it came from. A host whose port has lost its output is looked for at all others until it is seen again, since it may have moved; one at a port that
+//! never had an output cannot be reached, and what is for it is dropped. A static host is never forgotten, and stays where it is said to be, whoever sends in its name. VLANs are not told apart: put a [`vlan_mux`](crate::VlanMux) before. Loops are not found: there is no spanning tree.
 
 mod hosts;
 #[cfg(test)]
@@ -89,6 +90,8 @@ struct Port {
     group: usize,
     /// Where it is among the outputs, if it is one.
     output: Option<u16>,
+    /// Whether it was among the outputs before, and is not now.
+    has_lost_output: bool,
     /// Where what comes in here is flooded to.
     flood: Vec<u16>,
 }
@@ -205,10 +208,13 @@ impl Bridge {
 
 impl App for Running {
     fn link(&mut self, linked: &PortNames<'_>) {
-        self.ports.iter_mut().for_each(|port| port.output = None);
+        for port in &mut self.ports {
+            port.has_lost_output |= port.output.take().is_some();
+        }
         for (output, name) in linked.outputs.iter().enumerate() {
             let port = self.port_named(name);
             self.ports[port].output = Some(output as u16);
+            self.ports[port].has_lost_output = false;
         }
         self.inputs = linked.inputs.iter().map(|name| self.port_named(name) as u16).collect();
         self.arrange();
@@ -249,7 +255,8 @@ impl Running {
     /// The index of a port; one that is new is added.
     fn port_named(&mut self, name: &str) -> usize {
         self.ports.iter().position(|port| port.name == name).unwrap_or_else(|| {
-            self.ports.push(Port { name: name.to_owned(), group: 0, output: None, flood: Vec::new() });
+            let name = name.to_owned();
+            self.ports.push(Port { name, group: 0, output: None, has_lost_output: false, flood: Vec::new() });
             self.ports.len() - 1
         })
     }
@@ -315,9 +322,11 @@ impl Running {
         }
         let to = self.hosts.find(dst).or_else(|| self.fixed_ports.get(&dst).copied());
         let Some(to) = to else { return Verdict::Flood };
+        let (from, is_here) = (&self.ports[usize::from(port)], to == port);
         let to = &self.ports[usize::from(to)];
         match to.output {
-            _ if to.group == self.ports[usize::from(port)].group => Verdict::Drop(Reason::SamePort),
+            None if to.has_lost_output && !is_here && !self.fixed_ports.contains_key(&dst) => Verdict::Flood,
+            _ if to.group == from.group => Verdict::Drop(Reason::SamePort),
             Some(output) => Verdict::Send(output),
             None => Verdict::Drop(Reason::Unlinked),
         }

@@ -1,8 +1,8 @@
 //! Frames between hosts at several ports.
 
-use super::Bridge;
+use super::{Bridge, Running};
 use crate::testing::read;
-use engine::{Class, PortNames};
+use engine::{App, Class, Io, OptionError, PortNames, Ports, Setup};
 use testkit::rig::Rig;
 
 const PORTS: [&str; 3] = ["a", "b", "c"];
@@ -215,7 +215,89 @@ fn ports_may_work_in_one_direction_only() {
     rig.send("b", frame(host(1), host(2)));
     rig.breathe();
     assert_eq!((rig.take("b").len(), rig.take("c").len()), (1, 1));
-    assert_eq!(rig.counter("unlinked"), 1, "`a` has no output");
+    assert_eq!(rig.counter("unlinked"), 1, "`a` has no output, and never had");
+}
+
+/// A bridge that is told of fewer ports than its rig has: those from `lost_inputs` and `lost_outputs` on are gone.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+struct Relinked {
+    bridge: Bridge,
+    lost_inputs: usize,
+    lost_outputs: usize,
+}
+
+struct RunningRelinked(Running, Relinked);
+
+impl Class for Relinked {
+    const TYPE: &'static str = "relinked";
+    const INPUTS: Ports = Ports::Any;
+    const OUTPUTS: Ports = Ports::Any;
+    type App = RunningRelinked;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<RunningRelinked, OptionError> {
+        Ok(RunningRelinked(self.bridge.start(setup)?, self.clone()))
+    }
+
+    /// Links change after the options.
+    fn reconfigure(
+        &self,
+        app: &mut RunningRelinked,
+        _: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<bool, OptionError> {
+        app.1 = self.clone();
+        Ok(true)
+    }
+}
+
+impl App for RunningRelinked {
+    fn link(&mut self, linked: &PortNames<'_>) {
+        let mut linked = PortNames { inputs: linked.inputs.clone(), outputs: linked.outputs.clone() };
+        linked.inputs.truncate(self.1.lost_inputs);
+        linked.outputs.truncate(self.1.lost_outputs);
+        self.0.link(&linked);
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        self.0.push(io);
+    }
+}
+
+fn relinked(bridge: &Bridge, lost_inputs: usize, lost_outputs: usize) -> Relinked {
+    Relinked { bridge: bridge.clone(), lost_inputs, lost_outputs }
+}
+
+#[test]
+fn hosts_of_a_port_that_is_gone_are_looked_for() {
+    let bridge = Bridge { split_horizon: vec![vec!["b".to_owned(), "c".to_owned()]], ..Bridge::default() };
+    for bridge in [&Bridge::default(), &bridge] {
+        let mut rig = Rig::new(relinked(bridge, 3, 3), &PORTS, &PORTS);
+        ways(&mut rig, "c", BROADCAST, host(3));
+        for inputs in [3, 2] {
+            rig.reconfigure(relinked(bridge, inputs, 2));
+            assert_eq!(ways(&mut rig, "a", host(3), host(4)), ["b"]);
+            assert_eq!(ways(&mut rig, "b", host(3), host(2)), ["a"], "whatever group `c` was in");
+        }
+        assert_eq!((rig.counter("unlinked"), rig.counter("same_port")), (0, 0));
+        // It is back, and the host was not forgotten.
+        rig.reconfigure(relinked(bridge, 3, 3));
+        assert_eq!(ways(&mut rig, "a", host(3), host(4)), ["c"]);
+        // It has gone again, and the host has moved.
+        rig.reconfigure(relinked(bridge, 3, 2));
+        ways(&mut rig, "b", BROADCAST, host(3));
+        assert_eq!(ways(&mut rig, "a", host(3), host(4)), ["b"]);
+    }
+}
+
+#[test]
+fn a_port_that_is_gone_keeps_its_static_hosts_and_its_own_traffic() {
+    let bridge: Bridge = read("static.'02:00:00:00:00:03' = 'c'").unwrap();
+    let mut rig = Rig::new(relinked(&bridge, 3, 3), &PORTS, &PORTS);
+    ways(&mut rig, "c", BROADCAST, host(1));
+    rig.reconfigure(relinked(&bridge, 3, 2));
+    assert!(ways(&mut rig, "a", host(3), host(4)).is_empty());
+    assert!(ways(&mut rig, "c", host(1), host(5)).is_empty(), "it still comes from there");
+    assert_eq!((rig.counter("unlinked"), rig.counter("same_port")), (1, 1));
 }
 
 #[test]
