@@ -8,10 +8,10 @@
 //! | `conflicts` | counts messages of others who claim one of the addresses |
 //!
 //! Probes and requests are answered alike, an announcement of somebody else is not (RFC 5227, 2.3 and 2.4). Requests
-//! for other addresses, replies, and frames with a VLAN tag go north.
+//! for other addresses, or from a hardware address that no station can have, replies, frames for another station than `mac`, and frames with a VLAN tag go north.
 
-use crate::host::{check_ips, check_mac};
-use crate::responder::{Fate, PORTS, turn};
+use crate::host::{check_ips, check_mac, is_station};
+use crate::responder::{Fate, PORTS, is_for, turn};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
@@ -82,7 +82,9 @@ impl Running {
         }
         let is_request = arp.operation() == operation::REQUEST && arp.hardware() == ETHERNET;
         let is_announcement = arp.sender_ip() == arp.target_ip();
-        if !is_request || is_announcement || arp.sender_mac().is_multicast() || !is_ours(arp.target_ip()) {
+        let can_hear = is_station(arp.sender_mac()) && is_station(ether.view().src());
+        let is_question = is_request && !is_announcement && is_ours(arp.target_ip());
+        if !is_question || !can_hear || !is_for(&ether.view(), self.mac) {
             return Fate::Pass;
         }
         let asker = arp.sender_mac();
@@ -143,11 +145,16 @@ mod tests {
         let reply = ArpMessage { operation: 2, ..request("192.0.2.9", "192.0.2.1") };
         let mut other_hardware = framed(request("192.0.2.9", "192.0.2.1"), Mac::BROADCAST, ASKER);
         other_hardware[15] = 6;
+        let of_nobody = ArpMessage { sender_mac: Mac::ZERO, ..request("192.0.2.9", "192.0.2.1") };
         let of_group = ArpMessage { sender_mac: Mac::BROADCAST, ..request("192.0.2.9", "192.0.2.1") };
         for packet in [
             framed(request("192.0.2.9", "192.0.2.3"), Mac::BROADCAST, ASKER),
             framed(reply, OURS, ASKER),
             framed(of_group, OURS, ASKER),
+            framed(of_nobody, OURS, ASKER),
+            framed(request("192.0.2.9", "192.0.2.1"), OURS, Mac::BROADCAST),
+            framed(request("192.0.2.9", "192.0.2.1"), OURS, Mac::ZERO),
+            framed(request("192.0.2.9", "192.0.2.1"), Mac([2, 0, 0, 0, 0, 7]), ASKER),
             other_hardware,
             framed(request("192.0.2.9", "192.0.2.1"), Mac::BROADCAST, ASKER)[..41].to_vec(),
             frame("eth / vlan(3) / arp"),

@@ -1,14 +1,36 @@
-//! Addresses that one host can have: who may be an end of a tunnel, be answered for, and get an answer.
+//! Addresses that one host can have: who may be an end of a tunnel, be answered for, get an answer, and be routed for.
 
 use engine::OptionError;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::ether::Mac;
 
-/// Whether an address is that of one host on a wire, as far as can be told: no group, not everybody, not nobody, and not
-/// that by which each host knows itself (RFC 1122, 3.2.1.3; RFC 4291, 2.5.3).
+/// Whether an address is that of one host on a wire, as far as can be told.
 pub(crate) fn is_host(ip: IpAddr) -> bool {
-    let is_broadcast = matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
-    !(ip.is_multicast() || ip.is_unspecified() || ip.is_loopback() || is_broadcast)
+    match ip {
+        IpAddr::V4(ip) => is_host_v4(ip),
+        IpAddr::V6(ip) => is_host_v6(ip),
+    }
+}
+
+/// As above: not of this network, no loopback, no group, and not reserved, as is the address of everybody (RFC 1122, 3.2.1.3;
+/// RFC 6890, 2.2.2).
+#[inline]
+pub(crate) fn is_host_v4(ip: Ipv4Addr) -> bool {
+    !matches!(ip.octets()[0], 0 | 127 | 224..)
+}
+
+/// As above: not nobody, no loopback, no group, and none that stands for one of IPv4 within a host (RFC 4291, 2.5 and 2.7; RFC 6890,
+/// 2.2.3).
+#[inline]
+pub(crate) fn is_host_v6(ip: Ipv6Addr) -> bool {
+    let is_mapped = ip.to_bits() >> 32 == 0xffff;
+    !(ip.to_bits() <= 1 || is_mapped || ip.is_multicast())
+}
+
+/// Whether a hardware address is that of one station: no group, and not that of nobody.
+#[inline]
+pub(crate) fn is_station(mac: Mac) -> bool {
+    !mac.is_multicast() && mac != Mac::ZERO
 }
 
 /// An address that one host can have.
@@ -60,16 +82,38 @@ mod tests {
             ("169.254.0.1", true),
             ("2001:db8::1", true),
             ("fe80::1", true),
+            ("1.0.0.0", true),
+            ("223.255.255.255", true),
+            ("::2", true),
+            ("::1:0:0:1", true),
             ("0.0.0.0", false),
+            ("0.1.2.3", false),
             ("127.0.0.1", false),
             ("127.9.9.9", false),
             ("224.0.0.1", false),
+            ("240.0.0.1", false),
+            ("255.255.255.254", false),
             ("255.255.255.255", false),
             ("::", false),
             ("::1", false),
+            ("::ffff:0.0.0.0", false),
+            ("::ffff:192.0.2.1", false),
             ("ff02::1", false),
         ] {
             assert_eq!(is_host(ip.parse().unwrap()), is_one, "{ip}");
+        }
+    }
+
+    #[test]
+    fn stations_are_told_from_others() {
+        for (mac, is_one) in [
+            ("02:00:00:00:00:01", true),
+            ("00:00:00:00:00:01", true),
+            ("00:00:00:00:00:00", false),
+            ("01:00:5e:00:00:01", false),
+            ("ff:ff:ff:ff:ff:ff", false),
+        ] {
+            assert_eq!(is_station(mac.parse().unwrap()), is_one, "{mac}");
         }
     }
 }

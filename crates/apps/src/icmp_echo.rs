@@ -3,22 +3,23 @@
 //! | inputs, outputs | `south`, where requests come from and are answered; `north`, for everything else in both directions |
 //! |---|---|
 //! | `ip` | an address of either version, or a list of them |
+//! | `mac` | the hardware address they are at; frames for others go north. Unless set, frames for any are answered |
 //! | `answered` | counts requests answered |
-//! | drops `bad_source` | counts requests from an address that nobody can be reached at, such as that of a group or a loopback |
+//! | drops `bad_source` | counts requests from an address that nobody can be reached at, such as that of a group or a loopback, or from one of `ip`, which only somebody else can have sent |
 //!
 //! The request itself becomes the answer: addresses are exchanged, the type is changed, and checksums are corrected by what has
 //! changed (RFC 1624). A request with a wrong checksum so gets an answer with a wrong one, which nobody takes. Fragments, packets with
-//! options or extension headers, and frames with a VLAN tag go north.
+//! options or extension headers, frames for groups, and frames with a VLAN tag go north.
 
-use crate::host::{check_ips, is_host};
-use crate::responder::{Fate, PORTS, turn};
+use crate::host::{check_ips, check_mac, is_host};
+use crate::responder::{Fate, PORTS, is_for, turn};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
 use serde::Deserialize;
 use std::net::IpAddr;
 use wire::checksum::update;
-use wire::ether::{Ethernet, EthernetMut, ethertype};
+use wire::ether::{Ethernet, EthernetMut, Mac, ethertype};
 use wire::ip::{Ipv4, Ipv4Mut, Ipv6, Ipv6Mut, protocol};
 use wire::transport::{Icmp, IcmpMut, icmp_kind};
 
@@ -29,6 +30,9 @@ pub struct IcmpEcho {
     /// The addresses to answer for.
     #[serde(deserialize_with = "text::one_or_more")]
     pub ip: Vec<IpAddr>,
+    /// The hardware address they are at.
+    #[serde(default, deserialize_with = "text::some")]
+    pub mac: Option<Mac>,
 }
 
 /// A running `icmp_echo`.
@@ -36,6 +40,7 @@ pub struct IcmpEcho {
 pub struct Running {
     /// Sorted.
     ours: Vec<IpAddr>,
+    mac: Option<Mac>,
     answered: Counter,
     bad_source: Counter,
 }
@@ -50,13 +55,15 @@ impl Class for IcmpEcho {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        check_ips("ip", &self.ip)
+        check_ips("ip", &self.ip)?;
+        self.mac.map_or(Ok(()), |mac| check_mac("mac", mac))
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let mut ours = self.ip.clone();
         ours.sort_unstable();
-        Ok(Running { ours, answered: setup.counter("answered"), bad_source: setup.drops("bad_source") })
+        let (answered, bad_source) = (setup.counter("answered"), setup.drops("bad_source"));
+        Ok(Running { ours, mac: self.mac, answered, bad_source })
     }
 }
 
@@ -72,18 +79,26 @@ impl Running {
     #[inline]
     fn request(&self, frame: &[u8]) -> Option<IpAddr> {
         let ether = Ethernet::new(frame)?;
+        if self.mac.is_some_and(|mac| !is_for(&ether, mac)) {
+            return None;
+        }
         let (src, dst) = match ether.ethertype() {
             ethertype::IPV4 => request_v4(&Ipv4::new(ether.payload())?)?,
             ethertype::IPV6 => request_v6(&Ipv6::new(ether.payload())?)?,
             _ => return None,
         };
-        self.ours.binary_search(&dst).is_ok().then_some(src)
+        self.is_ours(dst).then_some(src)
+    }
+
+    #[inline]
+    fn is_ours(&self, ip: IpAddr) -> bool {
+        self.ours.binary_search(&ip).is_ok()
     }
 
     fn answer(&self, packet: &mut Packet) -> Fate<'_> {
         let Some(src) = self.request(packet.data()) else { return Fate::Pass };
         let Some(mut ether) = EthernetMut::new(packet.data_mut()) else { return Fate::Pass };
-        if !is_host(src) || ether.view().src().is_multicast() {
+        if !is_host(src) || self.is_ours(src) || ether.view().src().is_multicast() {
             return Fate::Drop(&self.bad_source);
         }
         // The destination may have been a group; we are not.
@@ -260,6 +275,21 @@ mod tests {
     }
 
     #[test]
+    fn pings_for_another_station_go_north() {
+        let options = "ip = ['192.0.2.2', '2001:db8::2']\nmac = '02:00:00:00:00:07'";
+        let mut rig = Rig::new(read::<IcmpEcho>(options).unwrap(), &PORTS, &PORTS);
+        for ping in ["ip4 / icmp(8)", "ip6 / icmp6(128)", "ip4(src=127.0.0.1) / icmp(8)"] {
+            let others = frame(&format!("eth(dst=02:00:00:00:00:08) / {ping}"));
+            assert_eq!(ask(&mut rig, &others), (vec![], vec![others.clone()]), "{ping}");
+        }
+        assert_eq!((rig.counter("answered"), rig.counter("bad_source")), (0, 0));
+        for ping in ["ip4 / icmp(8)", "ip6 / icmp6(128)"] {
+            let (south, north) = ask(&mut rig, &frame(&format!("eth(dst=02:00:00:00:00:07) / {ping}")));
+            assert!(south.len() == 1 && north.is_empty(), "{ping}");
+        }
+    }
+
+    #[test]
     fn what_goes_north_keeps_its_order() {
         let mut rig = rig();
         // Requests to a group look like questions for us until one looks closer.
@@ -297,10 +327,16 @@ mod tests {
             "eth / ip4(src=127.0.0.1) / icmp(8)",
             "eth / ip4(src=127.255.3.4) / icmp(8)",
             "eth / ip6(src=::1) / icmp6(128)",
+            "eth / ip4(src=0.1.2.3) / icmp(8)",
+            "eth / ip4(src=240.0.0.1) / icmp(8)",
+            "eth / ip6(src=::ffff:192.0.2.1) / icmp6(128)",
+            // Nobody else has our addresses.
+            "eth / ip4(src=192.0.2.2) / icmp(8)",
+            "eth / ip6(src=2001:db8::2) / icmp6(128)",
         ] {
             assert_eq!(ask(&mut rig, &frame(line)), (vec![], vec![]), "{line}");
         }
-        assert_eq!(rig.counter("bad_source"), 9);
+        assert_eq!(rig.counter("bad_source"), 14);
     }
 
     #[test]
@@ -309,5 +345,8 @@ mod tests {
         assert_eq!(error.to_string(), "`ip`: 224.0.0.1 is not the address of one host");
         let error = read::<IcmpEcho>("ip = []").unwrap().check().unwrap_err();
         assert_eq!(error.to_string(), "`ip`: is empty: which addresses?");
+        let options = "ip = '192.0.2.2'\nmac = '03:00:00:00:00:01'";
+        let error = read::<IcmpEcho>(options).unwrap().check().unwrap_err();
+        assert_eq!(error.to_string(), "`mac`: 03:00:00:00:00:01 is the address of a group, not of one host");
     }
 }

@@ -6,13 +6,13 @@
 //! | `mac` | the hardware address they are at |
 //! | `router` | whether the advertisements say that a router sends them; `false` unless set |
 //! | `answered` | counts solicitations answered |
-//! | drops `invalid` | counts solicitations that break a rule of RFC 4861, 7.1.1, of which the hop limit of 255 is the first, that came in fragments (RFC 6980), or that are from a group |
+//! | drops `invalid` | counts solicitations that break a rule of RFC 4861, 7.1.1, of which the hop limit of 255 is the first, that came in fragments (RFC 6980), or that are from an address or a hardware address that no host can have, such as that of a group |
 //!
 //! Who probes for a duplicate of its address is answered to all nodes (RFC 4861, 7.2.4). Solicitations for other addresses,
-//! advertisements, and frames with a VLAN tag go north.
+//! those that come from one of `ip`, frames for another station than `mac`, advertisements, and frames with a VLAN tag go north.
 
-use crate::host::{check_ips, check_mac};
-use crate::responder::{Fate, PORTS, turn};
+use crate::host::{check_ips, check_mac, is_host_v6, is_station};
+use crate::responder::{Fate, PORTS, is_for, turn};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
@@ -79,7 +79,8 @@ impl App for Running {
 
 impl Running {
     fn answer(&self, packet: &mut Packet) -> Fate<'_> {
-        let Some(ether) = Ethernet::new(packet.data()) else { return Fate::Pass };
+        let ether = Ethernet::new(packet.data()).filter(|ether| is_for(ether, self.mac));
+        let Some(ether) = ether else { return Fate::Pass };
         let Some(ip) = Ipv6::new(ether.payload()) else { return Fate::Pass };
         let question = match Neighbour::parse(&ip) {
             Ok(Neighbour::Solicitation(question)) => question,
@@ -87,15 +88,20 @@ impl Running {
             Err(_) => return Fate::Drop(&self.invalid),
         };
         let (asker, asker_mac) = (ip.src(), question.source_mac.unwrap_or(ether.src()));
-        // A group asks nothing; an answer to it would be heard by many.
-        if asker.is_multicast() || asker_mac.is_multicast() || ether.src().is_multicast() {
+        // A group asks nothing, and an answer to it would be heard by many; nobody is reached at a loopback.
+        let can_ask = asker.is_unspecified() || is_host_v6(asker);
+        if !can_ask || !is_station(asker_mac) || !is_station(ether.src()) {
             return Fate::Drop(&self.invalid);
         }
-        // Who asks from the very address has a conflict with us, which an answer would not end.
-        if self.ours.binary_search(&question.target).is_err() || ip.src() == question.target {
+        // Who asks from one of our addresses has a conflict with us, which an answer would not end.
+        if !self.is_ours(question.target) || self.is_ours(asker) {
             return Fate::Pass;
         }
         self.advertise(packet, &question, asker, asker_mac)
+    }
+
+    fn is_ours(&self, ip: Ipv6Addr) -> bool {
+        self.ours.binary_search(&ip).is_ok()
     }
 
     /// Turns a packet into the answer to a question.
@@ -200,9 +206,16 @@ mod tests {
     #[test]
     fn everything_else_goes_north() {
         let mut rig = rig();
+        let mut for_others = solicitation("fe80::9", "2001:db8::1", Some(ASKER));
+        for_others[..6].copy_from_slice(&[2, 0, 0, 0, 0, 7]);
+        let mut wrong_for_others = for_others.clone();
+        wrong_for_others[21] = 64;
         for packet in [
+            for_others,
+            wrong_for_others,
             solicitation("fe80::9", "2001:db8::2", Some(ASKER)),
             solicitation("2001:db8::1", "2001:db8::1", Some(ASKER)),
+            solicitation("fe80::1", "2001:db8::1", Some(ASKER)),
             frame("eth / ip6(hops=255) / icmp6(136) / pad(16)"),
             frame("eth / ip6 / icmp6(128)"),
             frame("eth / ip6 / udp"),
@@ -240,18 +253,25 @@ mod tests {
     #[test]
     fn a_solicitation_in_fragments_is_dropped() {
         let mut rig = rig();
-        let first =
-            frame("eth / ip6(hops=255) / frag(offset=0, more=1, id=5, next=58) / icmp6(135) / pad(16)");
+        let first = frame(
+            "eth(dst=02:00:00:00:00:01) / ip6(hops=255) / frag(offset=0, more=1, id=5, next=58) / icmp6(135) / pad(16)",
+        );
         assert_eq!(ask(&mut rig, &first), (vec![], vec![]));
         assert_eq!(rig.counter("invalid"), 1);
     }
 
     #[test]
-    fn groups_get_no_answer() {
+    fn who_cannot_be_reached_gets_no_answer() {
         let group = Mac([1, 0, 0x5e, 0, 0, 1]);
         let mut from_group = solicitation("fe80::9", "2001:db8::1", Some(ASKER));
         from_group[6..12].copy_from_slice(&group.0);
+        let mut from_nobody = solicitation("fe80::9", "2001:db8::1", Some(ASKER));
+        from_nobody[6..12].fill(0);
         for packet in [
+            from_nobody,
+            solicitation("fe80::9", "2001:db8::1", Some(Mac::ZERO)),
+            solicitation("::1", "2001:db8::1", Some(ASKER)),
+            solicitation("::ffff:192.0.2.9", "2001:db8::1", Some(ASKER)),
             solicitation("ff02::9", "2001:db8::1", Some(ASKER)),
             solicitation("fe80::9", "2001:db8::1", Some(group)),
             solicitation("fe80::9", "2001:db8::1", Some(Mac::BROADCAST)),

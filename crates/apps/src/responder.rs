@@ -10,6 +10,7 @@
 
 use engine::shm::Counter;
 use engine::{Burst, Io, Packet, Ports};
+use wire::ether::{Ethernet, Mac};
 
 /// The ports of a responder, inputs and outputs.
 pub(crate) const PORTS: Ports = Ports::Named(&["south", "north"]);
@@ -25,6 +26,13 @@ pub(crate) enum Fate<'a> {
     Pass,
     /// Nobody should see it.
     Drop(&'a Counter),
+}
+
+/// Whether a frame goes to a station, or to a group: a switch that does not know its station, or a device that brings in all
+/// frames, may bring those for others.
+#[inline]
+pub(crate) fn is_for(ether: &Ethernet<'_>, mac: Mac) -> bool {
+    ether.dst() == mac || ether.dst().is_multicast()
 }
 
 /// One turn. `concerns` tells quickly which packets may be questions; `answer` turns those into answers. Packets that go north keep
