@@ -36,7 +36,7 @@ mod lpm;
 mod tests;
 
 use crate::bucket::Bucket;
-use crate::host::check_mac;
+use crate::host::{check_mac, is_host_v4, is_host_v6};
 use crate::text;
 use engine::shm::Counter;
 use engine::{App, Class, Input, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Pool, PortNames, Ports, Setup};
@@ -503,17 +503,14 @@ fn is_martian(address: IpAddr) -> bool {
     }
 }
 
-/// Whether no packet from or for an address is routed: this network, loopback, the link's own, groups, and what is reserved
-/// (RFC 1812, 5.3.7; RFC 3927, 7).
+/// Whether no packet from or for an address is routed: what is no host's, and the link's own (RFC 1812, 5.3.7; RFC 3927, 7).
 #[inline]
 fn is_martian_v4(address: Ipv4Addr) -> bool {
-    let [first, second, ..] = address.octets();
-    matches!(first, 0 | 127 | 224..) || (first, second) == (169, 254)
+    !is_host_v4(address) || address.is_link_local()
 }
 
-/// As above: unspecified, loopback, the link's own, groups (RFC 4291, 2.5 and 2.7).
+/// As above (RFC 4291, 2.5.6).
 #[inline]
 fn is_martian_v6(address: Ipv6Addr) -> bool {
-    let is_link_local = address.segments()[0] & 0xffc0 == 0xfe80;
-    address.to_bits() <= 1 || is_link_local || address.is_multicast()
+    !is_host_v6(address) || address.is_unicast_link_local()
 }
