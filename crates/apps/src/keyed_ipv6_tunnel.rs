@@ -17,7 +17,7 @@
 //! | `default_gateway_mac` | hardware address that packets are sent to; zero unless set. Also `default_gateway_MAC` |
 //! | `local_mac` | hardware address that packets are sent from; zero unless set |
 //! | `hop_limit` | 1 to 255; 64 unless set |
-//! | drops `length_errors` | counts packets that are cut, and frames of more than 10174 bytes |
+//! | drops `length_errors` | counts packets that are cut, and frames that would become longer than 65535 bytes, or than 10240 while the pool has no large packet |
 //! | drops `protocol_errors` | counts packets that are something else, also control messages and fragments |
 //! | drops `remote_address_errors`, `local_address_errors` | count packets from or for somebody else |
 //! | drops `cookie_errors` | counts packets with another cookie |

@@ -15,7 +15,7 @@
 //! | drops `evicted` | counts packets that lacked a part when there was no room for another |
 //! | drops `duplicate` | counts fragments that say again what is known |
 //! | drops `congestion` | counts packets of which a fragment met congestion, and another says that nobody is to be told (RFC 3168, 5.3) |
-//! | drops `malformed` | counts fragments that are cut, have no payload, end where none can, or have a wrong IPv4 header checksum, and packets with more than 16 IPv6 extension headers |
+//! | drops `malformed` | counts fragments that are cut, have no payload, end where none can, or have a wrong IPv4 header checksum, and packets with more than 16 IPv6 extension headers, behind which a fragment may hide |
 //!
 //! IPv4 (RFC 791, 3.2) and IPv6 (RFC 8200, 4.5), behind up to two VLAN tags; fragments in different VLANs are not joined. All
 //! else passes as it is. A packet of which two fragments overlap is never delivered (RFC 5722), so that nobody can slip bytes past a
