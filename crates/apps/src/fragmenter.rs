@@ -20,6 +20,7 @@ mod cut;
 #[cfg(test)]
 mod tests;
 
+use crate::whole::note_whole;
 use cut::Plan;
 use engine::shm::Counter;
 use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Pool, Setup};
@@ -136,9 +137,11 @@ impl Running {
             if pool.uses_metadata() {
                 pool.describe(&mut fragment, *packet.metadata());
             }
+            note_whole(&mut fragment, pool);
             self.made.push(fragment);
         }
         plan.keep_first(&mut packet);
+        note_whole(&mut packet, pool);
         self.next_id = self.next_id.wrapping_add(1);
         self.counters.fragmented.add(1);
         self.counters.fragments.add(plan.count() as u64);

@@ -143,7 +143,7 @@ mod tests {
     use super::Gre;
     use crate::testing::{frame, read};
     use crate::{Fragmenter, Reassembler};
-    use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD};
+    use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata};
     use testkit::rig::Rig;
     use wire::ip::Ipv4;
 
@@ -233,6 +233,19 @@ mod tests {
         let right = wire::checksum::Sum::new().add_u16(sum).add_u16(old).partial();
         with_all[38..40].copy_from_slice(&right.to_be_bytes());
         assert_eq!(through(NEAR, "encapsulated", &[padded, with_all]), [&b"frame"[..], b"fram"]);
+    }
+
+    #[test]
+    fn a_frame_lacks_nothing_that_stood_behind_its_packet() {
+        let mut rig = rig(NEAR);
+        let cut = Metadata { cut_len: 4, ..Metadata::default() };
+        let packet = frame("eth / ip4(src=192.0.2.2, dst=192.0.2.1, proto=47) / hex(00 00 65 58) / 'frame'");
+        rig.send_with("encapsulated", packet, cut);
+        // Here it cannot be told where the packet was cut.
+        rig.send_with("decapsulated", "frame", cut);
+        rig.breathe();
+        assert_eq!(rig.received("decapsulated")[0].metadata.cut_len, 0);
+        assert_eq!(rig.received("encapsulated")[0].metadata.cut_len, 4);
     }
 
     #[test]

@@ -259,7 +259,7 @@ impl std::error::Error for ParseCookieError {}
 mod tests {
     use super::{Cookie, KeyedIpv6Tunnel};
     use crate::testing::read;
-    use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD};
+    use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata};
     use testkit::rig::Rig;
 
     const PORTS: [&str; 2] = ["decapsulated", "encapsulated"];
@@ -366,6 +366,15 @@ mod tests {
         rig.breathe();
         assert_eq!(rig.take("decapsulated"), [b"frame"]);
         assert_eq!(rig.counter("protocol_errors"), 1);
+    }
+
+    #[test]
+    fn a_frame_lacks_nothing_that_stood_behind_its_packet() {
+        let packet = encapsulated(OTHER_END, &[b"frame"]).remove(0);
+        let mut rig = rig(OPTIONS);
+        rig.send_with("encapsulated", packet, Metadata { cut_len: 4, ..Metadata::default() });
+        rig.breathe();
+        assert_eq!(rig.received("decapsulated")[0].metadata.cut_len, 0);
     }
 
     #[test]

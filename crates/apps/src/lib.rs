@@ -49,6 +49,7 @@ mod vlan_mux;
 mod vlan_tag;
 mod vlan_untag;
 mod vxlan;
+mod whole;
 
 pub use arp_responder::ArpResponder;
 pub use bridge::Bridge;

@@ -126,6 +126,8 @@ impl Running {
         ether.set_src(self.mac);
         let len = advertisement.write_packet(question.target, dst, ether.payload_mut()).unwrap_or(0);
         packet.truncate(Ethernet::LEN + len);
+        // The question was whole; what was not captured stood behind it.
+        packet.metadata_mut().cut_len = 0;
         Fate::Answer
     }
 }
@@ -150,7 +152,7 @@ fn is_solicitation(frame: &[u8]) -> bool {
 mod tests {
     use super::NdResponder;
     use crate::testing::{ask, frame, read};
-    use engine::Class;
+    use engine::{Class, Metadata};
     use std::net::Ipv6Addr;
     use testkit::rig::Rig;
     use wire::ether::{Ethernet, EthernetHeader, Mac, ethertype};
@@ -201,6 +203,15 @@ mod tests {
             assert_eq!(Neighbour::parse(&packet), Ok(Neighbour::Advertisement(answer)), "{src}");
             assert_eq!(south[0].len(), 86);
         }
+    }
+
+    #[test]
+    fn an_answer_lacks_nothing_of_what_the_question_lacked() {
+        let mut rig = rig();
+        let metadata = Metadata { cut_len: 4, link_type: 1, ..Metadata::default() };
+        rig.send_with("south", solicitation("fe80::9", "2001:db8::1", None), metadata);
+        rig.breathe();
+        assert_eq!(rig.received("south")[0].metadata.cut_len, 0);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! An IPv4 packet that may be cut on its way needs an identification of its own (RFC 6864, 4.3); one that may not needs none.
 
 use crate::host::{check_ends, check_mac};
+use crate::whole::note_whole;
 use engine::shm::Counter;
 use engine::{Burst, Io, OptionError, Output, Packet, Pool, Ports, Setup};
 use std::hash::{BuildHasher, RandomState};
@@ -27,7 +28,7 @@ pub(crate) trait Tunnel {
     /// What puts all headers before a frame; it refuses one that becomes too long, and leaves it as it is.
     fn encapsulator(&mut self) -> impl FnMut(&mut Packet) -> bool;
 
-    /// What takes all headers off a packet; it refuses one that is none of this tunnel, and leaves it as it is.
+    /// What takes all headers off a packet, and what follows it in its frame; it refuses one that is none of this tunnel, and leaves it as it is.
     fn decapsulator(&self) -> impl FnMut(&mut Packet) -> bool;
 
     /// What counts frames that are too long.
@@ -47,7 +48,18 @@ pub(crate) trait Tunnel {
         }
         let output = &mut io.outputs[DECAPSULATED];
         while let Some(burst) = io.inputs[ENCAPSULATED].burst_of_at_most(Burst::SIFTED) {
-            let others = output.sift(burst, self.decapsulator());
+            let mut decapsulate = self.decapsulator();
+            let others = output.sift(
+                burst,
+                #[inline(always)]
+                |packet| {
+                    let is_ours = decapsulate(packet);
+                    if is_ours {
+                        note_whole(packet, io.pool);
+                    }
+                    is_ours
+                },
+            );
             others.for_each(|packet| refuse(packet, io.pool, self));
         }
     }

@@ -31,6 +31,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::whole::note_whole;
 use assembly::{Outcome, Refusal};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Roles, Setup};
@@ -173,6 +174,7 @@ impl Running {
             Parsed::Atomic(piece) => {
                 packet.truncate(piece.headers_len + piece.len);
                 piece.finish(&mut packet, false);
+                note_whole(&mut packet, pool);
                 output.put(packet);
             }
             Parsed::Malformed => pool.free(packet, &self.counters.malformed),
@@ -200,6 +202,7 @@ impl Running {
                 if let Parsed::Atomic(piece) | Parsed::Fragment(piece) = Piece::parse_first(whole.data()) {
                     piece.finish(&mut whole, congestion.is_experienced());
                 }
+                note_whole(&mut whole, pool);
                 self.counters.reassembled.add(1);
                 output.put(whole);
             }

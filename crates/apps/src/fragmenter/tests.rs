@@ -2,7 +2,7 @@
 
 use super::Fragmenter;
 use crate::testing::frame;
-use engine::{Class, MAX_PAYLOAD};
+use engine::{Class, MAX_PAYLOAD, Metadata};
 use testkit::rig::Rig;
 use wire::ether::Ethernet;
 use wire::ip::{Ipv4, Ipv6};
@@ -45,6 +45,20 @@ fn an_ipv6_packet_gets_fragment_headers() {
     }
     let next = cut(96, &packet)[0][58..62].to_vec();
     assert!(next != id, "another start each time");
+}
+
+#[test]
+fn fragments_lack_nothing_that_stood_behind_their_packet() {
+    for line in ["eth / ip4 / pad(100)", "eth / ip6 / pad(100)"] {
+        let mut rig = Rig::new(Fragmenter { mtu: 96 }, &["input"], &["output"]);
+        // The frame check sequence, say, was not captured, and nor was padding.
+        let metadata = Metadata { cut_len: 7, timestamp_ns: 5, ..Metadata::default() };
+        rig.send_with("input", frame(line), metadata);
+        rig.breathe();
+        let out = rig.received("output");
+        let described = Metadata { cut_len: 0, ..metadata };
+        assert!(out.len() > 1 && out.iter().all(|packet| packet.metadata == described), "{line}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::Reassembler;
 use crate::Fragmenter;
 use crate::testing::{frame, read};
-use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD};
+use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata};
 use testkit::rig::Rig;
 use testkit::rng::Rng;
 use wire::ip::{Ipv4, Ipv6};
@@ -392,6 +392,19 @@ fn a_fragment_that_is_all_loses_its_header() {
     atomic.extend([0; 5]);
     let plain = frame("eth / ip6 / hopopt / udp / 'whole'");
     assert_eq!(rig.pass(&[&atomic]), [plain]);
+}
+
+#[test]
+fn a_joined_packet_lacks_nothing_that_stood_behind_its_fragments() {
+    let atomic = frame("eth / ip6 / frag(offset=0, more=0, id=5) / udp / 'whole'");
+    for parts in [vec![part(1, 0, 16, false), part(1, 16, 24, true)], vec![atomic]] {
+        let mut rig = rig();
+        for part in parts {
+            rig.send_with("input", part, Metadata { cut_len: 4, ..Metadata::default() });
+        }
+        rig.breathe();
+        assert_eq!(rig.received("output")[0].metadata.cut_len, 0);
+    }
 }
 
 #[test]
