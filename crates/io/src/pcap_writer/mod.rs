@@ -23,7 +23,7 @@
 //! gives a file to two writers, or to a reader and a writer, costs no packet that was written before, and leaves no empty file. Refused is also a
 //! change in which a writer gets the file that another has had until then, unless it takes the place of that one.
 //! A writer that is given another `path` opens that first, and goes on with the old one if it cannot. One that failed goes
-//! on behind the last packet of its file.
+//! on behind the last packet of its file, where pcapng gets a new section, since interfaces may be missing.
 //!
 //! A FIFO that nobody reads is refused, since nothing is waited for when a graph starts.
 //!
@@ -302,7 +302,10 @@ impl App for Running {
 /// A writer that goes in the middle of a turn, since it has failed, writes what counts as delivered.
 impl Drop for Running {
     fn drop(&mut self) {
-        self.buffer.truncate(self.whole);
+        if self.whole < self.buffer.len() {
+            self.buffer.truncate(self.whole);
+            self.encoder.go_on_without(self.target.written() > 0 || self.whole > 0);
+        }
         if self.target.is_begun() {
             self.flush();
         }
@@ -340,7 +343,7 @@ impl Running {
 
     /// Writes all there is to the file; also what makes it a capture, where no packet has come.
     fn finish(&mut self) {
-        if self.target.written() == 0 && self.buffer.is_empty() {
+        if self.error.is_none() && self.target.written() == 0 && self.buffer.is_empty() {
             self.encoder.begin(&NO_PACKET, &mut self.buffer);
             self.is_blank = true;
         }
@@ -370,6 +373,7 @@ impl Running {
             Err(error) => format!("its last packet may be torn: {error}"),
         });
         self.error = Some(message);
+        self.encoder.go_on_without(self.target.written() > 0);
         self.counters.delivered.set(self.counters.delivered.get().saturating_sub(lost));
         self.counters.write_error.add(lost);
     }

@@ -77,6 +77,14 @@ impl Encoder {
         self.snaplen = snaplen;
     }
 
+    /// Records that were made are not in the file, which has begun or not: what follows needs none of them. Interfaces among them would be
+    /// missing, so that pcapng goes on with a new section.
+    pub(super) fn go_on_without(&mut self, has_begun: bool) {
+        if self.format == Format::Pcapng || !has_begun {
+            *self = Encoder::new(self.format, self.snaplen);
+        }
+    }
+
     /// Whether such a packet can be in the file. The first one always can.
     pub(super) fn fits(&self, metadata: &Metadata) -> bool {
         self.format == Format::Pcapng

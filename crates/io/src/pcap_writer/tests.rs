@@ -5,11 +5,13 @@ use engine::{
     App, Changes, Class, Engine, Graph, Io, Metadata, OptionError, PortNames, Ports, Report, Roles, Settings,
     Setup,
 };
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::time::Duration;
 use testkit::rig::{Rig, START_NS};
 
@@ -553,16 +555,110 @@ fn a_writer_that_failed_goes_on_behind_what_it_wrote() {
             rig.send("input", [number; 60]);
             rig.breathe();
         }
-        let begin = std::time::Instant::now();
-        while rig.report().apps[testkit::rig::APP].restarts == 0 {
-            std::thread::sleep(Duration::from_millis(10));
-            rig.advance(10_000_000);
-            assert!(begin.elapsed() < Duration::from_secs(20), "it is not started again");
-        }
+        await_restart(&mut rig);
         rig.send("input", [4; 60]);
         rig.breathe();
         drop(rig);
         assert_eq!(records(&out).iter().map(|record| record.data[0]).collect::<Vec<_>>(), [1, 2, 4]);
+    }
+}
+
+/// A writer whose disk is full after `done` bytes of its packet of a number, and that fails then, once for each path.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+struct Torn {
+    writer: PcapWriter,
+    number: usize,
+    done: usize,
+}
+
+struct Tearing {
+    running: Running,
+    torn: Torn,
+    count: usize,
+}
+
+impl Class for Torn {
+    const TYPE: &'static str = "torn";
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Tearing;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Tearing, OptionError> {
+        Ok(Tearing { running: self.writer.start(setup)?, torn: self.clone(), count: 0 })
+    }
+}
+
+impl App for Tearing {
+    fn push(&mut self, io: &mut Io<'_>) {
+        self.running.push(io);
+        self.count += 1;
+        if self.count != self.torn.number || !is_first(&self.torn.writer.path) {
+            return self.running.flush();
+        }
+        let done = self.torn.done.min(self.running.buffer.len() - 1);
+        let mut file = File::options().append(true).open(&self.torn.writer.path).unwrap();
+        file.write_all(&self.running.buffer[..done]).unwrap();
+        self.running.fail(done, &ErrorKind::StorageFull.into());
+        self.running.buffer.clear();
+        self.running.whole = 0;
+        panic!("told to fail");
+    }
+
+    fn link(&mut self, ports: &PortNames<'_>) {
+        self.running.link(ports);
+    }
+
+    fn stop(&mut self, io: &mut Io<'_>) {
+        self.running.stop(io);
+    }
+
+    fn uses_metadata(&self) -> bool {
+        true
+    }
+}
+
+/// Whether nobody has asked for this path yet.
+fn is_first(path: &Path) -> bool {
+    static ASKED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    ASKED.lock().unwrap().insert(path.to_owned())
+}
+
+#[test]
+fn a_writer_goes_on_without_what_a_full_disk_did_not_take() {
+    let scratch = Scratch::new();
+    // Nothing of the records, some of what comes before the packet, and all but its last byte.
+    let cases = [1, 2].into_iter().flat_map(|number| [0, 10, 30, usize::MAX].map(|done| (number, done)));
+    for (out, (number, done)) in
+        ["out.pcap", "out.pcapng"].into_iter().flat_map(|out| cases.clone().map(move |case| (out, case)))
+    {
+        let out = scratch.path(&format!("{number}-{done}-{out}"));
+        let torn = Torn { writer: writer(&out), number, done };
+        let mut rig = Rig::new(torn, &["input"], &[]);
+        for interface in 1..=number as u16 {
+            let metadata = Metadata { link_type: 1, interface, precision: 6, ..Metadata::default() };
+            rig.send_with("input", [interface as u8; 60], metadata);
+            rig.breathe();
+        }
+        await_restart(&mut rig);
+        for interface in [number as u16, 1] {
+            let metadata = Metadata { link_type: 1, interface, precision: 6, ..Metadata::default() };
+            rig.send_with("input", [9; 60], metadata);
+        }
+        // Each is written by itself by the writer that goes on.
+        rig.breathe();
+        drop(rig);
+        let first: Vec<u8> = records(&out).iter().map(|record| record.data[0]).collect();
+        let expected = [&[1][..number - 1], &[9, 9]].concat();
+        assert_eq!(first, expected, "{}, packet {number}, {done} bytes", out.display());
+    }
+}
+
+/// Waits until the app has failed, and has been started again.
+fn await_restart(rig: &mut Rig) {
+    let begin = std::time::Instant::now();
+    while rig.report().apps[testkit::rig::APP].restarts == 0 {
+        std::thread::sleep(Duration::from_millis(10));
+        rig.advance(10_000_000);
+        assert!(begin.elapsed() < Duration::from_secs(20), "it is not started again");
     }
 }
 
