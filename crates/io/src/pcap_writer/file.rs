@@ -3,12 +3,14 @@
 //! One that is being read by the same process is refused. One that was created here, and never begun, is removed again.
 
 use crate::held::{Doomed, is_same};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A file, or a device or pipe, of which the latter two are neither locked nor cut.
 #[derive(Debug)]
@@ -19,6 +21,35 @@ pub(super) struct Target {
     is_begun: bool,
     /// Bytes of whole records that are in the file.
     written: u64,
+}
+
+/// How long who reads a pipe is waited for, all in all.
+#[derive(Debug)]
+pub(super) struct Patience(Duration);
+
+impl Patience {
+    pub(super) fn none() -> Self {
+        Patience(Duration::ZERO)
+    }
+
+    pub(super) fn of(time: Duration) -> Self {
+        Patience(time)
+    }
+
+    /// Waits for room; `false` if there was none in the time that is left.
+    fn wait(&mut self, file: &File) -> io::Result<bool> {
+        if self.0.is_zero() {
+            return Ok(false);
+        }
+        let time = Timespec { tv_sec: self.0.as_secs().cast_signed(), tv_nsec: self.0.subsec_nanos().into() };
+        let begin = Instant::now();
+        let ready = match poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&time)) {
+            Err(Errno::INTR) => 0,
+            ready => ready?,
+        };
+        self.0 = self.0.saturating_sub(begin.elapsed());
+        Ok(ready > 0)
+    }
 }
 
 /// What all owners of a target share.
@@ -33,7 +64,7 @@ struct Opened {
 }
 
 impl Target {
-    /// Opens a file, or creates it, and never waits. What is in it stays until [`Target::begin`].
+    /// Opens a file, or creates it, and never waits, nor does a write beyond its patience. What is in it stays until [`Target::begin`].
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         // Where this fails, the other tells why, or opens what is there.
         let created = OpenOptions::new().write(true).create_new(true).open(path).ok();
@@ -64,6 +95,11 @@ impl Target {
         self.written
     }
 
+    /// Whether it takes whatever it gets at once, or never.
+    pub(super) fn is_regular(&self) -> bool {
+        self.is_regular
+    }
+
     pub(super) fn is_begun(&self) -> bool {
         self.is_begun
     }
@@ -77,8 +113,12 @@ impl Target {
         Ok(())
     }
 
-    /// Appends whole records; when that fails, says how many bytes were written.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
+    /// Appends as much as there is room for, and says how many bytes that were, also when it fails.
+    pub(super) fn write(
+        &mut self,
+        bytes: &[u8],
+        patience: &mut Patience,
+    ) -> Result<usize, (usize, io::Error)> {
         self.begin().map_err(|error| (0, error))?;
         let mut done = 0;
         while done < bytes.len() {
@@ -86,11 +126,20 @@ impl Target {
                 Ok(0) => return Err((done, ErrorKind::WriteZero.into())),
                 Ok(count) => done += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if !patience.wait(&self.opened.file).map_err(|error| (done, error))? {
+                        break;
+                    }
+                }
                 Err(error) => return Err((done, error)),
             }
         }
-        self.written += done as u64;
-        Ok(())
+        Ok(done)
+    }
+
+    /// Notes that so many more bytes of whole records are in the file.
+    pub(super) fn note(&mut self, bytes: usize) {
+        self.written += bytes as u64;
     }
 
     /// Takes back all that was written, where that is possible. Returns whether it is.
@@ -104,7 +153,7 @@ impl Target {
 
     /// Ends the file `bytes` after what was whole before.
     pub(super) fn cut(&mut self, bytes: usize) -> io::Result<()> {
-        self.written += bytes as u64;
+        self.note(bytes);
         if self.is_regular && self.is_begun {
             self.opened.file.set_len(self.written)?;
             (&self.opened.file).seek(SeekFrom::Start(self.written))?;
@@ -142,11 +191,13 @@ impl Drop for Opened {
     }
 }
 
-/// Opens what is there. Only a FIFO would be waited for, until somebody reads it: that would hold up the other apps, and signals.
+/// Opens what is there. Only a FIFO would be waited for, until somebody reads it: that would hold up the other apps, and signals. So would
+/// each write to a pipe that is full, so that none waits by itself. That is a property of what is opened here, not of what others have open, even
+/// if it is called `/dev/stdout`; and it makes no difference to a file.
 fn open_at_once(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).custom_flags(libc::O_NONBLOCK);
-    let file = options.open(path).map_err(|error| {
+    options.open(path).map_err(|error| {
         let is_fifo = || path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
         match error.raw_os_error() {
             Some(libc::ENXIO) if is_fifo() => {
@@ -154,10 +205,7 @@ fn open_at_once(path: &Path) -> io::Result<File> {
             }
             _ => error,
         }
-    })?;
-    // Who reads slowly is waited for, as a slow disk is.
-    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
-    Ok(file)
+    })
 }
 
 /// Sees to it that nobody else writes to the file, where the file system knows locks.

@@ -7,7 +7,7 @@
 //! | `snaplen` | bytes that are kept of a packet; all unless set |
 //! | `delivered` | counts packets written |
 //! | `wrong_link_type` | drops: packets of another link type than the first; pcapng takes them all |
-//! | `write_error` | drops: packets that the file system did not take |
+//! | `write_error` | drops: packets that the file system did not take, or who reads a pipe |
 //! | `less_precise` | counts packets whose timestamps lost digits, since the first packet had fewer; never in pcapng |
 //!
 //! Timestamps and lengths on the wire come from the packets' metadata, so that a capture read and written again keeps
@@ -25,9 +25,11 @@
 //! A writer that is given another `path` opens that first, and goes on with the old one if it cannot. One that failed goes
 //! on behind the last packet of its file, where pcapng gets a new section, since interfaces may be missing.
 //!
-//! A FIFO that nobody reads is refused, since nothing is waited for when a graph starts.
+//! A FIFO that nobody reads is refused, since nothing is waited for when a graph starts. Who reads one slowly is waited for, but for a tenth
+//! of a second in each breath at most, and in ten breaths until he reads something: meanwhile packets stay in the link, until that is full. A run does not end by itself before all was read; one that is
+//! stopped gives up after a second. Then the end of a record that was begun is left to a writer that goes on.
 //!
-//! NOTE: a slow disk holds up the other apps of its worker, and so does who reads a FIFO slowly.
+//! NOTE: a slow disk holds up the other apps of its worker.
 
 mod file;
 mod records;
@@ -37,12 +39,13 @@ mod tests;
 use crate::held::file_identity;
 use engine::shm::Counter;
 use engine::{App, Burst, Class, Io, Metadata, OptionError, PortNames, Ports, Roles, Setup, Use};
-use file::Target;
+use file::{Patience, Target};
 use records::Encoder;
 use serde::Deserialize;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Bytes that are written at a time: enough that the call costs nothing beside its copy, few enough to stay in the
 /// second-level cache.
@@ -51,6 +54,14 @@ const BLOCK: usize = 128 << 10;
 const ENCODED_BURST: usize = 64;
 /// How long a packet waits at most before it is written, in nanoseconds.
 const WAIT_NS_MAX: u64 = 1_000_000_000;
+/// How long who reads a pipe is waited for in a breath: others have their turns, too.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// So many such waits in vain, and he is not waited for until he reads something: he may have stopped for good.
+const VAIN_WAITS_MAX: u32 = 10;
+/// How long at the end.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+/// So many breaths in which no packet came, and what waits is written to a pipe even if no time passes, as on capture time.
+const IDLE_BREATHS_MAX: u32 = 64;
 /// What a file without packets says it is for.
 const NO_PACKET: Metadata = Metadata {
     timestamp_ns: 0,
@@ -93,17 +104,27 @@ pub struct Running {
     buffer: Vec<u8>,
     /// How much of the buffer is whole records of packets that count as delivered.
     whole: usize,
+    /// How much of it a pipe has taken.
+    sent: usize,
+    /// Whether a pipe had no room for the rest.
+    is_blocked: bool,
+    /// How often room was waited for since it took something.
+    vain_waits: u32,
     encoder: Encoder,
     /// When the buffer is to be written at the latest.
     due_ns: Option<u64>,
     /// Whether packets have come since the last tick.
     is_busy: bool,
+    /// Breaths since packets came.
+    idle_breaths: u32,
     /// Why nothing is written any more.
     error: Option<String>,
     /// Why files before this one lack something.
     told: Vec<String>,
     /// Whether the file holds what makes it a capture, and no packet.
     is_blank: bool,
+    /// What was given up in the middle.
+    begun: Begun,
     left: Arc<Mutex<Option<Left>>>,
     counters: Counters,
 }
@@ -114,6 +135,15 @@ struct Left {
     target: Target,
     encoder: Encoder,
     is_blank: bool,
+    begun: Begun,
+}
+
+/// A record of which who reads a pipe has the first `sent` bytes, and needs the others to understand what follows; empty if
+/// there is none.
+#[derive(Debug, Default)]
+struct Begun {
+    record: Vec<u8>,
+    sent: usize,
 }
 
 #[derive(Debug)]
@@ -168,20 +198,27 @@ impl Class for PcapWriter {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let left: Arc<Mutex<Option<Left>>> = setup.legacy();
-        let (target, encoder) = match self.go_on(&left) {
-            Some(Left { target, encoder, .. }) => (target, encoder),
-            None => (self.open()?, Encoder::new(self.format(), self.snaplen())),
+        let (target, encoder, begun) = match self.go_on(&left) {
+            Some(Left { target, encoder, begun, .. }) => (target, encoder, begun),
+            None => (self.open()?, Encoder::new(self.format(), self.snaplen()), Begun::default()),
         };
+        let mut buffer = Vec::with_capacity(2 * BLOCK);
+        buffer.extend(begun.record);
         Ok(Running {
             target,
-            buffer: Vec::with_capacity(2 * BLOCK),
-            whole: 0,
+            whole: buffer.len(),
+            is_blocked: !buffer.is_empty(),
+            buffer,
+            sent: begun.sent,
+            vain_waits: 0,
             encoder,
             due_ns: None,
             is_busy: false,
+            idle_breaths: 0,
             error: None,
             told: Vec::new(),
             is_blank: false,
+            begun: Begun::default(),
             left,
             counters: Counters {
                 delivered: setup.delivered(),
@@ -200,6 +237,7 @@ impl Class for PcapWriter {
             app.told.extend(app.error.take());
             app.target = target;
             app.is_blank = false;
+            app.begun = Begun::default();
             app.encoder = Encoder::new(self.format(), self.snaplen());
         } else if self.format() != old.format() {
             return Err(OptionError::new(
@@ -241,14 +279,32 @@ impl PcapWriter {
 }
 
 impl App for Running {
+    /// A pipe may be written to in each breath, and be the last that a run waits for.
     fn roles(&self) -> Roles {
-        Roles::PUSH.and(Roles::TICK)
+        let roles = Roles::PUSH.and(Roles::TICK);
+        if self.target.is_regular() { roles } else { roles.and(Roles::PULL) }
+    }
+
+    fn pull(&mut self, _: &mut Io<'_>) {
+        self.idle_breaths = self.idle_breaths.saturating_add(1);
+        let is_idle = self.idle_breaths > IDLE_BREATHS_MAX && !self.buffer.is_empty();
+        if self.is_blocked || is_idle {
+            self.flush(&mut Patience::none());
+        }
     }
 
     fn push(&mut self, io: &mut Io<'_>) {
         self.is_busy = true;
+        self.idle_breaths = 0;
         self.due_ns.get_or_insert(io.now_ns.saturating_add(WAIT_NS_MAX));
-        while let Some(burst) = io.inputs[0].burst_of_at_most(ENCODED_BURST) {
+        let mut patience = self.patience();
+        if self.is_full() {
+            self.vain_waits = self.vain_waits.saturating_add(1);
+            self.flush(&mut patience);
+        }
+        while !self.is_full()
+            && let Some(burst) = io.inputs[0].burst_of_at_most(ENCODED_BURST)
+        {
             if self.error.is_some() {
                 io.pool.free_burst(burst, &self.counters.write_error);
                 continue;
@@ -263,8 +319,8 @@ impl App for Running {
                     io.pool.free(packet, if fits { &counters.delivered } else { &counters.wrong_link_type });
                 }
             }
-            if self.buffer.len() >= BLOCK {
-                self.flush();
+            if self.is_full() {
+                self.flush(&mut patience);
             }
         }
     }
@@ -272,8 +328,13 @@ impl App for Running {
     fn tick(&mut self, io: &mut Io<'_>) {
         let is_idle = !std::mem::take(&mut self.is_busy);
         if self.due_ns.is_some_and(|due_ns| is_idle || io.now_ns >= due_ns) {
-            self.flush();
+            self.flush(&mut Patience::none());
         }
+    }
+
+    /// Of a pipe: whether it has taken all.
+    fn is_finished(&self) -> bool {
+        self.buffer.is_empty()
     }
 
     /// The graph was taken on: what an earlier run has left in the file can go.
@@ -307,10 +368,11 @@ impl Drop for Running {
             self.encoder.go_on_without(self.target.written() > 0 || self.whole > 0);
         }
         if self.target.is_begun() {
-            self.flush();
+            self.flush_at_last();
         }
         let encoder = std::mem::replace(&mut self.encoder, Encoder::new(Format::Pcap, 0));
-        let left = Left { target: self.target.again(), encoder, is_blank: self.is_blank };
+        let begun = std::mem::take(&mut self.begun);
+        let left = Left { target: self.target.again(), encoder, is_blank: self.is_blank, begun };
         *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(left);
     }
 }
@@ -347,19 +409,56 @@ impl Running {
             self.encoder.begin(&NO_PACKET, &mut self.buffer);
             self.is_blank = true;
         }
-        self.flush();
+        self.flush_at_last();
     }
 
-    /// Writes what waits.
-    fn flush(&mut self) {
-        self.due_ns = None;
-        if self.error.is_none()
-            && let Err((done, error)) = self.target.write(&self.buffer)
-        {
-            self.fail(done, &error);
+    /// How long a pipe is waited for in this breath.
+    fn patience(&self) -> Patience {
+        if self.vain_waits < VAIN_WAITS_MAX { Patience::of(PATIENCE) } else { Patience::none() }
+    }
+
+    /// Whether the buffer has to be written before it takes more.
+    fn is_full(&self) -> bool {
+        self.buffer.len() >= BLOCK
+    }
+
+    /// Writes what waits, as far as there is room for it.
+    fn flush(&mut self, patience: &mut Patience) {
+        if self.error.is_some() {
+            return self.forget();
         }
+        match self.target.write(&self.buffer[self.sent..], patience) {
+            Ok(done) if self.sent + done < self.buffer.len() => {
+                self.sent += done;
+                self.is_blocked = true;
+                if done > 0 {
+                    self.vain_waits = 0;
+                }
+            }
+            Ok(_) => {
+                self.target.note(self.buffer.len());
+                self.forget();
+            }
+            Err((done, error)) => self.fail(self.sent + done, &error),
+        }
+    }
+
+    /// The same for the last time. What is not read now counts as lost, but for the end of a record that was begun, another writer may yet write that.
+    fn flush_at_last(&mut self) {
+        self.flush(&mut Patience::of(LAST_PATIENCE));
+        if self.is_blocked {
+            let begun = self.encoder.begun(&self.buffer, self.target.written() == 0, self.sent);
+            self.begun = Begun { sent: self.sent - begun.start, record: self.buffer[begun].to_vec() };
+            self.fail(self.sent, &io::Error::new(io::ErrorKind::TimedOut, "nobody reads it any more"));
+        }
+    }
+
+    /// Empties the buffer.
+    fn forget(&mut self) {
         self.buffer.clear();
-        self.whole = 0;
+        (self.whole, self.sent, self.vain_waits) = (0, 0, 0);
+        self.is_blocked = false;
+        self.due_ns = None;
     }
 
     /// Writing has failed after `done` bytes of the buffer: the file is cut behind its last whole record, and packets that are
@@ -373,8 +472,11 @@ impl Running {
             Err(error) => format!("its last packet may be torn: {error}"),
         });
         self.error = Some(message);
-        self.encoder.go_on_without(self.target.written() > 0);
+        // What a pipe has taken cannot be taken back.
+        let has_begun = self.target.written() > 0 || (done > 0 && !self.target.is_regular());
+        self.encoder.go_on_without(has_begun);
         self.counters.delivered.set(self.counters.delivered.get().saturating_sub(lost));
         self.counters.write_error.add(lost);
+        self.forget();
     }
 }

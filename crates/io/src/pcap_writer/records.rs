@@ -5,6 +5,7 @@ use super::Format;
 use capture::{ByteOrder, Precision, Target};
 use engine::{Metadata, Packet};
 use std::collections::HashMap;
+use std::ops::Range;
 use wire::LinkType;
 
 /// The snap length that files state: what tcpdump writes unless told otherwise, and more than any packet has.
@@ -190,13 +191,7 @@ impl Encoder {
         let mut whole = 0;
         let mut lost = 0;
         while at < buffer.len() {
-            let (len, is_packet) = match self.format {
-                Format::Pcap if is_begin && at == 0 => (FILE_HEADER_LEN, false),
-                Format::Pcap => (RECORD_HEADER_LEN + number_at(buffer, at + 8), true),
-                Format::Pcapng => {
-                    (number_at(buffer, at + 4), number_at(buffer, at) == ENHANCED_PACKET as usize)
-                }
-            };
+            let (len, is_packet) = self.record_at(buffer, is_begin, at);
             at += len;
             if at <= done {
                 whole = at;
@@ -205,6 +200,22 @@ impl Encoder {
             }
         }
         (whole, lost)
+    }
+
+    /// Which record of the buffer has some of its bytes among the first `done`, and others not; an empty range if none.
+    pub(super) fn begun(&self, buffer: &[u8], is_begin: bool, done: usize) -> Range<usize> {
+        let (start, _) = self.whole(buffer, is_begin, done);
+        let len = if start < done { self.record_at(buffer, is_begin, start).0 } else { 0 };
+        start..start + len
+    }
+
+    /// Length of the record at a place, and whether it is that of a packet.
+    fn record_at(&self, buffer: &[u8], is_begin: bool, at: usize) -> (usize, bool) {
+        match self.format {
+            Format::Pcap if is_begin && at == 0 => (FILE_HEADER_LEN, false),
+            Format::Pcap => (RECORD_HEADER_LEN + number_at(buffer, at + 8), true),
+            Format::Pcapng => (number_at(buffer, at + 4), number_at(buffer, at) == ENHANCED_PACKET as usize),
+        }
     }
 }
 

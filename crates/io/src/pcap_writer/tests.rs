@@ -1,9 +1,10 @@
+use super::file::Patience;
 use super::{Format, PcapWriter, Running};
 use crate::pcap_reader::PcapReader;
 use crate::scratch::{Scratch, capture, pcap, records};
 use engine::{
-    App, Changes, Class, Engine, Graph, Io, Metadata, OptionError, PortNames, Ports, Report, Roles, Settings,
-    Setup,
+    App, Changes, Class, ClockKind, Engine, Graph, Io, Metadata, OptionError, PortNames, Ports, Report,
+    Roles, Settings, Setup,
 };
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,6 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
+use std::thread::JoinHandle;
 use std::time::Duration;
 use testkit::rig::{Rig, START_NS};
 
@@ -373,16 +375,29 @@ fn a_fifo_that_nobody_reads_is_refused() {
     assert!(fifo.exists());
 }
 
-#[test]
-fn who_reads_a_fifo_gets_all_of_it_however_slowly() {
-    let scratch = Scratch::new();
-    let fifo = scratch.path("fifo");
-    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
-    let open = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&fifo).unwrap();
-    let slow = std::thread::spawn(move || {
-        let (mut open, mut bytes, mut part) = (open, Vec::new(), [0; 4096]);
+/// A FIFO, and who may read it.
+fn fifo(scratch: &Scratch, name: &str) -> (PathBuf, File) {
+    let path = scratch.path(name);
+    assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    let open = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path).unwrap();
+    (path, open)
+}
+
+/// Reads what a pipe holds, and says whether there may be more.
+fn read_ready(mut pipe: &File, bytes: &mut Vec<u8>) -> bool {
+    match pipe.read_to_end(bytes) {
+        Ok(_) => false,
+        Err(error) if error.kind() == ErrorKind::WouldBlock => true,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Reads a pipe to its end, which comes when it is closed.
+fn read_slowly(pipe: File) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let (mut pipe, mut bytes, mut part) = (pipe, Vec::new(), [0; 4096]);
         loop {
-            match open.read(&mut part) {
+            match pipe.read(&mut part) {
                 // Nobody has opened the other end yet, or has closed it.
                 Ok(0) if !bytes.is_empty() => return bytes,
                 Ok(len) => bytes.extend(&part[..len]),
@@ -391,7 +406,14 @@ fn who_reads_a_fifo_gets_all_of_it_however_slowly() {
             }
             std::thread::sleep(Duration::from_micros(200));
         }
-    });
+    })
+}
+
+#[test]
+fn who_reads_a_fifo_gets_all_of_it_however_slowly() {
+    let scratch = Scratch::new();
+    let (fifo, open) = fifo(&scratch, "fifo");
+    let slow = read_slowly(open);
     // More than a pipe holds.
     let from = capture("mixed.pcap");
     assert!(from.metadata().unwrap().len() > 64 << 10);
@@ -399,6 +421,135 @@ fn who_reads_a_fifo_gets_all_of_it_however_slowly() {
     let bytes = slow.join().unwrap();
     let out = scratch.file("out.pcap", &bytes);
     assert_eq!(records(&out), records(&from));
+}
+
+#[test]
+fn who_does_not_read_a_fifo_stops_no_breath() {
+    let scratch = Scratch::new();
+    for name in ["fifo.pcap", "fifo.pcapng"] {
+        let (fifo, open) = fifo(&scratch, name);
+        let mut rig = Rig::new(writer(&fifo), &["input"], &[]);
+        let packet = |number: u16| [&number.to_be_bytes()[..], &[7; 999]].concat();
+        (0..800).for_each(|number| rig.send("input", packet(number)));
+        // As long as it is hoped for, and longer.
+        (0..15).for_each(|_| rig.breathe());
+        let taken = rig.counter("delivered");
+        assert!(
+            (64..400).contains(&taken),
+            "{taken}: what a pipe and a buffer hold; the others wait in the link"
+        );
+        let mut bytes = Vec::new();
+        for _ in 0..1000 {
+            read_ready(&open, &mut bytes);
+            rig.breathe();
+        }
+        assert_eq!(rig.counter("delivered"), 800);
+        drop(rig);
+        assert!(!read_ready(&open, &mut bytes), "it is closed");
+        let read = records(&scratch.file("out", &bytes));
+        assert!(
+            read.iter().map(|record| &record.data).eq(&(0..800).map(packet).collect::<Vec<_>>()),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_run_does_not_end_before_a_fifo_has_taken_all() {
+    let scratch = Scratch::new();
+    for (name, clock) in [("wall", ClockKind::Wall), ("capture", ClockKind::Capture)] {
+        let (fifo, open) = fifo(&scratch, name);
+        let from = capture("mixed.pcap");
+        let mut engine = Engine::new(Settings { clock, ..Settings::new().unwrap() }).unwrap();
+        engine.configure(&between("r", &from, "w", &fifo)).unwrap();
+        let (mut bytes, mut calls) = (Vec::new(), 0);
+        engine
+            .run(|_| {
+                calls += 1;
+                // Nobody reads it for some time.
+                if calls > 20 {
+                    read_ready(&open, &mut bytes);
+                }
+                calls < 10_000
+            })
+            .unwrap();
+        assert!((21..10_000).contains(&calls), "{name}: it ended after {calls} looks");
+        read_ready(&open, &mut bytes);
+        assert_eq!(records(&scratch.file("out.pcap", &bytes)), records(&from), "{name}");
+    }
+}
+
+/// No tick comes while time stands still.
+#[test]
+fn a_run_on_capture_time_ends_though_a_fifo_is_written() {
+    let scratch = Scratch::new();
+    let (fifo, open) = fifo(&scratch, "fifo");
+    let from = scratch.file("in.pcap", &pcap(&vec![(5, 60, vec![7; 60]); 10]));
+    let mut engine = Engine::new(Settings { clock: ClockKind::Capture, ..Settings::new().unwrap() }).unwrap();
+    engine.configure(&between("r", &from, "w", &fifo)).unwrap();
+    let mut calls = 0;
+    engine
+        .run(|_| {
+            calls += 1;
+            calls < 10_000
+        })
+        .unwrap();
+    assert!(calls < 10_000, "it does not end");
+    let mut bytes = Vec::new();
+    read_ready(&open, &mut bytes);
+    assert_eq!(records(&scratch.file("out.pcap", &bytes)), records(&from));
+}
+
+#[test]
+fn what_was_not_read_in_the_end_is_told_and_counted() {
+    let scratch = Scratch::new();
+    let (fifo, open) = fifo(&scratch, "fifo");
+    let packets: Vec<_> = (0..100).map(|n| (n, 1000, vec![n as u8; 1000])).collect();
+    let from = scratch.file("in.pcap", &pcap(&packets));
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(&between("r", &from, "w", &fifo)).unwrap();
+    for _ in 0..1000 {
+        engine.breathe();
+    }
+    engine.configure(&between("r", &from, "w", &scratch.path("other.pcap"))).unwrap();
+    let report = engine.report();
+    let mut bytes = Vec::new();
+    read_ready(&open, &mut bytes);
+    let whole = (bytes.len() - 24) / 1016;
+    assert_eq!(
+        report.apps["w"].counters.iter().find(|(name, ..)| name == "write_error").unwrap().2,
+        100 - whole as u64
+    );
+    let text = report.apps["w"].text.as_ref().unwrap();
+    assert!(text.contains("fifo: cannot write: nobody reads it any more"), "{text}");
+    engine.stop();
+}
+
+#[test]
+fn a_writer_that_goes_on_ends_the_record_that_was_begun() {
+    let scratch = Scratch::new();
+    let packets: Vec<_> =
+        (0..5000_u32).map(|n| (n, 1001, [&n.to_be_bytes()[..], &[7; 997]].concat())).collect();
+    let from = scratch.file("in.pcap", &pcap(&packets));
+    let all = records(&from);
+    for name in ["fifo.pcap", "fifo.pcapng"] {
+        let (fifo, open) = fifo(&scratch, name);
+        let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+        engine.configure(&between("r", &from, "w", &fifo)).unwrap();
+        for _ in 0..10 {
+            engine.breathe();
+        }
+        let changes = engine.configure(&between("r", &from, "another", &fifo)).unwrap();
+        assert_eq!((failed(&changes), changes.stopped), (vec![], vec!["w".to_owned()]));
+        let slow = read_slowly(open);
+        engine.run_for(Duration::from_secs(20)).unwrap();
+        engine.stop();
+        drop(engine);
+        let read = records(&scratch.file("out", &slow.join().unwrap()));
+        let before = read.iter().zip(&all).take_while(|(read, sent)| read == sent).count();
+        assert!((1..read.len()).contains(&before) && read.len() < all.len(), "{before} of {}", read.len());
+        assert!(read[before..] == all[all.len() - (read.len() - before)..], "{name}");
+    }
 }
 
 #[test]
@@ -592,14 +743,12 @@ impl App for Tearing {
         self.running.push(io);
         self.count += 1;
         if self.count != self.torn.number || !is_first(&self.torn.writer.path) {
-            return self.running.flush();
+            return self.running.flush(&mut Patience::none());
         }
         let done = self.torn.done.min(self.running.buffer.len() - 1);
         let mut file = File::options().append(true).open(&self.torn.writer.path).unwrap();
         file.write_all(&self.running.buffer[..done]).unwrap();
         self.running.fail(done, &ErrorKind::StorageFull.into());
-        self.running.buffer.clear();
-        self.running.whole = 0;
         panic!("told to fail");
     }
 
