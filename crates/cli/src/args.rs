@@ -542,7 +542,7 @@ pub(crate) struct PsArgs {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "bit/s are those that the packets take on an Ethernet, with 24 bytes each for preamble, checksum and gap.\n\
+    after_help = "Wire bit/s are those that the packets take on an Ethernet, with 24 bytes each for preamble, checksum, gap.\n\
     Fill is packets in a breath as a share of the burst; p50 and p99 are of turns in the interval, exact to a quarter.\n\
     Keys: ? shows them."
 )]

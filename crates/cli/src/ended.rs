@@ -36,6 +36,11 @@ impl Ended {
         self.report.balanced() && self.after.balanced()
     }
 
+    /// What does not add up.
+    pub(crate) fn imbalances(&self) -> impl Iterator<Item = &String> {
+        self.report.imbalances.iter().chain(&self.after.imbalances)
+    }
+
     /// What apps tell of their failures, a line each.
     pub(crate) fn failures(&self) -> impl Iterator<Item = Message> {
         let failed = self.report.apps.iter().filter(|(_, app)| app.has_failed);
@@ -55,7 +60,7 @@ impl Ended {
         signal: Option<i32>,
     ) -> Result<Outcome, Failure> {
         if !self.is_balanced() {
-            return Err(unbalanced(self.report.imbalances.iter().chain(&self.after.imbalances)));
+            return Err(unbalanced(self.imbalances()));
         }
         match printed {
             Err(Failure { blame: Blame::ClosedPipe, .. }) if self.is_incomplete() => {}

@@ -113,6 +113,8 @@ fn a_running_instance_has_rates() {
     let turn = &top["apps"]["tee"]["turn_ns"];
     assert!(number(&turn["p50"]) > 0.0 && number(&turn["p99"]) >= number(&turn["p50"]), "{turn}");
     assert_eq!(number(&top["drops_per_s"]), 0.0);
+    let delivered = &top["apps"]["sink"]["counters"]["delivered"];
+    assert!(number(&delivered["total"]) > 0.0 && number(&delivered["per_s"]) > 0.0, "{delivered}");
 
     let table = stdout(&instance.sluss(&["top", "--once", "--interval", "100ms", &pid.to_string()]));
     assert!(table.contains("rates (pid") && table.contains("source.output -> tee.input"), "{table}");
@@ -134,6 +136,9 @@ fn a_killed_instance_keeps_its_counters_until_cleaned() {
     assert!(begin.elapsed() < Duration::from_secs(60), "it does not wait for what is dead");
     assert_eq!((&top["state"], &top["packets_per_s"]), (&"crashed".into(), &Value::Null));
     assert!(top["links"]["tee.a -> sink.a"]["txpackets"].as_u64() > Some(0), "{top}");
+    assert_eq!(top["apps"]["tee"]["state"], "crashed");
+    let table = stdout(&instance.sluss(&["top", "--once"]));
+    assert!(!table.contains(" ok "), "no app of what has crashed runs: {table}");
     assert!(stdout(&instance.sluss(&["ps"])).contains("crashed"));
 
     let cleaned = stdout(&instance.sluss(&["ps", "--clean"]));

@@ -136,7 +136,8 @@ fn the_last_line_is_one_object_with_these_keys() {
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
     let object = last_object(&output);
     let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
-    let expected = "v type breaths cpu_s seconds workers apps links drops pool balanced";
+    let expected =
+        "v type breaths cpu_s seconds workers apps links received delivered drops inside pool balanced";
     assert_eq!(keys, expected.split(' ').collect::<Vec<_>>());
     assert!(object["seconds"].as_f64().unwrap() > 0.2 && object["workers"] == 1, "{object}");
     assert_eq!(object["apps"]["sink"]["failed"], false);
@@ -155,6 +156,66 @@ fn the_last_line_is_one_object_with_these_keys() {
     let pool = &object["pool"];
     assert_eq!(number(pool, "total"), 16384);
     assert_eq!(number(pool, "total"), number(pool, "free") + number(pool, "queued") + number(pool, "held"));
+}
+
+/// A capture through a counter and two filters.
+const COUNTED: &str = "\
+links = [\"in.output -> count.input\", \"count.output -> ip.input\", \"ip.output -> tcp.input\", \"tcp.output -> sink.input\"]
+[app.in]
+type = \"pcap_reader\"
+path = \"CAPTURES/web.pcap\"
+[app.count]
+type = \"counter\"
+count = [{ name = \"web\", filter = \"tcp port 80\" }, { name = \"none\", filter = \"ip proto 254\" }]
+[app.ip]
+type = \"filter\"
+filter = \"ip\"
+[app.tcp]
+type = \"filter\"
+filter = \"tcp\"
+[app.sink]
+type = \"sink\"
+";
+
+fn counted(name: &str) -> PathBuf {
+    folder(name, &COUNTED.replace("CAPTURES", arg(&root().join("captures"))))
+}
+
+/// The words of the line that begins with these.
+fn words<'t>(text: &'t str, first: &[&str]) -> Vec<&'t str> {
+    let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.find(|words| words.starts_with(first)).unwrap_or_else(|| panic!("no {first:?} in\n{text}"))
+}
+
+#[test]
+fn a_report_says_what_each_app_counted_and_dropped_and_that_it_adds_up() {
+    let text = stdout(&run(&counted("counted"), &[]));
+    assert_eq!(words(&text, &["app", "counter"]), ["app", "counter", "value"]);
+    assert_eq!(words(&text, &["count", "web_packets"]), ["count", "web_packets", "96"]);
+    assert_eq!(words(&text, &["sink", "delivered"]), ["sink", "delivered", "46"]);
+    assert!(!text.contains("none_packets"), "what is zero is not told: {text}");
+    assert_eq!(words(&text, &["ip", "rejected"]), ["ip", "rejected", "55"]);
+    assert_eq!(words(&text, &["tcp", "rejected"]), ["tcp", "rejected", "20"]);
+    let account = "121 packets: 46 delivered, 75 dropped, 0 still inside; every packet accounted for";
+    assert!(text.contains(account), "{text}");
+    let endless = stdout(&run(&folder("account", ENDLESS), &["--duration", "100ms"]));
+    assert!(endless.contains(" 0 dropped, 1 still inside; every packet accounted for"), "{endless}");
+}
+
+#[test]
+fn an_object_says_what_each_app_counted_and_dropped() {
+    let object = last_object(&run(&counted("counted-json"), &["--json"]));
+    let apps = &object["apps"];
+    let counters = &apps["count"]["counters"];
+    assert_eq!([&counters["web_packets"], &counters["none_packets"], &counters["packets"]], [96, 0, 121]);
+    assert_eq!(apps["sink"]["counters"], serde_json::json!({ "delivered": 46 }), "nothing of the engine's");
+    assert_eq!(apps["ip"]["drops"], serde_json::json!({ "rejected": 55 }));
+    assert_eq!(apps["tcp"]["drops"], serde_json::json!({ "rejected": 20 }));
+    assert_eq!(object["drops"], serde_json::json!({ "rejected": 75 }));
+    assert_eq!(
+        ["received", "delivered", "inside"].map(|key| object[key].as_u64()),
+        [Some(121), Some(46), Some(0)]
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::drops;
 use crate::engine::Retired;
 use crate::graph::{Graph, Link};
+use crate::shm::format::HOUSEKEEPING;
 use crate::shm::{EntryKind, Histogram};
 use crate::worker::{LastWords, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
@@ -82,7 +83,7 @@ pub struct AppReport {
     pub turn_ns: Option<(u64, u64)>,
     /// Packets that it keeps.
     pub held: usize,
-    /// What it counts, and what the engine counts for it, if not zero.
+    /// What it counts, and the drops that the engine counts for it; also what is zero.
     pub counters: Vec<(String, EntryKind, u64)>,
     /// What it says of itself.
     pub text: Option<String>,
@@ -126,6 +127,20 @@ pub struct PoolReport {
     pub freed: u64,
     /// Allocations that found no packet.
     pub exhausted: u64,
+}
+
+impl AppReport {
+    /// What it counts beside drops: packets that have arrived, its own counters and gauges; also what is zero.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        let counts = self.counters.iter().filter(|(_, kind, _)| *kind != EntryKind::Drop);
+        counts.map(|(name, _, value)| (name.as_str(), *value))
+    }
+
+    /// Packets that it has dropped, or the engine for it, by reason; no reason for which there was none.
+    pub fn drops(&self) -> impl Iterator<Item = (&str, u64)> {
+        let drops = self.counters.iter().filter(|(_, kind, value)| *kind == EntryKind::Drop && *value > 0);
+        drops.map(|(name, _, value)| (name.as_str(), *value))
+    }
 }
 
 impl Report {
@@ -189,7 +204,7 @@ impl Report {
         let counters: Vec<_> = slot
             .record
             .entries()
-            .filter(|&(_, kind, value)| kind != EntryKind::Histogram && value > 0)
+            .filter(|(name, kind, _)| *kind != EntryKind::Histogram && !HOUSEKEEPING.contains(name))
             .map(|(name, kind, value)| (name.to_owned(), kind, value))
             .collect();
         for (name, kind, value) in &counters {

@@ -19,4 +19,6 @@ mod rates;
 
 pub use history::History;
 pub use instance::{Found, Instance, State, find};
-pub use rates::{AppRates, DropRate, LinkRates, Quantiles, Rates, Sample, WIRE_OVERHEAD_BYTES, WorkerRates};
+pub use rates::{
+    AppRates, CounterRate, DropRate, LinkRates, Quantiles, Rates, Sample, WIRE_OVERHEAD_BYTES, WorkerRates,
+};

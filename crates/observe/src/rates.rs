@@ -5,7 +5,7 @@
 //! may say anything: sums saturate, nothing here panics, and nothing takes more than n log n steps.
 
 use engine::AppState;
-use engine::shm::{Histogram, RecordKind, RecordView, Snapshot};
+use engine::shm::{EntryKind, Histogram, RecordKind, RecordView, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -89,10 +89,23 @@ pub struct AppRates {
     pub fill: Option<f64>,
     /// How long a turn took.
     pub turn: Option<Quantiles>,
+    /// What it counts beside drops: packets that have arrived, its own counters and gauges; also what is zero.
+    pub counters: Vec<CounterRate>,
     /// What it dropped, by reason; those never seen are left out.
     pub drops: Vec<DropRate>,
     /// Drops per second, for whatever reason.
     pub drops_per_s: Option<f64>,
+}
+
+/// A number that an app keeps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CounterRate {
+    /// Its name.
+    pub name: String,
+    /// What it is now.
+    pub total: u64,
+    /// By how much it grows, per second; none of a gauge, which also falls.
+    pub per_s: Option<f64>,
 }
 
 /// What a link carried.
@@ -176,7 +189,7 @@ impl Rates {
     /// A measure of the memory that this takes, to bound a history by: its parts.
     pub fn weight(&self) -> usize {
         let drops = |drops: &[DropRate]| drops.len();
-        let apps: usize = self.apps.iter().map(|app| 1 + drops(&app.drops)).sum();
+        let apps: usize = self.apps.iter().map(|app| 1 + app.counters.len() + drops(&app.drops)).sum();
         let links: usize = self.links.iter().map(|link| 1 + drops(&link.drops)).sum();
         1 + self.workers.len() + self.drops.len() + apps + links
     }
@@ -319,6 +332,18 @@ impl Pair<'_> {
         })
     }
 
+    fn counters(&self) -> impl Iterator<Item = CounterRate> {
+        let before = self.before.map(|before| before.counters());
+        let before: BTreeMap<&str, u64> =
+            before.into_iter().flatten().map(|(name, _, total)| (name, total)).collect();
+        self.now.counters().map(move |(name, kind, total)| {
+            let before = before.get(name).filter(|_| kind != EntryKind::Gauge);
+            let growth = before.and_then(|before| total.checked_sub(*before));
+            let per_s = growth.and_then(|growth| per_second(growth, self.seconds));
+            CounterRate { name: name.to_owned(), total, per_s }
+        })
+    }
+
     /// Nothing dropped is 0 per second, where there is a second to speak of.
     fn drops_per_s(&self) -> Option<f64> {
         let rates = self.drops().filter_map(|drop| drop.per_s);
@@ -366,6 +391,7 @@ fn app(pair: Pair<'_>, timed_every: u64) -> AppRates {
         tx_per_s: None,
         fill: None,
         turn: pair.quantiles("turn_ns"),
+        counters: pair.counters().collect(),
         drops: pair.drops().collect(),
         drops_per_s: pair.drops_per_s(),
     }

@@ -5,6 +5,7 @@ use crate::json::rounded;
 use crate::top::table::{Column, Table};
 use crate::top::units::quantity;
 use engine::{AppReport, LinkReport, Report, drops};
+use observe::WIRE_OVERHEAD_BYTES;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,6 +23,25 @@ pub(super) struct Last<'a> {
     ran: Ran,
     ended: &'a Ended,
     drops: BTreeMap<String, u64>,
+    sums: Sums,
+}
+
+/// What has become of all packets.
+struct Sums {
+    /// Packets that came in, were made or copied.
+    received: u64,
+    delivered: u64,
+    dropped: u64,
+    /// Packets that apps kept and links held when everything was stopped.
+    inside: u64,
+}
+
+/// Packets that were dropped in one place for one reason.
+struct Dropped {
+    /// An app or a link; or when, where neither can be told any more.
+    at: String,
+    reason: String,
+    packets: u64,
 }
 
 impl<'a> Last<'a> {
@@ -34,7 +54,8 @@ impl<'a> Last<'a> {
                 drops.insert(reason.clone(), *count);
             }
         }
-        Last { ran, ended, drops }
+        let sums = Sums::of(ended, &drops);
+        Last { ran, ended, drops, sums }
     }
 
     /// As one JSON object.
@@ -53,7 +74,10 @@ impl<'a> Last<'a> {
             "workers": self.ran.workers,
             "apps": apps,
             "links": links,
+            "received": self.sums.received,
+            "delivered": self.sums.delivered,
             "drops": self.drops,
+            "inside": self.sums.inside,
             "pool": { "total": pool.total, "free": pool.free, "queued": pool.queued, "held": pool.held },
             "balanced": self.ended.is_balanced(),
         })
@@ -62,12 +86,12 @@ impl<'a> Last<'a> {
     /// In words and columns.
     pub(super) fn in_words(&self) -> String {
         let mut out = self.headline();
-        for section in [self.links(), self.apps(), self.drops(), self.texts()] {
+        for section in [self.links(), self.apps(), self.counters(), self.drops(), self.texts()] {
             if !section.is_empty() {
                 put(&mut out, format_args!("\n{section}"));
             }
         }
-        put(&mut out, format_args!("\n{}\n", self.pool()));
+        put(&mut out, format_args!("\n{}\n{}\n", self.account(), self.pool()));
         out
     }
 
@@ -90,11 +114,12 @@ impl<'a> Last<'a> {
                 grouped(link.txpackets),
                 quantity(link.txpackets as f64 / seconds, ""),
                 quantity(link.txbytes as f64 * 8.0 / seconds, ""),
+                quantity((link.txbytes + WIRE_OVERHEAD_BYTES * link.txpackets) as f64 * 8.0 / seconds, ""),
                 grouped(link.txdrop),
                 grouped(link.queued as u64),
             ]
         };
-        let head = ["link", "packets", "packets/s", "bits/s", "drops", "queued"];
+        let head = ["link", "packets", "packets/s", "bits/s", "wire bits/s", "drops", "queued"];
         table(&head, 1, self.ended.report.links.iter().map(row))
     }
 
@@ -131,9 +156,55 @@ impl<'a> Last<'a> {
         table(&head, 3, self.ended.report.apps.iter().map(row))
     }
 
+    /// What apps have counted beside drops, if anything.
+    fn counters(&self) -> String {
+        let counts = self.ended.report.apps.iter().flat_map(|(name, app)| {
+            let counts = app.counts().filter(|&(_, count)| count > 0);
+            counts.map(move |(counter, count)| vec![name.clone(), counter.to_owned(), grouped(count)])
+        });
+        table(&["app", "counter", "value"], 2, counts)
+    }
+
     fn drops(&self) -> String {
-        let row = |(reason, count): (&String, &u64)| vec![reason.clone(), grouped(*count)];
-        table(&["drops", "packets"], 1, self.drops.iter().map(row))
+        let row = |Dropped { at, reason, packets }| vec![at, reason, grouped(packets)];
+        table(&["dropped at", "reason", "packets"], 2, self.dropped().into_iter().map(row))
+    }
+
+    /// Where packets were dropped: apps, links, and what cannot be told of either.
+    fn dropped(&self) -> Vec<Dropped> {
+        let mut all = Vec::new();
+        let mut untold = self.drops.clone();
+        let mut add = |at: &str, reason: &str, packets: u64| {
+            if let Some(untold) = untold.get_mut(reason) {
+                *untold = untold.saturating_sub(packets);
+            }
+            if packets > 0 {
+                all.push(Dropped { at: at.to_owned(), reason: reason.to_owned(), packets });
+            }
+        };
+        for (name, app) in &self.ended.report.apps {
+            app.drops().for_each(|(reason, count)| add(name, reason, count));
+        }
+        for link in &self.ended.report.links {
+            add(&link.link.to_string(), "link_full", link.txdrop);
+        }
+        // By apps and links that a reload has removed, or by an app while it was stopped.
+        let others = untold.into_iter().filter(|&(_, packets)| packets > 0);
+        all.extend(others.map(|(reason, packets)| Dropped { at: GONE.to_owned(), reason, packets }));
+        all
+    }
+
+    /// Whether all packets are accounted for, in numbers.
+    fn account(&self) -> String {
+        let Sums { received, delivered, dropped, inside } = self.sums;
+        let [received, delivered, dropped, inside] = [received, delivered, dropped, inside].map(grouped);
+        let sum =
+            format!("{received} packets: {delivered} delivered, {dropped} dropped, {inside} still inside");
+        let differences: Vec<&str> = self.ended.imbalances().map(String::as_str).collect();
+        match &*differences {
+            [] => format!("{sum}; every packet accounted for"),
+            some => format!("{sum}; PACKETS ARE UNACCOUNTED FOR: {}", some.join("; ")),
+        }
     }
 
     /// What the apps say, and why those failed that did.
@@ -162,6 +233,23 @@ impl<'a> Last<'a> {
     }
 }
 
+impl Sums {
+    fn of(ended: &Ended, dropped: &BTreeMap<String, u64>) -> Self {
+        let of_stopping = |drops: &BTreeMap<String, u64>| {
+            drops::WHEN_STOPPING.iter().filter_map(|reason| drops.get(*reason)).sum::<u64>()
+        };
+        Sums {
+            received: ended.after.pool.allocated,
+            delivered: ended.after.delivered,
+            dropped: dropped.values().sum(),
+            inside: of_stopping(&ended.after.drops).saturating_sub(of_stopping(dropped)),
+        }
+    }
+}
+
+/// Where packets were dropped that no app and no link tells of at the end.
+const GONE: &str = "(gone)";
+
 fn app_object(app: &AppReport) -> Value {
     json!({
         "state": app.state.as_str(),
@@ -170,6 +258,8 @@ fn app_object(app: &AppReport) -> Value {
         "error": app.last_error,
         "report": app.text,
         "failed": app.has_failed,
+        "counters": app.counts().collect::<BTreeMap<_, _>>(),
+        "drops": app.drops().collect::<BTreeMap<_, _>>(),
     })
 }
 

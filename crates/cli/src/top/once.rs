@@ -7,7 +7,7 @@ use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::ps;
 use crate::terminal::{Terminal, print};
-use observe::{AppRates, DropRate, LinkRates, Quantiles, State, WorkerRates};
+use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, State, WorkerRates};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -51,8 +51,9 @@ fn instance_in_words(seen: &Seen) -> String {
     );
     rates.workers.iter().for_each(|worker| text += &format!("{}\n", tables::worker(worker)));
     text += &format!("drops: {}\n", tables::drops(rates).unwrap_or_else(|| "none".to_owned()));
-    text += &tables::apps(rates.apps.iter()).text();
-    text + &tables::links(rates.links.iter()).text()
+    text += &tables::apps(seen.state, rates.apps.iter()).text();
+    text += &tables::links(rates.links.iter()).text();
+    text + &tables::counters(rates.apps.iter()).map_or_else(String::new, |table| table.text())
 }
 
 /// All instances, a line of JSON each.
@@ -62,7 +63,8 @@ pub(super) fn objects(moment: &Moment) -> String {
 
 fn object(seen: &Seen) -> Value {
     let rates = &seen.rates;
-    let apps: Map<String, Value> = rates.apps.iter().map(|app| (app.name.clone(), app_object(app))).collect();
+    let apps: Map<String, Value> =
+        rates.apps.iter().map(|app| (app.name.clone(), app_object(seen.state, app))).collect();
     let links: Map<String, Value> =
         rates.links.iter().map(|link| (link.name.clone(), link_object(link))).collect();
     json!({
@@ -96,20 +98,28 @@ fn worker_object(worker: &WorkerRates) -> Value {
     })
 }
 
-fn app_object(app: &AppRates) -> Value {
+fn app_object(instance: State, app: &AppRates) -> Value {
     json!({
         "type": app.class,
         "worker": app.worker,
-        "state": app.state.as_str(),
+        "state": tables::app_state(instance, app),
         "restarts": app.restarts,
         "cpu": app.cpu,
         "rx_per_s": app.rx_per_s,
         "tx_per_s": app.tx_per_s,
         "fill": app.fill,
         "turn_ns": quantiles_object(app.turn),
+        "counters": counters_object(&app.counters),
         "drops_per_s": app.drops_per_s,
         "drops": drops_object(&app.drops),
     })
+}
+
+fn counters_object(counters: &[CounterRate]) -> Map<String, Value> {
+    let entry = |counter: &CounterRate| {
+        (counter.name.clone(), json!({ "total": counter.total, "per_s": counter.per_s }))
+    };
+    counters.iter().map(entry).collect()
 }
 
 fn link_object(link: &LinkRates) -> Value {

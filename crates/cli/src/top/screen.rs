@@ -22,12 +22,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View) {
     }
     let instances = view.instances().len().clamp(1, usize::from(area.height / 6).max(1)) as u16;
     let is_tall = area.height >= 20;
+    let facts = facts(view);
     // Too low for three panes, or even two: the one in focus has it all.
     let is_low = area.height < 14;
-    let [title, top, facts, graph, middle, keys] = Layout::vertical([
+    let [title, top, told, graph, middle, keys] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(if is_low { 0 } else { instances + 3 }),
-        Constraint::Length(if is_tall { 2 } else { 0 }),
+        Constraint::Length(if is_tall { facts.len() as u16 } else { 0 }),
         Constraint::Length(if is_tall { 2 } else { 0 }),
         Constraint::Min(0),
         Constraint::Length(1),
@@ -40,7 +41,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View) {
         draw_pane(frame, view, Pane::Instances, top);
         draw_apps_and_links(frame, view, middle);
     }
-    draw_facts(frame, view, facts);
+    frame.render_widget(Paragraph::new(facts), told);
     draw_graph(frame, view, graph);
     frame.render_widget(Paragraph::new(KEYS).style(dim(view)), keys);
     if view.is_helping {
@@ -108,7 +109,8 @@ fn rows(view: &View, pane: Pane, width: usize) -> (Vec<String>, Vec<bool>) {
             let alarms = rows
                 .iter()
                 .map(|app| app.state == engine::AppState::Down || tables::goes_on(app.drops_per_s));
-            (tables::apps(rows.iter().copied()).lines(width), alarms.collect())
+            let state = view.instance().map_or(State::Running, |seen| seen.state);
+            (tables::apps(state, rows.iter().copied()).lines(width), alarms.collect())
         }
         Pane::Links => {
             let rows = view.links();
@@ -161,18 +163,26 @@ fn pane_title(view: &View, pane: Pane) -> String {
     }
 }
 
-/// Workers, and drops by reason.
-fn draw_facts(frame: &mut Frame<'_>, view: &View, area: Rect) {
-    let Some(seen) = view.instance() else { return };
+/// Workers, drops by reason, and what the selected app counts.
+fn facts(view: &View) -> Vec<Line<'_>> {
+    let Some(seen) = view.instance() else { return vec![Line::default(); 2] };
     let workers: Vec<String> = seen.rates.workers.iter().map(tables::worker).collect();
     let drops = tables::drops(&seen.rates);
     let alarm = tables::goes_on(seen.rates.drops_per_s);
     let drops = format!(" drops: {}", drops.unwrap_or_else(|| "none".to_owned()));
-    let lines = vec![
+    let mut lines = vec![
         Line::from(format!(" {}", workers.join("; "))),
         Line::styled(drops, row_style(view, false, alarm)),
     ];
-    frame.render_widget(Paragraph::new(lines), area);
+    if let Some(app) = view.app() {
+        let alarm = tables::goes_on(app.drops_per_s);
+        let counted = tables::counted_by(app).unwrap_or_else(|| "counts nothing".to_owned());
+        lines.push(Line::styled(
+            format!(" {}: {counted}", one_line(&app.name)),
+            row_style(view, false, alarm),
+        ));
+    }
+    lines
 }
 
 /// The rate of the selected instance, as far back as there is room, the latest at the right.
@@ -212,7 +222,7 @@ const HELP: &[&str] = &[
     "s          sort the pane by cpu, rate, drops, name",
     "",
     "PPS     of an instance: packets that came to their end",
-    "BIT/S   as on an Ethernet, 24 bytes more a packet;",
+    "WIRE BIT/S  as on an Ethernet, 24 bytes more a packet;",
     "        of an instance: on its busiest link",
     "CPU     share of the worker's time, an estimate",
     "FILL    packets in a breath, as a share of the burst",

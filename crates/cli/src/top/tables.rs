@@ -1,10 +1,10 @@
 //! What is told of instances, apps and links, as tables.
 
 use super::table::{Column, Table};
-use super::units::{nanoseconds, number, rate, share, unknown, uptime};
+use super::units::{nanoseconds, number, one_line, rate, share, unknown, uptime};
 use super::watch::Seen;
 use engine::AppState;
-use observe::{AppRates, DropRate, LinkRates, Quantiles, Rates, WorkerRates};
+use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, Rates, State, WorkerRates};
 
 /// Instances, a row each.
 pub(super) fn instances<'a>(rows: impl Iterator<Item = &'a Seen>) -> Table {
@@ -16,7 +16,7 @@ pub(super) fn instances<'a>(rows: impl Iterator<Item = &'a Seen>) -> Table {
         Column::right("APPS", 4, 5),
         Column::right("LINKS", 5, 5),
         Column::right("PPS", 6, 0),
-        Column::right("BIT/S", 6, 3),
+        Column::right("WIRE BIT/S", 10, 3),
         Column::right("CPU", 4, 4),
         Column::right("DROPS/S", 8, 0),
     ]);
@@ -38,8 +38,8 @@ pub(super) fn instances<'a>(rows: impl Iterator<Item = &'a Seen>) -> Table {
     table
 }
 
-/// Apps, a row each.
-pub(super) fn apps<'a>(rows: impl Iterator<Item = &'a AppRates>) -> Table {
+/// Apps of an instance in a state, a row each.
+pub(super) fn apps<'a>(instance: State, rows: impl Iterator<Item = &'a AppRates>) -> Table {
     let mut table = Table::new(vec![
         Column::left("APP", 12, 0),
         Column::left("TYPE", 12, 9),
@@ -58,7 +58,7 @@ pub(super) fn apps<'a>(rows: impl Iterator<Item = &'a AppRates>) -> Table {
             app.name.clone(),
             app.class.clone(),
             app.worker.to_string(),
-            state(app),
+            state(instance, app),
             share(app.cpu),
             rate(app.rx_per_s),
             rate(app.tx_per_s),
@@ -76,7 +76,7 @@ pub(super) fn links<'a>(rows: impl Iterator<Item = &'a LinkRates>) -> Table {
     let mut table = Table::new(vec![
         Column::left("LINK", 16, 0),
         Column::right("PPS", 6, 0),
-        Column::right("BIT/S", 6, 1),
+        Column::right("WIRE BIT/S", 10, 1),
         Column::right("FILL", 5, 3),
         Column::right("QUEUED", 6, 2),
         Column::right("DROPS/S", 8, 0),
@@ -115,14 +115,18 @@ pub(super) fn worker(worker: &WorkerRates) -> String {
 
 /// Drops by reason, the most frequent now first; those that go on are marked. `None` if there never was one.
 pub(super) fn drops(rates: &Rates) -> Option<String> {
-    let mut drops: Vec<&DropRate> = rates.drops.iter().collect();
+    drop_words(&rates.drops)
+}
+
+fn drop_words(drops: &[DropRate]) -> Option<String> {
+    let mut drops: Vec<&DropRate> = drops.iter().collect();
     drops.sort_by(|a, b| {
         let now = |drop: &DropRate| drop.per_s.unwrap_or(0.0);
         now(b).total_cmp(&now(a)).then(b.total.cmp(&a.total)).then(a.reason.cmp(&b.reason))
     });
     let word = |drop: &&DropRate| {
         let mark = if goes_on(drop.per_s) { "! " } else { "" };
-        let reason = super::units::one_line(&drop.reason);
+        let reason = one_line(&drop.reason);
         format!("{mark}{reason} {}/s ({} in all)", rate(drop.per_s), number(drop.total as f64))
     };
     (!drops.is_empty()).then(|| drops.iter().map(word).collect::<Vec<_>>().join(", "))
@@ -139,7 +143,47 @@ pub(super) fn marked(drops_per_s: Option<f64>) -> String {
     if goes_on(drops_per_s) { format!("! {text}") } else { text }
 }
 
-fn state(app: &AppRates) -> String {
+/// What each app counts that is not zero, a row each; `None` if there is nothing. Drops are told beside the app, by reason.
+pub(super) fn counters<'a>(apps: impl Iterator<Item = &'a AppRates>) -> Option<Table> {
+    let mut table = Table::new(vec![
+        Column::left("APP", 12, 0),
+        Column::left("COUNTER", 12, 0),
+        Column::right("TOTAL", 6, 0),
+        Column::right("PER S", 6, 0),
+    ]);
+    let mut is_empty = true;
+    for (app, counter) in apps.flat_map(|app| counted(app).map(move |counter| (app, counter))) {
+        let (total, per_s) = (counter.total.to_string(), rate(counter.per_s));
+        table.push(vec![app.name.clone(), counter.name.clone(), total, per_s]);
+        is_empty = false;
+    }
+    (!is_empty).then_some(table)
+}
+
+/// What an app counts that is not zero, on one line: its counters, with what they grow by, then its drops. `None` if it counts nothing.
+pub(super) fn counted_by(app: &AppRates) -> Option<String> {
+    let word = |counter: &CounterRate| {
+        let per_s = counter.per_s.map_or(String::new(), |per_s| format!(" ({}/s)", number(per_s)));
+        format!("{} {}{per_s}", one_line(&counter.name), number(counter.total as f64))
+    };
+    let drops = drop_words(&app.drops).map(|drops| format!("drops: {drops}"));
+    let words: Vec<String> = counted(app).map(word).chain(drops).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn counted(app: &AppRates) -> impl Iterator<Item = &CounterRate> {
+    app.counters.iter().filter(|counter| counter.total > 0)
+}
+
+/// In which state an app is, in one word. Of an instance that has crashed, none runs, whatever the last thing was that it wrote.
+pub(super) fn app_state(instance: State, app: &AppRates) -> &'static str {
+    if instance == State::Crashed { instance.as_str() } else { app.state.as_str() }
+}
+
+fn state(instance: State, app: &AppRates) -> String {
+    if instance == State::Crashed {
+        return app_state(instance, app).to_owned();
+    }
     match app.state {
         AppState::Running if app.restarts > 0 => format!("ok ({})", app.restarts),
         AppState::Running => "ok".to_owned(),

@@ -5,7 +5,7 @@ use super::view::{Action, Pane, View};
 use super::watch::{Moment, Seen};
 use super::{once, tables};
 use engine::AppState;
-use observe::{AppRates, DropRate, LinkRates, Quantiles, Rates, State, WorkerRates};
+use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, Rates, State, WorkerRates};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::path::PathBuf;
@@ -29,9 +29,19 @@ fn app(name: &str, class: &str, cpu: f64, (rx, tx): (Option<f64>, Option<f64>)) 
         tx_per_s: tx,
         fill: Some(0.98),
         turn: Some(Quantiles { p50_ns: 1280, p99_ns: 5120 }),
+        counters: vec![],
         drops: vec![],
         drops_per_s: Some(0.0),
     }
+}
+
+fn counters() -> Vec<CounterRate> {
+    let counter = |name: &str, total, per_s| CounterRate { name: name.to_owned(), total, per_s };
+    vec![
+        counter("web_packets", 1_000_000, Some(1e5)),
+        counter("never", 0, Some(0.0)),
+        counter("delayed", 17, None),
+    ]
 }
 
 fn link(name: &str, per_s: f64, drops: Vec<DropRate>) -> LinkRates {
@@ -79,7 +89,12 @@ fn edge(packets_per_s: f64) -> Seen {
             },
             AppRates { name: "printer".to_owned(), cpu: None, turn: None, ..filter.clone() },
             app("source", "source", 0.12, (None, Some(2e6))),
-            AppRates { drops: vec![drop_rate("rejected", 9, 7.0)], drops_per_s: Some(7.0), ..filter },
+            AppRates {
+                counters: counters(),
+                drops: vec![drop_rate("rejected", 9, 7.0)],
+                drops_per_s: Some(7.0),
+                ..filter
+            },
         ],
         links: vec![
             link("source.output -> web_filter.input", 2e6, vec![full.clone()]),
@@ -241,6 +256,12 @@ fn objects_are_one_line_each() {
     assert_eq!(objects[0]["links"]["source.output -> web_filter.input"]["wire_bits_per_s"], 1.344e9);
     assert_eq!(objects[0]["drops"]["link_full"]["per_s"], 1234.0);
     assert_eq!(objects[0]["apps"]["source"]["turn_ns"]["p99"], 5120);
+    let counters = serde_json::json!({
+        "web_packets": { "total": 1_000_000, "per_s": 1e5 },
+        "never": { "total": 0, "per_s": 0.0 },
+        "delayed": { "total": 17, "per_s": null },
+    });
+    assert_eq!(objects[0]["apps"]["web_filter"]["counters"], counters);
     assert_eq!(
         (&objects[1]["state"], &objects[1]["packets_per_s"]),
         (&"crashed".into(), &serde_json::Value::Null)

@@ -64,6 +64,9 @@ impl RecordKind {
     }
 }
 
+/// Entries of an app's record by which the engine keeps house, and which are no counts of the app.
+pub(crate) const HOUSEKEEPING: [&str; 3] = ["state", "restarts", "timed_ns"];
+
 /// What a number says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {

@@ -175,6 +175,16 @@ impl RecordView {
         let drops = self.entries.iter().filter(|entry| entry.kind == EntryKind::Drop);
         drops.map(|entry| (entry.name.as_str(), entry.values.first().copied().unwrap_or(0)))
     }
+
+    /// What an app counts beside drops: packets that have arrived, its own counters and gauges, each with its kind.
+    pub fn counters(&self) -> impl Iterator<Item = (&str, EntryKind, u64)> {
+        let is_own = |entry: &&Entry| {
+            !matches!(entry.kind, EntryKind::Drop | EntryKind::Histogram)
+                && !format::HOUSEKEEPING.contains(&entry.name.as_str())
+        };
+        let value = |entry: &Entry| entry.values.first().copied().unwrap_or(0);
+        self.entries.iter().filter(is_own).map(move |entry| (entry.name.as_str(), entry.kind, value(entry)))
+    }
 }
 
 impl Entry {

@@ -21,9 +21,12 @@ impl Made {
 
     fn record(mut self, kind: RecordKind, name: &str, epoch: u64, numbers: &[(&str, u64)]) -> Self {
         let entry = |&(name, value): &(&str, u64)| {
-            let drop = name.strip_prefix("drop:");
-            let kind = if drop.is_some() { EntryKind::Drop } else { EntryKind::Counter };
-            Entry { name: drop.unwrap_or(name).to_owned(), kind, values: vec![value] }
+            let (kind, name) = match name.split_once(':') {
+                Some(("drop", name)) => (EntryKind::Drop, name),
+                Some(("gauge", name)) => (EntryKind::Gauge, name),
+                _ => (EntryKind::Counter, name),
+            };
+            Entry { name: name.to_owned(), kind, values: vec![value] }
         };
         let entries = numbers.iter().map(entry).collect();
         let (name, what) = (name.to_owned(), "class".to_owned());
@@ -228,4 +231,29 @@ fn hostile_files_do_not_take_for_ever() {
     let later = Sample { at: Duration::from_secs(2), ..sample.clone() };
     let rates = Rates::between(Some(&sample), &later);
     assert_eq!((rates.workers.len(), rates.apps.len(), rates.drops.len()), (50_000, 50_001, 200_000));
+}
+
+#[test]
+fn apps_say_what_they_count() {
+    let counted = |epoch, web, delayed| {
+        let numbers = [
+            ("state", 0),
+            ("restarts", 0),
+            ("timed_ns", 9),
+            ("web_packets", web),
+            ("gauge:delayed", delayed),
+            ("drop:rejected", 3),
+        ];
+        Made::new().record(RecordKind::App, "count", epoch, &numbers)
+    };
+    let counters = |earlier, later| Rates::between(Some(&earlier), &later).apps[0].counters.clone();
+    let of = |name: &str, total, per_s| CounterRate { name: name.to_owned(), total, per_s };
+    assert_eq!(
+        counters(counted(5, 100, 7).at(1), counted(5, 300, 2).at(3)),
+        [of("web_packets", 300, Some(100.0)), of("delayed", 2, None)]
+    );
+    let replaced = counters(counted(5, 100, 7).at(1), counted(6, 300, 2).at(3));
+    assert_eq!(replaced[0], of("web_packets", 300, None));
+    let backwards = counters(counted(5, 100, 7).at(1), counted(5, 30, 2).at(3));
+    assert_eq!(backwards[0].per_s, None);
 }
