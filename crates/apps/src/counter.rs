@@ -21,10 +21,10 @@
 //! ]
 //! ```
 
-use crate::filtering::{LANES, compiler, does_not_compile, select};
+use crate::filtering::{LANES, compiler, does_not_compile, odd, select};
 use crate::linktype::{self, Compiled};
 use engine::shm;
-use engine::{App, Class, Io, OptionError, Packet, Setup, is_name};
+use engine::{App, Class, Io, OptionError, OptionWarning, Packet, Passage, Setup, is_name};
 use pflang::Filter;
 use serde::Deserialize;
 use wire::LinkType;
@@ -59,11 +59,11 @@ impl linktype::Compile for Counter {
 
     fn compile(&self, linktype: LinkType) -> Result<Vec<Filter>, OptionError> {
         let compiler = compiler(linktype);
-        let compile = |Count { name, filter }: &Count| {
-            let option = format!("filter` of `{name}");
-            compiler.compile(filter).map_err(|error| does_not_compile(&option, &error))
+        let compile = |(i, count): (usize, &Count)| {
+            let option = format!("count[{i}].filter");
+            compiler.compile(&count.filter).map_err(|error| does_not_compile(&option, &error))
         };
-        self.count.iter().map(compile).collect()
+        self.count.iter().enumerate().map(compile).collect()
     }
 }
 
@@ -75,14 +75,15 @@ impl Counter {
                 format_args!("{} filters are more than {COUNTS_MAX}", self.count.len()),
             ));
         }
+        let option = |i: usize| format!("count[{i}].name");
         for (i, Count { name, .. }) in self.count.iter().enumerate() {
             if !is_name(name, NAME_MAX) {
                 let message =
                     format!("`{name}` is no name: use 1 to {NAME_MAX} letters, digits and underscores");
-                return Err(OptionError::new("name", message));
+                return Err(OptionError::new(&option(i), message));
             }
             if self.count[..i].iter().any(|other| other.name == *name) {
-                return Err(OptionError::new("name", format_args!("two filters are called `{name}`")));
+                return Err(OptionError::new(&option(i), format_args!("two filters are called `{name}`")));
             }
         }
         Ok(())
@@ -129,11 +130,20 @@ impl Tally {
 
 impl Class for Counter {
     const TYPE: &'static str = "counter";
+    const PASSAGE: Passage = Passage::MayEnd;
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
+        self.review().map(drop)
+    }
+
+    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
         self.check_names()?;
-        linktype::check(self, self.linktype.as_deref())
+        let filters = linktype::compile(self, self.linktype.as_deref())?;
+        let warning = |(i, filter): (usize, &Filter)| {
+            odd(&format!("count[{i}].filter"), filter.source(), filter.lints())
+        };
+        Ok(filters.iter().enumerate().filter_map(warning).collect())
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -270,15 +280,15 @@ mod tests {
     #[test]
     fn options_are_checked() {
         let error = |counts: &[(&str, &str)]| counter(counts).check().unwrap_err().to_string();
-        assert_eq!(error(&[("a", ""), ("a", "")]), "`name`: two filters are called `a`");
+        assert_eq!(error(&[("a", ""), ("a", "")]), "`count[1].name`: two filters are called `a`");
         assert_eq!(
             error(&[("a b", "")]),
-            "`name`: `a b` is no name: use 1 to 16 letters, digits and underscores"
+            "`count[0].name`: `a b` is no name: use 1 to 16 letters, digits and underscores"
         );
         assert_eq!(error(&[("x", ""); 17]), "`count`: 17 filters are more than 16");
         assert!(
             error(&[("web", "tcp prt 80")])
-                .starts_with("`filter` of `web`: the filter does not compile\nerror[PF")
+                .starts_with("`count[0].filter`: the filter does not compile\nerror[PF")
         );
     }
 }

@@ -103,7 +103,11 @@ impl Class for Delay {
 
     fn check(&self) -> Result<(), OptionError> {
         OptionError::check_range("delay_ms", self.delay_ms, 0.0..=3_600_000.0)?;
-        OptionError::check_range("jitter_ms", self.jitter_ms, 0.0..=self.delay_ms)?;
+        OptionError::check_range("jitter_ms", self.jitter_ms, 0.0..=3_600_000.0)?;
+        if self.jitter_ms > self.delay_ms {
+            let message = format!("{} is more than `delay_ms`, which is {}", self.jitter_ms, self.delay_ms);
+            return Err(OptionError::new("jitter_ms", message));
+        }
         OptionError::check_range("loss", self.loss, 0.0..=1.0)?;
         OptionError::check_range("limit", self.limit, 1..=Pool::MAX_PACKETS)
     }
@@ -355,7 +359,7 @@ mod tests {
         );
         assert_eq!(
             error(Delay { delay_ms: 1.0, jitter_ms: 2.0, ..Delay::default() }),
-            "`jitter_ms`: 2 is not between 0 and 1"
+            "`jitter_ms`: 2 is more than `delay_ms`, which is 1"
         );
     }
 }

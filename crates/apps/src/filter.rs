@@ -16,10 +16,10 @@
 //! that says in its metadata that it is of that: for four at most, and none where `linktype` is set. Packets of others are neither
 //! matched nor sent to `rejected`, and the report says why.
 
-use crate::filtering::{LANES, compile, select};
+use crate::filtering::{LANES, compile, odd, select};
 use crate::linktype::{self, Compiled};
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Ports, Setup};
+use engine::{App, Class, Io, OptionError, OptionWarning, Ports, Setup};
 use serde::Deserialize;
 use wire::LinkType;
 
@@ -62,7 +62,12 @@ impl Class for Filter {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        linktype::check(self, self.linktype.as_deref())
+        self.review().map(drop)
+    }
+
+    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+        let filter = linktype::compile(self, self.linktype.as_deref())?;
+        Ok(odd("filter", &self.filter, filter.lints()).into_iter().collect())
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {

@@ -1,8 +1,8 @@
 //! What apps with filters have in common: options become compiled filters, bursts become bits.
 
 use crate::names::SystemNames;
-use engine::{OptionError, Packet};
-use pflang::{Code, Compiler, Filter};
+use engine::{OptionError, OptionWarning, Packet};
+use pflang::{Code, Compiler, Diagnostic, Filter};
 use std::sync::Arc;
 use wire::LinkType;
 
@@ -29,6 +29,13 @@ pub(crate) fn does_not_compile(option: &str, error: &pflang::Error) -> OptionErr
     } else {
         OptionError::new(option, message)
     }
+}
+
+/// What the compiler finds odd about the filter of an option, if anything.
+pub(crate) fn odd(option: &str, filter: &str, lints: &[Diagnostic]) -> Option<OptionWarning> {
+    let lints: Vec<String> = lints.iter().map(|lint| lint.render(filter, false)).collect();
+    let message = || format!("the filter may not do what it seems to do\n{}", lints.join("\n"));
+    (!lints.is_empty()).then(|| OptionWarning::new(option, message()))
 }
 
 /// Which of at most [`LANES`] packets match: one bit each, the first packet's being the lowest. With `metadata`, packets know how

@@ -22,7 +22,7 @@
 use crate::outer::{Ends, Outer, OverIp, PORTS, Tunnel, dont_fragment, hop_limit, no_mac};
 use crate::text;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Passage, Ports, Setup};
 use serde::Deserialize;
 use std::net::IpAddr;
 use std::ops::Range;
@@ -83,6 +83,7 @@ impl Class for Gre {
     const TYPE: &'static str = "gre";
     const INPUTS: Ports = PORTS;
     const OUTPUTS: Ports = PORTS;
+    const PASSAGE: Passage = Passage::Across;
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {

@@ -31,7 +31,7 @@ use crate::outer::{Counters, PORTS, Tunnel, hop_limit, no_mac};
 use crate::pattern::Pattern;
 use crate::text;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Passage, Ports, Setup};
 use serde::Deserialize;
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -99,6 +99,7 @@ impl Class for KeyedIpv6Tunnel {
     const TYPE: &'static str = "keyed_ipv6_tunnel";
     const INPUTS: Ports = PORTS;
     const OUTPUTS: Ports = PORTS;
+    const PASSAGE: Passage = Passage::Across;
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {

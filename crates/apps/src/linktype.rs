@@ -11,9 +11,9 @@ use wire::LinkType;
 /// Link types that an app compiles for at most: each takes a worker's time once, and memory.
 const KINDS_MAX: usize = 4;
 
-/// Whether options compile for the link type that an app begins with.
-pub(crate) fn check<C: Compile>(options: &C, linktype: Option<&str>) -> Result<(), OptionError> {
-    options.compile(first(linktype)?).map(drop)
+/// What options become for the link type that an app begins with.
+pub(crate) fn compile<C: Compile>(options: &C, linktype: Option<&str>) -> Result<C::Output, OptionError> {
+    options.compile(first(linktype)?)
 }
 
 /// The link type that the option `linktype` names, else Ethernet.

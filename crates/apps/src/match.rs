@@ -22,10 +22,13 @@
 //! All filters are compiled into one program, whose filters share their tests: a long list costs little more than a short one. A
 //! port may be named more than once. A link to a port that the list does not name is an error.
 
-use crate::filtering::{LANES, compiler, describe, does_not_compile};
+use crate::filtering::{LANES, compiler, describe, does_not_compile, odd};
 use crate::linktype::{self, Compiled};
 use engine::shm::Counter;
-use engine::{App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Setup, is_name};
+use engine::{
+    App, Burst, Class, Io, NAME_MAX, OptionError, OptionWarning, Output, Pool, PortNames, Ports, Setup,
+    is_name,
+};
 use pflang::Program;
 use serde::Deserialize;
 use wire::LinkType;
@@ -72,6 +75,23 @@ impl Match {
         ports
     }
 
+    fn check_list(&self) -> Result<(), OptionError> {
+        if self.case.is_empty() {
+            return Err(OptionError::new(
+                "case",
+                "there is none; write `case = [{ port = \"…\", filter = \"…\" }]`",
+            ));
+        }
+        let mut cases = self.case.iter().enumerate();
+        if let Some((i, Case { port, .. })) = cases.find(|(_, case)| !is_name(&case.port, NAME_MAX)) {
+            let message = format!(
+                "`{port}` is no name for a port: use 1 to {NAME_MAX} letters, digits and underscores"
+            );
+            return Err(OptionError::new(&format!("case[{i}].port"), message));
+        }
+        Ok(())
+    }
+
     fn program(&self, setup: &mut Setup<'_>) -> Result<Compiled<Match>, OptionError> {
         Compiled::new(self.clone(), self.linktype.as_deref(), setup.drops("wrong_link_type"))
     }
@@ -86,10 +106,7 @@ impl linktype::Compile for Match {
         let list: Vec<(&str, u32)> =
             self.case.iter().map(|case| (case.filter.as_str(), answer(&case.port))).collect();
         compiler(linktype).compile_program(&list).map_err(|error| {
-            let case = error.entry.and_then(|entry| Some((entry, self.case.get(entry)?)));
-            let option = case.map_or("case".to_owned(), |(i, case)| {
-                format!("filter` of case {} to `{}", i + 1, case.port)
-            });
+            let option = error.entry.map_or("case".to_owned(), |entry| format!("case[{entry}].filter"));
             does_not_compile(&option, &error)
         })
     }
@@ -115,19 +132,16 @@ impl Class for Match {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        if self.case.is_empty() {
-            return Err(OptionError::new(
-                "case",
-                "there is none; write `case = [{ port = \"…\", filter = \"…\" }]`",
-            ));
-        }
-        if let Some(Case { port, .. }) = self.case.iter().find(|case| !is_name(&case.port, NAME_MAX)) {
-            let message = format!(
-                "`{port}` is no name for a port: use 1 to {NAME_MAX} letters, digits and underscores"
-            );
-            return Err(OptionError::new("port", message));
-        }
-        linktype::check(self, self.linktype.as_deref())
+        self.review().map(drop)
+    }
+
+    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+        self.check_list()?;
+        let program = linktype::compile(self, self.linktype.as_deref())?;
+        let warning = |(i, entry): (usize, pflang::Entry<'_>)| {
+            odd(&format!("case[{i}].filter"), entry.source, entry.lints)
+        };
+        Ok(program.entries().enumerate().filter_map(warning).collect())
     }
 
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
@@ -340,12 +354,11 @@ mod tests {
         let error =
             |cases: &[(&str, &str)]| Match::new(cases.iter().copied()).check().unwrap_err().to_string();
         assert_eq!(error(&[]), "`case`: there is none; write `case = [{ port = \"…\", filter = \"…\" }]`");
-        assert!(error(&[("a.b", "")]).starts_with("`port`: `a.b` is no name for a port: use 1 to 30"));
-        let error = error(&[("a", "tcp"), ("b", "udp prt 5")]);
         assert!(
-            error.starts_with("`filter` of case 2 to `b`: the filter does not compile\nerror[PF"),
-            "{error}"
+            error(&[("a.b", "")]).starts_with("`case[0].port`: `a.b` is no name for a port: use 1 to 30")
         );
+        let error = error(&[("a", "tcp"), ("b", "udp prt 5")]);
+        assert!(error.starts_with("`case[1].filter`: the filter does not compile\nerror[PF"), "{error}");
     }
 
     #[test]

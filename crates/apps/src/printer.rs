@@ -24,7 +24,7 @@
 use crate::bucket::Bucket;
 use capture::Line;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Passage, Setup};
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -126,6 +126,7 @@ impl Printer {
 
 impl Class for Printer {
     const TYPE: &'static str = "printer";
+    const PASSAGE: Passage = Passage::MayEnd;
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {

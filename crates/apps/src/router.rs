@@ -175,10 +175,12 @@ impl Class for Router {
         }
         self.mac.map_or(Ok(()), |mac| check_mac("mac", mac))?;
         let mut prefixes = BTreeSet::new();
-        for route in &self.route {
-            check_mac("next_hop", route.next_hop)?;
+        for (i, route) in self.route.iter().enumerate() {
+            check_mac("next_hop", route.next_hop)
+                .map_err(|error| error.at(&format!("route[{i}].next_hop")))?;
             if !prefixes.insert(route.prefix) {
-                return Err(OptionError::new("route", format!("two routes for {}", route.prefix)));
+                let message = format!("two routes for {}", route.prefix);
+                return Err(OptionError::new(&format!("route[{i}].prefix"), message));
             }
         }
         self.port.iter().try_for_each(|(name, port)| port.check(name))?;
@@ -189,10 +191,16 @@ impl Class for Router {
         let routed: BTreeSet<&str> = self.route.iter().map(|route| route.port.as_str()).collect();
         let known: BTreeSet<&str> = self.port.keys().map(String::as_str).collect();
         let outputs: BTreeSet<&str> = linked.outputs.iter().copied().collect();
-        for (option, named) in [("route", &routed), ("port", &known)] {
-            if let Some(port) = named.difference(&outputs).next() {
-                return Err(OptionError::new(option, format!("nothing is linked to port `{port}`")));
-            }
+        let unlinked =
+            |named: &BTreeSet<&str>| named.difference(&outputs).next().map(|port| (*port).to_owned());
+        let refused =
+            |option: &str, port| OptionError::new(option, format!("nothing is linked to port `{port}`"));
+        if let Some(port) = unlinked(&routed) {
+            let route = self.route.iter().position(|route| route.port == port).unwrap_or(0);
+            return Err(refused(&format!("route[{route}].port"), port));
+        }
+        if let Some(port) = unlinked(&known) {
+            return Err(refused(&format!("port.{port}"), port));
         }
         if let Some(port) = outputs.iter().find(|port| !routed.contains(*port) && !known.contains(*port)) {
             return Err(OptionError::new("route", format!("no route names port `{port}`, which has a link")));
@@ -236,19 +244,18 @@ impl RouterPort {
     fn check(&self, name: &str) -> Result<(), OptionError> {
         for &ip in &self.ip {
             if is_martian(ip) {
-                return Err(OptionError::new("port", format!("{ip} of port `{name}` is never routed")));
+                return Err(OptionError::new(&format!("port.{name}.ip"), format!("{ip} is never routed")));
             }
         }
         for is_version in [IpAddr::is_ipv4, IpAddr::is_ipv6] {
             let of_version: Vec<_> = self.ip.iter().filter(|ip| is_version(ip)).collect();
             if let [first, second, ..] = *of_version {
-                let message = format!("port `{name}` has two addresses of one version: {first} and {second}");
-                return Err(OptionError::new("port", message));
+                let message = format!("two addresses of one version: {first} and {second}");
+                return Err(OptionError::new(&format!("port.{name}.ip"), message));
             }
         }
         let range = MTU_MIN..=MAX_LARGE_PAYLOAD - Ethernet::LEN;
-        let mtu = OptionError::check_range("mtu", self.mtu.unwrap_or(MTU_MIN), range);
-        mtu.map_err(|error| OptionError::new("port", format!("`{name}`, {error}")))
+        OptionError::check_range(&format!("port.{name}.mtu"), self.mtu.unwrap_or(MTU_MIN), range)
     }
 }
 

@@ -23,7 +23,7 @@
 use crate::outer::{Ends, Outer, OverIp, PORTS, Tunnel, dont_fragment, hop_limit, no_mac};
 use crate::text;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Passage, Ports, Setup};
 use serde::Deserialize;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -98,6 +98,7 @@ impl Class for Vxlan {
     const TYPE: &'static str = "vxlan";
     const INPUTS: Ports = PORTS;
     const OUTPUTS: Ports = PORTS;
+    const PASSAGE: Passage = Passage::Across;
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {

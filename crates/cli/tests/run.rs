@@ -398,6 +398,37 @@ fn a_changed_file_is_loaded_by_difference() {
 }
 
 #[test]
+fn filters_that_surprise_are_warned_of_at_start_and_on_reload() {
+    let filter = |text: &str| {
+        ENDLESS
+            .replace("source.output -> sink.input", "source.output -> f.input\", \"f.rejected -> sink.input")
+            + &format!("[app.f]\ntype = \"filter\"\nfilter = \"{text}\"\n")
+    };
+    let folder = folder("surprise", &filter("vlan or ip"));
+    let live = Live::start(&folder, &[]);
+    live.told("warning[GR102]: `filter` of app `f`");
+    live.told("8 | filter = \"vlan or ip\"");
+    live.told("warning[PF101]");
+    fs::write(folder.join("net.toml"), filter("icmp and port 53")).unwrap();
+    signal(&live.child, "HUP");
+    live.told("warning[GR102]: `filter` of app `f`");
+    live.told("warning[PF105]");
+    live.told("reconfigured f");
+    assert_eq!(live.end("TERM").0, 143);
+}
+
+#[test]
+fn a_capture_that_is_not_there_is_warned_of_by_a_check_only() {
+    let graph = ENDLESS.replace("\"source\"\n", "\"pcap_reader\"\npath = \"absent.pcap\"\n");
+    let folder = folder("absent-capture", &graph);
+    let (checked, started) = (run(&folder, &["--check"]), run(&folder, &[]));
+    assert_eq!(code(&checked), 0);
+    assert!(stderr(&checked).starts_with("warning[GR106]: `path` of app `source`: there is no absent.pcap"));
+    assert_eq!(code(&started), 3);
+    assert!(stderr(&started).starts_with("error[GR019]"), "{}", stderr(&started));
+}
+
+#[test]
 fn a_hangup_loads_the_file_at_once() {
     let folder = folder("hangup", ENDLESS);
     let live = Live::start(&folder, &["--json"]);

@@ -1,7 +1,7 @@
 //! What an app is: a few methods, called with its links and the pool at hand.
 
 use crate::clock::ClockKind;
-use crate::config::OptionError;
+use crate::config::{OptionError, OptionWarning};
 use crate::link::{Input, Output};
 use crate::pool::Pool;
 use crate::shm::{Counter, EntryKind, Record};
@@ -194,6 +194,19 @@ impl fmt::Display for Ports {
     }
 }
 
+/// Where what comes into an app goes, whatever its options: by this it is known what is odd about ports without links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// It leaves by an output, whichever that is.
+    Through,
+    /// It leaves by an output of another name than the input's, as in a tunnel, which has two sides.
+    Across,
+    /// It leaves by an output, or ends in the app where none is linked.
+    MayEnd,
+    /// It goes out into the world, and what comes in from there leaves by the outputs: a device.
+    World,
+}
+
 /// A kind of app, together with its options: what a graph holds, and what an app is started from.
 ///
 /// ```
@@ -231,6 +244,8 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
     const INPUTS: Ports = Ports::INPUT;
     /// Its outputs.
     const OUTPUTS: Ports = Ports::OUTPUT;
+    /// Where what comes in goes.
+    const PASSAGE: Passage = Passage::Through;
     /// What runs.
     type App: App;
 
@@ -240,6 +255,14 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
     /// Which option is wrong, and what it may be.
     fn check(&self) -> Result<(), OptionError> {
         Ok(())
+    }
+
+    /// As [`Class::check`], and says what is odd about options that make sense; called when a graph is read from a file.
+    ///
+    /// # Errors
+    /// As for [`Class::check`].
+    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+        self.check().map(|()| Vec::new())
     }
 
     /// Whether the ports that are linked make sense together with the options; called after [`Class::check`].

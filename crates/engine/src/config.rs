@@ -1,6 +1,6 @@
 //! Options of apps, whatever their class.
 
-use crate::app::{App, Class, PortNames, Ports, Setup};
+use crate::app::{App, Class, Passage, PortNames, Ports, Setup};
 use crate::uses::Use;
 use crate::worker::{AnyApp, message};
 use serde::de::{self, DeserializeOwned};
@@ -15,12 +15,37 @@ use std::sync::Arc;
 #[error("{}{message}", .option.as_ref().map_or(String::new(), |option| format!("`{option}`: ")))]
 #[non_exhaustive]
 pub struct OptionError {
-    /// Which option; `None` if it is not about one.
+    /// Which option; `None` if it is not about one. What a list or table holds is named by its path, items being counted from 0:
+    /// `case[1].filter`.
     pub option: Option<String>,
     /// What is wrong, and what it may be.
     pub message: String,
     /// What has to change.
     pub fault: Fault,
+}
+
+/// What is odd about an option of an app, with which the app runs nevertheless.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OptionWarning {
+    /// Which option, as in [`OptionError::option`].
+    pub option: String,
+    /// What is odd.
+    pub message: String,
+    /// Whether it is that what the option names is not there yet. Whoever starts the app is told so anyway.
+    pub is_absent: bool,
+}
+
+impl OptionWarning {
+    /// The option `option` may not mean what was meant.
+    pub fn new(option: &str, message: impl fmt::Display) -> Self {
+        OptionWarning { option: option.to_owned(), message: message.to_string(), is_absent: false }
+    }
+
+    /// What option `option` names is not there.
+    pub fn absent(option: &str, message: impl fmt::Display) -> Self {
+        OptionWarning { is_absent: true, ..Self::new(option, message) }
+    }
 }
 
 /// What has to change before an app takes an option as it is.
@@ -59,6 +84,12 @@ impl OptionError {
         OptionError { option: None, message, fault: Fault::App }
     }
 
+    /// The same about another option, or a part of one: `case[1].filter`.
+    #[must_use]
+    pub fn at(self, option: &str) -> Self {
+        OptionError { option: Some(option.to_owned()), ..self }
+    }
+
     /// A number is not in its range.
     ///
     /// # Errors
@@ -76,7 +107,7 @@ impl OptionError {
 }
 
 /// Has a class check something; that it panics is an error of its.
-fn guarded(check: impl FnOnce() -> Result<(), OptionError>) -> Result<(), OptionError> {
+fn guarded<T>(check: impl FnOnce() -> Result<T, OptionError>) -> Result<T, OptionError> {
     catch_unwind(AssertUnwindSafe(check))
         .unwrap_or_else(|payload| Err(OptionError::failed("check its options", message(&*payload))))
 }
@@ -88,6 +119,7 @@ pub struct Config(Arc<dyn AnyClass>);
 trait AnyClass: Any + Send + Sync {
     fn kind(&self) -> Kind;
     fn check(&self) -> Result<(), OptionError>;
+    fn review(&self) -> Result<Vec<OptionWarning>, OptionError>;
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError>;
     fn claim(&self) -> Option<String>;
     fn uses(&self) -> Vec<Use>;
@@ -111,15 +143,27 @@ pub struct Kind {
     pub inputs: Ports,
     /// Its outputs.
     pub outputs: Ports,
+    /// Where what comes in goes.
+    pub passage: Passage,
+}
+
+impl Kind {
+    fn of<C: Class>() -> Self {
+        Kind { name: C::TYPE, inputs: C::INPUTS, outputs: C::OUTPUTS, passage: C::PASSAGE }
+    }
 }
 
 impl<C: Class> AnyClass for C {
     fn kind(&self) -> Kind {
-        Kind { name: C::TYPE, inputs: C::INPUTS, outputs: C::OUTPUTS }
+        Kind::of::<C>()
     }
 
     fn check(&self) -> Result<(), OptionError> {
         Class::check(self)
+    }
+
+    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+        Class::review(self)
     }
 
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
@@ -177,6 +221,14 @@ impl Config {
     /// Which do not.
     pub fn check(&self) -> Result<(), OptionError> {
         guarded(|| self.0.check())
+    }
+
+    /// Whether the options make sense, and what is odd about them.
+    ///
+    /// # Errors
+    /// Which do not.
+    pub fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+        guarded(|| self.0.review())
     }
 
     /// Whether the ports that are linked make sense together with the options.
@@ -249,9 +301,8 @@ impl Registry {
     /// Adds a class.
     #[must_use]
     pub fn with<C: Class>(mut self) -> Self {
-        let kind = Kind { name: C::TYPE, inputs: C::INPUTS, outputs: C::OUTPUTS };
         let read = |options: toml::de::ValueDeserializer<'_>| Ok(Config::new(C::deserialize(options)?));
-        self.0.insert(C::TYPE, Entry { kind, read, options: fields::<C> });
+        self.0.insert(C::TYPE, Entry { kind: Kind::of::<C>(), read, options: fields::<C> });
         self
     }
 

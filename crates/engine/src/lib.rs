@@ -44,9 +44,9 @@ mod timer;
 mod uses;
 mod worker;
 
-pub use app::{App, Class, Io, PortNames, Ports, Roles, Setup};
+pub use app::{App, Class, Io, Passage, PortNames, Ports, Roles, Setup};
 pub use clock::ClockKind;
-pub use config::{Config, Fault, Kind, OptionError, Registry};
+pub use config::{Config, Fault, Kind, OptionError, OptionWarning, Registry};
 pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};
 pub use graph::{
     AppSpec, Graph, GraphCode, GraphError, GraphFile, GraphFileError, GraphFileErrors, Link, NAME_MAX, Port,

@@ -139,17 +139,17 @@ fn routes_can_change() {
 #[test]
 fn options_are_checked() {
     for (options, error) in [
-        (OPTIONS.replace("10.1.0.0/16", "10.0.0.0/8"), "`route`: two routes for 10.0.0.0/8"),
+        (OPTIONS.replace("10.1.0.0/16", "10.0.0.0/8"), "`route[1].prefix`: two routes for 10.0.0.0/8"),
         (
             OPTIONS.replace("02:00:00:00:00:0b", "03:00:00:00:00:0b"),
-            "`next_hop`: 03:00:00:00:00:0b is the address of a group, not of one host",
+            "`route[1].next_hop`: 03:00:00:00:00:0b is the address of a group, not of one host",
         ),
     ] {
         assert_eq!(read::<Router>(&options).unwrap().check().unwrap_err().to_string(), error);
     }
     let router: Router = read(OPTIONS).unwrap();
     for (outputs, error) in [
-        (vec!["a"], "`route`: nothing is linked to port `b`"),
+        (vec!["a"], "`route[1].port`: nothing is linked to port `b`"),
         (vec!["a", "b", "c"], "`route`: no route names port `c`, which has a link"),
     ] {
         let linked = PortNames { inputs: vec!["input"], outputs };

@@ -60,8 +60,8 @@ impl Pattern {
             return Ok(());
         }
         let message = format!(
-            "{count} flows, but addresses and ports make {all}: write a prefix or a range, \
-             as in `src = \"198.18.0.0/16\"` or `sport = \"1024-5119\"`"
+            "{count} flows, but addresses and ports make {all}: write a prefix such as 198.18.0.0/16 for `src` or `dst`, \
+             or a range such as 1024-5119 for `sport` or `dport`"
         );
         Err(OptionError::new("flows", message))
     }

@@ -149,9 +149,9 @@ impl Class for Synth {
             return Err(OptionError::new("sizes", format!("{} sizes; {SIZES_MAX} at most", sizes.len())));
         }
         let least = self.headers_len(pattern.is_ipv6());
-        sizes
-            .iter()
-            .try_for_each(|&size| OptionError::check_range("sizes", size, least..=MAX_LARGE_PAYLOAD))?;
+        for (i, &size) in sizes.iter().enumerate() {
+            OptionError::check_range(&format!("sizes[{i}]"), size, least..=MAX_LARGE_PAYLOAD)?;
+        }
         self.macs().map(drop)
     }
 

@@ -179,11 +179,11 @@ fn options_are_checked() {
     let default = Synth::default;
     assert_eq!(
         error(Synth { sizes: Some(vec![60, 41]), ..default() }),
-        "`sizes`: 41 is not between 42 and 65535"
+        "`sizes[1]`: 41 is not between 42 and 65535"
     );
     assert_eq!(
         error(Synth { sizes: Some(vec![65_536]), ..default() }),
-        "`sizes`: 65536 is not between 42 and 65535"
+        "`sizes[0]`: 65536 is not between 42 and 65535"
     );
     assert_eq!(
         error(Synth { sizes: Some(vec![60; 1025]), ..default() }),

@@ -175,12 +175,19 @@ pub(super) fn refused(error: &ConfigureError) -> Failure {
     };
     let flag = match option.as_deref() {
         Some("path" | "device" | "name") | None => String::new(),
-        Some("sizes") => "--size: ".to_owned(),
+        Some(option) if option.starts_with("sizes") => "--size: ".to_owned(),
         Some("rate_pps" | "rate_mbps") => "--rate: ".to_owned(),
         Some(option) => format!("--{}: ", option.replace('_', "-")),
     };
-    let message = format!("{flag}{message}");
+    let message = format!("{flag}{}", with_flags(message));
     Failure::of((*fault).into(), message)
+}
+
+/// A message of an app that names other options, with their flags.
+fn with_flags(message: &str) -> String {
+    ["src", "dst", "sport", "dport"].iter().fold(message.to_owned(), |message, option| {
+        message.replace(&format!("`{option}`"), &format!("`--{option}`"))
+    })
 }
 
 #[cfg(test)]

@@ -33,7 +33,11 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let text = source.read()?;
     let file = GraphFile::parse(&text, &registry())
         .map_err(|errors| teller.wrong(&errors, &text, "nothing was started"))?;
-    teller.warn(&file);
+    if args.check {
+        teller.warn_of_all(&file);
+    } else {
+        teller.warn(&file);
+    }
     if args.dot {
         print(&draw::dot(&file.graph))?;
     } else if args.svg {

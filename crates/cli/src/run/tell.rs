@@ -51,9 +51,19 @@ impl<'a> Teller<'a> {
         Failure { message, blame: blame(findings.iter().map(|(error, _)| error.code)) }
     }
 
-    /// What is odd about a graph.
+    /// What is odd about a graph that is about to run. If something is missing, that is told by whoever needs it.
     pub(super) fn warn(&self, file: &GraphFile) {
-        let findings: Vec<_> = file.warnings.iter().map(|warning| (warning, file.text())).collect();
+        self.warn_of(file, |warning| warning.code != GraphCode::Absent);
+    }
+
+    /// The same of a graph that is only looked at.
+    pub(super) fn warn_of_all(&self, file: &GraphFile) {
+        self.warn_of(file, |_| true);
+    }
+
+    fn warn_of(&self, file: &GraphFile, is_told: impl Fn(&GraphFileError) -> bool) {
+        let told = file.warnings.iter().filter(|warning| is_told(warning));
+        let findings: Vec<_> = told.map(|warning| (warning, file.text())).collect();
         if findings.is_empty() {
             return;
         }

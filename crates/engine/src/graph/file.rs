@@ -15,8 +15,10 @@
 //! All that is wrong is told at once, each with its place. The text may come from anybody: its length and the numbers of
 //! apps and links are limited, and so is what is told.
 
+mod complaint;
 mod links;
 mod options;
+mod ports;
 mod problem;
 mod syntax;
 
@@ -48,6 +50,7 @@ pub struct GraphFile {
 #[derive(Clone, Debug)]
 struct Place {
     header: Range<usize>,
+    /// The options, and what lists and tables among them hold: `case`, `case[0]`, `case[0].filter`.
     options: BTreeMap<String, Range<usize>>,
 }
 
@@ -97,17 +100,25 @@ impl GraphFile {
 
     /// What an app said when it was to start, at its place in the text.
     pub fn explain(&self, app: &str, error: &OptionError) -> GraphFileError {
-        let class = self.graph.get(app).map_or("", |app| app.config.kind().name);
         let place = self.places.get(app).map_or(0..0, |place| place.of(error));
-        let header = place.clone();
-        options::refused(&App { name: app, class, header }, place, error).placed(&self.text)
+        options::refused(app, place, error).placed(&self.text)
     }
 }
 
 impl Place {
     fn of(&self, error: &OptionError) -> Range<usize> {
-        let option = error.option.as_ref().and_then(|option| self.options.get(option));
-        option.unwrap_or(&self.header).clone()
+        error.option.as_ref().map_or_else(|| self.header.clone(), |option| self.of_option(option))
+    }
+
+    /// Where an option or something inside it stands, or else the least that holds it.
+    fn of_option(&self, mut option: &str) -> Range<usize> {
+        loop {
+            match (self.options.get(option), option.rfind(['.', '['])) {
+                (Some(place), _) => return place.clone(),
+                (None, Some(end)) => option = &option[..end],
+                (None, None) => return self.header.clone(),
+            }
+        }
     }
 }
 
@@ -182,11 +193,8 @@ impl<'t> Reader<'t> {
     fn conflicts(&mut self) {
         let Reader { problems, graph, places, .. } = self;
         for Conflict { app, other, other_option, error } in uses::conflicts(graph) {
-            let place_of = |app: &str, option: &str| {
-                places
-                    .get(app)
-                    .map_or(0..0, |place| place.options.get(option).unwrap_or(&place.header).clone())
-            };
+            let place_of =
+                |app: &str, option: &str| places.get(app).map_or(0..0, |place| place.of_option(option));
             let option = error.option.as_deref().unwrap_or_default();
             let message = format!("`{option}` of app `{app}`: {}", error.message);
             problems.add(|| {
@@ -251,12 +259,15 @@ impl<'t> Reader<'t> {
             self.problems.add(|| links_in_app(name, key.span()));
         }
         let kind = class?;
-        let options = table.iter().map(|(key, value)| (key.get_ref().to_string(), value.span())).collect();
-        let place = Place { header: header.clone(), options };
-        let app = App { name, class: kind.name, header };
+        let place = Place { header: header.clone(), options: options::places(&table) };
+        let app = App { name, class: kind.name, header, places: &place.options };
         let config = options::read(&app, self.registry, table, &mut self.problems);
-        if let Some(Err(error)) = config.as_ref().map(Config::check) {
-            self.problems.add(|| options::refused(&app, place.of(&error), &error));
+        match config.as_ref().map(Config::review) {
+            Some(Err(error)) => self.problems.add(|| options::refused(name, place.of(&error), &error)),
+            Some(Ok(warnings)) => warnings.iter().for_each(|warning| {
+                self.problems.warn(|| options::odd(name, place.of_option(&warning.option), warning));
+            }),
+            None => {}
         }
         self.places.insert(name.to_owned(), place);
         Some((kind, config, worker?))
@@ -305,11 +316,13 @@ impl<'t> Reader<'t> {
     }
 
     fn links(&mut self, value: Option<Spanned<DeValue<'t>>>) {
-        let Reader { text, problems, graph, apps, places, .. } = self;
+        let Reader { text, problems, graph, apps, places, registry } = self;
         let mut links = Links::new(text, apps);
         let mut any = false;
+        let mut links_at = 0..0;
         if let Some(value) = value {
             let span = value.span();
+            links_at = span.clone();
             let DeValue::Array(items) = value.into_inner() else {
                 problems
                     .add(|| shape(span, "`links` must be a list", "write links = [\"a.output -> b.input\"]"));
@@ -339,12 +352,15 @@ impl<'t> Reader<'t> {
         for (name, app) in graph.apps() {
             if let Err(error) = app.config.check_ports(&graph.linked_ports(name)) {
                 let Some(place) = places.get(name) else { continue };
-                let app = App { name, class: app.config.kind().name, header: place.header.clone() };
-                problems.add(|| options::refused(&app, place.of(&error), &error));
+                problems.add(|| options::refused(name, place.of(&error), &error));
             }
         }
         for (name, place) in places.iter().filter(|(name, _)| !links.touch(name)) {
-            problems.add(|| no_link(name, place.header.clone(), any));
+            problems.warn(|| no_link(name, place.header.clone(), any));
+        }
+        if !problems.any_errors() {
+            let header = |app: &str| places.get(app).map_or(0..0, |place| place.header.clone());
+            ports::review(graph, registry, header, links_at, problems);
         }
     }
 }
@@ -380,7 +396,11 @@ fn unknown_type(name: &str, class: &str, span: Range<usize>, registry: &Registry
     let problem = GraphFileError::new(GraphCode::UnknownType, span, message).of(name, Some("type"));
     match similar_of(class, registry.kinds().map(|kind| kind.name)) {
         Some(similar) => problem.help(format!("did you mean `{similar}`?")),
-        None => problem,
+        None => {
+            let types: Vec<&str> = registry.kinds().map(|kind| kind.name).collect();
+            let help = format!("the types that there are: `{}`", types.join("`, `"));
+            if types.is_empty() { problem } else { problem.help(help) }
+        }
     }
 }
 

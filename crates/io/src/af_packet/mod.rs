@@ -28,7 +28,7 @@ mod socket;
 
 use crate::device::{self, Refusal, Refusals};
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Roles, Setup};
+use engine::{App, Class, Io, OptionError, Output, Packet, Passage, Pool, Roles, Setup};
 use serde::Deserialize;
 use socket::{BURST_MAX, OpenError, Received, Socket, Step};
 use std::collections::VecDeque;
@@ -72,6 +72,7 @@ pub struct Running {
 
 impl Class for AfPacket {
     const TYPE: &'static str = "af_packet";
+    const PASSAGE: Passage = Passage::World;
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {

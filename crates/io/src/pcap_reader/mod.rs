@@ -44,12 +44,13 @@ mod tests;
 use crate::held::Reading;
 use engine::shm::Counter;
 use engine::{
-    App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, Output, Packet, Pool, Ports,
-    Rate, Roles, Setup, Use,
+    App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, OptionWarning, Output, Packet,
+    Pool, Ports, Rate, Roles, Setup, Use,
 };
 use pace::Pace;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use stream::is_stream;
@@ -158,6 +159,14 @@ impl Class for PcapReader {
             return Err(OptionError::new("replay", "\"exact\" and a rate exclude each other"));
         }
         Ok(())
+    }
+
+    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+        self.check()?;
+        let metadata = if self.path.as_os_str() == "-" { Ok(()) } else { self.path.metadata().map(drop) };
+        let is_absent = metadata.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let warning = || OptionWarning::absent("path", format!("there is no {}", self.path.display()));
+        Ok(is_absent.then(warning).into_iter().collect())
     }
 
     /// A stream, to go on with.

@@ -23,7 +23,9 @@ mod tun;
 
 use crate::device::{self as port, Refusal, Refusals};
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Pool, Roles, Setup, Use};
+use engine::{
+    App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool, Roles, Setup, Use,
+};
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Write};
@@ -71,6 +73,7 @@ struct Counters {
 
 impl Class for Tap {
     const TYPE: &'static str = "tap";
+    const PASSAGE: Passage = Passage::World;
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {

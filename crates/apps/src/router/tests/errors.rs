@@ -380,16 +380,16 @@ fn options_of_ports_are_checked() {
         writeln!(error, "{}", read::<Router>(options).unwrap().check().unwrap_err()).unwrap();
     }
     let expected = "\
-        `port`: 127.0.0.1 of port `a` is never routed\n\
-        `port`: port `a` has two addresses of one version: 10.0.0.1 and 10.0.0.2\n\
-        `port`: port `a` has two addresses of one version: 2001:db8::1 and 2001:db8::2\n\
-        `port`: fe80::1 of port `a` is never routed\n\
-        `port`: `a`, `mtu`: 67 is not between 68 and 65521\n\
-        `port`: `a`, `mtu`: 65522 is not between 68 and 65521\n\
+        `port.a.ip`: 127.0.0.1 is never routed\n\
+        `port.a.ip`: two addresses of one version: 10.0.0.1 and 10.0.0.2\n\
+        `port.a.ip`: two addresses of one version: 2001:db8::1 and 2001:db8::2\n\
+        `port.a.ip`: fe80::1 is never routed\n\
+        `port.a.mtu`: 67 is not between 68 and 65521\n\
+        `port.a.mtu`: 65522 is not between 68 and 65521\n\
         `icmp_limit`: 0 is not between 1 and 1000000\n";
     assert_eq!(error, expected);
     let linked = PortNames { inputs: vec!["x"], outputs: vec!["a"] };
     let error = |options| read::<Router>(options).unwrap().check_ports(&linked).unwrap_err().to_string();
-    assert_eq!(error("port.a = {}\nport.x = {}"), "`port`: nothing is linked to port `x`");
+    assert_eq!(error("port.a = {}\nport.x = {}"), "`port.x`: nothing is linked to port `x`");
     assert_eq!(error(""), "`route`: no route names port `a`, which has a link");
 }

@@ -1,8 +1,10 @@
 //! The options of an app: from a TOML table to a [`Config`].
 
+use super::complaint::{Complaint, missing, wants_choice};
 use super::problem::{GraphCode, GraphFileError, Problems, shown};
-use crate::config::{Config, Fault, OptionError, Registry};
+use crate::config::{Config, Fault, OptionError, OptionWarning, Registry};
 use crate::graph::similar_of;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
@@ -13,6 +15,47 @@ pub(super) struct App<'a> {
     pub(super) class: &'static str,
     /// Where the table begins.
     pub(super) header: Range<usize>,
+    /// Where its options stand, and what they hold.
+    pub(super) places: &'a BTreeMap<String, Range<usize>>,
+}
+
+/// Where options stand, and what lists and tables among them hold: `case`, `case[0]`, `case[0].filter`.
+pub(super) fn places(options: &DeTable<'_>) -> BTreeMap<String, Range<usize>> {
+    let mut places: BTreeMap<String, Range<usize>> =
+        options.iter().map(|(key, value)| (key.get_ref().to_string(), value.span())).collect();
+    // A name that is too long to be shown is no option's, and would stand in the path of all that it holds.
+    for (key, value) in options.iter().filter(|(key, _)| shown(key.get_ref()) == **key.get_ref()) {
+        add_inside(key.get_ref(), value.get_ref(), DEPTH_MAX, &mut places);
+    }
+    places
+}
+
+/// Lists and tables inside of an option that are looked into: no class has more.
+const DEPTH_MAX: usize = 3;
+/// Places in an app's table that are remembered: each takes memory as long as the graph runs. What stands behind them is pointed at by the
+/// option that holds it.
+const PLACES_MAX: usize = 16_384;
+
+fn add_inside(path: &str, value: &DeValue<'_>, depth: usize, places: &mut BTreeMap<String, Range<usize>>) {
+    let mut add = |path: String, item: &Spanned<DeValue<'_>>| {
+        let has_room = places.len() < PLACES_MAX;
+        if has_room {
+            places.insert(path.clone(), item.span());
+            if depth > 1 {
+                add_inside(&path, item.get_ref(), depth - 1, places);
+            }
+        }
+        has_room
+    };
+    match value {
+        DeValue::Array(items) => {
+            _ = items.iter().enumerate().all(|(index, item)| add(format!("{path}[{index}]"), item));
+        }
+        DeValue::Table(table) => {
+            _ = table.iter().all(|(key, item)| add(format!("{path}.{}", shown(key.get_ref())), item));
+        }
+        _ => {}
+    }
 }
 
 /// Reads the options of an app; `None` if any is wrong, which is then told.
@@ -45,32 +88,51 @@ pub(super) fn read(
             }
             return None;
         };
-        let value = table.remove(key.as_str());
-        let span = error.span().or(value.map(|value| value.span())).unwrap_or_else(|| app.header.clone());
-        problems.add(|| wrong_type(app, &key, span, error.message()));
+        let span = error.span().or_else(|| Some(table.get(key.as_str())?.span()));
+        let span = span.unwrap_or_else(|| app.header.clone());
+        let written = problems.text().get(span.clone()).unwrap_or_default();
+        problems.add(|| {
+            let complaint = complaint(app, registry, &table, &key, (error.message(), written));
+            wrong_type(app, path_at(app, &key, &span), span, complaint)
+        });
+        table.remove(key.as_str());
         wrong.push(key);
     }
 }
 
 /// What a class says about an option, at its place.
-pub(super) fn refused(app: &App<'_>, place: Range<usize>, error: &OptionError) -> GraphFileError {
+pub(super) fn refused(app: &str, place: Range<usize>, error: &OptionError) -> GraphFileError {
     let code = match error.fault {
         Fault::Option => GraphCode::OptionValue,
         Fault::System => GraphCode::Refused,
         Fault::Content => GraphCode::Damaged,
         Fault::App => GraphCode::Failed,
     };
-    let subject = match &error.option {
-        Some(option) => format!("`{option}` of app `{}`", app.name),
-        None => format!("app `{}`", app.name),
+    said(app, code, place, (error.option.as_deref(), &error.message))
+}
+
+/// What a class finds odd about an option, at its place.
+pub(super) fn odd(app: &str, place: Range<usize>, warning: &OptionWarning) -> GraphFileError {
+    let code = if warning.is_absent { GraphCode::Absent } else { GraphCode::Odd };
+    said(app, code, place, (Some(&warning.option), &warning.message))
+}
+
+fn said(
+    app: &str,
+    code: GraphCode,
+    place: Range<usize>,
+    (option, message): (Option<&str>, &str),
+) -> GraphFileError {
+    let subject = match option {
+        Some(option) => format!("`{option}` of app `{app}`"),
+        None => format!("app `{app}`"),
     };
     // The first line says what is wrong; those below may point at places of their own, and are shown as they are.
-    let (first, detail) = match error.message.split_once('\n') {
+    let (first, detail) = match message.split_once('\n') {
         Some((first, detail)) => (first, Some(detail.to_owned())),
-        None => (error.message.as_str(), None),
+        None => (message, None),
     };
-    let message = format!("{subject}: {first}");
-    let problem = GraphFileError::new(code, place, message).of(app.name, error.option.as_deref());
+    let problem = GraphFileError::new(code, place, format!("{subject}: {first}")).of(app, option);
     GraphFileError { detail, ..problem }
 }
 
@@ -119,10 +181,6 @@ fn is_missing_one_of(wrong: &[String], message: &str) -> bool {
     missing(message).is_some_and(|option| wrong.iter().any(|wrong| wrong == option))
 }
 
-fn missing(message: &str) -> Option<&str> {
-    message.strip_prefix("missing field `")?.strip_suffix('`')
-}
-
 /// A problem of no option in particular.
 fn whole_table(app: &App<'_>, message: &str) -> GraphFileError {
     match missing(message) {
@@ -140,63 +198,44 @@ fn whole_table(app: &App<'_>, message: &str) -> GraphFileError {
     }
 }
 
-fn wrong_type(app: &App<'_>, key: &str, span: Range<usize>, message: &str) -> GraphFileError {
-    let subject = format!("`{key}` of app `{}`", app.name);
-    let problem = match found_and_expected(message) {
-        Some((found, expected)) => {
-            let message =
-                format!("{subject} must be {}, not {}", expected_in_words(expected), found_in_words(found));
-            GraphFileError::new(GraphCode::OptionType, span, message)
-                .label(format!("expected {}", expected_in_words(expected)))
-        }
-        None => GraphFileError::new(GraphCode::OptionType, span, format!("{subject}: {}", clipped(message))),
+fn wrong_type(app: &App<'_>, path: &str, span: Range<usize>, complaint: Complaint) -> GraphFileError {
+    let Complaint { rest, label, help } = complaint;
+    let problem =
+        GraphFileError::new(GraphCode::OptionType, span, format!("`{path}` of app `{}`{rest}", app.name));
+    GraphFileError { label, help, ..problem }.of(app.name, Some(path))
+}
+
+/// The innermost of an app's options, and of what they hold, that holds a place and belongs to the option `key`.
+fn path_at<'a>(app: &'a App<'_>, key: &'a str, place: &Range<usize>) -> &'a str {
+    let is_inside = |path: &str| {
+        path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
-    problem.of(app.name, Some(key))
+    let holds = |span: &Range<usize>| span.start <= place.start && place.end <= span.end;
+    let paths = app.places.iter().filter(|(path, span)| is_inside(path) && holds(span));
+    paths.min_by_key(|(_, span)| span.len()).map_or(key, |(path, _)| path)
 }
 
-/// Splits what serde says of a value it cannot use: "invalid type: string \"x\", expected usize".
-fn found_and_expected(message: &str) -> Option<(&str, &str)> {
-    let rest =
-        ["invalid type: ", "invalid value: "].iter().find_map(|prefix| message.strip_prefix(prefix))?;
-    rest.rsplit_once(", expected ")
-}
-
-/// What was expected, without the names of Rust's types.
-fn expected_in_words(expected: &str) -> String {
-    match expected {
-        "u8" => "a whole number from 0 to 255".into(),
-        "u16" => "a whole number from 0 to 65535".into(),
-        "u32" => format!("a whole number from 0 to {}", u32::MAX),
-        "u64" | "usize" => "a whole number, 0 or more".into(),
-        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number".into(),
-        "f32" | "f64" => "a number".into(),
-        "a boolean" => "true or false".into(),
-        "a sequence" => "a list".into(),
-        "a map" => "a table".into(),
-        _ if expected.starts_with("struct ") => "a table".into(),
-        _ => expected.to_owned(),
+/// What is wrong with the option `key`, whose reader said `message`. Where that does not say which words there are, it is asked with one
+/// that is none.
+fn complaint(
+    app: &App<'_>,
+    registry: &Registry,
+    table: &DeTable<'_>,
+    key: &str,
+    (message, written): (&str, &str),
+) -> Complaint {
+    if !wants_choice(message) {
+        return Complaint::new(message, written);
     }
-}
-
-fn found_in_words(found: &str) -> String {
-    let words = |prefix: &str| Some(found.strip_prefix(prefix)?.trim_matches('`').to_owned());
-    match found {
-        "sequence" => "a list".into(),
-        "map" => "a table".into(),
-        _ => words("integer ")
-            .or_else(|| words("floating point "))
-            .or_else(|| words("boolean "))
-            .or_else(|| Some(format!("the text {}", shown(found.strip_prefix("string ")?))))
-            .unwrap_or_else(|| shown(found)),
+    let mut asking = table.clone();
+    if let Some(value) = asking.get_mut(key) {
+        *value.get_mut() = DeValue::String("".into());
     }
-}
-
-/// A message of somebody else's, in one line of bounded length.
-fn clipped(message: &str) -> String {
-    const MAX: usize = 400;
-    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    let whole = Spanned::new(app.header.clone(), DeValue::Table(asking));
+    let answer = registry.read(app.class, ValueDeserializer::from(whole)).and_then(Result::err);
+    let answer = answer.map(|error| error.message().to_owned()).filter(|answer| !wants_choice(answer));
+    let Complaint { rest, label, .. } =
+        Complaint::new(answer.as_deref().unwrap_or("invalid type: map, expected a string"), written);
+    let begin = rest.rfind(", not ").unwrap_or(rest.len());
+    Complaint { rest: format!("{}, not {}", &rest[..begin], shown(written)), label, help: None }
 }

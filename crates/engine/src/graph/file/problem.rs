@@ -110,6 +110,16 @@ pub enum GraphCode {
     Failed = 22,
     /// GR101: an app without links.
     NoLink = 101,
+    /// GR102: an option that may not mean what was meant.
+    Odd = 102,
+    /// GR103: what comes into an app can leave it nowhere.
+    LeadsNowhere = 103,
+    /// GR104: an app that sends what comes in, and nothing can.
+    NothingComes = 104,
+    /// GR105: no app brings packets in.
+    NoSource = 105,
+    /// GR106: what an app is to read is not there.
+    Absent = 106,
 }
 
 impl GraphCode {
@@ -138,6 +148,11 @@ impl GraphCode {
         GraphCode::Damaged,
         GraphCode::Failed,
         GraphCode::NoLink,
+        GraphCode::Odd,
+        GraphCode::LeadsNowhere,
+        GraphCode::NothingComes,
+        GraphCode::NoSource,
+        GraphCode::Absent,
     ];
 
     /// Whether the graph runs nevertheless.
@@ -206,21 +221,35 @@ pub(super) struct Problems<'t> {
     text: &'t str,
     told: Vec<GraphFileError>,
     untold: usize,
+    warnings: Vec<GraphFileError>,
 }
 
 impl<'t> Problems<'t> {
-    /// Problems that are told. A hostile file has millions, and each costs a search for what may have been meant.
+    /// Errors that are told, and warnings. A hostile file has millions, and each costs a search for what may have been meant.
     const MAX: usize = 100;
 
     pub(super) fn new(text: &'t str) -> Self {
-        Problems { text, told: Vec::new(), untold: 0 }
+        Problems { text, told: Vec::new(), untold: 0, warnings: Vec::new() }
     }
 
+    /// The text that they are about.
+    pub(super) fn text(&self) -> &'t str {
+        self.text
+    }
+
+    /// Adds an error.
     pub(super) fn add(&mut self, problem: impl FnOnce() -> GraphFileError) {
         if self.told.len() < Self::MAX {
             self.told.push(problem().placed(self.text));
         } else {
             self.pass_over();
+        }
+    }
+
+    /// Adds a warning. Those that are too many are left out: a graph runs with any number of them.
+    pub(super) fn warn(&mut self, problem: impl FnOnce() -> GraphFileError) {
+        if self.warnings.len() < Self::MAX {
+            self.warnings.push(problem().placed(self.text));
         }
     }
 
@@ -231,13 +260,14 @@ impl<'t> Problems<'t> {
 
     /// Whether there is anything with which the graph does not run.
     pub(super) fn any_errors(&self) -> bool {
-        self.untold > 0 || self.told.iter().any(|problem| !problem.code.is_warning())
+        self.untold > 0 || !self.told.is_empty()
     }
 
     /// All of them, in the order of the text; an error if any of them is.
     pub(super) fn finish(self) -> Result<Vec<GraphFileError>, GraphFileErrors> {
         let wrong = self.any_errors();
-        let Problems { mut told, untold, .. } = self;
+        let Problems { mut told, untold, warnings, .. } = self;
+        told.extend(warnings);
         told.sort_by_key(|problem| problem.span.start);
         if wrong { Err(GraphFileErrors(told, untold)) } else { Ok(told) }
     }
