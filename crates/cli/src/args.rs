@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Blast(BlastArgs),
     /// Run a network of apps that a file describes, until it is finished or told to stop.
     Run(RunArgs),
+    /// List the types of apps, or tell all about some: ports, options, counters.
+    Apps(AppsArgs),
     /// Measure what a packet costs in a network of apps, on this machine.
     #[command(subcommand)]
     Bench(BenchArgs),
@@ -75,6 +77,7 @@ impl Command {
             Command::Trace(args) => args.json,
             Command::Blast(args) => args.json,
             Command::Run(args) => args.json,
+            Command::Apps(args) => args.json,
             Command::Bench(BenchArgs::Engine(args)) => args.json,
             Command::Ps(args) => args.json,
             Command::Top(args) => args.json,
@@ -492,6 +495,21 @@ fn instance_name(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err("use 1 to 64 letters, digits, `-`, `_` and `.`, the last two not in front".to_owned())
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: sluss apps filter counter")]
+pub(crate) struct AppsArgs {
+    /// Types to tell all about.
+    #[arg(value_name = "TYPE", hide_possible_values = true, value_parser = app_types())]
+    pub(crate) types: Vec<String>,
+    /// Print JSON: an object for each type.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn app_types() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(crate::run::registry().kinds().map(|kind| kind.name).collect::<Vec<_>>())
 }
 
 #[derive(Subcommand, Debug)]

@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod blast;
+mod catalogue;
 mod clock;
 mod compile;
 mod ended;
@@ -79,6 +80,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Trace(args) => trace::run(args, terminal),
         Command::Blast(args) => blast::run(args, terminal),
         Command::Run(args) => run::run(args, terminal),
+        Command::Apps(args) => catalogue::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Ps(args) => ps::run(args, terminal),
         Command::Top(args) => top::run(args, terminal),

@@ -288,7 +288,7 @@ fn help_fits_a_screen() {
 
 #[test]
 fn help_is_a_command_as_well() {
-    for command in ["filter", "compile", "explain", "trace", "blast", "run", "bench", "ps", "top"] {
+    for command in ["filter", "compile", "explain", "trace", "blast", "run", "apps", "bench", "ps", "top"] {
         let (help, flag) = (run(&["help", command]), run(&[command, "--help"]));
         assert_eq!((code(&help), stdout(&help)), (0, stdout(&flag)), "{command}");
     }
@@ -336,6 +336,27 @@ fn completions_and_man_pages_come_from_the_definitions() {
     assert_eq!(code(&run(&["man", arg(&folder)])), 0);
     assert!(!folder.join("sluss-help.1").exists());
     assert!(String::from_utf8_lossy(&read(&folder.join("sluss-filter.1"))).contains("max\\-count"));
+}
+
+#[test]
+fn types_of_apps_are_listed_and_told_of() {
+    let list = stdout(&run(&["apps"]));
+    let line = list.lines().find(|line| line.starts_with("filter ")).unwrap_or_default();
+    assert_eq!(
+        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect::<Vec<_>>(),
+        ["filter", "input", "output, rejected", "Lets packets through that match a filter"]
+    );
+    let text = stdout(&run(&["apps", "counter", "tap"]));
+    for words in ["`count`", "16 at most", "NAME_packets", "inputs: input; outputs: output", "TAP"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let object: serde_json::Value =
+        serde_json::from_str(&stdout(&run(&["apps", "--json", "filter"]))).unwrap();
+    assert_eq!((&object["type"], &object["name"]), (&"app".into(), &"filter".into()));
+    assert_eq!(object["outputs"], serde_json::json!(["output", "rejected"]));
+    assert_eq!(object["options"][0]["unless_set"], "required");
+    let wrong = run(&["apps", "fliter"]);
+    assert!(code(&wrong) == 2 && stderr(&wrong).contains("'filter'"), "{}", stderr(&wrong));
 }
 
 /// A pipe can be read only once: opening it to learn its format must not take its packets.

@@ -21,7 +21,7 @@ use source::Source;
 use tell::Teller;
 
 /// The classes that a graph can name.
-fn registry() -> Registry {
+pub(crate) fn registry() -> Registry {
     apps::registry().and(io::registry())
 }
 

@@ -24,7 +24,8 @@ impl<'a> Teller<'a> {
 
     /// A text that is no graph, and what that has led to.
     pub(super) fn wrong(&self, errors: &GraphFileErrors, text: &str, outcome: &str) -> Failure {
-        let findings: Vec<(&GraphFileError, &str)> = errors.0.iter().map(|error| (error, text)).collect();
+        let told: Vec<GraphFileError> = errors.0.iter().cloned().map(with_command).collect();
+        let findings: Vec<(&GraphFileError, &str)> = told.iter().map(|error| (error, text)).collect();
         let untold = errors.untold();
         let count = errors.0.iter().filter(|error| !error.code.is_warning()).count() + untold;
         let more = if untold > 0 { format!(", of which {untold} are not shown") } else { String::new() };
@@ -114,6 +115,19 @@ impl<'a> Teller<'a> {
         let problems: Vec<Value> = findings.iter().map(|(problem, _)| problem_object(problem)).collect();
         json!({ "v": 1, "type": kind, "graph": self.graph, key: problems })
     }
+}
+
+/// An unknown type, with the command that tells of all.
+fn with_command(mut problem: GraphFileError) -> GraphFileError {
+    if problem.code == GraphCode::UnknownType {
+        const COMMAND: &str = "`sluss apps` tells what each type does";
+        let help = problem.help.take().map_or(COMMAND.to_owned(), |help| {
+            let separator = if help.ends_with('?') { " " } else { "; " };
+            format!("{help}{separator}{COMMAND}")
+        });
+        problem.help = Some(help);
+    }
+    problem
 }
 
 /// Whose fault it is that there are errors of these codes: the user's, if one is, else that of whom to ask first.

@@ -1,0 +1,117 @@
+//! `sluss apps`: which types of apps there are, and what each does, takes and counts.
+//!
+//! Ports are those of the classes; everything else is the book's page about apps, which is built in. So nothing is said twice, and a test
+//! holds the page to the classes.
+
+mod page;
+
+use crate::args::AppsArgs;
+use crate::exit::{Failure, Outcome};
+use crate::run::registry;
+use crate::terminal::print;
+use crate::top::table::{Column, Table};
+use engine::{Kind, Ports};
+use page::Section;
+use serde_json::{Value, json};
+
+/// Prints the types, or what there is to know of some.
+pub(crate) fn run(args: &AppsArgs) -> Result<Outcome, Failure> {
+    let kinds: Vec<Kind> = registry().kinds().collect();
+    let asked: Vec<Kind> = if args.types.is_empty() {
+        kinds
+    } else {
+        let kind = |name: &String| kinds.iter().find(|kind| kind.name == name);
+        args.types.iter().filter_map(kind).copied().collect()
+    };
+    let told: Vec<(Kind, Section<'_>)> =
+        asked.iter().filter_map(|kind| Some((*kind, page::section(kind.name)?))).collect();
+    if args.json {
+        told.iter().try_for_each(|(kind, section)| print(&format!("{}\n", object(*kind, section))))?;
+    } else if args.types.is_empty() {
+        print(&format!("{}\n`sluss apps TYPE` tells all about one.\n", list(&told)))?;
+    } else {
+        let texts: Vec<String> = told.iter().map(|(kind, section)| in_full(*kind, section)).collect();
+        print(&texts.join("\n"))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// A line each.
+fn list(told: &[(Kind, Section<'_>)]) -> String {
+    let columns = ["type", "inputs", "outputs", "what it does"].map(|title| Column::left(title, 0, 0));
+    let mut table = Table::new(columns.to_vec()).with_gap(2);
+    for (kind, section) in told {
+        table.push(vec![kind.name.to_owned(), names(kind.inputs), names(kind.outputs), section.summary()]);
+    }
+    table.text()
+}
+
+fn in_full(kind: Kind, section: &Section<'_>) -> String {
+    let (inputs, outputs) = (names(kind.inputs), names(kind.outputs));
+    format!("{}\n  inputs: {inputs}; outputs: {outputs}\n\n{}", kind.name, section.text())
+}
+
+fn object(kind: Kind, section: &Section<'_>) -> Value {
+    let ports = |ports: Ports| match ports {
+        Ports::Named(names) => json!(names),
+        Ports::Any => Value::Null,
+    };
+    let option =
+        |[names, default, text]: [String; 3]| json!({ "option": names, "unless_set": default, "text": text });
+    json!({
+        "v": 1,
+        "type": "app",
+        "name": kind.name,
+        "summary": section.summary(),
+        "inputs": ports(kind.inputs),
+        "outputs": ports(kind.outputs),
+        "options": section.options().into_iter().map(option).collect::<Vec<_>>(),
+        "text": section.text(),
+    })
+}
+
+fn names(ports: Ports) -> String {
+    match ports {
+        Ports::Named([]) => "-".to_owned(),
+        Ports::Named(names) => names.join(", "),
+        Ports::Any => "any".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What Snabb calls some options.
+    const OTHER_NAMES: [&str; 4] = [
+        "default_gateway_MAC",
+        "encapsulation",
+        "max_concurrent_reassemblies",
+        "max_fragments_per_reassembly",
+    ];
+
+    /// The book tells of each class, of each of its options and of each port that has a name.
+    #[test]
+    fn the_page_tells_of_all_classes() {
+        let registry = registry();
+        for kind in registry.kinds() {
+            let section = page::section(kind.name).unwrap_or_else(|| panic!("no section {}", kind.name));
+            let summary = section.summary();
+            assert!(
+                (10..=160).contains(&summary.len()) && !summary.contains('\n'),
+                "{}: {summary}",
+                kind.name
+            );
+            let told: String = section.options().into_iter().map(|[names, ..]| names).collect();
+            let text = section.text();
+            let is_other_name = |option: &str| OTHER_NAMES.contains(&option);
+            for option in registry.options(kind.name).unwrap_or_default() {
+                let is_told = told.contains(&format!("`{option}`")) || is_other_name(option);
+                assert!(is_told, "{}: option {option} is not told of in {told}", kind.name);
+            }
+            for port in kind.inputs.names().iter().chain(kind.outputs.names()) {
+                assert!(text.contains(&format!("`{port}`")), "{}: port {port} is not told of", kind.name);
+            }
+        }
+    }
+}
