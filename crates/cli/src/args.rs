@@ -1,5 +1,6 @@
 //! The command line: every flag is defined here once; help, completions and man pages are derived from it.
 
+use crate::values::{at_least, core, duration, interval, pause, whole};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
@@ -164,11 +165,14 @@ pub(crate) struct FilterArgs {
     /// One line a packet, also where standard output is no terminal.
     #[arg(long, conflicts_with_all = ["count", "output"])]
     pub(crate) lines: bool,
+    /// Nothing: addresses and ports are numbers anyway. As tcpdump has it.
+    #[arg(short = 'n', action = clap::ArgAction::Count, hide = true)]
+    pub(crate) numeric: u8,
     /// Print how many packets match, and nothing else.
     #[arg(long)]
     pub(crate) count: bool,
     /// Stop after this many matching packets.
-    #[arg(short = 'c', long = "max-count", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'c', long = "max-count", value_name = "N", value_parser = at_least(1_u64), allow_negative_numbers = true)]
     pub(crate) max_count: Option<u64>,
     /// Print JSON: an object for each packet (without -o and --count), then a summary, which beside `-o -` goes to standard error.
     #[arg(long)]
@@ -183,7 +187,7 @@ pub(crate) struct FilterArgs {
     )]
     pub(crate) at: At,
     /// Worker threads for several files [default: one for each core].
-    #[arg(short = 'j', long, value_name = "N")]
+    #[arg(short = 'j', long, value_name = "N", value_parser = at_least(1_usize), allow_negative_numbers = true)]
     pub(crate) jobs: Option<usize>,
     /// Show progress: by default only on a terminal.
     #[arg(
@@ -285,7 +289,7 @@ pub(crate) struct TraceArgs {
     #[arg(short = 'r', long = "read", value_name = "FILE")]
     pub(crate) read: Option<PathBuf>,
     /// Which packet: 1 is the first.
-    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 1)]
+    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 1, value_parser = at_least(1_u64), allow_negative_numbers = true)]
     pub(crate) number: u64,
     /// Print JSON.
     #[arg(long)]
@@ -315,16 +319,16 @@ pub(crate) struct BlastArgs {
     #[arg(long, value_name = "TARGET")]
     pub(crate) to: OsString,
     /// At most so many packets or bits a second: 500pps, 1.5Mpps, 100Mbps, 10Gbps.
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<String>,
     /// Send the capture so often.
-    #[arg(long = "loop", value_name = "N", conflicts_with = "synth", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long = "loop", value_name = "N", conflicts_with = "synth", value_parser = at_least(1_u64), allow_negative_numbers = true)]
     pub(crate) passes: Option<u64>,
     /// Stop after so many packets.
-    #[arg(short = 'c', long, value_name = "N")]
+    #[arg(short = 'c', long, value_name = "N", value_parser = at_least(0_u64), allow_negative_numbers = true)]
     pub(crate) count: Option<u64>,
     /// Stop after this time: 10s, 5min.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Print one line of JSON.
     #[arg(long)]
@@ -341,7 +345,7 @@ pub(crate) struct SynthArgs {
     #[arg(long)]
     pub(crate) synth: bool,
     /// Their sizes in turn, in bytes, without frame check sequence, up to 65535 [default: 60, or what the headers need].
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', requires = "synth", conflicts_with = "capture")]
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = at_least(0_usize), allow_negative_numbers = true, requires = "synth", conflicts_with = "capture")]
     pub(crate) size: Vec<usize>,
     /// Source address or prefix [default: 198.18.0.1].
     #[arg(long, value_name = "ADDRESS", requires = "synth", conflicts_with = "capture")]
@@ -365,7 +369,7 @@ pub(crate) struct SynthArgs {
     #[arg(long, value_name = "PORTS", requires = "synth", conflicts_with = "capture")]
     pub(crate) dport: Option<String>,
     /// How many flows [default: as addresses and ports allow, up to 65536].
-    #[arg(long, value_name = "N", requires = "synth", conflicts_with = "capture")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX), allow_negative_numbers = true, requires = "synth", conflicts_with = "capture")]
     pub(crate) flows: Option<u32>,
     /// Draw flows at random, fill payload with random bytes.
     #[arg(long, requires = "synth", conflicts_with = "capture")]
@@ -377,7 +381,7 @@ pub(crate) struct SynthArgs {
     #[arg(long, value_name = "MAC", requires = "synth", conflicts_with = "capture")]
     pub(crate) dst_mac: Option<String>,
     /// Tag the frames with this VLAN.
-    #[arg(long, value_name = "ID", requires = "synth", conflicts_with = "capture")]
+    #[arg(long, value_name = "ID", value_parser = whole(0..=u16::MAX), allow_negative_numbers = true, requires = "synth", conflicts_with = "capture")]
     pub(crate) vlan: Option<u16>,
 }
 
@@ -400,7 +404,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "GRAPH")]
     pub(crate) graph: PathBuf,
     /// End after this long: 2s, 1m 30s, or seconds.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Say what is wrong with the graph, start nothing.
     #[arg(long, conflicts_with_all = ["dot", "svg"])]
@@ -421,22 +425,22 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME", value_parser = instance_name)]
     pub(crate) name: Option<String>,
     /// Worker threads.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Engine")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=256_u16), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) workers: u16,
     /// Cores to bind workers to, in turn: 0,1.
-    #[arg(long, value_name = "CORES", value_delimiter = ',', value_parser = core, help_heading = "Engine")]
+    #[arg(long, value_name = "CORES", value_delimiter = ',', value_parser = core, allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) cpu: Vec<usize>,
     /// Never sleep.
     #[arg(long, help_heading = "Engine")]
     pub(crate) busywait: bool,
     /// Packets that an app brings in per breath, 1 to 1024.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Engine")]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole(1..=1024_u16), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) burst: u16,
     /// Packets of each worker's pool.
-    #[arg(long, value_name = "N", default_value_t = 16384, value_parser = clap::value_parser!(u32).range(1..=engine::Pool::MAX_PACKETS as i64), help_heading = "Engine")]
+    #[arg(long, value_name = "N", default_value_t = 16384, value_parser = whole(1..=engine::Pool::MAX_PACKETS as u32), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) packets: u32,
     /// Packets of more than 10240 bytes, up to 65535, that each pool has besides; 0 drops them where they come in.
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(0..=engine::Pool::MAX_LARGE_PACKETS as i64), help_heading = "Engine")]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = whole(0..=engine::Pool::MAX_LARGE_PACKETS as u32), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) large_packets: u32,
     /// Whose time apps see: `wall`, or `capture`, which jumps to the next packet.
     #[arg(
@@ -448,11 +452,18 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) clock: ClockName,
     /// How long an app that failed is down the first time.
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = pause, help_heading = "Engine")]
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = pause, allow_hyphen_values = true, help_heading = "Engine")]
     pub(crate) restart_first: Duration,
-    /// And at most, after doubling each time.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Engine")]
-    pub(crate) restart_max: Duration,
+    /// And at most, after doubling each time [default: 10s, or as long as the first time].
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true, help_heading = "Engine")]
+    pub(crate) restart_max: Option<Duration>,
+}
+
+impl RunArgs {
+    /// The longest pause before an app that failed is started again; it is as long as the first one at least.
+    pub(crate) fn longest_pause(&self) -> Duration {
+        self.restart_max.unwrap_or(Duration::from_secs(10).max(self.restart_first))
+    }
 }
 
 /// A clock.
@@ -460,34 +471,6 @@ pub(crate) struct RunArgs {
 pub(crate) enum ClockName {
     Wall,
     Capture,
-}
-
-/// A time: with units, or in seconds.
-fn duration(text: &str) -> Result<Duration, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()),
-        Err(_) => humantime::parse_duration(text)
-            .map_err(|_| "write a number and a unit: 500ms, 2s, 1m30s, or seconds alone".to_owned()),
-    }
-}
-
-/// The number of a core that this process may run on.
-fn core(text: &str) -> Result<usize, String> {
-    let core: usize = text.trim().parse().map_err(|_| "write numbers of cores: 0,1".to_owned())?;
-    let set = rustix::thread::sched_getaffinity(None).map_err(|error| error.to_string())?;
-    let allowed = |core: &usize| set.is_set(*core);
-    let cores: Vec<String> =
-        (0..rustix::thread::CpuSet::MAX_CPU).filter(allowed).map(|core| core.to_string()).collect();
-    if core < rustix::thread::CpuSet::MAX_CPU && allowed(&core) {
-        return Ok(core);
-    }
-    Err(format!("there is no such core, or not for this process; there are {}", cores.join(",")))
-}
-
-/// Without a pause, an app that fails would be started a thousand times a second.
-fn pause(text: &str) -> Result<Duration, String> {
-    let pause = duration(text)?;
-    if pause < Duration::from_millis(1) { Err("use 1ms or more".to_owned()) } else { Ok(pause) }
 }
 
 fn instance_name(text: &str) -> Result<String, String> {
@@ -528,16 +511,16 @@ pub(crate) struct EngineBenchArgs {
     #[arg(long, value_name = "NET")]
     pub(crate) net: Net,
     /// Bytes of a packet.
-    #[arg(long, value_name = "BYTES", default_value_t = 60)]
+    #[arg(long, value_name = "BYTES", default_value_t = 60, value_parser = at_least(0_usize), allow_negative_numbers = true)]
     pub(crate) size: usize,
     /// The trace, for `filter`, `match` and `rss`; a mixture is made unless given.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     /// Packets that a source brings in per breath, 1 to 1024.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole(1..=1024_u16), allow_negative_numbers = true)]
     pub(crate) burst: u16,
     /// Runs of half a second of CPU time each; the median is reported.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=1000_u16), allow_negative_numbers = true)]
     pub(crate) runs: u16,
     /// Print one line of JSON.
     #[arg(long)]
@@ -569,7 +552,7 @@ pub(crate) struct TopArgs {
     #[arg(value_name = "NAME|PID")]
     pub(crate) which: Option<String>,
     /// Time between two looks: 100ms to 1h.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval, allow_hyphen_values = true)]
     pub(crate) interval: Duration,
     /// Print one interval as tables and end; needs no terminal.
     #[arg(long)]
@@ -577,12 +560,6 @@ pub(crate) struct TopArgs {
     /// With --once: print JSON, an object for each instance.
     #[arg(long, requires = "once")]
     pub(crate) json: bool,
-}
-
-fn interval(text: &str) -> Result<Duration, String> {
-    let interval = duration(text)?;
-    let range = Duration::from_millis(100)..=Duration::from_secs(3600);
-    if range.contains(&interval) { Ok(interval) } else { Err("not between 100ms and 1h".to_owned()) }
 }
 
 /// A network that is measured.

@@ -22,6 +22,7 @@ mod signals;
 mod terminal;
 mod top;
 mod trace;
+mod values;
 mod words;
 
 use args::{Cli, Command, When};

@@ -80,9 +80,6 @@ fn command_line(args: &TraceArgs) -> Words<'_> {
 }
 
 fn packet(args: &TraceArgs, file: PathBuf) -> Result<Wanted, Failure> {
-    if args.number == 0 {
-        return Err(Failure::user("packets are numbered from 1"));
-    }
     let reader = if file.as_os_str() == "-" { Reader::stdin() } else { Reader::open(&file) };
     let mut reader = reader.map_err(|error| Failure::capture(&error))?;
     let mut count = 0;

@@ -339,6 +339,41 @@ fn completions_and_man_pages_come_from_the_definitions() {
 }
 
 #[test]
+fn numbers_that_cannot_be_are_told_in_words() {
+    let negative = "this cannot be negative";
+    for (args, words) in [
+        (&["run", "--duration", "-1s", "x"][..], negative),
+        (&["run", "--workers", "-1", "x"], negative),
+        (&["blast", "--synth", "--to", "null", "--rate", "-5pps"], "--rate -5pps: this cannot be negative"),
+        (&["blast", "--synth", "--to", "null", "--flows", "-5"], negative),
+        (&["trace", "-n", "-1", "tcp", "x"], negative),
+        (&["filter", "-c", "-1", "tcp", "x"], negative),
+        (&["run", "--workers", "0", "x"], "write a whole number from 1 to 256"),
+        (&["filter", "-j", "0", "tcp", "x"], "write a whole number, 1 or more"),
+        (&["filter", "-j", "two", "tcp", "x"], "write a whole number, 1 or more"),
+        (&["run", "--duration=99999999999999999999s", "x"], "this time is too long"),
+        (&["run", "--restart-first", "20s", "--restart-max", "1s", "x"], "is longer than `--restart-max 1s`"),
+        (
+            &["blast", "--synth", "--to", "null", "--flows", "10", "--duration", "1s"],
+            "198.18.0.0/16 for `--src`",
+        ),
+    ] {
+        let output = run(args);
+        let text = stderr(&output);
+        assert!(code(&output) == 2 && text.contains(words), "{args:?}: {text}");
+        assert!(!text.contains("unexpected argument"), "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn names_are_not_looked_up_with_or_without_n() {
+    let output = run(&["filter", "-nr", "captures/web.pcap", "--count", "tcp"]);
+    let plain = run(&["filter", "--count", "tcp", "captures/web.pcap"]);
+    assert_eq!((code(&output), stdout(&output)), (0, stdout(&plain)));
+    assert!(stderr(&output).starts_with("note: `-n` is not needed"), "{}", stderr(&output));
+}
+
+#[test]
 fn types_of_apps_are_listed_and_told_of() {
     let list = stdout(&run(&["apps"]));
     let line = list.lines().find(|line| line.starts_with("filter ")).unwrap_or_default();

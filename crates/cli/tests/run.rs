@@ -714,6 +714,7 @@ fn flags_are_checked() {
         ["--packets", "100000000"],
         ["--duration", "soon"],
         ["--duration", "-1"],
+        ["--restart-max", "1ms"],
         ["--clock", "moon"],
         ["--cpu", "a"],
         ["--cpu", "9999"],

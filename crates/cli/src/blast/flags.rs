@@ -2,6 +2,7 @@
 
 use crate::args::{BlastArgs, ProtoName, SynthArgs};
 use crate::exit::Failure;
+use crate::values::{NEGATIVE, is_negative};
 use apps::{Proto, Sink, Synth};
 use capture::{Input, Reader};
 use engine::{Config, ConfigureError, Graph, OptionError};
@@ -149,6 +150,9 @@ fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
     let wrong = || {
         Failure::user(format!("--rate {text}: write a number and a unit: 500pps, 1.5Mpps, 100Mbps, 10Gbps"))
     };
+    if is_negative(text) {
+        return Err(Failure::user(format!("--rate {text}: {NEGATIVE}")));
+    }
     let lower = text.to_ascii_lowercase();
     let unit_at = lower.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(lower.len());
     let number: f64 = lower[..unit_at].trim().parse().map_err(|_| wrong())?;

@@ -233,7 +233,7 @@ fn settings(args: &RunArgs, name: &str, teller: &Teller<'_>) -> Result<Settings,
             ClockName::Capture => ClockKind::Capture,
         },
         restart_first: args.restart_first,
-        restart_max: args.restart_max.max(args.restart_first),
+        restart_max: args.longest_pause(),
         ..Settings::with_counters(counters)
     };
     Ok(settings)

@@ -27,6 +27,7 @@ pub(crate) fn registry() -> Registry {
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    check_pauses(args)?;
     let source = Source::new(&args.graph);
     let teller = Teller::new(&source, terminal);
     let stamp = source.stamp();
@@ -48,6 +49,15 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
         return live::run(args, file, (source, stamp), &teller);
     }
     Ok(Outcome::Done)
+}
+
+/// The longest pause cannot be shorter than the first.
+fn check_pauses(args: &RunArgs) -> Result<(), Failure> {
+    if args.restart_first <= args.longest_pause() {
+        return Ok(());
+    }
+    let [first, longest] = [args.restart_first, args.longest_pause()].map(humantime::format_duration);
+    Err(Failure::user(format!("`--restart-first {first}` is longer than `--restart-max {longest}`")))
 }
 
 /// What is said of a graph in which nothing is wrong.

@@ -1,0 +1,129 @@
+//! Values of flags: numbers, times, cores. What is wrong with one is told in words.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What is said of a number below 0, whatever it is for.
+pub(crate) const NEGATIVE: &str = "this cannot be negative";
+
+/// A whole number in a range.
+pub(crate) fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Clone,
+{
+    move |text| match text.trim().parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ if is_negative(text) => Err(NEGATIVE.to_owned()),
+        _ => Err(format!("write a whole number from {} to {}", range.start(), range.end())),
+    }
+}
+
+/// A whole number that is as large as it may be.
+pub(crate) fn at_least<T>(least: T) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Clone,
+{
+    move |text| match text.trim().parse() {
+        Ok(number) if number >= least => Ok(number),
+        _ if is_negative(text) => Err(NEGATIVE.to_owned()),
+        _ if is_digits(text) && text.trim().len() > 10 => Err("this number is too large".to_owned()),
+        _ => Err(format!("write a whole number, {least} or more")),
+    }
+}
+
+/// A time: with units, or in seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    const FORM: &str = "write a number and a unit: 500ms, 2s, 1m30s, or seconds alone";
+    const TOO_LONG: &str = "this time is too long";
+    if is_negative(text) {
+        return Err(NEGATIVE.to_owned());
+    }
+    if let Ok(seconds) = text.parse::<f64>() {
+        let error = if seconds.is_nan() { FORM } else { TOO_LONG };
+        return Duration::try_from_secs_f64(seconds).map_err(|_| error.to_owned());
+    }
+    humantime::parse_duration(text).map_err(|error| match error {
+        humantime::DurationError::NumberOverflow => TOO_LONG.to_owned(),
+        _ => FORM.to_owned(),
+    })
+}
+
+/// A pause: without one, an app that fails would be started a thousand times a second.
+pub(crate) fn pause(text: &str) -> Result<Duration, String> {
+    let pause = duration(text)?;
+    if pause < Duration::from_millis(1) { Err("use 1ms or more".to_owned()) } else { Ok(pause) }
+}
+
+/// The time between two looks.
+pub(crate) fn interval(text: &str) -> Result<Duration, String> {
+    let interval = duration(text)?;
+    let range = Duration::from_millis(100)..=Duration::from_secs(3600);
+    if range.contains(&interval) { Ok(interval) } else { Err("not between 100ms and 1h".to_owned()) }
+}
+
+/// The number of a core that this process may run on.
+pub(crate) fn core(text: &str) -> Result<usize, String> {
+    let core: usize = text.trim().parse().map_err(|_| "write numbers of cores: 0,1".to_owned())?;
+    let set = rustix::thread::sched_getaffinity(None).map_err(|error| error.to_string())?;
+    let allowed = |core: &usize| set.is_set(*core);
+    let cores: Vec<String> =
+        (0..rustix::thread::CpuSet::MAX_CPU).filter(allowed).map(|core| core.to_string()).collect();
+    if core < rustix::thread::CpuSet::MAX_CPU && allowed(&core) {
+        return Ok(core);
+    }
+    Err(format!("there is no such core, or not for this process; there are {}", cores.join(",")))
+}
+
+/// Whether a text begins like a number below 0, with or without a unit behind.
+pub(crate) fn is_negative(text: &str) -> bool {
+    let digits = text.trim_start().strip_prefix('-').map(str::trim_start);
+    digits.is_some_and(|digits| digits.trim_start_matches('.').starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn is_digits(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_or_refused_in_words() {
+        let workers = whole(1..=256_u16);
+        assert_eq!((workers("1"), workers(" 256 ")), (Ok(1), Ok(256)));
+        for text in ["0", "257", "x", "", "1.5", "99999999999999999999"] {
+            assert_eq!(workers(text), Err("write a whole number from 1 to 256".to_owned()), "{text}");
+        }
+        for text in ["-1", "-70000", "-1s", "-.5"] {
+            assert_eq!(workers(text), Err(NEGATIVE.to_owned()), "{text}");
+        }
+        let count = at_least(1_u64);
+        assert_eq!(count("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(count("18446744073709551616"), Err("this number is too large".to_owned()));
+        assert_eq!(count("0"), Err("write a whole number, 1 or more".to_owned()));
+        assert_eq!(count("--json"), count("ten"));
+    }
+
+    #[test]
+    fn times_are_read_or_refused_in_words() {
+        assert_eq!(
+            (duration("1.5"), duration("1m 30s")),
+            (Ok(Duration::from_millis(1500)), Ok(Duration::from_secs(90)))
+        );
+        for text in ["-1", "-1s", "-0.5"] {
+            assert_eq!(duration(text), Err(NEGATIVE.to_owned()), "{text}");
+        }
+        for text in ["99999999999999999999s", "99999999999999999999", "1e300", "inf"] {
+            assert_eq!(duration(text), Err("this time is too long".to_owned()), "{text}");
+        }
+        for text in ["", "soon", "NaN", "2 lightyears", "--json"] {
+            assert!(duration(text).is_err_and(|error| error.starts_with("write a number")), "{text}");
+        }
+        assert!(pause("0").is_err() && pause("1ms").is_ok());
+        assert!(interval("99ms").is_err() && interval("1h").is_ok());
+    }
+}
