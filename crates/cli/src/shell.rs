@@ -2,7 +2,10 @@
 
 use crate::args::Cli;
 use crate::exit::{Failure, Outcome};
-use clap::CommandFactory;
+use clap::builder::Resettable;
+use clap::{Command, CommandFactory};
+use std::fs;
+use std::io;
 use std::path::Path;
 
 /// Prints a completion script.
@@ -17,8 +20,126 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Outcome, Failur
 /// Writes `sluss.1`, `sluss-filter.1`, …
 pub(crate) fn man_pages(folder: &Path) -> Result<Outcome, Failure> {
     // Without a page for `sluss help run`, which shows what the page of `sluss run` does.
-    clap_mangen::generate_to(Cli::command().disable_help_subcommand(true), folder).map_err(|error| {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    let general = Behind::of(&command).exit_codes;
+    write_pages(&command, &general, folder).map_err(|error| {
         Failure::world(format!("cannot write man pages to {}: {error}", folder.display()))
     })?;
     Ok(Outcome::Done)
+}
+
+/// The page of a command, and those of the commands below it. `general` are the exit codes of a command that says nothing of its own.
+fn write_pages(command: &Command, general: &[String], folder: &Path) -> io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write_pages(below, general, folder)?;
+    }
+    let man = clap_mangen::Man::new(command.clone().after_help(Resettable::Reset));
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    // Not adjusted at the right, which would put blanks into what is to be typed.
+    let page = String::from_utf8_lossy(&page).replacen("\n.SH NAME", "\n.ad l\n.SH NAME", 1);
+    let (before, version) = page.find(".SH VERSION").map_or((page.as_str(), ""), |at| page.split_at(at));
+    let behind = Behind::of(command).sections(general);
+    fs::write(folder.join(man.get_filename()), format!("{before}{behind}{version}"))
+}
+
+/// What stands behind the options in the help of a command.
+#[derive(Debug, Default, PartialEq)]
+struct Behind {
+    /// Sentences.
+    notes: Vec<String>,
+    /// Commands, a line each.
+    examples: Vec<String>,
+    /// The codes, and then what they mean.
+    exit_codes: Vec<String>,
+}
+
+impl Behind {
+    fn of(command: &Command) -> Self {
+        let help = command.get_after_help().map(ToString::to_string);
+        Behind::read(&help.unwrap_or_default())
+    }
+
+    /// Tells apart what the help has under each other: lines of notes, `Exit codes: …; …`, which may have several lines, and `Examples:`.
+    fn read(help: &str) -> Self {
+        let mut behind = Behind::default();
+        let mut exit_codes: Option<String> = None;
+        for line in help.lines() {
+            if let Some(example) = line.strip_prefix("  ") {
+                behind.examples.push(example.trim().to_owned());
+            } else if let Some(codes) = line.strip_prefix("Exit codes: ") {
+                exit_codes = Some(codes.to_owned());
+            } else if let Some(codes) = &mut exit_codes {
+                codes.push_str(&format!(" {line}"));
+            } else if let Some(example) = line.strip_prefix("Example: ") {
+                behind.examples.push(example.to_owned());
+            } else {
+                behind.notes.push(line.trim_end_matches("Examples:").trim().to_owned());
+            }
+        }
+        let codes = exit_codes.unwrap_or_default();
+        let codes = codes.split(". ").next().unwrap_or_default().trim_end_matches('.');
+        behind.exit_codes = codes.split("; ").filter(|code| !code.is_empty()).map(str::to_owned).collect();
+        behind
+    }
+
+    /// As sections of a man page.
+    fn sections(&self, general: &[String]) -> String {
+        let mut out = String::new();
+        if self.notes.iter().any(|note| !note.is_empty()) {
+            out.push_str(".SH NOTES\n");
+            self.notes.iter().for_each(|note| out.push_str(&format!("{}\n", roff(note))));
+        }
+        if !self.examples.is_empty() {
+            // As it is: neither filled nor adjusted, which would put blanks into commands.
+            out.push_str(".SH EXAMPLES\n.nf\n");
+            self.examples.iter().for_each(|example| out.push_str(&format!("{}\n", roff(example))));
+            out.push_str(".fi\n");
+        }
+        out.push_str(".SH \"EXIT STATUS\"\n");
+        for code in if self.exit_codes.is_empty() { general } else { &self.exit_codes } {
+            let (numbers, meaning) = numbers(code);
+            out.push_str(&format!(".TP\n{}\n{}\n", roff(numbers), roff(meaning)));
+        }
+        out
+    }
+}
+
+/// The numbers that an exit code begins with, such as `130 and 143`, and what they mean.
+fn numbers(code: &str) -> (&str, &str) {
+    let is_number = |word: &str| word == "and" || word.bytes().all(|byte| byte.is_ascii_digit());
+    let len: usize = code.split_inclusive(' ').take_while(|word| is_number(word.trim())).map(str::len).sum();
+    let (numbers, meaning) = code.split_at(len);
+    (numbers.trim(), meaning)
+}
+
+/// A line of text that roff takes for nothing else.
+fn roff(line: &str) -> String {
+    let escaped = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
+    if escaped.starts_with('.') { format!("\\&{escaped}") } else { escaped }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_is_told_apart() {
+        let behind =
+            Behind::read("A is b. Examples:\n  sluss a 'b  c'\nExit codes: 0 done;\n1 and 2 not. More: x");
+        assert_eq!(behind.notes, ["A is b."]);
+        assert_eq!(behind.examples, ["sluss a 'b  c'"]);
+        assert_eq!(behind.exit_codes, ["0 done", "1 and 2 not"]);
+        let page = behind.sections(&[]);
+        assert!(page.contains(".nf\nsluss a \\(aqb  c\\(aq\n.fi\n"), "{page}");
+        assert!(page.ends_with(".SH \"EXIT STATUS\"\n.TP\n0\ndone\n.TP\n1 and 2\nnot\n"), "{page}");
+        let general = Behind::read("Example: sluss x").sections(&["0 done".to_owned()]);
+        assert!(general.contains("sluss x\n.fi") && general.ends_with(".TP\n0\ndone\n"), "{general}");
+    }
+
+    #[test]
+    fn nothing_is_a_request_of_roff() {
+        assert_eq!(roff(".a \\ -b 'c'"), "\\&.a \\e \\-b \\(aqc\\(aq");
+    }
 }

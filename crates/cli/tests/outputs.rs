@@ -335,7 +335,21 @@ fn completions_and_man_pages_come_from_the_definitions() {
     let folder = scratch("man");
     assert_eq!(code(&run(&["man", arg(&folder)])), 0);
     assert!(!folder.join("sluss-help.1").exists());
-    assert!(String::from_utf8_lossy(&read(&folder.join("sluss-filter.1"))).contains("max\\-count"));
+    let page = |name: &str| String::from_utf8_lossy(&read(&folder.join(name))).into_owned();
+    assert!(page("sluss-filter.1").contains("max\\-count"));
+    for name in ["sluss.1", "sluss-filter.1", "sluss-run.1", "sluss-bench-engine.1", "sluss-apps.1"] {
+        let page = page(name);
+        assert!(page.contains("\n.ad l\n.SH NAME\n"), "{name}: {page}");
+        assert!(
+            page.contains("\n.SH \"EXIT STATUS\"\n.TP\n0\n") && !page.contains("EXTRA"),
+            "{name}: {page}"
+        );
+    }
+    let (filter, run) = (page("sluss-filter.1"), page("sluss-run.1"));
+    assert!(filter.contains(".SH EXAMPLES\n.nf\nsluss filter \\(aqtcp port 80\\(aq trace.pcap"), "{filter}");
+    assert!(run.contains(".TP\n130 and 143\nended by SIGINT"), "{run}");
+    let version = page("sluss.1");
+    assert!(version.find(".SH \"EXIT STATUS\"") < version.find(".SH VERSION"), "{version}");
 }
 
 #[test]
