@@ -48,18 +48,19 @@ pub(crate) trait Tunnel {
         }
         let output = &mut io.outputs[DECAPSULATED];
         while let Some(burst) = io.inputs[ENCAPSULATED].burst_of_at_most(Burst::SIFTED) {
-            let mut decapsulate = self.decapsulator();
-            let others = output.sift(
-                burst,
-                #[inline(always)]
-                |packet| {
+            // PERF: one loop for both would look for each packet whether there is metadata: 0.91 of the packets.
+            let others = if io.pool.uses_metadata() {
+                let mut decapsulate = self.decapsulator();
+                output.sift(burst, |packet| {
                     let is_ours = decapsulate(packet);
                     if is_ours {
                         note_whole(packet, io.pool);
                     }
                     is_ours
-                },
-            );
+                })
+            } else {
+                output.sift(burst, self.decapsulator())
+            };
             others.for_each(|packet| refuse(packet, io.pool, self));
         }
     }
