@@ -34,7 +34,7 @@ const STEP_NS: u64 = 1_000_000;
 /// How exact the time of a breath is, where breaths are shorter than that.
 const PRECISION_NS: u64 = 1000;
 /// How many breaths may share a time at most.
-const BREATHS_MAX: u64 = 8;
+const BREATHS_MAX: u64 = 16;
 
 impl Clock {
     pub(crate) fn new(kind: ClockKind) -> Self {
@@ -58,7 +58,7 @@ impl Clock {
     /// The time of the breath that begins.
     ///
     /// PERF: reading the clock takes as long as moving ten packets, so breaths of less than a microsecond share a reading. When breaths
-    /// become longer, that is noticed after eight of them at most.
+    /// become longer, that is noticed after sixteen of them at most.
     #[inline]
     pub(crate) fn advance(&mut self) -> u64 {
         self.breaths += 1;
