@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tcp dport {80, 443}      tcp dst port in {80, 443}
-//! ip saddr 192.0.2.10      src host 192.0.2.10
+//! ip saddr 192.0.2.10      ip src host 192.0.2.10
 //! meta l4proto tcp         tcp
 //! icmp type echo-request   icmp[icmptype] = icmp-echo
 //! port 80 443              port 80 or port 443
@@ -74,13 +74,13 @@ fn addresses(cursor: &mut Cursor<'_>) -> Option<String> {
     let (not, value) = cursor.operand();
     let is_prefix = value.as_ref().is_some_and(|value| value.contains('/') && !value.contains('{'));
     let kind = if is_prefix { "net" } else { "host" };
-    Some(joined(&[
-        not,
-        Some(proto).filter(|proto| *proto == "ether"),
-        Some(dir),
-        Some(kind),
-        value.as_deref(),
-    ]))
+    let meant = joined(&[Some(proto), Some(dir), Some(kind), value.as_deref()]);
+    Some(match not {
+        // Without the protocol, addresses in ARP would match as well; and only packets of it have another address.
+        Some(_) if proto != "ether" => format!("{proto} and not {}", &meant[proto.len() + 1..]),
+        Some(not) => format!("{not} {meant}"),
+        None => meant,
+    })
 }
 
 /// `meta l4proto tcp`, `meta l4proto {tcp, udp}`.
