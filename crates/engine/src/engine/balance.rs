@@ -182,7 +182,8 @@ impl Engine {
     /// What has been delivered since apps are measured, if that is for long enough.
     fn delivered_per_ns(&self) -> Option<f64> {
         let measured_ns = self.measured_ns();
-        let delivered = self.delivered().wrapping_sub(self.balance.delivered);
+        // It falls where what was written is lost.
+        let delivered = self.delivered().checked_sub(self.balance.delivered)?;
         (measured_ns >= MEASURED_MIN_NS).then(|| delivered as f64 / measured_ns as f64)
     }
 
