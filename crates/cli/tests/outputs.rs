@@ -148,9 +148,11 @@ fn what_is_not_written_may_be_of_any_link_type() {
     let (empty, out) = (folder.join("empty.pcap"), folder.join("out.pcap"));
     std::fs::write(&empty, common::pcap(101, 0)).unwrap();
     let first = "captures/web.pcap";
-    let output = run(&["filter", "", first, arg(&empty), "-o", arg(&out)]);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert!(read(&out) == read(&root().join(first)));
+    for inputs in [[first, arg(&empty)], [arg(&empty), first]] {
+        let output = run(&["filter", "", inputs[0], inputs[1], "-o", arg(&out)]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert!(read(&out) == read(&root().join(first)));
+    }
     // Of the raw packets none is taken.
     let output = run(&["filter", "udp port 53", first, "captures/raw.pcap", "-o", arg(&out)]);
     let raw = run(&["filter", "--count", "udp port 53", "captures/raw.pcap"]);

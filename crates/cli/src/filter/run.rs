@@ -12,7 +12,7 @@ use crate::filter::sinks::Sinks;
 use crate::message::Message;
 use crate::signals;
 use crate::terminal::Terminal;
-use capture::{Input, Reader};
+use capture::{Format, Input, Reader};
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -226,18 +226,20 @@ impl Run<'_> {
     fn begin(&mut self, reader: &mut Reader, inputs: &[Input]) -> Result<Vec<Renderer>, Failure> {
         if self.sinks.is_none() {
             // A wrong filter must not empty an existing output file.
-            match linktype_ahead(reader, inputs) {
-                Some(link_type) => self.filters.check(link_type)?,
+            let ahead = first_packets(reader, inputs);
+            match &ahead {
+                Some((link_type, _)) => self.filters.check(*link_type)?,
                 None => self.filters.check_words()?,
             }
-            self.sinks = Some(Sinks::open(&self.plan.selections)?);
+            let format = ahead.map_or_else(|| reader.format(), |(_, format)| format);
+            self.sinks = Some(Sinks::open(&self.plan.selections, format)?);
             // Up to here a signal ends the process: a FIFO may never be opened at its other end, nor a pipe bring its first
             // byte, and nothing was written that could be cut.
             signals::catch(&self.tally.signals)?;
             self.totals.has_begun = true;
         }
         let sinks = self.sinks.as_mut().expect("opened above");
-        Ok(sinks.begin(&self.plan.selections, reader.format()))
+        Ok(sinks.begin(&self.plan.selections))
     }
 
     /// Where all has ended without a packet, a filter that is wrong for what was described is told all the same.
@@ -333,10 +335,13 @@ fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Re
     }
 }
 
-/// The link type of the first packets of these inputs, the first of which has been opened, as far as it can be known before anything
-/// is taken: into files one can look, a pipe tells what it begins with. Where files have no packets, what the first describes.
-fn linktype_ahead(first: &mut Reader, inputs: &[Input]) -> Option<LinkType> {
-    let begins_with = first.first_linktype().map(|linktype| first.format().as_read_here(linktype));
+/// The link type of the first packets of these inputs, the first of which has been opened, and the format that they are in, as far as it
+/// can be known before anything is taken: into files one can look, a pipe tells what it begins with. Where files have no packets,
+/// what the first describes.
+fn first_packets(first: &mut Reader, inputs: &[Input]) -> Option<(LinkType, Format)> {
+    let in_format =
+        |linktype: LinkType, reader: &Reader| (reader.format().as_read_here(linktype), reader.format());
+    let begins_with = first.first_linktype().map(|linktype| in_format(linktype, first));
     let is_pipe = inputs.len() == 1 && !can_be_opened_again(&inputs[0]);
     if is_pipe || !first.batch().is_empty() {
         return begins_with;
@@ -344,11 +349,12 @@ fn linktype_ahead(first: &mut Reader, inputs: &[Input]) -> Option<LinkType> {
     let seek = |input: &Input| {
         let mut reader = input.open().ok()?;
         let linktype = reader.seek_linktype()?;
-        Some(reader.format().as_read_here(linktype))
+        Some(in_format(linktype, &reader))
     };
     let mut files = inputs.iter().take_while(|input| can_be_opened_again(input));
     let are_all_files = inputs.iter().all(can_be_opened_again);
-    files.find_map(seek).or_else(|| described(first).filter(|_| are_all_files))
+    let described = || described(first).map(|linktype| (linktype, first.format()));
+    files.find_map(seek).or_else(|| described().filter(|_| are_all_files))
 }
 
 /// What the first interface that an input has described says its packets are.

@@ -9,7 +9,11 @@ use std::io::Write;
 use std::path::Path;
 
 /// One destination for each filter of the plan.
-pub(crate) struct Sinks(Vec<Sink>);
+pub(crate) struct Sinks {
+    sinks: Vec<Sink>,
+    /// The format of the first packets.
+    format: Format,
+}
 
 enum Sink {
     Nothing,
@@ -18,8 +22,8 @@ enum Sink {
 }
 
 impl Sinks {
-    /// Opens every destination.
-    pub(crate) fn open(selections: &[Selection]) -> Result<Sinks, Failure> {
+    /// Opens every destination, for packets of inputs that begin in this format.
+    pub(crate) fn open(selections: &[Selection], format: Format) -> Result<Sinks, Failure> {
         let open = |selection: &Selection| match &selection.output {
             Output::Count => Ok(Sink::Nothing),
             Output::Lines | Output::Json => Ok(Sink::Text(std::io::stdout())),
@@ -28,17 +32,18 @@ impl Sinks {
             }
             Output::Capture(path) => Writer::create(path).map(|writer| Sink::Capture(Box::new(writer))),
         };
-        let sinks = selections.iter().map(open).collect::<Result<Vec<_>, _>>();
-        sinks.map(Sinks).map_err(|error| Failure::capture(&error))
+        let sinks = selections.iter().map(open).collect::<Result<_, _>>();
+        Ok(Sinks { sinks: sinks.map_err(|error| Failure::capture(&error))?, format })
     }
 
-    /// Begins every capture in the format of the first input, or in pcapng where its name says so, and gives the renderers that fit.
-    pub(crate) fn begin(&mut self, selections: &[Selection], format: Format) -> Vec<Renderer> {
+    /// Begins every capture in the format of the first packets, or in pcapng where its name says so, and gives the renderers that fit.
+    pub(crate) fn begin(&mut self, selections: &[Selection]) -> Vec<Renderer> {
+        let format = self.format;
         let target = |path: &Path| match path.extension() {
             Some(end) if end == "pcapng" => Target::Pcapng,
             _ => Target::like(format),
         };
-        for (sink, selection) in self.0.iter_mut().zip(selections) {
+        for (sink, selection) in self.sinks.iter_mut().zip(selections) {
             if let (Sink::Capture(writer), Output::Capture(path)) = (sink, &selection.output) {
                 writer.begin(target(path));
             }
@@ -56,7 +61,7 @@ impl Sinks {
 
     /// Writes the finished output of each filter.
     pub(crate) fn write(&mut self, outputs: &[Vec<u8>]) -> Result<(), Failure> {
-        for (sink, output) in self.0.iter_mut().zip(outputs) {
+        for (sink, output) in self.sinks.iter_mut().zip(outputs) {
             match sink {
                 Sink::Nothing => {}
                 Sink::Capture(writer) => {
@@ -72,7 +77,7 @@ impl Sinks {
 
     /// Hands everything to the system.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        for sink in &mut self.0 {
+        for sink in &mut self.sinks {
             match sink {
                 Sink::Nothing => {}
                 Sink::Capture(writer) => writer.flush().map_err(|error| Failure::capture(&error))?,
@@ -86,7 +91,7 @@ impl Sinks {
 
     /// Writes what is buffered: nothing is lost, whatever the reason for the end.
     pub(crate) fn finish(self) -> Result<(), Failure> {
-        for sink in self.0 {
+        for sink in self.sinks {
             match sink {
                 Sink::Nothing => {}
                 Sink::Capture(writer) => writer.finish().map_err(|error| Failure::capture(&error))?,
