@@ -174,6 +174,9 @@ fn drops_of_apps_that_are_gone_are_told() {
     fs::write(folder.join("net.toml"), ENDLESS).unwrap();
     signal(&live.child, "HUP");
     live.told("stopped      f");
+    let seen = sluss(&["ps", "--json"]).env("SLUSS_RUNTIME_DIR", folder.join("runtime")).output().unwrap();
+    let seen: Value = serde_json::from_str(stdout(&seen).lines().next().unwrap()).unwrap();
+    assert!(seen["drops"].as_u64() > Some(0), "{seen}");
     let (_, printed) = live.end("TERM");
     let text = printed.join("\n");
     assert_eq!(words(&text, &["(gone)"])[1], "rejected", "{text}");
@@ -229,6 +232,10 @@ fn a_report_says_what_each_app_counted_and_dropped_and_that_it_adds_up() {
         matches!(*numbers, [received, delivered, dropped, inside] if received == delivered + dropped + inside),
         "{endless}"
     );
+    // What an app makes its packets of is inside, too.
+    let synth = ENDLESS.replace("\"source\"", "\"synth\"");
+    let text = stdout(&run(&folder("account-synth", &synth), &["--duration", "50ms"]));
+    assert!(text.contains(", 1 still inside; every") && text.contains(", 1 kept by apps"), "{text}");
 }
 
 #[test]

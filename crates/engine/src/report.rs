@@ -3,7 +3,6 @@
 use crate::drops;
 use crate::engine::Retired;
 use crate::graph::{Graph, Link};
-use crate::shm::format::HOUSEKEEPING;
 use crate::shm::{EntryKind, Histogram};
 use crate::worker::{LastWords, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
@@ -150,6 +149,10 @@ impl Report {
             if let Some(app) = self.apps.get_mut(&app) {
                 app.text = Some(last.text);
                 app.has_failed |= last.has_failed;
+                if last.has_failed {
+                    // What had seemed to be delivered may have been lost.
+                    app.counters = last.counters;
+                }
             }
         }
     }
@@ -201,12 +204,7 @@ impl Report {
 
     fn add_app(&mut self, worker: usize, slot: &Slot, graph: &Graph) {
         self.pool.held += slot.held();
-        let counters: Vec<_> = slot
-            .record
-            .entries()
-            .filter(|(name, kind, _)| *kind != EntryKind::Histogram && !HOUSEKEEPING.contains(name))
-            .map(|(name, kind, value)| (name.to_owned(), kind, value))
-            .collect();
+        let counters = slot.told_counters();
         for (name, kind, value) in &counters {
             match kind {
                 EntryKind::Drop => *self.drops.entry(name.clone()).or_default() += value,

@@ -327,6 +327,8 @@ impl Pair<'_> {
         self.now.drops().filter(|&(_, total)| total > 0).map(move |(reason, total)| {
             let before = before.as_ref().map(|before| before.get(reason).copied().unwrap_or(0));
             let growth = before.and_then(|before| total.checked_sub(before));
+            // What the engine tells of apps that are gone was dropped before they went.
+            let growth = if self.now.kind == RecordKind::Engine { growth.map(|_| 0) } else { growth };
             let per_s = growth.and_then(|growth| per_second(growth, self.seconds));
             DropRate { reason: reason.to_owned(), total, per_s }
         })

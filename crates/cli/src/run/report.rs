@@ -234,15 +234,15 @@ impl<'a> Last<'a> {
 }
 
 impl Sums {
+    /// As it stood before everything was stopped, but for what stopping has lost: what was written, as it had seemed, or was kept.
     fn of(ended: &Ended, dropped: &BTreeMap<String, u64>) -> Self {
-        let of_stopping = |drops: &BTreeMap<String, u64>| {
-            drops::WHEN_STOPPING.iter().filter_map(|reason| drops.get(*reason)).sum::<u64>()
-        };
+        let (report, dropped) = (&ended.report, dropped.values().sum());
+        let (received, delivered) = (report.pool.allocated, report.delivered.min(ended.after.delivered));
         Sums {
-            received: ended.after.pool.allocated,
-            delivered: ended.after.delivered,
-            dropped: dropped.values().sum(),
-            inside: of_stopping(&ended.after.drops).saturating_sub(of_stopping(dropped)),
+            received,
+            delivered,
+            dropped,
+            inside: received.saturating_sub(delivered).saturating_sub(dropped),
         }
     }
 }

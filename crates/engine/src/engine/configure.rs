@@ -106,6 +106,7 @@ impl Engine {
         }
         slots.append(&mut fresh);
         self.graph = graph;
+        self.publish_retired();
         self.assemble(slots, ends, &Placing::ByCost(costs.clone()));
         self.start_balance(costs);
         Ok(changes)

@@ -92,6 +92,9 @@ impl Settings {
     }
 }
 
+/// What the engine has numbers for: its own, and reasons for drops of apps that are gone.
+const ENTRIES: usize = 64;
+
 /// The number of the next engine; pools without one have 0.
 static ENGINES: AtomicU64 = AtomicU64::new(1);
 
@@ -106,7 +109,7 @@ pub struct Engine {
     /// What apps and links that are gone had counted.
     retired: Retired,
     counters: Counters,
-    _record: Record,
+    record: Record,
 }
 
 /// What the engine keeps of a link beside its ends.
@@ -141,7 +144,7 @@ impl Engine {
             let why = "capture time is for one worker: with several, each would see another";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        let mut record = settings.counters.record(RecordKind::Engine, "engine", "", 8, 8)?;
+        let mut record = settings.counters.record(RecordKind::Engine, "engine", "", ENTRIES, ENTRIES)?;
         let counters = Counters {
             generation: record.number("generation", EntryKind::Gauge),
             apps: record.number("apps", EntryKind::Gauge),
@@ -164,7 +167,7 @@ impl Engine {
             balance: balance::Balance::default(),
             retired: Retired::default(),
             counters,
-            _record: record,
+            record,
         })
     }
 
@@ -249,6 +252,13 @@ impl Engine {
             if !self.workers.iter_mut().fold(false, |any, worker| worker.hear_complaints() | any) {
                 return report;
             }
+        }
+    }
+
+    /// Publishes what apps and links had dropped that are gone.
+    fn publish_retired(&mut self) {
+        for (reason, &count) in &self.retired.drops {
+            self.record.number(reason, EntryKind::Drop).set(count);
         }
     }
 

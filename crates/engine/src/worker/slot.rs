@@ -10,6 +10,7 @@ use crate::drops;
 use crate::link::{Input, Output, Ring};
 use crate::pool::Pool;
 use crate::report::AppState;
+use crate::shm::format::HOUSEKEEPING;
 use crate::shm::{Counter, EntryKind, Histogram, Record};
 use std::any::Any;
 use std::cell::Cell;
@@ -333,10 +334,12 @@ impl Slot {
         self.end_turn();
         self.counters.state.set(AppState::Stopped.code());
         match report.and_then(|report| dropped.map(|()| report)) {
-            Ok((text, has_failed)) => text.map(|text| LastWords { text, has_failed }),
+            Ok((text, has_failed)) => {
+                text.map(|text| LastWords { text, has_failed, counters: self.told_counters() })
+            }
             Err(payload) => {
                 let text = format!("it failed when it was stopped: {}", message(&*payload));
-                Some(LastWords { text, has_failed: true })
+                Some(LastWords { text, has_failed: true, counters: self.told_counters() })
             }
         }
     }
@@ -459,6 +462,14 @@ impl Slot {
         self.counters.timed_ns.get()
     }
 
+    /// What the app counts, and what the engine counts for it, but for what that keeps for itself.
+    pub(crate) fn told_counters(&self) -> Vec<(String, EntryKind, u64)> {
+        let entries = self.record.entries();
+        let told =
+            entries.filter(|(name, kind, _)| *kind != EntryKind::Histogram && !HOUSEKEEPING.contains(name));
+        told.map(|(name, kind, value)| (name.to_owned(), kind, value)).collect()
+    }
+
     /// Packets for which it was the end of the way.
     pub(crate) fn delivered(&self) -> u64 {
         let delivered = self.record.entries().filter(|&(_, kind, _)| kind == EntryKind::Delivered);
@@ -489,6 +500,8 @@ pub struct LastWords {
     pub text: String,
     /// Whether that tells of a [failure](crate::App::has_failed), such as that the end of a file could not be written.
     pub has_failed: bool,
+    /// What it counts, as in [`AppReport::counters`](crate::AppReport::counters).
+    pub counters: Vec<(String, EntryKind, u64)>,
 }
 
 /// A slot goes whatever the app's destructor does.
