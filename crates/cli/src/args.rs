@@ -309,7 +309,8 @@ pub(crate) struct TraceArgs {
     Without --loop, --count and --duration it goes on until interrupted, or a pipe is at its end. Examples:\n  \
     sluss blast trace.pcap --to eth0 --rate 1Mpps --duration 10s\n  \
     sluss blast --synth --size 60,508,1514 --src 198.18.0.0/22 --flows 1000 --to null --duration 5s\n  \
-    sluss blast --synth --count 1000 --to made.pcap"
+    sluss blast --synth --count 1000 --to made.pcap\n\
+    Exit codes: 0 sent; 2 wrong flag; 3 the system refused; 4 packets unaccounted for; 5 not all could be read or sent."
 )]
 pub(crate) struct BlastArgs {
     /// The capture to send, again and again; `-` is standard input, which is sent once.
@@ -481,7 +482,7 @@ fn instance_name(text: &str) -> Result<String, String> {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: sluss apps filter counter")]
+#[command(after_help = "Example: sluss apps filter counter\nExit codes: 0 done; 2 no such type.")]
 pub(crate) struct AppsArgs {
     /// Types to tell all about.
     #[arg(value_name = "TYPE", hide_possible_values = true, value_parser = app_types())]
@@ -530,7 +531,8 @@ pub(crate) struct EngineBenchArgs {
 #[derive(Args, Debug)]
 #[command(
     after_help = "Instances keep their counters in a file each: NAME.PID.counters in $SLUSS_RUNTIME_DIR, else\n\
-    $XDG_RUNTIME_DIR/sluss, /run/sluss or /tmp/sluss-UID. That of a crashed one stays, until --clean removes it."
+    $XDG_RUNTIME_DIR/sluss, /run/sluss or /tmp/sluss-UID. That of a crashed one stays, until --clean removes it.\n\
+    Exit codes: 0 done; 2 wrong flag; 3 the system refused."
 )]
 pub(crate) struct PsArgs {
     /// Print JSON: an object for each instance.
@@ -545,7 +547,7 @@ pub(crate) struct PsArgs {
 #[command(
     after_help = "Wire bit/s are those that the packets take on an Ethernet, with 24 bytes each for preamble, checksum, gap.\n\
     Fill is packets in a breath as a share of the burst; p50 and p99 are of turns in the interval, exact to a quarter.\n\
-    Keys: ? shows them."
+    Keys: ? shows them. Exit codes: 0 shown; 1 no instance at all; 2 none of that name or number; 3 the system refused."
 )]
 pub(crate) struct TopArgs {
     /// Only instances of this name, or this process.

@@ -119,7 +119,7 @@ impl<'a> Last<'a> {
                 grouped(link.queued as u64),
             ]
         };
-        let head = ["link", "packets", "packets/s", "bits/s", "wire bits/s", "drops", "queued"];
+        let head = ["link", "packets", "pps", "bit/s", "wire bit/s", "drops", "queued"];
         table(&head, 1, self.ended.report.links.iter().map(row))
     }
 
