@@ -27,7 +27,8 @@
 //!
 //! A FIFO that nobody reads is refused, since nothing is waited for when a graph starts. Who reads one slowly is waited for, but for a tenth
 //! of a second in each breath at most, and in ten breaths until he reads something: meanwhile packets stay in the link, until that is full. A run does not end by itself before all was read; one that is
-//! stopped gives up after a second. Then the end of a record that was begun is left to a writer that goes on.
+//! stopped gives up after a second. Then the end of a record that was begun is left to a writer that goes on; its packet stays counted as
+//! `write_error` by the one that began it, and is not counted again.
 //!
 //! NOTE: a slow disk holds up the other apps of its worker.
 
@@ -106,6 +107,8 @@ pub struct Running {
     whole: usize,
     /// How much of it a pipe has taken.
     sent: usize,
+    /// How much at its front was left by another writer, which has counted it as lost.
+    inherited: usize,
     /// Whether a pipe had no room for the rest.
     is_blocked: bool,
     /// How often room was waited for since it took something.
@@ -139,7 +142,7 @@ struct Left {
 }
 
 /// A record of which who reads a pipe has the first `sent` bytes, and needs the others to understand what follows; empty if
-/// there is none.
+/// there is none. Its packet has been counted as lost: the end may never be read.
 #[derive(Debug, Default)]
 struct Begun {
     record: Vec<u8>,
@@ -208,6 +211,7 @@ impl Class for PcapWriter {
             target,
             whole: buffer.len(),
             is_blocked: !buffer.is_empty(),
+            inherited: buffer.len(),
             buffer,
             sent: begun.sent,
             vain_waits: 0,
@@ -456,7 +460,7 @@ impl Running {
     /// Empties the buffer.
     fn forget(&mut self) {
         self.buffer.clear();
-        (self.whole, self.sent, self.vain_waits) = (0, 0, 0);
+        (self.whole, self.sent, self.inherited, self.vain_waits) = (0, 0, 0, 0);
         self.is_blocked = false;
         self.due_ns = None;
     }
@@ -465,7 +469,8 @@ impl Running {
     /// not in it count as dropped.
     #[cold]
     fn fail(&mut self, done: usize, error: &io::Error) {
-        let (bytes, lost) = self.encoder.whole(&self.buffer, self.target.written() == 0, done);
+        let is_begin = self.target.written() == 0;
+        let (bytes, lost) = self.encoder.whole(&self.buffer, is_begin, done, self.inherited);
         let mut message = format!("{}: cannot write: {error}; ", self.target.path().display());
         message.push_str(&match self.target.cut(bytes) {
             Ok(()) => format!("it holds the packets before that, {} bytes", self.target.written()),

@@ -185,8 +185,8 @@ impl Encoder {
     }
 
     /// How many bytes of the buffer are whole records of which all bytes are among the first `done`, and how many packets
-    /// stand behind them.
-    pub(super) fn whole(&self, buffer: &[u8], is_begin: bool, done: usize) -> (usize, u64) {
+    /// stand behind them, but for those among the first `counted` bytes.
+    pub(super) fn whole(&self, buffer: &[u8], is_begin: bool, done: usize, counted: usize) -> (usize, u64) {
         let mut at = 0;
         let mut whole = 0;
         let mut lost = 0;
@@ -196,7 +196,7 @@ impl Encoder {
             if at <= done {
                 whole = at;
             } else {
-                lost += u64::from(is_packet);
+                lost += u64::from(is_packet && at > counted);
             }
         }
         (whole, lost)
@@ -204,7 +204,7 @@ impl Encoder {
 
     /// Which record of the buffer has some of its bytes among the first `done`, and others not; an empty range if none.
     pub(super) fn begun(&self, buffer: &[u8], is_begin: bool, done: usize) -> Range<usize> {
-        let (start, _) = self.whole(buffer, is_begin, done);
+        let (start, _) = self.whole(buffer, is_begin, done, 0);
         let len = if start < done { self.record_at(buffer, is_begin, start).0 } else { 0 };
         start..start + len
     }

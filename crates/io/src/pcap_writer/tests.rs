@@ -191,7 +191,7 @@ fn a_file_that_could_not_be_written_ends_with_a_whole_packet() {
     let encoder = super::records::Encoder::new(Format::Pcap, usize::MAX);
     let ends: Vec<usize> = (0..=5).map(|n| pcap(&packets[..n]).len()).collect();
     for done in 0..=file.len() {
-        let (whole, lost) = encoder.whole(&file, true, done);
+        let (whole, lost) = encoder.whole(&file, true, done, 0);
         let expected = ends.iter().rposition(|&end| end <= done);
         assert_eq!(whole, expected.map_or(0, |n| ends[n]), "{done} bytes");
         assert_eq!(lost, 5 - expected.unwrap_or(0) as u64, "{done} bytes");
@@ -549,6 +549,35 @@ fn a_writer_that_goes_on_ends_the_record_that_was_begun() {
         let before = read.iter().zip(&all).take_while(|(read, sent)| read == sent).count();
         assert!((1..read.len()).contains(&before) && read.len() < all.len(), "{before} of {}", read.len());
         assert!(read[before..] == all[all.len() - (read.len() - before)..], "{name}");
+    }
+}
+
+#[test]
+fn a_record_that_is_passed_on_is_counted_once() {
+    let scratch = Scratch::new();
+    for (name, count) in [("few.pcap", 100), ("few.pcapng", 100), ("many.pcap", 1000), ("many.pcapng", 1000)]
+    {
+        let packets: Vec<_> = (0..count).map(|n| (n, 1001, vec![7; 1001])).collect();
+        let from = scratch.file("in.pcap", &pcap(&packets));
+        let (fifo, open) = fifo(&scratch, name);
+        let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+        // The third has the record from one that has it from another.
+        for (writer, to) in [("w", &fifo), ("x", &fifo), ("y", &fifo), ("z", &scratch.path("other.pcap"))] {
+            let changes = engine.configure(&between("r", &from, writer, to)).unwrap();
+            assert_eq!(failed(&changes), [""; 0], "{name}");
+            // Until the first has written what came, or as much as there is room for.
+            let begin = std::time::Instant::now();
+            while begin.elapsed() < Duration::from_millis(50) {
+                engine.breathe();
+            }
+            let report = engine.report();
+            assert!(report.balanced(), "{name}, {writer}: {:?}", report.imbalances);
+        }
+        // What is not among the bytes that a pipe holds is lost.
+        let mut bytes = Vec::new();
+        read_ready(&open, &mut bytes);
+        assert!(!bytes.is_empty(), "{name}");
+        engine.stop();
     }
 }
 
