@@ -38,17 +38,19 @@ impl Patience {
 
     /// Waits for room; `false` if there was none in the time that is left.
     fn wait(&mut self, file: &File) -> io::Result<bool> {
-        if self.0.is_zero() {
-            return Ok(false);
+        while !self.0.is_zero() {
+            let time =
+                Timespec { tv_sec: self.0.as_secs().cast_signed(), tv_nsec: self.0.subsec_nanos().into() };
+            let begin = Instant::now();
+            let ready = poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&time));
+            self.0 = self.0.saturating_sub(begin.elapsed());
+            match ready {
+                // A signal, such as that of a terminal that changes its size, is not the end of the time.
+                Err(Errno::INTR) => {}
+                ready => return Ok(ready? > 0),
+            }
         }
-        let time = Timespec { tv_sec: self.0.as_secs().cast_signed(), tv_nsec: self.0.subsec_nanos().into() };
-        let begin = Instant::now();
-        let ready = match poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&time)) {
-            Err(Errno::INTR) => 0,
-            ready => ready?,
-        };
-        self.0 = self.0.saturating_sub(begin.elapsed());
-        Ok(ready > 0)
+        Ok(false)
     }
 }
 

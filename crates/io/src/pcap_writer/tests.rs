@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use testkit::rig::{Rig, START_NS};
 
 fn writer(path: impl Into<PathBuf>) -> PcapWriter {
@@ -553,6 +553,33 @@ fn a_writer_that_goes_on_ends_the_record_that_was_begun() {
 }
 
 #[test]
+#[allow(unsafe_code)]
+fn a_signal_does_not_end_the_wait_for_a_pipe() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    let scratch = Scratch::new();
+    let (fifo, open) = fifo(&scratch, "fifo");
+    let mut target = super::file::Target::open(&fifo).unwrap();
+    let full = target.write(&[0; 1 << 20], &mut Patience::none()).unwrap();
+    // SAFETY: the handler does nothing, and no other test has one for this signal.
+    unsafe { libc::signal(libc::SIGUSR1, nothing as extern "C" fn(libc::c_int) as usize) };
+    // SAFETY: it only tells the thread's name.
+    let thread = unsafe { libc::pthread_self() };
+    let reader = std::thread::spawn(move || {
+        for _ in 0..5 {
+            std::thread::sleep(Duration::from_millis(20));
+            // SAFETY: that thread waits for this one.
+            unsafe { libc::pthread_kill(thread, libc::SIGUSR1) };
+        }
+        let mut bytes = Vec::new();
+        read_ready(&open, &mut bytes);
+        (open, bytes.len())
+    });
+    let more = target.write(&[0; 1000], &mut Patience::of(Duration::from_secs(20))).unwrap();
+    let (_open, read) = reader.join().unwrap();
+    assert!(more == 1000 && read >= full, "{more} of 1000 bytes, {read} of {full} were read");
+}
+
+#[test]
 fn a_record_that_is_passed_on_is_counted_once() {
     let scratch = Scratch::new();
     for (name, count) in [("few.pcap", 100), ("few.pcapng", 100), ("many.pcap", 1000), ("many.pcapng", 1000)]
@@ -566,7 +593,7 @@ fn a_record_that_is_passed_on_is_counted_once() {
             let changes = engine.configure(&between("r", &from, writer, to)).unwrap();
             assert_eq!(failed(&changes), [""; 0], "{name}");
             // Until the first has written what came, or as much as there is room for.
-            let begin = std::time::Instant::now();
+            let begin = Instant::now();
             while begin.elapsed() < Duration::from_millis(50) {
                 engine.breathe();
             }
@@ -832,7 +859,7 @@ fn a_writer_goes_on_without_what_a_full_disk_did_not_take() {
 
 /// Waits until the app has failed, and has been started again.
 fn await_restart(rig: &mut Rig) {
-    let begin = std::time::Instant::now();
+    let begin = Instant::now();
     while rig.report().apps[testkit::rig::APP].restarts == 0 {
         std::thread::sleep(Duration::from_millis(10));
         rig.advance(10_000_000);
