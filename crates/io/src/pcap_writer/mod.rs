@@ -27,7 +27,7 @@
 //!
 //! A FIFO that nobody reads is refused, since nothing is waited for when a graph starts. Who reads one slowly is waited for, but for a tenth
 //! of a second in each breath at most, and in ten breaths until he reads something: meanwhile packets stay in the link, until that is full. A run does not end by itself before all was read; one that is
-//! stopped gives up after a second. Then the end of a record that was begun is left to a writer that goes on; its packet stays counted as
+//! stopped waits for a second at most, and not at all for who has read nothing for a second. Then the end of a record that was begun is left to a writer that goes on; its packet stays counted as
 //! `write_error` by the one that began it, and is not counted again.
 //!
 //! NOTE: a slow disk holds up the other apps of its worker.
@@ -46,7 +46,7 @@ use serde::Deserialize;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes that are written at a time: enough that the call costs nothing beside its copy, few enough to stay in the
 /// second-level cache.
@@ -59,7 +59,7 @@ const WAIT_NS_MAX: u64 = 1_000_000_000;
 const PATIENCE: Duration = Duration::from_millis(100);
 /// So many such waits in vain, and he is not waited for until he reads something: he may have stopped for good.
 const VAIN_WAITS_MAX: u32 = 10;
-/// How long at the end.
+/// How long at the end, where what he has not read since then counts: who has long stopped costs a stop or a reload nothing.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 /// So many breaths in which no packet came, and what waits is written to a pipe even if no time passes, as on capture time.
 const IDLE_BREATHS_MAX: u32 = 64;
@@ -109,8 +109,8 @@ pub struct Running {
     sent: usize,
     /// How much at its front was left by another writer, which has counted it as lost.
     inherited: usize,
-    /// Whether a pipe had no room for the rest.
-    is_blocked: bool,
+    /// Since when a pipe has had no room for the rest, and has taken nothing.
+    blocked_since: Option<Instant>,
     /// How often room was waited for since it took something.
     vain_waits: u32,
     encoder: Encoder,
@@ -147,6 +147,8 @@ struct Left {
 struct Begun {
     record: Vec<u8>,
     sent: usize,
+    /// Since when nothing of it has been read.
+    since: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -210,7 +212,7 @@ impl Class for PcapWriter {
         Ok(Running {
             target,
             whole: buffer.len(),
-            is_blocked: !buffer.is_empty(),
+            blocked_since: begun.since,
             inherited: buffer.len(),
             buffer,
             sent: begun.sent,
@@ -292,7 +294,7 @@ impl App for Running {
     fn pull(&mut self, _: &mut Io<'_>) {
         self.idle_breaths = self.idle_breaths.saturating_add(1);
         let is_idle = self.idle_breaths > IDLE_BREATHS_MAX && !self.buffer.is_empty();
-        if self.is_blocked || is_idle {
+        if self.blocked_since.is_some() || is_idle {
             self.flush(&mut Patience::none());
         }
     }
@@ -434,9 +436,11 @@ impl Running {
         match self.target.write(&self.buffer[self.sent..], patience) {
             Ok(done) if self.sent + done < self.buffer.len() => {
                 self.sent += done;
-                self.is_blocked = true;
                 if done > 0 {
                     self.vain_waits = 0;
+                }
+                if done > 0 || self.blocked_since.is_none() {
+                    self.blocked_since = Some(Instant::now());
                 }
             }
             Ok(_) => {
@@ -449,10 +453,15 @@ impl Running {
 
     /// The same for the last time. What is not read now counts as lost, but for the end of a record that was begun, another writer may yet write that.
     fn flush_at_last(&mut self) {
-        self.flush(&mut Patience::of(LAST_PATIENCE));
-        if self.is_blocked {
+        // Others may have been waited for before, while he was reading: that is not held against him.
+        self.flush(&mut Patience::none());
+        if let Some(since) = self.blocked_since {
+            self.flush(&mut Patience::of(LAST_PATIENCE.saturating_sub(since.elapsed())));
+        }
+        if let Some(since) = self.blocked_since {
             let begun = self.encoder.begun(&self.buffer, self.target.written() == 0, self.sent);
-            self.begun = Begun { sent: self.sent - begun.start, record: self.buffer[begun].to_vec() };
+            let (sent, record) = (self.sent - begun.start, self.buffer[begun].to_vec());
+            self.begun = Begun { since: (!record.is_empty()).then_some(since), record, sent };
             self.fail(self.sent, &io::Error::new(io::ErrorKind::TimedOut, "nobody reads it any more"));
         }
     }
@@ -461,7 +470,7 @@ impl Running {
     fn forget(&mut self) {
         self.buffer.clear();
         (self.whole, self.sent, self.inherited, self.vain_waits) = (0, 0, 0, 0);
-        self.is_blocked = false;
+        self.blocked_since = None;
         self.due_ns = None;
     }
 

@@ -553,6 +553,32 @@ fn a_writer_that_goes_on_ends_the_record_that_was_begun() {
 }
 
 #[test]
+fn a_stop_does_not_wait_for_those_who_have_long_stopped_reading() {
+    let scratch = Scratch::new();
+    let fifos: Vec<_> = (0..4).map(|n| fifo(&scratch, &format!("fifo{n}"))).collect();
+    let packets: Vec<_> = (0..100).map(|n| (n, 1000, vec![7; 1000])).collect();
+    let from = scratch.file("in.pcap", &pcap(&packets));
+    let mut graph = Graph::new();
+    for (n, (path, _)) in fifos.iter().enumerate() {
+        graph.app(&format!("r{n}"), PcapReader { path: from.clone(), ..PcapReader::default() }).unwrap();
+        graph.app(&format!("w{n}"), writer(path)).unwrap();
+        graph.link(&format!("r{n}.output -> w{n}.input")).unwrap();
+    }
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(&graph).unwrap();
+    engine.run_for(super::LAST_PATIENCE + Duration::from_millis(300)).unwrap();
+    // One of them goes on now.
+    let mut bytes = Vec::new();
+    read_ready(&fifos[3].1, &mut bytes);
+    let begin = Instant::now();
+    engine.configure(&Graph::new()).unwrap();
+    assert!(begin.elapsed() < super::LAST_PATIENCE, "{:?}", begin.elapsed());
+    read_ready(&fifos[3].1, &mut bytes);
+    assert_eq!(records(&scratch.file("out.pcap", &bytes)).len(), 100);
+    assert!(engine.report().balanced());
+}
+
+#[test]
 #[allow(unsafe_code)]
 fn a_signal_does_not_end_the_wait_for_a_pipe() {
     extern "C" fn nothing(_: libc::c_int) {}
