@@ -398,11 +398,11 @@ impl Slot {
     }
 
     /// Whether nothing will come from it unless something comes to it. One that is down is waited for; but an app that only
-    /// works on what comes, and does not start, is not waited for without end.
+    /// works on what comes, or has no link to send anything on, and does not start, is not waited for without end.
     pub(super) fn is_at_rest(&self) -> bool {
         let pulls = self.roles.has(Roles::PULL);
         let rests = if self.is_down() {
-            self.outage.is_given_up() && !pulls
+            self.outage.is_given_up() && !(pulls && self.plugs.outputs.iter().any(Output::is_linked))
         } else {
             self.ask(|app| (!pulls || app.is_finished()) && app.held() == 0).unwrap_or(false)
         };

@@ -796,6 +796,44 @@ fn a_writer_that_failed_goes_on_behind_what_it_wrote() {
     }
 }
 
+/// A writer that fails at its first packet, and does not start again.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+struct Dying(PcapWriter);
+
+impl Class for Dying {
+    const TYPE: &'static str = "dying";
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Breaking;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Breaking, OptionError> {
+        if is_first(&self.0.path) {
+            Ok(Breaking(self.0.start(setup)?, 2))
+        } else {
+            Err(OptionError::refused("path", "as told"))
+        }
+    }
+}
+
+#[test]
+fn a_writer_of_a_fifo_that_does_not_start_again_keeps_no_run_from_its_end() {
+    let scratch = Scratch::new();
+    let (path, _open) = fifo(&scratch, "fifo");
+    let mut graph = Graph::new();
+    graph.app("r", PcapReader { path: capture("web.pcap"), ..PcapReader::default() }).unwrap();
+    graph.app("w", Dying(writer(&path))).unwrap();
+    graph.link("r.output -> w.input").unwrap();
+    let (restart_first, restart_max) = (Duration::from_millis(1), Duration::from_millis(4));
+    let mut engine =
+        Engine::new(Settings { restart_first, restart_max, ..Settings::new().unwrap() }).unwrap();
+    engine.configure(&graph).unwrap();
+    let begin = Instant::now();
+    engine.run_for(Duration::from_secs(20)).unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(15), "it does not end by itself");
+    let report = engine.report();
+    assert!(report.balanced(), "{:?}", report.imbalances);
+    assert_eq!(report.apps["w"].state, engine::AppState::Down);
+}
+
 /// A writer whose disk is full after `done` bytes of its packet of a number, and that fails then, once for each path.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 struct Torn {
