@@ -572,37 +572,11 @@ fn a_stop_does_not_wait_for_those_who_have_long_stopped_reading() {
     read_ready(&fifos[3].1, &mut bytes);
     let begin = Instant::now();
     engine.configure(&Graph::new()).unwrap();
-    assert!(begin.elapsed() < super::LAST_PATIENCE, "{:?}", begin.elapsed());
+    // Three of them, one after the other, would take three times as long.
+    assert!(begin.elapsed() < 2 * super::LAST_PATIENCE, "{:?}", begin.elapsed());
     read_ready(&fifos[3].1, &mut bytes);
     assert_eq!(records(&scratch.file("out.pcap", &bytes)).len(), 100);
     assert!(engine.report().balanced());
-}
-
-#[test]
-#[allow(unsafe_code)]
-fn a_signal_does_not_end_the_wait_for_a_pipe() {
-    extern "C" fn nothing(_: libc::c_int) {}
-    let scratch = Scratch::new();
-    let (fifo, open) = fifo(&scratch, "fifo");
-    let mut target = super::file::Target::open(&fifo).unwrap();
-    let full = target.write(&[0; 1 << 20], &mut Patience::none()).unwrap();
-    // SAFETY: the handler does nothing, and no other test has one for this signal.
-    unsafe { libc::signal(libc::SIGUSR1, nothing as extern "C" fn(libc::c_int) as usize) };
-    // SAFETY: it only tells the thread's name.
-    let thread = unsafe { libc::pthread_self() };
-    let reader = std::thread::spawn(move || {
-        for _ in 0..5 {
-            std::thread::sleep(Duration::from_millis(20));
-            // SAFETY: that thread waits for this one.
-            unsafe { libc::pthread_kill(thread, libc::SIGUSR1) };
-        }
-        let mut bytes = Vec::new();
-        read_ready(&open, &mut bytes);
-        (open, bytes.len())
-    });
-    let more = target.write(&[0; 1000], &mut Patience::of(Duration::from_secs(20))).unwrap();
-    let (_open, read) = reader.join().unwrap();
-    assert!(more == 1000 && read >= full, "{more} of 1000 bytes, {read} of {full} were read");
 }
 
 #[test]
