@@ -16,7 +16,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::span::Span;
 
 /// How many words in front of the place a phrase may begin.
-const WORDS_BEFORE: usize = 5;
+const WORDS_BEFORE: usize = 7;
 /// Bytes of a suggestion that is still helpful.
 const SUGGESTION_MAX: usize = 100;
 
@@ -52,34 +52,50 @@ fn meant(tokens: &Tokens<'_>, place: Span, phrases: &[Phrase]) -> Option<String>
     })
 }
 
-/// `tcp dport 80`, `udp sport != 53`, `th dport 80-90`.
+/// `tcp dport 80`, `udp sport != 53`, `th dport 80-90`, `tcp dport >= 1024`.
 fn ports(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
     let proto = cursor.one_of(&["tcp", "udp", "sctp", "th"]).filter(|proto| *proto != "th");
     let dir = match cursor.one_of(&["dport", "sport"])? {
         "dport" => "dst",
         _ => "src",
     };
-    let (not, value) = cursor.operand();
+    let (not, value) = match cursor.ordering() {
+        Some(sign) => (None, Some(ports_that_are(sign, cursor.value()?.parse().ok()?)?)),
+        None => cursor.operand()?,
+    };
     let kind = if is_range(value.as_deref()) { "portrange" } else { "port" };
-    Some(joined(&[not, proto, Some(dir), Some(kind), value.as_deref()]))
+    let ports = joined(&[Some(dir), Some(kind), value.as_deref()]);
+    Some(cursor.of_protocol(start, proto, not, &ports))
+}
+
+/// The range of the ports that are less or greater than `bound`.
+fn ports_that_are(sign: Sign, bound: u16) -> Option<String> {
+    let (low, high) = match sign {
+        Sign::Lt => (0, bound.checked_sub(1)?),
+        Sign::Le => (0, bound),
+        Sign::Gt => (bound.checked_add(1)?, u16::MAX),
+        _ => (bound, u16::MAX),
+    };
+    Some(format!("{low}-{high}"))
 }
 
 /// `ip saddr 192.0.2.10`, `ip6 daddr 2001:db8::/32`, `ether saddr …`.
 fn addresses(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
     let proto = cursor.one_of(&["ip", "ip6", "ether"])?;
     let dir = match cursor.one_of(&["daddr", "saddr"])? {
         "daddr" => "dst",
         _ => "src",
     };
-    let (not, value) = cursor.operand();
+    let (not, value) = cursor.operand()?;
     let is_prefix = value.as_ref().is_some_and(|value| value.contains('/') && !value.contains('{'));
     let kind = if is_prefix { "net" } else { "host" };
-    let meant = joined(&[Some(proto), Some(dir), Some(kind), value.as_deref()]);
+    let addresses = joined(&[Some(dir), Some(kind), value.as_deref()]);
     Some(match not {
-        // Without the protocol, addresses in ARP would match as well; and only packets of it have another address.
-        Some(_) if proto != "ether" => format!("{proto} and not {}", &meant[proto.len() + 1..]),
-        Some(not) => format!("{not} {meant}"),
-        None => meant,
+        // Every frame has these.
+        Some(not) if proto == "ether" => format!("{not} {proto} {addresses}"),
+        _ => cursor.of_protocol(start, Some(proto), not, &addresses),
     })
 }
 
@@ -166,13 +182,14 @@ fn range(cursor: &mut Cursor<'_>) -> Option<String> {
 
 /// `port 80 443`.
 fn juxtaposed(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
     let quals = qualifiers(cursor)?;
     let mut values = Vec::new();
     while cursor.token().is_some_and(|token| token.kind != TokenKind::Name) {
         let Some(value) = cursor.value() else { break };
         values.push(format!("{quals} {value}"));
     }
-    (values.len() > 1).then(|| values.join(" or "))
+    (values.len() > 1).then(|| cursor.operands(start, &values.join(" or ")))
 }
 
 /// The qualifiers in front of hosts, nets and ports, as they are written.
@@ -221,14 +238,41 @@ impl<'a> Cursor<'a> {
         is_unequal.then_some("not")
     }
 
-    /// Reads what a field is compared with, if anything is written there: one value or a set.
-    fn operand(&mut self) -> (Option<&'static str>, Option<String>) {
+    /// Reads `<`, `<=`, `>` or `>=`.
+    fn ordering(&mut self) -> Option<Sign> {
+        let signs = [Sign::Lt, Sign::Le, Sign::Gt, Sign::Ge];
+        signs.into_iter().find(|sign| self.sign(*sign).is_some())
+    }
+
+    /// Reads what a field is compared with: one value or a set, or nothing where the text ends. `None` if it is
+    /// something else, without which the phrase would mean nothing.
+    fn operand(&mut self) -> Option<(Option<&'static str>, Option<String>)> {
         let not = self.negation();
         let value = match self.list() {
             Some(items) => Some(format!("in {{{}}}", items.join(", "))),
             None => self.value(),
         };
-        (not, value)
+        let is_end = self.at + 1 >= self.tokens.list.len() && self.tokens.error.is_none();
+        (value.is_some() || is_end).then_some((not, value))
+    }
+
+    /// Ports or addresses of a protocol. What is not on them is still of the protocol: without that, all packets of
+    /// other protocols would match as well.
+    fn of_protocol(&self, start: usize, proto: Option<&str>, not: Option<&str>, text: &str) -> String {
+        match (proto, not) {
+            (Some(proto), Some(not)) => self.operands(start, &format!("{proto} and {not} {text}")),
+            _ => joined(&[proto, not, Some(text)]),
+        }
+    }
+
+    /// Operands of `and` or `or` in place of what begins at `start`. They stay together: the two bind alike, from the left,
+    /// and `not` binds closer.
+    fn operands(&self, start: usize, text: &str) -> String {
+        let before = start.checked_sub(1).and_then(|before| self.tokens.list.get(before));
+        match before.is_none_or(|before| before.kind == TokenKind::Sign(Sign::LParen)) {
+            true => text.to_owned(),
+            false => format!("({text})"),
+        }
     }
 
     /// Reads a number, name, address or prefix.

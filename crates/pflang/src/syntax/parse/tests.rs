@@ -220,8 +220,11 @@ fn says_what_was_meant() {
 #[rustfmt::skip]
 const HABITS: &[(&str, &str)] = &[
     ("tcp dport 80", "tcp dst port 80"), ("udp and tcp sport 80", "tcp src port 80"), ("tcp dport {80,443}", "tcp dst port in {80, 443}"),
-    ("dport 80", "dst port 80"), ("th sport 1024-65535", "src portrange 1024-65535"), ("tcp dport != 22", "not tcp dst port 22"),
+    ("dport 80", "dst port 80"), ("th sport 1024-65535", "src portrange 1024-65535"), ("tcp dport != 22", "tcp and not dst port 22"),
     ("udp dport", "udp dst port"), ("tcp dport http", "tcp dst port http"),
+    ("arp or tcp dport != 80-90", "(tcp and not dst portrange 80-90)"), ("(tcp dport != {80, 443})", "tcp and not dst port in {80, 443}"), ("dport != 53", "not dst port 53"),
+    ("tcp dport >= 1024", "tcp dst portrange 1024-65535"), ("udp sport < 1024", "udp src portrange 0-1023"), ("arp or th dport > 1023", "dst portrange 1024-65535"),
+    ("tcp dport <= 80 and ip", "tcp dst portrange 0-80"), ("not ip daddr != 10.0.0.1", "(ip and not dst host 10.0.0.1)"),
     ("tcp port {80, 443}", "tcp port in {80, 443}"), ("port in (80, 443)", "port in {80, 443}"), ("tcp dst port (80, 443)", "tcp dst port in {80, 443}"),
     ("port in {80 443}", "port in {80, 443}"), ("src or dst port {1, 2}", "src or dst port in {1, 2}"), ("host {10.0.0.1}", "host in {10.0.0.1}"),
     ("ip saddr 192.0.2.10", "ip src host 192.0.2.10"), ("ip daddr 10.0.0.0/8", "ip dst net 10.0.0.0/8"), ("ip saddr {10.0.0.1, 10.1.0.0/16}", "ip src host in {10.0.0.1, 10.1.0.0/16}"),
@@ -229,6 +232,8 @@ const HABITS: &[(&str, &str)] = &[
     ("meta l4proto tcp", "tcp"), ("meta l4proto {tcp, udp}", "(tcp or udp)"), ("meta l4proto ipv6-icmp", "icmp6"), ("meta l4proto != 47", "not proto 47"),
     ("icmp type echo-request", "icmp[icmptype] = icmp-echo"), ("icmpv6 type 135", "icmp6[icmp6type] = 135"), ("icmp code 0", "icmp[icmpcode] = 0"),
     ("port 80 443", "port 80 or port 443"), ("dst port 80 443 8080", "dst port 80 or dst port 443 or dst port 8080"), ("net 10.0.0.0/8 172.16.0.0/12", "net 10.0.0.0/8 or net 172.16.0.0/12"),
+    ("tcp src and dst port 80 443", "tcp src and dst port 80 or tcp src and dst port 443"), ("not port 80 443", "(port 80 or port 443)"),
+    ("ip and (port 80 443)", "port 80 or port 443"), ("ip and port 80 443", "(port 80 or port 443)"),
     ("tcp port 80 - 90", "tcp portrange 80-90"),
 ];
 
@@ -253,6 +258,8 @@ fn what_is_like_a_habit_is_left_alone() {
         ("port 80, 443", Some("write `or` between alternatives, or a set: `port in {80, 443}`")),
         ("tcp port 80 and and ip saddr 10.0.0.1", None),
         ("host 10.0.0.256 10.0.0.1", None),
+        ("ip daddr @set", Some("two primitives are joined by `and` or `or`")),
+        ("ip saddr > 10.0.0.1", Some("two primitives are joined by `and` or `or`")),
     ] {
         let error = error(source);
         assert_eq!(error.help.as_deref(), help, "{source}: {error:?}");
