@@ -10,8 +10,8 @@ use crate::diag::{Code, Diagnostic};
 /// Fields with a counterpart, and what comes before the value.
 #[rustfmt::skip]
 static FIELDS: &[(&str, &str)] = &[
-    ("ip.addr", "host"), ("ip.host", "host"), ("ip.src", "src host"), ("ip.src_host", "src host"),
-    ("ip.dst", "dst host"), ("ip.dst_host", "dst host"), ("ip.proto", "ip proto"),
+    ("ip.addr", "ip host"), ("ip.host", "ip host"), ("ip.src", "ip src host"), ("ip.src_host", "ip src host"),
+    ("ip.dst", "ip dst host"), ("ip.dst_host", "ip dst host"), ("ip.proto", "ip proto"),
     ("ipv6.addr", "ip6 host"), ("ipv6.host", "ip6 host"), ("ipv6.src", "ip6 src host"),
     ("ipv6.dst", "ip6 dst host"), ("ipv6.nxt", "ip6 proto"),
     ("tcp.port", "tcp port"), ("tcp.srcport", "tcp src port"), ("tcp.dstport", "tcp dst port"),
@@ -152,7 +152,13 @@ fn translate(tokens: &Tokens<'_>) -> Option<String> {
             TokenKind::Name => match find(PROTOCOLS, text) {
                 Some(filter) if filter.contains(" or ") => parts.push(format!("({filter})")),
                 Some(filter) => parts.push(filter.into()),
-                None => parts.push(test(tokens, text, &mut at)?),
+                None => {
+                    let test = test(tokens, text, &mut at)?;
+                    // `and` and `or` bind alike, from the left, and `not` binds closer.
+                    let is_first = parts.last().is_none_or(|part| part == "(");
+                    let is_whole = is_first || !test.contains(" and ");
+                    parts.push(if is_whole { test } else { format!("({test})") });
+                }
             },
             _ => return None,
         }
@@ -174,16 +180,31 @@ fn test(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
     }
     *at += 1;
     let value = value(tokens, at)?;
-    let negate = if op == "!=" { "not " } else { "" };
     if let Some(quals) = find(FIELDS, field) {
         let quals = if value.contains('/') { quals.replace("host", "net") } else { quals.to_owned() };
-        return matches!(op, "=" | "!=").then(|| format!("{negate}{quals} {value}"));
+        return match op {
+            "=" => Some(format!("{quals} {value}")),
+            "!=" => Some(unequal(&quals, &value)),
+            _ => None,
+        };
     }
     if let Some(bit) = find(FLAGS, field) {
         let set = (value == "0") == (op == "!=");
         return Some(format!("{bit} {} 0", if set { "!=" } else { "=" }));
     }
     find(NUMBERS, field).map(|number| format!("{number} {op} {value}"))
+}
+
+/// A field that has another value. Only packets of its protocol have the field; without that, all others would match as
+/// well.
+fn unequal(quals: &str, value: &str) -> String {
+    match quals.split_once(' ') {
+        Some((proto @ ("ip" | "ip6"), "proto")) => format!("{proto} and not {quals} {value}"),
+        Some((proto @ ("ip" | "ip6" | "tcp" | "udp" | "sctp"), rest)) => {
+            format!("{proto} and not {rest} {value}")
+        }
+        _ => format!("not {quals} {value}"),
+    }
 }
 
 /// The members of a set, blanks or commas between, of a field that may be in one: a port or an IP address.

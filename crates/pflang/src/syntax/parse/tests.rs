@@ -198,18 +198,24 @@ fn says_what_was_meant() {
         ("tcp.port in {80 443, 8000..8080}", "as a capture filter: `tcp port in {80, 443, 8000-8080}`"),
         (
             "ip.src in {10.0.0.0/8} and http",
-            "as a capture filter: `src host in {10.0.0.0/8} and tcp port 80`",
+            "as a capture filter: `ip src host in {10.0.0.0/8} and tcp port 80`",
         ),
         ("tcp.port == 80", "as a capture filter: `tcp port 80`"),
         (
             "ip.addr==10.0.0.1 && !(tcp.dstport eq 443) || dns",
-            "as a capture filter: `host 10.0.0.1 and not (tcp dst port 443) or port 53`",
+            "as a capture filter: `ip host 10.0.0.1 and not (tcp dst port 443) or port 53`",
         ),
         (
             "tcp.flags.syn == 1 and ip.ttl < 5",
             "as a capture filter: `tcp[tcpflags] & tcp-syn != 0 and ip[8] < 5`",
         ),
-        ("ip.src != 10.0.0.0/8", "as a capture filter: `not src net 10.0.0.0/8`"),
+        ("ip.src == 10.0.0.1", "as a capture filter: `ip src host 10.0.0.1`"),
+        ("ip.src != 10.0.0.0/8", "as a capture filter: `ip and not src net 10.0.0.0/8`"),
+        (
+            "arp or tcp.dstport != 80 or (ip.proto != 17)",
+            "as a capture filter: `arp or (tcp and not dst port 80) or (ip and not ip proto 17)`",
+        ),
+        ("eth.src != 1:2:3:4:5:6", "as a capture filter: `not ether src 1:2:3:4:5:6`"),
     ] {
         let error = error(source);
         assert_eq!(error.help.as_deref(), Some(help), "{source}: {error:?}");
