@@ -125,11 +125,26 @@ fn the_full_form_keeps_hexadecimal_numbers() {
         ("ether proto 0x88cc or 2048", "ether proto 0x88cc or ether proto 2048"),
         ("port 80 or host ::1", "port 80 or host ::1"),
         ("host a1 and ip[0x0] = 1", "host a1 and ip[0x0] = 1"),
+        ("ip[0] & 0xf = 5 and port 15 and ip[2] = 0xf", "ip[0] & 0xf = 5 and port 15 and ip[2] = 0xf"),
     ] {
         let explanation = explained(source);
         assert_eq!(explanation.canonical, full, "{source}");
         assert!(explained(full).canonical == full, "{full}");
     }
+}
+
+/// A number is not written in hexadecimal because the same number is elsewhere.
+#[test]
+fn decimal_numbers_stay_decimal() {
+    let explanation = explained("ip[0] & 0xf = 5 and port 15 and len > 15 and ether proto 0x88cc");
+    let words: Vec<&str> = explanation.lines.iter().skip(1).map(|line| line.text.as_str()).collect();
+    let expected = [
+        "the length of the IPv4 header in 32-bit words is 5",
+        "the TCP, UDP or SCTP source or destination port is 15",
+        "the length of the packet is greater than 15",
+        "the link-layer protocol (EtherType or LLC address) is 0x88cc",
+    ];
+    assert_eq!(words, expected);
 }
 
 #[test]

@@ -2,29 +2,39 @@
 
 use crate::syntax::ast::{Ast, Id};
 use crate::syntax::lex::{TokenKind, lex};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 
 /// A syntax tree, and which of its numbers its text has in hexadecimal.
 pub(super) struct Written<'a> {
     ast: &'a Ast,
-    /// By number; how it is written first.
+    /// By number; how it is written first. Not those that are in the text in decimal as well: the tree does not say which
+    /// of them is which.
     hex: HashMap<u32, &'a str>,
+    /// All numbers in the order of the text, if it has any in hexadecimal; with the text of those.
+    numbers: Vec<(u32, Option<&'a str>)>,
 }
 
 impl<'a> Written<'a> {
     pub(super) fn new(ast: &'a Ast, source: &'a str) -> Self {
-        let mut hex = HashMap::new();
+        let mut written = Written { ast, hex: HashMap::new(), numbers: Vec::new() };
         // Most filters have none.
         if source.contains("0x") || source.contains("0X") {
+            let mut decimal = HashSet::new();
             for token in lex(source).list {
+                let TokenKind::Number(number) = token.kind else { continue };
                 let text = token.span.text(source);
-                if let (TokenKind::Number(number), Some("0x" | "0X")) = (token.kind, text.get(..2)) {
-                    hex.entry(number).or_insert(text);
+                let hex = matches!(text.get(..2), Some("0x" | "0X")).then_some(text);
+                if let Some(hex) = hex {
+                    written.hex.entry(number).or_insert(hex);
+                } else if text.starts_with(|sign: char| sign.is_ascii_digit()) {
+                    decimal.insert(number);
                 }
+                written.numbers.push((number, hex));
             }
+            written.hex.retain(|number, _| !decimal.contains(number));
         }
-        Written { ast, hex }
+        written
     }
 
     pub(super) fn number(&self, number: u32) -> String {
@@ -38,18 +48,27 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// A text in canonical form, which has all numbers in decimal.
+    /// A text in canonical form, which has all numbers in decimal. Of the whole filter, each is known by its place.
     pub(super) fn text(&self, canonical: String) -> String {
-        if self.hex.is_empty() {
+        if self.numbers.is_empty() {
             return canonical;
         }
+        let tokens = lex(&canonical).list.into_iter();
+        let numbers: Vec<_> = tokens
+            .filter_map(|token| match token.kind {
+                TokenKind::Number(number) => Some((number, token.span)),
+                _ => None,
+            })
+            .collect();
+        let is_whole =
+            numbers.iter().map(|(number, _)| number).eq(self.numbers.iter().map(|(number, _)| number));
         let (mut out, mut done) = (String::with_capacity(canonical.len()), 0);
-        for token in lex(&canonical).list {
-            if let TokenKind::Number(number) = token.kind {
-                out.push_str(&canonical[done..token.span.start as usize]);
-                out.push_str(&self.number(number));
-                done = token.span.end as usize;
-            }
+        for (place, (number, span)) in numbers.into_iter().enumerate() {
+            let hex = if is_whole { self.numbers[place].1 } else { self.hex.get(&number).copied() };
+            let text = hex.unwrap_or_else(|| span.text(&canonical));
+            out.push_str(&canonical[done..span.start as usize]);
+            out.push_str(text);
+            done = span.end as usize;
         }
         out.push_str(&canonical[done..]);
         out
