@@ -167,7 +167,12 @@ fn object(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> Val
 }
 
 fn primitive_object(primitive: &TracedPrimitive, source: &str) -> Value {
-    json!({ "primitive": primitive.span.text(source), "span": span_object(primitive.span), "verdict": verdict(primitive) })
+    json!({
+        "primitive": primitive.span.text(source),
+        "span": span_object(primitive.span),
+        "member": primitive.is_member,
+        "verdict": verdict(primitive),
+    })
 }
 
 fn span_object(span: Span) -> Value {

@@ -270,6 +270,11 @@ fn trace_shows_the_bytes_and_the_outcome() {
         serde_json::from_str(&stdout(&run(&["trace", "--json", "arp", "captures/web.pcap", "-n", "1"])))
             .unwrap();
     assert!(json["steps"].as_array().is_some_and(|steps| !steps.is_empty()));
+    let set = stdout(&run(&["trace", "--json", "ether proto in {0x806}", "captures/web.pcap", "-n", "1"]));
+    let set: serde_json::Value = serde_json::from_str(&set).unwrap();
+    let told = |place: usize| (&set["primitives"][place]["primitive"], &set["primitives"][place]["member"]);
+    assert_eq!(told(0), (&"ether proto in {0x806}".into(), &false.into()));
+    assert_eq!(told(1), (&"0x806".into(), &true.into()));
 }
 
 #[test]

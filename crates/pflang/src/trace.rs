@@ -8,8 +8,8 @@ use crate::ir::{CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
 use crate::lower::Lowered;
 use crate::lower::tree::{Tree, TreeId, TreeNode};
 use crate::span::Span;
-use crate::syntax::ast::{Ast, Expr};
-use std::collections::HashSet;
+use crate::syntax::ast::{Ast, Expr, SetItem};
+use std::collections::{HashMap, HashSet};
 
 /// One run of one packet.
 #[derive(Clone, Debug)]
@@ -82,6 +82,7 @@ pub fn trace(ast: &Ast, lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace 
     let mut run = Run {
         tree,
         sets: ast.exprs.iter().zip(&ast.expr_spans).filter(is_set).map(|(_, span)| *span).collect(),
+        only_members: ast.exprs.iter().zip(&ast.expr_spans).filter_map(only_member).collect(),
         exprs: Exprs::of_pool(&tree.pool),
         packet: Packet { data, wire_len },
         values: vec![None; tree.pool.value_count()],
@@ -91,6 +92,15 @@ pub fn trace(ast: &Ast, lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace 
     let matches = run.root() == Ok(true);
     run.primitives.retain(|primitive| primitive.span != Span::default() || !primitive.steps.is_empty());
     Trace { primitives: run.primitives, matches }
+}
+
+/// Where the only member of a set stands, and where the set.
+fn only_member((expr, set): (&Expr, &Span)) -> Option<(Span, Span)> {
+    let Expr::In(_, items) = expr else { return None };
+    match items.as_slice() {
+        [SetItem::Id(_, span) | SetItem::Range(_, _, span) | SetItem::File(_, span)] => Some((*span, *set)),
+        _ => None,
+    }
 }
 
 /// The packet is rejected at once.
@@ -129,6 +139,8 @@ struct Run<'t> {
     tree: &'t Tree,
     /// Where sets stand, whose members have spans of their own.
     sets: HashSet<Span>,
+    /// The sets of one member by the place of that. They are nothing but their member, and so have no node.
+    only_members: HashMap<Span, Span>,
     exprs: Exprs<'t>,
     packet: Packet<'t>,
     /// What has been evaluated for this packet.
@@ -208,16 +220,23 @@ impl Run<'_> {
         };
         let mut primitive = outer.primitive;
         if is_primitive {
-            primitive = Some(self.primitives.len());
-            self.tasks.push(Task::Holds(self.primitives.len()));
-            self.primitives.push(TracedPrimitive {
-                span,
-                is_member: outer.primitive.is_some(),
-                steps: Vec::new(),
-                holds: None,
-            });
+            // A file of several members has a node, and they all have its place.
+            let is_told = |set: &Span| primitive.is_some_and(|outer| self.primitives[outer].span == *set);
+            let set = self.only_members.get(&span).copied().filter(|set| !is_told(set));
+            if let Some(set) = set {
+                self.begin(set, primitive.is_some());
+            }
+            primitive = Some(self.begin(span, primitive.is_some() || set.is_some()));
         }
         Outer { primitive, span: Some(span), negated: false }
+    }
+
+    /// A primitive that has been reached, and is done when what has been left to do since is.
+    fn begin(&mut self, span: Span, is_member: bool) -> usize {
+        let index = self.primitives.len();
+        self.tasks.push(Task::Holds(index));
+        self.primitives.push(TracedPrimitive { span, is_member, steps: Vec::new(), holds: None });
+        index
     }
 
     /// Asks, in the words of the text.

@@ -1,7 +1,9 @@
 //! Questions as they were written, and what became of each primitive.
 
-use super::{Answer, Trace};
+use super::{Answer, Trace, TracedPrimitive};
 use crate::Compiler;
+use crate::names::FileNames;
+use std::sync::Arc;
 use wire::LinkType;
 
 /// TCP from port 1024 to 80, SYN, over IPv4.
@@ -75,6 +77,39 @@ fn each_primitive_has_a_verdict() {
     let last = trace.primitives.last().and_then(|primitive| primitive.steps.last()).unwrap();
     assert_eq!(last.answer, Answer::NotCaptured { needed: 135 });
     assert!(!trace.matches);
+}
+
+#[test]
+fn a_set_of_one_member_is_told_as_any_other() {
+    for (filter, expected) in [
+        ("port in {80}", &[("port in {80}", true, false), ("80", true, true)][..]),
+        ("not (src port in {53})", &[("src port in {53}", false, false), ("53", false, true)]),
+        (
+            "tcp and host in {10.0.0.1}",
+            &[("tcp", true, false), ("host in {10.0.0.1}", true, false), ("10.0.0.1", true, true)],
+        ),
+        ("udp port in {1-2}", &[("udp port in {1-2}", false, false), ("1-2", false, true)]),
+        ("port in {53, 54}", &[("port in {53, 54}", false, false), ("53", false, true), ("54", false, true)]),
+    ] {
+        let trace = traced(LinkType::EN10MB, filter, &bytes(SYN), 54);
+        let told = |primitive: &TracedPrimitive| {
+            (primitive.span.text(filter), primitive.holds == Some(true), primitive.is_member)
+        };
+        assert_eq!(trace.primitives.iter().map(told).collect::<Vec<_>>(), expected, "{filter}");
+    }
+}
+
+/// All members of a file have the place of its name.
+#[test]
+fn a_set_in_a_file_is_told_once() {
+    let names = FileNames::new().with_sets(|path| Ok(path.split('+').collect::<Vec<_>>().join("\n")));
+    let compiler = Compiler::new(LinkType::EN10MB).names(Arc::new(names));
+    for (filter, members) in [("port in {@80}", 1), ("port in {@53+54+80}", 3)] {
+        let trace = compiler.trace(filter, &bytes(SYN), 54).unwrap_or_else(|error| panic!("{error}"));
+        let are_members: Vec<bool> = trace.primitives.iter().map(|primitive| primitive.is_member).collect();
+        assert_eq!(are_members, [&[false][..], &vec![true; members]].concat(), "{filter}");
+        assert_eq!(trace.primitives[0].span.text(filter), filter);
+    }
 }
 
 /// What a link type asks before the filter is no part of its last primitive.
