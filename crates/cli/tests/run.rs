@@ -375,19 +375,16 @@ fn a_signal_that_comes_twice_at_once_ends_a_run_with_its_report() {
 #[test]
 fn a_later_signal_ends_a_run_at_once() {
     use std::os::unix::process::ExitStatusExt;
-    let graph = ENDLESS.replace("\"sink\"", "\"pcap_writer\"\npath = \"fifo\"");
-    let folder = folder("signal-later", &graph);
-    assert!(Command::new("mkfifo").arg(folder.join("fifo")).status().unwrap().success());
-    // It waits for who does not read what is in the pipe.
-    // On Linux, opening both ends waits for nobody.
-    let fifo = fs::OpenOptions::new().read(true).write(true).open(folder.join("fifo")).unwrap();
-    let mut live = Live::start(&folder, &[]);
+    let graph = PRINTING.replace("count = 100\n", "");
+    // It waits for who does not read the lines that it prints.
+    let mut child =
+        command(&folder("signal-later", &graph), &["--no-report"]).stdout(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(500));
-    signal(&live.child, "INT");
+    signal(&child, "INT");
     std::thread::sleep(Duration::from_millis(800));
-    signal(&live.child, "INT");
-    assert_eq!(live.child.wait().unwrap().signal(), Some(2));
-    drop(fifo);
+    assert!(child.try_wait().unwrap().is_none(), "it does not wait");
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
 }
 
 #[test]
