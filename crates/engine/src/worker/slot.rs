@@ -345,7 +345,7 @@ impl Slot {
     }
 
     /// As if it had options that it refuses, and had been started longer ago.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn refuse(&mut self, config: Config, ago: std::time::Duration) {
         self.config = config;
         self.outage.age(ago);
