@@ -7,7 +7,7 @@
 //! | `linktype` | what packets begin with; unless set, what each packet says, as for `filter` |
 //! | `packets`, `bytes` | count what passes |
 //! | `NAME_packets`, `NAME_bytes` | count what passes and matches the filter of that name |
-//! | `wrong_link_type` | counts packets of another link type than is set, or of one for which a filter does not compile: they match none |
+//! | `wrong_linktype` | counts packets of another link type than is set, or of one for which a filter does not compile: they match none |
 //! | `delivered` | counts packets that ended here |
 //!
 //! A packet counts for every filter that it matches. Bytes are those that are here, not those on the wire.
@@ -90,7 +90,7 @@ impl Counter {
     }
 
     fn filters(&self, setup: &mut Setup<'_>) -> Result<Compiled<Counter>, OptionError> {
-        Compiled::new(self.clone(), self.linktype.as_deref(), setup.counter("wrong_link_type"))
+        Compiled::new(self.clone(), self.linktype.as_deref(), setup.counter("wrong_linktype"))
     }
 
     fn tallies(&self, setup: &mut Setup<'_>) -> Vec<Tally> {
@@ -217,27 +217,26 @@ mod tests {
     fn each_packet_is_counted_as_what_it_is() {
         let mut rig = Rig::new(counter(&[("tcp", "tcp"), ("any", "")]), &["input"], &["output"]);
         let tcp = Packet::parse("eth / ip4 / tcp").unwrap().bytes;
-        for (data, link_type) in
-            [(&tcp[14..], 101), (&tcp, 1), (&tcp, 101), (&tcp[14..], 101), (&tcp, 0xffff)]
+        for (data, linktype) in [(&tcp[14..], 101), (&tcp, 1), (&tcp, 101), (&tcp[14..], 101), (&tcp, 0xffff)]
         {
-            rig.send_with("input", data, Metadata { link_type, ..Metadata::default() });
+            rig.send_with("input", data, Metadata { linktype, ..Metadata::default() });
         }
         rig.breathe();
         assert_eq!(rig.take("output").len(), 5);
-        let counted = counters(&mut rig, &["packets", "tcp_packets", "any_packets", "wrong_link_type"]);
+        let counted = counters(&mut rig, &["packets", "tcp_packets", "any_packets", "wrong_linktype"]);
         assert_eq!(counted, [5, 3, 4, 1]);
     }
 
     #[test]
-    fn packets_of_other_link_types_match_nothing() {
+    fn packets_of_other_linktypes_match_nothing() {
         let only = Counter { linktype: Some("EN10MB".to_owned()), ..counter(&[("any", "")]) };
         let mut rig = Rig::new(only, &["input"], &["output"]);
-        for link_type in [1, 101] {
-            rig.send_with("input", b"x", Metadata { link_type, ..Metadata::default() });
+        for linktype in [1, 101] {
+            rig.send_with("input", b"x", Metadata { linktype, ..Metadata::default() });
         }
         rig.breathe();
         assert_eq!(rig.take("output").len(), 2);
-        assert_eq!(counters(&mut rig, &["packets", "any_packets", "wrong_link_type"]), [2, 1, 1]);
+        assert_eq!(counters(&mut rig, &["packets", "any_packets", "wrong_linktype"]), [2, 1, 1]);
         assert!(
             rig.report().apps[APP].text.as_deref().unwrap().starts_with("1 packets matched no filter: they")
         );

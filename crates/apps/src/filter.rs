@@ -6,7 +6,7 @@
 //! | `filter` | the filter, as in pcap-filter(7); required |
 //! | `linktype` | what packets begin with, such as `EN10MB` or `RAW`; unless set, what each packet says |
 //! | `rejected` | counts packets that did not match, and were dropped as nothing is linked to that output |
-//! | `wrong_link_type` | drops: packets of another link type than is set, or of one for which the filter does not compile |
+//! | `wrong_linktype` | drops: packets of another link type than is set, or of one for which the filter does not compile |
 //!
 //! Hosts, networks, services and protocols may be named as in the system's files (`/etc/hosts`, `/etc/services`, …); no server is
 //! asked. `len`, `less` and `greater` are about the length on the wire where the graph keeps metadata, else about the bytes that
@@ -71,7 +71,7 @@ impl Class for Filter {
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        let wrong = setup.drops("wrong_link_type");
+        let wrong = setup.drops("wrong_linktype");
         let filter = Compiled::new(self.clone(), self.linktype.as_deref(), wrong)?;
         Ok(Running { filter, rejected: setup.drops("rejected") })
     }
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn lengths_are_those_on_the_wire() {
         let mut rig = Rig::new(Filter::new("greater 1000"), &["input"], &["output"]);
-        rig.send_with("input", http(), Metadata { cut_len: 2000, link_type: 1, ..Metadata::default() });
+        rig.send_with("input", http(), Metadata { cut_len: 2000, linktype: 1, ..Metadata::default() });
         rig.send("input", http());
         rig.breathe();
         let received = rig.received("output");
@@ -182,11 +182,11 @@ mod tests {
     }
 
     #[test]
-    fn another_link_type() {
+    fn another_linktype() {
         let raw = Filter { filter: "tcp port 80".to_owned(), linktype: Some("RAW".to_owned()) };
         let mut rig = Rig::new(raw, &["input"], &["output", "rejected"]);
-        let send = |rig: &mut Rig, data: &[u8], link_type| {
-            rig.send_with("input", data, Metadata { link_type, ..Metadata::default() });
+        let send = |rig: &mut Rig, data: &[u8], linktype| {
+            rig.send_with("input", data, Metadata { linktype, ..Metadata::default() });
         };
         let ip = &http()[14..];
         send(&mut rig, ip, 101);
@@ -198,11 +198,11 @@ mod tests {
             (rig.take("output"), rig.take("rejected")),
             (vec![ip.to_vec()], vec![dns()[14..].to_vec()])
         );
-        assert_eq!(rig.counter("wrong_link_type"), 2);
+        assert_eq!(rig.counter("wrong_linktype"), 2);
         let text = "2 packets were dropped: they are not of link type RAW; with `linktype = \"EN10MB\"`, those of EN10MB are filtered";
         assert_eq!(rig.report().apps[APP].text.as_deref(), Some(text));
         rig.reconfigure(Filter::new("tcp port 80"));
-        assert_eq!((rig.pass(&[&http(), ip]), rig.counter("wrong_link_type")), (vec![http()], 2));
+        assert_eq!((rig.pass(&[&http(), ip]), rig.counter("wrong_linktype")), (vec![http()], 2));
         assert_eq!(rig.report().apps[APP].text, None);
     }
 
@@ -212,57 +212,57 @@ mod tests {
         let raw = |frame: Vec<u8>| frame[14..].to_vec();
         let packets =
             [(http(), 1), (raw(http()), 101), (raw(dns()), 101), (dns(), 1), (http(), 1), (raw(http()), 101)];
-        for (data, link_type) in &packets {
-            rig.send_with("input", data, Metadata { link_type: *link_type, ..Metadata::default() });
+        for (data, linktype) in &packets {
+            rig.send_with("input", data, Metadata { linktype: *linktype, ..Metadata::default() });
         }
         rig.breathe();
         assert_eq!(rig.take("output"), [http(), raw(http()), http(), raw(http())]);
         assert_eq!(rig.take("rejected"), [raw(dns()), dns()]);
-        assert_eq!((rig.counter("wrong_link_type"), rig.report().apps[APP].text.clone()), (0, None));
+        assert_eq!((rig.counter("wrong_linktype"), rig.report().apps[APP].text.clone()), (0, None));
     }
 
     #[test]
     fn packets_for_which_a_filter_means_nothing_are_dropped() {
         let mut rig = Rig::new(Filter::new("not ether host 02:aa:aa:aa:aa:aa"), &["input"], &["output"]);
-        for link_type in [101, 1, 101, 1, 0xffff] {
-            rig.send_with("input", http(), Metadata { link_type, ..Metadata::default() });
+        for linktype in [101, 1, 101, 1, 0xffff] {
+            rig.send_with("input", http(), Metadata { linktype, ..Metadata::default() });
         }
         rig.breathe();
         let text = rig.report().apps[APP].text.clone().unwrap_or_default();
-        assert_eq!((rig.take("output").len(), rig.counter("wrong_link_type")), (2, 3), "{text}");
+        assert_eq!((rig.take("output").len(), rig.counter("wrong_linktype")), (2, 3), "{text}");
         let told =
             "3 packets were dropped: on link type RAW, `filter`: the filter does not compile\nerror[PF008]";
         assert!(text.starts_with(told), "{text}");
     }
 
     #[test]
-    fn there_are_filters_for_four_link_types() {
+    fn there_are_filters_for_four_linktypes() {
         let mut rig = Rig::new(Filter::new(""), &["input"], &["output"]);
         // EN10MB, RAW, NULL, LINUX_SLL, and one more.
-        for link_type in [101, 0, 101, 113, 276, 1, 113, 276, 0] {
-            rig.send_with("input", [link_type as u8], Metadata { link_type, ..Metadata::default() });
+        for linktype in [101, 0, 101, 113, 276, 1, 113, 276, 0] {
+            rig.send_with("input", [linktype as u8], Metadata { linktype, ..Metadata::default() });
         }
         rig.breathe();
         let passed: Vec<u8> = rig.take("output").concat();
-        assert_eq!((passed, rig.counter("wrong_link_type")), (vec![101, 0, 101, 113, 1, 113, 0], 2));
+        assert_eq!((passed, rig.counter("wrong_linktype")), (vec![101, 0, 101, 113, 1, 113, 0], 2));
         let text = "2 packets were dropped: LINUX_SLL2 would be one link type more than the 4 there may be";
         assert_eq!(rig.report().apps[APP].text.as_deref(), Some(text));
     }
 
     #[test]
-    fn large_bursts_of_several_link_types_keep_their_order() {
+    fn large_bursts_of_several_linktypes_keep_their_order() {
         let only = Filter { linktype: Some("EN10MB".to_owned()), ..Filter::new("") };
         let mut rig = Rig::new(only, &["input"], &["output"]);
-        let link_type = |i: u16| u16::from(!i.is_multiple_of(5) && i / 64 != 3);
+        let linktype = |i: u16| u16::from(!i.is_multiple_of(5) && i / 64 != 3);
         (0..640).for_each(|i: u16| {
-            let metadata = Metadata { link_type: link_type(i), ..Metadata::default() };
+            let metadata = Metadata { linktype: linktype(i), ..Metadata::default() };
             rig.send_with("input", i.to_be_bytes(), metadata);
         });
         rig.breathe();
         let ours: Vec<Vec<u8>> =
-            (0..640).filter(|&i| link_type(i) == 1).map(|i| i.to_be_bytes().to_vec()).collect();
+            (0..640).filter(|&i| linktype(i) == 1).map(|i| i.to_be_bytes().to_vec()).collect();
         assert_eq!(rig.take("output"), ours);
-        assert_eq!(rig.counter("wrong_link_type"), 640 - ours.len() as u64);
+        assert_eq!(rig.counter("wrong_linktype"), 640 - ours.len() as u64);
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl<C: Compile> Compiled<C> {
         if count == 0 {
             return None;
         }
-        let is_other = |packet: &Packet| packet.metadata().link_type != self.number;
+        let is_other = |packet: &Packet| packet.metadata().linktype != self.number;
         if metadata && burst.iter().fold(false, |any, packet| any | is_other(packet)) {
             return self.split_mixed(burst);
         }
@@ -100,8 +100,8 @@ impl<C: Compile> Compiled<C> {
 
     #[cold]
     fn split_mixed<'b>(&mut self, burst: &mut Burst<'b>) -> Option<(Burst<'b>, bool)> {
-        let number = burst.first()?.metadata().link_type;
-        let count = burst.iter().take_while(|packet| packet.metadata().link_type == number).count();
+        let number = burst.first()?.metadata().linktype;
+        let count = burst.iter().take_while(|packet| packet.metadata().linktype == number).count();
         let is_wrong = !self.turn_to(number);
         Some((burst.split_front(count), is_wrong))
     }

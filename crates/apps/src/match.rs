@@ -7,7 +7,7 @@
 //! | `linktype` | what packets begin with; unless set, what each packet says, as for `filter` |
 //! | `unmatched` | counts packets that match no filter, dropped as nothing is linked to `default` |
 //! | `unlinked` | counts packets dropped as nothing is linked to their port |
-//! | `wrong_link_type` | drops: packets of another link type than is set, or of one for which the list does not compile |
+//! | `wrong_linktype` | drops: packets of another link type than is set, or of one for which the list does not compile |
 //!
 //! ```toml
 //! [app.dispatch]
@@ -93,7 +93,7 @@ impl Match {
     }
 
     fn program(&self, setup: &mut Setup<'_>) -> Result<Compiled<Match>, OptionError> {
-        Compiled::new(self.clone(), self.linktype.as_deref(), setup.drops("wrong_link_type"))
+        Compiled::new(self.clone(), self.linktype.as_deref(), setup.drops("wrong_linktype"))
     }
 }
 
@@ -306,27 +306,27 @@ mod tests {
         let mut rig = Rig::new(cases(), &["input"], &["default", "names", "web"]);
         let raw = |frame: Vec<u8>| frame[14..].to_vec();
         let packets = [(web(), 1), (raw(web()), 101), (names(), 1), (raw(names()), 101), (vec![], 101)];
-        for (data, link_type) in &packets {
-            rig.send_with("input", data, Metadata { link_type: *link_type, ..Metadata::default() });
+        for (data, linktype) in &packets {
+            rig.send_with("input", data, Metadata { linktype: *linktype, ..Metadata::default() });
         }
         rig.breathe();
         assert_eq!(
             (rig.take("web"), rig.take("names")),
             (vec![web(), raw(web())], vec![names(), raw(names())])
         );
-        assert_eq!((rig.take("default").len(), rig.counter("wrong_link_type")), (1, 0));
+        assert_eq!((rig.take("default").len(), rig.counter("wrong_linktype")), (1, 0));
     }
 
     #[test]
-    fn packets_of_other_link_types_are_dropped() {
+    fn packets_of_other_linktypes_are_dropped() {
         let only = Match { linktype: Some("EN10MB".to_owned()), ..cases() };
         let mut rig = Rig::new(only, &["input"], &["default", "web"]);
-        for link_type in [101, 1, 113, 101] {
-            rig.send_with("input", web(), Metadata { link_type, ..Metadata::default() });
+        for linktype in [101, 1, 113, 101] {
+            rig.send_with("input", web(), Metadata { linktype, ..Metadata::default() });
         }
         rig.breathe();
         assert_eq!((rig.take("web"), rig.take("default").len()), (vec![web()], 0));
-        assert_eq!(rig.counter("wrong_link_type"), 3);
+        assert_eq!(rig.counter("wrong_linktype"), 3);
         let text = rig.report().apps[APP].text.clone().unwrap();
         assert!(
             text.starts_with(
@@ -337,7 +337,7 @@ mod tests {
         // A whole burst.
         (0..64).for_each(|_| rig.send_with("input", web(), Metadata::default()));
         rig.breathe();
-        assert_eq!(rig.counter("wrong_link_type"), 67);
+        assert_eq!(rig.counter("wrong_linktype"), 67);
     }
 
     #[test]

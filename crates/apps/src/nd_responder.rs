@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn an_answer_lacks_nothing_of_what_the_question_lacked() {
         let mut rig = rig();
-        let metadata = Metadata { cut_len: 4, link_type: 1, ..Metadata::default() };
+        let metadata = Metadata { cut_len: 4, linktype: 1, ..Metadata::default() };
         rig.send_with("south", solicitation("fe80::9", "2001:db8::1", None), metadata);
         rig.breathe();
         assert_eq!(rig.received("south")[0].metadata.cut_len, 0);

@@ -274,7 +274,7 @@ fn render(packet: &Packet, text: &mut Vec<u8>) -> bool {
     let metadata = packet.metadata();
     let line = Line {
         timestamp_ns: i64::try_from(metadata.timestamp_ns).unwrap_or(i64::MAX),
-        linktype: LinkType::new(metadata.link_type.into()),
+        linktype: LinkType::new(metadata.linktype.into()),
         data: packet.data(),
         wire_len: packet.wire_len(),
     };
@@ -305,7 +305,7 @@ mod tests {
         let syn = testkit::packet::Packet::parse("eth / ip4 / udp(sport=1000,dport=53) / 'x'").unwrap().bytes;
         let mut packet = pool.packet(&syn).unwrap();
         let timestamp_ns = 1_700_000_000_123_456_789;
-        *packet.metadata_mut() = Metadata { timestamp_ns, link_type: 1, ..Metadata::default() };
+        *packet.metadata_mut() = Metadata { timestamp_ns, linktype: 1, ..Metadata::default() };
         let mut app = running(&Printer::default());
         assert_eq!(app.render(std::slice::from_ref(&packet)), 1);
         let summary = wire::summarize(wire::LinkType::EN10MB, &syn, syn.len() as u32);

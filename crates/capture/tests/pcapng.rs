@@ -57,7 +57,7 @@ fn sections_have_their_own_order_and_interfaces() {
 }
 
 #[test]
-fn a_batch_has_one_section_and_one_link_type() {
+fn a_batch_has_one_section_and_one_linktype() {
     let mut bytes = zoo(ByteOrder::Big).bytes;
     bytes.extend(zoo(ByteOrder::Little).bytes);
     let mut reader = reader(&bytes).unwrap();

@@ -81,7 +81,7 @@ fn later_inputs_take_the_first_ones_form() {
 }
 
 #[test]
-fn pcapng_joins_a_pcap_file_where_the_link_type_agrees() {
+fn pcapng_joins_a_pcap_file_where_the_linktype_agrees() {
     let first = pcap(ByteOrder::Little, MICRO, 1, &[(1, 5, b"x")]);
     let ng = |linktype| {
         Bytes::new(ByteOrder::Big).section().interface(linktype, 0).enhanced(0, 2_000_007, b"y", 2).bytes
@@ -93,7 +93,7 @@ fn pcapng_joins_a_pcap_file_where_the_link_type_agrees() {
 }
 
 #[test]
-fn two_link_types_in_one_pcap_are_refused_by_name() {
+fn two_linktypes_in_one_pcap_are_refused_by_name() {
     let first = pcap(ByteOrder::Little, MICRO, 1, THREE);
     let second = pcap(ByteOrder::Little, MICRO, 113, THREE);
     let error = copy(&[&first, &second], |_| true).unwrap_err();

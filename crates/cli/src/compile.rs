@@ -9,8 +9,8 @@ use serde_json::json;
 /// Runs the command.
 pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let source = language::filter_text(&args.text.words)?;
-    let link_type = args.text.linktype;
-    let compiler = language::compiler(link_type, &args.text.language, At::Auto);
+    let linktype = args.text.linktype;
+    let compiler = language::compiler(linktype, &args.text.language, At::Auto);
     let printed = compiler
         .print(&source, args.stage)
         .map_err(|error| language::wrong_filter(error, &args.text.language, terminal))?;
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
             "v": 1,
             "type": "compile",
             "filter": source,
-            "linktype": link_type.to_string(),
+            "linktype": linktype.to_string(),
             "stage": args.stage.to_string(),
             "text": printed,
         });

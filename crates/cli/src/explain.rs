@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let source = language::filter_text(&args.text.words)?;
-    let link_type = args.text.linktype;
-    let compiler = language::compiler(link_type, &args.text.language, At::Auto);
+    let linktype = args.text.linktype;
+    let compiler = language::compiler(linktype, &args.text.language, At::Auto);
     let wrong = |error: pflang::Error| language::wrong_filter(error, &args.text.language, terminal);
     let filter = compiler.compile(&source).map_err(wrong)?;
     let explanation = compiler.explain(&source).map_err(wrong)?;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
             "v": 1,
             "type": "explain",
             "filter": source,
-            "linktype": link_type.to_string(),
+            "linktype": linktype.to_string(),
             "canonical": explanation.canonical,
             "words": explanation.to_string(),
             "lints": lints,

@@ -27,14 +27,14 @@ pub(crate) fn is_filter(text: &str, language: &LanguageArgs) -> bool {
 }
 
 /// A compiler for one link type, as the flags have it.
-pub(crate) fn compiler(link_type: LinkType, language: &LanguageArgs, at: At) -> Compiler {
+pub(crate) fn compiler(linktype: LinkType, language: &LanguageArgs, at: At) -> Compiler {
     let has = |name| language.dialect.contains(&name) || language.dialect.contains(&DialectName::Modern);
     let mut dialect = Dialect::default();
     dialect.strict = language.strict;
     dialect.ipv6 = has(DialectName::Ipv6);
     dialect.scoped = has(DialectName::Scoped);
     dialect.protochain = has(DialectName::Protochain);
-    let mut compiler = Compiler::new(link_type)
+    let mut compiler = Compiler::new(linktype)
         .dialect(dialect)
         .names(Arc::new(SystemNames::new(language.resolve)))
         .backend(match at {

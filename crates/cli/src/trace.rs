@@ -18,7 +18,7 @@ struct Wanted {
     file: PathBuf,
     data: Vec<u8>,
     wire_len: u32,
-    link_type: LinkType,
+    linktype: LinkType,
 }
 
 /// Runs the command.
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let is_filter = |text: &str| language::is_filter(text, &args.language);
     let (source, file) = request(args, Known { exists: &words::exists, is_filter: &is_filter })?;
     let packet = packet(args, file)?;
-    let compiler = language::compiler(packet.link_type, &args.language, At::Auto);
+    let compiler = language::compiler(packet.linktype, &args.language, At::Auto);
     let trace = compiler.trace(&source, &packet.data, packet.wire_len);
     let trace = trace.map_err(|error| language::wrong_filter(error, &args.language, terminal))?;
     let output = if args.json {
@@ -86,15 +86,15 @@ fn packet(args: &TraceArgs, file: PathBuf) -> Result<Wanted, Failure> {
     while let Some(packet) = reader.next_packet().map_err(|error| Failure::capture(&error))? {
         count += 1;
         if count == args.number {
-            let (data, wire_len, link_type) = (packet.data.to_vec(), packet.wire_len, packet.linktype);
-            return Ok(Wanted { file, data, wire_len, link_type: reader.format().as_read_here(link_type) });
+            let (data, wire_len, linktype) = (packet.data.to_vec(), packet.wire_len, packet.linktype);
+            return Ok(Wanted { file, data, wire_len, linktype: reader.format().as_read_here(linktype) });
         }
     }
     Err(Failure::user(format!("{} has {count} packets; there is no number {}", file.display(), args.number)))
 }
 
 fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> String {
-    let summary = wire::summary::summarize(packet.link_type, &packet.data, packet.wire_len);
+    let summary = wire::summary::summarize(packet.linktype, &packet.data, packet.wire_len);
     let mut text =
         format!("packet {} of {}: {summary}\n", args.number, harmless(&packet.file.to_string_lossy()));
     for primitive in &trace.primitives {
@@ -157,7 +157,7 @@ fn object(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> Val
         "filter": source,
         "file": packet.file.to_string_lossy(),
         "number": args.number,
-        "linktype": packet.link_type.to_string(),
+        "linktype": packet.linktype.to_string(),
         "captured_bytes": packet.data.len(),
         "wire_bytes": packet.wire_len,
         "primitives": trace.primitives.iter().map(|primitive| primitive_object(primitive, source)).collect::<Vec<_>>(),

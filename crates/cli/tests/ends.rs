@@ -184,7 +184,7 @@ fn a_filter_wrong_for_a_capture_without_packets_is_told() {
 }
 
 #[test]
-fn packets_of_another_link_type_have_the_name_of_their_capture() {
+fn packets_of_another_linktype_have_the_name_of_their_capture() {
     let folder = scratch("named-misfit");
     let (first, raw) = (folder.join("first.pcap"), folder.join("raw.pcap"));
     std::fs::write(&first, common::pcap(1, 1)).unwrap();

@@ -135,7 +135,7 @@ fn pcapng_stays_pcapng() {
 }
 
 #[test]
-fn link_types_do_not_mix_in_pcap() {
+fn linktypes_do_not_mix_in_pcap() {
     let out = scratch("mixing").join("out.pcap");
     let output = run(&["filter", "ip", "captures/web.pcap", "captures/raw.pcap", "-o", arg(&out)]);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
@@ -143,7 +143,7 @@ fn link_types_do_not_mix_in_pcap() {
 }
 
 #[test]
-fn what_is_not_written_may_be_of_any_link_type() {
+fn what_is_not_written_may_be_of_any_linktype() {
     let folder = scratch("not-written");
     let (empty, out) = (folder.join("empty.pcap"), folder.join("out.pcap"));
     std::fs::write(&empty, common::pcap(101, 0)).unwrap();

@@ -717,7 +717,7 @@ fn a_run_that_nobody_reads_leaves_whole_files() {
 }
 
 #[test]
-fn a_link_type_that_is_not_ethernet_is_told() {
+fn a_linktype_that_is_not_ethernet_is_told() {
     let path = root().join("captures/raw.pcap");
     let graph = format!(
         "links = [\"in.output -> out.input\"]\n[app.in]\ntype = \"pcap_reader\"\npath = {path:?}\n\

@@ -72,7 +72,7 @@ pub(crate) enum Long {
 pub(crate) fn metadata(now_ns: u64, interface: u16) -> Metadata {
     Metadata {
         timestamp_ns: now_ns,
-        link_type: ETHERNET,
+        linktype: ETHERNET,
         interface,
         precision: PRECISION,
         ..Metadata::default()

@@ -46,7 +46,7 @@ pub enum Backend {
 /// ```
 #[derive(Clone)]
 pub struct Compiler {
-    link_type: LinkType,
+    linktype: LinkType,
     netmask: Option<Ipv4Addr>,
     dialect: Dialect,
     names: Arc<dyn Names + Send + Sync>,
@@ -61,9 +61,9 @@ impl Compiler {
     pub const PREFETCH_DISTANCE: u32 = crate::emit::PREFETCH_DISTANCE;
 
     /// A compiler with libpcap's meaning, no names and the default limits.
-    pub fn new(link_type: LinkType) -> Self {
+    pub fn new(linktype: LinkType) -> Self {
         Compiler {
-            link_type,
+            linktype,
             netmask: None,
             dialect: Dialect::default(),
             names: Arc::new(NoNames),
@@ -165,8 +165,8 @@ impl Compiler {
     }
 
     /// The link type this compiler compiles for.
-    pub fn link_type(&self) -> LinkType {
-        self.link_type
+    pub fn linktype(&self) -> LinkType {
+        self.linktype
     }
 
     /// Compiles a filter.
@@ -192,7 +192,7 @@ impl Compiler {
     /// As the parser's part of [`Compiler::compile`].
     pub fn explain(&self, source: &str) -> Result<Explanation, Error> {
         match self.parse(source) {
-            Ok(ast) => Ok(explain(&ast, source, self.link_type, self.dialect)),
+            Ok(ast) => Ok(explain(&ast, source, self.linktype, self.dialect)),
             Err(diagnostic) => Err(Error::new(diagnostic, source.into())),
         }
     }
@@ -263,7 +263,7 @@ impl Compiler {
         let options = self.emit_options();
         let runs = Runs::new(graph, self.backend, |graph| emit::compile(graph, &options));
         let too_large = |error: emit::Error| Diagnostic::new(Code::Limit, whole(source), error.to_string());
-        Ok(Filter::new(Arc::clone(source), self.link_type, lints, runs.map_err(too_large)?))
+        Ok(Filter::new(Arc::clone(source), self.linktype, lints, runs.map_err(too_large)?))
     }
 
     /// The graph that back ends take, verified, and the lints.
@@ -321,7 +321,7 @@ impl Compiler {
 
     fn lower_options(&self) -> lower::Options<'_> {
         lower::Options {
-            linktype: self.link_type,
+            linktype: self.linktype,
             netmask: self.netmask.map(u32::from),
             dialect: self.dialect,
             names: &*self.names,
@@ -389,7 +389,7 @@ pub(crate) fn whole(source: &str) -> Span {
 impl std::fmt::Debug for Compiler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Compiler")
-            .field("link_type", &self.link_type)
+            .field("linktype", &self.linktype)
             .field("netmask", &self.netmask)
             .field("dialect", &self.dialect)
             .field("backend", &self.backend)

@@ -31,7 +31,7 @@ pub struct Filter(Arc<Inner>);
 
 struct Inner {
     source: Arc<str>,
-    link_type: LinkType,
+    linktype: LinkType,
     lints: Vec<Diagnostic>,
     runs: Runs<Bits>,
     /// Translated for the first burst, where it is of use.
@@ -70,11 +70,11 @@ impl Filter {
     /// Makes a filter of its parts.
     pub(crate) fn new(
         source: Arc<str>,
-        link_type: LinkType,
+        linktype: LinkType,
         lints: Vec<Diagnostic>,
         runs: Runs<Bits>,
     ) -> Self {
-        Filter(Arc::new(Inner { source, link_type, lints, runs, masks: OnceLock::new() }))
+        Filter(Arc::new(Inner { source, linktype, lints, runs, masks: OnceLock::new() }))
     }
 
     /// Whether a packet matches of which every byte was captured.
@@ -153,8 +153,8 @@ impl Filter {
     }
 
     /// The link type of the packets it understands.
-    pub fn link_type(&self) -> LinkType {
-        self.0.link_type
+    pub fn linktype(&self) -> LinkType {
+        self.0.linktype
     }
 
     /// Places where the meaning may surprise.
@@ -201,7 +201,7 @@ impl fmt::Debug for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Filter")
             .field("source", &self.0.source)
-            .field("link_type", &self.0.link_type)
+            .field("linktype", &self.0.linktype)
             .field("native", &self.is_native())
             .finish_non_exhaustive()
     }

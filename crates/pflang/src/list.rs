@@ -142,7 +142,7 @@ impl<'c> Joined<'c> {
         let runs = runs.map_err(|error| {
             of_all(Box::new(Diagnostic::new(Code::Limit, Span::default(), error.to_string())))
         })?;
-        Ok(Program::new(self.text, self.entries, compiler.link_type(), runs))
+        Ok(Program::new(self.text, self.entries, compiler.linktype(), runs))
     }
 
     /// The error of the entry that a span of the text of all belongs to.

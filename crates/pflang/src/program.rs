@@ -38,7 +38,7 @@ pub struct Program(Arc<Inner>);
 struct Inner {
     text: String,
     entries: Vec<Stored>,
-    link_type: LinkType,
+    linktype: LinkType,
     runs: Runs<Leaves>,
 }
 
@@ -68,8 +68,8 @@ impl Program {
     pub const NONE: u32 = REJECT;
 
     /// Makes a program of its parts.
-    pub(crate) fn new(text: String, entries: Vec<Stored>, link_type: LinkType, runs: Runs<Leaves>) -> Self {
-        Program(Arc::new(Inner { text, entries, link_type, runs }))
+    pub(crate) fn new(text: String, entries: Vec<Stored>, linktype: LinkType, runs: Runs<Leaves>) -> Self {
+        Program(Arc::new(Inner { text, entries, linktype, runs }))
     }
 
     /// The answer for a packet of which every byte was captured.
@@ -115,8 +115,8 @@ impl Program {
     }
 
     /// The link type of the packets it understands.
-    pub fn link_type(&self) -> LinkType {
-        self.0.link_type
+    pub fn linktype(&self) -> LinkType {
+        self.0.linktype
     }
 
     /// The graph that runs.
@@ -144,7 +144,7 @@ impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Program")
             .field("entries", &self.0.entries.len())
-            .field("link_type", &self.0.link_type)
+            .field("linktype", &self.0.linktype)
             .field("native", &self.is_native())
             .finish_non_exhaustive()
     }

@@ -21,11 +21,11 @@ fn cells(line: &str) -> Vec<String> {
 /// The examples in tables whose last column is headed so, each with the link type that the heading above names.
 fn examples(page: &str) -> Vec<(LinkType, String)> {
     let mut found = Vec::new();
-    let (mut link_type, mut in_table) = (LinkType::EN10MB, false);
+    let (mut linktype, mut in_table) = (LinkType::EN10MB, false);
     for line in page.lines() {
         if line.starts_with("## ") {
             let name = line.split("`-y ").nth(1).and_then(|rest| rest.split('`').next());
-            link_type = name.map_or(LinkType::EN10MB, |name| name.parse().expect("a link type"));
+            linktype = name.map_or(LinkType::EN10MB, |name| name.parse().expect("a link type"));
         }
         if !line.starts_with('|') {
             in_table = false;
@@ -36,7 +36,7 @@ fn examples(page: &str) -> Vec<(LinkType, String)> {
         if let Some(example) = last.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'))
             && in_table
         {
-            found.push((link_type, example.to_owned()));
+            found.push((linktype, example.to_owned()));
         }
     }
     found
@@ -47,10 +47,10 @@ fn examples_compile() {
     let mut failures = Vec::new();
     let mut count = 0;
     for name in ["primitives.md", "arithmetic.md", "dialects.md"] {
-        for (link_type, example) in examples(&page(name)) {
+        for (linktype, example) in examples(&page(name)) {
             count += 1;
-            if let Err(error) = Compiler::new(link_type).compile(&example) {
-                failures.push(format!("{name}: `{example}` ({link_type}): {}", error.diagnostic.message));
+            if let Err(error) = Compiler::new(linktype).compile(&example) {
+                failures.push(format!("{name}: `{example}` ({linktype}): {}", error.diagnostic.message));
             }
         }
     }

@@ -108,7 +108,7 @@ fn program(pcap: oracle::Libpcap, linktype: &str, text: &str) -> oracle::Program
 
 /// What only some link types have: the canonical text compiles to the same program.
 #[test]
-fn primitives_of_link_types_read_alike() {
+fn primitives_of_linktypes_read_alike() {
     let Some(pcap) = oracle::libpcap("the parser") else { return };
     #[rustfmt::skip]
     let cases = [

@@ -65,7 +65,7 @@ const PRIMITIVES: &[&str] = &[
 ];
 
 #[test]
-fn every_primitive_on_every_link_type() {
+fn every_primitive_on_every_linktype() {
     let Some(pcap) = oracle::libpcap("the link types") else { return };
     let mut tally = Tally::default();
     for linktype in linktype::all().chain([LinkType::BACNET_MS_TP]) {
@@ -78,7 +78,7 @@ fn every_primitive_on_every_link_type() {
 
 /// `LINKTYPES_SEED` and `LINKTYPES_ROUNDS` (expressions for each link type) run others, and more.
 #[test]
-fn generated_expressions_on_every_link_type() {
+fn generated_expressions_on_every_linktype() {
     let Some(pcap) = oracle::libpcap("generated expressions on all link types") else { return };
     let number = |name: &str, default| {
         std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)

@@ -226,7 +226,7 @@ fn generated_expressions_mean_what_libpcap_says() {
 
 /// Each filter of the list on each link type.
 #[test]
-fn listed_filters_mean_what_libpcap_says_on_every_link_type() {
+fn listed_filters_mean_what_libpcap_says_on_every_linktype() {
     let Some(mut check) = Check::new("lowering of listed filters") else { return };
     let mut differences = Vec::new();
     for linktype in linktype::all() {

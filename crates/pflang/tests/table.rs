@@ -135,7 +135,7 @@ const WORDS: &[&str] = &[
 
 /// Nothing of the language goes untested: each word and each link type has a case that matches something.
 #[test]
-fn every_word_and_link_type_has_a_case() {
+fn every_word_and_linktype_has_a_case() {
     let has_match = |test: &Test| match &test.expected {
         Expected::Packets(cases) => cases.iter().any(|case| case.accept),
         Expected::Error(_) => false,

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_every_link_type() {
+    fn knows_every_linktype() {
         let Some(pcap) = libpcap("oracle") else { return };
         for linktype in linktype::all() {
             let compiled = pcap.compile(linktype, "link[0] = 1", Options::default());

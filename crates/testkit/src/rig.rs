@@ -91,7 +91,7 @@ impl Rig {
     /// # Panics
     /// If the rig has no such input.
     pub fn send(&mut self, port: &str, data: impl AsRef<[u8]>) {
-        let metadata = Metadata { timestamp_ns: self.now_ns(), link_type: 1, ..Metadata::default() };
+        let metadata = Metadata { timestamp_ns: self.now_ns(), linktype: 1, ..Metadata::default() };
         self.send_with(port, data, metadata);
     }
 

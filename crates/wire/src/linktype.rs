@@ -49,7 +49,7 @@ pub struct LinkTypeInfo {
     pub description: &'static str,
 }
 
-macro_rules! link_types {
+macro_rules! linktypes {
     (@file $name:ident) => { stringify!($name) };
     (@file $name:ident $file:ident) => { stringify!($file) };
     ($($name:ident $(/ $file:ident)? = $value:literal, $description:literal;)*) => {
@@ -61,13 +61,13 @@ macro_rules! link_types {
         static TABLE: &[LinkTypeInfo] = &[$(LinkTypeInfo {
             linktype: LinkType($value),
             name: stringify!($name),
-            file_name: link_types!(@file $name $($file)?),
+            file_name: linktypes!(@file $name $($file)?),
             description: $description,
         },)*];
     };
 }
 
-link_types! {
+linktypes! {
     NULL = 0, "BSD loopback, address family in the sender's byte order";
     EN10MB / ETHERNET = 1, "Ethernet";
     EN3MB / EXP_ETHERNET = 2, "Experimental 3 Mbit/s Ethernet";

@@ -232,7 +232,7 @@ impl App for Running {
             // A copy has its template's time.
             io.pool.describe(
                 &mut packet,
-                engine::Metadata { timestamp_ns: io.now_ns, link_type: 1, ..Default::default() },
+                engine::Metadata { timestamp_ns: io.now_ns, linktype: 1, ..Default::default() },
             );
             output.put(packet);
             if let Some(rate) = &mut self.rate {

@@ -87,7 +87,7 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
         )));
     }
     if let Some(name) = to.strip_prefix("tap:") {
-        check_link_type(args.capture.as_deref(), name)?;
+        check_linktype(args.capture.as_deref(), name)?;
         return Ok(Config::new(Tap { name: name.to_owned(), mtu: None }));
     }
     let is_capture = Path::new(to).extension().is_some_and(|end| end == "pcap" || end == "pcapng");
@@ -95,7 +95,7 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
         return capture_file(args, to);
     }
     if is_ethernet(to) {
-        check_link_type(args.capture.as_deref(), to)?;
+        check_linktype(args.capture.as_deref(), to)?;
     }
     Ok(Config::new(AfPacket { device: to.to_owned(), ..AfPacket::default() }))
 }
@@ -128,7 +128,7 @@ fn is_ethernet(device: &str) -> bool {
 
 /// Refuses a capture whose first packets are not what an Ethernet device takes. Of what is no file nothing is known yet, and a capture
 /// that cannot be opened is told of by who reads it.
-fn check_link_type(capture: Option<&Path>, device: &str) -> Result<(), Failure> {
+fn check_linktype(capture: Option<&Path>, device: &str) -> Result<(), Failure> {
     let is_file = |path: &&Path| path.as_os_str() != "-" && path.is_file();
     let Some(path) = capture.filter(is_file) else { return Ok(()) };
     let linktype = Reader::open(path).ok().and_then(|mut reader| reader.seek_linktype());

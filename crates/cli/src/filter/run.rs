@@ -228,7 +228,7 @@ impl Run<'_> {
             // A wrong filter must not empty an existing output file.
             let ahead = first_packets(reader, inputs);
             match &ahead {
-                Some((link_type, _)) => self.filters.check(*link_type)?,
+                Some((linktype, _)) => self.filters.check(*linktype)?,
                 None => self.filters.check_words()?,
             }
             let format = ahead.map_or_else(|| reader.format(), |(_, format)| format);
@@ -246,7 +246,7 @@ impl Run<'_> {
     fn check_untried(&self) -> Result<(), Failure> {
         let has_ended = self.totals.errors.is_empty() && !self.tally.should_stop();
         match self.described {
-            Some(link_type) if has_ended && self.filters.are_untried() => self.filters.check(link_type),
+            Some(linktype) if has_ended && self.filters.are_untried() => self.filters.check(linktype),
             _ => Ok(()),
         }
     }

@@ -170,10 +170,10 @@ impl<'a> Scanner<'a> {
     /// Compiles for the link type of this batch. What has no packets asks nothing of a filter: an interface that is described may
     /// never have any.
     fn choose_filters(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
-        let Some(link_type) = batch.linktype() else { return Ok(()) };
-        let link_type = batch.format().as_read_here(link_type);
-        if self.current.as_ref().is_none_or(|(current, _)| *current != link_type) {
-            self.current = Some((link_type, self.filters.for_packets(link_type, batch.input())?));
+        let Some(linktype) = batch.linktype() else { return Ok(()) };
+        let linktype = batch.format().as_read_here(linktype);
+        if self.current.as_ref().is_none_or(|(current, _)| *current != linktype) {
+            self.current = Some((linktype, self.filters.for_packets(linktype, batch.input())?));
         }
         Ok(())
     }

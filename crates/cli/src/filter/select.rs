@@ -37,23 +37,23 @@ impl<'a> Filters<'a> {
 
     /// The filters for packets of this link type, in the order of the plan. A filter that compiles for the first packets but not
     /// for others deserves the reason, and the name of the input they are in.
-    pub(crate) fn for_packets(&self, link_type: LinkType, input: &str) -> Result<Vec<Filter>, Failure> {
+    pub(crate) fn for_packets(&self, linktype: LinkType, input: &str) -> Result<Vec<Filter>, Failure> {
         let mut compiled = self.lock();
-        if let Some(filters) = compiled.get(&link_type) {
+        if let Some(filters) = compiled.get(&linktype) {
             return Ok(filters.clone());
         }
         let is_first = compiled.is_empty();
-        self.compile(link_type, &mut compiled)
-            .map_err(|failure| if is_first { failure } else { on_link_type(failure, link_type, input) })
+        self.compile(linktype, &mut compiled)
+            .map_err(|failure| if is_first { failure } else { on_linktype(failure, linktype, input) })
     }
 
     /// Refuses filters that are wrong for this link type, before anything is written.
-    pub(crate) fn check(&self, link_type: LinkType) -> Result<(), Failure> {
+    pub(crate) fn check(&self, linktype: LinkType) -> Result<(), Failure> {
         let mut compiled = self.lock();
-        if compiled.contains_key(&link_type) {
+        if compiled.contains_key(&linktype) {
             return Ok(());
         }
-        self.compile(link_type, &mut compiled).map(|_| ())
+        self.compile(linktype, &mut compiled).map(|_| ())
     }
 
     /// Refuses what is no filter, whatever the link type of the packets to come.
@@ -76,21 +76,20 @@ impl<'a> Filters<'a> {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn compile(&self, link_type: LinkType, compiled: &mut Compiled) -> Result<Vec<Filter>, Failure> {
-        let compiler = language::compiler(link_type, self.language, self.at);
+    fn compile(&self, linktype: LinkType, compiled: &mut Compiled) -> Result<Vec<Filter>, Failure> {
+        let compiler = language::compiler(linktype, self.language, self.at);
         // What a text means for lints hardly depends on the link type: tell them once.
         let quiet = self.quiet || !compiled.is_empty();
         let compile = |source: &&str| {
             language::compile(&compiler, source, self.language, self.at, quiet, self.terminal)
         };
         let filters: Vec<Filter> = self.sources.iter().map(compile).collect::<Result<_, _>>()?;
-        compiled.insert(link_type, filters.clone());
+        compiled.insert(linktype, filters.clone());
         Ok(filters)
     }
 }
 
-fn on_link_type(failure: Failure, link_type: LinkType, input: &str) -> Failure {
-    let note =
-        format_args!("on packets of link type {link_type}, in {input}; other packets came before them");
+fn on_linktype(failure: Failure, linktype: LinkType, input: &str) -> Failure {
+    let note = format_args!("on packets of link type {linktype}, in {input}; other packets came before them");
     failure.note(note).about_file(input)
 }

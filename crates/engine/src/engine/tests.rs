@@ -499,13 +499,13 @@ fn metadata_is_kept_once_an_app_asks_for_it() {
     pool.describe(&mut packet, crate::Metadata { mark: 7, ..Default::default() });
     assert_eq!(packet.metadata().mark, 0);
     pool.stamp(5);
-    assert_eq!((packet.metadata().timestamp_ns, packet.metadata().link_type), (5, 1));
+    assert_eq!((packet.metadata().timestamp_ns, packet.metadata().linktype), (5, 1));
     pool.stamp_time(9);
     pool.describe(&mut packet, crate::Metadata { mark: 7, ..Default::default() });
     let copy = pool.copy(&packet).expect("a packet");
     assert_eq!(copy.metadata().mark, 7);
     let fresh = pool.allocate().expect("a packet");
-    assert_eq!((fresh.metadata().timestamp_ns, fresh.metadata().link_type), (9, 1));
+    assert_eq!((fresh.metadata().timestamp_ns, fresh.metadata().linktype), (9, 1));
     for packet in [packet, copy, fresh] {
         pool.put_back(packet);
     }
@@ -727,7 +727,7 @@ impl App for Reading {
     fn push(&mut self, io: &mut Io<'_>) {
         for packet in io.inputs[0].burst().into_iter().flatten() {
             let metadata = packet.metadata();
-            assert!(metadata.link_type == 1 && metadata.timestamp_ns > 0, "{metadata:?}");
+            assert!(metadata.linktype == 1 && metadata.timestamp_ns > 0, "{metadata:?}");
             io.pool.free(packet, &self.0);
         }
     }

@@ -18,7 +18,7 @@ pub struct Metadata {
     /// put before or take from the front of the packet.
     pub cut_len: u32,
     /// Link type, as in pcap files (`LINKTYPE_…`).
-    pub link_type: u16,
+    pub linktype: u16,
     /// What the interface is called in a pcapng file, or the index of a device.
     pub interface: u16,
     /// For apps to talk to apps downstream.

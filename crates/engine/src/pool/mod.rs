@@ -365,7 +365,7 @@ impl Pool {
     /// back: metadata that was written once would show again in later packets. For the engine, while no app runs.
     pub(crate) fn stamp(&mut self, now_ns: u64) {
         if self.stamping.is_none() {
-            let metadata = Metadata { timestamp_ns: now_ns, link_type: ETHERNET, ..Metadata::default() };
+            let metadata = Metadata { timestamp_ns: now_ns, linktype: ETHERNET, ..Metadata::default() };
             self.stamping = Some(metadata);
             // SAFETY: apps hold the packets that are out, and none runs.
             unsafe {

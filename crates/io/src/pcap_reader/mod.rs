@@ -8,7 +8,7 @@
 //! | `rate_pps`, `rate_mbps` | the most packets, and million bits of packets, a second; none unless set |
 //! | `count` | packets in all; no limit unless set |
 //! | `too_long` | drops: packets longer than 65535 bytes, or than 10240 where the pool has no large packets |
-//! | `wrong_link_type` | drops: packets that are no Ethernet frames, where a capture has taken the place of one that had only those |
+//! | `wrong_linktype` | drops: packets that are no Ethernet frames, where a capture has taken the place of one that had only those |
 //! | `passes` | counts how often the capture was read to its end |
 //! | `damaged` | counts captures that could not be read to their end |
 //!
@@ -137,7 +137,7 @@ struct Left {
 #[derive(Debug)]
 struct Counters {
     too_long: Counter,
-    wrong_link_type: Counter,
+    wrong_linktype: Counter,
     passes: Counter,
     damaged: Counter,
 }
@@ -241,7 +241,7 @@ impl PcapReader {
             legacy,
             counters: Counters {
                 too_long: setup.drops("too_long"),
-                wrong_link_type: setup.drops("wrong_link_type"),
+                wrong_linktype: setup.drops("wrong_linktype"),
                 passes: setup.counter("passes"),
                 damaged: setup.counter("damaged"),
             },
@@ -449,7 +449,7 @@ impl Turn<'_> {
             if packet.append(data).is_err() {
                 self.pool.free(packet, &self.counters.too_long);
             } else if self.is_unknown && !records.is_ethernet(*at) {
-                self.pool.free(packet, &self.counters.wrong_link_type);
+                self.pool.free(packet, &self.counters.wrong_linktype);
             } else {
                 if self.pool.uses_metadata() {
                     *packet.metadata_mut() = records.metadata(*at);

@@ -48,7 +48,7 @@ pub(super) trait Records {
     /// Whether it is an Ethernet frame.
     #[inline]
     fn is_ethernet(&self, index: usize) -> bool {
-        u32::from(self.metadata(index).link_type) == LinkType::ETHERNET.value()
+        u32::from(self.metadata(index).linktype) == LinkType::ETHERNET.value()
     }
 }
 
@@ -212,7 +212,7 @@ struct Record {
     captured_len: usize,
     timestamp_ns: u64,
     cut_len: u32,
-    link_type: u16,
+    linktype: u16,
     interface: u16,
     precision: u8,
 }
@@ -226,14 +226,14 @@ impl Memory {
 
     /// The link type of the first record: all of a batch share it.
     fn linktype(&self) -> Option<LinkType> {
-        self.records.first().map(|record| LinkType::new(record.link_type.into()))
+        self.records.first().map(|record| LinkType::new(record.linktype.into()))
     }
 
     /// Takes a batch in; `false` if that would be too much.
     pub(super) fn keep(&mut self, batch: &Batch<'_>) -> bool {
         for index in 0..batch.len() {
             let data = Records::data(batch, index);
-            let Metadata { timestamp_ns, cut_len, link_type, interface, precision, .. } =
+            let Metadata { timestamp_ns, cut_len, linktype, interface, precision, .. } =
                 batch.metadata(index);
             let (offset, captured_len) = (self.bytes.len(), data.len());
             self.bytes.extend_from_slice(data);
@@ -242,7 +242,7 @@ impl Memory {
                 captured_len,
                 timestamp_ns,
                 cut_len,
-                link_type,
+                linktype,
                 interface,
                 precision,
             });
@@ -269,8 +269,8 @@ impl Records for Memory {
 
     #[inline]
     fn metadata(&self, index: usize) -> Metadata {
-        let &Record { timestamp_ns, cut_len, link_type, interface, precision, .. } = &self.records[index];
-        Metadata { timestamp_ns, cut_len, link_type, interface, precision, ..Metadata::default() }
+        let &Record { timestamp_ns, cut_len, linktype, interface, precision, .. } = &self.records[index];
+        Metadata { timestamp_ns, cut_len, linktype, interface, precision, ..Metadata::default() }
     }
 }
 
@@ -297,7 +297,7 @@ impl Records for Batch<'_> {
         Metadata {
             timestamp_ns: Records::timestamp_ns(self, index),
             cut_len: packet.wire_len.saturating_sub(packet.captured_len),
-            link_type: number_of(self.format().as_read_here(interface.linktype)),
+            linktype: number_of(self.format().as_read_here(interface.linktype)),
             interface: u16::try_from(packet.interface).unwrap_or(u16::MAX),
             precision: precision(interface.resolution.ticks_per_s()),
             ..Metadata::default()

@@ -51,7 +51,7 @@ fn every_packet_comes_with_what_is_known_of_it() {
             let metadata = packet.metadata;
             assert_eq!(metadata.timestamp_ns, expected.timestamp_ns as u64, "{name}");
             assert_eq!(packet.data.len() as u32 + metadata.cut_len, expected.wire_len, "{name}");
-            assert_eq!(u32::from(metadata.link_type), expected.linktype.value(), "{name}");
+            assert_eq!(u32::from(metadata.linktype), expected.linktype.value(), "{name}");
             let precision = if name.contains("nano") || name.ends_with("pcapng") { 9 } else { 6 };
             assert_eq!(metadata.precision, precision, "{name}");
         }
@@ -148,7 +148,7 @@ fn what_stands_before_the_damage_is_delivered() {
 }
 
 #[test]
-fn link_types_that_are_not_ethernet_are_told() {
+fn linktypes_that_are_not_ethernet_are_told() {
     for (name, linktype) in [
         ("web.pcap", None),
         ("router.pcapng", None),
@@ -186,7 +186,7 @@ fn a_loopback_of_the_other_byte_order_is_told_from_one_of_this() {
         let is_native = (name == "big.pcap") == cfg!(target_endian = "big");
         let expected = if is_native { LinkType::NULL } else { LinkType::LOOP };
         assert_eq!(received.len(), 1, "{name}");
-        assert_eq!(u32::from(received[0].metadata.link_type), expected.value(), "{name}");
+        assert_eq!(u32::from(received[0].metadata.linktype), expected.value(), "{name}");
     }
 }
 
@@ -239,7 +239,7 @@ impl App for Sunk {
 }
 
 #[test]
-fn a_capture_of_another_link_type_in_the_place_of_the_first_is_dropped() {
+fn a_capture_of_another_linktype_in_the_place_of_the_first_is_dropped() {
     let scratch = Scratch::new();
     let packets: Vec<_> = (0..200).map(|i| (i, 9000, vec![i as u8; 9000])).collect();
     let path = scratch.file("too-large-for-memory.pcap", &pcap(&packets));
@@ -258,7 +258,7 @@ fn a_capture_of_another_link_type_in_the_place_of_the_first_is_dropped() {
     }
     let report = engine.report();
     let count = |reason: &str| report.drops.get(reason).copied().unwrap_or(0);
-    assert_eq!([count("unknown"), count("known"), count("wrong_link_type")], [200, 0, 200]);
+    assert_eq!([count("unknown"), count("known"), count("wrong_linktype")], [200, 0, 200]);
     assert!(report.apps["reader"].text.as_deref().unwrap().contains("link type RAW"));
 }
 

@@ -6,7 +6,7 @@
 //! | `format` | `"pcap"` or `"pcapng"`; unless set, `"pcapng"` if the path ends so, else `"pcap"` |
 //! | `snaplen` | bytes that are kept of a packet; all unless set |
 //! | `delivered` | counts packets written |
-//! | `wrong_link_type` | drops: packets of another link type than the first; pcapng takes them all |
+//! | `wrong_linktype` | drops: packets of another link type than the first; pcapng takes them all |
 //! | `write_error` | drops: packets that the file system did not take, or who reads a pipe |
 //! | `less_precise` | counts packets whose timestamps lost digits, since the first packet had fewer; never in pcapng |
 //!
@@ -69,7 +69,7 @@ const NO_PACKET: Metadata = Metadata {
     flow_hash: 0,
     sequence: 0,
     cut_len: 0,
-    link_type: 1,
+    linktype: 1,
     interface: 0,
     mark: 0,
     precision: 9,
@@ -154,7 +154,7 @@ struct Begun {
 #[derive(Debug)]
 struct Counters {
     delivered: Counter,
-    wrong_link_type: Counter,
+    wrong_linktype: Counter,
     write_error: Counter,
     less_precise: Counter,
 }
@@ -228,7 +228,7 @@ impl Class for PcapWriter {
             left,
             counters: Counters {
                 delivered: setup.delivered(),
-                wrong_link_type: setup.drops("wrong_link_type"),
+                wrong_linktype: setup.drops("wrong_linktype"),
                 write_error: setup.drops("write_error"),
                 less_precise: setup.counter("less_precise"),
             },
@@ -322,7 +322,7 @@ impl App for Running {
                 for packet in burst {
                     let fits = self.encoder.fits(packet.metadata());
                     let counters = &self.counters;
-                    io.pool.free(packet, if fits { &counters.delivered } else { &counters.wrong_link_type });
+                    io.pool.free(packet, if fits { &counters.delivered } else { &counters.wrong_linktype });
                 }
             }
             if self.is_full() {

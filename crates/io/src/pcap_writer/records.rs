@@ -41,7 +41,7 @@ pub(super) struct Encoder {
 /// What makes packets share an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Origin {
-    link_type: u16,
+    linktype: u16,
     interface: u16,
     precision: u8,
 }
@@ -61,7 +61,7 @@ impl From<&Metadata> for Origin {
     fn from(metadata: &Metadata) -> Self {
         // Unknown means nanoseconds: nothing is lost.
         let precision = if matches!(metadata.precision, 1..=9) { metadata.precision } else { 9 };
-        Origin { link_type: metadata.link_type, interface: metadata.interface, precision }
+        Origin { linktype: metadata.linktype, interface: metadata.interface, precision }
     }
 }
 
@@ -89,7 +89,7 @@ impl Encoder {
     /// Whether such a packet can be in the file. The first one always can.
     pub(super) fn fits(&self, metadata: &Metadata) -> bool {
         self.format == Format::Pcapng
-            || self.current.is_none_or(|current| current.link_type == metadata.link_type)
+            || self.current.is_none_or(|current| current.linktype == metadata.linktype)
     }
 
     /// Writes what a file begins with whose first packet is such.
@@ -158,14 +158,14 @@ impl Encoder {
     #[cold]
     fn change(&mut self, origin: Origin, out: &mut Vec<u8>) -> Put {
         match (self.format, self.current) {
-            (Format::Pcap, Some(file)) if file.link_type != origin.link_type => Put::WrongLinkType,
+            (Format::Pcap, Some(file)) if file.linktype != origin.linktype => Put::WrongLinkType,
             (Format::Pcap, Some(_)) if origin.precision > 6 && self.ns_per_unit > 1 => Put::LessPrecise,
             (Format::Pcap, Some(_)) => Put::Done,
             (Format::Pcap, None) => {
                 self.current = Some(origin);
                 let precision = if origin.precision > 6 { Precision::Nano } else { Precision::Micro };
                 self.ns_per_unit = u64::from(precision.ns_per_unit());
-                out.extend(file_header(origin.link_type, precision));
+                out.extend(file_header(origin.linktype, precision));
                 Put::Done
             }
             (Format::Pcapng, current) => {
@@ -223,8 +223,8 @@ fn number_at(buffer: &[u8], at: usize) -> usize {
     u32::from_ne_bytes(buffer[at..at + 4].try_into().expect("four bytes")) as usize
 }
 
-fn file_header(link_type: u16, precision: Precision) -> Vec<u8> {
-    let linktype = LinkType::new(link_type.into());
+fn file_header(linktype: u16, precision: Precision) -> Vec<u8> {
+    let linktype = LinkType::new(linktype.into());
     Target::Pcap { order: ByteOrder::NATIVE, precision, snaplen: SNAPLEN, linktype, link_bits: 0 }
         .file_header()
 }
@@ -244,7 +244,7 @@ fn put_section(out: &mut Vec<u8>) {
 fn put_interface(origin: Origin, out: &mut Vec<u8>) {
     out.extend(INTERFACE.to_ne_bytes());
     out.extend(32_u32.to_ne_bytes());
-    out.extend(origin.link_type.to_ne_bytes());
+    out.extend(origin.linktype.to_ne_bytes());
     out.extend([0; 2]);
     out.extend(SNAPLEN.to_ne_bytes());
     out.extend(IF_TSRESOL.to_ne_bytes());

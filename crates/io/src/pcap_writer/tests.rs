@@ -78,7 +78,7 @@ fn plain_captures_come_out_byte_for_byte() {
 }
 
 #[test]
-fn a_second_link_type_needs_pcapng() {
+fn a_second_linktype_needs_pcapng() {
     let scratch = Scratch::new();
     let path = capture("tunnel.pcapng");
     let before = records(&path);
@@ -88,7 +88,7 @@ fn a_second_link_type_needs_pcapng() {
     let out = scratch.path("out.pcap");
     let report = copy(&path, writer(&out));
     assert_eq!(records(&out), fit);
-    assert_eq!(count(&report, "wrong_link_type"), (before.len() - fit.len()) as u64);
+    assert_eq!(count(&report, "wrong_linktype"), (before.len() - fit.len()) as u64);
     assert_eq!(count(&report, "delivered"), fit.len() as u64);
 }
 
@@ -132,7 +132,7 @@ fn digits_that_are_lost_are_counted() {
         let out = scratch.path(name);
         let mut rig = Rig::new(writer(&out), &["input"], &[]);
         for (precision, timestamp_ns) in [(6, 5_000_001_000), (9, 5_000_001_234), (3, 5_001_000_000)] {
-            let metadata = Metadata { link_type: 1, precision, timestamp_ns, ..Metadata::default() };
+            let metadata = Metadata { linktype: 1, precision, timestamp_ns, ..Metadata::default() };
             rig.send_with("input", [0; 60], metadata);
         }
         rig.breathe();
@@ -325,7 +325,7 @@ fn a_writer_of_another_name_goes_on_with_the_file() {
 }
 
 #[test]
-fn a_file_without_packets_is_of_no_link_type_yet() {
+fn a_file_without_packets_is_of_no_linktype_yet() {
     let scratch = Scratch::new();
     let path = scratch.path("a.pcap");
     let mut graph = Graph::new();
@@ -590,13 +590,13 @@ fn a_writer_goes_on_without_what_a_full_disk_did_not_take() {
         let torn = Torn { writer: writer(&out), number, done };
         let mut rig = Rig::new(torn, &["input"], &[]);
         for interface in 1..=number as u16 {
-            let metadata = Metadata { link_type: 1, interface, precision: 6, ..Metadata::default() };
+            let metadata = Metadata { linktype: 1, interface, precision: 6, ..Metadata::default() };
             rig.send_with("input", [interface as u8; 60], metadata);
             rig.breathe();
         }
         await_restart(&mut rig);
         for interface in [number as u16, 1] {
-            let metadata = Metadata { link_type: 1, interface, precision: 6, ..Metadata::default() };
+            let metadata = Metadata { linktype: 1, interface, precision: 6, ..Metadata::default() };
             rig.send_with("input", [9; 60], metadata);
         }
         // Each is written by itself by the writer that goes on.

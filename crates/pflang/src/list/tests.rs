@@ -94,7 +94,7 @@ impl Ways {
 
 /// Filters that compile alone, some of them twice, and answers of which some are shared.
 fn random_list(compiler: &Compiler, rng: &mut Rng) -> Vec<(String, u32)> {
-    let mut generator = Generator::new(compiler.link_type(), rng.next_u64());
+    let mut generator = Generator::new(compiler.linktype(), rng.next_u64());
     let mut list: Vec<(String, u32)> = Vec::new();
     let count_max = if rng.chance(1, 8) { 20 } else { 5 };
     let count = 1 + rng.below(count_max);

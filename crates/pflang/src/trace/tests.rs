@@ -15,8 +15,8 @@ fn bytes(hex: &str) -> Vec<u8> {
     digits.chunks(2).map(|two| u8::from_str_radix(&two.iter().collect::<String>(), 16).unwrap()).collect()
 }
 
-fn traced(link_type: LinkType, filter: &str, data: &[u8], wire_len: u32) -> Trace {
-    Compiler::new(link_type).trace(filter, data, wire_len).unwrap_or_else(|error| panic!("{error}"))
+fn traced(linktype: LinkType, filter: &str, data: &[u8], wire_len: u32) -> Trace {
+    Compiler::new(linktype).trace(filter, data, wire_len).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Each primitive with its verdict, and its last question with the answer.

@@ -139,7 +139,7 @@ fn those_that_are_out_are_described() {
     let mut pool = pool(3);
     let out = pool.packet(&bytes(MAX_LARGE_PAYLOAD)).expect("a packet");
     pool.stamp(42);
-    assert_eq!(*out.metadata(), Metadata { timestamp_ns: 42, link_type: 1, ..Metadata::default() });
+    assert_eq!(*out.metadata(), Metadata { timestamp_ns: 42, linktype: 1, ..Metadata::default() });
     assert_eq!(out.data(), bytes(MAX_LARGE_PAYLOAD));
     pool.put_back(out);
     is_whole(&pool);

@@ -361,7 +361,7 @@ fn a_folder_is_no_stream() {
 }
 
 #[test]
-fn a_link_type_that_is_not_ethernet_is_told() {
+fn a_linktype_that_is_not_ethernet_is_told() {
     let scratch = Scratch::new();
     let path = fifo(&scratch);
     let mut rig = rig(reader(&path));
