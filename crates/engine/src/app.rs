@@ -150,6 +150,56 @@ pub struct PortNames<'a> {
     pub outputs: Vec<&'a str>,
 }
 
+/// Which way packets go through a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Into the app.
+    Input,
+    /// Out of the app.
+    Output,
+}
+
+impl Direction {
+    /// `input` or `output`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Input => "input",
+            Direction::Output => "output",
+        }
+    }
+
+    /// The other direction.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Direction::Input => Direction::Output,
+            Direction::Output => Direction::Input,
+        }
+    }
+
+    /// What links do at such a port.
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            Direction::Input => "reach",
+            Direction::Output => "leave",
+        }
+    }
+
+    /// What to do where two links are at one such port.
+    pub(crate) fn remedy(self) -> &'static str {
+        match self {
+            Direction::Input => "put a `join` between, which merges them",
+            Direction::Output => "put a `tee` between to send copies to both",
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Which ports a class has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ports {

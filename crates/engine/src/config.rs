@@ -1,6 +1,6 @@
 //! Options of apps, whatever their class.
 
-use crate::app::{App, Class, Passage, PortNames, Ports, Setup};
+use crate::app::{App, Class, Direction, Passage, PortNames, Ports, Setup};
 use crate::uses::Use;
 use crate::worker::{AnyApp, message};
 use serde::de::{self, DeserializeOwned};
@@ -148,6 +148,14 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// Its ports of one direction.
+    pub fn ports(&self, direction: Direction) -> Ports {
+        match direction {
+            Direction::Input => self.inputs,
+            Direction::Output => self.outputs,
+        }
+    }
+
     fn of<C: Class>() -> Self {
         Kind { name: C::TYPE, inputs: C::INPUTS, outputs: C::OUTPUTS, passage: C::PASSAGE }
     }

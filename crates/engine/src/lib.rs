@@ -44,7 +44,7 @@ mod timer;
 mod uses;
 mod worker;
 
-pub use app::{App, Class, Io, Passage, PortNames, Ports, Roles, Setup};
+pub use app::{App, Class, Direction, Io, Passage, PortNames, Ports, Roles, Setup};
 pub use clock::ClockKind;
 pub use config::{Config, Fault, Kind, OptionError, OptionWarning, Registry};
 pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};

@@ -11,8 +11,8 @@
 
 use super::placement::{Places, Placing};
 use super::{Engine, LinkState};
-use crate::app::Ports;
-use crate::config::{Fault, OptionError};
+use crate::app::{Direction, Ports};
+use crate::config::{Fault, Kind, OptionError};
 use crate::drops;
 use crate::graph::{AppSpec, Graph, Link, breathing_order};
 use crate::link::{self, Input, Output, Ring};
@@ -125,8 +125,8 @@ impl Engine {
             let linked = graph.linked_ports(name);
             let kind = app.config.kind();
             // Options that were put in place of others may be those of another class.
-            check_links("output", kind.outputs, &linked.outputs)
-                .and_then(|()| check_links("input", kind.inputs, &linked.inputs))
+            check_links(kind, Direction::Output, &linked.outputs)
+                .and_then(|()| check_links(kind, Direction::Input, &linked.inputs))
                 .and_then(|()| app.config.check_ports(&linked))
                 .map_err(|error| app_error(name, app, error))?;
         }
@@ -444,7 +444,8 @@ pub(super) fn breathing_names(graph: &Graph, pulls: impl Fn(&str) -> bool) -> Ve
 }
 
 /// Whether a class has the ports that are linked.
-fn check_links(direction: &str, ports: Ports, linked: &[&str]) -> Result<(), OptionError> {
+fn check_links(kind: Kind, direction: Direction, linked: &[&str]) -> Result<(), OptionError> {
+    let ports = kind.ports(direction);
     let Some(port) = linked.iter().find(|port| !ports.allow(port)) else { return Ok(()) };
     let message = format!("it has no {direction} `{port}`, which is linked; its {direction}s: {ports}");
     Err(OptionError { option: None, message, fault: Fault::Option })

@@ -6,7 +6,7 @@ mod order;
 pub use file::{GraphCode, GraphFile, GraphFileError, GraphFileErrors};
 pub(crate) use order::breathing_order;
 
-use crate::app::{Class, PortNames, Ports};
+use crate::app::{Class, Direction, PortNames, Ports};
 use crate::config::Config;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -90,14 +90,12 @@ pub enum GraphError {
     #[error("two apps are called `{0}`")]
     AppTwice(String),
     /// Two links at one port.
-    #[error("two links {direction} `{port}`; {help}")]
+    #[error("two links {} `{port}`; {}", .direction.verb(), .direction.remedy())]
     PortTwice {
-        /// "leave" or "reach".
-        direction: &'static str,
+        /// Whether it is an input or an output.
+        direction: Direction,
         /// The port, with its app.
         port: String,
-        /// What to do.
-        help: &'static str,
     },
     /// A link to nowhere.
     #[error("no app is called `{name}`{}", suggestion(.similar.as_deref()))]
@@ -116,8 +114,8 @@ pub enum GraphError {
         class: &'static str,
         /// The port.
         port: String,
-        /// "input" or "output".
-        direction: &'static str,
+        /// Whether it should be an input or an output.
+        direction: Direction,
         /// The ports that there are.
         ports: Ports,
     },
@@ -172,15 +170,13 @@ impl Graph {
     /// If the text is no link, an app or port does not exist, or the port has a link already.
     pub fn link(&mut self, link: &str) -> Result<(), GraphError> {
         let link: Link = link.parse()?;
-        self.check_port(&link.from, "output")?;
-        self.check_port(&link.to, "input")?;
+        self.check_port(&link.from, Direction::Output)?;
+        self.check_port(&link.to, Direction::Input)?;
         if self.has_link_from(&link.from) {
-            let help = "put a `tee` between to send copies to both";
-            return Err(GraphError::PortTwice { direction: "leave", port: link.from.to_string(), help });
+            return Err(GraphError::PortTwice { direction: Direction::Output, port: link.from.to_string() });
         }
         if self.by_input.contains_key(&link.to) {
-            let help = "put a `join` between, which merges them";
-            return Err(GraphError::PortTwice { direction: "reach", port: link.to.to_string(), help });
+            return Err(GraphError::PortTwice { direction: Direction::Input, port: link.to.to_string() });
         }
         self.insert(link);
         Ok(())
@@ -196,13 +192,13 @@ impl Graph {
         self.links.range(first_link(port)..).next().is_some_and(|link| link.from == *port)
     }
 
-    fn check_port(&self, port: &Port, direction: &'static str) -> Result<(), GraphError> {
+    fn check_port(&self, port: &Port, direction: Direction) -> Result<(), GraphError> {
         let Some(app) = self.apps.get(&port.app) else {
             let similar = similar(&port.app, self.apps.keys());
             return Err(GraphError::NoApp { name: port.app.clone(), similar });
         };
         let kind = app.config.kind();
-        let ports = if direction == "input" { kind.inputs } else { kind.outputs };
+        let ports = kind.ports(direction);
         if ports.allow(&port.port) {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! The links of a graph's text: each is checked alone, so that one that is wrong hides no other.
 
 use super::problem::{GraphCode, GraphFileError, Problems, shown};
+use crate::app::Direction;
 use crate::config::Kind;
 use crate::graph::{GraphError, Link, Port, similar_of};
 use std::collections::BTreeMap;
@@ -38,8 +39,8 @@ impl<'a> Links<'a> {
             }
         };
         let place = Place::new(self.text, link, span);
-        let from = self.end(&parsed.from, "output", place.of_first(&parsed.from), problems);
-        let to = self.end(&parsed.to, "input", place.of_last(&parsed.to), problems);
+        let from = self.end(&parsed.from, Direction::Output, place.of_first(&parsed.from), problems);
+        let to = self.end(&parsed.to, Direction::Input, place.of_last(&parsed.to), problems);
         (from && to).then_some(parsed)
     }
 
@@ -54,7 +55,7 @@ impl<'a> Links<'a> {
     fn end(
         &mut self,
         port: &Port,
-        direction: &'static str,
+        direction: Direction,
         place: Range<usize>,
         problems: &mut Problems<'_>,
     ) -> bool {
@@ -62,15 +63,17 @@ impl<'a> Links<'a> {
             problems.add(|| self.unknown_app(&port.app, place));
             return false;
         };
-        let seen = if direction == "input" { &mut self.to } else { &mut self.from };
+        let seen = match direction {
+            Direction::Input => &mut self.to,
+            Direction::Output => &mut self.from,
+        };
         if let Some(first) = seen.get(port) {
             problems.add(|| twice(port, direction, place, first.clone()));
             return false;
         }
         seen.insert(port.clone(), place.clone());
         let Some(kind) = kind else { return false };
-        let ports = if direction == "input" { kind.inputs } else { kind.outputs };
-        let known = ports.allow(&port.port);
+        let known = kind.ports(direction).allow(&port.port);
         if !known {
             problems.add(|| unknown_port(port, direction, kind, place));
         }
@@ -95,30 +98,24 @@ fn bad_link(link: &str, span: Range<usize>, error: &GraphError) -> GraphFileErro
     }
 }
 
-fn twice(port: &Port, direction: &str, place: Range<usize>, first: Range<usize>) -> GraphFileError {
-    let (message, help) = if direction == "input" {
-        (format!("two links reach `{port}`"), "put a `join` between, which merges them")
-    } else {
-        (format!("two links leave `{port}`"), "put a `tee` between to send copies to both")
-    };
+fn twice(port: &Port, direction: Direction, place: Range<usize>, first: Range<usize>) -> GraphFileError {
+    let message = format!("two links {} `{port}`", direction.verb());
     GraphFileError::new(GraphCode::PortTwice, place, message)
         .also(first, "the first is here")
-        .help(help)
+        .help(direction.remedy())
         .of(&port.app, Some(&port.port))
 }
 
-fn unknown_port(port: &Port, direction: &str, kind: &Kind, place: Range<usize>) -> GraphFileError {
-    let (ports, others) =
-        if direction == "input" { (kind.inputs, kind.outputs) } else { (kind.outputs, kind.inputs) };
+fn unknown_port(port: &Port, direction: Direction, kind: &Kind, place: Range<usize>) -> GraphFileError {
+    let (ports, other) = (kind.ports(direction), direction.other());
     let Port { app, port: name } = port;
     let message = format!("app `{app}` is a `{}`, which has no {direction} `{name}`", kind.name);
     let problem = GraphFileError::new(GraphCode::UnknownPort, place, message)
         .label(format!("its {direction}s: {ports}"))
         .of(app, Some(name));
-    let other = if direction == "input" { "output" } else { "input" };
     match similar_of(name, ports.names().iter().copied()) {
         Some(similar) => problem.help(format!("did you mean `{app}.{similar}`?")),
-        None if others.allow(name) => {
+        None if kind.ports(other).allow(name) => {
             problem.help(format!("`{name}` is an {other}: links lead from outputs to inputs"))
         }
         None => problem,
