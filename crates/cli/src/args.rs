@@ -493,7 +493,7 @@ pub(crate) struct AppsArgs {
 }
 
 fn app_types() -> impl TypedValueParser<Value = String> {
-    PossibleValuesParser::new(crate::run::registry().kinds().map(|kind| kind.name).collect::<Vec<_>>())
+    PossibleValuesParser::new(crate::run::registry().classes().map(|class| class.name).collect::<Vec<_>>())
 }
 
 #[derive(Subcommand, Debug)]

@@ -257,7 +257,7 @@ pub enum Passage {
     World,
 }
 
-/// A kind of app, together with its options: what a graph holds, and what an app is started from.
+/// A class of apps, together with its options: what a graph holds, and what an app is started from.
 ///
 /// ```
 /// use engine::{App, Class, Io, OptionError, Setup};
@@ -288,7 +288,7 @@ pub enum Passage {
 /// }
 /// ```
 pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync + 'static {
-    /// What graphs call it.
+    /// Its name: the `type` in a graph file.
     const TYPE: &'static str;
     /// Its inputs.
     const INPUTS: Ports = Ports::INPUT;

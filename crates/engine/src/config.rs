@@ -117,7 +117,7 @@ fn guarded<T>(check: impl FnOnce() -> Result<T, OptionError>) -> Result<T, Optio
 pub struct Config(Arc<dyn AnyClass>);
 
 trait AnyClass: Any + Send + Sync {
-    fn kind(&self) -> Kind;
+    fn class(&self) -> ClassInfo;
     fn check(&self) -> Result<(), OptionError>;
     fn review(&self) -> Result<Vec<OptionWarning>, OptionError>;
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError>;
@@ -136,8 +136,8 @@ trait AnyClass: Any + Send + Sync {
 
 /// What a class says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
-    /// What graphs call it.
+pub struct ClassInfo {
+    /// Its name: the `type` in a graph file.
     pub name: &'static str,
     /// Its inputs.
     pub inputs: Ports,
@@ -147,7 +147,7 @@ pub struct Kind {
     pub passage: Passage,
 }
 
-impl Kind {
+impl ClassInfo {
     /// Its ports of one direction.
     pub fn ports(&self, direction: Direction) -> Ports {
         match direction {
@@ -157,13 +157,13 @@ impl Kind {
     }
 
     fn of<C: Class>() -> Self {
-        Kind { name: C::TYPE, inputs: C::INPUTS, outputs: C::OUTPUTS, passage: C::PASSAGE }
+        ClassInfo { name: C::TYPE, inputs: C::INPUTS, outputs: C::OUTPUTS, passage: C::PASSAGE }
     }
 }
 
 impl<C: Class> AnyClass for C {
-    fn kind(&self) -> Kind {
-        Kind::of::<C>()
+    fn class(&self) -> ClassInfo {
+        ClassInfo::of::<C>()
     }
 
     fn check(&self) -> Result<(), OptionError> {
@@ -219,8 +219,8 @@ impl Config {
     }
 
     /// What the class says of itself.
-    pub fn kind(&self) -> Kind {
-        self.0.kind()
+    pub fn class(&self) -> ClassInfo {
+        self.0.class()
     }
 
     /// Whether the options make sense.
@@ -289,14 +289,14 @@ pub struct Registry(BTreeMap<&'static str, Entry>);
 
 #[derive(Clone, Copy)]
 struct Entry {
-    kind: Kind,
+    class: ClassInfo,
     read: fn(toml::de::ValueDeserializer<'_>) -> Result<Config, toml::de::Error>,
-    options: fn() -> Option<&'static [&'static str]>,
+    option_names: fn() -> Option<&'static [&'static str]>,
 }
 
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind.fmt(f)
+        self.class.fmt(f)
     }
 }
 
@@ -310,7 +310,7 @@ impl Registry {
     #[must_use]
     pub fn with<C: Class>(mut self) -> Self {
         let read = |options: toml::de::ValueDeserializer<'_>| Ok(Config::new(C::deserialize(options)?));
-        self.0.insert(C::TYPE, Entry { kind: Kind::of::<C>(), read, options: fields::<C> });
+        self.0.insert(C::TYPE, Entry { class: ClassInfo::of::<C>(), read, option_names: fields::<C> });
         self
     }
 
@@ -322,18 +322,18 @@ impl Registry {
     }
 
     /// The class of a name.
-    pub fn kind(&self, name: &str) -> Option<Kind> {
-        self.0.get(name).map(|entry| entry.kind)
+    pub fn class(&self, name: &str) -> Option<ClassInfo> {
+        self.0.get(name).map(|entry| entry.class)
     }
 
     /// All classes, by name.
-    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
-        self.0.values().map(|entry| entry.kind)
+    pub fn classes(&self) -> impl Iterator<Item = ClassInfo> {
+        self.0.values().map(|entry| entry.class)
     }
 
     /// The names of the options of a class; `None` if there is no such class, or if its options are no plain struct.
-    pub fn options(&self, class: &str) -> Option<&'static [&'static str]> {
-        self.0.get(class).and_then(|entry| (entry.options)())
+    pub fn option_names(&self, class: &str) -> Option<&'static [&'static str]> {
+        self.0.get(class).and_then(|entry| (entry.option_names)())
     }
 
     /// Reads the options of a class.

@@ -46,7 +46,7 @@ mod worker;
 
 pub use app::{App, Class, Direction, Io, Passage, PortNames, Ports, Roles, Setup};
 pub use clock::ClockKind;
-pub use config::{Config, Fault, Kind, OptionError, OptionWarning, Registry};
+pub use config::{ClassInfo, Config, Fault, OptionError, OptionWarning, Registry};
 pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};
 pub use graph::{
     AppSpec, Graph, GraphCode, GraphError, GraphFile, GraphFileError, GraphFileErrors, Link, NAME_MAX, Port,

@@ -215,7 +215,7 @@ impl Report {
         let latency = slot.latency();
         let quantile = |q| Histogram::quantile(&latency, q);
         let app = AppReport {
-            class: graph.get(slot.name()).map_or("", |app| app.config.kind().name),
+            class: graph.get(slot.name()).map_or("", |app| app.config.class().name),
             state: slot.state(),
             restarts: slot.restarts(),
             last_error: slot.last_error().map(str::to_owned),

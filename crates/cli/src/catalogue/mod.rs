@@ -10,48 +10,48 @@ use crate::exit::{Failure, Outcome};
 use crate::run::registry;
 use crate::terminal::print;
 use crate::top::table::{Column, Table};
-use engine::{Kind, Ports};
+use engine::{ClassInfo, Ports};
 use page::Section;
 use serde_json::{Value, json};
 
 /// Prints the types, or what there is to know of some.
 pub(crate) fn run(args: &AppsArgs) -> Result<Outcome, Failure> {
-    let kinds: Vec<Kind> = registry().kinds().collect();
-    let asked: Vec<Kind> = if args.types.is_empty() {
-        kinds
+    let classes: Vec<ClassInfo> = registry().classes().collect();
+    let asked: Vec<ClassInfo> = if args.types.is_empty() {
+        classes
     } else {
-        let kind = |name: &String| kinds.iter().find(|kind| kind.name == name);
-        args.types.iter().filter_map(kind).copied().collect()
+        let class = |name: &String| classes.iter().find(|class| class.name == name);
+        args.types.iter().filter_map(class).copied().collect()
     };
-    let told: Vec<(Kind, Section<'_>)> =
-        asked.iter().filter_map(|kind| Some((*kind, page::section(kind.name)?))).collect();
+    let told: Vec<(ClassInfo, Section<'_>)> =
+        asked.iter().filter_map(|class| Some((*class, page::section(class.name)?))).collect();
     if args.json {
-        told.iter().try_for_each(|(kind, section)| print(&format!("{}\n", object(*kind, section))))?;
+        told.iter().try_for_each(|(class, section)| print(&format!("{}\n", object(*class, section))))?;
     } else if args.types.is_empty() {
         print(&format!("{}\n`sluss apps TYPE` tells all about one.\n", list(&told)))?;
     } else {
-        let texts: Vec<String> = told.iter().map(|(kind, section)| in_full(*kind, section)).collect();
+        let texts: Vec<String> = told.iter().map(|(class, section)| in_full(*class, section)).collect();
         print(&texts.join("\n"))?;
     }
     Ok(Outcome::Done)
 }
 
 /// A line each.
-fn list(told: &[(Kind, Section<'_>)]) -> String {
+fn list(told: &[(ClassInfo, Section<'_>)]) -> String {
     let columns = ["type", "inputs", "outputs", "what it does"].map(|title| Column::left(title, 0, 0));
     let mut table = Table::new(columns.to_vec()).with_gap(2);
-    for (kind, section) in told {
-        table.push(vec![kind.name.to_owned(), names(kind.inputs), names(kind.outputs), section.summary()]);
+    for (class, section) in told {
+        table.push(vec![class.name.to_owned(), names(class.inputs), names(class.outputs), section.summary()]);
     }
     table.text()
 }
 
-fn in_full(kind: Kind, section: &Section<'_>) -> String {
-    let (inputs, outputs) = (names(kind.inputs), names(kind.outputs));
-    format!("{}\n  inputs: {inputs}; outputs: {outputs}\n\n{}", kind.name, section.text())
+fn in_full(class: ClassInfo, section: &Section<'_>) -> String {
+    let (inputs, outputs) = (names(class.inputs), names(class.outputs));
+    format!("{}\n  inputs: {inputs}; outputs: {outputs}\n\n{}", class.name, section.text())
 }
 
-fn object(kind: Kind, section: &Section<'_>) -> Value {
+fn object(class: ClassInfo, section: &Section<'_>) -> Value {
     let ports = |ports: Ports| match ports {
         Ports::Named(names) => json!(names),
         Ports::Any => Value::Null,
@@ -61,10 +61,10 @@ fn object(kind: Kind, section: &Section<'_>) -> Value {
     json!({
         "v": 1,
         "type": "app",
-        "name": kind.name,
+        "name": class.name,
         "summary": section.summary(),
-        "inputs": ports(kind.inputs),
-        "outputs": ports(kind.outputs),
+        "inputs": ports(class.inputs),
+        "outputs": ports(class.outputs),
         "options": section.options().into_iter().map(option).collect::<Vec<_>>(),
         "text": section.text(),
     })
@@ -94,23 +94,23 @@ mod tests {
     #[test]
     fn the_page_tells_of_all_classes() {
         let registry = registry();
-        for kind in registry.kinds() {
-            let section = page::section(kind.name).unwrap_or_else(|| panic!("no section {}", kind.name));
+        for class in registry.classes() {
+            let section = page::section(class.name).unwrap_or_else(|| panic!("no section {}", class.name));
             let summary = section.summary();
             assert!(
                 (10..=160).contains(&summary.len()) && !summary.contains('\n'),
                 "{}: {summary}",
-                kind.name
+                class.name
             );
             let told: String = section.options().into_iter().map(|[names, ..]| names).collect();
             let text = section.text();
             let is_other_name = |option: &str| OTHER_NAMES.contains(&option);
-            for option in registry.options(kind.name).unwrap_or_default() {
+            for option in registry.option_names(class.name).unwrap_or_default() {
                 let is_told = told.contains(&format!("`{option}`")) || is_other_name(option);
-                assert!(is_told, "{}: option {option} is not told of in {told}", kind.name);
+                assert!(is_told, "{}: option {option} is not told of in {told}", class.name);
             }
-            for port in kind.inputs.names().iter().chain(kind.outputs.names()) {
-                assert!(text.contains(&format!("`{port}`")), "{}: port {port} is not told of", kind.name);
+            for port in class.inputs.names().iter().chain(class.outputs.names()) {
+                assert!(text.contains(&format!("`{port}`")), "{}: port {port} is not told of", class.name);
             }
         }
     }

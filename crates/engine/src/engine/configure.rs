@@ -12,7 +12,7 @@
 use super::placement::{Places, Placing};
 use super::{Engine, LinkState};
 use crate::app::{Direction, Ports};
-use crate::config::{Fault, Kind, OptionError};
+use crate::config::{ClassInfo, Fault, OptionError};
 use crate::drops;
 use crate::graph::{AppSpec, Graph, Link, breathing_order};
 use crate::link::{self, Input, Output, Ring};
@@ -123,10 +123,10 @@ impl Engine {
                 app.config.check().map_err(|error| app_error(name, app, error))?;
             }
             let linked = graph.linked_ports(name);
-            let kind = app.config.kind();
+            let class = app.config.class();
             // Options that were put in place of others may be those of another class.
-            check_links(kind, Direction::Output, &linked.outputs)
-                .and_then(|()| check_links(kind, Direction::Input, &linked.inputs))
+            check_links(class, Direction::Output, &linked.outputs)
+                .and_then(|()| check_links(class, Direction::Input, &linked.inputs))
                 .and_then(|()| app.config.check_ports(&linked))
                 .map_err(|error| app_error(name, app, error))?;
         }
@@ -142,7 +142,7 @@ impl Engine {
         };
         match in_graph().or_else(in_change) {
             Some(Conflict { app, error, .. }) => {
-                let class = graph.get(&app).map_or("", |app| app.config.kind().name);
+                let class = graph.get(&app).map_or("", |app| app.config.class().name);
                 Err(ConfigureError::App { app, class, error })
             }
             None => Ok(()),
@@ -159,10 +159,10 @@ impl Engine {
     fn successors<'g>(&'g self, graph: &'g Graph) -> BTreeMap<&'g str, &'g str> {
         let mut gone: BTreeMap<(&str, String), &str> = BTreeMap::new();
         for (name, app) in self.graph.apps().filter(|&(name, app)| is_new(name, app, graph)) {
-            gone.extend(claim(app).map(|claim| ((app.config.kind().name, claim), name)));
+            gone.extend(claim(app).map(|claim| ((app.config.class().name, claim), name)));
         }
         let new = graph.apps().filter(|&(name, app)| is_new(name, app, &self.graph));
-        new.filter_map(|(name, app)| Some((name, gone.remove(&(app.config.kind().name, claim(app)?))?)))
+        new.filter_map(|(name, app)| Some((name, gone.remove(&(app.config.class().name, claim(app)?))?)))
             .collect()
     }
 
@@ -179,7 +179,7 @@ impl Engine {
 
     fn app_record(&self, name: &str, app: &AppSpec) -> io::Result<Record> {
         let (entries, numbers) = Slot::RECORD;
-        self.settings.counters.record(RecordKind::App, name, app.config.kind().name, entries, numbers)
+        self.settings.counters.record(RecordKind::App, name, app.config.class().name, entries, numbers)
     }
 
     /// Starts the apps that are new, or of another class than before, heirs excepted.
@@ -391,7 +391,7 @@ impl Engine {
 
 /// Whether there is no such app in a graph, or one of another class.
 fn is_new(name: &str, app: &AppSpec, graph: &Graph) -> bool {
-    graph.get(name).is_none_or(|other| other.config.kind() != app.config.kind())
+    graph.get(name).is_none_or(|other| other.config.class() != app.config.class())
 }
 
 /// What only one app of its class can have. One that fails to say so claims nothing.
@@ -401,11 +401,11 @@ fn claim(app: &AppSpec) -> Option<String> {
 
 /// Gives a slot the ends of its links, in the order that its class promises.
 fn plug_in(slot: &mut Slot, graph: &Graph, ends: &mut Ends) {
-    let kind = slot.config().kind();
+    let class = slot.config().class();
     let name = slot.name().to_owned();
     let linked = graph.linked_ports(&name);
-    slot.output_names = port_names(kind.outputs, &linked.outputs);
-    slot.input_names = port_names(kind.inputs, &linked.inputs);
+    slot.output_names = port_names(class.outputs, &linked.outputs);
+    slot.input_names = port_names(class.inputs, &linked.inputs);
     let mut leaving: BTreeMap<&str, &Link> =
         graph.links_from(&name).map(|link| (link.from.port.as_str(), link)).collect();
     let mut arriving: BTreeMap<&str, &Link> =
@@ -444,13 +444,13 @@ pub(super) fn breathing_names(graph: &Graph, pulls: impl Fn(&str) -> bool) -> Ve
 }
 
 /// Whether a class has the ports that are linked.
-fn check_links(kind: Kind, direction: Direction, linked: &[&str]) -> Result<(), OptionError> {
-    let ports = kind.ports(direction);
+fn check_links(class: ClassInfo, direction: Direction, linked: &[&str]) -> Result<(), OptionError> {
+    let ports = class.ports(direction);
     let Some(port) = linked.iter().find(|port| !ports.allow(port)) else { return Ok(()) };
     let message = format!("it has no {direction} `{port}`, which is linked; its {direction}s: {ports}");
     Err(OptionError { option: None, message, fault: Fault::Option })
 }
 
 fn app_error(name: &str, app: &AppSpec, error: OptionError) -> ConfigureError {
-    ConfigureError::App { app: name.to_owned(), class: app.config.kind().name, error }
+    ConfigureError::App { app: name.to_owned(), class: app.config.class().name, error }
 }

@@ -25,7 +25,7 @@ mod syntax;
 pub use problem::{GraphCode, GraphFileError, GraphFileErrors};
 
 use super::{Graph, check_name, similar_of};
-use crate::config::{Config, OptionError, Registry};
+use crate::config::{ClassInfo, Config, OptionError, Registry};
 use crate::uses::{self, Conflict};
 use links::{Apps, Links};
 use options::App;
@@ -234,13 +234,13 @@ impl<'t> Reader<'t> {
             return;
         }
         let app = self.read_app(&name, header, table);
-        let kind = app.as_ref().map(|(kind, ..)| *kind);
+        let class = app.as_ref().map(|(class, ..)| *class);
         if let Some((_, Some(config), worker)) = app
             && let Ok(spec) = self.graph.add(&name, config)
         {
             spec.worker = worker;
         }
-        self.apps.insert(name.into_owned(), kind);
+        self.apps.insert(name.into_owned(), class);
     }
 
     /// Reads what stands in the table of an app; as much as is right.
@@ -249,18 +249,18 @@ impl<'t> Reader<'t> {
         name: &str,
         header: Range<usize>,
         mut table: DeTable<'t>,
-    ) -> Option<(crate::config::Kind, Option<Config>, Option<usize>)> {
+    ) -> Option<(ClassInfo, Option<Config>, Option<usize>)> {
         let class = self.class(name, &header, table.remove("type"));
         let worker = self.worker(name, table.remove("worker"));
-        let has_links = class.is_some_and(|kind| {
-            self.registry.options(kind.name).is_none_or(|options| options.contains(&"links"))
+        let has_links = class.is_some_and(|class| {
+            self.registry.option_names(class.name).is_none_or(|options| options.contains(&"links"))
         });
         if !has_links && let Some((key, _)) = table.remove_entry("links") {
             self.problems.add(|| links_in_app(name, key.span()));
         }
-        let kind = class?;
+        let class = class?;
         let place = Place { header: header.clone(), options: options::places(&table) };
-        let app = App { name, class: kind.name, header, places: &place.options };
+        let app = App { name, class: class.name, header, places: &place.options };
         let config = options::read(&app, self.registry, table, &mut self.problems);
         match config.as_ref().map(Config::review) {
             Some(Err(error)) => self.problems.add(|| options::refused(name, place.of(&error), &error)),
@@ -270,7 +270,7 @@ impl<'t> Reader<'t> {
             None => {}
         }
         self.places.insert(name.to_owned(), place);
-        Some((kind, config, worker?))
+        Some((class, config, worker?))
     }
 
     fn class(
@@ -278,22 +278,22 @@ impl<'t> Reader<'t> {
         name: &str,
         header: &Range<usize>,
         value: Option<Spanned<DeValue<'t>>>,
-    ) -> Option<crate::config::Kind> {
+    ) -> Option<ClassInfo> {
         let Some(value) = value else {
             self.problems.add(|| no_type(name, header.clone()));
             return None;
         };
-        let DeValue::String(class) = value.get_ref() else {
+        let DeValue::String(written) = value.get_ref() else {
             let message = format!("`type` of app `{name}` must be a text");
             let problem = || GraphFileError::new(GraphCode::Shape, value.span(), message);
             self.problems.add(|| problem().help("write type = \"...\"").of(name, Some("type")));
             return None;
         };
-        let kind = self.registry.kind(class);
-        if kind.is_none() {
-            self.problems.add(|| unknown_type(name, class, value.span(), self.registry));
+        let class = self.registry.class(written);
+        if class.is_none() {
+            self.problems.add(|| unknown_type(name, written, value.span(), self.registry));
         }
-        kind
+        class
     }
 
     /// The worker that an app is to run on, if any; `None` if that is wrong.
@@ -391,13 +391,13 @@ fn no_type(name: &str, header: Range<usize>) -> GraphFileError {
         .of(name, Some("type"))
 }
 
-fn unknown_type(name: &str, class: &str, span: Range<usize>, registry: &Registry) -> GraphFileError {
-    let message = format!("there is no type `{}`", shown(class));
+fn unknown_type(name: &str, written: &str, span: Range<usize>, registry: &Registry) -> GraphFileError {
+    let message = format!("there is no type `{}`", shown(written));
     let problem = GraphFileError::new(GraphCode::UnknownType, span, message).of(name, Some("type"));
-    match similar_of(class, registry.kinds().map(|kind| kind.name)) {
+    match similar_of(written, registry.classes().map(|class| class.name)) {
         Some(similar) => problem.help(format!("did you mean `{similar}`?")),
         None => {
-            let types: Vec<&str> = registry.kinds().map(|kind| kind.name).collect();
+            let types: Vec<&str> = registry.classes().map(|class| class.name).collect();
             let help = format!("the types that there are: `{}`", types.join("`, `"));
             if types.is_empty() { problem } else { problem.help(help) }
         }

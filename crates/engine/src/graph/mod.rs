@@ -197,13 +197,13 @@ impl Graph {
             let similar = similar(&port.app, self.apps.keys());
             return Err(GraphError::NoApp { name: port.app.clone(), similar });
         };
-        let kind = app.config.kind();
-        let ports = kind.ports(direction);
+        let class = app.config.class();
+        let ports = class.ports(direction);
         if ports.allow(&port.port) {
             return Ok(());
         }
         let (app, port) = (port.app.clone(), port.port.clone());
-        Err(GraphError::NoPort { app, class: kind.name, port, direction, ports })
+        Err(GraphError::NoPort { app, class: class.name, port, direction, ports })
     }
 
     /// The apps, by name.

@@ -131,7 +131,7 @@ fn order_ports(
 
 fn app_box<'g>(graph: &'g Graph, name: &'g str) -> AppBox<'g> {
     let spec = graph.get(name);
-    let class = spec.map_or("", |app| app.config.kind().name);
+    let class = spec.map_or("", |app| app.config.class().name);
     let (inputs, outputs) = linked_ports(graph, name);
     let longest = |ports: &[&str]| ports.iter().map(|port| port.len()).max().unwrap_or(0) as f64;
     let worker = spec.and_then(|app| app.worker);

@@ -20,7 +20,7 @@ pub(super) fn dot(graph: &Graph) -> String {
             if cells.is_empty() { String::new() } else { format!("{{{}}}", cells.join("|")) }
         };
         let (inputs, outputs) = linked_ports(graph, name);
-        let title = format!("{name}\\n({})", app.config.kind().name);
+        let title = format!("{name}\\n({})", app.config.class().name);
         let cells = [ports(inputs, "in"), title, ports(outputs, "out")];
         let cells: Vec<&str> = cells.iter().map(String::as_str).filter(|cell| !cell.is_empty()).collect();
         put(&mut out, format_args!("  \"{name}\" [label=\"{}\"];\n", cells.join("|")));

@@ -2,13 +2,13 @@
 
 use super::problem::{GraphCode, GraphFileError, Problems, shown};
 use crate::app::Direction;
-use crate::config::Kind;
+use crate::config::ClassInfo;
 use crate::graph::{GraphError, Link, Port, similar_of};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The apps that the text names: their classes, where these are known.
-pub(super) type Apps = BTreeMap<String, Option<Kind>>;
+pub(super) type Apps = BTreeMap<String, Option<ClassInfo>>;
 
 /// Checks one link after the other.
 pub(super) struct Links<'a> {
@@ -59,7 +59,7 @@ impl<'a> Links<'a> {
         place: Range<usize>,
         problems: &mut Problems<'_>,
     ) -> bool {
-        let Some(kind) = self.apps.get(&port.app) else {
+        let Some(class) = self.apps.get(&port.app) else {
             problems.add(|| self.unknown_app(&port.app, place));
             return false;
         };
@@ -72,10 +72,10 @@ impl<'a> Links<'a> {
             return false;
         }
         seen.insert(port.clone(), place.clone());
-        let Some(kind) = kind else { return false };
-        let known = kind.ports(direction).allow(&port.port);
+        let Some(class) = class else { return false };
+        let known = class.ports(direction).allow(&port.port);
         if !known {
-            problems.add(|| unknown_port(port, direction, kind, place));
+            problems.add(|| unknown_port(port, direction, class, place));
         }
         known
     }
@@ -106,16 +106,16 @@ fn twice(port: &Port, direction: Direction, place: Range<usize>, first: Range<us
         .of(&port.app, Some(&port.port))
 }
 
-fn unknown_port(port: &Port, direction: Direction, kind: &Kind, place: Range<usize>) -> GraphFileError {
-    let (ports, other) = (kind.ports(direction), direction.other());
+fn unknown_port(port: &Port, direction: Direction, class: &ClassInfo, place: Range<usize>) -> GraphFileError {
+    let (ports, other) = (class.ports(direction), direction.other());
     let Port { app, port: name } = port;
-    let message = format!("app `{app}` is a `{}`, which has no {direction} `{name}`", kind.name);
+    let message = format!("app `{app}` is a `{}`, which has no {direction} `{name}`", class.name);
     let problem = GraphFileError::new(GraphCode::UnknownPort, place, message)
         .label(format!("its {direction}s: {ports}"))
         .of(app, Some(name));
     match similar_of(name, ports.names().iter().copied()) {
         Some(similar) => problem.help(format!("did you mean `{app}.{similar}`?")),
-        None if kind.ports(other).allow(name) => {
+        None if class.ports(other).allow(name) => {
             problem.help(format!("`{name}` is an {other}: links lead from outputs to inputs"))
         }
         None => problem,

@@ -66,7 +66,7 @@ pub(super) fn read(
     problems: &mut Problems<'_>,
 ) -> Option<Config> {
     let mut good = true;
-    if let Some(options) = registry.options(app.class) {
+    if let Some(options) = registry.option_names(app.class) {
         let strange: DeTable<'_>;
         (table, strange) = table.into_iter().partition(|(key, _)| options.contains(&&**key.get_ref()));
         good = strange.is_empty();

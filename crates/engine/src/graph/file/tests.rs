@@ -231,7 +231,7 @@ fn a_graph_is_read() {
     let file = GraphFile::parse(&text, &registry()).unwrap();
     assert!(file.warnings.is_empty());
     let spring = file.graph.get("s").unwrap();
-    assert_eq!((spring.worker, spring.config.kind().name), (Some(1), "spring"));
+    assert_eq!((spring.worker, spring.config.class().name), (Some(1), "spring"));
     assert_eq!(spring.config, crate::Config::new(Spring { size: 64, ..Spring::default() }));
     assert_eq!(file.graph.links().map(ToString::to_string).collect::<Vec<_>>(), ["s.output -> h.x"]);
     assert_eq!(file.graph.clone(), GraphFile::parse(&text, &registry()).unwrap().graph);
