@@ -30,7 +30,9 @@ use crate::bucket::Bucket;
 use crate::host::check_mac;
 use crate::text;
 use engine::shm::Counter;
-use engine::{App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Setup};
+use engine::{
+    App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Reconfigured, Setup,
+};
 use hosts::{Hosts, Learned};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -184,7 +186,12 @@ impl Class for Bridge {
     }
 
     /// Hosts are remembered, unless the size of the table has changed.
-    fn reconfigure(&self, app: &mut Running, old: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        old: &Self,
+        setup: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         if self.max_hosts != old.max_hosts {
             app.hosts = Hosts::new(self.max_hosts, self.timeout_s);
         }
@@ -195,7 +202,7 @@ impl Class for Bridge {
         app.split_horizon.clone_from(&self.split_horizon);
         app.fixed.clone_from(&self.fixed);
         app.arrange();
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

@@ -24,7 +24,7 @@
 use crate::filtering::{LANES, compiler, does_not_compile, odd, select};
 use crate::linktype::{self, Compiled};
 use engine::shm;
-use engine::{App, Class, Io, OptionError, OptionWarning, Packet, Passage, Setup, is_name};
+use engine::{App, Class, Io, OptionError, OptionWarning, Packet, Passage, Reconfigured, Setup, is_name};
 use pflang::Filter;
 use serde::Deserialize;
 use wire::LinkType;
@@ -152,9 +152,14 @@ impl Class for Counter {
     }
 
     /// Counters whose name stays go on.
-    fn reconfigure(&self, app: &mut Running, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        setup: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         (app.filters, app.tallies) = (self.filters(setup)?, self.tallies(setup));
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

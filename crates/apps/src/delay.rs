@@ -16,7 +16,7 @@
 
 use crate::random::Random;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Pool, Roles, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Pool, Reconfigured, Roles, Setup};
 use serde::Deserialize;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -127,13 +127,18 @@ impl Class for Delay {
     }
 
     /// Packets under way arrive when they would have.
-    fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        old: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.options = self.clone();
         app.under_way.reserve(self.limit.saturating_sub(app.under_way.len()));
         if self.seed != old.seed {
             app.random = Random::new(self.seed);
         }
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

@@ -19,7 +19,7 @@
 use crate::filtering::{LANES, compile, odd, select};
 use crate::linktype::{self, Compiled};
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, OptionWarning, Ports, Setup};
+use engine::{App, Class, Io, OptionError, OptionWarning, Ports, Reconfigured, Setup};
 use serde::Deserialize;
 use wire::LinkType;
 
@@ -76,9 +76,14 @@ impl Class for Filter {
         Ok(Running { filter, rejected: setup.drops("rejected") })
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        setup: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         *app = self.start(setup)?;
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

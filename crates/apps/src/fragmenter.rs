@@ -23,7 +23,7 @@ mod tests;
 use crate::whole::note_whole;
 use cut::Plan;
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Pool, Setup};
+use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Pool, Reconfigured, Setup};
 use serde::Deserialize;
 use std::hash::{BuildHasher, RandomState};
 use wire::ether::Ethernet;
@@ -94,9 +94,14 @@ impl Class for Fragmenter {
         })
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.mtu = self.mtu;
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

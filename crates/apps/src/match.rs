@@ -26,8 +26,8 @@ use crate::filtering::{LANES, compiler, describe, does_not_compile, odd};
 use crate::linktype::{self, Compiled};
 use engine::shm::Counter;
 use engine::{
-    App, Burst, Class, Io, NAME_MAX, OptionError, OptionWarning, Output, Pool, PortNames, Ports, Setup,
-    is_name,
+    App, Burst, Class, Io, NAME_MAX, OptionError, OptionWarning, Output, Pool, PortNames, Ports,
+    Reconfigured, Setup, is_name,
 };
 use pflang::Program;
 use serde::Deserialize;
@@ -167,11 +167,16 @@ impl Class for Match {
     }
 
     /// The engine tells the app its links afterwards.
-    fn reconfigure(&self, app: &mut Running, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        setup: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.program = self.program(setup)?;
         app.ports = self.ports().into_iter().map(str::to_owned).collect();
         app.places.clear();
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

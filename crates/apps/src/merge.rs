@@ -28,7 +28,7 @@
 //! in turn, such as `join`, keeps them in order.
 
 use engine::shm::Counter;
-use engine::{App, Class, Input, Io, OptionError, PortNames, Ports, Setup};
+use engine::{App, Class, Input, Io, OptionError, PortNames, Ports, Reconfigured, Setup};
 use serde::Deserialize;
 
 /// Options of `merge`.
@@ -98,9 +98,14 @@ impl Class for Merge {
         })
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.wait_ns = self.wait_ms * 1_000_000;
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

@@ -24,7 +24,7 @@
 use crate::bucket::Bucket;
 use capture::Line;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Passage, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Setup};
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -143,7 +143,12 @@ impl Class for Printer {
         Ok(self.begin(self.to.open()?, setup.now_ns, counters))
     }
 
-    fn reconfigure(&self, app: &mut Running, old: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        old: &Self,
+        setup: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         if self.to != old.to {
             (app.to, app.file) = (self.to, self.to.open()?);
             (app.is_closed, app.is_unread) = (false, false);
@@ -151,7 +156,7 @@ impl Class for Printer {
         if self.lines_per_s != old.lines_per_s {
             app.limit = self.limit(setup.now_ns);
         }
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

@@ -19,7 +19,7 @@
 
 use crate::random::Random;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Roles, Setup};
+use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Reconfigured, Roles, Setup};
 use serde::Deserialize;
 use std::collections::VecDeque;
 
@@ -92,13 +92,18 @@ impl Class for Queue {
     }
 
     /// What is held stays, also above a lower limit.
-    fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        old: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.options = self.clone();
         app.packets.reserve(self.limit.saturating_sub(app.packets.len()));
         if self.seed != old.seed {
             app.random = Random::new(self.seed);
         }
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

@@ -19,7 +19,7 @@
 use crate::bucket::Bucket;
 use crate::filtering::LANES;
 use engine::shm::Counter;
-use engine::{App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, OptionError, PortNames, Setup};
+use engine::{App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, OptionError, PortNames, Reconfigured, Setup};
 use serde::Deserialize;
 
 /// Options of `rate_limiter`.
@@ -107,7 +107,12 @@ impl Class for RateLimiter {
         })
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        setup: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         let change = |bucket: &Option<Bucket>, limit: Option<(u64, u64)>| {
             limit.map(|(rate, capacity)| match bucket {
                 Some(bucket) => bucket.changed(rate, capacity),
@@ -118,7 +123,7 @@ impl Class for RateLimiter {
         app.packets = change(&app.packets, self.packets());
         app.hold = self.hold;
         app.ready_ns = None;
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

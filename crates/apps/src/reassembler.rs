@@ -34,7 +34,7 @@ mod tests;
 use crate::whole::note_whole;
 use assembly::{Outcome, Refusal};
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Roles, Setup};
+use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Reconfigured, Roles, Setup};
 use piece::{Parsed, Piece};
 use serde::Deserialize;
 use table::Table;
@@ -115,10 +115,19 @@ impl Class for Reassembler {
     }
 
     /// What is in the making stays, unless the size of the table changes. A new timeout is for what is in the making, too.
-    fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        old: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.max_fragments = self.max_fragments;
         app.timeout_ns = self.timeout_s * 1_000_000_000;
-        Ok(self.max_reassemblies == old.max_reassemblies)
+        Ok(if self.max_reassemblies == old.max_reassemblies {
+            Reconfigured::Kept
+        } else {
+            Reconfigured::NeedsRestart
+        })
     }
 }
 

@@ -18,7 +18,7 @@
 //! over: the short ones after it are sent, and it has its next chance in the next round.
 
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, Pool, Roles, Setup};
+use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, Pool, Reconfigured, Roles, Setup};
 use serde::Deserialize;
 
 /// Options of `repeater`.
@@ -74,13 +74,18 @@ impl Class for Repeater {
     }
 
     /// Keeps the packets, those above a lower limit too. With another `count`, as many are sent from now on.
-    fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        old: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.limit = self.limit;
         app.packets.reserve(self.limit.saturating_sub(app.packets.len()));
         if self.count != old.count {
             app.left = self.count.unwrap_or(u64::MAX);
         }
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

@@ -39,7 +39,10 @@ use crate::bucket::Bucket;
 use crate::host::{check_mac, is_host_v4, is_host_v6};
 use crate::text;
 use engine::shm::Counter;
-use engine::{App, Class, Input, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Pool, PortNames, Ports, Setup};
+use engine::{
+    App, Class, Input, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Pool, PortNames, Ports, Reconfigured,
+    Setup,
+};
 use errors::{Cause, Subject, Way};
 use lpm::Lpm;
 use serde::Deserialize;
@@ -225,11 +228,16 @@ impl Class for Router {
         Ok(running)
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.limit = app.limit.changed(self.icmp_limit, self.icmp_burst());
         app.learn(self);
         app.find_outputs();
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

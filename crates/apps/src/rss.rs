@@ -17,7 +17,7 @@
 
 use crate::filtering::LANES;
 use engine::shm::Counter;
-use engine::{App, Burst, Class, Io, OptionError, Output, Ports, Setup};
+use engine::{App, Burst, Class, Io, OptionError, Output, Ports, Reconfigured, Setup};
 use serde::Deserialize;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -55,9 +55,14 @@ impl Class for Rss {
         Ok(Running { hasher: self.hasher(), unlinked: setup.drops("unlinked") })
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.hasher = self.hasher();
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

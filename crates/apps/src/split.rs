@@ -13,7 +13,7 @@
 //! be another pair on its branches, whose numbers would take the place of the first.
 
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Output, Packet, PortNames, Ports, Setup};
+use engine::{App, Class, Io, OptionError, Output, Packet, PortNames, Ports, Reconfigured, Setup};
 use serde::Deserialize;
 
 /// Options of `split`.
@@ -53,9 +53,14 @@ impl Class for Split {
         })
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.numbered = self.numbered;
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

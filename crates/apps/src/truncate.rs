@@ -12,7 +12,7 @@
 //! writes it so. Lengths within headers and checksums are left as they are.
 
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Packet, Pool, Setup};
+use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Packet, Pool, Reconfigured, Setup};
 use serde::Deserialize;
 
 /// Options of `truncate`.
@@ -58,9 +58,14 @@ impl Class for Truncate {
         })
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.options = self.clone();
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

@@ -28,7 +28,9 @@ use crate::Tpid;
 use crate::vlan_tag::{IDS, push_tag, push_tag_anyhow};
 use crate::vlan_untag::{pop_tag, vlan_id};
 use engine::shm::Counter;
-use engine::{App, Burst, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Setup};
+use engine::{
+    App, Burst, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Reconfigured, Setup,
+};
 use serde::Deserialize;
 use wire::ether::Ethernet;
 use wire::vlan::{Tci, Vlan};
@@ -110,9 +112,14 @@ impl Class for VlanMux {
         Ok(Running { tpid, inputs: Vec::new(), trunk: None, vlans: Box::new([None; 4096]), counters })
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.tpid = self.tpid.ethertype();
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

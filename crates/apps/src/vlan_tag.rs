@@ -13,7 +13,7 @@
 
 use crate::Tpid;
 use engine::shm::Counter;
-use engine::{App, Burst, Class, Io, OptionError, Output, Packet, Pool, Setup};
+use engine::{App, Burst, Class, Io, OptionError, Output, Packet, Pool, Reconfigured, Setup};
 use serde::Deserialize;
 use wire::ether::Ethernet;
 use wire::vlan::{self, Tci, Vlan};
@@ -68,9 +68,14 @@ impl Class for VlanTag {
         })
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         (app.tpid, app.tci) = (self.tpid.ethertype(), self.tci());
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

@@ -13,7 +13,7 @@
 use crate::Tpid;
 use crate::vlan_tag::IDS;
 use engine::shm::Counter;
-use engine::{App, Burst, Class, Io, OptionError, Packet, Pool, Setup};
+use engine::{App, Burst, Class, Io, OptionError, Packet, Pool, Reconfigured, Setup};
 use serde::Deserialize;
 use wire::ether::Ethernet;
 use wire::vlan::{self, Vlan};
@@ -51,9 +51,14 @@ impl Class for VlanUntag {
         Ok(Running { tpid: self.tpid.ethertype(), id: self.tag, other_vlan, too_short })
     }
 
-    fn reconfigure(&self, app: &mut Running, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         (app.tpid, app.id) = (self.tpid.ethertype(), self.tag);
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

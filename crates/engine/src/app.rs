@@ -343,8 +343,7 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
     /// Which option is wrong, or what the system refused.
     fn start(&self, setup: &mut Setup<'_>) -> Result<Self::App, OptionError>;
 
-    /// Gives a running app these options in place of `old`, and keeps what it holds and knows. `false` if that cannot be: then it
-    /// is stopped and another is started.
+    /// Gives a running app these options in place of `old`; it keeps what it holds and knows, or says that it cannot.
     ///
     /// # Errors
     /// As for [`Class::start`].
@@ -353,10 +352,19 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
         app: &mut Self::App,
         old: &Self,
         setup: &mut Setup<'_>,
-    ) -> Result<bool, OptionError> {
+    ) -> Result<Reconfigured, OptionError> {
         let _ = (app, old, setup);
-        Ok(false)
+        Ok(Reconfigured::NeedsRestart)
     }
+}
+
+/// Whether a running app has taken on other options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconfigured {
+    /// It has, and kept what it holds and knows.
+    Kept,
+    /// It cannot: it is to be stopped, and another to be started.
+    NeedsRestart,
 }
 
 /// What an app is given when it starts: its name, and counters.

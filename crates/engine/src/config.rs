@@ -1,6 +1,6 @@
 //! Options of apps, whatever their class.
 
-use crate::app::{App, Class, Direction, Passage, PortNames, Ports, Setup};
+use crate::app::{App, Class, Direction, Passage, PortNames, Ports, Reconfigured, Setup};
 use crate::uses::Use;
 use crate::worker::{AnyApp, message};
 use serde::de::{self, DeserializeOwned};
@@ -129,7 +129,7 @@ trait AnyClass: Any + Send + Sync {
         app: &mut dyn App,
         old: &dyn AnyClass,
         setup: &mut Setup<'_>,
-    ) -> Result<bool, OptionError>;
+    ) -> Result<Reconfigured, OptionError>;
     fn equals(&self, other: &dyn AnyClass) -> bool;
     fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
@@ -195,11 +195,11 @@ impl<C: Class> AnyClass for C {
         app: &mut dyn App,
         old: &dyn AnyClass,
         setup: &mut Setup<'_>,
-    ) -> Result<bool, OptionError> {
+    ) -> Result<Reconfigured, OptionError> {
         let (app, old): (&mut dyn Any, &dyn Any) = (app, old);
         match (app.downcast_mut::<C::App>(), old.downcast_ref::<C>()) {
             (Some(app), Some(old)) => Class::reconfigure(self, app, old, setup),
-            _ => Ok(false),
+            _ => Ok(Reconfigured::NeedsRestart),
         }
     }
 
@@ -266,7 +266,7 @@ impl Config {
         app: &mut dyn App,
         old: &Config,
         setup: &mut Setup<'_>,
-    ) -> Result<bool, OptionError> {
+    ) -> Result<Reconfigured, OptionError> {
         self.0.reconfigure(app, &*old.0, setup)
     }
 }

@@ -44,7 +44,7 @@ mod timer;
 mod uses;
 mod worker;
 
-pub use app::{App, Class, Direction, Io, Passage, PortNames, Ports, Roles, Setup};
+pub use app::{App, Class, Direction, Io, Passage, PortNames, Ports, Reconfigured, Roles, Setup};
 pub use clock::ClockKind;
 pub use config::{ClassInfo, Config, Fault, OptionError, OptionWarning, Registry};
 pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};

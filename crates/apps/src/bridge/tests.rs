@@ -2,7 +2,7 @@
 
 use super::{Bridge, Running};
 use crate::testing::read;
-use engine::{App, Class, Io, OptionError, PortNames, Ports, Setup};
+use engine::{App, Class, Io, OptionError, PortNames, Ports, Reconfigured, Setup};
 use testkit::rig::Rig;
 
 const PORTS: [&str; 3] = ["a", "b", "c"];
@@ -244,9 +244,9 @@ impl Class for Relinked {
         app: &mut RunningRelinked,
         _: &Self,
         _: &mut Setup<'_>,
-    ) -> Result<bool, OptionError> {
+    ) -> Result<Reconfigured, OptionError> {
         app.1 = self.clone();
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

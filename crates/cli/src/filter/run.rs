@@ -136,8 +136,8 @@ impl Run<'_> {
                 break;
             }
             let mut reader = match self.open(input)? {
-                Ok(reader) => reader,
-                Err(error) => {
+                Opened::Ready(reader) => reader,
+                Opened::Failed(error) => {
                     self.input_failed(&error);
                     continue;
                 }
@@ -163,15 +163,15 @@ impl Run<'_> {
 
     /// Opens an input. A FIFO may never be opened at its other end, nor a pipe bring its first byte: what was found so far is written
     /// before, and a signal then ends the process.
-    fn open(&mut self, input: &Input) -> Result<Result<Reader, capture::Error>, Failure> {
+    fn open(&mut self, input: &Input) -> Result<Opened, Failure> {
         if can_be_opened_again(input) {
-            return Ok(input.open());
+            return Ok(input.open().into());
         }
         self.flush()?;
         self.tally.signals.kills.store(true, Ordering::Relaxed);
         let opened = input.open();
         self.tally.signals.kills.store(false, Ordering::Relaxed);
-        Ok(opened)
+        Ok(opened.into())
     }
 
     fn in_parallel(&mut self, inputs: &[Input], jobs: usize) -> Result<(), Failure> {
@@ -283,6 +283,22 @@ impl Run<'_> {
             capture::Class::Damaged => self.terminal.tell(&failure.message),
             _ if self.totals.refused.is_none() => self.totals.refused = Some(failure),
             _ => self.terminal.tell(&failure.message),
+        }
+    }
+}
+
+/// What opening an input has come to.
+enum Opened {
+    Ready(Box<Reader>),
+    /// Only this input is not read.
+    Failed(capture::Error),
+}
+
+impl From<Result<Reader, capture::Error>> for Opened {
+    fn from(opened: Result<Reader, capture::Error>) -> Self {
+        match opened {
+            Ok(reader) => Opened::Ready(Box::new(reader)),
+            Err(error) => Opened::Failed(error),
         }
     }
 }

@@ -11,7 +11,7 @@
 
 use super::placement::{Places, Placing};
 use super::{Engine, LinkState};
-use crate::app::{Direction, Ports};
+use crate::app::{Direction, Ports, Reconfigured};
 use crate::config::{ClassInfo, Fault, OptionError};
 use crate::drops;
 use crate::graph::{AppSpec, Graph, Link, breathing_order};
@@ -178,8 +178,8 @@ impl Engine {
     }
 
     fn app_record(&self, name: &str, app: &AppSpec) -> io::Result<Record> {
-        let (entries, numbers) = Slot::RECORD;
-        self.settings.counters.record(RecordKind::App, name, app.config.class().name, entries, numbers)
+        let class = app.config.class().name;
+        self.settings.counters.record(RecordKind::App, name, class, Slot::RECORD_SIZE)
     }
 
     /// Starts the apps that are new, or of another class than before, heirs excepted.
@@ -191,13 +191,12 @@ impl Engine {
     ) -> Result<Slots, ConfigureError> {
         let is_fresh =
             |name: &str, app: &AppSpec| is_new(name, app, &self.graph) && !heirs.contains_key(name);
-        let (clock, now_ns) = (self.settings.clock, self.now_ns());
+        let (clock, restarts, now_ns) = (self.settings.clock, self.settings.restarts(), self.now_ns());
         let mut fresh = Slots::new();
         for (name, app) in graph.apps().filter(|&(name, app)| is_fresh(name, app)) {
             let record = self.app_record(name, app)?;
-            let restarts = self.settings.pace().restarts;
-            let slot = Slot::start(name, app.config.clone(), record, (clock, now_ns), restarts)
-                .map_err(|error| app_error(name, app, error))?;
+            let mut slot = Slot::vacant(name, app.config.clone(), record, clock, restarts);
+            slot.start(now_ns).map_err(|error| app_error(name, app, error))?;
             fresh.insert(name.to_owned(), (0, slot));
             changes.started.push(name.to_owned());
         }
@@ -254,11 +253,11 @@ impl Engine {
         fresh: &mut Slots,
         changes: &mut Changes,
     ) {
-        let (time, restarts) = ((self.settings.clock, self.now_ns()), self.settings.pace().restarts);
+        let (clock, restarts, now_ns) = (self.settings.clock, self.settings.restarts(), self.now_ns());
         for (name, (before, record)) in heirs {
             let (Some(app), Some((_, before))) = (graph.get(&name), slots.get_mut(&before)) else { continue };
-            let config = app.config.clone();
-            let (slot, started) = Slot::take_over(&name, config, record, time, restarts, before);
+            let mut slot = Slot::vacant(&name, app.config.clone(), record, clock, restarts);
+            let started = slot.take_over(before, now_ns);
             changes.failed.extend(started.err().map(|error| (name.clone(), error)));
             changes.started.push(name.clone());
             fresh.insert(name, (0, slot));
@@ -268,7 +267,6 @@ impl Engine {
 
     /// Gives apps that have changed their new options. One that does not start with them has its old ones again in `graph`.
     fn change(&mut self, graph: &mut Graph, slots: &mut Slots, changes: &mut Changes) {
-        let restarts = self.settings.pace().restarts;
         for (name, (worker, slot)) in slots.iter_mut() {
             // They were stopped in the order of their names.
             if changes.stopped.binary_search(name).is_ok() {
@@ -278,15 +276,15 @@ impl Engine {
             let old = slot.config().clone();
             let worker = &mut self.workers[*worker];
             match worker.reconfigure(slot, &app.config) {
-                Ok(true) => changes.reconfigured.push(name.clone()),
-                Ok(false) => {
+                Ok(Reconfigured::Kept) => changes.reconfigured.push(name.clone()),
+                Ok(Reconfigured::NeedsRestart) => {
                     let report = worker.stop(slot);
                     changes.reports.extend(report.map(|report| (name.clone(), report)));
-                    match slot.replace(&app.config, worker.now_ns(), restarts) {
+                    match slot.replace(&app.config, worker.now_ns()) {
                         Ok(()) => changes.restarted.push(name.clone()),
                         Err(error) => {
                             // If it fails as well, the app is down, and is started again later.
-                            let _ = slot.replace(&old, worker.now_ns(), restarts);
+                            let _ = slot.replace(&old, worker.now_ns());
                             app.config = old;
                             changes.failed.push((name.clone(), error));
                         }

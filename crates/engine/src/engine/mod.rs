@@ -19,7 +19,7 @@ use crate::graph::{Graph, Link};
 use crate::link::Ring;
 use crate::pool::Pool;
 use crate::report::Report;
-use crate::shm::{Counter, EntryKind, Record, RecordKind, Segment};
+use crate::shm::{Counter, EntryKind, Record, RecordKind, RecordSize, Segment};
 use crate::worker::{Pace, Restarts, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
 use std::io;
@@ -87,13 +87,16 @@ impl Settings {
         Pace {
             burst: self.burst.clamp(1, crate::link::CAPACITY) as u32,
             tick_ns: 1_000_000_000 / u64::from(self.tick_hz.max(1)),
-            restarts: Restarts::new(self.restart_first, self.restart_max),
         }
+    }
+
+    fn restarts(&self) -> Restarts {
+        Restarts::new(self.restart_first, self.restart_max)
     }
 }
 
 /// What the engine has numbers for: its own, and reasons for drops of apps that are gone.
-const ENTRIES: usize = 64;
+const RECORD_SIZE: RecordSize = RecordSize { entries: 64, numbers: 64 };
 
 /// The number of the next engine; pools without one have 0.
 static ENGINES: AtomicU64 = AtomicU64::new(1);
@@ -144,7 +147,7 @@ impl Engine {
             let why = "capture time is for one worker: with several, each would see another";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        let mut record = settings.counters.record(RecordKind::Engine, "engine", "", ENTRIES, ENTRIES)?;
+        let mut record = settings.counters.record(RecordKind::Engine, "engine", "", RECORD_SIZE)?;
         let counters = Counters {
             generation: record.number("generation", EntryKind::Gauge),
             apps: record.number("apps", EntryKind::Gauge),
@@ -296,9 +299,8 @@ impl Drop for StopOnDrop<'_> {
 }
 
 fn new_worker(settings: &Settings, index: usize, engine: u64, clock: Clock) -> io::Result<Worker> {
-    let (entries, numbers) = Worker::RECORD;
     let name = format!("worker {index}");
-    let record = settings.counters.record(RecordKind::Worker, &name, "", entries, numbers)?;
+    let record = settings.counters.record(RecordKind::Worker, &name, "", Worker::RECORD_SIZE)?;
     record.set_worker(index);
     let pool = Pool::of_engine(settings.packets, engine)?.with_large(settings.large_packets)?;
     Ok(Worker::new(pool, clock, settings.pace(), record))

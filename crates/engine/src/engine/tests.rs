@@ -6,7 +6,7 @@ mod large;
 mod places;
 
 use super::*;
-use crate::app::{App, Class, Io, Ports, Roles, Setup};
+use crate::app::{App, Class, Io, Ports, Reconfigured, Roles, Setup};
 use crate::config::{Config, OptionError};
 use crate::pool::Packet;
 use crate::report::AppState;
@@ -45,9 +45,14 @@ impl Class for Numbers {
         Ok(Counting { next: 0, options: self.clone() })
     }
 
-    fn reconfigure(&self, app: &mut Counting, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Counting,
+        _: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         app.options.count = self.count;
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 
@@ -254,9 +259,9 @@ impl Class for Faulty {
         Ok(Failing { fault: self.fault, starts, kept: Vec::new() })
     }
 
-    fn reconfigure(&self, _: &mut Failing, _: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(&self, _: &mut Failing, _: &Self, _: &mut Setup<'_>) -> Result<Reconfigured, OptionError> {
         assert!(self.fault != "reconfigure", "told to fail in reconfigure");
-        Ok(self.fault != "start")
+        Ok(if self.fault != "start" { Reconfigured::Kept } else { Reconfigured::NeedsRestart })
     }
 }
 

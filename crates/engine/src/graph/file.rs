@@ -133,6 +133,17 @@ struct Reader<'t> {
     places: BTreeMap<String, Place>,
 }
 
+/// What was read of an app.
+struct ReadApp {
+    class: ClassInfo,
+    /// `None` if an option is wrong.
+    config: Option<Config>,
+    worker: Option<usize>,
+}
+
+/// Something is wrong, and stands among the problems.
+struct AlreadyTold;
+
 impl<'t> Reader<'t> {
     /// Texts up to this length are searched for all errors of syntax; of longer ones only the first is told.
     const RECOVERABLE: usize = 256 << 10;
@@ -234,8 +245,8 @@ impl<'t> Reader<'t> {
             return;
         }
         let app = self.read_app(&name, header, table);
-        let class = app.as_ref().map(|(class, ..)| *class);
-        if let Some((_, Some(config), worker)) = app
+        let class = app.as_ref().map(|app| app.class);
+        if let Some(ReadApp { config: Some(config), worker, .. }) = app
             && let Ok(spec) = self.graph.add(&name, config)
         {
             spec.worker = worker;
@@ -244,12 +255,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads what stands in the table of an app; as much as is right.
-    fn read_app(
-        &mut self,
-        name: &str,
-        header: Range<usize>,
-        mut table: DeTable<'t>,
-    ) -> Option<(ClassInfo, Option<Config>, Option<usize>)> {
+    fn read_app(&mut self, name: &str, header: Range<usize>, mut table: DeTable<'t>) -> Option<ReadApp> {
         let class = self.class(name, &header, table.remove("type"));
         let worker = self.worker(name, table.remove("worker"));
         let has_links = class.is_some_and(|class| {
@@ -270,7 +276,7 @@ impl<'t> Reader<'t> {
             None => {}
         }
         self.places.insert(name.to_owned(), place);
-        Some((class, config, worker?))
+        Some(ReadApp { class, config, worker: worker.ok()? })
     }
 
     fn class(
@@ -296,9 +302,13 @@ impl<'t> Reader<'t> {
         class
     }
 
-    /// The worker that an app is to run on, if any; `None` if that is wrong.
-    fn worker(&mut self, name: &str, value: Option<Spanned<DeValue<'t>>>) -> Option<Option<usize>> {
-        let Some(value) = value else { return Some(None) };
+    /// The worker that an app is to run on, if any.
+    fn worker(
+        &mut self,
+        name: &str,
+        value: Option<Spanned<DeValue<'t>>>,
+    ) -> Result<Option<usize>, AlreadyTold> {
+        let Some(value) = value else { return Ok(None) };
         let number = match value.get_ref() {
             DeValue::Integer(number) => usize::from_str_radix(number.as_str(), number.radix()).ok(),
             _ => None,
@@ -312,7 +322,7 @@ impl<'t> Reader<'t> {
             let problem = || GraphFileError::new(GraphCode::OptionType, value.span(), message);
             self.problems.add(|| problem().of(name, Some("worker")));
         }
-        number.map(Some)
+        number.map(Some).ok_or(AlreadyTold)
     }
 
     fn links(&mut self, value: Option<Spanned<DeValue<'t>>>) {

@@ -19,6 +19,6 @@ pub use counter::{Counter, Histogram};
 pub use format::{EntryKind, RecordKind};
 pub use lock::{is_held, remove_dead};
 pub use process::Process;
-pub(crate) use segment::Record;
 pub use segment::Segment;
+pub(crate) use segment::{Record, RecordSize};
 pub use snapshot::{Entry, RecordView, Snapshot, SnapshotError};

@@ -127,7 +127,7 @@ impl Segment {
         self.0.file.as_ref().map(|(_, path)| path.as_path())
     }
 
-    /// Makes a record with room for `entries` entries of `numbers` numbers in all.
+    /// Makes a record.
     ///
     /// # Errors
     /// When the segment or the file system is full.
@@ -136,8 +136,7 @@ impl Segment {
         kind: RecordKind,
         name: &str,
         what: &str,
-        entries: usize,
-        numbers: usize,
+        RecordSize { entries, numbers }: RecordSize,
     ) -> io::Result<Record> {
         let head = (format::RECORD + entries * format::ENTRY).next_multiple_of(64);
         let size = (head + numbers * 8).next_multiple_of(64);
@@ -164,7 +163,7 @@ impl Segment {
 
     /// The record of a link, with its counters: those of the sender and of the receiver on lines of their own.
     pub(crate) fn link(&self, name: &str) -> io::Result<(Record, LinkCounters)> {
-        let mut record = self.record(RecordKind::Link, name, "", 5, 16)?;
+        let mut record = self.record(RecordKind::Link, name, "", RecordSize { entries: 5, numbers: 16 })?;
         let counters = LinkCounters {
             txpackets: record.number("txpackets", EntryKind::Counter),
             txbytes: record.number("txbytes", EntryKind::Counter),
@@ -263,6 +262,15 @@ impl Drop for Shared {
             let _ = std::fs::remove_file(path);
         }
     }
+}
+
+/// How much a record has room for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordSize {
+    /// Counters, and whatever else has a name.
+    pub(crate) entries: usize,
+    /// Numbers of all entries together: a histogram has many.
+    pub(crate) numbers: usize,
 }
 
 /// A record: what is counted of one app, link or worker. It is free for others when dropped.

@@ -9,8 +9,9 @@ fn a_file_says_what_was_counted() {
     let path = folder.join("counters");
     let segment = Segment::create(&path, "test").expect("a file");
     assert!(Segment::create(&path, "test").is_err(), "a file of another instance is left alone");
-    let mut record =
-        segment.record(RecordKind::App, "an_app", "tee", 4, 4 + Histogram::BUCKETS).expect("room");
+    let mut record = segment
+        .record(RecordKind::App, "an_app", "tee", RecordSize { entries: 4, numbers: 4 + Histogram::BUCKETS })
+        .expect("room");
     let counter = record.number("discarded", EntryKind::Drop);
     counter.add(41);
     record.number("discarded", EntryKind::Drop).add(1);
@@ -63,8 +64,9 @@ fn damage_is_an_error_never_a_panic() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let path = folder.join("counters");
     let segment = Segment::create(&path, "test").expect("a file");
-    let mut record =
-        segment.record(RecordKind::App, "an_app", "tee", 4, 4 + Histogram::BUCKETS).expect("room");
+    let mut record = segment
+        .record(RecordKind::App, "an_app", "tee", RecordSize { entries: 4, numbers: 4 + Histogram::BUCKETS })
+        .expect("room");
     record.number("discarded", EntryKind::Drop).add(41);
     let used = format::HEADER + (192 + 4 * 32 + (4 + Histogram::BUCKETS) * 8).next_multiple_of(64);
     let whole = std::fs::read(&path).expect("a file")[..used].to_vec();
@@ -86,7 +88,8 @@ fn damage_is_an_error_never_a_panic() {
 #[test]
 fn numbers_that_do_not_fit_are_counted_unseen() {
     let segment = Segment::private().expect("memory");
-    let mut record = segment.record(RecordKind::App, "a", "b", 1, 1).expect("room");
+    let mut record =
+        segment.record(RecordKind::App, "a", "b", RecordSize { entries: 1, numbers: 1 }).expect("room");
     record.number("first", EntryKind::Counter).add(1);
     let second = record.number("second", EntryKind::Counter);
     second.add(2);
@@ -207,7 +210,9 @@ fn the_file_system_keeps_room_for_what_is_used() {
     let segment = Segment::create(&path, "test").expect("a file");
     let kept = || path.metadata().expect("a file").blocks() * 512;
     assert!(kept() >= 64 << 10, "{} bytes", kept());
-    let record = segment.record(RecordKind::App, "large", "", 1, 20_000).expect("room");
+    let record = segment
+        .record(RecordKind::App, "large", "", RecordSize { entries: 1, numbers: 20_000 })
+        .expect("room");
     assert!(kept() >= 192 << 10, "{} bytes", kept());
     assert_eq!(
         path.metadata().expect("a file").len(),

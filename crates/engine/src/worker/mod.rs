@@ -11,22 +11,24 @@ pub(crate) use restarts::Restarts;
 pub use slot::LastWords;
 pub(crate) use slot::{Method, Slot, message};
 pub(crate) use turn::AnyApp;
-use usual::Measured;
 pub(crate) use usual::Usual;
 
+use crate::app::Reconfigured;
 use crate::clock::{Clock, ClockKind};
 use crate::config::{Config, OptionError};
 use crate::drops;
 use crate::engine::WorkerControl;
 use crate::link::Ring;
 use crate::pool::{Orphans, Pool, Whose};
-use crate::shm::{Counter, EntryKind, Histogram, Record};
+use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
 use load::{Load, Sent};
 use rest::{Awake, Rest};
+use slot::ChangeFailure;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 use turn::Breath;
+use usual::Measured;
 
 /// Of so many breaths, one is timed, app by app; and that in the middle between two of these as a whole.
 ///
@@ -62,7 +64,6 @@ pub(crate) struct Worker {
 pub(crate) struct Pace {
     pub(crate) burst: u32,
     pub(crate) tick_ns: u64,
-    pub(crate) restarts: Restarts,
 }
 
 /// Whose turn follows whose, by their numbers.
@@ -121,8 +122,8 @@ impl Gauges {
 }
 
 impl Worker {
-    /// Numbers and entries of a worker's record.
-    pub(crate) const RECORD: (usize, usize) = (8, 8 + Histogram::BUCKETS);
+    /// The size of a worker's record.
+    pub(crate) const RECORD_SIZE: RecordSize = RecordSize { entries: 8, numbers: 8 + Histogram::BUCKETS };
 
     pub(crate) fn new(pool: Pool, clock: Clock, pace: Pace, mut record: Record) -> Self {
         let gauges = Gauges::new(&mut record);
@@ -273,7 +274,7 @@ impl Worker {
     fn look_after_apps(&mut self, now_ns: u64) {
         self.hear_complaints();
         if self.any_down {
-            self.slots.iter_mut().for_each(|slot| slot.restart_if_due(now_ns, self.pace.restarts));
+            self.slots.iter_mut().for_each(|slot| slot.restart_if_due(now_ns));
             self.any_down = self.slots.iter().any(Slot::is_down);
         }
     }
@@ -293,7 +294,7 @@ impl Worker {
     fn app_panicked(&mut self, slot: usize, payload: &(dyn Any + Send)) {
         // The app's own packets are dropped with it, on its account.
         Orphans::enter(slot as u32);
-        self.slots[slot].panicked(payload, self.pace.restarts);
+        self.slots[slot].panicked(payload);
         Orphans::leave();
         self.any_down = true;
         self.sweep(
@@ -334,18 +335,25 @@ impl Worker {
         report
     }
 
-    /// Gives other options to an app that was taken off; `false` if it has to be started anew. If it fails, it is down.
-    pub(crate) fn reconfigure(&mut self, slot: &mut Slot, config: &Config) -> Result<bool, OptionError> {
-        slot.reconfigure(config, self.clock.now_ns()).unwrap_or_else(|payload| {
-            Orphans::leave();
-            slot.panicked(&*payload, self.pace.restarts);
-            self.take_home(|whose| {
-                if whose != Whose::Counted {
-                    slot.lost_in_panic(1);
-                }
-            });
-            Err(OptionError::failed("take on other options", message(&*payload)))
-        })
+    /// Gives other options to an app that was taken off. If it panics, it is down.
+    pub(crate) fn reconfigure(
+        &mut self,
+        slot: &mut Slot,
+        config: &Config,
+    ) -> Result<Reconfigured, OptionError> {
+        let payload = match slot.reconfigure(config, self.clock.now_ns()) {
+            Ok(done) => return Ok(done),
+            Err(ChangeFailure::Refused(error)) => return Err(error),
+            Err(ChangeFailure::Panicked(payload)) => payload,
+        };
+        Orphans::leave();
+        slot.panicked(&*payload);
+        self.take_home(|whose| {
+            if whose != Whose::Counted {
+                slot.lost_in_panic(1);
+            }
+        });
+        Err(OptionError::failed("take on other options", message(&*payload)))
     }
 
     /// Takes home what was dropped while apps are taken off.

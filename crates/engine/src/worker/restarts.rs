@@ -24,6 +24,7 @@ impl Restarts {
 /// Since when one app runs, or until when it is down.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outage {
+    restarts: Restarts,
     down: Option<Down>,
     /// How long it stays down the next time.
     delay: Duration,
@@ -43,19 +44,20 @@ struct Down {
 impl Outage {
     /// Of an app that has never failed, and is started now.
     pub(super) fn none(restarts: Restarts) -> Self {
-        Outage { down: None, delay: restarts.first, started: Instant::now() }
+        Outage { restarts, down: None, delay: restarts.first, started: Instant::now() }
     }
 
     /// The app has failed.
-    pub(super) fn begin(&mut self, restarts: Restarts) {
+    pub(super) fn begin(&mut self) {
+        let Restarts { first, max } = self.restarts;
         // Only an app that ran for long begins again with short times.
-        if !self.is_on() && self.started.elapsed() > restarts.max {
-            self.delay = restarts.first;
+        if !self.is_on() && self.started.elapsed() > max {
+            self.delay = first;
         }
-        let is_given_up = self.down.is_some_and(|down| down.delay >= restarts.max);
+        let is_given_up = self.down.is_some_and(|down| down.delay >= max);
         let delay = self.delay;
         self.down = Some(Down { until: Instant::now().checked_add(delay), delay, is_given_up });
-        self.delay = delay.saturating_mul(2).min(restarts.max);
+        self.delay = delay.saturating_mul(2).min(max);
     }
 
     /// The app was started again.

@@ -3,7 +3,7 @@
 use super::restarts::{Outage, Restarts};
 use super::turn::{AnyApp, Breath, Plugs};
 use super::usual::{Measured, Usual};
-use crate::app::{App, Legacy, PortNames, Roles, Setup};
+use crate::app::{App, Legacy, PortNames, Reconfigured, Roles, Setup};
 use crate::clock::ClockKind;
 use crate::config::{Config, OptionError};
 use crate::drops;
@@ -11,7 +11,7 @@ use crate::link::{Input, Output, Ring};
 use crate::pool::Pool;
 use crate::report::AppState;
 use crate::shm::format::HOUSEKEEPING;
-use crate::shm::{Counter, EntryKind, Histogram, Record};
+use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
@@ -77,51 +77,17 @@ impl Counters {
 }
 
 impl Slot {
-    /// Entries and numbers of an app's record: those of the engine, and room for the app's own.
-    pub(crate) const RECORD: (usize, usize) = (48, 48 + Histogram::BUCKETS);
+    /// The size of an app's record: the entries of the engine, and room for the app's own.
+    pub(crate) const RECORD_SIZE: RecordSize = RecordSize { entries: 48, numbers: 48 + Histogram::BUCKETS };
 
-    /// Starts an app.
-    pub(crate) fn start(
+    /// A place for an app that is still to be started.
+    pub(crate) fn vacant(
         name: &str,
         config: Config,
-        record: Record,
-        (clock, now_ns): (ClockKind, u64),
+        mut record: Record,
+        clock: ClockKind,
         restarts: Restarts,
-    ) -> Result<Self, OptionError> {
-        let mut slot = Slot::vacant(name, config, record, clock, restarts);
-        slot.take_up(now_ns)?;
-        Ok(slot)
-    }
-
-    /// Starts an app that takes over what another has left. If it does not start, it is down.
-    pub(crate) fn take_over(
-        name: &str,
-        config: Config,
-        record: Record,
-        (clock, now_ns): (ClockKind, u64),
-        restarts: Restarts,
-        before: &mut Slot,
-    ) -> (Self, Result<(), OptionError>) {
-        let mut slot = Slot::vacant(name, config, record, clock, restarts);
-        slot.legacy = before.legacy.take();
-        // Of the same class: should it start later only, the schedule knows what to call.
-        slot.roles = before.roles;
-        let started = slot.take_up(now_ns);
-        if let Err(error) = &started {
-            slot.goes_down(error.to_string(), restarts);
-        }
-        (slot, started)
-    }
-
-    fn take_up(&mut self, now_ns: u64) -> Result<(), OptionError> {
-        let Slot { name, record, clock, legacy, config, .. } = self;
-        let (app, roles) = start(config, Setup { name, clock: *clock, now_ns, record, legacy })?;
-        (self.app, self.roles) = (Some(app), roles);
-        Ok(())
-    }
-
-    /// A place without an app.
-    fn vacant(name: &str, config: Config, mut record: Record, clock: ClockKind, restarts: Restarts) -> Self {
+    ) -> Self {
         let counters = Counters::new(&mut record);
         Slot {
             roles: Roles::NONE,
@@ -140,6 +106,22 @@ impl Slot {
             output_names: Vec::new(),
             record,
         }
+    }
+
+    /// Starts the app.
+    pub(crate) fn start(&mut self, now_ns: u64) -> Result<(), OptionError> {
+        let Slot { name, record, clock, legacy, config, .. } = self;
+        let (app, roles) = start(config, Setup { name, clock: *clock, now_ns, record, legacy })?;
+        (self.app, self.roles) = (Some(app), roles);
+        Ok(())
+    }
+
+    /// Starts the app, which takes over what another has left. If it does not start, it is down.
+    pub(crate) fn take_over(&mut self, before: &mut Slot, now_ns: u64) -> Result<(), OptionError> {
+        self.legacy = before.legacy.take();
+        // Of the same class: should it start later only, the schedule knows what to call.
+        self.roles = before.roles;
+        self.start(now_ns).inspect_err(|error| self.goes_down(error.to_string()))
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -233,10 +215,10 @@ impl Slot {
     }
 
     /// The app has panicked: it is dropped, and waits to be started again.
-    pub(super) fn panicked(&mut self, payload: &(dyn Any + Send), restarts: Restarts) {
+    pub(super) fn panicked(&mut self, payload: &(dyn Any + Send)) {
         self.end_turn();
         let _ = self.drop_app();
-        self.goes_down(message(payload), restarts);
+        self.goes_down(message(payload));
     }
 
     /// Drops the app. Its destructor may panic.
@@ -245,21 +227,21 @@ impl Slot {
         catch_unwind(AssertUnwindSafe(|| drop(app)))
     }
 
-    fn goes_down(&mut self, why: String, restarts: Restarts) {
-        self.outage.begin(restarts);
+    fn goes_down(&mut self, why: String) {
+        self.outage.begin();
         self.last_error = Some(why);
         self.counters.state.set(AppState::Down.code());
     }
 
     /// Starts the app again, when it has been down for long enough.
-    pub(super) fn restart_if_due(&mut self, now_ns: u64, restarts: Restarts) {
+    pub(super) fn restart_if_due(&mut self, now_ns: u64) {
         if !self.outage.is_over() {
             return;
         }
         self.counters.restarts.add(1);
         let config = self.config.clone();
         if let Err(error) = self.start_again(&config, now_ns) {
-            self.goes_down(error.to_string(), restarts);
+            self.goes_down(error.to_string());
         }
     }
 
@@ -280,47 +262,33 @@ impl Slot {
         Ok(())
     }
 
-    /// Gives the app other options; `false` if it has to be started anew.
+    /// Gives the app other options.
     pub(super) fn reconfigure(
         &mut self,
         config: &Config,
         now_ns: u64,
-    ) -> Result<Result<bool, OptionError>, Panic> {
+    ) -> Result<Reconfigured, ChangeFailure> {
         let Slot { app, name, record, config: old, clock, legacy, .. } = self;
-        let Some(app) = app.as_deref_mut() else { return Ok(Ok(false)) };
+        let Some(app) = app.as_deref_mut() else { return Ok(Reconfigured::NeedsRestart) };
         let setup = &mut Setup { name, clock: *clock, now_ns, record, legacy };
-        let done = catch_unwind(AssertUnwindSafe(|| {
-            config.reconfigure(app, old, setup).map(|done| (done, app.roles()))
-        }))?;
+        let change = || config.reconfigure(app, old, setup).map(|done| (done, app.roles()));
+        let done = catch_unwind(AssertUnwindSafe(change)).map_err(ChangeFailure::Panicked)?;
         // With counters that nobody sees it cannot go on: it is started anew, which is refused.
         let is_overfull = self.record.take_overfull();
-        Ok(done.map(|(done, roles)| {
-            let done = done && !is_overfull;
-            if done {
-                self.roles = roles;
-                self.config = config.clone();
-            }
-            done
-        }))
+        let (done, roles) = done.map_err(ChangeFailure::Refused)?;
+        if done == Reconfigured::NeedsRestart || is_overfull {
+            return Ok(Reconfigured::NeedsRestart);
+        }
+        self.roles = roles;
+        self.config = config.clone();
+        Ok(Reconfigured::Kept)
     }
 
-    /// Puts another app in the place of one that was stopped; links and counters stay.
-    pub(crate) fn replace(
-        &mut self,
-        config: &Config,
-        now_ns: u64,
-        restarts: Restarts,
-    ) -> Result<(), OptionError> {
-        match self.start_again(config, now_ns) {
-            Ok(()) => {
-                self.config = config.clone();
-                Ok(())
-            }
-            Err(error) => {
-                self.goes_down(error.to_string(), restarts);
-                Err(error)
-            }
-        }
+    /// Puts another app in the place of one that was stopped; links and counters stay. If it does not start, it is down.
+    pub(crate) fn replace(&mut self, config: &Config, now_ns: u64) -> Result<(), OptionError> {
+        self.start_again(config, now_ns).inspect_err(|error| self.goes_down(error.to_string()))?;
+        self.config = config.clone();
+        Ok(())
     }
 
     /// Stops the app, and drops it. Returns what it had to report at last.
@@ -511,6 +479,14 @@ impl Drop for Slot {
     }
 }
 
+/// Why an app has not taken on other options.
+pub(super) enum ChangeFailure {
+    /// It refuses them.
+    Refused(OptionError),
+    /// It has panicked.
+    Panicked(Panic),
+}
+
 /// What a panic left.
 pub(super) type Panic = Box<dyn Any + Send>;
 
@@ -526,7 +502,7 @@ fn start(config: &Config, mut setup: Setup<'_>) -> Result<(Box<dyn AnyApp>, Role
         let why = format!(
             "it has more counters than there is room for: {} with those of the engine, and those of the options before; \
              an app of another name begins with none",
-            Slot::RECORD.0
+            Slot::RECORD_SIZE.entries
         );
         return Err(OptionError::failed("start", why));
     }

@@ -45,7 +45,7 @@ use crate::held::Reading;
 use engine::shm::Counter;
 use engine::{
     App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, OptionWarning, Output, Packet,
-    Pool, Ports, Rate, Roles, Setup, Use,
+    Pool, Ports, Rate, Reconfigured, Roles, Setup, Use,
 };
 use pace::Pace;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -201,22 +201,27 @@ impl Class for PcapReader {
     }
 
     /// A stream cannot be begun again: it goes on, also when another is wanted that cannot be had.
-    fn reconfigure(&self, app: &mut Running, old: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        old: &Self,
+        setup: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         if !app.tape.is_stream() {
-            return Ok(false);
+            return Ok(Reconfigured::NeedsRestart);
         }
         if self.path != old.path {
             *app = self.start(setup)?;
             // Nobody goes on with the old one.
             take(&app.legacy, |_| true);
-            return Ok(true);
+            return Ok(Reconfigured::Kept);
         }
         self.check_stream()?;
         app.pace = self.pace(setup);
         // What has come counts for the new number as well.
         app.left = self.left_after(app.taken);
         app.is_finished = app.has_ended || app.left == 0;
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

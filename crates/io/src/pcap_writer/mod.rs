@@ -39,7 +39,9 @@ mod tests;
 
 use crate::held::file_identity;
 use engine::shm::Counter;
-use engine::{App, Burst, Class, Io, Metadata, OptionError, PortNames, Ports, Roles, Setup, Use};
+use engine::{
+    App, Burst, Class, Io, Metadata, OptionError, PortNames, Ports, Reconfigured, Roles, Setup, Use,
+};
 use file::{Patience, Target};
 use records::Encoder;
 use serde::Deserialize;
@@ -236,7 +238,12 @@ impl Class for PcapWriter {
     }
 
     /// Another file is opened before the old one is let go. What is in it stays until all apps have changed.
-    fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        old: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         if self.path != old.path {
             let target = self.open()?;
             app.finish();
@@ -252,7 +259,7 @@ impl Class for PcapWriter {
             ));
         }
         app.encoder.set_snaplen(self.snaplen());
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 

@@ -35,9 +35,14 @@ impl Class for Pedant {
         Ok(Juggler)
     }
 
-    fn reconfigure(&self, _: &mut Juggler, _: &Self, setup: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        _: &mut Juggler,
+        _: &Self,
+        setup: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         self.register(setup);
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 
