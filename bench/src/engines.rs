@@ -3,7 +3,7 @@
 use crate::hand::Entry;
 use crate::race::{Engine, engine};
 use crate::traffic::Descriptor;
-use pflang::exec::NativeFilter;
+use pflang::internals::exec::NativeFilter;
 use pflang::{Compiler, Filter};
 use testkit::oracle::{self, Libpcap, Options};
 use wire::LinkType;

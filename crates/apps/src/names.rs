@@ -1,7 +1,6 @@
 //! The names of this system, for filters: its files first, the resolver only when asked for.
 
-use pflang::names::FileNames;
-use pflang::{HostAddrs, Names, Service};
+use pflang::{FileNames, HostAddrs, Names, Service};
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::net::{IpAddr, ToSocketAddrs};

@@ -22,6 +22,18 @@ use std::sync::Arc;
 use wire::LinkType;
 
 /// Where a filter is to run.
+///
+/// ```
+/// use pflang::{Backend, Compiler};
+/// use wire::LinkType;
+///
+/// // Both give the same answers.
+/// for backend in [Backend::Auto, Backend::Interpreter] {
+///     let filter = Compiler::new(LinkType::EN10MB).backend(backend).compile("len = 60")?;
+///     assert!(filter.matches(&[0; 60]));
+/// }
+/// # Ok::<(), pflang::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
@@ -61,6 +73,14 @@ impl Compiler {
     pub const PREFETCH_DISTANCE: u32 = crate::emit::PREFETCH_DISTANCE;
 
     /// A compiler with libpcap's meaning, no names and the default limits.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let compiler = Compiler::new(LinkType::RAW);
+    /// assert_eq!(compiler.linktype(), LinkType::RAW);
+    /// assert!(compiler.compile("host nowhere.example").is_err(), "no name is known");
+    /// ```
     pub fn new(linktype: LinkType) -> Self {
         Compiler {
             linktype,
@@ -153,12 +173,27 @@ impl Compiler {
 
     /// How many packets ahead of the one it looks at a burst prefetches; 0 for never. The default suits packets
     /// that lie in memory but not in cache.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let in_cache = Compiler::new(LinkType::EN10MB).prefetch_distance(0);
+    /// assert!(in_cache.compile("arp").is_ok());
+    /// assert_eq!(Compiler::PREFETCH_DISTANCE, 32, "the default");
+    /// ```
     pub fn prefetch_distance(mut self, packets: u32) -> Self {
         self.prefetch_distance = packets;
         self
     }
 
     /// Machine code for any processor of its kind, instead of for the one that this runs on.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let portable = Compiler::new(LinkType::EN10MB).baseline(true);
+    /// assert!(portable.compile("tcp port 80").is_ok());
+    /// ```
     pub fn baseline(mut self, baseline: bool) -> Self {
         self.baseline = baseline;
         self
@@ -170,6 +205,18 @@ impl Compiler {
     }
 
     /// Compiles a filter.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let compiler = Compiler::new(LinkType::EN10MB);
+    /// let filter = compiler.compile("greater 60")?;
+    /// assert!(filter.matches(&[0; 60]) && !filter.matches(&[0; 59]));
+    ///
+    /// let error = compiler.compile("tcp prot 80").unwrap_err();
+    /// assert_eq!(error.span().text("tcp prot 80"), "prot");
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     ///
     /// # Errors
     /// What is wrong with the text, and where.
@@ -201,6 +248,7 @@ impl Compiler {
     ///
     /// # Errors
     /// As [`Compiler::compile`].
+    #[doc(hidden)]
     pub fn stages(&self, source: &str) -> Result<Stages, Error> {
         let clock = Clock::new(self.limits);
         let stages = || {
@@ -240,6 +288,7 @@ impl Compiler {
     ///
     /// # Errors
     /// As [`Compiler::compile`], but for what comes after this graph.
+    #[doc(hidden)]
     pub fn as_written(&self, source: &str) -> Result<Graph, Error> {
         let clock = Clock::new(self.limits);
         let graph = self.front(source, clock).and_then(|(_, lowered)| self.build_as_written(lowered, &clock));
@@ -262,7 +311,7 @@ impl Compiler {
         let (graph, lints) = self.graph(source)?;
         let options = self.emit_options();
         let runs = Runs::new(graph, self.backend, |graph| emit::compile(graph, &options));
-        let too_large = |error: emit::Error| Diagnostic::new(Code::Limit, whole(source), error.to_string());
+        let too_large = |error: emit::NoCode| Diagnostic::new(Code::Limit, whole(source), error.to_string());
         Ok(Filter::new(Arc::clone(source), self.linktype, lints, runs.map_err(too_large)?))
     }
 

@@ -16,6 +16,17 @@ use std::fmt;
 use std::sync::Arc;
 
 /// One finding, with its place in the source.
+///
+/// ```
+/// use pflang::{Code, Compiler, Severity};
+/// use wire::LinkType;
+///
+/// let filter = Compiler::new(LinkType::EN10MB).compile("vlan or arp")?;
+/// let lint = &filter.lints()[0];
+/// assert_eq!((lint.code, lint.severity()), (Code::ShiftsOffsets, Severity::Warning));
+/// assert_eq!(lint.span.text(filter.source()), "arp");
+/// # Ok::<(), pflang::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Which finding.
@@ -37,6 +48,16 @@ impl Diagnostic {
     ///
     /// PERF: cold, so that whatever leads here is laid out apart: most compilations find nothing, and each step of one
     /// runs once, so they wait for code more than for data.
+    ///
+    /// ```
+    /// use pflang::{Code, Diagnostic, Severity, Span};
+    ///
+    /// let found = Diagnostic::new(Code::SetFile, Span::new(5, 13), "`bad.txt` is gone")
+    ///     .label("read before")
+    ///     .help("restore it");
+    /// assert_eq!(found.severity(), Severity::Error);
+    /// assert_eq!(found.label.as_deref(), Some("read before"));
+    /// ```
     #[cold]
     pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
         Diagnostic { code, message: message.into(), span, label: None, also: None, help: None }
@@ -148,12 +169,35 @@ impl Finding<'_> {
     }
 
     /// As [`Diagnostic::to_json`].
+    ///
+    /// ```
+    /// use pflang::{Finding, Severity, Span};
+    ///
+    /// let found = Finding {
+    ///     code: "GR006".into(),
+    ///     severity: Severity::Error,
+    ///     message: "app `a` has no type",
+    ///     span: Span::new(1, 6),
+    ///     label: None,
+    ///     also: None,
+    ///     help: None,
+    /// };
+    /// assert!(found.to_json().starts_with(r#"{"code":"GR006","severity":"error","#));
+    /// ```
     pub fn to_json(&self) -> String {
         json::object(self)
     }
 }
 
 /// How bad a finding is.
+///
+/// ```
+/// use pflang::{Code, Diagnostic, Severity, Span};
+///
+/// let lint = Diagnostic::new(Code::AlwaysTrue, Span::new(0, 9), "this is always true");
+/// assert_eq!(lint.severity(), Severity::Warning);
+/// assert_eq!(lint.severity().name(), "warning");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The filter does not compile.
@@ -173,6 +217,16 @@ impl Severity {
 }
 
 /// A filter that does not compile, or a list with such a filter: the finding and the text it is about.
+///
+/// ```
+/// use pflang::{Code, Compiler};
+/// use wire::LinkType;
+///
+/// let error = Compiler::new(LinkType::EN10MB).compile("tcp prot 80").unwrap_err();
+/// assert_eq!(error.code(), Code::UnknownWord);
+/// assert_eq!(error.span().text(&error.source), "prot");
+/// assert_eq!(error.entry, None, "not in a list");
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Error {
@@ -185,6 +239,14 @@ pub struct Error {
 }
 
 /// Stable identification of a finding. Below 100: errors; from 100: lints.
+///
+/// ```
+/// use pflang::Code;
+///
+/// assert_eq!(Code::UnknownWord.name(), "PF003");
+/// assert!(Code::AlwaysTrue.is_lint() && !Code::UnknownWord.is_lint());
+/// assert!(Code::ALL.contains(&Code::Limit));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Code {

@@ -30,7 +30,18 @@ use written::Written;
 /// Levels that are shown by indentation.
 const DEEPEST: usize = 24;
 
-/// What [`explain`] has to say.
+/// A filter in plain words, from [`Compiler::explain`](crate::Compiler::explain).
+///
+/// ```
+/// use pflang::Compiler;
+/// use wire::LinkType;
+///
+/// let words = Compiler::new(LinkType::EN10MB).explain("not arp and len > 100")?;
+/// assert_eq!(words.canonical, "not arp and len > 100");
+/// assert_eq!(words.notes, ["Lengths are those on the wire, however much was captured."]);
+/// println!("{words}");
+/// # Ok::<(), pflang::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -45,6 +56,16 @@ pub struct Explanation {
 }
 
 /// A line of the outline.
+///
+/// ```
+/// use pflang::Compiler;
+/// use wire::LinkType;
+///
+/// let words = Compiler::new(LinkType::EN10MB).explain("arp or not (ip and udp)")?;
+/// let depths: Vec<usize> = words.lines.iter().map(|line| line.depth).collect();
+/// assert_eq!(depths, [0, 1, 1, 2, 2]);
+/// # Ok::<(), pflang::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Line {
@@ -57,9 +78,8 @@ pub struct Line {
 /// Puts a filter in words; `source` is the text it was parsed from.
 ///
 /// ```
-/// use pflang::explain::explain;
-/// use pflang::options::{Dialect, Limits};
-/// use pflang::syntax::parse::parse;
+/// use pflang::internals::{explain::explain, syntax::parse::parse};
+/// use pflang::{Dialect, Limits};
 /// use wire::LinkType;
 ///
 /// let source = "not host vs and ace";

@@ -39,6 +39,13 @@ struct Inner {
 }
 
 /// What decides the packets of a burst.
+///
+/// ```
+/// use pflang::{BurstEngine, Isa};
+///
+/// assert_eq!(BurstEngine::MachineCode.to_string(), "machine code");
+/// assert_eq!(BurstEngine::MaskVm(Isa::Avx2).to_string(), "mask VM (AVX2)");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BurstEngine {
@@ -78,18 +85,51 @@ impl Filter {
     }
 
     /// Whether a packet matches of which every byte was captured.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let filter = Compiler::new(LinkType::EN10MB).compile("arp")?;
+    /// let mut frame = [0; 60];
+    /// assert!(!filter.matches(&frame));
+    /// frame[12..14].copy_from_slice(&[0x08, 0x06]);
+    /// assert!(filter.matches(&frame));
+    /// // The type is not there to be read.
+    /// assert!(!filter.matches(&frame[..13]));
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     #[inline]
     pub fn matches(&self, packet: &[u8]) -> bool {
         self.matches_captured(packet, u32::try_from(packet.len()).unwrap_or(u32::MAX))
     }
 
     /// Whether a packet matches of which `captured` is the beginning and which was `wire_len` bytes long.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let filter = Compiler::new(LinkType::EN10MB).compile("len = 1500 and ether[0] = 2")?;
+    /// assert!(filter.matches_captured(&[2; 96], 1500));
+    /// assert!(!filter.matches(&[2; 96]));
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     #[inline]
     pub fn matches_captured(&self, captured: &[u8], wire_len: u32) -> bool {
         self.0.runs.leaf(captured, wire_len) != REJECT
     }
 
     /// Which packets of a burst match: bit `i % 64` of word `i / 64` of `bits` is for packet `i`. Returns how many.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, Packet};
+    /// # use wire::LinkType;
+    /// let filter = Compiler::new(LinkType::EN10MB).compile("greater 100")?;
+    /// let burst = [Packet::new(&[0; 60], 60), Packet::new(&[0; 60], 100)];
+    /// let mut bits = vec![0; burst.len().div_ceil(64)];
+    /// assert_eq!(filter.match_burst(&burst, &mut bits), 1);
+    /// assert_eq!(bits, [0b10]);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     ///
     /// # Panics
     /// If `bits` has less than a bit for each packet.
@@ -148,6 +188,14 @@ impl Filter {
     }
 
     /// The text it was compiled from.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let filter = Compiler::new(LinkType::EN10MB).compile("not vlan and udp")?;
+    /// assert_eq!((filter.source(), filter.linktype()), ("not vlan and udp", LinkType::EN10MB));
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     pub fn source(&self) -> &str {
         &self.0.source
     }
@@ -158,21 +206,42 @@ impl Filter {
     }
 
     /// Places where the meaning may surprise.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let filter = Compiler::new(LinkType::EN10MB).compile("not vlan and udp")?;
+    /// for lint in filter.lints() {
+    ///     println!("{}", lint.message);
+    /// }
+    /// # assert!(!filter.lints().is_empty());
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     pub fn lints(&self) -> &[Diagnostic] {
         &self.0.lints
     }
 
     /// The graph that runs.
+    #[doc(hidden)]
     pub fn graph(&self) -> &Graph {
         self.0.runs.graph()
     }
 
     /// Whether it runs as machine code.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let filter = Compiler::new(LinkType::EN10MB).compile("arp")?;
+    /// assert_eq!(filter.is_native(), filter.fallback_reason().is_none());
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     pub fn is_native(&self) -> bool {
         self.native().is_some()
     }
 
     /// The machine code.
+    #[doc(hidden)]
     pub fn native(&self) -> Option<&NativeFilter> {
         self.0.runs.native()
     }

@@ -12,36 +12,80 @@
 
 mod clock;
 mod compiler;
-pub mod diag;
-pub mod emit;
+mod diag;
+mod emit;
 #[allow(unsafe_code)]
-pub mod exec;
-pub mod explain;
+mod exec;
+mod explain;
 mod filled;
 mod filter;
-pub mod ir;
-pub mod lint;
+mod ir;
+mod lint;
 mod list;
-pub mod lower;
-pub mod names;
-pub mod opt;
-pub mod options;
+mod lower;
+mod names;
+mod opt;
+mod options;
 mod program;
 mod runs;
-pub mod span;
+mod span;
 mod stage;
-pub mod syntax;
+mod syntax;
 mod trace;
 
-pub use compiler::{Backend, Compiler, Stages};
+pub use compiler::{Backend, Compiler};
 pub use diag::{Code, Diagnostic, Error, Finding, Severity};
-pub use exec::Packet;
+pub use emit::NoCode;
+pub use exec::mask::Isa;
+pub use exec::{NoExec, Packet, Refusal};
+pub use explain::{Explanation, Line};
 pub use filter::{BurstEngine, Filter};
+pub use names::FileNames;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use program::{Entry, Program};
 pub use span::Span;
-pub use stage::Stage;
-pub use trace::{Answer, Trace, TraceStep, TracedLoad, TracedPrimitive, trace};
+pub use stage::{Stage, UnknownStage};
+pub use trace::{Answer, Trace, TraceStep, TracedLoad, TracedPrimitive};
+
+/// The stages of the compiler. No promise of stability: for this workspace's tests and benchmarks.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::compiler::Stages;
+    pub use crate::trace::trace;
+
+    /// From selected graphs to machine code.
+    pub mod emit {
+        pub use crate::emit::*;
+    }
+    /// Machine code and mask VM, ready to run.
+    pub mod exec {
+        pub use crate::exec::*;
+    }
+    /// Filters in plain words.
+    pub mod explain {
+        pub use crate::explain::*;
+    }
+    /// Decision graphs.
+    pub mod ir {
+        pub use crate::ir::*;
+    }
+    /// Places where a meaning may surprise.
+    pub mod lint {
+        pub use crate::lint::*;
+    }
+    /// From syntax trees to trees of tests.
+    pub mod lower {
+        pub use crate::lower::*;
+    }
+    /// The optimiser.
+    pub mod opt {
+        pub use crate::opt::*;
+    }
+    /// Tokens and syntax trees.
+    pub mod syntax {
+        pub use crate::syntax::*;
+    }
+}
 
 /// The examples of the book's page compile and run.
 #[cfg(doctest)]

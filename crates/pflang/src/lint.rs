@@ -24,8 +24,8 @@ const SUGGESTION_MAX: usize = 100;
 /// The warnings about a filter, in the order of the text.
 ///
 /// ```
-/// use pflang::options::{Dialect, Limits};
-/// use pflang::{Code, lint::lint, syntax::parse::parse};
+/// use pflang::internals::{lint::lint, syntax::parse::parse};
+/// use pflang::{Code, Dialect, Limits};
 ///
 /// let source = "tcp or udp and port 53";
 /// let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();

@@ -15,8 +15,7 @@ type SetReader = Box<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 /// Tables of names, filled from the texts of files or one by one.
 ///
 /// ```
-/// use pflang::names::FileNames;
-/// use pflang::options::Names;
+/// use pflang::{FileNames, Names};
 ///
 /// let names = FileNames::new()
 ///     .hosts("10.0.0.1 ace ace.example # the first\n::1 ace")
@@ -43,6 +42,12 @@ impl FileNames {
     }
 
     /// Adds the text of a hosts(5) file: an address and its names.
+    ///
+    /// ```
+    /// # use pflang::{FileNames, Names};
+    /// let names = FileNames::new().hosts("10.0.0.1 ace\n10.0.0.2 ace");
+    /// assert_eq!(names.host("ace").unwrap().v4.len(), 2);
+    /// ```
     pub fn hosts(mut self, text: &str) -> Self {
         for (address, names) in entries(text) {
             let Ok(address) = address.parse::<IpAddr>() else { continue };
@@ -54,6 +59,12 @@ impl FileNames {
     }
 
     /// Adds the text of a networks(5) file: a name, a number and other names.
+    ///
+    /// ```
+    /// # use pflang::{FileNames, Names};
+    /// let names = FileNames::new().networks("loopback 127");
+    /// assert_eq!(names.net("loopback"), Some(0x7f00_0000));
+    /// ```
     pub fn networks(mut self, text: &str) -> Self {
         for (name, mut rest) in entries(text) {
             let Some(number) = rest.next().and_then(network_number) else { continue };
@@ -65,6 +76,12 @@ impl FileNames {
     }
 
     /// Adds the text of an ethers(5) file: an address and a name.
+    ///
+    /// ```
+    /// # use pflang::{FileNames, Names};
+    /// let names = FileNames::new().ethers("2:0:0:0:0:1 ace");
+    /// assert_eq!(names.ether("ace"), Some([2, 0, 0, 0, 0, 1]));
+    /// ```
     pub fn ethers(mut self, text: &str) -> Self {
         for (address, mut names) in entries(text) {
             if let (Some(address), Some(name)) = (ether_address(address), names.next()) {
@@ -75,6 +92,12 @@ impl FileNames {
     }
 
     /// Adds the text of a services(5) file: a name, `port/protocol` and other names.
+    ///
+    /// ```
+    /// # use pflang::{FileNames, Names};
+    /// let names = FileNames::new().services("http 80/tcp www # web");
+    /// assert_eq!(names.service("www").unwrap().tcp, Some(80));
+    /// ```
     pub fn services(mut self, text: &str) -> Self {
         for (name, mut rest) in entries(text) {
             let Some((port, protocol)) = rest.next().and_then(|field| field.split_once('/')) else {
@@ -96,6 +119,12 @@ impl FileNames {
     }
 
     /// Adds the text of a protocols(5) file: a name, a number and other names.
+    ///
+    /// ```
+    /// # use pflang::{FileNames, Names};
+    /// let names = FileNames::new().protocols("ospf 89 OSPFIGP");
+    /// assert_eq!(names.protocol("ospf"), Some(89));
+    /// ```
     pub fn protocols(mut self, text: &str) -> Self {
         for (name, mut rest) in entries(text) {
             let Some(number) = rest.next().and_then(|field| field.parse::<u8>().ok()) else { continue };
@@ -107,6 +136,12 @@ impl FileNames {
     }
 
     /// Adds an address of a host. Case does not matter in the names of hosts.
+    ///
+    /// ```
+    /// # use pflang::{FileNames, Names};
+    /// let names = FileNames::new().with_host("ace", [10, 0, 0, 1].into());
+    /// assert!(names.host("ACE").unwrap().v6.is_empty());
+    /// ```
     pub fn with_host(mut self, name: &str, address: IpAddr) -> Self {
         let host = self.hosts.entry(name.to_ascii_lowercase()).or_default();
         match address {
@@ -118,18 +153,36 @@ impl FileNames {
     }
 
     /// Adds a network, unless the name is taken. Case does not matter in the names of networks.
+    ///
+    /// ```
+    /// # use pflang::{FileNames, Names};
+    /// let names = FileNames::new().with_net("office", 0x0a01_0000).with_net("office", 0);
+    /// assert_eq!(names.net("office"), Some(0x0a01_0000));
+    /// ```
     pub fn with_net(mut self, name: &str, number: u32) -> Self {
         self.nets.entry(name.to_ascii_lowercase()).or_insert(number);
         self
     }
 
     /// Adds the Ethernet address of a host, unless the name is taken.
+    ///
+    /// ```
+    /// # use pflang::{FileNames, Names};
+    /// let names = FileNames::new().with_ether("ace", [2, 0, 0, 0, 0, 1]);
+    /// assert_eq!(names.ether("ace"), Some([2, 0, 0, 0, 0, 1]));
+    /// ```
     pub fn with_ether(mut self, name: &str, address: [u8; 6]) -> Self {
         self.ethers.entry(name.to_owned()).or_insert(address);
         self
     }
 
     /// Adds a protocol, unless the name is taken.
+    ///
+    /// ```
+    /// # use pflang::{FileNames, Names};
+    /// let names = FileNames::new().with_protocol("ospf", 89);
+    /// assert_eq!(names.protocol("ospf"), Some(89));
+    /// ```
     pub fn with_protocol(mut self, name: &str, number: u8) -> Self {
         self.protocols.entry(name.to_owned()).or_insert(number);
         self
@@ -138,7 +191,7 @@ impl FileNames {
     /// Says how to read the files of sets.
     ///
     /// ```
-    /// use pflang::{names::FileNames, options::Names};
+    /// use pflang::{FileNames, Names};
     ///
     /// let names = FileNames::new().with_sets(|path| match path {
     ///     "bad" => Ok("10.0.0.1\n10.0.0.2".into()),

@@ -3,6 +3,17 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Bounds on what a hostile or mistaken text may cost. Exceeding one is an error with a span.
+///
+/// ```
+/// use pflang::{Code, Compiler, Limits};
+/// use wire::LinkType;
+///
+/// let mut limits = Limits::default();
+/// limits.source_bytes = 100;
+/// let strangers = Compiler::new(LinkType::EN10MB).limits(limits);
+/// let error = strangers.compile(&"arp or ".repeat(100)).unwrap_err();
+/// assert_eq!(error.code(), Code::Limit);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -36,6 +47,18 @@ impl Default for Limits {
 
 /// Where the language departs from libpcap 1.10.3. The default is libpcap's meaning, with the extensions of
 /// syntax that mean nothing there.
+///
+/// ```
+/// use pflang::{Compiler, Dialect};
+/// use wire::LinkType;
+///
+/// let mut dialect = Dialect::default();
+/// dialect.ipv6 = true;
+/// let compiler = Compiler::new(LinkType::EN10MB);
+/// assert!(compiler.clone().dialect(dialect).compile("port in {80, 443}").is_ok());
+/// assert!(compiler.dialect(Dialect::STRICT).compile("port in {80, 443}").is_err());
+/// assert!(Dialect::MODERN.ipv6 && Dialect::MODERN.scoped);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dialect {
@@ -60,6 +83,22 @@ impl Dialect {
 /// Where names come from. The compiler itself touches neither files nor network.
 ///
 /// Every method answers `None` for a name it does not know; the default answers that to everything.
+///
+/// ```
+/// use pflang::{Compiler, Names};
+/// use std::sync::Arc;
+/// use wire::LinkType;
+///
+/// struct Office;
+/// impl Names for Office {
+///     fn net(&self, name: &str) -> Option<u32> {
+///         (name == "office").then_some(0x0a01_0000)
+///     }
+/// }
+/// let compiler = Compiler::new(LinkType::EN10MB).names(Arc::new(Office));
+/// assert!(compiler.compile("src net office").is_ok());
+/// assert!(compiler.compile("src net home").is_err());
+/// ```
 pub trait Names {
     /// The addresses of a host: hosts(5), or a resolver.
     fn host(&self, name: &str) -> Option<HostAddrs> {
@@ -102,12 +141,25 @@ pub trait Names {
 }
 
 /// Knows no name.
+///
+/// ```
+/// use pflang::{Names, NoNames};
+///
+/// assert_eq!(NoNames.host("localhost"), None);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoNames;
 
 impl Names for NoNames {}
 
 /// The addresses that a host name stands for.
+///
+/// ```
+/// use pflang::{FileNames, HostAddrs, Names};
+///
+/// let names = FileNames::new().hosts("10.0.0.1 ace");
+/// assert_eq!(names.host("ace"), Some(HostAddrs { v4: vec![[10, 0, 0, 1].into()], v6: vec![] }));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostAddrs {
     /// IPv4.
@@ -117,6 +169,13 @@ pub struct HostAddrs {
 }
 
 /// The port of a service, by protocol: a name may be known for some protocols only.
+///
+/// ```
+/// use pflang::{FileNames, Names, Service};
+///
+/// let names = FileNames::new().services("ntp 123/udp");
+/// assert_eq!(names.service("ntp"), Some(Service { udp: Some(123), ..Service::default() }));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Service {
     /// Over TCP.

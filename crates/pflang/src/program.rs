@@ -51,6 +51,18 @@ pub(crate) struct Stored {
 }
 
 /// One filter of a [`Program`].
+///
+/// ```
+/// use pflang::Compiler;
+/// use wire::LinkType;
+///
+/// let list = [("arp", 1), ("arp", 2)];
+/// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
+/// let second = program.entries().nth(1).unwrap();
+/// assert_eq!((second.source, second.answer), ("arp", 2));
+/// assert_eq!(second.lints[0].message, "this entry of the list never decides: entry [0] is the same filter");
+/// # Ok::<(), pflang::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Entry<'p> {
@@ -73,18 +85,49 @@ impl Program {
     }
 
     /// The answer for a packet of which every byte was captured.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let list = [("arp", 1), ("greater 100", 2)];
+    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
+    /// assert_eq!(program.decide(&[0; 100]), Some(2));
+    /// assert_eq!(program.decide(&[0; 60]), None);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     #[inline]
     pub fn decide(&self, packet: &[u8]) -> Option<u32> {
         self.decide_captured(packet, u32::try_from(packet.len()).unwrap_or(u32::MAX))
     }
 
     /// The answer for a packet of which `captured` is the beginning and which was `wire_len` bytes long.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let list = [("arp", 1), ("greater 100", 2)];
+    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
+    /// assert_eq!(program.decide_captured(&[0; 60], 1500), Some(2));
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     #[inline]
     pub fn decide_captured(&self, captured: &[u8], wire_len: u32) -> Option<u32> {
         Some(self.0.runs.leaf(captured, wire_len)).filter(|&answer| answer != Self::NONE)
     }
 
     /// The answers for a burst: `answers[i]` is that for packet `i`, or [`Program::NONE`].
+    ///
+    /// ```
+    /// # use pflang::{Compiler, Packet, Program};
+    /// # use wire::LinkType;
+    /// let list = [("arp", 1), ("greater 100", 2)];
+    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
+    /// let burst = [Packet::new(&[0; 60], 1500), Packet::new(&[0; 60], 60)];
+    /// let mut answers = [0; 2];
+    /// program.decide_burst(&burst, &mut answers);
+    /// assert_eq!(answers, [2, Program::NONE]);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     ///
     /// # Panics
     /// If `answers` is shorter than `packets`.
@@ -100,6 +143,16 @@ impl Program {
     }
 
     /// The filters, in their order.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let list = [("arp", 1), ("greater 100", 2)];
+    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
+    /// let answers: Vec<u32> = program.entries().map(|entry| entry.answer).collect();
+    /// assert_eq!(answers, [1, 2]);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
         let text = &self.0.text;
         self.0.entries.iter().map(move |Stored { text: range, answer, lints }| Entry {
@@ -110,6 +163,15 @@ impl Program {
     }
 
     /// The texts of all filters, each on lines of its own: what the spans of the graph are about.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let list = [("arp", 1), ("greater 100", 2)];
+    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
+    /// assert_eq!(program.text(), "arp\ngreater 100\n");
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     pub fn text(&self) -> &str {
         &self.0.text
     }
@@ -120,16 +182,27 @@ impl Program {
     }
 
     /// The graph that runs.
+    #[doc(hidden)]
     pub fn graph(&self) -> &Graph {
         self.0.runs.graph()
     }
 
     /// Whether it runs as machine code.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let list = [("arp", 1), ("greater 100", 2)];
+    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
+    /// assert_eq!(program.is_native(), program.fallback_reason().is_none());
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     pub fn is_native(&self) -> bool {
         self.native().is_some()
     }
 
     /// The machine code.
+    #[doc(hidden)]
     pub fn native(&self) -> Option<&NativeProgram> {
         self.0.runs.native()
     }

@@ -33,13 +33,13 @@ impl<W> Runs<W> {
     pub(crate) fn new(
         graph: Checked,
         backend: Backend,
-        compile: impl FnOnce(Verified<'_>) -> Result<Code<W>, emit::Error>,
-    ) -> Result<Self, emit::Error> {
+        compile: impl FnOnce(Verified<'_>) -> Result<Code<W>, emit::NoCode>,
+    ) -> Result<Self, emit::NoCode> {
         let way = match backend {
             Backend::Interpreter => Way::Interpreter,
             Backend::Auto => match compile(graph.verified()) {
                 Ok(code) => NativeFilter::new(&code).map_or_else(Way::Fallback, Way::Native),
-                Err(error @ emit::Error::TooLarge { .. }) => return Err(error),
+                Err(error @ emit::NoCode::TooLarge { .. }) => return Err(error),
                 Err(error) => Way::Fallback(NoExec::Code(error)),
             },
         };

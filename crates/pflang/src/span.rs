@@ -1,6 +1,15 @@
 //! Positions in the text of a filter.
 
 /// A half-open range of byte offsets in the source text.
+///
+/// ```
+/// use pflang::Span;
+///
+/// let (tcp, port) = (Span::new(0, 3), Span::new(4, 8));
+/// assert_eq!(port.text("tcp port 80"), "port");
+/// assert_eq!(tcp.to(port).text("tcp port 80"), "tcp port");
+/// assert_eq!(tcp.moved(4), Span::new(4, 7));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
     /// Offset of the first byte.

@@ -13,6 +13,14 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A form that a filter takes on its way from text to code.
+///
+/// ```
+/// use pflang::Stage;
+///
+/// assert_eq!("asm".parse(), Ok(Stage::Asm));
+/// assert_eq!(Stage::Asm.name(), "asm");
+/// assert_eq!(Stage::ALL.first(), Some(&Stage::Tokens));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Stage {
@@ -81,6 +89,11 @@ impl fmt::Display for Stage {
 }
 
 /// A text that names no stage.
+///
+/// ```
+/// let error = "assembly".parse::<pflang::Stage>().unwrap_err();
+/// assert!(error.to_string().starts_with("`assembly` is no stage; the stages are tokens, ast"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownStage(String);
 
@@ -130,7 +143,7 @@ impl Compiler {
 
     /// The stages that the graph goes through which back ends take.
     fn print_graph(&self, checked: &Checked, source: &str, stage: Stage) -> Result<String, Box<Diagnostic>> {
-        let code = |print: &dyn Fn(Verified<'_>, &emit::Options) -> Result<String, emit::Error>| {
+        let code = |print: &dyn Fn(Verified<'_>, &emit::Options) -> Result<String, emit::NoCode>| {
             print(checked.verified(), &self.emit_options()).map_err(|error| no_code(source, error))
         };
         let graph = checked.graph();
@@ -155,7 +168,7 @@ fn tokens(source: &str) -> Result<String, Box<Diagnostic>> {
     tokens.error.map_or(Ok(text), |diagnostic| Err(Box::new(diagnostic)))
 }
 
-fn no_code(source: &str, error: emit::Error) -> Box<Diagnostic> {
+fn no_code(source: &str, error: emit::NoCode) -> Box<Diagnostic> {
     let whole = Span::new(0, u32::try_from(source.len()).unwrap_or(u32::MAX));
     let help = "the interpreter runs this filter; stages up to `ssa` can be printed";
     Box::new(Diagnostic::new(Code::Limit, whole, error.to_string()).help(help))

@@ -12,6 +12,16 @@ use crate::syntax::ast::{Ast, Expr, SetItem};
 use std::collections::{HashMap, HashSet};
 
 /// One run of one packet.
+///
+/// ```
+/// use pflang::Compiler;
+/// use wire::LinkType;
+///
+/// let trace = Compiler::new(LinkType::EN10MB).trace("arp or len = 60", &[0; 60], 60)?;
+/// assert!(trace.matches);
+/// assert_eq!(trace.primitives.len(), 2);
+/// # Ok::<(), pflang::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// The primitives that were looked at, in order; behind a set, its members.
@@ -21,6 +31,17 @@ pub struct Trace {
 }
 
 /// What became of a primitive.
+///
+/// ```
+/// use pflang::Compiler;
+/// use wire::LinkType;
+///
+/// let trace = Compiler::new(LinkType::EN10MB).trace("arp or len = 60", &[0; 60], 60)?;
+/// let arp = &trace.primitives[0];
+/// assert_eq!(arp.span.text("arp or len = 60"), "arp");
+/// assert_eq!((arp.holds, arp.is_member), (Some(false), false));
+/// # Ok::<(), pflang::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedPrimitive {
     /// Where it stands in the filter.
@@ -34,6 +55,16 @@ pub struct TracedPrimitive {
 }
 
 /// One question and its answer.
+///
+/// ```
+/// use pflang::{Answer, Compiler};
+/// use wire::LinkType;
+///
+/// let trace = Compiler::new(LinkType::EN10MB).trace("arp", &[0; 60], 60)?;
+/// let step = &trace.primitives[0].steps[0];
+/// assert_eq!((step.question.as_str(), step.answer), ("be16[12] == 0x806", Answer::No));
+/// # Ok::<(), pflang::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceStep {
     /// The question, places as numbers: `be16[12] == 0x800`.
@@ -47,6 +78,16 @@ pub struct TraceStep {
 }
 
 /// Bytes that a question read.
+///
+/// ```
+/// use pflang::Compiler;
+/// use wire::LinkType;
+///
+/// let trace = Compiler::new(LinkType::EN10MB).trace("arp", &[8; 60], 60)?;
+/// let load = trace.primitives[0].steps[0].loads[0];
+/// assert_eq!((load.offset, load.size, load.value), (12, 2, 0x808));
+/// # Ok::<(), pflang::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracedLoad {
     /// Offset of the first from the start of the frame.
@@ -60,6 +101,15 @@ pub struct TracedLoad {
 }
 
 /// The answer to a question.
+///
+/// ```
+/// use pflang::{Answer, Compiler};
+/// use wire::LinkType;
+///
+/// let trace = Compiler::new(LinkType::EN10MB).trace("arp", &[0; 13], 60)?;
+/// assert_eq!(trace.primitives[0].steps[0].answer, Answer::NotCaptured { needed: 14 });
+/// # Ok::<(), pflang::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It holds.

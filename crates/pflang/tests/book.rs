@@ -2,7 +2,7 @@
 //! on one of its pages.
 
 use pflang::Compiler;
-use pflang::syntax::words::{CONSTANTS, WORDS};
+use pflang::internals::syntax::words::{CONSTANTS, WORDS};
 use std::fs;
 use std::path::Path;
 use wire::LinkType;

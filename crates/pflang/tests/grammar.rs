@@ -7,10 +7,10 @@
 //! it complains of something else first, and then nothing is known. No host has a name: libpcap would ask a
 //! name server.
 
-use pflang::explain::explain;
-use pflang::lint::lint;
-use pflang::options::{Dialect, Limits};
-use pflang::syntax::{codes, fmt::canonical, parse::parse, words};
+use pflang::internals::explain::explain;
+use pflang::internals::lint::lint;
+use pflang::internals::syntax::{codes, fmt::canonical, parse::parse, words};
+use pflang::{Dialect, Limits};
 use testkit::linktype::ETHERNET;
 use testkit::oracle::{self, Options};
 use testkit::rng::Rng;

@@ -4,12 +4,11 @@
 //!
 //! Where libpcap's program loses the offset of a header ([`testkit::scratch`]) there is nothing to compare with.
 
-use pflang::diag::{Code, Diagnostic};
-use pflang::ir::{Graph, build, interp, verify};
-use pflang::lower::{self, Options};
-use pflang::opt;
-use pflang::options::{Dialect, Limits, NoNames};
-use pflang::syntax::parse::parse;
+use pflang::internals::ir::{Graph, build, interp, verify};
+use pflang::internals::lower::{self, Options};
+use pflang::internals::opt;
+use pflang::internals::syntax::parse::parse;
+use pflang::{Code, Diagnostic, Dialect, Limits, NoNames};
 use testkit::expr::Generator;
 use testkit::linktype::LinkType;
 use testkit::oracle::{self, Libpcap, Program};
@@ -163,7 +162,7 @@ fn enc_files_of_the_other_byte_order() {
     let packet = |family: [u8; 4]| [&family[..], &[0; 8], &[0x45; 20]].concat();
     let accepts = |data: &[u8]| {
         let wire_len = data.len() as u32;
-        interp::Interp::new(&graph).run(interp::Packet { data, wire_len }) != pflang::ir::REJECT
+        interp::Interp::new(&graph).run(interp::Packet { data, wire_len }) != pflang::internals::ir::REJECT
     };
     let (native, other) = (packet(2_u32.to_ne_bytes()), packet(2_u32.swap_bytes().to_ne_bytes()));
     assert!(accepts(&native) && !accepts(&other));

@@ -3,12 +3,12 @@
 //! Expressions come from the generator and from a list; packets from captures, from walking the branches of the
 //! reference program, from truncation and from damage. `LOWERING_ROUNDS` and `LOWERING_SEED` make another run.
 
-use pflang::ir::build::build;
-use pflang::ir::interp::{Interp, Packet as View};
-use pflang::ir::{ACCEPT, Graph};
-use pflang::lower::{self, Options};
-use pflang::options::{Dialect, HostAddrs, Limits, Names, Service};
-use pflang::syntax::parse::parse;
+use pflang::internals::ir::build::build;
+use pflang::internals::ir::interp::{Interp, Packet as View};
+use pflang::internals::ir::{ACCEPT, Graph};
+use pflang::internals::lower::{self, Options};
+use pflang::internals::syntax::parse::parse;
+use pflang::{Dialect, HostAddrs, Limits, Names, Service};
 use std::collections::HashMap;
 use testkit::linktype::{self, LinkType};
 use testkit::oracle::{self, Libpcap, Program};

@@ -7,11 +7,12 @@ use crate::linktype::LinkType;
 use crate::names::TestNames;
 use crate::packet::Packet;
 use crate::table;
-use pflang::exec::mask::{Isa, MaskFilter};
-use pflang::ir::interp::{self, Interp};
-use pflang::ir::verify::Verified;
-use pflang::ir::{Graph, REJECT};
-use pflang::{Backend, Compiler, Dialect, Error, Filter, Stages};
+use pflang::internals::Stages;
+use pflang::internals::exec::mask::{Isa, MaskFilter};
+use pflang::internals::ir::interp::{self, Interp};
+use pflang::internals::ir::verify::Verified;
+use pflang::internals::ir::{Graph, REJECT};
+use pflang::{Backend, Compiler, Dialect, Error, Filter};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, LazyLock};
 
@@ -88,7 +89,10 @@ impl Engines {
     pub fn answers(&self, packet: &Packet) -> Answers {
         let (data, wire_len) = (&packet.bytes[..], packet.wire_len);
         let mut answers = vec![
-            ("the trace", pflang::trace(&self.stages.ast, &self.stages.lowered, data, wire_len).matches),
+            (
+                "the trace",
+                pflang::internals::trace(&self.stages.ast, &self.stages.lowered, data, wire_len).matches,
+            ),
             ("the graph as built", run(&self.stages.graph, packet)),
             ("the optimised graph", run(&self.stages.optimised, packet)),
             ("the interpreter back end", self.interpreted.matches_captured(data, wire_len)),

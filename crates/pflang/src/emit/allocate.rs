@@ -5,7 +5,7 @@
 //! goes to a stack slot for its whole life. No splitting, no second chance: filters hardly ever need more than
 //! the six registers that a caller does not expect back.
 
-use super::Error;
+use super::NoCode;
 use super::program::{Block, Program, Role};
 use super::select::{VReg, WIRE_LEN};
 use crate::filled::filled;
@@ -53,8 +53,8 @@ const SLOTS_MAX: u32 = 448;
 /// Assigns the registers of `pool`, the first ones first; the wire length is in `wire_len`, which is not of the pool.
 ///
 /// # Errors
-/// [`Error::TooComplex`] when the stack frame would be too large.
-pub fn allocate<R: Copy>(program: Program<VReg>, pool: &[R], wire_len: R) -> Result<Allocated<R>, Error> {
+/// [`NoCode::TooComplex`] when the stack frame would be too large.
+pub fn allocate<R: Copy>(program: Program<VReg>, pool: &[R], wire_len: R) -> Result<Allocated<R>, NoCode> {
     let mut scan = Scan::new(pool);
     let Live { ranges, registers } = live_ranges(&program);
     let mut places = filled(Place::Reg(wire_len), registers);
@@ -62,7 +62,7 @@ pub fn allocate<R: Copy>(program: Program<VReg>, pool: &[R], wire_len: R) -> Res
         scan.place(range, &mut places);
     }
     if scan.slots > SLOTS_MAX {
-        return Err(Error::TooComplex);
+        return Err(NoCode::TooComplex);
     }
     Ok(Allocated { program: rewrite(program, &places), slots: scan.slots })
 }

@@ -105,9 +105,14 @@ impl Features {
 }
 
 /// Why a graph was not compiled. The interpreter can run it all the same.
+///
+/// ```
+/// let error = pflang::NoCode::TooLarge { limit: 1000 };
+/// assert_eq!(error.to_string(), "the machine code would exceed its limit of 1000 bytes");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Error {
+pub enum NoCode {
     /// Code and tables would exceed the limit.
     TooLarge {
         /// The limit, in bytes.
@@ -117,18 +122,18 @@ pub enum Error {
     TooComplex,
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for NoCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::TooLarge { limit } => {
+            NoCode::TooLarge { limit } => {
                 write!(f, "the machine code would exceed its limit of {limit} bytes")
             }
-            Error::TooComplex => f.write_str("too many values must be kept at once for machine code"),
+            NoCode::TooComplex => f.write_str("too many values must be kept at once for machine code"),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for NoCode {}
 
 /// A burst writes a bit for each packet, set where its leaf does not reject.
 #[derive(Debug)]
@@ -164,20 +169,20 @@ pub struct Code<W = Bits> {
 /// Compiles a graph.
 ///
 /// # Errors
-/// See [`Error`].
-pub fn compile(graph: Verified<'_>, options: &Options) -> Result<Code, Error> {
+/// See [`NoCode`].
+pub fn compile(graph: Verified<'_>, options: &Options) -> Result<Code, NoCode> {
     compile_to(graph, options)
 }
 
 /// Compiles a graph of which more is wanted than whether a packet is rejected.
 ///
 /// # Errors
-/// See [`Error`].
-pub fn compile_leaves(graph: Verified<'_>, options: &Options) -> Result<Code<Leaves>, Error> {
+/// See [`NoCode`].
+pub fn compile_leaves(graph: Verified<'_>, options: &Options) -> Result<Code<Leaves>, NoCode> {
     compile_to(graph, options)
 }
 
-fn compile_to<W: Written>(graph: Verified<'_>, options: &Options) -> Result<Code<W>, Error> {
+fn compile_to<W: Written>(graph: Verified<'_>, options: &Options) -> Result<Code<W>, NoCode> {
     let program = select::select(graph, options)?;
     let convention = Convention::of(&program);
     let allocated = allocate::allocate(program, &convention.pool, convention.wire_len)?;
@@ -189,16 +194,16 @@ fn compile_to<W: Written>(graph: Verified<'_>, options: &Options) -> Result<Code
 /// The `selected` stage: straight code over virtual registers.
 ///
 /// # Errors
-/// See [`Error`].
-pub fn print_selected(graph: Verified<'_>, options: &Options) -> Result<String, Error> {
+/// See [`NoCode`].
+pub fn print_selected(graph: Verified<'_>, options: &Options) -> Result<String, NoCode> {
     Ok(select::select(graph, options)?.to_string())
 }
 
 /// The `allocated` stage: the same over machine registers.
 ///
 /// # Errors
-/// See [`Error`].
-pub fn print_allocated(graph: Verified<'_>, options: &Options) -> Result<String, Error> {
+/// See [`NoCode`].
+pub fn print_allocated(graph: Verified<'_>, options: &Options) -> Result<String, NoCode> {
     let program = select::select(graph, options)?;
     let convention = Convention::of(&program);
     Ok(allocate::allocate::<Reg>(program, &convention.pool, convention.wire_len)?.to_string())

@@ -15,7 +15,7 @@
 use super::layout::{Layout, layout};
 use super::program::{Address, Block, Exit, Inst, Label, Operand, Program, Relation, Table, TableId, Test};
 use super::uses::{Use, uses};
-use super::{Error, Options};
+use super::{NoCode, Options};
 use crate::ir::verify::Verified;
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Order, Size, Value, ValueId};
 use std::fmt;
@@ -45,8 +45,8 @@ impl fmt::Display for VReg {
 /// Selects instructions.
 ///
 /// # Errors
-/// [`Error::TooComplex`] when more values must stay available at once than a stack frame holds.
-pub fn select(graph: Verified<'_>, options: &Options) -> Result<Program<VReg>, Error> {
+/// [`NoCode::TooComplex`] when more values must stay available at once than a stack frame holds.
+pub fn select(graph: Verified<'_>, options: &Options) -> Result<Program<VReg>, NoCode> {
     let graph = graph.graph();
     let layout = layout(graph);
     let mut selector = Selector::new(graph, &layout, options);
@@ -129,7 +129,7 @@ impl<'g> Selector<'g> {
         }
     }
 
-    fn node(&mut self, at: u32, id: NodeId) -> Result<(), Error> {
+    fn node(&mut self, at: u32, id: NodeId) -> Result<(), NoCode> {
         let kept = match std::mem::replace(&mut self.entry[id.index()], Entry::Unknown) {
             Entry::Absorbed => return Ok(()),
             Entry::Kept(kept) => kept,
@@ -186,7 +186,7 @@ impl<'g> Selector<'g> {
     }
 
     /// Ends a node: chooses what to keep of all that is held.
-    fn keep(&mut self) -> Result<(), Error> {
+    fn keep(&mut self) -> Result<(), NoCode> {
         self.kept.clear();
         let mut others = 0;
         for value in self.holding.drain(..) {
@@ -199,7 +199,7 @@ impl<'g> Selector<'g> {
             }
         }
         if self.kept.len() - others > PINNED_MAX {
-            return Err(Error::TooComplex);
+            return Err(NoCode::TooComplex);
         }
         if others > KEPT_MAX {
             // Those that are not pinned and used last go first.

@@ -24,6 +24,11 @@ use std::fmt;
 pub(super) struct Placed(#[allow(dead_code, reason = "never made on other platforms")] os::Placed);
 
 /// Why memory could not be made executable.
+///
+/// ```
+/// let refusal = pflang::Refusal { attempts: vec!["memfd: denied".into(), "mprotect: denied".into()] };
+/// assert_eq!(refusal.to_string(), "memfd: denied; mprotect: denied");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What was tried, and what the system said.

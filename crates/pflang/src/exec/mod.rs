@@ -12,6 +12,7 @@ pub mod native;
 mod packet;
 
 pub(crate) use count::count_ones;
+pub use memory::Refusal;
 pub use native::{NativeFilter, NativeProgram, NoExec};
 pub use packet::Packet;
 

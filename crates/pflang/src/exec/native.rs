@@ -1,7 +1,7 @@
 //! A compiled filter or program behind a safe interface.
 
 use super::memory::{Placed, Refusal, Way};
-use crate::emit::{Bits, Code, Error, Leaves};
+use crate::emit::{Bits, Code, Leaves, NoCode};
 use crate::exec::Packet;
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,6 +24,19 @@ pub struct NativeFilter<W = Bits> {
 pub type NativeProgram = NativeFilter<Leaves>;
 
 /// Why a filter cannot run as machine code here. The interpreter can run it.
+///
+/// ```
+/// use pflang::{Compiler, NoExec};
+/// use wire::LinkType;
+///
+/// let filter = Compiler::new(LinkType::EN10MB).compile("arp")?;
+/// match filter.fallback_reason() {
+///     None => assert!(filter.is_native()),
+///     Some(NoExec::Refused(refusal)) => println!("no executable memory: {refusal}"),
+///     Some(reason) => println!("{reason}"),
+/// }
+/// # Ok::<(), pflang::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoExec {
@@ -32,7 +45,7 @@ pub enum NoExec {
     /// The system lets no memory be executable.
     Refused(Refusal),
     /// The filter does not lend itself to machine code.
-    Code(Error),
+    Code(NoCode),
 }
 
 impl fmt::Display for NoExec {
@@ -47,8 +60,8 @@ impl fmt::Display for NoExec {
 
 impl std::error::Error for NoExec {}
 
-impl From<Error> for NoExec {
-    fn from(error: Error) -> NoExec {
+impl From<NoCode> for NoExec {
+    fn from(error: NoCode) -> NoExec {
         NoExec::Code(error)
     }
 }

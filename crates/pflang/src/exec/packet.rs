@@ -26,6 +26,15 @@ impl<'p> Packet<'p> {
 
     /// The captured bytes, from the start of the link-layer header, and the length on the wire. Of a slice of
     /// more than 4 GiB the first 4 GiB - 1 are seen.
+    ///
+    /// ```
+    /// use pflang::Packet;
+    ///
+    /// let packet = Packet::new(&[0; 96], 1500);
+    /// assert_eq!((packet.data().len(), packet.wire_len()), (96, 1500));
+    /// // A packet of which every byte was captured.
+    /// assert_eq!(Packet::from(&[0; 96][..]).wire_len(), 96);
+    /// ```
     #[inline]
     pub fn new(data: &'p [u8], wire_len: u32) -> Self {
         let captured = u32::try_from(data.len()).unwrap_or(u32::MAX);

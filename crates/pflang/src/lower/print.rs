@@ -21,7 +21,7 @@ const GUARDS: usize = 44;
 /// # use pflang::Compiler;
 /// # use wire::LinkType;
 /// let stages = Compiler::new(LinkType::EN10MB).stages("ip[8] < 5")?;
-/// assert_eq!(pflang::lower::print::tree(&stages.lowered, "ip[8] < 5"), "\
+/// assert_eq!(pflang::internals::lower::print::tree(&stages.lowered, "ip[8] < 5"), "\
 /// and                                                           ; ip[8] < 5
 ///   be16[12] == 0x800                           captured >= 14
 ///   u8[22] < 5                                  captured >= 23

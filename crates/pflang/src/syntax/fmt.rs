@@ -13,8 +13,8 @@ use std::fmt;
 /// The canonical text; "" for the empty filter.
 ///
 /// ```
-/// use pflang::options::{Dialect, Limits};
-/// use pflang::syntax::{fmt::canonical, parse::parse};
+/// use pflang::{Dialect, Limits};
+/// use pflang::internals::syntax::{fmt::canonical, parse::parse};
 ///
 /// let ast = parse("port 80||443 && ip[0]&0xf!=5", &Dialect::default(), &Limits::default()).unwrap();
 /// assert_eq!(canonical(&ast), "port 80 or port 443 and ip[0] & 15 != 5");

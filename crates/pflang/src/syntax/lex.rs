@@ -106,7 +106,7 @@ pub struct Tokens<'a> {
 /// Splits a text into tokens.
 ///
 /// ```
-/// use pflang::syntax::lex::lex;
+/// use pflang::internals::syntax::lex::lex;
 /// assert_eq!(lex("tcp port 80").list.len(), 4); // with the end
 /// ```
 pub fn lex(source: &str) -> Tokens<'_> {

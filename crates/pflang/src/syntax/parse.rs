@@ -35,8 +35,8 @@ use crate::span::Span;
 /// Parses a filter.
 ///
 /// ```
-/// use pflang::options::{Dialect, Limits};
-/// use pflang::syntax::{fmt, parse::parse};
+/// use pflang::{Dialect, Limits};
+/// use pflang::internals::syntax::{fmt, parse::parse};
 ///
 /// let ast = parse("not host vs and ace", &Dialect::default(), &Limits::default()).unwrap();
 /// assert_eq!(fmt::canonical(&ast), "not host vs and host ace");

@@ -13,7 +13,7 @@ const DEEPEST: usize = 32;
 /// The tokens, one a line: kind, text and span.
 ///
 /// ```
-/// use pflang::syntax::{lex::lex, print::tokens};
+/// use pflang::internals::syntax::{lex::lex, print::tokens};
 ///
 /// assert_eq!(tokens(&lex("tcp port 0x50")), "\
 /// word    tcp                              0..3
@@ -46,8 +46,8 @@ pub fn tokens(tokens: &Tokens<'_>) -> String {
 /// The whole tree.
 ///
 /// ```
-/// use pflang::options::{Dialect, Limits};
-/// use pflang::syntax::{parse::parse, print::tree};
+/// use pflang::{Dialect, Limits};
+/// use pflang::internals::syntax::{parse::parse, print::tree};
 ///
 /// let ast = parse("tcp and not port 80", &Dialect::default(), &Limits::default()).unwrap();
 /// assert_eq!(tree(&ast), "\

@@ -8,11 +8,13 @@
 
 use crate::graphs::{Shape, random_graph};
 use pflang::Compiler;
-use pflang::emit::program::{Address, Exit, Inst, Label, Operand, Program, Relation, Table, TableId, Test};
-use pflang::emit::select::{VReg, select};
-use pflang::emit::{Error, Options};
-use pflang::ir::verify::Verified;
-use pflang::ir::{BinOp, Graph, Size};
+use pflang::internals::emit::program::{
+    Address, Exit, Inst, Label, Operand, Program, Relation, Table, TableId, Test,
+};
+use pflang::internals::emit::select::{VReg, select};
+use pflang::internals::emit::{NoCode, Options};
+use pflang::internals::ir::verify::Verified;
+use pflang::internals::ir::{BinOp, Graph, Size};
 use std::collections::{BTreeMap, BTreeSet};
 use testkit::rng::Rng;
 use wire::LinkType;
@@ -134,7 +136,7 @@ fn check(graph: &Graph, what: &str) {
         Ok(program) => {
             unchecked_use(&program).unwrap_or_else(|found| panic!("{what}: {found}\n{program}"));
         }
-        Err(error) => assert_eq!(error, Error::TooComplex),
+        Err(error) => assert_eq!(error, NoCode::TooComplex),
     }
 }
 
@@ -142,7 +144,7 @@ fn check_shape(shape: Shape, rounds: u64) {
     for seed in 0..rounds {
         let graph = random_graph(&mut Rng::new(seed), shape);
         check(&graph, &format!("seed {seed}"));
-        check(&pflang::opt::optimise(&graph), &format!("seed {seed}, optimised"));
+        check(&pflang::internals::opt::optimise(&graph), &format!("seed {seed}, optimised"));
     }
 }
 

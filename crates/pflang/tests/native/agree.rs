@@ -2,11 +2,11 @@
 
 use crate::graphs::{Shape, random_graph};
 use crate::guarded::{Guarded, with_guarded};
-use pflang::emit::{self, Features, Options};
-use pflang::exec::{NativeFilter, NativeProgram};
-use pflang::ir::Graph;
-use pflang::ir::interp::{self, Interp};
-use pflang::ir::verify::Verified;
+use pflang::internals::emit::{self, Features, Options};
+use pflang::internals::exec::{NativeFilter, NativeProgram};
+use pflang::internals::ir::Graph;
+use pflang::internals::ir::interp::{self, Interp};
+use pflang::internals::ir::verify::Verified;
 use testkit::rng::Rng;
 
 const SEED: u64 = 0x5105_5001;
@@ -29,7 +29,7 @@ fn check(graph: &Graph, packets: &[(Vec<u8>, u32)], options: &Options, what: &st
     let verified = Verified::new(graph).unwrap_or_else(|e| panic!("{what}: {e:?}"));
     let code = match emit::compile(verified, options) {
         Ok(code) => code,
-        Err(emit::Error::TooComplex) => return,
+        Err(emit::NoCode::TooComplex) => return,
         Err(error) => panic!("{what}: {error}"),
     };
     let filter = NativeFilter::new(&code).unwrap();
@@ -101,7 +101,7 @@ fn check_shape(shape: Shape, rounds: u64) {
         let graph = random_graph(&mut rng, shape);
         let options = options(&mut rng);
         check(&graph, &packets, &options, &format!("seed {seed:#x}"));
-        let optimised = pflang::opt::optimise(&graph);
+        let optimised = pflang::internals::opt::optimise(&graph);
         check(&optimised, &packets, &options, &format!("seed {seed:#x}, optimised"));
     }
 }

@@ -6,8 +6,8 @@ use crate::graphs::{Shape, random_graph};
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register,
 };
-use pflang::emit::{self, Options};
-use pflang::ir::verify::Verified;
+use pflang::internals::emit::{self, Options};
+use pflang::internals::ir::verify::Verified;
 use testkit::rng::Rng;
 
 const CALLERS: [Register; 6] =
@@ -72,7 +72,7 @@ fn code_does_nothing_but_decide() {
         let graph = random_graph(&mut rng, shape);
         match emit::compile(Verified::new(&graph).unwrap(), &Options::default()) {
             Ok(code) => check(&code, &format!("seed {seed}")),
-            Err(error) => assert_eq!(error, emit::Error::TooComplex),
+            Err(error) => assert_eq!(error, emit::NoCode::TooComplex),
         }
         if let Ok(code) = emit::compile_leaves(Verified::new(&graph).unwrap(), &Options::default()) {
             check(&code, &format!("seed {seed}, leaves"));

@@ -1,9 +1,9 @@
 //! Random decision graphs that the verifier accepts by construction: the builder puts every guard.
 
-use pflang::ir::build::build;
-use pflang::ir::{Arm, BinOp, CmpOp, Cond, Graph, NodeId, Order, Size, Switch, Value, ValueId};
-use pflang::lower::tree::{Tree, TreeId, TreeNode};
-use pflang::span::Span;
+use pflang::Span;
+use pflang::internals::ir::build::build;
+use pflang::internals::ir::{Arm, BinOp, CmpOp, Cond, Graph, NodeId, Order, Size, Switch, Value, ValueId};
+use pflang::internals::lower::tree::{Tree, TreeId, TreeNode};
 use testkit::rng::Rng;
 
 /// How large graphs get.

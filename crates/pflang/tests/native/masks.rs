@@ -2,9 +2,9 @@
 
 use crate::agree::{PACKET_LEN_MAX, random_packets};
 use crate::guarded::{Guarded, Put, with_guarded};
-use pflang::exec::mask::{Isa, MaskFilter};
-use pflang::ir::interp::{self, Interp};
-use pflang::ir::verify::Verified;
+use pflang::internals::exec::mask::{Isa, MaskFilter};
+use pflang::internals::ir::interp::{self, Interp};
+use pflang::internals::ir::verify::Verified;
 use pflang::{BurstEngine, Compiler, Packet};
 use testkit::rng::Rng;
 use wire::LinkType;

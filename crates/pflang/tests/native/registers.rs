@@ -2,10 +2,10 @@
 
 use crate::graphs::{Shape, random_graph};
 use pflang::Packet;
-use pflang::emit::{self, Options};
-use pflang::exec::NativeFilter;
-use pflang::exec::native::bitmap_words;
-use pflang::ir::verify::Verified;
+use pflang::internals::emit::{self, Options};
+use pflang::internals::exec::NativeFilter;
+use pflang::internals::exec::native::bitmap_words;
+use pflang::internals::ir::verify::Verified;
 use std::sync::{Mutex, PoisonError};
 use testkit::rng::Rng;
 

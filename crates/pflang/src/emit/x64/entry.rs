@@ -14,7 +14,7 @@ use super::inst::{Alu, Inst as X};
 use super::reg::{Reg, Width};
 use crate::emit::allocate::Allocated;
 use crate::emit::program::{Program, Table};
-use crate::emit::{Error, Options};
+use crate::emit::{NoCode, Options};
 use Reg::{Rdx, Rsp};
 use Width::{D, Q};
 
@@ -32,13 +32,13 @@ pub struct Entries {
 /// Emits everything.
 ///
 /// # Errors
-/// [`Error::TooLarge`] when it would exceed the limit on code bytes.
+/// [`NoCode::TooLarge`] when it would exceed the limit on code bytes.
 pub fn emit(
     allocated: &Allocated<Reg>,
     convention: &Convention,
     options: &Options,
     writes: Writes,
-) -> Result<Entries, Error> {
+) -> Result<Entries, NoCode> {
     let program = &allocated.program;
     let mut asm = Assembler::new(options.listing);
     let points = Points::new(&mut asm);
@@ -51,11 +51,11 @@ pub fn emit(
     emitter.burst(&points);
     emitter.data();
     if emitter.asm.len_min() > options.code_bytes_max {
-        return Err(Error::TooLarge { limit: options.code_bytes_max });
+        return Err(NoCode::TooLarge { limit: options.code_bytes_max });
     }
     let assembled = emitter.asm.finish();
     if assembled.bytes.len() > options.code_bytes_max {
-        return Err(Error::TooLarge { limit: options.code_bytes_max });
+        return Err(NoCode::TooLarge { limit: options.code_bytes_max });
     }
     Ok(Entries { one: assembled.offset(one), burst: assembled.offset(points.burst), assembled })
 }

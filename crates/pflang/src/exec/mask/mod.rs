@@ -44,6 +44,14 @@ pub struct MaskFilter {
 }
 
 /// The instructions that the mask VM uses.
+///
+/// ```
+/// use pflang::Isa;
+///
+/// assert!(Isa::detect().is_available());
+/// assert!(Isa::ALL.contains(&Isa::detect()));
+/// assert_eq!(Isa::Avx2.to_string(), "AVX2");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Isa {

@@ -6,10 +6,11 @@ use super::program::{Bits, Program, Step};
 use super::translate::translate;
 use super::window::{Fetches, Pair, Wanted, Window};
 use super::{Isa, MaskFilter};
+use crate::compiler::Stages;
 use crate::ir::interp::{self, Interp};
 use crate::ir::verify::Verified;
 use crate::ir::{BinOp, Order, Size, ValueId};
-use crate::{Backend, Compiler, Limits, Packet, Stages};
+use crate::{Backend, Compiler, Limits, Packet};
 use wire::LinkType;
 
 /// Miri needs longer than the limit on time.
