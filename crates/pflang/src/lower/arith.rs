@@ -236,7 +236,8 @@ impl Lowerer<'_> {
     ) -> Result<(Offset, Option<TreeId>)> {
         let net = self.place(Rel::Net);
         if let Transport::Ip6 { number: found, at } = transport {
-            let place = self.indexed(Offset::varying(net.constant, at), index.value);
+            let header = self.beside(net, at);
+            let place = self.indexed(header, index.value);
             let guard = if is_ip4_only(proto) {
                 self.truth(false)
             } else {
