@@ -456,6 +456,84 @@ fn a_kernel_sends_long_frames_to_a_tap_device() {
     });
 }
 
+/// Frames of 60 bytes with a number each, for all stations.
+fn numbered(count: u8) -> impl Iterator<Item = Vec<u8>> {
+    (0..count).map(|number| [&[0xff; 6][..], &[2, 0, 0, 0, 0, 1, 0x88, 0xb5], &[number; 46]].concat())
+}
+
+#[test]
+fn frames_in_the_queue_outlast_a_change_of_options_or_are_counted() {
+    let Some((_turn, [here])) = Namespace::some("a change of options") else { return };
+    cable((&here, "a"), (&here, "b"), 1500);
+    here.enter(|| {
+        let mut from = Rig::new(device("a"), &["input"], &[]);
+        let mut to = Rig::new(device("b"), &[], &["output"]);
+        let mut send = |count| {
+            numbered(count).for_each(|frame| from.send("input", frame));
+            from.breathe();
+        };
+        let promiscuity = || {
+            let output = here.command("ip -d link show dev b").output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let (_, number) = text.split_once("promiscuity ").expect("the number");
+            number.split(' ').next().unwrap().to_owned()
+        };
+        to.breathe();
+        for promiscuous in [true, false] {
+            send(100);
+            to.reconfigure(AfPacket { promiscuous, ..device("b") });
+            assert_eq!(promiscuity(), if promiscuous { "1" } else { "0" });
+            let mut frames = Vec::new();
+            (0..4).for_each(|_| {
+                to.breathe();
+                frames.extend(to.take("output"));
+            });
+            assert_eq!(frames, numbered(100).collect::<Vec<_>>());
+        }
+        to.reconfigure(AfPacket { fanout: Some(3), ..device("b") });
+        to.breathe();
+        assert_eq!(to.counter("kernel_drops"), 0);
+        // A socket leaves its group when it is closed, and not before.
+        send(100);
+        to.reconfigure(device("b"));
+        assert_eq!(to.counter("kernel_drops"), 100);
+        send(1);
+        to.breathe();
+        assert_eq!(to.take("output"), numbered(1).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn devices_share_a_small_pool() {
+    let Some((_turn, [here])) = Namespace::some("a small pool") else { return };
+    cable((&here, "a"), (&here, "b"), 1500);
+    cable((&here, "c"), (&here, "d"), 1500);
+    here.enter(|| {
+        let mut graph = Graph::new();
+        for name in ["b", "d"] {
+            graph.app(name, device(name)).unwrap();
+            graph.app(&format!("{name}_sink"), apps::Sink::default()).unwrap();
+            graph.link(&format!("{name}.output -> {name}_sink.input")).unwrap();
+        }
+        let settings = Settings { packets: 64, ..Settings::new().unwrap() };
+        let mut engine = Engine::new(settings).unwrap();
+        engine.configure(&graph).unwrap();
+        (0..10).for_each(|_| _ = engine.breathe());
+        for name in ["a", "c"] {
+            let mut from = Rig::new(device(name), &["input"], &[]);
+            numbered(100).for_each(|frame| from.send("input", frame));
+            from.breathe();
+        }
+        (0..20).for_each(|_| _ = engine.breathe());
+        let report = engine.report();
+        for sink in ["b_sink", "d_sink"] {
+            let delivered = report.apps[sink].counters.iter().find(|counter| counter.0 == "delivered");
+            assert_eq!(delivered.expect("a counter").2, 100, "{sink}");
+        }
+        end(engine);
+    });
+}
+
 #[test]
 fn what_the_system_refuses_is_explained() {
     let Some((_turn, [here])) = Namespace::some("refused devices") else { return };

@@ -12,7 +12,7 @@
 //! | `down` | drops: the device is not up, or is gone |
 //! | `no_buffers` | drops: the device's queue was full |
 //! | `send_error` | drops: the kernel refused for another reason |
-//! | `kernel_drops` | counts frames that the kernel dropped, since we did not fetch them in time |
+//! | `kernel_drops` | counts frames that the kernel dropped, since we did not fetch them in time, or before the socket was closed |
 //! | `no_checksum` | counts frames of this machine whose checksum was left to the device |
 //!
 //! Frames that leave by the device are not seen again. The kernel takes the outer VLAN tag out of a frame, and we put it
@@ -36,6 +36,8 @@ use std::io;
 
 /// How often the kernel is asked what it dropped, in nanoseconds.
 const STATISTICS_NS: u64 = 100_000_000;
+/// Packets that a device is offered at least, when it has brought few.
+const FEW: usize = 8;
 /// Where a VLAN tag stands: behind both addresses.
 const TAG_OFFSET: usize = 12;
 const TAG_LEN: usize = 4;
@@ -56,8 +58,10 @@ pub struct AfPacket {
 #[derive(Debug)]
 pub struct Running {
     socket: Socket,
-    /// Packets to receive into.
+    /// Packets to receive into: none between two turns, since another app may need them.
     spare: Vec<Packet>,
+    /// How many frames may be there, judged by those that came before.
+    expected: usize,
     /// Room for what does not fit into those, for each.
     rests: Box<[u8]>,
     /// Packets that the socket had no room for.
@@ -85,6 +89,7 @@ impl Class for AfPacket {
         Ok(Running {
             socket,
             spare: Vec::with_capacity(BURST_MAX),
+            expected: FEW,
             // Memory that no long frame touches is never used.
             rests: vec![0; BURST_MAX * device::REST_MAX].into(),
             waiting: VecDeque::new(),
@@ -95,6 +100,25 @@ impl Class for AfPacket {
             no_checksum: setup.counter("no_checksum"),
             refusals: Refusals::new(setup),
         })
+    }
+
+    /// The socket stays, with the frames in its queue, where the device does; nobody leaves a group but with the socket.
+    fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+        if self.device != old.device || (self.fanout != old.fanout && old.fanout.is_some()) {
+            return Ok(false);
+        }
+        let refused = |error| self.refused(&error);
+        if self.promiscuous != old.promiscuous {
+            app.socket.set_promiscuous(self.promiscuous).map_err(refused)?;
+        }
+        if let Some(group) = self.fanout.filter(|_| old.fanout.is_none())
+            && let Err(error) = app.socket.join(group)
+        {
+            // The app goes on as before.
+            let _ = app.socket.set_promiscuous(old.promiscuous);
+            return Err(refused(error));
+        }
+        Ok(true)
     }
 }
 
@@ -138,7 +162,7 @@ impl App for Running {
         self.send_waiting(io.pool);
         let output = &mut io.outputs[0];
         if output.is_linked() != self.is_listening {
-            self.set_listening(output.is_linked(), io.pool);
+            self.set_listening(output.is_linked());
         }
         if self.is_listening {
             self.receive(output, io.pool, io.now_ns, io.burst);
@@ -171,8 +195,6 @@ impl App for Running {
         for packet in self.waiting.drain(..) {
             io.pool.free(packet, self.refusals.counter(Refusal::NoBuffers));
         }
-        self.put_spare_back(io.pool);
-        self.kernel_drops.add(self.socket.dropped().unwrap_or(0).into());
     }
 
     fn held(&self) -> usize {
@@ -181,6 +203,13 @@ impl App for Running {
 
     fn is_finished(&self) -> bool {
         !self.is_listening
+    }
+}
+
+/// Frames that are in the socket's queue go with it.
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kernel_drops.add(self.socket.empty());
     }
 }
 
@@ -213,27 +242,36 @@ impl Running {
         }
     }
 
-    fn set_listening(&mut self, wanted: bool, pool: &mut Pool) {
+    fn set_listening(&mut self, wanted: bool) {
         // If the kernel does not do it, frames are left to fill the queue: nothing worse.
         let _ = self.socket.listen(wanted);
         self.is_listening = wanted;
-        self.put_spare_back(pool);
     }
 
     fn receive(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64, burst: usize) {
-        let wanted = burst.min(output.room()).min(BURST_MAX);
-        while self.spare.len() < wanted {
+        let mut wanted = burst.min(output.room()).min(BURST_MAX);
+        while wanted > 0 {
+            let asked = wanted.min(self.expected);
+            let got = self.receive_some(asked, output, pool, now_ns);
+            let is_all = got < asked;
+            self.expected = if is_all { (2 * got).clamp(FEW, BURST_MAX) } else { BURST_MAX };
+            wanted = if is_all { 0 } else { wanted - got };
+        }
+    }
+
+    /// Receives up to `asked` frames; returns how many there were.
+    fn receive_some(&mut self, asked: usize, output: &mut Output, pool: &mut Pool, now_ns: u64) -> usize {
+        while self.spare.len() < asked {
             let Some(packet) = device::roomy(pool) else { break };
             self.spare.push(packet);
         }
-        let count = wanted.min(self.spare.len());
         let mut received = [Received::default(); BURST_MAX];
-        // Nothing there, or a device that is down, which may come up again.
-        let spare = &mut self.spare[..count];
-        let Ok(got) = self.socket.receive(spare, &mut self.rests, &mut received) else { return };
+        // Without any there is nothing there, or the device is down, and may come up again.
+        let got = self.socket.receive(&mut self.spare, &mut self.rests, &mut received).unwrap_or(0);
+        self.spare.drain(got..).for_each(|packet| pool.take_back(packet));
         let metadata = device::metadata(now_ns, self.socket.index() as u16);
         let rests = self.rests.chunks_exact(device::REST_MAX);
-        for ((mut packet, received), rest) in self.spare.drain(..got).zip(received).zip(rests) {
+        for ((mut packet, received), rest) in self.spare.drain(..).zip(received).zip(rests) {
             let tag_len = if received.vlan.is_some() { TAG_LEN } else { 0 };
             if !received.is_cut
                 && received.len + tag_len > packet.len()
@@ -253,10 +291,7 @@ impl Running {
             pool.describe(&mut packet, metadata);
             output.put(packet);
         }
-    }
-
-    fn put_spare_back(&mut self, pool: &mut Pool) {
-        self.spare.drain(..).for_each(|packet| pool.take_back(packet));
+        got
     }
 }
 

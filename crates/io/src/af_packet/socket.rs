@@ -69,11 +69,10 @@ impl Socket {
         socket.prepare().map_err(step(Step::Socket))?;
         socket.bind().map_err(step(Step::Device))?;
         if promiscuous {
-            socket.listen_to_all().map_err(step(Step::Promiscuous))?;
+            socket.set_promiscuous(true)?;
         }
         if let Some(group) = fanout {
-            let value = libc::c_uint::from(group) | libc::PACKET_FANOUT_HASH << 16;
-            socket.set(libc::SOL_PACKET, libc::PACKET_FANOUT, &value).map_err(step(Step::Fanout))?;
+            socket.join(group)?;
         }
         Ok(socket)
     }
@@ -110,15 +109,24 @@ impl Socket {
         Ok(())
     }
 
-    /// Has the device bring in frames for other stations too, as long as the socket is open.
-    fn listen_to_all(&self) -> io::Result<()> {
+    /// Says whether the device is to bring in frames for other stations too, as long as the socket is open.
+    pub(super) fn set_promiscuous(&self, wanted: bool) -> Result<(), OpenError> {
         let request = libc::packet_mreq {
             mr_ifindex: self.index as libc::c_int,
             mr_type: libc::PACKET_MR_PROMISC as u16,
             mr_alen: 0,
             mr_address: [0; 8],
         };
-        self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request)
+        let option = if wanted { libc::PACKET_ADD_MEMBERSHIP } else { libc::PACKET_DROP_MEMBERSHIP };
+        let step = Step::Promiscuous;
+        self.set(libc::SOL_PACKET, option, &request).map_err(|error| OpenError { step, error })
+    }
+
+    /// Joins a group whose sockets share the frames of the device, for as long as the socket is open.
+    pub(super) fn join(&self, group: u16) -> Result<(), OpenError> {
+        let value = libc::c_uint::from(group) | libc::PACKET_FANOUT_HASH << 16;
+        let step = Step::Fanout;
+        self.set(libc::SOL_PACKET, libc::PACKET_FANOUT, &value).map_err(|error| OpenError { step, error })
     }
 
     /// Says whether frames are wanted. If not, the kernel throws them away at once: a classic BPF program accepts nothing.
@@ -152,6 +160,21 @@ impl Socket {
             libc::getsockopt(fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, stats, &raw mut len)
         })?;
         Ok(stats.tp_drops)
+    }
+
+    /// Lets no frame in any more, and takes those out that are in the queue. Returns how many are lost, with those that the kernel has
+    /// dropped since it was asked.
+    pub(super) fn empty(&self) -> u64 {
+        let mut lost = 0;
+        if self.listen(false).is_ok() {
+            let mut start = [0_u8; 16];
+            let (fd, flags) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT | libc::MSG_TRUNC);
+            // SAFETY: the kernel writes no more bytes than `start` has, during the call.
+            while unsafe { libc::recv(fd, start.as_mut_ptr().cast(), start.len(), flags) } >= 0 {
+                lost += 1;
+            }
+        }
+        lost + u64::from(self.dropped().unwrap_or(0))
     }
 
     /// Receives frames into packets, of which all bytes are overwritten in turn, and where they are longer into `rests`, [`REST_MAX`] bytes
