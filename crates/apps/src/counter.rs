@@ -65,6 +65,10 @@ impl linktype::Compile for Counter {
         };
         self.count.iter().enumerate().map(compile).collect()
     }
+
+    fn reads_wire_len(filters: &Vec<Filter>) -> bool {
+        filters.iter().any(Filter::reads_wire_len)
+    }
 }
 
 impl Counter {
@@ -181,6 +185,10 @@ impl App for Running {
                 io.outputs[0].send_or_free(packets, io.pool, &self.delivered);
             }
         }
+    }
+
+    fn uses_metadata(&self) -> bool {
+        self.filters.uses_metadata()
     }
 
     fn report(&self) -> Option<String> {

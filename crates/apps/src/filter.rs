@@ -9,8 +9,8 @@
 //! | `wrong_linktype` | drops: packets of another link type than is set, or of one for which the filter does not compile |
 //!
 //! Hosts, networks, services and protocols may be named as in the system's files (`/etc/hosts`, `/etc/services`, …); no server is
-//! asked. `len`, `less` and `greater` are about the length on the wire where the graph keeps metadata, else about the bytes that
-//! are here.
+//! asked. `len`, `less` and `greater` are about the length on the wire: the graph keeps metadata for a filter
+//! whose answer depends on it.
 //!
 //! A filter means something on frames of one link type. It is compiled for Ethernet, and for another link type when the first packet comes
 //! that says in its metadata that it is of that: for four at most, and none where `linktype` is set. Packets of others are neither
@@ -46,6 +46,10 @@ impl linktype::Compile for Filter {
 
     fn compile(&self, linktype: LinkType) -> Result<pflang::Filter, OptionError> {
         compile("filter", &self.filter, linktype)
+    }
+
+    fn reads_wire_len(filter: &pflang::Filter) -> bool {
+        filter.reads_wire_len()
     }
 }
 
@@ -98,6 +102,10 @@ impl App for Running {
                 io.outputs[1].send_or_free(others, io.pool, &self.rejected);
             }
         }
+    }
+
+    fn uses_metadata(&self) -> bool {
+        self.filter.uses_metadata()
     }
 
     fn report(&self) -> Option<String> {

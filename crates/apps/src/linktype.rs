@@ -28,6 +28,9 @@ pub(crate) trait Compile {
     type Output;
 
     fn compile(&self, linktype: LinkType) -> Result<Self::Output, OptionError>;
+
+    /// Whether what they became may ask how long packets were on the wire.
+    fn reads_wire_len(output: &Self::Output) -> bool;
 }
 
 /// What options have become for the link types that came.
@@ -64,6 +67,13 @@ impl<C: Compile> Compiled<C> {
             wrong,
             why: None,
         })
+    }
+
+    /// Whether the graph has to keep metadata, as the length on the wire is in it. Told by what packets begin with at first: where others
+    /// come, metadata is kept anyway.
+    pub(crate) fn uses_metadata(&self) -> bool {
+        let others = self.others.iter().filter_map(|(_, output)| output.as_ref());
+        others.chain([&self.current]).any(C::reads_wire_len)
     }
 
     /// What there is for the packets that [`Compiled::next`] or [`Compiled::split`] gave last.

@@ -110,6 +110,10 @@ impl linktype::Compile for Match {
             does_not_compile(&option, &error)
         })
     }
+
+    fn reads_wire_len(program: &Program) -> bool {
+        program.reads_wire_len()
+    }
 }
 
 /// A running `match`.
@@ -197,6 +201,10 @@ impl App for Running {
                 self.send(packets, &answers, io.outputs, io.pool);
             }
         }
+    }
+
+    fn uses_metadata(&self) -> bool {
+        self.program.uses_metadata()
     }
 
     fn report(&self) -> Option<String> {

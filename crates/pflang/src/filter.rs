@@ -221,6 +221,22 @@ impl Filter {
         &self.0.lints
     }
 
+    /// Whether the answer may depend on the length on the wire. Where it does not, any length will do.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let compiler = Compiler::new(LinkType::EN10MB);
+    /// assert!(compiler.compile("tcp and greater 1000")?.reads_wire_len());
+    /// assert!(!compiler.compile("tcp and ip[2:2] >= 1000")?.reads_wire_len());
+    /// // It matches every packet.
+    /// assert!(!compiler.compile("tcp or len >= 0")?.reads_wire_len());
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    pub fn reads_wire_len(&self) -> bool {
+        self.graph().reads_wire_len()
+    }
+
     /// The graph that runs.
     #[doc(hidden)]
     pub fn graph(&self) -> &Graph {

@@ -181,6 +181,20 @@ impl Program {
         self.0.linktype
     }
 
+    /// Whether an answer may depend on the length on the wire, as for [`Filter::reads_wire_len`](crate::Filter::reads_wire_len).
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// # use wire::LinkType;
+    /// let compiler = Compiler::new(LinkType::EN10MB);
+    /// assert!(compiler.compile_program(&[("arp", 1), ("less 100", 2)])?.reads_wire_len());
+    /// assert!(!compiler.compile_program(&[("arp", 1), ("tcp", 2)])?.reads_wire_len());
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    pub fn reads_wire_len(&self) -> bool {
+        self.graph().reads_wire_len()
+    }
+
     /// The graph that runs.
     #[doc(hidden)]
     pub fn graph(&self) -> &Graph {

@@ -210,6 +210,44 @@ fn metadata_is_kept_unless_only_ethernet_frames_can_come() {
     }
 }
 
+/// What packets run into that were captured in part, 96 bytes of 1400 each.
+fn after_a_short_capture(class: impl Class, port: &str) -> engine::Report {
+    let scratch = Scratch::new();
+    let packets: Vec<_> = (0..10).map(|i| (i, 1400, vec![0; 96])).collect();
+    let mut graph = Graph::new();
+    graph.app("reader", reader(scratch.file("short.pcap", &pcap(&packets)))).unwrap();
+    graph.app(APP, class).unwrap();
+    graph.app("sink", Sink::default()).unwrap();
+    graph.link(&format!("reader.output -> {APP}.input")).unwrap();
+    graph.link(&format!("{APP}.{port} -> sink.input")).unwrap();
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(&graph).unwrap();
+    (0..2).for_each(|_| _ = engine.breathe());
+    let report = engine.report();
+    assert!(report.balanced());
+    report
+}
+
+#[test]
+fn len_is_the_length_on_the_wire_whoever_else_asks_for_metadata() {
+    let filter = |filter: &str| after_a_short_capture(apps::Filter::new(filter), "output").drops;
+    assert_eq!(filter("greater 1000").get("known"), Some(&10));
+    assert_eq!(filter("less 1000").get("rejected"), Some(&10));
+    assert_eq!(filter("not tcp").get("unknown"), Some(&10), "metadata is kept for nobody");
+    let list = |filter| after_a_short_capture(apps::Match::new([("long", filter)]), "long").drops;
+    assert_eq!(list("len > 1000").get("known"), Some(&10));
+    assert_eq!(list("not tcp").get("unknown"), Some(&10));
+    let count = |filter: &str| {
+        let count = vec![apps::Count { name: "some".to_owned(), filter: filter.to_owned() }];
+        let report = after_a_short_capture(apps::Counter { count, ..apps::Counter::default() }, "output");
+        let counters = report.apps[APP].counters.clone();
+        let count = counters.iter().find(|(name, ..)| name == "some_packets").unwrap().2;
+        (count, report.drops.contains_key("known"))
+    };
+    assert_eq!(count("len = 1400"), (10, true));
+    assert_eq!(count("not tcp"), (10, false));
+}
+
 /// Packets end here: those whose metadata is known, and the others.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 struct Sink {}

@@ -5,7 +5,7 @@
 
 use super::interner::Interner;
 use super::origin::{Origin, Origins, Spans};
-use super::pool::{CondId, Pool, ValueId, pair};
+use super::pool::{CondId, Pool, Value, ValueId, pair};
 use crate::filled::filled;
 use crate::span::Span;
 
@@ -266,5 +266,28 @@ impl Graph {
             }
         }
         order
+    }
+
+    /// Whether evaluation may read the length on the wire.
+    pub(crate) fn reads_wire_len(&self) -> bool {
+        let mut is_read = filled(false, self.pool.value_count());
+        for id in self.topological() {
+            match self.node(id) {
+                Node::Leaf(_) => {}
+                Node::Branch { cond, .. } => {
+                    self.pool.cond_operands(*cond).for_each(|value| is_read[value.index()] = true);
+                }
+                Node::Switch(switch) => is_read[switch.value.index()] = true,
+            }
+        }
+        for value in (0..is_read.len() as u32).rev().map(ValueId) {
+            if is_read[value.index()] {
+                if self.pool.get(value) == Value::Len {
+                    return true;
+                }
+                self.pool.operands(value).for_each(|operand| is_read[operand.index()] = true);
+            }
+        }
+        false
     }
 }
