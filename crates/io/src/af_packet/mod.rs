@@ -28,7 +28,7 @@ mod socket;
 
 use crate::device::{self, Refusal, Refusals};
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Output, Packet, Passage, Pool, Roles, Setup};
+use engine::{App, Class, Io, OptionError, Output, Packet, Passage, Pool, Reconfigured, Roles, Setup};
 use serde::Deserialize;
 use socket::{BURST_MAX, OpenError, Received, Socket, Step};
 use std::collections::VecDeque;
@@ -103,9 +103,14 @@ impl Class for AfPacket {
     }
 
     /// The socket stays, with the frames in its queue, where the device does; nobody leaves a group but with the socket.
-    fn reconfigure(&self, app: &mut Running, old: &Self, _: &mut Setup<'_>) -> Result<bool, OptionError> {
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        old: &Self,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
         if self.device != old.device || (self.fanout != old.fanout && old.fanout.is_some()) {
-            return Ok(false);
+            return Ok(Reconfigured::NeedsRestart);
         }
         let refused = |error| self.refused(&error);
         if self.promiscuous != old.promiscuous {
@@ -118,7 +123,7 @@ impl Class for AfPacket {
             let _ = app.socket.set_promiscuous(old.promiscuous);
             return Err(refused(error));
         }
-        Ok(true)
+        Ok(Reconfigured::Kept)
     }
 }
 
