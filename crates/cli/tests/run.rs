@@ -76,9 +76,17 @@ impl Live {
     }
 
     fn reading(folder: &Path, args: &[&str], stdin: Stdio) -> Live {
+        Live::printing(folder, args, stdin, Stdio::piped())
+    }
+
+    fn printing(folder: &Path, args: &[&str], stdin: Stdio, stdout: Stdio) -> Live {
         let mut command = command(folder, args);
-        let mut child = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let (told, printed) = (lines(child.stderr.take().unwrap()), lines(child.stdout.take().unwrap()));
+        Live::of(command.stdin(stdin).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap(), folder)
+    }
+
+    fn of(mut child: Child, folder: &Path) -> Live {
+        let printed = child.stdout.take().map_or_else(|| channel().1, lines);
+        let told = lines(child.stderr.take().unwrap());
         // Its counters are there before anything runs.
         let runtime = folder.join("runtime");
         until("the file of counters", || {
@@ -480,6 +488,64 @@ fn a_hangup_loads_the_file_at_once() {
     assert_eq!(objects[0]["unlinked"], serde_json::json!(["source.output -> sink.input"]));
     assert!(objects[1]["apps"].get("end").is_some() && objects[1]["apps"].get("sink").is_none());
     assert_eq!(objects[1]["balanced"], true);
+}
+
+/// Whatever a change is printed to: the graph goes on, and everything is told at the end.
+#[test]
+fn a_change_that_cannot_be_printed_ends_nothing() {
+    let folder = folder("unprinted", ENDLESS);
+    let closed = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        Stdio::from(writer)
+    };
+    let full = fs::File::options().write(true).open("/dev/full").ok().map(Stdio::from);
+    for (stdout, expected) in [(Some(closed()), 0), (full, 3)] {
+        let Some(stdout) = stdout else {
+            common::say("skipped in part: there is no /dev/full");
+            continue;
+        };
+        let _ = fs::remove_dir_all(folder.join("runtime"));
+        let begin = Instant::now();
+        let mut live = Live::printing(&folder, &["--json", "--duration", "3s"], Stdio::null(), stdout);
+        fs::write(folder.join("net.toml"), ENDLESS.replace("\"source\"\n", "\"source\"\nsize = 100\n"))
+            .unwrap();
+        signal(&live.child, "HUP");
+        assert_eq!(live.child.wait().unwrap().code(), Some(expected));
+        assert!(begin.elapsed() >= Duration::from_secs(3), "it ends early");
+        fs::write(folder.join("net.toml"), ENDLESS).unwrap();
+    }
+    // What failed is told, though the change was not.
+    let graph = ENDLESS.replace("\"sink\"", "\"pcap_writer\"\npath = \"/dev/full\"");
+    fs::write(folder.join("net.toml"), &graph).unwrap();
+    let mut live = Live::printing(&folder, &["--json", "--duration", "2s"], Stdio::null(), closed());
+    fs::write(folder.join("net.toml"), graph.replace("\"source\"\n", "\"source\"\nsize = 100\n")).unwrap();
+    signal(&live.child, "HUP");
+    live.told("sink: /dev/full: ");
+    assert_eq!(live.child.wait().unwrap().code(), Some(5));
+}
+
+/// Reading it again would wait for ever, and no signal would be looked at.
+#[test]
+fn a_graph_that_is_not_a_file_is_read_once() {
+    let folder = folder("read-once", ENDLESS);
+    assert!(Command::new("mkfifo").arg(folder.join("fifo")).status().unwrap().success());
+    let write = |mut to: Box<dyn Write>| to.write_all(ENDLESS.as_bytes()).unwrap();
+    for path in ["-", "/dev/stdin", "fifo"] {
+        let _ = fs::remove_dir_all(folder.join("runtime"));
+        let mut command = sluss(&["run", path, "--no-report"]);
+        command.current_dir(&folder).env("SLUSS_RUNTIME_DIR", folder.join("runtime"));
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        match path {
+            "fifo" => write(Box::new(fs::File::options().write(true).open(folder.join(path)).unwrap())),
+            _ => write(Box::new(stdin)),
+        }
+        let live = Live::of(child, &folder);
+        signal(&live.child, "HUP");
+        live.told("is read once; what runs goes on unchanged");
+        assert_eq!(live.end("TERM").0, 143, "{path}");
+    }
 }
 
 #[test]

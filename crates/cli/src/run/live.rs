@@ -67,9 +67,11 @@ pub(super) fn run(
         source,
         teller,
         had_failed: false,
+        unprinted: None,
     };
     lookout.rebalance_from_now(&engine);
     let signal = breathe(&mut engine, &mut lookout)?;
+    let unprinted = lookout.unprinted.take();
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
     let ended = Ended { had_failed: lookout.had_failed, ..Ended::stop(&mut engine) };
     let last = report::Last::of(&ended, ran);
@@ -80,6 +82,7 @@ pub(super) fn run(
     } else {
         Ok(())
     };
+    let printed = unprinted.map_or(printed, Err);
     if args.json || args.no_report || printed.is_err() {
         ended.failures().for_each(|failure| teller.terminal.tell(&failure));
     }
@@ -99,20 +102,20 @@ fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<Option<i32>
             None | Some(Wake::Deadline) => return Ok(None),
             Some(Wake::Signal(signal)) => return Ok(Some(signal)),
             Some(Wake::Rebalance) => lookout.rebalance(engine),
-            Some(Wake::Reload(file)) => reload(engine, &file, lookout)?,
+            Some(Wake::Reload(file)) => reload(engine, &file, lookout),
         }
     }
 }
 
-/// Applies the difference to another graph.
-fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) -> Result<(), Failure> {
+/// Applies the difference to another graph. Where that cannot be printed, what runs goes on.
+fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) {
     let teller = lookout.teller;
     match engine.configure(&file.graph) {
         Ok(changes) => {
             lookout.had_failed |= changes.reports.iter().any(|(_, last)| last.has_failed);
             let told = teller.changes(file, &changes);
             if teller.terminal.json {
-                print(&format!("{told}\n"))?;
+                lookout.unprinted = lookout.unprinted.take().or(print(&format!("{told}\n")).err());
             } else {
                 teller.terminal.say(&told);
             }
@@ -120,7 +123,6 @@ fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) -> R
         Err(error) => teller.terminal.tell(&teller.refused(file, &error, UNCHANGED).message),
     }
     lookout.rebalance_from_now(engine);
-    Ok(())
 }
 
 /// What is said when another graph is wrong.
@@ -140,6 +142,8 @@ struct Lookout<'a> {
     teller: &'a Teller<'a>,
     /// Whether an app had failed in its work that a change has stopped.
     had_failed: bool,
+    /// Why a change could not be printed, the first time.
+    unprinted: Option<Failure>,
 }
 
 impl Lookout<'_> {
@@ -154,6 +158,10 @@ impl Lookout<'_> {
             None => (),
         }
         let asked = self.hangup.swap(false, Ordering::Relaxed);
+        if asked && self.source.is_read_once() {
+            self.teller.read_once();
+            return None;
+        }
         if asked {
             self.watch.is_read();
         }

@@ -41,6 +41,12 @@ impl Source {
         self.0.as_os_str() == "-"
     }
 
+    /// Whether it is standard input, a FIFO or another pipe: nobody knows when another graph comes from there, if ever.
+    pub(super) fn is_read_once(&self) -> bool {
+        let is_pipe = |metadata: std::fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+        self.is_stdin() || std::fs::metadata(&self.0).is_ok_and(is_pipe)
+    }
+
     /// The whole text.
     pub(super) fn read(&self) -> Result<String, Failure> {
         let refused = |error: io::Error| Failure::world(format!("cannot read {}: {error}", self.name()));

@@ -72,6 +72,13 @@ impl<'a> Teller<'a> {
         self.terminal.tell(&Message::found(text, self.object("warning", "warnings", &findings)));
     }
 
+    /// That a graph which is no file does not change.
+    pub(super) fn read_once(&self) {
+        let note =
+            format_args!("{}: what is not a file is read once; what runs goes on unchanged", self.graph);
+        self.terminal.tell(&Message::note(note));
+    }
+
     /// What another graph has changed: for standard output where that is JSON, else for standard error.
     pub(super) fn changes(&self, file: &GraphFile, changes: &Changes) -> String {
         let failed = changes.failed.iter().map(|(app, error)| file.explain(app, error));
