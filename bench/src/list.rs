@@ -4,7 +4,7 @@ use crate::hand::Entry;
 use crate::race::{Engine, Lap, engine, race};
 use crate::report::{Figure, Report, Target::AtLeast};
 use crate::traffic::{Descriptor, Mix, Traffic};
-use pflang::{Compiler, Filter, Program};
+use pflang::{Compiler, Filter, FilterList};
 use wire::LinkType;
 
 const SUITE: &str = "list";
@@ -34,14 +34,14 @@ const LIST: [&str; 16] = [
 pub(crate) fn run(report: &mut Report) {
     let compiler = Compiler::new(LinkType::EN10MB);
     let list: Vec<(&str, u32)> = LIST.into_iter().zip(1..).collect();
-    let program = compiler.compile_program(&list).expect("the benchmark's filters compile");
+    let compiled = compiler.compile_list(&list).expect("the benchmark's filters compile");
     let filters: Vec<Filter> = LIST
         .iter()
         .map(|source| compiler.compile(source).expect("the benchmark's filters compile"))
         .collect();
     for (mix, target) in [(Mix::Uniform, 1.5), (Mix::Mixed, 2.0)] {
         let traffic = Traffic::hot(mix);
-        let mut engines = [in_turn(&filters), calls(&program), burst(&program)];
+        let mut engines = [in_turn(&filters), calls(&compiled), burst(&compiled)];
         let laps = race(&traffic.descriptors, &mut engines, usize::MAX, 61);
         let what = format!("16 filters, {}", traffic.name);
         tell(report, &what, &laps);
@@ -65,8 +65,8 @@ fn in_turn(filters: &[Filter]) -> Engine<'_, Descriptor> {
     })
 }
 
-fn calls(program: &Program) -> Engine<'_, Descriptor> {
-    let entry = program.native().expect("machine code").one();
+fn calls(list: &FilterList) -> Engine<'_, Descriptor> {
+    let entry = list.native().expect("machine code").one();
     engine("one program", move |packets: &[Descriptor]| {
         let answer = |packet: &Descriptor| {
             // SAFETY: as in `in_turn`.
@@ -76,8 +76,8 @@ fn calls(program: &Program) -> Engine<'_, Descriptor> {
     })
 }
 
-fn burst(program: &Program) -> Engine<'_, Descriptor> {
-    let entry = program.native().expect("machine code").burst();
+fn burst(list: &FilterList) -> Engine<'_, Descriptor> {
+    let entry = list.native().expect("machine code").burst();
     engine("one program, burst", move |packets: &[Descriptor]| {
         let mut answers = [0_u32; BURST];
         let mut sum = 0;

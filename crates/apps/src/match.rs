@@ -29,7 +29,7 @@ use engine::{
     App, Burst, Class, Io, NAME_MAX, OptionError, OptionWarning, Output, Pool, PortNames, Ports,
     Reconfigured, Setup, is_name,
 };
-use pflang::Program;
+use pflang::FilterList;
 use serde::Deserialize;
 use wire::LinkType;
 
@@ -92,20 +92,20 @@ impl Match {
         Ok(())
     }
 
-    fn program(&self, setup: &mut Setup<'_>) -> Result<Compiled<Match>, OptionError> {
+    fn list(&self, setup: &mut Setup<'_>) -> Result<Compiled<Match>, OptionError> {
         Compiled::new(self.clone(), self.linktype.as_deref(), setup.drops("wrong_linktype"))
     }
 }
 
 impl linktype::Compile for Match {
-    type Output = Program;
+    type Output = FilterList;
 
-    fn compile(&self, linktype: LinkType) -> Result<Program, OptionError> {
+    fn compile(&self, linktype: LinkType) -> Result<FilterList, OptionError> {
         let ports = self.ports();
         let answer = |port: &str| ports.iter().position(|other| *other == port).unwrap_or(0) as u32;
         let list: Vec<(&str, u32)> =
             self.case.iter().map(|case| (case.filter.as_str(), answer(&case.port))).collect();
-        compiler(linktype).compile_program(&list).map_err(|error| {
+        compiler(linktype).compile_list(&list).map_err(|error| {
             let option = error.entry.map_or("case".to_owned(), |entry| format!("case[{entry}].filter"));
             does_not_compile(&option, &error)
         })
@@ -119,7 +119,7 @@ impl linktype::Compile for Match {
 /// A running `match`.
 #[derive(Debug)]
 pub struct Running {
-    program: Compiled<Match>,
+    list: Compiled<Match>,
     /// The ports, by answer.
     ports: Vec<String>,
     /// The place of each port among the outputs, by answer; `NOWHERE` if nothing is linked to it.
@@ -141,11 +141,11 @@ impl Class for Match {
 
     fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
         self.check_list()?;
-        let program = linktype::compile(self, self.linktype.as_deref())?;
+        let list = linktype::compile(self, self.linktype.as_deref())?;
         let warning = |(i, entry): (usize, pflang::Entry<'_>)| {
             odd(&format!("case[{i}].filter"), entry.source, entry.lints)
         };
-        Ok(program.entries().enumerate().filter_map(warning).collect())
+        Ok(list.entries().enumerate().filter_map(warning).collect())
     }
 
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
@@ -162,7 +162,7 @@ impl Class for Match {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
-            program: self.program(setup)?,
+            list: self.list(setup)?,
             ports: self.ports().into_iter().map(str::to_owned).collect(),
             places: Vec::new(),
             unmatched: setup.drops("unmatched"),
@@ -177,7 +177,7 @@ impl Class for Match {
         _: &Self,
         setup: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
-        app.program = self.program(setup)?;
+        app.list = self.list(setup)?;
         app.ports = self.ports().into_iter().map(str::to_owned).collect();
         app.places.clear();
         Ok(Reconfigured::Kept)
@@ -194,21 +194,21 @@ impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
         let metadata = io.pool.uses_metadata();
         while let Some(mut burst) = io.inputs[0].burst_of_at_most(LANES) {
-            while let Some(packets) = self.program.next(&mut burst, io.pool) {
-                let mut answers = [Program::NONE; LANES];
+            while let Some(packets) = self.list.next(&mut burst, io.pool) {
+                let mut answers = [FilterList::NONE; LANES];
                 let mut lanes = [pflang::Packet::EMPTY; LANES];
-                self.program.current().decide_burst(describe(&packets, metadata, &mut lanes), &mut answers);
+                self.list.current().decide_burst(describe(&packets, metadata, &mut lanes), &mut answers);
                 self.send(packets, &answers, io.outputs, io.pool);
             }
         }
     }
 
     fn uses_metadata(&self) -> bool {
-        self.program.uses_metadata()
+        self.list.uses_metadata()
     }
 
     fn report(&self) -> Option<String> {
-        self.program.report("were dropped")
+        self.list.report("were dropped")
     }
 }
 
@@ -237,7 +237,7 @@ impl Running {
 
     /// Why a packet with this answer goes nowhere.
     fn reason(&self, answer: u32) -> &Counter {
-        if answer == Program::NONE { &self.unmatched } else { &self.unlinked }
+        if answer == FilterList::NONE { &self.unmatched } else { &self.unlinked }
     }
 }
 

@@ -50,7 +50,7 @@ pub struct Interface {
 
 /// Where one packet lies in its batch. All offsets count from the start of [`Batch::window`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet {
+pub struct Record {
     /// Where the packet's first byte lies.
     pub offset: u32,
     /// Bytes that were captured, cut to the snap length as libpcap cuts them.
@@ -65,10 +65,10 @@ pub struct Packet {
     pub raw_len: u32,
 }
 
-impl Packet {
+impl Record {
     /// Fills a slot until a packet is found for it.
-    pub(crate) const NONE: Packet =
-        Packet { offset: 0, captured_len: 0, wire_len: 0, interface: 0, raw_offset: 0, raw_len: 0 };
+    pub(crate) const NONE: Record =
+        Record { offset: 0, captured_len: 0, wire_len: 0, interface: 0, raw_offset: 0, raw_len: 0 };
 
     /// Where its record or block ends.
     #[inline]
@@ -131,13 +131,13 @@ impl Found {
 /// before each scan, or grow by one packet at a time.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    slots: Box<[Packet]>,
+    slots: Box<[Record]>,
     taken: usize,
 }
 
 impl Slots {
     fn new() -> Self {
-        Slots { slots: vec![Packet::NONE; BATCH_MAX].into_boxed_slice(), taken: 0 }
+        Slots { slots: vec![Record::NONE; BATCH_MAX].into_boxed_slice(), taken: 0 }
     }
 
     fn clear(&mut self) {
@@ -146,7 +146,7 @@ impl Slots {
 
     /// The slots that are left, to be written in order; then [`Slots::take`] says how many were.
     #[inline]
-    pub(crate) fn free(&mut self) -> &mut [Packet] {
+    pub(crate) fn free(&mut self) -> &mut [Record] {
         &mut self.slots[self.taken..]
     }
 
@@ -157,17 +157,17 @@ impl Slots {
     }
 
     /// Puts a packet into the next slot, which there must be.
-    pub(crate) fn push(&mut self, packet: Packet) {
+    pub(crate) fn push(&mut self, packet: Record) {
         self.free()[0] = packet;
         self.take(1);
     }
 }
 
 impl std::ops::Deref for Slots {
-    type Target = [Packet];
+    type Target = [Record];
 
     #[inline]
-    fn deref(&self) -> &[Packet] {
+    fn deref(&self) -> &[Record] {
         &self.slots[..self.taken]
     }
 }
@@ -200,7 +200,7 @@ impl<'a> Batch<'a> {
     /// The packets, in file order.
     #[inline]
     #[must_use]
-    pub fn packets(&self) -> &'a [Packet] {
+    pub fn packets(&self) -> &'a [Record] {
         &self.found.packets
     }
 
@@ -235,7 +235,7 @@ impl<'a> Batch<'a> {
     /// If the packet is of another batch and lies outside this one.
     #[inline]
     #[must_use]
-    pub fn data(&self, packet: &Packet) -> &'a [u8] {
+    pub fn data(&self, packet: &Record) -> &'a [u8] {
         &self.window[packet.offset as usize..][..packet.captured_len as usize]
     }
 
@@ -245,7 +245,7 @@ impl<'a> Batch<'a> {
     /// If the packet is of another batch and lies outside this one.
     #[inline]
     #[must_use]
-    pub fn raw(&self, packet: &Packet) -> &'a [u8] {
+    pub fn raw(&self, packet: &Record) -> &'a [u8] {
         &self.window[packet.raw_offset as usize..][..packet.raw_len as usize]
     }
 
@@ -261,7 +261,7 @@ impl<'a> Batch<'a> {
     /// When a packet was captured, in nanoseconds since 1970; 0 for simple packet blocks, which do not say.
     #[inline]
     #[must_use]
-    pub fn timestamp_ns(&self, packet: &Packet) -> i64 {
+    pub fn timestamp_ns(&self, packet: &Record) -> i64 {
         match self.section.format {
             Format::Pcap(header) => header.timestamp_ns(self.raw(packet)),
             Format::Pcapng(order) => {
@@ -276,7 +276,7 @@ impl<'a> Batch<'a> {
         batch.packets().iter().map(move |packet| batch.get(packet))
     }
 
-    pub(crate) fn get(&self, packet: &Packet) -> PacketRef<'a> {
+    pub(crate) fn get(&self, packet: &Record) -> PacketRef<'a> {
         PacketRef {
             data: self.data(packet),
             wire_len: packet.wire_len,
@@ -296,7 +296,7 @@ impl<'a> Batch<'a> {
     /// The interface a packet came from.
     #[inline]
     #[must_use]
-    pub fn interface(&self, packet: &Packet) -> &'a Interface {
+    pub fn interface(&self, packet: &Record) -> &'a Interface {
         &self.section.interfaces[packet.interface as usize]
     }
 

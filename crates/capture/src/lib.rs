@@ -64,7 +64,7 @@ mod time;
 mod window;
 mod write;
 
-pub use batch::{BATCH_MAX, Batch, Block, Format, Interface, Packet, PacketRef};
+pub use batch::{BATCH_MAX, Batch, Block, Format, Interface, PacketRef, Record};
 pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles};
 pub use inputs::{Input, expand, place_of};
 pub use line::Line;

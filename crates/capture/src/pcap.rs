@@ -21,7 +21,7 @@
 
 use wire::LinkType;
 
-use crate::batch::{Found, Interface, Packet, Stop};
+use crate::batch::{Found, Interface, Record, Stop};
 use crate::error::{Error, ErrorKind};
 use crate::order::ByteOrder;
 use crate::time::{NS_PER_S, Precision, Resolution};
@@ -196,7 +196,7 @@ impl PcapHeader {
                     stop = need_data(raw_len);
                     break;
                 }
-                *slot = Packet {
+                *slot = Record {
                     offset: (pos + RECORD_HEADER_LEN) as u32,
                     captured_len: stored,
                     wire_len,
@@ -237,7 +237,7 @@ impl PcapHeader {
     }
 
     /// A record of any length: refuses a senseless one, cuts one beyond the snap length.
-    fn long(&self, bytes: &[u8], pos: usize, stored: u32, wire_len: u32) -> Result<Packet, Stop> {
+    fn long(&self, bytes: &[u8], pos: usize, stored: u32, wire_len: u32) -> Result<Record, Stop> {
         let limit = captured_max(self.linktype);
         if stored > limit {
             return Err(Stop::Bad(ErrorKind::TooLong {
@@ -251,7 +251,7 @@ impl PcapHeader {
         if next > bytes.len() {
             return Err(need_data(next - pos));
         }
-        Ok(Packet {
+        Ok(Record {
             offset: offset as u32,
             captured_len: stored.min(self.snaplen),
             wire_len,

@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::diag::{Code, Diagnostic, Error};
 use crate::emit;
+use crate::executable::Executable;
 use crate::explain::{Explanation, explain};
 use crate::filter::Filter;
 use crate::ir::verify::Checked;
@@ -12,7 +13,6 @@ use crate::lower::tree::{Tree, TreeId};
 use crate::lower::{self, Lowered};
 use crate::opt::{self, Folded};
 use crate::options::{Dialect, Limits, Names, NoNames};
-use crate::runs::Runs;
 use crate::span::Span;
 use crate::syntax::ast::Ast;
 use crate::syntax::parse;
@@ -310,9 +310,9 @@ impl Compiler {
     fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
         let (graph, lints) = self.graph(source)?;
         let options = self.emit_options();
-        let runs = Runs::new(graph, self.backend, |graph| emit::compile(graph, &options));
+        let executable = Executable::new(graph, self.backend, |graph| emit::compile(graph, &options));
         let too_large = |error: emit::NoCode| Diagnostic::new(Code::Limit, whole(source), error.to_string());
-        Ok(Filter::new(Arc::clone(source), self.linktype, lints, runs.map_err(too_large)?))
+        Ok(Filter::new(Arc::clone(source), self.linktype, lints, executable.map_err(too_large)?))
     }
 
     /// The graph that back ends take, verified, and the lints.

@@ -4,8 +4,8 @@ use crate::diag::Diagnostic;
 use crate::emit::Bits;
 use crate::exec::mask::{Isa, MaskFilter};
 use crate::exec::{NativeFilter, NoExec, Packet, count_ones};
+use crate::executable::Executable;
 use crate::ir::{Graph, REJECT};
-use crate::runs::Runs;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use wire::LinkType;
@@ -33,7 +33,7 @@ struct Inner {
     source: Arc<str>,
     linktype: LinkType,
     lints: Vec<Diagnostic>,
-    runs: Runs<Bits>,
+    executable: Executable<Bits>,
     /// Translated for the first burst, where it is of use.
     masks: OnceLock<Option<MaskFilter>>,
 }
@@ -79,9 +79,9 @@ impl Filter {
         source: Arc<str>,
         linktype: LinkType,
         lints: Vec<Diagnostic>,
-        runs: Runs<Bits>,
+        executable: Executable<Bits>,
     ) -> Self {
-        Filter(Arc::new(Inner { source, linktype, lints, runs, masks: OnceLock::new() }))
+        Filter(Arc::new(Inner { source, linktype, lints, executable, masks: OnceLock::new() }))
     }
 
     /// Whether a packet matches of which every byte was captured.
@@ -115,7 +115,7 @@ impl Filter {
     /// ```
     #[inline]
     pub fn matches_captured(&self, captured: &[u8], wire_len: u32) -> bool {
-        self.0.runs.leaf(captured, wire_len) != REJECT
+        self.0.executable.leaf(captured, wire_len) != REJECT
     }
 
     /// Which packets of a burst match: bit `i % 64` of word `i / 64` of `bits` is for packet `i`. Returns how many.
@@ -154,17 +154,17 @@ impl Filter {
 
     fn interpret(&self, packets: &[Packet<'_>], bits: &mut [u64]) {
         bits.fill(0);
-        for (i, leaf) in self.0.runs.interpreted(packets).enumerate() {
+        for (i, leaf) in self.0.executable.interpreted(packets).enumerate() {
             bits[i / 64] |= u64::from(leaf != REJECT) << (i % 64);
         }
     }
 
     /// The filter for the mask VM, where that is to run bursts.
     fn masks(&self) -> Option<&MaskFilter> {
-        let runs = &self.0.runs;
-        let make = || match (runs.native(), runs.fallback_reason()) {
-            (Some(_), _) => MaskFilter::if_fast(runs.verified(), Isa::detect()),
-            (None, Some(_)) => MaskFilter::new(runs.verified()),
+        let executable = &self.0.executable;
+        let make = || match (executable.native(), executable.fallback_reason()) {
+            (Some(_), _) => MaskFilter::if_fast(executable.verified(), Isa::detect()),
+            (None, Some(_)) => MaskFilter::new(executable.verified()),
             (None, None) => None,
         };
         self.0.masks.get_or_init(make).as_ref()
@@ -240,7 +240,7 @@ impl Filter {
     /// The graph that runs.
     #[doc(hidden)]
     pub fn graph(&self) -> &Graph {
-        self.0.runs.graph()
+        self.0.executable.graph()
     }
 
     /// Whether it runs as machine code.
@@ -259,12 +259,12 @@ impl Filter {
     /// The machine code.
     #[doc(hidden)]
     pub fn native(&self) -> Option<&NativeFilter> {
-        self.0.runs.native()
+        self.0.executable.native()
     }
 
     /// Why there is no machine code, where it was wanted; the interpreter runs the filter then.
     pub fn fallback_reason(&self) -> Option<&NoExec> {
-        self.0.runs.fallback_reason()
+        self.0.executable.fallback_reason()
     }
 }
 

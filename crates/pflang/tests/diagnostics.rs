@@ -59,7 +59,7 @@ fn said(example: &Example, filter: &str) -> Vec<String> {
     let compiler = Compiler::new(linktype).dialect(dialect).limits(limits);
     if is_list {
         let list: Vec<(&str, u32)> = filter.split("; ").zip(1..).collect();
-        let program = compiler.compile_program(&list).expect("a list with warnings");
+        let program = compiler.compile_list(&list).expect("a list with warnings");
         return codes(&mut program.entries().flat_map(|entry| entry.lints).map(|lint| lint.code));
     }
     match compiler.compile(filter) {

@@ -101,7 +101,7 @@ fn accepts_what_libpcap_accepts() {
 }
 
 /// libpcap's program for a text on a link type.
-fn program(pcap: oracle::Libpcap, linktype: &str, text: &str) -> oracle::Program {
+fn program(pcap: oracle::Libpcap, linktype: &str, text: &str) -> oracle::BpfProgram {
     let linktype = testkit::linktype::by_name(linktype).unwrap_or_else(|| panic!("no {linktype}"));
     pcap.compile(linktype, text, Options::default()).unwrap_or_else(|why| panic!("{text}: {why}"))
 }

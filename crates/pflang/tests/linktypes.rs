@@ -11,7 +11,7 @@ use pflang::internals::syntax::parse::parse;
 use pflang::{Code, Diagnostic, Dialect, Limits, NoNames};
 use testkit::expr::Generator;
 use testkit::linktype::LinkType;
-use testkit::oracle::{self, Libpcap, Program};
+use testkit::oracle::{self, BpfProgram, Libpcap};
 use testkit::packet::Packet;
 use testkit::rng::Rng;
 use testkit::{corpus, linktype, walk};
@@ -162,7 +162,7 @@ fn enc_files_of_the_other_byte_order() {
     let packet = |family: [u8; 4]| [&family[..], &[0; 8], &[0x45; 20]].concat();
     let accepts = |data: &[u8]| {
         let wire_len = data.len() as u32;
-        interp::Interp::new(&graph).run(interp::Packet { data, wire_len }) != pflang::internals::ir::REJECT
+        interp::Interp::new(&graph).run(data, wire_len) != pflang::internals::ir::REJECT
     };
     let (native, other) = (packet(2_u32.to_ne_bytes()), packet(2_u32.swap_bytes().to_ne_bytes()));
     assert!(accepts(&native) && !accepts(&other));
@@ -285,7 +285,7 @@ fn compare(pcap: Libpcap, linktype: LinkType, text: &str, seeds: &[Packet], tall
 }
 
 /// The two programs, if both compilers accept the text.
-fn both(pcap: Libpcap, linktype: LinkType, text: &str, tally: &mut Tally) -> Option<(Program, Graph)> {
+fn both(pcap: Libpcap, linktype: LinkType, text: &str, tally: &mut Tally) -> Option<(BpfProgram, Graph)> {
     tally.filters += 1;
     match (pcap.compile(linktype, text, oracle::Options::default()), ours(linktype, text)) {
         (Ok(theirs), Ok(graph)) => Some((theirs, graph)),
@@ -318,7 +318,7 @@ fn ours(linktype: LinkType, text: &str) -> Result<Graph, Diagnostic> {
 fn judge(
     linktype: LinkType,
     text: &str,
-    theirs: &Program,
+    theirs: &BpfProgram,
     graph: &Graph,
     packets: &[Packet],
     tally: &mut Tally,
@@ -333,9 +333,8 @@ fn judge(
                 tally.undefined += 1;
                 continue;
             };
-            let view = interp::Packet { data, wire_len: packet.wire_len };
-            let got = interp.run(view) != 0;
-            let got_fast = fast.run(view) != 0;
+            let got = interp.run(data, packet.wire_len) != 0;
+            let got_fast = fast.run(data, packet.wire_len) != 0;
             tally.pairs += 1;
             tally.accepted += u64::from(expected);
             if expected != got || expected != got_fast {

@@ -4,14 +4,14 @@
 //! reference program, from truncation and from damage. `LOWERING_ROUNDS` and `LOWERING_SEED` make another run.
 
 use pflang::internals::ir::build::build;
-use pflang::internals::ir::interp::{Interp, Packet as View};
+use pflang::internals::ir::interp::Interp;
 use pflang::internals::ir::{ACCEPT, Graph};
 use pflang::internals::lower::{self, Options};
 use pflang::internals::syntax::parse::parse;
 use pflang::{Dialect, HostAddrs, Limits, Names, Service};
 use std::collections::HashMap;
 use testkit::linktype::{self, LinkType};
-use testkit::oracle::{self, Libpcap, Program};
+use testkit::oracle::{self, BpfProgram, Libpcap};
 use testkit::packet::Packet;
 use testkit::rng::Rng;
 use testkit::{corpus, expr, mutate, walk};
@@ -152,7 +152,7 @@ impl Check {
         let packets = self.packets(linktype, &program);
         let mut interp = Interp::new(&graph);
         for packet in packets {
-            let ours = interp.run(View { data: &packet.bytes, wire_len: packet.wire_len }) == ACCEPT;
+            let ours = interp.run(&packet.bytes, packet.wire_len) == ACCEPT;
             let Some(theirs) = program.answer(&packet.bytes, packet.wire_len) else {
                 self.undefined += 1;
                 continue;
@@ -165,7 +165,7 @@ impl Check {
         None
     }
 
-    fn packets(&mut self, linktype: LinkType, program: &Program) -> Vec<Packet> {
+    fn packets(&mut self, linktype: LinkType, program: &BpfProgram) -> Vec<Packet> {
         let mut seeds = self.seeds.get(&linktype.value()).cloned().unwrap_or_default();
         let from = self.rng.below(seeds.len().max(1));
         seeds.rotate_left(from);

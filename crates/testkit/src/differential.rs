@@ -4,14 +4,14 @@
 //! expression is one; then every engine must answer as libpcap's unoptimised program does. What fails is made
 //! small, expression first, and printed as a case for the tables.
 //!
-//! Left out, because there is nothing to compare with: runs that [`Program::answer`] has no answer for, and expressions that are too
+//! Left out, because there is nothing to compare with: runs that [`BpfProgram::answer`] has no answer for, and expressions that are too
 //! much for libpcap's sixteen registers, which is a line of COMPAT.md.
 
 use crate::corpus::{self, Capture};
 use crate::engines::{Engines, words};
 use crate::expr::{self, Generator};
 use crate::linktype::{self, ETHERNET, LinkType};
-use crate::oracle::{self, Libpcap, Program};
+use crate::oracle::{self, BpfProgram, Libpcap};
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::{mutate, traffic, walk};
@@ -121,7 +121,7 @@ pub fn run(pcap: Libpcap, settings: Settings) -> Result<Report, String> {
 }
 
 /// Packets for one program: real, generated, walked, damaged, each cut at every length or at some.
-fn packets(program: &Program, linktype: LinkType, captures: &[Capture], rng: &mut Rng) -> Vec<Packet> {
+fn packets(program: &BpfProgram, linktype: LinkType, captures: &[Capture], rng: &mut Rng) -> Vec<Packet> {
     let real: Vec<&Packet> =
         captures.iter().filter(|c| c.linktype == linktype).flat_map(|c| &c.packets).collect();
     let mut whole: Vec<Packet> = (0..SAMPLE).map(|_| traffic::packet(linktype, rng)).collect();
@@ -204,7 +204,7 @@ impl Subject {
 
 /// An expression that both compilers accept.
 struct Both {
-    program: Program,
+    program: BpfProgram,
     engines: Engines,
 }
 

@@ -9,7 +9,7 @@ use crate::packet::Packet;
 use crate::table;
 use pflang::internals::Stages;
 use pflang::internals::exec::mask::{Isa, MaskFilter};
-use pflang::internals::ir::interp::{self, Interp};
+use pflang::internals::ir::interp::Interp;
 use pflang::internals::ir::verify::Verified;
 use pflang::internals::ir::{Graph, REJECT};
 use pflang::{Backend, Compiler, Dialect, Error, Filter};
@@ -163,5 +163,5 @@ fn compiler(linktype: LinkType, netmask: Option<u32>) -> Compiler {
 }
 
 fn run(graph: &Graph, packet: &Packet) -> bool {
-    Interp::new(graph).run(interp::Packet { data: &packet.bytes, wire_len: packet.wire_len }) != REJECT
+    Interp::new(graph).run(&packet.bytes, packet.wire_len) != REJECT
 }

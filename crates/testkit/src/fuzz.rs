@@ -6,7 +6,7 @@
 
 use crate::engines::Engines;
 use crate::linktype::{self, LinkType};
-use crate::oracle::{self, Options, Program};
+use crate::oracle::{self, BpfProgram, Options};
 use crate::packet::Packet;
 use capture::{Reader, Writer};
 use pflang::{Compiler, Limits};
@@ -91,7 +91,7 @@ const FILTERS: &[(LinkType, &str)] = &[
 ];
 
 /// A compiled filter, and libpcap's program where there is a libpcap.
-type Pair = (&'static str, Engines, Option<Program>);
+type Pair = (&'static str, Engines, Option<BpfProgram>);
 
 /// Bytes as a packet, the first two saying how much longer it was on the wire: every engine and libpcap agree.
 ///

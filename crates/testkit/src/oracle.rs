@@ -47,16 +47,16 @@ pub struct Options {
 
 /// A compiled expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
+pub struct BpfProgram {
     insns: Vec<Insn>,
     jumps_back: bool,
 }
 
-impl Program {
+impl BpfProgram {
     /// Wraps bytecode that came from [`Libpcap::compile`].
     fn new(insns: Vec<Insn>) -> Self {
         let jumps_back = insns.iter().any(|&insn| jumps_back(insn));
-        Program { insns, jumps_back }
+        BpfProgram { insns, jumps_back }
     }
 
     /// The instructions.
@@ -138,8 +138,13 @@ impl Libpcap {
     /// # Errors
     ///
     /// libpcap's message, when it rejects the expression.
-    pub fn compile(self, linktype: LinkType, expression: &str, options: Options) -> Result<Program, String> {
-        sys::compile(linktype.value(), expression, options).map(Program::new)
+    pub fn compile(
+        self,
+        linktype: LinkType,
+        expression: &str,
+        options: Options,
+    ) -> Result<BpfProgram, String> {
+        sys::compile(linktype.value(), expression, options).map(BpfProgram::new)
     }
 }
 

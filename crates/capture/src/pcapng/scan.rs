@@ -6,7 +6,7 @@ use super::{
     BLOCK_MAX, BLOCK_OVERHEAD, BYTE_ORDER_MAGIC, ENHANCED_PACKET, INTERFACE, OLD_PACKET, OPT_IF_FCSLEN,
     OPT_IF_TSOFFSET, OPT_IF_TSRESOL, Options, SECTION_HEADER, SIMPLE_PACKET,
 };
-use crate::batch::{Block, Format, Found, Interface, Packet, Section, Stop};
+use crate::batch::{Block, Format, Found, Interface, Record, Section, Stop};
 use crate::error::{BlockProblem, ErrorKind};
 use crate::order::ByteOrder;
 use crate::time::Resolution;
@@ -200,7 +200,7 @@ fn push(section: &Section, block: &Whole<'_>, packet: Described, found: &mut Fou
     {
         return Err(Stop::Full);
     }
-    found.packets.push(Packet {
+    found.packets.push(Record {
         offset: block.pos as u32 + packet.data_at,
         captured_len: packet.captured_len,
         wire_len: packet.wire_len,

@@ -3,7 +3,7 @@
 
 use wire::LinkType;
 
-use crate::batch::{Batch, Block, Format, Packet};
+use crate::batch::{Batch, Block, Format, Record};
 use crate::error::{Error, ErrorKind};
 use crate::order::ByteOrder;
 use crate::pcap::{self, FILE_HEADER_LEN, MAGIC_MICRO, MAGIC_NANO, PcapHeader, RECORD_HEADER_LEN};
@@ -113,7 +113,7 @@ impl Encoder {
         &self,
         format: Format,
         batch: &Batch<'_>,
-        mut selected: impl Iterator<Item = &'a Packet>,
+        mut selected: impl Iterator<Item = &'a Record>,
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorKind> {
         if let Some(misfit) = self.other_linktype(batch) {
@@ -148,7 +148,7 @@ impl Encoder {
     fn translate_to_pcap<'a>(
         &self,
         batch: &Batch<'_>,
-        selected: impl Iterator<Item = &'a Packet>,
+        selected: impl Iterator<Item = &'a Record>,
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorKind> {
         let Target::Pcap { order, precision, snaplen, link_bits, .. } = self.target else { return Ok(()) };
@@ -170,7 +170,7 @@ impl Encoder {
 }
 
 /// Copies records as they are, neighbours in one go. Records that the snap length cut get a header of their own.
-fn copy_records<'a>(batch: &Batch<'_>, selected: impl Iterator<Item = &'a Packet>, out: &mut Vec<u8>) {
+fn copy_records<'a>(batch: &Batch<'_>, selected: impl Iterator<Item = &'a Record>, out: &mut Vec<u8>) {
     let window = batch.window();
     let mut run = 0..0;
     for packet in selected {
@@ -189,7 +189,7 @@ fn copy_records<'a>(batch: &Batch<'_>, selected: impl Iterator<Item = &'a Packet
 }
 
 /// A plain record of which only the captured length changes.
-fn put_cut_record(batch: &Batch<'_>, packet: &Packet, out: &mut Vec<u8>) {
+fn put_cut_record(batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {
     let Format::Pcap(PcapHeader { order, .. }) = batch.format() else { unreachable!("records are of pcap") };
     out.extend_from_slice(&batch.raw(packet)[..8]);
     out.extend(order.put_u32(packet.captured_len));
@@ -198,7 +198,7 @@ fn put_cut_record(batch: &Batch<'_>, packet: &Packet, out: &mut Vec<u8>) {
 }
 
 /// A record of a packet from elsewhere. Digits beyond the precision are cut off.
-fn put_record(order: ByteOrder, precision: Precision, batch: &Batch<'_>, packet: &Packet, out: &mut Vec<u8>) {
+fn put_record(order: ByteOrder, precision: Precision, batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {
     let ns = batch.timestamp_ns(packet);
     // The format has 32 bits for the seconds; what they cannot hold wraps, as in every writer.
     out.extend(order.put_u32(ns.div_euclid(NS_PER_S) as u32));
@@ -212,7 +212,7 @@ fn put_record(order: ByteOrder, precision: Precision, batch: &Batch<'_>, packet:
 fn copy_blocks<'a>(
     order: ByteOrder,
     batch: &Batch<'_>,
-    selected: impl Iterator<Item = &'a Packet>,
+    selected: impl Iterator<Item = &'a Record>,
     out: &mut Vec<u8>,
 ) {
     let mut blocks = batch.blocks().iter().peekable();
@@ -278,7 +278,7 @@ fn put_byte_option(order: ByteOrder, code: u16, value: u8, out: &mut Vec<u8>) {
     out.extend([value, 0, 0, 0]);
 }
 
-fn put_enhanced(from: &PcapHeader, batch: &Batch<'_>, packet: &Packet, out: &mut Vec<u8>) {
+fn put_enhanced(from: &PcapHeader, batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {
     let order = from.order;
     let ticks = batch.timestamp_ns(packet) as u64 / u64::from(from.precision.ns_per_unit());
     put_block(order, pcapng::ENHANCED_PACKET, out, |out| {

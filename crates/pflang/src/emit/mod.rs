@@ -43,7 +43,7 @@ pub struct Options {
     pub code_bytes_max: usize,
     /// Picks the hash functions of tables.
     pub seed: u64,
-    /// Keep what [`Code::print_asm`] prints.
+    /// Keep what [`MachineCode::print_asm`] prints.
     pub listing: bool,
 }
 
@@ -158,7 +158,7 @@ impl Written for Leaves {
 /// Machine code and its tables: position-independent, to be placed at the start of a cache line. `W` is what its burst
 /// entry writes: part of the type, since a caller must make room for it.
 #[derive(Debug)]
-pub struct Code<W = Bits> {
+pub struct MachineCode<W = Bits> {
     one: usize,
     burst: usize,
     writes: PhantomData<W>,
@@ -170,7 +170,7 @@ pub struct Code<W = Bits> {
 ///
 /// # Errors
 /// See [`NoCode`].
-pub fn compile(graph: Verified<'_>, options: &Options) -> Result<Code, NoCode> {
+pub fn compile(graph: Verified<'_>, options: &Options) -> Result<MachineCode, NoCode> {
     compile_to(graph, options)
 }
 
@@ -178,17 +178,22 @@ pub fn compile(graph: Verified<'_>, options: &Options) -> Result<Code, NoCode> {
 ///
 /// # Errors
 /// See [`NoCode`].
-pub fn compile_leaves(graph: Verified<'_>, options: &Options) -> Result<Code<Leaves>, NoCode> {
+pub fn compile_leaves(graph: Verified<'_>, options: &Options) -> Result<MachineCode<Leaves>, NoCode> {
     compile_to(graph, options)
 }
 
-fn compile_to<W: Written>(graph: Verified<'_>, options: &Options) -> Result<Code<W>, NoCode> {
+fn compile_to<W: Written>(graph: Verified<'_>, options: &Options) -> Result<MachineCode<W>, NoCode> {
     let program = select::select(graph, options)?;
     let convention = Convention::of(&program);
     let allocated = allocate::allocate(program, &convention.pool, convention.wire_len)?;
     let options = options.bounded();
     let entries = x64::entry::emit(&allocated, &convention, &options, W::WRITES)?;
-    Ok(Code { one: entries.one, burst: entries.burst, writes: PhantomData, assembled: entries.assembled })
+    Ok(MachineCode {
+        one: entries.one,
+        burst: entries.burst,
+        writes: PhantomData,
+        assembled: entries.assembled,
+    })
 }
 
 /// The `selected` stage: straight code over virtual registers.
@@ -209,7 +214,7 @@ pub fn print_allocated(graph: Verified<'_>, options: &Options) -> Result<String,
     Ok(allocate::allocate::<Reg>(program, &convention.pool, convention.wire_len)?.to_string())
 }
 
-impl<W> Code<W> {
+impl<W> MachineCode<W> {
     /// Code, then tables.
     pub fn bytes(&self) -> &[u8] {
         &self.assembled.bytes

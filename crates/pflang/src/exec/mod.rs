@@ -13,7 +13,7 @@ mod packet;
 
 pub(crate) use count::count_ones;
 pub use memory::Refusal;
-pub use native::{NativeFilter, NativeProgram, NoExec};
+pub use native::{NativeFilter, NativeList, NoExec};
 pub use packet::Packet;
 
 #[cfg(test)]

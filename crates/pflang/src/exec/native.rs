@@ -1,7 +1,7 @@
 //! A compiled filter or program behind a safe interface.
 
 use super::memory::{Placed, Refusal, Way};
-use crate::emit::{Bits, Code, Leaves, NoCode};
+use crate::emit::{Bits, Leaves, MachineCode, NoCode};
 use crate::exec::Packet;
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,13 +15,13 @@ use std::marker::PhantomData;
 pub struct NativeFilter<W = Bits> {
     code: Placed,
     one: usize,
-    /// INVARIANT: the offset of an entry that writes `W`: a `Code<W>` has no other.
+    /// INVARIANT: the offset of an entry that writes `W`: a `MachineCode<W>` has no other.
     burst: usize,
     writes: PhantomData<W>,
 }
 
 /// Machine code whose burst entry writes the number of each packet's leaf.
-pub type NativeProgram = NativeFilter<Leaves>;
+pub type NativeList = NativeFilter<Leaves>;
 
 /// Why a filter cannot run as machine code here. The interpreter can run it.
 ///
@@ -87,11 +87,11 @@ impl<W> NativeFilter<W> {
     ///
     /// # Errors
     /// [`NoExec`], with the reason in words, where the platform has no machine code or the system refuses.
-    pub fn new(code: &Code<W>) -> Result<NativeFilter<W>, NoExec> {
+    pub fn new(code: &MachineCode<W>) -> Result<NativeFilter<W>, NoExec> {
         NativeFilter::placed(code, &[Way::Memfd, Way::Mprotect])
     }
 
-    pub(super) fn placed(code: &Code<W>, ways: &[Way]) -> Result<NativeFilter<W>, NoExec> {
+    pub(super) fn placed(code: &MachineCode<W>, ways: &[Way]) -> Result<NativeFilter<W>, NoExec> {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             return Err(NoExec::Platform);
         }
@@ -105,7 +105,7 @@ impl<W> NativeFilter<W> {
     #[inline]
     pub fn one(&self) -> One {
         let entry = self.code.start().wrapping_add(self.one);
-        // SAFETY: `entry` is what `emit` made for this signature, since only `emit::compile` makes a `Code`;
+        // SAFETY: `entry` is what `emit` made for this signature, since only `emit::compile` makes a `MachineCode`;
         // it stays mapped readable and executable, and unchanged, while `self` lives.
         unsafe { std::mem::transmute::<*const u8, One>(entry) }
     }

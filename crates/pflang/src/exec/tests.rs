@@ -17,7 +17,7 @@ use wire::LinkType;
 const PART: &str = "SLUSS_TEST_EXEC_PART";
 
 /// Accepts packets of this wire length.
-fn code(wire_len: u32) -> emit::Code {
+fn code(wire_len: u32) -> emit::MachineCode {
     let mut pool = Pool::default();
     let (len, k) = (pool.value(Value::Len), pool.constant(wire_len));
     let cond = pool.cond(Cond::Cmp(CmpOp::Eq, len, k));

@@ -3,13 +3,11 @@
 
 use super::{CmpOp, Cond, CondId, Graph, Node, Order, Size, Value, ValueId};
 
-/// A packet as filters see it: what was captured, and how long it was on the wire.
-#[derive(Clone, Copy, Debug)]
-pub struct Packet<'p> {
-    /// The captured bytes, from the start of the link-layer header.
-    pub data: &'p [u8],
-    /// Length on the wire; what `len` gives.
-    pub wire_len: u32,
+/// What there is of a packet.
+#[derive(Clone, Copy)]
+struct Seen<'p> {
+    captured: &'p [u8],
+    wire_len: u32,
 }
 
 /// Runs one graph; keeps its scratch memory from packet to packet.
@@ -28,8 +26,10 @@ impl<'g> Interp<'g> {
         Interp { graph, memo: vec![None; graph.pool.value_count()], set: Vec::new(), pending: Vec::new() }
     }
 
-    /// The number of the leaf that this packet reaches.
-    pub fn run(&mut self, packet: Packet<'_>) -> u32 {
+    /// The number of the leaf that a packet reaches of which `captured` is the beginning, from the link-layer header on,
+    /// and which was `wire_len` bytes long.
+    pub fn run(&mut self, captured: &[u8], wire_len: u32) -> u32 {
+        let packet = Seen { captured, wire_len };
         let mut node = self.graph.root;
         let leaf = loop {
             node = match self.graph.node(node) {
@@ -51,19 +51,19 @@ impl<'g> Interp<'g> {
         leaf
     }
 
-    fn holds(&mut self, cond: CondId, packet: Packet<'_>) -> bool {
+    fn holds(&mut self, cond: CondId, packet: Seen<'_>) -> bool {
         match self.graph.pool.get_cond(cond) {
             Cond::Cmp(CmpOp::Eq, a, b) => self.value(a, packet) == self.value(b, packet),
             Cond::Cmp(CmpOp::Lt, a, b) => self.value(a, packet) < self.value(b, packet),
             Cond::Test(a, mask) => self.value(a, packet) & self.value(mask, packet) != 0,
             Cond::Bounds { base, end } => {
-                u64::from(self.value(base, packet)) + u64::from(end) <= packet.data.len() as u64
+                u64::from(self.value(base, packet)) + u64::from(end) <= packet.captured.len() as u64
             }
         }
     }
 
     /// Operands before operators, on a stack of our own: a value may be as deep as its text is long.
-    fn value(&mut self, root: ValueId, packet: Packet<'_>) -> u32 {
+    fn value(&mut self, root: ValueId, packet: Seen<'_>) -> u32 {
         self.pending.push(root);
         while let Some(&value) = self.pending.last() {
             if self.memo[value.index()].is_none() {
@@ -81,12 +81,12 @@ impl<'g> Interp<'g> {
         self.known(root)
     }
 
-    fn evaluate(&self, value: ValueId, packet: Packet<'_>) -> u32 {
+    fn evaluate(&self, value: ValueId, packet: Seen<'_>) -> u32 {
         match self.graph.pool.get(value) {
             Value::Const(k) => k,
             Value::Len => packet.wire_len,
             Value::Load { base, offset, size, order } => {
-                load(packet.data, self.known(base) as usize + offset as usize, size, order)
+                load(packet.captured, self.known(base) as usize + offset as usize, size, order)
             }
             Value::Op(op, a, b) => {
                 op.eval(self.known(a), self.known(b)).expect("a zero divisor is branched around")

@@ -13,6 +13,7 @@
 //! near linear in the graph.
 
 mod domain;
+mod equality_runs;
 mod facts;
 mod fold;
 mod fuse;
@@ -23,7 +24,6 @@ mod netorder;
 mod question;
 mod range;
 mod rebuild;
-mod runs;
 mod shape;
 mod switchify;
 mod thread;

@@ -6,7 +6,7 @@ use super::fold::fold;
 use super::rebuild::Room;
 use super::{optimise, optimise_within};
 use crate::ir::build::build;
-use crate::ir::interp::{Interp, Packet};
+use crate::ir::interp::Interp;
 use crate::ir::print::listing;
 use crate::ir::verify::verify;
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, Size, Value, ValueId};
@@ -121,8 +121,8 @@ fn check(graph: &Graph, packets: &[Vec<u8>], seed: u64) -> Graph {
     let (mut reference, mut subject) = (Interp::new(graph), Interp::new(&optimised));
     for data in packets {
         for len in 0..=data.len() {
-            let packet = Packet { data: &data[..len], wire_len: data.len() as u32 };
-            let (expected, found) = (reference.run(packet), subject.run(packet));
+            let (captured, wire_len) = (&data[..len], data.len() as u32);
+            let (expected, found) = (reference.run(captured, wire_len), subject.run(captured, wire_len));
             assert_eq!(
                 expected,
                 found,

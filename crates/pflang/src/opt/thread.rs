@@ -14,10 +14,10 @@
 //! outcomes meet again.
 
 use super::TimeIsOver;
+use super::equality_runs::{self, EqualityRuns};
 use super::facts::{Again, Facts, Known};
 use super::range::{Range, Ranges};
 use super::rebuild::{Rebuild, Room};
-use super::runs::{self, Runs};
 use crate::ir::{CondId, Graph, Node, NodeId, Switch};
 
 /// How far to look for the place where both outcomes of a test meet again.
@@ -114,7 +114,7 @@ struct Sweep<'g> {
     /// What is left of the budget for far jumps.
     hops_left: usize,
     /// Made for the first far jump that needs it.
-    runs: Option<Runs>,
+    runs: Option<EqualityRuns>,
 }
 
 impl<'g> Sweep<'g> {
@@ -302,10 +302,10 @@ impl<'g> Sweep<'g> {
     /// Past a run of comparisons of a value that is known with constants.
     fn leap(&mut self, node: NodeId, known: Known) -> Option<NodeId> {
         let graph = self.graph;
-        let first = runs::equality(graph, node).filter(|test| test.goes_on(graph))?;
+        let first = equality_runs::equality(graph, node).filter(|test| test.goes_on(graph))?;
         let k =
             self.facts.domain(known, first.value).constant().filter(|_| !self.facts.is_guard(first.cond))?;
-        Some(self.runs.get_or_insert_with(|| Runs::new(graph)).target(node, k))
+        Some(self.runs.get_or_insert_with(|| EqualityRuns::new(graph)).target(node, k))
     }
 
     /// Where a switch leads whatever the value is, of what it can be.

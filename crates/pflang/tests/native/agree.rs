@@ -3,9 +3,9 @@
 use crate::graphs::{Shape, random_graph};
 use crate::guarded::{Guarded, with_guarded};
 use pflang::internals::emit::{self, Features, Options};
-use pflang::internals::exec::{NativeFilter, NativeProgram};
+use pflang::internals::exec::{NativeFilter, NativeList};
 use pflang::internals::ir::Graph;
-use pflang::internals::ir::interp::{self, Interp};
+use pflang::internals::ir::interp::Interp;
 use pflang::internals::ir::verify::Verified;
 use testkit::rng::Rng;
 
@@ -37,10 +37,10 @@ fn check(graph: &Graph, packets: &[(Vec<u8>, u32)], options: &Options, what: &st
     let mut guarded = Guarded::new(PACKET_LEN_MAX);
     let (mut expected, mut leaves) = (Vec::new(), Vec::new());
     for (i, (data, wire_len)) in packets.iter().enumerate() {
-        let packet = interp::Packet { data: guarded.put(data), wire_len: *wire_len };
-        let leaf = interp.run(packet);
+        let placed = guarded.put(data);
+        let leaf = interp.run(placed, *wire_len);
         assert_eq!(
-            filter.run(packet.data, packet.wire_len),
+            filter.run(placed, *wire_len),
             leaf,
             "{what}, packet {i}: {data:02x?}\n{}",
             listing(verified, options)
@@ -66,7 +66,7 @@ fn check_bursts(filter: &NativeFilter, packets: &[(Vec<u8>, u32)], expected: &[u
     });
 }
 
-fn check_bursts_of_leaves(program: &NativeProgram, packets: &[(Vec<u8>, u32)], expected: &[u32], what: &str) {
+fn check_bursts_of_leaves(program: &NativeList, packets: &[(Vec<u8>, u32)], expected: &[u32], what: &str) {
     with_guarded(packets, Guarded::put, |descriptors| {
         for len in [0, 1, 2, 23, 24, 25, 64, 65, 89, packets.len()] {
             let mut leaves = vec![u32::MAX; len];

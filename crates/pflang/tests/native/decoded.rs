@@ -18,7 +18,7 @@ const CALLERS: [Register; 6] =
 const BASES: [Register; 6] =
     [Register::RDI, Register::RSP, Register::R12, Register::R13, Register::R15, Register::R11];
 
-fn check<W>(code: &emit::Code<W>, what: &str) {
+fn check<W>(code: &emit::MachineCode<W>, what: &str) {
     let bytes = &code.bytes()[..code.code_len()];
     let decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
     let mut infos = InstructionInfoFactory::new();

@@ -3,7 +3,7 @@
 use crate::agree::{PACKET_LEN_MAX, random_packets};
 use crate::guarded::{Guarded, Put, with_guarded};
 use pflang::internals::exec::mask::{Isa, MaskFilter};
-use pflang::internals::ir::interp::{self, Interp};
+use pflang::internals::ir::interp::Interp;
 use pflang::internals::ir::verify::Verified;
 use pflang::{BurstEngine, Compiler, Packet};
 use testkit::rng::Rng;
@@ -76,10 +76,8 @@ fn every_length() {
             let packets = every_length_of(&mut rng);
             for graph in [&stages.graph, &stages.optimised] {
                 let mut interp = Interp::new(graph);
-                let leaves: Vec<u32> = packets
-                    .iter()
-                    .map(|(data, wire_len)| interp.run(interp::Packet { data, wire_len: *wire_len }))
-                    .collect();
+                let leaves: Vec<u32> =
+                    packets.iter().map(|(data, wire_len)| interp.run(data, *wire_len)).collect();
                 check(Verified::new(graph).unwrap(), &packets, &leaves, source);
             }
         }

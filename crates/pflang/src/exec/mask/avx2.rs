@@ -2,7 +2,7 @@
 //! AVX2's gathers are known to be slower than these on many processors.
 
 use super::machine::{LANES, Lanes, Machine, Numbers};
-use super::program::Program;
+use super::program::MaskProgram;
 use crate::exec::Packet;
 use std::arch::x86_64::*;
 use std::sync::LazyLock;
@@ -27,7 +27,7 @@ impl Avx2 {
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn run(isa: Avx2, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]) {
+fn run(isa: Avx2, machine: &mut Machine, program: &MaskProgram, packets: &[[Packet<'_>; LANES]]) {
     machine.run(isa, program, packets);
 }
 
@@ -44,7 +44,7 @@ macro_rules! mask {
 }
 
 impl Lanes for Avx2 {
-    fn run(self, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]) {
+    fn run(self, machine: &mut Machine, program: &MaskProgram, packets: &[[Packet<'_>; LANES]]) {
         // SAFETY: `self` is proof that the processor has what the function needs.
         unsafe { run(self, machine, program, packets) }
     }

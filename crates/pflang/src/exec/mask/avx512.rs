@@ -4,7 +4,7 @@
 use super::glance::Glance;
 use super::loads;
 use super::machine::{LANES, Lanes, Machine, Numbers, Place, Starts};
-use super::program::Program;
+use super::program::MaskProgram;
 use crate::exec::Packet;
 use std::arch::x86_64::*;
 use std::ptr;
@@ -35,7 +35,7 @@ fn has_avx512() -> bool {
 fn run<const GATHERS: bool>(
     isa: Avx512<GATHERS>,
     machine: &mut Machine,
-    program: &Program,
+    program: &MaskProgram,
     packets: &[[Packet<'_>; LANES]],
 ) {
     machine.run(isa, program, packets);
@@ -106,7 +106,7 @@ fn look<const GATHERS: bool>(glance: Glance, packets: &[Packet<'_>; LANES]) -> O
 impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
     const WAITS: bool = true;
 
-    fn run(self, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]) {
+    fn run(self, machine: &mut Machine, program: &MaskProgram, packets: &[[Packet<'_>; LANES]]) {
         // SAFETY: `self` is proof that the processor has what the function needs.
         unsafe { run(self, machine, program, packets) }
     }

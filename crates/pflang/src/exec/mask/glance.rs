@@ -3,7 +3,7 @@
 //! No column is needed for these, nor any step: captured lengths are compared together, and the bytes
 //! in registers. Where one of 64 packets is too short for the guard, the steps decide.
 
-use super::program::{ACCEPT, Column, Mask, Program, REJECT, Step, Test};
+use super::program::{ACCEPT, Column, Mask, MaskProgram, REJECT, Step, Test};
 
 /// `(bytes & bits == k) == accepts`, of packets of which `captured` bytes are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) struct Glance {
 
 impl Glance {
     /// The whole of a program, if it is no more than a guard, a fetch, and tests that all must hold, or one that must not.
-    pub(super) fn of(program: &Program) -> Option<Glance> {
+    pub(super) fn of(program: &MaskProgram) -> Option<Glance> {
         let [guard, fetch, forks @ .., last] = &program.steps[..] else { return None };
         let Step::Fork { test: Test::Captured { end }, negated: false, rest: REJECT, .. } = *guard else {
             return None;

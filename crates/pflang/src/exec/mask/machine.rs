@@ -2,7 +2,7 @@
 
 use super::glance::Glance;
 use super::program::{
-    ACCEPT, At, Bits, CAPTURED, Column, Mask, Program, Step, Switch, TESTS_PER_SWITCH, Test,
+    ACCEPT, At, Bits, CAPTURED, Column, Mask, MaskProgram, Step, Switch, TESTS_PER_SWITCH, Test,
 };
 use crate::exec::Packet;
 use crate::ir::{BinOp, Size};
@@ -60,7 +60,7 @@ pub(super) trait Lanes: Copy {
     /// Whether a fetch of some packets waits for their mask, so that it is worth while to have one of all apart.
     const WAITS: bool = false;
     /// [`Machine::run`], compiled for these instructions.
-    fn run(self, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]);
+    fn run(self, machine: &mut Machine, program: &MaskProgram, packets: &[[Packet<'_>; LANES]]);
     /// Decides runs of packets by a glance, a word of answers each, up to the first with a packet that is too short for
     /// it. Gives how many runs it has decided.
     #[inline(always)]
@@ -214,7 +214,7 @@ macro_rules! each_there {
 
 impl Machine {
     /// Makes room for a program.
-    pub(super) fn fit(&mut self, program: &Program) {
+    pub(super) fn fit(&mut self, program: &MaskProgram) {
         let columns = self.columns.len().max(usize::from(program.columns));
         self.columns.resize(columns, [Numbers([0; LANES]); PARTS]);
         let masks = self.masks.len().max(usize::from(program.masks));
@@ -230,7 +230,7 @@ impl Machine {
     ///
     /// Inlined into one function for each kind of processor, where the methods of `isa` are then inlined.
     #[inline(always)]
-    pub(super) fn run<L: Lanes>(&mut self, isa: L, program: &Program, packets: &[[Packet<'_>; LANES]]) {
+    pub(super) fn run<L: Lanes>(&mut self, isa: L, program: &MaskProgram, packets: &[[Packet<'_>; LANES]]) {
         let parts = packets.len().min(PARTS);
         let mut lanes = [0; PARTS];
         lanes[..parts].fill(u64::MAX);
@@ -349,7 +349,7 @@ impl Machine {
     }
 
     #[inline(always)]
-    fn admit<L: Lanes>(&mut self, isa: L, program: &Program, packets: &[[Packet<'_>; LANES]]) {
+    fn admit<L: Lanes>(&mut self, isa: L, program: &MaskProgram, packets: &[[Packet<'_>; LANES]]) {
         let [captured, wire_len, ..] = &mut self.columns[..] else { return };
         self.shortest = u32::MAX;
         for (i, packets) in packets.iter().enumerate().take(PARTS) {

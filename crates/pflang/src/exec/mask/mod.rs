@@ -1,7 +1,7 @@
 //! The mask VM: a filter over up to 256 packets at a time, without generated code.
 //!
 //! ```text
-//! graph -> translate -> Program: fetch, compare, go on -> Machine: 64 packets to a mask, four masks to a step
+//! graph -> translate -> MaskProgram: fetch, compare, go on -> Machine: 64 packets to a mask, four masks to a step
 //!                                                         Avx512, gathering or loading | Avx2 | Portable
 //! ```
 //! Machine code decides one packet after the other, and on mixed traffic spends most of its time on branches that
@@ -27,7 +27,7 @@ use crate::ir::{Node, NodeId};
 use glance::Glance;
 use machine::{LANES, Lanes, Machine, PARTS};
 use portable::Portable;
-use program::{Program, TESTS_PER_SWITCH};
+use program::{MaskProgram, TESTS_PER_SWITCH};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::LazyLock;
@@ -38,7 +38,7 @@ use {avx2::Avx2, avx512::Avx512};
 /// A filter for the mask VM.
 #[derive(Debug)]
 pub struct MaskFilter {
-    program: Program,
+    program: MaskProgram,
     /// The same, if a glance is enough where packets are long enough.
     glance: Option<Glance>,
 }

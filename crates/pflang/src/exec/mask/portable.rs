@@ -1,7 +1,7 @@
 //! The mask VM in plain Rust: for any processor, and what the others are tested against.
 
 use super::machine::{LANES, Lanes, Machine, Numbers};
-use super::program::Program;
+use super::program::MaskProgram;
 use crate::exec::Packet;
 
 /// The instructions of any processor.
@@ -9,7 +9,7 @@ use crate::exec::Packet;
 pub(super) struct Portable;
 
 impl Lanes for Portable {
-    fn run(self, machine: &mut Machine, program: &Program, packets: &[[Packet<'_>; LANES]]) {
+    fn run(self, machine: &mut Machine, program: &MaskProgram, packets: &[[Packet<'_>; LANES]]) {
         machine.run(self, program, packets);
     }
 

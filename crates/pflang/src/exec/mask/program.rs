@@ -37,7 +37,7 @@ pub(super) const REJECT: Mask = Mask(1);
 
 /// A filter as steps.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct MaskProgram {
     pub(super) steps: Vec<Step>,
     /// Where all packets start.
     pub(super) root: Mask,
@@ -222,7 +222,7 @@ impl Bits {
     }
 }
 
-impl fmt::Display for Program {
+impl fmt::Display for MaskProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, step) in self.steps.iter().enumerate() {
             writeln!(f, "{i:4}  {}", Shown(step, self))?;
@@ -278,7 +278,7 @@ impl fmt::Display for Test {
 }
 
 /// A step as text: the switch it names stands in the program.
-struct Shown<'p>(&'p Step, &'p Program);
+struct Shown<'p>(&'p Step, &'p MaskProgram);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,12 +2,12 @@
 //! Generated graphs and packets at the edge of memory are in `tests/native`.
 
 use super::glance::Glance;
-use super::program::{Bits, Program, Step};
+use super::program::{Bits, MaskProgram, Step};
 use super::translate::translate;
 use super::window::{Fetches, Pair, Wanted, Window};
 use super::{Isa, MaskFilter};
 use crate::compiler::Stages;
-use crate::ir::interp::{self, Interp};
+use crate::ir::interp::Interp;
 use crate::ir::verify::Verified;
 use crate::ir::{BinOp, Order, Size, ValueId};
 use crate::{Backend, Compiler, Limits, Packet};
@@ -19,7 +19,7 @@ fn stages(source: &str) -> Stages {
     Compiler::new(LinkType::EN10MB).limits(limits).stages(source).unwrap()
 }
 
-fn translated(source: &str, words_max: u64) -> Program {
+fn translated(source: &str, words_max: u64) -> MaskProgram {
     let stages = stages(source);
     let fetches = Fetches { words_max, pairs: false };
     translate(Verified::new(&stages.optimised).unwrap(), fetches).unwrap()
@@ -66,7 +66,7 @@ fn agrees_with_the_interpreter() {
             let fetches = Fetches { words_max: 4, pairs };
             let Some(filter) = MaskFilter::with(Verified::new(graph).unwrap(), fetches) else { continue };
             let mut interp = Interp::new(graph);
-            let mut leaf = |data| interp.run(interp::Packet { data, wire_len: 71 });
+            let mut leaf = |data| interp.run(data, 71);
             let leaves: Vec<u32> = packets.iter().map(|packet| leaf(packet)).collect();
             for &isa in Isa::ALL.iter().filter(|isa| isa.is_available()) {
                 let mut bits = vec![0; views.len().div_ceil(64)];
@@ -187,8 +187,7 @@ fn a_short_packet_among_long_ones() {
                 let mut bits = vec![u64::MAX; count.div_ceil(64)];
                 filter.run_burst(isa, &packets, &mut bits);
                 for i in 0..bits.len() * 64 {
-                    let expected =
-                        i < count && interp.run(interp::Packet { data: packet(i), wire_len: 0 }) != 0;
+                    let expected = i < count && interp.run(packet(i), 0) != 0;
                     assert_eq!(
                         bits[i / 64] >> (i % 64) & 1 == 1,
                         expected,

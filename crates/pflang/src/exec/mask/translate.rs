@@ -12,7 +12,7 @@
 //! party may write to the packet. Where more than one node computes such a value, all share one column, to which a
 //! packet's number is added once ([`Step::Keep`]).
 
-use super::program::{ACCEPT, At, Bits, Column, Mask, Program, REJECT, Range, Step, Switch, Test, WIRE};
+use super::program::{ACCEPT, At, Bits, Column, Mask, MaskProgram, REJECT, Range, Step, Switch, Test, WIRE};
 use super::window::{Fetches, Field, Pair, Wanted, Window};
 use crate::emit::layout::{Layout, layout};
 use crate::emit::uses::pinned;
@@ -27,7 +27,7 @@ const VALUES_MAX: usize = 4096;
 const COLUMNS_MAX: u16 = 512;
 
 /// Translates a graph, with such fetches; `None` where it is too large for that.
-pub(super) fn translate(graph: Verified<'_>, fetches: Fetches) -> Option<Program> {
+pub(super) fn translate(graph: Verified<'_>, fetches: Fetches) -> Option<MaskProgram> {
     let graph = graph.graph();
     let layout = layout(graph);
     if layout.order.len() > NODES_MAX || graph.pool.value_count() > VALUES_MAX {
@@ -63,7 +63,7 @@ struct Translator<'g> {
     here: NodeId,
     /// The node with whose lanes the steps so far go on.
     goes_on: Option<NodeId>,
-    program: Program,
+    program: MaskProgram,
 }
 
 /// Where a value is, for the lanes of a node.
@@ -96,7 +96,7 @@ impl<'g> Translator<'g> {
             begins: Vec::new(),
             here: graph.root,
             goes_on: Some(graph.root),
-            program: Program {
+            program: MaskProgram {
                 steps: Vec::new(),
                 root: mask[graph.root.index()],
                 columns: 2,

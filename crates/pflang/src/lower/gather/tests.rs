@@ -2,7 +2,7 @@
 
 use super::gather;
 use crate::ir::build::build;
-use crate::ir::interp::{Interp, Packet};
+use crate::ir::interp::Interp;
 use crate::ir::verify::verify;
 use crate::ir::{ACCEPT, CmpOp, Cond, Graph, Pool, Size, ValueId};
 use crate::lower::tree::{Tree, TreeId, TreeNode};
@@ -162,7 +162,7 @@ fn random_list(tree: &mut Tree, rng: &mut Rng) -> TreeId {
 
 fn leaves(graph: &Graph, packets: &[Vec<u8>]) -> Vec<u32> {
     let mut interp = Interp::new(graph);
-    let packet = |data: &Vec<u8>| interp.run(Packet { data, wire_len: PACKET_LEN });
+    let packet = |data: &Vec<u8>| interp.run(data, PACKET_LEN);
     packets.iter().map(packet).collect()
 }
 

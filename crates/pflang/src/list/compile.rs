@@ -1,4 +1,4 @@
-//! From an ordered list of filters to one program.
+//! From the texts of an ordered list of filters to what runs.
 //!
 //! ```text
 //! each entry:   text -> AST -> its part of one lowered tree        parsed and lowered as if it stood alone
@@ -7,15 +7,15 @@
 //! The texts are put together, one after the other, so that a span of the tree or the graph means one place. What is said
 //! about an entry is said with its own text and spans; here is where the one is made of the other.
 
+use super::{FilterList, Stored};
 use crate::clock::Clock;
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Code, Diagnostic, Error};
 use crate::emit;
+use crate::executable::Executable;
 use crate::ir::{Graph, Node};
 use crate::lint;
 use crate::lower::tree::{Tree, TreeId, TreeNode};
-use crate::program::{Program, Stored};
-use crate::runs::Runs;
 use crate::span::Span;
 use crate::syntax::fmt::canonical;
 use std::collections::{HashMap, HashSet};
@@ -24,20 +24,20 @@ use std::collections::{HashMap, HashSet};
 mod tests;
 
 impl Compiler {
-    /// Compiles an ordered list of filters, each with its answer, into one program: the first that matches decides.
+    /// Compiles an ordered list of filters, each with its answer, into one decision: the first that matches decides.
     ///
     /// Answers may be shared, and the fewer there are, the more the filters can be merged. Give them numbers from 1:
-    /// [`Program::NONE`], 0, means that there is no answer. The limits hold for the list as a whole, but for the depth of
+    /// [`FilterList::NONE`], 0, means that there is no answer. The limits hold for the list as a whole, but for the depth of
     /// nesting.
     ///
     /// ```
     /// # use pflang::Compiler;
     /// # use wire::LinkType;
     /// let compiler = Compiler::new(LinkType::EN10MB);
-    /// let program = compiler.compile_program(&[("src host 192.0.2.1", 7), ("udp port 53", 9)])?;
-    /// assert_eq!(program.entries().nth(1).map(|entry| entry.answer), Some(9));
+    /// let list = compiler.compile_list(&[("src host 192.0.2.1", 7), ("udp port 53", 9)])?;
+    /// assert_eq!(list.entries().nth(1).map(|entry| entry.answer), Some(9));
     ///
-    /// let error = compiler.compile_program(&[("arp", 1), ("tcp prot 80", 2)]).unwrap_err();
+    /// let error = compiler.compile_list(&[("arp", 1), ("tcp prot 80", 2)]).unwrap_err();
     /// assert_eq!(error.entry, Some(1));
     /// assert_eq!(error.span().text(&error.source), "prot");
     /// # Ok::<(), pflang::Error>(())
@@ -45,7 +45,7 @@ impl Compiler {
     ///
     /// # Errors
     /// What is wrong with one of the texts, which one, and where; or that the list is too large.
-    pub fn compile_program<S: AsRef<str>>(&self, list: &[(S, u32)]) -> Result<Program, Error> {
+    pub fn compile_list<S: AsRef<str>>(&self, list: &[(S, u32)]) -> Result<FilterList, Error> {
         let mut joined = Joined::new(self);
         for (source, answer) in list {
             let source = source.as_ref();
@@ -129,7 +129,7 @@ impl<'c> Joined<'c> {
         (first != self.entries.len()).then(|| format!("entry [{first}] is the same filter"))
     }
 
-    fn compile(mut self) -> Result<Program, Error> {
+    fn compile(mut self) -> Result<FilterList, Error> {
         let Joined { compiler, clock, .. } = self;
         let mut tree = std::mem::take(&mut self.tree);
         let folded = compiler.build(&mut tree, &mut self.arms, &clock).map_err(|found| self.locate(found))?;
@@ -138,11 +138,12 @@ impl<'c> Joined<'c> {
         let graph = compiler.checked(folded, as_built, &clock, "").map_err(of_all)?;
         self.lint_unreached(graph.graph());
         let options = compiler.emit_options();
-        let runs = Runs::new(graph, compiler.backend, |graph| emit::compile_leaves(graph, &options));
-        let runs = runs.map_err(|error| {
+        let executable =
+            Executable::new(graph, compiler.backend, |graph| emit::compile_leaves(graph, &options));
+        let executable = executable.map_err(|error| {
             of_all(Box::new(Diagnostic::new(Code::Limit, Span::default(), error.to_string())))
         })?;
-        Ok(Program::new(self.text, self.entries, compiler.linktype(), runs))
+        Ok(FilterList::new(self.text, self.entries, compiler.linktype(), executable))
     }
 
     /// The error of the entry that a span of the text of all belongs to.
@@ -167,7 +168,7 @@ impl<'c> Joined<'c> {
             .collect();
         for Stored { text, answer, lints } in &mut self.entries {
             let said = lints.iter().any(|lint| lint.code == Code::NeverDecides);
-            if !said && *answer != Program::NONE && !answers.contains(answer) {
+            if !said && *answer != FilterList::NONE && !answers.contains(answer) {
                 let why = "it matches no packet that those before it leave";
                 lints.push(never_decides(&self.text[text.clone()], why));
             }

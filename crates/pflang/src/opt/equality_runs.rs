@@ -33,7 +33,7 @@ pub(super) fn equality(graph: &Graph, id: NodeId) -> Option<Equality> {
 }
 
 /// The runs of a graph.
-pub(super) struct Runs {
+pub(super) struct EqualityRuns {
     /// By node: from there on, where each constant leads.
     targets: Vec<Root>,
     /// By node: where everything else leads.
@@ -41,12 +41,13 @@ pub(super) struct Runs {
     trie: Trie,
 }
 
-impl Runs {
+impl EqualityRuns {
     /// Finds the runs.
-    pub(super) fn new(graph: &Graph) -> Runs {
+    pub(super) fn new(graph: &Graph) -> EqualityRuns {
         let count = graph.node_count();
         let rests = (0..count as u32).map(NodeId).collect();
-        let mut runs = Runs { targets: vec![Root::EMPTY; count], rests, trie: Trie::with_capacity(count) };
+        let mut runs =
+            EqualityRuns { targets: vec![Root::EMPTY; count], rests, trie: Trie::with_capacity(count) };
         // Successors have smaller ids.
         for id in (0..count as u32).map(NodeId) {
             let Some(test) = equality(graph, id) else { continue };
@@ -86,7 +87,7 @@ mod tests {
             let (then, els) = (graph.leaf(leaf), nodes[nodes.len() - 1]);
             nodes.push(graph.branch(cond, then, els));
         }
-        let runs = Runs::new(&graph);
+        let runs = EqualityRuns::new(&graph);
         let mut leaf = |number| graph.leaf(number);
         assert_eq!(runs.target(nodes[2], 5), leaf(1));
         assert_eq!(runs.target(nodes[2], 7), leaf(2));

@@ -3,11 +3,11 @@
 use super::Joined;
 use crate::emit::{self, Leaves};
 use crate::exec::NativeFilter;
-use crate::ir::interp::{self, Interp};
+use crate::ir::interp::Interp;
 use crate::ir::verify::Verified;
 use crate::ir::{Graph, REJECT};
 use crate::lower::gather::gather;
-use crate::{Backend, Code, Compiler, Dialect, Filter, Limits, Packet, Program};
+use crate::{Backend, Code, Compiler, Dialect, Filter, FilterList, Limits, Packet};
 use testkit::expr::Generator;
 use testkit::linktype::{self, ETHERNET};
 use testkit::packet::Packet as Built;
@@ -21,8 +21,8 @@ struct Ways {
     answers: Vec<u32>,
     as_built: Graph,
     as_built_native: Option<NativeFilter<Leaves>>,
-    program: Program,
-    interpreted: Program,
+    program: FilterList,
+    interpreted: FilterList,
 }
 
 impl Ways {
@@ -39,25 +39,25 @@ impl Ways {
             answers: list.iter().map(|(_, answer)| *answer).collect(),
             as_built_native: code.ok().and_then(|code| NativeFilter::new(&code).ok()),
             as_built,
-            program: compiler.compile_program(list).expect("its filters compile alone"),
-            interpreted: interpreter.compile_program(list).expect("its filters compile alone"),
+            program: compiler.compile_list(list).expect("its filters compile alone"),
+            interpreted: interpreter.compile_list(list).expect("its filters compile alone"),
         }
     }
 
-    /// What a program means: the answer of the first filter that matches.
+    /// What a list means: the answer of the first filter that matches.
     fn expected(&self, packet: &Built) -> u32 {
         let matches = |filter: &Filter| filter.matches_captured(&packet.bytes, packet.wire_len);
-        self.filters.iter().position(matches).map_or(Program::NONE, |i| self.answers[i])
+        self.filters.iter().position(matches).map_or(FilterList::NONE, |i| self.answers[i])
     }
 
     fn check(&self, packet: &Built, what: &dyn Fn() -> String) -> u32 {
         let expected = self.expected(packet);
         let (data, wire_len) = (&packet.bytes[..], packet.wire_len);
-        let option = (expected != Program::NONE).then_some(expected);
+        let option = (expected != FilterList::NONE).then_some(expected);
         let says = |way: &str| format!("{way} on {}\n{}", packet.to_line(), what());
         assert_eq!(self.program.decide_captured(data, wire_len), option, "{}", says("program"));
         assert_eq!(self.interpreted.decide_captured(data, wire_len), option, "{}", says("interpreted"));
-        let built = Interp::new(&self.as_built).run(interp::Packet { data, wire_len });
+        let built = Interp::new(&self.as_built).run(data, wire_len);
         assert_eq!(built, expected, "{}", says("as built"));
         if let Some(native) = &self.as_built_native {
             assert_eq!(native.run(data, wire_len), expected, "{}", says("as built, native"));
@@ -136,7 +136,7 @@ fn the_first_filter_that_matches_decides() {
         let what = || format!("seed {seed}, {linktype}: {list:?}");
         let answers = ways.check_all(&packets, &what);
         pairs += answers.len();
-        decided += answers.iter().filter(|&&answer| answer != Program::NONE).count();
+        decided += answers.iter().filter(|&&answer| answer != FilterList::NONE).count();
     }
     testkit::say(format_args!("{pairs} pairs of list and packet, {decided} with an answer"));
     assert!(decided > pairs / 10 && decided < pairs * 9 / 10, "{decided} of {pairs} teach little");
@@ -154,8 +154,8 @@ fn packet(line: &str) -> Built {
     Built::parse(line).expect("it builds")
 }
 
-fn lints(program: &Program) -> Vec<Vec<Code>> {
-    program.entries().map(|entry| entry.lints.iter().map(|lint| lint.code).collect()).collect()
+fn lints(list: &FilterList) -> Vec<Vec<Code>> {
+    list.entries().map(|entry| entry.lints.iter().map(|lint| lint.code).collect()).collect()
 }
 
 #[test]
@@ -184,21 +184,21 @@ fn a_filter_that_runs_out_of_bytes_leaves_the_packet_to_the_next() {
 
 #[test]
 fn an_answer_of_none_is_an_exception() {
-    let list = [("src port 53".to_owned(), Program::NONE), ("udp".to_owned(), 7)];
+    let list = [("src port 53".to_owned(), FilterList::NONE), ("udp".to_owned(), 7)];
     let ways = Ways::new(&ethernet(), &list);
     let check = |line: &str| ways.check(&packet(line), &|| line.to_owned());
-    assert_eq!(check("eth / ip4 / udp(53,9)"), Program::NONE);
+    assert_eq!(check("eth / ip4 / udp(53,9)"), FilterList::NONE);
     assert_eq!(check("eth / ip4 / udp(9,53)"), 7);
 }
 
 #[test]
 fn entries_that_never_decide_are_named() {
-    let program = ethernet()
-        .compile_program(&[("tcp", 1), ("udp", 2), (" tcp ", 3), ("ip proto 6", 4), ("", 5), ("arp", 1)])
+    let list = ethernet()
+        .compile_list(&[("tcp", 1), ("udp", 2), (" tcp ", 3), ("ip proto 6", 4), ("", 5), ("arp", 1)])
         .unwrap();
     let never = Code::NeverDecides;
-    assert_eq!(lints(&program), [vec![], vec![], vec![never], vec![never], vec![], vec![never]]);
-    let message = |i: usize| program.entries().nth(i).unwrap().lints[0].message.clone();
+    assert_eq!(lints(&list), [vec![], vec![], vec![never], vec![never], vec![], vec![never]]);
+    let message = |i: usize| list.entries().nth(i).unwrap().lints[0].message.clone();
     assert!(message(2).ends_with("entry [0] is the same filter"), "{}", message(2));
     assert!(message(3).contains("it matches no packet that those before it leave"), "{}", message(3));
     assert!(message(5).ends_with("entry [4] matches every packet"), "{}", message(5));
@@ -213,12 +213,12 @@ fn encapsulations_of_one_entry_do_not_shift_the_next() {
     assert_eq!(check("eth / ip4 / tcp(1,2)"), 2);
     assert_eq!(check("eth / pppoes(3) / ppp / ip4 / udp(1,2)"), 3);
     assert_eq!(check("eth / ip4 / udp(1,2)"), 4);
-    assert_eq!(check("eth / vlan(3) / ip4 / udp(1,2)"), Program::NONE);
+    assert_eq!(check("eth / vlan(3) / ip4 / udp(1,2)"), FilterList::NONE);
 }
 
 #[test]
 fn errors_name_the_entry_and_show_its_text() {
-    let error = ethernet().compile_program(&[("arp", 1), ("udp and tcp prot 80", 2)]).unwrap_err();
+    let error = ethernet().compile_list(&[("arp", 1), ("udp and tcp prot 80", 2)]).unwrap_err();
     assert_eq!((error.code(), error.entry), (Code::UnknownWord, Some(1)));
     assert_eq!(error.span().text(&error.source), "prot");
     let expected = "\
@@ -228,7 +228,7 @@ error[PF003]: entry [1]: unknown word `prot`
 help: did you mean `tcp port 80`?";
     assert_eq!(error.to_string(), expected);
     // Found while lowering, in the second text.
-    let error = ethernet().compile_program(&[("arp", 1), ("host nowhere.example", 2)]).unwrap_err();
+    let error = ethernet().compile_list(&[("arp", 1), ("host nowhere.example", 2)]).unwrap_err();
     assert_eq!(error.span().text(&error.source), "host nowhere.example");
 }
 
@@ -237,7 +237,7 @@ fn limits_hold_for_the_whole() {
     let fails = |list: &[(String, u32)], change: &dyn Fn(&mut Limits)| {
         let mut limits = Limits::default();
         change(&mut limits);
-        ethernet().limits(limits).compile_program(list).expect_err("a limit")
+        ethernet().limits(limits).compile_list(list).expect_err("a limit")
     };
     let ports = numbered((1..=40).map(|i| format!("port {i} or host 10.0.0.{i}")));
     let terms = fails(&ports, &|limits| limits.terms = 21);
@@ -269,33 +269,34 @@ fn a_thousand_entries() {
     ];
     let mut rng = Rng::new(9);
     for (count, text) in lists {
-        let list = numbered((0..count as u32).map(text));
+        let entries = numbered((0..count as u32).map(text));
         let compiler = ethernet();
         let start = std::time::Instant::now();
-        let program = compiler.compile_program(&list).unwrap();
+        let list = compiler.compile_list(&entries).unwrap();
         let took = start.elapsed();
-        testkit::say(format_args!("{count} times `{}`: {took:?}", list[1].0));
-        let filters: Vec<Filter> = list.iter().map(|(source, _)| compiler.compile(source).unwrap()).collect();
+        testkit::say(format_args!("{count} times `{}`: {took:?}", entries[1].0));
+        let filters: Vec<Filter> =
+            entries.iter().map(|(source, _)| compiler.compile(source).unwrap()).collect();
         for _ in 0..100 {
             let (src, dst) = (host(rng.below(1100) as u32), host(rng.below(2200) as u32));
             let (sport, dport) = (rng.below(2100), rng.below(2100).min(80 + rng.below(9)));
             let packet = packet(&format!("eth / ip4(src={src},dst={dst}) / tcp({sport},{dport})"));
             let expected = filters.iter().position(|filter| filter.matches(&packet.bytes));
             let expected = expected.map(|i| i as u32 + 1);
-            assert_eq!(program.decide(&packet.bytes), expected, "{}", packet.to_line());
+            assert_eq!(list.decide(&packet.bytes), expected, "{}", packet.to_line());
         }
     }
 }
 
 #[test]
-fn programs_are_shared_between_threads() {
-    let program = ethernet().compile_program(&[("arp", 5)]).unwrap();
+fn lists_are_shared_between_threads() {
+    let list = ethernet().compile_list(&[("arp", 5)]).unwrap();
     let arp = packet("eth / arp");
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            let program = program.clone();
+            let list = list.clone();
             let arp = &arp;
-            scope.spawn(move || assert_eq!(program.decide(&arp.bytes), Some(5)));
+            scope.spawn(move || assert_eq!(list.decide(&arp.bytes), Some(5)));
         }
     });
 }

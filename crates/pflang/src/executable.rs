@@ -1,22 +1,22 @@
-//! A verified graph and the way it runs: what [`Filter`](crate::Filter) and [`Program`](crate::Program) share. `W` is what
+//! A verified graph and the way it runs: what [`Filter`](crate::Filter) and [`FilterList`](crate::FilterList) share. `W` is what
 //! the burst entry of its machine code writes.
 
 use crate::compiler::Backend;
-use crate::emit::{self, Code};
+use crate::emit::{self, MachineCode};
 use crate::exec::{NativeFilter, NoExec, Packet};
 use crate::ir::Graph;
-use crate::ir::interp::{self, Interp};
+use crate::ir::interp::Interp;
 use crate::ir::verify::{Checked, Verified};
 
 /// A graph, ready to run.
 #[derive(Debug)]
-pub(crate) struct Runs<W> {
+pub(crate) struct Executable<W> {
     graph: Checked,
-    way: Way<W>,
+    runner: Runner<W>,
 }
 
 #[derive(Debug)]
-enum Way<W> {
+enum Runner<W> {
     /// As machine code.
     Native(NativeFilter<W>),
     /// In the interpreter, as asked.
@@ -25,7 +25,7 @@ enum Way<W> {
     Fallback(NoExec),
 }
 
-impl<W> Runs<W> {
+impl<W> Executable<W> {
     /// As machine code if at all possible.
     ///
     /// # Errors
@@ -33,34 +33,32 @@ impl<W> Runs<W> {
     pub(crate) fn new(
         graph: Checked,
         backend: Backend,
-        compile: impl FnOnce(Verified<'_>) -> Result<Code<W>, emit::NoCode>,
+        compile: impl FnOnce(Verified<'_>) -> Result<MachineCode<W>, emit::NoCode>,
     ) -> Result<Self, emit::NoCode> {
-        let way = match backend {
-            Backend::Interpreter => Way::Interpreter,
+        let runner = match backend {
+            Backend::Interpreter => Runner::Interpreter,
             Backend::Auto => match compile(graph.verified()) {
-                Ok(code) => NativeFilter::new(&code).map_or_else(Way::Fallback, Way::Native),
+                Ok(code) => NativeFilter::new(&code).map_or_else(Runner::Fallback, Runner::Native),
                 Err(error @ emit::NoCode::TooLarge { .. }) => return Err(error),
-                Err(error) => Way::Fallback(NoExec::Code(error)),
+                Err(error) => Runner::Fallback(NoExec::Code(error)),
             },
         };
-        Ok(Runs { graph, way })
+        Ok(Executable { graph, runner })
     }
 
     /// The number of the leaf that a packet reaches.
     #[inline]
     pub(crate) fn leaf(&self, captured: &[u8], wire_len: u32) -> u32 {
-        match &self.way {
-            Way::Native(native) => native.run(captured, wire_len),
-            _ => Interp::new(self.graph()).run(interp::Packet { data: captured, wire_len }),
+        match &self.runner {
+            Runner::Native(native) => native.run(captured, wire_len),
+            _ => Interp::new(self.graph()).run(captured, wire_len),
         }
     }
 
     /// The numbers of the leaves that packets reach, in their order, from the interpreter.
     pub(crate) fn interpreted<'a>(&'a self, packets: &'a [Packet<'_>]) -> impl Iterator<Item = u32> + 'a {
         let mut interp = Interp::new(self.graph());
-        packets.iter().map(move |packet| {
-            interp.run(interp::Packet { data: packet.data(), wire_len: packet.wire_len() })
-        })
+        packets.iter().map(move |packet| interp.run(packet.data(), packet.wire_len()))
     }
 
     pub(crate) fn graph(&self) -> &Graph {
@@ -73,15 +71,15 @@ impl<W> Runs<W> {
 
     #[inline]
     pub(crate) fn native(&self) -> Option<&NativeFilter<W>> {
-        match &self.way {
-            Way::Native(native) => Some(native),
+        match &self.runner {
+            Runner::Native(native) => Some(native),
             _ => None,
         }
     }
 
     pub(crate) fn fallback_reason(&self) -> Option<&NoExec> {
-        match &self.way {
-            Way::Fallback(reason) => Some(reason),
+        match &self.runner {
+            Runner::Fallback(reason) => Some(reason),
             _ => None,
         }
     }

@@ -1,45 +1,47 @@
 //! An ordered list of filters as one decision: the first that matches gives the answer.
 
+mod compile;
+
 use crate::diag::Diagnostic;
 use crate::emit::Leaves;
-use crate::exec::{NativeProgram, NoExec, Packet};
+use crate::exec::{NativeList, NoExec, Packet};
+use crate::executable::Executable;
 use crate::ir::{Graph, REJECT};
-use crate::runs::Runs;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use wire::LinkType;
 
-/// A compiled list of filters, each with an answer, made by [`Compiler::compile_program`](crate::Compiler::compile_program).
+/// A compiled list of filters, each with an answer, made by [`Compiler::compile_list`](crate::Compiler::compile_list).
 ///
 /// The first filter in the order of the list that matches a packet decides, with its answer. All share their tests: what
 /// one has asked, the next does not ask again. Each means what it means alone: a packet that ends before a byte which one
 /// of them has to read is not matched by that one, and the next is asked.
 ///
 /// ```
-/// # use pflang::{Compiler, Packet, Program};
+/// # use pflang::{Compiler, FilterList, Packet};
 /// # use wire::LinkType;
-/// let list = [("arp", 1), ("tcp port 80 or tcp port 443", 2), ("ip or ip6", 3)];
-/// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
+/// let entries = [("arp", 1), ("tcp port 80 or tcp port 443", 2), ("ip or ip6", 3)];
+/// let list = Compiler::new(LinkType::EN10MB).compile_list(&entries)?;
 /// let mut frame = [0; 60];
-/// assert_eq!(program.decide(&frame), None);
+/// assert_eq!(list.decide(&frame), None);
 /// frame[12..14].copy_from_slice(&[0x86, 0xdd]);
-/// assert_eq!(program.decide(&frame), Some(3));
+/// assert_eq!(list.decide(&frame), Some(3));
 ///
 /// let burst = [Packet::new(&frame, 60), Packet::new(&frame[..13], 60)];
 /// let mut answers = [0; 2];
-/// program.decide_burst(&burst, &mut answers);
-/// assert_eq!(answers, [3, Program::NONE]);
+/// list.decide_burst(&burst, &mut answers);
+/// assert_eq!(answers, [3, FilterList::NONE]);
 /// # Ok::<(), pflang::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Program(Arc<Inner>);
+pub struct FilterList(Arc<Inner>);
 
 struct Inner {
     text: String,
     entries: Vec<Stored>,
     linktype: LinkType,
-    runs: Runs<Leaves>,
+    executable: Executable<Leaves>,
 }
 
 /// An entry whose text stands in the text of all.
@@ -50,15 +52,15 @@ pub(crate) struct Stored {
     pub(crate) lints: Vec<Diagnostic>,
 }
 
-/// One filter of a [`Program`].
+/// One filter of a [`FilterList`].
 ///
 /// ```
 /// use pflang::Compiler;
 /// use wire::LinkType;
 ///
-/// let list = [("arp", 1), ("arp", 2)];
-/// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
-/// let second = program.entries().nth(1).unwrap();
+/// let entries = [("arp", 1), ("arp", 2)];
+/// let list = Compiler::new(LinkType::EN10MB).compile_list(&entries)?;
+/// let second = list.entries().nth(1).unwrap();
 /// assert_eq!((second.source, second.answer), ("arp", 2));
 /// assert_eq!(second.lints[0].message, "this entry of the list never decides: entry [0] is the same filter");
 /// # Ok::<(), pflang::Error>(())
@@ -74,14 +76,19 @@ pub struct Entry<'p> {
     pub lints: &'p [Diagnostic],
 }
 
-impl Program {
+impl FilterList {
     /// What a burst writes for a packet that no filter matches. A filter may have it for an answer: what it is the first
     /// to match is not asked of those behind it and gets no answer.
     pub const NONE: u32 = REJECT;
 
-    /// Makes a program of its parts.
-    pub(crate) fn new(text: String, entries: Vec<Stored>, linktype: LinkType, runs: Runs<Leaves>) -> Self {
-        Program(Arc::new(Inner { text, entries, linktype, runs }))
+    /// Makes a list of its parts.
+    pub(crate) fn new(
+        text: String,
+        entries: Vec<Stored>,
+        linktype: LinkType,
+        executable: Executable<Leaves>,
+    ) -> Self {
+        FilterList(Arc::new(Inner { text, entries, linktype, executable }))
     }
 
     /// The answer for a packet of which every byte was captured.
@@ -89,10 +96,10 @@ impl Program {
     /// ```
     /// # use pflang::Compiler;
     /// # use wire::LinkType;
-    /// let list = [("arp", 1), ("greater 100", 2)];
-    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
-    /// assert_eq!(program.decide(&[0; 100]), Some(2));
-    /// assert_eq!(program.decide(&[0; 60]), None);
+    /// let entries = [("arp", 1), ("greater 100", 2)];
+    /// let list = Compiler::new(LinkType::EN10MB).compile_list(&entries)?;
+    /// assert_eq!(list.decide(&[0; 100]), Some(2));
+    /// assert_eq!(list.decide(&[0; 60]), None);
     /// # Ok::<(), pflang::Error>(())
     /// ```
     #[inline]
@@ -105,27 +112,27 @@ impl Program {
     /// ```
     /// # use pflang::Compiler;
     /// # use wire::LinkType;
-    /// let list = [("arp", 1), ("greater 100", 2)];
-    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
-    /// assert_eq!(program.decide_captured(&[0; 60], 1500), Some(2));
+    /// let entries = [("arp", 1), ("greater 100", 2)];
+    /// let list = Compiler::new(LinkType::EN10MB).compile_list(&entries)?;
+    /// assert_eq!(list.decide_captured(&[0; 60], 1500), Some(2));
     /// # Ok::<(), pflang::Error>(())
     /// ```
     #[inline]
     pub fn decide_captured(&self, captured: &[u8], wire_len: u32) -> Option<u32> {
-        Some(self.0.runs.leaf(captured, wire_len)).filter(|&answer| answer != Self::NONE)
+        Some(self.0.executable.leaf(captured, wire_len)).filter(|&answer| answer != Self::NONE)
     }
 
-    /// The answers for a burst: `answers[i]` is that for packet `i`, or [`Program::NONE`].
+    /// The answers for a burst: `answers[i]` is that for packet `i`, or [`FilterList::NONE`].
     ///
     /// ```
-    /// # use pflang::{Compiler, Packet, Program};
+    /// # use pflang::{Compiler, FilterList, Packet};
     /// # use wire::LinkType;
-    /// let list = [("arp", 1), ("greater 100", 2)];
-    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
+    /// let entries = [("arp", 1), ("greater 100", 2)];
+    /// let list = Compiler::new(LinkType::EN10MB).compile_list(&entries)?;
     /// let burst = [Packet::new(&[0; 60], 1500), Packet::new(&[0; 60], 60)];
     /// let mut answers = [0; 2];
-    /// program.decide_burst(&burst, &mut answers);
-    /// assert_eq!(answers, [2, Program::NONE]);
+    /// list.decide_burst(&burst, &mut answers);
+    /// assert_eq!(answers, [2, FilterList::NONE]);
     /// # Ok::<(), pflang::Error>(())
     /// ```
     ///
@@ -137,7 +144,10 @@ impl Program {
         match self.native() {
             Some(native) => native.run_burst(packets, answers),
             None => {
-                answers.iter_mut().zip(self.0.runs.interpreted(packets)).for_each(|(to, leaf)| *to = leaf);
+                answers
+                    .iter_mut()
+                    .zip(self.0.executable.interpreted(packets))
+                    .for_each(|(to, leaf)| *to = leaf);
             }
         }
     }
@@ -147,9 +157,9 @@ impl Program {
     /// ```
     /// # use pflang::Compiler;
     /// # use wire::LinkType;
-    /// let list = [("arp", 1), ("greater 100", 2)];
-    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
-    /// let answers: Vec<u32> = program.entries().map(|entry| entry.answer).collect();
+    /// let entries = [("arp", 1), ("greater 100", 2)];
+    /// let list = Compiler::new(LinkType::EN10MB).compile_list(&entries)?;
+    /// let answers: Vec<u32> = list.entries().map(|entry| entry.answer).collect();
     /// assert_eq!(answers, [1, 2]);
     /// # Ok::<(), pflang::Error>(())
     /// ```
@@ -167,9 +177,9 @@ impl Program {
     /// ```
     /// # use pflang::Compiler;
     /// # use wire::LinkType;
-    /// let list = [("arp", 1), ("greater 100", 2)];
-    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
-    /// assert_eq!(program.text(), "arp\ngreater 100\n");
+    /// let entries = [("arp", 1), ("greater 100", 2)];
+    /// let list = Compiler::new(LinkType::EN10MB).compile_list(&entries)?;
+    /// assert_eq!(list.text(), "arp\ngreater 100\n");
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn text(&self) -> &str {
@@ -198,7 +208,7 @@ impl Program {
     /// The graph that runs.
     #[doc(hidden)]
     pub fn graph(&self) -> &Graph {
-        self.0.runs.graph()
+        self.0.executable.graph()
     }
 
     /// Whether it runs as machine code.
@@ -206,9 +216,9 @@ impl Program {
     /// ```
     /// # use pflang::Compiler;
     /// # use wire::LinkType;
-    /// let list = [("arp", 1), ("greater 100", 2)];
-    /// let program = Compiler::new(LinkType::EN10MB).compile_program(&list)?;
-    /// assert_eq!(program.is_native(), program.fallback_reason().is_none());
+    /// let entries = [("arp", 1), ("greater 100", 2)];
+    /// let list = Compiler::new(LinkType::EN10MB).compile_list(&entries)?;
+    /// assert_eq!(list.is_native(), list.fallback_reason().is_none());
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn is_native(&self) -> bool {
@@ -217,19 +227,19 @@ impl Program {
 
     /// The machine code.
     #[doc(hidden)]
-    pub fn native(&self) -> Option<&NativeProgram> {
-        self.0.runs.native()
+    pub fn native(&self) -> Option<&NativeList> {
+        self.0.executable.native()
     }
 
-    /// Why there is no machine code, where it was wanted; the interpreter runs the program then.
+    /// Why there is no machine code, where it was wanted; the interpreter runs the list then.
     pub fn fallback_reason(&self) -> Option<&NoExec> {
-        self.0.runs.fallback_reason()
+        self.0.executable.fallback_reason()
     }
 }
 
-impl fmt::Debug for Program {
+impl fmt::Debug for FilterList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Program")
+        f.debug_struct("FilterList")
             .field("entries", &self.0.entries.len())
             .field("linktype", &self.0.linktype)
             .field("native", &self.is_native())
