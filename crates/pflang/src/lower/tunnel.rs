@@ -86,6 +86,8 @@ impl Lowerer<'_> {
         self.layers.payload = frame.plus(ETHERNET);
         self.layers.net = 0;
         self.layers.net_nosnap = 3;
+        // A frame begins, with a type field of its own, whatever labels stand in front of the tunnel.
+        self.layers.mpls_depth = 0;
         Ok(test)
     }
 
