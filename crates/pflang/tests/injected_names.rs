@@ -130,3 +130,12 @@ fn sets_come_from_files() {
     let broken = error("host in {@broken.txt}");
     assert!(broken.diagnostic.message.contains("line 2"), "{}", broken.diagnostic.message);
 }
+
+#[test]
+fn only_ports_have_ranges_of_numbers() {
+    for filter in ["host in {@ports.txt}", "net in {@ports.txt}", "proto in {@ports.txt}"] {
+        let found = error(filter);
+        assert_eq!(found.code(), Code::BadQualifier, "{filter}");
+        assert!(found.diagnostic.message.contains("line 2"), "{}", found.diagnostic.message);
+    }
+}

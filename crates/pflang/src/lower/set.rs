@@ -77,6 +77,11 @@ impl Lowerer<'_> {
     fn line(&mut self, item: &str, quals: Quals) -> Result {
         if let Some((low, high)) = item.split_once('-') {
             if let (Ok(low), Ok(high)) = (low.trim().parse(), high.trim().parse()) {
+                if !matches!(quals.kind, Some(Kind::Port | Kind::Portrange)) {
+                    let mut error = self.error(Code::BadQualifier, "only ports have ranges");
+                    error.help = Some("write addresses as prefixes: `10.0.0.0/8`".into());
+                    return Err(error);
+                }
                 return self.port_numbers(low, high, quals);
             }
             if let (Ok(low), Ok(high)) = (low.trim().parse::<Ipv4Addr>(), high.trim().parse::<Ipv4Addr>()) {
