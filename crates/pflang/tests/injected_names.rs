@@ -44,6 +44,7 @@ impl Names for Book {
                 Ok("# ours\n10.0.0.1\n10.1.0.0/16  # lab\n10.2.0.5-10.2.0.9\n\n2001:db8::/32\n".into())
             }
             "ports.txt" => Ok("22\n80-90\nweb\n".into()),
+            "ranges.txt" => Ok("0.0.0.1-255.255.255.254\n".repeat(100)),
             "broken.txt" => Ok("10.0.0.1\n10.0.0.300/8\n".into()),
             _ => Err(format!("`{path}` does not exist")),
         }
@@ -138,4 +139,14 @@ fn only_ports_have_ranges_of_numbers() {
         assert_eq!(found.code(), Code::BadQualifier, "{filter}");
         assert!(found.diagnostic.message.contains("line 2"), "{}", found.diagnostic.message);
     }
+}
+
+/// A set may be as large as a filter: its limits hold within it.
+#[test]
+fn limits_hold_within_a_set() {
+    let mut limits = Limits::default();
+    limits.nodes = 1000;
+    let found = compiler().limits(limits).compile("host in {@ranges.txt}").unwrap_err();
+    assert_eq!(found.code(), Code::Limit);
+    assert!(found.diagnostic.message.contains("line 1,"), "{}", found.diagnostic.message);
 }

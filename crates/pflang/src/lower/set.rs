@@ -70,6 +70,7 @@ impl Lowerer<'_> {
                 error
             })?;
             members.push(member);
+            self.check_limits()?;
         }
         Ok(())
     }
@@ -102,6 +103,7 @@ impl Lowerer<'_> {
         let (mut next, last) = (u64::from(low.min(high)), u64::from(low.max(high)));
         let mut nets = Vec::new();
         while next <= last {
+            self.check_limits()?;
             let aligned = if next == 0 { 1 << 32 } else { 1 << next.trailing_zeros() };
             let fitting = 1u64 << (last - next + 1).ilog2();
             let size = fitting.min(aligned);
