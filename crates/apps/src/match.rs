@@ -111,8 +111,8 @@ impl linktype::Compile for Match {
         })
     }
 
-    fn reads_wire_len(program: &Program) -> bool {
-        program.reads_wire_len()
+    fn reads_wire_len(list: &FilterList) -> bool {
+        list.reads_wire_len()
     }
 }
 
