@@ -102,7 +102,7 @@ pub(crate) struct LanguageArgs {
     /// Netmask of the capture's network, for `ip broadcast`: 255.255.255.0.
     #[arg(long, value_name = "MASK")]
     pub(crate) netmask: Option<std::net::Ipv4Addr>,
-    /// Refuse extensions: only what libpcap 1.10.3 accepts.
+    /// Refuse extensions, which libpcap 1.10.3 does not have.
     #[arg(long)]
     pub(crate) strict: bool,
     /// Depart from libpcap's meaning: `ipv6` (ports and tcp[…] see IPv6 and its extension headers), `scoped`
@@ -437,7 +437,7 @@ pub(crate) struct RunArgs {
     /// Packets that an app brings in per breath, 1 to 1024.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole(1..=1024_u16), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) burst: u16,
-    /// Packets of each worker's pool.
+    /// Packets of each worker's pool, 1 to 87210.
     #[arg(long, value_name = "N", default_value_t = 16384, value_parser = whole(1..=engine::Pool::MAX_PACKETS as u32), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) packets: u32,
     /// Packets of more than 10240 bytes, up to 65535, that each pool has besides; 0 drops them where they come in.

@@ -3,7 +3,7 @@
 //! A block of Markdown fenced as `console` holds commands, `$` before each, and what they print (standard output and
 //! error as a person sees them). Here every page's commands run in order, in a folder of the page's own where
 //! `captures/` and `examples/` are the repository's, and must print just that. `BLESS=1 cargo test -p sluss --test book` writes
-//! into the pages what they print.
+//! into the pages what they print. Blocks fenced as `toml` are graphs: those of the pages about apps and runs must pass `--check`.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -89,6 +89,20 @@ fn executed(text: &str, workplace: &Workplace) -> String {
     out
 }
 
+/// The blocks of a page that are fenced as `language`.
+fn examples(text: &str, language: &str) -> Vec<String> {
+    let mut examples = Vec::new();
+    let mut lines = text.lines().map(str::trim_start);
+    while let Some(line) = lines.next() {
+        if line.strip_prefix("```") == Some(language) {
+            examples.push(
+                lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect(),
+            );
+        }
+    }
+    examples
+}
+
 /// Without blanks at the ends of lines, which editors and `git` do not like.
 fn tidied(printed: &str) -> String {
     printed.trim_end().lines().map(|line| format!("{}\n", line.trim_end())).collect()
@@ -122,6 +136,22 @@ fn examples_print_what_the_book_says() {
         stale.join("\n")
     );
     assert!(commands > 40, "only {commands} examples found");
+}
+
+#[test]
+fn examples_of_apps_are_right() {
+    let pages = pages().into_iter().filter(|page| page.ends_with("apps.md") || page.ends_with("run.md"));
+    let mut checked = 0;
+    for page in pages {
+        let workplace = Workplace::new(&page.with_extension("toml"));
+        for example in examples(&fs::read_to_string(&page).expect("a page"), "toml") {
+            fs::write(workplace.0.join("example.toml"), &example).expect("a file");
+            let printed = workplace.run("sluss run --check example.toml; echo \"exit code $?\"");
+            assert!(printed.ends_with("exit code 0\n"), "{}:\n{example}\n{printed}", page.display());
+            checked += 1;
+        }
+    }
+    assert!(checked > 8, "only {checked} examples found");
 }
 
 #[test]
