@@ -3,6 +3,9 @@
 //! A namespace lives as long as a process that sleeps in it, a minute at most: nothing is left behind, whatever happens,
 //! and no device of the machine's own namespace is touched.
 
+#[path = "kernel/offload.rs"]
+mod offload;
+
 use engine::{Class, Engine, Graph, Report, Settings};
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
 use std::path::{Path, PathBuf};

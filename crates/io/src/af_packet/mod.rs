@@ -7,22 +7,25 @@
 //! | `promiscuous` | whether it brings in frames for other stations; `false` unless set |
 //! | `fanout` | 0 to 65535: apps and programs of the same number share the frames of the device, flow by flow |
 //! | `delivered` | counts frames that the device has taken |
-//! | `too_short`, `too_long` | drops: frames that the device cannot send, or longer than 65535 bytes |
+//! | `too_short`, `too_long` | drops: frames that the device cannot send, nor the kernel cut, or longer than 65535 bytes |
 //! | `no_packet` | drops: frames from the wire of more than 10240 bytes when the pool had no large packet |
 //! | `down` | drops: the device is not up, or is gone |
 //! | `no_buffers` | drops: the device's queue was full |
 //! | `send_error` | drops: the kernel refused for another reason |
 //! | `kernel_drops` | counts frames that the kernel dropped, since we did not fetch them in time, or before the socket was closed |
-//! | `no_checksum` | counts frames of this machine whose checksum was left to the device |
+//! | `no_checksum` | counts frames whose checksum was left to the device, and could not be completed |
 //!
 //! Frames that leave by the device are not seen again. The kernel takes the outer VLAN tag out of a frame, and we put it
 //! back. When the socket's queue is full, packets wait, and then the link: so a source before it is slowed down.
 //! An output with little room, and an exhausted pool, leave frames in the kernel's queue.
 //!
-//! COMPAT: programs on this machine leave checksums and segmentation to devices, and a `veth` or a bridge does
-//! neither. Such frames come with wrong checksums (`no_checksum`), and longer than any real one, as do those that a device has joined
-//! (GRO): they pass up to 65535 bytes. `ethtool -K DEVICE tx off` where they start helps, and `gro off` where they come in.
+//! Programs on this machine leave checksums and segmentation to devices, and a `veth` or a bridge does neither. The checksums of
+//! such frames are completed when they come. TCP segments that were not cut, or that a device has joined (GRO), come whole, up to 65535 bytes;
+//! where they are sent on by a device that takes no packets as long as that, the kernel cuts them.
+//!
+//! NOTE: of UDP datagrams that a sender has left to be cut (UDP GSO) nobody knows any more how long each was: they come as one.
 
+mod offload;
 #[allow(unsafe_code)]
 mod socket;
 
@@ -57,6 +60,7 @@ pub struct AfPacket {
 /// A running `af_packet`.
 #[derive(Debug)]
 pub struct Running {
+    device: String,
     socket: Socket,
     /// Packets to receive into: none between two turns, since another app may need them.
     spare: Vec<Packet>,
@@ -87,6 +91,7 @@ impl Class for AfPacket {
         let socket = Socket::open(&self.device, self.promiscuous, self.fanout)
             .map_err(|error| self.refused(&error))?;
         Ok(Running {
+            device: self.device.clone(),
             socket,
             spare: Vec::with_capacity(BURST_MAX),
             expected: FEW,
@@ -192,6 +197,7 @@ impl App for Running {
         if io.now_ns >= self.next_statistics_ns {
             self.next_statistics_ns = io.now_ns.saturating_add(STATISTICS_NS);
             self.kernel_drops.add(self.socket.dropped().unwrap_or(0).into());
+            self.socket.ask_mtu(&self.device);
         }
     }
 
@@ -234,7 +240,14 @@ impl Running {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Attempt::Full,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Attempt::Taken(0, &self.delivered),
             // The first is the one that it does not take.
-            Err(error) => Attempt::Taken(1, self.refusals.counter(Refusal::of(&error))),
+            Err(error) => {
+                let is_long = packets.first().is_some_and(|packet| self.socket.is_long(packet.data()));
+                let refusal = match Refusal::of(&error) {
+                    Refusal::TooShort if is_long => Refusal::TooLong,
+                    refusal => refusal,
+                };
+                Attempt::Taken(1, self.refusals.counter(refusal))
+            }
         }
     }
 
@@ -272,7 +285,12 @@ impl Running {
         }
         let mut received = [Received::default(); BURST_MAX];
         // Without any there is nothing there, or the device is down, and may come up again.
-        let got = self.socket.receive(&mut self.spare, &mut self.rests, &mut received).unwrap_or(0);
+        let got =
+            self.socket.receive(&mut self.spare, &mut self.rests, &mut received).unwrap_or_else(|error| {
+                // Segments of a kind for which there is no header (SCTP): the kernel has dropped them.
+                self.kernel_drops.add(u64::from(error.raw_os_error() == Some(libc::EINVAL)));
+                0
+            });
         self.spare.drain(got..).for_each(|packet| pool.take_back(packet));
         let metadata = device::metadata(now_ns, self.socket.index() as u16);
         let rests = self.rests.chunks_exact(device::REST_MAX);
@@ -286,11 +304,13 @@ impl Running {
                 continue;
             }
             packet.truncate(received.len);
+            let is_complete =
+                received.checksum.is_some_and(|place| offload::complete_checksum(packet.data_mut(), place));
             if received.is_cut || put_tag_back(&mut packet, received.vlan).is_err() {
                 pool.free(packet, self.refusals.counter(Refusal::TooLong));
                 continue;
             }
-            if received.lacks_checksum {
+            if received.lacks_checksum && !is_complete {
                 self.no_checksum.add(1);
             }
             pool.describe(&mut packet, metadata);

@@ -3,6 +3,7 @@
 //! What is unsafe here passes pointers to values that live on the stack, or to packets that the caller lends, for the
 //! time of one call. The kernel keeps none of them.
 
+use super::offload::{self, Cut, HEADER_LEN, Header};
 use crate::device::REST_MAX;
 use engine::Packet;
 use std::ffi::CString;
@@ -14,11 +15,18 @@ pub(super) const BURST_MAX: usize = 64;
 /// Bytes asked for the queues in the kernel: some thousand frames.
 const QUEUE_LEN: libc::c_int = 4 << 20;
 
+/// Says that a header comes and goes with each frame (linux/if_packet.h).
+const PACKET_VNET_HDR: libc::c_int = 15;
+
 /// A packet socket, bound to a device.
 #[derive(Debug)]
 pub(super) struct Socket {
     fd: OwnedFd,
     index: u32,
+    /// Whether a header comes and goes with each frame.
+    has_header: bool,
+    /// The longest packet that the device takes, without its Ethernet header.
+    mtu: usize,
 }
 
 /// What is known of a frame that was received.
@@ -32,6 +40,8 @@ pub(super) struct Received {
     pub(super) vlan: Option<(u16, u16)>,
     /// Whether the sender has left the checksum to the device.
     pub(super) lacks_checksum: bool,
+    /// Where the bytes begin whose checksum that is, and where it belongs among them.
+    pub(super) checksum: Option<(usize, usize)>,
 }
 
 /// Which step of opening a socket failed, and why.
@@ -65,8 +75,11 @@ impl Socket {
         // SAFETY: the descriptor was opened above, and nobody else has it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let index = index_of(device).map_err(step(Step::Device))?;
-        let socket = Socket { fd, index };
+        let mut socket = Socket { fd, index, has_header: false, mtu: usize::MAX };
         socket.prepare().map_err(step(Step::Socket))?;
+        // Without it, frames come and go as they are.
+        socket.has_header = socket.set(libc::SOL_PACKET, PACKET_VNET_HDR, &1_i32).is_ok();
+        socket.ask_mtu(device);
         socket.bind().map_err(step(Step::Device))?;
         if promiscuous {
             socket.set_promiscuous(true)?;
@@ -80,6 +93,35 @@ impl Socket {
     /// The number of the device.
     pub(super) fn index(&self) -> u32 {
         self.index
+    }
+
+    /// Asks for the longest packet that the device takes.
+    pub(super) fn ask_mtu(&mut self, device: &str) {
+        // SAFETY: an `ifreq` is plain numbers and a union of plain numbers and pointers, for which zeroes will do.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        // The last byte stays zero.
+        for (to, &from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(device.as_bytes()) {
+            *to = from as libc::c_char;
+        }
+        // SAFETY: the request is an initialised `ifreq` that this thread owns; the kernel reads and writes no more than that.
+        let done = unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::SIOCGIFMTU as _, &raw mut request) };
+        // SAFETY: if it is done, the call has written the number; besides, all bytes of the union were initialised.
+        if let Ok(mtu) = usize::try_from(unsafe { request.ifr_ifru.ifru_mtu })
+            && done == 0
+        {
+            self.mtu = mtu;
+        }
+    }
+
+    /// Whether a frame may be longer than the device takes.
+    pub(super) fn is_long(&self, frame: &[u8]) -> bool {
+        frame.len() > self.mtu.saturating_add(offload::ETHERNET_LEN)
+    }
+
+    /// How a frame is to be cut, if it is too long for the device.
+    #[inline]
+    fn cut(&self, frame: &[u8]) -> Option<Cut> {
+        if self.has_header && self.is_long(frame) { offload::cut(frame, self.mtu) } else { None }
     }
 
     fn prepare(&self) -> io::Result<()> {
@@ -187,21 +229,23 @@ impl Socket {
     ) -> io::Result<usize> {
         let count = packets.len().min(received.len()).min(rests.len() / REST_MAX).min(BURST_MAX);
         let mut controls = [Control([0; 64]); BURST_MAX];
-        let mut vectors = [[EMPTY_VECTOR; 2]; BURST_MAX];
+        let mut headers: [Header; BURST_MAX] = [offload::PLAIN; BURST_MAX];
+        let mut vectors = [[EMPTY_VECTOR; 3]; BURST_MAX];
         let mut messages = [EMPTY_MESSAGE; BURST_MAX];
+        let header_len = if self.has_header { HEADER_LEN } else { 0 };
         let rests = rests.chunks_exact_mut(REST_MAX);
         for (index, (packet, rest)) in packets[..count].iter_mut().zip(rests).enumerate() {
-            vectors[index] = [packet.data_mut(), rest]
+            vectors[index] = [&mut headers[index][..header_len], packet.data_mut(), rest]
                 .map(|bytes| libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() });
             let header = &mut messages[index].msg_hdr;
             header.msg_iov = vectors[index].as_mut_ptr();
-            header.msg_iovlen = 2;
+            header.msg_iovlen = 3;
             header.msg_control = controls[index].0.as_mut_ptr().cast();
             header.msg_controllen = size_of::<Control>() as _;
         }
         let fd = self.fd.as_raw_fd();
-        // SAFETY: `count` messages are initialised. Each points to two vectors, those to the bytes of a packet and of a rest that are
-        // lent to us alone, and to a control buffer; all outlive the call, and are as long as stated.
+        // SAFETY: `count` messages are initialised. Each points to three vectors, those to a header and to the bytes of a packet and of a rest
+        // that are lent to us alone, and to a control buffer; all outlive the call, and are as long as stated.
         let got = check(unsafe {
             libc::recvmmsg(
                 fd,
@@ -214,8 +258,9 @@ impl Socket {
         for index in 0..got {
             let message = &messages[index];
             received[index] = Received {
-                len: message.msg_len as usize,
+                len: (message.msg_len as usize).saturating_sub(header_len),
                 is_cut: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+                checksum: offload::missing_checksum(&headers[index]),
                 // Where the kernel wrote nothing there are zeroes, which say nothing.
                 ..known_from(&controls[index].0)
             };
@@ -226,18 +271,29 @@ impl Socket {
     /// Sends packets. Returns how many were taken, an error if not even the first.
     pub(super) fn send(&self, packets: &[Packet]) -> io::Result<usize> {
         let count = packets.len().min(BURST_MAX);
-        let mut vectors = [EMPTY_VECTOR; BURST_MAX];
+        let mut cuts = [None; BURST_MAX];
+        let mut vectors = [[EMPTY_VECTOR; 4]; BURST_MAX];
         let mut messages = [EMPTY_MESSAGE; BURST_MAX];
+        let first = usize::from(!self.has_header);
         for (index, packet) in packets[..count].iter().enumerate() {
             let data = packet.data();
-            vectors[index] = libc::iovec { iov_base: data.as_ptr().cast_mut().cast(), iov_len: data.len() };
-            messages[index].msg_hdr.msg_iov = &raw mut vectors[index];
-            messages[index].msg_hdr.msg_iovlen = 1;
+            cuts[index] = self.cut(data);
+            let parts: [&[u8]; 4] = match &cuts[index] {
+                None => [&offload::PLAIN, data, &[], &[]],
+                Some(Cut { header, len, sum_at, sum }) => {
+                    [header, &data[..*sum_at], sum, &data[sum_at + sum.len()..*len]]
+                }
+            };
+            let part_count = if cuts[index].is_some() { 4 } else { 2 };
+            vectors[index] = parts
+                .map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
+            messages[index].msg_hdr.msg_iov = vectors[index][first..].as_mut_ptr();
+            messages[index].msg_hdr.msg_iovlen = (part_count - first) as _;
         }
         let fd = self.fd.as_raw_fd();
         let flags = libc::MSG_DONTWAIT as _;
-        // SAFETY: `count` messages are initialised, each points to one vector, and that to the bytes of a packet. All outlive
-        // the call, and the kernel only reads the bytes.
+        // SAFETY: `count` messages are initialised, each points to some of four vectors, and those to a header, the bytes of a packet and
+        // a sum. All outlive the call, and the kernel only reads the bytes.
         let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count as _, flags) };
         Ok(check(sent)? as usize)
     }

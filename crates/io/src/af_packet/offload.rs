@@ -1,0 +1,176 @@
+//! What a sender has left to devices, as the header says that goes with each frame of a packet socket (`struct virtio_net_hdr` of
+//! linux/virtio_net.h): a checksum to complete, a long TCP segment to cut.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use wire::checksum::{Sum, checksum};
+
+/// Bytes of the header.
+pub(super) const HEADER_LEN: usize = 10;
+/// The header, in the machine's byte order: flags, kind of segments, length of headers, of segments, start of the checksum, its offset.
+pub(super) type Header = [u8; HEADER_LEN];
+
+/// The header of a frame that goes as it is.
+pub(super) const PLAIN: Header = [0; HEADER_LEN];
+
+const NEEDS_CHECKSUM: u8 = 1;
+const TCP_OVER_IPV4: u8 = 1;
+const TCP_OVER_IPV6: u8 = 4;
+
+const ADDRESSES_LEN: usize = 12;
+pub(super) const ETHERNET_LEN: usize = 14;
+const TAG_LEN: usize = 4;
+const IPV6_LEN: usize = 40;
+const PROTOCOL_TCP: u8 = 6;
+/// Where the checksum is in a TCP header.
+const TCP_CHECKSUM: usize = 16;
+const TCP_LEN: usize = 20;
+/// SYN, RST and URG: segments with these are not cut.
+const WHOLE: u8 = 0x02 | 0x04 | 0x20;
+
+/// Where the bytes begin whose checksum is missing, and where it belongs among them.
+pub(super) fn missing_checksum(header: &Header) -> Option<(usize, usize)> {
+    let at = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
+    (header[0] & NEEDS_CHECKSUM != 0).then(|| (at(6), at(8)))
+}
+
+/// Completes a checksum, in whose place there is the sum of the pseudo-header; `false` if that is not in the frame.
+#[cold]
+pub(super) fn complete_checksum(frame: &mut [u8], (start, offset): (usize, usize)) -> bool {
+    let Some(covered) = frame.get_mut(start..).filter(|covered| covered.len() >= offset + 2) else {
+        return false;
+    };
+    // A zero would say that there is none.
+    let sum = match checksum(covered) {
+        0 => 0xffff,
+        sum => sum,
+    };
+    covered[offset..offset + 2].copy_from_slice(&sum.to_be_bytes());
+    true
+}
+
+/// How the kernel is to cut a long frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// Says so.
+    pub(super) header: Header,
+    /// Bytes of the frame, without a trailer.
+    pub(super) len: usize,
+    /// Where the checksum is, and the sum of the pseudo-header that takes its place.
+    pub(super) sum_at: usize,
+    pub(super) sum: [u8; 2],
+}
+
+/// How a frame of more than the device takes is cut. `None` where it fits, or cannot be cut.
+#[cold]
+pub(super) fn cut(frame: &[u8], mtu: usize) -> Option<Cut> {
+    let u16_at = |at: usize| frame.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]));
+    let mut ip_at = ETHERNET_LEN;
+    while matches!(u16_at(ip_at - 2)?, 0x8100 | 0x88a8) {
+        ip_at += TAG_LEN;
+    }
+    debug_assert!(ip_at >= ADDRESSES_LEN);
+    let ip = &frame[ip_at..];
+    let (kind, len, ip_len, pseudo) = match u16_at(ip_at - 2)? {
+        0x0800 => ipv4(ip)?,
+        0x86dd => ipv6(ip)?,
+        _ => return None,
+    };
+    let tcp = ip.get(..len)?.get(ip_len..).filter(|tcp| tcp.len() >= TCP_LEN)?;
+    let tcp_len = usize::from(tcp[12] >> 4) * 4;
+    let segment = mtu.checked_sub(ip_len + tcp_len).filter(|&segment| segment > 0)?;
+    if len <= mtu || tcp_len < TCP_LEN || tcp_len > tcp.len() || tcp[13] & WHOLE != 0 {
+        return None;
+    }
+    let tcp_at = ip_at + ip_len;
+    let mut header = PLAIN;
+    (header[0], header[1]) = (NEEDS_CHECKSUM, kind);
+    let fields = [tcp_at + tcp_len, segment, tcp_at, TCP_CHECKSUM];
+    for (field, value) in header[2..].chunks_exact_mut(2).zip(fields) {
+        field.copy_from_slice(&u16::try_from(value).ok()?.to_ne_bytes());
+    }
+    let sum = pseudo.partial().to_be_bytes();
+    Some(Cut { header, len: ip_at + len, sum_at: tcp_at + TCP_CHECKSUM, sum })
+}
+
+/// Kind of segments, length of the packet and of its header, and the pseudo-header of TCP.
+type Network = (u8, usize, usize, Sum);
+
+fn ipv4(ip: &[u8]) -> Option<Network> {
+    let header = ip.first_chunk::<20>()?;
+    let ip_len = usize::from(header[0] & 15) * 4;
+    let len = u16::from_be_bytes([header[2], header[3]]);
+    let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
+    if header[0] >> 4 != 4 || ip_len < 20 || fragment != 0 || header[9] != PROTOCOL_TCP {
+        return None;
+    }
+    let tcp_len = len.checked_sub(ip_len as u16)?;
+    let [src, dst] = [12, 16].map(|at| Ipv4Addr::from([0, 1, 2, 3].map(|byte: usize| header[at + byte])));
+    let pseudo = Sum::new().add_pseudo_v4(src, dst, PROTOCOL_TCP, tcp_len);
+    Some((TCP_OVER_IPV4, len.into(), ip_len, pseudo))
+}
+
+fn ipv6(ip: &[u8]) -> Option<Network> {
+    let header = ip.first_chunk::<IPV6_LEN>()?;
+    if header[0] >> 4 != 6 || header[6] != PROTOCOL_TCP {
+        return None;
+    }
+    let tcp_len = u16::from_be_bytes([header[4], header[5]]);
+    let [src, dst] = [8, 24].map(|at| {
+        let octets: [u8; 16] = std::array::from_fn(|byte| header[at + byte]);
+        Ipv6Addr::from(octets)
+    });
+    let pseudo = Sum::new().add_pseudo_v6(src, dst, PROTOCOL_TCP, tcp_len.into());
+    Some((TCP_OVER_IPV6, IPV6_LEN + usize::from(tcp_len), IPV6_LEN, pseudo))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{complete_checksum, cut, missing_checksum};
+
+    #[test]
+    fn checksums_are_completed_within_the_frame_only() {
+        let header =
+            [1_u16.to_ne_bytes(), [0; 2], [0; 2], 34_u16.to_ne_bytes(), 16_u16.to_ne_bytes()].concat();
+        let header = <[u8; 10]>::try_from(header).unwrap();
+        if cfg!(target_endian = "little") {
+            assert_eq!(missing_checksum(&header), Some((34, 16)));
+        }
+        assert_eq!(missing_checksum(&[0; 10]), None);
+        let mut frame = [1; 54];
+        assert!(complete_checksum(&mut frame, (34, 16)));
+        // That of all but the pseudo-header, whose sum stood in its place.
+        assert_eq!(wire::checksum::checksum(&frame[34..]), 0x0101);
+        for (len, place) in [(51, (34, 16)), (20, (34, 16)), (0, (0, 0)), (54, (65535, 65535))] {
+            let mut frame = vec![1; len];
+            assert!(!complete_checksum(&mut frame, place));
+            assert_eq!(frame, vec![1; len]);
+        }
+        let mut zeroes = [0; 54];
+        assert!(complete_checksum(&mut zeroes, (34, 6)));
+        assert_eq!(zeroes[40..42], [0xff; 2], "zero would say that there is none");
+    }
+
+    #[test]
+    fn nothing_but_long_tcp_segments_is_cut() {
+        let mut frame = vec![0_u8; 54 + 4000];
+        frame[12] = 8;
+        frame[14] = 0x45;
+        frame[16..18].copy_from_slice(&4040_u16.to_be_bytes());
+        frame[23] = 6;
+        frame[46] = 0x50;
+        let good = cut(&frame, 1500).expect("it can be cut");
+        assert_eq!((good.len, good.sum_at), (4054, 50));
+        assert_eq!(good.header[4..6], 1460_u16.to_ne_bytes());
+        assert_eq!(cut(&frame, 4040), None, "it fits");
+        for len in 0..frame.len() {
+            assert_eq!(cut(&frame[..len], 1500), None, "{len} bytes are there");
+        }
+        for (at, value) in
+            [(12, 9), (14, 0x55), (14, 0x44), (20, 0x20), (23, 17), (46, 0x40), (47, 2), (47, 4)]
+        {
+            let mut other = frame.clone();
+            other[at] = value;
+            assert_eq!(cut(&other, 1500), None, "byte {at}");
+        }
+    }
+}
