@@ -209,9 +209,15 @@ impl<'a> Summary<'a> {
         if self.fragment.is_some_and(|fragment| fragment.off != 0) {
             return;
         }
+        // Ports are there before a header is whole, and a filter sees them.
+        if let (protocol::TCP | protocol::UDP | protocol::SCTP, Some(&[a, b, c, d])) =
+            (number, payload.first_chunk())
+        {
+            self.set_ports((src, u16::from_be_bytes([a, b])), (dst, u16::from_be_bytes([c, d])));
+        }
         let is_whole = match number {
-            protocol::TCP => Tcp::new(payload).map(|tcp| self.tcp(src, dst, tcp)),
-            protocol::UDP => Udp::new(payload).map(|udp| self.udp(src, dst, udp)),
+            protocol::TCP => Tcp::new(payload).map(|tcp| self.tcp(tcp)),
+            protocol::UDP => Udp::new(payload).map(|udp| self.udp(udp)),
             protocol::ICMP => Icmp::new(payload).map(|icmp| self.icmp(icmp, icmp_name(icmp.kind()), [8, 0])),
             protocol::ICMPV6 => {
                 Icmp::new(payload).map(|icmp| self.icmp(icmp, icmpv6_name(icmp.kind()), [128, 129]))
@@ -221,8 +227,7 @@ impl<'a> Summary<'a> {
         self.is_cut |= is_whole.is_none();
     }
 
-    fn tcp(&mut self, src: IpAddr, dst: IpAddr, tcp: Tcp<'_>) {
-        self.set_ports((src, tcp.src_port()), (dst, tcp.dst_port()));
+    fn tcp(&mut self, tcp: Tcp<'_>) {
         let flags = tcp.flags();
         self.detail = Detail::Tcp {
             flags,
@@ -233,8 +238,7 @@ impl<'a> Summary<'a> {
         self.len = self.len.saturating_sub(tcp.header_len() as u32);
     }
 
-    fn udp(&mut self, src: IpAddr, dst: IpAddr, udp: Udp<'_>) {
-        self.set_ports((src, udp.src_port()), (dst, udp.dst_port()));
+    fn udp(&mut self, udp: Udp<'_>) {
         self.len = u32::from(udp.len()).saturating_sub(Udp::LEN as u32);
     }
 
