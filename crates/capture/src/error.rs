@@ -80,7 +80,7 @@ pub enum ErrorKind {
         minor: u16,
     },
     /// The input ends in the middle of something.
-    #[error("the file ends inside a {what}: {wanted} bytes expected, {got} found")]
+    #[error("the file ends inside {} {what}: {wanted} bytes expected, {got} found", article(what))]
     Truncated {
         /// What it ends in.
         what: &'static str,
@@ -90,7 +90,10 @@ pub enum ErrorKind {
         got: u64,
     },
     /// A record or block claims a length beyond any that is sane.
-    #[error("a {what} claims {claimed} bytes, more than the limit of {limit}: the file is damaged here")]
+    #[error(
+        "{} {what} claims {claimed} bytes, more than the limit of {limit}: the file is damaged here",
+        article(what)
+    )]
     TooLong {
         /// What claims it.
         what: &'static str,
@@ -312,4 +315,9 @@ fn block_name(block: u32) -> String {
         Some(name) => name.to_owned(),
         None => format!("block of type {block:#010x}"),
     }
+}
+
+/// The indefinite article of a noun.
+fn article(noun: &str) -> &'static str {
+    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }

@@ -32,6 +32,10 @@ impl Input {
     pub fn open(&self) -> Result<Reader, Error> {
         match self {
             Input::Stdin => Reader::stdin(),
+            Input::File(path) if path.is_dir() => Err(error(path, ErrorKind::NoFiles(NoFiles::Folder))),
+            Input::File(path) if glob::is_pattern(path) && !path.exists() => {
+                Err(error(path, ErrorKind::NoFiles(NoFiles::Pattern)))
+            }
             Input::File(path) => Reader::open(path),
         }
     }
@@ -49,10 +53,11 @@ impl Input {
 /// Finds the inputs that these words stand for, in order.
 ///
 /// # Errors
-/// If a folder cannot be read, or a folder or a pattern stands for nothing. A plain name is not looked at: it
-/// fails when it is opened.
+/// If a folder cannot be read, or no word stands for anything. A plain name is not looked at: it fails when it is
+/// opened, as does a folder or a pattern that stands for nothing beside others that do not.
 pub fn expand<W: AsRef<Path>>(words: impl IntoIterator<Item = W>) -> Result<Vec<Input>, Error> {
     let mut inputs = Vec::new();
+    let mut empty = Vec::new();
     for word in words {
         let word = word.as_ref();
         if word == Path::new("-") {
@@ -65,15 +70,26 @@ pub fn expand<W: AsRef<Path>>(words: impl IntoIterator<Item = W>) -> Result<Vec<
             glob::matches(word)
         };
         if paths.is_empty() {
-            return Err(error(word, ErrorKind::NoFiles(NoFiles::Pattern)));
+            empty.push(error(word, ErrorKind::NoFiles(NoFiles::Pattern)));
+            inputs.push(Input::File(word.to_owned()));
         }
         for path in paths {
             if path.is_dir() {
-                inputs.extend(captures_below(&path)?);
+                let below = captures_below(&path)?;
+                if below.is_empty() {
+                    empty.push(error(&path, ErrorKind::NoFiles(NoFiles::Folder)));
+                    inputs.push(Input::File(path));
+                }
+                inputs.extend(below);
             } else {
                 inputs.push(Input::File(path));
             }
         }
+    }
+    if inputs.len() == empty.len()
+        && let Some(error) = empty.into_iter().next()
+    {
+        return Err(error);
     }
     Ok(inputs)
 }
@@ -118,9 +134,6 @@ fn captures_below(folder: &Path) -> Result<Vec<Input>, Error> {
         } else if path.is_file() && is_capture(&path)? {
             found.push(Input::File(path));
         }
-    }
-    if found.is_empty() {
-        return Err(error(folder, ErrorKind::NoFiles(NoFiles::Folder)));
     }
     Ok(found)
 }

@@ -107,6 +107,22 @@ fn nothing_is_an_error() {
     }
 }
 
+/// One of several words that stands for nothing costs the others nothing.
+#[test]
+fn the_others_are_read_where_one_word_stands_for_nothing() {
+    let folder = Folder::new("others");
+    folder.file("a.pcap", &pcap(1));
+    folder.file("d/text", b"text");
+    let words = ["d", "a.pcap", "*.cap"].map(|word| folder.0.join(word));
+    let inputs = expand(&words).unwrap();
+    assert_eq!(inputs, words.map(Input::File));
+    assert!(inputs[1].open().is_ok());
+    for (input, expected) in [(&inputs[0], NoFiles::Folder), (&inputs[2], NoFiles::Pattern)] {
+        let error = input.open().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::NoFiles(n) if *n == expected), "{error}");
+    }
+}
+
 #[test]
 fn a_dash_is_standard_input_and_plain_names_are_not_looked_at() {
     let inputs = expand([Path::new("-"), Path::new("/no/such/file")]).unwrap();
