@@ -60,7 +60,7 @@ pub enum Backend {
 pub struct Compiler {
     linktype: LinkType,
     netmask: Option<Ipv4Addr>,
-    dialect: Dialect,
+    pub(crate) dialect: Dialect,
     names: Arc<dyn Names + Send + Sync>,
     pub(crate) limits: Limits,
     pub(crate) backend: Backend,
@@ -319,7 +319,7 @@ impl Compiler {
     pub(crate) fn graph(&self, source: &str) -> Result<(Checked, Vec<Diagnostic>), Box<Diagnostic>> {
         let clock = Clock::new(self.limits);
         let (ast, mut lowered) = self.front(source, clock)?;
-        let mut lints = lint::lint(&ast, source);
+        let mut lints = lint::lint(&ast, source, self.dialect);
         lints.append(&mut lowered.lints);
         let (tree, mut arms) = (&mut lowered.tree, [(lowered.root, ACCEPT)]);
         let folded = self.build(tree, &mut arms, &clock)?;

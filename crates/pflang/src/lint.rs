@@ -8,8 +8,9 @@
 //! out empty accepts nothing.
 
 use crate::diag::{Code, Diagnostic};
+use crate::options::Dialect;
 use crate::span::Span;
-use crate::syntax::ast::{Arith, Ast, Dir, Expr, ExprId, Id, Kind, Proto, Quals, RelOp};
+use crate::syntax::ast::{Arith, Ast, AtmType, Dir, Expr, ExprId, Id, Kind, Proto, Quals, RelOp};
 use crate::syntax::fmt;
 use crate::syntax::words;
 
@@ -29,12 +30,15 @@ const SUGGESTION_MAX: usize = 100;
 ///
 /// let source = "tcp or udp and port 53";
 /// let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();
-/// assert_eq!(lint(&ast, source)[0].code, Code::Precedence);
+/// assert_eq!(lint(&ast, source, Dialect::default())[0].code, Code::Precedence);
 /// ```
-pub fn lint(ast: &Ast, source: &str) -> Vec<Diagnostic> {
+pub fn lint(ast: &Ast, source: &str, dialect: Dialect) -> Vec<Diagnostic> {
     let mut lints: Vec<Diagnostic> = precedence(ast, source).into_iter().collect();
     lints.extend(negated_list(ast, source));
-    lints.extend(contradictions(ast));
+    // Where headers of extension are walked, a packet is of each of their protocols.
+    if !dialect.ipv6 {
+        lints.extend(contradictions(ast));
+    }
     lints.sort_by_key(|lint| (lint.span.start, lint.code));
     lints.truncate(LINTS_MAX);
     lints
@@ -128,7 +132,13 @@ fn contradiction(left: Span, right: Span) -> Diagnostic {
 fn is_encapsulation(expr: &Expr) -> bool {
     matches!(
         expr,
-        Expr::Vlan(_) | Expr::Mpls(_) | Expr::Pppoes(_) | Expr::Geneve(_) | Expr::Vxlan(_) | Expr::Pppoed
+        Expr::Atm(AtmType::Lane)
+            | Expr::Vlan(_)
+            | Expr::Mpls(_)
+            | Expr::Pppoes(_)
+            | Expr::Geneve(_)
+            | Expr::Vxlan(_)
+            | Expr::Pppoed
     )
 }
 

@@ -190,7 +190,7 @@ fn any_text_has_an_answer() {
             Ok(ast) => {
                 let shown = explain(&ast, &text, testkit::linktype::ETHERNET, Dialect::default()).to_string();
                 assert!(!shown.is_empty());
-                for found in lint(&ast, &text) {
+                for found in lint(&ast, &text, Dialect::default()) {
                     assert!(found.render(&text, true).contains(&found.code.name()));
                 }
                 let again = canonical(&ast);

@@ -10,7 +10,10 @@ use wire::LinkType;
 
 fn lints(source: &str) -> Vec<(Code, String)> {
     let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();
-    lint(&ast, source).into_iter().map(|lint| (lint.code, lint.span.text(source).to_owned())).collect()
+    lint(&ast, source, Dialect::default())
+        .into_iter()
+        .map(|lint| (lint.code, lint.span.text(source).to_owned()))
+        .collect()
 }
 
 #[test]
@@ -44,7 +47,7 @@ fn operators_that_look_otherwise() {
 fn suggestions_are_filters() {
     let source = "tcp or udp and port 53";
     let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();
-    let help = lint(&ast, source).remove(0).help.unwrap();
+    let help = lint(&ast, source, Dialect::default()).remove(0).help.unwrap();
     assert_eq!(help, "write `(tcp or udp) and port 53`, or `tcp or (udp and port 53)`");
 }
 
@@ -98,7 +101,7 @@ const COMMON: &[&str] = &[
     "port 80", "tcp port 80", "udp port 53", "port 53", "tcp port 80 or tcp port 443", "tcp port 80 or 443",
     "portrange 1024-65535", "tcp portrange 6000-6008", "src port 22", "dst port 25", "tcp dst port 443",
     "udp port 67 or udp port 68", "udp port 123", "port 5060 or portrange 10000-20000",
-    "host 10.0.0.1 and port 80", "host 10.0.0.1 and not port 22", "not port 22", "not arp", "not broadcast and not multicast",
+    "host 10.0.0.1 and port 80", "host 10.0.0.1 and not port 22", "not port 22", "not arp", "ip and not vlan", "tcp port 80 and not vlan", "not vlan", "not broadcast and not multicast",
     "tcp and not port 22 and not port 80", "host 10.0.0.1 and (port 80 or port 443)", "(tcp or udp) and port 53",
     "host 10.0.0.1 and 10.0.0.2", "src host 10.0.0.1 and dst port 80", "not host 10.0.0.1 and not host 10.0.0.2",
     "icmp or icmp6", "arp or rarp", "ip and not tcp and not udp and not icmp",

@@ -197,8 +197,8 @@ impl FilterList {
     /// # use pflang::Compiler;
     /// # use wire::LinkType;
     /// let compiler = Compiler::new(LinkType::EN10MB);
-    /// assert!(compiler.compile_program(&[("arp", 1), ("less 100", 2)])?.reads_wire_len());
-    /// assert!(!compiler.compile_program(&[("arp", 1), ("tcp", 2)])?.reads_wire_len());
+    /// assert!(compiler.compile_list(&[("arp", 1), ("less 100", 2)])?.reads_wire_len());
+    /// assert!(!compiler.compile_list(&[("arp", 1), ("tcp", 2)])?.reads_wire_len());
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn reads_wire_len(&self) -> bool {

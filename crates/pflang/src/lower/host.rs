@@ -93,8 +93,9 @@ impl Lowerer<'_> {
 
     fn no_addresses(&self, proto: Proto, family: &str, kind: Option<Kind>) -> Box<crate::diag::Diagnostic> {
         let (proto, kind) = (proto.name(), kind.unwrap_or(Kind::Host).name());
+        let right = if family.ends_with("IPv6") { "ip6" } else { "ip" };
         let mut error = self.error(Code::BadQualifier, format!("`{proto}` does not go with {family} {kind}"));
-        error.help = Some(format!("write `{proto} and {kind} …` to ask for both"));
+        error.help = Some(format!("write `{right} {kind} …`"));
         error
     }
 

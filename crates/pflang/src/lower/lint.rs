@@ -131,14 +131,14 @@ impl Lowerer<'_> {
         self.lint(lint);
     }
 
-    /// `not vlan`: what follows is looked for inside a tag that is not there.
-    pub(crate) fn lint_negated_shift(&mut self, before: &Layers, word: Option<Span>, whole: Span) {
-        if self.layers == *before || self.options.dialect.scoped {
+    /// `not vlan and …`: what follows is looked for inside a tag that is not there.
+    pub(crate) fn lint_negated_shift(&mut self, word: Span) {
+        if self.options.dialect.scoped {
             return;
         }
         let lint = Diagnostic::new(
             Code::ShiftsOffsets,
-            word.unwrap_or(whole),
+            word,
             "this shifts everything to its right, although it stands under `not`",
         )
         .help("put it last, as in `ip and not vlan`, or use the `scoped` dialect");
@@ -151,8 +151,7 @@ impl Lowerer<'_> {
             Code::NotOverLoad,
             whole,
             "a packet too short for a field read here is rejected, `not` or no `not`",
-        )
-        .help("test the length as well, as in `len < 60 or not …`");
+        );
         self.lint(lint);
     }
 }

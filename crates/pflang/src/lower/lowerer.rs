@@ -143,6 +143,8 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) snapshots: Vec<Layers>,
     /// How many relations so far read a field.
     pub(crate) loading_relations: usize,
+    /// The encapsulation word under a `not` that shifts what follows, until something does.
+    pub(crate) negated_shift: Option<crate::span::Span>,
     /// The last encapsulation word, for the lints about what it shifts.
     pub(crate) encapsulation: Option<Span>,
     /// Values that the outermost link layer's offsets vary by, in the order in which a program computes them at
@@ -172,6 +174,7 @@ impl<'a> Lowerer<'a> {
             span: Span::default(),
             snapshots: Vec::new(),
             loading_relations: 0,
+            negated_shift: None,
             encapsulation: None,
             early: Vec::new(),
             pads,

@@ -52,7 +52,9 @@ impl Lowerer<'_> {
                         self.lint_negated_load(ast.span(id));
                     }
                     let before = self.snapshots[before];
-                    self.lint_negated_shift(&before, self.encapsulation, ast.span(id));
+                    if self.layers != before {
+                        self.negated_shift = Some(self.encapsulation.unwrap_or(ast.span(id)));
+                    }
                     done.push(self.tree.push(TreeNode::Not(a), ast.span(id)));
                 }
                 Task::Restore(before) => self.layers = self.snapshots[before],
@@ -82,6 +84,9 @@ impl Lowerer<'_> {
             }
             ref primitive => {
                 self.span = ast.span(id);
+                if let Some(word) = self.negated_shift.take() {
+                    self.lint_negated_shift(word);
+                }
                 let test = self.primitive(ast, primitive)?;
                 self.check_limits()?;
                 self.lint_constant(test);

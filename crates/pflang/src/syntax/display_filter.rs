@@ -137,23 +137,45 @@ fn translate(tokens: &Tokens<'_>) -> Option<String> {
         return None;
     }
     let mut parts: Vec<String> = Vec::new();
+    // Whether an `or` stands before, within each parenthesis that is open.
+    let mut had_or = vec![false];
     let mut at = 0;
     while let Some(&token) = tokens.list.get(at) {
         at += 1;
         let text = tokens.text(token);
         match token.kind {
             TokenKind::End => break,
+            // There `and` binds closer than `or`; here both bind alike.
+            TokenKind::Word(Word::And) if had_or.last() == Some(&true) => return None,
             TokenKind::Word(Word::And) => parts.push("and".into()),
-            TokenKind::Word(Word::Or) => parts.push("or".into()),
+            TokenKind::Word(Word::Or) => {
+                parts.push("or".into());
+                had_or.last_mut().map(|had| *had = true)?;
+            }
             TokenKind::Word(Word::Not) => parts.push("not".into()),
             TokenKind::Word(Word::Proto(_)) => parts.push(text.into()),
-            TokenKind::Sign(Sign::LParen) => parts.push("(".into()),
-            TokenKind::Sign(Sign::RParen) => parts.push(")".into()),
+            TokenKind::Sign(Sign::LParen) => {
+                parts.push("(".into());
+                had_or.push(false);
+            }
+            TokenKind::Sign(Sign::RParen) => {
+                parts.push(")".into());
+                had_or.pop();
+            }
             TokenKind::Name => match find(PROTOCOLS, text) {
                 Some(filter) if filter.contains(" or ") => parts.push(format!("({filter})")),
                 Some(filter) => parts.push(filter.into()),
                 None => {
                     let test = test(tokens, text, &mut at)?;
+                    // Here the word shifts what follows, there it does not.
+                    let shifts = text.starts_with("vlan") || text.starts_with("mpls");
+                    let is_last =
+                        |token: &Token| matches!(token.kind, TokenKind::End | TokenKind::Sign(Sign::RParen));
+                    if shifts && !tokens.list.get(at..)?.iter().all(is_last) {
+                        return None;
+                    }
+                    // The arithmetic alone does not ask for TCP.
+                    let test = if text == "tcp.len" { format!("tcp and {test}") } else { test };
                     // `and` and `or` bind alike, from the left, and `not` binds closer.
                     let is_first = parts.last().is_none_or(|part| part == "(");
                     let is_whole = is_first || !test.contains(" and ");

@@ -216,9 +216,28 @@ fn says_what_was_meant() {
             "as a capture filter: `arp or (tcp and not dst port 80) or (ip and not ip proto 17)`",
         ),
         ("eth.src != 1:2:3:4:5:6", "as a capture filter: `not ether src 1:2:3:4:5:6`"),
+        (
+            "udp or tcp.len > 0",
+            "as a capture filter: `udp or (tcp and ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2) > 0)`",
+        ),
+        ("tcp and vlan.id == 9", "as a capture filter: `tcp and vlan 9`"),
     ] {
         let error = error(source);
         assert_eq!(error.help.as_deref(), Some(help), "{source}: {error:?}");
+    }
+}
+
+/// There `and` binds closer than `or`, and a tag shifts nothing.
+#[test]
+fn display_filters_of_another_meaning_are_not_translated() {
+    for source in [
+        "tcp.port == 80 || udp.port == 53 && ip.addr == 203.0.113.99",
+        "(udp or tcp.port == 80 && ip) or arp",
+        "vlan.id == 999 or tcp",
+        "mpls.label == 9 and ip",
+    ] {
+        let help = error(source).help.unwrap_or_default();
+        assert!(!help.contains("as a capture filter"), "{source}: {help}");
     }
 }
 
