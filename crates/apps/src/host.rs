@@ -12,14 +12,14 @@ pub(crate) fn is_host(ip: IpAddr) -> bool {
     }
 }
 
-/// As above: not of this network, no loopback, no group, and not reserved, as is the address of everybody (RFC 1122, 3.2.1.3;
+/// Whether an IPv4 address is that of one host: not "this network", loopback, multicast, reserved or broadcast (RFC 1122, 3.2.1.3;
 /// RFC 6890, 2.2.2).
 #[inline]
 pub(crate) fn is_host_v4(ip: Ipv4Addr) -> bool {
     !matches!(ip.octets()[0], 0 | 127 | 224..)
 }
 
-/// As above: not nobody, no loopback, no group, and none that stands for one of IPv4 within a host (RFC 4291, 2.5 and 2.7; RFC 6890,
+/// Whether an IPv6 address is that of one host: not unspecified, loopback, multicast or IPv4-mapped (RFC 4291, 2.5 and 2.7; RFC 6890,
 /// 2.2.3).
 #[inline]
 pub(crate) fn is_host_v6(ip: Ipv6Addr) -> bool {

@@ -112,7 +112,7 @@ pub struct Running {
     v6: Lpm<u128>,
     /// What is particular to outputs, by name.
     ports: BTreeMap<String, RouterPort>,
-    /// The same, by number.
+    /// The ports by number of the output.
     exits: Vec<RouterPort>,
     /// Names of the outputs.
     outputs: Vec<String>,
@@ -518,13 +518,13 @@ fn is_martian(address: IpAddr) -> bool {
     }
 }
 
-/// Whether no packet from or for an address is routed: what is no host's, and the link's own (RFC 1812, 5.3.7; RFC 3927, 7).
+/// Whether no IPv4 packet from or for an address is routed: one that is not a host's, or link-local (RFC 1812, 5.3.7; RFC 3927, 7).
 #[inline]
 fn is_martian_v4(address: Ipv4Addr) -> bool {
     !is_host_v4(address) || address.is_link_local()
 }
 
-/// As above (RFC 4291, 2.5.6).
+/// Whether no IPv6 packet from or for an address is routed (RFC 4291, 2.5.6).
 #[inline]
 fn is_martian_v6(address: Ipv6Addr) -> bool {
     !is_host_v6(address) || address.is_unicast_link_local()

@@ -106,7 +106,7 @@ impl OptionError {
     }
 }
 
-/// Has a class check something; that it panics is an error of its.
+/// Runs a check of a class; a panic becomes an [`OptionError`].
 fn guarded<T>(check: impl FnOnce() -> Result<T, OptionError>) -> Result<T, OptionError> {
     catch_unwind(AssertUnwindSafe(check))
         .unwrap_or_else(|payload| Err(OptionError::failed("check its options", message(&*payload))))

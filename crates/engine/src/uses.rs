@@ -1,4 +1,4 @@
-//! What apps use that lies outside the graph: files, devices. Two apps of one graph do not use the same thing unless both share it.
+//! Exclusive use of files and devices outside the graph, checked across its apps: two apps use the same thing only if both share it.
 
 use crate::config::OptionError;
 use crate::graph::{AppSpec, Graph};

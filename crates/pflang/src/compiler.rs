@@ -358,12 +358,12 @@ impl Compiler {
         parse::parse(source, &self.dialect, &self.limits).map_err(Box::new)
     }
 
-    /// The same where a list has so many terms before it.
+    /// Parses a filter of a list, counting its terms on top of those before it.
     pub(crate) fn parse_behind(&self, source: &str, terms: &mut usize) -> Result<Ast, Box<Diagnostic>> {
         parse::parse_behind(source, &self.dialect, &self.limits, terms).map_err(Box::new)
     }
 
-    /// Lowers behind what other filters of a list were lowered to.
+    /// Lowers a filter of a list after those before it, into one tree.
     pub(crate) fn lower_into(&self, tree: Tree, ast: &Ast, clock: Clock) -> Result<Lowered, Box<Diagnostic>> {
         lower::lower_into(tree, ast, &self.lower_options(), clock)
     }

@@ -84,7 +84,7 @@ impl Filter {
         Filter(Arc::new(Inner { source, linktype, lints, executable, masks: OnceLock::new() }))
     }
 
-    /// Whether a packet matches of which every byte was captured.
+    /// Whether a fully captured packet matches.
     ///
     /// ```
     /// # use pflang::Compiler;

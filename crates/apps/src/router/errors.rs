@@ -77,12 +77,12 @@ impl<'a> Subject<'a> {
         is_fine.then_some(Subject { ether, src, header_len, packet })
     }
 
-    /// Who has sent the packet.
+    /// The sender of the packet.
     pub(super) fn src(&self) -> IpAddr {
         self.src
     }
 
-    /// Who has sent the frame.
+    /// The sender of the frame.
     pub(super) fn src_mac(&self) -> Mac {
         self.ether.src()
     }

@@ -1,7 +1,19 @@
-//! What apps cost, and where they run by that.
+//! The costs of apps, and their placement on workers by cost.
 //!
-//! What the costs promise is tried: apps that moved go back if less is delivered then, though a worker has no time left. What a packet
-//! costs where it comes from another core, and what it no longer costs where its neighbours are gone, is not in the costs before.
+//! ```text
+//! rebalance:
+//!     cost of an app   = its usual turn x its turns, less the clock's part
+//!     scale to         the time in which its worker did something of use
+//!     discount         by a tenth if its worker waits for one that is always busy
+//!     if the last move is on trial, less is delivered now and a worker is full:
+//!         undo it, and pause for 1, 2, 4 .. 32 calls
+//!     else, unless pausing:
+//!         cut the order of breathing into one stretch a worker, the heaviest as light as possible
+//!         if that spares the heaviest worker enough: move, on trial
+//! ```
+//!
+//! A move is on trial because costs leave out what a packet costs that comes from another core, and what it no longer costs where
+//! neighbours are gone.
 
 use super::Engine;
 use super::configure::breathing_names;
@@ -9,26 +21,26 @@ use super::placement::{self, Places, Placing};
 use crate::worker::{Method, Slot, Worker};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is measured for less time says little.
+/// The shortest time over which costs mean something.
 const MEASURED_MIN_NS: u64 = 100_000_000;
 
-/// Fewer breaths say nothing of the clock: one more on either side would be an eighth of the mean turn or more.
+/// The fewest breaths from which the cost of reading the clock is derived: with fewer, one more on either side weighs an eighth or more.
 const BREATHS_MIN: u64 = 8;
 
-/// What is left of the costs of a worker that keeps up with another one that is always busy: with fewer packets at a time each costs
-/// more, by how much is not known. A tenth a time leads to where something is dropped.
+/// The discount on costs of a worker that waits for one that is always busy: its bursts are smaller, which makes each packet dearer,
+/// by how much is not known. A tenth at a time approaches the balance.
 const WAITING: f64 = 0.9;
 
-/// A worker that does something of use for this share of its time has none left.
+/// The share of useful time from which a worker counts as full.
 const FULL: f64 = 0.9;
 
-/// After so many moves in a row that had to be undone, the pause before the next one grows no more.
+/// The number of undone moves in a row after which the pause grows no more.
 const UNDONE_MAX: u32 = 5;
 
 /// What apps have cost, by name, in nanoseconds.
 pub(super) type Costs = BTreeMap<String, f64>;
 
-/// What is known of costs and places from before.
+/// What earlier calls have learnt about costs and places.
 #[derive(Debug, Default)]
 pub(super) struct Balance {
     /// What apps had cost when that was looked at last.
@@ -52,7 +64,7 @@ struct Trial {
 }
 
 impl Balance {
-    /// Where the apps that moved last are to go back to, if that was wrong: a worker has no time left, and less is delivered than before.
+    /// The places before the last move, if it did harm: a worker is full, and less is delivered than before.
     fn undo(&mut self, delivered_per_ns: Option<f64>, is_any_full: bool) -> Option<Places> {
         let trial = self.trial.take()?;
         let is_less = delivered_per_ns.is_some_and(|now| now < trial.delivered_per_ns);
@@ -75,10 +87,9 @@ impl Balance {
 }
 
 impl Engine {
-    /// Places the apps on workers anew, by what each has cost since this was done last, or [`Engine::forget_costs`]. Apps and links keep their
-    /// state and their packets. Nothing is done, and `false` returned, unless the worker that has most to do then has less to do by at
-    /// least a share `gain_min` of its time, such as 0.02: then what takes less than 2 % of a core, or less than 4 % if it could be halved,
-    /// stays where it is.
+    /// Places the apps on workers by what each has cost since the last call, or since [`Engine::forget_costs`]. Apps and links keep their
+    /// state and their packets. Apps move only if that spares the busiest worker at least the share `gain_min` of its time, such as 0.02;
+    /// else nothing is done, and `false` returned. So apps that take less than 2 % of a core, or 4 % if they could be halved, stay where they are.
     ///
     /// What apps cost depends on where they are: call it again after some time, a tenth of a second at least, until it changes nothing. If
     /// less was delivered since apps moved, though a worker was busy all the time, they go back to where they were; the

@@ -166,7 +166,7 @@ impl Engine {
             .collect()
     }
 
-    /// The same, each with a record.
+    /// The apps that take over from others, each with a record.
     fn heirs(&self, graph: &Graph) -> io::Result<Heirs> {
         let mut heirs = Heirs::new();
         for (name, before) in self.successors(graph) {

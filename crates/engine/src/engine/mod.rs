@@ -66,7 +66,7 @@ impl Settings {
         Ok(Self::with_counters(Segment::private()?))
     }
 
-    /// The same, with counters that are kept there.
+    /// The default settings, with counters in this segment.
     pub fn with_counters(counters: Segment) -> Self {
         Settings {
             burst: 64,

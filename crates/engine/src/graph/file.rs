@@ -145,12 +145,12 @@ struct ReadApp {
 struct AlreadyTold;
 
 impl<'t> Reader<'t> {
-    /// Texts up to this length are searched for all errors of syntax; of longer ones only the first is told.
+    /// Texts up to this length are searched for all errors of syntax; of longer ones only the first is reported.
     const RECOVERABLE: usize = 256 << 10;
-    /// So many errors of syntax are told: what is no TOML at all has one in every line.
+    /// The most errors of syntax that are reported: a text that is not TOML has one in every line.
     const SYNTAX_TOLD: usize = 8;
 
-    /// The text as a table; `None` if it is none.
+    /// Parses the text as a table; `None` if it is not one.
     fn table(&mut self) -> Option<DeTable<'t>> {
         if self.text.len() > GraphFile::LEN_MAX {
             let message = format!("a graph has at most {} bytes", GraphFile::LEN_MAX);

@@ -128,7 +128,7 @@ impl Output {
         self.sift_mixed(burst, 0, keep)
     }
 
-    /// The same, where the first `refused` packets have been refused already.
+    /// Sifts a burst of which the first `refused` packets have been refused already.
     ///
     /// PERF: which packets are kept is noted in bits, and decides no branch.
     #[inline(never)]

@@ -14,7 +14,7 @@ use std::io;
 /// The large chunks of a pool.
 #[derive(Debug)]
 pub(super) struct Large {
-    /// So many there are, once they are asked for.
+    /// How many there are, once they are asked for.
     max: usize,
     engine: u64,
     chunks: Option<Chunks>,

@@ -30,13 +30,13 @@ use std::time::{Duration, Instant};
 use turn::Breath;
 use usual::Measured;
 
-/// Of so many breaths, one is timed, app by app; and that in the middle between two of these as a whole.
+/// Every 256th breath is timed app by app; halfway between two of these, one breath is timed as a whole.
 ///
 /// PERF: reading the clock takes five times as long as an idle app's turn.
 pub(crate) const TIMED_EVERY: u64 = 256;
-/// Of so many breaths, one looks after the apps, and tells how the pool is.
+/// The number of breaths after which a worker looks after its apps, and publishes the state of the pool.
 const LOOKED_AFTER_EVERY: u64 = 64;
-/// Of so many breaths, one asks apps whether the run is to end, though time may stand still.
+/// The number of breaths after which apps are asked whether the run is to end, even if time stands still.
 const ASKED_EVERY: u64 = 64 * LOOKED_AFTER_EVERY;
 
 /// The apps of one thread, and their packets.

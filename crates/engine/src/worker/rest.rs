@@ -25,7 +25,7 @@ pub(super) struct Rest {
 const SLEEP_US_MAX: u64 = 100;
 /// What a sleep may last beyond its time, in microseconds: Linux adds 50 to spare its timers.
 const OVERSLEEP_US: u64 = 60;
-/// So many breaths without change, and packets that wait will do so for longer.
+/// The number of breaths without change after which waiting packets are expected to wait for longer.
 const QUIET_BREATHS: u32 = 16;
 
 impl Rest {

@@ -158,7 +158,7 @@ impl Slot {
         ready.then(|| self.push_ready(breath))
     }
 
-    /// The same, when something waits. PERF: a function of its own, so that a breath asks without a call.
+    /// Lets the app push what waits. PERF: a function of its own, so that a breath asks without a call.
     #[inline(never)]
     fn push_ready(&mut self, breath: &mut Breath<'_>) -> u32 {
         match self.app.as_deref_mut() {
@@ -181,7 +181,7 @@ impl Slot {
         moved
     }
 
-    /// The same.
+    /// Ends the turn of an app that has links.
     ///
     /// PERF: a function of its own, so that apps without links do not save and restore its registers: 50 of them take half as long.
     #[inline(never)]

@@ -226,7 +226,7 @@ impl Drop for Running {
 
 /// What has become of the first packets of a burst.
 enum Attempt<'a> {
-    /// So many have the same fate, which this counts.
+    /// This many packets share a fate, which the counter counts.
     Taken(usize, &'a Counter),
     /// The socket has no room.
     Full,

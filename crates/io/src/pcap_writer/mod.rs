@@ -19,15 +19,16 @@
 //! writing fails, because the disk is full say, the writer stops, its report says why, and the file ends with a
 //! whole packet.
 //!
-//! The file is locked (`flock`), and emptied only when the whole graph has started: a graph that is refused, as is one that
-//! gives a file to two writers, or to a reader and a writer, costs no packet that was written before, and leaves no empty file. Refused is also a
-//! change in which a writer gets the file that another has had until then, unless it takes the place of that one.
-//! A writer that is given another `path` opens that first, and goes on with the old one if it cannot. One that failed goes
-//! on behind the last packet of its file, where pcapng gets a new section, since interfaces may be missing.
+//! The file is locked (`flock`), and emptied only when the whole graph has started. A graph that is refused, such as one that
+//! gives a file to two writers, or to a reader and a writer, costs no packet that was written before, and leaves no empty file. A change
+//! is refused as well in which a writer gets the file that another one has until then, unless it takes the place of that one.
+//! A writer that is given another `path` opens that first, and keeps the old one if it cannot. One that failed goes
+//! on after the last packet of its file, where pcapng gets a new section, since interfaces may be missing.
 //!
-//! A FIFO that nobody reads is refused, since nothing is waited for when a graph starts. Who reads one slowly is waited for, but for a tenth
-//! of a second in each breath at most, and in ten breaths until he reads something: meanwhile packets stay in the link, until that is full. A run does not end by itself before all was read; one that is
-//! stopped waits for a second at most, and not at all for who has read nothing for a second. Then the end of a record that was begun is left to a writer that goes on; its packet stays counted as
+//! A FIFO without a reader is refused, since a graph that starts waits for nothing. A slow reader is waited for: at most a tenth of a
+//! second in each breath, and in ten breaths until it reads again. Meanwhile packets stay in the link, until that is full. A run does not end
+//! by itself before everything was read; one that is stopped waits for a second at most, and not at all for a reader that has read nothing for
+//! a second. The end of a record that was begun is then left to a writer that goes on; its packet stays counted as
 //! `write_error` by the one that began it, and is not counted again.
 //!
 //! NOTE: a slow disk holds up the other apps of its worker.
@@ -57,15 +58,15 @@ const BLOCK: usize = 128 << 10;
 const ENCODED_BURST: usize = 64;
 /// How long a packet waits at most before it is written, in nanoseconds.
 const WAIT_NS_MAX: u64 = 1_000_000_000;
-/// How long who reads a pipe is waited for in a breath: others have their turns, too.
+/// How long a breath waits for the reader of a pipe: other apps need their turns.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// So many such waits in vain, and he is not waited for until he reads something: he may have stopped for good.
+/// The number of waits in vain after which nothing waits for the reader until it reads again: it may have stopped for good.
 const VAIN_WAITS_MAX: u32 = 10;
-/// How long at the end, where what he has not read since then counts: who has long stopped costs a stop or a reload nothing.
+/// How long the end of a run waits for the reader, counted from when it last read: one that stopped long ago delays nothing.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
-/// So many breaths in which no packet came, and what waits is written to a pipe even if no time passes, as on capture time.
+/// The number of breaths without packets after which waiting packets are written to a pipe even if time stands still, as on capture time.
 const IDLE_BREATHS_MAX: u32 = 64;
-/// What a file without packets says it is for.
+/// The metadata by which a file without packets is begun.
 const NO_PACKET: Metadata = Metadata {
     timestamp_ns: 0,
     flow_hash: 0,

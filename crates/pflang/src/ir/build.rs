@@ -77,7 +77,7 @@ pub fn build(mut tree: Tree, arms: &[(TreeId, u32)]) -> Graph {
     graph
 }
 
-/// The same within limits: deep chains of headers guard each test by all that lies before it, so the graph may
+/// Builds the graph within limits: deep chains of headers guard each test by everything before it, so the graph may
 /// be far larger than the text.
 ///
 /// # Errors
@@ -94,7 +94,7 @@ pub(crate) fn build_within(
     Ok(graph)
 }
 
-/// The same, asking something else, of values and conditions that the graph has yet to be given.
+/// Builds the graph within limits, and lets `asks` replace values and conditions on the way.
 ///
 /// # Errors
 /// As [`build_within`].

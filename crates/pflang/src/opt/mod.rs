@@ -55,7 +55,7 @@ pub fn optimise(graph: &Graph) -> Graph {
     optimise_within(fold::fold(graph), &|| false).unwrap_or_else(|| graph.clone())
 }
 
-/// The same of what was folded while it was built, unless time is over before.
+/// Optimises a graph that was folded while it was built; `None` if time is over before.
 pub(crate) fn optimise_within(folded: Folded, time_is_over: TimeIsOver<'_>) -> Option<Graph> {
     let mut room = Room::default();
     let (mut graph, shape) = simplify(folded, &mut room, time_is_over)?;

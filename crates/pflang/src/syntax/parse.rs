@@ -80,9 +80,9 @@ pub(super) type Step<T> = Result<T, Box<Diagnostic>>;
 pub(super) enum Context {
     /// A primitive, also one that begins with arithmetic.
     Term,
-    /// The same, or an identifier: after `and` and `or`.
+    /// A primitive or an identifier: after `and` and `or`.
     TermOrId,
-    /// The same at the beginning of a parenthesis, where an identifier may not have one of its own.
+    /// A primitive or an identifier at the beginning of a parenthesis, where an identifier may not have one of its own.
     TermOrFirstId,
     /// An identifier: after qualifiers.
     Id,

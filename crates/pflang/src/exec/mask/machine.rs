@@ -35,7 +35,7 @@ pub(super) struct Place<'s> {
 }
 
 impl Place<'_> {
-    /// So many bytes further on.
+    /// The place `bytes` further on.
     #[inline(always)]
     pub(super) fn beyond(self, bytes: u32) -> Self {
         Place { offset: self.offset + bytes, ..self }

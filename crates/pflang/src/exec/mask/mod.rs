@@ -39,7 +39,7 @@ use {avx2::Avx2, avx512::Avx512};
 #[derive(Debug)]
 pub struct MaskFilter {
     program: MaskProgram,
-    /// The same, if a glance is enough where packets are long enough.
+    /// The short form of the program, if a glance at packets that are long enough decides.
     glance: Option<Glance>,
 }
 
@@ -61,12 +61,12 @@ pub enum Isa {
     Avx2,
     /// AVX-512: F, BW, DQ and VL; packets are read by plain loads.
     Avx512Loads,
-    /// The same; packets are read by gathers.
+    /// AVX-512: F, BW, DQ and VL; packets are read by gathers.
     Avx512,
 }
 
 impl Isa {
-    /// All of them, the best last, but for processors whose gathers are slow.
+    /// All of them, the best last, except on processors whose gathers are slow.
     pub const ALL: &[Isa] = &[Isa::Portable, Isa::Avx2, Isa::Avx512Loads, Isa::Avx512];
 
     /// The best that this processor has.
@@ -143,7 +143,7 @@ impl MaskFilter {
         Some(MaskFilter { glance: Glance::of(&program), program })
     }
 
-    /// The same, unless machine code is likely to take less time on mixed traffic.
+    /// Translates a filter, unless machine code is likely to take less time on mixed traffic.
     ///
     /// PERF: with AVX-512 and mixed traffic, machine code took 1 to 3 times as long on all filters tried, but for those
     /// with large switches: it settles one with a look into a table, the mask VM packet by packet in three to ten times

@@ -25,7 +25,7 @@ pub(super) struct Window {
 /// What a fetch may be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fetches {
-    /// So many times four bytes that follow one another: 2 or 4.
+    /// The most words of four bytes that one fetch takes in a row: 2 or 4.
     pub(super) words_max: u64,
     /// Or four bytes each at two places of sixteen.
     pub(super) pairs: bool,
