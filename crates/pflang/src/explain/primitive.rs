@@ -44,7 +44,7 @@ pub(super) fn words(ast: &Written<'_>, primitive: &Expr) -> String {
                 AtmField::Vpi => "ATM virtual path identifier (VPI)",
                 AtmField::Vci => "ATM virtual channel identifier (VCI)",
             };
-            format!("the {name} {} {}", relation::verb(*op), number(*n))
+            format!("the {name} {} {}", relation::verb(as_compiled(*op)), number(*n))
         }
         Expr::Mtp2(kind) => mtp2(*kind),
         Expr::Mtp3Field(field, op, n) => mtp3(*field, *op, &number(*n)),
@@ -131,6 +131,11 @@ fn singular(ast: &Written<'_>, quals: Quals, id: &Id) -> String {
         }
         (Id::Number(n), None | Some(Kind::Host)) if quals.proto != Some(Proto::Decnet) => {
             format!("{} (the number {})", std::net::Ipv4Addr::from(*n), ast.number(*n))
+        }
+        (Id::Number(n), Some(Kind::Net)) if quals.proto != Some(Proto::Decnet) => {
+            // As in libpcap, the bytes that are there are the first of the network.
+            let missing = if *n == 0 { 0 } else { n.leading_zeros() / 8 * 8 };
+            format!("in the network {}/{}", std::net::Ipv4Addr::from(n << missing), 32 - missing)
         }
         (Id::V4Prefix { .. } | Id::V4Mask { .. } | Id::V6Prefix(..), _) => format!("in the network {id}"),
         _ => ast.id(id),
@@ -314,5 +319,10 @@ fn mtp3(field: Mtp3Field, op: RelOp, n: &str) -> String {
         Mtp3Field::Dpc | Mtp3Field::Hdpc => "destination point code",
         Mtp3Field::Sls | Mtp3Field::Hsls => "signalling link selection",
     };
-    format!("the SS7 {name} (`{}`) {} {n}", spelling(Word::Mtp3(field)), relation::verb(op))
+    format!("the SS7 {name} (`{}`) {} {n}", spelling(Word::Mtp3(field)), relation::verb(as_compiled(op)))
+}
+
+/// What a comparison of ATM and SS7 fields means: libpcap takes `!=` for `=`, of which [`Code::NotEqualIsEqual`](crate::Code::NotEqualIsEqual) warns.
+fn as_compiled(op: RelOp) -> RelOp {
+    if op == RelOp::Ne { RelOp::Eq } else { op }
 }

@@ -50,11 +50,11 @@ Notes:
 /// The words for one primitive each.
 #[rustfmt::skip]
 const WORDS: &[(&str, &str)] = &[
-    ("tcp", "the packet is TCP over IPv4 or IPv6"), ("icmp", "the packet is ICMP over IPv4"), ("arp", "the packet is ARP"),
+    ("tcp", "the packet is TCP over IPv4 or IPv6"), ("vpi != 1", "the ATM virtual path identifier (VPI) is 1"), ("icmp", "the packet is ICMP over IPv4"), ("arp", "the packet is ARP"),
     ("isis", "the packet is IS-IS"), ("l1", "the packet is IS-IS of level 1"),
     ("not tcp", "not: the packet is TCP over IPv4 or IPv6"), ("not not tcp", "the packet is TCP over IPv4 or IPv6"),
     ("host 10.0.0.1", "the source or destination is 10.0.0.1"), ("src net 10.0.0.0/8", "the source is in the network 10.0.0.0/8"),
-    ("host 1", "the source or destination is 0.0.0.1 (the number 1)"), ("net 10.1", "the source or destination is in the network 10.1.0.0/16"),
+    ("src net 10", "the source is in the network 10.0.0.0/8"), ("net 11272", "the source or destination is in the network 44.8.0.0/16"), ("host 1", "the source or destination is 0.0.0.1 (the number 1)"), ("net 10.1", "the source or destination is in the network 10.1.0.0/16"),
     ("arp src host 10.0.0.1", "the ARP sender is 10.0.0.1"), ("ip6 dst host ::1", "the IPv6 destination is ::1"),
     ("ether src 1:2:3:4:5:6", "the link-layer source is 01:02:03:04:05:06"), ("wlan ra 1:2:3:4:5:6", "the link-layer 802.11 receiver is 01:02:03:04:05:06"),
     ("src and dst host ace", "the source and destination is the host `ace`"),
