@@ -9,11 +9,14 @@ fn main() {
     println!("cargo:rustc-check-cfg=cfg(have_libpcap)");
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CC");
-    // Absent files count as changed: a libpcap that is installed later is found by the next build.
     println!("cargo:rerun-if-changed=/usr/include/pcap.h");
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     if links_libpcap(Path::new(&out)) {
         println!("cargo:rustc-cfg=have_libpcap");
+    } else {
+        // A file that is never there counts as changed, so that each build looks again. The header of a package is older than this build,
+        // whenever it is installed.
+        println!("cargo:rerun-if-changed={out}/no-libpcap-yet");
     }
 }
 
