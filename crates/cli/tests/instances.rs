@@ -6,6 +6,8 @@ use common::{arg, code, scratch, sluss, stderr, stdout};
 use engine::shm::Segment;
 use engine::{Engine, Graph, Settings};
 use serde_json::Value;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -267,4 +269,44 @@ fn an_instance_of_another_pid_namespace_is_not_cleaned_up() {
     assert!(stderr(&second).contains("choose another --name"), "{}", stderr(&second));
     assert!(file.exists(), "it runs");
     instance.kill();
+}
+
+/// Whatever ends `sluss top` from outside, the terminal is as it was before.
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let instance = Instance::start("top-signals");
+    for (signal, expected) in [("INT", 130), ("QUIT", 131), ("TERM", 143), ("HUP", 129)] {
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&ours).and_then(|()| unlockpt(&ours)).expect("a terminal");
+        let path = ptsname(&ours, Vec::new()).expect("its name").into_string().expect("an ASCII name");
+        let theirs =
+            || Stdio::from(File::options().read(true).write(true).open(&path).expect("its other end"));
+        let mut top = sluss(&["top"]);
+        let mut child = top
+            .env("SLUSS_RUNTIME_DIR", &instance.folder)
+            .stdin(theirs())
+            .stdout(theirs())
+            .stderr(theirs())
+            .spawn()
+            .expect("sluss");
+        drop(top);
+        let mut screen = File::from(ours);
+        let mut shown = Vec::new();
+        let mut read = |until: &[u8]| {
+            let mut some = [0; 4096];
+            while !shown.windows(until.len()).any(|window| window == until) {
+                match screen.read(&mut some) {
+                    Ok(count @ 1..) => shown.extend_from_slice(&some[..count]),
+                    _ => panic!("SIG{signal}: {:?} was not printed", until.escape_ascii().to_string()),
+                }
+            }
+        };
+        read(b"\x1b[?25l");
+        let kill = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(kill.expect("kill").success());
+        read(b"\x1b[?1049l");
+        read(b"\x1b[?25h");
+        assert_eq!(child.wait().expect("sluss").code(), Some(expected), "SIG{signal}");
+    }
 }

@@ -9,7 +9,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::{cursor, execute, terminal};
 use rustix::event::{PollFd, PollFlags, poll};
-use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, Stdout};
 use std::mem::ManuallyDrop;
@@ -20,8 +20,8 @@ pub(super) fn run(mut watch: Watch, interval: Duration, has_colour: bool) -> Res
     let first = watch.first()?;
     let mut view = View::new(interval, has_colour);
     view.push(first);
-    let mut screen = Screen::open().map_err(refused)?;
     end_from_outside().map_err(refused)?;
+    let mut screen = Screen::open().map_err(refused)?;
     let mut next = Instant::now() + interval;
     loop {
         screen.0.draw(|frame| screen::draw(frame, &view)).map_err(refused)?;
@@ -50,7 +50,7 @@ fn refused(error: io::Error) -> Failure {
 /// Ends the process on a signal, or when the terminal hangs up, from threads of their own: crossterm 0.29 reads on for ever
 /// from a terminal that has gone, so the thread that waits for keys cannot be relied upon.
 fn end_from_outside() -> io::Result<()> {
-    let mut signals = Signals::new([SIGTERM, SIGHUP])?;
+    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             end(signal);
