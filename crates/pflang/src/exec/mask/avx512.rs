@@ -83,7 +83,7 @@ fn look<const GATHERS: bool>(glance: Glance, packets: &[Packet<'_>; LANES]) -> O
     // Added to each address by the gather.
     let offset = ptr::without_provenance::<u8>(glance.offset as usize);
     let (bits, k) = (_mm512_set1_epi64(glance.bits as i64), _mm512_set1_epi64(glance.k as i64));
-    let mut equal = 0;
+    let mut equal: u64 = 0;
     for g in 0..8 {
         let bytes = if GATHERS {
             // SAFETY: as above.
@@ -98,7 +98,9 @@ fn look<const GATHERS: bool>(glance: Glance, packets: &[Packet<'_>; LANES]) -> O
                 loads::eight_of_eight(8 * g, |lane| packets[lane].data().as_ptr().add(glance.offset as usize))
             }
         };
-        equal |= u64::from(_mm512_cmpeq_epi64_mask(_mm512_and_si512(bytes, bits), k)) << (8 * g);
+        let these = u64::from(_mm512_cmpeq_epi64_mask(_mm512_and_si512(bytes, bits), k));
+        // PERF: shifted each to its place, the compiler gathers the answers in a vector, and takes 1.08 times as long.
+        equal = (equal | these).rotate_right(8);
     }
     Some(if glance.accepts { equal } else { !equal })
 }
@@ -197,12 +199,12 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
     unsafe fn fetch_pair(self, place: Place<'_>, from: [u8; 2], [a, b]: [&mut Numbers; 2]) {
         // SAFETY: as in `fetch4`.
         unsafe {
-            if GATHERS {
+            if GATHERS && place.lanes != u64::MAX {
                 self.fetch4(place.beyond(from[0].into()), a);
                 self.fetch4(place.beyond(from[1].into()), b);
-            } else {
-                loads::pairs(place, from, [a, b]);
+                return;
             }
+            loads::pairs(place, from, [a, b]);
         }
     }
 
@@ -349,7 +351,7 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
 /// # Safety
 /// The processor has AVX-512F.
 #[inline(always)]
-unsafe fn load(numbers: &Numbers, g: usize) -> __m512i {
+pub(super) unsafe fn load(numbers: &Numbers, g: usize) -> __m512i {
     // SAFETY: 16 numbers, at a multiple of 64 bytes from where numbers are aligned to as many.
     unsafe { _mm512_load_si512(numbers.0[16 * g..16 * g + 16].as_ptr().cast()) }
 }

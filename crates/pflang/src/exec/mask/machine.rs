@@ -15,6 +15,12 @@ pub(super) const LANES: usize = 64;
 /// 1.2 to 1.6 times as long. Captures come in batches of 256 packets.
 pub(super) const PARTS: usize = 4;
 
+/// Masks that are cleared together.
+///
+/// PERF: a fixed number is cleared in place. Clearing as many as a program has calls `memset`, which takes a
+/// twentieth of the time of a short program.
+const MASKS_TOGETHER: usize = 8;
+
 /// A number for each packet.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
@@ -217,7 +223,7 @@ impl Machine {
     pub(super) fn fit(&mut self, program: &MaskProgram) {
         let columns = self.columns.len().max(usize::from(program.columns));
         self.columns.resize(columns, [Numbers([0; LANES]); PARTS]);
-        let masks = self.masks.len().max(usize::from(program.masks));
+        let masks = self.masks.len().max(usize::from(program.masks).next_multiple_of(MASKS_TOGETHER));
         self.masks.resize(masks, [0; PARTS]);
     }
 
@@ -234,7 +240,10 @@ impl Machine {
         let parts = packets.len().min(PARTS);
         let mut lanes = [0; PARTS];
         lanes[..parts].fill(u64::MAX);
-        self.masks[..usize::from(program.masks)].fill([0; PARTS]);
+        let masks = usize::from(program.masks).div_ceil(MASKS_TOGETHER);
+        for masks in &mut self.masks.as_chunks_mut().0[..masks] {
+            *masks = [[0; PARTS]; MASKS_TOGETHER];
+        }
         self.masks[index(program.root)] = lanes;
         self.admit(isa, program, packets);
         let mut at = 0;

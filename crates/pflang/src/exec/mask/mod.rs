@@ -109,8 +109,8 @@ impl fmt::Display for Isa {
     }
 }
 
-/// Whether a gather takes longer than plain loads and shuffles: AMD's are made of many small operations. On Zen 5, where this was
-/// measured, bursts took up to three times as long with them.
+/// Whether a gather takes longer than plain loads and shuffles: AMD's are made of many small operations. On Zen 5,
+/// where this was measured, bursts took up to three times as long with them.
 fn gathers_are_slow() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -130,11 +130,10 @@ thread_local! {
 impl MaskFilter {
     /// Translates a graph; `None` where it is too large to be worth it.
     pub fn new(graph: Verified<'_>) -> Option<MaskFilter> {
-        // PERF: with AVX-512 sixteen bytes of each packet are turned into columns together, without it eight and eight. A pair costs less
-        // than two loads of four bytes, and no less than two gathers.
-        let isa = Isa::detect();
-        let fetches =
-            Fetches { words_max: if isa.is_avx512() { 4 } else { 2 }, pairs: isa == Isa::Avx512Loads };
+        // PERF: with AVX-512 sixteen bytes of each packet are turned into columns together, without it eight and eight.
+        // A pair costs less than two loads of four bytes, and less than two gathers where all packets are there.
+        let wide = Isa::detect().is_avx512();
+        let fetches = Fetches { words_max: if wide { 4 } else { 2 }, pairs: wide };
         MaskFilter::with(graph, fetches)
     }
 
@@ -198,7 +197,7 @@ impl MaskFilter {
         let (whole, with_rest) = whole.split_at(alone);
         for (packets, words) in whole.chunks(PARTS).zip(words[..alone].chunks_mut(PARTS)) {
             isa.run(&mut machine, &self.program, packets);
-            words.copy_from_slice(&machine.accepted()[..words.len()]);
+            answer(words, machine.accepted());
         }
         if let Some(&first) = rest.first() {
             // PERF: it stands in for those that are missing, so that they take no longer than whole runs.
@@ -207,10 +206,17 @@ impl MaskFilter {
             filled[with_rest.len()][..rest.len()].copy_from_slice(rest);
             isa.run(&mut machine, &self.program, &filled[..=with_rest.len()]);
             let words = &mut words[alone..][..=with_rest.len()];
-            words.copy_from_slice(&machine.accepted()[..words.len()]);
+            answer(words, machine.accepted());
             words[with_rest.len()] &= (1 << rest.len()) - 1;
         }
         SPARE.set(Some(machine));
+    }
+}
+
+/// Writes the answers for as many parts as there are.
+fn answer(words: &mut [u64], accepted: [u64; PARTS]) {
+    for (word, accepted) in words.iter_mut().zip(accepted) {
+        *word = accepted;
     }
 }
 

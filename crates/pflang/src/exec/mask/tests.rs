@@ -83,6 +83,33 @@ fn agrees_with_the_interpreter() {
     }
 }
 
+/// 64 packets with headers of one length, then with one header that is longer, wherever it is among them.
+#[test]
+fn headers_of_one_length_or_of_two() {
+    let source = "tcp port 80 and tcp[12] & 0xf0 = 0x50";
+    let stages = stages(source);
+    let frame = |words: usize, port: u8| {
+        let header =
+            [&[0x40 | words as u8, 0, 0, 60, 0, 0, 0, 0, 9, 6][..], &vec![1; 4 * words - 10]].concat();
+        [&[2; 12][..], &[8, 0], &header, &[7, 7, 0, port], &[0; 8], &[0x50; 8]].concat()
+    };
+    let step = if cfg!(miri) { 31 } else { 1 };
+    for odd in (0..=64).step_by(step) {
+        let frames: Vec<Vec<u8>> =
+            (0..64).map(|lane| frame(5 + usize::from(lane == odd), 80 + (lane as u8 & 1))).collect();
+        let views: Vec<Packet<'_>> = frames.iter().map(|frame| Packet::from(&frame[..])).collect();
+        for pairs in [false, true] {
+            let fetches = Fetches { words_max: 4, pairs };
+            let filter = MaskFilter::with(Verified::new(&stages.optimised).unwrap(), fetches).unwrap();
+            for &isa in Isa::ALL.iter().filter(|isa| isa.is_available()) {
+                let mut bits = [0];
+                filter.run_burst(isa, &views, &mut bits);
+                assert_eq!(bits, [0x5555_5555_5555_5555], "{isa}, the longer one is {odd}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_filter_need_not_be_native() {
     let filter = Compiler::new(LinkType::EN10MB).backend(Backend::Interpreter).compile("ip").unwrap();
