@@ -5,6 +5,7 @@
 //! `captures/` and `examples/` are the repository's, and must print just that. `BLESS=1 cargo test -p sluss --test book` writes
 //! into the pages what they print. Blocks fenced as `toml` are graphs: those of the pages about apps and runs must pass `--check`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,13 @@ impl Drop for Workplace {
     }
 }
 
+/// A program that the examples of a page need, and that this machine has not.
+fn missing_tool(text: &str) -> Option<&'static str> {
+    let is_there =
+        |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+    ["jq"].into_iter().find(|tool| text.contains(&format!("| {tool} ")) && !is_there(tool))
+}
+
 /// The page with every `console` block as it should be.
 fn executed(text: &str, workplace: &Workplace) -> String {
     let mut out = String::new();
@@ -117,6 +125,10 @@ fn examples_print_what_the_book_says() {
         if !text.contains("```console") {
             continue;
         }
+        if let Some(tool) = missing_tool(&text) {
+            println!("SKIPPED: the examples of {}: install {tool} (Debian)", page.display());
+            continue;
+        }
         commands += text.lines().filter(|line| line.starts_with("$ sluss ")).count();
         let expected = executed(&text, &Workplace::new(&page));
         assert!(!expected.contains("internal error"), "{}: sluss broke", page.display());
@@ -152,6 +164,33 @@ fn examples_of_apps_are_right() {
         }
     }
     assert!(checked > 8, "only {checked} examples found");
+}
+
+/// Adds the reasons of drops that the sources below a folder name, but for those in tests.
+fn reasons_below(folder: &Path, reasons: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).expect("sources").flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.ends_with("tests") {
+            reasons_below(&path, reasons);
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
+            let text = fs::read_to_string(&path).expect("a source");
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            let named = code.split(".drops(\"").skip(1).filter_map(|rest| rest.split('"').next());
+            reasons.extend(named.map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn the_book_says_what_to_do_about_each_drop() {
+    let mut reasons: BTreeSet<String> = engine::drops::ALL.map(str::to_owned).into();
+    for folder in ["crates/apps/src", "crates/io/src"] {
+        reasons_below(&root().join(folder), &mut reasons);
+    }
+    let page = fs::read_to_string(root().join("docs/book/src/how-to/read-the-report.md")).expect("the page");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    let told: BTreeSet<String> = rows.map(|(reason, _)| reason.to_owned()).collect();
+    assert_eq!(told, reasons);
 }
 
 #[test]
