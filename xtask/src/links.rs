@@ -1,11 +1,15 @@
 //! Links between the repository's pages: each leads to a file, each `#fragment` to a heading, and the book's table
-//! of contents to every page of the book.
+//! of contents to every page of the book. Links of the book that leave it are addresses below [`REPOSITORY`]: mdBook builds the book
+//! alone. They are followed here, too.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, process::Command};
 
 const SUMMARY: &str = "docs/book/src/SUMMARY.md";
+/// Where files and folders of the repository are on the web.
+const REPOSITORY: [&str; 2] =
+    ["https://github.com/sluss/sluss/blob/main/", "https://github.com/sluss/sluss/tree/main/"];
 
 /// The links that lead nowhere, and the pages that no one can find.
 pub(crate) fn check(root: &Path) -> Vec<String> {
@@ -59,7 +63,7 @@ fn targets(text: &str) -> Vec<String> {
         let line: String = line.split('`').step_by(2).collect::<Vec<_>>().join("``");
         for rest in line.split("](").skip(1) {
             let target = rest.split([')', ' ']).next().unwrap_or_default();
-            if !target.contains("://") && !target.starts_with("mailto:") {
+            if is_ours(target) {
                 targets.push(target.to_owned());
             }
         }
@@ -67,12 +71,29 @@ fn targets(text: &str) -> Vec<String> {
     targets
 }
 
+/// Whether a link leads to a file of the repository.
+fn is_ours(target: &str) -> bool {
+    in_repository(target).is_some() || !target.contains("://") && !target.starts_with("mailto:")
+}
+
+/// The path within the repository of an address on the web.
+fn in_repository(target: &str) -> Option<&str> {
+    REPOSITORY.iter().find_map(|prefix| target.strip_prefix(prefix))
+}
+
 fn follow(root: &Path, page: &Path, target: &str) -> Result<(), String> {
     let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
     let here = root.join(page);
-    let there = if file.is_empty() { here } else { here.parent().expect("a folder").join(file) };
+    let there = match in_repository(file) {
+        Some(path) => root.join(path),
+        None if file.is_empty() => here,
+        None => here.parent().expect("a folder").join(file),
+    };
     if !there.exists() {
         return Err("no such file".to_owned());
+    }
+    if leaves_the_book(root, page, &there) && in_repository(file).is_none() {
+        return Err(format!("leaves the book: write {}PATH", REPOSITORY[0]));
     }
     if fragment.is_empty() {
         return Ok(());
@@ -80,6 +101,15 @@ fn follow(root: &Path, page: &Path, target: &str) -> Result<(), String> {
     let text = fs::read_to_string(&there).map_err(|error| error.to_string())?;
     let headings: BTreeSet<String> = prose(&text).filter(|line| line.starts_with('#')).map(anchor).collect();
     if headings.contains(fragment) { Ok(()) } else { Err("no such heading".to_owned()) }
+}
+
+fn leaves_the_book(root: &Path, page: &Path, there: &Path) -> bool {
+    let book = Path::new(SUMMARY).parent().expect("a folder");
+    let is_inside = |path: &Path| match (path.canonicalize(), root.join(book).canonicalize()) {
+        (Ok(path), Ok(book)) => path.starts_with(book),
+        _ => false,
+    };
+    page.starts_with(book) && !is_inside(there)
 }
 
 /// What forges and mdBook call a heading.
@@ -109,6 +139,21 @@ mod tests {
     fn links_are_found_outside_code() {
         let page = "a [b](c.md) `[d](e.md)` [f](https://g)\n```\n[h](i.md)\n```\n[j](k.md#l \"m\")\n";
         assert_eq!(targets(page), ["c.md", "k.md#l"]);
+    }
+
+    #[test]
+    fn links_that_leave_the_book_are_addresses() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
+        let page = Path::new("docs/book/src/tutorial.md");
+        assert_eq!(targets("[a](https://github.com/sluss/sluss/blob/main/b.md)").len(), 1);
+        let follow = |target: &str| follow(root, page, target).map_err(|why| why[..12].to_owned());
+        assert_eq!(follow("run.md"), Ok(()));
+        assert_eq!(follow("https://github.com/sluss/sluss/blob/main/COMPAT.md"), Ok(()));
+        assert_eq!(
+            follow("https://github.com/sluss/sluss/blob/main/GONE.md"),
+            Err("no such file".to_owned())
+        );
+        assert_eq!(follow("../../../COMPAT.md"), Err("leaves the b".to_owned()));
     }
 
     #[test]
