@@ -1,4 +1,4 @@
-//! The book's examples, run.
+//! The examples of the book and of README.md, run.
 //!
 //! A block of Markdown fenced as `console` holds commands, `$` before each, and what they print (standard output and
 //! error as a person sees them). Here every page's commands run in order, in a folder of the page's own where
@@ -15,9 +15,9 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
 
-/// Every page of the book.
+/// Every page of the book, and the repository's first page.
 fn pages() -> Vec<PathBuf> {
-    let (mut pages, mut folders) = (Vec::new(), vec![root().join("docs/book/src")]);
+    let (mut pages, mut folders) = (vec![root().join("README.md")], vec![root().join("docs/book/src")]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("the book").flatten() {
             let path = entry.path();
@@ -148,6 +148,19 @@ fn examples_print_what_the_book_says() {
         stale.join("\n")
     );
     assert!(commands > 40, "only {commands} examples found");
+}
+
+#[test]
+fn the_picture_is_that_of_the_graph() {
+    let picture = root().join("docs/book/src/images/policy.svg");
+    let drawn = Workplace::new(&picture).run("sluss run --svg examples/policy.toml");
+    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+        fs::write(&picture, &drawn).expect("a writable picture");
+    }
+    assert!(
+        fs::read_to_string(&picture).expect("the picture") == drawn,
+        "run this with BLESS=1, and look at it"
+    );
 }
 
 #[test]
