@@ -11,7 +11,7 @@ use std::path::Path;
 
 const GOLDENS: &str = "testdata/golden/stages";
 const BOOK: &str = "docs/book/src";
-const INDEX: &str = "gallery/README.md";
+const INDEX: &str = "gallery/overview.md";
 
 /// Writes the pages, the index and the lines of the table of contents.
 ///
