@@ -72,6 +72,29 @@ fn names_of_compressed_files_are_warned_of() {
 }
 
 #[test]
+fn the_format_is_that_of_the_input_and_a_name_that_says_another_is_warned_of() {
+    let folder = scratch("misnamed");
+    let written = |input: &str, name: &str| {
+        let out = folder.join(name);
+        let output = run(&["filter", "", input, "-o", arg(&out)]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        (read(&out)[..4].to_vec(), stderr(&output).replace(&format!("{}/", arg(&folder)), ""))
+    };
+    let pcapng = [0x0a, 0x0d, 0x0d, 0x0a];
+    let (magic, told) = written("captures/router.pcapng", "out.pcap");
+    assert_eq!(magic, pcapng);
+    let expected =
+        "warning: out.pcap is written as pcapng, the format of the input, whatever its name says\n";
+    assert_eq!(told, expected);
+    let (magic, told) = written("captures/web.pcap", "out.pcapng.gz");
+    assert_eq!(magic, pcapng);
+    assert_eq!(told, "warning: out.pcapng.gz is written without compression, whatever its name says\n");
+    // Nanoseconds are a matter of pcap.
+    assert_eq!(written("captures/ntp-nano.pcap", "out.pcap"), (vec![0x4d, 0x3c, 0xb2, 0xa1], String::new()));
+    assert_eq!(written("captures/router.pcapng", "out.pcapng"), (pcapng.to_vec(), String::new()));
+}
+
+#[test]
 fn many_inputs_keep_their_order() {
     let folder = scratch("order");
     let files = [

@@ -2,6 +2,7 @@
 
 use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
+use crate::filter::names;
 use crate::filter::places::{refuse_to_append, refuse_to_lose};
 use crate::filter::plan::{Output, Plan};
 use crate::filter::progress;
@@ -67,9 +68,6 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
     let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     refuse_to_append(&inputs)?;
     refuse_to_lose(&outputs, &inputs)?;
-    if !args.quiet {
-        warn_of_names(plan, terminal);
-    }
     let tally = Tally::default();
     let filters = Filters::new(&plan.selections, args, terminal);
     let lines_on_terminal = std::io::stdout().is_terminal()
@@ -81,6 +79,7 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
             filters: &filters,
             tally: &tally,
             terminal,
+            is_quiet: args.quiet,
             max: args.max_count,
             totals: Totals { matched: vec![0; plan.selections.len()], ..Totals::default() },
             sinks: None,
@@ -109,6 +108,7 @@ struct Run<'a> {
     filters: &'a Filters<'a>,
     tally: &'a Tally,
     terminal: &'a Terminal,
+    is_quiet: bool,
     max: Option<u64>,
     totals: Totals,
     /// Opened with the first readable input, whose format they take.
@@ -233,6 +233,9 @@ impl Run<'_> {
             }
             let format = ahead.map_or_else(|| reader.format(), |(_, format)| format);
             self.sinks = Some(Sinks::open(&self.plan.selections, format)?);
+            if !self.is_quiet {
+                self.warn_of_names(format);
+            }
             // Up to here a signal ends the process: a FIFO may never be opened at its other end, nor a pipe bring its first
             // byte, and nothing was written that could be cut.
             signals::catch(&self.tally.signals)?;
@@ -240,6 +243,15 @@ impl Run<'_> {
         }
         let sinks = self.sinks.as_mut().expect("opened above");
         Ok(sinks.begin(&self.plan.selections))
+    }
+
+    /// Tells of outputs whose names say something else than is in them.
+    fn warn_of_names(&self, format: Format) {
+        for path in self.plan.selections.iter().filter_map(|selection| selection.output.path()) {
+            if let Some(text) = names::misnamed(path, names::target(path, format)) {
+                self.terminal.tell(&Message::warning(text));
+            }
+        }
     }
 
     /// Where all has ended without a packet, a filter that is wrong for what was described is told all the same.
@@ -384,17 +396,6 @@ fn can_be_opened_again(input: &Input) -> bool {
         // One that is not there fails as often as it is opened.
         Input::File(path) => std::fs::metadata(path).map_or(true, |metadata| metadata.is_file()),
         _ => false,
-    }
-}
-
-/// What is written is not compressed, even where its name promises that.
-fn warn_of_names(plan: &Plan, terminal: &Terminal) {
-    for path in plan.selections.iter().filter_map(|s| s.output.path()) {
-        if path.extension().is_some_and(|end| end == "gz" || end == "zst") {
-            let path = path.display();
-            let message = format_args!("{path} is written without compression, whatever its name says");
-            terminal.tell(&Message::warning(message));
-        }
     }
 }
 

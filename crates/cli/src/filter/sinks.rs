@@ -1,9 +1,10 @@
 //! Where finished output goes.
 
 use crate::exit::Failure;
+use crate::filter::names;
 use crate::filter::plan::{Output, Selection};
 use crate::filter::render::Renderer;
-use capture::{Encoder, Format, Target, Writer};
+use capture::{Encoder, Format, Writer};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -39,10 +40,7 @@ impl Sinks {
     /// Begins every capture in the format of the first packets, or in pcapng where its name says so, and gives the renderers that fit.
     pub(crate) fn begin(&mut self, selections: &[Selection]) -> Vec<Renderer> {
         let format = self.format;
-        let target = |path: &Path| match path.extension() {
-            Some(end) if end == "pcapng" => Target::Pcapng,
-            _ => Target::like(format),
-        };
+        let target = |path: &Path| names::target(path, format);
         for (sink, selection) in self.sinks.iter_mut().zip(selections) {
             if let (Sink::Capture(writer), Output::Capture(path)) = (sink, &selection.output) {
                 writer.begin(target(path));
