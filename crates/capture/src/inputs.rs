@@ -4,7 +4,8 @@
 //! * a folder is every capture below it, in the order of their names; files that are no captures, hidden ones
 //!   and everything that is not a regular file are passed over;
 //! * a word with `*`, `?` or `[…]` that is not itself a file is a pattern for one path, matched segment by
-//!   segment, in the order of the names; shells usually do this before us.
+//!   segment, in the order of the names; shells usually do this before us. The segment `**` stands for folders at any depth, or none:
+//!   `**/*.pcap`.
 
 mod glob;
 

@@ -97,6 +97,54 @@ fn patterns_match_segment_by_segment() {
 }
 
 #[test]
+fn two_stars_match_folders_at_any_depth() {
+    let folder = Folder::new("depth");
+    let files = [
+        "a.pcap",
+        "b.cap",
+        "x/a.pcap",
+        "x/y/a.pcap",
+        "x/y/z/b.cap",
+        "x.d/a.pcap",
+        ".h/a.pcap",
+        "x/.h/a.pcap",
+    ];
+    for name in files {
+        folder.file(name, &pcap(0));
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(folder.0.join("x"), folder.0.join("x/y/ring")).unwrap();
+        std::os::unix::fs::symlink(folder.0.join("x/y"), folder.0.join("link")).unwrap();
+    }
+    for (word, expected) in [
+        ("**/a.pcap", &["a.pcap", "x/a.pcap", "x/y/a.pcap", "x.d/a.pcap"][..]),
+        ("**/*.cap", &["b.cap", "x/y/z/b.cap"]),
+        ("x/**/*.cap", &["x/y/z/b.cap"]),
+        ("**/y/**/b*", &["x/y/z/b.cap"]),
+        ("**/**/**/**/b*", &["b.cap", "x/y/z/b.cap"]),
+        ("*/**/.h/*", &["x/.h/a.pcap"]),
+        ("link/**/b*", &["link/z/b.cap"]),
+        // A folder stands for all in it, and nothing is found twice.
+        ("**/y", &["x/y/a.pcap", "x/y/z/b.cap"]),
+        ("x/**", &["x/a.pcap", "x/y/a.pcap", "x/y/z/b.cap"]),
+        ("x*/**/*", &["x/a.pcap", "x/y/a.pcap", "x/y/z/b.cap", "x.d/a.pcap"]),
+        ("**x/a*", &["x/a.pcap"]),
+    ] {
+        assert_eq!(folder.expand(&[word]).unwrap(), expected, "{word}");
+    }
+}
+
+/// Each `**` walks the tree once: what it finds does not multiply.
+#[test]
+fn many_double_stars_are_soon_done() {
+    let folder = Folder::new("stars");
+    folder.file(&format!("{}x", "d/".repeat(40)), &pcap(0));
+    let word = format!("{}x", "**/d/".repeat(20) + "**/");
+    assert_eq!(folder.expand(&[&word]).unwrap(), [format!("{}x", "d/".repeat(40))]);
+}
+
+#[test]
 fn nothing_is_an_error() {
     let folder = Folder::new("nothing");
     folder.file("d/text", b"text");

@@ -1,4 +1,5 @@
-//! Patterns over paths: `*`, `?`, `[a-z]`, `[!a-z]`, each within one segment; a leading dot only matches a dot.
+//! Patterns over paths: `*`, `?`, `[a-z]`, `[!a-z]`, each within one segment, and `**` as a segment of its own for folders at any
+//! depth; a leading dot only matches a dot.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,11 +7,12 @@ pub(super) fn is_pattern(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().iter().any(|b| b"*?[".contains(b))
 }
 
-/// Every path that matches, sorted.
+/// Every path that matches, sorted, but for those below a folder that matches: it stands for all in it.
 pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {
         found = match component {
+            Component::Normal(name) if name == "**" => with_folders_below(found),
             Component::Normal(name) if is_pattern(Path::new(name)) => {
                 found.iter().flat_map(|folder| entries(folder, name.as_encoded_bytes())).collect()
             }
@@ -19,14 +21,42 @@ pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
             }
         };
     }
-    found.sort_unstable();
+    let found = uncovered(found);
+    found.into_iter().map(|path| if path.as_os_str().is_empty() { ".".into() } else { path }).collect()
+}
+
+/// Those of the paths that are folders, and every folder below them. Each is listed once, however many `**` there are, and links are not
+/// followed: they can form a ring. What is hidden or cannot be listed holds nothing, as in a shell.
+fn with_folders_below(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = uncovered(paths);
+    pending.retain(|path| here(path).is_dir());
+    while let Some(folder) = pending.pop() {
+        let below = std::fs::read_dir(here(&folder)).into_iter().flatten().flatten().filter(|entry| {
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            !is_hidden && entry.file_type().is_ok_and(|kind| kind.is_dir())
+        });
+        pending.extend(below.map(|entry| folder.join(entry.file_name())));
+        found.push(folder);
+    }
     found
 }
 
+/// The paths sorted, without those that begin with another one: only `**` finds both, and then the longer one lies below the other.
+fn uncovered(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    paths.sort_unstable();
+    paths.dedup_by(|path, above| path.starts_with(above));
+    paths
+}
+
+/// The folder to list for a path that may be empty.
+fn here(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
 fn entries(folder: &Path, pattern: &[u8]) -> Vec<PathBuf> {
-    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     // A folder that cannot be listed matches nothing, as in a shell.
-    let Ok(listing) = std::fs::read_dir(here) else { return Vec::new() };
+    let Ok(listing) = std::fs::read_dir(here(folder)) else { return Vec::new() };
     listing
         .filter_map(|entry| Some(entry.ok()?.file_name()))
         .filter(|name| {
