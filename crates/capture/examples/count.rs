@@ -5,7 +5,7 @@ use std::error::Error;
 use capture::{Stream, expand};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut stream = Stream::new(expand(std::env::args().skip(1))?);
+    let mut stream = Stream::new(expand(std::env::args().skip(1))?.inputs);
     let (mut packets, mut bytes) = (0_u64, 0_u64);
     while let Some(batch) = stream.next_batch()? {
         packets += batch.len() as u64;

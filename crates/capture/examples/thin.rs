@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: thin N OUT FILE…".into());
     };
     let every: usize = every.parse()?;
-    let mut stream = Stream::new(expand(words)?);
+    let mut stream = Stream::new(expand(words)?.inputs);
     let mut writer = Writer::create(out)?;
     let mut seen = 0;
     loop {

@@ -62,10 +62,10 @@ pub enum ErrorKind {
     #[error("the file is empty")]
     Empty,
     /// The first bytes are of no format we know.
-    #[error("not a pcap or pcapng capture (first bytes {}){}", hex(magic), hint(*looks_like))]
+    #[error("not a pcap or pcapng capture (first bytes {}){}", hex(start), hint(*looks_like))]
     UnknownFormat {
-        /// How it starts.
-        magic: [u8; 4],
+        /// How it starts: four bytes, or all there are.
+        start: Box<[u8]>,
         /// What it looks like, and what to do about it, where that is known.
         looks_like: Option<&'static str>,
     },
@@ -273,6 +273,11 @@ impl Error {
             | ErrorKind::OverSnaplen { .. } => Class::Request,
             _ => Class::Damaged,
         }
+    }
+
+    /// Whether an input is neither a capture nor anything that may hold one.
+    pub(crate) fn is_other_content(&self) -> bool {
+        matches!(self.kind, ErrorKind::Empty | ErrorKind::UnknownFormat { looks_like: None, .. })
     }
 
     /// Whether the reader of our output has gone away, which ends a command without a complaint.

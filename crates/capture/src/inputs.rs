@@ -1,8 +1,8 @@
 //! What the words on a command line stand for: files, folders, patterns, standard input.
 //!
 //! * `-` is standard input;
-//! * a folder is every capture below it, in the order of their names; files that are no captures, hidden ones
-//!   and everything that is not a regular file are passed over;
+//! * a folder is every capture below it, in the order of their names; hidden files and everything that is not a regular file are
+//!   passed over, and files that are not captures are named in [`Expansion::left_out`];
 //! * a word with `*`, `?` or `[…]` that is not itself a file is a pattern for one path, matched segment by
 //!   segment, in the order of the names; shells usually do this before us. The segment `**` stands for folders at any depth, or none:
 //!   `**/*.pcap`.
@@ -51,13 +51,22 @@ impl Input {
     }
 }
 
+/// What words on a command line stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expansion {
+    /// The inputs, in order.
+    pub inputs: Vec<Input>,
+    /// Files in folders that are not captures.
+    pub left_out: Vec<PathBuf>,
+}
+
 /// Finds the inputs that these words stand for, in order.
 ///
 /// # Errors
 /// If a folder cannot be read, or no word stands for anything. A plain name is not looked at: it fails when it is
 /// opened, as does a folder or a pattern that stands for nothing beside others that do not.
-pub fn expand<W: AsRef<Path>>(words: impl IntoIterator<Item = W>) -> Result<Vec<Input>, Error> {
-    let mut inputs = Vec::new();
+pub fn expand<W: AsRef<Path>>(words: impl IntoIterator<Item = W>) -> Result<Expansion, Error> {
+    let Expansion { mut inputs, mut left_out } = Expansion::default();
     let mut empty = Vec::new();
     for word in words {
         let word = word.as_ref();
@@ -76,7 +85,7 @@ pub fn expand<W: AsRef<Path>>(words: impl IntoIterator<Item = W>) -> Result<Vec<
         }
         for path in paths {
             if path.is_dir() {
-                let below = captures_below(&path)?;
+                let below = captures_below(&path, &mut left_out)?;
                 if below.is_empty() {
                     empty.push(error(&path, ErrorKind::NoFiles(NoFiles::Folder)));
                     inputs.push(Input::File(path));
@@ -92,7 +101,7 @@ pub fn expand<W: AsRef<Path>>(words: impl IntoIterator<Item = W>) -> Result<Vec<
     {
         return Err(error);
     }
-    Ok(inputs)
+    Ok(Expansion { inputs, left_out })
 }
 
 /// Where a file is or would be created: symbolic links are followed, also one that leads to what is not there yet, and the folder has
@@ -122,8 +131,8 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Every capture below a folder, in the order of the names.
-fn captures_below(folder: &Path) -> Result<Vec<Input>, Error> {
+/// Every capture below a folder, in the order of the names; notes the files that are none.
+fn captures_below(folder: &Path, left_out: &mut Vec<PathBuf>) -> Result<Vec<Input>, Error> {
     let mut found = Vec::new();
     // Paths still to visit, the next one last; folders of any depth cost no stack.
     let mut pending = vec![folder.to_owned()];
@@ -132,8 +141,11 @@ fn captures_below(folder: &Path) -> Result<Vec<Input>, Error> {
             let mut below = visible_entries(&path).map_err(|e| error(&path, ErrorKind::Open(e)))?;
             below.sort_unstable_by(|a, b| b.cmp(a));
             pending.append(&mut below);
-        } else if path.is_file() && is_capture(&path)? {
-            found.push(Input::File(path));
+        } else if path.is_file() {
+            match Content::of(&path) {
+                Content::Capture => found.push(Input::File(path)),
+                Content::Other => left_out.push(path),
+            }
         }
     }
     Ok(found)
@@ -153,12 +165,21 @@ fn visible_entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(entries)
 }
 
-/// Whether a file starts like a capture. A damaged capture is one, and so is a file that cannot be opened: both
-/// are reported when their turn comes.
-fn is_capture(path: &Path) -> Result<bool, Error> {
-    match Reader::open(path) {
-        Ok(_) => Ok(true),
-        Err(e) => Ok(!matches!(e.kind(), ErrorKind::UnknownFormat { .. } | ErrorKind::Empty)),
+/// What a file in a folder is, by its first bytes.
+enum Content {
+    /// A capture, perhaps a damaged one, or one in a format that is known but not read; or it cannot be opened. Each is reported when
+    /// its turn comes: what would be missing from the result is not passed over.
+    Capture,
+    /// Nothing that belongs here.
+    Other,
+}
+
+impl Content {
+    fn of(path: &Path) -> Content {
+        match Reader::open(path).map_err(|error| error.is_other_content()) {
+            Err(true) => Content::Other,
+            Ok(_) | Err(false) => Content::Capture,
+        }
     }
 }
 

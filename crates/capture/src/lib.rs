@@ -66,7 +66,7 @@ mod write;
 
 pub use batch::{BATCH_MAX, Batch, Block, Format, Interface, PacketRef, Record};
 pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles};
-pub use inputs::{Input, expand, place_of};
+pub use inputs::{Expansion, Input, expand, place_of};
 pub use line::Line;
 pub use order::ByteOrder;
 pub use pcap::PcapHeader;

@@ -33,6 +33,7 @@ const MODIFIED_RECORD_HEADER_LEN: usize = 24;
 pub(crate) const MAGIC_MICRO: u32 = 0xa1b2_c3d4;
 pub(crate) const MAGIC_NANO: u32 = 0xa1b2_3c4d;
 const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
+const MAGICS: [u32; 3] = [MAGIC_MICRO, MAGIC_NANO, MAGIC_MODIFIED];
 
 /// The link type's share of the last header field; what is above it describes the frame check sequence.
 const LINKTYPE_MASK: u32 = 0x03ff_ffff;
@@ -90,7 +91,14 @@ pub(crate) fn recognise(head: &[u8]) -> Option<(ByteOrder, u32)> {
     let magic = head.first_chunk::<4>()?;
     [(ByteOrder::Little, u32::from_le_bytes(*magic)), (ByteOrder::Big, u32::from_be_bytes(*magic))]
         .into_iter()
-        .find(|&(_, magic)| matches!(magic, MAGIC_MICRO | MAGIC_NANO | MAGIC_MODIFIED))
+        .find(|(_, magic)| MAGICS.contains(magic))
+}
+
+/// Whether a pcap file may have these as its first bytes, of which there are less than a magic has.
+pub(crate) fn may_begin_with(start: &[u8]) -> bool {
+    MAGICS
+        .iter()
+        .any(|magic| magic.to_le_bytes().starts_with(start) || magic.to_be_bytes().starts_with(start))
 }
 
 impl PcapHeader {

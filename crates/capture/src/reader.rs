@@ -302,6 +302,7 @@ fn first_section(window: &mut Window, compression: Option<Compression>) -> Resul
             Some(error) => source::read_error(error, compression),
             // Nothing has no first byte.
             None if got == 0 => return Err(Error::new(ErrorKind::Empty)),
+            None if !begins_a_capture(window.available()) => unknown_format(window),
             None => ErrorKind::Truncated { what: "file header", wanted: 4, got: got as u64 },
         };
         return Err(Error::new(kind).at(0));
@@ -311,8 +312,7 @@ fn first_section(window: &mut Window, compression: Option<Compression>) -> Resul
     }
     let Some((order, number)) = pcap::recognise(&magic) else {
         window.fill(8);
-        let looks_like = source::looks_like(window.available());
-        return Err(Error::new(ErrorKind::UnknownFormat { magic, looks_like }).at(0));
+        return Err(Error::new(unknown_format(window)).at(0));
     };
     let got = window.fill(pcap::FILE_HEADER_LEN) as u64;
     let Some(bytes) = window.available().first_chunk() else {
@@ -325,6 +325,16 @@ fn first_section(window: &mut Window, compression: Option<Compression>) -> Resul
     let header = PcapHeader::parse(bytes, order, number)?;
     window.advance_to(pcap::FILE_HEADER_LEN);
     Ok(Section { format: Format::Pcap(header), interfaces: vec![header.interface()] })
+}
+
+/// Whether a few bytes may be the first of a capture that was cut there.
+fn begins_a_capture(start: &[u8]) -> bool {
+    pcapng::SECTION_HEADER.to_be_bytes().starts_with(start) || pcap::may_begin_with(start)
+}
+
+fn unknown_format(window: &Window) -> ErrorKind {
+    let head = window.available();
+    ErrorKind::UnknownFormat { start: head[..head.len().min(4)].into(), looks_like: source::looks_like(head) }
 }
 
 /// Counts what is read from the file, so that progress can be shown for compressed ones too.

@@ -28,8 +28,8 @@ impl Folder {
 
     /// The names of what words in this folder stand for.
     fn expand(&self, words: &[&str]) -> Result<Vec<String>, Error> {
-        let inputs = expand(words.iter().map(|word| self.0.join(word)))?;
-        Ok(inputs.iter().map(|input| self.name(input)).collect())
+        let expansion = expand(words.iter().map(|word| self.0.join(word)))?;
+        Ok(expansion.inputs.iter().map(|input| self.name(input)).collect())
     }
 
     fn name(&self, input: &Input) -> String {
@@ -56,11 +56,39 @@ fn folders_hold_captures_in_the_order_of_their_names() {
     for name in ["d/b", "d/a.pcap", "d/sub/2", "d/sub/1", "d/zz", "d/.hidden", "d/sub/deep/er/x"] {
         folder.file(name, &pcap(0));
     }
-    folder.file("d/README.pcap", b"no capture, whatever it is called");
-    folder.file("d/empty.pcap", b"");
-    folder.file("d/damaged", &pcap(0)[..10]);
-    let expected = ["d/a.pcap", "d/b", "d/damaged", "d/sub/1", "d/sub/2", "d/sub/deep/er/x", "d/zz"];
-    assert_eq!(folder.expand(&["d"]).unwrap(), expected);
+    assert_eq!(
+        folder.expand(&["d"]).unwrap(),
+        ["d/a.pcap", "d/b", "d/sub/1", "d/sub/2", "d/sub/deep/er/x", "d/zz"]
+    );
+}
+
+#[test]
+fn what_is_not_a_capture_in_a_folder_is_left_out_and_named() {
+    let folder = Folder::new("stray");
+    let others: [(&str, &[u8]); 4] = [
+        ("d/README.pcap", b"no capture, whatever it is called"),
+        ("d/e/hi", b"hi"),
+        ("d/empty.pcap", b""),
+        ("d/notes.zst", &zstd::encode_all(&b"some text"[..], 1).unwrap()),
+    ];
+    let captures: [(&str, &[u8]); 7] = [
+        ("d/a", &pcap(0)),
+        ("d/cut-in-its-header", &pcap(0)[..10]),
+        ("d/cut-in-its-magic", &pcap(0)[..3]),
+        ("d/damaged.zst", &zstd::encode_all(&pcap(0)[..], 1).unwrap()[..9]),
+        // It may be a capture, and is not read.
+        ("d/old.cap", b"snoop\0\0\0\0\0\0\x02"),
+        ("d/packed.xz", b"\xfd7zXZ\0\0\x04"),
+        ("d/z", &pcap(0)),
+    ];
+    for (name, bytes) in captures.iter().chain(&others) {
+        folder.file(name, bytes);
+    }
+    let expansion = expand([folder.0.join("d")]).unwrap();
+    assert_eq!(expansion.inputs, captures.map(|(name, _)| Input::File(folder.0.join(name))));
+    assert_eq!(expansion.left_out, others.map(|(name, _)| folder.0.join(name)));
+    // What is named is an input, whatever it holds.
+    assert_eq!(folder.expand(&["d/e/hi", "d/R*"]).unwrap(), ["d/e/hi", "d/README.pcap"]);
 }
 
 #[test]
@@ -162,7 +190,7 @@ fn the_others_are_read_where_one_word_stands_for_nothing() {
     folder.file("a.pcap", &pcap(1));
     folder.file("d/text", b"text");
     let words = ["d", "a.pcap", "*.cap"].map(|word| folder.0.join(word));
-    let inputs = expand(&words).unwrap();
+    let inputs = expand(&words).unwrap().inputs;
     assert_eq!(inputs, words.map(Input::File));
     assert!(inputs[1].open().is_ok());
     for (input, expected) in [(&inputs[0], NoFiles::Folder), (&inputs[2], NoFiles::Pattern)] {
@@ -173,7 +201,7 @@ fn the_others_are_read_where_one_word_stands_for_nothing() {
 
 #[test]
 fn a_dash_is_standard_input_and_plain_names_are_not_looked_at() {
-    let inputs = expand([Path::new("-"), Path::new("/no/such/file")]).unwrap();
+    let inputs = expand([Path::new("-"), Path::new("/no/such/file")]).unwrap().inputs;
     assert_eq!(inputs, [Input::Stdin, Input::File("/no/such/file".into())]);
     let error = inputs[1].open().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Open(_)));
@@ -188,7 +216,7 @@ fn a_stream_goes_on_behind_damage() {
     let missing = folder.0.join("3");
     let ng = folder
         .file("4", &Bytes::new(ByteOrder::Big).section().interface(113, 0).enhanced(0, 0, &[4], 1).bytes);
-    let mut stream = Stream::new(expand([&good, &damaged, &missing, &ng]).unwrap());
+    let mut stream = Stream::new(expand([&good, &damaged, &missing, &ng]).unwrap().inputs);
     let (mut marks, mut errors) = (Vec::new(), Vec::new());
     loop {
         match stream.next_batch() {
@@ -209,7 +237,7 @@ fn a_stream_goes_on_behind_damage() {
 fn an_output_that_is_an_input_is_found_out() {
     let folder = Folder::new("same");
     let path = folder.file("a", &pcap(1));
-    let input = &expand([&path]).unwrap()[0];
+    let input = &expand([&path]).unwrap().inputs[0];
     assert!(input.is_same_file(&path));
     assert!(input.is_same_file(&folder.0.join("../").join(folder.0.file_name().unwrap()).join("a")));
     assert!(!input.is_same_file(&folder.0.join("b")));
@@ -219,6 +247,6 @@ fn an_output_that_is_an_input_is_found_out() {
     {
         fs::hard_link(&path, folder.0.join("hard")).unwrap();
         assert!(input.is_same_file(&folder.0.join("hard")));
-        assert!(!expand(["/dev/null"]).unwrap()[0].is_same_file(Path::new("/dev/null")));
+        assert!(!expand(["/dev/null"]).unwrap().inputs[0].is_same_file(Path::new("/dev/null")));
     }
 }

@@ -29,7 +29,7 @@ fn say(text: &str) {
 
 fn files() -> Vec<PathBuf> {
     let Some(folder) = captures() else { return Vec::new() };
-    let inputs = expand([folder]).unwrap();
+    let inputs = expand([folder]).unwrap().inputs;
     inputs
         .into_iter()
         .map(|input| if let Input::File(path) = input { path } else { unreachable!() })

@@ -12,6 +12,7 @@ mod ended;
 mod exit;
 mod explain;
 mod filter;
+mod inputs;
 mod json;
 mod language;
 mod message;

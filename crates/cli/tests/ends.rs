@@ -349,6 +349,21 @@ fn one_bad_file_among_many_costs_only_itself() {
 }
 
 #[test]
+fn strays_in_a_folder_are_left_out_aloud() {
+    let folder = scratch("strays");
+    std::fs::copy(common::root().join("captures/web.pcap"), folder.join("web.pcap")).unwrap();
+    std::fs::write(folder.join("no.txt"), "no").unwrap();
+    let output = run(&["filter", "--count", "", arg(&folder)]);
+    assert_eq!(
+        (code(&output), stdout(&output)),
+        (0, stdout(&run(&["filter", "--count", "", "captures/web.pcap"])))
+    );
+    assert_eq!(stderr(&output), format!("note: left out: {}/no.txt is not a capture\n", arg(&folder)));
+    assert_eq!(stderr(&run(&["filter", "-q", "--count", "", arg(&folder)])), "");
+    assert_eq!(code(&run(&["filter", "--count", "", arg(&folder.join("no.txt"))])), 5);
+}
+
+#[test]
 fn a_closed_pipe_is_a_success() {
     let big: Vec<&str> = std::iter::repeat_n("captures/mixed.pcap", 40).collect();
     let mut args = vec!["filter", "--lines", ""];

@@ -10,6 +10,7 @@ use crate::filter::render::Renderer;
 use crate::filter::scan::{Chunk, End, Scanner, Tally};
 use crate::filter::select::Filters;
 use crate::filter::sinks::Sinks;
+use crate::inputs;
 use crate::message::Message;
 use crate::signals;
 use crate::terminal::Terminal;
@@ -64,10 +65,13 @@ impl Totals {
 
 /// Runs a plan.
 pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
-    let inputs = capture::expand(&plan.inputs).map_err(|error| Failure::capture(&error))?;
+    let (inputs, left_out) = inputs::expand(&plan.inputs)?;
     let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     refuse_to_append(&inputs)?;
     refuse_to_lose(&outputs, &inputs)?;
+    if let Some(note) = left_out.filter(|_| !args.quiet) {
+        terminal.tell(&note);
+    }
     let tally = Tally::default();
     let filters = Filters::new(&plan.selections, args, terminal);
     let lines_on_terminal = std::io::stdout().is_terminal()

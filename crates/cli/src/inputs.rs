@@ -1,0 +1,43 @@
+//! The captures that the words of a command line stand for.
+
+use crate::exit::Failure;
+use crate::message::Message;
+use capture::{Expansion, Input};
+use std::path::PathBuf;
+
+/// As many names of files that are left out are told.
+const NAMES_MAX: usize = 3;
+
+/// Finds the inputs; the note tells which files in folders are left out, since they are not captures.
+pub(crate) fn expand(words: &[PathBuf]) -> Result<(Vec<Input>, Option<Message>), Failure> {
+    let Expansion { inputs, left_out } = capture::expand(words).map_err(|error| Failure::capture(&error))?;
+    let note = (!left_out.is_empty()).then(|| Message::note(told(&left_out)));
+    Ok((inputs, note))
+}
+
+fn told(left_out: &[PathBuf]) -> String {
+    let names: Vec<String> = left_out.iter().take(NAMES_MAX).map(|path| path.display().to_string()).collect();
+    let names = names.join(", ");
+    match left_out.len() {
+        1 => format!("left out: {names} is not a capture"),
+        ..=NAMES_MAX => format!("left out: {names} are not captures"),
+        count => format!("left out: {names} and {} more are not captures", count - NAMES_MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_of_many_are_named() {
+        let paths = ["a", "b c", "d", "e", "f"].map(PathBuf::from);
+        for (count, expected) in [
+            (1, "left out: a is not a capture"),
+            (3, "left out: a, b c, d are not captures"),
+            (5, "left out: a, b c, d and 2 more are not captures"),
+        ] {
+            assert_eq!(told(&paths[..count]), expected);
+        }
+    }
+}
