@@ -22,7 +22,7 @@
 //! burst is tried again; where it cannot, nothing is rendered or written any more. Packets pass all the same.
 
 use crate::bucket::Bucket;
-use capture::Line;
+use capture::{Line, Precision};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Setup};
 use serde::Deserialize;
@@ -279,6 +279,7 @@ fn render(packet: &Packet, text: &mut Vec<u8>) -> bool {
     let metadata = packet.metadata();
     let line = Line {
         timestamp_ns: i64::try_from(metadata.timestamp_ns).unwrap_or(i64::MAX),
+        precision: Precision::Micro,
         linktype: LinkType::new(metadata.linktype.into()),
         data: packet.data(),
         wire_len: packet.wire_len(),

@@ -6,7 +6,7 @@ use wire::LinkType;
 
 use crate::order::ByteOrder;
 use crate::pcap::PcapHeader;
-use crate::time::Resolution;
+use crate::time::{Precision, Resolution};
 
 /// The most packets and blocks in one batch: enough to amortise the call, few enough that their descriptors, and the
 /// bytes of small packets, stay in the first-level cache.
@@ -281,6 +281,7 @@ impl<'a> Batch<'a> {
             data: self.data(packet),
             wire_len: packet.wire_len,
             timestamp_ns: self.timestamp_ns(packet),
+            precision: self.interface(packet).resolution.precision(),
             linktype: self.interface(packet).linktype,
             interface: packet.interface,
             offset: self.base + u64::from(packet.raw_offset),
@@ -340,6 +341,8 @@ pub struct PacketRef<'a> {
     pub wire_len: u32,
     /// Nanoseconds since 1970.
     pub timestamp_ns: i64,
+    /// How exact that is: to the microsecond, or finer.
+    pub precision: Precision,
     /// What `data` starts with.
     pub linktype: LinkType,
     /// Number of its interface in its section.

@@ -1,15 +1,17 @@
 //! A packet as a line of text.
 
-use crate::PacketRef;
+use crate::{PacketRef, Precision};
 use std::fmt;
 use std::time::{Duration, SystemTime};
 use wire::LinkType;
 
-/// A packet in one line: its time in UTC, then its summary. `Display` gives the line, without its end.
+/// A packet in one line: its time in UTC, with six or nine digits of the second, then its summary. `Display` gives the line, without
+/// its end.
 ///
 /// ```
 /// let line = capture::Line {
 ///     timestamp_ns: 1_769_860_800_123_456_789,
+///     precision: capture::Precision::Micro,
 ///     linktype: wire::LinkType::EN10MB,
 ///     data: b"\xff\xff\xff\xff\xff\xff\x02\0\0\0\0\x01\x88\xb5",
 ///     wire_len: 14,
@@ -21,6 +23,8 @@ use wire::LinkType;
 pub struct Line<'a> {
     /// When it was captured, in nanoseconds since 1970.
     pub timestamp_ns: i64,
+    /// How much of that is shown.
+    pub precision: Precision,
     /// What its bytes begin with.
     pub linktype: LinkType,
     /// What was captured of it.
@@ -40,14 +44,18 @@ impl Line<'_> {
 
 impl<'a> From<&PacketRef<'a>> for Line<'a> {
     fn from(packet: &PacketRef<'a>) -> Self {
-        let PacketRef { timestamp_ns, linktype, data, wire_len, .. } = *packet;
-        Line { timestamp_ns, linktype, data, wire_len }
+        let PacketRef { timestamp_ns, precision, linktype, data, wire_len, .. } = *packet;
+        Line { timestamp_ns, precision, linktype, data, wire_len }
     }
 }
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let summary = wire::summarize(self.linktype, self.data, self.wire_len);
-        write!(f, "{} {summary}", humantime::format_rfc3339_micros(self.time()))
+        let time = match self.precision {
+            Precision::Micro => humantime::format_rfc3339_micros(self.time()),
+            Precision::Nano => humantime::format_rfc3339_nanos(self.time()),
+        };
+        write!(f, "{time} {summary}")
     }
 }

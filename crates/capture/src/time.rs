@@ -59,6 +59,12 @@ impl Resolution {
         self.offset_s
     }
 
+    /// The precision of a pcap file that shows these timestamps as they are, or as far as nanoseconds can.
+    #[must_use]
+    pub const fn precision(self) -> Precision {
+        if self.ticks_per_s > Resolution::MICRO.ticks_per_s { Precision::Nano } else { Precision::Micro }
+    }
+
     /// Nanoseconds since 1970 for this many ticks.
     #[must_use]
     pub fn to_ns(self, ticks: u64) -> i64 {
@@ -81,6 +87,10 @@ mod tests {
         let micro = Resolution::from_tsresol(6).unwrap();
         assert_eq!(micro, Resolution::MICRO);
         assert_eq!(micro.to_ns(1_500_000), 1_500_000_000);
+        let precisions =
+            [6, 7, 9, 0x80 | 19, 0x80 | 20].map(|byte| Resolution::from_tsresol(byte).unwrap().precision());
+        use Precision::{Micro, Nano};
+        assert_eq!(precisions, [Micro, Nano, Nano, Micro, Nano]);
         assert_eq!(Resolution::from_tsresol(9).unwrap().to_ns(7), 7);
         assert_eq!(Resolution::from_tsresol(0).unwrap().to_ns(7), 7_000_000_000);
         assert_eq!(Resolution::from_tsresol(0x80 | 10).unwrap().to_ns(1024 + 512), 1_500_000_000);

@@ -95,6 +95,16 @@ fn the_format_is_that_of_the_input_and_a_name_that_says_another_is_warned_of() {
 }
 
 #[test]
+fn lines_show_the_time_as_exactly_as_the_capture_has_it() {
+    let first = |file| stdout(&run(&["filter", "-q", "-c1", "--lines", "", file]));
+    assert_eq!(first("captures/ntp-nano.pcap").find('Z'), Some("2026-11-21T23:17:46.123456789".len()));
+    assert_eq!(first("captures/web.pcap").find('Z'), Some("2026-11-21T23:17:46.123456".len()));
+    let json = stdout(&run(&["filter", "-q", "-c1", "--json", "", "captures/ntp-nano.pcap"]));
+    let time = first("captures/ntp-nano.pcap").split(' ').next().unwrap().to_owned();
+    assert!(json.contains(&format!("\"{time}\"")), "{json}");
+}
+
+#[test]
 fn many_inputs_keep_their_order() {
     let folder = scratch("order");
     let files = [
