@@ -3,6 +3,8 @@
 //! One function, [`strip`], takes any link type it knows down to an EtherType and a payload, over VLAN tags,
 //! PPPoE and MPLS labels, and notes what it passed.
 
+use std::fmt;
+
 use crate::bytes::{array_at, u8_at, u16_at, u32_at};
 use crate::ether::{Ethernet, Mac, Vlan, ethertype};
 use crate::linktype::LinkType;
@@ -28,12 +30,52 @@ pub enum Network {
     Ethertype(u16),
     /// 802.2 LLC with this destination and source service access point.
     Llc(u8, u8),
+    /// 802.2 SNAP with this organisation and its number for the protocol.
+    Snap([u8; 3], u16),
     /// A PPP protocol without an EtherType.
     Ppp(u16),
+    /// Cisco's SLARP, the address and keepalive protocol of its HDLC.
+    Slarp,
     /// An IEEE 802.11 frame that carries no data: its type and subtype.
     Wifi(u8, u8),
     /// A link type we do not look into, or a header that was not captured whole.
     Unknown,
+}
+
+/// Which way a packet went, as seen from the machine that captured it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To this machine.
+    In,
+    /// To all.
+    Broadcast,
+    /// To a group.
+    Multicast,
+    /// From one other machine to another.
+    Promiscuous,
+    /// From this machine.
+    Out,
+}
+
+impl Direction {
+    /// Packet types of Linux: LINKTYPE_LINUX_SLL.
+    fn of_packet_type(number: u16) -> Option<Direction> {
+        use Direction::{Broadcast, In, Multicast, Out, Promiscuous};
+        [In, Broadcast, Multicast, Promiscuous, Out].get(usize::from(number)).copied()
+    }
+}
+
+/// As tcpdump has it: `In`, `B`, `M`, `P`, `Out`.
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Direction::In => "In",
+            Direction::Broadcast => "B",
+            Direction::Multicast => "M",
+            Direction::Promiscuous => "P",
+            Direction::Out => "Out",
+        })
+    }
 }
 
 /// A packet's link layer.
@@ -43,6 +85,8 @@ pub struct Link<'a> {
     pub src: Option<Mac>,
     /// Destination hardware address.
     pub dst: Option<Mac>,
+    /// Which way it went, where the link says so.
+    pub direction: Option<Direction>,
     /// What is inside.
     pub network: Network,
     /// What was captured of that.
@@ -52,7 +96,7 @@ pub struct Link<'a> {
 
 impl<'a> Link<'a> {
     fn carrying(network: Network, payload: &'a [u8]) -> Link<'a> {
-        Link { src: None, dst: None, network, payload, tags: [None; TAGS_MAX] }
+        Link { src: None, dst: None, direction: None, network, payload, tags: [None; TAGS_MAX] }
     }
 
     /// The tags between link and network header, outermost first.
@@ -86,10 +130,19 @@ fn link_header(linktype: LinkType, bytes: &[u8]) -> Option<Link<'_>> {
         LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => Link::carrying(by_version(bytes)?, bytes),
         LinkType::NULL | LinkType::LOOP => Link::carrying(by_family(bytes)?, &bytes[4..]),
         LinkType::ENC => Link::carrying(by_version(bytes.get(12..)?)?, &bytes[12..]),
-        LinkType::LINUX_SLL => cooked(bytes, 14, 16, 6)?,
-        LinkType::LINUX_SLL2 => cooked(bytes, 0, 20, 12)?,
+        LinkType::LINUX_SLL => {
+            let direction = Direction::of_packet_type(u16_at(bytes, 0)?);
+            Link { direction, ..cooked(bytes, 14, 16, 6)? }
+        }
+        LinkType::LINUX_SLL2 => {
+            let direction = Direction::of_packet_type(u8_at(bytes, 10)?.into());
+            Link { direction, ..cooked(bytes, 0, 20, 12)? }
+        }
         LinkType::PPP | LinkType::PPP_SERIAL => ppp(bytes)?,
-        LinkType::PPP_PPPD | LinkType::PPP_WITH_DIR => ppp(bytes.get(1..)?)?,
+        LinkType::PPP_PPPD | LinkType::PPP_WITH_DIR => {
+            let direction = if u8_at(bytes, 0)? == 0 { Direction::In } else { Direction::Out };
+            Link { direction: Some(direction), ..ppp(&bytes[1..])? }
+        }
         LinkType::PPP_ETHER => pppoe(bytes)?,
         LinkType::C_HDLC => cisco_hdlc(bytes)?,
         LinkType::FRELAY => frame_relay(bytes)?,
@@ -118,6 +171,9 @@ fn llc(bytes: &[u8]) -> (Network, &[u8]) {
     match bytes {
         [0xaa, 0xaa, 3, 0, 0, 0, high, low, rest @ ..] => {
             (Network::Ethertype(u16::from_be_bytes([*high, *low])), rest)
+        }
+        [0xaa, 0xaa, 3, a, b, c, high, low, rest @ ..] => {
+            (Network::Snap([*a, *b, *c], u16::from_be_bytes([*high, *low])), rest)
         }
         [dsap, ssap, _control, rest @ ..] => (Network::Llc(*dsap, *ssap), rest),
         _ => (Network::Unknown, bytes),
@@ -184,18 +240,30 @@ fn pppoe(bytes: &[u8]) -> Option<Link<'_>> {
     Some(link)
 }
 
+/// Address, control, and an EtherType; but 0x8035 is SLARP, and ISO's protocols stand behind the 802.2 header that the number looks like.
 fn cisco_hdlc(bytes: &[u8]) -> Option<Link<'_>> {
-    Some(Link::carrying(Network::Ethertype(u16_at(bytes, 2)?), &bytes[4..]))
+    let (network, payload) = match u16_at(bytes, 2)? {
+        0x8035 => (Network::Slarp, &bytes[4..]),
+        0xfefe => llc(&bytes[2..]),
+        ethertype => (Network::Ethertype(ethertype), &bytes[4..]),
+    };
+    Some(Link::carrying(network, payload))
 }
 
-/// Q.922 addresses end with a set low bit; behind them the control byte and a network layer id (RFC 2427).
+/// Q.922 addresses end with a set low bit; after them the control byte and a network layer id (RFC 2427), or, as Cisco has it, an
+/// EtherType. On the circuit of number 0 there is signalling.
 fn frame_relay(bytes: &[u8]) -> Option<Link<'_>> {
     let address_len = bytes.iter().take(4).position(|byte| byte & 1 != 0)? + 1;
     let rest = &bytes[address_len..];
     let (network, payload) = match rest {
         [3, 0xcc, payload @ ..] => (Network::Ethertype(ethertype::IPV4), payload),
         [3, 0x8e, payload @ ..] => (Network::Ethertype(ethertype::IPV6), payload),
+        // ISO's protocols begin with that byte, as they do after their access points in 802.2.
+        [3, 0x81..=0x83, ..] => (Network::Llc(0xfe, 0xfe), &rest[1..]),
         [3, 0, 0x80, 0, 0, 0, high, low, payload @ ..] => {
+            (Network::Ethertype(u16::from_be_bytes([*high, *low])), payload)
+        }
+        [high, low, payload @ ..] if *high != 3 && bytes[0] & 0xfc | bytes[1] & 0xf0 != 0 => {
             (Network::Ethertype(u16::from_be_bytes([*high, *low])), payload)
         }
         _ => (Network::Unknown, rest),
@@ -222,6 +290,8 @@ fn wifi(bytes: &[u8]) -> Option<Link<'_>> {
         2 => (address(0), address(2)),
         _ => (address(2), address(3)),
     };
+    // Clear to send and acknowledgement name the receiver only.
+    let src = if (kind, subtype) == (1, 12) || (kind, subtype) == (1, 13) { None } else { src };
     let has_data = kind == 2 && subtype & 4 == 0 && flags & 0x40 == 0;
     if !has_data {
         return Some(Link { src, dst, ..Link::carrying(Network::Wifi(kind, subtype), bytes) });

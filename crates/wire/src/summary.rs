@@ -4,24 +4,32 @@
 //! 192.0.2.1:40000 > 192.0.2.2:80 tcp SYN seq 1000 win 64240 len 0
 //! vlan 7 [2001:db8::1]:5353 > [ff02::fb]:5353 udp len 45
 //! 192.0.2.1 > 192.0.2.2 icmp echo request id 7 seq 1 len 64
+//! 192.0.2.9 > 192.0.2.1 icmp unreachable (fragmentation needed) mtu 1400 to 192.0.2.2:443 tcp len 556
 //! 02:00:00:00:00:01 > ff:ff:ff:ff:ff:ff arp who has 192.0.2.2 tell 192.0.2.1
 //! ```
 //!
-//! First the tags the packet wears, then who speaks to whom, the protocol, what matters about it, and the
-//! length of what it carries (of the whole packet where that is unknown). `cut` at the end says that the
-//! capture holds less of the headers than the line would show.
+//! First the direction, where the link says it, and the tags the packet wears, then who speaks to whom, the protocol, what
+//! matters about it, and the length of what it carries (of the whole packet where that is unknown). At the end, what is missing or
+//! wrong: `cut` says that the capture holds less of the headers than the line would show, and nothing else does; `bad header length`
+//! and the like say what is wrong with the packet itself.
 //!
 //! Any bytes give a summary; there is no error and no panic.
 
+mod detail;
+mod icmp;
+
+pub use detail::{Detail, Slarp};
+pub use icmp::{IcmpDetail, Quoted};
+
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use crate::arp::Arp;
 use crate::ether::{Mac, ethertype, ethertype_name};
 use crate::ip::{Fragment, Ipv4, Ipv6, protocol, protocol_name};
-use crate::link::{Link, Network, Tag, strip};
+use crate::link::{Direction, Link, Network, Tag, strip};
 use crate::linktype::LinkType;
-use crate::transport::{Icmp, Tcp, TcpFlags, Udp, icmp_name, icmpv6_name};
+use crate::transport::{Icmp, Tcp, Udp};
 
 /// Who speaks or is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,55 +52,6 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// What a protocol says that belongs into one line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Detail {
-    /// Nothing beyond its name.
-    None,
-    /// Of a TCP header.
-    Tcp {
-        /// Flags.
-        flags: TcpFlags,
-        /// Sequence number.
-        seq: u32,
-        /// Acknowledgement number, where the flag is set.
-        ack: Option<u32>,
-        /// Window, not scaled.
-        window: u16,
-    },
-    /// Of an ICMP or ICMPv6 header.
-    Icmp {
-        /// Type.
-        kind: u8,
-        /// Code.
-        code: u8,
-        /// What the type is called.
-        name: Option<&'static str>,
-        /// Identifier and sequence number of an echo.
-        echo: Option<(u16, u16)>,
-    },
-    /// Of an ARP or RARP message.
-    Arp {
-        /// Operation.
-        operation: u16,
-        /// Sender's addresses.
-        sender: (Mac, Ipv4Addr),
-        /// Target's addresses.
-        target: (Mac, Ipv4Addr),
-    },
-    /// An EtherType without a name.
-    Ethertype(u16),
-    /// An IP protocol without a name.
-    IpProtocol(u8),
-    /// 802.2 service access points: destination, source.
-    Llc(u8, u8),
-    /// A PPP protocol number.
-    Ppp(u16),
-    /// An 802.11 type and subtype.
-    Wifi(u8, u8),
-}
-
 /// A packet, summarised. `Display` gives the line; the fields are there for other forms.
 #[derive(Clone, Debug)]
 pub struct Summary<'a> {
@@ -109,11 +68,37 @@ pub struct Summary<'a> {
     pub fragment: Option<Fragment>,
     /// Bytes that the innermost protocol carries, or of the whole packet where it does not say.
     pub len: u32,
-    /// Whether a header was not captured whole.
-    pub is_cut: bool,
+    /// What is missing or wrong.
+    pub flaw: Option<Flaw>,
+    /// Bytes that were not captured.
+    missing: usize,
 }
 
+/// Why a line says less than the headers of a packet would, or what is wrong with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// A header was not captured whole.
+    Cut,
+    /// The packet itself is wrong, in two words or three.
+    Malformed(&'static str),
+}
+
+/// The packet, or what its own lengths make of it, ends within a header.
+const SHORT_HEADER: Flaw = Flaw::Malformed("short header");
+/// A header says of another protocol.
+const BAD_VERSION: Flaw = Flaw::Malformed("bad version");
+/// A header is shorter than any, or longer than what holds it.
+const BAD_HEADER_LENGTH: Flaw = Flaw::Malformed("bad header length");
+/// A packet is shorter than its header, or longer than what holds it.
+const BAD_LENGTH: Flaw = Flaw::Malformed("bad length");
+
 impl Summary<'_> {
+    /// Which way it went, where the link says so.
+    #[must_use]
+    pub fn direction(&self) -> Option<Direction> {
+        self.link.direction
+    }
+
     /// The tags between link and network header, outermost first.
     pub fn tags(&self) -> impl Iterator<Item = Tag> {
         self.link.tags()
@@ -141,7 +126,8 @@ pub fn summarize(linktype: LinkType, bytes: &[u8], wire_len: u32) -> Summary<'_>
         detail: Detail::None,
         fragment: None,
         len: wire_len,
-        is_cut: false,
+        flaw: None,
+        missing: (wire_len as usize).saturating_sub(bytes.len()),
         link,
     };
     let payload = summary.link.payload;
@@ -153,23 +139,39 @@ pub fn summarize(linktype: LinkType, bytes: &[u8], wire_len: u32) -> Summary<'_>
             Some(name) => summary.protocol = name,
             None => (summary.protocol, summary.detail) = ("ethertype", Detail::Ethertype(kind)),
         },
+        Network::Slarp => summary.slarp(payload),
         Network::Llc(dsap, ssap) => {
-            (summary.protocol, summary.detail) = (llc_name(dsap), Detail::Llc(dsap, ssap));
+            (summary.protocol, summary.detail) = detail::llc(dsap, ssap, payload);
+        }
+        Network::Snap(organisation, number) => {
+            (summary.protocol, summary.detail) = detail::snap(organisation, number);
         }
         Network::Ppp(number) => (summary.protocol, summary.detail) = ("ppp", Detail::Ppp(number)),
         Network::Wifi(kind, subtype) => {
             (summary.protocol, summary.detail) = ("802.11", Detail::Wifi(kind, subtype));
         }
-        Network::Unknown => summary.is_cut = bytes.len() < wire_len as usize,
+        Network::Unknown => summary.unknown(linktype, bytes),
     }
     summary
 }
 
 impl<'a> Summary<'a> {
+    fn unknown(&mut self, linktype: LinkType, bytes: &[u8]) {
+        if matches!(linktype, LinkType::RAW | LinkType::IPV4 | LinkType::IPV6) && !bytes.is_empty() {
+            (self.protocol, self.flaw) = ("ip", Some(BAD_VERSION));
+        } else if self.missing > 0 {
+            self.flaw = Some(Flaw::Cut);
+        }
+    }
+
     fn ipv4(&mut self, bytes: &'a [u8]) {
         self.protocol = "ip";
         let Some(ip) = Ipv4::new(bytes) else {
-            self.is_cut = true;
+            self.flaw = Some(match bytes.first() {
+                Some(first) if first >> 4 != 4 => BAD_VERSION,
+                Some(first) if first & 15 < 5 => BAD_HEADER_LENGTH,
+                _ => self.short_header(),
+            });
             return;
         };
         let has_more = ip.has_more_fragments();
@@ -178,6 +180,9 @@ impl<'a> Summary<'a> {
         }
         // Offloaded segments state no length; then the captured bytes are the best there is.
         let stated = if ip.total_len() == 0 { Some(ip.payload().len()) } else { ip.payload_len() };
+        if stated.is_none() || usize::from(ip.total_len()) > bytes.len() + self.missing {
+            self.flaw = Some(BAD_LENGTH);
+        }
         self.set_len(stated.unwrap_or(0));
         self.transport(ip.src().into(), ip.dst().into(), ip.protocol(), ip.payload());
     }
@@ -185,7 +190,10 @@ impl<'a> Summary<'a> {
     fn ipv6(&mut self, bytes: &'a [u8]) {
         self.protocol = "ip6";
         let Some(ip) = Ipv6::new(bytes) else {
-            self.is_cut = true;
+            self.flaw = Some(match bytes.first() {
+                Some(first) if first >> 4 != 6 => BAD_VERSION,
+                _ => self.short_header(),
+            });
             return;
         };
         let transport = ip.transport();
@@ -194,9 +202,14 @@ impl<'a> Summary<'a> {
             0 => ip.payload().len(),
             stated => stated,
         };
+        if Ipv6::LEN + stated > bytes.len() + self.missing {
+            self.flaw = Some(BAD_LENGTH);
+        }
         self.set_len(stated.saturating_sub(transport.headers_len));
         self.transport(ip.src().into(), ip.dst().into(), transport.protocol, transport.payload);
-        self.is_cut |= transport.is_cut;
+        if transport.is_cut {
+            self.ends_within_header(ip.payload().len(), stated);
+        }
     }
 
     /// Fills in what IP carries. Only a first fragment starts with a transport header.
@@ -210,21 +223,30 @@ impl<'a> Summary<'a> {
             return;
         }
         // Ports are there before a header is whole, and a filter sees them.
-        if let (protocol::TCP | protocol::UDP | protocol::SCTP, Some(&[a, b, c, d])) =
-            (number, payload.first_chunk())
-        {
-            self.set_ports((src, u16::from_be_bytes([a, b])), (dst, u16::from_be_bytes([c, d])));
+        if let Some((src_port, dst_port)) = ports(number, payload) {
+            self.src = Some(Endpoint::Socket((src, src_port).into()));
+            self.dst = Some(Endpoint::Socket((dst, dst_port).into()));
         }
+        let stated = self.len as usize;
         let is_whole = match number {
-            protocol::TCP => Tcp::new(payload).map(|tcp| self.tcp(tcp)),
-            protocol::UDP => Udp::new(payload).map(|udp| self.udp(udp)),
-            protocol::ICMP => Icmp::new(payload).map(|icmp| self.icmp(icmp, icmp_name(icmp.kind()), [8, 0])),
-            protocol::ICMPV6 => {
-                Icmp::new(payload).map(|icmp| self.icmp(icmp, icmpv6_name(icmp.kind()), [128, 129]))
+            protocol::TCP => Tcp::new(payload).map(|tcp| self.tcp(tcp)).is_some(),
+            protocol::UDP => Udp::new(payload).map(|udp| self.udp(udp)).is_some(),
+            protocol::ICMP | protocol::ICMPV6 => {
+                if let Some(icmp) = IcmpDetail::read(number, payload) {
+                    self.detail = Detail::Icmp(icmp);
+                }
+                payload.len() >= Icmp::LEN
             }
-            _ => Some(()),
+            _ => {
+                if let Some(detail) = detail::of_protocol(number, payload) {
+                    self.detail = detail;
+                }
+                true
+            }
         };
-        self.is_cut |= is_whole.is_none();
+        if !is_whole {
+            self.ends_within_header(payload.len(), stated);
+        }
     }
 
     fn tcp(&mut self, tcp: Tcp<'_>) {
@@ -235,16 +257,20 @@ impl<'a> Summary<'a> {
             ack: flags.has_ack().then(|| tcp.ack()),
             window: tcp.window(),
         };
+        if !(Tcp::LEN..=self.len as usize).contains(&tcp.header_len()) {
+            self.flaw = self.flaw.or(Some(BAD_HEADER_LENGTH));
+        }
         self.len = self.len.saturating_sub(tcp.header_len() as u32);
     }
 
     fn udp(&mut self, udp: Udp<'_>) {
-        self.len = u32::from(udp.len()).saturating_sub(Udp::LEN as u32);
-    }
-
-    fn icmp(&mut self, icmp: Icmp<'_>, name: Option<&'static str>, echoes: [u8; 2]) {
-        let echo = echoes.contains(&icmp.kind()).then(|| (icmp.id(), icmp.seq()));
-        self.detail = Detail::Icmp { kind: icmp.kind(), code: icmp.code(), name, echo };
+        let len = u32::from(udp.len());
+        // The first of several fragments holds less than the datagram.
+        let is_more = self.fragment.is_none() && len > self.len;
+        if len < Udp::LEN as u32 || is_more {
+            self.flaw = self.flaw.or(Some(BAD_LENGTH));
+        }
+        self.len = len.saturating_sub(Udp::LEN as u32);
     }
 
     fn arp(&mut self, kind: u16, bytes: &'a [u8]) {
@@ -257,12 +283,29 @@ impl<'a> Summary<'a> {
                     target: (arp.target_mac(), arp.target_ip()),
                 };
             }
-            None => self.is_cut = bytes.len() < Arp::LEN,
+            None if bytes.len() < Arp::LEN => self.flaw = Some(self.short_header()),
+            None => {}
         }
     }
 
-    fn set_ports(&mut self, src: (IpAddr, u16), dst: (IpAddr, u16)) {
-        (self.src, self.dst) = (Some(Endpoint::Socket(src.into())), Some(Endpoint::Socket(dst.into())));
+    fn slarp(&mut self, bytes: &'a [u8]) {
+        self.protocol = "slarp";
+        match Slarp::read(bytes) {
+            Some(slarp) => self.detail = Detail::Slarp(slarp),
+            None => self.flaw = Some(self.short_header()),
+        }
+    }
+
+    /// What it means that the capture ends within a header.
+    fn short_header(&self) -> Flaw {
+        if self.missing > 0 { Flaw::Cut } else { SHORT_HEADER }
+    }
+
+    /// Of the bytes that IP carries, so many were captured, and so many it states to carry: if these are all, the packet ends
+    /// there, whatever was captured of what follows it.
+    fn ends_within_header(&mut self, captured: usize, stated: usize) {
+        let flaw = if captured < stated { self.short_header() } else { SHORT_HEADER };
+        self.flaw = self.flaw.or(Some(flaw));
     }
 
     fn set_len(&mut self, len: usize) {
@@ -270,8 +313,18 @@ impl<'a> Summary<'a> {
     }
 }
 
+/// Source and destination port of what a protocol with ports carries, if they are there.
+fn ports(number: u8, payload: &[u8]) -> Option<(u16, u16)> {
+    let has_ports = matches!(number, protocol::TCP | protocol::UDP | protocol::SCTP);
+    let &[a, b, c, d] = payload.first_chunk().filter(|_| has_ports)?;
+    Some((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
+}
+
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(direction) = self.direction() {
+            write!(f, "{direction} ")?;
+        }
         for tag in self.tags() {
             match tag {
                 Tag::Vlan(id) => write!(f, "vlan {id} ")?,
@@ -282,7 +335,7 @@ impl fmt::Display for Summary<'_> {
         match (self.src, self.dst) {
             (Some(src), Some(dst)) => write!(f, "{src} > {dst} ")?,
             (Some(src), None) => write!(f, "{src} ")?,
-            (None, Some(dst)) => write!(f, "> {dst} ")?,
+            (None, Some(dst)) => write!(f, "to {dst} ")?,
             (None, None) => {}
         }
         f.write_str(self.protocol)?;
@@ -293,90 +346,12 @@ impl fmt::Display for Summary<'_> {
         if !matches!(self.detail, Detail::Arp { .. }) {
             write!(f, " len {}", self.len)?;
         }
-        if self.is_cut { f.write_str(" cut") } else { Ok(()) }
-    }
-}
-
-/// With a space in front, or nothing.
-impl fmt::Display for Detail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Detail::None => Ok(()),
-            Detail::Tcp { flags, seq, ack, window } => {
-                write!(f, " {flags} seq {seq}")?;
-                if let Some(ack) = ack {
-                    write!(f, " ack {ack}")?;
-                }
-                write!(f, " win {window}")
-            }
-            Detail::Icmp { kind, code, name, echo } => {
-                match name {
-                    Some(name) => write!(f, " {name}")?,
-                    None => write!(f, " type {kind}")?,
-                }
-                match echo {
-                    Some((id, seq)) => write!(f, " id {id} seq {seq}"),
-                    None if code != 0 => write!(f, " code {code}"),
-                    None => Ok(()),
-                }
-            }
-            Detail::Arp { operation, sender, target } => match operation {
-                1 => write!(f, " who has {} tell {}", target.1, sender.1),
-                2 => write!(f, " {} is at {}", sender.1, sender.0),
-                3 => write!(f, " who is {} tell {}", target.0, sender.0),
-                4 => write!(f, " {} is {}", target.0, target.1),
-                other => write!(f, " operation {other}"),
-            },
-            Detail::Ethertype(number) => write!(f, " {number:#06x}"),
-            Detail::IpProtocol(number) => write!(f, " protocol {number}"),
-            Detail::Llc(dsap, ssap) => write!(f, " dsap {dsap:#04x} ssap {ssap:#04x}"),
-            Detail::Ppp(number) => write!(f, " {number:#06x}"),
-            Detail::Wifi(kind, subtype) => match wifi_name(kind, subtype) {
-                Some(name) => write!(f, " {name}"),
-                None => write!(f, " type {kind} subtype {subtype}"),
-            },
+        match self.flaw {
+            None => Ok(()),
+            Some(Flaw::Cut) => f.write_str(" cut"),
+            Some(Flaw::Malformed(what)) => write!(f, ", {what}"),
         }
     }
-}
-
-fn llc_name(dsap: u8) -> &'static str {
-    match dsap {
-        0x42 => "stp",
-        0xfe => "iso",
-        0xe0 => "ipx",
-        0xf0 => "netbeui",
-        0xaa => "snap",
-        _ => "llc",
-    }
-}
-
-fn wifi_name(kind: u8, subtype: u8) -> Option<&'static str> {
-    const MANAGEMENT: [&str; 14] = [
-        "assoc-req",
-        "assoc-resp",
-        "reassoc-req",
-        "reassoc-resp",
-        "probe-req",
-        "probe-resp",
-        "",
-        "",
-        "beacon",
-        "atim",
-        "disassoc",
-        "auth",
-        "deauth",
-        "action",
-    ];
-    const CONTROL: [&str; 8] =
-        ["block-ack-req", "block-ack", "ps-poll", "rts", "cts", "ack", "cf-end", "cf-end-ack"];
-    match kind {
-        0 => MANAGEMENT.get(usize::from(subtype)).copied(),
-        1 => CONTROL.get(usize::from(subtype).checked_sub(8)?).copied(),
-        2 if subtype & 4 != 0 => Some("null"),
-        2 => Some("encrypted data"),
-        _ => None,
-    }
-    .filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]

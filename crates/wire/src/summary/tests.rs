@@ -47,14 +47,14 @@ fn transport_over_ip() {
             ipv4(1, 0, &[8, 0, 0, 0, 0, 7, 0, 1, 9, 9]),
             "192.0.2.1 > 192.0.2.2 icmp echo request id 7 seq 1 len 10",
         ),
-        (ipv4(1, 0, &[3, 3, 0, 0, 0, 0, 0, 0]), "192.0.2.1 > 192.0.2.2 icmp unreachable code 3 len 8"),
+        (ipv4(1, 0, &[3, 3, 0, 0, 0, 0, 0, 0]), "192.0.2.1 > 192.0.2.2 icmp unreachable (port) len 8"),
         (ipv4(1, 0, &[42, 0, 0, 0, 0, 0, 0, 0]), "192.0.2.1 > 192.0.2.2 icmp type 42 len 8"),
         (ipv4(99, 0, &[1]), "192.0.2.1 > 192.0.2.2 ip protocol 99 len 1"),
         (ipv4(132, 0, &[1]), "192.0.2.1 > 192.0.2.2 sctp len 1"),
         (ipv4(17, 0x2000, UDP), "192.0.2.1:5353 > 192.0.2.2:5353 udp fragment 0+ len 2"),
         (ipv4(17, 185, UDP), "192.0.2.1 > 192.0.2.2 udp fragment 1480 len 10"),
-        (ipv4(6, 0, &tcp(2, &[])[..10]), "192.0.2.1:40000 > 192.0.2.2:80 tcp len 10 cut"),
-        (ipv4(6, 0, &tcp(2, &[])[..3]), "192.0.2.1 > 192.0.2.2 tcp len 3 cut"),
+        (ipv4(6, 0, &tcp(2, &[])[..10]), "192.0.2.1:40000 > 192.0.2.2:80 tcp len 10, short header"),
+        (ipv4(6, 0, &tcp(2, &[])[..3]), "192.0.2.1 > 192.0.2.2 tcp len 3, short header"),
         (ipv4(132, 0, &[3, 232, 11, 89, 0, 0, 0, 0]), "192.0.2.1:1000 > 192.0.2.2:2905 sctp len 8"),
         (ipv6(17, UDP), "[2001::1]:5353 > [ff02::fb]:5353 udp len 2"),
         (
@@ -96,20 +96,26 @@ fn links_and_tags() {
         (
             LinkType::LINUX_SLL,
             packet(&[&[0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0], &ip]),
-            udp.to_owned(),
+            format!("In {udp}"),
         ),
         (
             LinkType::LINUX_SLL2,
-            packet(&[&[8, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0], &ip]),
-            udp.to_owned(),
+            packet(&[&[8, 0, 0, 0, 0, 0, 0, 1, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0], &ip]),
+            format!("Out {udp}"),
         ),
         (LinkType::PPP, packet(&[&[0xff, 3, 0, 0x21], &ip]), udp.to_owned()),
         (LinkType::PPP, packet(&[&[0x21], &ip]), udp.to_owned()),
-        (LinkType::PPP_PPPD, packet(&[&[1, 0, 0x21], &ip]), udp.to_owned()),
-        (LinkType::PPP, vec![0xff, 3, 0xc0, 0x21, 1], "ppp 0xc021 len 5".to_owned()),
+        (LinkType::PPP_PPPD, packet(&[&[1, 0, 0x21], &ip]), format!("Out {udp}")),
+        (LinkType::PPP_WITH_DIR, packet(&[&[0, 0, 0x21], &ip]), format!("In {udp}")),
+        (LinkType::PPP, vec![0xff, 3, 0xc0, 0x21, 1], "ppp lcp len 5".to_owned()),
+        (LinkType::PPP, vec![0xff, 3, 0xc0, 0x2d, 1], "ppp 0xc02d len 5".to_owned()),
         (LinkType::PPP_ETHER, packet(&[&[0x11, 0, 0, 5, 0, 40, 0, 0x21], &ip]), format!("pppoe 5 {udp}")),
         (LinkType::C_HDLC, packet(&[&[0x0f, 0, 8, 0], &ip]), udp.to_owned()),
+        (LinkType::C_HDLC, vec![0x0f, 0, 0xfe, 0xfe, 3, 0x83, 20], "isis len 7".to_owned()),
         (LinkType::FRELAY, packet(&[&[0x18, 0x41, 3, 0xcc], &ip]), udp.to_owned()),
+        (LinkType::FRELAY, packet(&[&[0x48, 0xe1, 8, 0], &ip]), udp.to_owned()),
+        (LinkType::FRELAY, vec![0x18, 0x41, 3, 0x82, 20], "esis len 5".to_owned()),
+        (LinkType::FRELAY, vec![0, 1, 8, 0x75, 0x95, 1], "FRELAY len 6".to_owned()),
         (LinkType::MPLS, packet(&[&[0, 1, 1, 64], &ip]), format!("mpls 16 {udp}")),
     ] {
         assert_eq!(line(linktype, &bytes), expected, "{linktype}");
@@ -125,17 +131,180 @@ fn what_is_not_ip() {
     for (bytes, expected) in [
         (packet(&[&[8, 6], &arp]), "arp who has 192.0.2.2 tell 192.0.2.1"),
         (packet(&[&[8, 6], &reply]), "arp 192.0.2.1 is at 02:00:00:00:00:01"),
-        (packet(&[&[8, 6], &arp[..20]]), "arp len 34 cut"),
+        (packet(&[&[8, 6], &arp[..20]]), "arp len 34, short header"),
         (packet(&[&[0x88, 0xcc], &[1, 2]]), "lldp len 16"),
         (packet(&[&[0x12, 0x34], &[1, 2]]), "ethertype 0x1234 len 16"),
         (packet(&[&[0, 3], &[0x42, 0x42, 3]]), "stp dsap 0x42 ssap 0x42 len 17"),
-        (packet(&[&[8, 0], &[0x45]]), "ip len 15 cut"),
+        (packet(&[&[0, 4], &[0xfe, 0xfe, 3, 0x82]]), "esis len 18"),
+        (packet(&[&[0, 8], &[0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0]]), "cdp len 22"),
+        (packet(&[&[0, 8], &[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 7]]), "snap oui 00:80:c2 pid 0x0007 len 22"),
+        (packet(&[&[8, 0], &[0x45]]), "ip len 15, short header"),
     ] {
         assert_eq!(line(LinkType::EN10MB, &packet(&[MACS, &bytes])), format!("{from_to} {expected}"));
     }
     assert_eq!(line(LinkType::DBUS, &[1, 2, 3]), "DBUS len 3");
     assert_eq!(line(LinkType::new(9999), &[]), "unknown link type len 0");
     assert_eq!(summarize(LinkType::EN10MB, &[1, 2], 60).to_string(), "EN10MB len 60 cut");
+}
+
+/// A header that is not whole was cut only where the capture lacks bytes of it; else the packet is wrong.
+#[test]
+fn what_was_cut_and_what_is_wrong() {
+    let whole = ipv4(6, 0, &tcp(2, b"GET"));
+    let changed = |at: usize, byte: u8| {
+        let mut packet = whole.clone();
+        packet[at] = byte;
+        packet
+    };
+    let mut udp = ipv4(17, 0, UDP);
+    let udp_flaw = |len: u8| {
+        udp[25] = len;
+        summarize(LinkType::IPV4, &udp, 30).flaw
+    };
+    assert_eq!([8, 10, 7, 11].map(udp_flaw), [None, None, Some(BAD_LENGTH), Some(BAD_LENGTH)]);
+    for (bytes, wire_len, flaw) in [
+        (&whole[..], 43, None),
+        (&whole, 99, None),
+        (&whole[..40], 43, None),
+        (&whole[..39], 43, Some(Flaw::Cut)),
+        (&whole[..19], 43, Some(Flaw::Cut)),
+        (&whole[..0], 43, Some(Flaw::Cut)),
+        (&whole[..19], 19, Some(SHORT_HEADER)),
+        (&whole[..40], 40, Some(BAD_LENGTH)),
+        (&changed(0, 0x55), 43, Some(BAD_VERSION)),
+        (&changed(0, 0x55)[..19], 43, Some(BAD_VERSION)),
+        (&changed(0, 0x44), 43, Some(BAD_HEADER_LENGTH)),
+        // Total length: below the header's, within TCP's, beyond the packet.
+        (&changed(3, 19), 43, Some(BAD_LENGTH)),
+        (&changed(3, 39), 43, Some(SHORT_HEADER)),
+        (&changed(3, 39)[..39], 43, Some(SHORT_HEADER)),
+        (&changed(3, 44), 43, Some(BAD_LENGTH)),
+        (&changed(3, 44), 44, None),
+        // What segmentation offload leaves behind.
+        (&changed(3, 0), 43, None),
+        (&changed(32, 0x40), 43, Some(BAD_HEADER_LENGTH)),
+        (&changed(32, 0xf0), 43, Some(BAD_HEADER_LENGTH)),
+    ] {
+        assert_eq!(summarize(LinkType::IPV4, bytes, wire_len).flaw, flaw, "{bytes:?} of {wire_len}");
+    }
+    let udp6 = ipv6(17, UDP);
+    for (bytes, wire_len, flaw) in [
+        (&udp6[..], 50, None),
+        (&udp6[..47], 50, Some(Flaw::Cut)),
+        (&udp6[..47], 47, Some(BAD_LENGTH)),
+        (&udp6[..39], 39, Some(SHORT_HEADER)),
+        (&ipv6(0, &[58, 9, 0, 0, 0, 0, 0, 0]), 48, Some(SHORT_HEADER)),
+        (&ipv6(0, &[58, 9, 0, 0, 0, 0, 0, 0])[..46], 48, Some(Flaw::Cut)),
+    ] {
+        assert_eq!(summarize(LinkType::IPV6, bytes, wire_len).flaw, flaw, "{bytes:?} of {wire_len}");
+    }
+    assert_eq!(line(LinkType::RAW, &[0x33, 1, 2]), "ip len 3, bad version");
+    assert_eq!(line(LinkType::IPV4, &changed(0, 0x44)), "ip len 43, bad header length");
+    assert_eq!(summarize(LinkType::RAW, &whole[..3], 43).to_string(), "ip len 43 cut");
+}
+
+#[test]
+fn icmp_says_why_and_about_whom() {
+    let quoted = ipv4(17, 0, UDP);
+    let from_to = "192.0.2.1 > 192.0.2.2 icmp";
+    for (header, body, expected) in [
+        ([3, 3, 0, 0, 0, 0, 0, 0], &quoted[..], "unreachable (port) to 192.0.2.2:5353 udp len 38"),
+        ([3, 3, 0, 0, 0, 0, 0, 0], &quoted[..20], "unreachable (port) to 192.0.2.2 udp len 28"),
+        (
+            [3, 4, 0, 0, 0, 0, 5, 0xd4],
+            &quoted,
+            "unreachable (fragmentation needed) mtu 1492 to 192.0.2.2:5353 udp len 38",
+        ),
+        ([3, 4, 0, 0, 0, 0, 0, 0], &[], "unreachable (fragmentation needed) len 8"),
+        ([3, 16, 0, 0, 0, 0, 0, 0], &[], "unreachable code 16 len 8"),
+        (
+            [5, 1, 0, 0, 192, 0, 2, 9],
+            &ipv4(1, 0, &[8, 0]),
+            "redirect (host) gateway 192.0.2.9 to 192.0.2.2 icmp len 30",
+        ),
+        (
+            [11, 0, 0, 0, 0, 0, 0, 0],
+            &ipv4(17, 185, UDP),
+            "time exceeded (in transit) to 192.0.2.2 udp len 38",
+        ),
+        ([12, 0, 0, 0, 7, 0, 0, 0], &[], "parameter problem (bad header) at byte 7 len 8"),
+        ([0, 0, 0, 0, 0, 3, 0, 4], &[], "echo reply id 3 seq 4 len 8"),
+    ] {
+        assert_eq!(
+            line(LinkType::RAW, &ipv4(1, 0, &packet(&[&header, body]))),
+            format!("{from_to} {expected}")
+        );
+    }
+    let cut = ipv4(1, 0, &[4, 0, 0, 0, 0, 0, 0, 0]);
+    let summary = summarize(LinkType::RAW, &cut[..21], 28);
+    assert_eq!(summary.to_string(), format!("{from_to} source quench len 8 cut"));
+}
+
+#[test]
+fn icmp6_says_why_and_about_whom() {
+    let (mut target, mut other) = ([0; 16], [0; 16]);
+    (target[0], target[1], target[15]) = (0x20, 1, 9);
+    (other[0], other[1], other[15]) = (0xfe, 0x80, 1);
+    let mac = [2, 1, 2, 0, 0, 0, 0, 7];
+    let quoted = ipv6(17, UDP);
+    for (header, body, expected) in [
+        ([135, 0, 0, 0, 0, 0, 0, 0], target.to_vec(), "neighbour solicitation who has 2001::9 len 24"),
+        (
+            [136, 0, 0, 0, 0x60, 0, 0, 0],
+            packet(&[&target, &mac]),
+            "neighbour advertisement 2001::9 is at 02:00:00:00:00:07 len 32",
+        ),
+        ([136, 0, 0, 0, 0x60, 0, 0, 0], target.to_vec(), "neighbour advertisement 2001::9 len 24"),
+        (
+            [137, 0, 0, 0, 0, 0, 0, 0],
+            packet(&[&other, &target]),
+            "redirect gateway fe80::1 to 2001::9 len 40",
+        ),
+        ([131, 0, 0, 0, 0, 0, 0, 0], other.to_vec(), "listener report fe80::1 len 24"),
+        ([130, 0, 0, 0, 0, 0, 0, 0], vec![0; 16], "listener query len 24"),
+        ([2, 0, 0, 0, 0, 0, 5, 0], quoted.clone(), "packet too big mtu 1280 to [ff02::fb]:5353 udp len 58"),
+        ([1, 4, 0, 0, 0, 0, 0, 0], quoted, "unreachable (port) to [ff02::fb]:5353 udp len 58"),
+        ([1, 0, 0, 0, 0, 0, 0, 0], vec![], "unreachable (no route) len 8"),
+        ([4, 1, 0, 0, 0, 0, 0, 40], vec![], "parameter problem (next header) at byte 40 len 8"),
+        ([128, 0, 0, 0, 0, 3, 0, 4], vec![], "echo request id 3 seq 4 len 8"),
+    ] {
+        let bytes = ipv6(58, &packet(&[&header, &body]));
+        assert_eq!(line(LinkType::RAW, &bytes), format!("2001::1 > ff02::fb icmp6 {expected}"));
+    }
+}
+
+#[test]
+fn security_and_groups() {
+    let from_to = "192.0.2.1 > 192.0.2.2";
+    for (protocol, payload, expected) in [
+        (50, &[0, 0, 1, 2, 0, 0, 0, 3, 9][..], "esp spi 0x00000102 seq 3 len 9"),
+        (51, &[6, 4, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3], "ah spi 0x00000102 seq 3 len 12"),
+        (50, &[0; 7], "esp len 7"),
+        (2, &[0x16, 0, 0, 0, 224, 0, 0, 251], "igmp report v2 224.0.0.251 len 8"),
+        (2, &[0x11, 100, 0, 0, 0, 0, 0, 0], "igmp query len 8"),
+        (2, &[0x22, 0, 0, 0, 0, 0, 0, 1], "igmp report v3 len 8"),
+    ] {
+        assert_eq!(line(LinkType::RAW, &ipv4(protocol, 0, payload)), format!("{from_to} {expected}"));
+    }
+}
+
+/// 0x8035 is RARP on Ethernet, and SLARP on Cisco's HDLC.
+#[test]
+fn slarp() {
+    let bytes = |code: u8, rest: &[u8]| packet(&[&[0x8f, 0, 0x80, 0x35, 0, 0, 0, code], rest]);
+    let numbers = [0, 0, 0, 5, 0, 0, 0, 2, 0xff, 0xff];
+    for (bytes, expected) in [
+        (bytes(2, &numbers), "slarp keepalive seq 5 seen 2 len 18"),
+        (bytes(0, &[0; 10]), "slarp request len 18"),
+        (
+            bytes(1, &[10, 0, 0, 1, 255, 255, 255, 0, 0xff, 0xff]),
+            "slarp reply 10.0.0.1 mask 255.255.255.0 len 18",
+        ),
+        (bytes(7, &numbers), "slarp code 7 len 18"),
+        (bytes(2, &numbers[..7]), "slarp len 15, short header"),
+    ] {
+        assert_eq!(line(LinkType::C_HDLC, &bytes), expected);
+    }
 }
 
 #[test]
@@ -149,6 +318,11 @@ fn wifi() {
         line(LinkType::IEEE802_11, &beacon),
         "02:00:00:00:00:02 > 02:00:00:00:00:01 802.11 beacon len 24"
     );
+    let ack = packet(&[&[0xd4, 0], &addresses[..18]]);
+    for len in [10, 14, 20] {
+        let expected = format!("to 02:00:00:00:00:01 802.11 ack len {len}");
+        assert_eq!(line(LinkType::IEEE802_11, &ack[..len]), expected);
+    }
     let expected = "192.0.2.1:5353 > 192.0.2.2:5353 udp len 2";
     assert_eq!(line(LinkType::IEEE802_11, &data), expected);
     assert_eq!(line(LinkType::IEEE802_11_RADIO, &packet(&[&radiotap, &data])), expected);

@@ -1,0 +1,248 @@
+//! What a protocol says that belongs into one line, and how it reads.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use super::IcmpDetail;
+use crate::bytes::{array_at, u8_at, u32_at};
+use crate::ether::Mac;
+use crate::ip::protocol;
+use crate::transport::TcpFlags;
+
+/// What a protocol says that belongs into one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Detail {
+    /// Nothing beyond its name.
+    None,
+    /// Of a TCP header.
+    Tcp {
+        /// Flags.
+        flags: TcpFlags,
+        /// Sequence number.
+        seq: u32,
+        /// Acknowledgement number, where the flag is set.
+        ack: Option<u32>,
+        /// Window, not scaled.
+        window: u16,
+    },
+    /// Of an ICMP or ICMPv6 message.
+    Icmp(IcmpDetail),
+    /// Of an IGMP message: its type, and the group it is about.
+    Igmp(u8, Option<Ipv4Addr>),
+    /// Of an ESP or AH header: security parameters index and sequence number.
+    Ipsec(u32, u32),
+    /// Of an ARP or RARP message.
+    Arp {
+        /// Operation.
+        operation: u16,
+        /// Sender's addresses.
+        sender: (Mac, Ipv4Addr),
+        /// Target's addresses.
+        target: (Mac, Ipv4Addr),
+    },
+    /// Of a SLARP message.
+    Slarp(Slarp),
+    /// An EtherType without a name.
+    Ethertype(u16),
+    /// An IP protocol without a name.
+    IpProtocol(u8),
+    /// 802.2 service access points: destination, source.
+    Llc(u8, u8),
+    /// 802.2 SNAP: organisation and its number for the protocol.
+    Snap([u8; 3], u16),
+    /// A PPP protocol number.
+    Ppp(u16),
+    /// An 802.11 type and subtype.
+    Wifi(u8, u8),
+}
+
+/// A message of Cisco's SLARP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slarp {
+    /// Asks for an address.
+    Request,
+    /// The sender's address and netmask.
+    Reply {
+        /// Address.
+        address: Ipv4Addr,
+        /// Netmask.
+        mask: Ipv4Addr,
+    },
+    /// Says that the line works.
+    Keepalive {
+        /// Sequence number of the sender.
+        sent: u32,
+        /// The last that it has seen of the other side.
+        seen: u32,
+    },
+    /// A code without a meaning that is known.
+    Other(u32),
+}
+
+/// With a space in front, or nothing.
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Detail::None => Ok(()),
+            Detail::Tcp { flags, seq, ack, window } => {
+                write!(f, " {flags} seq {seq}")?;
+                if let Some(ack) = ack {
+                    write!(f, " ack {ack}")?;
+                }
+                write!(f, " win {window}")
+            }
+            Detail::Icmp(icmp) => write!(f, " {icmp}"),
+            Detail::Igmp(kind, group) => {
+                match igmp_name(kind) {
+                    Some(name) => write!(f, " {name}")?,
+                    None => write!(f, " type {kind}")?,
+                }
+                group.map_or(Ok(()), |group| write!(f, " {group}"))
+            }
+            Detail::Ipsec(spi, seq) => write!(f, " spi {spi:#010x} seq {seq}"),
+            Detail::Arp { operation, sender, target } => match operation {
+                1 => write!(f, " who has {} tell {}", target.1, sender.1),
+                2 => write!(f, " {} is at {}", sender.1, sender.0),
+                3 => write!(f, " who is {} tell {}", target.0, sender.0),
+                4 => write!(f, " {} is {}", target.0, target.1),
+                other => write!(f, " operation {other}"),
+            },
+            Detail::Slarp(Slarp::Request) => f.write_str(" request"),
+            Detail::Slarp(Slarp::Reply { address, mask }) => write!(f, " reply {address} mask {mask}"),
+            Detail::Slarp(Slarp::Keepalive { sent, seen }) => write!(f, " keepalive seq {sent} seen {seen}"),
+            Detail::Slarp(Slarp::Other(code)) => write!(f, " code {code}"),
+            Detail::Ethertype(number) => write!(f, " {number:#06x}"),
+            Detail::IpProtocol(number) => write!(f, " protocol {number}"),
+            Detail::Llc(dsap, ssap) => write!(f, " dsap {dsap:#04x} ssap {ssap:#04x}"),
+            Detail::Snap([a, b, c], number) => write!(f, " oui {a:02x}:{b:02x}:{c:02x} pid {number:#06x}"),
+            Detail::Ppp(number) => match ppp_name(number) {
+                Some(name) => write!(f, " {name}"),
+                None => write!(f, " {number:#06x}"),
+            },
+            Detail::Wifi(kind, subtype) => match wifi_name(kind, subtype) {
+                Some(name) => write!(f, " {name}"),
+                None => write!(f, " type {kind} subtype {subtype}"),
+            },
+        }
+    }
+}
+
+/// The protocol behind 802.2 service access points, and what else there is to say.
+pub(super) fn llc(dsap: u8, ssap: u8, payload: &[u8]) -> (&'static str, Detail) {
+    // ISO's protocols begin with their number (ISO/IEC TR 9577).
+    let iso = match (dsap, payload.first()) {
+        (0xfe, Some(0x81)) => Some("clnp"),
+        (0xfe, Some(0x82)) => Some("esis"),
+        (0xfe, Some(0x83)) => Some("isis"),
+        _ => None,
+    };
+    let name = match dsap {
+        0x42 => "stp",
+        0xfe => "iso",
+        0xe0 => "ipx",
+        0xf0 => "netbeui",
+        0xaa => "snap",
+        _ => "llc",
+    };
+    iso.map_or((name, Detail::Llc(dsap, ssap)), |iso| (iso, Detail::None))
+}
+
+/// The protocol of an organisation, and what else there is to say.
+pub(super) fn snap(organisation: [u8; 3], number: u16) -> (&'static str, Detail) {
+    let cisco = match (organisation, number) {
+        ([0, 0, 0x0c], 0x2000) => "cdp",
+        ([0, 0, 0x0c], 0x2003) => "vtp",
+        ([0, 0, 0x0c], 0x2004) => "dtp",
+        ([0, 0, 0x0c], 0x010b) => "pvst",
+        ([0, 0, 0x0c], 0x0111) => "udld",
+        _ => return ("snap", Detail::Snap(organisation, number)),
+    };
+    (cisco, Detail::None)
+}
+
+/// What matters of the header of a protocol without ports, if it is whole.
+pub(super) fn of_protocol(number: u8, payload: &[u8]) -> Option<Detail> {
+    Some(match number {
+        protocol::ESP => Detail::Ipsec(u32_at(payload, 0)?, u32_at(payload, 4)?),
+        protocol::AH => Detail::Ipsec(u32_at(payload, 4)?, u32_at(payload, 8)?),
+        protocol::IGMP => {
+            let (kind, group) = (u8_at(payload, 0)?, Ipv4Addr::from(array_at::<4>(payload, 4)?));
+            // The third version lists groups, and a general query is about none.
+            Detail::Igmp(kind, Some(group).filter(|group| kind != 0x22 && !group.is_unspecified()))
+        }
+        _ => return None,
+    })
+}
+
+impl Slarp {
+    /// Reads a message, if it is whole: a code, then address and mask, or the numbers of a keepalive.
+    pub(super) fn read(bytes: &[u8]) -> Option<Slarp> {
+        let (code, first, second) = (u32_at(bytes, 0)?, u32_at(bytes, 4)?, u32_at(bytes, 8)?);
+        Some(match code {
+            0 => Slarp::Request,
+            1 => Slarp::Reply { address: first.into(), mask: second.into() },
+            2 => Slarp::Keepalive { sent: first, seen: second },
+            other => Slarp::Other(other),
+        })
+    }
+}
+
+fn igmp_name(kind: u8) -> Option<&'static str> {
+    Some(match kind {
+        0x11 => "query",
+        0x12 => "report",
+        0x16 => "report v2",
+        0x17 => "leave",
+        0x22 => "report v3",
+        _ => return None,
+    })
+}
+
+/// PPP protocols that carry no packets of a network (IANA, PPP numbers).
+fn ppp_name(number: u16) -> Option<&'static str> {
+    Some(match number {
+        0x0023 => "osi",
+        0x003d => "multilink",
+        0x00fd => "compressed",
+        0x8021 => "ipcp",
+        0x8023 => "osicp",
+        0x8057 => "ipv6cp",
+        0x80fd => "ccp",
+        0x8281 => "mplscp",
+        0xc021 => "lcp",
+        0xc023 => "pap",
+        0xc025 => "lqr",
+        0xc223 => "chap",
+        _ => return None,
+    })
+}
+
+fn wifi_name(kind: u8, subtype: u8) -> Option<&'static str> {
+    const MANAGEMENT: [&str; 14] = [
+        "assoc-req",
+        "assoc-resp",
+        "reassoc-req",
+        "reassoc-resp",
+        "probe-req",
+        "probe-resp",
+        "",
+        "",
+        "beacon",
+        "atim",
+        "disassoc",
+        "auth",
+        "deauth",
+        "action",
+    ];
+    const CONTROL: [&str; 8] =
+        ["block-ack-req", "block-ack", "ps-poll", "rts", "cts", "ack", "cf-end", "cf-end-ack"];
+    match kind {
+        0 => MANAGEMENT.get(usize::from(subtype)).copied(),
+        1 => CONTROL.get(usize::from(subtype).checked_sub(8)?).copied(),
+        2 if subtype & 4 != 0 => Some("null"),
+        2 => Some("encrypted data"),
+        _ => None,
+    }
+    .filter(|name| !name.is_empty())
+}

@@ -1,0 +1,218 @@
+//! What an ICMP or ICMPv6 message says: why, about whom, and what to do.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::{Endpoint, ports};
+use crate::bytes::{array_at, u8_at, u16_at, u32_at};
+use crate::ether::Mac;
+use crate::ip::{Ipv4, Ipv6, protocol, protocol_name};
+use crate::transport::{Icmp, icmp_kind, icmp_name, icmpv6_name};
+
+/// An ICMP or ICMPv6 message; a field is there where its type has it and it was captured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IcmpDetail {
+    /// Type.
+    pub kind: u8,
+    /// Code.
+    pub code: u8,
+    /// What the type is called.
+    pub name: Option<&'static str>,
+    /// What the code means.
+    pub reason: Option<&'static str>,
+    /// Identifier and sequence number of an echo.
+    pub echo: Option<(u16, u16)>,
+    /// The largest packet that fits the next link, in bytes.
+    pub mtu: Option<u32>,
+    /// Byte of the quoted packet that is wrong.
+    pub pointer: Option<u32>,
+    /// The better next hop of a redirect.
+    pub gateway: Option<IpAddr>,
+    /// The address, or the group, that is asked for or told of.
+    pub target: Option<Ipv6Addr>,
+    /// The hardware address of that one.
+    pub target_mac: Option<Mac>,
+    /// The packet that an error is about.
+    pub quoted: Option<Quoted>,
+}
+
+/// Where a packet went that an error is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quoted {
+    /// Its destination.
+    pub dst: Endpoint,
+    /// What it carried, where that is known by name.
+    pub protocol: Option<&'static str>,
+}
+
+impl IcmpDetail {
+    /// Reads what is there of a message: nothing but its type must be.
+    pub(super) fn read(number: u8, message: &[u8]) -> Option<IcmpDetail> {
+        let kind = u8_at(message, 0)?;
+        let code = u8_at(message, 1).unwrap_or(0);
+        let quoted = message.get(Icmp::LEN..).unwrap_or_default();
+        let detail = IcmpDetail { kind, code, ..IcmpDetail::default() };
+        Some(match number {
+            protocol::ICMP => detail.v4(message, quoted),
+            _ => detail.v6(message, quoted),
+        })
+    }
+
+    fn v4(self, message: &[u8], quoted: &[u8]) -> IcmpDetail {
+        let mut detail =
+            IcmpDetail { name: icmp_name(self.kind), reason: reason_v4(self.kind, self.code), ..self };
+        match self.kind {
+            icmp_kind::ECHO_REPLY | icmp_kind::ECHO_REQUEST => detail.echo = echo(message),
+            3..=5 | 11 | 12 => detail.quoted = quoted_v4(quoted),
+            _ => {}
+        }
+        match (self.kind, self.code) {
+            // Routers older than RFC 1191 leave it 0.
+            (icmp_kind::UNREACHABLE, 4) => {
+                detail.mtu = u16_at(message, 6).filter(|&mtu| mtu > 0).map(u32::from);
+            }
+            (5, _) => detail.gateway = array_at::<4>(message, 4).map(|a| Ipv4Addr::from(a).into()),
+            (12, 0) => detail.pointer = u8_at(message, 4).map(u32::from),
+            _ => {}
+        }
+        detail
+    }
+
+    fn v6(self, message: &[u8], quoted: &[u8]) -> IcmpDetail {
+        let mut detail =
+            IcmpDetail { name: icmpv6_name(self.kind), reason: reason_v6(self.kind, self.code), ..self };
+        let address = |at| array_at::<16>(message, at).map(Ipv6Addr::from);
+        match self.kind {
+            icmp_kind::ECHO_REPLY_V6 | icmp_kind::ECHO_REQUEST_V6 => detail.echo = echo(message),
+            1..=4 => detail.quoted = quoted_v6(quoted),
+            // Listeners name their group where neighbours name their target.
+            130..=132 => detail.target = address(8).filter(|group| !group.is_unspecified()),
+            icmp_kind::NEIGHBOUR_SOLICITATION => detail.target = address(8),
+            icmp_kind::NEIGHBOUR_ADVERTISEMENT => {
+                detail.target = address(8);
+                // The option with the target's address, of six bytes (RFC 4861, 4.6.1).
+                let is_mac = array_at(message, 24) == Some([2, 1]);
+                detail.target_mac = array_at(message, 26).filter(|_| is_mac).map(Mac);
+            }
+            icmp_kind::REDIRECT_V6 => {
+                detail.gateway = address(8).map(IpAddr::from);
+                let dst = address(24).map(|dst| Endpoint::Ip(dst.into()));
+                detail.quoted = dst.map(|dst| Quoted { dst, protocol: None });
+            }
+            _ => {}
+        }
+        match self.kind {
+            icmp_kind::TOO_BIG_V6 => detail.mtu = u32_at(message, 4),
+            4 => detail.pointer = u32_at(message, 4),
+            _ => {}
+        }
+        detail
+    }
+}
+
+fn echo(message: &[u8]) -> Option<(u16, u16)> {
+    Some((u16_at(message, 4)?, u16_at(message, 6)?))
+}
+
+fn quoted_v4(packet: &[u8]) -> Option<Quoted> {
+    let ip = Ipv4::new(packet)?;
+    let payload = if ip.fragment_off() == 0 { ip.payload() } else { &[] };
+    Some(Quoted::new(ip.dst().into(), ip.protocol(), payload))
+}
+
+fn quoted_v6(packet: &[u8]) -> Option<Quoted> {
+    let ip = Ipv6::new(packet)?;
+    let transport = ip.transport();
+    let payload = if transport.is_later_fragment() { &[] } else { transport.payload };
+    Some(Quoted::new(ip.dst().into(), transport.protocol, payload))
+}
+
+impl Quoted {
+    fn new(dst: IpAddr, number: u8, payload: &[u8]) -> Quoted {
+        let dst = match ports(number, payload) {
+            Some((_, port)) => Endpoint::Socket((dst, port).into()),
+            None => Endpoint::Ip(dst),
+        };
+        Quoted { dst, protocol: protocol_name(number) }
+    }
+}
+
+impl fmt::Display for IcmpDetail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name {
+            Some(name) => f.write_str(name)?,
+            None => write!(f, "type {}", self.kind)?,
+        }
+        match self.reason {
+            Some(reason) => write!(f, " ({reason})")?,
+            None if self.code != 0 => write!(f, " code {}", self.code)?,
+            None => {}
+        }
+        if let Some((id, seq)) = self.echo {
+            write!(f, " id {id} seq {seq}")?;
+        }
+        if let Some(mtu) = self.mtu {
+            write!(f, " mtu {mtu}")?;
+        }
+        if let Some(pointer) = self.pointer {
+            write!(f, " at byte {pointer}")?;
+        }
+        match (self.target, self.target_mac) {
+            (Some(target), Some(mac)) => write!(f, " {target} is at {mac}")?,
+            (Some(target), None) if self.kind == icmp_kind::NEIGHBOUR_SOLICITATION => {
+                write!(f, " who has {target}")?;
+            }
+            (Some(target), None) => write!(f, " {target}")?,
+            (None, _) => {}
+        }
+        if let Some(gateway) = self.gateway {
+            write!(f, " gateway {gateway}")?;
+        }
+        if let Some(Quoted { dst, protocol }) = self.quoted {
+            write!(f, " to {dst}")?;
+            protocol.map_or(Ok(()), |name| write!(f, " {name}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a code means (RFC 792; RFC 1122, 3.2.2.1; RFC 1812, 5.2.7.1).
+fn reason_v4(kind: u8, code: u8) -> Option<&'static str> {
+    const UNREACHABLE: [&str; 16] = [
+        "net",
+        "host",
+        "protocol",
+        "port",
+        "fragmentation needed",
+        "source route failed",
+        "net unknown",
+        "host unknown",
+        "source isolated",
+        "net prohibited",
+        "host prohibited",
+        "net for type of service",
+        "host for type of service",
+        "prohibited",
+        "precedence violation",
+        "precedence cutoff",
+    ];
+    let reasons: &[&str] = match kind {
+        3 => &UNREACHABLE,
+        5 => &["net", "host", "net for type of service", "host for type of service"],
+        11 => &["in transit", "reassembly"],
+        12 => &["bad header", "option missing", "bad length"],
+        _ => &[],
+    };
+    reasons.get(usize::from(code)).copied()
+}
+
+/// What a code means (RFC 4443, 3).
+fn reason_v6(kind: u8, code: u8) -> Option<&'static str> {
+    let reasons: &[&str] = match kind {
+        1 => &["no route", "prohibited", "beyond scope", "address", "port", "policy", "reject route"],
+        3 => &["in transit", "reassembly"],
+        4 => &["bad header", "next header", "option"],
+        _ => &[],
+    };
+    reasons.get(usize::from(code)).copied()
+}
