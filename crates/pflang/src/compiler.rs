@@ -336,10 +336,12 @@ impl Compiler {
         source: &str,
     ) -> Result<Checked, Box<Diagnostic>> {
         let optimised = self.optimise(folded, clock, source)?;
+        let goes_on = || clock.check(whole(source));
         // The gate before every back end. Should the optimiser know more than the verifier can see, the graph as
         // built, where each load has its own guard, does the same work.
-        Checked::new(optimised).or_else(|_| {
-            Checked::new(as_built()?).map_err(|violation| internal(source, &format!("{violation:?}")))
+        Checked::new_while(optimised, goes_on)?.or_else(|_| {
+            let checked = Checked::new_while(as_built()?, goes_on)?;
+            checked.map_err(|violation| internal(source, &format!("{violation:?}")))
         })
     }
 

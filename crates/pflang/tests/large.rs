@@ -162,6 +162,7 @@ fn a_hundred_thousand_of_everything() {
     check(format!("tcp{}", " and len > 1".repeat(N)), true);
     check(format!("udp{}", " or len = 1".repeat(N)), false);
     check(format!("ip[8]{} = 64", " + 1 - 1".repeat(N / 2)), true);
+    check(format!("{}ip[0]{} = 64", "ip[".repeat(N), "]".repeat(N)), false);
 }
 
 /// Each load has a guard of its own, whose fact is of no use to the others: dragging all of them along made the

@@ -2,7 +2,7 @@
 
 use super::build::build;
 use super::dominators::Dominators;
-use super::verify::{Violation, verify};
+use super::verify::{Violation, verify, verify_while};
 use super::{Arm, BinOp, CmpOp, Cond, Graph, NodeId, Pool, Size, Switch};
 use super::{anf, print, ssa};
 use crate::lower::tree::{Tree, TreeNode};
@@ -127,6 +127,36 @@ fn guards_join_with_guards_and_lengths_with_lengths() {
     for ways in [[guard, length], [length, guard]].into_iter().chain(short) {
         assert!(matches!(two_ways(ways), Err(Violation::Unguarded(..))), "{ways:?}");
     }
+}
+
+/// How often the verifier looks at the clock while it checks loads inside each other, each with a guard of its own.
+fn looks_at_nested_loads(depth: u32) -> u32 {
+    let mut pool = Pool::default();
+    let (zero, mut address) = (pool.constant(0), pool.constant(0));
+    let mut guards = Vec::new();
+    for _ in 0..depth {
+        guards.push(pool.cond(Cond::Bounds { base: address, end: 1 }));
+        address = pool.load(address, 0, Size::B1);
+    }
+    let is_zero = pool.cond(Cond::Cmp(CmpOp::Eq, address, zero));
+    let mut graph = Graph::new(pool);
+    let (yes, no) = (graph.leaf(1), graph.leaf(0));
+    let test = graph.branch(is_zero, yes, no);
+    graph.root = guards.iter().rev().fold(test, |next, &guard| graph.branch(guard, next, no));
+    let mut looks = 0;
+    let checked = verify_while(&graph, || {
+        looks += 1;
+        Ok::<_, std::convert::Infallible>(())
+    });
+    assert_eq!(checked, Ok(Ok(())));
+    assert_eq!(looks == 0, verify_while(&graph, || Err(())).is_ok(), "it stops when told to");
+    looks
+}
+
+#[test]
+fn loads_inside_each_other_are_checked_once_each() {
+    let [few, many] = [10_000, 100_000].map(looks_at_nested_loads);
+    assert!(few > 0 && many <= 10 * (few + 1), "{few} looks, and of ten times as many loads {many}");
 }
 
 /// Sixty nodes that branch forward in a fixed disorder.

@@ -7,12 +7,20 @@
 //! ends[b]    base b + this many bytes are captured
 //! nonzero    these values are known not to be zero
 //! ```
+//!
+//! A value that a guard or a test was about on *every* path has been computed on every path, all that it is made from
+//! included; back ends keep it and never compute it again (see [`crate::emit::select`]). So a value is checked down to
+//! such values only, and loads inside each other, each with a guard of its own, are each checked once.
+//!
 //! It shares no code with the optimiser, whose work it checks. It knows static ranges of values (an IPv4
 //! header length is at most 60), so a guard that such a range makes superfluous may be left out.
 
+mod facts;
+
 use super::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Value, ValueId};
 use crate::filled::filled;
-use std::rc::Rc;
+use facts::{Fact, Facts};
+use std::convert::Infallible;
 
 /// What is wrong with a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +59,15 @@ impl<'g> Verified<'g> {
 pub struct Checked(Graph);
 
 impl Checked {
-    /// Checks a graph.
+    /// Checks a graph while `goes_on` says so.
     ///
     /// # Errors
-    /// The first violation found.
-    pub fn new(graph: Graph) -> Result<Checked, Violation> {
-        verify(&graph).map(|()| Checked(graph))
+    /// That of `goes_on`; inside, the first violation found.
+    pub(crate) fn new_while<E>(
+        graph: Graph,
+        goes_on: impl FnMut() -> Result<(), E>,
+    ) -> Result<Result<Checked, Violation>, E> {
+        Ok(verify_while(&graph, goes_on)?.map(|()| Checked(graph)))
     }
 
     /// What back ends take.
@@ -75,102 +86,40 @@ impl Checked {
 /// # Errors
 /// The first violation found, from the root down.
 pub fn verify(graph: &Graph) -> Result<(), Violation> {
+    let Ok(checked) = verify_while(graph, || Ok::<_, Infallible>(()));
+    checked
+}
+
+/// Nodes and values that are checked between two looks at whether to go on.
+const STEPS_PER_LOOK: usize = 4096;
+
+/// Checks a graph, and asks every [`STEPS_PER_LOOK`] steps whether to go on.
+///
+/// # Errors
+/// That of `goes_on`; inside, the first violation found.
+pub(crate) fn verify_while<E>(
+    graph: &Graph,
+    mut goes_on: impl FnMut() -> Result<(), E>,
+) -> Result<Result<(), Violation>, E> {
     let mut entry: Vec<Option<Facts>> = filled(None, graph.node_count());
     entry[graph.root.index()] = Some(Facts::default());
-    let mut checker = Checker { graph, values: values_of(graph), search: 0, pending: Vec::with_capacity(8) };
+    let mut checker = Checker::new(graph);
     for id in (0..graph.node_count() as u32).rev().map(NodeId) {
         let Some(facts) = entry[id.index()].take() else { continue };
-        checker.check_shape(id)?;
-        checker.check_values(id, &facts)?;
+        if let Err(violation) = checker.check_shape(id).and_then(|()| checker.check_values(id, &facts)) {
+            return Ok(Err(violation));
+        }
         checker.for_each_edge(id, facts, |next, facts| match &mut entry[next.index()] {
             Some(known) => known.meet(&facts),
             unknown => *unknown = Some(facts),
         });
-    }
-    Ok(())
-}
-
-/// What is known on entry to a node.
-#[derive(Clone, Default)]
-struct Facts {
-    captured: u64,
-    /// What is known of some values, ascending; shared by the nodes that know the same. Mostly nothing.
-    values: Option<Rc<[(ValueId, Fact)]>>,
-}
-
-/// What is known of one value: never nothing.
-#[derive(Clone, Copy, Default)]
-struct Fact {
-    /// As many bytes are captured from here on.
-    end: u32,
-    nonzero: bool,
-}
-
-impl Fact {
-    /// What holds on both paths.
-    fn meet(self, other: Fact) -> Option<Fact> {
-        let fact = Fact { end: self.end.min(other.end), nonzero: self.nonzero && other.nonzero };
-        (fact.end > 0 || fact.nonzero).then_some(fact)
-    }
-}
-
-impl Facts {
-    fn all(&self) -> &[(ValueId, Fact)] {
-        self.values.as_deref().unwrap_or_default()
-    }
-
-    fn of(&self, value: ValueId) -> Fact {
-        let all = self.all();
-        let at = all.binary_search_by_key(&value, |&(value, _)| value);
-        at.map_or(Fact::default(), |at| all[at].1)
-    }
-
-    fn set(&mut self, value: ValueId, fact: Fact) {
-        let all = self.all();
-        let (before, after) = all.split_at(all.partition_point(|&(known, _)| known < value));
-        let after = match after {
-            [(known, _), after @ ..] if *known == value => after,
-            after => after,
-        };
-        let with = before.iter().copied().chain([(value, fact)]).chain(after.iter().copied());
-        self.values = Some(with.collect());
-    }
-
-    /// Keeps what `f` makes of each fact, where it makes anything of it.
-    fn keep(&mut self, f: impl Fn(ValueId, Fact) -> Option<Fact>) {
-        let kept = self.all().iter().filter_map(|&(value, fact)| Some((value, f(value, fact)?)));
-        self.values = Some(kept.collect::<Vec<_>>()).filter(|kept| !kept.is_empty()).map(Rc::from);
-    }
-
-    /// What holds on both paths: guards joined with guards, lengths with lengths.
-    ///
-    /// NOTE: where one path knows a base's bytes by a guard and the other by its length alone, the bytes are there on
-    /// both, and yet this must not count. Only the first path has computed the base. A back end would have to compute
-    /// it where they join, and so on the first path again, from a packet that another party may have changed since the
-    /// guard. What a guard covers on *every* path, every path has computed.
-    fn meet(&mut self, other: &Facts) {
-        self.captured = self.captured.min(other.captured);
-        match (&self.values, &other.values) {
-            (None, _) => {}
-            (Some(a), Some(b)) if Rc::ptr_eq(a, b) => {}
-            (Some(_), None) => self.values = None,
-            (Some(_), Some(_)) => self.keep(|value, fact| fact.meet(other.of(value))),
+        checker.steps += 1;
+        if checker.steps >= STEPS_PER_LOOK {
+            checker.steps = 0;
+            goes_on()?;
         }
     }
-
-    /// Drops what is known of these values: in a list of thousands of tests, each with a base of its own, the facts
-    /// would be as long as the list at each of its nodes.
-    fn forget(&mut self, unused: impl Fn(ValueId) -> bool) {
-        if self.all().iter().any(|&(value, _)| unused(value)) {
-            self.keep(|value, fact| (!unused(value)).then_some(fact));
-        }
-    }
-
-    /// How many bytes are captured from this base on.
-    fn end(&self, base: ValueId, highest: u32) -> u32 {
-        let by_length = self.captured.saturating_sub(u64::from(highest));
-        self.of(base).end.max(u32::try_from(by_length).unwrap_or(u32::MAX))
-    }
+    Ok(Ok(()))
 }
 
 /// What the structure of a graph says of a value.
@@ -178,8 +127,6 @@ impl Facts {
 struct OfValue {
     /// Bounds on every path.
     bounds: (u32, u32),
-    /// The last node that evaluates it. Facts about it are dropped behind that.
-    last_node: NodeId,
     /// Whether something is divided by it.
     is_divisor: bool,
     /// The search that has seen it last.
@@ -193,9 +140,15 @@ struct Checker<'g> {
     search: u32,
     /// Scratch of [`Checker::check_values`].
     pending: Vec<ValueId>,
+    /// Nodes and values looked at since the last look at whether to go on.
+    steps: usize,
 }
 
-impl Checker<'_> {
+impl<'g> Checker<'g> {
+    fn new(graph: &'g Graph) -> Self {
+        Checker { graph, values: values_of(graph), search: 0, pending: Vec::with_capacity(8), steps: 0 }
+    }
+
     fn check_shape(&self, id: NodeId) -> Result<(), Violation> {
         let mut ordered = true;
         self.graph.node(id).for_each_successor(|next| ordered &= next < id);
@@ -215,9 +168,9 @@ impl Checker<'_> {
         match self.graph.node(id) {
             Node::Leaf(_) => return Ok(()),
             Node::Branch { cond, .. } => {
-                self.graph.pool.cond_operands(*cond).for_each(|v| self.check_later(v))
+                self.graph.pool.cond_operands(*cond).for_each(|v| self.check_later(v, facts))
             }
-            Node::Switch(switch) => self.check_later(switch.value),
+            Node::Switch(switch) => self.check_later(switch.value, facts),
         };
         if self.pending.is_empty() {
             return Ok(());
@@ -225,16 +178,17 @@ impl Checker<'_> {
         self.search += 1;
         while let Some(value) = self.pending.pop() {
             if std::mem::replace(&mut self.values[value.index()].seen, self.search) != self.search {
+                self.steps += 1;
                 self.check_value(id, value, facts)?;
-                self.graph.pool.operands(value).for_each(|operand| self.check_later(operand));
+                self.graph.pool.operands(value).for_each(|operand| self.check_later(operand, facts));
             }
         }
         Ok(())
     }
 
-    /// There is nothing to check of constants, which half of all values are.
-    fn check_later(&mut self, value: ValueId) {
-        if self.graph.pool.as_const(value).is_none() {
+    /// There is nothing to check of constants, which half of all values are, and of what has been computed already.
+    fn check_later(&mut self, value: ValueId, facts: &Facts) {
+        if self.graph.pool.as_const(value).is_none() && facts.of(value) == Fact::default() {
             self.pending.push(value);
         }
     }
@@ -243,7 +197,9 @@ impl Checker<'_> {
         match self.graph.pool.get(value) {
             Value::Load { base, offset, size, .. } => {
                 let end = u64::from(offset) + u64::from(size.bytes());
-                let guarded = u64::from(facts.end(base, self.values[base.index()].bounds.1)) >= end;
+                let highest = u64::from(self.values[base.index()].bounds.1);
+                let by_length = facts.captured.saturating_sub(highest);
+                let guarded = by_length.max(u64::from(facts.of(base).end)) >= end;
                 if guarded { Ok(()) } else { Err(Violation::Unguarded(id, value)) }
             }
             Value::Op(BinOp::Div | BinOp::Mod, _, divisor) => {
@@ -264,21 +220,17 @@ impl Checker<'_> {
                 if self.looks_at_values(*then) {
                     let mut facts = facts.clone();
                     self.assume(cond, true, &mut facts);
-                    self.forget_behind(*then, &mut facts);
                     visit(*then, facts);
                 }
                 if self.looks_at_values(*els) {
                     let mut facts = facts;
                     self.assume(cond, false, &mut facts);
-                    self.forget_behind(*els, &mut facts);
                     visit(*els, facts);
                 }
             }
             node @ Node::Switch(_) => node.for_each_successor(|next| {
                 if self.looks_at_values(next) {
-                    let mut facts = facts.clone();
-                    self.forget_behind(next, &mut facts);
-                    visit(next, facts);
+                    visit(next, facts.clone());
                 }
             }),
         }
@@ -286,11 +238,6 @@ impl Checker<'_> {
 
     fn looks_at_values(&self, id: NodeId) -> bool {
         !matches!(self.graph.node(id), Node::Leaf(_))
-    }
-
-    /// Leaves the facts that matter from this node on.
-    fn forget_behind(&self, id: NodeId, facts: &mut Facts) {
-        facts.forget(|value| self.values[value.index()].last_node > id);
     }
 
     /// Adds what follows once `cond` turned out to be `holds`.
@@ -334,31 +281,9 @@ fn values_of(graph: &Graph) -> Vec<OfValue> {
                 op_bounds(op, values[a.index()].bounds, values[b.index()].bounds)
             }
         };
-        values.push(OfValue { bounds, last_node: NodeId(u32::MAX), is_divisor: false, seen: 0 });
+        values.push(OfValue { bounds, is_divisor: false, seen: 0 });
     }
-    find_last_nodes(graph, &mut values);
     values
-}
-
-/// The last node that evaluates a value is that of the smallest id, which comes last on any path.
-fn find_last_nodes(graph: &Graph, values: &mut [OfValue]) {
-    for id in (0..graph.node_count() as u32).rev().map(NodeId) {
-        match graph.node(id) {
-            Node::Leaf(_) => {}
-            Node::Branch { cond, .. } => {
-                graph.pool.cond_operands(*cond).for_each(|value| values[value.index()].last_node = id);
-            }
-            Node::Switch(switch) => values[switch.value.index()].last_node = id,
-        }
-    }
-    // Operands have smaller ids, so everything made from a value is settled before the value.
-    for value in (0..values.len() as u32).rev().map(ValueId) {
-        let last_node = values[value.index()].last_node;
-        for operand in graph.pool.operands(value) {
-            let operand = &mut values[operand.index()];
-            operand.last_node = operand.last_node.min(last_node);
-        }
-    }
 }
 
 /// The least and greatest result of an operation on intervals, in arithmetic that does not wrap; where that
