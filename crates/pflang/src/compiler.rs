@@ -361,8 +361,8 @@ impl Compiler {
     }
 
     /// Parses a filter of a list, counting its terms on top of those before it.
-    pub(crate) fn parse_behind(&self, source: &str, terms: &mut usize) -> Result<Ast, Box<Diagnostic>> {
-        parse::parse_behind(source, &self.dialect, &self.limits, terms).map_err(Box::new)
+    pub(crate) fn parse_behind(&self, source: &str, terms_before: usize) -> Result<Ast, Box<Diagnostic>> {
+        parse::parse_behind(source, &self.dialect, &self.limits, terms_before).map_err(Box::new)
     }
 
     /// Lowers a filter of a list after those before it, into one tree.

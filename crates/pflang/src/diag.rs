@@ -347,6 +347,8 @@ impl Error {
         if diagnostic.code == Code::LinkType {
             *diagnostic = habits::advise(&lex(&source), *diagnostic, false);
         }
+        let Diagnostic { message, label, help, .. } = &mut *diagnostic;
+        [Some(message), label.as_mut(), help.as_mut()].into_iter().flatten().for_each(shorten);
         Error { diagnostic, source, entry: None }
     }
 
@@ -381,6 +383,16 @@ impl Error {
                 Diagnostic { message, ..(*self.diagnostic).clone() }.render(&self.source, colour)
             }
         }
+    }
+}
+
+/// Bytes of a sentence that is still read. A name in it may have megabytes.
+const SENTENCE_MAX: usize = 1000;
+
+fn shorten(sentence: &mut String) {
+    if sentence.len() > SENTENCE_MAX {
+        sentence.truncate(sentence.floor_char_boundary(SENTENCE_MAX));
+        sentence.push('…');
     }
 }
 

@@ -8,7 +8,7 @@ use crate::ir::{CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
 use crate::lower::Lowered;
 use crate::lower::tree::{Tree, TreeId, TreeNode};
 use crate::span::Span;
-use crate::syntax::ast::{Ast, Expr, SetItem};
+use crate::syntax::ast::{Ast, Expr};
 use std::collections::{HashMap, HashSet};
 
 /// One run of one packet.
@@ -148,7 +148,7 @@ pub fn trace(ast: &Ast, lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace 
 fn only_member((expr, set): (&Expr, &Span)) -> Option<(Span, Span)> {
     let Expr::In(_, items) = expr else { return None };
     match items.as_slice() {
-        [SetItem::Id(_, span) | SetItem::Range(_, _, span) | SetItem::File(_, span)] => Some((*span, *set)),
+        [only] => Some((only.span(), *set)),
         _ => None,
     }
 }

@@ -150,3 +150,97 @@ fn limits_hold_within_a_set() {
     assert_eq!(found.code(), Code::Limit);
     assert!(found.diagnostic.message.contains("line 1,"), "{}", found.diagnostic.message);
 }
+
+/// One file, whatever its name, and the names of [`Book`].
+struct OneFile(String);
+
+impl Names for OneFile {
+    fn host(&self, name: &str) -> Option<HostAddrs> {
+        Book.host(if name == "tcp" { "two" } else { name })
+    }
+
+    fn service(&self, name: &str) -> Option<Service> {
+        Book.service(name)
+    }
+
+    fn set_file(&self, _: &str) -> Result<String, String> {
+        Ok(self.0.clone())
+    }
+}
+
+fn with_file(text: &str) -> Compiler {
+    compiler().names(Arc::new(OneFile(text.to_owned())))
+}
+
+/// What a set is, in braces or from a file: its graph, or what is wrong with it.
+fn read(compiler: &Compiler, filter: &str) -> Result<String, (Code, String)> {
+    let graph = compiler.as_written(filter).map(|graph| pflang::internals::ir::print::listing(&graph, ""));
+    graph.map_err(|error| {
+        let message = &error.diagnostic.message;
+        let of_member = message.strip_prefix('`').filter(|rest| rest.starts_with("@f` line"));
+        let said =
+            of_member.and_then(|rest| rest.split_once("`: ")).map_or(message.as_str(), |(_, said)| said);
+        (error.code(), said.replace("line ends", "filter ends"))
+    })
+}
+
+#[test]
+fn files_and_braces_are_read_alike() {
+    let hosts = "10.0.0.1 10.0.0.5-10.0.0.9 10.0.0.9-10.0.0.5 10.1.0.0/16 10.1/16 2001:db8::1 2001:db8::/32 two 167772161 010 \
+        0xa000001 \\tcp tcp 10.0.0.300 10.0.0.0/33 10.0.0.1/8 80-90 10.0.0.1-7 10-10.0.0.1 10.1-10.2 nobody 1:2:3 é \\";
+    let ports = "80 0x50 0120 08 80-90 90-80 0x50-0x5a 0120-0132 web nothing 99999 10.0.0.1 10.0.0.1-10.0.0.2 web-dns";
+    let links = "02:00:00:00:00:02 0200.0000.0002 020000000002 2-0-0-0-0-2 10.0.0.1";
+    for (kind, members) in [("host", hosts), ("net", hosts), ("tcp port", ports), ("ether host", links)] {
+        for member in members.split(' ') {
+            let compiler = with_file(member);
+            let inline = read(&compiler, &format!("{kind} in {{{member} }}"));
+            assert_eq!(read(&compiler, &format!("{kind} in {{@f}}")), inline, "{kind} {member}");
+        }
+    }
+    let spaced = with_file("\t10.0.0.5 - 10.0.0.9  # ours\r\n10.1.0.0 mask 255.255.0.0");
+    let inline = "host in {10.0.0.5-10.0.0.9, 10.1.0.0/16}";
+    assert_eq!(read(&spaced, "host in {@f}"), read(&spaced, inline));
+    for wrong in ["10.0.0.1, 10.0.0.2", "10.0.0.1 10.0.0.2", "10.0.0.1}", "@g", "10.0.0.0/"] {
+        assert!(read(&with_file(wrong), "host in {@f}").is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn errors_in_files_say_where_in_few_words() {
+    let found = with_file("10.0.0.1\n  10.0.0.2 10.0.0.3").compile("host in {@f}").unwrap_err();
+    let message = &found.diagnostic.message;
+    assert!(message.starts_with("`@f` line 2, column 12, `10.0.0.2 10.0.0.3`: unexpected"), "{message}");
+    for long in [&"9".repeat(6 << 20), &"a".repeat(6 << 20), &"10.0.0.1 ".repeat(600_000)] {
+        let found = with_file(long).compile("host in {@f}").unwrap_err();
+        assert!(found.to_string().len() < 3000, "{} bytes", found.to_string().len());
+    }
+    let long = format!("host {}", "a".repeat(6 << 20));
+    assert!(error(&long).to_string().len() < 3000);
+}
+
+/// One for the file and one for each of its members, as in braces.
+#[test]
+fn members_in_files_are_terms() {
+    let compiles = |terms: usize, list: &[&str]| {
+        let mut limits = Limits::default();
+        limits.terms = terms;
+        let compiler = compiler().limits(limits);
+        let list: Vec<_> = list.iter().map(|&filter| (filter, 1)).collect();
+        match compiler.compile_list(&list) {
+            Ok(_) => true,
+            Err(error) => {
+                assert_eq!(error.code(), Code::Limit);
+                false
+            }
+        }
+    };
+    for (list, terms) in [
+        (&["port in {@ports.txt}"][..], 4),
+        (&["port in {22, 80-90, 7}"], 3),
+        (&["port in {@ports.txt} or port in {@ports.txt}"], 8),
+        (&["port in {@ports.txt}", "arp", "host in {@hosts.txt}"], 10),
+    ] {
+        assert!(compiles(terms, list) && !compiles(terms - 1, list), "{list:?}");
+    }
+    assert!(with_file(&"80-90\n".repeat(1000)).compile("port in {@f}").is_ok());
+}

@@ -146,6 +146,7 @@ fn set(ast: &Written<'_>, items: &[SetItem]) -> String {
     let word = |item: &SetItem| match item {
         SetItem::Id(id, _) => ast.id(id),
         SetItem::Range(low, high, _) => format!("{low}-{high}"),
+        SetItem::Addresses(low, high, _) => format!("{low}-{high}"),
         SetItem::File(path, _) => format!("those in the file {path}"),
     };
     let shown: Vec<String> = items.iter().take(ITEMS_SHOWN).map(word).collect();

@@ -91,7 +91,7 @@ impl<'c> Joined<'c> {
     fn add(&mut self, source: &str, answer: u32) -> Result<(), Box<Diagnostic>> {
         let begin = self.text.len();
         self.check_size(begin + source.len())?;
-        let ast = self.compiler.parse_behind(source, &mut self.terms)?;
+        let ast = self.compiler.parse_behind(source, self.terms)?;
         self.tree.begin_text(begin as u32);
         let lowered = self.compiler.lower_into(std::mem::take(&mut self.tree), &ast, self.clock)?;
         let mut lints = lint::lint(&ast, source, self.compiler.dialect);
@@ -99,7 +99,7 @@ impl<'c> Joined<'c> {
         lints.extend(self.shadow(canonical(&ast)).map(|why| never_decides(source, &why)));
         self.clock.check(whole(source))?;
 
-        self.tree = lowered.tree;
+        (self.tree, self.terms) = (lowered.tree, lowered.terms);
         if self.tree.node(lowered.root) == TreeNode::True {
             self.matches_all.get_or_insert(self.entries.len());
         }

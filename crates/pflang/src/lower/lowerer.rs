@@ -152,6 +152,8 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) early: Vec<(ValueId, bool)>,
     /// Whether the outermost link layer pads its header where it says so.
     pub(crate) pads: bool,
+    /// Terms so far: those of the syntax tree, and members in files of sets.
+    pub(crate) terms: usize,
     clock: Clock,
     /// How many primitives were lowered.
     primitives: u32,
@@ -178,6 +180,7 @@ impl<'a> Lowerer<'a> {
             encapsulation: None,
             early: Vec::new(),
             pads,
+            terms: 0,
             clock,
             primitives: 0,
         };
@@ -187,6 +190,7 @@ impl<'a> Lowerer<'a> {
 
     /// A whole filter.
     pub(crate) fn program(&mut self, ast: &Ast) -> Result {
+        self.terms = ast.terms;
         let Some(root) = ast.root else { return Ok(self.truth(true)) };
         let root = self.expression(ast, root)?;
         // What comes before all primitives is part of none.

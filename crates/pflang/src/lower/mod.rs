@@ -78,6 +78,8 @@ pub struct Lowered {
     pub root: TreeId,
     /// Warnings: the filter compiles, but may not mean what its author thinks.
     pub lints: Vec<Diagnostic>,
+    /// Those of the syntax tree, and the members in files of sets.
+    pub terms: usize,
 }
 
 /// The error is boxed: it is large, rare, and passes through many hands.
@@ -109,5 +111,5 @@ pub(crate) fn lower_into(tree: Tree, ast: &Ast, options: &Options<'_>, clock: Cl
         lowerer = Lowerer::new(options, lowerer.tree, clock, false)?;
         root = lowerer.program(ast)?;
     }
-    Ok(Lowered { tree: lowerer.tree, root, lints: lowerer.lints })
+    Ok(Lowered { tree: lowerer.tree, root, lints: lowerer.lints, terms: lowerer.terms })
 }

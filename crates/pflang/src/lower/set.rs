@@ -3,17 +3,22 @@
 //! A set is a plain chain of alternatives, one a member, exactly what `a or b or …` gives: turning chains into one
 //! table lookup is the optimiser's business, which must do it for chains anyway.
 //!
-//! A file has one member a line; `#` starts a comment. A member is an address, a prefix (`10.0.0.0/8`), a range of
-//! IPv4 addresses or of ports (`10.0.0.5-10.0.0.9`, `80-90`), an Ethernet address, a number or a name.
+//! A file has one member a line, written as within the braces; `#` starts a comment.
 
 use super::Result;
 use super::host::Net4;
 use super::lowerer::Lowerer;
 use super::tree::TreeId;
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::span::Span;
 use crate::syntax::ast::{Id, Kind, Quals, SetItem};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use crate::syntax::ident::member;
+use crate::syntax::parse::check_terms;
+use std::net::Ipv4Addr;
+
+/// Characters of a wrong line that are shown: before the place, and from it on.
+const BEFORE_SHOWN: usize = 20;
+const SHOWN: usize = 40;
 
 impl Lowerer<'_> {
     /// `[quals] in { … }`.
@@ -22,24 +27,28 @@ impl Lowerer<'_> {
         let whole = self.span;
         let mut members = Vec::new();
         for item in items {
+            self.span = item.span();
             match item {
-                SetItem::Id(id, span) => {
-                    self.span = *span;
-                    members.push(self.member(quals, id)?);
-                }
-                SetItem::Range(low, high, span) => {
-                    self.span = *span;
-                    members.push(self.port_numbers(*low, *high, quals)?);
-                }
-                SetItem::File(path, span) => self.file(path, *span, quals, &mut members)?,
+                SetItem::File(path, _) => self.file(path, quals, &mut members)?,
+                item => members.push(self.member(quals, item)?),
             }
+            self.check_limits()?;
         }
         self.span = whole;
         Ok(self.any(&members))
     }
 
+    fn member(&mut self, quals: Quals, item: &SetItem) -> Result {
+        match *item {
+            SetItem::Id(ref id, _) => self.member_id(quals, id),
+            SetItem::Range(low, high, _) => self.port_numbers(low, high, quals),
+            SetItem::Addresses(low, high, _) => self.address_range(low, high, quals),
+            SetItem::File(..) => Err(self.error(Code::Unexpected, "a file within the file of a set")),
+        }
+    }
+
     /// A prefix stands for its addresses, whether the set is one of hosts or of nets.
-    fn member(&mut self, quals: Quals, id: &Id) -> Result {
+    fn member_id(&mut self, quals: Quals, id: &Id) -> Result {
         let is_prefix = matches!(id, Id::V4Prefix { .. } | Id::V4Mask { .. } | Id::V6Prefix(..));
         match quals.kind {
             None | Some(Kind::Host) if is_prefix => {
@@ -49,58 +58,32 @@ impl Lowerer<'_> {
         }
     }
 
-    fn file(&mut self, path: &str, span: Span, quals: Quals, members: &mut Vec<TreeId>) -> Result<()> {
-        self.span = span;
+    /// Each line that has a member is a term, as each member within the braces is.
+    fn file(&mut self, path: &str, quals: Quals, members: &mut Vec<TreeId>) -> Result<()> {
         let text = self.options.names.set_file(path).map_err(|why| self.error(Code::SetFile, why))?;
         let limit = self.options.limits.source_bytes;
         if text.len() > limit {
             return Err(self.error(Code::Limit, format!("`@{path}` has more than {limit} bytes")));
         }
-        for (number, line) in (1..).zip(text.lines()) {
-            let item = line.split('#').next().unwrap_or("").trim();
-            if item.is_empty() {
-                continue;
-            }
-            if members.len() >= self.options.limits.terms {
-                let limit = self.options.limits.terms;
-                return Err(self.error(Code::Limit, format!("the set has more than {limit} members")));
-            }
-            let member = self.line(item, quals).map_err(|mut error| {
-                error.message = format!("`@{path}` line {number}, `{item}`: {}", error.message);
-                error
-            })?;
-            members.push(member);
-            self.check_limits()?;
+        for (number, text) in (1..).zip(text.lines()) {
+            let text = text.split('#').next().unwrap_or("").trim_end();
+            let line = Line { path, number, text, named: self.span };
+            let Some(whole) = line.whole() else { continue };
+            self.terms += 1;
+            check_terms(self.terms, &self.options.limits, whole)
+                .map_err(|found| line.wrong(whole, *found))?;
+            let item = member(text, quals, &self.options.dialect, &self.options.limits);
+            let item = item.map_err(|found| line.wrong(found.span, *found))?;
+            let test = self.member(quals, &item).map_err(|found| line.wrong(item.span(), *found))?;
+            self.check_limits().map_err(|found| line.wrong(item.span(), *found))?;
+            members.push(test);
         }
         Ok(())
     }
 
-    fn line(&mut self, item: &str, quals: Quals) -> Result {
-        if let Some((low, high)) = item.split_once('-') {
-            if let (Ok(low), Ok(high)) = (low.trim().parse(), high.trim().parse()) {
-                if !matches!(quals.kind, Some(Kind::Port | Kind::Portrange)) {
-                    let mut error = self.error(Code::BadQualifier, "only ports have ranges");
-                    error.help = Some("write addresses as prefixes: `10.0.0.0/8`".into());
-                    return Err(error);
-                }
-                return self.port_numbers(low, high, quals);
-            }
-            if let (Ok(low), Ok(high)) = (low.trim().parse::<Ipv4Addr>(), high.trim().parse::<Ipv4Addr>()) {
-                return self.address_range(low.into(), high.into(), quals);
-            }
-        }
-        match parse(item) {
-            Some(id) => self.member(quals, &id),
-            None => Err(self.error(Code::OutOfRange, "a malformed member")),
-        }
-    }
-
     /// The addresses from `low` to `high`, as the fewest networks that hold just these.
-    fn address_range(&mut self, low: u32, high: u32, quals: Quals) -> Result {
-        if !matches!(quals.kind, None | Some(Kind::Host | Kind::Net)) {
-            return Err(self.error(Code::BadQualifier, "a range of addresses in a set of something else"));
-        }
-        let (mut next, last) = (u64::from(low.min(high)), u64::from(low.max(high)));
+    fn address_range(&mut self, low: Ipv4Addr, high: Ipv4Addr, quals: Quals) -> Result {
+        let (mut next, last) = (u64::from(u32::from(low)), u64::from(u32::from(high)));
         let mut nets = Vec::new();
         while next <= last {
             self.check_limits()?;
@@ -123,39 +106,38 @@ impl Lowerer<'_> {
     }
 }
 
-/// One member of a file. What is no address and no number is a name.
-fn parse(item: &str) -> Option<Id> {
-    if let Some((address, len)) = item.split_once('/') {
-        let len = len.trim().parse().ok()?;
-        return match address.trim().parse::<Ipv4Addr>() {
-            Ok(address) => Some(Id::V4Prefix { value: address.into(), bits: 32, len }),
-            Err(_) => Some(Id::V6Prefix(address.trim().parse().ok()?, len)),
-        };
-    }
-    if let Ok(address) = item.parse::<Ipv4Addr>() {
-        return Some(Id::V4 { value: address.into(), bits: 32 });
-    }
-    if let Some(address) = mac(item) {
-        return Some(Id::Mac(address));
-    }
-    if item.contains(':') {
-        return Some(Id::V6(item.parse::<Ipv6Addr>().ok()?));
-    }
-    if item.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some(Id::Number(item.parse().ok()?));
-    }
-    let is_name = item.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
-    is_name.then(|| Id::Name(item.to_string()))
+/// A line of a set's file.
+struct Line<'a> {
+    path: &'a str,
+    number: usize,
+    text: &'a str,
+    /// Where the filter names the file.
+    named: Span,
 }
 
-/// Six hexadecimal bytes with colons between.
-fn mac(item: &str) -> Option<[u8; 6]> {
-    let mut address = [0; 6];
-    let mut parts = item.split(':');
-    for byte in &mut address {
-        let part = parts.next()?;
-        let is_hex = (1..=2).contains(&part.len()) && part.bytes().all(|digit| digit.is_ascii_hexdigit());
-        *byte = u8::from_str_radix(part, 16).ok().filter(|_| is_hex)?;
+impl Line<'_> {
+    /// Where what it holds stands; `None` for an empty one.
+    fn whole(&self) -> Option<Span> {
+        let start = self.text.find(|c: char| !c.is_whitespace())?;
+        Some(Span::new(start as u32, self.text.len() as u32))
     }
-    parts.next().is_none().then_some(address)
+
+    /// What is wrong at this place of the line, said where the filter names the file.
+    fn wrong(&self, place: Span, found: Diagnostic) -> Box<Diagnostic> {
+        let Line { path, number, text, named } = *self;
+        let column = 1 + text[..place.start as usize].chars().count();
+        let shown = self.around(place.start as usize);
+        let message = format!("`@{path}` line {number}, column {column}, `{shown}`: {}", found.message);
+        Box::new(Diagnostic { message, span: named, ..found })
+    }
+
+    /// The part around a place: a line may have megabytes.
+    fn around(&self, at: usize) -> String {
+        let (before, rest) = self.text.split_at(at);
+        let start = before.char_indices().rev().nth(BEFORE_SHOWN - 1).map_or(0, |(start, _)| start);
+        let end = rest.char_indices().nth(SHOWN).map_or(self.text.len(), |(end, _)| at + end);
+        let mark = |is_cut: bool| if is_cut { "…" } else { "" };
+        let shown = self.text[start..end].trim_start();
+        format!("{}{shown}{}", mark(start > 0), mark(end < self.text.len()))
+    }
 }

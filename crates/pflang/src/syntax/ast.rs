@@ -5,7 +5,7 @@
 //! words (`vlan`, `mpls`, …) shift the offsets of everything *later in that order*.
 
 use crate::span::Span;
-use std::net::Ipv6Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Index of an [`Expr`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,6 +28,8 @@ pub struct Ast {
     pub arith_spans: Vec<Span>,
     /// The whole filter; `None` for an empty one.
     pub root: Option<ExprId>,
+    /// Primitives, identifiers and members of sets, with those that stand before the filter in a list.
+    pub terms: usize,
 }
 
 /// A boolean expression.
@@ -224,10 +226,23 @@ pub enum Id {
 pub enum SetItem {
     /// One identifier, with its own span.
     Id(Id, Span),
-    /// `lo-hi`, ports only.
+    /// `lo-hi`: ports.
     Range(u32, u32, Span),
+    /// `lo-hi`: IPv4 addresses.
+    Addresses(Ipv4Addr, Ipv4Addr, Span),
     /// `@file`: read through the injected resolver, never by the compiler itself.
     File(String, Span),
+}
+
+impl SetItem {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        let (SetItem::Id(_, span)
+        | SetItem::Range(_, _, span)
+        | SetItem::Addresses(_, _, span)
+        | SetItem::File(_, span)) = self;
+        *span
+    }
 }
 
 /// Comparison of two numbers (unsigned).

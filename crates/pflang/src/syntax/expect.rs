@@ -3,7 +3,7 @@
 use super::ast::{Kind, Proto};
 use super::codes;
 use super::display_filter;
-use super::lex::{Sign, Token, TokenKind};
+use super::lex::{Sign, Token, TokenKind, Within};
 use super::parse::{Context, Parser};
 use super::suggest::nearest;
 use super::words::{self, WORDS, Word};
@@ -48,6 +48,10 @@ pub(super) enum Expected {
     NetMask,
     SetEnd,
     SetItem,
+    /// The other end of a range.
+    Address,
+    /// After a member on a line of a set's file.
+    LineEnd,
 }
 
 impl Parser<'_> {
@@ -73,7 +77,10 @@ impl Parser<'_> {
         }
         let text = self.tokens.text(token);
         let (code, message) = match token.kind {
-            TokenKind::End => (Code::Unexpected, "the filter ends too early".to_owned()),
+            TokenKind::End => {
+                let text = if self.tokens.within == Within::Set { "line" } else { "filter" };
+                (Code::Unexpected, format!("the {text} ends too early"))
+            }
             TokenKind::Name => (Code::UnknownWord, format!("unknown word `{}`", shown(text))),
             _ => (Code::Unexpected, format!("unexpected `{}`", shown(text))),
         };
@@ -124,6 +131,8 @@ impl Parser<'_> {
             Expected::NetMask => "expected a netmask such as 255.255.255.0".into(),
             Expected::SetEnd => "expected `,` or `}`".into(),
             Expected::SetItem => "expected an identifier, a range or `@file`".into(),
+            Expected::Address => "expected the address that ends the range".into(),
+            Expected::LineEnd => "expected the end of the line: a file has one member a line".into(),
             Expected::LlcType
             | Expected::WlanType
             | Expected::WlanSubtype(_)
@@ -196,7 +205,7 @@ impl Parser<'_> {
             (Expected::Join, TokenKind::Word(_) | TokenKind::Name) => {
                 Some("two primitives are joined by `and` or `or`".into())
             }
-            (Expected::Id, TokenKind::Word(_)) => {
+            (Expected::Id | Expected::SetItem, TokenKind::Word(_)) => {
                 Some(format!("`{}` is a keyword: escape it as `\\{}` to use it as a name", text, text))
             }
             _ => None,

@@ -5,7 +5,7 @@
 
 use super::ast::*;
 use super::codes;
-use super::ident::numeric_range;
+use super::ident::range_ends;
 use super::lex::{TokenKind, lex};
 use super::words::{Word, spelling};
 use std::fmt;
@@ -256,18 +256,15 @@ fn dotted(f: &mut fmt::Formatter<'_>, value: u32, bits: u8) -> fmt::Result {
     Ok(())
 }
 
-/// An escaped name takes every sign up to a space with it, so a space follows each.
 fn set(f: &mut fmt::Formatter<'_>, quals: Quals, items: &[SetItem]) -> fmt::Result {
     write!(f, "{quals}in {{")?;
     for (i, item) in items.iter().enumerate() {
         f.write_str(if i > 0 { ", " } else { "" })?;
         match item {
-            SetItem::Id(Id::Name(name), _) if numeric_range(name).is_some() => write!(f, "\\{name} ")?,
-            SetItem::Id(id, _) => {
-                let text = id.to_string();
-                write!(f, "{text}{}", if text.starts_with('\\') { " " } else { "" })?;
-            }
+            SetItem::Id(Id::Name(name), span) if range_ends(name, *span).is_some() => write!(f, "\\{name}")?,
+            SetItem::Id(id, _) => write!(f, "{id}")?,
             SetItem::Range(low, high, _) => write!(f, "{low}-{high}")?,
+            SetItem::Addresses(low, high, _) => write!(f, "{low}-{high}")?,
             SetItem::File(path, _) => write!(f, "@{path}")?,
         }
     }

@@ -2,11 +2,27 @@
 
 use super::ast::{Expr, Id, Kind, Proto, Quals, SetItem};
 use super::expect::Expected;
-use super::lex::{Sign, Token, TokenKind};
+use super::lex::{Sign, Token, TokenKind, Within, lex, lex_within};
 use super::parse::{Context, Operand, Parser, Step, Value};
 use super::words::Word;
 use crate::diag::{Code, Diagnostic};
+use crate::options::{Dialect, Limits};
 use crate::span::Span;
+
+/// Reads a line of a set's file: one member, written as it is within braces. Spans are those of the line.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn member(line: &str, quals: Quals, dialect: &Dialect, limits: &Limits) -> Step<SetItem> {
+    let tokens = lex_within(line, Within::Set);
+    let mut parser = Parser::new(&tokens, dialect, limits);
+    parser.quals = Some(quals);
+    let item = parser.set_item(quals)?;
+    match parser.peek().kind {
+        TokenKind::End if tokens.error.is_none() => Ok(item),
+        _ => Err(parser.unexpected(Expected::LineEnd)),
+    }
+}
 
 impl Parser<'_> {
     /// Whether a token begins an identifier that is no number.
@@ -183,20 +199,22 @@ impl Parser<'_> {
                 self.next();
                 Ok(SetItem::File(self.tokens.text(token)[1..].to_owned(), token.span))
             }
-            TokenKind::Number(low) => {
+            TokenKind::Number(_) | TokenKind::Dotted
+                if self.kind_after(1) == TokenKind::Sign(Sign::Minus) =>
+            {
                 self.next();
-                if self.peek().kind != TokenKind::Sign(Sign::Minus) {
-                    return Ok(SetItem::Id(Id::Number(low), token.span));
-                }
                 self.next();
-                let high = self.expect_number(Expected::Number)?;
-                let span = token.span.to(self.previous().map_or(token.span, |token| token.span));
-                self.range(quals, low, high, span)
+                let high = self.next();
+                self.range(quals, token, high)
+            }
+            TokenKind::Number(number) => {
+                self.next();
+                Ok(SetItem::Id(Id::Number(number), token.span))
             }
             TokenKind::Name => {
                 self.next();
-                match numeric_range(self.tokens.text(token)) {
-                    Some((low, high)) => self.range(quals, low, high, token.span),
+                match range_ends(self.tokens.text(token), token.span) {
+                    Some([low, high]) => self.range(quals, low, high),
                     None => Ok(SetItem::Id(Id::Name(self.tokens.name(token).to_owned()), token.span)),
                 }
             }
@@ -209,16 +227,35 @@ impl Parser<'_> {
         }
     }
 
-    /// A range of ports; like libpcap's `portrange`, it may be written the wrong way round.
-    fn range(&self, quals: Quals, low: u32, high: u32, span: Span) -> Step<SetItem> {
-        if matches!(quals.kind, Some(Kind::Port | Kind::Portrange)) {
-            return Ok(SetItem::Range(low.min(high), low.max(high), span));
+    /// A range of ports or of IPv4 addresses; like libpcap's `portrange`, it may be written the wrong way round.
+    fn range(&self, quals: Quals, low: Token, high: Token) -> Step<SetItem> {
+        let span = low.span.to(high.span);
+        let bad = |label: &str| {
+            Box::new(
+                Diagnostic::new(Code::BadQualifier, span, "only ports and IPv4 addresses have ranges")
+                    .label(label)
+                    .help("write addresses as `10.0.0.5-10.0.0.9` or as prefixes, `10.0.0.0/8`"),
+            )
+        };
+        match (low.kind, high.kind) {
+            (TokenKind::Number(low), TokenKind::Number(high)) => match quals.kind {
+                Some(Kind::Port | Kind::Portrange) => Ok(SetItem::Range(low.min(high), low.max(high), span)),
+                _ => Err(bad("this is a range of numbers")),
+            },
+            (TokenKind::Dotted, TokenKind::Dotted) => {
+                let ((low, low_bits), (high, high_bits)) = (self.v4(low)?, self.v4(high)?);
+                match (quals.kind, quals.proto) {
+                    (None | Some(Kind::Host | Kind::Net), proto)
+                        if proto != Some(Proto::Decnet) && low_bits == 32 && high_bits == 32 =>
+                    {
+                        Ok(SetItem::Addresses(low.min(high).into(), low.max(high).into(), span))
+                    }
+                    _ => Err(bad("this is a range of something else")),
+                }
+            }
+            (TokenKind::Number(_), _) => Err(self.unexpected_at(high, Expected::Number)),
+            _ => Err(self.unexpected_at(high, Expected::Address)),
         }
-        Err(Box::new(
-            Diagnostic::new(Code::BadQualifier, span, "only ports have ranges")
-                .label("this is a range")
-                .help("write addresses as prefixes: `10.0.0.0/8`"),
-        ))
     }
 
     /// An identifier where nothing can be inherited from.
@@ -226,6 +263,20 @@ impl Parser<'_> {
         let inside = matches!(self.context, Context::TermOrId | Context::TermOrFirstId);
         self.unexpected_at(token, if inside { Expected::TermAfterJoin } else { Expected::Term })
     }
+}
+
+/// The ends of a range that the lexer reads as one name: `8000-8080`, `10.0.0.5-10.0.0.9`.
+pub(super) fn range_ends(name: &str, span: Span) -> Option<[Token; 2]> {
+    let (low, high) = name.split_once('-')?;
+    let end = |text: &str, start: u32| match lex(text).list[..] {
+        [Token { kind: kind @ (TokenKind::Number(_) | TokenKind::Dotted), .. }, end]
+            if end.span.start as usize == text.len() =>
+        {
+            Some(Token { kind, span: Span::new(start, start + end.span.start) })
+        }
+        _ => None,
+    };
+    Some([end(low, span.start)?, end(high, span.start + low.len() as u32 + 1)?])
 }
 
 /// `8000-8080`, which reads as one name.

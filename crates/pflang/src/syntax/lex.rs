@@ -92,11 +92,22 @@ static SIGNS: &[(&str, TokenKind)] = {
     ]
 };
 
+/// Where a token stands: a set ends names that go on elsewhere, and has files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// Outside of braces.
+    Filter,
+    /// Within the braces of a set, or on a line of its file.
+    Set,
+}
+
 /// The tokens of a text.
 #[derive(Clone, Debug)]
 pub struct Tokens<'a> {
     /// The text.
     pub source: &'a str,
+    /// Where it stands.
+    pub within: Within,
     /// The tokens; the last is always [`TokenKind::End`], and stands where reading ended.
     pub list: Vec<Token>,
     /// What is wrong at the end, if that is not the end of the text.
@@ -110,13 +121,17 @@ pub struct Tokens<'a> {
 /// assert_eq!(lex("tcp port 80").list.len(), 4); // with the end
 /// ```
 pub fn lex(source: &str) -> Tokens<'_> {
-    let mut tokens = Tokens { source, list: Vec::new(), error: None };
-    let mut at = 0;
-    let mut in_braces = false;
+    lex_within(source, Within::Filter)
+}
+
+/// Splits a text that stands there into tokens.
+pub(super) fn lex_within(source: &str, within: Within) -> Tokens<'_> {
+    let mut tokens = Tokens { source, within, list: Vec::new(), error: None };
+    let (mut at, mut within) = (0, within);
     loop {
         at +=
             source.as_bytes()[at..].iter().take_while(|b| matches!(b, b' ' | b'\r' | b'\n' | b'\t')).count();
-        let token = match token_at(source, at, in_braces) {
+        let token = match token_at(source, at, within) {
             Ok(token) => token,
             Err(diagnostic) => {
                 tokens.list.push(Token { kind: TokenKind::End, span: diagnostic.span });
@@ -127,8 +142,8 @@ pub fn lex(source: &str) -> Tokens<'_> {
         tokens.list.push(token);
         match token.kind {
             TokenKind::End => return tokens,
-            TokenKind::Sign(Sign::LBrace) => in_braces = true,
-            TokenKind::Sign(Sign::RBrace) => in_braces = false,
+            TokenKind::Sign(Sign::LBrace) => within = Within::Set,
+            TokenKind::Sign(Sign::RBrace) => within = Within::Filter,
             _ => {}
         }
         at = token.span.end as usize;
@@ -136,13 +151,13 @@ pub fn lex(source: &str) -> Tokens<'_> {
 }
 
 /// The token at `at`, where no white space stands.
-fn token_at(source: &str, at: usize, in_braces: bool) -> Result<Token, Box<Diagnostic>> {
+fn token_at(source: &str, at: usize, within: Within) -> Result<Token, Box<Diagnostic>> {
     let rest = &source[at..];
     let span = |len: usize| Span::new(at as u32, (at + len) as u32);
     let token = |kind, len| Ok(Token { kind, span: span(len) });
     match rest.as_bytes().first() {
         None => return token(TokenKind::End, 0),
-        Some(b'\\') => match escaped(rest) {
+        Some(b'\\') => match escaped(rest, within) {
             0 => {}
             len => return token(TokenKind::Name, 1 + len),
         },
@@ -150,7 +165,7 @@ fn token_at(source: &str, at: usize, in_braces: bool) -> Result<Token, Box<Diagn
             "" => {}
             digits => return token(TokenKind::Arcnet(arcnet(digits)), 1 + digits.len()),
         },
-        Some(b'@') if in_braces => match file(rest) {
+        Some(b'@') if within == Within::Set => match file(rest) {
             1 => {}
             len => return token(TokenKind::File, len),
         },
@@ -269,9 +284,13 @@ fn hex_digits(text: &str, at_most: usize) -> &str {
     &text[..text.bytes().take(at_most).take_while(u8::is_ascii_hexdigit).count()]
 }
 
-/// The length of the name after a backslash.
-fn escaped(text: &str) -> usize {
-    length_until(&text[1..], |c| matches!(c, ' ' | '!' | '(' | ')' | '\n' | '\t'))
+/// The length of the name after a backslash: in a set it leaves the comma and the closing brace.
+fn escaped(text: &str, within: Within) -> usize {
+    length_until(&text[1..], |c| match c {
+        ' ' | '!' | '(' | ')' | '\n' | '\t' => true,
+        ',' | '}' => within == Within::Set,
+        _ => false,
+    })
 }
 
 /// The length of `@path`: up to white space, a comma or the closing brace.
@@ -386,6 +405,7 @@ mod tests {
             ("1234.5678.9012", "m:[12, 34, 56, 78, 90, 12] end"),
             ("aa-b-c-d-e-f", "m:[aa, 0b, 0c, 0d, 0e, 0f] end"),
             ("{a, @x.txt}", "{ n:a , f:@x.txt } end"),
+            (r"\a,b} {\a,\b}", "n:a,b} { n:a , n:b } end"),
         ] {
             assert_eq!(kinds(source).join(" "), expected, "{source}");
         }

@@ -45,15 +45,15 @@ use crate::span::Span;
 /// # Errors
 /// What does not belong to the language, with its place and, where one is likely, what was meant.
 pub fn parse(source: &str, dialect: &Dialect, limits: &Limits) -> Result<Ast, Diagnostic> {
-    parse_behind(source, dialect, limits, &mut 0)
+    parse_behind(source, dialect, limits, 0)
 }
 
-/// The same where so many terms stand before it in a list, to which those of this filter are added.
+/// The same where so many terms stand before it in a list.
 pub(crate) fn parse_behind(
     source: &str,
     dialect: &Dialect,
     limits: &Limits,
-    terms: &mut usize,
+    terms_before: usize,
 ) -> Result<Ast, Diagnostic> {
     if source.len() > limits.source_bytes.min(u32::MAX as usize) {
         let message =
@@ -62,10 +62,8 @@ pub(crate) fn parse_behind(
     }
     let tokens = lex(source);
     let mut parser = Parser::new(&tokens, dialect, limits);
-    parser.terms = *terms;
-    let parsed = parser.filter();
-    *terms = parser.terms;
-    match parsed {
+    parser.ast.terms = terms_before;
+    match parser.filter() {
         Ok(()) => Ok(parser.ast),
         Err(found) => Err(display_filter::recognise(&tokens)
             .unwrap_or_else(|| habits::advise(&tokens, *found, dialect.strict))),
@@ -73,7 +71,7 @@ pub(crate) fn parse_behind(
 }
 
 /// The result of a step: boxed, since an error is rare and large.
-pub(super) type Step<T> = Result<T, Box<Diagnostic>>;
+pub(crate) type Step<T> = Result<T, Box<Diagnostic>>;
 
 /// Which operands may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,13 +191,12 @@ pub(super) struct Parser<'a> {
     pub(super) quals: Option<Quals>,
     pub(super) dialect: &'a Dialect,
     limits: &'a Limits,
-    terms: usize,
 }
 
 impl<'a> Parser<'a> {
-    fn new(tokens: &'a Tokens<'a>, dialect: &'a Dialect, limits: &'a Limits) -> Self {
+    pub(super) fn new(tokens: &'a Tokens<'a>, dialect: &'a Dialect, limits: &'a Limits) -> Self {
         let (ast, stack) = (Ast::default(), Vec::new());
-        Parser { tokens, at: 0, ast, stack, context: Context::Term, quals: None, dialect, limits, terms: 0 }
+        Parser { tokens, at: 0, ast, stack, context: Context::Term, quals: None, dialect, limits }
     }
 
     fn filter(&mut self) -> Step<()> {
@@ -503,12 +500,8 @@ impl<'a> Parser<'a> {
 
     /// Counts a primitive, identifier or member of a set.
     pub(super) fn count_term(&mut self, span: Span) -> Step<()> {
-        self.terms += 1;
-        if self.terms <= self.limits.terms {
-            return Ok(());
-        }
-        let message = format!("more than {} terms, the limit", self.limits.terms);
-        Err(Box::new(Diagnostic::new(Code::Limit, span, message).label("one too many")))
+        self.ast.terms += 1;
+        check_terms(self.ast.terms, self.limits, span)
     }
 
     // ------------------------------------------------------------------ the tokens
@@ -544,6 +537,15 @@ impl<'a> Parser<'a> {
             _ => Err(self.unexpected(expected)),
         }
     }
+}
+
+/// Whether there may be so many terms; if not, the one at `span` is to blame.
+pub(crate) fn check_terms(terms: usize, limits: &Limits, span: Span) -> Step<()> {
+    if terms <= limits.terms {
+        return Ok(());
+    }
+    let message = format!("more than {} terms, the limit", limits.terms);
+    Err(Box::new(Diagnostic::new(Code::Limit, span, message).label("one too many")))
 }
 
 /// The arithmetic operator that a token is.

@@ -25,9 +25,10 @@ fn without_spans(mut ast: Ast) -> (Vec<Expr>, Vec<Arith>) {
         let Expr::In(_, items) = expr else { continue };
         for item in items {
             match item {
-                SetItem::Id(_, span) | SetItem::Range(_, _, span) | SetItem::File(_, span) => {
-                    *span = Span::default()
-                }
+                SetItem::Id(_, span)
+                | SetItem::Range(_, _, span)
+                | SetItem::Addresses(_, _, span)
+                | SetItem::File(_, span) => *span = Span::default(),
             }
         }
     }
@@ -103,7 +104,9 @@ const CANONICAL: &[(&str, &str)] = &[
     ("host in {a, 10.0.0.1, 10.0.0.0/8, ::1, @x}", "host in {a, 10.0.0.1, 10.0.0.0/8, ::1, @x}"),
     ("tcp dst port in {80,443,8000-8080,9 - 5}", "tcp dst port in {80, 443, 8000-8080, 5-9}"),
     ("ip in {10.0.0.1} or in {10.0.0.2}", "ip in {10.0.0.1} or ip in {10.0.0.2}"),
-    ("not host in {a}", "not host in {a}"), (r"proto in {\tcp , 17}", r"proto in {\tcp , 17}"),
+    ("not host in {a}", "not host in {a}"), (r"proto in {\tcp,17}", r"proto in {\tcp, 17}"),
+    (r"port in {\a-b,\80-90, 0x50-0120}", r"port in {a-b, \80-90, 80-80}"),
+    ("host in {10.0.0.9-10.0.0.5, 10.0.0.1 - 10.0.0.2}", "host in {10.0.0.5-10.0.0.9, 10.0.0.1-10.0.0.2}"),
 ];
 
 #[test]
@@ -277,7 +280,7 @@ fn habits_of_other_tools_are_translated() {
 #[test]
 fn what_is_like_a_habit_is_left_alone() {
     for (source, help) in [
-        ("host in {1-2}", Some("write addresses as prefixes: `10.0.0.0/8`")),
+        ("host in {1-2}", Some("write addresses as `10.0.0.5-10.0.0.9` or as prefixes, `10.0.0.0/8`")),
         ("host a port 80", Some("two primitives are joined by `and` or `or`")),
         ("host ((10.0.0.1))", None),
         ("port 80, 443", Some("write `or` between alternatives, or a set: `port in {80, 443}`")),
