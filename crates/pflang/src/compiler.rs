@@ -319,7 +319,7 @@ impl Compiler {
     pub(crate) fn graph(&self, source: &str) -> Result<(Checked, Vec<Diagnostic>), Box<Diagnostic>> {
         let clock = Clock::new(self.limits);
         let (ast, mut lowered) = self.front(source, clock)?;
-        let mut lints = lint::lint(&ast, source, self.dialect);
+        let mut lints = lint::lint(&ast, source, self.linktype, self.dialect);
         lints.append(&mut lowered.lints);
         let (tree, mut arms) = (&mut lowered.tree, [(lowered.root, ACCEPT)]);
         let folded = self.build(tree, &mut arms, &clock)?;

@@ -298,6 +298,8 @@ pub enum Code {
     NotEqualIsEqual = 107,
     /// PF108: an entry of a list that never decides.
     NeverDecides = 108,
+    /// PF109: a field that is read whatever the packet carries.
+    LostGuard = 109,
 }
 
 impl Code {
@@ -327,6 +329,7 @@ impl Code {
         Code::Precedence,
         Code::NotEqualIsEqual,
         Code::NeverDecides,
+        Code::LostGuard,
     ];
 
     /// `PF` and three digits.

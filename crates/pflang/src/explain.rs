@@ -19,6 +19,7 @@ mod relation;
 mod tests;
 mod written;
 
+use crate::lint::guards;
 use crate::options::Dialect;
 use crate::syntax::ast::{Ast, Expr, ExprId, Id, Kind, Proto, Quals, SetItem};
 use crate::syntax::fmt::canonical;
@@ -94,9 +95,11 @@ pub struct Line {
 /// ");
 /// ```
 pub fn explain(ast: &Ast, source: &str, linktype: LinkType, dialect: Dialect) -> Explanation {
-    let ast = &Written::new(ast, source);
+    let unguarded = guards::unguarded(ast, linktype, dialect);
+    let ast = &Written::new(ast, source, &unguarded);
     let mut lines = Vec::new();
     let mut notes = BTreeSet::new();
+    notes.extend((!unguarded.is_empty()).then_some(Note::LostGuard));
     let mut work: Vec<Item> = ast.root.map(|id| Item { id, depth: 0, negated: false }).into_iter().collect();
     while let Some(item) = work.pop() {
         outline(ast, item, &mut work, &mut lines, &mut notes);
@@ -175,6 +178,7 @@ enum Note {
     Hosts,
     Ports,
     TransportLoad,
+    LostGuard,
     Transport,
     ShortPackets,
     Protochain,
@@ -208,6 +212,9 @@ impl Note {
             }
             Note::TransportLoad => {
                 "Bytes of a transport header are read from the first fragment of IPv4 packets only."
+            }
+            Note::LostGuard => {
+                "An operator asks for the protocol of its left operand only: what stands to its right is read whatever the packet carries."
             }
             Note::Transport => {
                 "The protocol of an IPv6 packet is its next header, or what a fragment header right there names."

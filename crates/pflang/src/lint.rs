@@ -4,18 +4,22 @@
 //! What depends on offsets and widths (encapsulations, loads, comparisons) is the business of lowering.
 //!
 //! Contradictions are found by computing for each part, operands first, what every packet it accepts must be like
-//! (`Possible`, an over-approximation: `or` unites, `and` intersects, `not` forgets). An intersection that comes
-//! out empty accepts nothing.
+//! ([`Possible`]). An intersection that comes out empty accepts nothing.
 
-use crate::diag::{Code, Diagnostic};
-use crate::options::Dialect;
-use crate::span::Span;
-use crate::syntax::ast::{Arith, Ast, AtmType, Dir, Expr, ExprId, Id, Kind, Proto, Quals, RelOp};
-use crate::syntax::fmt;
-use crate::syntax::words;
-
+pub(crate) mod guards;
+mod possible;
 #[cfg(test)]
 mod tests;
+
+use crate::diag::{Code, Diagnostic};
+use crate::lower::tells_protocols;
+use crate::options::Dialect;
+use crate::span::Span;
+use crate::syntax::ast::{Ast, AtmType, Expr, ExprId};
+use crate::syntax::fmt;
+use crate::syntax::words;
+use possible::Possible;
+use wire::LinkType;
 
 /// More than this nobody reads.
 const LINTS_MAX: usize = 20;
@@ -27,18 +31,21 @@ const SUGGESTION_MAX: usize = 100;
 /// ```
 /// use pflang::internals::{lint::lint, syntax::parse::parse};
 /// use pflang::{Code, Dialect, Limits};
+/// use wire::LinkType;
 ///
 /// let source = "tcp or udp and port 53";
 /// let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();
-/// assert_eq!(lint(&ast, source, Dialect::default())[0].code, Code::Precedence);
+/// let lints = lint(&ast, source, LinkType::EN10MB, Dialect::default());
+/// assert_eq!(lints[0].code, Code::Precedence);
 /// ```
-pub fn lint(ast: &Ast, source: &str, dialect: Dialect) -> Vec<Diagnostic> {
+pub fn lint(ast: &Ast, source: &str, linktype: LinkType, dialect: Dialect) -> Vec<Diagnostic> {
     let mut lints: Vec<Diagnostic> = precedence(ast, source).into_iter().collect();
     lints.extend(negated_list(ast, source));
     // Where headers of extension are walked, a packet is of each of their protocols.
     if !dialect.ipv6 {
-        lints.extend(contradictions(ast));
+        lints.extend(contradictions(ast, linktype));
     }
+    lints.extend(lost_guards(ast, linktype, dialect));
     lints.sort_by_key(|lint| (lint.span.start, lint.code));
     lints.truncate(LINTS_MAX);
     lints
@@ -95,30 +102,54 @@ fn is_bare(ast: &Ast, id: ExprId, source: &str) -> bool {
 }
 
 /// The conjunctions that no packet satisfies.
-fn contradictions(ast: &Ast) -> Vec<Diagnostic> {
+fn contradictions(ast: &Ast, linktype: LinkType) -> Vec<Diagnostic> {
     let mut lints = Vec::new();
     // Behind an encapsulation the same words look at another header.
     if ast.exprs.iter().any(is_encapsulation) {
         return lints;
     }
+    parts(ast, linktype, |a, b| lints.push(contradiction(ast.span(a), ast.span(b))));
+    lints
+}
+
+/// What the packets are like that each part accepts, by its id; `exclusive` is given the operands of each `and` that accepts
+/// none.
+fn parts(ast: &Ast, linktype: LinkType, mut exclusive: impl FnMut(ExprId, ExprId)) -> Vec<Possible> {
+    let tells = tells_protocols(linktype);
     let mut possible: Vec<Possible> = Vec::with_capacity(ast.exprs.len());
     for expr in &ast.exprs {
         let of = |id: &ExprId| possible[id.0 as usize];
         possible.push(match expr {
             Expr::Group(a) => of(a),
             Expr::Or(a, b) => of(a).or(of(b)),
-            Expr::And(a, b) => match of(a).and(of(b)) {
-                Some(both) => both,
-                None => {
-                    lints.push(contradiction(ast.span(*a), ast.span(*b)));
-                    // Said once: what stands around it may be right.
-                    Possible::ANY
-                }
-            },
-            primitive => Possible::of(ast, primitive),
+            Expr::And(a, b) => of(a).and(of(b)).unwrap_or_else(|| {
+                exclusive(*a, *b);
+                // Said once: what stands around it may be right.
+                Possible::ANY
+            }),
+            primitive if tells => Possible::of(ast, primitive),
+            primitive => Possible::of(ast, primitive).length_only(),
         });
     }
-    lints
+    possible
+}
+
+/// `len - ip[0] > 5`, which reads a byte of any packet; said once of each relation.
+fn lost_guards(ast: &Ast, linktype: LinkType, dialect: Dialect) -> Vec<Diagnostic> {
+    let mut unguarded = guards::unguarded(ast, linktype, dialect);
+    unguarded.dedup_by_key(|unguarded| unguarded.relation);
+    let lint = |&guards::Unguarded { load, proto, .. }: &guards::Unguarded| {
+        let name = proto.name();
+        let span = ast.arith_spans[load.0 as usize];
+        Diagnostic::new(
+            Code::LostGuard,
+            span,
+            format!("`{name}[…]` is read here whatever the packet carries"),
+        )
+        .label(format!("an operator asks for the protocol of its left operand only, not for `{name}`"))
+        .help(format!("put `{name} and` in front of the comparison"))
+    };
+    unguarded.iter().map(lint).collect()
 }
 
 fn contradiction(left: Span, right: Span) -> Diagnostic {
@@ -140,174 +171,4 @@ fn is_encapsulation(expr: &Expr) -> bool {
             | Expr::Vxlan(_)
             | Expr::Pppoed
     )
-}
-
-/// Network layers, as bits.
-const IP4: u8 = 1;
-const IP6: u8 = 2;
-const ARP: u8 = 4;
-const RARP: u8 = 8;
-const OTHER: u8 = 16;
-
-/// IP protocols that are told apart, as bits; the last stands for all others.
-const PROTOCOLS: [u32; 11] = [1, 2, 6, 9, 17, 50, 51, 58, 103, 112, 132];
-
-/// What the packets that a part accepts can be like.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Possible {
-    /// Which network layers.
-    networks: u8,
-    /// Which IP protocols; means nothing for other network layers.
-    protocols: u16,
-    /// Smallest and largest wire length.
-    length: (u32, u32),
-    /// The source and destination port, where it must be one.
-    ports: [Option<u32>; 2],
-}
-
-impl Possible {
-    const ANY: Possible =
-        Possible { networks: 0x1f, protocols: u16::MAX, length: (0, u32::MAX), ports: [None, None] };
-
-    fn or(self, other: Possible) -> Possible {
-        let same = |i: usize| self.ports[i].filter(|_| self.ports[i] == other.ports[i]);
-        Possible {
-            networks: self.networks | other.networks,
-            protocols: self.protocols | other.protocols,
-            length: (self.length.0.min(other.length.0), self.length.1.max(other.length.1)),
-            ports: [same(0), same(1)],
-        }
-    }
-
-    /// `None` if no packet is both.
-    fn and(self, other: Possible) -> Option<Possible> {
-        let mut ports = [None, None];
-        for (i, port) in ports.iter_mut().enumerate() {
-            if let (Some(a), Some(b)) = (self.ports[i], other.ports[i])
-                && a != b
-            {
-                return None;
-            }
-            *port = self.ports[i].or(other.ports[i]);
-        }
-        let both = Possible {
-            networks: self.networks & other.networks,
-            protocols: self.protocols & other.protocols,
-            length: (self.length.0.max(other.length.0), self.length.1.min(other.length.1)),
-            ports,
-        };
-        let only_ip = both.networks & (ARP | RARP | OTHER) == 0;
-        let empty = both.networks == 0 || (only_ip && both.protocols == 0) || both.length.0 > both.length.1;
-        (!empty).then_some(both)
-    }
-
-    fn of(ast: &Ast, expr: &Expr) -> Possible {
-        match expr {
-            Expr::Proto(proto) => Possible::proto(*proto),
-            Expr::Id(quals, id) => Possible::id(*quals, Some(id)),
-            Expr::In(quals, _) => Possible::id(*quals, None),
-            Expr::Less(most) => Possible { length: (0, *most), ..Possible::ANY },
-            Expr::Greater(least) => Possible { length: (*least, u32::MAX), ..Possible::ANY },
-            Expr::Relation(op, a, b) => match (ast.arith(*a), ast.arith(*b)) {
-                (Arith::Len, Arith::Number(n)) => Possible::length(*op, n),
-                _ => Possible::ANY,
-            },
-            Expr::Broadcast(Some(Proto::Ip)) | Expr::Multicast(Some(Proto::Ip)) => Possible::networks(IP4),
-            Expr::Multicast(Some(Proto::Ip6)) => Possible::networks(IP6),
-            _ => Possible::ANY,
-        }
-    }
-
-    fn networks(networks: u8) -> Possible {
-        Possible { networks, ..Possible::ANY }
-    }
-
-    fn ip(networks: u8, number: u32) -> Possible {
-        Possible { networks, protocols: bit(number), ..Possible::ANY }
-    }
-
-    fn proto(proto: Proto) -> Possible {
-        match proto {
-            Proto::Ip => Possible::networks(IP4),
-            Proto::Ip6 => Possible::networks(IP6),
-            Proto::Arp => Possible::networks(ARP),
-            Proto::Rarp => Possible::networks(RARP),
-            Proto::Tcp => Possible::ip(IP4 | IP6, 6),
-            Proto::Udp => Possible::ip(IP4 | IP6, 17),
-            Proto::Sctp => Possible::ip(IP4 | IP6, 132),
-            Proto::Esp => Possible::ip(IP4 | IP6, 50),
-            Proto::Ah => Possible::ip(IP4 | IP6, 51),
-            Proto::Pim => Possible::ip(IP4 | IP6, 103),
-            Proto::Icmp => Possible::ip(IP4, 1),
-            Proto::Igmp => Possible::ip(IP4, 2),
-            Proto::Igrp => Possible::ip(IP4, 9),
-            Proto::Vrrp | Proto::Carp => Possible::ip(IP4, 112),
-            Proto::Icmp6 => Possible::ip(IP6, 58),
-            Proto::Link | Proto::Radio => Possible::ANY,
-            _ => Possible::networks(OTHER),
-        }
-    }
-
-    /// An identifier, or with `None` a set of them.
-    fn id(quals: Quals, id: Option<&Id>) -> Possible {
-        match quals.kind {
-            Some(Kind::Port | Kind::Portrange) => Possible::port(quals, id),
-            Some(Kind::Proto) => Possible::number(quals, id),
-            Some(Kind::Protochain | Kind::Gateway) => Possible::ANY,
-            None | Some(Kind::Host | Kind::Net) => match (quals.proto, id) {
-                (Some(proto), _) => Possible::proto(proto),
-                (None, Some(Id::V6(_) | Id::V6Prefix(..))) => Possible::networks(IP6),
-                (None, None | Some(Id::Name(_))) => Possible::networks(IP4 | IP6 | ARP | RARP),
-                (None, Some(_)) => Possible::networks(IP4 | ARP | RARP),
-            },
-        }
-    }
-
-    fn port(quals: Quals, id: Option<&Id>) -> Possible {
-        let protocol = match quals.proto {
-            Some(proto) => Possible::proto(proto),
-            None => Possible { networks: IP4 | IP6, protocols: bit(6) | bit(17) | bit(132), ..Possible::ANY },
-        };
-        let number = match (quals.kind, id) {
-            (Some(Kind::Port), Some(Id::Number(number))) => Some(*number),
-            _ => None,
-        };
-        let ports = match quals.dir {
-            Some(Dir::Src) => [number, None],
-            Some(Dir::Dst) => [None, number],
-            _ => [None, None],
-        };
-        Possible { ports, ..protocol }
-    }
-
-    /// `proto n`. An IPv6 fragment header (44) may stand in front of any other protocol, so it says nothing.
-    fn number(quals: Quals, id: Option<&Id>) -> Possible {
-        const FRAGMENT: u32 = 44;
-        let networks = match quals.proto {
-            None => IP4 | IP6,
-            Some(Proto::Ip) => IP4,
-            Some(Proto::Ip6) => IP6,
-            Some(_) => return Possible::ANY,
-        };
-        match id {
-            Some(Id::Number(number)) if *number != FRAGMENT => Possible::ip(networks, *number),
-            _ => Possible::networks(networks),
-        }
-    }
-
-    fn length(op: RelOp, n: u32) -> Possible {
-        let length = match op {
-            RelOp::Eq => (n, n),
-            RelOp::Ne => (0, u32::MAX),
-            RelOp::Lt => (0, n.saturating_sub(1)),
-            RelOp::Le => (0, n),
-            RelOp::Gt => (n.saturating_add(1), u32::MAX),
-            RelOp::Ge => (n, u32::MAX),
-        };
-        Possible { length, ..Possible::ANY }
-    }
-}
-
-fn bit(protocol: u32) -> u16 {
-    1 << PROTOCOLS.iter().position(|known| *known == protocol).unwrap_or(PROTOCOLS.len())
 }

@@ -14,6 +14,7 @@ use pflang::{Dialect, Limits};
 use testkit::linktype::ETHERNET;
 use testkit::oracle::{self, Options};
 use testkit::rng::Rng;
+use wire::LinkType;
 
 const TEXTS: usize = 20_000;
 
@@ -190,7 +191,7 @@ fn any_text_has_an_answer() {
             Ok(ast) => {
                 let shown = explain(&ast, &text, testkit::linktype::ETHERNET, Dialect::default()).to_string();
                 assert!(!shown.is_empty());
-                for found in lint(&ast, &text, Dialect::default()) {
+                for found in lint(&ast, &text, LinkType::EN10MB, Dialect::default()) {
                     assert!(found.render(&text, true).contains(&found.code.name()));
                 }
                 let again = canonical(&ast);

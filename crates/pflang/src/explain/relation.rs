@@ -175,7 +175,7 @@ fn value(ast: &Written<'_>, id: ArithId) -> String {
         _ => {}
     }
     let text = fmt::arith(ast, id);
-    if let Some(field) = field(&text) {
+    if let Some(field) = field(ast, id, &text) {
         return field.to_owned();
     }
     if let Arith::Load { proto, index, size } = ast.arith(id)
@@ -186,8 +186,17 @@ fn value(ast: &Written<'_>, id: ArithId) -> String {
     format!("`{}`{}", cut(&ast.text(text)), where_clause(ast, id))
 }
 
-fn field(text: &str) -> Option<&'static str> {
-    FIELDS.iter().find(|(form, _)| *form == text).map(|(_, words)| *words)
+/// The name of an expression, unless it reads what may be something else.
+fn field(ast: &Written<'_>, id: ArithId, text: &str) -> Option<&'static str> {
+    let words = FIELDS.iter().find(|(form, _)| *form == text).map(|(_, words)| *words)?;
+    let mut work = vec![id];
+    while let Some(id) = work.pop() {
+        if ast.is_unguarded(id) {
+            return None;
+        }
+        push_operands(ast, id, &mut work);
+    }
+    Some(words)
 }
 
 /// A load at a place that has no name.
@@ -226,7 +235,7 @@ fn where_clause(ast: &Written<'_>, id: ArithId) -> String {
         }
         if matches!(ast.arith(id), Arith::Load { .. } | Arith::Op(..)) && is_small(ast, id) {
             let text = fmt::arith(ast, id);
-            if let Some(words) = field(&text) {
+            if let Some(words) = field(ast, id, &text) {
                 let clause = format!("{} is {words}", ast.text(text));
                 if !found.contains(&clause) {
                     found.push(clause);

@@ -82,10 +82,23 @@ const WORDS: &[(&str, &str)] = &[
     ("ether proto 0x88cc", "the link-layer protocol (EtherType or LLC address) is 0x88cc"), ("ip[1] & 0xf0 = 0x10", "`ip[1] & 0xf0` (where ip[1] is the IPv4 type of service) is 0x10"),
     ("ip proto 0x2f", "the IPv4 protocol is 0x2f"), ("vlan 0X64", "the packet has a VLAN tag with number 0X64"), ("port in {0x50, 443}", "the TCP, UDP or SCTP source or destination port is one of 0x50, 443"),
     ("tcp[((tcp[12:1] & 0xf0) >> 2):4] = 0x47455420", "the first four bytes of the TCP payload is \"GET \" (0x47455420)"),
-    ("((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0", "the length of the TCP payload is not 0"),
+    ("((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0", "`(ip[2:2] - ((ip[0] & 0xf) << 2)) - ((tcp[12] & 0xf0) >> 2)` (where ip[2:2] is the IPv4 total length, (ip[0] & 0xf) << 2 is the length of the IPv4 header) is not 0"),
     ("ip[8] + ip[9] * 2 = 7", "`ip[8] + (ip[9] * 2)` (where ip[8] is the IPv4 time to live, ip[9] is the IPv4 protocol) is 7"),
     ("5 = len", "5 is the length of the packet"),
 ];
+
+/// Without `tcp`, bytes of other protocols are read, and the number is no length of anything.
+#[test]
+fn fields_have_names_where_they_are_fields() {
+    let payload = "(ip[2:2] - ((ip[0] & 15) << 2)) - ((tcp[12] & 240) >> 2) != 0";
+    let note = "An operator asks for the protocol of its left operand only: what stands to its right is read whatever the packet carries.";
+    for (source, is_named) in [(payload.to_owned(), false), (format!("tcp and {payload}"), true)] {
+        let explained = explained(&source);
+        let last = &explained.lines[explained.lines.len() - 1].text;
+        assert_eq!(last == "the length of the TCP payload is not 0", is_named, "{last}");
+        assert_eq!(explained.notes.contains(&note), !is_named, "{:?}", explained.notes);
+    }
+}
 
 #[test]
 fn words_for_each_primitive() {

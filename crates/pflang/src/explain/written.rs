@@ -1,6 +1,8 @@
-//! A filter with the numbers as they were written: who wrote `0x88cc` looks for that, and not for 35020.
+//! A filter as it is explained: with the numbers as they were written (who wrote `0x88cc` looks for that, and not for 35020),
+//! and with the loads that are not of the header that they name.
 
-use crate::syntax::ast::{Ast, Id};
+use crate::lint::guards::Unguarded;
+use crate::syntax::ast::{ArithId, Ast, Id};
 use crate::syntax::lex::{TokenKind, lex};
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
@@ -13,11 +15,14 @@ pub(super) struct Written<'a> {
     hex: HashMap<u32, &'a str>,
     /// All numbers in the order of the text, if it has any in hexadecimal; with the text of those.
     numbers: Vec<(u32, Option<&'a str>)>,
+    /// What is read whatever the packet carries.
+    unguarded: HashSet<ArithId>,
 }
 
 impl<'a> Written<'a> {
-    pub(super) fn new(ast: &'a Ast, source: &'a str) -> Self {
-        let mut written = Written { ast, hex: HashMap::new(), numbers: Vec::new() };
+    pub(super) fn new(ast: &'a Ast, source: &'a str, unguarded: &[Unguarded]) -> Self {
+        let unguarded = unguarded.iter().map(|unguarded| unguarded.load).collect();
+        let mut written = Written { ast, hex: HashMap::new(), numbers: Vec::new(), unguarded };
         // Most filters have none.
         if source.contains("0x") || source.contains("0X") {
             let mut decimal = HashSet::new();
@@ -39,6 +44,11 @@ impl<'a> Written<'a> {
 
     pub(super) fn number(&self, number: u32) -> String {
         self.hex.get(&number).map_or_else(|| number.to_string(), |text| (*text).to_owned())
+    }
+
+    /// Whether a load is read whatever the packet carries.
+    pub(super) fn is_unguarded(&self, load: ArithId) -> bool {
+        self.unguarded.contains(&load)
     }
 
     pub(super) fn id(&self, id: &Id) -> String {

@@ -9,8 +9,12 @@ use std::sync::Arc;
 use wire::LinkType;
 
 fn lints(source: &str) -> Vec<(Code, String)> {
+    lints_on(LinkType::EN10MB, source)
+}
+
+fn lints_on(linktype: LinkType, source: &str) -> Vec<(Code, String)> {
     let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();
-    lint(&ast, source, Dialect::default())
+    lint(&ast, source, linktype, Dialect::default())
         .into_iter()
         .map(|lint| (lint.code, lint.span.text(source).to_owned()))
         .collect()
@@ -47,7 +51,7 @@ fn operators_that_look_otherwise() {
 fn suggestions_are_filters() {
     let source = "tcp or udp and port 53";
     let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();
-    let help = lint(&ast, source, Dialect::default()).remove(0).help.unwrap();
+    let help = lint(&ast, source, LinkType::EN10MB, Dialect::default()).remove(0).help.unwrap();
     assert_eq!(help, "write `(tcp or udp) and port 53`, or `tcp or (udp and port 53)`");
 }
 
@@ -68,6 +72,10 @@ fn parts_that_exclude_each_other() {
         ("ip proto 47 and tcp", "tcp"),
         ("stp and ip", "ip"),
         ("ip6 proto 58 and icmp", "icmp"),
+        (r"ip proto \tcp and udp", "udp"),
+        ("tcp[13] & 2 != 0 and udp", "udp"),
+        ("ip[9] = 17 and tcp", "tcp"),
+        ("ip6 and tcp[tcpflags] = tcp-syn", "tcp[tcpflags] = tcp-syn"),
     ] {
         assert_eq!(lints(source), [(Code::AlwaysFalse, span.to_owned())], "{source}");
     }
@@ -88,6 +96,54 @@ fn parts_that_exclude_each_other() {
         "ip proto 47 and proto 47",
     ] {
         assert_eq!(lints(source), [], "{source}");
+    }
+}
+
+/// `ip` and `ip6` are one test there: each takes every packet of Juniper's for what it asks for.
+#[test]
+fn link_types_that_do_not_say_what_they_carry() {
+    for linktype in [LinkType::JUNIPER_ATM1, LinkType::JUNIPER_MONITOR, LinkType::JUNIPER_ETHER] {
+        for source in ["ip and ip6", "tcp and udp", "arp and tcp", "src port 80 and src port 81"] {
+            assert_eq!(lints_on(linktype, source), [], "{source}");
+        }
+        let lengths = lints_on(linktype, "less 60 and greater 100");
+        assert_eq!(lengths, [(Code::AlwaysFalse, "greater 100".to_owned())]);
+    }
+}
+
+#[test]
+fn guards_that_are_lost() {
+    let payload = "(ip[2:2] - ((ip[0] & 0xf) << 2)) - ((tcp[12] & 0xf0) >> 2) != 0";
+    for (source, span) in [
+        (payload, "tcp[12]"),
+        ("len - ip[0] > 5", "ip[0]"),
+        ("len - (tcp[12] + udp[4:2]) > 5", "tcp[12]"),
+        ("ip[2:2] + udp[4:2] = 3 and not tcp", "udp[4:2]"),
+        ("tcp or 5 = 1 + tcp[13]", "tcp[13]"),
+        ("ip6[4:2] - ip[2:2] = 0", "ip[2:2]"),
+        ("ip6[4:2] - icmp6[2:2] = 0", "icmp6[2:2]"),
+        ("tcp[len - ip[0]] = 1 and ether[1 + ip6[6]] = 0 and ip[0] - 1 = 0", "ip6[6]"),
+    ] {
+        assert_eq!(lints(source), [(Code::LostGuard, span.to_owned())], "{source}");
+    }
+    for source in [
+        &format!("tcp port 80 and ({payload})"),
+        &format!("tcp and not ({payload} or len > 100)"),
+        &format!("({payload}) and tcp"),
+        &format!("tcp[13] & 2 != 0 and {payload}"),
+        &format!("ip proto 6 and {payload}"),
+        &format!(r"ip proto \tcp and {payload}"),
+        &format!("ip[9] = 6 and {payload}"),
+        "ip[2:2] - ((ip[0] & 0xf) << 2) = 20",
+        "tcp[0:2] = ip[2:2] - ((ip[0] & 0xf) << 2)",
+        "tcp[((tcp[12:1] & 0xf0) >> 2):4] = 0x47455420",
+        "ip6 and len - ip6[4:2] = 54",
+        "icmp6 and ip6[4:2] - icmp6[2:2] = 0",
+        "tcp[0:2] - tcp[2:2] = 0",
+        "ether[12:2] + ether[14] = 5 - ether[0]",
+    ] {
+        let lost: Vec<_> = lints(source).into_iter().filter(|(code, _)| *code == Code::LostGuard).collect();
+        assert_eq!(lost, [], "{source}");
     }
 }
 

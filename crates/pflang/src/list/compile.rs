@@ -94,7 +94,7 @@ impl<'c> Joined<'c> {
         let ast = self.compiler.parse_behind(source, self.terms)?;
         self.tree.begin_text(begin as u32);
         let lowered = self.compiler.lower_into(std::mem::take(&mut self.tree), &ast, self.clock)?;
-        let mut lints = lint::lint(&ast, source, self.compiler.dialect);
+        let mut lints = lint::lint(&ast, source, self.compiler.linktype(), self.compiler.dialect);
         lints.extend(lowered.lints);
         lints.extend(self.shadow(canonical(&ast)).map(|why| never_decides(source, &why)));
         self.clock.check(whole(source))?;

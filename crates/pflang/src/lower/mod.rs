@@ -50,6 +50,7 @@ use crate::clock::Clock;
 use crate::diag::Diagnostic;
 use crate::options::{Dialect, Limits, Names};
 use crate::syntax::ast::Ast;
+pub(crate) use link::tells_protocols;
 use lowerer::Lowerer;
 use tree::{Tree, TreeId};
 use wire::LinkType;

@@ -137,6 +137,12 @@ pub(crate) fn is_wlan(linktype: LinkType) -> bool {
     matches!(table::link(linktype).carries, Carries::Wlan(_))
 }
 
+/// Whether packets of a link type say what they carry. Where they do not (Juniper's, BACnet's), `ip` and `ip6` are the same test,
+/// and look at different bytes of the same packets.
+pub(crate) fn tells_protocols(linktype: LinkType) -> bool {
+    !matches!(table::link(linktype.canonical()).carries, Carries::Magic { .. })
+}
+
 /// What can be asked about packets of a link type about which little can: the suggestion of an error.
 pub(crate) fn possible(linktype: LinkType) -> Option<&'static str> {
     if !table::is_known(linktype) {
