@@ -310,7 +310,7 @@ pub(crate) struct TraceArgs {
     sluss blast trace.pcap --to eth0 --rate 1Mpps --duration 10s\n  \
     sluss blast --synth --size 60,508,1514 --src 198.18.0.0/22 --flows 1000 --to null --duration 5s\n  \
     sluss blast --synth --count 1000 --to made.pcap\n\
-    Exit codes: 0 sent; 2 wrong flag; 3 the system refused; 4 packets unaccounted for; 5 not all could be read or sent."
+    Exit codes: 0 sent; 2 wrong flag; 3 the system refused; 4 packets unaccounted for; 5 not all were read or sent."
 )]
 pub(crate) struct BlastArgs {
     /// The capture to send, again and again; `-` is standard input, which is sent once.

@@ -13,8 +13,9 @@ pub(crate) struct Ended {
     pub(crate) after: Report,
     /// CPU time of the process until then.
     pub(crate) cpu_s: f64,
-    /// Whether an app had failed in its work that was stopped before, when the graph changed.
-    pub(crate) had_failed: bool,
+    /// Whether something was not done of which the apps at the end do not tell: one had failed that was stopped when the graph changed, or
+    /// packets were dropped that were to be sent.
+    pub(crate) fell_short: bool,
 }
 
 impl Ended {
@@ -28,7 +29,7 @@ impl Ended {
             let missing = after.pool.total - after.pool.free;
             after.imbalances.push(format!("packets that did not come back at the end: {missing}"));
         }
-        Ended { report, after, cpu_s, had_failed: false }
+        Ended { report, after, cpu_s, fell_short: false }
     }
 
     /// Whether every packet is accounted for.
@@ -75,7 +76,7 @@ impl Ended {
 
     /// Whether part of the graph did not run at the end, or at any time not all that was to be read or written was.
     fn is_incomplete(&self) -> bool {
-        self.had_failed || self.report.apps.values().any(|app| app.state == AppState::Down || app.has_failed)
+        self.fell_short || self.report.apps.values().any(|app| app.state == AppState::Down || app.has_failed)
     }
 }
 

@@ -215,23 +215,42 @@ fn damage_is_told_after_what_stands_before_it() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("the file ends inside a packet record"));
 }
 
+/// `sluss blast` in a network of its own, in which the loopback device is down; `None` where no network can be made.
+fn in_own_network(args: &[&str]) -> Option<Command> {
+    let made = Command::new("unshare").args(["--net", "--map-root-user", "true"]).status();
+    if !made.is_ok_and(|status| status.success()) {
+        common::say("skipped: unshare cannot make a network");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--net", "--map-root-user", env!("CARGO_BIN_EXE_sluss"), "blast"]).args(args);
+    Some(command)
+}
+
+const DOWN: &str = "packets were not sent: 1000 down (the device is not up, or is gone)";
+
 #[test]
 fn what_was_dropped_is_no_rate() {
-    // A network of its own, in which the loopback device is down.
-    let output = Command::new("unshare")
-        .args(["--net", "--map-root-user", env!("CARGO_BIN_EXE_sluss")])
-        .args(["blast", "--synth", "--count", "1000", "--to", "lo", "--json"])
-        .output();
-    let made = output.as_ref().is_ok_and(|output| output.status.success());
-    let Some(output) = output.ok().filter(|_| made) else {
-        common::say("skipped: what_was_dropped_is_no_rate: unshare cannot make a network");
-        return;
-    };
+    let args = ["--synth", "--count", "1000", "--to", "lo", "--json"];
+    let Some(mut command) = in_own_network(&args) else { return };
+    let output = command.output().expect("sluss");
+    assert_eq!(output.status.code(), Some(5));
+    let error: Value = serde_json::from_slice(&output.stderr).expect("JSON");
+    assert_eq!(error["error"]["message"], format!("lo: 1000 of 1000 {DOWN}"));
     let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(summary["drops"], serde_json::json!({ "down": 1000 }));
     assert_eq!(["packets", "bytes", "pps"].map(|key| summary[key].as_u64()), [Some(0); 3], "{summary}");
     assert_eq!(summary["offered"], serde_json::json!({ "packets": 1000, "bytes": 60_000 }));
     assert_eq!((&summary["mbps"], &summary["estimated"]), (&0.0.into(), &false.into()));
+}
+
+/// That its time is over is not why a device that is down takes nothing.
+#[test]
+fn what_was_dropped_before_the_time_was_over_is_told() {
+    let Some(mut command) = in_own_network(&["--synth", "--to", "lo", "--duration", "200ms"]) else { return };
+    let output = command.output().expect("sluss");
+    assert_eq!(output.status.code(), Some(5), "{}", common::stderr(&output));
+    assert!(common::stderr(&output).contains(" down (the device is not up"), "{}", common::stderr(&output));
 }
 
 /// Nobody reads what it has come to, but packets that were not written were not written.

@@ -1,6 +1,7 @@
 //! `sluss blast`: a source of packets and a target, as a graph of two apps, with rates to look at.
 
 mod flags;
+mod lost;
 mod told;
 
 use crate::args::BlastArgs;
@@ -10,6 +11,7 @@ use crate::message::Message;
 use crate::signals::{self, Caught};
 use crate::terminal::{Terminal, print};
 use engine::{Engine, Settings};
+use lost::{End, Lost};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use told::{Tally, Told};
@@ -24,9 +26,11 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     engine.configure(&graph).map_err(|error| flags::refused(&error))?;
     let signals = signals::caught()?;
     let begin = Instant::now();
-    let seconds = blast(&mut engine, args, terminal, begin, &signals)?;
+    let end = blast(&mut engine, args, terminal, begin, &signals)?;
+    let seconds = begin.elapsed().as_secs_f64();
     let ended = Ended::stop(&mut engine);
-    let told = Told { to: &args.to.to_string_lossy(), seconds, ended: &ended };
+    let to = &*args.to.to_string_lossy();
+    let told = Told { to, seconds, ended: &ended };
     let printed = print(&if args.json { format!("{}\n", told.object()) } else { told.in_words() });
     for app in ended.report.apps.values() {
         for line in app.text.iter().flat_map(|text| text.lines()) {
@@ -36,17 +40,20 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
             });
         }
     }
-    ended.outcome(printed, signals.signal())
+    let Some(lost) = Lost::of(&ended, end, to) else { return ended.outcome(printed, signals.signal()) };
+    terminal.tell(&lost.message());
+    // Whether by a signal or not: that it ended is not why they were not sent.
+    Ended { fell_short: true, ..ended }.outcome(printed, None)
 }
 
-/// Lets the engine run, and shows rates on a terminal. Returns for how many seconds.
+/// Lets the engine run, and shows rates on a terminal.
 fn blast(
     engine: &mut Engine,
     args: &BlastArgs,
     terminal: &Terminal,
     begin: Instant,
     signals: &Caught,
-) -> Result<f64, Failure> {
+) -> Result<End, Failure> {
     let shows = std::io::stderr().is_terminal() && !args.json;
     let limit = args.duration.unwrap_or(Duration::MAX);
     let mut shown = Tally::default();
@@ -67,8 +74,11 @@ fn blast(
             terminal.say(&format!("{rates}, {} packets so far", tally.packets));
             shown = tally;
         }
-        if !was_told || begin.elapsed() >= limit || signals.signal().is_some() {
-            return Ok(begin.elapsed().as_secs_f64());
+        if !was_told {
+            return Ok(End::Finished);
+        }
+        if begin.elapsed() >= limit || signals.signal().is_some() {
+            return Ok(End::Stopped);
         }
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn run(
     let signal = breathe(&mut engine, &mut lookout)?;
     let unprinted = lookout.unprinted.take();
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
-    let ended = Ended { had_failed: lookout.had_failed, ..Ended::stop(&mut engine) };
+    let ended = Ended { fell_short: lookout.had_failed, ..Ended::stop(&mut engine) };
     let last = report::Last::of(&ended, ran);
     let printed = if args.json {
         print(&format!("{}\n", last.object()))
