@@ -14,22 +14,34 @@
 //! ```
 //!
 //! The graph keeps metadata for this app: times are those at which packets were captured or came in, lengths those on the wire.
-//! Lines are written at the end of a burst; while the reader of a pipe does not read, the worker waits.
+//! Lines are written at the end of a burst. A reader that is slow is waited for: at most a tenth of a second in each breath, and in ten breaths
+//! until it reads again; meanwhile packets stay in the link. Then packets pass without a line, as `not_written`, until it reads. A run does
+//! not end by itself before all lines were read; one that is stopped waits for a second at most.
 //!
 //! **Ends.** When the reader of a pipe has gone, the run ends, as every part of a pipeline does: that is no failure.
 //!
 //! **Failure.** What else went wrong first is told in the report, and is a failure of the run. Where it may pass, as when a disk is full, the next
 //! burst is tried again; where it cannot, nothing is rendered or written any more. Packets pass all the same.
 
+mod stream;
+
 use crate::bucket::Bucket;
 use capture::{Line, Precision};
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Roles, Setup};
 use serde::Deserialize;
-use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::AsFd;
+use std::time::Duration;
+use stream::Sink;
+pub use stream::Stream;
 use wire::LinkType;
+
+/// Bytes of lines that wait for their reader before packets do.
+const TEXT_MAX: usize = 64 << 10;
+/// How long a reader is waited for in a breath.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// In so many breaths, until it reads again.
+const VAIN_WAITS_MAX: u32 = 10;
 
 /// Options of `printer`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -41,17 +53,6 @@ pub struct Printer {
     pub lines_per_s: u64,
 }
 
-/// Where a `printer` prints.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stream {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    #[default]
-    Stderr,
-}
-
 impl Default for Printer {
     fn default() -> Self {
         Printer { to: Stream::Stderr, lines_per_s: 1000 }
@@ -61,12 +62,12 @@ impl Default for Printer {
 /// A running `printer`.
 #[derive(Debug)]
 pub struct Running {
-    to: Stream,
-    /// The stream, without a buffer: what a write has taken is known.
-    file: File,
+    sink: Sink,
     limit: Option<Bucket>,
     /// Lines on their way.
     text: Vec<u8>,
+    /// Breaths in which the reader was waited for since it read last.
+    vain_waits: u32,
     /// What went wrong first.
     error: Option<String>,
     /// Whether nothing can be written to the stream any more.
@@ -84,34 +85,14 @@ struct Counters {
     delivered: Counter,
 }
 
-impl Stream {
-    fn open(self) -> Result<File, OptionError> {
-        let stream = match self {
-            Stream::Stdout => io::stdout().as_fd().try_clone_to_owned(),
-            Stream::Stderr => io::stderr().as_fd().try_clone_to_owned(),
-        };
-        let refused = |error: io::Error| {
-            OptionError::refused("to", format_args!("cannot open {}: {error}", self.name()))
-        };
-        stream.map(File::from).map_err(refused)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Stream::Stdout => "standard output",
-            Stream::Stderr => "standard error",
-        }
-    }
-}
-
 impl Printer {
-    fn begin(&self, file: File, now_ns: u64, counters: Counters) -> Running {
+    fn begin(&self, sink: Sink, now_ns: u64, counters: Counters) -> Running {
         let limit = self.limit(now_ns);
         Running {
-            to: self.to,
-            file,
+            sink,
             limit,
             text: Vec::new(),
+            vain_waits: 0,
             error: None,
             is_closed: false,
             is_unread: false,
@@ -150,8 +131,10 @@ impl Class for Printer {
         setup: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
         if self.to != old.to {
-            (app.to, app.file) = (self.to, self.to.open()?);
-            (app.is_closed, app.is_unread) = (false, false);
+            let sink = self.to.open()?;
+            app.finish();
+            app.sink = sink;
+            (app.is_closed, app.is_unread, app.vain_waits) = (false, false, 0);
         }
         if self.lines_per_s != old.lines_per_s {
             app.limit = self.limit(setup.now_ns);
@@ -161,14 +144,39 @@ impl Class for Printer {
 }
 
 impl App for Running {
+    /// Lines may wait for their reader after the last packet has come.
+    fn roles(&self) -> Roles {
+        if self.sink.may_wait() { Roles::PUSH.and(Roles::PULL) } else { Roles::PUSH }
+    }
+
+    fn pull(&mut self, _: &mut Io<'_>) {
+        self.flush(Duration::ZERO);
+    }
+
     fn push(&mut self, io: &mut Io<'_>) {
         if let Some(limit) = &mut self.limit {
             limit.fill(io.now_ns);
         }
-        while let Some(burst) = io.inputs[0].burst() {
+        if self.is_full() {
+            let patience = if self.is_patient() { PATIENCE } else { Duration::ZERO };
+            self.vain_waits = self.vain_waits.saturating_add(1);
+            self.flush(patience);
+        }
+        while !(self.is_full() && self.is_patient())
+            && let Some(burst) = io.inputs[0].burst()
+        {
             self.print(&burst);
             io.outputs[0].send_or_free(burst, io.pool, &self.counters.delivered);
         }
+    }
+
+    /// Whether all lines were written.
+    fn is_finished(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    fn stop(&mut self, _: &mut Io<'_>) {
+        self.finish();
     }
 
     fn uses_metadata(&self) -> bool {
@@ -181,7 +189,8 @@ impl App for Running {
             (missing > 0).then(|| format!("{missing} packets were not printed: more than `lines_per_s`"));
         let lost = self.counters.not_written.get();
         let failed = self.error.as_ref().map(|error| format!("{error}; {lost} packets were not written"));
-        let unread = || format!("{}: its reader has gone; {lost} packets were not written", self.to.name());
+        let unread =
+            || format!("{}: its reader has gone; {lost} packets were not written", self.sink.stream().name());
         let failed = failed.or_else(|| self.is_unread.then(unread));
         let lines: Vec<String> = failed.into_iter().chain(limited).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
@@ -198,12 +207,25 @@ impl App for Running {
 
 impl Running {
     fn print(&mut self, packets: &[Packet]) {
-        if self.is_closed {
+        if self.is_full() {
+            self.error.get_or_insert_with(|| unread(&self.sink));
+        }
+        if self.is_closed || self.is_full() {
             return self.counters.not_written.add(packets.len() as u64);
         }
         let lines = self.render(packets);
         self.counters.not_printed.add((packets.len() - lines) as u64);
-        self.write(lines as u64);
+        self.flush(Duration::ZERO);
+    }
+
+    /// Whether no more lines are made until some are read.
+    fn is_full(&self) -> bool {
+        self.text.len() >= TEXT_MAX
+    }
+
+    /// Whether the reader is waited for still.
+    fn is_patient(&self) -> bool {
+        self.vain_waits < VAIN_WAITS_MAX
     }
 
     /// Puts lines into `text`, as many as the limit lets through. Returns how many.
@@ -218,60 +240,63 @@ impl Running {
         may
     }
 
-    fn write(&mut self, lines: u64) {
+    /// Writes what waits, as far as there is room for it, or there is in time.
+    fn flush(&mut self, patience: Duration) {
         if self.text.is_empty() {
             return;
         }
-        // The locks keep bursts of several printers apart.
-        let written = match self.to {
-            Stream::Stdout => {
-                let _lock = io::stdout().lock();
-                write_all(&self.file, &self.text)
-            }
-            Stream::Stderr => {
-                let _lock = io::stderr().lock();
-                write_all(&self.file, &self.text)
-            }
+        let (done, error) = match self.sink.write(&self.text, patience) {
+            Ok(done) => (done, None),
+            Err((done, error)) => (done, Some(error)),
         };
-        match written {
-            Ok(()) => self.counters.printed.add(lines),
-            Err((done, error)) => self.fail(lines, done, &error),
+        self.counters.printed.add(lines(&self.text[..done]));
+        self.text.drain(..done);
+        if done > 0 {
+            self.vain_waits = 0;
         }
-        self.text.clear();
+        if let Some(error) = error {
+            self.fail(&error);
+        }
     }
 
-    /// Writing has failed after `done` bytes.
+    /// The same for the last time: what is not read now is lost.
+    fn finish(&mut self) {
+        self.flush(PATIENCE * VAIN_WAITS_MAX.saturating_sub(self.vain_waits));
+        if !self.text.is_empty() {
+            self.lose_lines();
+            self.error.get_or_insert_with(|| unread(&self.sink));
+        }
+    }
+
+    /// Writing has failed.
     #[cold]
-    fn fail(&mut self, lines: u64, done: usize, error: &io::Error) {
-        let printed = self.text[..done].iter().filter(|&&byte| byte == b'\n').count() as u64;
-        self.counters.printed.add(printed);
-        self.counters.not_written.add(lines.saturating_sub(printed));
+    fn fail(&mut self, error: &io::Error) {
+        self.lose_lines();
         self.is_closed = !may_pass(error);
         self.is_unread = error.kind() == ErrorKind::BrokenPipe;
         if self.is_unread {
             return;
         }
-        self.error.get_or_insert_with(|| format!("{}: cannot write: {error}", self.to.name()));
+        self.error.get_or_insert_with(|| format!("{}: cannot write: {error}", self.sink.stream().name()));
+    }
+
+    fn lose_lines(&mut self) {
+        self.counters.not_written.add(lines(&self.text));
+        self.text.clear();
     }
 }
 
-/// Writes it all, or says how many bytes it has written, and why no more.
-fn write_all(mut file: &File, text: &[u8]) -> Result<(), (usize, io::Error)> {
-    let mut done = 0;
-    while done < text.len() {
-        match file.write(&text[done..]) {
-            Ok(0) => return Err((done, ErrorKind::WriteZero.into())),
-            Ok(more) => done += more,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err((done, error)),
-        }
-    }
-    Ok(())
+fn lines(text: &[u8]) -> u64 {
+    text.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+fn unread(sink: &Sink) -> String {
+    format!("{}: its reader does not read", sink.stream().name())
 }
 
 /// Whether there may be room later.
 fn may_pass(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::WouldBlock)
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// Appends the line of a packet. Writing to a vector does not fail.
@@ -289,8 +314,11 @@ fn render(packet: &Packet, text: &mut Vec<u8>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{App, Class, Counter, Counters, File, Packet, Printer, Running, Stream};
+    use super::{
+        App, Class, Counter, Counters, Packet, Printer, Running, Sink, Stream, TEXT_MAX, VAIN_WAITS_MAX,
+    };
     use engine::{Metadata, Pool};
+    use std::fs::File;
     use std::io::Read;
     use std::os::fd::OwnedFd;
     use testkit::rig::Rig;
@@ -337,7 +365,7 @@ mod tests {
         let mut pool = Pool::new(8).unwrap();
         let packets = packets(&mut pool, 3);
         let mut app = running(&Printer { to: Stream::Stdout, lines_per_s: 4 });
-        app.file = File::from(OwnedFd::from(writer));
+        app.sink = Sink::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
         app.print(&packets);
         reader.read_exact(&mut [0]).unwrap();
         assert_eq!((app.report(), app.ends_run()), (None, false));
@@ -365,19 +393,48 @@ mod tests {
         let mut pool = Pool::new(8).unwrap();
         let packets = packets(&mut pool, 3);
         let mut app = running(&Printer::default());
-        app.file = full;
+        app.sink = Sink::new(Stream::Stderr, full);
         app.print(&packets);
         app.print(&packets);
         let text =
             "standard error: cannot write: No space left on device (os error 28); 6 packets were not written";
         assert_eq!((app.report().as_deref(), app.has_failed()), (Some(text), true));
         let (mut reader, writer) = std::io::pipe().unwrap();
-        app.file = File::from(OwnedFd::from(writer));
+        app.sink = Sink::new(Stream::Stderr, File::from(OwnedFd::from(writer)));
         app.print(&packets[..1]);
         drop(app);
         let mut lines = String::new();
         reader.read_to_string(&mut lines).unwrap();
         assert_eq!(lines.lines().count(), 1);
+        packets.into_iter().for_each(|packet| pool.free(packet, &Counter::hidden()));
+    }
+
+    #[test]
+    fn a_reader_that_does_not_read_holds_up_packets_for_a_while_only() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut pool = Pool::new(256).unwrap();
+        let packets = packets(&mut pool, 256);
+        let mut app = running(&Printer { to: Stream::Stdout, lines_per_s: 0 });
+        app.sink = Sink::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
+        let mut sent = 0;
+        while !app.is_full() {
+            app.print(&packets);
+            sent += packets.len() as u64;
+        }
+        assert!((TEXT_MAX..TEXT_MAX + 64 * packets.len()).contains(&app.text.len()));
+        assert_eq!((app.is_patient(), app.is_finished(), app.report()), (true, false, None));
+        app.vain_waits = VAIN_WAITS_MAX;
+        app.print(&packets);
+        app.finish();
+        let printed = app.counters.printed.get();
+        let lost = sent + packets.len() as u64 - printed;
+        let report = format!("standard output: its reader does not read; {lost} packets were not written");
+        assert_eq!((app.report(), app.has_failed(), app.ends_run()), (Some(report), true, false));
+        assert!(printed > 0 && app.is_finished());
+        drop(app);
+        let mut lines = String::new();
+        reader.read_to_string(&mut lines).unwrap();
+        assert_eq!(lines.lines().count() as u64, printed);
         packets.into_iter().for_each(|packet| pool.free(packet, &Counter::hidden()));
     }
 

@@ -383,16 +383,28 @@ fn a_signal_that_comes_twice_at_once_ends_a_run_with_its_report() {
 #[test]
 fn a_later_signal_ends_a_run_at_once() {
     use std::os::unix::process::ExitStatusExt;
-    let graph = PRINTING.replace("count = 100\n", "");
-    // It waits for who does not read the lines that it prints.
-    let mut child =
-        command(&folder("signal-later", &graph), &["--no-report"]).stdout(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    let folder = folder("signal-later", ENDLESS);
+    // Its report waits for who does not read it.
+    let (_reader, writer) = full_pipe();
+    let mut child = command(&folder, &[]).stdout(writer).spawn().unwrap();
+    until("the run", || has_counters(&folder));
     signal(&child, "INT");
     std::thread::sleep(Duration::from_millis(800));
     assert!(child.try_wait().unwrap().is_none(), "it does not wait");
     signal(&child, "INT");
     assert_eq!(child.wait().unwrap().signal(), Some(2));
+}
+
+/// Whether a run has caught signals and begun to count.
+fn has_counters(folder: &Path) -> bool {
+    fs::read_dir(folder.join("runtime")).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// A pipe without room, as Linux makes them: 64 KiB.
+fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(&[b'.'; 64 << 10]).unwrap();
+    (reader, writer)
 }
 
 #[test]
@@ -747,6 +759,45 @@ fn lines_that_could_not_be_printed_end_a_run_as_incomplete() {
     let output = command(&folder, &[]).stdout(full).output().unwrap();
     let system = "error: cannot write standard output: No space left on device (os error 28)";
     assert_eq!((code(&output), stderr(&output)), (3, format!("{told}\n{system}\n")));
+}
+
+/// Neither the end of a run's time, nor a signal, nor packets of others.
+#[test]
+fn a_reader_of_lines_that_does_not_read_holds_up_nothing() {
+    let folder = folder("print-unread", &PRINTING.replace("count = 100\n", ""));
+    let begin = |args: &[&str]| {
+        let (reader, writer) = full_pipe();
+        let child = command(&folder, args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        (reader, child)
+    };
+    let (_reader, mut child) = begin(&["--no-report", "--duration", "300ms"]);
+    until("its end", || child.try_wait().unwrap().is_some());
+    let output = child.wait_with_output().unwrap();
+    let told = "error: print: standard output: its reader does not read; ";
+    assert!(code(&output) == 5 && stderr(&output).starts_with(told), "{}", stderr(&output));
+    let (_reader, mut child) = begin(&["--no-report"]);
+    until("packets without lines", || {
+        let top = sluss(&["top", "--once", "--interval", "100ms", "--json", "net"])
+            .env("SLUSS_RUNTIME_DIR", folder.join("runtime"))
+            .output()
+            .unwrap();
+        let seen: Value = serde_json::from_slice(&top.stdout).unwrap_or_default();
+        seen["apps"]["print"]["counters"]["not_written"]["total"].as_u64() > Some(0)
+    });
+    signal(&child, "TERM");
+    until("its end", || child.try_wait().unwrap().is_some());
+    assert_eq!(code(&child.wait_with_output().unwrap()), 143);
+}
+
+#[test]
+fn a_slow_reader_of_lines_gets_them_all() {
+    let folder = folder("print-slow", &PRINTING.replace("count = 100\n", "count = 20000\n"));
+    let mut command = command(&folder, &["--no-report"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Many more than a pipe holds.
+    std::thread::sleep(Duration::from_millis(300));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((stdout(&output).lines().count(), code(&output)), (20_000, 0), "{}", stderr(&output));
 }
 
 #[test]

@@ -1,0 +1,144 @@
+//! The stream that lines go to. It is shared with whoever else has it open, so it is never made non-blocking: it is asked for room
+//! before each write, and a write is so short that the room of a pipe suffices.
+
+use engine::OptionError;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// Where a `printer` prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    #[default]
+    Stderr,
+}
+
+/// PIPE_BUF of Linux (pipe(7)): a pipe that has room at all takes so many bytes at once.
+const PIPE_BUF: usize = 4096;
+
+/// An open stream, without a buffer: what a write has taken is known.
+#[derive(Debug)]
+pub(super) struct Sink {
+    stream: Stream,
+    file: File,
+    /// Whether it takes whatever it gets at once, or never.
+    is_regular: bool,
+}
+
+impl Stream {
+    pub(super) fn open(self) -> Result<Sink, OptionError> {
+        let file = match self {
+            Stream::Stdout => io::stdout().as_fd().try_clone_to_owned(),
+            Stream::Stderr => io::stderr().as_fd().try_clone_to_owned(),
+        };
+        let refused = |error: io::Error| {
+            OptionError::refused("to", format_args!("cannot open {}: {error}", self.name()))
+        };
+        file.map(|file| Sink::new(self, file.into())).map_err(refused)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Stream::Stdout => "standard output",
+            Stream::Stderr => "standard error",
+        }
+    }
+}
+
+impl Sink {
+    pub(super) fn new(stream: Stream, file: File) -> Self {
+        let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
+        Sink { stream, file, is_regular }
+    }
+
+    pub(super) fn stream(&self) -> Stream {
+        self.stream
+    }
+
+    /// Whether a write may have to wait for a reader.
+    pub(super) fn may_wait(&self) -> bool {
+        !self.is_regular
+    }
+
+    /// Writes as much as there is room for, waiting for room as long as `patience` lasts. Returns how many bytes that were, also when it
+    /// fails.
+    ///
+    /// NOTE: a terminal that has less room than a piece is long waits in the write, and so does a pipe that another process fills
+    /// between question and write.
+    pub(super) fn write(&self, text: &[u8], patience: Duration) -> Result<usize, (usize, io::Error)> {
+        // The locks keep the lines of several printers apart.
+        match self.stream {
+            Stream::Stdout => {
+                let _lock = io::stdout().lock();
+                self.write_pieces(text, patience)
+            }
+            Stream::Stderr => {
+                let _lock = io::stderr().lock();
+                self.write_pieces(text, patience)
+            }
+        }
+    }
+
+    fn write_pieces(&self, text: &[u8], patience: Duration) -> Result<usize, (usize, io::Error)> {
+        let deadline = Instant::now() + patience;
+        let mut done = 0;
+        while done < text.len() {
+            let rest = &text[done..];
+            let piece = if self.is_regular { rest } else { piece(rest) };
+            if !self.is_regular && !self.has_room(deadline).map_err(|error| (done, error))? {
+                break;
+            }
+            match (&self.file).write(piece) {
+                Ok(0) => return Err((done, ErrorKind::WriteZero.into())),
+                Ok(more) => done += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Somebody else has made it non-blocking.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err((done, error)),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Waits for room, or for an error that a write will tell.
+    fn has_room(&self, deadline: Instant) -> io::Result<bool> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+            match poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&left)) {
+                // A signal is not the end of the time.
+                Err(Errno::INTR) => {}
+                ready => return Ok(ready? > 0),
+            }
+        }
+    }
+}
+
+/// What is written at a time: whole lines, if one fits.
+fn piece(text: &[u8]) -> &[u8] {
+    let Some(piece) = text.get(..PIPE_BUF) else { return text };
+    let lines = piece.iter().rposition(|&byte| byte == b'\n').map(|end| &piece[..=end]);
+    lines.unwrap_or(piece)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PIPE_BUF, piece};
+
+    #[test]
+    fn pieces_are_whole_lines_that_a_pipe_takes() {
+        let line = [&[b'x'; 999][..], b"\n"].concat();
+        let text = line.repeat(9);
+        assert_eq!(piece(&text).len(), 4000);
+        assert_eq!((piece(&text[..1000]), piece(b"")), (&line[..], &b""[..]));
+        assert_eq!(piece(&[b'x'; 2 * PIPE_BUF]).len(), PIPE_BUF);
+    }
+}
