@@ -511,9 +511,9 @@ pub(crate) struct EngineBenchArgs {
     /// The network.
     #[arg(long, value_name = "NET")]
     pub(crate) net: Net,
-    /// Bytes of a packet.
-    #[arg(long, value_name = "BYTES", default_value_t = 60, value_parser = at_least(0_usize), allow_negative_numbers = true)]
-    pub(crate) size: usize,
+    /// Bytes of a packet, where a source sends copies of one [default: 60].
+    #[arg(long, value_name = "BYTES", value_parser = at_least(0_usize), allow_negative_numbers = true)]
+    pub(crate) size: Option<usize>,
     /// The trace, for `filter`, `match` and `rss`; a mixture is made unless given.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,

@@ -469,6 +469,20 @@ fn a_capture_that_is_not_measured_is_refused() {
 }
 
 #[test]
+fn a_size_that_is_not_measured_is_refused() {
+    for (net, why) in [
+        ("rss", "the packets of the network `rss` differ in size"),
+        ("frag", "the packets of the network `frag` have 1514 bytes"),
+        ("idle50", "the network `idle50` has no packets"),
+    ] {
+        let output = run(&["bench", "engine", "--net", net, "--runs", "1", "--size", "64"]);
+        assert_eq!(code(&output), 2, "{}", stderr(&output));
+        let told = format!("error: --size 64: {why}\nhelp: leave --size out, or measure `source-sink`, ");
+        assert!(stderr(&output).starts_with(&told), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn words_after_two_dashes_are_the_filter() {
     let output = run(&["filter", "--count", "captures/web.pcap", "--", "tcp", "port", "80"]);
     assert_eq!(stdout(&output), "96\n");

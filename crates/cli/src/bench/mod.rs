@@ -149,7 +149,7 @@ fn result(args: &EngineBenchArgs, measured: &Measured, bed: &Bed, report: &Repor
         "type": "bench",
         "suite": "engine",
         "net": args.net.to_string(),
-        "size": args.size,
+        "size": bed.size,
         "burst": args.burst,
         "runs": args.runs,
         "packets": measured.packets,

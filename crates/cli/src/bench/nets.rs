@@ -19,12 +19,18 @@ pub(super) struct Bed {
     pub(super) graph: Graph,
     pub(super) workers: usize,
     net: Net,
+    /// Bytes of each packet, unless they differ or there are none.
+    pub(super) size: Option<usize>,
     arrived: Arc<Arrived>,
     scratch: Option<Scratch>,
 }
 
 /// What the names of apps begin with from which packets are counted.
 const SOURCE: &str = "source";
+/// Bytes of a packet unless asked for others.
+const SIZE: usize = 60;
+/// Bytes of the packets that are cut and joined: as long as an Ethernet takes them.
+const FRAGMENTED_SIZE: usize = 1514;
 /// Ports of the bridge that is measured.
 const BRIDGE_PORTS: u32 = 3;
 /// Packets of the capture that is read again and again.
@@ -39,19 +45,21 @@ impl Bed {
                 args.net
             )));
         }
+        let size = size(args)?;
         let arrived = Arc::new(Arrived::default());
+        let frame = size.unwrap_or(SIZE);
         let scratch =
-            (args.net == Net::Pcap).then(|| traffic::file_of(args.size, CAPTURE_PACKETS)).transpose()?;
+            (args.net == Net::Pcap).then(|| traffic::file_of(frame, CAPTURE_PACKETS)).transpose()?;
         let trace = match &args.pcap {
             Some(path) => traffic::capture(path)?,
             None => traffic::mixture(),
         };
         let mut graph = Graph::new();
-        Builder { args, graph: &mut graph, trace: Trace { packets: trace } }
+        Builder { net: args.net, size: frame, graph: &mut graph, trace: Trace { packets: trace } }
             .build(&arrived, scratch.as_ref())
             .map_err(Failure::user)?;
         let workers = if args.net == Net::Pair { 2 } else { 1 };
-        Ok(Bed { graph, workers, net: args.net, arrived, scratch })
+        Ok(Bed { graph, workers, net: args.net, size, arrived, scratch })
     }
 
     /// Prepares a run: what the one before has written makes room.
@@ -94,6 +102,28 @@ impl Bed {
     }
 }
 
+/// Bytes of the packets of a network; none where they differ, or there are none.
+fn size(args: &EngineBenchArgs) -> Result<Option<usize>, Failure> {
+    let own = match args.net {
+        Net::Filter | Net::Match | Net::Rss | Net::Idle50 => None,
+        Net::Frag => Some(FRAGMENTED_SIZE),
+        _ => return Ok(Some(args.size.unwrap_or(SIZE))),
+    };
+    match args.size {
+        None => Ok(own),
+        Some(size) => {
+            let why = match own {
+                Some(own) => format!("the packets of the network `{}` have {own} bytes", args.net),
+                None if args.net == Net::Idle50 => format!("the network `{}` has no packets", args.net),
+                None => format!("the packets of the network `{}` differ in size", args.net),
+            };
+            Err(Failure::user(format_args!("--size {size}: {why}")).help(
+                "leave --size out, or measure `source-sink`, `tee`, `chain10`, `vlan`, `bridge`, `tunnel`, `pcap` or `pair`",
+            ))
+        }
+    }
+}
+
 /// Whether its packets can come from a capture.
 fn takes_trace(net: Net) -> bool {
     matches!(net, Net::Filter | Net::Match | Net::Rss)
@@ -101,14 +131,16 @@ fn takes_trace(net: Net) -> bool {
 
 /// Builds a network.
 struct Builder<'a> {
-    args: &'a EngineBenchArgs,
+    net: Net,
+    /// Bytes of a packet from a source.
+    size: usize,
     graph: &'a mut Graph,
     trace: Trace,
 }
 
 impl Builder<'_> {
     fn build(mut self, arrived: &Arc<Arrived>, scratch: Option<&Scratch>) -> Result<(), GraphError> {
-        match self.args.net {
+        match self.net {
             Net::SourceSink => self.row([]),
             Net::Tee => {
                 self.source()?;
@@ -131,7 +163,7 @@ impl Builder<'_> {
             Net::Bridge => self.bridged(),
             Net::Tunnel => self.tunnel(),
             Net::Frag => {
-                self.trace = Trace { packets: traffic::large(self.args.size.max(1514)) };
+                self.trace = Trace { packets: traffic::large(FRAGMENTED_SIZE) };
                 self.traced()?;
                 self.rest(SOURCE, [Config::new(Fragmenter { mtu: 500 }), Config::new(Reassembler::default())])
             }
@@ -173,7 +205,7 @@ impl Builder<'_> {
     }
 
     fn source(&mut self) -> Result<(), GraphError> {
-        self.app(SOURCE, Source { size: self.args.size, count: None })
+        self.app(SOURCE, Source { size: self.size, count: None })
     }
 
     /// A source of the trace's packets.
@@ -220,7 +252,7 @@ impl Builder<'_> {
         self.app("bridge", Bridge::default())?;
         self.app("sink", Sink {})?;
         for port in 0..BRIDGE_PORTS {
-            let packets = traffic::bridged(port, BRIDGE_PORTS, self.args.size);
+            let packets = traffic::bridged(port, BRIDGE_PORTS, self.size);
             self.app(&format!("{SOURCE}{port}"), Trace { packets })?;
             self.graph.link(&format!("{SOURCE}{port}.output -> bridge.port{port}"))?;
             self.graph.link(&format!("bridge.port{port} -> sink.input{port}"))?;
