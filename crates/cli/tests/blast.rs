@@ -55,6 +55,28 @@ fn a_capture_is_sent_as_often_as_asked() {
 }
 
 #[test]
+fn packets_that_were_cut_are_told_once() {
+    let [whole, cut] = ["whole.pcap", "cut.pcap"].map(scratch);
+    let mut capture = common::pcap(1, 5);
+    std::fs::write(&whole, &capture).expect("a file");
+    // Of the second packet, as it was on the wire, 100 bytes.
+    let second = 24 + (16 + 60);
+    capture[second + 12..second + 16].copy_from_slice(&100_u32.to_le_bytes());
+    std::fs::write(&cut, &capture).expect("a file");
+    for (path, count) in [(&whole, 0), (&cut, 3)] {
+        let path = path.display().to_string();
+        let output = blast(&[&path, "--loop", "3", "--to", "null", "--json"]);
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!([&summary["cut"], &summary["packets"]], [count, 15]);
+        assert_eq!(summary["offered"], serde_json::json!({ "packets": 15, "bytes": 900 }));
+        let told = format!("{path}: 3 of 15 packets are sent shorter than they were: the capture has only");
+        assert_eq!(common::stderr(&output).matches(&told).count(), usize::from(count > 0));
+        assert_eq!(output.status.code(), Some(0));
+    }
+    [whole, cut].iter().for_each(|path| drop(std::fs::remove_file(path)));
+}
+
+#[test]
 fn made_up_packets_are_as_asked() {
     let out = scratch("made.pcapng");
     let to = out.display().to_string();

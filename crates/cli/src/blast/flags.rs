@@ -1,5 +1,6 @@
 //! From the flags of `sluss blast` to a graph, and from what apps refuse back to flags.
 
+use super::cut::Cut;
 use crate::args::{BlastArgs, ProtoName, SynthArgs};
 use crate::exit::Failure;
 use crate::values::{NEGATIVE, is_negative};
@@ -15,9 +16,10 @@ use wire::LinkType;
 const ARPHRD_ETHER: &str = "1";
 const ARPHRD_LOOPBACK: &str = "772";
 const SOURCE: &str = "source";
-const TARGET: &str = "target";
+pub(super) const CUT: &str = "cut";
+pub(super) const TARGET: &str = "target";
 
-/// The source and the target, linked.
+/// The source and the target, linked; of a capture, what is cut is counted in between.
 pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
     let mut graph = Graph::new();
     let (rate_pps, rate_mbps) = args.rate.as_deref().map_or(Ok((None, None)), rate)?;
@@ -35,7 +37,13 @@ pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
     let broken = |error: engine::GraphError| Failure::internal(format!("{error}"));
     graph.add(SOURCE, source).map_err(broken)?;
     graph.add(TARGET, target(args)?).map_err(broken)?;
-    graph.link(&format!("{SOURCE}.output -> {TARGET}.input")).map_err(broken)?;
+    if args.capture.is_some() {
+        graph.app(CUT, Cut {}).map_err(broken)?;
+        graph.link(&format!("{SOURCE}.output -> {CUT}.input")).map_err(broken)?;
+        graph.link(&format!("{CUT}.output -> {TARGET}.input")).map_err(broken)?;
+    } else {
+        graph.link(&format!("{SOURCE}.output -> {TARGET}.input")).map_err(broken)?;
+    }
     Ok(graph)
 }
 

@@ -1,5 +1,6 @@
 //! `sluss blast`: a source of packets and a target, as a graph of two apps, with rates to look at.
 
+mod cut;
 mod flags;
 mod lost;
 mod told;
@@ -32,6 +33,9 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let to = &*args.to.to_string_lossy();
     let told = Told { to, seconds, ended: &ended };
     let printed = print(&if args.json { format!("{}\n", told.object()) } else { told.in_words() });
+    if let Some(warning) = args.capture.as_deref().and_then(|capture| cut::warning(capture, &ended.report)) {
+        terminal.tell(&warning);
+    }
     for app in ended.report.apps.values() {
         for line in app.text.iter().flat_map(|text| text.lines()) {
             terminal.tell(&match app.has_failed {

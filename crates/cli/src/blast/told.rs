@@ -1,5 +1,7 @@
 //! What a blast has come to: what was offered, what was taken, and at which rates.
 
+use super::cut;
+use super::flags::TARGET;
 use crate::ended::Ended;
 use crate::json::rounded;
 use crate::top::units::quantity;
@@ -18,7 +20,8 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn of(report: &Report) -> Self {
-        let sum = |count: fn(&LinkReport) -> u64| report.links.iter().map(count).sum::<u64>();
+        let is_last = |link: &&LinkReport| link.link.to.app == TARGET;
+        let sum = |count: fn(&LinkReport) -> u64| report.links.iter().filter(is_last).map(count).sum::<u64>();
         let drops = report.drops.values().sum::<u64>();
         Tally {
             offered_packets: sum(|link| link.txpackets),
@@ -91,6 +94,7 @@ impl Told<'_> {
             "mbps": rounded(bytes as f64 * 8e-6 / self.seconds.max(1e-9)),
             "offered": { "packets": tally.offered_packets, "bytes": tally.offered_bytes },
             "estimated": tally.has_lost && packets > 0,
+            "cut": cut::cut(&self.ended.report),
             "drops": self.ended.after.drops,
             "balanced": self.ended.is_balanced(),
         })

@@ -1,0 +1,58 @@
+//! `cut`: counts packets that a capture has only in part, on their way from it to the target.
+
+use super::flags::CUT;
+use crate::message::Message;
+use engine::shm::Counter;
+use engine::{App, Class, Io, OptionError, Packet, Report, Setup};
+use serde::Deserialize;
+use std::path::Path;
+
+/// The app, which there is one of.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(super) struct Cut {}
+
+/// A running `cut`.
+pub(super) struct Running {
+    cut: Counter,
+}
+
+impl Class for Cut {
+    const TYPE: &'static str = "cut";
+    type App = Running;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        Ok(Running { cut: setup.counter("cut") })
+    }
+}
+
+impl App for Running {
+    fn push(&mut self, io: &mut Io<'_>) {
+        while let Some(burst) = io.inputs[0].burst_of_at_most(io.outputs[0].room()) {
+            let is_cut = |packet: &&Packet| packet.metadata().cut_len > 0;
+            self.cut.add(burst.iter().filter(is_cut).count() as u64);
+            io.outputs[0].send(burst);
+        }
+    }
+
+    fn uses_metadata(&self) -> bool {
+        true
+    }
+}
+
+/// Warns of a capture whose packets were sent shorter than they had been.
+pub(super) fn warning(capture: &Path, report: &Report) -> Option<Message> {
+    let cut = Some(cut(report)).filter(|&cut| cut > 0)?;
+    let sent: u64 =
+        report.links.iter().filter(|link| link.link.from.app == CUT).map(|link| link.txpackets).sum();
+    let words = if cut == 1 { "is sent shorter than it was" } else { "are sent shorter than they were" };
+    Some(Message::warning(format_args!(
+        "{}: {cut} of {sent} packets {words}: the capture has only their first bytes (snap length)",
+        capture.display()
+    )))
+}
+
+/// How many packets were shorter than they had been.
+pub(super) fn cut(report: &Report) -> u64 {
+    let counts = report.apps.values().filter(|app| app.class == Cut::TYPE).flat_map(|app| app.counts());
+    counts.filter(|&(counter, _)| counter == "cut").map(|(_, count)| count).sum()
+}
