@@ -16,6 +16,7 @@ mod inputs;
 mod json;
 mod language;
 mod message;
+mod plural;
 mod ps;
 mod run;
 mod shell;

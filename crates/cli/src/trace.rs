@@ -3,6 +3,7 @@
 use crate::args::{At, TraceArgs};
 use crate::exit::{Failure, Outcome};
 use crate::language::{self, one_line};
+use crate::plural::{self, counted};
 use crate::terminal::{Terminal, harmless, print};
 use crate::words::{self, Known, Words, quoted, shell_word};
 use capture::Reader;
@@ -90,7 +91,12 @@ fn packet(args: &TraceArgs, file: PathBuf) -> Result<Wanted, Failure> {
             return Ok(Wanted { file, data, wire_len, linktype: reader.format().as_read_here(linktype) });
         }
     }
-    Err(Failure::user(format!("{} has {count} packets; there is no number {}", file.display(), args.number)))
+    Err(Failure::user(format!(
+        "{} has {}; there is no number {}",
+        file.display(),
+        counted(count, "packet"),
+        args.number
+    )))
 }
 
 fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> String {
@@ -124,9 +130,9 @@ fn step_in_words(step: &TraceStep, packet: &Wanted) -> String {
         Answer::No => "no".to_owned(),
         Answer::NotCaptured { needed } => {
             let captured = packet.data.len();
-            return format!(
-                "needs {needed} captured bytes, there are {captured}: rejected whatever else holds"
-            );
+            let needed = counted(needed, "captured byte");
+            let are = plural::of(captured as u64, "is", "are");
+            return format!("needs {needed}, there {are} {captured}: rejected whatever else holds");
         }
         Answer::DividesByZero => "divides by zero: rejected whatever else holds".to_owned(),
     };

@@ -8,6 +8,7 @@ use crate::args::{BenchArgs, EngineBenchArgs};
 use crate::clock::cpu_time;
 use crate::ended::unbalanced;
 use crate::exit::{Failure, Outcome};
+use crate::plural::counted;
 use crate::terminal::print;
 use engine::{Engine, Report, Settings};
 use nets::Bed;
@@ -175,10 +176,10 @@ fn in_words(args: &EngineBenchArgs, measured: &Measured, report: &Report) -> Str
     let mut text = format!("{}: ", args.net);
     if median > 0.0 {
         text += &format!(
-            "{median:.1} million packets per second of CPU time ({:.1} to {:.1} in {} runs), {:.1} ns a packet, ",
+            "{median:.1} million packets per second of CPU time ({:.1} to {:.1} in {}), {:.1} ns a packet, ",
             quantile(&rates, 0.0),
             quantile(&rates, 1.0),
-            args.runs,
+            counted(u64::from(args.runs), "run"),
             1e3 / median
         );
     }

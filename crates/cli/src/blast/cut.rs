@@ -2,6 +2,7 @@
 
 use super::flags::CUT;
 use crate::message::Message;
+use crate::plural::{self, counted};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Report, Setup};
 use serde::Deserialize;
@@ -44,9 +45,10 @@ pub(super) fn warning(capture: &Path, report: &Report) -> Option<Message> {
     let cut = Some(cut(report)).filter(|&cut| cut > 0)?;
     let sent: u64 =
         report.links.iter().filter(|link| link.link.from.app == CUT).map(|link| link.txpackets).sum();
-    let words = if cut == 1 { "is sent shorter than it was" } else { "are sent shorter than they were" };
+    let sent = counted(sent, "packet");
+    let words = plural::of(cut, "is sent shorter than it was", "are sent shorter than they were");
     Some(Message::warning(format_args!(
-        "{}: {cut} of {sent} packets {words}: the capture has only their first bytes (snap length)",
+        "{}: {cut} of {sent} {words}: the capture has only the first bytes (snap length)",
         capture.display()
     )))
 }

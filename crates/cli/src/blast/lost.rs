@@ -3,6 +3,7 @@
 use crate::ended::Ended;
 use crate::exit::Blame;
 use crate::message::Message;
+use crate::plural::{self, counted};
 use engine::drops;
 use std::collections::BTreeMap;
 
@@ -38,9 +39,10 @@ impl Lost {
         Message::error(
             Blame::Damage,
             format_args!(
-                "{}: {lost} of {} packets were not sent: {}",
+                "{}: {lost} of {} {} not sent: {}",
                 self.to,
-                lost + self.delivered,
+                counted(lost + self.delivered, "packet"),
+                plural::of(lost, "was", "were"),
                 why.join("; ")
             ),
         )

@@ -9,6 +9,7 @@ use crate::args::BlastArgs;
 use crate::ended::Ended;
 use crate::exit::{Blame, Failure, Outcome};
 use crate::message::Message;
+use crate::plural::counted;
 use crate::signals::{self, Caught};
 use crate::terminal::{Terminal, print};
 use engine::{Engine, Settings};
@@ -75,7 +76,7 @@ fn blast(
         if shows {
             let tally = Tally::of(&engine.report());
             let rates = tally.since(&shown).rates(started.elapsed().as_secs_f64());
-            terminal.say(&format!("{rates}, {} packets so far", tally.packets));
+            terminal.say(&format!("{rates}, {} so far", counted(tally.packets, "packet")));
             shown = tally;
         }
         if !was_told {

@@ -4,6 +4,7 @@ use super::cut;
 use super::flags::TARGET;
 use crate::ended::Ended;
 use crate::json::rounded;
+use crate::plural::counted;
 use crate::top::units::quantity;
 use engine::{LinkReport, Report};
 use serde_json::{Value, json};
@@ -103,8 +104,12 @@ impl Told<'_> {
     /// On one line.
     pub(super) fn in_words(&self) -> String {
         let tally = self.tally();
-        let mut text =
-            format!("{} packets in {:.3} s: {}", tally.packets, self.seconds, tally.rates(self.seconds));
+        let mut text = format!(
+            "{} in {:.3} s: {}",
+            counted(tally.packets, "packet"),
+            self.seconds,
+            tally.rates(self.seconds)
+        );
         for (reason, count) in &self.ended.after.drops {
             text.push_str(&format!("; {count} dropped: {reason}"));
         }

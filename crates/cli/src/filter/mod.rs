@@ -21,6 +21,7 @@ use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
 use crate::language::{self, one_line};
 use crate::message::Message;
+use crate::plural::{self, counted};
 use crate::terminal::{Terminal, print};
 use crate::words::{self, Known};
 use plan::Plan;
@@ -107,11 +108,11 @@ fn in_words(plan: &Plan, totals: &Totals, max: Option<u64>) -> String {
         let file = selection.output.path().filter(|path| path.as_os_str() != "-");
         let place = file.map_or(String::new(), |path| format!(" -> {}", path.display()));
         if max == Some(matched) {
-            let plural = if matched == 1 { "" } else { "s" };
-            return format!("{matched} packet{plural} matched{place}; stopped there (-c)");
+            return format!("{} matched{place}; stopped there (-c)", counted(matched, "packet"));
         }
         let share = if packets == 0 { 0.0 } else { matched as f64 * 100.0 / packets as f64 };
-        format!("{matched} of {packets} packets match ({share:.1} %){place}")
+        let packets = counted(packets, "packet");
+        format!("{matched} of {packets} {} ({share:.1} %){place}", plural::of(matched, "matches", "match"))
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -129,8 +130,8 @@ mod tests {
         let mut totals = Totals::default();
         (totals.packets, totals.matched) = (200, vec![3, 1]);
         for (max, words) in [
-            (None, "3 of 200 packets match (1.5 %)\n1 of 200 packets match (0.5 %) -> o.pcap"),
-            (Some(3), "3 packets matched; stopped there (-c)\n1 of 200 packets match (0.5 %) -> o.pcap"),
+            (None, "3 of 200 packets match (1.5 %)\n1 of 200 packets matches (0.5 %) -> o.pcap"),
+            (Some(3), "3 packets matched; stopped there (-c)\n1 of 200 packets matches (0.5 %) -> o.pcap"),
             (Some(1), "3 of 200 packets match (1.5 %)\n1 packet matched -> o.pcap; stopped there (-c)"),
         ] {
             assert_eq!(in_words(&plan, &totals, max), words);

@@ -2,6 +2,7 @@
 
 use crate::args::When;
 use crate::filter::scan::Tally;
+use crate::plural::counted;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -71,7 +72,7 @@ fn draw(total_bytes: Option<u64>, tally: &Tally, done: &AtomicBool) {
         let packets = tally.packets.load(Ordering::Relaxed);
         let rate = packets as f64 / start.elapsed().as_secs_f64() / 1e6;
         let matched = tally.matched.load(Ordering::Relaxed);
-        bar.set_message(format!("{matched} of {packets} packets ({rate:.1} M/s)"));
+        bar.set_message(format!("{matched} of {} ({rate:.1} M/s)", counted(packets, "packet")));
         std::thread::park_timeout(REFRESH);
     }
     bar.finish_and_clear();

@@ -14,6 +14,7 @@ mod tell;
 
 use crate::args::RunArgs;
 use crate::exit::{Failure, Outcome};
+use crate::plural::counted;
 use crate::terminal::{Terminal, print};
 use engine::{GraphFile, Registry};
 use serde_json::json;
@@ -74,6 +75,6 @@ fn checked(source: &Source, file: &GraphFile, json: bool) -> String {
         });
         return format!("{object}\n");
     }
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
-    format!("{}: {apps} app{}, {links} link{}\n", source.name(), plural(apps), plural(links))
+    let [apps, links] = [(apps, "app"), (links, "link")].map(|(count, noun)| counted(count as u64, noun));
+    format!("{}: {apps}, {links}\n", source.name())
 }

@@ -2,6 +2,7 @@
 
 use crate::ended::Ended;
 use crate::json::rounded;
+use crate::plural::{counted, nouns};
 use crate::top::table::{Column, Table};
 use crate::top::units::quantity;
 use engine::{AppReport, LinkReport, Report, drops};
@@ -97,11 +98,13 @@ impl<'a> Last<'a> {
 
     fn headline(&self) -> String {
         let Ran { name, duration, workers } = &self.ran;
-        let plural = if *workers == 1 { "" } else { "s" };
+        let breaths = self.ended.report.breaths;
         format!(
-            "{name}: {:.2} s on {workers} worker{plural}, {} breaths, {:.2} s of CPU\n",
+            "{name}: {:.2} s on {}, {} {}, {:.2} s of CPU\n",
             duration.as_secs_f64(),
-            grouped(self.ended.report.breaths),
+            counted(*workers as u64, "worker"),
+            grouped(breaths),
+            nouns(breaths, "breath"),
             self.ended.cpu_s
         )
     }
@@ -197,9 +200,10 @@ impl<'a> Last<'a> {
     /// Whether all packets are accounted for, in numbers.
     fn account(&self) -> String {
         let Sums { received, delivered, dropped, inside } = self.sums;
+        let packets = nouns(received, "packet");
         let [received, delivered, dropped, inside] = [received, delivered, dropped, inside].map(grouped);
         let sum =
-            format!("{received} packets: {delivered} delivered, {dropped} dropped, {inside} still inside");
+            format!("{received} {packets}: {delivered} delivered, {dropped} dropped, {inside} still inside");
         let differences: Vec<&str> = self.ended.imbalances().map(String::as_str).collect();
         match &*differences {
             [] => format!("{sum}; every packet accounted for"),
@@ -223,13 +227,16 @@ impl<'a> Last<'a> {
 
     fn pool(&self) -> String {
         let pool = &self.ended.report.pool;
+        let packets = nouns(pool.total as u64, "packet");
         let exhausted = match pool.exhausted {
             0 => String::new(),
-            count => format!("; {} times none was free", grouped(count)),
+            count => format!("; {} {} none was free", grouped(count), nouns(count, "time")),
         };
         let [total, free, queued, held] =
             [pool.total, pool.free, pool.queued, pool.held].map(|count| grouped(count as u64));
-        format!("memory for {total} packets: {free} free, {queued} in links, {held} kept by apps{exhausted}")
+        format!(
+            "memory for {total} {packets}: {free} free, {queued} in links, {held} kept by apps{exhausted}"
+        )
     }
 }
 

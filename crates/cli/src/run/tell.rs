@@ -4,6 +4,7 @@ use super::source::Source;
 use crate::exit::{Blame, Failure};
 use crate::json::value_of;
 use crate::message::Message;
+use crate::plural::{self, counted};
 use crate::terminal::Terminal;
 use engine::{Changes, ConfigureError, GraphCode, GraphFile, GraphFileError, GraphFileErrors, Link};
 use pflang::{Finding, Severity, Span};
@@ -28,9 +29,10 @@ impl<'a> Teller<'a> {
         let findings: Vec<(&GraphFileError, &str)> = told.iter().map(|error| (error, text)).collect();
         let untold = errors.untold();
         let count = errors.0.iter().filter(|error| !error.code.is_warning()).count() + untold;
-        let more = if untold > 0 { format!(", of which {untold} are not shown") } else { String::new() };
-        let plural = if count == 1 { "" } else { "s" };
-        self.failure(&findings, untold, &format!("{count} error{plural}{more}; {outcome}"))
+        let are = plural::of(untold as u64, "is", "are");
+        let more = if untold > 0 { format!(", of which {untold} {are} not shown") } else { String::new() };
+        let count = counted(count as u64, "error");
+        self.failure(&findings, untold, &format!("{count}{more}; {outcome}"))
     }
 
     /// A graph that was not taken on.
