@@ -7,7 +7,7 @@ use engine::shm::Segment;
 use engine::{Engine, Graph, Settings};
 use serde_json::Value;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -271,42 +271,101 @@ fn an_instance_of_another_pid_namespace_is_not_cleaned_up() {
     instance.kill();
 }
 
-/// Whatever ends `sluss top` from outside, the terminal is as it was before.
-#[test]
-fn a_signal_gives_the_terminal_back() {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let instance = Instance::start("top-signals");
-    for (signal, expected) in [("INT", 130), ("QUIT", 131), ("TERM", 143), ("HUP", 129)] {
+/// `sluss top` on a terminal of its own, whose other end is ours.
+struct Screen {
+    child: Child,
+    ours: File,
+    shown: Vec<u8>,
+}
+
+impl Screen {
+    fn start(instance: &Instance) -> Screen {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&ours).and_then(|()| unlockpt(&ours)).expect("a terminal");
         let path = ptsname(&ours, Vec::new()).expect("its name").into_string().expect("an ASCII name");
         let theirs =
             || Stdio::from(File::options().read(true).write(true).open(&path).expect("its other end"));
+        let size = Command::new("stty").args(["rows", "30", "cols", "100"]).stdin(theirs()).status();
+        assert!(size.expect("stty").success());
         let mut top = sluss(&["top"]);
-        let mut child = top
-            .env("SLUSS_RUNTIME_DIR", &instance.folder)
-            .stdin(theirs())
-            .stdout(theirs())
-            .stderr(theirs())
-            .spawn()
-            .expect("sluss");
-        drop(top);
-        let mut screen = File::from(ours);
-        let mut shown = Vec::new();
-        let mut read = |until: &[u8]| {
-            let mut some = [0; 4096];
-            while !shown.windows(until.len()).any(|window| window == until) {
-                match screen.read(&mut some) {
-                    Ok(count @ 1..) => shown.extend_from_slice(&some[..count]),
-                    _ => panic!("SIG{signal}: {:?} was not printed", until.escape_ascii().to_string()),
-                }
-            }
-        };
-        read(b"\x1b[?25l");
-        let kill = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
-        assert!(kill.expect("kill").success());
-        read(b"\x1b[?1049l");
-        read(b"\x1b[?25h");
-        assert_eq!(child.wait().expect("sluss").code(), Some(expected), "SIG{signal}");
+        top.env("SLUSS_RUNTIME_DIR", &instance.folder);
+        let child = top.stdin(theirs()).stdout(theirs()).stderr(theirs()).spawn().expect("sluss");
+        Screen { child, ours: ours.into(), shown: Vec::new() }
     }
+
+    /// Reads until this was printed, after what was waited for before.
+    #[track_caller]
+    fn shows(&mut self, until: &str) {
+        let mut some = [0; 4096];
+        loop {
+            if let Some(at) = self.shown.windows(until.len()).position(|window| window == until.as_bytes()) {
+                self.shown.drain(..at + until.len());
+                return;
+            }
+            match self.ours.read(&mut some) {
+                Ok(count @ 1..) => self.shown.extend_from_slice(&some[..count]),
+                _ => panic!("{:?} was not printed", until.escape_debug().to_string()),
+            }
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        common::signal(&self.child, name);
+    }
+}
+
+const TAKEN: &str = "\x1b[?1049h";
+const HIDDEN: &str = "\x1b[?25l";
+const GIVEN_BACK: &str = "\x1b[?1049l";
+const SHOWN: &str = "\x1b[?25h";
+
+/// Whatever ends `sluss top` from outside, the terminal is as it was before.
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    let instance = Instance::start("top-signals");
+    for (signal, expected) in [("INT", 130), ("QUIT", 131), ("TERM", 143), ("HUP", 129)] {
+        let mut screen = Screen::start(&instance);
+        screen.shows(HIDDEN);
+        screen.signal(signal);
+        screen.shows(GIVEN_BACK);
+        screen.shows(SHOWN);
+        assert_eq!(screen.child.wait().expect("sluss").code(), Some(expected), "SIG{signal}");
+    }
+}
+
+/// The letter that the kernel has for what a process does: `T` for stopped.
+fn state(child: &Child) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+#[test]
+fn a_screen_that_is_stopped_goes_on_where_it_was() {
+    let instance = Instance::start("top-stopped");
+    let mut screen = Screen::start(&instance);
+    screen.shows(TAKEN);
+    screen.shows("sluss top");
+    // By a signal, and by the key of which a raw terminal makes none.
+    for by_key in [false, true] {
+        if by_key {
+            screen.ours.write_all(b"\x1a").expect("a key")
+        } else {
+            screen.signal("TSTP")
+        }
+        screen.shows(GIVEN_BACK);
+        screen.shows(SHOWN);
+        let begin = Instant::now();
+        while state(&screen.child) != Some('T') {
+            assert!(begin.elapsed() < Duration::from_secs(30), "it does not stop");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        screen.signal("CONT");
+        screen.shows(TAKEN);
+        screen.shows(HIDDEN);
+        screen.shows("sluss top");
+    }
+    screen.ours.write_all(b"q").expect("a key");
+    screen.shows(GIVEN_BACK);
+    assert_eq!(screen.child.wait().expect("sluss").code(), Some(0));
 }

@@ -9,28 +9,40 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::{cursor, execute, terminal};
 use rustix::event::{PollFd, PollFlags, poll};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
+use signal_hook::low_level::{emulate_default_handler, raise};
 use std::io::{self, Stdout};
 use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// Held by who draws, and while the terminal is not ours.
+static DRAWING: Mutex<()> = Mutex::new(());
+/// Whether the terminal shows nothing of what was drawn.
+static IS_BLANK: AtomicBool = AtomicBool::new(false);
 
 /// Shows the screen until the user, or a signal, ends it.
 pub(super) fn run(mut watch: Watch, interval: Duration, has_colour: bool) -> Result<Outcome, Failure> {
     let first = watch.first()?;
     let mut view = View::new(interval, has_colour);
     view.push(first);
-    end_from_outside().map_err(refused)?;
+    obey_signals().map_err(refused)?;
     let mut screen = Screen::open().map_err(refused)?;
     let mut next = Instant::now() + interval;
     loop {
-        screen.0.draw(|frame| screen::draw(frame, &view)).map_err(refused)?;
+        screen.draw(&view).map_err(refused)?;
         let wait = next.saturating_duration_since(Instant::now());
-        if event::poll(wait).map_err(refused)?
-            && let Some(action) = action(&event::read().map_err(refused)?)
-            && !view.act(action)
-        {
-            return Ok(Outcome::Done);
+        if event::poll(wait).map_err(refused)? {
+            let event = event::read().map_err(refused)?;
+            if is_stop(&event) {
+                raise(SIGTSTP).map_err(refused)?;
+            } else if let Some(action) = action(&event)
+                && !view.act(action)
+            {
+                return Ok(Outcome::Done);
+            }
         }
         if Instant::now() >= next {
             match watch.look() {
@@ -47,14 +59,16 @@ fn refused(error: io::Error) -> Failure {
     Failure::world(format!("the terminal: {error}"))
 }
 
-/// Ends the process on a signal, or when the terminal hangs up, from threads of their own: crossterm 0.29 reads on for ever
+/// Stops the process on SIGTSTP, and ends it on other signals, or when the terminal hangs up, from threads of their own: crossterm 0.29 reads on for ever
 /// from a terminal that has gone, so the thread that waits for keys cannot be relied upon.
-fn end_from_outside() -> io::Result<()> {
-    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;
+fn obey_signals() -> io::Result<()> {
+    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT])?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            end(signal);
-        }
+        signals.forever().for_each(|signal| match signal {
+            SIGTSTP => stop(),
+            SIGCONT => go_on(),
+            signal => end(signal),
+        });
     })?;
     std::thread::Builder::new().name("hangup".to_owned()).spawn(|| {
         let stdin = io::stdin();
@@ -71,20 +85,50 @@ fn end(signal: i32) {
     std::process::exit(128 + signal);
 }
 
+/// Stops the process, with the terminal as it was, until it is to go on.
+fn stop() {
+    let _ours = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
+    give_back();
+    // What is refused here leaves us running, with the terminal taken again.
+    let _ = emulate_default_handler(SIGTSTP);
+    take_again();
+}
+
+/// Whoever stopped us may have changed the terminal, also by SIGSTOP, of which nobody tells.
+fn go_on() {
+    let _ours = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
+    take_again();
+}
+
+fn take_again() {
+    let _ = terminal::disable_raw_mode();
+    // A terminal that has gone is noticed by who draws.
+    let _ = take();
+    IS_BLANK.store(true, Ordering::Relaxed);
+    // Who waits for keys wakes up: the terminal may have another size by now.
+    let _ = raise(SIGWINCH);
+}
+
 /// The terminal while it is ours: given back when dropped, also by a panic. The destructor of ratatui's part does not run:
 /// it panics when it cannot print that the terminal has gone.
 struct Screen(ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>);
 
 impl Screen {
     fn open() -> io::Result<Self> {
-        terminal::enable_raw_mode()?;
-        let screen = Terminal::new(CrosstermBackend::new(io::stdout()));
-        if screen.is_err() {
-            give_back();
-        }
-        let screen = Screen(ManuallyDrop::new(screen?));
-        execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
+        let screen = Screen(ManuallyDrop::new(Terminal::new(CrosstermBackend::new(io::stdout()))?));
+        take()?;
         Ok(screen)
+    }
+
+    fn draw(&mut self, view: &View) -> io::Result<()> {
+        let _ours = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
+        if IS_BLANK.swap(false, Ordering::Relaxed) {
+            // Not ratatui's `clear`, which asks the terminal where its cursor is.
+            execute!(io::stdout(), terminal::Clear(terminal::ClearType::All))?;
+            self.0.swap_buffers();
+        }
+        self.0.draw(|frame| screen::draw(frame, view))?;
+        Ok(())
     }
 }
 
@@ -94,10 +138,21 @@ impl Drop for Screen {
     }
 }
 
+fn take() -> io::Result<()> {
+    terminal::enable_raw_mode()?;
+    execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)
+}
+
 fn give_back() {
     // A terminal that has gone cannot be put in order.
     let _ = terminal::disable_raw_mode();
     let _ = execute!(io::stdout(), terminal::LeaveAlternateScreen, cursor::Show);
+}
+
+/// Whether this is Ctrl-Z, of which a terminal that is ours makes no signal.
+fn is_stop(event: &Event) -> bool {
+    matches!(event, Event::Key(KeyEvent { code: KeyCode::Char('z'), modifiers, kind, .. })
+        if modifiers.contains(KeyModifiers::CONTROL) && *kind != KeyEventKind::Release)
 }
 
 /// What a key asks for.
