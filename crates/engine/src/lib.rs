@@ -33,6 +33,7 @@ mod graph;
 pub mod link;
 #[cfg(all(test, loom))]
 mod models;
+mod panic;
 #[allow(unsafe_code)]
 pub mod pool;
 mod rate;

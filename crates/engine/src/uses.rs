@@ -2,8 +2,8 @@
 
 use crate::config::OptionError;
 use crate::graph::{AppSpec, Graph};
+use crate::panic::guarded;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Something outside the graph that an app uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ fn users(graph: &Graph) -> BTreeMap<String, Users<'_>> {
 
 /// What an app uses. One that fails to say so uses nothing.
 fn uses(app: &AppSpec) -> Vec<Use> {
-    catch_unwind(AssertUnwindSafe(|| app.config.uses())).unwrap_or_default()
+    guarded(|| app.config.uses()).unwrap_or_default()
 }
 
 /// Apps of a graph that want for themselves what another uses as well.

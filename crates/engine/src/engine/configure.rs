@@ -16,13 +16,13 @@ use crate::config::{ClassInfo, Fault, OptionError};
 use crate::drops;
 use crate::graph::{AppSpec, Graph, Link, breathing_order};
 use crate::link::{self, Input, Output, Ring};
+use crate::panic::guarded;
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
 use crate::uses::{self, Conflict};
 use crate::worker::{LastWords, Method, Slot};
 use std::collections::BTreeMap;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What a new graph has changed.
@@ -394,7 +394,7 @@ fn is_new(name: &str, app: &AppSpec, graph: &Graph) -> bool {
 
 /// What only one app of its class can have. One that fails to say so claims nothing.
 fn claim(app: &AppSpec) -> Option<String> {
-    catch_unwind(AssertUnwindSafe(|| app.config.claim())).unwrap_or_default()
+    guarded(|| app.config.claim()).unwrap_or_default()
 }
 
 /// Gives a slot the ends of its links, in the order that its class promises.

@@ -9,7 +9,7 @@ mod usual;
 
 pub(crate) use restarts::Restarts;
 pub use slot::LastWords;
-pub(crate) use slot::{Method, Slot, message};
+pub(crate) use slot::{Method, Slot};
 pub(crate) use turn::AnyApp;
 pub(crate) use usual::Usual;
 
@@ -19,13 +19,14 @@ use crate::config::{Config, OptionError};
 use crate::drops;
 use crate::engine::WorkerControl;
 use crate::link::Ring;
+use crate::panic::{Panic, guarded, message};
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
 use load::{Load, Sent};
 use rest::{Awake, Rest};
 use slot::ChangeFailure;
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::time::{Duration, Instant};
 use turn::Breath;
 use usual::Measured;
@@ -240,7 +241,7 @@ impl Worker {
                 let schedule = schedule.of(method).get(first..).unwrap_or_default();
                 each::<TIMED>(schedule, slots, Breath { pool, now_ns, burst: pace.burst }, turn)
             };
-            match catch_unwind(AssertUnwindSafe(turns)) {
+            match guarded(turns) {
                 Ok(more) => {
                     Orphans::back_to(outer);
                     return moved | more;
@@ -255,7 +256,7 @@ impl Worker {
 
     /// The app that ran has panicked. Returns who is next in the schedule.
     #[cold]
-    fn turn_panicked(&mut self, method: Method, payload: Box<dyn Any + Send>) -> usize {
+    fn turn_panicked(&mut self, method: Method, payload: Panic) -> usize {
         let Some(running) = Orphans::running() else { resume_unwind(payload) };
         let position = self.schedule.of(method).iter().position(|&slot| slot == running);
         self.app_panicked(running as usize, &*payload);

@@ -8,6 +8,7 @@ use crate::clock::ClockKind;
 use crate::config::{Config, OptionError};
 use crate::drops;
 use crate::link::{Input, Output, Ring};
+use crate::panic::{Panic, guarded, message};
 use crate::pool::Pool;
 use crate::report::AppState;
 use crate::shm::format::HOUSEKEEPING;
@@ -15,7 +16,6 @@ use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A method that is called by a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +209,7 @@ impl Slot {
     pub(super) fn announce_ports(&mut self) -> Result<(), Panic> {
         let ports = names(&self.input_names, &self.output_names);
         match self.app.as_deref_mut() {
-            Some(app) => catch_unwind(AssertUnwindSafe(|| app.link(&ports))),
+            Some(app) => guarded(|| app.link(&ports)),
             None => Ok(()),
         }
     }
@@ -224,7 +224,7 @@ impl Slot {
     /// Drops the app. Its destructor may panic.
     fn drop_app(&mut self) -> Result<(), Panic> {
         let app = self.app.take();
-        catch_unwind(AssertUnwindSafe(|| drop(app)))
+        guarded(|| drop(app))
     }
 
     fn goes_down(&mut self, why: String) {
@@ -250,9 +250,9 @@ impl Slot {
         let Slot { name, record, clock, legacy, input_names, output_names, .. } = self;
         let (mut app, roles) = start(config, Setup { name, clock: *clock, now_ns, record, legacy })?;
         let ports = names(input_names, output_names);
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| app.link(&ports))) {
+        if let Err(payload) = guarded(|| app.link(&ports)) {
             // Its destructor may panic as well.
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(app)));
+            let _ = guarded(|| drop(app));
             return Err(failed_to_start(&*payload));
         }
         self.roles = roles;
@@ -272,7 +272,7 @@ impl Slot {
         let Some(app) = app.as_deref_mut() else { return Ok(Reconfigured::NeedsRestart) };
         let setup = &mut Setup { name, clock: *clock, now_ns, record, legacy };
         let change = || config.reconfigure(app, old, setup).map(|done| (done, app.roles()));
-        let done = catch_unwind(AssertUnwindSafe(change)).map_err(ChangeFailure::Panicked)?;
+        let done = guarded(change).map_err(ChangeFailure::Panicked)?;
         // With counters that nobody sees it cannot go on: it is started anew, which is refused.
         let is_overfull = self.record.take_overfull();
         let (done, roles) = done.map_err(ChangeFailure::Refused)?;
@@ -294,10 +294,10 @@ impl Slot {
     /// Stops the app, and drops it. Returns what it had to report at last.
     pub(super) fn stop(&mut self, breath: &mut Breath<'_>) -> Option<LastWords> {
         let app = self.app.as_deref_mut()?;
-        let report = catch_unwind(AssertUnwindSafe(|| {
+        let report = guarded(|| {
             app.stop(&mut breath.io(&mut self.plugs));
             (app.report(), app.has_failed())
-        }));
+        });
         let dropped = self.drop_app();
         self.end_turn();
         self.counters.state.set(AppState::Stopped.code());
@@ -343,7 +343,7 @@ impl Slot {
     /// Asks the app something. `None` if there is none, or if it panics, which is kept as a complaint.
     fn ask<T>(&self, question: impl FnOnce(&dyn App) -> T) -> Option<T> {
         let app = self.app.as_deref()?;
-        let answer = catch_unwind(AssertUnwindSafe(|| question(app)));
+        let answer = guarded(|| question(app));
         answer.map_err(|payload| self.complaint.set(Some(message(&*payload)))).ok()
     }
 
@@ -487,15 +487,12 @@ pub(super) enum ChangeFailure {
     Panicked(Panic),
 }
 
-/// What a panic left.
-pub(super) type Panic = Box<dyn Any + Send>;
-
 /// Starts an app, and asks for its roles.
 fn start(config: &Config, mut setup: Setup<'_>) -> Result<(Box<dyn AnyApp>, Roles), OptionError> {
     // It may be left from an app that panicked.
     setup.record.take_overfull();
     let start = || config.start(&mut setup).map(|app| (app.roles(), app));
-    let started = catch_unwind(AssertUnwindSafe(start));
+    let started = guarded(start);
     let (roles, app) = started.unwrap_or_else(|payload| Err(failed_to_start(&*payload)))?;
     if setup.record.take_overfull() {
         // Packets that it drops for a reason nobody sees would be missing in the books.
@@ -518,13 +515,6 @@ fn names<'a>(inputs: &'a [String], outputs: &'a [String]) -> PortNames<'a> {
         inputs: inputs.iter().map(String::as_str).collect(),
         outputs: outputs.iter().map(String::as_str).collect(),
     }
-}
-
-/// What a panic said.
-pub(crate) fn message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
 impl fmt::Debug for Slot {
