@@ -21,10 +21,10 @@
 //! ]
 //! ```
 
-use crate::filtering::{LANES, compiler, does_not_compile, odd, select};
+use crate::filtering::{LANES, compile, compiler, odd, select};
 use crate::linktype::{self, Compiled};
 use engine::shm;
-use engine::{App, Class, Io, OptionError, OptionWarning, Packet, Passage, Reconfigured, Setup, is_name};
+use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Review, Setup, is_name};
 use pflang::Filter;
 use serde::Deserialize;
 use wire::LinkType;
@@ -59,10 +59,8 @@ impl linktype::Compile for Counter {
 
     fn compile(&self, linktype: LinkType) -> Result<Vec<Filter>, OptionError> {
         let compiler = compiler(linktype);
-        let compile = |(i, count): (usize, &Count)| {
-            let option = format!("count[{i}].filter");
-            compiler.compile(&count.filter).map_err(|error| does_not_compile(&option, &error))
-        };
+        let compile =
+            |(i, count): (usize, &Count)| compile(&compiler, &format!("count[{i}].filter"), &count.filter);
         self.count.iter().enumerate().map(compile).collect()
     }
 
@@ -94,7 +92,8 @@ impl Counter {
     }
 
     fn filters(&self, setup: &mut Setup<'_>) -> Result<Compiled<Counter>, OptionError> {
-        Compiled::new(self.clone(), self.linktype.as_deref(), setup.counter("wrong_linktype"))
+        let wrong = setup.counter("wrong_linktype");
+        Compiled::new(self.clone(), self.linktype.as_deref(), setup.take_prepared(), wrong)
     }
 
     fn tallies(&self, setup: &mut Setup<'_>) -> Vec<Tally> {
@@ -141,13 +140,14 @@ impl Class for Counter {
         self.review().map(drop)
     }
 
-    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+    fn review(&self) -> Result<Review, OptionError> {
         self.check_names()?;
         let filters = linktype::compile(self, self.linktype.as_deref())?;
         let warning = |(i, filter): (usize, &Filter)| {
             odd(&format!("count[{i}].filter"), filter.source(), filter.lints())
         };
-        Ok(filters.iter().enumerate().filter_map(warning).collect())
+        let review = Review::new(filters.iter().enumerate().filter_map(warning));
+        Ok(review.with(filters))
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {

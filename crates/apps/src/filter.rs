@@ -16,10 +16,10 @@
 //! that says in its metadata that it is of that: for four at most, and none where `linktype` is set. Packets of others are neither
 //! matched nor sent to `rejected`, and the report says why.
 
-use crate::filtering::{LANES, compile, odd, select};
+use crate::filtering::{LANES, compile, compiler, odd, select};
 use crate::linktype::{self, Compiled};
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, OptionWarning, Ports, Reconfigured, Setup};
+use engine::{App, Class, Io, OptionError, Ports, Reconfigured, Review, Setup};
 use serde::Deserialize;
 use wire::LinkType;
 
@@ -45,7 +45,7 @@ impl linktype::Compile for Filter {
     type Output = pflang::Filter;
 
     fn compile(&self, linktype: LinkType) -> Result<pflang::Filter, OptionError> {
-        compile("filter", &self.filter, linktype)
+        compile(&compiler(linktype), "filter", &self.filter)
     }
 
     fn reads_wire_len(filter: &pflang::Filter) -> bool {
@@ -69,14 +69,15 @@ impl Class for Filter {
         self.review().map(drop)
     }
 
-    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+    fn review(&self) -> Result<Review, OptionError> {
         let filter = linktype::compile(self, self.linktype.as_deref())?;
-        Ok(odd("filter", &self.filter, filter.lints()).into_iter().collect())
+        let warnings = odd("filter", &self.filter, filter.lints());
+        Ok(Review::new(warnings).with(filter))
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let wrong = setup.drops("wrong_linktype");
-        let filter = Compiled::new(self.clone(), self.linktype.as_deref(), wrong)?;
+        let filter = Compiled::new(self.clone(), self.linktype.as_deref(), setup.take_prepared(), wrong)?;
         Ok(Running { filter, rejected: setup.drops("rejected") })
     }
 

@@ -15,9 +15,11 @@ pub(crate) fn compiler(linktype: LinkType) -> Compiler {
     Compiler::new(linktype).names(Arc::new(SystemNames::new(false)))
 }
 
-/// Compiles the filter of an option.
-pub(crate) fn compile(option: &str, filter: &str, linktype: LinkType) -> Result<Filter, OptionError> {
-    compiler(linktype).compile(filter).map_err(|error| does_not_compile(option, &error))
+/// Compiles the filter of an option, with what runs bursts: the first is not to wait for that.
+pub(crate) fn compile(compiler: &Compiler, option: &str, filter: &str) -> Result<Filter, OptionError> {
+    let filter = compiler.compile(filter).map_err(|error| does_not_compile(option, &error))?;
+    filter.burst_engine();
+    Ok(filter)
 }
 
 /// What is said when the filter of an option does not compile.

@@ -52,11 +52,16 @@ pub(crate) struct Compiled<C: Compile> {
 }
 
 impl<C: Compile> Compiled<C> {
-    /// For packets of the link type that is named, or of any. `wrong` counts those of others, and of those for which the options do not
-    /// compile.
-    pub(crate) fn new(options: C, linktype: Option<&str>, wrong: Counter) -> Result<Self, OptionError> {
+    /// For packets of the link type that is named, or of any. `prepared` is what [`compile`] has made of the options before, if that is
+    /// there. `wrong` counts packets of others, and of those for which the options do not compile.
+    pub(crate) fn new(
+        options: C,
+        linktype: Option<&str>,
+        prepared: Option<C::Output>,
+        wrong: Counter,
+    ) -> Result<Self, OptionError> {
         let first = first(linktype)?;
-        let current = options.compile(first)?;
+        let current = prepared.map_or_else(|| options.compile(first), Ok)?;
         let only = linktype.map(|_| first);
         Ok(Compiled {
             options,

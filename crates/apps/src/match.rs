@@ -26,8 +26,8 @@ use crate::filtering::{LANES, compiler, describe, does_not_compile, odd};
 use crate::linktype::{self, Compiled};
 use engine::shm::Counter;
 use engine::{
-    App, Burst, Class, Io, NAME_MAX, OptionError, OptionWarning, Output, Pool, PortNames, Ports,
-    Reconfigured, Setup, is_name,
+    App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Reconfigured, Review,
+    Setup, is_name,
 };
 use pflang::FilterList;
 use serde::Deserialize;
@@ -93,7 +93,8 @@ impl Match {
     }
 
     fn list(&self, setup: &mut Setup<'_>) -> Result<Compiled<Match>, OptionError> {
-        Compiled::new(self.clone(), self.linktype.as_deref(), setup.drops("wrong_linktype"))
+        let wrong = setup.drops("wrong_linktype");
+        Compiled::new(self.clone(), self.linktype.as_deref(), setup.take_prepared(), wrong)
     }
 }
 
@@ -139,13 +140,14 @@ impl Class for Match {
         self.review().map(drop)
     }
 
-    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+    fn review(&self) -> Result<Review, OptionError> {
         self.check_list()?;
         let list = linktype::compile(self, self.linktype.as_deref())?;
         let warning = |(i, entry): (usize, pflang::Entry<'_>)| {
             odd(&format!("case[{i}].filter"), entry.source, entry.lints)
         };
-        Ok(list.entries().enumerate().filter_map(warning).collect())
+        let review = Review::new(list.entries().enumerate().filter_map(warning));
+        Ok(review.with(list))
     }
 
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {

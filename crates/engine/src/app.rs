@@ -1,7 +1,7 @@
 //! What an app is: a few methods, called with its links and the pool at hand.
 
 use crate::clock::ClockKind;
-use crate::config::{OptionError, OptionWarning};
+use crate::config::{OptionError, Prepared, Review};
 use crate::link::{Input, Output};
 use crate::pool::Pool;
 use crate::shm::{Counter, EntryKind, Record};
@@ -299,7 +299,7 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
     /// What runs.
     type App: App;
 
-    /// Whether the options make sense; called before anything of a new graph is started.
+    /// Whether the options make sense; called by [`Class::review`].
     ///
     /// # Errors
     /// Which option is wrong, and what it may be.
@@ -307,12 +307,13 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
         Ok(())
     }
 
-    /// As [`Class::check`], and says what is odd about options that make sense; called when a graph is read from a file.
+    /// As [`Class::check`], and says what is odd about options that make sense. It may hand over what takes [`Class::start`] long to
+    /// make. Called when a graph is read from a file, while the one before it runs; else before anything of a new graph is started.
     ///
     /// # Errors
     /// As for [`Class::check`].
-    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
-        self.check().map(|()| Vec::new())
+    fn review(&self) -> Result<Review, OptionError> {
+        self.check().map(|()| Review::default())
     }
 
     /// Whether the ports that are linked make sense together with the options; called after [`Class::check`].
@@ -380,6 +381,7 @@ pub struct Setup<'a> {
     pub now_ns: u64,
     pub(crate) record: &'a mut Record,
     pub(crate) legacy: &'a mut Legacy,
+    pub(crate) prepared: &'a Prepared,
 }
 
 /// What apps of one place have left for the next.
@@ -409,6 +411,12 @@ impl Setup<'_> {
     /// The counter of packets that have served their purpose otherwise, such as fragments that were joined.
     pub fn consumed(&mut self, how: &str) -> Counter {
         self.record.number(how, EntryKind::Delivered)
+    }
+
+    /// What [`Class::review`] has made of the options for this start, if it has handed over anything. An app is started again without it after it
+    /// has failed.
+    pub fn take_prepared<T: Send + 'static>(&mut self) -> Option<T> {
+        self.prepared.take()
     }
 
     /// What an app before this one has left: it failed, was stopped to be given other options, or had another name and the same

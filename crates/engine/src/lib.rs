@@ -47,7 +47,7 @@ mod worker;
 
 pub use app::{App, Class, Direction, Io, Passage, PortNames, Ports, Reconfigured, Roles, Setup};
 pub use clock::ClockKind;
-pub use config::{ClassInfo, Config, Fault, OptionError, OptionWarning, Registry};
+pub use config::{ClassInfo, Config, Fault, OptionError, OptionWarning, Registry, Review};
 pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};
 pub use graph::{
     AppSpec, Graph, GraphCode, GraphError, GraphFile, GraphFileError, GraphFileErrors, Link, NAME_MAX, Port,

@@ -3,10 +3,13 @@
 mod class;
 mod option;
 mod registry;
+mod review;
 
 pub use class::ClassInfo;
 pub use option::{Fault, OptionError, OptionWarning};
 pub use registry::Registry;
+pub(crate) use review::Prepared;
+pub use review::Review;
 
 use crate::app::{App, Class, PortNames, Reconfigured, Setup};
 use crate::panic;
@@ -16,14 +19,16 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// A class with its options, of any type.
+/// A class with its options, of any type, and what a review has made of them for the next start.
 #[derive(Clone)]
-pub struct Config(Arc<dyn AnyClass>);
+pub struct Config {
+    class: Arc<dyn AnyClass>,
+    prepared: Prepared,
+}
 
 trait AnyClass: Any + Send + Sync {
     fn class(&self) -> ClassInfo;
-    fn check(&self) -> Result<(), OptionError>;
-    fn review(&self) -> Result<Vec<OptionWarning>, OptionError>;
+    fn review(&self) -> Result<Review, OptionError>;
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError>;
     fn claim(&self) -> Option<String>;
     fn uses(&self) -> Vec<Use>;
@@ -43,11 +48,7 @@ impl<C: Class> AnyClass for C {
         ClassInfo::of::<C>()
     }
 
-    fn check(&self) -> Result<(), OptionError> {
-        Class::check(self)
-    }
-
-    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+    fn review(&self) -> Result<Review, OptionError> {
         Class::review(self)
     }
 
@@ -92,28 +93,38 @@ impl<C: Class> AnyClass for C {
 impl Config {
     /// A class with its options.
     pub fn new(class: impl Class) -> Self {
-        Config(Arc::new(class))
+        Config { class: Arc::new(class), prepared: Prepared::default() }
     }
 
     /// What the class says of itself.
     pub fn class(&self) -> ClassInfo {
-        self.0.class()
+        self.class.class()
     }
 
-    /// Whether the options make sense.
+    /// Whether the options make sense. If a [`Config::review`] has prepared a start with them, they do.
     ///
     /// # Errors
     /// Which do not.
     pub fn check(&self) -> Result<(), OptionError> {
-        guarded(|| self.0.check())
+        if self.prepared.is_empty() { self.review().map(drop) } else { Ok(()) }
     }
 
-    /// Whether the options make sense, and what is odd about them.
+    /// Whether the options make sense, and what is odd about them. What took long to find out is kept for the next start: so
+    /// workers that are to be given these options need not stop as long as that.
     ///
     /// # Errors
     /// Which do not.
     pub fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
-        guarded(|| self.0.review())
+        Ok(self.prepared.keep(guarded(|| self.class.review())?))
+    }
+
+    /// Forgets what a review has made: no start is near.
+    pub(crate) fn forget_prepared(&self) {
+        self.prepared.clear();
+    }
+
+    pub(crate) fn prepared(&self) -> &Prepared {
+        &self.prepared
     }
 
     /// Whether the ports that are linked make sense together with the options.
@@ -121,21 +132,21 @@ impl Config {
     /// # Errors
     /// Which do not.
     pub fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
-        guarded(|| self.0.check_ports(linked))
+        guarded(|| self.class.check_ports(linked))
     }
 
     /// What only one app of the class at a time can have.
     pub(crate) fn claim(&self) -> Option<String> {
-        self.0.claim()
+        self.class.claim()
     }
 
     /// What the app uses that lies outside the graph.
     pub(crate) fn uses(&self) -> Vec<Use> {
-        self.0.uses()
+        self.class.uses()
     }
 
     pub(crate) fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn AnyApp>, OptionError> {
-        self.0.start(setup)
+        self.class.start(setup)
     }
 
     pub(crate) fn reconfigure(
@@ -144,19 +155,19 @@ impl Config {
         old: &Config,
         setup: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
-        self.0.reconfigure(app, &*old.0, setup)
+        self.class.reconfigure(app, &*old.class, setup)
     }
 }
 
 impl PartialEq for Config {
     fn eq(&self, other: &Self) -> bool {
-        self.0.equals(&*other.0)
+        self.class.equals(&*other.class)
     }
 }
 
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.debug(f)
+        self.class.debug(f)
     }
 }
 

@@ -1,7 +1,7 @@
 //! From one graph to the next, by difference.
 //!
 //! ```text
-//! check the options of all apps;  start those that are new          (until here, an error changes nothing)
+//! check the options of all apps, unless they have been reviewed;  start those that are new          (until here, an error changes nothing)
 //! stop those that are gone;  start those that claim what these had;  give the changed ones their options, or stop and start them
 //! drop links that are gone;  make new ones;  keep the others, with the packets in them
 //! place apps on workers;  put all together
@@ -105,6 +105,8 @@ impl Engine {
             ends.inputs.insert(link, input);
         }
         slots.append(&mut fresh);
+        // A review prepares all apps, also those that keep their options.
+        graph.apps().for_each(|(_, app)| app.config.forget_prepared());
         self.graph = graph;
         self.publish_retired();
         self.assemble(slots, ends, &Placing::ByCost(costs.clone()));

@@ -4,6 +4,7 @@ mod claims;
 mod counters;
 mod large;
 mod places;
+mod prepared;
 
 use super::*;
 use crate::app::{App, Class, Io, Ports, Reconfigured, Roles, Setup};

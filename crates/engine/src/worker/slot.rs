@@ -111,7 +111,8 @@ impl Slot {
     /// Starts the app.
     pub(crate) fn start(&mut self, now_ns: u64) -> Result<(), OptionError> {
         let Slot { name, record, clock, legacy, config, .. } = self;
-        let (app, roles) = start(config, Setup { name, clock: *clock, now_ns, record, legacy })?;
+        let prepared = config.prepared();
+        let (app, roles) = start(config, Setup { name, clock: *clock, now_ns, record, legacy, prepared })?;
         (self.app, self.roles) = (Some(app), roles);
         Ok(())
     }
@@ -248,7 +249,9 @@ impl Slot {
     /// Starts an app in the place of one that is gone, and tells it which links it has.
     fn start_again(&mut self, config: &Config, now_ns: u64) -> Result<(), OptionError> {
         let Slot { name, record, clock, legacy, input_names, output_names, .. } = self;
-        let (mut app, roles) = start(config, Setup { name, clock: *clock, now_ns, record, legacy })?;
+        let prepared = config.prepared();
+        let (mut app, roles) =
+            start(config, Setup { name, clock: *clock, now_ns, record, legacy, prepared })?;
         let ports = names(input_names, output_names);
         if let Err(payload) = guarded(|| app.link(&ports)) {
             // Its destructor may panic as well.
@@ -270,7 +273,8 @@ impl Slot {
     ) -> Result<Reconfigured, ChangeFailure> {
         let Slot { app, name, record, config: old, clock, legacy, .. } = self;
         let Some(app) = app.as_deref_mut() else { return Ok(Reconfigured::NeedsRestart) };
-        let setup = &mut Setup { name, clock: *clock, now_ns, record, legacy };
+        let prepared = config.prepared();
+        let setup = &mut Setup { name, clock: *clock, now_ns, record, legacy, prepared };
         let change = || config.reconfigure(app, old, setup).map(|done| (done, app.roles()));
         let done = guarded(change).map_err(ChangeFailure::Panicked)?;
         // With counters that nobody sees it cannot go on: it is started anew, which is refused.

@@ -45,7 +45,7 @@ use crate::held::Reading;
 use engine::shm::Counter;
 use engine::{
     App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, OptionWarning, Output, Packet,
-    Pool, Ports, Rate, Reconfigured, Roles, Setup, Use,
+    Pool, Ports, Rate, Reconfigured, Review, Roles, Setup, Use,
 };
 use pace::Pace;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -161,12 +161,12 @@ impl Class for PcapReader {
         Ok(())
     }
 
-    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+    fn review(&self) -> Result<Review, OptionError> {
         self.check()?;
         let metadata = if self.path.as_os_str() == "-" { Ok(()) } else { self.path.metadata().map(drop) };
         let is_absent = metadata.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         let warning = || OptionWarning::absent("path", format!("there is no {}", self.path.display()));
-        Ok(is_absent.then(warning).into_iter().collect())
+        Ok(Review::new(is_absent.then(warning)))
     }
 
     /// A stream, to go on with.

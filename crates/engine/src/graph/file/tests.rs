@@ -1,6 +1,6 @@
 use super::{GraphCode, GraphFile};
 use crate::app::{App, Class, Passage, Ports, Setup};
-use crate::config::{OptionError, OptionWarning, Registry};
+use crate::config::{OptionError, OptionWarning, Registry, Review};
 use serde::Deserialize;
 
 /// One output, options with defaults.
@@ -77,12 +77,12 @@ impl Class for Hub {
         place.map_or(Ok(()), |place| Err(OptionError::new(&place, "no such port")))
     }
 
-    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+    fn review(&self) -> Result<Review, OptionError> {
         self.check()?;
         let port = self.rules.iter().position(|rule| rule.port == 97);
         let odd = port.map(|i| OptionWarning::new(&format!("rules[{i}].port"), "this is odd\n  | port"));
         let absent = (self.path == "absent").then(|| OptionWarning::absent("path", "there is no such file"));
-        Ok(odd.into_iter().chain(absent).collect())
+        Ok(Review::new(odd.into_iter().chain(absent)))
     }
 
     fn start(&self, _: &mut Setup<'_>) -> Result<Idle, OptionError> {

@@ -1,0 +1,30 @@
+//! Filters are compiled when a graph is read: what they are made of may be gone by the time it is taken on.
+
+use engine::{Engine, GraphFile, Settings};
+
+/// A file of addresses, and a graph of the options that follow `type`, in which it is `SET`.
+fn prepared_and_started(class: &str, options: &str) {
+    let set = std::env::temp_dir().join(format!("sluss-apps-set-{class}-{}", std::process::id()));
+    let graph = |options: &str| {
+        let options = options.replace("SET", &format!("host in {{@{}}}", set.display()));
+        format!("[app.it]\ntype = '{class}'\n{options}\n")
+    };
+    let read = |options: &str| {
+        std::fs::write(&set, "192.0.2.1\n").unwrap();
+        let file = GraphFile::parse(&graph(options), &apps::registry()).unwrap_or_else(|e| panic!("{e:?}"));
+        std::fs::remove_file(&set).unwrap();
+        file.graph
+    };
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    let changes = engine.configure(&read(options)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(changes.started, ["it"], "{class}");
+    let changes = engine.configure(&read(&options.replace("SET", "arp or SET"))).unwrap();
+    assert_eq!(changes.reconfigured, ["it"], "{class}: {changes:?}");
+}
+
+#[test]
+fn a_set_is_read_once() {
+    prepared_and_started("filter", "filter = 'SET'");
+    prepared_and_started("match", "case = [{ port = 'a', filter = 'SET' }]");
+    prepared_and_started("counter", "count = [{ name = 'a', filter = 'SET' }]");
+}
