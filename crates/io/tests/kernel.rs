@@ -1,128 +1,15 @@
 //! TAP devices and packet sockets against the kernel's own stack, each test in network namespaces of its own.
-//!
-//! A namespace lives as long as a process that sleeps in it, a minute at most: nothing is left behind, whatever happens,
-//! and no device of the machine's own namespace is touched.
 
 #[path = "kernel/offload.rs"]
 mod offload;
 
 use engine::{Class, Engine, Graph, Report, Settings};
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
+use testkit::netns::{Namespace, PATIENCE};
 use testkit::rig::Rig;
-
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Held by the test that runs. A process that another test starts would hold the open devices of all until it runs its own program, and a
-/// TAP device that was closed would still be busy.
-static TURN: Mutex<()> = Mutex::new(());
-
-/// Whose turn it is.
-type Turn = MutexGuard<'static, ()>;
-
-/// A network namespace, without anything in it.
-struct Namespace(Child);
-
-/// Whether a program is absent, said aloud.
-fn is_absent(test: &str, tool: &str, package: &str) -> bool {
-    let is_absent = Command::new(tool).arg("-V").output().is_err();
-    if is_absent {
-        testkit::say(format_args!("SKIPPED: {test} needs `{tool}`: install {package} (Debian)"));
-    }
-    is_absent
-}
-
-impl Namespace {
-    /// A turn, and some namespaces; `None`, said aloud, where that is not possible.
-    fn some<const N: usize>(test: &str) -> Option<(Turn, [Namespace; N])> {
-        let packages = [("ip", "iproute2"), ("sysctl", "procps"), ("nsenter", "util-linux")];
-        if packages.into_iter().any(|(tool, package)| is_absent(test, tool, package)) {
-            return None;
-        }
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let made: Option<Vec<Namespace>> = (0..N).map(|_| Namespace::new()).collect();
-        let made = made.and_then(|made| <[Namespace; N]>::try_from(made).ok());
-        if made.is_none() {
-            testkit::say(format_args!(
-                "SKIPPED: {test} needs root and /dev/net/tun, to make network namespaces"
-            ));
-        }
-        made.map(|made| (turn, made))
-    }
-
-    /// The same, for a test that lets one kernel ask another.
-    fn some_with_ping<const N: usize>(test: &str) -> Option<(Turn, [Namespace; N])> {
-        if is_absent(test, "ping", "iputils-ping") { None } else { Namespace::some(test) }
-    }
-
-    fn new() -> Option<Self> {
-        if !Path::new("/dev/net/tun").exists() {
-            return None;
-        }
-        let mut command = Command::new("unshare");
-        command
-            .args(["--net", "sleep", "60"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let mut namespace = Namespace(command.spawn().ok()?);
-        let own = std::fs::read_link("/proc/self/ns/net").ok()?;
-        let begin = Instant::now();
-        // Until the process has left our namespace, its namespace is ours.
-        while std::fs::read_link(namespace.path()).ok().is_none_or(|theirs| theirs == own) {
-            if namespace.0.try_wait().ok()?.is_some() || begin.elapsed() > PATIENCE {
-                return None;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        let quiet = namespace
-            .command("sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1");
-        { quiet }.status().ok()?.success().then_some(namespace)
-    }
-
-    fn path(&self) -> PathBuf {
-        format!("/proc/{}/ns/net", self.0.id()).into()
-    }
-
-    /// A command in the namespace.
-    fn command(&self, words: &str) -> Command {
-        let mut command = Command::new("nsenter");
-        command.arg(format!("--net={}", self.path().display())).arg("--").args(words.split(' '));
-        command.stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, words: &str) {
-        let output = self.command(words).output().expect("nsenter");
-        assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-
-    /// Runs a test in the namespace, on a thread of its own.
-    fn enter<R: Send>(&self, test: impl FnOnce() -> R + Send) -> R {
-        let file = std::fs::File::open(self.path()).expect("the namespace");
-        let entered = std::thread::scope(|scope| {
-            let thread = scope.spawn(move || {
-                use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-                use std::os::fd::AsFd;
-                move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).expect("setns");
-                test()
-            });
-            thread.join()
-        });
-        entered.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 fn engine(graph: &Graph) -> Engine {
     let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
@@ -168,7 +55,7 @@ fn two_kernels_reach_one_another_through_tap_devices() {
     left.enter(|| {
         let tap = |name: &str| Tap { name: name.to_owned(), mtu: Some(1400) };
         let mut engine = engine(&crossed(tap("t0"), tap("t1")));
-        left.run(&format!("ip link set dev t1 netns {}", right.0.id()));
+        left.run(&format!("ip link set dev t1 netns {}", right.pid()));
         left.run("ip address add 192.0.2.1/24 dev t0");
         right.run("ip address add 192.0.2.2/24 dev t1");
         right.run("ip link set dev t1 up");
@@ -218,7 +105,7 @@ fn cable((left, left_name): (&Namespace, &str), (right, right_name): (&Namespace
     let (l, r) = (left_name, right_name);
     left.run(&format!(
         "ip link add name {l} mtu {mtu} type veth peer name {r} mtu {mtu} netns {}",
-        right.0.id()
+        right.pid()
     ));
     left.run(&format!("ip link set dev {l} up"));
     right.run(&format!("ip link set dev {r} up"));
@@ -290,7 +177,7 @@ fn a_kernel_believes_the_errors_of_a_router() {
         graph.link("router.t -> t.input").unwrap();
         graph.link("router.far -> far.input").unwrap();
         let mut engine = engine(&graph);
-        here.run(&format!("ip link set dev t0 netns {}", there.0.id()));
+        here.run(&format!("ip link set dev t0 netns {}", there.pid()));
         there.run("ip link set dev t0 up");
         for (version, own, router) in
             [("-4", "198.18.0.2/24", "198.18.0.1"), ("-6", "2001:db8::2/64", "2001:db8::1")]

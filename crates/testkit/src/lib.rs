@@ -15,10 +15,11 @@
 //! - [`fuzz`]: what the fuzz targets do with their bytes;
 //! - [`rig`]: one app between feeders and collectors, with a clock that the test sets;
 //! - [`names`]: protocols and services of this machine, which libpcap asks too;
+//! - [`netns`]: network namespaces, for tests against the kernel's own stack;
 //! - [`linktype`]: the link types that the language knows;
 //! - [`rng`]: the small generator behind all of them, so that a seed means the same on every machine.
 //!
-//! What is deliberately absent: no clock is looked at, and no file read but those that a caller names, and /etc/protocols and /etc/services by [`names`].
+//! What is deliberately absent: no clock is looked at, except by [`netns`], and no file read but those that a caller names, and /etc/protocols and /etc/services by [`names`].
 
 #![deny(unsafe_code)]
 
@@ -31,6 +32,7 @@ pub mod fuzz;
 pub mod linktype;
 pub mod mutate;
 pub mod names;
+pub mod netns;
 #[allow(unsafe_code)]
 pub mod oracle;
 pub mod packet;

@@ -1,9 +1,10 @@
 //! Hosts that leave checksums and segmentation to their devices, and reach one another through packet sockets.
 
-use crate::{Namespace, PATIENCE, cable, crossed, device, end, engine};
+use crate::{cable, crossed, device, end, engine};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
+use testkit::netns::{Namespace, PATIENCE};
 
 #[test]
 fn tcp_and_udp_pass_packet_sockets() {
