@@ -1,5 +1,7 @@
 //! TAP devices and packet sockets against the kernel's own stack, each test in network namespaces of its own.
 
+#[path = "kernel/absence.rs"]
+mod absence;
 #[path = "kernel/offload.rs"]
 mod offload;
 

@@ -12,6 +12,7 @@
 //! | `down` | drops: the device is not up, or is gone |
 //! | `no_buffers` | drops: the device's queue was full |
 //! | `send_error` | drops: the kernel refused for another reason |
+//! | `absences` | counts how often the device has disappeared |
 //! | `kernel_drops` | counts frames that the kernel dropped, since we did not fetch them in time, or before the socket was closed |
 //! | `no_checksum` | counts frames whose checksum was left to the device, and could not be completed |
 //!
@@ -23,13 +24,16 @@
 //! such frames are completed when they come. TCP segments that were not cut, or that a device has joined (GRO), come whole, up to 65535 bytes;
 //! where they are sent on by a device that takes no packets as long as that, the kernel cuts them.
 //!
+//! A device that is removed, and made again, is used again within a tenth of a second or so; meanwhile what is sent is dropped as `down`, and
+//! the report says that the device is gone.
+//!
 //! NOTE: of UDP datagrams that a sender has left to be cut (UDP GSO) nobody knows any more how long each was: they come as one.
 
 mod offload;
 #[allow(unsafe_code)]
 mod socket;
 
-use crate::device::{self, Refusal, Refusals};
+use crate::device::{self, Refusal, Refusals, Watch};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Output, Packet, Passage, Pool, Reconfigured, Roles, Setup};
 use serde::Deserialize;
@@ -37,8 +41,6 @@ use socket::{BURST_MAX, OpenError, Received, Socket, Step};
 use std::collections::VecDeque;
 use std::io;
 
-/// How often the kernel is asked what it dropped, in nanoseconds.
-const STATISTICS_NS: u64 = 100_000_000;
 /// Packets that a device is offered at least, when it has brought few.
 const FEW: usize = 8;
 /// Where a VLAN tag stands: behind both addresses.
@@ -60,8 +62,9 @@ pub struct AfPacket {
 /// A running `af_packet`.
 #[derive(Debug)]
 pub struct Running {
-    device: String,
+    options: AfPacket,
     socket: Socket,
+    watch: Watch,
     /// Packets to receive into: none between two turns, since another app may need them.
     spare: Vec<Packet>,
     /// How many frames may be there, judged by those that came before.
@@ -71,7 +74,7 @@ pub struct Running {
     /// Packets that the socket had no room for.
     waiting: VecDeque<Packet>,
     is_listening: bool,
-    next_statistics_ns: u64,
+    next_look_ns: u64,
     delivered: Counter,
     kernel_drops: Counter,
     no_checksum: Counter,
@@ -88,18 +91,17 @@ impl Class for AfPacket {
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        let socket = Socket::open(&self.device, self.promiscuous, self.fanout)
-            .map_err(|error| self.refused(&error))?;
         Ok(Running {
-            device: self.device.clone(),
-            socket,
+            options: self.clone(),
+            socket: self.open()?,
+            watch: Watch::new(&self.device, setup),
             spare: Vec::with_capacity(BURST_MAX),
             expected: FEW,
             // Memory that no long frame touches is never used.
             rests: vec![0; BURST_MAX * device::REST_MAX].into(),
             waiting: VecDeque::new(),
             is_listening: true,
-            next_statistics_ns: 0,
+            next_look_ns: 0,
             delivered: setup.delivered(),
             kernel_drops: setup.counter("kernel_drops"),
             no_checksum: setup.counter("no_checksum"),
@@ -117,22 +119,36 @@ impl Class for AfPacket {
         if self.device != old.device || (self.fanout != old.fanout && old.fanout.is_some()) {
             return Ok(Reconfigured::NeedsRestart);
         }
-        let refused = |error| self.refused(&error);
-        if self.promiscuous != old.promiscuous {
-            app.socket.set_promiscuous(self.promiscuous).map_err(refused)?;
+        // A device that is gone is opened with these options when it is back.
+        if !app.watch.is_gone() {
+            self.change(&app.socket, old)?;
         }
-        if let Some(group) = self.fanout.filter(|_| old.fanout.is_none())
-            && let Err(error) = app.socket.join(group)
-        {
-            // The app goes on as before.
-            let _ = app.socket.set_promiscuous(old.promiscuous);
-            return Err(refused(error));
-        }
+        app.options = self.clone();
         Ok(Reconfigured::Kept)
     }
 }
 
 impl AfPacket {
+    fn open(&self) -> Result<Socket, OptionError> {
+        Socket::open(&self.device, self.promiscuous, self.fanout).map_err(|error| self.refused(&error))
+    }
+
+    /// Gives the socket of a device these options in place of `old`.
+    fn change(&self, socket: &Socket, old: &Self) -> Result<(), OptionError> {
+        let refused = |error| self.refused(&error);
+        if self.promiscuous != old.promiscuous {
+            socket.set_promiscuous(self.promiscuous).map_err(refused)?;
+        }
+        if let Some(group) = self.fanout.filter(|_| old.fanout.is_none())
+            && let Err(error) = socket.join(group)
+        {
+            // The app goes on as before.
+            let _ = socket.set_promiscuous(old.promiscuous);
+            return Err(refused(error));
+        }
+        Ok(())
+    }
+
     /// What is told when the kernel does not give us the socket.
     fn refused(&self, OpenError { step, error }: &OpenError) -> OptionError {
         let device = &self.device;
@@ -194,11 +210,17 @@ impl App for Running {
     }
 
     fn tick(&mut self, io: &mut Io<'_>) {
-        if io.now_ns >= self.next_statistics_ns {
-            self.next_statistics_ns = io.now_ns.saturating_add(STATISTICS_NS);
-            self.kernel_drops.add(self.socket.dropped().unwrap_or(0).into());
-            self.socket.ask_mtu(&self.device);
+        if io.now_ns < self.next_look_ns {
+            return;
         }
+        self.next_look_ns = io.now_ns.saturating_add(device::EVERY_NS);
+        self.kernel_drops.add(self.socket.dropped().unwrap_or(0).into());
+        if let Some(socket) = self.watch.look(|| self.socket.is_bound(), || self.options.open()) {
+            self.kernel_drops.add(self.socket.empty());
+            self.socket = socket;
+            self.set_listening(self.is_listening);
+        }
+        self.socket.ask_mtu(&self.options.device);
     }
 
     fn stop(&mut self, io: &mut Io<'_>) {
@@ -214,6 +236,10 @@ impl App for Running {
 
     fn is_finished(&self) -> bool {
         !self.is_listening
+    }
+
+    fn report(&self) -> Option<String> {
+        self.watch.report()
     }
 }
 

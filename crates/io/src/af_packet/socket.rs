@@ -151,6 +151,17 @@ impl Socket {
         Ok(())
     }
 
+    /// Whether the device is there to which the socket was bound: the kernel takes it from the socket when it goes (`packet_notifier`).
+    pub(super) fn is_bound(&self) -> bool {
+        // SAFETY: the address is plain numbers, for which zeroes will do.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        let mut len = size_of_val(&address) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `len` bytes, which is what the address has, and any bytes will do for its numbers.
+        let done =
+            check(unsafe { libc::getsockname(self.fd.as_raw_fd(), (&raw mut address).cast(), &raw mut len) });
+        done.is_ok() && u32::try_from(address.sll_ifindex) == Ok(self.index)
+    }
+
     /// Says whether the device is to bring in frames for other stations too, as long as the socket is open.
     pub(super) fn set_promiscuous(&self, wanted: bool) -> Result<(), OpenError> {
         let request = libc::packet_mreq {

@@ -10,18 +10,21 @@
 //! | `too_short` | drops: less than an Ethernet header |
 //! | `too_long` | drops: frames of the kernel of more than 65535 bytes, or frames that the kernel finds too long |
 //! | `no_packet` | drops: frames of the kernel of more than 10240 bytes when the pool had no large packet |
-//! | `down` | drops: the device was not switched on |
+//! | `down` | drops: the device was not switched on, or is gone |
 //! | `no_buffers` | drops: the kernel had no room |
 //! | `send_error` | drops: the kernel refused for another reason |
+//! | `absences` | counts how often the device has disappeared |
 //!
 //! The device is switched on. Its addresses are the user's: `ip address add 192.0.2.1/24 dev NAME`. Frames of the
 //! kernel have the time of their breath. An output with little room, and an exhausted pool, leave frames in the device's
 //! queue, where the kernel drops what is too much.
+//!
+//! A device that somebody removes is not made again, as it may be in the way of another: it is used again when there is one of its name.
 
 #[allow(unsafe_code)]
 mod tun;
 
-use crate::device::{self as port, Refusal, Refusals};
+use crate::device::{self as port, Refusal, Refusals, Watch};
 use engine::shm::Counter;
 use engine::{
     App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool, Roles, Setup, Use,
@@ -29,7 +32,7 @@ use engine::{
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of an Ethernet header.
 const ETHERNET_HEADER_LEN: usize = 14;
@@ -49,7 +52,11 @@ pub struct Tap {
 /// A running `tap`.
 #[derive(Debug)]
 pub struct Running {
+    options: Tap,
     file: Arc<File>,
+    left: Arc<Mutex<Option<Left>>>,
+    watch: Watch,
+    next_look_ns: u64,
     /// A packet to read into.
     spare: Option<Packet>,
     /// Room for what does not fit into that, and one byte more: if that is written, the frame was too long.
@@ -100,15 +107,19 @@ impl Class for Tap {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let left: Arc<Mutex<Option<Left>>> = setup.legacy();
-        let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
         // One with other options is closed before the device is opened again.
-        let file = match left.take().filter(|left| left.options == *self && tun::is_there(&left.file)) {
+        let known = lock(&left).take().filter(|left| left.options == *self && tun::is_there(&left.file));
+        let file = match known {
             Some(left) => left.file,
             None => Arc::new(self.open()?),
         };
-        *left = Some(Left { options: self.clone(), file: Arc::clone(&file) });
+        self.leave(&left, &file);
         Ok(Running {
+            options: self.clone(),
             file,
+            left,
+            watch: Watch::new(&self.name, setup),
+            next_look_ns: 0,
             spare: None,
             rest: vec![0; port::REST_MAX + 1].into(),
             is_listening: true,
@@ -130,6 +141,15 @@ impl Tap {
         let _ = tun::set_up(name);
         Ok(file)
     }
+
+    /// Leaves an open device for an app that may take the place of this one.
+    fn leave(&self, left: &Mutex<Option<Left>>, file: &Arc<File>) {
+        *lock(left) = Some(Left { options: self.clone(), file: Arc::clone(file) });
+    }
+}
+
+fn lock(left: &Mutex<Option<Left>>) -> MutexGuard<'_, Option<Left>> {
+    left.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What is told when the kernel does not give us the device.
@@ -152,7 +172,7 @@ fn refused(name: &str, error: &io::Error) -> String {
 
 impl App for Running {
     fn roles(&self) -> Roles {
-        Roles::PULL.and(Roles::PUSH)
+        Roles::PULL.and(Roles::PUSH).and(Roles::TICK)
     }
 
     fn pull(&mut self, io: &mut Io<'_>) {
@@ -177,6 +197,17 @@ impl App for Running {
         }
     }
 
+    fn tick(&mut self, io: &mut Io<'_>) {
+        if io.now_ns < self.next_look_ns {
+            return;
+        }
+        self.next_look_ns = io.now_ns.saturating_add(port::EVERY_NS);
+        if let Some(file) = self.watch.look(|| tun::is_there(&self.file), || self.options.open()) {
+            self.file = Arc::new(file);
+            self.options.leave(&self.left, &self.file);
+        }
+    }
+
     fn stop(&mut self, io: &mut Io<'_>) {
         self.put_spare_back(io.pool);
     }
@@ -187,6 +218,10 @@ impl App for Running {
 
     fn is_finished(&self) -> bool {
         !self.is_listening
+    }
+
+    fn report(&self) -> Option<String> {
+        self.watch.report()
     }
 }
 

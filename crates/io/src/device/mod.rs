@@ -1,4 +1,8 @@
-//! What devices have in common: names, why the kernel refuses a frame, packets to receive into.
+//! What devices have in common: names, why the kernel refuses a frame, packets to receive into, what to do when they disappear.
+
+mod watch;
+
+pub(crate) use watch::{EVERY_NS, Watch};
 
 use engine::shm::Counter;
 use engine::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, OptionError, Packet, Pool, Setup};
@@ -94,7 +98,7 @@ impl Refusal {
         match error.raw_os_error() {
             Some(libc::EINVAL) => Refusal::TooShort,
             Some(libc::EMSGSIZE) => Refusal::TooLong,
-            Some(libc::ENETDOWN | libc::ENXIO | libc::EIO | libc::ENODEV) => Refusal::Down,
+            Some(libc::ENETDOWN | libc::ENXIO | libc::EIO | libc::ENODEV | libc::EBADFD) => Refusal::Down,
             Some(libc::ENOBUFS | libc::ENOMEM | libc::EAGAIN) => Refusal::NoBuffers,
             _ => Refusal::Other,
         }

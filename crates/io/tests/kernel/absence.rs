@@ -1,0 +1,117 @@
+//! Devices that are removed while they are used, and made again.
+
+use crate::{cable, device};
+use engine::Class;
+use io::{AfPacket, Tap};
+use std::time::Instant;
+use testkit::netns::{Namespace, PATIENCE};
+use testkit::rig::{APP, Rig};
+
+/// Lets time pass until the report says that the device is gone, or nothing at all.
+#[track_caller]
+fn wait_until_gone(rig: &mut Rig, is_gone: bool) {
+    let begin = Instant::now();
+    loop {
+        rig.advance(150_000_000);
+        let text = rig.report().apps[APP].text.clone();
+        if text.is_some() == is_gone {
+            assert!(text.is_none_or(|text| text.contains(" is gone; sluss waits")));
+            return;
+        }
+        assert!(begin.elapsed() < PATIENCE, "{text:?}");
+    }
+}
+
+/// A device that is removed, and made again, twice.
+fn comes_back(here: &Namespace, class: impl Class, remove: &str, make: impl Fn()) {
+    let mut rig = Rig::new(class, &["input"], &["output"]);
+    let send = |rig: &mut Rig, count: u64| {
+        (0..count).for_each(|_| rig.send("input", [2; 60]));
+        rig.breathe();
+        ["delivered", "down"].map(|name| rig.counter(name))
+    };
+    assert_eq!(send(&mut rig, 3), [3, 0]);
+    for round in 1..=2 {
+        here.run(remove);
+        // As soon as it is gone, and when that is known.
+        assert_eq!(send(&mut rig, 5), [3 * round, 12 * (round - 1) + 5]);
+        wait_until_gone(&mut rig, true);
+        assert_eq!(send(&mut rig, 7), [3 * round, 12 * round]);
+        make();
+        wait_until_gone(&mut rig, false);
+        assert_eq!(send(&mut rig, 3), [3 * round + 3, 12 * round]);
+        assert_eq!(rig.counter("absences"), round);
+    }
+}
+
+#[test]
+fn a_device_comes_back() {
+    let Some((_turn, [here])) = Namespace::some("a device that comes back") else { return };
+    let make = || cable((&here, "a"), (&here, "b"), 1500);
+    make();
+    here.enter(|| comes_back(&here, device("a"), "ip link delete dev a", make));
+}
+
+#[test]
+fn a_tap_device_comes_back() {
+    let Some((_turn, [here])) = Namespace::some("a TAP device that comes back") else { return };
+    let tap = Tap { name: "t0".to_owned(), mtu: Some(1400) };
+    here.enter(|| {
+        comes_back(&here, tap, "ip link delete dev t0", || here.run("ip tuntap add dev t0 mode tap"));
+        let output = here.command("ip -o link show dev t0").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("mtu 1400"), "{text}");
+    });
+}
+
+#[test]
+fn a_device_comes_back_with_its_frames_and_options() {
+    let Some((_turn, [here])) = Namespace::some("options of a device that comes back") else { return };
+    let make = || cable((&here, "a"), (&here, "b"), 1500);
+    make();
+    here.enter(|| {
+        let mut rig = Rig::new(AfPacket { promiscuous: true, ..device("b") }, &[], &["output"]);
+        rig.breathe();
+        here.run("ip link delete dev b");
+        wait_until_gone(&mut rig, true);
+        // They are for when it is back, also those that its socket could not be given.
+        rig.reconfigure(AfPacket { promiscuous: true, fanout: Some(5), ..device("b") });
+        make();
+        wait_until_gone(&mut rig, false);
+        let output = here.command("ip -d link show dev b").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("promiscuity 1 "), "{text}");
+        let mut from = Rig::new(device("a"), &["input"], &[]);
+        from.send("input", [0xff; 60]);
+        from.breathe();
+        let begin = Instant::now();
+        let mut frames = Vec::new();
+        while frames.is_empty() && begin.elapsed() < PATIENCE {
+            rig.breathe();
+            frames.extend(rig.take("output"));
+        }
+        assert_eq!(frames, [vec![0xff; 60]]);
+    });
+}
+
+#[test]
+fn a_device_of_another_kind_is_not_taken_for_one_that_is_gone() {
+    let Some((_turn, [here])) = Namespace::some("a device of another kind") else { return };
+    here.enter(|| {
+        let mut rig = Rig::new(Tap { name: "t0".to_owned(), mtu: None }, &["input"], &["output"]);
+        here.run("ip link delete dev t0");
+        cable((&here, "t0"), (&here, "t1"), 1500);
+        let begin = Instant::now();
+        let text = loop {
+            rig.advance(150_000_000);
+            match rig.report().apps[APP].text.clone() {
+                Some(text) => break text,
+                None => assert!(begin.elapsed() < PATIENCE),
+            }
+        };
+        assert!(text.contains("t0") && text.contains("is no TAP device: choose another name"), "{text}");
+        rig.send("input", [2; 60]);
+        rig.breathe();
+        assert_eq!(rig.counter("down"), 1);
+    });
+}
