@@ -184,6 +184,28 @@ fn a_capture_that_is_not_ethernet_is_refused_for_ethernet_devices_only() {
     assert!(errors.starts_with(&format!("warning: {raw}: packets of link type RAW, which")), "{errors}");
 }
 
+/// In a network of its own, whose devices `/sys` tells of.
+#[test]
+fn a_tun_device_takes_ip_packets_only() {
+    let script = "mount -t sysfs none /sys && ip tuntap add dev n0 mode tun && ip link set dev n0 up || exit 77\n\
+                  for what in \"--synth\" \"$2\" \"$3\"; do \"$1\" blast \"$what\" --to n0 --count 3; echo $? >&2; done";
+    let output = Command::new("unshare")
+        .args(["--net", "--mount", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_sluss")])
+        .args([capture("web.pcap"), capture("raw.pcap")])
+        .output();
+    let made = output.as_ref().is_ok_and(|output| output.status.success());
+    let Some(output) = output.ok().filter(|_| made) else {
+        common::say("skipped: a_tun_device_takes_ip_packets_only: cannot make a TUN device (needs root)");
+        return;
+    };
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let lines: Vec<&str> = errors.lines().collect();
+    let taken = "n0 takes IP packets without an Ethernet header (RAW)";
+    assert_eq!(lines[0], format!("error: --synth makes Ethernet frames, and {taken}"));
+    assert!(lines[2].ends_with(&format!(": its packets are of link type EN10MB, and {taken}")), "{errors}");
+    assert_eq!((lines[1], lines[3], lines.last()), ("2", "2", Some(&"0")), "{errors}");
+}
+
 #[test]
 fn a_capture_is_not_sent_into_itself() {
     let whole = std::fs::read(capture("icmp.pcap")).expect("a capture");

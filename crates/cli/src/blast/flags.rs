@@ -7,14 +7,11 @@ use crate::values::{NEGATIVE, is_negative};
 use apps::{Proto, Sink, Synth};
 use capture::{Input, Reader};
 use engine::{Config, ConfigureError, Graph, OptionError};
+use io::af_packet::Framing;
 use io::pcap_reader::Passes;
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
 use std::path::Path;
-use wire::LinkType;
 
-/// Kinds of devices whose frames are those of Ethernet, as `/sys/class/net/*/type` has them (linux/if_arp.h).
-const ARPHRD_ETHER: &str = "1";
-const ARPHRD_LOOPBACK: &str = "772";
 const SOURCE: &str = "source";
 pub(super) const CUT: &str = "cut";
 pub(super) const TARGET: &str = "target";
@@ -95,15 +92,15 @@ fn target(args: &BlastArgs) -> Result<Config, Failure> {
         )));
     }
     if let Some(name) = to.strip_prefix("tap:") {
-        check_linktype(args.capture.as_deref(), name)?;
+        check_source(args.capture.as_deref(), Framing::Ethernet, name)?;
         return Ok(Config::new(Tap { name: name.to_owned(), mtu: None }));
     }
     let is_capture = Path::new(to).extension().is_some_and(|end| end == "pcap" || end == "pcapng");
     if to.contains('/') || is_capture {
         return capture_file(args, to);
     }
-    if is_ethernet(to) {
-        check_linktype(args.capture.as_deref(), to)?;
+    if let Some(framing) = framing(to) {
+        check_source(args.capture.as_deref(), framing, to)?;
     }
     Ok(Config::new(AfPacket { device: to.to_owned(), ..AfPacket::default() }))
 }
@@ -128,22 +125,34 @@ fn capture_file(args: &BlastArgs, to: &str) -> Result<Config, Failure> {
     Ok(Config::new(PcapWriter { path: args.to.clone().into(), ..PcapWriter::default() }))
 }
 
-/// Whether a device is known to take Ethernet frames.
-fn is_ethernet(device: &str) -> bool {
-    let number = std::fs::read_to_string(format!("/sys/class/net/{device}/type"));
-    number.is_ok_and(|number| [ARPHRD_ETHER, ARPHRD_LOOPBACK].contains(&number.trim()))
+/// What frames of a device begin with, if that is known.
+fn framing(device: &str) -> Option<Framing> {
+    let number = std::fs::read_to_string(format!("/sys/class/net/{device}/type")).ok()?;
+    Framing::of(number.trim().parse().ok()?, true)
 }
 
-/// Refuses a capture whose first packets are not what an Ethernet device takes. Of what is no file nothing is known yet, and a capture
-/// that cannot be opened is told of by who reads it.
-fn check_linktype(capture: Option<&Path>, device: &str) -> Result<(), Failure> {
-    let is_file = |path: &&Path| path.as_os_str() != "-" && path.is_file();
-    let Some(path) = capture.filter(is_file) else { return Ok(()) };
-    let linktype = Reader::open(path).ok().and_then(|mut reader| reader.seek_linktype());
-    match linktype.filter(|&linktype| linktype != LinkType::ETHERNET) {
+/// Refuses frames that are made up for a device that takes bare packets, and a capture whose first packets are not what a device takes. Of
+/// what is no file nothing is known yet, and a capture that cannot be opened is told of by who reads it.
+fn check_source(capture: Option<&Path>, framing: Framing, device: &str) -> Result<(), Failure> {
+    let taken = match framing {
+        Framing::Ethernet => "Ethernet frames (EN10MB)",
+        Framing::Bare => "IP packets without an Ethernet header (RAW)",
+    };
+    let Some(path) = capture else {
+        return match framing {
+            Framing::Ethernet => Ok(()),
+            Framing::Bare => {
+                Err(Failure::user(format!("--synth makes Ethernet frames, and {device} takes {taken}")))
+            }
+        };
+    };
+    let is_file = path.as_os_str() != "-" && path.is_file();
+    let linktype =
+        if is_file { Reader::open(path).ok().and_then(|mut reader| reader.seek_linktype()) } else { None };
+    match linktype.filter(|&linktype| !framing.takes(linktype)) {
         None => Ok(()),
         Some(linktype) => Err(Failure::user(format!(
-            "{}: its packets are of link type {linktype}, and {device} takes Ethernet frames (EN10MB)",
+            "{}: its packets are of link type {linktype}, and {device} takes {taken}",
             path.display()
         ))),
     }

@@ -8,6 +8,7 @@
 //! | `fanout` | 0 to 65535: apps and programs of the same number share the frames of the device, flow by flow |
 //! | `delivered` | counts frames that the device has taken |
 //! | `too_short`, `too_long` | drops: frames that the device cannot send, nor the kernel cut, or longer than 65535 bytes |
+//! | `wrong_linktype` | drops: packets that are not of the device's link type, where the graph keeps metadata |
 //! | `no_packet` | drops: frames from the wire of more than 10240 bytes when the pool had no large packet |
 //! | `down` | drops: the device is not up, or is gone |
 //! | `no_buffers` | drops: the device's queue was full |
@@ -24,14 +25,22 @@
 //! such frames are completed when they come. TCP segments that were not cut, or that a device has joined (GRO), come whole, up to 65535 bytes;
 //! where they are sent on by a device that takes no packets as long as that, the kernel cuts them.
 //!
+//! Frames have link type EN10MB, and those of a device without a link header, such as TUN, PPP and most tunnels, RAW: IP packets. Devices of other
+//! types, such as CAN or a monitor of a radio, are refused.
+//!
 //! A device that is removed, and made again, is used again within a tenth of a second or so; meanwhile what is sent is dropped as `down`, and
 //! the report says that the device is gone.
 //!
 //! NOTE: of UDP datagrams that a sender has left to be cut (UDP GSO) nobody knows any more how long each was: they come as one.
 
+mod framing;
 mod offload;
 #[allow(unsafe_code)]
 mod socket;
+#[cfg(test)]
+mod tests;
+
+pub use framing::{Framing, Hardware};
 
 use crate::device::{self, Refusal, Refusals, Watch};
 use engine::shm::Counter;
@@ -40,6 +49,7 @@ use serde::Deserialize;
 use socket::{BURST_MAX, OpenError, Received, Socket, Step};
 use std::collections::VecDeque;
 use std::io;
+use wire::LinkType;
 
 /// Packets that a device is offered at least, when it has brought few.
 const FEW: usize = 8;
@@ -78,6 +88,7 @@ pub struct Running {
     delivered: Counter,
     kernel_drops: Counter,
     no_checksum: Counter,
+    wrong_linktype: Counter,
     refusals: Refusals,
 }
 
@@ -105,6 +116,7 @@ impl Class for AfPacket {
             delivered: setup.delivered(),
             kernel_drops: setup.counter("kernel_drops"),
             no_checksum: setup.counter("no_checksum"),
+            wrong_linktype: setup.drops("wrong_linktype"),
             refusals: Refusals::new(setup),
         })
     }
@@ -131,6 +143,16 @@ impl Class for AfPacket {
 impl AfPacket {
     fn open(&self) -> Result<Socket, OptionError> {
         Socket::open(&self.device, self.promiscuous, self.fanout).map_err(|error| self.refused(&error))
+    }
+
+    /// Opens the device again. The graph has been made for what its frames begin with.
+    fn open_as(&self, framing: Framing) -> Result<Socket, OptionError> {
+        let socket = self.open()?;
+        if socket.framing() == framing {
+            return Ok(socket);
+        }
+        let [now, before] = [socket.framing(), framing].map(Framing::linktype);
+        Err(OptionError::refused("device", format!("its link type is {now}, and was {before}")))
     }
 
     /// Gives the socket of a device these options in place of `old`.
@@ -165,6 +187,14 @@ impl AfPacket {
                 format!("there is no device {device}; `ip link` shows those that there are"),
             ),
             Step::Device => OptionError::refused("device", format!("cannot use {device}: {error}")),
+            Step::Hardware(hardware) => OptionError::new(
+                "device",
+                format!(
+                    "{device} is of type {hardware} ({}), which is not supported: use an Ethernet device, or one \
+                     whose packets begin with IP, such as TUN, PPP and tunnels",
+                    framing::name(*hardware)
+                ),
+            ),
             Step::Promiscuous => OptionError::refused(
                 "promiscuous",
                 format!("{device} does not allow it: {error}; try `sudo ip link set {device} promisc on`"),
@@ -201,9 +231,15 @@ impl App for Running {
             && let Some(mut burst) = io.inputs[0].burst_of_at_most(BURST_MAX)
         {
             while !burst.is_empty() {
-                match self.attempt(&burst) {
+                let ours = self.ours(&burst, io.pool);
+                if ours == 0 {
+                    io.pool.free_burst(burst.split_front(1), &self.wrong_linktype);
+                    continue;
+                }
+                let is_first = self.waiting.is_empty();
+                match if is_first { self.attempt(&burst[..ours]) } else { Attempt::Full } {
                     Attempt::Taken(count, counter) => io.pool.free_burst(burst.split_front(count), counter),
-                    Attempt::Full => self.waiting.extend(burst.by_ref()),
+                    Attempt::Full => self.waiting.extend(burst.split_front(ours)),
                 }
             }
         }
@@ -215,7 +251,9 @@ impl App for Running {
         }
         self.next_look_ns = io.now_ns.saturating_add(device::EVERY_NS);
         self.kernel_drops.add(self.socket.dropped().unwrap_or(0).into());
-        if let Some(socket) = self.watch.look(|| self.socket.is_bound(), || self.options.open()) {
+        let framing = self.socket.framing();
+        let open = || self.options.open_as(framing);
+        if let Some(socket) = self.watch.look(|| self.socket.is_bound(), open) {
             self.kernel_drops.add(self.socket.empty());
             self.socket = socket;
             self.set_listening(self.is_listening);
@@ -228,6 +266,11 @@ impl App for Running {
         for packet in self.waiting.drain(..) {
             io.pool.free(packet, self.refusals.counter(Refusal::NoBuffers));
         }
+    }
+
+    /// Frames of another type than Ethernet have to say so.
+    fn uses_metadata(&self) -> bool {
+        self.socket.framing() != Framing::Ethernet
     }
 
     fn held(&self) -> usize {
@@ -259,6 +302,19 @@ enum Attempt<'a> {
 }
 
 impl Running {
+    /// How many of the first packets are of the link type that the device takes, as far as that is known.
+    #[inline]
+    fn ours(&self, packets: &[Packet], pool: &Pool) -> usize {
+        if !pool.uses_metadata() {
+            return packets.len();
+        }
+        let framing = self.socket.framing();
+        packets
+            .iter()
+            .take_while(|packet| framing.takes(LinkType::new(packet.metadata().linktype.into())))
+            .count()
+    }
+
     fn attempt(&self, packets: &[Packet]) -> Attempt<'_> {
         match self.socket.send(packets) {
             Ok(count) if count > 0 => Attempt::Taken(count, &self.delivered),
@@ -318,7 +374,7 @@ impl Running {
                 0
             });
         self.spare.drain(got..).for_each(|packet| pool.take_back(packet));
-        let metadata = device::metadata(now_ns, self.socket.index() as u16);
+        let metadata = device::metadata(now_ns, self.socket.index() as u16, self.socket.framing().linktype());
         let rests = self.rests.chunks_exact(device::REST_MAX);
         for ((mut packet, received), rest) in self.spare.drain(..).zip(received).zip(rests) {
             let tag_len = if received.vlan.is_some() { TAG_LEN } else { 0 };

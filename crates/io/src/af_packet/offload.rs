@@ -1,6 +1,7 @@
 //! What a sender has left to devices, as the header says that goes with each frame of a packet socket (`struct virtio_net_hdr` of
 //! linux/virtio_net.h): a checksum to complete, a long TCP segment to cut.
 
+use super::framing::Framing;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::checksum::{Sum, checksum};
 
@@ -16,8 +17,6 @@ const NEEDS_CHECKSUM: u8 = 1;
 const TCP_OVER_IPV4: u8 = 1;
 const TCP_OVER_IPV6: u8 = 4;
 
-const ADDRESSES_LEN: usize = 12;
-pub(super) const ETHERNET_LEN: usize = 14;
 const TAG_LEN: usize = 4;
 const IPV6_LEN: usize = 40;
 const PROTOCOL_TCP: u8 = 6;
@@ -62,19 +61,23 @@ pub(super) struct Cut {
 
 /// How a frame of more than the device takes is cut. `None` where it fits, or cannot be cut.
 #[cold]
-pub(super) fn cut(frame: &[u8], mtu: usize) -> Option<Cut> {
+pub(super) fn cut(frame: &[u8], framing: Framing, mtu: usize) -> Option<Cut> {
     let u16_at = |at: usize| frame.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]));
-    let mut ip_at = ETHERNET_LEN;
-    while matches!(u16_at(ip_at - 2)?, 0x8100 | 0x88a8) {
-        ip_at += TAG_LEN;
-    }
-    debug_assert!(ip_at >= ADDRESSES_LEN);
-    let ip = &frame[ip_at..];
-    let (kind, len, ip_len, pseudo) = match u16_at(ip_at - 2)? {
-        0x0800 => ipv4(ip)?,
-        0x86dd => ipv6(ip)?,
-        _ => return None,
+    let mut ip_at = framing.header_len();
+    let (kind, len, ip_len, pseudo) = match framing {
+        Framing::Ethernet => {
+            while matches!(u16_at(ip_at - 2)?, 0x8100 | 0x88a8) {
+                ip_at += TAG_LEN;
+            }
+            match u16_at(ip_at - 2)? {
+                0x0800 => ipv4(&frame[ip_at..])?,
+                0x86dd => ipv6(&frame[ip_at..])?,
+                _ => return None,
+            }
+        }
+        Framing::Bare => ipv4(frame).or_else(|| ipv6(frame))?,
     };
+    let ip = &frame[ip_at..];
     let tcp = ip.get(..len)?.get(ip_len..).filter(|tcp| tcp.len() >= TCP_LEN)?;
     let tcp_len = usize::from(tcp[12] >> 4) * 4;
     let segment = mtu.checked_sub(ip_len + tcp_len).filter(|&segment| segment > 0)?;
@@ -125,7 +128,19 @@ fn ipv6(ip: &[u8]) -> Option<Network> {
 
 #[cfg(test)]
 mod tests {
-    use super::{complete_checksum, cut, missing_checksum};
+    use super::super::framing::Framing;
+    use super::{complete_checksum, missing_checksum};
+
+    fn cut(frame: &[u8], mtu: usize) -> Option<super::Cut> {
+        let cut = super::cut(frame, Framing::Ethernet, mtu);
+        // Without its Ethernet header it is cut at places that are as much nearer.
+        let bare = frame.get(14..).and_then(|packet| super::cut(packet, Framing::Bare, mtu));
+        if let (Some(cut), Some(bare)) = (cut, bare) {
+            assert_eq!((bare.len + 14, bare.sum_at + 14, bare.sum), (cut.len, cut.sum_at, cut.sum));
+        }
+        assert!(cut.is_none() || bare.is_some());
+        cut
+    }
 
     #[test]
     fn checksums_are_completed_within_the_frame_only() {

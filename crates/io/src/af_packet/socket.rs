@@ -3,6 +3,7 @@
 //! What is unsafe here passes pointers to values that live on the stack, or to packets that the caller lends, for the
 //! time of one call. The kernel keeps none of them.
 
+use super::framing::{Framing, Hardware};
 use super::offload::{self, Cut, HEADER_LEN, Header};
 use crate::device::REST_MAX;
 use engine::Packet;
@@ -25,6 +26,8 @@ pub(super) struct Socket {
     index: u32,
     /// Whether a header comes and goes with each frame.
     has_header: bool,
+    /// What its frames begin with.
+    framing: Framing,
     /// The longest packet that the device takes, without its Ethernet header.
     mtu: usize,
 }
@@ -55,6 +58,8 @@ pub(super) struct OpenError {
 pub(super) enum Step {
     Socket,
     Device,
+    /// Its frames are of a type for which there is no link type.
+    Hardware(Hardware),
     Promiscuous,
     Fanout,
 }
@@ -75,12 +80,14 @@ impl Socket {
         // SAFETY: the descriptor was opened above, and nobody else has it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let index = index_of(device).map_err(step(Step::Device))?;
-        let mut socket = Socket { fd, index, has_header: false, mtu: usize::MAX };
+        let framing = Framing::Ethernet;
+        let mut socket = Socket { fd, index, has_header: false, framing, mtu: usize::MAX };
         socket.prepare().map_err(step(Step::Socket))?;
         // Without it, frames come and go as they are.
         socket.has_header = socket.set(libc::SOL_PACKET, PACKET_VNET_HDR, &1_i32).is_ok();
         socket.ask_mtu(device);
         socket.bind().map_err(step(Step::Device))?;
+        socket.framing = socket.ask_framing(device)?;
         if promiscuous {
             socket.set_promiscuous(true)?;
         }
@@ -95,8 +102,37 @@ impl Socket {
         self.index
     }
 
+    /// What the frames of the device begin with.
+    pub(super) fn framing(&self) -> Framing {
+        self.framing
+    }
+
     /// Asks for the longest packet that the device takes.
     pub(super) fn ask_mtu(&mut self, device: &str) {
+        let Ok(answer) = self.ask(libc::SIOCGIFMTU as _, device) else { return };
+        // SAFETY: the call has written the number; besides, all bytes of the union were initialised.
+        if let Ok(mtu) = usize::try_from(unsafe { answer.ifr_ifru.ifru_mtu }) {
+            self.mtu = mtu;
+        }
+    }
+
+    /// Asks what the frames of the device begin with.
+    fn ask_framing(&self, device: &str) -> Result<Framing, OpenError> {
+        let known = self.address().and_then(|address| {
+            let answer = self.ask(libc::SIOCGIFFLAGS as _, device)?;
+            // SAFETY: as for the number in `ask_mtu`.
+            let flags = unsafe { answer.ifr_ifru.ifru_flags };
+            Ok((address.sll_hatype, libc::c_int::from(flags) & libc::IFF_POINTOPOINT != 0))
+        });
+        let (hardware, is_one_to_one) = known.map_err(|error| OpenError { step: Step::Device, error })?;
+        Framing::of(hardware, is_one_to_one).ok_or_else(|| OpenError {
+            step: Step::Hardware(hardware),
+            error: io::ErrorKind::Unsupported.into(),
+        })
+    }
+
+    /// Asks something about a device.
+    fn ask(&self, what: libc::c_ulong, device: &str) -> io::Result<libc::ifreq> {
         // SAFETY: an `ifreq` is plain numbers and a union of plain numbers and pointers, for which zeroes will do.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         // The last byte stays zero.
@@ -104,24 +140,23 @@ impl Socket {
             *to = from as libc::c_char;
         }
         // SAFETY: the request is an initialised `ifreq` that this thread owns; the kernel reads and writes no more than that.
-        let done = unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::SIOCGIFMTU as _, &raw mut request) };
-        // SAFETY: if it is done, the call has written the number; besides, all bytes of the union were initialised.
-        if let Ok(mtu) = usize::try_from(unsafe { request.ifr_ifru.ifru_mtu })
-            && done == 0
-        {
-            self.mtu = mtu;
-        }
+        check(unsafe { libc::ioctl(self.fd.as_raw_fd(), what as _, &raw mut request) })?;
+        Ok(request)
     }
 
     /// Whether a frame may be longer than the device takes.
     pub(super) fn is_long(&self, frame: &[u8]) -> bool {
-        frame.len() > self.mtu.saturating_add(offload::ETHERNET_LEN)
+        frame.len() > self.mtu.saturating_add(self.framing.header_len())
     }
 
     /// How a frame is to be cut, if it is too long for the device.
     #[inline]
     fn cut(&self, frame: &[u8]) -> Option<Cut> {
-        if self.has_header && self.is_long(frame) { offload::cut(frame, self.mtu) } else { None }
+        if self.has_header && self.is_long(frame) {
+            offload::cut(frame, self.framing, self.mtu)
+        } else {
+            None
+        }
     }
 
     fn prepare(&self) -> io::Result<()> {
@@ -140,11 +175,7 @@ impl Socket {
     }
 
     fn bind(&self) -> io::Result<()> {
-        // SAFETY: the address is plain numbers, for which zeroes will do.
-        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-        address.sll_ifindex = self.index as libc::c_int;
+        let address = address(libc::ETH_P_ALL, self.index);
         let len = size_of_val(&address) as libc::socklen_t;
         // SAFETY: the address is an initialised `sockaddr_ll` of the length given.
         check(unsafe { libc::bind(self.fd.as_raw_fd(), (&raw const address).cast(), len) })?;
@@ -153,13 +184,16 @@ impl Socket {
 
     /// Whether the device is there to which the socket was bound: the kernel takes it from the socket when it goes (`packet_notifier`).
     pub(super) fn is_bound(&self) -> bool {
-        // SAFETY: the address is plain numbers, for which zeroes will do.
-        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        self.address().is_ok_and(|address| u32::try_from(address.sll_ifindex) == Ok(self.index))
+    }
+
+    /// What it is bound to.
+    fn address(&self) -> io::Result<libc::sockaddr_ll> {
+        let mut address = address(0, 0);
         let mut len = size_of_val(&address) as libc::socklen_t;
         // SAFETY: the kernel writes at most `len` bytes, which is what the address has, and any bytes will do for its numbers.
-        let done =
-            check(unsafe { libc::getsockname(self.fd.as_raw_fd(), (&raw mut address).cast(), &raw mut len) });
-        done.is_ok() && u32::try_from(address.sll_ifindex) == Ok(self.index)
+        check(unsafe { libc::getsockname(self.fd.as_raw_fd(), (&raw mut address).cast(), &raw mut len) })?;
+        Ok(address)
     }
 
     /// Says whether the device is to bring in frames for other stations too, as long as the socket is open.
@@ -286,6 +320,8 @@ impl Socket {
         let mut vectors = [[EMPTY_VECTOR; 4]; BURST_MAX];
         let mut messages = [EMPTY_MESSAGE; BURST_MAX];
         let first = usize::from(!self.has_header);
+        // Where a frame does not say what it is, its address does.
+        let mut addresses = [libc::ETH_P_IP, libc::ETH_P_IPV6].map(|protocol| address(protocol, self.index));
         for (index, packet) in packets[..count].iter().enumerate() {
             let data = packet.data();
             cuts[index] = self.cut(data);
@@ -300,11 +336,16 @@ impl Socket {
                 .map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
             messages[index].msg_hdr.msg_iov = vectors[index][first..].as_mut_ptr();
             messages[index].msg_hdr.msg_iovlen = (part_count - first) as _;
+            if self.framing == Framing::Bare {
+                let is_ipv6 = data.first().is_some_and(|first| first >> 4 == 6);
+                messages[index].msg_hdr.msg_name = (&raw mut addresses[usize::from(is_ipv6)]).cast();
+                messages[index].msg_hdr.msg_namelen = size_of::<libc::sockaddr_ll>() as _;
+            }
         }
         let fd = self.fd.as_raw_fd();
         let flags = libc::MSG_DONTWAIT as _;
         // SAFETY: `count` messages are initialised, each points to some of four vectors, and those to a header, the bytes of a packet and
-        // a sum. All outlive the call, and the kernel only reads the bytes.
+        // a sum; perhaps to an address. All outlive the call, and the kernel only reads the bytes.
         let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count as _, flags) };
         Ok(check(sent)? as usize)
     }
@@ -338,6 +379,16 @@ fn known_from(control: &[u8]) -> Received {
         lacks_checksum: has(libc::TP_STATUS_CSUMNOTREADY),
         ..Received::default()
     }
+}
+
+/// The address of a device, for frames of a protocol.
+fn address(protocol: libc::c_int, index: u32) -> libc::sockaddr_ll {
+    // SAFETY: the address is plain numbers, for which zeroes will do.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (protocol as u16).to_be();
+    address.sll_ifindex = index as libc::c_int;
+    address
 }
 
 fn index_of(device: &str) -> io::Result<u32> {

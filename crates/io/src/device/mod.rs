@@ -7,11 +7,10 @@ pub(crate) use watch::{EVERY_NS, Watch};
 use engine::shm::Counter;
 use engine::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, OptionError, Packet, Pool, Setup};
 use std::io;
+use wire::LinkType;
 
 /// Bytes of the longest name of a device (IFNAMSIZ, without the zero).
 const NAME_MAX: usize = 15;
-/// The link type of frames.
-const ETHERNET: u16 = 1;
 /// Timestamps are in nanoseconds.
 const PRECISION: u8 = 9;
 
@@ -73,10 +72,10 @@ pub(crate) enum Long {
 }
 
 /// What is known of a frame that a device has received just now.
-pub(crate) fn metadata(now_ns: u64, interface: u16) -> Metadata {
+pub(crate) fn metadata(now_ns: u64, interface: u16, linktype: LinkType) -> Metadata {
     Metadata {
         timestamp_ns: now_ns,
-        linktype: ETHERNET,
+        linktype: u16::try_from(linktype.value()).unwrap_or(u16::MAX),
         interface,
         precision: PRECISION,
         ..Metadata::default()

@@ -22,7 +22,7 @@
 //! A device that somebody removes is not made again, as it may be in the way of another: it is used again when there is one of its name.
 
 #[allow(unsafe_code)]
-mod tun;
+pub(crate) mod tun;
 
 use crate::device::{self as port, Refusal, Refusals, Watch};
 use engine::shm::Counter;
@@ -33,6 +33,7 @@ use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use wire::LinkType;
 
 /// Bytes of an Ethernet header.
 const ETHERNET_HEADER_LEN: usize = 14;
@@ -246,7 +247,7 @@ impl Running {
             return true;
         }
         packet.truncate(len);
-        pool.describe(&mut packet, port::metadata(now_ns, 0));
+        pool.describe(&mut packet, port::metadata(now_ns, 0, LinkType::EN10MB));
         output.put(packet);
         true
     }

@@ -10,12 +10,26 @@ use std::os::unix::fs::OpenOptionsExt;
 
 /// Opens the device of a name, which the kernel makes if it is not there. Reads and writes never wait.
 pub(super) fn open(name: &str) -> io::Result<File> {
+    open_as(name, libc::IFF_TAP)
+}
+
+fn open_as(name: &str, kind: libc::c_int) -> io::Result<File> {
     let file =
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
     let mut request = request(name);
-    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+    request.ifr_ifru.ifru_flags = (kind | libc::IFF_NO_PI) as libc::c_short;
     // SAFETY: the request is an initialised `ifreq` that this thread owns; the kernel reads and writes no more than that.
     check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) })?;
+    Ok(file)
+}
+
+/// Makes a TUN device for a test, whose packets have no header, and says that it is of this type (linux/if_arp.h).
+#[cfg(test)]
+pub(crate) fn open_tun(name: &str, hardware: u16) -> io::Result<File> {
+    let file = open_as(name, libc::IFF_TUN)?;
+    // SAFETY: the type is passed as a number, and no memory.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETLINK, libc::c_int::from(hardware)) })?;
+    set_up(name)?;
     Ok(file)
 }
 
