@@ -9,7 +9,7 @@ use engine::{Class, Engine, Graph, Report, Settings};
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use testkit::netns::{Namespace, PATIENCE};
 use testkit::rig::Rig;
 
@@ -208,6 +208,56 @@ fn a_kernel_believes_the_errors_of_a_router() {
         let sent = report.apps["router"].counters.iter().find(|counter| counter.0 == "icmp_sent");
         assert_eq!(sent.unwrap().2, 6, "{report:#?}");
     });
+}
+
+/// Time that frames have waited in the queue is not added to their time.
+#[test]
+fn frames_have_the_time_at_which_the_kernel_received_them() {
+    let Some((_turn, [here])) = Namespace::some("times of frames") else { return };
+    let out = std::env::temp_dir().join(format!("sluss-io-times-{}.pcapng", std::process::id()));
+    let mut graph = Graph::new();
+    graph.app("b", device("b")).unwrap();
+    graph.app("writer", PcapWriter { path: out.clone(), ..PcapWriter::default() }).unwrap();
+    graph.link("b.output -> writer.input").unwrap();
+    let make = || cable((&here, "a"), (&here, "b"), 1500);
+    make();
+    here.enter(|| {
+        let mut engine = engine(&graph);
+        let mut sent = Vec::new();
+        let mut send = |engine: &mut Engine| {
+            // So that the kernel is asked for times.
+            engine.breathe();
+            let mut from = Rig::new(device("a"), &["input"], &[]);
+            let now_ns = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+            let before_ns = now_ns();
+            from.send("input", [0xff; 60]);
+            from.breathe();
+            sent.push(before_ns..=now_ns());
+            std::thread::sleep(Duration::from_millis(20));
+            engine.breathe();
+        };
+        send(&mut engine);
+        // Also those of a device that was gone.
+        here.run("ip link delete dev b");
+        let mut breathe_while = |is_gone: bool| {
+            let begin = Instant::now();
+            while engine.report().apps["b"].text.is_some() == is_gone {
+                engine.run_for(Duration::from_millis(5)).unwrap();
+                assert!(begin.elapsed() < PATIENCE);
+            }
+        };
+        breathe_while(false);
+        make();
+        breathe_while(true);
+        send(&mut engine);
+        end(engine);
+        let mut reader = capture::Reader::open(&out).unwrap();
+        for sent in sent {
+            let timestamp_ns = reader.next_packet().unwrap().expect("a frame").timestamp_ns;
+            assert!(sent.contains(&timestamp_ns), "{timestamp_ns} is not in {sent:?}");
+        }
+    });
+    let _ = std::fs::remove_file(out);
 }
 
 #[test]

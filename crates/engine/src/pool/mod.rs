@@ -395,6 +395,13 @@ impl Pool {
         self.stamping.is_some()
     }
 
+    /// The time that new packets are stamped with, in nanoseconds since 1970: the time of day at this breath, or capture time. 0 if nobody
+    /// reads metadata.
+    #[inline]
+    pub fn timestamp_ns(&self) -> u64 {
+        self.stamping.map_or(0, |metadata| metadata.timestamp_ns)
+    }
+
     /// Says what is known of a packet that came from outside, if anybody reads metadata.
     #[inline]
     pub fn describe(&self, packet: &mut Packet, metadata: Metadata) {

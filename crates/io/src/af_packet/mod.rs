@@ -17,6 +17,8 @@
 //! | `kernel_drops` | counts frames that the kernel dropped, since we did not fetch them in time, or before the socket was closed |
 //! | `no_checksum` | counts frames whose checksum was left to the device, and could not be completed |
 //!
+//! Where the graph keeps metadata, frames have the time at which the kernel received them.
+//!
 //! Frames that leave by the device are not seen again. The kernel takes the outer VLAN tag out of a frame, and we put it
 //! back. When the socket's queue is full, packets wait, and then the link: so a source before it is slowed down.
 //! An output with little room, and an exhausted pool, leave frames in the kernel's queue.
@@ -33,6 +35,7 @@
 //!
 //! NOTE: of UDP datagrams that a sender has left to be cut (UDP GSO) nobody knows any more how long each was: they come as one.
 
+mod control;
 mod framing;
 mod offload;
 #[allow(unsafe_code)]
@@ -44,7 +47,10 @@ pub use framing::{Framing, Hardware};
 
 use crate::device::{self, Refusal, Refusals, Watch};
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Output, Packet, Passage, Pool, Reconfigured, Roles, Setup};
+use engine::{
+    App, Class, ClockKind, Io, Metadata, OptionError, Output, Packet, Passage, Pool, Reconfigured, Roles,
+    Setup,
+};
 use serde::Deserialize;
 use socket::{BURST_MAX, OpenError, Received, Socket, Step};
 use std::collections::VecDeque;
@@ -84,12 +90,34 @@ pub struct Running {
     /// Packets that the socket had no room for.
     waiting: VecDeque<Packet>,
     is_listening: bool,
+    times: Times,
     next_look_ns: u64,
     delivered: Counter,
     kernel_drops: Counter,
     no_checksum: Counter,
     wrong_linktype: Counter,
     refusals: Refusals,
+}
+
+/// Which time frames are stamped with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Times {
+    /// Nobody has asked yet, since nobody reads metadata.
+    Unasked,
+    /// When the kernel received them.
+    Kernel,
+    /// The breath in which they are fetched.
+    Breath,
+}
+
+impl Times {
+    /// The kernel does not know capture time.
+    fn of(clock: ClockKind) -> Self {
+        match clock {
+            ClockKind::Wall => Times::Unasked,
+            ClockKind::Capture => Times::Breath,
+        }
+    }
 }
 
 impl Class for AfPacket {
@@ -112,6 +140,7 @@ impl Class for AfPacket {
             rests: vec![0; BURST_MAX * device::REST_MAX].into(),
             waiting: VecDeque::new(),
             is_listening: true,
+            times: Times::of(setup.clock),
             next_look_ns: 0,
             delivered: setup.delivered(),
             kernel_drops: setup.counter("kernel_drops"),
@@ -216,12 +245,15 @@ impl App for Running {
 
     fn pull(&mut self, io: &mut Io<'_>) {
         self.send_waiting(io.pool);
+        if self.times == Times::Unasked && io.pool.uses_metadata() {
+            self.ask_for_times();
+        }
         let output = &mut io.outputs[0];
         if output.is_linked() != self.is_listening {
             self.set_listening(output.is_linked());
         }
         if self.is_listening {
-            self.receive(output, io.pool, io.now_ns, io.burst);
+            self.receive(output, io.pool, io.burst);
         }
     }
 
@@ -257,6 +289,9 @@ impl App for Running {
             self.kernel_drops.add(self.socket.empty());
             self.socket = socket;
             self.set_listening(self.is_listening);
+            if self.times == Times::Kernel {
+                self.ask_for_times();
+            }
         }
         self.socket.ask_mtu(&self.options.device);
     }
@@ -342,17 +377,22 @@ impl Running {
         }
     }
 
+    /// Has the kernel stamp frames. If it does not, they have the time of the breath in which they are fetched.
+    fn ask_for_times(&mut self) {
+        self.times = if self.socket.ask_for_times().is_ok() { Times::Kernel } else { Times::Breath };
+    }
+
     fn set_listening(&mut self, wanted: bool) {
         // If the kernel does not do it, frames are left to fill the queue: nothing worse.
         let _ = self.socket.listen(wanted);
         self.is_listening = wanted;
     }
 
-    fn receive(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64, burst: usize) {
+    fn receive(&mut self, output: &mut Output, pool: &mut Pool, burst: usize) {
         let mut wanted = burst.min(output.room()).min(BURST_MAX);
         while wanted > 0 {
             let asked = wanted.min(self.expected);
-            let got = self.receive_some(asked, output, pool, now_ns);
+            let got = self.receive_some(asked, output, pool);
             let is_all = got < asked;
             self.expected = if is_all { (2 * got).clamp(FEW, BURST_MAX) } else { BURST_MAX };
             wanted = if is_all { 0 } else { wanted - got };
@@ -360,7 +400,7 @@ impl Running {
     }
 
     /// Receives up to `asked` frames; returns how many there were.
-    fn receive_some(&mut self, asked: usize, output: &mut Output, pool: &mut Pool, now_ns: u64) -> usize {
+    fn receive_some(&mut self, asked: usize, output: &mut Output, pool: &mut Pool) -> usize {
         while self.spare.len() < asked {
             let Some(packet) = device::roomy(pool) else { break };
             self.spare.push(packet);
@@ -374,10 +414,15 @@ impl Running {
                 0
             });
         self.spare.drain(got..).for_each(|packet| pool.take_back(packet));
-        let metadata = device::metadata(now_ns, self.socket.index() as u16, self.socket.framing().linktype());
+        let metadata = device::metadata(
+            pool.timestamp_ns(),
+            self.socket.index() as u16,
+            self.socket.framing().linktype(),
+        );
         let rests = self.rests.chunks_exact(device::REST_MAX);
         for ((mut packet, received), rest) in self.spare.drain(..).zip(received).zip(rests) {
-            let tag_len = if received.vlan.is_some() { TAG_LEN } else { 0 };
+            let told = received.told;
+            let tag_len = if told.vlan.is_some() { TAG_LEN } else { 0 };
             if !received.is_cut
                 && received.len + tag_len > packet.len()
                 && let Err(long) = device::complete(&mut packet, received.len, rest, tag_len, pool)
@@ -388,14 +433,15 @@ impl Running {
             packet.truncate(received.len);
             let is_complete =
                 received.checksum.is_some_and(|place| offload::complete_checksum(packet.data_mut(), place));
-            if received.is_cut || put_tag_back(&mut packet, received.vlan).is_err() {
+            if received.is_cut || put_tag_back(&mut packet, told.vlan).is_err() {
                 pool.free(packet, self.refusals.counter(Refusal::TooLong));
                 continue;
             }
-            if received.lacks_checksum && !is_complete {
+            if told.lacks_checksum && !is_complete {
                 self.no_checksum.add(1);
             }
-            pool.describe(&mut packet, metadata);
+            let timestamp_ns = told.timestamp_ns.unwrap_or(metadata.timestamp_ns);
+            pool.describe(&mut packet, Metadata { timestamp_ns, ..metadata });
             output.put(packet);
         }
         got

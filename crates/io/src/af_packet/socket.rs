@@ -3,6 +3,7 @@
 //! What is unsafe here passes pointers to values that live on the stack, or to packets that the caller lends, for the
 //! time of one call. The kernel keeps none of them.
 
+use super::control::{CONTROL_LEN, Told};
 use super::framing::{Framing, Hardware};
 use super::offload::{self, Cut, HEADER_LEN, Header};
 use crate::device::REST_MAX;
@@ -39,11 +40,9 @@ pub(super) struct Received {
     pub(super) len: usize,
     /// Whether it was longer.
     pub(super) is_cut: bool,
-    /// The VLAN tag that the kernel has taken out: protocol and tag control information.
-    pub(super) vlan: Option<(u16, u16)>,
-    /// Whether the sender has left the checksum to the device.
-    pub(super) lacks_checksum: bool,
-    /// Where the bytes begin whose checksum that is, and where it belongs among them.
+    /// What its control messages say.
+    pub(super) told: Told,
+    /// Where the bytes begin whose checksum was left to the device, and where it belongs among them.
     pub(super) checksum: Option<(usize, usize)>,
 }
 
@@ -64,10 +63,10 @@ pub(super) enum Step {
     Fanout,
 }
 
-/// Room for the control message that comes with a frame.
+/// Room for the control messages that come with a frame.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
-struct Control([u8; 64]);
+struct Control([u8; CONTROL_LEN]);
 
 impl Socket {
     /// A socket on a device, which receives from now on.
@@ -226,6 +225,11 @@ impl Socket {
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
     }
 
+    /// Has the kernel say when it received each frame, from now on.
+    pub(super) fn ask_for_times(&self) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)
+    }
+
     fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
         let len = size_of::<T>() as libc::socklen_t;
         // SAFETY: the value is initialised and of the length given; the kernel reads it during the call only. A pointer in
@@ -273,7 +277,7 @@ impl Socket {
         received: &mut [Received],
     ) -> io::Result<usize> {
         let count = packets.len().min(received.len()).min(rests.len() / REST_MAX).min(BURST_MAX);
-        let mut controls = [Control([0; 64]); BURST_MAX];
+        let mut controls = [Control([0; CONTROL_LEN]); BURST_MAX];
         let mut headers: [Header; BURST_MAX] = [offload::PLAIN; BURST_MAX];
         let mut vectors = [[EMPTY_VECTOR; 3]; BURST_MAX];
         let mut messages = [EMPTY_MESSAGE; BURST_MAX];
@@ -306,8 +310,8 @@ impl Socket {
                 len: (message.msg_len as usize).saturating_sub(header_len),
                 is_cut: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
                 checksum: offload::missing_checksum(&headers[index]),
-                // Where the kernel wrote nothing there are zeroes, which say nothing.
-                ..known_from(&controls[index].0)
+                // Where the kernel wrote nothing there are zeroes, which end the messages.
+                told: Told::by(&controls[index].0),
             };
         }
         Ok(got)
@@ -355,31 +359,6 @@ const EMPTY_VECTOR: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), 
 
 // SAFETY: a message header is plain numbers and pointers, and null pointers with lengths of zero say: nothing.
 const EMPTY_MESSAGE: libc::mmsghdr = unsafe { std::mem::zeroed() };
-
-/// What the control message of a frame says (`struct tpacket_auxdata`): the tag that was taken out, and the checksum.
-fn known_from(control: &[u8]) -> Received {
-    const HEADER_LEN: usize = size_of::<libc::cmsghdr>();
-    const LEVEL: usize = std::mem::offset_of!(libc::cmsghdr, cmsg_level);
-    const TYPE: usize = std::mem::offset_of!(libc::cmsghdr, cmsg_type);
-    const STATUS: usize = HEADER_LEN + std::mem::offset_of!(libc::tpacket_auxdata, tp_status);
-    const TCI: usize = HEADER_LEN + std::mem::offset_of!(libc::tpacket_auxdata, tp_vlan_tci);
-    const TPID: usize = HEADER_LEN + std::mem::offset_of!(libc::tpacket_auxdata, tp_vlan_tpid);
-    let u16_at = |at: usize| control.get(at..at + 2).map_or(0, |b| u16::from_ne_bytes([b[0], b[1]]));
-    let u32_at =
-        |at: usize| control.get(at..at + 4).map_or(0, |b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]));
-    if (u32_at(LEVEL), u32_at(TYPE)) != (libc::SOL_PACKET as u32, libc::PACKET_AUXDATA as u32) {
-        return Received::default();
-    }
-    let status = u32_at(STATUS);
-    let has = |flag: u32| status & flag != 0;
-    // Kernels before 3.14 say that there was a tag, but not which.
-    let tpid = if has(libc::TP_STATUS_VLAN_TPID_VALID) { u16_at(TPID) } else { libc::ETH_P_8021Q as u16 };
-    Received {
-        vlan: has(libc::TP_STATUS_VLAN_VALID).then(|| (tpid, u16_at(TCI))),
-        lacks_checksum: has(libc::TP_STATUS_CSUMNOTREADY),
-        ..Received::default()
-    }
-}
 
 /// The address of a device, for frames of a protocol.
 fn address(protocol: libc::c_int, index: u32) -> libc::sockaddr_ll {

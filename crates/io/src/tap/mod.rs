@@ -183,7 +183,7 @@ impl App for Running {
             return self.put_spare_back(io.pool);
         }
         for _ in 0..io.burst.min(output.room()) {
-            if !self.receive(output, io.pool, io.now_ns) {
+            if !self.receive(output, io.pool) {
                 return;
             }
         }
@@ -228,7 +228,7 @@ impl App for Running {
 
 impl Running {
     /// Reads a frame; `false` if there is none.
-    fn receive(&mut self, output: &mut Output, pool: &mut Pool, now_ns: u64) -> bool {
+    fn receive(&mut self, output: &mut Output, pool: &mut Pool) -> bool {
         let Some(mut packet) = self.spare.take().or_else(|| port::roomy(pool)) else { return false };
         let room = packet.len();
         let mut parts = [IoSliceMut::new(packet.data_mut()), IoSliceMut::new(&mut self.rest)];
@@ -247,7 +247,7 @@ impl Running {
             return true;
         }
         packet.truncate(len);
-        pool.describe(&mut packet, port::metadata(now_ns, 0, LinkType::EN10MB));
+        pool.describe(&mut packet, port::metadata(pool.timestamp_ns(), 0, LinkType::EN10MB));
         output.put(packet);
         true
     }
