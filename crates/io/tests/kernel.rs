@@ -398,6 +398,34 @@ fn a_kernel_sends_long_frames_to_a_tap_device() {
     });
 }
 
+#[test]
+fn frames_that_nobody_fetched_from_a_tap_device_are_counted() {
+    let Some((_turn, [here])) = Namespace::some("drops of a TAP device") else { return };
+    here.enter(|| {
+        let mut rig = Rig::new(Tap { name: "t0".to_owned(), mtu: None }, &["input"], &["output"]);
+        here.run("ip link set dev t0 txqueuelen 100");
+        here.run("ip address add 192.0.2.1/24 dev t0");
+        here.run("ip neighbour add 192.0.2.2 lladdr 02:00:00:00:00:01 dev t0");
+        rig.breathe();
+        let socket = std::net::UdpSocket::bind("192.0.2.1:0").unwrap();
+        let mut came = 0;
+        for round in 1..=2 {
+            (0..1000).for_each(|_| _ = socket.send_to(&[7; 100], "192.0.2.2:9").unwrap());
+            let begin = Instant::now();
+            while came + rig.counter("kernel_drops") < round * 1000 && begin.elapsed() < PATIENCE {
+                rig.advance(1_100_000_000);
+                let frames = rig.take("output");
+                came += frames.iter().filter(|frame| frame[..6] == [2, 0, 0, 0, 0, 1]).count() as u64;
+            }
+            let dropped = rig.counter("kernel_drops");
+            assert!(
+                dropped >= round * 500 && came + dropped == round * 1000,
+                "{came} came, {dropped} dropped"
+            );
+        }
+    });
+}
+
 /// Frames of 60 bytes with a number each, for all stations.
 fn numbered(count: u8) -> impl Iterator<Item = Vec<u8>> {
     (0..count).map(|number| [&[0xff; 6][..], &[2, 0, 0, 0, 0, 1, 0x88, 0xb5], &[number; 46]].concat())

@@ -13,6 +13,7 @@
 //! | `down` | drops: the device was not switched on, or is gone |
 //! | `no_buffers` | drops: the kernel had no room |
 //! | `send_error` | drops: the kernel refused for another reason |
+//! | `kernel_drops` | counts frames of the kernel that its queue for us had no room for |
 //! | `absences` | counts how often the device has disappeared |
 //!
 //! The device is switched on. Its addresses are the user's: `ip address add 192.0.2.1/24 dev NAME`. Frames of the
@@ -21,6 +22,7 @@
 //!
 //! A device that somebody removes is not made again, as it may be in the way of another: it is used again when there is one of its name.
 
+mod losses;
 #[allow(unsafe_code)]
 pub(crate) mod tun;
 
@@ -29,6 +31,7 @@ use engine::shm::Counter;
 use engine::{
     App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool, Roles, Setup, Use,
 };
+use losses::Losses;
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Write};
@@ -57,6 +60,7 @@ pub struct Running {
     file: Arc<File>,
     left: Arc<Mutex<Option<Left>>>,
     watch: Watch,
+    losses: Losses,
     next_look_ns: u64,
     /// A packet to read into.
     spare: Option<Packet>,
@@ -116,6 +120,7 @@ impl Class for Tap {
         };
         self.leave(&left, &file);
         Ok(Running {
+            losses: Losses::new(&file, setup.counter("kernel_drops")),
             options: self.clone(),
             file,
             left,
@@ -199,18 +204,21 @@ impl App for Running {
     }
 
     fn tick(&mut self, io: &mut Io<'_>) {
+        self.losses.count_if_due(&self.file, io.now_ns);
         if io.now_ns < self.next_look_ns {
             return;
         }
         self.next_look_ns = io.now_ns.saturating_add(port::EVERY_NS);
         if let Some(file) = self.watch.look(|| tun::is_there(&self.file), || self.options.open()) {
             self.file = Arc::new(file);
+            self.losses.begin_again(&self.file);
             self.options.leave(&self.left, &self.file);
         }
     }
 
     fn stop(&mut self, io: &mut Io<'_>) {
         self.put_spare_back(io.pool);
+        self.losses.count(&self.file);
     }
 
     fn held(&self) -> usize {

@@ -35,9 +35,16 @@ pub(crate) fn open_tun(name: &str, hardware: u16) -> io::Result<File> {
 
 /// Whether the device of an open file has not been removed.
 pub(super) fn is_there(file: &File) -> bool {
+    name(file).is_ok()
+}
+
+/// What the device of an open file is called now.
+pub(super) fn name(file: &File) -> io::Result<String> {
     let mut request = request("");
     // SAFETY: as in `open`.
-    check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNGETIFF, &raw mut request) }).is_ok()
+    check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNGETIFF, &raw mut request) })?;
+    let name = request.ifr_name.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
+    String::from_utf8(name).map_err(io::Error::other)
 }
 
 /// Sets the longest IP packet that the kernel sends through the device.
