@@ -2,6 +2,8 @@
 
 #[path = "kernel/absence.rs"]
 mod absence;
+#[path = "kernel/interfaces.rs"]
+mod interfaces;
 #[path = "kernel/offload.rs"]
 mod offload;
 

@@ -19,8 +19,9 @@ pub struct Metadata {
     pub cut_len: u32,
     /// Link type, as in pcap files (`LINKTYPE_…`).
     pub linktype: u16,
-    /// What the interface is called in a pcapng file, or the index of a device.
-    pub interface: u16,
+    /// The number of the interface in a pcapng file, or the index of a device. The kernel never uses an index again: where devices come and
+    /// go for long, they exceed 16 bits.
+    pub interface: u32,
     /// For apps to talk to apps downstream.
     pub mark: u32,
     /// How far the precision of the timestamp goes: 9 for nanoseconds, 6 for microseconds; 0 for unknown.

@@ -414,11 +414,8 @@ impl Running {
                 0
             });
         self.spare.drain(got..).for_each(|packet| pool.take_back(packet));
-        let metadata = device::metadata(
-            pool.timestamp_ns(),
-            self.socket.index() as u16,
-            self.socket.framing().linktype(),
-        );
+        let metadata =
+            device::metadata(pool.timestamp_ns(), self.socket.index(), self.socket.framing().linktype());
         let rests = self.rests.chunks_exact(device::REST_MAX);
         for ((mut packet, received), rest) in self.spare.drain(..).zip(received).zip(rests) {
             let told = received.told;

@@ -72,7 +72,7 @@ pub(crate) enum Long {
 }
 
 /// What is known of a frame that a device has received just now.
-pub(crate) fn metadata(timestamp_ns: u64, interface: u16, linktype: LinkType) -> Metadata {
+pub(crate) fn metadata(timestamp_ns: u64, interface: u32, linktype: LinkType) -> Metadata {
     Metadata {
         timestamp_ns,
         linktype: u16::try_from(linktype.value()).unwrap_or(u16::MAX),

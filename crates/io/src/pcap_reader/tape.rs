@@ -213,7 +213,7 @@ struct Record {
     timestamp_ns: u64,
     cut_len: u32,
     linktype: u16,
-    interface: u16,
+    interface: u32,
     precision: u8,
 }
 
@@ -298,7 +298,7 @@ impl Records for Batch<'_> {
             timestamp_ns: Records::timestamp_ns(self, index),
             cut_len: packet.wire_len.saturating_sub(packet.captured_len),
             linktype: number_of(self.format().as_read_here(interface.linktype)),
-            interface: u16::try_from(packet.interface).unwrap_or(u16::MAX),
+            interface: packet.interface,
             precision: precision(interface.resolution.ticks_per_s()),
             ..Metadata::default()
         }

@@ -42,7 +42,7 @@ pub(super) struct Encoder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Origin {
     linktype: u16,
-    interface: u16,
+    interface: u32,
     precision: u8,
 }
 

@@ -589,13 +589,13 @@ fn a_writer_goes_on_without_what_a_full_disk_did_not_take() {
         let out = scratch.path(&format!("{number}-{done}-{out}"));
         let torn = Torn { writer: writer(&out), number, done };
         let mut rig = Rig::new(torn, &["input"], &[]);
-        for interface in 1..=number as u16 {
+        for interface in 1..=number as u32 {
             let metadata = Metadata { linktype: 1, interface, precision: 6, ..Metadata::default() };
             rig.send_with("input", [interface as u8; 60], metadata);
             rig.breathe();
         }
         await_restart(&mut rig);
-        for interface in [number as u16, 1] {
+        for interface in [number as u32, 1] {
             let metadata = Metadata { linktype: 1, interface, precision: 6, ..Metadata::default() };
             rig.send_with("input", [9; 60], metadata);
         }
