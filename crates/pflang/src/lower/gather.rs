@@ -7,7 +7,7 @@
 //! built, hashed and threaded one by one.
 //!
 //! Two terms of a list are *alike* if they are the same tree but for constants that a value is compared with for
-//! equality, and if a yes to such a comparison settles the whole list. Why they may be gathered behind the first of
+//! equality, or that bound it on both sides, and if a yes to such a comparison settles the whole list. Why they may be gathered behind the first of
 //! their kind: it has said no, so it has passed every load on its way, and the others go the same way, on which
 //! nothing but one of the comparisons can stop them, with a yes. They cannot reject a packet, and so their order is of
 //! no consequence, nor what stands between them. That first term may reject the packet and stays where it is; what
@@ -26,8 +26,9 @@ use std::collections::HashMap;
 const TERMS_MIN: u32 = 8;
 /// Fewer terms of a kind stay as they are.
 const MEMBERS_MIN: usize = 4;
-/// Larger terms are of no kind: each would be read again for each list that it is a part of. Two words a node.
-const TERM_WORDS_MAX: usize = 256;
+/// Larger terms are of no kind: each would be read again for each list that it is a part of. Two words a node; a port that is
+/// looked for behind extension headers takes 280 of them.
+const TERM_WORDS_MAX: usize = 512;
 
 /// Gathers the lists of a tree that has these roots, each beside the leaf that it leads to.
 pub(crate) fn gather(tree: &mut Tree, arms: &mut [(TreeId, u32)]) {
@@ -241,7 +242,7 @@ struct Kinds {
     groups: Vec<Group>,
     /// Scratch: what the term in hand has in common with its kind, and where it may differ.
     common: Vec<u32>,
-    equalities: Vec<(TreeId, Equality)>,
+    memberships: Vec<(TreeId, Membership)>,
     pending: Vec<(TreeId, Option<bool>)>,
 }
 
@@ -264,9 +265,9 @@ struct Asked {
     spans: Spans,
 }
 
-/// A value compared with a constant: whether it lies in a range.
+/// A value compared with a constant, or with two: whether it lies in a range.
 #[derive(Clone, Copy)]
-struct Equality {
+struct Membership {
     value: ValueId,
     low: u32,
     high: u32,
@@ -293,9 +294,9 @@ impl Kinds {
         let place = &mut self.places[kind as usize];
         if *place == NO_GROUP {
             *place = self.groups.len() as u32;
-            self.groups.push(Group::new(kind, &self.equalities));
+            self.groups.push(Group::new(kind, &self.memberships));
         }
-        self.groups[*place as usize].add(tree, term, &self.equalities);
+        self.groups[*place as usize].add(tree, term, &self.memberships);
         true
     }
 
@@ -308,13 +309,18 @@ impl Kinds {
     /// Reads a term of a list that a yes settles, or else a no; says whether it is small enough to be of a kind.
     fn read(&mut self, tree: &Tree, term: TreeId, settled_by: bool) -> bool {
         self.common.clear();
-        self.equalities.clear();
+        self.memberships.clear();
         self.pending.clear();
         // Beside each node: the answer of it that settles the list, if one does.
         self.pending.push((term, Some(settled_by)));
         while let Some((id, settles)) = self.pending.pop() {
             if self.common.len() > TERM_WORDS_MAX {
                 return false;
+            }
+            if let Some(found) = membership(tree, id).filter(|_| settles == Some(true)) {
+                self.common.extend([7, found.value.0]);
+                self.memberships.push((id, found));
+                continue;
             }
             let words = match tree.node(id) {
                 TreeNode::And(a, b) => {
@@ -333,13 +339,7 @@ impl Kinds {
                 TreeNode::False => [4, 0],
                 TreeNode::Eval(value) => [5, value.0],
                 TreeNode::In(set) => [6, set.0],
-                TreeNode::Test(cond) => match equality(&tree.pool, cond).filter(|_| settles == Some(true)) {
-                    Some(equality) => {
-                        self.equalities.push((id, equality));
-                        [7, equality.value.0]
-                    }
-                    None => [8, cond.0],
-                },
+                TreeNode::Test(cond) => [8, cond.0],
             };
             self.common.extend(words);
         }
@@ -348,8 +348,8 @@ impl Kinds {
 }
 
 impl Group {
-    fn new(kind: u32, equalities: &[(TreeId, Equality)]) -> Group {
-        let asked = equalities.iter().map(|&(test, Equality { value, .. })| Asked {
+    fn new(kind: u32, memberships: &[(TreeId, Membership)]) -> Group {
+        let asked = memberships.iter().map(|&(test, Membership { value, .. })| Asked {
             test,
             value,
             ranges: Vec::new(),
@@ -358,17 +358,26 @@ impl Group {
         Group { kind, members: Vec::new(), asked: asked.collect() }
     }
 
-    fn add(&mut self, tree: &Tree, term: TreeId, equalities: &[(TreeId, Equality)]) {
+    fn add(&mut self, tree: &Tree, term: TreeId, memberships: &[(TreeId, Membership)]) {
         self.members.push(term);
-        for (asked, &(test, Equality { low, high, .. })) in self.asked.iter_mut().zip(equalities) {
+        for (asked, &(test, Membership { low, high, .. })) in self.asked.iter_mut().zip(memberships) {
             asked.ranges.push((low, high));
             asked.spans.add(tree.span(test));
         }
     }
 }
 
+/// What asks whether a loaded number lies in a range.
+fn membership(tree: &Tree, test: TreeId) -> Option<Membership> {
+    match tree.node(test) {
+        TreeNode::Test(cond) => equality(&tree.pool, cond),
+        TreeNode::And(a, b) => between(tree, a, b),
+        _ => None,
+    }
+}
+
 /// The comparison of a loaded number, or of its first bits, with a constant that it can be.
-fn equality(pool: &Pool, cond: CondId) -> Option<Equality> {
+fn equality(pool: &Pool, cond: CondId) -> Option<Membership> {
     let Cond::Cmp(CmpOp::Eq, a, k) = pool.get_cond(cond) else { return None };
     let k = pool.as_const(k)?;
     let (value, mask) = match pool.get(a) {
@@ -378,7 +387,23 @@ fn equality(pool: &Pool, cond: CondId) -> Option<Equality> {
     let Value::Load { size, .. } = pool.get(value) else { return None };
     let free = !mask & size.max();
     let is_prefix = free & free.wrapping_add(1) == 0;
-    (is_prefix && k <= size.max() && k & free == 0).then_some(Equality { value, low: k, high: k | free })
+    (is_prefix && k <= size.max() && k & free == 0).then_some(Membership { value, low: k, high: k | free })
+}
+
+/// A loaded number is neither below one constant nor above another.
+fn between(tree: &Tree, not_below: TreeId, not_above: TreeId) -> Option<Membership> {
+    let [below, above] = [not_below, not_above].map(|test| {
+        let TreeNode::Not(less) = tree.node(test) else { return None };
+        let TreeNode::Test(cond) = tree.node(less) else { return None };
+        match tree.pool.get_cond(cond) {
+            Cond::Cmp(CmpOp::Lt, a, b) => Some((a, b)),
+            _ => None,
+        }
+    });
+    let ((value, low), (high, same)) = (below?, above?);
+    let (low, high) = (tree.pool.as_const(low)?, tree.pool.as_const(high)?);
+    let Value::Load { size, .. } = tree.pool.get(value) else { return None };
+    (value == same && low <= high && high <= size.max()).then_some(Membership { value, low, high })
 }
 
 #[cfg(test)]

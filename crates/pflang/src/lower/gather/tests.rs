@@ -12,7 +12,11 @@ use wire::LinkType;
 
 /// How many sets the lists of a filter become, and how many nodes its graph has before and after.
 fn sizes(filter: &str) -> (usize, usize, usize) {
-    let lowered = Compiler::new(LinkType::EN10MB).stages(filter).unwrap().lowered;
+    sizes_in(Dialect::default(), filter)
+}
+
+fn sizes_in(dialect: Dialect, filter: &str) -> (usize, usize, usize) {
+    let lowered = Compiler::new(LinkType::EN10MB).dialect(dialect).stages(filter).unwrap().lowered;
     let mut tree = lowered.tree.clone();
     let mut arms = [(lowered.root, ACCEPT)];
     gather(&mut tree, &mut arms);
@@ -32,6 +36,8 @@ fn lists_of_one_kind_become_a_few_sets() {
         (list(50, |i| format!("ip src net 10.{i}.0.0/{}", 16 + i % 9)), 1),
         (list(50, |i| format!("tcp port {i}")), 4),
         (list(50, |i| format!("ether proto {}", 0x900 + i)), 1),
+        (list(50, |i| format!("tcp dst portrange {}-{}", 9 * i, 9 * i + 5)), 2),
+        (list(50, |i| if i % 2 == 0 { format!("port {i}") } else { format!("portrange {i}-{}", 2 * i) }), 12),
         (format!("tcp and not ({})", list(50, |i| format!("ip dst host 10.0.0.{i}"))), 1),
         (list(50, |i| format!("not ip src host 10.0.0.{i}")).replace(" or ", " and "), 1),
         // One before the first `arp`, which may reject the packet, and two behind it.
@@ -41,6 +47,17 @@ fn lists_of_one_kind_become_a_few_sets() {
         let (sets, before, after) = sizes(&filter);
         assert_eq!(sets, expected, "{filter}");
         assert!(after < before / 3, "{before} nodes, then {after}: {filter}");
+    }
+}
+
+/// Each port is looked for at each of seven headers: unless gathered, 2,000 ranges are a million nodes.
+#[test]
+fn ports_behind_extension_headers_become_sets() {
+    for word in ["port", "portrange", "udp dst portrange"] {
+        let filter = list(50, |i| format!("{word} {}-{}", 9 * i, 9 * i + 5));
+        let filter = if word == "port" { filter.replace("-", " or ") } else { filter };
+        let (sets, before, after) = sizes_in(Dialect::MODERN, &filter);
+        assert!(sets > 7 && after < before / 20, "{sets} sets, {before} nodes, then {after}: {word}");
     }
 }
 
@@ -99,6 +116,18 @@ fn term(tree: &mut Tree, template: &[Piece], rng: &mut Rng) -> TreeId {
                 let k = tree.pool.constant(k);
                 TreeNode::Test(tree.pool.cond(Cond::Cmp(CmpOp::Eq, value, k)))
             }
+            Piece::Between(value) => {
+                let [low, high] = [0, 1].map(|_| {
+                    let k = rng.below(5);
+                    tree.pool.constant(k)
+                });
+                let [below, above] = [(value, low), (high, value)].map(|(a, b)| {
+                    let less = TreeNode::Test(tree.pool.cond(Cond::Cmp(CmpOp::Lt, a, b)));
+                    let less = tree.push(less, span);
+                    tree.push(TreeNode::Not(less), span)
+                });
+                TreeNode::And(below, above)
+            }
             Piece::Eval(value) => TreeNode::Eval(value),
             Piece::Not => TreeNode::Not(open.pop().expect("an operand")),
             Piece::And | Piece::Or => {
@@ -114,6 +143,7 @@ fn term(tree: &mut Tree, template: &[Piece], rng: &mut Rng) -> TreeId {
 #[derive(Clone, Copy)]
 enum Piece {
     Compare(ValueId, Option<u32>),
+    Between(ValueId),
     Eval(ValueId),
     Not,
     And,
@@ -128,6 +158,7 @@ fn template(pool: &mut Pool, rng: &mut Rng) -> Vec<Piece> {
         pieces.push(match rng.below(8) {
             0 => Piece::Eval(value),
             1..4 => Piece::Compare(value, Some(rng.below(3))),
+            4 => Piece::Between(value),
             _ => Piece::Compare(value, None),
         });
         if rng.below(5) == 0 {
