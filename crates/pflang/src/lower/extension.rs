@@ -22,9 +22,9 @@ const PLAIN: [u32; 4] = [ipproto::HOPOPTS, ipproto::ROUTING, ipproto::DSTOPTS, i
 
 /// One header of a chain: its number, and its offset from the network header.
 #[derive(Clone, Copy)]
-struct Header {
-    number: ValueId,
-    at: ValueId,
+pub(crate) struct Header {
+    pub(crate) number: ValueId,
+    pub(crate) at: ValueId,
 }
 
 impl Lowerer<'_> {
@@ -68,7 +68,7 @@ impl Lowerer<'_> {
     }
 
     /// `test` of each header, from the first on, until one holds or no further header can be found.
-    fn walk_ip6(&mut self, mut test: impl FnMut(&mut Self, Header) -> Result) -> Result {
+    pub(crate) fn walk_ip6(&mut self, mut test: impl FnMut(&mut Self, Header) -> Result) -> Result {
         let link = self.linktype(ethertype::IPV6)?;
         let mut headers = vec![Header { number: self.load(Rel::Net, 6, Size::B1), at: self.constant(40) }];
         for _ in 0..HEADERS_MAX {
@@ -86,20 +86,57 @@ impl Lowerer<'_> {
         Ok(self.and(link, rest))
     }
 
+    /// Where the header `wanted` is, from the network header on, in a packet in which a walk has found it. Where `reached` is
+    /// 0, and behind that header, it reads the first byte of the packet only.
+    pub(crate) fn ip6_header_found(&mut self, wanted: u32, mut reached: ValueId) -> ValueId {
+        let (mut number, mut at) = (self.field_where_reached(None, 6, reached), self.constant(40));
+        for _ in 0..HEADERS_MAX {
+            let found = self.is_equal(number, wanted);
+            let goes_on = self.op_k(BinOp::Xor, found, 1);
+            reached = self.op(BinOp::And, reached, goes_on);
+            let next = self.field_where_reached(Some(at), 0, reached);
+            let units = self.field_where_reached(Some(at), 1, reached);
+            let length = self.header_length(number, units);
+            let passed = self.op(BinOp::Mul, length, reached);
+            (number, at) = (next, self.op(BinOp::Add, at, passed));
+        }
+        at
+    }
+
+    /// A byte of the network header, or of one that is `at` bytes further on; the packet's first byte where `reached` is 0.
+    fn field_where_reached(&mut self, at: Option<ValueId>, offset: u32, reached: ValueId) -> ValueId {
+        let mut place = self.place(Rel::Net);
+        if let Some(at) = at {
+            place = self.beside(place, at);
+        }
+        let offset = place.constant.wrapping_add(offset);
+        let address = match self.variable(place) {
+            Some(varying) => self.op_k(BinOp::Add, varying, offset),
+            None => self.constant(offset),
+        };
+        let address = self.op(BinOp::Mul, address, reached);
+        self.tree.pool.load(address, 0, Size::B1)
+    }
+
     /// The header behind this one, if this one leads on.
     fn next_header(&mut self, header: Header) -> Header {
         let number = self.extension_field(header.at, 0, Size::B1);
         let units = self.extension_field(header.at, 1, Size::B1);
+        let length = self.header_length(header.number, units);
+        Header { number, at: self.op(BinOp::Add, header.at, length) }
+    }
+
+    /// How long an extension header is, by its number and its length field.
+    fn header_length(&mut self, number: ValueId, units: ValueId) -> ValueId {
         let more = self.op_k(BinOp::Add, units, 1);
         let plain = self.op_k(BinOp::Mul, more, 8);
         let more = self.op_k(BinOp::Add, units, 2);
         let words = self.op_k(BinOp::Mul, more, 4);
         let fixed = self.constant(8);
-        let is_ah = self.is_equal(header.number, ipproto::AH);
-        let is_fragment = self.is_equal(header.number, ipproto::FRAGMENT);
+        let is_ah = self.is_equal(number, ipproto::AH);
+        let is_fragment = self.is_equal(number, ipproto::FRAGMENT);
         let length = self.select(is_ah, words, plain);
-        let length = self.select(is_fragment, fixed, length);
-        Header { number, at: self.op(BinOp::Add, header.at, length) }
+        self.select(is_fragment, fixed, length)
     }
 
     fn leads_on(&mut self, header: Header) -> TreeId {

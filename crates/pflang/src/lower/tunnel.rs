@@ -1,7 +1,8 @@
 //! Tunnels over UDP: `geneve` (RFC 8926) and the extension `vxlan` (RFC 7348).
 //!
-//! Both start at a place that depends on the outer IP header: its length over IPv4, 40 bytes over IPv6. Where the
-//! inner headers start is therefore a value, chosen by the outer network protocol.
+//! Both start at a place that depends on the outer IP header: its length over IPv4, 40 bytes over IPv6 or, in the `ipv6`
+//! dialect, what its extension headers take besides. Where the inner headers start is therefore a value, chosen by the
+//! outer network protocol.
 //!
 //! COMPAT: libpcap keeps the inner offsets in scratch memory that only a *successful* test writes. What it
 //! makes of `geneve or tcp port 80` is undefined where the test fails; here the offsets are computed
@@ -109,28 +110,61 @@ impl Lowerer<'_> {
         let udp = Some(ipproto::UDP);
         let ports = Ports::One(tunnel.port);
         let port = self.ports4(ports, udp, Some(Dir::Dst))?;
-        let is_tunnel = self.tunnel_header(Rel::Ip4Payload, &tunnel);
+        let udp4 = self.place(Rel::Ip4Payload);
+        let is_tunnel = self.tunnel_header(udp4, &tunnel);
         let ip4_length = self.ip4_varying();
         let four = self.and(port, is_tunnel);
 
-        let port = self.ports6_direct(ports, udp, Some(Dir::Dst))?;
-        let is_tunnel = self.tunnel_header(Rel::Ip6Payload, &tunnel);
-        let six = self.and(port, is_tunnel);
-
-        let ip6_length = match self.variable(self.layers.payload) {
-            Some(varying) => self.op_k(BinOp::Add, varying, 40),
-            None => self.constant(40),
+        let six = if self.options.dialect.ipv6 {
+            self.tunnel6_walked(&tunnel)?
+        } else {
+            let port = self.ports6_direct(ports, udp, Some(Dir::Dst))?;
+            let udp6 = self.place(Rel::Ip6Payload);
+            let is_tunnel = self.tunnel_header(udp6, &tunnel);
+            self.and(port, is_tunnel)
         };
+
         let net = self.place(Rel::Net);
         let length = if self.layers.payload.constant == NOT_SET {
             // The test over IPv4 reads at a place that is inside no packet.
-            ip6_length
+            self.ip6_length(None)
         } else {
             let is_ip4 = self.is_outer_ip4(four)?;
+            let ip6_length = self.ip6_length(Some(is_ip4));
             self.select(is_ip4, ip4_length, ip6_length)
         };
         let header = self.op_k(BinOp::Add, length, net.constant.wrapping_add(FIRST_BYTE));
         Ok((self.or(four, six), header))
+    }
+
+    /// The same over IPv6, behind any extension headers.
+    fn tunnel6_walked(&mut self, tunnel: &Tunnel) -> Result {
+        self.walk_ip6(|this, header| {
+            let is_udp = this.relation_k(RelOp::Eq, header.number, ipproto::UDP);
+            let net = this.place(Rel::Net);
+            let udp = this.beside(net, header.at);
+            let port = this.load_at(udp, 2, Size::B2);
+            let port = this.relation_k(RelOp::Eq, port, tunnel.port);
+            let is_tunnel = this.tunnel_header(udp, tunnel);
+            Ok(this.all(&[is_udp, port, is_tunnel]))
+        })
+    }
+
+    /// From the fixed part of the network header's place to the UDP header, over IPv6; anything where `is_ip4` is 1.
+    fn ip6_length(&mut self, is_ip4: Option<ValueId>) -> ValueId {
+        let length = if self.options.dialect.ipv6 {
+            let is_ip6 = match is_ip4 {
+                Some(is_ip4) => self.op_k(BinOp::Xor, is_ip4, 1),
+                None => self.constant(1),
+            };
+            self.ip6_header_found(ipproto::UDP, is_ip6)
+        } else {
+            self.constant(40)
+        };
+        match self.variable(self.layers.payload) {
+            Some(varying) => self.op(BinOp::Add, varying, length),
+            None => length,
+        }
     }
 
     /// Whether the way through `four`, the test over IPv4, was taken: the link layer tells, and its field has been
@@ -141,13 +175,17 @@ impl Lowerer<'_> {
         Ok(if tells { self.as_number(ip4) } else { self.as_number_where_reached(four) })
     }
 
-    fn tunnel_header(&mut self, rel: Rel, tunnel: &Tunnel) -> TreeId {
-        let first = self.compare_masked(rel, FIRST_BYTE, Size::B1, tunnel.mask, RelOp::Eq, tunnel.first);
+    /// The test of the header behind a UDP header.
+    fn tunnel_header(&mut self, udp: Offset, tunnel: &Tunnel) -> TreeId {
+        let first = self.load_at(udp, FIRST_BYTE, Size::B1);
+        let bits = self.op_k(BinOp::And, first, tunnel.mask);
+        let first = self.relation_k(RelOp::Eq, bits, tunnel.first);
         match tunnel.network {
             None => first,
             Some(network) => {
-                let same =
-                    self.compare_masked(rel, NETWORK_ID, Size::B4, 0xffff_ff00, RelOp::Eq, network << 8);
+                let word = self.load_at(udp, NETWORK_ID, Size::B4);
+                let id = self.op_k(BinOp::And, word, 0xffff_ff00);
+                let same = self.relation_k(RelOp::Eq, id, network << 8);
                 self.and(first, same)
             }
         }
