@@ -96,7 +96,7 @@ pub struct Line {
 /// ```
 pub fn explain(ast: &Ast, source: &str, linktype: LinkType, dialect: Dialect) -> Explanation {
     let unguarded = guards::unguarded(ast, linktype, dialect);
-    let ast = &Written::new(ast, source, &unguarded);
+    let ast = &Written::new(ast, source, &unguarded, dialect);
     let mut lines = Vec::new();
     let mut notes = BTreeSet::new();
     notes.extend((!unguarded.is_empty()).then_some(Note::LostGuard));
@@ -190,7 +190,7 @@ impl Note {
     fn text(self, dialect: Dialect) -> &'static str {
         match self {
             Note::Encapsulation if dialect.scoped => {
-                "What stands to the right of a tag or tunnel, up to an `or` or the end of its parenthesis, is looked for behind it."
+                "What stands to the right of a tag or tunnel, up to an `or` or the end of its parenthesis or `not`, is looked for behind it."
             }
             Note::Ports if dialect.ipv6 => {
                 "Ports are read from first fragments, in IPv6 behind the extension headers."
@@ -202,7 +202,7 @@ impl Note {
                 "The protocol of an IPv6 packet is the one that its extension headers lead to."
             }
             Note::Encapsulation => {
-                "What stands to the right of a tag or tunnel, even past `or` and parentheses, is looked for behind it."
+                "What stands to the right of a tag or tunnel, even past `or`, `not` and parentheses, is looked for behind it."
             }
             Note::Hosts => {
                 "IPv4 addresses are looked for in IPv4 headers and, as sender or target, in ARP and RARP."
@@ -229,7 +229,7 @@ impl Note {
     }
 }
 
-fn note(ast: &Ast, primitive: &Expr, negated: bool, notes: &mut BTreeSet<Note>) {
+fn note(ast: &Written<'_>, primitive: &Expr, negated: bool, notes: &mut BTreeSet<Note>) {
     match primitive {
         Expr::Vlan(_) | Expr::Mpls(_) | Expr::Pppoes(_) | Expr::Geneve(_) | Expr::Vxlan(_) => {
             notes.insert(Note::Encapsulation);
@@ -240,6 +240,9 @@ fn note(ast: &Ast, primitive: &Expr, negated: bool, notes: &mut BTreeSet<Note>) 
             notes.extend(identifier_note(*quals, !items.iter().all(is_ip6)));
         }
         Expr::Proto(Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Ah | Proto::Esp | Proto::Pim) => {
+            notes.insert(Note::Transport);
+        }
+        Expr::Proto(Proto::Icmp6) if ast.dialect.ipv6 => {
             notes.insert(Note::Transport);
         }
         Expr::Broadcast(Some(Proto::Ip)) => {

@@ -2,6 +2,7 @@
 
 use super::relation;
 use super::written::Written;
+use crate::options::Dialect;
 use crate::syntax::ast::*;
 use crate::syntax::fmt;
 use crate::syntax::words::{Word, spelling};
@@ -14,7 +15,7 @@ pub(super) fn words(ast: &Written<'_>, primitive: &Expr) -> String {
     match primitive {
         Expr::Id(quals, id) => identifier(*quals, &singular(ast, *quals, id)),
         Expr::In(quals, items) => identifier(*quals, &set(ast, items)),
-        Expr::Proto(proto) => protocol(*proto),
+        Expr::Proto(proto) => protocol(*proto, ast.dialect),
         Expr::Relation(op, a, b) => relation::words(ast, *op, *a, *b),
         Expr::Broadcast(Some(Proto::Ip)) => "the destination is an IPv4 broadcast address".into(),
         Expr::Broadcast(_) => "the frame is a link-layer broadcast".into(),
@@ -25,7 +26,7 @@ pub(super) fn words(ast: &Written<'_>, primitive: &Expr) -> String {
         Expr::Multicast(_) => "the frame's destination is a group address (multicast or broadcast)".into(),
         Expr::Less(n) => format!("the packet has at most {} bytes", number(*n)),
         Expr::Greater(n) => format!("the packet has at least {} bytes", number(*n)),
-        Expr::Byte { index, op, value } => byte(*index, *op, &ast.number(*value)),
+        Expr::Byte { index, op, value } => byte(*index, *op, *value, &ast.number(*value)),
         Expr::Inbound => "the packet was received by the machine that captured it".into(),
         Expr::Outbound => "the packet was sent by the machine that captured it".into(),
         Expr::Ifindex(n) => format!("the packet was captured on the interface with index {n}"),
@@ -157,7 +158,7 @@ fn set(ast: &Written<'_>, items: &[SetItem]) -> String {
 }
 
 /// A protocol by itself, with what it is carried in.
-fn protocol(proto: Proto) -> String {
+fn protocol(proto: Proto, dialect: Dialect) -> String {
     let words = match proto {
         Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Ah | Proto::Esp | Proto::Pim => {
             return format!("the packet is {} over IPv4 or IPv6", name(proto));
@@ -165,7 +166,7 @@ fn protocol(proto: Proto) -> String {
         Proto::Icmp | Proto::Igmp | Proto::Igrp | Proto::Vrrp | Proto::Carp => {
             return format!("the packet is {} over IPv4", name(proto));
         }
-        Proto::Icmp6 => "the packet is ICMPv6, with no extension header but a fragment's",
+        Proto::Icmp6 if !dialect.ipv6 => "the packet is ICMPv6, with no extension header but a fragment's",
         Proto::IsisL1 => "the packet is IS-IS of level 1",
         Proto::IsisL2 => "the packet is IS-IS of level 2",
         Proto::IsisIih => "the packet is an IS-IS hello",
@@ -223,15 +224,19 @@ pub(super) fn name(proto: Proto) -> &'static str {
     }
 }
 
-fn byte(index: u32, op: ByteOp, value: &str) -> String {
+/// COMPAT: libpcap loads no byte for `&` and `|` (`byte-and-loads-nothing`).
+fn byte(index: u32, op: ByteOp, value: u32, written: &str) -> String {
     let verb = match op {
         ByteOp::Eq => "is",
         ByteOp::Lt => "is less than",
         ByteOp::Gt => "is greater than",
-        ByteOp::And => "has a bit in common with",
-        ByteOp::Or => "or-ed together is not zero with",
+        ByteOp::And => return "never: 0 is in the place of the byte, and `&` makes 0 of it".to_owned(),
+        ByteOp::Or if value == 0 => {
+            return "never: 0 is in the place of the byte, and `|` leaves it".to_owned();
+        }
+        ByteOp::Or => return "always: 0 is in the place of the byte, and `|` sets bits".to_owned(),
     };
-    format!("byte {index} of the frame {verb} {value}")
+    format!("byte {index} of the frame {verb} {written}")
 }
 
 fn tagged(what: &str, field: &str, number: Option<String>) -> String {

@@ -292,7 +292,7 @@ pub(super) struct Reads {
     pub(super) length: bool,
 }
 
-pub(super) fn reads(ast: &Ast, sides: [ArithId; 2]) -> Reads {
+pub(super) fn reads(ast: &Written<'_>, sides: [ArithId; 2]) -> Reads {
     let mut reads = Reads::default();
     let mut work = sides.to_vec();
     while let Some(id) = work.pop() {
@@ -300,6 +300,7 @@ pub(super) fn reads(ast: &Ast, sides: [ArithId; 2]) -> Reads {
             Arith::Len => reads.length = true,
             Arith::Load { proto, .. } => {
                 reads.bytes = true;
+                reads.transport |= proto == Proto::Icmp6 && ast.dialect.ipv6;
                 reads.transport |= matches!(
                     proto,
                     Proto::Tcp

@@ -19,6 +19,14 @@ fn notes_follow_the_dialect() {
         .map(|dialect| explain(&ast, source, LinkType::EN10MB, dialect).notes);
     assert_eq!(strict.len(), 4);
     assert!(strict.iter().zip(&modern).all(|(strict, modern)| strict != modern), "{modern:?}");
+
+    let source = "icmp6 or icmp6[0] = 128";
+    let ast = parse(source, &Dialect::MODERN, &Limits::default()).unwrap();
+    let [strict, modern] =
+        [Dialect::STRICT, Dialect::MODERN].map(|dialect| explain(&ast, source, LinkType::EN10MB, dialect));
+    assert_eq!((strict.notes.len(), modern.notes.len()), (0, 2));
+    assert_eq!(strict.lines[1].text, "the packet is ICMPv6, with no extension header but a fragment's");
+    assert_eq!(modern.lines[1].text, "the packet is ICMPv6");
 }
 
 #[test]
@@ -38,7 +46,7 @@ A packet (EN10MB) is accepted if all of these hold:
       - the packet has at most 64 bytes
 In full: tcp port 80 and not (host 10.0.0.1 or net 192.168) and (vlan 5 or less 64)
 Notes:
-  - What stands to the right of a tag or tunnel, even past `or` and parentheses, is looked for behind it.
+  - What stands to the right of a tag or tunnel, even past `or`, `not` and parentheses, is looked for behind it.
   - IPv4 addresses are looked for in IPv4 headers and, as sender or target, in ARP and RARP.
   - Ports are read from the first fragment of IPv4 packets and from IPv6 packets without extension headers.
   - Lengths are those on the wire, however much was captured.
@@ -70,7 +78,8 @@ const WORDS: &[(&str, &str)] = &[
     ("llc xid", "the frame is an LLC XID frame"), ("reason match", "pf's reason was `match`"), ("on eth0", "pf logged it on the interface eth0"),
     ("vci > 5", "the ATM virtual channel identifier (VCI) is greater than 5"), ("hopc 5", "the SS7 originating point code (`hopc`) is 5"),
     ("msu", "the packet is a message signal unit"), ("oamf4sc", "the packet is on the ATM segment OAM F4 circuit"),
-    ("byte 0 & 5", "byte 0 of the frame has a bit in common with 5"),
+    ("byte 0 < 5", "byte 0 of the frame is less than 5"), ("byte 0 & 5", "never: 0 is in the place of the byte, and `&` makes 0 of it"),
+    ("byte 0 | 0x5", "always: 0 is in the place of the byte, and `|` sets bits"), ("byte 0 | 0", "never: 0 is in the place of the byte, and `|` leaves it"),
     ("tcp[tcpflags] & (tcp-syn|tcp-fin) != 0", "at least one of the TCP flags FIN, SYN is set"),
     ("tcp[13] & 2 = 2", "the TCP flag SYN is set"), ("tcp[13] = 18", "the TCP flags set are exactly SYN, ACK"),
     ("tcp[13] & 18 = 2", "of the TCP flags SYN, ACK exactly these are set: SYN"), ("tcp[tcpflags] & tcp-rst = 0", "the TCP flag RST is not set"),

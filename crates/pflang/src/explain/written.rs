@@ -2,6 +2,7 @@
 //! and with the loads that are not of the header that they name.
 
 use crate::lint::guards::Unguarded;
+use crate::options::Dialect;
 use crate::syntax::ast::{ArithId, Ast, Id};
 use crate::syntax::lex::{TokenKind, lex};
 use std::collections::{HashMap, HashSet};
@@ -17,12 +18,13 @@ pub(super) struct Written<'a> {
     numbers: Vec<(u32, Option<&'a str>)>,
     /// What is read whatever the packet carries.
     unguarded: HashSet<ArithId>,
+    pub(super) dialect: Dialect,
 }
 
 impl<'a> Written<'a> {
-    pub(super) fn new(ast: &'a Ast, source: &'a str, unguarded: &[Unguarded]) -> Self {
+    pub(super) fn new(ast: &'a Ast, source: &'a str, unguarded: &[Unguarded], dialect: Dialect) -> Self {
         let unguarded = unguarded.iter().map(|unguarded| unguarded.load).collect();
-        let mut written = Written { ast, hex: HashMap::new(), numbers: Vec::new(), unguarded };
+        let mut written = Written { ast, hex: HashMap::new(), numbers: Vec::new(), unguarded, dialect };
         // Most filters have none.
         if source.contains("0x") || source.contains("0X") {
             let mut decimal = HashSet::new();
