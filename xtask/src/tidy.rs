@@ -1,5 +1,5 @@
-//! Rules that a machine can check. The allowed arrows and the unsafe islands are read from the tables of
-//! ARCHITECTURE.md, so that the page and the check cannot part.
+//! Rules that a machine can check. The allowed arrows, the order of the compiler's modules and the unsafe islands are read
+//! from ARCHITECTURE.md, so that the page and the check cannot part.
 
 use crate::{gallery, links};
 use serde_json::Value;
@@ -37,6 +37,7 @@ pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
     let mut problems = Vec::new();
     problems.extend(arrows(&metadata, &table(&architecture, "crate")));
     problems.extend(licences(&metadata));
+    problems.extend(rooms(root, &sources, &listed(&architecture, "## The rooms of the compiler")));
     problems.extend(islands(root, &sources, &table(&architecture, "island")));
     problems.extend(file_lengths(root, &sources));
     problems.extend(pinned_differences(root));
@@ -119,6 +120,59 @@ fn licences(metadata: &Value) -> Vec<String> {
         .filter(|package| !package["license"].as_str().is_some_and(acceptable))
         .map(|package| format!("licence of `{}` is {}: not in the list", package["name"], package["license"]))
         .collect()
+}
+
+/// The words that begin the items of the numbered list under a heading, in order.
+fn listed(page: &str, heading: &str) -> Vec<String> {
+    let items =
+        page.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.starts_with('#'));
+    let items = items.filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
+    let words = items
+        .filter_map(|line| line.split_once(": "))
+        .flat_map(|(words, _)| words.split('`').skip(1).step_by(2));
+    words.map(str::to_owned).collect()
+}
+
+/// The modules of `pflang` name those in front of them only: its stages know nothing of later ones. Tests may.
+fn rooms(root: &Path, sources: &[PathBuf], order: &[String]) -> Vec<String> {
+    let mut problems = Vec::new();
+    let folder = root.join("crates/pflang/src");
+    for path in sources {
+        let Ok(inside) = path.strip_prefix(&folder) else { continue };
+        let inside = inside.with_extension("");
+        let mut parts = inside.iter().filter_map(|part| part.to_str());
+        let Some(room) = parts.next().filter(|room| *room != "lib") else { continue };
+        if parts.any(|part| part == "tests") {
+            continue;
+        }
+        let Some(place) = order.iter().position(|listed| listed == room) else {
+            problems.push(format!(
+                "ARCHITECTURE.md: module `{room}` of pflang is missing from the list of rooms"
+            ));
+            continue;
+        };
+        let code = read(path);
+        let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for other in code.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(named) {
+            if order.iter().skip(place + 1).any(|later| later == other) {
+                problems.push(format!(
+                    "crates/pflang/src/{}.rs: looks at `{other}`, a later room",
+                    inside.display()
+                ));
+            }
+        }
+    }
+    problems
+}
+
+/// The modules that a line names by `crate::`.
+fn named(line: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let behind = line.split("crate::").skip(1).flat_map(|rest| match rest.strip_prefix('{') {
+        Some(many) => many.split(['{', '}']).next().unwrap_or_default().split(',').collect(),
+        None => vec![rest],
+    });
+    behind.map(|rest| rest.trim().split(|c| !is_word(c)).next().unwrap_or_default()).collect()
 }
 
 /// `unsafe` stands only in the modules that the table of islands names, and the compiler knows: each crate forbids it, or

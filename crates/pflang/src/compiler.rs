@@ -6,43 +6,22 @@ use crate::emit;
 use crate::executable::Executable;
 use crate::explain::{Explanation, explain};
 use crate::filter::Filter;
+use crate::ir::tree::{Tree, TreeId};
 use crate::ir::verify::Checked;
 use crate::ir::{self, ACCEPT, Graph};
 use crate::lint;
-use crate::lower::tree::{Tree, TreeId};
 use crate::lower::{self, Lowered};
 use crate::opt::{self, Folded};
-use crate::options::{Dialect, Limits, Names, NoNames};
+use crate::options::{Backend, Dialect, Limits, Names, NoNames};
 use crate::span::Span;
 use crate::syntax::ast::Ast;
+use crate::syntax::habits;
+use crate::syntax::lex::lex;
 use crate::syntax::parse;
 use crate::trace::{Trace, trace};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use wire::LinkType;
-
-/// Where a filter is to run.
-///
-/// ```
-/// use pflang::{Backend, Compiler};
-/// use wire::LinkType;
-///
-/// // Both give the same answers.
-/// for backend in [Backend::Auto, Backend::Interpreter] {
-///     let filter = Compiler::new(LinkType::EN10MB).backend(backend).compile("len = 60")?;
-///     assert!(filter.matches(&[0; 60]));
-/// }
-/// # Ok::<(), pflang::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Backend {
-    /// Machine code where processor and system allow it, else the interpreter.
-    #[default]
-    Auto,
-    /// The reference interpreter.
-    Interpreter,
-}
 
 /// Compiles filters for packets of one link type.
 ///
@@ -303,8 +282,17 @@ impl Compiler {
     /// What there is before any graph.
     fn front(&self, source: &str, clock: Clock) -> Result<(Ast, Lowered), Box<Diagnostic>> {
         let ast = self.parse(source)?;
-        let lowered = lower::lower_within(&ast, &self.lower_options(), clock)?;
-        Ok((ast, lowered))
+        let lowered = lower::lower_within(&ast, &self.lower_options(), clock);
+        Ok((ast, lowered.map_err(|found| self.advised(source, found))?))
+    }
+
+    /// With what was meant, where only lowering knows that it was not what the words say: `icmp type 8` of nftables' reads
+    /// as a type of 802.11.
+    fn advised(&self, source: &str, found: Box<Diagnostic>) -> Box<Diagnostic> {
+        match found.code {
+            Code::LinkType => Box::new(habits::advise(&lex(source), *found, &self.dialect)),
+            _ => found,
+        }
     }
 
     fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
@@ -366,8 +354,15 @@ impl Compiler {
     }
 
     /// Lowers a filter of a list after those before it, into one tree.
-    pub(crate) fn lower_into(&self, tree: Tree, ast: &Ast, clock: Clock) -> Result<Lowered, Box<Diagnostic>> {
-        lower::lower_into(tree, ast, &self.lower_options(), clock)
+    pub(crate) fn lower_into(
+        &self,
+        tree: Tree,
+        ast: &Ast,
+        source: &str,
+        clock: Clock,
+    ) -> Result<Lowered, Box<Diagnostic>> {
+        let lowered = lower::lower_into(tree, ast, &self.lower_options(), clock);
+        lowered.map_err(|found| self.advised(source, found))
     }
 
     fn lower_options(&self) -> lower::Options<'_> {

@@ -10,7 +10,6 @@ mod tests;
 pub(crate) use columns::{harmless, is_dangerous};
 
 use crate::span::Span;
-use crate::syntax::{habits, lex::lex};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -346,10 +345,6 @@ impl Code {
 impl Error {
     #[cold]
     pub(crate) fn new(mut diagnostic: Box<Diagnostic>, source: Arc<str>) -> Error {
-        // `icmp type 8` of nftables' reads as a type of 802.11: only lowering knows that none was meant.
-        if diagnostic.code == Code::LinkType {
-            *diagnostic = habits::advise(&lex(&source), *diagnostic, false);
-        }
         let Diagnostic { message, label, help, .. } = &mut *diagnostic;
         [Some(message), label.as_mut(), help.as_mut()].into_iter().flatten().for_each(shorten);
         Error { diagnostic, source, entry: None }

@@ -1,12 +1,12 @@
 //! A verified graph and the way it runs: what [`Filter`](crate::Filter) and [`FilterList`](crate::FilterList) share. `W` is what
 //! the burst entry of its machine code writes.
 
-use crate::compiler::Backend;
 use crate::emit::{self, MachineCode};
 use crate::exec::{NativeFilter, NoExec, Packet};
 use crate::ir::Graph;
 use crate::ir::interp::Interp;
 use crate::ir::verify::{Checked, Verified};
+use crate::options::Backend;
 
 /// A graph, ready to run.
 #[derive(Debug)]

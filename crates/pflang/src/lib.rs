@@ -32,7 +32,7 @@ mod stage;
 mod syntax;
 mod trace;
 
-pub use compiler::{Backend, Compiler};
+pub use compiler::Compiler;
 pub use diag::{Code, Diagnostic, Error, Finding, Severity};
 pub use emit::NoCode;
 pub use exec::mask::Isa;
@@ -41,7 +41,7 @@ pub use explain::{Explanation, Line};
 pub use filter::{BurstEngine, Filter};
 pub use list::{Entry, FilterList};
 pub use names::FileNames;
-pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
+pub use options::{Backend, Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use span::Span;
 pub use stage::{Stage, UnknownStage};
 pub use trace::{Answer, Trace, TraceStep, TracedLoad, TracedPrimitive};

@@ -4,9 +4,9 @@
 //! it the other way round, with its arms swapped. Nothing recurses.
 
 use crate::ir::print::Exprs;
+use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
 use crate::lower::Lowered;
-use crate::lower::tree::{Tree, TreeId, TreeNode};
 use crate::span::Span;
 use crate::syntax::ast::{Ast, Expr};
 use std::collections::{HashMap, HashSet};

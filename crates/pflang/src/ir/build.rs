@@ -11,11 +11,11 @@
 //!
 //! What a test or a guard asks is up to `Asks`: just what the tree has, or what the optimiser makes of it.
 
+use super::tree::{Set, SetId, Tree, TreeId, TreeNode};
 use super::{Arm, BinOp, CmpOp, Cond, CondId, Graph, NodeId, Origin, Pool, REJECT, Switch, Value, ValueId};
 use crate::clock::{Clock, too_many_nodes};
 use crate::diag::Diagnostic;
 use crate::filled::filled;
-use crate::lower::tree::{Set, SetId, Tree, TreeId, TreeNode};
 use crate::options::Limits;
 use crate::span::Span;
 use std::convert::Infallible;

@@ -1,5 +1,5 @@
-//! The intermediate form: one decision graph over pure values. `anf` and `ssa` are views of it, never a
-//! second form.
+//! The intermediate forms, both over pure values: the tree of tests that lowering makes, and the decision graph that is built
+//! from it. `anf` and `ssa` are views of the graph, never a third form.
 
 pub(crate) mod ancestry;
 pub mod anf;
@@ -12,6 +12,7 @@ mod origin;
 mod pool;
 pub mod print;
 pub mod ssa;
+pub mod tree;
 pub mod verify;
 
 pub(crate) use build::Question;

@@ -2,10 +2,10 @@
 
 use super::build::build;
 use super::dominators::Dominators;
+use super::tree::{Tree, TreeNode};
 use super::verify::{Violation, verify, verify_while};
 use super::{Arm, BinOp, CmpOp, Cond, Graph, NodeId, Pool, Size, Switch};
 use super::{anf, print, ssa};
-use crate::lower::tree::{Tree, TreeNode};
 use crate::span::Span;
 
 const SOURCE: &str = "ip[ip[0]] = 7 and ip";

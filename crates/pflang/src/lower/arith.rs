@@ -10,8 +10,8 @@
 use super::Result;
 use super::lowerer::{Layers, Lowerer, Offset, Rel};
 use super::numbers::ipproto;
-use super::tree::TreeId;
 use crate::diag::Code;
+use crate::ir::tree::TreeId;
 use crate::ir::{BinOp, Size, Value, ValueId};
 use crate::syntax::ast::{Arith, ArithId, ArithOp, Ast, Proto, RelOp};
 use wire::LinkType;

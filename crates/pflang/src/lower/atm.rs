@@ -8,9 +8,9 @@
 
 use super::Result;
 use super::lowerer::{Lowerer, Offset, Rel};
-use super::tree::TreeId;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::syntax::ast::{AtmField, AtmType, RelOp};
 use wire::LinkType;
 

@@ -18,8 +18,8 @@
 use super::Result;
 use super::lowerer::{Lowerer, NOT_SET, Offset, Rel};
 use super::numbers::{ethertype, ipproto};
-use super::tree::TreeId;
 use crate::diag::Code;
+use crate::ir::tree::TreeId;
 use crate::ir::{BinOp, Size, ValueId};
 use crate::syntax::ast::{Proto, Quals, RelOp};
 

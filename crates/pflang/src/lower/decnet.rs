@@ -6,6 +6,7 @@ use super::direction::End;
 use super::lowerer::{Lowerer, Rel};
 use super::numbers::ethertype;
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::syntax::ast::{Dir, RelOp};
 
 impl Lowerer<'_> {
@@ -28,14 +29,7 @@ impl Lowerer<'_> {
     }
 
     /// One form: padding and flags as expected, and the address at `offset`.
-    fn decnet_form(
-        &mut self,
-        flags: Size,
-        mask: u32,
-        expected: u32,
-        offset: u32,
-        address: u32,
-    ) -> super::tree::TreeId {
+    fn decnet_form(&mut self, flags: Size, mask: u32, expected: u32, offset: u32, address: u32) -> TreeId {
         let form = self.compare_masked(Rel::Net, 2, flags, mask, RelOp::Eq, expected);
         let same = self.eq(Rel::Net, offset, Size::B2, address);
         self.and(form, same)

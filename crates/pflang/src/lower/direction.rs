@@ -2,8 +2,8 @@
 
 use super::Result;
 use super::lowerer::Lowerer;
-use super::tree::TreeId;
 use crate::diag::Code;
+use crate::ir::tree::TreeId;
 use crate::syntax::ast::Dir;
 
 /// One end of a packet's way.

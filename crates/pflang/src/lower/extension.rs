@@ -10,7 +10,7 @@ use super::direction::End;
 use super::lowerer::{Lowerer, Offset, Rel};
 use super::numbers::{ethertype, ipproto};
 use super::port::Ports;
-use super::tree::TreeId;
+use crate::ir::tree::TreeId;
 use crate::ir::{BinOp, Size, ValueId};
 use crate::syntax::ast::{ArithId, Ast, Dir, RelOp};
 

@@ -17,7 +17,7 @@
 //! A₁ A₂ B₁ A₃ B₂ …   ->   A₁ A{2} B₁ A{3, …} B{2, …}        (A, B: kinds of terms)
 //! ```
 
-use super::tree::{Set, Tree, TreeId, TreeNode};
+use crate::ir::tree::{Set, Tree, TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, CondId, Pool, Spans, Value, ValueId};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
 //! Warnings about filters that compile but may not mean what their author thinks.
 
 use super::lowerer::{Layers, Lowerer};
-use super::tree::{TreeId, TreeNode};
 use crate::diag::{Code, Diagnostic};
+use crate::ir::tree::{TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, Value, ValueId};
 use crate::span::Span;
 use crate::syntax::ast::{Proto, RelOp};

@@ -3,8 +3,8 @@
 use super::Result;
 use super::link::is_wlan;
 use super::lowerer::{Lowerer, Rel};
-use super::tree::TreeId;
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::syntax::ast::{Llc, RelOp};
 use wire::LinkType;
 

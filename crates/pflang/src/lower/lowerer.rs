@@ -7,10 +7,10 @@
 //! order of short circuits: a load outside the captured bytes rejects the packet, so a load more or less is a
 //! different meaning.
 
-use super::tree::{Tree, TreeId, TreeNode};
 use super::{Options, Result};
 use crate::clock::{Clock, too_many_nodes};
 use crate::diag::{Code, Diagnostic};
+use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, Size, ValueId};
 use crate::span::Span;
 use crate::syntax::ast::{Ast, RelOp};

@@ -4,9 +4,9 @@ use super::Result;
 use super::direction::End;
 use super::lowerer::{Lowerer, Rel};
 use super::numbers::ethertype;
-use super::tree::TreeId;
 use crate::diag::Code;
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::syntax::ast::{Dir, Proto, RelOp};
 use wire::LinkType;
 

@@ -41,18 +41,17 @@ pub mod print;
 mod proto;
 mod select;
 mod set;
-pub mod tree;
 mod tunnel;
 mod walk;
 mod wlan;
 
 use crate::clock::Clock;
 use crate::diag::Diagnostic;
+use crate::ir::tree::{Tree, TreeId};
 use crate::options::{Dialect, Limits, Names};
 use crate::syntax::ast::Ast;
 pub(crate) use link::tells_protocols;
 use lowerer::Lowerer;
-use tree::{Tree, TreeId};
 use wire::LinkType;
 
 /// What lowering depends on besides the syntax tree.

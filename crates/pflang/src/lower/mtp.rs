@@ -11,9 +11,9 @@
 
 use super::Result;
 use super::lowerer::{Lowerer, Rel};
-use super::tree::TreeId;
 use crate::diag::Code;
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::syntax::ast::{Mtp2Type, Mtp3Field, RelOp};
 use wire::LinkType;
 

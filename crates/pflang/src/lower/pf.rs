@@ -7,9 +7,9 @@
 
 use super::Result;
 use super::lowerer::{Lowerer, Rel};
-use super::tree::TreeId;
 use crate::diag::Code;
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::syntax::ast::Pf;
 use wire::LinkType;
 

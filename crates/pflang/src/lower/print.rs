@@ -5,8 +5,8 @@
 //! indentation stops and the depth is a number: otherwise a deep text would print gigabytes of spaces.
 
 use super::Lowered;
-use super::tree::{Set, Tree, TreeId, TreeNode};
 use crate::ir::print::{Exprs, with_comment};
+use crate::ir::tree::{Set, Tree, TreeId, TreeNode};
 use crate::ir::{Pool, Value, ValueId};
 
 /// Levels that are shown by indentation.

@@ -3,7 +3,7 @@
 //! that depends on the path; the graph has no variables, so the choice becomes arithmetic.
 
 use super::lowerer::Lowerer;
-use super::tree::{TreeId, TreeNode};
+use crate::ir::tree::{TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, Value, ValueId};
 
 impl Lowerer<'_> {

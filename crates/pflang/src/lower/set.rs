@@ -8,8 +8,8 @@
 use super::Result;
 use super::host::Net4;
 use super::lowerer::Lowerer;
-use super::tree::TreeId;
 use crate::diag::{Code, Diagnostic};
+use crate::ir::tree::TreeId;
 use crate::span::Span;
 use crate::syntax::ast::{Id, Kind, Quals, SetItem};
 use crate::syntax::ident::member;

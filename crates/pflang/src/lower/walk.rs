@@ -2,9 +2,9 @@
 
 use super::Result;
 use super::lowerer::{Lowerer, Rel};
-use super::tree::{TreeId, TreeNode};
 use crate::diag::Code;
 use crate::ir::Size;
+use crate::ir::tree::{TreeId, TreeNode};
 use crate::syntax::ast::{Arith, ArithId, Ast, ByteOp, Expr, ExprId, RelOp};
 
 /// What remains to be done, last first.

@@ -20,10 +20,10 @@ use crate::clock::Clock;
 use crate::diag::Diagnostic;
 use crate::filled::filled;
 use crate::ir::build::{Asks, build_asking};
+use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{
     Arm, BinOp, CmpOp, Cond, CondId, FEW_NODES, Graph, Node, NodeId, Pool, Switch, Value, ValueId,
 };
-use crate::lower::tree::{Tree, TreeId, TreeNode};
 use crate::options::Limits;
 
 /// A pool that is being filled, with the ranges of what it holds.

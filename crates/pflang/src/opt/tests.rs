@@ -8,9 +8,9 @@ use super::{optimise, optimise_within};
 use crate::ir::build::build;
 use crate::ir::interp::Interp;
 use crate::ir::print::listing;
+use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::verify::verify;
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, Size, Value, ValueId};
-use crate::lower::tree::{Tree, TreeId, TreeNode};
 use crate::span::Span;
 use random::{Rng, directed_packets, random_arms};
 

@@ -13,6 +13,7 @@
 use super::lex::{Sign, Token, TokenKind, Tokens, lex};
 use super::words::{self, Word};
 use crate::diag::{Code, Diagnostic};
+use crate::options::Dialect;
 use crate::span::Span;
 
 /// How many words in front of the place a phrase may begin.
@@ -20,9 +21,9 @@ const WORDS_BEFORE: usize = 7;
 /// Bytes of a suggestion that is still helpful.
 const SUGGESTION_MAX: usize = 100;
 
-/// The finding with what was meant, where that is known. With `strict`, sets would be refused.
+/// The finding with what was meant, where that is known and the dialect does not refuse it.
 #[cold]
-pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, strict: bool) -> Diagnostic {
+pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) -> Diagnostic {
     let phrases: &[Phrase] = match found.code {
         Code::Unexpected | Code::UnknownWord => {
             &[ports, addresses, transport, message, set, range, juxtaposed]
@@ -31,7 +32,8 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, strict: bool) -> Di
         Code::OutOfRange | Code::LinkType => &[message],
         _ => &[],
     };
-    let is_helpful = |meant: &String| meant.len() <= SUGGESTION_MAX && !(strict && meant.contains('{'));
+    let is_helpful =
+        |meant: &String| meant.len() <= SUGGESTION_MAX && !(dialect.strict && meant.contains('{'));
     match meant(tokens, found.span, phrases).filter(is_helpful) {
         Some(meant) => found.help(format!("did you mean `{meant}`?")),
         None => found,

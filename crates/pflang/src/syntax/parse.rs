@@ -65,8 +65,10 @@ pub(crate) fn parse_behind(
     parser.ast.terms = terms_before;
     match parser.filter() {
         Ok(()) => Ok(parser.ast),
-        Err(found) => Err(display_filter::recognise(&tokens)
-            .unwrap_or_else(|| habits::advise(&tokens, *found, dialect.strict))),
+        Err(found) => {
+            Err(display_filter::recognise(&tokens)
+                .unwrap_or_else(|| habits::advise(&tokens, *found, dialect)))
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use pflang::Span;
 use pflang::internals::ir::build::build;
+use pflang::internals::ir::tree::{Tree, TreeId, TreeNode};
 use pflang::internals::ir::{Arm, BinOp, CmpOp, Cond, Graph, NodeId, Order, Size, Switch, Value, ValueId};
-use pflang::internals::lower::tree::{Tree, TreeId, TreeNode};
 use testkit::rng::Rng;
 
 /// How large graphs get.

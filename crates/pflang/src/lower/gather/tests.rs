@@ -3,9 +3,9 @@
 use super::gather;
 use crate::ir::build::build;
 use crate::ir::interp::Interp;
+use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::verify::verify;
 use crate::ir::{ACCEPT, CmpOp, Cond, Graph, Pool, Size, ValueId};
-use crate::lower::tree::{Tree, TreeId, TreeNode};
 use crate::span::Span;
 use crate::{Compiler, Dialect};
 use wire::LinkType;

@@ -2,9 +2,9 @@
 //! different codes.
 
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::lower::lowerer::{Lowerer, Rel};
 use crate::lower::numbers::ethertype;
-use crate::lower::tree::TreeId;
 
 impl Lowerer<'_> {
     pub(super) fn arcnet_linktype(&mut self, proto: u32) -> TreeId {

@@ -9,9 +9,9 @@
 //! Cooked captures have types 4 for 802.2 and 1 for raw 802.3 where Ethernet has a length (packet(7)).
 
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::lower::lowerer::{Lowerer, Rel};
 use crate::lower::numbers::{MAX_LENGTH, ethertype, sap};
-use crate::lower::tree::TreeId;
 use crate::syntax::ast::RelOp;
 
 /// `ETH_P_802_3` of Linux: IPX without an LLC header.

@@ -2,10 +2,10 @@
 //!
 //! Every system has 2 for IPv4; for IPv6 each chose a number of its own.
 
+use crate::ir::tree::TreeId;
 use crate::ir::{BinOp, Size};
 use crate::lower::lowerer::{Lowerer, Offset, Rel};
 use crate::lower::numbers::ethertype;
-use crate::lower::tree::TreeId;
 
 /// `AF_INET`, everywhere.
 const INET: u32 = 2;

@@ -1,9 +1,9 @@
 //! Frame relay (RFC 2427): a two-byte address, then "unnumbered information" and a network layer protocol id.
 
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::lower::lowerer::{Lowerer, Rel};
 use crate::lower::numbers::{ethertype, sap};
-use crate::lower::tree::TreeId;
 
 /// Network layer protocol ids (ISO/IEC TR 9577).
 mod nlpid {

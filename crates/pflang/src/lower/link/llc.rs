@@ -6,9 +6,9 @@
 //! ```
 
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::lower::lowerer::{Lowerer, Rel};
 use crate::lower::numbers::{MAX_LENGTH, ethertype, sap};
-use crate::lower::tree::TreeId;
 
 /// The control field of an unnumbered information frame.
 const UNNUMBERED_INFORMATION: u32 = 0x03;

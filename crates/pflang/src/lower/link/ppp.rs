@@ -1,9 +1,9 @@
 //! PPP and Cisco HDLC: two-byte protocol numbers, each with its own list.
 
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::lower::lowerer::{Lowerer, Rel};
 use crate::lower::numbers::{ethertype, ppp, sap};
-use crate::lower::tree::TreeId;
 
 impl Lowerer<'_> {
     pub(super) fn ppp_linktype(&mut self, proto: u32) -> TreeId {

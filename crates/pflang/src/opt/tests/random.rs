@@ -1,7 +1,7 @@
 //! Random filters, and packets that walk their branches: random bytes hardly ever match anything.
 
+use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, CondId, Graph, Node, Order, Pool, Size, Value, ValueId};
-use crate::lower::tree::{Tree, TreeId, TreeNode};
 use crate::span::Span;
 
 /// splitmix64.

@@ -4,7 +4,7 @@
 //! load and division in its values, and one outside the captured bytes (or with a zero divisor) rejects the
 //! packet at once, whatever stands around it.
 
-use crate::ir::{CondId, Pool, Spans, ValueId};
+use super::{CondId, Pool, Spans, ValueId};
 use crate::span::Span;
 
 /// Index of a [`TreeNode`].
