@@ -8,7 +8,7 @@ use pflang::internals::ir::interp::Interp;
 use pflang::internals::ir::{ACCEPT, Graph};
 use pflang::internals::lower::{self, Options};
 use pflang::internals::syntax::parse::parse;
-use pflang::{Dialect, HostAddrs, Limits, Names, Service};
+use pflang::{Dialect, FileNames, Limits};
 use std::collections::HashMap;
 use testkit::linktype::{self, LinkType};
 use testkit::oracle::{self, BpfProgram, Libpcap};
@@ -16,88 +16,9 @@ use testkit::packet::Packet;
 use testkit::rng::Rng;
 use testkit::{corpus, expr, mutate, walk};
 
-/// Names as the system's files have them, which is where libpcap looks first.
-struct Files {
-    protocols: HashMap<String, u8>,
-    services: HashMap<String, Service>,
-    hosts: HashMap<String, HostAddrs>,
-    nets: HashMap<String, u32>,
-}
-
-impl Files {
-    fn read() -> Self {
-        let lines = |path: &str| {
-            let text = std::fs::read_to_string(path).unwrap_or_else(|_| {
-                testkit::say(format_args!("SKIPPED: names of {path}, which is absent"));
-                String::new()
-            });
-            let words = |line: &str| {
-                line.split('#').next().unwrap_or("").split_whitespace().map(String::from).collect()
-            };
-            text.lines().map(words).filter(|words: &Vec<String>| words.len() > 1).collect::<Vec<_>>()
-        };
-        let mut files = Files {
-            protocols: HashMap::new(),
-            services: HashMap::new(),
-            hosts: HashMap::new(),
-            nets: HashMap::new(),
-        };
-        for words in lines("/etc/protocols") {
-            let Ok(number) = words[1].parse() else { continue };
-            for name in words.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, name)| name) {
-                files.protocols.entry(name.clone()).or_insert(number);
-            }
-        }
-        for words in lines("/etc/services") {
-            let Some((port, proto)) = words[1].split_once('/') else { continue };
-            let Ok(port) = port.parse() else { continue };
-            for name in words.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, name)| name) {
-                let service = files.services.entry(name.clone()).or_default();
-                match proto {
-                    "tcp" => service.tcp = service.tcp.or(Some(port)),
-                    "udp" => service.udp = service.udp.or(Some(port)),
-                    _ => {}
-                }
-            }
-        }
-        for words in lines("/etc/hosts") {
-            for name in &words[1..] {
-                let addresses = files.hosts.entry(name.clone()).or_default();
-                if let Ok(address) = words[0].parse() {
-                    addresses.v4.push(address);
-                }
-                if let Ok(address) = words[0].parse() {
-                    addresses.v6.push(address);
-                }
-            }
-        }
-        for words in lines("/etc/networks") {
-            let number = words[1].split('.').filter_map(|part| part.parse::<u8>().ok());
-            let number = number.fold(0, |number, part| number << 8 | u32::from(part));
-            files.nets.insert(words[0].clone(), number);
-        }
-        files
-    }
-}
-
-impl Names for Files {
-    fn host(&self, name: &str) -> Option<HostAddrs> {
-        self.hosts.get(name).cloned()
-    }
-    fn net(&self, name: &str) -> Option<u32> {
-        self.nets.get(name).copied()
-    }
-    fn service(&self, name: &str) -> Option<Service> {
-        self.services.get(name).copied()
-    }
-    fn protocol(&self, name: &str) -> Option<u8> {
-        self.protocols.get(name).copied()
-    }
-}
-
 struct Check {
     pcap: Libpcap,
-    names: Files,
+    names: FileNames,
     netmask: Option<u32>,
     seeds: HashMap<u32, Vec<Packet>>,
     rng: Rng,
@@ -118,7 +39,7 @@ impl Check {
         }
         Some(Check {
             pcap,
-            names: Files::read(),
+            names: testkit::names::of_this_machine(),
             netmask: None,
             seeds,
             rng: Rng::new(7),

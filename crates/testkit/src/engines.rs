@@ -4,7 +4,7 @@
 //! same answer for each packet, or one of them is wrong: [`Engines::disagreement`] says which.
 
 use crate::linktype::LinkType;
-use crate::names::TestNames;
+use crate::names::of_this_machine;
 use crate::packet::Packet;
 use crate::table;
 use pflang::internals::Stages;
@@ -12,7 +12,7 @@ use pflang::internals::exec::mask::{Isa, MaskFilter};
 use pflang::internals::ir::interp::Interp;
 use pflang::internals::ir::verify::Verified;
 use pflang::internals::ir::{Graph, REJECT};
-use pflang::{Backend, Compiler, Dialect, Error, Filter};
+use pflang::{Backend, Compiler, Dialect, Error, FileNames, Filter};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, LazyLock};
 
@@ -154,7 +154,7 @@ pub fn words(error: &Error) -> String {
 }
 
 fn compiler(linktype: LinkType, netmask: Option<u32>) -> Compiler {
-    static NAMES: LazyLock<Arc<TestNames>> = LazyLock::new(|| Arc::new(TestNames::of_this_machine()));
+    static NAMES: LazyLock<Arc<FileNames>> = LazyLock::new(|| Arc::new(of_this_machine()));
     let compiler = Compiler::new(linktype).names(NAMES.clone());
     match netmask {
         Some(mask) => compiler.netmask(Ipv4Addr::from(mask)),
