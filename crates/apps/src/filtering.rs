@@ -2,7 +2,7 @@
 
 use crate::names::SystemNames;
 use engine::{OptionError, OptionWarning, Packet};
-use pflang::{Code, Compiler, Diagnostic, Filter};
+use pflang::{Code, Colours, Compiler, Diagnostic, Filter};
 use std::sync::Arc;
 use wire::LinkType;
 
@@ -24,7 +24,7 @@ pub(crate) fn compile(compiler: &Compiler, option: &str, filter: &str) -> Result
 
 /// What is said when the filter of an option does not compile.
 pub(crate) fn does_not_compile(option: &str, error: &pflang::Error) -> OptionError {
-    let message = format!("the filter does not compile\n{}", error.render(false));
+    let message = format!("the filter does not compile\n{}", error.render(Colours::None));
     // A file that cannot be read is not the filter's fault.
     if error.code() == Code::SetFile {
         OptionError::refused(option, message)
@@ -35,7 +35,7 @@ pub(crate) fn does_not_compile(option: &str, error: &pflang::Error) -> OptionErr
 
 /// What the compiler finds odd about the filter of an option, if anything.
 pub(crate) fn odd(option: &str, filter: &str, lints: &[Diagnostic]) -> Option<OptionWarning> {
-    let lints: Vec<String> = lints.iter().map(|lint| lint.render(filter, false)).collect();
+    let lints: Vec<String> = lints.iter().map(|lint| lint.render(filter, Colours::None)).collect();
     let message = || format!("the filter may not do what it seems to do\n{}", lints.join("\n"));
     (!lints.is_empty()).then(|| OptionWarning::new(option, message()))
 }

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
         let lints: String = filter
             .lints()
             .iter()
-            .map(|lint| format!("\n{}\n", lint.render(&source, terminal.colour_stdout).trim_end()))
+            .map(|lint| format!("\n{}\n", lint.render(&source, terminal.colour_stdout.into()).trim_end()))
             .collect();
         format!("{explanation}{lints}")
     };

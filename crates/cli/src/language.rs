@@ -94,7 +94,7 @@ pub(crate) fn compile(
     let filter = compiler.compile(source).map_err(|error| wrong_filter(error, language, terminal))?;
     if !quiet {
         for lint in filter.lints() {
-            let text = lint.render(filter.source(), terminal.colour_stderr);
+            let text = lint.render(filter.source(), terminal.colour_stderr.into());
             terminal.tell(&Message::found(text, about(filter.source(), "warning", &lint.to_json())));
         }
     }
@@ -123,7 +123,7 @@ pub(crate) fn wrong_filter(
     // A file that cannot be read is not the filter's fault.
     let blame = if error.code() == Code::SetFile { Blame::World } else { Blame::User };
     let object = about(&error.source, "error", &error.diagnostic.to_json());
-    Failure { message: Message::found(error.render(terminal.colour_stderr), object), blame }
+    Failure { message: Message::found(error.render(terminal.colour_stderr.into()), object), blame }
 }
 
 /// The flag that makes a filter compile, in words that follow the compiler's own.

@@ -82,18 +82,18 @@ impl Diagnostic {
     /// The finding as text, several lines without a newline at the end, safe to print on a terminal.
     ///
     /// ```
-    /// use pflang::{Compiler, Dialect};
+    /// use pflang::{Colours, Compiler};
     /// use wire::LinkType;
     ///
     /// let error = Compiler::new(LinkType::EN10MB).compile("tcp prot 80").unwrap_err();
-    /// assert_eq!(error.diagnostic.render("tcp prot 80", false), "\
+    /// assert_eq!(error.diagnostic.render("tcp prot 80", Colours::None), "\
     /// error[PF003]: unknown word `prot`
     ///   | tcp prot 80
     ///   |     ^^^^ expected `port`, `portrange`, `src` or `dst`
     /// help: did you mean `tcp port 80`?");
     /// ```
-    pub fn render(&self, source: &str, colour: bool) -> String {
-        self.finding().render(source, colour)
+    pub fn render(&self, source: &str, colours: Colours) -> String {
+        self.finding().render(source, colours)
     }
 
     /// The finding as a JSON object on one line: `code`, `severity`, `message`, `span`, `label`, `also`, `help`.
@@ -126,7 +126,7 @@ impl Diagnostic {
 /// What is shown of a finding, whatever language it is about: other texts than filters are pointed at in the same way.
 ///
 /// ```
-/// use pflang::{Finding, Severity, Span};
+/// use pflang::{Colours, Finding, Severity, Span};
 ///
 /// let found = Finding {
 ///     code: "GR006".into(),
@@ -137,7 +137,7 @@ impl Diagnostic {
 ///     also: None,
 ///     help: Some("write type = \"...\""),
 /// };
-/// assert_eq!(found.render("[app.a]", false), "\
+/// assert_eq!(found.render("[app.a]", Colours::None), "\
 /// error[GR006]: app `a` has no type
 ///   | [app.a]
 ///   |  ^^^^^
@@ -163,8 +163,8 @@ pub struct Finding<'a> {
 
 impl Finding<'_> {
     /// As [`Diagnostic::render`].
-    pub fn render(&self, source: &str, colour: bool) -> String {
-        render::render(self, source, colour)
+    pub fn render(&self, source: &str, colours: Colours) -> String {
+        render::render(self, source, colours)
     }
 
     /// As [`Diagnostic::to_json`].
@@ -185,6 +185,31 @@ impl Finding<'_> {
     /// ```
     pub fn to_json(&self) -> String {
         json::object(self)
+    }
+}
+
+/// Whether what is rendered is coloured.
+///
+/// ```
+/// use pflang::{Colours, Compiler};
+/// use wire::LinkType;
+///
+/// let error = Compiler::new(LinkType::EN10MB).compile("tcp and").unwrap_err();
+/// assert!(error.render(Colours::Ansi).starts_with("\x1b[1;31merror"));
+/// assert_eq!(Colours::from(false), Colours::None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colours {
+    /// Plain text.
+    None,
+    /// By escape sequences, for a terminal.
+    Ansi,
+}
+
+impl From<bool> for Colours {
+    /// For a terminal that takes colours, or for anything else.
+    fn from(takes_colours: bool) -> Colours {
+        if takes_colours { Colours::Ansi } else { Colours::None }
     }
 }
 
@@ -367,18 +392,18 @@ impl Error {
     /// The finding as text, as [`Diagnostic::render`] of the filter; of a list, with the number of the filter in it.
     ///
     /// ```
-    /// use pflang::Compiler;
+    /// use pflang::{Colours, Compiler};
     /// use wire::LinkType;
     ///
     /// let error = Compiler::new(LinkType::EN10MB).compile("tcp and").unwrap_err();
-    /// assert_eq!(error.render(false), error.to_string());
+    /// assert_eq!(error.render(Colours::None), error.to_string());
     /// ```
-    pub fn render(&self, colour: bool) -> String {
+    pub fn render(&self, colours: Colours) -> String {
         match self.entry {
-            None => self.diagnostic.render(&self.source, colour),
+            None => self.diagnostic.render(&self.source, colours),
             Some(entry) => {
                 let message = format!("entry [{entry}]: {}", self.diagnostic.message);
-                Diagnostic { message, ..(*self.diagnostic).clone() }.render(&self.source, colour)
+                Diagnostic { message, ..(*self.diagnostic).clone() }.render(&self.source, colours)
             }
         }
     }
@@ -397,7 +422,7 @@ fn shorten(sentence: &mut String) {
 /// The finding with its place, several lines, without colours.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.render(false))
+        f.write_str(&self.render(Colours::None))
     }
 }
 

@@ -33,7 +33,7 @@ mod syntax;
 mod trace;
 
 pub use compiler::Compiler;
-pub use diag::{Code, Diagnostic, Error, Finding, Severity};
+pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity};
 pub use emit::NoCode;
 pub use exec::mask::Isa;
 pub use exec::{NoExec, Packet, Refusal};

@@ -10,7 +10,7 @@
 use pflang::internals::explain::explain;
 use pflang::internals::lint::lint;
 use pflang::internals::syntax::{codes, fmt::canonical, parse::parse, words};
-use pflang::{Dialect, Limits};
+use pflang::{Colours, Dialect, Limits};
 use testkit::linktype::ETHERNET;
 use testkit::oracle::{self, Options};
 use testkit::rng::Rng;
@@ -192,13 +192,13 @@ fn any_text_has_an_answer() {
                 let shown = explain(&ast, &text, testkit::linktype::ETHERNET, Dialect::default()).to_string();
                 assert!(!shown.is_empty());
                 for found in lint(&ast, &text, LinkType::EN10MB, Dialect::default()) {
-                    assert!(found.render(&text, true).contains(&found.code.name()));
+                    assert!(found.render(&text, Colours::Ansi).contains(&found.code.name()));
                 }
                 let again = canonical(&ast);
                 let second = parse(&again, &Dialect::default(), &Limits::default());
                 assert_eq!(second.map(|ast| canonical(&ast)), Ok(again), "{text}");
             }
-            Err(found) => assert!(found.render(&text, false).contains("error[PF"), "{text}"),
+            Err(found) => assert!(found.render(&text, Colours::None).contains("error[PF"), "{text}"),
         }
     }
 }

@@ -166,7 +166,7 @@ fn lists(changes: &Changes) -> [(&'static str, Vec<String>); 6] {
 }
 
 fn rendered(problem: &GraphFileError, text: &str, colour: bool) -> String {
-    let rendered = finding(problem).render(text, colour);
+    let rendered = finding(problem).render(text, colour.into());
     match &problem.detail {
         Some(detail) => format!("{rendered}\n{detail}"),
         None => rendered,

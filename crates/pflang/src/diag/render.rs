@@ -11,7 +11,7 @@
 //! that turn the direction of writing are shown as escapes. A long line is cut to a window around the place.
 
 use super::columns::{cells, harmless};
-use super::{Finding, Severity};
+use super::{Colours, Finding, Severity};
 use crate::span::Span;
 use std::fmt::Write;
 
@@ -31,11 +31,14 @@ struct Palette {
 }
 
 impl Palette {
-    fn new(colour: bool, is_lint: bool) -> Self {
-        match (colour, is_lint) {
-            (false, _) => Palette { severity: "", also: "", help: "", bold: "", dim: "", reset: "" },
-            (true, is_lint) => Palette {
-                severity: if is_lint { "\x1b[1;33m" } else { "\x1b[1;31m" },
+    fn new(colours: Colours, severity: Severity) -> Self {
+        match colours {
+            Colours::None => Palette { severity: "", also: "", help: "", bold: "", dim: "", reset: "" },
+            Colours::Ansi => Palette {
+                severity: match severity {
+                    Severity::Warning => "\x1b[1;33m",
+                    Severity::Error => "\x1b[1;31m",
+                },
                 also: "\x1b[1;34m",
                 help: "\x1b[1;36m",
                 bold: "\x1b[1m",
@@ -47,8 +50,8 @@ impl Palette {
 }
 
 /// Renders a finding about `source`, without a newline at the end.
-pub(super) fn render(found: &Finding<'_>, source: &str, colour: bool) -> String {
-    let palette = Palette::new(colour, found.severity == Severity::Warning);
+pub(super) fn render(found: &Finding<'_>, source: &str, colours: Colours) -> String {
+    let palette = Palette::new(colours, found.severity);
     let Palette { severity, help, bold, reset, .. } = palette;
     let mut out = String::new();
     let word = found.severity.name();
@@ -109,17 +112,16 @@ impl<'a> Snippet<'a> {
         std::ptr::eq(self.line, other.line) && other.start >= self.shown.0 && other.start <= self.shown.1
     }
 
-    fn gutter(&self, palette: &Palette, with_number: bool) -> String {
-        let number = self.number.map_or_else(|| " ".to_owned(), |number| number.to_string());
-        let shown = if with_number { number } else { " ".repeat(number.len()) };
-        format!("\n{}{shown} |{} ", palette.dim, palette.reset)
+    /// What stands in front of the line: its number, where there are several.
+    fn number(&self) -> String {
+        self.number.map_or_else(|| " ".to_owned(), |number| number.to_string())
     }
 
     fn source(&self, out: &mut String, palette: &Palette) {
         let (from, to) = self.shown;
         let text: String = cells(&self.line[from..to]).map(|cell| cell.text).collect();
         let (before, after) = (self.ellipsis_before(), if to < self.line.len() { "…" } else { "" });
-        put(out, format_args!("{}{before}{text}{after}", self.gutter(palette, true)));
+        put(out, format_args!("{}{before}{text}{after}", gutter(palette, &self.number())));
         trim_end(out);
     }
 
@@ -142,9 +144,14 @@ impl<'a> Snippet<'a> {
         let indent = width(&self.line[from..start]) + usize::from(from > 0);
         let marks = mark.to_string().repeat(width(&self.line[start..end.max(start)]).max(1));
         let label = label.map(|label| format!(" {}", harmless(label))).unwrap_or_default();
-        let gutter = self.gutter(palette, false);
+        let gutter = gutter(palette, &" ".repeat(self.number().len()));
         put(out, format_args!("{gutter}{:indent$}{colour}{marks}{label}{}", "", palette.reset));
     }
+}
+
+/// The beginning of a line of the snippet.
+fn gutter(palette: &Palette, number: &str) -> String {
+    format!("\n{}{number} |{} ", palette.dim, palette.reset)
 }
 
 /// The bytes of a line to show so that `start` is in sight.

@@ -1,6 +1,6 @@
 //! Rendered findings against `testdata/golden/diagnostics.txt`; `BLESS=1` writes the file anew.
 
-use super::{Code, Diagnostic};
+use super::{Code, Colours, Diagnostic};
 use crate::options::{Dialect, Limits};
 use crate::span::Span;
 use crate::syntax::parse::parse;
@@ -31,7 +31,12 @@ fn mistake(source: &str) -> Diagnostic {
 fn golden() {
     let mut text = String::new();
     for source in MISTAKES {
-        let _ = writeln!(text, "--- {}\n{}\n", source.escape_debug(), mistake(source).render(source, false));
+        let _ = writeln!(
+            text,
+            "--- {}\n{}\n",
+            source.escape_debug(),
+            mistake(source).render(source, Colours::None)
+        );
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/diagnostics.txt");
     if std::env::var_os("BLESS").is_some() {
@@ -52,7 +57,7 @@ fn two_places_on_one_line() {
             .help("put `vlan` last");
     found.also = Some((Span::new(0, 4), "this shifts it".into()));
     assert_eq!(
-        found.render("vlan or ip", false),
+        found.render("vlan or ip", Colours::None),
         "\
 warning[PF101]: this is looked for inside the tag
   | vlan or ip
@@ -67,7 +72,7 @@ fn two_places_on_two_lines() {
     let mut found = Diagnostic::new(Code::ShiftsOffsets, Span::new(8, 10), "shifted").label("this");
     found.also = Some((Span::new(0, 4), "by this".into()));
     assert_eq!(
-        found.render("vlan\nor ip", false),
+        found.render("vlan\nor ip", Colours::None),
         "\
 warning[PF101]: shifted
 2 | or ip
@@ -80,7 +85,7 @@ warning[PF101]: shifted
 #[test]
 fn a_long_line_is_cut_to_a_window() {
     let source = "host a or ".repeat(1000) + "prot 80" + &" or host b".repeat(1000);
-    let text = mistake(&source).render(&source, false);
+    let text = mistake(&source).render(&source, Colours::None);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines.iter().all(|line| line.chars().count() < 120), "{text}");
     assert!(lines[1].starts_with("  | …") && lines[1].ends_with('…'), "{text}");
@@ -92,7 +97,7 @@ fn a_long_line_is_cut_to_a_window() {
 fn hostile_text_never_reaches_the_terminal() {
     for source in ["\u{1b}]0;x\u{7}", "\\\u{9b}31m", "host a\u{202e} b c", "prot\u{0} 80", "x \u{85}"] {
         let found = mistake(source);
-        let text = found.render(source, false);
+        let text = found.render(source, Colours::None);
         assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
         assert!(!text.contains('\u{202e}'), "{text:?}");
         assert!(found.to_json().bytes().all(|b| b >= b' '), "{text:?}");
@@ -106,7 +111,7 @@ fn any_span_can_be_rendered() {
         for end in 0..20 {
             let mut found = Diagnostic::new(Code::Internal, Span::new(start, end), "x").label("l");
             found.also = Some((Span::new(end, start), "a".into()));
-            assert!(found.render(source, true).contains("PF015"));
+            assert!(found.render(source, Colours::Ansi).contains("PF015"));
         }
     }
 }
@@ -114,8 +119,8 @@ fn any_span_can_be_rendered() {
 #[test]
 fn colours_are_the_callers_choice() {
     let found = mistake("tcp prot 80");
-    assert!(!found.render("tcp prot 80", false).contains('\x1b'));
-    let coloured = found.render("tcp prot 80", true);
+    assert!(!found.render("tcp prot 80", Colours::None).contains('\x1b'));
+    let coloured = found.render("tcp prot 80", Colours::Ansi);
     assert!(coloured.starts_with("\x1b[1;31merror[PF003]\x1b[0m"), "{coloured:?}");
 }
 

@@ -129,6 +129,14 @@ pub(crate) enum Rel {
     Ip6Payload,
 }
 
+/// What becomes of the padding of the outermost link layer's header, where that says that there is some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Padding {
+    Counted,
+    /// COMPAT: libpcap forgets radiotap's where another link layer has begun by the end of the filter.
+    Forgotten,
+}
+
 /// The state of a lowering.
 pub(crate) struct Lowerer<'a> {
     pub(crate) options: &'a Options<'a>,
@@ -150,8 +158,7 @@ pub(crate) struct Lowerer<'a> {
     /// Values that the outermost link layer's offsets vary by, in the order in which a program computes them at
     /// its very start, and whether anything has used them.
     pub(crate) early: Vec<(ValueId, bool)>,
-    /// Whether the outermost link layer pads its header where it says so.
-    pub(crate) pads: bool,
+    pub(crate) padding: Padding,
     /// Terms so far: those of the syntax tree, and members in files of sets.
     pub(crate) terms: usize,
     clock: Clock,
@@ -163,9 +170,8 @@ pub(crate) struct Lowerer<'a> {
 const PRIMITIVES_PER_LOOK: u32 = 16;
 
 impl<'a> Lowerer<'a> {
-    /// At the start of a filter: at the outermost link layer, whose header is padded where it `pads` and says so. Its nodes are added to
-    /// `tree`.
-    pub(crate) fn new(options: &'a Options<'a>, tree: Tree, clock: Clock, pads: bool) -> Result<Self> {
+    /// At the start of a filter: at the outermost link layer. Its nodes are added to `tree`.
+    pub(crate) fn new(options: &'a Options<'a>, tree: Tree, clock: Clock, padding: Padding) -> Result<Self> {
         let outermost = options.linktype.canonical();
         let mut lowerer = Lowerer {
             options,
@@ -179,7 +185,7 @@ impl<'a> Lowerer<'a> {
             negated_shift: None,
             encapsulation: None,
             early: Vec::new(),
-            pads,
+            padding,
             terms: 0,
             clock,
             primitives: 0,

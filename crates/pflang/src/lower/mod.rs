@@ -51,7 +51,7 @@ use crate::ir::tree::{Tree, TreeId};
 use crate::options::{Dialect, Limits, Names};
 use crate::syntax::ast::Ast;
 pub(crate) use link::tells_protocols;
-use lowerer::Lowerer;
+use lowerer::{Lowerer, Padding};
 use wire::LinkType;
 
 /// What lowering depends on besides the syntax tree.
@@ -105,10 +105,10 @@ const NODES_LIKELY: usize = 48;
 /// The same behind what other filters of a list were lowered to, with which it shares values and conditions. All else
 /// begins anew: what encapsulations one of them looks into is no matter to the next.
 pub(crate) fn lower_into(tree: Tree, ast: &Ast, options: &Options<'_>, clock: Clock) -> Result<Lowered> {
-    let mut lowerer = Lowerer::new(options, tree, clock, true)?;
+    let mut lowerer = Lowerer::new(options, tree, clock, Padding::Counted)?;
     let mut root = lowerer.program(ast)?;
     if lowerer.forgets_padding() {
-        lowerer = Lowerer::new(options, lowerer.tree, clock, false)?;
+        lowerer = Lowerer::new(options, lowerer.tree, clock, Padding::Forgotten)?;
         root = lowerer.program(ast)?;
     }
     Ok(Lowered { tree: lowerer.tree, root, lints: lowerer.lints, terms: lowerer.terms })

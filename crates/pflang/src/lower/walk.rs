@@ -1,6 +1,7 @@
 //! The filter as a whole: its boolean structure, and each primitive's way to the code that lowers it.
 
 use super::Result;
+use super::link::Direction;
 use super::lowerer::{Lowerer, Rel};
 use crate::diag::Code;
 use crate::ir::Size;
@@ -123,8 +124,8 @@ impl Lowerer<'_> {
             Expr::Less(n) => self.length(RelOp::Le, n),
             Expr::Greater(n) => self.length(RelOp::Ge, n),
             Expr::Byte { index, op, value } => self.byte(index, op, value),
-            Expr::Inbound => self.direction(false),
-            Expr::Outbound => self.direction(true),
+            Expr::Inbound => self.direction(Direction::Inbound),
+            Expr::Outbound => self.direction(Direction::Outbound),
             Expr::Ifindex(index) => self.ifindex(index),
             Expr::Pf(ref pf) => self.pf(pf),
             Expr::Wlan(wlan) => self.wlan(wlan),

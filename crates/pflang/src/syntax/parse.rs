@@ -138,16 +138,35 @@ struct Frame {
     start: Span,
 }
 
+/// What joins two operands.
+#[derive(Clone, Copy)]
+enum Join {
+    And,
+    Or,
+}
+
+/// What is joined: a list of identifiers goes on with identifiers only.
+#[derive(Clone, Copy)]
+enum Listed {
+    Ids,
+    Terms,
+}
+
+impl Listed {
+    fn value(self, id: ExprId) -> Value {
+        match self {
+            Listed::Ids => Value::Id(id),
+            Listed::Terms => Value::Term(id),
+        }
+    }
+}
+
 enum FrameKind {
     Not,
     /// With the qualifiers to inherit after it.
     Paren(Option<Quals>),
-    /// `left and` or `left or`; `ids` within a list of identifiers.
-    Join {
-        or: bool,
-        left: ExprId,
-        ids: bool,
-    },
+    /// `left and` or `left or`.
+    Join(Join, ExprId, Listed),
     /// Qualifiers that wait for their identifier.
     Head,
     Neg,
@@ -377,8 +396,8 @@ impl<'a> Parser<'a> {
                 self.ast.expr_spans[id.0 as usize] = span;
                 Ok(Some(Operand { value: Value::Term(id), span }))
             }
-            Some(&FrameKind::Join { or, left, ids }) => Ok(Some(self.join(or, left, id, ids, span))),
-            _ => self.extend(id, span, true),
+            Some(&FrameKind::Join(join, left, listed)) => Ok(Some(self.join(join, left, id, listed, span))),
+            _ => self.extend(id, span, Listed::Ids),
         }
     }
 
@@ -390,31 +409,37 @@ impl<'a> Parser<'a> {
                 let span = start.to(span);
                 Ok(Some(Operand { value: Value::Term(self.ast.push(Expr::Not(id), span)), span }))
             }
-            Some(&FrameKind::Join { or, left, .. }) => Ok(Some(self.join(or, left, id, false, span))),
-            _ => self.extend(id, span, false),
+            Some(&FrameKind::Join(join, left, _)) => Ok(Some(self.join(join, left, id, Listed::Terms, span))),
+            _ => self.extend(id, span, Listed::Terms),
         }
     }
 
-    fn join(&mut self, or: bool, left: ExprId, right: ExprId, ids: bool, span: Span) -> Operand {
+    fn join(&mut self, join: Join, left: ExprId, right: ExprId, listed: Listed, span: Span) -> Operand {
         let (start, _) = self.pop();
         let span = start.to(span);
-        let id = self.ast.push(if or { Expr::Or(left, right) } else { Expr::And(left, right) }, span);
-        Operand { value: if ids { Value::Id(id) } else { Value::Term(id) }, span }
+        let expr = match join {
+            Join::And => Expr::And(left, right),
+            Join::Or => Expr::Or(left, right),
+        };
+        Operand { value: listed.value(self.ast.push(expr, span)), span }
     }
 
     /// A filter or list of identifiers goes on, or its parenthesis ends.
-    fn extend(&mut self, left: ExprId, span: Span, ids: bool) -> Step<Option<Operand>> {
+    fn extend(&mut self, left: ExprId, span: Span, listed: Listed) -> Step<Option<Operand>> {
         let next = self.peek().kind;
         match next {
             TokenKind::Word(Word::And | Word::Or) => {
                 self.next();
-                let or = next == TokenKind::Word(Word::Or);
-                let inside = if ids { Context::Id } else { Context::TermOrId };
-                self.push(FrameKind::Join { or, left, ids }, span, inside)?;
+                let join = if next == TokenKind::Word(Word::Or) { Join::Or } else { Join::And };
+                let inside = match listed {
+                    Listed::Ids => Context::Id,
+                    Listed::Terms => Context::TermOrId,
+                };
+                self.push(FrameKind::Join(join, left, listed), span, inside)?;
                 Ok(None)
             }
             TokenKind::Sign(Sign::RParen) if matches!(self.top(), Some(FrameKind::Paren(_))) => {
-                Ok(Some(self.close(if ids { Value::Id(left) } else { Value::Term(left) })))
+                Ok(Some(self.close(listed.value(left))))
             }
             TokenKind::Sign(Sign::RParen) => Err(self.unexpected(Expected::NoClose)),
             _ => Err(self.unexpected(Expected::Join)),

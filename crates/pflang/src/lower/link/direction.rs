@@ -13,9 +13,17 @@ use wire::LinkType;
 /// `PACKET_OUTGOING` of packet(7).
 const COOKED_OUTGOING: u32 = 4;
 
+/// Which way a packet went, seen from where it was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Inbound,
+    Outbound,
+}
+
 impl Lowerer<'_> {
     /// `inbound`, `outbound`.
-    pub(crate) fn direction(&mut self, outbound: bool) -> Result {
+    pub(crate) fn direction(&mut self, direction: Direction) -> Result {
+        let outbound = direction == Direction::Outbound;
         let pick = |inbound_value, outbound_value| if outbound { outbound_value } else { inbound_value };
         let unless_inbound = if outbound { RelOp::Eq } else { RelOp::Ne };
         Ok(match self.layers.linktype {

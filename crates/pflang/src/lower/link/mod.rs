@@ -21,6 +21,7 @@ use crate::diag::Diagnostic;
 use crate::ir::Size;
 use crate::ir::tree::TreeId;
 use crate::syntax::ast::RelOp;
+pub(crate) use direction::Direction;
 use table::{Carries, Radio};
 use wire::LinkType;
 

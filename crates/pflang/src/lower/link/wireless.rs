@@ -15,7 +15,7 @@
 
 use super::Radio;
 use crate::ir::{BinOp, Size, ValueId};
-use crate::lower::lowerer::{Lowerer, Offset, Rel};
+use crate::lower::lowerer::{Lowerer, Offset, Padding, Rel};
 use wire::LinkType;
 
 /// Frame control, first byte: two bits of type, with `DATA` for data frames …
@@ -97,7 +97,7 @@ impl Lowerer<'_> {
         let end = self.op_k(BinOp::Add, start, 24);
         let qos_bytes = self.op_k(BinOp::Mul, is_qos, 2);
         let end = self.op(BinOp::Add, end, qos_bytes);
-        if radio != Radio::Radiotap || !self.pads {
+        if radio != Radio::Radiotap || self.padding == Padding::Forgotten {
             return end;
         }
         let is_padded = self.is_padded(control);
