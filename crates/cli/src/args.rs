@@ -15,7 +15,7 @@ use wire::linktype::{LinkType, LinkTypeInfo};
 #[command(name = "sluss", version, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 done, matched; 1 nothing matched; 2 wrong filter or flag; 3 the system refused;\n\
-    4 internal error; 5 incomplete (input damaged, truncated or no capture). More: sluss COMMAND --help"
+    4 internal error; 5 incomplete (input damaged, cut off or not a capture). More: sluss COMMAND --help"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -171,7 +171,7 @@ pub(crate) struct FilterArgs {
     /// Print how many packets match, and nothing else.
     #[arg(long)]
     pub(crate) count: bool,
-    /// Stop after this many matching packets.
+    /// Stop after N matching packets.
     #[arg(short = 'c', long = "max-count", value_name = "N", value_parser = at_least(1_u64), allow_negative_numbers = true)]
     pub(crate) max_count: Option<u64>,
     /// Print JSON: an object for each packet (without -o and --count), then a summary, which beside `-o -` goes to standard error.
@@ -310,7 +310,8 @@ pub(crate) struct TraceArgs {
     sluss blast trace.pcap --to eth0 --rate 1Mpps --duration 10s\n  \
     sluss blast --synth --size 60,508,1514 --src 198.18.0.0/22 --flows 1000 --to null --duration 5s\n  \
     sluss blast --synth --count 1000 --to made.pcap\n\
-    Exit codes: 0 sent; 2 wrong flag; 3 the system refused; 4 packets unaccounted for; 5 not all were read or sent."
+    Exit codes: 0 sent; 2 wrong flag; 3 the system refused; 4 packets unaccounted for; 5 not all were read or sent;\n\
+    130 and 143 ended by SIGINT and SIGTERM, after the summary."
 )]
 pub(crate) struct BlastArgs {
     /// The capture to send, again and again; `-` is standard input, which is sent once.
@@ -319,16 +320,16 @@ pub(crate) struct BlastArgs {
     /// Where to.
     #[arg(long, value_name = "TARGET")]
     pub(crate) to: OsString,
-    /// At most so many packets or bits a second: 500pps, 1.5Mpps, 100Mbps, 10Gbps.
+    /// Packets or bits a second at most: 500pps, 1.5Mpps, 100Mbps, 10Gbps.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<String>,
-    /// Send the capture so often.
+    /// Stop after the capture was sent N times.
     #[arg(long = "loop", value_name = "N", conflicts_with = "synth", value_parser = at_least(1_u64), allow_negative_numbers = true)]
     pub(crate) passes: Option<u64>,
-    /// Stop after so many packets.
+    /// Stop after N packets.
     #[arg(short = 'c', long, value_name = "N", value_parser = at_least(0_u64), allow_negative_numbers = true)]
     pub(crate) count: Option<u64>,
-    /// Stop after this time: 10s, 5min.
+    /// Stop after this time: 10s, 1m 30s, or seconds.
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Print one line of JSON.
@@ -398,13 +399,13 @@ pub(crate) enum ProtoName {
     after_help = "GRAPH is TOML: `links = [\"a.output -> b.input\"]`, then [app.NAME] tables: `type = \"...\"`, options.\n\
     When the file changes, or on SIGHUP, what runs changes by difference; a wrong file changes nothing.\n\
     Exit codes: 0 finished; 2 wrong graph; 3 the system refused; 4 packets unaccounted for, or an app failed before it ran;\n\
-    5 a capture is damaged or none, or an app was down at the end; 130 and 143 ended by SIGINT and SIGTERM, after the report."
+    5 a capture is damaged or is not a capture, or an app was down at the end; 130 and 143 ended by SIGINT and SIGTERM, after the report."
 )]
 pub(crate) struct RunArgs {
     /// The graph; `-` is standard input.
     #[arg(value_name = "GRAPH")]
     pub(crate) graph: PathBuf,
-    /// End after this long: 2s, 1m 30s, or seconds.
+    /// Stop after this time: 10s, 1m 30s, or seconds.
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Say what is wrong with the graph, start nothing.
@@ -455,7 +456,7 @@ pub(crate) struct RunArgs {
     /// How long an app that failed is down the first time.
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = pause, allow_hyphen_values = true, help_heading = "Engine")]
     pub(crate) restart_first: Duration,
-    /// And at most, after doubling each time [default: 10s, or as long as the first time].
+    /// How long at most, twice as long after each failure [default: 10s, or as long as the first time].
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true, help_heading = "Engine")]
     pub(crate) restart_max: Option<Duration>,
 }
@@ -547,7 +548,8 @@ pub(crate) struct PsArgs {
 #[command(
     after_help = "Wire bit/s are those that the packets take on an Ethernet, with 24 bytes each for preamble, checksum, gap.\n\
     Fill is packets in a breath as a share of the burst; p50 and p99 are of turns in the interval, exact to a quarter.\n\
-    Keys: ? shows them. Exit codes: 0 shown; 1 no instance at all; 2 none of that name or number; 3 the system refused."
+    Keys: ? shows them.\n\
+    Exit codes: 0 shown; 1 no instance at all; 2 none of that name or number; 3 the system refused."
 )]
 pub(crate) struct TopArgs {
     /// Only instances of this name, or this process.

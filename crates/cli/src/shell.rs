@@ -22,17 +22,16 @@ pub(crate) fn man_pages(folder: &Path) -> Result<Outcome, Failure> {
     // Without a page for `sluss help run`, which shows what the page of `sluss run` does.
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
-    let general = Behind::of(&command).exit_codes;
-    write_pages(&command, &general, folder).map_err(|error| {
+    write_pages(&command, folder).map_err(|error| {
         Failure::world(format!("cannot write man pages to {}: {error}", folder.display()))
     })?;
     Ok(Outcome::Done)
 }
 
-/// The page of a command, and those of the commands below it. `general` are the exit codes of a command that says nothing of its own.
-fn write_pages(command: &Command, general: &[String], folder: &Path) -> io::Result<()> {
+/// The page of a command, and those of the commands below it.
+fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-        write_pages(below, general, folder)?;
+        write_pages(below, folder)?;
     }
     let man = clap_mangen::Man::new(command.clone().after_help(Resettable::Reset));
     let mut page = Vec::new();
@@ -40,8 +39,39 @@ fn write_pages(command: &Command, general: &[String], folder: &Path) -> io::Resu
     // Not adjusted at the right, which would put blanks into what is to be typed.
     let page = String::from_utf8_lossy(&page).replacen("\n.SH NAME", "\n.ad l\n.SH NAME", 1);
     let (before, version) = page.find(".SH VERSION").map_or((page.as_str(), ""), |at| page.split_at(at));
-    let behind = Behind::of(command).sections(general);
+    let behind = Behind::of(command).sections(general_codes(command.get_name()));
     fs::write(folder.join(man.get_filename()), format!("{before}{behind}{version}"))
+}
+
+/// The exit codes of commands whose help has no room for them: only those that a command can end with.
+fn general_codes(command: &str) -> &'static [&'static str] {
+    const REFUSED: &str = "3 the system refused";
+    const INTERNAL: &str = "4 internal error";
+    const DAMAGED: &str = "5 incomplete: the input is damaged, cut off or not a capture";
+    match command {
+        "filter" => &[
+            "0 at least one packet matched, or --no-fail",
+            "1 no packet matched",
+            "2 wrong filter or flag",
+            REFUSED,
+            INTERNAL,
+            "5 incomplete: an input is damaged, cut off, unreadable or not a capture",
+            "130 and 143 ended by SIGINT and SIGTERM, with everything written so far intact",
+        ],
+        "trace" => &[
+            "0 the packet matches",
+            "1 the packet does not match",
+            "2 wrong filter or flag, or no packet of this number",
+            REFUSED,
+            INTERNAL,
+            DAMAGED,
+        ],
+        "engine" => {
+            &["0 measured", "2 wrong flag", REFUSED, "4 packets unaccounted for, or an app failed", DAMAGED]
+        }
+        "compile" | "explain" => &["0 done", "2 wrong filter or flag", REFUSED, INTERNAL],
+        _ => &["0 done", "2 wrong flag", REFUSED, INTERNAL],
+    }
 }
 
 /// What stands behind the options in the help of a command.
@@ -84,8 +114,8 @@ impl Behind {
         behind
     }
 
-    /// As sections of a man page.
-    fn sections(&self, general: &[String]) -> String {
+    /// As sections of a man page. `general` are the exit codes of a command whose help says nothing of them.
+    fn sections(&self, general: &[&str]) -> String {
         let mut out = String::new();
         if self.notes.iter().any(|note| !note.is_empty()) {
             out.push_str(".SH NOTES\n");
@@ -98,7 +128,8 @@ impl Behind {
             out.push_str(".fi\n");
         }
         out.push_str(".SH \"EXIT STATUS\"\n");
-        for code in if self.exit_codes.is_empty() { general } else { &self.exit_codes } {
+        let own: Vec<&str> = self.exit_codes.iter().map(String::as_str).collect();
+        for code in if own.is_empty() { general } else { &own } {
             let (numbers, meaning) = numbers(code);
             out.push_str(&format!(".TP\n{}\n{}\n", roff(numbers), roff(meaning)));
         }
@@ -134,7 +165,7 @@ mod tests {
         let page = behind.sections(&[]);
         assert!(page.contains(".nf\nsluss a \\(aqb  c\\(aq\n.fi\n"), "{page}");
         assert!(page.ends_with(".SH \"EXIT STATUS\"\n.TP\n0\ndone\n.TP\n1 and 2\nnot\n"), "{page}");
-        let general = Behind::read("Example: sluss x").sections(&["0 done".to_owned()]);
+        let general = Behind::read("Example: sluss x").sections(&["0 done"]);
         assert!(general.contains("sluss x\n.fi") && general.ends_with(".TP\n0\ndone\n"), "{general}");
     }
 

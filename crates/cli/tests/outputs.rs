@@ -389,6 +389,19 @@ fn completions_and_man_pages_come_from_the_definitions() {
     assert!(filter.contains(".SH EXAMPLES\n.nf\nsluss filter \\(aqtcp port 80\\(aq trace.pcap"), "{filter}");
     assert!(run.contains(".TP\n130 and 143\nended by SIGINT"), "{run}");
     let version = page("sluss.1");
+    for (page, codes) in [
+        ("sluss-filter", &["0", "1", "2", "3", "4", "5", "130 and 143"][..]),
+        ("sluss-compile", &["0", "2", "3", "4"]),
+        ("sluss-completions", &["0", "2", "3", "4"]),
+        ("sluss-top", &["0", "1", "2", "3"]),
+        ("sluss-blast", &["0", "2", "3", "4", "5", "130 and 143"]),
+    ] {
+        let page = std::fs::read_to_string(folder.join(format!("{page}.1"))).unwrap();
+        let status = page.split(".SH \"EXIT STATUS\"").nth(1).unwrap().split(".SH").next().unwrap();
+        let told: Vec<&str> = status.lines().skip_while(|line| line.is_empty()).collect();
+        let told: Vec<&str> = told.chunks(3).filter_map(|lines| lines.get(1).copied()).collect();
+        assert_eq!(told, codes, "{page}");
+    }
     assert!(version.find(".SH \"EXIT STATUS\"") < version.find(".SH VERSION"), "{version}");
 }
 
