@@ -16,6 +16,7 @@ mod inputs;
 mod json;
 mod language;
 mod message;
+mod misuse;
 mod plural;
 mod ps;
 mod run;
@@ -27,7 +28,7 @@ mod trace;
 mod values;
 mod words;
 
-use args::{Cli, Command, When};
+use args::{Cli, Command};
 use clap::Parser;
 use exit::{Blame, Failure, Outcome};
 use std::process::ExitCode;
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(told) => return not_a_command(&told),
+        Err(told) => return misuse::tell(told),
     };
     let terminal = Terminal::new(cli.color, cli.command.wants_json());
     let result = std::panic::catch_unwind(|| run(&cli, &terminal));
@@ -51,28 +52,6 @@ fn main() -> ExitCode {
             failure.code()
         }
     }
-}
-
-/// Prints help, a version, or what is wrong with the command line.
-fn not_a_command(told: &clap::Error) -> ExitCode {
-    if told.use_stderr() && is_json_asked_for() {
-        let text = told.to_string();
-        let (message, help) = text.split_once("\n\n").unwrap_or((&text, ""));
-        let failure = Failure::user(message.strip_prefix("error: ").unwrap_or(message).trim_end());
-        let failure = if help.is_empty() { failure } else { failure.help(help.trim()) };
-        Terminal::new(When::Never, true).tell(&failure.message);
-        return failure.code();
-    }
-    match told.print() {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => 3,
-        _ => told.exit_code() as u8,
-    }
-    .into()
-}
-
-/// Whether a command line that cannot be understood has `--json` among its flags.
-fn is_json_asked_for() -> bool {
-    std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json")
 }
 
 fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {

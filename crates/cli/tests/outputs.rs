@@ -437,7 +437,32 @@ fn names_are_not_looked_up_with_or_without_n() {
     let output = run(&["filter", "-nr", "captures/web.pcap", "--count", "tcp"]);
     let plain = run(&["filter", "--count", "tcp", "captures/web.pcap"]);
     assert_eq!((code(&output), stdout(&output)), (0, stdout(&plain)));
-    assert!(stderr(&output).starts_with("note: `-n` is not needed"), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
+    let given = |flag: &str| run(&["filter", "--count", flag, "tcp", "captures/web.pcap"]);
+    for (flag, words) in [
+        ("-i", "the app `af_packet`"),
+        ("-s", "the app `truncate`"),
+        ("-vv", "`sluss trace` shows more"),
+        ("-tttt", "the time in UTC"),
+        ("-S", "leave it out"),
+    ] {
+        let output = given(flag);
+        let told = format!("error: `{}` of tcpdump is no flag of `sluss filter`\nhelp: ", &flag[..2]);
+        let text = stderr(&output);
+        assert!(code(&output) == 2 && text.starts_with(&told) && text.contains(words), "{flag}: {text}");
+    }
+    let output = run(&["filter", "--json", "-i", "eth0", "tcp"]);
+    let error: serde_json::Value = serde_json::from_str(&stderr(&output)).unwrap();
+    assert!(error["error"]["help"].as_str().is_some_and(|help| help.contains("af_packet")), "{error}");
+    // What stands after `--` is the filter.
+    for args in [&["filter", "--cuont", "tcp", "captures/web.pcap"][..], &["trace", "--cuont", "tcp"]] {
+        let text = stderr(&run(args));
+        assert!(text.contains("unexpected argument '--cuont'") && !text.contains("-- --"), "{text}");
+    }
 }
 
 #[test]

@@ -32,9 +32,6 @@ use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    if args.numeric > 0 && !args.quiet {
-        terminal.tell(&Message::note("`-n` is not needed: addresses and ports are numbers anyway"));
-    }
     let is_filter = |text: &str| language::is_filter(text, &args.language);
     let plan = plan::plan(args, Known { exists: &words::exists, is_filter: &is_filter })?;
     let totals = run::run(&plan, args, terminal)?;

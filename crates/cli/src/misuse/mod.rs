@@ -1,0 +1,64 @@
+//! A command line that cannot be understood.
+
+mod tcpdump;
+
+use crate::args::{Cli, When};
+use crate::exit::Failure;
+use crate::terminal::Terminal;
+use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use std::process::ExitCode;
+
+/// Prints help, a version, or what is wrong with the command line.
+pub(crate) fn tell(mut told: Error) -> ExitCode {
+    let command = command();
+    if command.as_deref() == Some("filter")
+        && let Some(failure) = flag_of_tcpdump(&told)
+    {
+        return fail(&failure);
+    }
+    if matches!(command.as_deref(), Some("filter" | "trace")) {
+        // What stands after `--` is the filter, not the value that clap takes it for.
+        told.remove(ContextKind::Suggested);
+    }
+    if told.use_stderr() && is_json_asked_for() {
+        return fail(&as_failure(&told));
+    }
+    match told.print() {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => 3,
+        _ => told.exit_code() as u8,
+    }
+    .into()
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    Terminal::new(When::Auto, is_json_asked_for()).tell(&failure.message);
+    failure.code()
+}
+
+/// With what clap proposes as help.
+fn as_failure(told: &Error) -> Failure {
+    let text = told.to_string();
+    let (message, help) = text.split_once("\n\n").unwrap_or((&text, ""));
+    let failure = Failure::user(message.strip_prefix("error: ").unwrap_or(message).trim_end());
+    if help.is_empty() { failure } else { failure.help(help.trim()) }
+}
+
+/// What there is in place of a flag that only tcpdump has.
+fn flag_of_tcpdump(told: &Error) -> Option<Failure> {
+    let Some(ContextValue::String(flag)) = told.get(ContextKind::InvalidArg) else { return None };
+    let words = tcpdump::instead_of(flag).filter(|_| told.kind() == ErrorKind::UnknownArgument)?;
+    Some(Failure::user(format_args!("`{flag}` of tcpdump is no flag of `sluss filter`")).help(words))
+}
+
+/// The command that was asked for, as far as it goes.
+fn command() -> Option<String> {
+    let commands = Cli::command();
+    let words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
+    words.take_while(|word| word != "--").find(|word| commands.find_subcommand(word).is_some())
+}
+
+/// Whether `--json` is among the flags.
+fn is_json_asked_for() -> bool {
+    std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json")
+}
