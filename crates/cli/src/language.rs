@@ -93,10 +93,7 @@ pub(crate) fn compile(
 ) -> Result<Filter, Failure> {
     let filter = compiler.compile(source).map_err(|error| wrong_filter(error, language, terminal))?;
     if !quiet {
-        for lint in filter.lints() {
-            let text = lint.render(filter.source(), terminal.colour_stderr.into());
-            terminal.tell(&Message::found(text, about(filter.source(), "warning", &lint.to_json())));
-        }
+        tell_lints(&filter, terminal);
     }
     match (filter.fallback_reason(), at) {
         (Some(reason), At::Native) => Err(Failure::world(format!(
@@ -107,6 +104,14 @@ pub(crate) fn compile(
             Ok(filter)
         }
         _ => Ok(filter),
+    }
+}
+
+/// What may surprise in a filter.
+pub(crate) fn tell_lints(filter: &Filter, terminal: &Terminal) {
+    for lint in filter.lints() {
+        let text = lint.render(filter.source(), terminal.colour_stderr.into());
+        terminal.tell(&Message::found(text, about(filter.source(), "warning", &lint.to_json())));
     }
 }
 

@@ -27,9 +27,11 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let is_filter = |text: &str| language::is_filter(text, &args.language);
     let (source, file) = request(args, Known { exists: &words::exists, is_filter: &is_filter })?;
     let packet = packet(args, file)?;
-    let compiler = language::compiler(packet.linktype, &args.language, At::Auto);
-    let trace = compiler.trace(&source, &packet.data, packet.wire_len);
-    let trace = trace.map_err(|error| language::wrong_filter(error, &args.language, terminal))?;
+    let compiler = language::compiler(packet.linktype, &args.language, At::Interp);
+    let wrong = |error| language::wrong_filter(error, &args.language, terminal);
+    let filter = compiler.compile(&source).map_err(wrong)?;
+    let trace = compiler.trace(&source, &packet.data, packet.wire_len).map_err(wrong)?;
+    language::tell_lints(&filter, terminal);
     let output = if args.json {
         format!("{}\n", object(args, &source, &packet, &trace))
     } else {

@@ -441,6 +441,15 @@ fn names_are_not_looked_up_with_or_without_n() {
 }
 
 #[test]
+fn a_trace_warns_of_what_surprises() {
+    let surprising = "not vlan and udp";
+    let trace = run(&["trace", surprising, "captures/web.pcap"]);
+    let filter = run(&["filter", "--count", surprising, "captures/web.pcap"]);
+    assert!(stderr(&trace).starts_with("warning[PF101]"), "{}", stderr(&trace));
+    assert_eq!(stderr(&trace), stderr(&filter));
+}
+
+#[test]
 fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
     let given = |flag: &str| run(&["filter", "--count", flag, "tcp", "captures/web.pcap"]);
     for (flag, words) in [
