@@ -156,6 +156,11 @@ impl Slots {
         self.taken = (self.taken + count).min(self.slots.len());
     }
 
+    /// The last packet was none.
+    pub(crate) fn take_back(&mut self) {
+        self.taken = self.taken.saturating_sub(1);
+    }
+
     /// Puts a packet into the next slot, which there must be.
     pub(crate) fn push(&mut self, packet: Record) {
         self.free()[0] = packet;
@@ -179,6 +184,8 @@ pub(crate) enum Stop {
     Full,
     /// The next item needs this many bytes from where the scan stopped.
     Need { bytes: usize, what: &'static str },
+    /// Another pcap file begins where the scan stopped.
+    File,
     /// The item where the scan stopped is damaged.
     Bad(crate::ErrorKind),
 }

@@ -22,7 +22,7 @@
 use wire::LinkType;
 
 use crate::batch::{Found, Interface, Record, Stop};
-use crate::error::{Error, ErrorKind};
+use crate::error::ErrorKind;
 use crate::order::ByteOrder;
 use crate::time::{NS_PER_S, Precision, Resolution};
 
@@ -94,6 +94,28 @@ pub(crate) fn recognise(head: &[u8]) -> Option<(ByteOrder, u32)> {
         .find(|(_, magic)| MAGICS.contains(magic))
 }
 
+/// Whether these bytes begin a pcap file, in the middle of another one: where two were joined by `cat`. As the header of a record they
+/// would be that of a packet without a byte in the year 2055 or later.
+pub(crate) fn begins_file(bytes: &[u8]) -> bool {
+    let zone_and_accuracy = bytes.get(8..16).is_some_and(|zeros| zeros == [0; 8]);
+    zone_and_accuracy
+        && recognise(bytes).is_some_and(|(order, _)| lengths_of(version(bytes, order)).is_some())
+}
+
+fn version(header: &[u8], order: ByteOrder) -> (u16, u16) {
+    (order.u16(header, 4), order.u16(header, 6))
+}
+
+/// How files of a version hold lengths; `None` if it is not known.
+fn lengths_of(version: (u16, u16)) -> Option<Lengths> {
+    match version {
+        (2, 0..=2) | (543, 0) => Some(Lengths::WireFirst),
+        (2, 3) => Some(Lengths::Either),
+        (2, 4) => Some(Lengths::CapturedFirst),
+        _ => None,
+    }
+}
+
 /// Whether a pcap file may have these as its first bytes, of which there are less than a magic has.
 pub(crate) fn may_begin_with(start: &[u8]) -> bool {
     MAGICS
@@ -107,16 +129,10 @@ impl PcapHeader {
         bytes: &[u8; FILE_HEADER_LEN],
         order: ByteOrder,
         magic: u32,
-    ) -> Result<PcapHeader, Error> {
-        let version = (order.u16(bytes, 4), order.u16(bytes, 6));
-        let lengths = match version {
-            (2, 0..=2) | (543, 0) => Lengths::WireFirst,
-            (2, 3) => Lengths::Either,
-            (2, 4) => Lengths::CapturedFirst,
-            (major, minor) => {
-                return Err(Error::new(ErrorKind::Version { format: "pcap", major, minor }).at(4));
-            }
-        };
+    ) -> Result<PcapHeader, ErrorKind> {
+        let version = version(bytes, order);
+        let (major, minor) = version;
+        let lengths = lengths_of(version).ok_or(ErrorKind::Version { format: "pcap", major, minor })?;
         let link = order.u32(bytes, 20);
         let linktype = LinkType::new(link & LINKTYPE_MASK).canonical();
         let modified = magic == MAGIC_MODIFIED;
@@ -159,11 +175,25 @@ impl PcapHeader {
     }
 
     /// Finds records from `pos` on until `found` is full or the bytes run out; returns where it stopped.
+    ///
+    /// What follows the header of another file, read as if it followed a packet, claims a time as its length. Too many bytes, so the
+    /// scan ends there, and it suffices to look at the last packet: unless the other file begins in the first days of 1970.
+    ///
+    /// PERF: to look at each empty packet, with one instruction more for every packet, cost 8 % of the walk (2 million records,
+    /// 23.1 ms and 25.2).
     pub(crate) fn scan(&self, bytes: &[u8], pos: usize, found: &mut Found) -> (usize, Stop) {
-        match self.order {
+        let end = match self.order {
             _ if !self.is_plain() => self.scan_odd(bytes, pos, found),
             ByteOrder::Little => self.scan_plain::<false>(bytes, pos, found),
             ByteOrder::Big => self.scan_plain::<true>(bytes, pos, found),
+        };
+        match found.packets.last() {
+            Some(last) if last.captured_len == 0 && begins_file(&bytes[last.raw_offset as usize..]) => {
+                let pos = last.raw_offset as usize;
+                found.packets.take_back();
+                (pos, Stop::File)
+            }
+            _ => end,
         }
     }
 
@@ -224,6 +254,10 @@ impl PcapHeader {
     /// Old versions and the modified format.
     fn scan_odd(&self, bytes: &[u8], mut pos: usize, found: &mut Found) -> (usize, Stop) {
         while !found.is_full() {
+            // In these files what would follow need not be too long.
+            if begins_file(&bytes[pos..]) {
+                return (pos, Stop::File);
+            }
             let Some(header) = bytes[pos..].get(..self.record_header_len()) else {
                 return (pos, need_header(self.record_header_len()));
             };

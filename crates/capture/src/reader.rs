@@ -15,7 +15,8 @@ use crate::pcapng;
 use crate::source::{self, ByteStream, Compression};
 use crate::window::Window;
 
-/// Reads one capture: pcap or pcapng, plain or compressed, from a file or any stream.
+/// Reads one capture: pcap or pcapng, plain or compressed, from a file or any stream. Captures that `cat` joined are read one after the
+/// other, of whichever formats they are.
 ///
 /// After an error, which comes once everything before it has been handed out, the reader is at its end.
 ///
@@ -50,7 +51,7 @@ enum State {
     /// Nothing has been handed out: even a capture without packets yields one batch.
     Fresh,
     Reading,
-    /// An error that waits until the packets before it are handed out.
+    /// An error that [`Reader::first_linktype`] has met, and that waits for who asks for packets.
     Failing(Error),
     Done,
 }
@@ -247,8 +248,10 @@ impl Reader {
             self.window.advance_to(pos);
             match stop {
                 Stop::Full => return Ok(()),
-                Stop::Bad(kind) => return self.fail(kind),
-                Stop::Need { .. } if !self.found.is_empty() => return Ok(()),
+                _ if !self.found.is_empty() => return Ok(()),
+                Stop::File => self.begin_file()?,
+                _ if self.another_file_begins() => self.begin_file()?,
+                Stop::Bad(kind) => return Err(self.damage(kind)),
                 Stop::Need { bytes, what } => {
                     if self.window.fill(bytes) < bytes {
                         return self.end(bytes, what);
@@ -258,28 +261,43 @@ impl Reader {
         }
     }
 
+    /// Whether the next bytes are no part of this file but the first of another, as where several were joined by `cat`. A pcapng file goes on
+    /// with another section by itself.
+    fn another_file_begins(&self) -> bool {
+        let bytes = self.window.available();
+        match self.section.format {
+            Format::Pcap(_) => pcap::begins_file(bytes) || pcapng::begins_file(bytes),
+            Format::Pcapng(_) => pcap::begins_file(bytes),
+        }
+    }
+
+    /// Goes on with the file that begins here. Its batches are those of a new section.
+    fn begin_file(&mut self) -> Result<(), Error> {
+        self.state = State::Done;
+        self.section = first_section(&mut self.window, self.compression)
+            .map_err(|error| error.of(&self.input, self.compression.is_some()))?;
+        self.found.starts_section = matches!(self.section.format, Format::Pcap(_));
+        self.state = State::Reading;
+        Ok(())
+    }
+
     /// The stream is over where `wanted` bytes of something should follow.
     fn end(&mut self, wanted: usize, what: &'static str) -> Result<(), Error> {
         let got = self.window.available().len() as u64;
         match self.window.take_failure() {
-            Some(error) => self.fail(source::read_error(error, self.compression)),
+            Some(error) => Err(self.damage(source::read_error(error, self.compression))),
             None if got == 0 || self.window.is_stopped() => {
                 self.state = State::Done;
                 Ok(())
             }
-            None => self.fail(ErrorKind::Truncated { what, wanted: wanted as u64, got }),
+            None => Err(self.damage(ErrorKind::Truncated { what, wanted: wanted as u64, got })),
         }
     }
 
-    /// Reports damage at the read position, once what was found before it is out.
-    fn fail(&mut self, kind: ErrorKind) -> Result<(), Error> {
-        let error = Error::new(kind).at(self.window.stream_pos()).of(&self.input, self.compression.is_some());
-        if self.found.is_empty() {
-            self.state = State::Done;
-            return Err(error);
-        }
-        self.state = State::Failing(error);
-        Ok(())
+    /// The error about damage at the read position, which ends the input.
+    fn damage(&mut self, kind: ErrorKind) -> Error {
+        self.state = State::Done;
+        Error::new(kind).at(self.window.stream_pos()).of(&self.input, self.compression.is_some())
     }
 }
 
@@ -293,8 +311,9 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-/// Finds out what the input is. Of pcapng nothing is consumed: its section header is a block like others.
+/// Finds out what the input is from here on. Of pcapng nothing is consumed: its section header is a block like others.
 fn first_section(window: &mut Window, compression: Option<Compression>) -> Result<Section, Error> {
+    let start = window.stream_pos();
     let got = window.fill(4);
     let available = window.available();
     let Some(&magic) = available.first_chunk::<4>() else {
@@ -305,14 +324,14 @@ fn first_section(window: &mut Window, compression: Option<Compression>) -> Resul
             None if !begins_a_capture(window.available()) => unknown_format(window),
             None => ErrorKind::Truncated { what: "file header", wanted: 4, got: got as u64 },
         };
-        return Err(Error::new(kind).at(0));
+        return Err(Error::new(kind).at(start));
     };
     if u32::from_be_bytes(magic) == pcapng::SECTION_HEADER {
         return Ok(Section { format: Format::Pcapng(ByteOrder::NATIVE), interfaces: Vec::new() });
     }
     let Some((order, number)) = pcap::recognise(&magic) else {
         window.fill(8);
-        return Err(Error::new(unknown_format(window)).at(0));
+        return Err(Error::new(unknown_format(window)).at(start));
     };
     let got = window.fill(pcap::FILE_HEADER_LEN) as u64;
     let Some(bytes) = window.available().first_chunk() else {
@@ -320,10 +339,10 @@ fn first_section(window: &mut Window, compression: Option<Compression>) -> Resul
             Some(error) => source::read_error(error, compression),
             None => ErrorKind::Truncated { what: "file header", wanted: pcap::FILE_HEADER_LEN as u64, got },
         };
-        return Err(Error::new(kind).at(0));
+        return Err(Error::new(kind).at(start));
     };
-    let header = PcapHeader::parse(bytes, order, number)?;
-    window.advance_to(pcap::FILE_HEADER_LEN);
+    let header = PcapHeader::parse(bytes, order, number).map_err(|kind| Error::new(kind).at(start + 4))?;
+    window.advance_to(window.pos() + pcap::FILE_HEADER_LEN);
     Ok(Section { format: Format::Pcap(header), interfaces: vec![header.interface()] })
 }
 

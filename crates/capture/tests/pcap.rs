@@ -227,3 +227,88 @@ fn offsets_are_those_of_the_file() {
         reader.next_batch().unwrap().unwrap().iter().map(|packet| packet.offset).collect();
     assert_eq!(offsets, [24, 44, 60]);
 }
+
+/// `cat a.pcap b.pcapng c.pcap` in any order and byte order is one capture after the other, with its own times and link type.
+#[test]
+fn joined_files_are_read_one_after_the_other() {
+    let pcap = |order, magic: u32, linktype: u32, mark: u8| {
+        let file = pcap_header(order, magic, (2, 4), 100, linktype);
+        file.u32(1_700_000_000).u32(5).u32(1).u32(1).raw(&[mark]).bytes
+    };
+    let pcapng =
+        |order, mark: u8| Bytes::new(order).section().interface(113, 0).enhanced(0, 5, &[mark], 1).bytes;
+    let empty = |order| pcap_header(order, MICRO, (2, 4), 100, 1).bytes;
+    let seconds = 1_700_000_000_000_000_000;
+    for first in ORDERS {
+        for second in ORDERS {
+            let pieces = [
+                pcap(first, MICRO, 1, 0),
+                pcap(second, NANO, 101, 1),
+                empty(first),
+                empty(second),
+                pcapng(first, 2),
+                pcap(second, MODIFIED, 1, 3)[..24].to_vec(),
+                pcapng(second, 4),
+                pcapng(first, 5),
+                pcap(second, MICRO, 1, 6),
+            ];
+            let expected = [
+                (0, seconds + 5000, 1),
+                (1, seconds + 5, 101),
+                (2, 5000, 113),
+                (4, 5000, 113),
+                (5, 5000, 113),
+                (6, seconds + 5000, 1),
+            ];
+            let joined = pieces.concat();
+            let seen: Vec<_> =
+                packets(&joined).iter().map(|p| (p.data[0], p.timestamp_ns, p.linktype)).collect();
+            assert_eq!(seen, expected, "{first:?} {second:?}");
+            let mut reader = reader(&joined).unwrap();
+            let mut starts = 0;
+            while let Some(batch) = reader.next_batch().unwrap() {
+                starts += usize::from(batch.starts_section());
+            }
+            assert_eq!(starts, pieces.len());
+        }
+    }
+}
+
+/// Where the second header falls must not matter: at the end of a batch, or of what was read so far.
+#[test]
+fn files_are_joined_at_any_place() {
+    for count in [0, 1, BATCH_MAX - 1, BATCH_MAX, BATCH_MAX + 1, 20_000] {
+        let mut file = pcap_header(ByteOrder::Big, MICRO, (2, 4), 100, 1);
+        for _ in 0..count {
+            file = file.u32(1_700_000_000).u32(0).u32(0).u32(0);
+        }
+        let joined = [&file.bytes[..], &file.bytes].concat();
+        let seen = packets(&joined);
+        assert_eq!(seen.len(), 2 * count);
+        assert!(
+            seen.iter()
+                .all(|packet| packet.data.is_empty() && packet.timestamp_ns == 1_700_000_000_000_000_000)
+        );
+    }
+}
+
+#[test]
+fn a_joined_file_that_is_wrong_is_told_with_its_place() {
+    let whole = file(ByteOrder::Little, MICRO, (2, 4)).bytes;
+    let header = pcap_header(ByteOrder::Big, NANO, (2, 4), 100, 1).bytes;
+    let (seen, error) = read_all(&[&whole[..], &header[..20]].concat());
+    let expected = format!(
+        "test: byte {}: the file ends inside a file header: 24 bytes expected, 20 found",
+        whole.len()
+    );
+    assert_eq!((seen.len(), error.unwrap().to_string()), (packets(&whole).len(), expected));
+    let too_long = Bytes::new(ByteOrder::Big).u32(1_700_000_000).u32(0).u32(1 << 30).u32(1).bytes;
+    let joined = [&whole[..], &header, &too_long].concat();
+    assert_eq!(read_all(&joined).1.unwrap().offset(), Some(whole.len() as u64 + 24));
+    // Packets without a byte, whose time or length is not that of a header.
+    let empty = |second: u32, wire_len: u32| {
+        let file = pcap_header(ByteOrder::Little, MICRO, (2, 4), 100, 1);
+        packets(&file.u32(second).u32(0x0004_0002).u32(0).u32(wire_len).bytes).len()
+    };
+    assert_eq!([empty(MICRO + 1, 0), empty(MICRO, 60)], [1, 1]);
+}

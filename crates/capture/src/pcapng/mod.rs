@@ -51,6 +51,13 @@ pub(crate) const OPT_IF_TSRESOL: u16 = 9;
 pub(crate) const OPT_IF_FCSLEN: u16 = 13;
 pub(crate) const OPT_IF_TSOFFSET: u16 = 14;
 
+/// Whether these bytes begin a pcapng file.
+pub(crate) fn begins_file(bytes: &[u8]) -> bool {
+    let is_magic = |order: ByteOrder| order.u32(bytes, 8) == BYTE_ORDER_MAGIC;
+    let is_header = bytes.len() >= 12 && ByteOrder::Big.u32(bytes, 0) == SECTION_HEADER;
+    is_header && (is_magic(ByteOrder::Little) || is_magic(ByteOrder::Big))
+}
+
 /// What a block of this type is called.
 pub(crate) fn block_name(kind: u32) -> Option<&'static str> {
     Some(match kind {
