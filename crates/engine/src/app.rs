@@ -1,4 +1,4 @@
-//! What an app is: a few methods, called with its links and the pool at hand.
+//! Apps: a few methods, which the engine calls with the app's links and the pool.
 
 use crate::clock::ClockKind;
 use crate::config::{OptionError, Prepared, Review};
@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// A running app.
 ///
 /// The engine calls its methods from one thread at a time. A method that panics stops this app only: the packets it
-/// holds are freed as `panic`, what its links bring is freed as `app_down`, and it is started anew after a while.
+/// holds are freed as `panic`, packets that arrive for it as `app_down`, and it is started again after a while.
 pub trait App: Any + Send {
-    /// Which methods the engine is to call.
+    /// The methods that the engine is to call.
     fn roles(&self) -> Roles {
         Roles::PUSH
     }
@@ -51,8 +51,8 @@ pub trait App: Any + Send {
         None
     }
 
-    /// Whether something went wrong that the app does not get over, and that [`App::report`] tells of: a capture that is damaged, a
-    /// disk that is full. The run goes on, and `sluss run` ends with exit code 5.
+    /// Whether the app failed in its work, as [`App::report`] says: a capture is damaged, a
+    /// disk is full. The run goes on, and `sluss run` ends with exit code 5.
     fn has_failed(&self) -> bool {
         false
     }
@@ -68,7 +68,7 @@ pub trait App: Any + Send {
         false
     }
 
-    /// Whether the app will bring in nothing more. A run ends when that is so of every app that pulls, and all is at rest.
+    /// Whether the app will not bring in any more packets. A run ends when that is so of every app that pulls, and all is at rest.
     fn is_finished(&self) -> bool {
         false
     }
@@ -112,7 +112,7 @@ impl Roles {
     }
 }
 
-/// What an app works with in its turn.
+/// The links, the pool and the time that an app works with in its turn.
 ///
 /// Ends of links are lent: they stay where they are, and above all with this app, since each is used by one thread. Where an app has
 /// changed the places of its own, the engine puts them right when the graph changes.
@@ -177,7 +177,7 @@ impl Direction {
         }
     }
 
-    /// What links do at such a port.
+    /// The verb for links at such a port.
     pub(crate) fn verb(self) -> &'static str {
         match self {
             Direction::Input => "reach",
@@ -185,7 +185,7 @@ impl Direction {
         }
     }
 
-    /// What to do where two links are at one such port.
+    /// The remedy where two links are at one such port.
     pub(crate) fn remedy(self) -> &'static str {
         match self {
             Direction::Input => "put a `join` between, which merges them",
@@ -296,7 +296,7 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
     const OUTPUTS: Ports = Ports::OUTPUT;
     /// Where what comes in goes.
     const PASSAGE: Passage = Passage::Through;
-    /// What runs.
+    /// The running app.
     type App: App;
 
     /// Whether the options make sense; called by [`Class::review`].
@@ -325,14 +325,14 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
         Ok(())
     }
 
-    /// What only one app at a time can have, such as a file or a device. Where one app is gone from a graph and another of its class claims the
+    /// Something that only one app at a time can have, such as a file or a device. Where one app is gone from a graph and another of its class claims the
     /// same, as happens when an app is renamed, the first is stopped before the second is started, which finds the first one's
     /// [legacy](Setup::legacy). Options with which it could not take that over make another claim.
     fn claim(&self) -> Option<String> {
         None
     }
 
-    /// What the app uses that lies outside the graph. A graph is refused in which an app wants for itself what another uses as well;
+    /// Things outside the graph that the app uses, such as files. A graph is refused in which an app wants for itself what another uses as well;
     /// and so is a change to one, if the other uses it until then and does not leave it to this app ([`Class::claim`]).
     fn uses(&self) -> Vec<Use> {
         Vec::new()
@@ -368,12 +368,12 @@ pub enum Reconfigured {
     NeedsRestart,
 }
 
-/// What an app is given when it starts: its name, and counters.
+/// Name, clock and counters of an app that starts.
 ///
 /// A counter of the same name as before a restart goes on where it was.
 #[derive(Debug)]
 pub struct Setup<'a> {
-    /// What the graph calls the app.
+    /// The name of the app in the graph.
     pub name: &'a str,
     /// Which clock the graph runs on.
     pub clock: ClockKind,
@@ -384,7 +384,7 @@ pub struct Setup<'a> {
     pub(crate) prepared: &'a Prepared,
 }
 
-/// What apps of one place have left for the next.
+/// Things that apps of one place have left for the next.
 pub(crate) type Legacy = Option<Arc<dyn Any + Send + Sync>>;
 
 impl Setup<'_> {

@@ -1,4 +1,4 @@
-//! What time it is for a graph.
+//! The time of a graph.
 
 use std::ops::RangeInclusive;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -10,7 +10,7 @@ pub enum ClockKind {
     /// or the machine suspended. The timestamps of packets follow the time of day.
     #[default]
     Wall,
-    /// The time of the capture that is replayed: it stands still until the next packet is due, and then jumps there. For
+    /// The time of the capture that is replayed: it does not move until the next packet is due, and then jumps there. For
     /// engines of one worker.
     Capture,
 }

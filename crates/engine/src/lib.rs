@@ -16,7 +16,7 @@
 //! - An [`App`] sees bursts of [`Packet`]s, which it owns: it changes them, sends them on, or gives them back to the
 //!   [`Pool`], saying why.
 //!
-//! What always holds: no packet is lost or freed twice, `received = delivered + drops by reason + what is still
+//! These always hold: no packet is lost or freed twice, `received = delivered + drops by reason + what is still
 //! inside`, and [`Report::balanced`] says so. An app that panics stops alone.
 //!
 //! This crate knows nothing about devices, files, filters or any particular app.

@@ -39,7 +39,7 @@ impl Rate {
         Ok(())
     }
 
-    /// At most so many packets, and so many million bits, a second. `None` without a limit.
+    /// At most `pps` packets, and `mbps` million bits, a second. `None` without a limit.
     pub fn new(pps: Option<f64>, mbps: Option<f64>) -> Option<Self> {
         if pps.is_none() && mbps.is_none() {
             return None;

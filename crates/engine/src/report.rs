@@ -1,4 +1,4 @@
-//! What has happened, and whether it adds up.
+//! Reports: the counts of apps, links and pools, and whether they agree.
 
 use crate::drops;
 use crate::engine::Retired;
@@ -7,7 +7,7 @@ use crate::shm::{EntryKind, Histogram};
 use crate::worker::{LastWords, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
 
-/// What an engine has done since it was made.
+/// Everything that an engine has counted since it was made.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
@@ -23,7 +23,7 @@ pub struct Report {
     pub delivered: u64,
     /// Packet memory, of all workers.
     pub pool: PoolReport,
-    /// What does not add up; empty in a sound engine.
+    /// Sums that differ; empty in a sound engine.
     pub imbalances: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl AppState {
         self as u64
     }
 
-    /// The state that a number in the counters stands for.
+    /// The state that a number in the counters means.
     pub fn from_code(code: u64) -> Self {
         match code {
             0 => AppState::Running,
@@ -62,7 +62,7 @@ impl AppState {
     }
 }
 
-/// What an app has done.
+/// State and counts of an app.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AppReport {
@@ -82,15 +82,15 @@ pub struct AppReport {
     pub turn_ns: Option<(u64, u64)>,
     /// Packets that it keeps.
     pub held: usize,
-    /// What it counts, and the drops that the engine counts for it; also what is zero.
+    /// Its numbers, and the drops that the engine counts for it; those that are zero included.
     pub counters: Vec<(String, EntryKind, u64)>,
-    /// What it says of itself.
+    /// Its own report, [`App::report`](crate::App::report).
     pub text: Option<String>,
     /// Whether that tells of a [failure](crate::App::has_failed).
     pub has_failed: bool,
 }
 
-/// What has passed a link.
+/// Counts of a link.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LinkReport {
@@ -129,7 +129,7 @@ pub struct PoolReport {
 }
 
 impl AppReport {
-    /// What it counts beside drops: packets that have arrived, its own counters and gauges; also what is zero.
+    /// Its numbers without drops: packets that have arrived, its own counters and gauges; those that are zero included.
     pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
         let counts = self.counters.iter().filter(|(_, kind, _)| *kind != EntryKind::Drop);
         counts.map(|(name, _, value)| (name.as_str(), *value))

@@ -1,7 +1,7 @@
 //! Timers: what is to happen at a time, once or over and over.
 //!
 //! They do not run by themselves. Whoever has them asks what is due, in the time they go by: an app in its
-//! [`tick`](crate::App::tick), with the time of the breath; what stands around [`Engine::run`](crate::Engine::run), with the time since the run began.
+//! [`tick`](crate::App::tick), with the time of the breath; code around [`Engine::run`](crate::Engine::run), with the time since the run began.
 //!
 //! ```
 //! use engine::Timers;
@@ -22,7 +22,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is to happen, each with its time in nanoseconds. What is due at the same time happens in the order in which it was set.
+/// Events to come, each with its time in nanoseconds. Events of one time happen in the order in which they were set.
 #[derive(Clone, Debug)]
 pub struct Timers<E> {
     timers: BTreeMap<(u64, TimerId), Timer<E>>,

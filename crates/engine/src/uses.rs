@@ -10,15 +10,15 @@ use std::collections::BTreeMap;
 pub struct Use {
     /// The option that names it.
     pub option: &'static str,
-    /// The same text for the same thing, whatever it is called, and for nothing else.
+    /// A text that identifies the thing, by whatever name the app knows it.
     pub identity: String,
-    /// What it is called.
+    /// Its name, for messages.
     pub name: String,
-    /// What the app does with it: "reads".
+    /// The verb for the use: "reads".
     pub verb: &'static str,
     /// Whether others may do the same at the same time.
     pub is_shared: bool,
-    /// What is to be said where that cannot be: what would happen, what to do.
+    /// The consequence and the remedy, for a message where the use is refused.
     pub remedy: &'static str,
 }
 
@@ -50,7 +50,7 @@ impl Use {
     }
 }
 
-/// What all apps of a graph use, by identity.
+/// Uses of all apps of a graph, by identity.
 fn users(graph: &Graph) -> BTreeMap<String, Users<'_>> {
     let mut users: BTreeMap<String, Users<'_>> = BTreeMap::new();
     for (name, app) in graph.apps() {

@@ -37,15 +37,15 @@ const FULL: f64 = 0.9;
 /// The number of undone moves in a row after which the pause grows no more.
 const UNDONE_MAX: u32 = 5;
 
-/// What apps have cost, by name, in nanoseconds.
+/// Costs of apps, by name, in nanoseconds.
 pub(super) type Costs = BTreeMap<String, f64>;
 
-/// What earlier calls have learnt about costs and places.
+/// Knowledge of earlier calls about costs and places.
 #[derive(Debug, Default)]
 pub(super) struct Balance {
-    /// What apps had cost when that was looked at last.
+    /// Costs of apps when they were last known.
     known_costs: Costs,
-    /// What had been delivered when apps were measured from.
+    /// Packets that had been delivered when measuring began.
     delivered: u64,
     /// The last move, if it is not known what came of it.
     trial: Option<Trial>,
@@ -145,7 +145,7 @@ impl Engine {
         self.measure_anew(Costs::new());
     }
 
-    /// Begins anew, with another graph or other places: what was tried before says nothing of these.
+    /// Begins again, with another graph or other places: earlier trials say nothing about these.
     pub(super) fn start_balance(&mut self, costs: Costs) {
         let known_costs = std::mem::take(&mut self.balance.known_costs);
         self.balance = Balance { known_costs, ..Balance::default() };
@@ -185,12 +185,12 @@ impl Engine {
         self.workers.iter().map(Worker::measured_ns).max().unwrap_or(0)
     }
 
-    /// What the apps that there are have delivered so far.
+    /// Packets that the present apps have delivered so far.
     fn delivered(&self) -> u64 {
         self.slots().map(Slot::delivered).sum()
     }
 
-    /// What has been delivered since apps are measured, if that is for long enough.
+    /// The rate of delivery since measuring began, if that is long enough ago.
     fn delivered_per_ns(&self) -> Option<f64> {
         let measured_ns = self.measured_ns();
         // It falls where what was written is lost.
@@ -206,13 +206,13 @@ impl Engine {
         self.workers.iter().any(is_full)
     }
 
-    /// What each app has cost, before that was forgotten if nothing is known since.
+    /// The cost of each app; an earlier one where nothing is known since costs were forgotten.
     pub(super) fn lasting_costs(&self) -> Costs {
         let costs = if self.measured_ns() < MEASURED_MIN_NS { Costs::new() } else { self.costs() };
         if costs.is_empty() { self.balance.known_costs.clone() } else { costs }
     }
 
-    /// What each app has cost since costs were forgotten, where that is known.
+    /// The cost of each app since costs were forgotten, where it is known.
     fn costs(&self) -> Costs {
         let (turns, turns_ns) = self
             .slots()
@@ -248,7 +248,7 @@ impl Engine {
     }
 }
 
-/// What to multiply its apps' costs with, so that together they are the time in which the worker has done something of use. With
+/// The factor for the costs of its apps, so that together they are the time in which the worker has done something of use. With
 /// little to do, apps are asked more often, for fewer packets at a time, and seem to cost as much as others.
 fn scale(worker: &Worker, costs: f64) -> f64 {
     match worker.useful_ns() {

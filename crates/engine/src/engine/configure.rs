@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-/// What a new graph has changed.
+/// The changes that a new graph has made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Changes {
@@ -44,7 +44,7 @@ pub struct Changes {
     /// Apps that did not start with their new options, or in place of one that was stopped for them. They run with the old ones
     /// again, or are down, and will be started with them.
     pub failed: Vec<(String, OptionError)>,
-    /// What apps that were stopped had to report at last.
+    /// The last reports of apps that were stopped.
     pub reports: Vec<(String, LastWords)>,
 }
 
@@ -59,7 +59,7 @@ pub enum ConfigureError {
         app: String,
         /// Its class.
         class: &'static str,
-        /// What is wrong.
+        /// The error.
         error: OptionError,
     },
     /// The system refused memory.
@@ -114,7 +114,7 @@ impl Engine {
         Ok(changes)
     }
 
-    /// Whether a graph would be taken on, as far as that can be told before its apps are started. Options that run already
+    /// Whether a graph would be accepted, as far as that is known before its apps are started. Options that run already
     /// are not looked at again.
     ///
     /// # Errors

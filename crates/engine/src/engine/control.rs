@@ -1,4 +1,4 @@
-//! What a running engine and its workers tell each other.
+//! Messages between a running engine and its workers.
 
 use crate::sync::OwnLine;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ struct Shared {
     stop: AtomicBool,
     /// Of each worker: how often it has moved something, doubled; odd while it is at rest.
     progress: Vec<OwnLine<AtomicU64>>,
-    /// What the engine saw of it last.
+    /// The state in which the engine saw it last.
     seen: Vec<AtomicU64>,
 }
 
-/// What a running engine says of itself.
+/// The state of a running engine.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Status {

@@ -95,7 +95,7 @@ impl Settings {
     }
 }
 
-/// What the engine has numbers for: its own, and reasons for drops of apps that are gone.
+/// The size of the engine's record: its own numbers, and reasons for drops of apps that are gone.
 const RECORD_SIZE: RecordSize = RecordSize { entries: 64, numbers: 64 };
 
 /// The number of the next engine; pools without one have 0.
@@ -109,13 +109,13 @@ pub struct Engine {
     graph: Graph,
     links: BTreeMap<Link, LinkState>,
     balance: balance::Balance,
-    /// What apps and links that are gone had counted.
+    /// The counts of apps and links that are gone.
     retired: Retired,
     counters: Counters,
     record: Record,
 }
 
-/// What the engine keeps of a link beside its ends.
+/// A link, without its ends.
 #[derive(Debug)]
 struct LinkState {
     record: Record,
@@ -246,7 +246,7 @@ impl Engine {
         self.run(|status| status.elapsed < duration)
     }
 
-    /// What has happened so far, exactly: packets on their way between workers are brought home first.
+    /// An exact report of the time so far: packets on their way between workers are brought home first.
     pub fn report(&mut self) -> Report {
         loop {
             self.collect_returns();

@@ -18,7 +18,7 @@ pub(super) enum Placing {
 }
 
 impl Placing {
-    /// Which app runs on which of so many workers. `order` are the apps' names, as they breathe.
+    /// Places apps on `workers` workers. `order` are the names of the apps, in their order of breathing.
     pub(super) fn places(&self, graph: &Graph, order: &[String], workers: usize) -> Places {
         let worker =
             |name: &String| graph.get(name).and_then(|app| app.worker).map(|worker| worker % workers);
@@ -58,7 +58,7 @@ fn by_cost(
     places
 }
 
-/// What the worker that has most to do has to do.
+/// The load of the worker with the highest one.
 pub(super) fn heaviest(places: &Places, costs: &BTreeMap<String, f64>, workers: usize) -> f64 {
     let mut load = vec![0.0; workers];
     places.iter().for_each(|(name, &worker)| load[worker] += cost(name, costs));

@@ -1,4 +1,4 @@
-//! When apps are placed anew, and for which gain.
+//! The times at which apps are placed again, and the gain that is required.
 
 use super::Engine;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const SOON_GAIN_MIN: f64 = 0.02;
 const LATER: Duration = Duration::from_secs(10);
 const LATER_GAIN_MIN: f64 = 0.1;
 
-/// Says when apps are to be placed anew: every half second for three seconds, as they settle; every ten seconds later, and half a second
+/// Says when apps are to be placed again: every half second for three seconds, as they settle; every ten seconds later, and half a second
 /// after they have moved.
 ///
 /// ```
@@ -55,7 +55,7 @@ impl Rebalancer {
         if self.is_settled() && !self.have_moved { LATER } else { SOON }
     }
 
-    /// Places apps anew, see [`Engine::rebalance`]. Returns whether any has moved.
+    /// Places apps again, see [`Engine::rebalance`]. Returns whether any has moved.
     pub fn rebalance(&mut self, engine: &mut Engine) -> bool {
         let gain_min = if self.is_settled() { LATER_GAIN_MIN } else { SOON_GAIN_MIN };
         self.soon = self.soon.saturating_sub(1);

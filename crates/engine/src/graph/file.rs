@@ -12,8 +12,8 @@
 //! type = "sink"
 //! ```
 //!
-//! All that is wrong is told at once, each with its place. The text may come from anybody: its length and the numbers of
-//! apps and links are limited, and so is what is told.
+//! All errors are reported at once, each with its place. The text may come from anybody: its length and the numbers of
+//! apps and links are limited, and so is the number of reported errors.
 
 mod complaint;
 mod links;
@@ -35,18 +35,18 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A graph that was read, and where in the text its parts stand.
+/// A graph that was read, and the places of its parts in the text.
 #[derive(Clone, Debug)]
 pub struct GraphFile {
     /// The graph.
     pub graph: Graph,
-    /// What is odd about it, but does not keep it from running.
+    /// Warnings: the graph runs in spite of them.
     pub warnings: Vec<GraphFileError>,
     text: String,
     places: BTreeMap<String, Place>,
 }
 
-/// Where an app stands in the text.
+/// The place of an app in the text.
 #[derive(Clone, Debug)]
 struct Place {
     header: Range<usize>,
@@ -98,7 +98,7 @@ impl GraphFile {
         &self.text
     }
 
-    /// What an app said when it was to start, at its place in the text.
+    /// The error of an app that was to start, at its place in the text.
     pub fn explain(&self, app: &str, error: &OptionError) -> GraphFileError {
         let place = self.places.get(app).map_or(0..0, |place| place.of(error));
         options::refused(app, place, error).placed(&self.text)
@@ -110,7 +110,7 @@ impl Place {
         error.option.as_ref().map_or_else(|| self.header.clone(), |option| self.of_option(option))
     }
 
-    /// Where an option or something inside it stands, or else the least that holds it.
+    /// The place of an option or of something inside it, or else of the least that holds it.
     fn of_option(&self, mut option: &str) -> Range<usize> {
         loop {
             match (self.options.get(option), option.rfind(['.', '['])) {
@@ -122,7 +122,7 @@ impl Place {
     }
 }
 
-/// What is known so far of a text that is being read.
+/// The state of reading a text.
 struct Reader<'t> {
     text: &'t str,
     registry: &'t Registry,
@@ -133,7 +133,7 @@ struct Reader<'t> {
     places: BTreeMap<String, Place>,
 }
 
-/// What was read of an app.
+/// The parts of an app that were read.
 struct ReadApp {
     class: ClassInfo,
     /// `None` if an option is wrong.
@@ -141,7 +141,7 @@ struct ReadApp {
     worker: Option<usize>,
 }
 
-/// Something is wrong, and stands among the problems.
+/// Something is wrong, and is among the problems.
 struct AlreadyTold;
 
 impl<'t> Reader<'t> {
@@ -254,7 +254,7 @@ impl<'t> Reader<'t> {
         self.apps.insert(name.into_owned(), class);
     }
 
-    /// Reads what stands in the table of an app; as much as is right.
+    /// Reads the table of an app; as much of it as is right.
     fn read_app(&mut self, name: &str, header: Range<usize>, mut table: DeTable<'t>) -> Option<ReadApp> {
         let class = self.class(name, &header, table.remove("type"));
         let worker = self.worker(name, table.remove("worker"));
@@ -420,7 +420,7 @@ fn no_link(name: &str, header: Range<usize>, any: bool) -> GraphFileError {
     if any { problem } else { problem.help("add `links = [...]` above the first [app...] table") }
 }
 
-/// A message about a name, in which not all of a long one stands.
+/// A message about a name, of which only the beginning is shown if it is long.
 fn clip_name(error: &super::GraphError, name: &str) -> String {
     error.to_string().replace(name, &shown(name))
 }

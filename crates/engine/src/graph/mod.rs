@@ -40,7 +40,7 @@ use std::str::FromStr;
 pub struct Graph {
     apps: BTreeMap<String, AppSpec>,
     links: BTreeSet<Link>,
-    /// The same links, by where they end.
+    /// All links, by the input where they end.
     by_input: BTreeMap<Port, Link>,
 }
 
@@ -71,7 +71,7 @@ pub struct Port {
     pub port: String,
 }
 
-/// What is wrong with a graph.
+/// An error in a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
@@ -80,7 +80,7 @@ pub enum GraphError {
     BadName {
         /// The name.
         name: String,
-        /// What it should name.
+        /// The kind of thing that it should name.
         what: &'static str,
     },
     /// A link that is not written as one.
@@ -167,7 +167,7 @@ impl Graph {
     /// Adds a link, written `"app.port -> app.port"`. Both apps must be there.
     ///
     /// # Errors
-    /// If the text is no link, an app or port does not exist, or the port has a link already.
+    /// If the text is not a link, an app or port does not exist, or the port has a link already.
     pub fn link(&mut self, link: &str) -> Result<(), GraphError> {
         let link: Link = link.parse()?;
         self.check_port(&link.from, Direction::Output)?;
@@ -252,12 +252,12 @@ impl Graph {
     }
 }
 
-/// What stands before all ports of an app, in their order: no port has an empty name.
+/// A port that comes before all ports of an app in their order: no port has an empty name.
 fn first_port(app: &str) -> Port {
     Port { app: app.to_owned(), port: String::new() }
 }
 
-/// What stands before the link of an output.
+/// A link that comes before the link of an output in their order.
 fn first_link(from: &Port) -> Link {
     Link { from: from.clone(), to: first_port("") }
 }

@@ -13,7 +13,7 @@ pub struct Input {
     next: u32,
     /// Where the sender was at the beginning of this turn.
     tail: u32,
-    /// What the ring knows of `next`.
+    /// The value of `next` that the ring knows.
     published: u32,
     /// Packets received in earlier turns.
     received: u64,
@@ -124,7 +124,7 @@ impl Input {
     }
 }
 
-/// An end that goes in the middle of a turn leaves behind what it has not taken, and nothing else: the ring drops that.
+/// An end that goes in the middle of a turn leaves the packets that it has not taken, and nothing else: the ring drops them.
 impl Drop for Input {
     fn drop(&mut self) {
         // Not `end`: the sender may be in the middle of a turn too, when the ring must not begin again.

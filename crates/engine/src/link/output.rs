@@ -16,7 +16,7 @@ pub struct Output {
     ///
     /// PERF: between threads it outlives the turn, since to ask where the receiver is takes as long as a packet.
     limit: u32,
-    /// What the ring knows of `next`.
+    /// The value of `next` that the ring knows.
     published: u32,
     sent: u64,
     bytes: u64,
@@ -335,7 +335,7 @@ unsafe fn take_back(pool: &mut Pool, unused: &[Packet]) {
     }
 }
 
-/// What was sent in a turn that did not end belongs to the ring as well.
+/// Packets that were sent in a turn that did not end belong to the ring as well.
 impl Drop for Output {
     fn drop(&mut self) {
         self.end();

@@ -1,4 +1,4 @@
-//! The ring behind a link.
+//! The ring of a link.
 
 use crate::pool::Packet;
 use crate::sync::{AtomicBool, AtomicU32, Ordering, OwnLine};

@@ -1,6 +1,6 @@
-//! What is known of a packet beside its bytes.
+//! Metadata: facts about a packet beside its bytes.
 
-/// What is known of a packet beside its bytes: one cache line, apart from them.
+/// Facts about a packet beside its bytes: one cache line, apart from them.
 ///
 /// A new packet has the time of its breath, link type Ethernet and zeroes; `pcap_reader` and the devices fill in what
 /// they know. Nothing is written or copied unless an app of the graph has asked for metadata

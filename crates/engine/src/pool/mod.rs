@@ -95,7 +95,7 @@ impl Pool {
         })
     }
 
-    /// The same pool, with so many large packets; 0 for none. To be said before any was asked for.
+    /// Sets the number of large packets; 0 for none. To be called before any is allocated.
     ///
     /// # Errors
     /// When that is more than [`Pool::MAX_LARGE_PACKETS`].
@@ -108,7 +108,7 @@ impl Pool {
     pub const MAX_PACKETS: usize = Size::Usual.max_chunks();
     /// The most large packets a pool can hold.
     pub const MAX_LARGE_PACKETS: usize = Size::Large.max_chunks();
-    /// The large packets of a pool, unless it is told otherwise.
+    /// The number of large packets of a pool, unless set otherwise.
     pub const LARGE_PACKETS: usize = 256;
 
     /// A packet of length 0, or `None` when the pool is exhausted, which is counted.
@@ -348,7 +348,7 @@ impl Pool {
         packet
     }
 
-    /// Takes in what other workers have returned, but for large packets. Asked for in every breath: the fewer packets go around, the
+    /// Takes in the packets that other workers have returned, except large ones. Asked for in every breath: the fewer packets go around, the
     /// fewer lines and translations of addresses are missed.
     #[inline]
     pub(crate) fn fetch_returns(&mut self) {
@@ -375,7 +375,7 @@ impl Pool {
         }
     }
 
-    /// What time new packets are stamped with.
+    /// The time that new packets are stamped with.
     #[inline]
     pub(crate) fn stamp_time(&mut self, now_ns: u64) {
         if let Some(metadata) = &mut self.stamping {

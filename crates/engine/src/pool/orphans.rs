@@ -15,7 +15,7 @@ thread_local! {
     static ANY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What threads have left behind when they ended.
+/// Packets that threads have left when they ended.
 static LEFT: Mutex<Vec<(u32, ManuallyDrop<Packet>)>> = Mutex::new(Vec::new());
 
 /// No app was running.

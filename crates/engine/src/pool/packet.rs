@@ -12,7 +12,7 @@ pub const MAX_PAYLOAD: usize = 10 * 1024;
 /// The longest packet at all, in bytes: a length has 16 bits. Longer ones are refused and counted where they come in.
 pub const MAX_LARGE_PAYLOAD: usize = u16::MAX as usize;
 
-/// What a packet looks like in memory: Snabb's `struct packet`, so that Rust, Lua and C see the same bytes. Length and
+/// The layout of a packet in memory: Snabb's `struct packet`, so that Rust, Lua and C see the same bytes. Length and
 /// first bytes share a cache line, which is what makes a small packet cheap to hand to another core.
 #[repr(C)]
 pub(super) struct RawPacket {
@@ -313,7 +313,7 @@ impl Packet {
         unsafe { self.0.as_ptr().cast::<Line>().read_unaligned() }
     }
 
-    /// Makes it as long as the line says. What lies behind the line stays.
+    /// Makes it as long as the line says. Bytes after the line stay.
     #[inline(always)]
     pub(super) fn set_first_line(&mut self, line: Line) {
         // SAFETY: a packet has at least a line of memory, which is ours; a line begins with the length of a packet.
@@ -350,7 +350,7 @@ impl Packet {
         true
     }
 
-    /// What is known beside the bytes. Only meaningful in graphs where an app reads it
+    /// Its metadata. Only meaningful in graphs where an app reads it
     /// ([`App::uses_metadata`](crate::App::uses_metadata)).
     #[inline]
     pub fn metadata(&self) -> &Metadata {
@@ -358,7 +358,7 @@ impl Packet {
         unsafe { region::metadata_of(self.0).as_ref() }
     }
 
-    /// What is known beside the bytes, to change.
+    /// Its metadata, to change.
     #[inline]
     pub fn metadata_mut(&mut self) -> &mut Metadata {
         // SAFETY: as in `metadata`, and we hold the only reference.

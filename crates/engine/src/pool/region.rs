@@ -6,7 +6,7 @@ use std::io;
 use std::num::NonZero;
 use std::ptr::NonNull;
 
-/// How long the packets of a region can become. Which it is stands in the address of each, in the bit above those within a region.
+/// How long the packets of a region can become. The address of each says which it is, in the bit above those within a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
     /// Up to [`MAX_PAYLOAD`].
@@ -48,7 +48,7 @@ impl Size {
         (offset / bytes + 1) * chunks - (bytes - offset % bytes) / self.chunk()
     }
 
-    /// Bytes of a region of so many chunks.
+    /// Bytes of a region of `chunks` chunks.
     const fn region(self, chunks: usize) -> usize {
         HEAD + chunks.div_ceil(self.group().0) * self.group().1
     }
@@ -97,7 +97,7 @@ pub(super) struct Region {
     leaked: bool,
 }
 
-/// What stands at the head of a region.
+/// The head of a region.
 struct Head {
     returns: Returns,
     /// Which engine the packets belong to.
@@ -318,7 +318,7 @@ mod map {
         Ok(base)
     }
 
-    /// Puts memory behind addresses.
+    /// Maps memory at addresses.
     fn fill(base: NonNull<u8>, len: usize, file: &OwnedFd) -> io::Result<()> {
         // SAFETY: the addresses were reserved by us, and the head lies within them.
         check(unsafe {

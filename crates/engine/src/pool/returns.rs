@@ -21,7 +21,7 @@ pub(super) struct Returns {
     top: AtomicPtr<Bundle>,
 }
 
-/// What is written over the bytes of a bundle's last packet: 16 cache lines.
+/// The contents of a bundle, written over the bytes of its last packet: 16 cache lines.
 ///
 /// PERF: what crosses from one core to the other is a quarter of a line for four packets, not half of one.
 #[repr(C)]

@@ -160,7 +160,7 @@ for_all_vectors! {
     }
 }
 
-/// What has been moved so far. PERF: it is in registers until the loop ends, in whatever way.
+/// The bytes that have been moved so far. PERF: it is in registers until the loop ends, in whatever way.
 struct Moved<'a> {
     count: u32,
     bytes: u64,

@@ -1,4 +1,4 @@
-//! What the file of counters looks like.
+//! The layout of the file of counters.
 //!
 //! ```text
 //! header, 192 bytes    magic "slussctr", version u32, 0 u32, pid u64, started_unix_ns u64, used u64, name [128],
@@ -39,7 +39,7 @@ pub const ENTRY_NAME_LEN: usize = 24;
 
 const _: () = assert!(RECORD == HEADER && RECORD.is_multiple_of(64) && NAME + NAME_LEN <= START_TICKS);
 
-/// What a record is about.
+/// The kind of thing that a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// The instance as a whole.
@@ -67,7 +67,7 @@ impl RecordKind {
 /// Entries of an app's record by which the engine keeps house, and which are no counts of the app.
 pub(crate) const HOUSEKEEPING: [&str; 3] = ["state", "restarts", "timed_ns"];
 
-/// What a number says.
+/// The kind of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// It only grows.

@@ -1,4 +1,4 @@
-//! Who holds a file of counters: a lock that ends with its process, and is seen from every PID namespace.
+//! The lock on a file of counters: it ends with the process that holds it, and is seen from every PID namespace.
 //!
 //! The number of a process says nothing in another namespace: where containers share a folder, many are number 1. The
 //! lock belongs to the open file (`F_OFD_SETLK` of fcntl(2)). To hold it takes the permission to write, so that nobody who

@@ -1,6 +1,6 @@
 //! Whether a process is still the one that it was: by its number and the time it began, since numbers are used again.
 
-/// What proc(5) says of a process.
+/// Facts about a process from proc(5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
     /// When it began, in clock ticks after the system did.

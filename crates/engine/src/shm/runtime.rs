@@ -16,7 +16,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// What the names of the files end with.
+/// The end of the files' names.
 pub const SUFFIX: &str = ".counters";
 
 /// The folder that is to hold our file; it is made if it is not there.

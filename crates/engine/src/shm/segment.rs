@@ -36,7 +36,7 @@ pub(super) struct Shared {
 #[derive(Debug)]
 struct Layout {
     used: usize,
-    /// Bytes of the file that the file system has room for. A store behind them might end the process with SIGBUS.
+    /// Bytes of the file that the file system has room for. A store after them might end the process with SIGBUS.
     backed: usize,
     /// Records given back: offset and size.
     free: Vec<(usize, usize)>,
@@ -229,7 +229,7 @@ impl Shared {
         unsafe { &*self.memory.as_ptr().add(offset).cast::<AtomicU64>() }
     }
 
-    /// The address of the first of so many numbers at an offset; it may be used to reach all of them.
+    /// The address of the first of `count` numbers at an offset; it may be used to reach all of them.
     fn cells(&self, offset: usize, count: usize) -> *const AtomicU64 {
         assert!(offset.is_multiple_of(8) && offset + 8 * count <= LEN);
         // SAFETY: the numbers lie within the mapping.

@@ -16,14 +16,14 @@ pub struct Snapshot {
     pub start_ticks: u64,
     /// The name of the instance.
     pub name: String,
-    /// What is counted.
+    /// The engine, its workers, apps and links.
     pub records: Vec<RecordView>,
 }
 
-/// What is counted of one app, link or worker.
+/// The numbers of one app, link or worker, or of the engine.
 #[derive(Clone, Debug)]
 pub struct RecordView {
-    /// What it is.
+    /// Whether it is an app, a link, a worker or the engine.
     pub kind: RecordKind,
     /// Its name.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct RecordView {
 /// A number, or a row of them.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What it counts.
+    /// Its name.
     pub name: String,
     /// How to read it.
     pub kind: EntryKind,
@@ -176,7 +176,7 @@ impl RecordView {
         drops.map(|entry| (entry.name.as_str(), entry.values.first().copied().unwrap_or(0)))
     }
 
-    /// What an app counts beside drops: packets that have arrived, its own counters and gauges, each with its kind.
+    /// The numbers of an app without drops: packets that have arrived, its own counters and gauges, each with its kind.
     pub fn counters(&self) -> impl Iterator<Item = (&str, EntryKind, u64)> {
         let is_own = |entry: &&Entry| {
             !matches!(entry.kind, EntryKind::Drop | EntryKind::Histogram)
@@ -210,7 +210,7 @@ fn open(path: &Path) -> Result<File, SnapshotError> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(SnapshotError::NotCounters) }
 }
 
-/// What is in use of the file, which may be longer.
+/// The part of the file that is in use; the file may be longer.
 fn bytes_of(file: &File) -> Result<Vec<u8>, SnapshotError> {
     let mut header = [0; format::HEADER];
     file.read_exact_at(&mut header, 0).map_err(|_| SnapshotError::NotCounters)?;

@@ -3,7 +3,7 @@
 use crate::link::Output;
 use std::ops::Add;
 
-/// What a worker has done since it is measured.
+/// The work of a worker since measuring began.
 #[derive(Debug, Default)]
 pub(super) struct Load {
     /// When the last breath began, unless time has passed since that is not its own.
@@ -11,7 +11,7 @@ pub(super) struct Load {
     was_idle: bool,
     total_ns: u64,
     idle_ns: u64,
-    /// What had been sent towards other workers when it began.
+    /// Packets that had been sent towards other workers when it began.
     sent_before: Sent,
 }
 

@@ -37,7 +37,7 @@ use usual::Measured;
 pub(crate) const TIMED_EVERY: u64 = 256;
 /// The number of breaths after which a worker looks after its apps, and publishes the state of the pool.
 const LOOKED_AFTER_EVERY: u64 = 64;
-/// The number of breaths after which apps are asked whether the run is to end, even if time stands still.
+/// The number of breaths after which apps are asked whether the run is to end, even if time does not pass.
 const ASKED_EVERY: u64 = 64 * LOOKED_AFTER_EVERY;
 
 /// The apps of one thread, and their packets.
@@ -93,7 +93,7 @@ impl Schedule {
     }
 }
 
-/// What is known of a worker from outside.
+/// The state of a worker, as seen from outside.
 #[derive(Debug)]
 struct Gauges {
     breaths: Counter,
@@ -193,7 +193,7 @@ impl Worker {
         moved
     }
 
-    /// What time it is for this breath.
+    /// The time of this breath.
     fn advance(&mut self) -> u64 {
         if self.clock.kind() == ClockKind::Wall {
             return self.clock.advance();
@@ -222,7 +222,7 @@ impl Worker {
         moved
     }
 
-    /// Gives all apps of a schedule their turns; an app that panics is stopped, and the schedule goes on behind it. Returns whether
+    /// Gives all apps of a schedule their turns; an app that panics is stopped, and the schedule goes on after it. Returns whether
     /// anything moved.
     #[inline(always)]
     fn turns<const TIMED: bool>(
@@ -263,7 +263,7 @@ impl Worker {
         position.map_or(usize::MAX, |position| position + 1)
     }
 
-    /// What is done from time to time.
+    /// Work that is done from time to time.
     #[cold]
     fn tick(&mut self, now_ns: u64) {
         self.clock.follow_day();
@@ -450,7 +450,7 @@ impl Worker {
         self.gauges.exhausted.set(self.pool.exhausted());
     }
 
-    /// What its breaths usually took since [`Worker::measure_anew`], of those that were timed as a whole.
+    /// The usual time of its breaths since [`Worker::measure_anew`], of those that were timed as a whole.
     pub(crate) fn usual_breath(&self) -> Usual {
         self.measured.usual(&self.gauges.latency)
     }
@@ -477,7 +477,7 @@ impl Worker {
         self.load.holds_up_others(self.sent_away())
     }
 
-    /// What its apps have sent that send to other workers.
+    /// Packets sent by those of its apps that send to other workers.
     fn sent_away(&self) -> Sent {
         let outputs = self.slots.iter().filter(|slot| slot.sends_away()).flat_map(|slot| &slot.plugs.outputs);
         outputs.fold(Sent::default(), |sum, output| sum + Sent::over(output))

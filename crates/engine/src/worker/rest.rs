@@ -10,7 +10,7 @@
 use crate::link::CAPACITY;
 use std::time::Duration;
 
-/// What is known of the breaths before.
+/// Knowledge of the breaths before.
 #[derive(Debug, Default)]
 pub(super) struct Rest {
     /// The last sleep.
@@ -23,7 +23,7 @@ pub(super) struct Rest {
 
 /// The longest sleep, in microseconds.
 const SLEEP_US_MAX: u64 = 100;
-/// What a sleep may last beyond its time, in microseconds: Linux adds 50 to spare its timers.
+/// The time that a sleep may last too long, in microseconds: Linux adds 50 to spare its timers.
 const OVERSLEEP_US: u64 = 60;
 /// The number of breaths without change after which waiting packets are expected to wait for longer.
 const QUIET_BREATHS: u32 = 16;
@@ -41,7 +41,7 @@ impl Rest {
         Duration::from_micros(self.longer())
     }
 
-    /// Nothing has moved, but so many packets wait. `until_event_ns` is how long it is until an app wants to be called.
+    /// Nothing has moved, but `waiting` packets wait. `until_event_ns` is how long it is until an app wants to be called.
     pub(super) fn with_packets(&mut self, waiting: usize, until_event_ns: Option<u64>) -> Option<Duration> {
         if waiting != self.waiting {
             (self.waiting, self.quiet) = (waiting, 0);

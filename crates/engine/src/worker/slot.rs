@@ -35,7 +35,7 @@ pub(crate) struct Slot {
     measured: Measured,
     outage: Outage,
     last_error: Option<String>,
-    /// What a panic said when the app was asked something; it is still there, and has to be taken down.
+    /// The message of a panic when the app was asked something; the app is still there, and has to be taken down.
     complaint: Cell<Option<String>>,
     name: String,
     config: Config,
@@ -47,7 +47,7 @@ pub(crate) struct Slot {
     pub(crate) record: Record,
 }
 
-/// What the engine counts for every app.
+/// The engine's counters for every app.
 #[derive(Debug)]
 struct Counters {
     state: Counter,
@@ -351,7 +351,7 @@ impl Slot {
         answer.map_err(|payload| self.complaint.set(Some(message(&*payload)))).ok()
     }
 
-    /// What a panic said when the app was asked something.
+    /// The message of a panic when the app was asked something.
     pub(super) fn take_complaint(&self) -> Option<String> {
         self.complaint.take()
     }
@@ -420,7 +420,7 @@ impl Slot {
         outputs.map(|output| &**output.ring()).chain(inputs.map(|input| &**input.ring()))
     }
 
-    /// What its turns usually took since [`Slot::measure_anew`], of those that were timed.
+    /// The usual time of its turns since [`Slot::measure_anew`], of those that were timed.
     pub(crate) fn usual_turn(&self) -> Usual {
         self.measured.usual(&self.counters.latency)
     }
@@ -465,14 +465,14 @@ impl Slot {
     }
 }
 
-/// What an app had to report when it was stopped.
+/// The last report of an app that was stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastWords {
-    /// What it says.
+    /// Its own words.
     pub text: String,
     /// Whether that tells of a [failure](crate::App::has_failed), such as that the end of a file could not be written.
     pub has_failed: bool,
-    /// What it counts, as in [`AppReport::counters`](crate::AppReport::counters).
+    /// Its counters, as in [`AppReport::counters`](crate::AppReport::counters).
     pub counters: Vec<(String, EntryKind, u64)>,
 }
 

@@ -23,7 +23,7 @@ impl Plugs {
     }
 }
 
-/// What all apps of a worker share in a breath.
+/// The things that all apps of a worker share in a breath.
 ///
 /// PERF: in this order, and of these sizes, no two of them are loaded as one vector. That would have to wait until both had left the
 /// store buffer, with all that the breath before has written: 45 ns a breath.
@@ -35,7 +35,7 @@ pub(crate) struct Breath<'a> {
 }
 
 impl Breath<'_> {
-    /// What an app works with.
+    /// The `Io` for an app.
     #[inline(always)]
     pub(crate) fn io<'a>(&'a mut self, plugs: &'a mut Plugs) -> Io<'a> {
         let Plugs { inputs, outputs } = plugs;

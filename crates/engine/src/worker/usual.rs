@@ -1,4 +1,4 @@
-//! What turns and breaths usually take.
+//! The usual times of turns and breaths.
 
 use crate::shm::Histogram;
 
@@ -22,7 +22,7 @@ impl Measured {
         Measured { before: histogram.counts() }
     }
 
-    /// What is usual since then.
+    /// The usual time since then.
     pub(super) fn usual(&self, histogram: &Histogram) -> Usual {
         let mut counts = histogram.counts();
         counts

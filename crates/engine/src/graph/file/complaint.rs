@@ -1,9 +1,9 @@
-//! What serde says of a value it cannot use, in the words of whoever wrote the graph: no type of Rust's, and always what is expected.
+//! Errors of serde about a value, in words for the author of the graph: without types of Rust, and always with the expected value.
 
 use super::problem::shown;
 use crate::graph::similar_of;
 
-/// What is wrong with a value.
+/// An error about a value.
 #[derive(Debug, PartialEq)]
 pub(super) struct Complaint {
     /// The rest of a sentence that begins with the name of the option.
@@ -13,7 +13,7 @@ pub(super) struct Complaint {
 }
 
 impl Complaint {
-    /// What `message` means; `written` is the value as it stands in the text.
+    /// The meaning of `message`; `written` is the value as it is in the text.
     pub(super) fn new(message: &str, written: &str) -> Self {
         Complaint::of_type(message, written)
             .or_else(|| Complaint::of_choice(message))
@@ -86,7 +86,7 @@ fn unknown<'m>(message: &'m str, what: &str) -> Option<(&'m str, &'m str)> {
     message.strip_prefix("unknown ")?.strip_prefix(what)?.strip_prefix(" `")?.split_once("`, expected ")
 }
 
-/// What stands between backticks.
+/// The text between backticks.
 fn names(list: &str) -> impl Iterator<Item = &str> {
     list.split('`').skip(1).step_by(2)
 }
@@ -98,7 +98,7 @@ fn alternatives(words: &[String]) -> String {
     }
 }
 
-/// What was expected, without the names of Rust's types.
+/// The expected value, without the names of Rust's types.
 fn expected_in_words(expected: &str) -> String {
     match expected {
         "u8" => "a whole number from 0 to 255".into(),
@@ -119,7 +119,7 @@ fn expected_in_words(expected: &str) -> String {
     }
 }
 
-/// Numbers are told as they are written: `1e99` has a hundred digits otherwise.
+/// Numbers are shown as they are written: `1e99` has a hundred digits otherwise.
 fn found_in_words(found: &str, written: &str) -> String {
     let is_number = found.starts_with("integer ") || found.starts_with("floating point ");
     let words = |prefix: &str| Some(found.strip_prefix(prefix)?.trim_matches('`').to_owned());

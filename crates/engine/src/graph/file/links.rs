@@ -24,7 +24,7 @@ impl<'a> Links<'a> {
         Links { text, apps, from: BTreeMap::new(), to: BTreeMap::new() }
     }
 
-    /// The link that `link` says, which stands at `span`; `None` if it is wrong, which is then told.
+    /// The link that the text `link` at `span` means; `None` if it is wrong, which is then reported.
     pub(super) fn check(
         &mut self,
         link: &str,
@@ -122,7 +122,7 @@ fn unknown_port(port: &Port, direction: Direction, class: &ClassInfo, place: Ran
     }
 }
 
-/// Where a link stands, and its parts, if the string has no escapes.
+/// The place of a link, and of its parts, if the string has no escapes.
 struct Place<'a> {
     link: &'a str,
     span: Range<usize>,

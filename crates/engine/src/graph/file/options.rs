@@ -9,17 +9,17 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-/// Which app's options are read, and where they stand.
+/// The app whose options are read, and their places.
 pub(super) struct App<'a> {
     pub(super) name: &'a str,
     pub(super) class: &'static str,
     /// Where the table begins.
     pub(super) header: Range<usize>,
-    /// Where its options stand, and what they hold.
+    /// The places of its options, and of what they hold.
     pub(super) places: &'a BTreeMap<String, Range<usize>>,
 }
 
-/// Where options stand, and what lists and tables among them hold: `case`, `case[0]`, `case[0].filter`.
+/// Places of options, and of what lists and tables among them hold: `case`, `case[0]`, `case[0].filter`.
 pub(super) fn places(options: &DeTable<'_>) -> BTreeMap<String, Range<usize>> {
     let mut places: BTreeMap<String, Range<usize>> =
         options.iter().map(|(key, value)| (key.get_ref().to_string(), value.span())).collect();
@@ -100,7 +100,7 @@ pub(super) fn read(
     }
 }
 
-/// What a class says about an option, at its place.
+/// The error of a class about an option, at its place.
 pub(super) fn refused(app: &str, place: Range<usize>, error: &OptionError) -> GraphFileError {
     let code = match error.fault {
         Fault::Option => GraphCode::OptionValue,
@@ -111,7 +111,7 @@ pub(super) fn refused(app: &str, place: Range<usize>, error: &OptionError) -> Gr
     said(app, code, place, (error.option.as_deref(), &error.message))
 }
 
-/// What a class finds odd about an option, at its place.
+/// The warning of a class about an option, at its place.
 pub(super) fn odd(app: &str, place: Range<usize>, warning: &OptionWarning) -> GraphFileError {
     let code = if warning.is_absent { GraphCode::Absent } else { GraphCode::Odd };
     said(app, code, place, (Some(&warning.option), &warning.message))
@@ -162,7 +162,7 @@ fn key_at(table: &DeTable<'_>, place: Option<Range<usize>>) -> Option<String> {
     innermost.map(|(key, _)| key.get_ref().to_string()).next()
 }
 
-/// Whether a place lies in a table or list that does not stand in one piece: `[[app.name.rules]]`.
+/// Whether a place lies in a table or list that is not in one piece: `[[app.name.rules]]`.
 fn holds_inside(value: &DeValue<'_>, place: &Range<usize>) -> bool {
     let holds = |span: Range<usize>| span.start <= place.start && place.end <= span.end;
     match value {

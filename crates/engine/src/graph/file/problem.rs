@@ -1,4 +1,4 @@
-//! What can be wrong with the text of a graph.
+//! Errors and warnings about the text of a graph.
 
 use std::fmt;
 use std::ops::Range;
@@ -28,9 +28,9 @@ fn lines(errors: &[GraphFileError], untold: usize) -> String {
 #[error("{}{message}{}", place(*.line, *.column), help_after(.help.as_deref()))]
 #[non_exhaustive]
 pub struct GraphFileError {
-    /// What kind of thing.
+    /// The kind of problem.
     pub code: GraphCode,
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub message: String,
     /// Bytes of the text that it is about.
     pub span: Range<usize>,
@@ -38,11 +38,11 @@ pub struct GraphFileError {
     pub line: usize,
     /// The character of that line where they begin; the first is 1.
     pub column: usize,
-    /// What to write below the place.
+    /// The text to write below the place.
     pub label: Option<String>,
     /// A second place that matters, and why.
     pub also: Option<(Range<usize>, String)>,
-    /// What to do about it.
+    /// A remedy.
     pub help: Option<String>,
     /// More to tell, over several lines, from whoever reads the option.
     pub detail: Option<String>,
@@ -60,7 +60,7 @@ fn help_after(help: Option<&str>) -> String {
     help.map_or(String::new(), |help| format!("; {help}"))
 }
 
-/// What kind of thing is wrong with the text of a graph. Below 100: errors; from 100: warnings, with which it runs.
+/// The kind of a problem in the text of a graph. Below 100: errors; from 100: warnings, with which the graph runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum GraphCode {
@@ -72,7 +72,7 @@ pub enum GraphCode {
     UnknownKey = 3,
     /// GR004: `links` in the table of an app.
     LinksInApp = 4,
-    /// GR005: something is no table, no list or no text where one is wanted.
+    /// GR005: something that must be a table, a list or a text is something else.
     Shape = 5,
     /// GR006: a name that is none.
     BadName = 6,
@@ -96,7 +96,7 @@ pub enum GraphCode {
     UnknownPort = 15,
     /// GR016: two links at one port.
     PortTwice = 16,
-    /// GR017: two apps of one name, or a key that stands twice.
+    /// GR017: two apps of one name, or a key that appears twice.
     Twice = 17,
     /// GR018: no app at all.
     Empty = 18,
@@ -215,7 +215,7 @@ impl GraphFileError {
     }
 }
 
-/// Collects problems; so many that nobody would read on are only counted.
+/// Collects problems; beyond a number that nobody would read they are only counted.
 #[derive(Debug)]
 pub(super) struct Problems<'t> {
     text: &'t str,
@@ -225,7 +225,7 @@ pub(super) struct Problems<'t> {
 }
 
 impl<'t> Problems<'t> {
-    /// Errors that are told, and warnings. A hostile file has millions, and each costs a search for what may have been meant.
+    /// Errors that are reported, and warnings. A hostile file has millions, and each costs a search for what may have been meant.
     const MAX: usize = 100;
 
     pub(super) fn new(text: &'t str) -> Self {
@@ -273,7 +273,7 @@ impl<'t> Problems<'t> {
     }
 }
 
-/// Text of a file as it may stand in a message: not too much of it.
+/// Text of a file for a message: not too much of it.
 pub(super) fn shown(text: &str) -> String {
     const MAX: usize = 60;
     match text.char_indices().nth(MAX) {

@@ -1,18 +1,18 @@
-//! What the TOML reader says, as far as it helps.
+//! Errors of the TOML reader, as far as they help.
 //!
-//! It goes on behind an error, and most of what it says then is about the same thing again: behind a list without its end
-//! every line is wrong. So one error a line is told, and none behind an unclosed list.
+//! The reader goes on after an error, and most of its later errors are about the first one again: after a list without its end
+//! every line is wrong. So one error a line is reported, and none after an unclosed list.
 
 use super::problem::{GraphCode, GraphFileError, shown};
 use std::ops::Range;
 use toml::de::Error;
 
-/// Whether an error only says that a key stands twice, in a text that is otherwise TOML.
+/// Whether an error only says that a key appears twice, in a text that is otherwise TOML.
 pub(super) fn is_repetition(error: &Error) -> bool {
     error.message().starts_with("duplicate key")
 }
 
-/// What to tell of the errors of a text.
+/// The errors of a text that are to be reported.
 pub(super) fn problems(text: &str, errors: &[Error]) -> Vec<GraphFileError> {
     let (twice, mut other): (Vec<&Error>, Vec<&Error>) =
         errors.iter().partition(|error| is_repetition(error));
@@ -41,7 +41,7 @@ fn syntax(error: &Error) -> GraphFileError {
     GraphFileError::new(GraphCode::Syntax, place(error), format!("this is not TOML: {}", error.message()))
 }
 
-/// Keys that stand twice; if whole apps do, what is in them does too, and is not told.
+/// Keys that appear twice; if whole apps do, so do the keys in them, which are not reported.
 fn repetitions(text: &str, errors: &[&Error]) -> Vec<GraphFileError> {
     let key = |error: &Error| shown(text.get(place(error)).unwrap_or_default());
     let apps = errors.iter().filter(|error| names_app(text, place(error).start)).map(|error| {
