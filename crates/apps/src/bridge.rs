@@ -20,7 +20,7 @@
 //!
 //! A frame for a known host goes to its port; others, and those for groups, go to all other ports. No frame ever goes back where
 //! it came from. A host whose port has lost its output is looked for at all others until it is seen again, since it may have moved; one at a port that
-//! never had an output cannot be reached, and what is for it is dropped. A static host is never forgotten, and stays where it is said to be, whoever sends in its name. VLANs are not told apart: put a [`vlan_mux`](crate::VlanMux) before. Loops are not found: there is no spanning tree.
+//! never had an output cannot be reached, and frames for it are dropped. A static host is never forgotten, and stays at its port, whoever sends in its name. VLANs are not distinguished: put a [`vlan_mux`](crate::VlanMux) before. Loops are not found: there is no spanning tree.
 
 mod hosts;
 #[cfg(test)]
@@ -241,7 +241,7 @@ impl App for Running {
     }
 }
 
-/// What becomes of a frame.
+/// The fate of a frame.
 enum Verdict {
     /// To one output.
     Send(u16),

@@ -39,7 +39,7 @@ impl Bucket {
         self.content = content.min(u128::from(self.capacity) * TOKEN);
     }
 
-    /// Whether so many tokens are there.
+    /// Whether this many tokens are there.
     #[inline]
     pub(crate) fn has(&self, tokens: u64) -> bool {
         u128::from(tokens) * TOKEN <= self.content
@@ -51,12 +51,12 @@ impl Bucket {
         self.content = self.content.saturating_sub(u128::from(tokens) * TOKEN);
     }
 
-    /// Whether so many tokens could ever be there.
+    /// Whether this many tokens could ever be there.
     pub(crate) fn holds(&self, tokens: u64) -> bool {
         tokens <= self.capacity
     }
 
-    /// When so many tokens are there, if none is taken before.
+    /// The time at which this many tokens are there, if none is taken before.
     pub(crate) fn ready_ns(&self, tokens: u64) -> u64 {
         let missing = (u128::from(tokens) * TOKEN).saturating_sub(self.content);
         let wait_ns = missing.div_ceil(u128::from(self.rate.max(1)));

@@ -33,19 +33,19 @@ use wire::LinkType;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Counter {
-    /// What is counted beside all.
+    /// Filters whose packets are counted, too.
     pub count: Vec<Count>,
-    /// What packets begin with. `None`: what each says.
+    /// The link type of the packets. `None`: each packet says its own.
     pub linktype: Option<String>,
 }
 
-/// What a `counter` counts beside all.
+/// A filter whose packets a `counter` counts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Count {
-    /// What its counters are called.
+    /// The beginning of its counters' names.
     pub name: String,
-    /// What it counts.
+    /// The filter.
     pub filter: String,
 }
 
@@ -106,7 +106,7 @@ impl Counter {
 pub struct Running {
     all: Tally,
     filters: Compiled<Counter>,
-    /// What each filter has counted.
+    /// The counters of each filter.
     tallies: Vec<Tally>,
     delivered: shm::Counter,
 }

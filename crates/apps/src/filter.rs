@@ -29,7 +29,7 @@ use wire::LinkType;
 pub struct Filter {
     /// The filter.
     pub filter: String,
-    /// What packets begin with. `None`: what each says.
+    /// The link type of the packets. `None`: each packet says its own.
     #[serde(default)]
     pub linktype: Option<String>,
 }

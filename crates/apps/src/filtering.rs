@@ -1,4 +1,4 @@
-//! What apps with filters have in common: options become compiled filters, bursts become bits.
+//! Common parts of apps with filters: options become compiled filters, bursts become bits.
 
 use crate::names::SystemNames;
 use engine::{OptionError, OptionWarning, Packet};
@@ -22,7 +22,7 @@ pub(crate) fn compile(compiler: &Compiler, option: &str, filter: &str) -> Result
     Ok(filter)
 }
 
-/// What is said when the filter of an option does not compile.
+/// The error for a filter of an option that does not compile.
 pub(crate) fn does_not_compile(option: &str, error: &pflang::Error) -> OptionError {
     let message = format!("the filter does not compile\n{}", error.render(Colours::None));
     // A file that cannot be read is not the filter's fault.
@@ -33,7 +33,7 @@ pub(crate) fn does_not_compile(option: &str, error: &pflang::Error) -> OptionErr
     }
 }
 
-/// What the compiler finds odd about the filter of an option, if anything.
+/// The compiler's warnings about the filter of an option.
 pub(crate) fn odd(option: &str, filter: &str, lints: &[Diagnostic]) -> Option<OptionWarning> {
     let lints: Vec<String> = lints.iter().map(|lint| lint.render(filter, Colours::None)).collect();
     let message = || format!("the filter may not do what it seems to do\n{}", lints.join("\n"));

@@ -38,7 +38,7 @@ pub struct Gre {
     pub local_address: IpAddr,
     /// Address of the other end.
     pub remote_address: IpAddr,
-    /// What is sent, and must be received, as key.
+    /// The key that is sent, and must be received.
     #[serde(default)]
     pub key: Option<u32>,
     /// Hardware address that packets are sent to.
@@ -59,7 +59,7 @@ pub struct Gre {
 #[derive(Debug)]
 pub struct Running {
     outer: Outer,
-    /// What stands before each frame.
+    /// The bytes before each frame.
     header: Vec<u8>,
     key: Option<u32>,
     key_errors: Counter,

@@ -4,7 +4,7 @@ use engine::OptionError;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::ether::Mac;
 
-/// Whether an address is that of one host on a wire, as far as can be told.
+/// Whether an address is that of one host on a wire, as far as the address shows.
 pub(crate) fn is_host(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_host_v4(ip),

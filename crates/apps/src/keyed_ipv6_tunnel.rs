@@ -13,7 +13,7 @@
 //! | `local_address`, `remote_address` | IPv6 addresses of the ends |
 //! | `local_cookie` | what is sent: pairs of hexadecimal digits, 8 at most; fewer are filled up with zeros at the end |
 //! | `remote_cookie` | what must be received |
-//! | `local_session` | what is sent as session; 4294967295 unless set, which stands for none (RFC 8159, 4) |
+//! | `local_session` | what is sent as session; 4294967295 unless set, which means none (RFC 8159, 4) |
 //! | `default_gateway_mac` | hardware address that packets are sent to; zero unless set. Also `default_gateway_MAC` |
 //! | `local_mac` | hardware address that packets are sent from; zero unless set |
 //! | `hop_limit` | 1 to 255; 64 unless set |
@@ -49,13 +49,13 @@ pub struct KeyedIpv6Tunnel {
     pub local_address: Ipv6Addr,
     /// Address of the other end.
     pub remote_address: Ipv6Addr,
-    /// What is sent.
+    /// The cookie that is sent.
     #[serde(deserialize_with = "text::one")]
     pub local_cookie: Cookie,
-    /// What must be received.
+    /// The cookie that must be received.
     #[serde(deserialize_with = "text::one")]
     pub remote_cookie: Cookie,
-    /// What is sent as session.
+    /// The session that is sent.
     #[serde(default = "session_any")]
     pub local_session: u32,
     /// Hardware address that packets are sent to.
@@ -69,16 +69,16 @@ pub struct KeyedIpv6Tunnel {
     pub hop_limit: u8,
 }
 
-/// What guards a tunnel against packets that were not meant for it.
+/// A cookie, which guards a tunnel against packets that were not meant for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cookie(pub [u8; 8]);
 
 /// A running `keyed_ipv6_tunnel`.
 #[derive(Debug)]
 pub struct Running {
-    /// What stands before each frame, all but the length.
+    /// The bytes before each frame that is sent, all but the length.
     header: [u8; HEADER_LEN],
-    /// What stands before each frame that is received.
+    /// The bytes before each frame that is received.
     expected: Pattern<HEADER_LEN>,
     local: Ipv6Addr,
     remote: Ipv6Addr,
@@ -122,7 +122,7 @@ impl Class for KeyedIpv6Tunnel {
 }
 
 impl KeyedIpv6Tunnel {
-    /// What is sent, all but the length.
+    /// The headers that are sent, without the length.
     fn sent(&self) -> [u8; HEADER_LEN] {
         let ether =
             EthernetHeader { dst: self.default_gateway_mac, src: self.local_mac, ethertype: ethertype::IPV6 };
@@ -138,7 +138,7 @@ impl KeyedIpv6Tunnel {
         headers(ether, ip, KeyedTunnelHeader { session: self.local_session, cookie: self.local_cookie.0 })
     }
 
-    /// What is received, with these bits in all that is not looked at.
+    /// The headers that are received, with these bits in all fields that are not compared.
     fn received(&self, bits: u32) -> [u8; HEADER_LEN] {
         let mac = Mac([bits as u8; 6]);
         let ip = Ipv6Header {
@@ -244,7 +244,7 @@ impl FromStr for Cookie {
     }
 }
 
-/// A text is no cookie.
+/// A text is not a cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseCookieError(String);
 

@@ -11,7 +11,7 @@ use wire::LinkType;
 /// Link types that an app compiles for at most: each takes a worker's time once, and memory.
 const KINDS_MAX: usize = 4;
 
-/// What options become for the link type that an app begins with.
+/// The compiled options for the link type that an app begins with.
 pub(crate) fn compile<C: Compile>(options: &C, linktype: Option<&str>) -> Result<C::Output, OptionError> {
     options.compile(first(linktype)?)
 }
@@ -24,7 +24,7 @@ fn first(linktype: Option<&str>) -> Result<LinkType, OptionError> {
 
 /// Options that mean something on frames of one link type.
 pub(crate) trait Compile {
-    /// What they become for it.
+    /// The options, compiled for it.
     type Output;
 
     fn compile(&self, linktype: LinkType) -> Result<Self::Output, OptionError>;
@@ -33,7 +33,7 @@ pub(crate) trait Compile {
     fn reads_wire_len(output: &Self::Output) -> bool;
 }
 
-/// What options have become for the link types that came.
+/// The options, compiled for each link type that came.
 #[derive(Debug)]
 pub(crate) struct Compiled<C: Compile> {
     options: C,
@@ -81,7 +81,7 @@ impl<C: Compile> Compiled<C> {
         others.chain([&self.current]).any(C::reads_wire_len)
     }
 
-    /// What there is for the packets that [`Compiled::next`] or [`Compiled::split`] gave last.
+    /// The compiled options for the packets that [`Compiled::next`] or [`Compiled::split`] gave last.
     #[inline]
     pub(crate) fn current(&self) -> &C::Output {
         &self.current
@@ -163,7 +163,7 @@ impl<C: Compile> Compiled<C> {
         self.wrong.add(packets.len() as u64);
     }
 
-    /// What is said of packets for which there is nothing; `fate` is what became of them.
+    /// The words about packets for which nothing is compiled; `fate` says what happened to them.
     pub(crate) fn report(&self, fate: &str) -> Option<String> {
         let why = self.why.as_ref()?;
         Some(format!("{} packets {fate}: {why}", self.wrong.get()))

@@ -39,7 +39,7 @@ use wire::LinkType;
 pub struct Match {
     /// The list.
     pub case: Vec<Case>,
-    /// What packets begin with. `None`: what each says.
+    /// The link type of the packets. `None`: each packet says its own.
     #[serde(default)]
     pub linktype: Option<String>,
 }

@@ -14,12 +14,12 @@
 //! ```
 //!
 //! Each branch brings rising numbers, as links and the apps on it keep the order. So of the packets at the heads of all branches the
-//! one with the least number is next, whatever was dropped on the way. Only if a branch is empty can that not be told; then the
+//! one with the least number is next, whatever was dropped on the way. Only if a branch is empty, that is unknown; then the
 //! number after the last one is next, and others wait, in their links, until the branch brings something, `wait_ms` are over, or
 //! a link is three quarters full: order is not worth a loss. A branch that was waited for in vain is not waited for again until it has
 //! brought something.
 //!
-//! What this promises: packets leave in their order, unless one is longer on its branch than `wait_ms`; such packets are sent as they
+//! It promises that packets leave in their order, unless one is longer on its branch than `wait_ms`; such packets are sent as they
 //! come, and counted as `late`. Packets without a number, and copies made on a branch, are sent when they are at the head.
 //! What it does not: put packets in order that were disordered on a branch itself, or that come from several numbered `split`s, one
 //! behind or beside the other, whose numbers have nothing to do with each other.
@@ -58,7 +58,7 @@ pub struct Running {
     late: Counter,
 }
 
-/// What is known of an input.
+/// The state of an input.
 #[derive(Clone, Copy, Debug, Default)]
 struct Branch {
     /// The number of the packet at its head.

@@ -14,7 +14,7 @@ const SET_FILE_MAX: u64 = 64 << 20;
 pub struct SystemNames {
     files: OnceLock<FileNames>,
     resolve: bool,
-    /// What the resolver answered for hosts that it has no address of.
+    /// The answers of the resolver for hosts without an address.
     failures: Mutex<HashMap<String, String>>,
 }
 

@@ -8,7 +8,7 @@
 //! | `answered` | counts solicitations answered |
 //! | drops `invalid` | counts solicitations that break a rule of RFC 4861, 7.1.1, of which the hop limit of 255 is the first, that came in fragments (RFC 6980), or that are from an address or a hardware address that no host can have, such as that of a group |
 //!
-//! Who probes for a duplicate of its address is answered to all nodes (RFC 4861, 7.2.4). Solicitations for other addresses,
+//! A host that probes for a duplicate of its address gets an answer to all nodes (RFC 4861, 7.2.4). Solicitations for other addresses,
 //! those that come from one of `ip`, frames for another station than `mac`, advertisements, and frames with a VLAN tag go north.
 
 use crate::host::{check_ips, check_mac, is_host_v6, is_station};

@@ -25,16 +25,17 @@ const ENCAPSULATED: usize = 1;
 
 /// A running tunnel.
 pub(crate) trait Tunnel {
-    /// What puts all headers before a frame; it refuses one that becomes too long, and leaves it as it is.
+    /// A function that puts all headers before a frame; it refuses one that becomes too long, and leaves it as it is.
     fn encapsulator(&mut self) -> impl FnMut(&mut Packet) -> bool;
 
-    /// What takes all headers off a packet, and what follows it in its frame; it refuses one that is none of this tunnel, and leaves it as it is.
+    /// A function that takes all headers off a packet, and the bytes after it in its frame; it refuses one that does not belong to this
+    /// tunnel, and leaves it as it is.
     fn decapsulator(&self) -> impl FnMut(&mut Packet) -> bool;
 
-    /// What counts frames that are too long.
+    /// The counter of frames that are too long.
     fn length_errors(&self) -> &Counter;
 
-    /// What counts a packet that is none of this tunnel.
+    /// The counter of a packet that does not belong to this tunnel.
     fn why_not(&self, data: &[u8]) -> &Counter;
 
     /// Takes what has come through the tunnel, in both directions.
@@ -147,7 +148,7 @@ pub(crate) struct Outer {
     counters: Counters,
 }
 
-/// What counts packets that are none of a tunnel.
+/// Counters of packets that do not belong to a tunnel.
 #[derive(Debug)]
 pub(crate) struct Counters {
     /// Those that are too long or too short.
@@ -260,12 +261,12 @@ impl Outer {
         self.header.len()
     }
 
-    /// What counts packets that are too long or too short.
+    /// The counter of packets that are too long or too short.
     pub(crate) fn length_errors(&self) -> &Counter {
         &self.counters.length
     }
 
-    /// What counts packets that are something else.
+    /// The counter of packets that are something else.
     pub(crate) fn protocol_errors(&self) -> &Counter {
         &self.counters.protocol
     }

@@ -1,6 +1,6 @@
 //! Bits that the headers of all packets of a kind have in common.
 
-/// What headers of `N` bytes have in common: some of their bits, and what these are.
+/// Common bits of headers of `N` bytes: which ones, and their values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pattern<const N: usize> {
     bytes: [u8; N],
@@ -8,7 +8,7 @@ pub(crate) struct Pattern<const N: usize> {
 }
 
 impl<const N: usize> Pattern<N> {
-    /// What is the same in two headers that differ in all that may be different.
+    /// The common bits of two headers that differ in all that may be different.
     pub(crate) fn common(one: [u8; N], other: [u8; N]) -> Self {
         Pattern { bytes: one, mask: std::array::from_fn(|at| !(one[at] ^ other[at])) }
     }

@@ -20,7 +20,7 @@
 //!
 //! **Ends.** When the reader of a pipe has gone, the run ends, as every part of a pipeline does: that is no failure.
 //!
-//! **Failure.** What else went wrong first is told in the report, and is a failure of the run. Where it may pass, as when a disk is full, the next
+//! **Failure.** The report tells the first other error, which is a failure of the run. Where it may pass, as when a disk is full, the next
 //! burst is tried again; where it cannot, nothing is rendered or written any more. Packets pass all the same.
 
 mod stream;

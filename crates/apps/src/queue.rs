@@ -91,7 +91,7 @@ impl Class for Queue {
         })
     }
 
-    /// What is held stays, also above a lower limit.
+    /// Packets that are held stay, also above a lower limit.
     fn reconfigure(
         &self,
         app: &mut Running,

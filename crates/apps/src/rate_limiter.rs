@@ -1,4 +1,4 @@
-//! `rate_limiter`: lets so many bytes or packets a second through, and drops the rest.
+//! `rate_limiter`: limits the bytes or packets a second, and drops the rest.
 //!
 //! | inputs | `input` |
 //! |---|---|
@@ -41,7 +41,7 @@ pub struct RateLimiter {
 /// Rates and bursts that make sense.
 const RANGE: std::ops::RangeInclusive<u64> = 1..=1_000_000_000_000;
 
-/// What passes in 10 ms.
+/// The amount that passes in 10 ms.
 fn burst_of(rate: u64) -> u64 {
     rate / 100
 }
@@ -128,7 +128,7 @@ impl Class for RateLimiter {
 }
 
 impl App for Running {
-    /// What waited may be gone with its link.
+    /// Packets that waited may be gone with their link.
     fn link(&mut self, _: &PortNames<'_>) {
         self.ready_ns = None;
     }

@@ -14,7 +14,7 @@
 //! | drops `timeout` | counts packets that lacked a part for too long |
 //! | drops `evicted` | counts packets that lacked a part when there was no room for another |
 //! | drops `duplicate` | counts fragments that say again what is known |
-//! | drops `congestion` | counts packets of which a fragment met congestion, and another says that nobody is to be told (RFC 3168, 5.3) |
+//! | drops `congestion` | counts packets of which a fragment met congestion, and another says that its sender does not support that (RFC 3168, 5.3) |
 //! | drops `malformed` | counts fragments that are cut, have no payload, end where none can, or have a wrong IPv4 header checksum, and packets with more than 16 IPv6 extension headers, behind which a fragment may hide |
 //!
 //! IPv4 (RFC 791, 3.2) and IPv6 (RFC 8200, 4.5), behind up to two VLAN tags; fragments in different VLANs are not joined. All
@@ -114,7 +114,7 @@ impl Class for Reassembler {
         })
     }
 
-    /// What is in the making stays, unless the size of the table changes. A new timeout is for what is in the making, too.
+    /// Incomplete packets stay, unless the size of the table changes. A new timeout is for them, too.
     fn reconfigure(
         &self,
         app: &mut Running,

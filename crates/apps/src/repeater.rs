@@ -13,7 +13,7 @@
 //! they are copies of, its timestamp included. As many are sent as the link has room for: a repeater drops nothing that it sends,
 //! unless its output is not linked, when all is dropped as `unlinked`.
 //!
-//! What is kept is taken from the pool: `limit` has to be well below the number of its packets. Of its large packets, no more than half
+//! Packets that are kept are the pool's: `limit` has to be well below the number of its packets. Of its large packets, no more than half
 //! are kept, since copies need as many again. Where others hold the rest, a long packet that has waited for a whole turn is passed
 //! over: the short ones after it are sent, and it has its next chance in the next round.
 

@@ -1,4 +1,4 @@
-//! What apps share that answer for somebody: a port to the south, where questions come from, and one to the north.
+//! Common parts of apps that answer for somebody: a port to the south, where questions come from, and one to the north.
 //!
 //! ```text
 //!           ┌───────────┐
@@ -18,7 +18,7 @@ pub(crate) const PORTS: Ports = Ports::Named(&["south", "north"]);
 const SOUTH: usize = 0;
 const NORTH: usize = 1;
 
-/// What becomes of a packet from the south.
+/// The fate of a packet from the south.
 pub(crate) enum Fate<'a> {
     /// It is an answer now, and goes back.
     Answer,

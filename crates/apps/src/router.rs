@@ -61,7 +61,7 @@ pub struct Router {
     /// The router's hardware address.
     #[serde(deserialize_with = "text::some")]
     pub mac: Option<Mac>,
-    /// What is particular to outputs, by name.
+    /// Settings of outputs, by name.
     pub port: BTreeMap<String, RouterPort>,
     /// ICMP errors a second at most.
     pub icmp_limit: u64,
@@ -74,7 +74,7 @@ impl Default for Router {
     }
 }
 
-/// What is particular to an output.
+/// Settings of an output.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RouterPort {
@@ -110,7 +110,7 @@ pub struct Running {
     hops: Vec<Hop>,
     v4: Lpm<u32>,
     v6: Lpm<u128>,
-    /// What is particular to outputs, by name.
+    /// Settings of outputs, by name.
     ports: BTreeMap<String, RouterPort>,
     /// The ports by number of the output.
     exits: Vec<RouterPort>,
@@ -154,7 +154,7 @@ struct Counters {
 /// Why a packet is not sent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refusal {
-    /// The sender may be told.
+    /// The sender may get an error.
     Told(Cause),
     BadChecksum,
     Malformed,
@@ -267,7 +267,7 @@ impl RouterPort {
     }
 }
 
-/// Every link of IPv4 carries so many bytes (RFC 791, 3.2).
+/// The bytes that every link of IPv4 carries (RFC 791, 3.2).
 const MTU_MIN: usize = 68;
 
 impl Counters {

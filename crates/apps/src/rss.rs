@@ -5,7 +5,7 @@
 //! | outputs | any: flows are spread evenly over those linked, in the order of their names |
 //! | `key` | a number that the hash depends on; random, but the same for all of a process, unless set |
 //!
-//! What belongs to a flow is said in [`wire::flow`]: addresses, protocol and ports; fragments, and what has no ports, go by their
+//! [`wire::flow`] defines what belongs to a flow: addresses, protocol and ports; fragments, and what has no ports, go by their
 //! addresses; frames without IP, or with more than four VLAN tags, by their hardware addresses. VLAN tags do not count.
 //!
 //! Where the graph keeps metadata, packets carry their hash from here on. Packets of a flow keep their order, also when the branches
@@ -27,7 +27,7 @@ use wire::{FlowHash, FlowHasher};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rss {
-    /// What the hash depends on.
+    /// A number that the hash depends on.
     pub key: Option<u64>,
 }
 

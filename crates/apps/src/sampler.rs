@@ -1,4 +1,4 @@
-//! `sampler`: lets one packet in so many through.
+//! `sampler`: lets one packet in N through.
 //!
 //! | inputs | `input` |
 //! |---|---|

@@ -34,12 +34,12 @@ impl Default for Source {
 #[derive(Debug)]
 pub struct Running {
     frame: Vec<u8>,
-    /// What is copied; made when the pool is first at hand.
+    /// The packet that is copied; made in the first turn, which has the pool.
     template: Option<Packet>,
     /// Whether the pool can never have the packet and a copy of it.
     is_impossible: bool,
     count: Option<u64>,
-    /// What each output is still to get.
+    /// The number of packets that each output is still to get.
     outputs: Vec<Due>,
 }
 

@@ -32,7 +32,7 @@ pub struct Running {
     number: u64,
     /// The output whose turn it is.
     turn: usize,
-    /// What each output takes in this turn.
+    /// The number of packets that each output takes in this turn.
     rooms: Vec<usize>,
     unlinked: Counter,
 }

@@ -34,7 +34,7 @@ pub struct Running {
     not_padded: Counter,
 }
 
-/// What has become of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Fits,

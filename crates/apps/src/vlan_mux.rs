@@ -12,7 +12,7 @@
 //! | inputs, outputs | `trunk`, `native`, and `vlanN` for VLAN N, 1 to 4094 |
 //! |---|---|
 //! | `tpid` | kind of the trunk's tags: 0x8100 (`"dot1q"`) unless set, or 0x88a8 (`"dot1ad"`); also `encapsulation` |
-//! | drops `other_vlan` | counts frames of VLANs without an output, and frames from `native` with a tag of the trunk's kind, but for a lone one of VLAN 0 |
+//! | drops `other_vlan` | counts frames of VLANs without an output, and frames from `native` with a tag of the trunk's kind, except a single one of VLAN 0 |
 //! | drops `unlinked` | counts frames for a trunk or native VLAN without a link |
 //! | drops `too_short` | counts packets without an Ethernet header, and frames that end within their tag |
 //! | drops `too_long` | counts packets of which the tag would make more than 65535 bytes, or more than 10240 while the pool has no large packet |
@@ -48,7 +48,7 @@ pub struct VlanMux {
 #[derive(Debug)]
 pub struct Running {
     tpid: u16,
-    /// What each input is.
+    /// The kind of each input.
     inputs: Vec<Port>,
     /// Where the trunk is among the outputs.
     trunk: Option<usize>,

@@ -25,7 +25,7 @@ pub(super) struct Hosts {
     horizon_ns: u64,
 }
 
-/// What a host was to the table.
+/// News about a host that was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Learned {
     /// It was not known.
@@ -53,7 +53,7 @@ struct Host {
 }
 
 impl Hosts {
-    /// A table for so many hosts.
+    /// A table for `max_hosts` hosts.
     pub(super) fn new(max_hosts: usize, timeout_s: u64) -> Self {
         Self::with_secret(max_hosts, timeout_s, RandomState::new().hash_one(0))
     }
@@ -77,7 +77,7 @@ impl Hosts {
         self.set_time(self.now_ns);
     }
 
-    /// What time it is for all that follows.
+    /// Sets the time for all that follows.
     #[inline]
     pub(super) fn set_time(&mut self, now_ns: u64) {
         self.now_ns = now_ns.max(1);

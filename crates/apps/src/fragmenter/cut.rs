@@ -37,7 +37,7 @@ enum Family {
         /// Where the fragment header is, or is put.
         place: FragmentPlace,
         next_header: u8,
-        /// What it says of the packet as a whole.
+        /// Facts about the packet as a whole.
         whole: Fragment,
     },
 }

@@ -39,7 +39,7 @@ struct Range {
 /// Ranges that an assembly keeps memory for: fragments that come in order need one.
 const RANGES_KEPT: usize = 16;
 
-/// What became of a fragment.
+/// The fate of a fragment.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// It is the buffer now.

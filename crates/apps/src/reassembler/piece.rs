@@ -1,4 +1,4 @@
-//! What a fragment says of itself: which packet it is of, and which part.
+//! Headers of fragments: the packet that one belongs to, and the part that it is.
 
 use engine::Packet;
 use wire::ether::{Ethernet, Vlan, ethertype};
@@ -18,14 +18,14 @@ pub(super) struct Piece {
     /// Where the payload belongs.
     pub(super) off: usize,
     pub(super) has_more: bool,
-    /// What it says of congestion.
+    /// Its ECN bits.
     pub(super) congestion: Congestion,
     network_off: usize,
     /// Over IPv6: where the fragment header is, where it is announced, and what it announces.
     fragment_header: Option<(usize, usize, u8)>,
 }
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Debug)]
 pub(super) enum Parsed {
     /// No fragment.
@@ -200,7 +200,7 @@ fn vlan(frame: &[u8], at: usize) -> u64 {
     kind << 12 | u64::from(id)
 }
 
-/// What the fragments of a packet say of congestion, in the two low bits of their traffic classes: a set of the four values
+/// The ECN bits of the fragments of a packet, the two low bits of their traffic classes: a set of the four values
 /// (RFC 3168, 5).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Congestion(u8);
@@ -216,7 +216,7 @@ impl Congestion {
         Congestion(1 << (class & Self::EXPERIENCED))
     }
 
-    /// What the one and the other say.
+    /// The bits of both.
     #[inline]
     pub(super) fn and(self, other: Self) -> Self {
         Congestion(self.0 | other.0)
@@ -231,8 +231,8 @@ impl Congestion {
         self.has(Self::EXPERIENCED)
     }
 
-    /// Whether one says that it has met congestion, and another that its sender would not understand: neither that it was met
-    /// must be lost, nor can it be told (RFC 3168, 5.3).
+    /// Whether one says that it has met congestion, and another that its sender would not understand: the mark
+    /// must not be lost, and cannot be passed on (RFC 3168, 5.3).
     pub(super) fn is_contradictory(self) -> bool {
         self.is_experienced() && self.has(Self::NOT_CAPABLE)
     }

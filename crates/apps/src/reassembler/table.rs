@@ -46,7 +46,7 @@ struct Entry {
 const NONE: u32 = u32::MAX;
 
 impl Table {
-    /// A table for so many.
+    /// A table for `max` packets.
     pub(super) fn new(max: usize) -> Self {
         let entry = |_| Entry {
             key: [0; 5],

@@ -5,7 +5,7 @@
 //!                                                               as much as makes 576 bytes, or 1280 of IPv6
 //! ```
 //!
-//! What is quoted has not been changed: a router finds out that a packet goes no further before it takes off a hop.
+//! The quoted bytes have not been changed: a router finds out that a packet goes no further before it takes off a hop.
 
 use crate::host::is_host;
 use engine::Packet;
@@ -28,14 +28,14 @@ pub(super) enum Cause {
 
 /// Length of an error at most (RFC 1812, 4.3.2.3), its IPv4 header included.
 const LEN_MAX_V4: usize = 576;
-/// The same of IPv6 (RFC 4443, 2.4, c): what every link carries.
+/// Bytes of the longest error over IPv6 (RFC 4443, 2.4, c): every link carries them.
 pub(super) const LEN_MAX_V6: usize = 1280;
 /// Of what the packet carries, an error quotes at least this (RFC 792).
 const QUOTE_LEN_MIN: usize = 8;
 /// Internetwork control (RFC 1812, 4.3.2.5).
 const PRECEDENCE: u8 = 0xc0;
 
-/// A packet whose sender may be told of an error.
+/// A packet whose sender may get an error.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject<'a> {
     ether: Ethernet<'a>,
@@ -168,7 +168,7 @@ fn may_be_told_v4(ip: &Ipv4<'_>) -> bool {
     ip.fragment_off() == 0 && !(ip.protocol() == protocol::ICMP && may_be_error())
 }
 
-/// Later fragments may be told of, unless they are of ICMPv6 messages, which may be errors (RFC 4443, 2.4e). Where extension headers
+/// Errors about later fragments are allowed, unless they are of ICMPv6 messages, which may be errors (RFC 4443, 2.4e). Where extension headers
 /// are cut, or too many to be walked over, nobody knows what the packet carries.
 fn may_be_told_v6(ip: &Ipv6<'_>) -> bool {
     let transport = ip.transport();

@@ -15,7 +15,7 @@ const FLOWS_UNASKED: u128 = 1 << 16;
 /// A flow, and how far it has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Flow {
-    /// Source and destination address as they stand in a packet; the first four bytes of each for IPv4.
+    /// Source and destination address as they are in a packet; the first four bytes of each for IPv4.
     pub(super) src: [u8; 16],
     pub(super) dst: [u8; 16],
     /// The sum over both addresses.
@@ -26,7 +26,7 @@ pub(super) struct Flow {
     pub(super) sent: u64,
 }
 
-/// What flows are made of. Flow n has the n-th combination; source ports change fastest, then destination ports, source addresses,
+/// Addresses and ports of flows. Flow n has the n-th combination; source ports change fastest, then destination ports, source addresses,
 /// destination addresses.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {

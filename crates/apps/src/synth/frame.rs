@@ -17,7 +17,7 @@ use wire::vlan::{Tci, Vlan};
 /// Bytes of the numbers of flow and packet, at the beginning of the payload.
 const NUMBERS_LEN: usize = 12;
 
-/// A frame, the same for all flows but for what [`Frame::address`] fills in.
+/// A frame, the same for all flows except the fields that [`Frame::address`] fills in.
 #[derive(Debug)]
 pub(super) struct Frame {
     bytes: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct Frame {
     transport_at: usize,
     is_ipv6: bool,
     proto: Proto,
-    /// Where the numbers stand, if there is room.
+    /// The place of the numbers, if there is room.
     numbers_at: Option<usize>,
     /// The sum over the IPv4 header, without addresses.
     ip_sum: Sum,

@@ -44,7 +44,7 @@ pub struct Synth {
     pub src: String,
     /// Destination address or prefix.
     pub dst: String,
-    /// What the packets carry.
+    /// The transport protocol of the packets.
     pub proto: Proto,
     /// Source ports.
     pub sport: String,
@@ -68,7 +68,7 @@ pub struct Synth {
     pub rate_mbps: Option<f64>,
 }
 
-/// What packets carry.
+/// The transport protocol of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Proto {
