@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static NOTES: Mutex<Notes> = Mutex::new(Notes { read: Vec::new(), doomed: Vec::new() });
 
-/// What is known of all graphs of this process.
+/// The files of all graphs of this process.
 struct Notes {
     /// Each file once for each that reads it.
     read: Vec<Note>,
@@ -28,7 +28,7 @@ struct Note {
     is_wanted: bool,
 }
 
-/// What stands for standard input as a path.
+/// The path that means standard input.
 pub(crate) const STDIN: &str = "-";
 
 /// Device and inode.
@@ -42,7 +42,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Notes that a file is read; `-` is standard input. `None` if that is no regular file, or cannot be opened, which whoever
+    /// Notes that a file is read; `-` is standard input. `None` if that is not a regular file, or cannot be opened, which whoever
     /// reads it will find out.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Drop for Doomed {
     }
 }
 
-/// Tells a regular file from all others, whatever it is called; also one that is not there yet. `None` for what is no regular file.
+/// Identifies a regular file, by whatever name; also one that is not there yet. `None` for anything else.
 pub(crate) fn file_identity(path: &Path) -> Option<String> {
     match path.metadata() {
         Ok(metadata) => metadata.is_file().then(|| format!("file {:?}", identity(&metadata))),
@@ -119,7 +119,7 @@ pub(crate) fn file_identity(path: &Path) -> Option<String> {
     }
 }
 
-/// The same for standard input.
+/// Identifies the regular file that is standard input.
 pub(crate) fn stdin_identity() -> Option<String> {
     let (identity, _) = open(Path::new(STDIN))?;
     Some(format!("file {identity:?}"))

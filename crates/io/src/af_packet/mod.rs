@@ -59,7 +59,7 @@ use wire::LinkType;
 
 /// Packets that a device is offered at least, when it has brought few.
 const FEW: usize = 8;
-/// Where a VLAN tag stands: behind both addresses.
+/// The place of a VLAN tag: after both addresses.
 const TAG_OFFSET: usize = 12;
 const TAG_LEN: usize = 4;
 
@@ -328,7 +328,7 @@ impl Drop for Running {
     }
 }
 
-/// What has become of the first packets of a burst.
+/// The fate of the first packets of a burst.
 enum Attempt<'a> {
     /// This many packets share a fate, which the counter counts.
     Taken(usize, &'a Counter),

@@ -1,4 +1,4 @@
-//! What a sender has left to devices, as the header says that goes with each frame of a packet socket (`struct virtio_net_hdr` of
+//! Work that a sender has left to devices, as the header says that goes with each frame of a packet socket (`struct virtio_net_hdr` of
 //! linux/virtio_net.h): a checksum to complete, a long TCP segment to cut.
 
 use super::framing::Framing;

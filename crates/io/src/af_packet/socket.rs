@@ -1,6 +1,6 @@
 //! The system calls of a packet socket (packet(7)): frames of one device, in bursts.
 //!
-//! What is unsafe here passes pointers to values that live on the stack, or to packets that the caller lends, for the
+//! The unsafe code here passes pointers to values that live on the stack, or to packets that the caller lends, for the
 //! time of one call. The kernel keeps none of them.
 
 use super::control::{CONTROL_LEN, Told};
@@ -33,7 +33,7 @@ pub(super) struct Socket {
     mtu: usize,
 }
 
-/// What is known of a frame that was received.
+/// Facts about a frame that was received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Received {
     /// Bytes it has in its packet, and behind.

@@ -127,7 +127,7 @@ impl Refusals {
         }
     }
 
-    /// What counts a frame that came, and was too long for its packet.
+    /// The counter of a frame that came, and was too long for its packet.
     pub(crate) fn long(&self, long: Long) -> &Counter {
         match long {
             Long::TooLong => &self.too_long,

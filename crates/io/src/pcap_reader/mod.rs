@@ -20,7 +20,7 @@
 //! begins when this one ends. Where the graph runs on capture time, the timestamps are the time: every packet leaves
 //! when its time has come, and further passes follow the first. A rate takes the place of the timestamps.
 //!
-//! **Damage.** What stands before it is delivered; then the reader is finished, and its report says what is wrong. A file that is no
+//! **Damage.** Packets before it are delivered; then the reader is finished, and its report says what is wrong. A file that is no
 //! capture, or damaged before its first packet, is refused when the graph is to start.
 //!
 //! **Link types.** Whatever a capture holds goes into the graph. Apps with filters drop what is of another link type than theirs, and some apps keep
@@ -29,7 +29,7 @@
 //!
 //! **Pipes.** Standard input, a FIFO, and whatever else is no file, is read by a thread of its own: no worker waits for what has not come,
 //! and a FIFO may be there before anybody writes into it. Such a capture can be read once, by one reader. It goes on when other options than
-//! `path` change, and when the app fails or gets another name; what is wrong with it is known only when it comes. On capture time, time stands still until it has come.
+//! `path` change, and when the app fails or gets another name; what is wrong with it is known only when it comes. On capture time, time does not pass until it has come.
 //!
 //! A file that a writer of the same process is about to empty is refused, and so is a writer of one that is read.
 //!
@@ -123,7 +123,7 @@ pub struct Running {
     counters: Counters,
 }
 
-/// What a reader of a stream leaves for the one that takes its place when it has failed or has another name.
+/// The legacy of a reader of a stream for the one that takes its place when it has failed or has another name.
 type Legacy = Mutex<Option<Left>>;
 
 #[derive(Debug)]
@@ -267,7 +267,7 @@ impl PcapReader {
         }
     }
 
-    /// What a stream cannot do.
+    /// Refuses options that a stream cannot follow.
     fn check_stream(&self) -> Result<(), OptionError> {
         if self.passes == Passes::Times(1) {
             return Ok(());
@@ -277,7 +277,7 @@ impl PcapReader {
     }
 }
 
-/// What is told of a capture that cannot be opened.
+/// The error for a capture that cannot be opened.
 fn refused(error: capture::Error) -> OptionError {
     match error.class() {
         capture::Class::System => OptionError::refused("path", error),
@@ -424,14 +424,14 @@ enum End {
     NoMemory,
 }
 
-/// What a turn works with.
+/// The things that a turn works with.
 struct Turn<'a> {
     output: &'a mut Output,
     pool: &'a mut Pool,
     pace: &'a mut Pace,
     counters: &'a Counters,
     max_len: usize,
-    /// Whether packets that are no Ethernet frames could not be told from others.
+    /// Whether packets that are not Ethernet frames would look like others.
     is_unknown: bool,
     now_ns: u64,
 }

@@ -2,7 +2,7 @@
 
 use engine::Rate;
 
-/// What decides when packets leave.
+/// The pace at which packets leave.
 #[derive(Debug)]
 pub(super) enum Pace {
     /// Nothing: they leave when there is room.

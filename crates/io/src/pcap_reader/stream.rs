@@ -35,7 +35,7 @@ pub(super) struct Stream {
     stop: Arc<AtomicBool>,
 }
 
-/// What comes of a stream next.
+/// The next thing from a stream.
 #[derive(Debug)]
 pub(super) enum Part {
     /// Records.
@@ -56,7 +56,7 @@ pub(super) fn is_stream(path: &Path) -> bool {
     path.as_os_str() == STDIN || path.metadata().is_ok_and(is_no_file)
 }
 
-/// What a reader uses: a file, which others can read as well, or a stream, of which each would get a part.
+/// The input of a reader: a file, which others can read as well, or a stream, of which each would get a part.
 pub(super) fn uses(path: &Path) -> Vec<Use> {
     let used = |identity, name: &str, is_shared| Use {
         option: "path",
@@ -98,7 +98,7 @@ impl Stream {
         Ok(Stream { parts, used, stop })
     }
 
-    /// What lies ready; `None` if nothing does yet.
+    /// The packets that are ready; `None` if there are none yet.
     pub(super) fn next(&mut self) -> Option<Part> {
         match self.parts.try_recv() {
             Ok(part) => Some(part),

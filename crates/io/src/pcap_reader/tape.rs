@@ -24,7 +24,7 @@ pub(super) struct Tape {
     stream: Option<Stream>,
     /// The next record of the reader's batch, or of the memory.
     at: usize,
-    /// What was read so far, if it is kept; of a stream the part that lies ready.
+    /// The packets read so far, if they are kept; of a stream those that are ready.
     memory: Memory,
     /// Whether it is.
     is_kept: bool,
@@ -52,7 +52,7 @@ pub(super) trait Records {
     }
 }
 
-/// What there is to play.
+/// The packets to play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load {
     /// A record lies ready.

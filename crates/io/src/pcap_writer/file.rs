@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Target {
     opened: Arc<Opened>,
     is_regular: bool,
-    /// Whether it is empty but for what we wrote.
+    /// Whether it contains only what we wrote.
     is_begun: bool,
     /// Bytes of whole records that are in the file.
     written: u64,
@@ -54,7 +54,7 @@ impl Patience {
     }
 }
 
-/// What all owners of a target share.
+/// The state that all owners of a target share.
 #[derive(Debug)]
 struct Opened {
     path: PathBuf,
@@ -84,7 +84,7 @@ impl Target {
         Ok(Target { opened, is_regular, is_begun: false, written: 0 })
     }
 
-    /// The same file under the same lock, for another owner.
+    /// This file under the same lock, for another owner.
     pub(super) fn again(&self) -> Self {
         Target { opened: Arc::clone(&self.opened), ..*self }
     }
@@ -139,7 +139,7 @@ impl Target {
         Ok(done)
     }
 
-    /// Notes that so many more bytes of whole records are in the file.
+    /// Notes `bytes` more bytes of whole records in the file.
     pub(super) fn note(&mut self, bytes: usize) {
         self.written += bytes as u64;
     }
@@ -184,7 +184,7 @@ impl Opened {
     }
 }
 
-/// What was created for a graph that was then refused goes again, while we still have the lock.
+/// A file that was created for a graph which was then refused is removed, while we still have the lock.
 impl Drop for Opened {
     fn drop(&mut self) {
         if self.is_superfluous() {

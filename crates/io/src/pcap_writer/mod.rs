@@ -64,7 +64,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const VAIN_WAITS_MAX: u32 = 10;
 /// How long the end of a run waits for the reader, counted from when it last read: one that stopped long ago delays nothing.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
-/// The number of breaths without packets after which waiting packets are written to a pipe even if time stands still, as on capture time.
+/// The number of breaths without packets after which waiting packets are written to a pipe even if time does not pass, as on capture time.
 const IDLE_BREATHS_MAX: u32 = 64;
 /// The metadata by which a file without packets is begun.
 const NO_PACKET: Metadata = Metadata {
@@ -129,13 +129,13 @@ pub struct Running {
     told: Vec<String>,
     /// Whether the file holds what makes it a capture, and no packet.
     is_blank: bool,
-    /// What was given up in the middle.
+    /// The part that was given up in the middle.
     begun: Begun,
     left: Arc<Mutex<Option<Left>>>,
     counters: Counters,
 }
 
-/// What a writer leaves for the one that takes its place when it has failed or has another name.
+/// The legacy of a writer for the one that takes its place when it has failed or has another name.
 #[derive(Debug)]
 struct Left {
     target: Target,
@@ -276,7 +276,7 @@ impl PcapWriter {
         })
     }
 
-    /// What a writer before this one has left, if it had the same file.
+    /// The legacy of a writer before this one, if it had the same file.
     fn go_on(&self, left: &Mutex<Option<Left>>) -> Option<Left> {
         let is_same =
             |left: &mut Left| left.target.path() == self.path && left.encoder.format() == self.format();
@@ -459,7 +459,7 @@ impl Running {
         }
     }
 
-    /// The same for the last time. What is not read now counts as lost, but for the end of a record that was begun, another writer may yet write that.
+    /// Writes for the last time. Bytes that are not read now count as lost, except the end of a record that was begun: another writer may still write that.
     fn flush_at_last(&mut self) {
         // Others may have been waited for before, while he was reading: that is not held against him.
         self.flush(&mut Patience::none());

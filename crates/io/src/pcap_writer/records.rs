@@ -28,17 +28,17 @@ const ENHANCED_HEADER_LEN: usize = 28;
 pub(super) struct Encoder {
     format: Format,
     snaplen: usize,
-    /// What the last packet came from.
+    /// The interface of the last packet.
     current: Option<Origin>,
-    /// Of pcapng: the interfaces that stand in the file.
+    /// Of pcapng: the interfaces that are in the file.
     interfaces: HashMap<Origin, u32>,
     /// Of pcapng: the interface of `current`.
     interface: u32,
-    /// What one unit of a timestamp of `current` is.
+    /// The length of one unit of a timestamp of `current`.
     ns_per_unit: u64,
 }
 
-/// What makes packets share an interface.
+/// The properties that packets of one interface share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Origin {
     linktype: u16,
@@ -46,7 +46,7 @@ struct Origin {
     precision: u8,
 }
 
-/// What has become of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Put {
     Done,

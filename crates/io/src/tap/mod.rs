@@ -158,7 +158,7 @@ fn lock(left: &Mutex<Option<Left>>) -> MutexGuard<'_, Option<Left>> {
     left.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is told when the kernel does not give us the device.
+/// The error when the kernel does not give us the device.
 fn refused(name: &str, error: &io::Error) -> String {
     let help = match error.raw_os_error() {
         Some(libc::EPERM) => format!(
