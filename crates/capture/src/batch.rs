@@ -1,4 +1,4 @@
-//! What a reader hands out: many packets at once, where they lie in its window.
+//! Batches: many packets at once, where they lie in the reader's window.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What packets of a link type are on this machine. The address family before a packet of BSD loopback is in the byte
+    /// The link type of packets as this machine sees them. The address family before a packet of BSD loopback is in the byte
     /// order of the machine that captured it: on one of the other order it reads as that of an OpenBSD loopback, which is
     /// in network order.
     #[must_use]
@@ -38,7 +38,7 @@ impl Format {
 /// Where packets were captured. A pcap file has exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// What its packets start with.
+    /// The link type of its packets.
     pub linktype: LinkType,
     /// The most bytes of a packet that were kept; 0 means no limit.
     pub snaplen: u32,
@@ -89,14 +89,14 @@ pub struct Block {
     pub raw_len: u32,
 }
 
-/// What a reader knows between batches: the current section.
+/// The state of a reader between batches: the current section.
 #[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) format: Format,
     pub(crate) interfaces: Vec<Interface>,
 }
 
-/// What a scan has found in the window; reused from batch to batch.
+/// The records that a scan has found in the window; reused from batch to batch.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) packets: Slots,
@@ -246,7 +246,7 @@ impl<'a> Batch<'a> {
         &self.window[packet.offset as usize..][..packet.captured_len as usize]
     }
 
-    /// A packet's whole record or block, header included, as it stands in the input.
+    /// A packet's whole record or block, header included, as it is in the input.
     ///
     /// # Panics
     /// If the packet is of another batch and lies outside this one.

@@ -17,10 +17,10 @@ pub struct Error {
     compressed: bool,
 }
 
-/// Who has to act on an error; the command turns it into an exit code.
+/// The party that has to act on an error; the command turns it into an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// The input ends early, is damaged, or is no capture: what came before was delivered.
+    /// The input ends early, is damaged, or is not a capture: everything before was delivered.
     Damaged,
     /// The system refused: no such file, no permission, a full disk, a closed pipe.
     System,
@@ -28,7 +28,7 @@ pub enum Class {
     Request,
 }
 
-/// What went wrong.
+/// The kind of an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -46,7 +46,7 @@ pub enum ErrorKind {
     Decompress {
         /// gzip or zstd.
         format: &'static str,
-        /// What the decoder said.
+        /// The decoder's message.
         source: io::Error,
     },
     /// A zstd frame refers further back than we keep.
@@ -82,7 +82,7 @@ pub enum ErrorKind {
     /// The input ends in the middle of something.
     #[error("the file ends inside {} {what}: {wanted} bytes expected, {got} found", article(what))]
     Truncated {
-        /// What it ends in.
+        /// The part in which it ends.
         what: &'static str,
         /// Bytes that should be there.
         wanted: u64,
@@ -95,7 +95,7 @@ pub enum ErrorKind {
         article(what)
     )]
     TooLong {
-        /// What claims it.
+        /// The part that claims it.
         what: &'static str,
         /// The length it claims.
         claimed: u64,
@@ -107,7 +107,7 @@ pub enum ErrorKind {
     Block {
         /// The block's type.
         block: u32,
-        /// What is wrong with it.
+        /// The problem.
         problem: BlockProblem,
     },
     /// Packets of two link types cannot share a pcap file.
@@ -140,7 +140,7 @@ pub enum ErrorKind {
     OverSnaplen {
         /// Captured bytes of the packet.
         captured: u32,
-        /// What the output's header says.
+        /// The value in the output's header.
         snaplen: u32,
     },
     /// A pattern matched no file, or a folder holds none.
@@ -148,7 +148,7 @@ pub enum ErrorKind {
     NoFiles(NoFiles),
 }
 
-/// Why a name stands for no input.
+/// The reason why there is no input for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoFiles {
@@ -160,7 +160,7 @@ pub enum NoFiles {
     Folder,
 }
 
-/// What is wrong with a pcapng block.
+/// The problem of a pcapng block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlockProblem {
@@ -169,7 +169,7 @@ pub enum BlockProblem {
     TooShort {
         /// The length it has.
         length: u32,
-        /// What its type needs.
+        /// The length that its type needs.
         least: u32,
     },
     /// Lengths are multiples of four.
@@ -178,12 +178,12 @@ pub enum BlockProblem {
         /// The length it has.
         length: u32,
     },
-    /// The length stands at both ends of a block and differs.
+    /// The lengths at both ends of a block differ.
     #[error("it starts with length {start} and ends with length {end}")]
     LengthsDiffer {
-        /// In front.
+        /// At its start.
         start: u32,
-        /// Behind.
+        /// At its end.
         end: u32,
     },
     /// More packet bytes than the block has room for.
@@ -205,7 +205,7 @@ pub enum BlockProblem {
     /// Neither 1a2b3c4d nor 4d3c2b1a.
     #[error("byte-order magic {magic:08x} is neither 1a2b3c4d nor 4d3c2b1a")]
     ByteOrder {
-        /// What stands there.
+        /// The value there.
         magic: u32,
     },
     /// A timestamp resolution that no 64-bit count can express.
@@ -243,7 +243,7 @@ impl Error {
         Error { input: Some(input.clone()), compressed, ..self }
     }
 
-    /// What went wrong.
+    /// The kind of an error.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
@@ -261,7 +261,7 @@ impl Error {
         self.offset
     }
 
-    /// Who has to act on it.
+    /// The party that has to act on it.
     #[must_use]
     pub fn class(&self) -> Class {
         match self.kind {

@@ -16,7 +16,7 @@ pub(crate) struct Gzip<R> {
     member: Decompress,
     /// Whether the next byte is padding or begins a member.
     is_between: bool,
-    /// What is wrong behind the bytes that were handed out last.
+    /// The error after the bytes that were handed out last.
     damage: Option<io::Error>,
 }
 

@@ -1,4 +1,4 @@
-//! What the words on a command line stand for: files, folders, patterns, standard input.
+//! The inputs that words on a command line mean: files, folders, patterns, standard input.
 //!
 //! * `-` is standard input;
 //! * a folder is every capture below it, in the order of their names; hidden files and everything that is not a regular file are

@@ -8,7 +8,7 @@
 //!
 //! Built for speed without giving up safety: a [`Reader`] fills a window, finds the records where they
 //! lie, and hands them out in batches of descriptors, so that a filter runs over many packets at a time and
-//! what it selects is copied as it stands. Nothing is allocated per packet and nothing is mapped.
+//! what it selects is copied as it is. Nothing is allocated per packet and nothing is mapped.
 //!
 //! ```
 //! # fn main() -> Result<(), capture::Error> {
@@ -37,14 +37,14 @@
 //!
 //! # What is guaranteed
 //!
-//! * **Content decides.** What an input is, is read from its first bytes, never from its name.
+//! * **Content decides.** The first bytes of an input decide its format, never its name.
 //! * **Nothing before the damage is lost.** A truncated or damaged input yields every whole record, then an
 //!   [`Error`] that names the byte.
 //! * **Memory stays flat.** One record is at most 16 MiB ([`ErrorKind::TooLong`] else), a decoder's history at
 //!   most 32 MiB, and a claimed length costs nothing until its bytes arrive.
 //! * **Output is the input's format**: byte order, precision, snap length, interfaces, options, unknown blocks.
 //!
-//! What this crate does not know: filters, protocols, threads. Parallel readers are the caller's; an
+//! This crate does not know filters, protocols or threads. Parallel readers are the caller's; an
 //! [`Encoder`] per worker and one [`Writer`] keep their output in order.
 
 #![forbid(unsafe_code)]

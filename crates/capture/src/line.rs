@@ -27,7 +27,7 @@ pub struct Line<'a> {
     pub precision: Precision,
     /// What its bytes begin with.
     pub linktype: LinkType,
-    /// What was captured of it.
+    /// Its captured bytes.
     pub data: &'a [u8],
     /// How long it was on the wire.
     pub wire_len: u32,

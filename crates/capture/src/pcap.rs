@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The magic's byte order is the order of all numbers. Before version 2.3 the two lengths stood the other way
-//! round, in 2.3 files they stand either way; version 543.0 is DG/UX, with the old order. All of this follows
+//! round, in 2.3 files either order occurs; version 543.0 is DG/UX, with the old order. All of this follows
 //! libpcap's `sf-pcap.c`, as does cutting a record that exceeds the file's snap length and refusing one that
 //! exceeds any sane one.
 //!
@@ -46,7 +46,7 @@ const WARM_AHEAD: usize = 1 << 10;
 /// Snap lengths beyond `INT_MAX` are nonsense to libpcap.
 const SNAPLEN_SANE_MAX: u32 = i32::MAX as u32;
 
-/// The longest record of a pcap file, by link type: libpcap's limits, but for D-Bus, where it allows 128 MiB.
+/// The longest record of a pcap file, by link type: libpcap's limits, except for D-Bus, where libpcap allows 128 MiB.
 pub(crate) fn captured_max(linktype: LinkType) -> u32 {
     match linktype {
         LinkType::DBUS => 16 << 20,
@@ -61,16 +61,16 @@ pub(crate) fn captured_max(linktype: LinkType) -> u32 {
 pub struct PcapHeader {
     /// Byte order of the file's numbers.
     pub order: ByteOrder,
-    /// What the fraction of a timestamp counts.
+    /// The unit of the fraction of a timestamp.
     pub precision: Precision,
     /// Major and minor version.
     pub version: (u16, u16),
     /// The most bytes kept of a packet, as libpcap understands the field: 0 and nonsense mean the maximum, and
     /// the modified format gets the room of an Ethernet header on top.
     pub snaplen: u32,
-    /// What the packets start with.
+    /// The link type of the packets.
     pub linktype: LinkType,
-    /// The bits above the link type, as they stand in the file: the frame check sequence.
+    /// The bits above the link type, as they are in the file: the frame check sequence.
     pub link_bits: u32,
     /// Whether records have the longer header of magic a1b2cd34.
     pub modified: bool,

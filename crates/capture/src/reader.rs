@@ -60,7 +60,7 @@ impl Reader {
     /// Opens a file.
     ///
     /// # Errors
-    /// If it cannot be opened or is no capture.
+    /// If it cannot be opened or is not a capture.
     pub fn open(path: impl AsRef<Path>) -> Result<Reader, Error> {
         let path = path.as_ref();
         let input: Arc<str> = path.to_string_lossy().into();
@@ -74,17 +74,17 @@ impl Reader {
     /// Reads standard input.
     ///
     /// # Errors
-    /// If it cannot be read or is no capture.
+    /// If it cannot be read or is not a capture.
     pub fn stdin() -> Result<Reader, Error> {
         let input: Arc<str> = "standard input".into();
         let stream = source::stdin().map_err(|e| Error::new(ErrorKind::Open(e)).of(&input, false))?;
         Reader::start(stream, input)
     }
 
-    /// Reads any stream; `name` stands for it in errors.
+    /// Reads any stream; `name` names it in errors.
     ///
     /// # Errors
-    /// If it cannot be read or is no capture.
+    /// If it cannot be read or is not a capture.
     pub fn new(stream: impl Read + Send + 'static, name: &str) -> Result<Reader, Error> {
         Reader::start(Box::new(stream), name.into())
     }

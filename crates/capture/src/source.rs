@@ -1,6 +1,6 @@
 //! Where bytes come from: a file or standard input, decompressed when it turns out to be compressed.
 //!
-//! What an input is, is decided by its first bytes and never by its name. Nothing is mapped into memory: a file
+//! The first bytes of an input decide its format, never its name. Nothing is mapped into memory: a file
 //! that shrinks while we read it ends early, it does not kill the process.
 
 use std::fs::File;
@@ -119,7 +119,7 @@ fn compression_of(head: &[u8]) -> Option<Compression> {
     }
 }
 
-/// What an input is when it is no capture we read, and what to do about it.
+/// The format of an input that is not a capture we read, and a remedy.
 pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
     match head {
         [b'B', b'Z', b'h', ..] => Some("bzip2 data; pipe it through `bzip2 -dc`"),

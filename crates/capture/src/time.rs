@@ -32,7 +32,7 @@ pub struct Resolution {
 }
 
 impl Resolution {
-    /// What a block without options means: microseconds since 1970.
+    /// The resolution of a block without options: microseconds since 1970.
     pub const MICRO: Resolution = Resolution { ticks_per_s: 1_000_000, offset_s: 0 };
 
     /// Reads the one byte of `if_tsresol`: the top bit says power of two, the rest is the negated exponent.

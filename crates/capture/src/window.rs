@@ -76,12 +76,12 @@ impl Window {
         &self.buf[self.pos..self.end]
     }
 
-    /// Where in the stream the next unread byte stands.
+    /// The place of the next unread byte in the stream.
     pub(crate) fn stream_pos(&self) -> u64 {
         self.base + self.pos as u64
     }
 
-    /// Where in the stream the first byte of [`Window::bytes`] stands.
+    /// The place of the first byte of [`Window::bytes`] in the stream.
     pub(crate) fn base(&self) -> u64 {
         self.base
     }

@@ -44,7 +44,7 @@ pub(crate) fn has_uncopyable(order: ByteOrder, options: &[u8]) -> bool {
     Options::new(order, options).flatten().any(|(code, _)| CUSTOM_NO_COPY.contains(&code))
 }
 
-/// Copies all but the options that must not be. What is no option, behind the last one, stays as it is.
+/// Copies all options except those that must not be copied. Bytes after the last option stay as they are.
 pub(crate) fn copy_copyable(order: ByteOrder, mut options: &[u8], out: &mut Vec<u8>) {
     while let Some((head, body)) = options.split_at_checked(4) {
         let (code, length) = (order.u16(head, 0), usize::from(order.u16(head, 2)));

@@ -177,7 +177,7 @@ fn push_simple(section: &Section, block: &Whole<'_>, found: &mut Found) -> Resul
     push(section, block, Described { interface: 0, data_at: 12, captured_len, wire_len }, found)
 }
 
-/// What a packet block says about its packet.
+/// The fields of a packet block.
 struct Described {
     interface: u32,
     data_at: u32,

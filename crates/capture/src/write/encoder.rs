@@ -42,7 +42,7 @@ impl Target {
         }
     }
 
-    /// What such a file starts with; empty for pcapng, where sections bring their own headers.
+    /// The header of such a file; empty for pcapng, where sections bring their own headers.
     #[must_use]
     pub fn file_header(&self) -> Vec<u8> {
         let &Target::Pcap { order, precision, snaplen, linktype, link_bits } = self else {
@@ -129,7 +129,7 @@ impl Encoder {
         }
     }
 
-    /// What is wrong with all packets of a batch: they are of another link type than the file.
+    /// The error about all packets of a batch that are of another link type than the file.
     fn other_linktype(&self, batch: &Batch<'_>) -> Option<ErrorKind> {
         let Target::Pcap { linktype: first, .. } = self.target else { return None };
         let second = batch.linktype().filter(|&second| second != first)?;
@@ -225,7 +225,7 @@ fn copy_blocks<'a>(
     blocks.for_each(|block| copy_other_block(order, batch, block, out));
 }
 
-/// Copies a block that is no packet, if it may be copied. The length that a section header states is no longer true.
+/// Copies a block other than a packet's, if it may be copied. The length that a section header states is no longer true.
 fn copy_other_block(order: ByteOrder, batch: &Batch<'_>, block: &Block, out: &mut Vec<u8>) {
     if block.kind == CUSTOM_NO_COPY {
         return;

@@ -54,7 +54,7 @@ impl Writer<File> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes to any sink; `name` stands for it in errors.
+    /// Writes to any sink; `name` names it in errors.
     pub fn new(sink: W, name: &str) -> Writer<W> {
         Writer { sink, name: name.into(), encoder: None, buffer: Vec::with_capacity(BUFFER_LEN * 2) }
     }
