@@ -198,7 +198,7 @@ impl Compiler {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with the text, and where.
+    /// The first error in the text, with its place.
     pub fn compile(&self, source: &str) -> Result<Filter, Error> {
         let source: Arc<str> = source.into();
         self.compile_steps(&source).map_err(|diagnostic| Error::new(diagnostic, Arc::clone(&source)))
@@ -255,7 +255,7 @@ impl Compiler {
     /// ```
     ///
     /// # Errors
-    /// As [`Compiler::compile`], but for what comes after lowering.
+    /// As for [`Compiler::compile`], without the errors of stages after lowering.
     pub fn trace(&self, source: &str, data: &[u8], wire_len: u32) -> Result<Trace, Error> {
         match self.front(source, Clock::new(self.limits)) {
             Ok((ast, lowered)) => Ok(trace(&ast, &lowered, data, wire_len)),
@@ -266,7 +266,7 @@ impl Compiler {
     /// The decision graph as the text has it, load for load.
     ///
     /// # Errors
-    /// As [`Compiler::compile`], but for what comes after this graph.
+    /// As for [`Compiler::compile`], without the errors of stages after this graph.
     #[doc(hidden)]
     pub fn as_written(&self, source: &str) -> Result<Graph, Error> {
         let clock = Clock::new(self.limits);
@@ -408,7 +408,7 @@ impl Compiler {
     }
 }
 
-/// What stands between the stages of one compilation.
+/// The state between the stages of one compilation.
 #[derive(Clone, Debug)]
 pub struct Stages {
     /// The syntax tree.

@@ -1,4 +1,4 @@
-//! What the compiler has to say about a text: errors and lints, the same object for the library, the command
+//! Findings of the compiler about a text: errors and lints, one object for the library, the command
 //! line and JSON.
 
 mod columns;
@@ -30,15 +30,15 @@ use std::sync::Arc;
 pub struct Diagnostic {
     /// Which finding.
     pub code: Code,
-    /// What is wrong, in one line without a full stop.
+    /// The problem, in one line without a full stop.
     pub message: String,
     /// Where.
     pub span: Span,
-    /// What stands under the carets: `expected …`.
+    /// The text under the carets: `expected …`.
     pub label: Option<String>,
     /// A second place that matters, and why.
     pub also: Option<(Span, String)>,
-    /// What to do about it.
+    /// A remedy.
     pub help: Option<String>,
 }
 
@@ -109,7 +109,7 @@ impl Diagnostic {
         self.finding().to_json()
     }
 
-    /// What is shown of it.
+    /// The parts of it that are shown.
     fn finding(&self) -> Finding<'_> {
         Finding {
             code: self.code.name().into(),
@@ -123,7 +123,7 @@ impl Diagnostic {
     }
 }
 
-/// What is shown of a finding, whatever language it is about: other texts than filters are pointed at in the same way.
+/// The parts of a finding that are shown, whatever language it is about: other texts than filters are shown in this way, too.
 ///
 /// ```
 /// use pflang::{Colours, Finding, Severity, Span};
@@ -149,15 +149,15 @@ pub struct Finding<'a> {
     pub code: Cow<'a, str>,
     /// How bad it is.
     pub severity: Severity,
-    /// What is wrong, in one line without a full stop.
+    /// The problem, in one line without a full stop.
     pub message: &'a str,
     /// Where.
     pub span: Span,
-    /// What stands under the carets.
+    /// The text under the carets.
     pub label: Option<&'a str>,
     /// A second place that matters, and why.
     pub also: Option<(Span, &'a str)>,
-    /// What to do about it.
+    /// A remedy.
     pub help: Option<&'a str>,
 }
 
@@ -278,7 +278,7 @@ pub enum Code {
     BadToken = 1,
     /// PF002: a word or sign where the grammar allows none such.
     Unexpected = 2,
-    /// PF003: a word that is no keyword and cannot be a name here.
+    /// PF003: a word that is not a keyword and cannot be a name here.
     UnknownWord = 3,
     /// PF004: a display filter of Wireshark's.
     DisplaySyntax = 4,
@@ -300,13 +300,13 @@ pub enum Code {
     Netmask = 12,
     /// PF013: a limit of the compiler is exceeded.
     Limit = 13,
-    /// PF014: a primitive that is not supported after what stands before it.
+    /// PF014: a primitive that is not supported after the words before it.
     Encapsulation = 14,
     /// PF015: a broken invariant of the compiler itself.
     Internal = 15,
     /// PF016: the file of a set cannot be read.
     SetFile = 16,
-    /// PF101: an encapsulation word shifts what stands to its right.
+    /// PF101: an encapsulation word shifts everything to its right.
     ShiftsOffsets = 101,
     /// PF102: `not` over a load that rejects short packets.
     NotOverLoad = 102,

@@ -52,7 +52,7 @@ pub struct Explanation {
     pub canonical: String,
     /// The outline, from top to bottom.
     pub lines: Vec<Line>,
-    /// What is worth knowing about the primitives used.
+    /// Notes about the primitives used.
     pub notes: Vec<&'static str>,
 }
 
@@ -171,7 +171,7 @@ fn push_chain(ast: &Ast, mut id: ExprId, depth: usize, work: &mut Vec<Item>) {
     }
 }
 
-/// What surprises about a primitive, in the order in which notes are shown.
+/// Surprises of primitives, in the order in which notes are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Note {
     Encapsulation,

@@ -38,7 +38,7 @@ struct Inner {
     masks: OnceLock<Option<MaskFilter>>,
 }
 
-/// What decides the packets of a burst.
+/// The engine that decides the packets of a burst.
 ///
 /// ```
 /// use pflang::{BurstEngine, Isa};
@@ -170,7 +170,7 @@ impl Filter {
         self.0.masks.get_or_init(make).as_ref()
     }
 
-    /// What decides the packets of long bursts. Chosen by the shape of the filter and by what the processor has.
+    /// The engine that decides the packets of long bursts. Chosen by the shape of the filter and by what the processor has.
     ///
     /// ```
     /// # use pflang::{Backend, BurstEngine, Compiler};
@@ -262,7 +262,7 @@ impl Filter {
         self.0.executable.native()
     }
 
-    /// Why there is no machine code, where it was wanted; the interpreter runs the filter then.
+    /// The reason why there is no machine code, where it was wanted; the interpreter runs the filter then.
     pub fn fallback_reason(&self) -> Option<&NoExec> {
         self.0.executable.fallback_reason()
     }

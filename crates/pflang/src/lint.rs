@@ -95,7 +95,7 @@ fn negated_list(ast: &Ast, source: &str) -> Option<Diagnostic> {
     )
 }
 
-/// Whether an identifier stands without qualifiers of its own.
+/// Whether an identifier has no qualifiers of its own.
 fn is_bare(ast: &Ast, id: ExprId, source: &str) -> bool {
     let first = ast.span(id).text(source).split([' ', '\t', '\r', '\n']).next().unwrap_or("");
     matches!(ast.expr(id), Expr::Id(..)) && words::word(first).is_none()

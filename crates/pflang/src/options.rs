@@ -1,4 +1,4 @@
-//! What a compilation depends on besides the text.
+//! Options: everything besides the text that a compilation depends on.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -76,7 +76,7 @@ pub struct Dialect {
 impl Dialect {
     /// libpcap 1.10.3 and nothing else.
     pub const STRICT: Dialect = Dialect { strict: true, ipv6: false, scoped: false, protochain: false };
-    /// What most people mean: IPv6 with extension headers, scoped encapsulation, correct protocol chains.
+    /// The meaning that most people expect: IPv6 with extension headers, scoped encapsulation, correct protocol chains.
     pub const MODERN: Dialect = Dialect { strict: false, ipv6: true, scoped: true, protochain: true };
 }
 
@@ -175,7 +175,7 @@ pub struct NoNames;
 
 impl Names for NoNames {}
 
-/// The addresses that a host name stands for.
+/// The addresses of a host name.
 ///
 /// ```
 /// use pflang::{FileNames, HostAddrs, Names};

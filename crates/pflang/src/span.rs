@@ -29,7 +29,7 @@ impl Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
-    /// The same range of a text that begins `by` bytes into another.
+    /// This range of a text, in another text that contains it from byte `by` on.
     pub fn moved(self, by: u32) -> Span {
         Span { start: self.start.saturating_add(by), end: self.end.saturating_add(by) }
     }

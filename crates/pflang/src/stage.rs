@@ -40,7 +40,7 @@ pub enum Stage {
     Ssa,
     /// Instructions over virtual registers.
     Selected,
-    /// The same over machine registers.
+    /// These instructions over machine registers.
     Allocated,
     /// Machine code as address, bytes, mnemonic and source.
     Asm,
@@ -64,7 +64,7 @@ impl Stage {
         Stage::Bytes,
     ];
 
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Tokens => "tokens",
@@ -116,7 +116,7 @@ impl FromStr for Stage {
 }
 
 impl Compiler {
-    /// What `source` looks like at a stage: lines for people to read, not a format for programs.
+    /// Prints `source` at a stage: lines for people to read, not a format for programs.
     ///
     /// # Errors
     /// As [`Compiler::compile`], from the steps up to the stage.
@@ -126,7 +126,7 @@ impl Compiler {
     /// use wire::LinkType;
     ///
     /// let text = Compiler::new(LinkType::EN10MB).print("arp", Stage::Optimised)?;
-    /// // The two bytes are compared as they stand in memory, without swapping them.
+    /// // The two bytes are compared as they are in memory, without swapping them.
     /// assert!(text.contains("le16[12] == 0x608"));
     /// # Ok::<(), pflang::Error>(())
     /// ```

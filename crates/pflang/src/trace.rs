@@ -1,6 +1,6 @@
 //! Why a packet does or does not match: one run through the lowered tree, question by question.
 //!
-//! The tree is what the text says: a question stands there as it is asked (`len > 100`), where the decision graph may have
+//! The tree is what the text says: it has a question as it is asked (`len > 100`), where the decision graph may have
 //! it the other way round, with its arms swapped. Nothing recurses.
 
 use crate::ir::print::Exprs;
@@ -30,7 +30,7 @@ pub struct Trace {
     pub matches: bool,
 }
 
-/// What became of a primitive.
+/// The result of a primitive.
 ///
 /// ```
 /// use pflang::Compiler;
@@ -44,11 +44,11 @@ pub struct Trace {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedPrimitive {
-    /// Where it stands in the filter.
+    /// Its place in the filter.
     pub span: Span,
     /// Whether it is a member of the set before it.
     pub is_member: bool,
-    /// What it asked, in order.
+    /// Its questions, in order.
     pub steps: Vec<TraceStep>,
     /// Whether it holds; `None` where the packet was rejected before that was known.
     pub holds: Option<bool>,
@@ -69,11 +69,11 @@ pub struct TracedPrimitive {
 pub struct TraceStep {
     /// The question, places as numbers: `be16[12] == 0x800`.
     pub question: String,
-    /// What it read of the packet; empty for a question about lengths.
+    /// The bytes of the packet that it read; empty for a question about lengths.
     pub loads: Vec<TracedLoad>,
     /// The length on the wire, if it asked for that.
     pub wire_len: Option<u32>,
-    /// What came of it.
+    /// The answer.
     pub answer: Answer,
 }
 
@@ -144,7 +144,7 @@ pub fn trace(ast: &Ast, lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace 
     Trace { primitives: run.primitives, matches }
 }
 
-/// Where the only member of a set stands, and where the set.
+/// The places of the only member of a set, and of the set.
 fn only_member((expr, set): (&Expr, &Span)) -> Option<(Span, Span)> {
     let Expr::In(_, items) = expr else { return None };
     match items.as_slice() {
@@ -163,7 +163,7 @@ struct Packet<'p> {
     wire_len: u32,
 }
 
-/// What a node stands in.
+/// The surroundings of a node.
 #[derive(Clone, Copy, Default)]
 struct Outer {
     /// Index of the innermost primitive, and the span of the node around.
@@ -173,7 +173,7 @@ struct Outer {
     negated: bool,
 }
 
-/// What remains to be done, last first.
+/// Tasks that remain, last first.
 enum Task {
     Visit(TreeId, Outer),
     /// The left operand of an `and` is done.
@@ -187,13 +187,13 @@ enum Task {
 
 struct Run<'t> {
     tree: &'t Tree,
-    /// Where sets stand, whose members have spans of their own.
+    /// Places of sets, whose members have spans of their own.
     sets: HashSet<Span>,
     /// The sets of one member by the place of that. They are nothing but their member, and so have no node.
     only_members: HashMap<Span, Span>,
     exprs: Exprs<'t>,
     packet: Packet<'t>,
-    /// What has been evaluated for this packet.
+    /// Values that have been evaluated for this packet.
     values: Vec<Option<u32>>,
     primitives: Vec<TracedPrimitive>,
     tasks: Vec<Task>,

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 /// One character as printed.
 pub(super) struct Cell<'a> {
-    /// What to print.
+    /// The text to print.
     pub(super) text: Cow<'a, str>,
     /// Columns that it takes.
     pub(super) width: usize,
-    /// Bytes of the source that it stands for.
+    /// Bytes of the source that it represents.
     pub(super) bytes: usize,
 }
 
-/// Columns of a tab, wherever it stands.
+/// Columns of a tab, wherever it is.
 const TAB: &str = "    ";
 
 /// The characters of `text`.

@@ -179,7 +179,7 @@ fn protocol(proto: Proto, dialect: Dialect) -> String {
     words.to_owned()
 }
 
-/// What people call a protocol.
+/// The usual name of a protocol.
 pub(super) fn name(proto: Proto) -> &'static str {
     match proto {
         Proto::Link => "link-layer",
@@ -328,7 +328,7 @@ fn mtp3(field: Mtp3Field, op: RelOp, n: &str) -> String {
     format!("the SS7 {name} (`{}`) {} {n}", spelling(Word::Mtp3(field)), relation::verb(as_compiled(op)))
 }
 
-/// What a comparison of ATM and SS7 fields means: libpcap takes `!=` for `=`, of which [`Code::NotEqualIsEqual`](crate::Code::NotEqualIsEqual) warns.
+/// The meaning of a comparison of ATM and SS7 fields: libpcap takes `!=` for `=`, of which [`Code::NotEqualIsEqual`](crate::Code::NotEqualIsEqual) warns.
 fn as_compiled(op: RelOp) -> RelOp {
     if op == RelOp::Ne { RelOp::Eq } else { op }
 }

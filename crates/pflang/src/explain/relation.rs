@@ -10,7 +10,7 @@ const TEXT_MAX: usize = 160;
 /// Fields that are explained within one expression.
 const FIELDS_MAX: usize = 4;
 
-/// What expressions in canonical form are called (RFC 791, 792, 793, 768, 826, 8200, 4443, IEEE 802.3).
+/// Names of expressions in canonical form (RFC 791, 792, 793, 768, 826, 8200, 4443, IEEE 802.3).
 #[rustfmt::skip]
 static FIELDS: &[(&str, &str)] = &[
     ("ip[0] >> 4", "the IP version"), ("(ip[0] & 240) >> 4", "the IP version"),
@@ -281,7 +281,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// What a comparison looks at.
+/// The field that a comparison reads.
 #[derive(Default)]
 pub(super) struct Reads {
     /// Any byte.

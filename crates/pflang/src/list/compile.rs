@@ -27,7 +27,7 @@ impl Compiler {
     /// Compiles an ordered list of filters, each with its answer, into one decision: the first that matches decides.
     ///
     /// Answers may be shared, and the fewer there are, the more the filters can be merged. Give them numbers from 1:
-    /// [`FilterList::NONE`], 0, means that there is no answer. The limits hold for the list as a whole, but for the depth of
+    /// [`FilterList::NONE`], 0, means that there is no answer. The limits hold for the list as a whole, except the depth of
     /// nesting.
     ///
     /// ```
@@ -44,7 +44,7 @@ impl Compiler {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with one of the texts, which one, and where; or that the list is too large.
+    /// The first error in one of the texts, with its entry and place; or that the list is too large.
     pub fn compile_list<S: AsRef<str>>(&self, list: &[(S, u32)]) -> Result<FilterList, Error> {
         let mut joined = Joined::new(self);
         for (source, answer) in list {

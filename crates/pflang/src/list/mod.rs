@@ -44,7 +44,7 @@ struct Inner {
     executable: Executable<Leaves>,
 }
 
-/// An entry whose text stands in the text of all.
+/// An entry whose text is a part of the text of all.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) text: Range<usize>,
@@ -70,14 +70,14 @@ pub(crate) struct Stored {
 pub struct Entry<'p> {
     /// The text it was compiled from.
     pub source: &'p str,
-    /// What it answers.
+    /// Its answer.
     pub answer: u32,
     /// Places where its meaning may surprise.
     pub lints: &'p [Diagnostic],
 }
 
 impl FilterList {
-    /// What a burst writes for a packet that no filter matches. A filter may have it for an answer: what it is the first
+    /// The answer that a burst writes for a packet that no filter matches. A filter may have it for an answer: what it is the first
     /// to match is not asked of those behind it and gets no answer.
     pub const NONE: u32 = REJECT;
 
@@ -231,7 +231,7 @@ impl FilterList {
         self.0.executable.native()
     }
 
-    /// Why there is no machine code, where it was wanted; the interpreter runs the list then.
+    /// The reason why there is no machine code, where it was wanted; the interpreter runs the list then.
     pub fn fallback_reason(&self) -> Option<&NoExec> {
         self.0.executable.fallback_reason()
     }
