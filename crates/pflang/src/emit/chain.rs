@@ -10,7 +10,7 @@
 //! Where both tests are short equalities, one multiplication joins them (see [`Selector::product`]).
 //!
 //! This evaluates b where a has accepted already, so b must do no harm there: its loads lie under guards
-//! that came before a, since a is no guard itself; it may divide by constants only, since a could have been the test
+//! that came before a, since a is not a guard itself; it may divide by constants only, since a could have been the test
 //! of a divisor. And it must be cheap.
 
 use super::program::{Exit, Inst, Operand, Relation, Test};
@@ -98,7 +98,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Where yes and no lead, if the node asks one question that is no guard.
+    /// Where yes and no lead, if the node asks one question that is not a guard.
     fn question(&self, node: NodeId) -> Option<(NodeId, NodeId)> {
         match self.graph.node(node) {
             Node::Leaf(_) => None,

@@ -55,7 +55,7 @@ const STEPS_LIKELY: usize = 64;
 /// A position until all are known.
 const VISITED: u32 = 0;
 
-/// What remains to be done, the next one last.
+/// Tasks that remain, the next one last.
 enum Step {
     Visit(NodeId),
     /// All below it has been visited.

@@ -35,7 +35,7 @@ use x64::reg::{Base, Mem, Reg};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// What the processor has.
+    /// Features of the processor.
     pub features: Features,
     /// How many descriptors ahead a burst prefetches; 0 for not at all.
     pub prefetch_distance: u32,
@@ -91,13 +91,13 @@ impl Features {
     /// None of them: code for any x86-64.
     pub const BASELINE: Features = Features { movbe: false };
 
-    /// What the processor has on which this runs.
+    /// Features of the processor on which this runs.
     #[cfg(target_arch = "x86_64")]
     pub fn detect() -> Features {
         Features { movbe: std::arch::is_x86_feature_detected!("movbe") }
     }
 
-    /// What the processor has on which this runs.
+    /// Features of the processor on which this runs.
     #[cfg(not(target_arch = "x86_64"))]
     pub fn detect() -> Features {
         Features::BASELINE
@@ -162,7 +162,7 @@ pub struct MachineCode<W = Bits> {
     one: usize,
     burst: usize,
     writes: PhantomData<W>,
-    /// What the listing is made of.
+    /// The source of the listing.
     assembled: Assembled,
 }
 
@@ -291,7 +291,7 @@ impl<W> MachineCode<W> {
     }
 }
 
-/// What of the source a node came from.
+/// The part of the source that a node came from.
 fn fragment(graph: &Graph, source: &str, node: NodeId) -> String {
     let spans = graph.spans(node).as_slice();
     let mut texts: Vec<&str> =

@@ -21,7 +21,7 @@ pub struct Program<R> {
     pub blocks: Vec<Block<R>>,
     /// The instructions of all blocks, in the blocks' order. See [`Program::insts_of`].
     pub insts: Vec<Inst<R>>,
-    /// What [`Inst::Locate`], [`Test::Member`] and [`Exit::Dispatch`] look into.
+    /// Tables for [`Inst::Locate`], [`Test::Member`] and [`Exit::Dispatch`].
     pub tables: Vec<Table>,
     /// How many labels there are.
     pub labels: u32,
@@ -30,7 +30,7 @@ pub struct Program<R> {
 }
 
 impl<R> Program<R> {
-    /// What a block computes.
+    /// The instructions of a block.
     pub fn insts_of(&self, block: &Block<R>) -> &[Inst<R>] {
         &self.insts[block.insts.start as usize..block.insts.end as usize]
     }
@@ -64,7 +64,7 @@ pub struct Block<R> {
     pub label: Label,
     /// The node of the graph it computes.
     pub origin: NodeId,
-    /// What it computes, in [`Program::insts`].
+    /// Its instructions, in [`Program::insts`].
     pub insts: Range<u32>,
     /// Where it goes.
     pub exit: Exit<R>,
@@ -132,7 +132,7 @@ pub enum Inst<R> {
     Locate {
         /// Where the index goes.
         dst: R,
-        /// What is looked up.
+        /// The value that is looked up.
         key: R,
         /// In which table.
         table: TableId,
@@ -203,7 +203,7 @@ pub enum Test<R> {
     Member(R, TableId),
 }
 
-/// What an instruction does with a register.
+/// The use of a register by an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Role {

@@ -77,18 +77,18 @@ pub(super) struct Selector<'g> {
     registers: u32,
     /// Where the instructions of the block in hand begin.
     block_start: u32,
-    /// What the node in hand leaves to its successors.
+    /// Values that the present node leaves to its successors.
     kept: Kept,
     /// Scratch of whatever looks at values and their operands.
     pub(super) pending: Vec<ValueId>,
 }
 
-/// What is known of a node before it is its turn.
+/// Facts about a node before its turn.
 #[derive(Clone)]
 enum Entry {
     /// Nothing: no predecessor has been done.
     Unknown,
-    /// What is kept on entry.
+    /// Values that are kept on entry.
     Kept(Kept),
     /// That it has become part of its predecessor's block.
     Absorbed,

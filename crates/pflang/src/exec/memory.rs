@@ -13,7 +13,7 @@
 //! PERF: mappings lie within 2 GiB of our own text where there is room: a call further away costs 0.7 ns more.
 //!
 //! Space is not reused: it is given back when the last filter of a file goes. So no address ever holds first one
-//! instruction and then another, which processors would have to be told about; and a child made by fork(2), which shares
+//! instruction and then another, of which processors would have to be notified; and a child made by fork(2), which shares
 //! the file with its parent, runs what it inherited whatever becomes of that in the parent. What a child makes goes to a
 //! file of its own.
 
@@ -31,7 +31,7 @@ pub(super) struct Placed(#[allow(dead_code, reason = "never made on other platfo
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What was tried, and what the system said.
+    /// The attempt, and the system's answer.
     pub attempts: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ mod os {
     use std::ptr::{self, NonNull};
     use std::sync::{Arc, Mutex, PoisonError};
 
-    /// What files measure, unless a filter needs more.
+    /// The size of files, unless a filter needs more.
     const FILE_LEN: usize = 64 << 10;
     const PAGE: usize = 4096;
     const CACHE_LINE: usize = 64;

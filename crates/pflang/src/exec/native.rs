@@ -66,7 +66,7 @@ impl From<NoCode> for NoExec {
     }
 }
 
-/// How many words of bitmap so many packets need.
+/// Words of bitmap for a number of packets.
 pub const fn bitmap_words(packets: usize) -> usize {
     packets.div_ceil(64)
 }

@@ -16,7 +16,7 @@ struct Link {
 }
 
 impl Ancestry {
-    /// The root alone, with room for so many nodes.
+    /// The root alone, with room for this many nodes.
     pub(crate) fn with_capacity(nodes: usize) -> Self {
         let mut links = Vec::with_capacity(nodes);
         links.push(Link { parent: 0, jump: 0, depth: 0 });

@@ -9,7 +9,7 @@
 //! Built from the back, so that every tree node is visited once and arms are shared. An ordered list of filters
 //! is built the same way: `fail` and `els` of one are the entry of the next.
 //!
-//! What a test or a guard asks is up to `Asks`: just what the tree has, or what the optimiser makes of it.
+//! `Asks` decides what a test or a guard asks: just what the tree has, or what the optimiser makes of it.
 
 use super::tree::{Set, SetId, Tree, TreeId, TreeNode};
 use super::{Arm, BinOp, CmpOp, Cond, CondId, Graph, NodeId, Origin, Pool, REJECT, Switch, Value, ValueId};
@@ -28,17 +28,17 @@ pub(crate) enum Question {
     Unless(CondId),
 }
 
-/// What the nodes of a graph ask, given what a tree has.
+/// The questions of nodes, given a tree.
 pub(crate) trait Asks {
     /// The values and conditions of the tree.
     fn given(&self) -> &Pool;
-    /// What is asked for a condition of the tree.
+    /// The question for a condition of the tree.
     fn test(&mut self, cond: CondId) -> Question;
-    /// What is asked for `base + end <= captured`.
+    /// The question for `base + end <= captured`.
     fn within(&mut self, base: ValueId, end: u32) -> Question;
-    /// What is asked for `divisor == 0`.
+    /// The question for `divisor == 0`.
     fn is_zero(&mut self, divisor: ValueId) -> Question;
-    /// What a switch looks at for a value of the tree, or the constant that it is.
+    /// The value that a switch reads for a value of the tree, or the constant that it is.
     fn switched(&mut self, value: ValueId) -> Result<ValueId, u32>;
 }
 
@@ -145,14 +145,14 @@ struct Builder<'t, A> {
     found: Vec<ValueId>,
 }
 
-/// Room for so many nodes at most, since of a long list most is gathered.
+/// The most nodes to make room for, since of a long list most is gathered.
 const NODES_LIKELY_MAX: usize = 512;
 
 /// Values that a test of a header field looks at, and operators around it.
 const VALUES_LIKELY: usize = 8;
 const TASKS_LIKELY: usize = 16;
 
-/// What remains to be done once the node in hand is known.
+/// Tasks that remain once the present node is known.
 enum Task {
     Build(TreeId, NodeId, NodeId),
     /// The node in hand is where `yes` of this operand leads.
@@ -265,7 +265,7 @@ impl<'t, A: Asks> Builder<'t, A> {
         node
     }
 
-    /// What must hold before a value may be evaluated, its operands having been.
+    /// Guards of a value whose operands have been evaluated.
     fn guard_of(&mut self, value: ValueId) -> Guard {
         let given = self.asks.given();
         match given.get(value) {
@@ -282,7 +282,7 @@ impl<'t, A: Asks> Builder<'t, A> {
         }
     }
 
-    /// Finds the values and all their operands, in ascending order, but for constants, which need no guard.
+    /// Finds the values and all their operands, in ascending order, except constants, which need no guard.
     fn evaluate(&mut self, values: impl IntoIterator<Item = ValueId>) {
         self.search += 1;
         // Guards may add constants to the pool while we go.

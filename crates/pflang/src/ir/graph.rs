@@ -105,7 +105,7 @@ impl Node {
     }
 }
 
-/// What a pass may add to a small graph.
+/// Nodes that a pass may add to a small graph.
 pub(crate) const FEW_NODES: usize = 8;
 
 /// A decision program.
@@ -133,13 +133,13 @@ impl Graph {
         Graph::with_capacity(pool, 0)
     }
 
-    /// The same with room for so many nodes.
+    /// An empty graph with room for this many nodes.
     pub fn with_capacity(pool: Pool, nodes: usize) -> Self {
         let ids = Interner::with_capacity(nodes);
         Graph { pool, nodes: Vec::with_capacity(nodes), ids, origins: Origins::new(), root: NodeId(0) }
     }
 
-    /// Makes room for so many nodes that are not looked up.
+    /// Makes room for this many nodes that are not looked up.
     pub(crate) fn reserve(&mut self, nodes: usize) {
         self.nodes.reserve_exact(nodes);
     }
@@ -194,7 +194,7 @@ impl Graph {
         self.origins.with(Origin::UNKNOWN, span)
     }
 
-    /// What an id stands for.
+    /// The node of an id.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()].node
     }

@@ -1,13 +1,13 @@
 //! Hash-consing: the id of an item that is stored elsewhere. Only ids are kept here, and a hash is two words
 //! folded by one multiplication, because interning is what compilation mostly does.
 //!
-//! A table with linear probing, at most half full. Part of the hash stands beside each id, so that an item which is
+//! A table with linear probing, at most half full. Part of the hash is beside each id, so that an item which is
 //! not the one looked for is hardly ever fetched, and growing looks at none.
 
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
-/// Ids by the hash of what they stand for.
+/// Ids by the hashes of their items.
 #[derive(Clone, Debug)]
 pub(super) struct Interner {
     /// As many as a power of two, or none.
@@ -39,7 +39,7 @@ const SLOTS_MIN: usize = 64;
 static SEED: LazyLock<u64> = LazyLock::new(|| foldhash::fast::RandomState::default().hash_one(0));
 
 impl Interner {
-    /// Empty, with room for so many.
+    /// Empty, with room for this many.
     pub(super) fn with_capacity(capacity: usize) -> Self {
         let slots = if capacity == 0 { 0 } else { slots_for(capacity) };
         Interner { slots: vec![FREE_SLOT; slots], len: 0, seed: *SEED }

@@ -3,7 +3,7 @@
 
 use super::{CmpOp, Cond, CondId, Graph, Node, Order, Size, Value, ValueId};
 
-/// What there is of a packet.
+/// A packet: its captured bytes and its length on the wire.
 #[derive(Clone, Copy)]
 struct Seen<'p> {
     captured: &'p [u8],

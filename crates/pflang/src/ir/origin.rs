@@ -15,11 +15,11 @@ impl Origin {
     pub(crate) const UNKNOWN: Origin = Origin(0);
 }
 
-/// What the origins of a graph stand for.
+/// Spans of the text for the origins of a graph.
 #[derive(Clone, Debug)]
 pub(super) struct Origins {
     spans: Vec<Spans>,
-    /// What was taken over last: its number elsewhere, and here.
+    /// The origin that was taken over last: its number elsewhere, and here.
     taken: (Origin, Origin),
 }
 

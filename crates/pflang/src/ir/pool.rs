@@ -165,7 +165,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Empty, with room for so many values and conditions.
+    /// Empty, with room for this many values and conditions.
     pub fn with_capacity(values: usize, conds: usize) -> Pool {
         Pool {
             values: Vec::with_capacity(values),
@@ -229,12 +229,12 @@ impl Pool {
         }
     }
 
-    /// What an id stands for.
+    /// The item of an id.
     pub fn get(&self, id: ValueId) -> Value {
         self.values[id.index()]
     }
 
-    /// What an id stands for.
+    /// The item of an id.
     pub fn get_cond(&self, id: CondId) -> Cond {
         self.conds[id.index()]
     }
@@ -285,7 +285,7 @@ pub(super) fn pair(high: u32, low: u32) -> u64 {
 }
 
 impl Value {
-    /// What it hashes by: different values give different words.
+    /// The words that it is hashed by: different values give different words.
     fn words(self) -> (u64, u64) {
         match self {
             Value::Const(k) => (0, u64::from(k)),
@@ -299,7 +299,7 @@ impl Value {
 }
 
 impl Cond {
-    /// What it hashes by: different conditions give different words.
+    /// The words that it is hashed by: different conditions give different words.
     fn words(self) -> (u64, u64) {
         match self {
             Cond::Cmp(op, a, b) => (pair(op as u32, a.0), u64::from(b.0)),

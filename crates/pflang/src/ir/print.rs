@@ -105,7 +105,7 @@ fn leaf_name(leaf: u32) -> String {
     }
 }
 
-/// What nodes are called in a listing.
+/// Names of nodes in a listing.
 pub(super) struct Names(Vec<String>);
 
 impl Names {
@@ -141,12 +141,12 @@ pub(crate) struct Exprs<'p> {
     pool: &'p Pool,
     /// The numbers of the values that are printed as names: `v0`, `v1`, …
     names: Cow<'p, [Option<u32>]>,
-    /// What values are for one packet; empty where none is at hand.
+    /// Values for one packet; empty without one.
     known: &'p [Option<u32>],
 }
 
 impl<'p> Exprs<'p> {
-    /// Whole expressions, but for very large ones.
+    /// Whole expressions, except very large ones.
     pub(crate) fn new(graph: &'p Graph, order: &[NodeId]) -> Self {
         Self::of_values(&graph.pool, order.iter().flat_map(|&id| operands(graph, id)))
     }
@@ -236,7 +236,7 @@ impl<'p> Exprs<'p> {
         self.pool.as_const(value).or_else(|| self.known.get(value.index()).copied().flatten())
     }
 
-    /// What a value is computed from.
+    /// The expression that defines a value.
     pub(crate) fn definition(&self, value: ValueId) -> String {
         let mut out = String::new();
         let mut todo = vec![Piece::Definition(value)];
@@ -299,7 +299,7 @@ impl<'p> Exprs<'p> {
         }
     }
 
-    /// A condition, or its contrary, as people write it: what is looked at stands on the left.
+    /// A condition, or its contrary, as people write it: the value that is read is on the left.
     pub(crate) fn question(&self, cond: CondId, negated: bool) -> String {
         let (op, a, b) = match self.pool.get_cond(cond) {
             Cond::Cmp(op, a, b) => (op, a, b),

@@ -1,4 +1,4 @@
-//! What a value can be at one place of the graph: an interval, and where there are few candidates, all of them.
+//! Domains: the possible values of a value at one place of the graph, an interval, and where there are few candidates, all of them.
 //!
 //! The candidates are what a join keeps of "ARP on this side, RARP on that": an interval would let everything
 //! between the two in.
@@ -51,14 +51,14 @@ impl Domain {
         rest.iter().all(|&k| question(k) == answer).then_some(answer)
     }
 
-    /// What is possible on either of two paths.
+    /// The domain on either of two paths.
     pub(super) fn union(&self, other: &Domain) -> Domain {
         let both = self.candidates().zip(other.candidates());
         both.and_then(|(a, b)| Domain::of(a.iter().chain(b).copied()))
             .unwrap_or_else(|| Domain::interval(self.low.min(other.low), self.high.max(other.high)))
     }
 
-    /// What remains possible within an interval. (Nothing would mean a path that no packet takes: then unchanged.)
+    /// The part of the domain within an interval. (Nothing would mean a path that no packet takes: then unchanged.)
     pub(super) fn within(&self, Range { low, high }: Range) -> Domain {
         let (low, high) = (self.low.max(low), self.high.min(high));
         match self.candidates() {
@@ -70,7 +70,7 @@ impl Domain {
         }
     }
 
-    /// What remains possible once it is not `k`.
+    /// The domain without `k`.
     pub(super) fn without(&self, k: u32) -> Domain {
         match self.candidates() {
             Some(few) => Domain::of(few.iter().copied().filter(|&x| x != k)).unwrap_or(*self),

@@ -1,4 +1,4 @@
-//! What is known on the way to a node.
+//! Facts that are known on the way to a node.
 //!
 //! A set of facts is a list that shares its tail with the lists of the nodes above: every outcome of a test puts
 //! one fact in front. Where paths join, what both lists share remains (their lowest common ancestor), and of the rest the facts that both sides have about the same thing, weakened to
@@ -71,7 +71,7 @@ struct Entry {
 pub(super) struct Facts<'p> {
     pool: &'p Pool,
     ranges: &'p Ranges,
-    /// What is looked at twice, so that knowing it can pay.
+    /// Values and conditions that are read twice, so that knowing them can pay.
     again: Again,
     /// The lists, as a tree that branches where they part; numbered as `entries`.
     lists: Ancestry,
@@ -82,7 +82,7 @@ pub(super) struct Facts<'p> {
     cut_short: bool,
 }
 
-/// What is looked at more than once: how often each condition and value is met, up to twice.
+/// Values and conditions that are read more than once: how often each condition and value is met, up to twice.
 pub(super) struct Again {
     /// By condition, then by value.
     times: Vec<u8>,
@@ -114,7 +114,7 @@ impl Again {
 }
 
 impl<'p> Facts<'p> {
-    /// Nothing known yet, with room for about so many facts.
+    /// Nothing known yet, with room for about this many facts.
     pub(super) fn new(pool: &'p Pool, ranges: &'p Ranges, again: Again, facts: usize) -> Self {
         let nothing = Entry { fact: Fact::Captured, latest: Root::EMPTY, captured: (0, u64::MAX) };
         let mut entries = Vec::with_capacity(facts + 1);
@@ -195,7 +195,7 @@ impl<'p> Facts<'p> {
         }
     }
 
-    /// What is possible for a value.
+    /// The possible values of a value.
     pub(super) fn domain(&self, known: Known, value: ValueId) -> Domain {
         let Range { low, high } = self.ranges.get(value);
         if low < high
@@ -207,7 +207,7 @@ impl<'p> Facts<'p> {
         Domain::interval(low, high)
     }
 
-    /// What is known once a condition was answered.
+    /// The facts once a condition was answered.
     pub(super) fn assume(&mut self, known: Known, cond: CondId, answer: bool) -> Known {
         match self.pool.get_cond(cond) {
             Cond::Bounds { base, end } => self.assume_bounds(known, cond, (base, end), answer),
@@ -243,7 +243,7 @@ impl<'p> Facts<'p> {
         }
     }
 
-    /// What is known once a value turned out to lie in an interval.
+    /// The facts once a value turned out to lie in an interval.
     pub(super) fn assume_within(&mut self, known: Known, value: ValueId, range: Range) -> Known {
         let domain = self.domain(known, value);
         let narrow = domain.within(range);
@@ -276,7 +276,7 @@ impl<'p> Facts<'p> {
         known
     }
 
-    /// What is known where two paths join.
+    /// The facts where two paths join.
     pub(super) fn join(&mut self, a: Known, b: Known) -> Known {
         let common = Known(self.lists.common(a.0, b.0));
         if common == a || common == b {
@@ -361,7 +361,7 @@ fn narrowed(op: CmpOp, answer: bool, x: Domain, y: Domain) -> (Domain, Domain) {
     }
 }
 
-/// What two facts about the same thing have in common.
+/// The common part of two facts about one thing.
 fn joined(a: &Fact, b: &Fact) -> Option<Fact> {
     match (a, b) {
         (Fact::Answer(cond, x), Fact::Answer(_, y)) => (x == y).then_some(Fact::Answer(*cond, *x)),

@@ -1,4 +1,4 @@
-//! Folding: every value and condition written anew by constructors that simplify.
+//! Folding: every value and condition is written again by constructors that simplify.
 //!
 //! ```text
 //! for each value, operands first:     values[v] = simplest equal value      (value.rs)
@@ -55,7 +55,7 @@ pub(crate) fn build(
     Ok(folding.done(graph))
 }
 
-/// The same decisions over simplified values, in a graph that holds only what is reachable.
+/// A graph with the decisions of another, over simplified values, that holds only what is reachable.
 pub(super) fn fold(graph: &Graph) -> Folded {
     let order = graph.topological();
     let mut folding = Folding::new(&graph.pool, Live::in_graph(graph, &order));
@@ -166,7 +166,7 @@ impl<'p> Live<'p> {
     }
 }
 
-/// What the values and conditions of a pool become.
+/// Simplified values and conditions of a pool.
 struct Folding<'p> {
     old: &'p Pool,
     values: Vec<Old>,

@@ -99,7 +99,7 @@ pub(super) fn hoist(graph: &mut Graph, order: &[NodeId]) -> bool {
     hoisted
 }
 
-/// The needs of a guard, given those of what stands behind it: where those lead to the same exit they remain.
+/// The needs of a guard, given those of the node after it: where those lead to the same exit they remain.
 fn guard_needs(own: Need, behind: &Needs, exit: NodeId) -> Needs {
     let mut needs = Needs::NONE;
     needs.add(own);

@@ -10,7 +10,7 @@ use crate::ir::{CmpOp, Cond, CondId, Graph, Node, NodeId, Size, Value, ValueId};
 /// The protocol number of IPv4, in EtherTypes and in all that borrow them.
 const IPV4: u32 = 0x800;
 
-/// The tests to swap; the pass that writes the graph anew does it.
+/// The tests to swap; the pass that writes the graph again does it.
 pub(super) struct Swaps {
     /// By the first of the two, from the root down.
     swaps: Vec<(NodeId, Swap)>,

@@ -23,7 +23,7 @@ pub(super) struct Membership {
     pub(super) second: Option<NodeId>,
 }
 
-/// What recognising needs to know about a graph.
+/// Facts about a graph for recognising sets.
 pub(super) struct Recogniser<'g> {
     pub(super) graph: &'g Graph,
     pub(super) ranges: &'g Ranges,

@@ -100,7 +100,7 @@ fn simplify(folded: Folded, room: &mut Room, time_is_over: TimeIsOver<'_>) -> Op
     Some((graph, shape))
 }
 
-/// What follows from the paths, until nothing more does, in a graph given with its shape. (Hoisting only notes what
+/// Simplifies by what follows from the paths, until nothing more does, in a graph given with its shape. (Hoisting only notes what
 /// guards are to ask for; the rebuild is that of threading.)
 fn settle(
     graph: &mut Graph,

@@ -2,7 +2,7 @@
 //!
 //! A load is turned round where nothing but equality, masks and switches over single values looks at it: then the
 //! constants are turned round instead. Arithmetic, order and ranges need the number itself. This is the last pass:
-//! since it writes every node anew it swaps those that [`super::likely`] has found.
+//! since it writes every node again it swaps those that [`super::likely`] has found.
 
 use super::likely::{Swap, Swaps};
 use super::rebuild::{Rebuild, Room};
@@ -38,7 +38,7 @@ pub(super) fn netorder(graph: &mut Graph, shape: &Shape, mut swaps: Swaps, room:
     });
 }
 
-/// What is known of values, and has become of them.
+/// Facts about values, and their replacements.
 struct Turned {
     /// By value as it was.
     values: Vec<Turn>,

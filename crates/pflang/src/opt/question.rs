@@ -41,7 +41,7 @@ impl Folder {
     }
 }
 
-/// What is asked of one value and a constant.
+/// A question about one value and a constant.
 #[derive(Clone, Copy)]
 enum Form {
     /// `value == k`

@@ -45,7 +45,7 @@ impl Ranges {
         self.get(value)
     }
 
-    /// With room for so many values.
+    /// With room for this many values.
     pub(super) fn with_capacity(values: usize) -> Ranges {
         Ranges { values: Vec::with_capacity(values) }
     }

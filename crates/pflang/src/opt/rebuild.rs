@@ -1,4 +1,4 @@
-//! What every pass ends with: the nodes built anew, from the leaves up, over the same values and conditions.
+//! The end of every pass: the nodes are built again, from the leaves up, over the same values and conditions.
 //!
 //! A pass first only looks, and notes what to change; then it rebuilds, so that hash-consing shares what became
 //! equal and drops what nothing reaches any more. Spans move along with the node they belong to.
@@ -11,7 +11,7 @@ pub(super) struct Rebuild<'g> {
     old: &'g mut Room,
 }
 
-/// What a rebuild needs room for; one after the other takes the same.
+/// Memory for rebuilds, which one after the other uses.
 #[derive(Default)]
 pub(super) struct Room {
     nodes: Vec<Stored>,
@@ -45,7 +45,7 @@ impl<'g> Rebuild<'g> {
         self.graph.root = self.at(root);
     }
 
-    /// What an old node has become.
+    /// The new node for an old one.
     pub(super) fn at(&self, old: NodeId) -> NodeId {
         let new = self.old.new[old.index()];
         debug_assert_ne!(new, UNPLACED, "node {old:?} is used but was dropped");
@@ -89,12 +89,12 @@ impl<'g> Rebuild<'g> {
         node
     }
 
-    /// Records that a new node stands for an old one as well.
+    /// Records that a new node replaces an old one as well.
     pub(super) fn came_from(&mut self, new: NodeId, old: NodeId) {
         self.graph.add_origin(new, self.origin(old));
     }
 
-    /// Records that a new node stands for these old ones as well.
+    /// Records that a new node replaces these old ones as well.
     pub(super) fn came_from_all(&mut self, new: NodeId, old: &[NodeId]) {
         self.graph.add_origins(new, old.iter().map(|old| self.old.nodes[old.index()].from));
     }

@@ -1,4 +1,4 @@
-//! What several passes need to know about a graph, found once while it stays as it is.
+//! Shape: facts about a graph that several passes need, found once while it does not change.
 
 use crate::ir::{FEW_NODES, Graph, NodeId};
 
@@ -22,7 +22,7 @@ impl Shape {
         shape
     }
 
-    /// Finds the shape anew after a change.
+    /// Finds the shape again after a change.
     pub(super) fn update(&mut self, graph: &Graph) {
         self.root = graph.root;
         self.order.clear();

@@ -29,7 +29,7 @@ const NEAR_HOPS: usize = 16;
 /// How often to look at the clock.
 const NODES_PER_LOOK: usize = 256;
 
-/// Facts to make room for, in a graph of so many nodes: most outcomes say nothing that is asked again.
+/// Facts to make room for, in a graph of a number of nodes: most outcomes say nothing that is asked again.
 const FACTS_LIKELY: fn(usize) -> usize = |nodes| nodes.min(1024) / 2 + 4;
 
 /// Redirects edges past tests they answer, in a graph given with its topological order; says whether there were
@@ -70,7 +70,7 @@ pub(super) fn thread(
     Some(Threaded { changed, complete })
 }
 
-/// What came of a sweep.
+/// The outcome of a sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Threaded {
     /// Whether any edge leads elsewhere.
@@ -101,7 +101,7 @@ struct Side {
     answer: bool,
     /// Where it leads.
     next: NodeId,
-    /// What is known there; not looked at where it leads to a leaf.
+    /// Facts that are known there; not looked at where it leads to a leaf.
     known: Option<Known>,
     /// Where it is to lead.
     target: NodeId,
@@ -111,7 +111,7 @@ struct Sweep<'g> {
     graph: &'g Graph,
     facts: Facts<'g>,
     plan: Plan,
-    /// What is left of the budget for far jumps.
+    /// The rest of the budget for far jumps.
     hops_left: usize,
     /// Made for the first far jump that needs it.
     runs: Option<EqualityRuns>,

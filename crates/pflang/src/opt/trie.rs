@@ -23,7 +23,7 @@ pub(super) struct Trie {
 const LEAF: u32 = 1 << 31;
 
 impl Trie {
-    /// With room for about so many insertions into small versions.
+    /// With room for about this many insertions into small versions.
     pub(super) fn with_capacity(insertions: usize) -> Self {
         let mut inner = Vec::with_capacity(2 * insertions + 1);
         inner.push([0; 4]);

@@ -1,6 +1,6 @@
 //! Constructors of values that simplify: constants, identities, masks, shifts, powers of two, addresses.
 //!
-//! Canonical forms, on which the conditions of [`super::question`] rely: a constant operand stands on the right
+//! Canonical forms, on which the conditions of [`super::question`] rely: a constant operand is on the right
 //! where the operator commutes; of two constants under one associative operator one remains; a mask keeps some
 //! bit and drops some bit that its operand can have; multiplication and division by powers of two are shifts.
 

@@ -16,7 +16,7 @@ use crate::ir::{Cond, CondId, Graph, Node, NodeId};
 /// A later guard that asks for many more bytes may be there for rarer, longer packets.
 const MORE_BYTES_MAX: u32 = 16;
 
-/// What came of it.
+/// The outcome.
 #[derive(Debug)]
 pub(super) enum Widened {
     /// There was no guard to widen.

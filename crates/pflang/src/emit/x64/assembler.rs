@@ -131,7 +131,7 @@ struct JumpTable {
 pub struct Line<At = (usize, usize)> {
     /// Where it is; while assembling: among the known bytes, after so many gaps.
     pub at: At,
-    /// What it is.
+    /// Its kind.
     pub inst: Inst,
     /// The node of the graph that it computes, if it is one's.
     pub origin: Option<crate::ir::NodeId>,
@@ -180,7 +180,7 @@ impl Places {
     }
 }
 
-/// What a filter of a few tests needs.
+/// The capacity for a filter of a few tests.
 const BYTES_LIKELY: usize = 1024;
 const JUMPS_LIKELY: usize = 64;
 
@@ -203,7 +203,7 @@ impl Assembler {
         self.labels(1)
     }
 
-    /// The first of so many labels with consecutive numbers.
+    /// The first of `count` labels with consecutive numbers.
     pub fn labels(&mut self, count: u32) -> AsmLabel {
         let first = self.labels.len() as u32;
         self.labels.resize(self.labels.len() + count as usize, None);
@@ -238,7 +238,7 @@ impl Assembler {
         Mark { bytes: self.bytes.len(), gaps: self.gaps.len(), rips: self.rips.len(), lines }
     }
 
-    /// What has been appended since; there must be no jump in it.
+    /// The bytes that have been appended since; there must be no jump in them.
     pub fn since(&self, mark: Mark) -> Straight {
         let end = self.mark();
         debug_assert_eq!(mark.gaps, end.gaps, "straight code has no jumps");

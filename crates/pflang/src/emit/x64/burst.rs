@@ -27,7 +27,7 @@ use Reg::{R8, R9, R10, Rax, Rcx, Rdi, Rdx, Rsi, Rsp};
 use Width::{D, Q};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a burst prefetches of each packet: the line with the network header, wherever the packet begins.
+/// Offset of the line that a burst prefetches of each packet: the line with the network header, wherever the packet begins.
 const PREFETCH_AT: i32 = 12;
 
 /// How far beyond the descriptors whose packets are prefetched these are prefetched themselves, in bytes. What lies behind
@@ -39,7 +39,7 @@ const DESCRIPTORS_AHEAD: i32 = 512;
 
 const DESCRIPTOR_SHIFT: u8 = DESCRIPTOR_SIZE.trailing_zeros() as u8;
 
-/// What a burst writes.
+/// The output of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
     /// A bit for each packet.
@@ -85,11 +85,11 @@ pub(super) struct Around {
     kind: Kind,
     /// From the entry to the body.
     pub(super) before: Assembler,
-    /// What follows the body.
+    /// The code after the body.
     pub(super) after: Assembler,
 }
 
-/// What loops differ in.
+/// The differences between loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
     writes: Writes,

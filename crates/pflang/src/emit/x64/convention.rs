@@ -42,7 +42,7 @@ pub const CAPTURED_AT: i32 = 8;
 /// Where in a descriptor the wire length is.
 pub const WIRE_AT: i32 = 12;
 
-/// What the allocator may use.
+/// Registers that the allocator may use.
 #[derive(Debug)]
 pub struct Convention {
     /// For values, the shortest encodings first.

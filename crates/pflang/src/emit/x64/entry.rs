@@ -70,7 +70,7 @@ struct Emitter<'a> {
     frame: Frame,
     tables: Vec<AsmLabel>,
     leaves: Vec<Option<u32>>,
-    /// What the second body takes from the first.
+    /// State that the second body takes from the first.
     parts: Vec<Part>,
 }
 

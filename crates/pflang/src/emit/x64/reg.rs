@@ -59,7 +59,7 @@ pub enum Width {
     Q,
 }
 
-/// What a memory operand counts from.
+/// The base of a memory operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// A register.
@@ -71,7 +71,7 @@ pub enum Base {
 /// `[base + index * scale + disp]`. Written as a sum: `Rdi + Rcx + 14`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mem {
-    /// What it counts from.
+    /// Its base.
     pub base: Base,
     /// An index and its scale (1, 2, 4 or 8); never `rsp`.
     pub index: Option<(Reg, u8)>,

@@ -18,7 +18,7 @@ pub(super) struct Glance {
 }
 
 impl Glance {
-    /// The whole of a program, if it is no more than a guard, a fetch, and tests that all must hold, or one that must not.
+    /// The whole of a program, if it is only a guard, a fetch, and tests that all must hold, or one that must not.
     pub(super) fn of(program: &MaskProgram) -> Option<Glance> {
         let [guard, fetch, forks @ .., last] = &program.steps[..] else { return None };
         let Step::Fork { test: Test::Captured { end }, negated: false, rest: REJECT, .. } = *guard else {
@@ -50,7 +50,7 @@ fn accepts(then: Mask, els: Mask) -> Option<bool> {
     }
 }
 
-/// What a fetch from a fixed place has put where.
+/// Columns that a fetch from a fixed place has filled.
 struct Fetched {
     offset: u32,
     low: Column,

@@ -1,4 +1,4 @@
-//! What the mask VM runs: a straight list of steps over columns and masks.
+//! Programs of the mask VM: a straight list of steps over columns and masks.
 //!
 //! ```text
 //! column   one number for each packet
@@ -11,7 +11,7 @@
 //! branch             mask[then] |= lanes & test, mask[els] |= lanes & !test
 //! ```
 //! INVARIANT: of each packet in lanes, a fetch finds `base + offset` and as many bytes as it is wide captured.
-//! INVARIANT: a column is made from columns before it, but for [`Step::Keep`], which goes the other way.
+//! INVARIANT: a column is made from columns before it, except by [`Step::Keep`], which goes the other way.
 //! INVARIANT: what is skipped to lies behind.
 
 use crate::ir::{BinOp, Size};
@@ -69,7 +69,7 @@ pub(super) enum Step {
     Fetch16 { first: Column, at: At },
     /// Fewer than four bytes as a little-endian number, where no more may be read.
     FetchFew { dst: Column, at: At, size: Size },
-    /// The same number everywhere.
+    /// One number for all packets.
     Const { dst: Column, k: u32 },
     /// Some bits of each number.
     Bits { dst: Column, src: Column, bits: Bits },
@@ -277,7 +277,7 @@ impl fmt::Display for Test {
     }
 }
 
-/// A step as text: the switch it names stands in the program.
+/// A step as text: the switch it names is in the program.
 struct Shown<'p>(&'p Step, &'p MaskProgram);
 
 impl fmt::Display for Shown<'_> {

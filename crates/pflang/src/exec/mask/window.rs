@@ -14,7 +14,7 @@ pub(super) struct Wanted {
     pub(super) order: Order,
 }
 
-/// A fetch: so many times four bytes from `start` on.
+/// A fetch: a number of groups of four bytes from `start` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) start: u64,
@@ -22,7 +22,7 @@ pub(super) struct Window {
     pub(super) words: u64,
 }
 
-/// What a fetch may be.
+/// Forms of a fetch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fetches {
     /// The most words of four bytes that one fetch takes in a row: 2 or 4.

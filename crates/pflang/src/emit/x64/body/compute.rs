@@ -1,4 +1,4 @@
-//! Instructions that compute a value, but for those that look into a table.
+//! Instructions that compute a value, except those that look into a table.
 
 use super::{Body, Place};
 use crate::emit::program::{Inst, Operand, Table};

@@ -24,7 +24,7 @@ use Width::{B, D, Q, W};
 
 pub(super) type Place = AnyPlace<Reg>;
 
-/// What a leaf does.
+/// The action of a leaf.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Finish {
     /// Returns its number.
@@ -62,7 +62,7 @@ impl Loop {
     }
 }
 
-/// What a block computes and, unless the test decides between leaves, its last test: the same in every copy.
+/// The values that a block computes and, unless the test decides between leaves, its last test: the same in every copy.
 #[derive(Debug)]
 pub(super) struct Part {
     code: Straight,
@@ -92,7 +92,7 @@ pub(super) struct Body<'a> {
     pub(super) tables: &'a [AsmLabel],
     /// Jump tables of this copy, to be laid down with the data.
     pub(super) jump_tables: Vec<(AsmLabel, Vec<AsmLabel>)>,
-    /// What the first label of the program is here; the others follow.
+    /// The label here of the program's first one; the others follow.
     first_label: AsmLabel,
     /// By label of the program: the answer, where it is that of a leaf.
     leaves: &'a [Option<u32>],
