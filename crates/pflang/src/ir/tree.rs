@@ -2,7 +2,7 @@
 //!
 //! Its meaning: operands are tried left to right with short circuit; evaluating a test first evaluates every
 //! load and division in its values, and one outside the captured bytes (or with a zero divisor) rejects the
-//! packet at once, whatever stands around it.
+//! packet at once, whatever else the filter says.
 
 use super::{CondId, Pool, Spans, ValueId};
 use crate::span::Span;
@@ -43,7 +43,7 @@ pub enum TreeNode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetId(pub u32);
 
-/// What many tests of one value ask for.
+/// Constants that many tests of one value compare it with.
 #[derive(Clone, Debug)]
 pub struct Set {
     /// The value looked at.
@@ -67,14 +67,14 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Empty, with room for so many nodes and what values and conditions they mostly have.
+    /// Empty, with room for this many nodes, and for the values and conditions that they mostly have.
     pub fn with_capacity(nodes: usize) -> Tree {
         let pool = Pool::with_capacity(nodes * 2 / 3, nodes / 2);
         let (nodes, spans) = (Vec::with_capacity(nodes), Vec::with_capacity(nodes));
         Tree { pool, nodes, spans, sets: Vec::new(), text_at: 0 }
     }
 
-    /// Begins another filter of a list, whose text stands at `text_at` in the text of all.
+    /// Begins another filter of a list, whose text begins at `text_at` in the text of all.
     pub fn begin_text(&mut self, text_at: u32) {
         self.text_at = text_at;
     }
@@ -99,12 +99,12 @@ impl Tree {
         SetId(self.sets.len() as u32 - 1)
     }
 
-    /// What an id stands for.
+    /// The item of an id.
     pub fn set(&self, id: SetId) -> &Set {
         &self.sets[id.0 as usize]
     }
 
-    /// What an id stands for.
+    /// The item of an id.
     pub fn node(&self, id: TreeId) -> TreeNode {
         self.nodes[id.index()]
     }
@@ -119,7 +119,7 @@ impl Tree {
         self.nodes.len()
     }
 
-    /// Whether there is no node.
+    /// Whether it has no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }

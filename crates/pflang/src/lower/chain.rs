@@ -26,11 +26,11 @@ use crate::syntax::ast::{Proto, Quals, RelOp};
 /// How many headers are stepped over.
 const HEADERS_MAX: usize = 32;
 
-/// What can be stepped over in IPv6.
+/// Headers that can be stepped over in IPv6.
 const EXTENSIONS: [u32; 5] =
     [ipproto::HOPOPTS, ipproto::DSTOPTS, ipproto::ROUTING, ipproto::FRAGMENT, ipproto::AH];
 
-/// Where a walk along the headers stands.
+/// The place of a walk along the headers.
 #[derive(Clone, Copy)]
 struct Step {
     /// Number of the header at `at`.
@@ -149,7 +149,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Rejects the packet, whatever stands around it: a load that is inside no packet.
+    /// Rejects the packet, whatever else the filter says: a load that is inside no packet.
     pub(crate) fn reject(&mut self) -> TreeId {
         let nowhere = self.load(Rel::Packet, NOT_SET, Size::B1);
         self.eval(nowhere)

@@ -75,8 +75,8 @@ impl Lowerer<'_> {
         Ok(test)
     }
 
-    /// What a label stack carries. MPLS has no type field: the version nibble behind the label at the bottom of
-    /// the stack decides, and nothing but IP can be told.
+    /// The payload of a label stack. MPLS has no type field: the version nibble behind the label at the bottom of
+    /// the stack decides, and only IP can be recognised.
     pub(crate) fn mpls_linktype(&mut self, proto: u32) -> Result {
         let version = match proto {
             ethertype::IP => 0x40,

@@ -23,7 +23,7 @@ const L2_CSNP: u32 = 25;
 const L1_PSNP: u32 = 26;
 const L2_PSNP: u32 = 27;
 
-/// What `iso proto NAME` knows.
+/// Names for `iso proto NAME`.
 pub(crate) fn protocol(name: &str) -> Option<u32> {
     match name {
         "clnp" => Some(CLNP),

@@ -116,7 +116,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// `left` holds an encapsulation word, and what stands to its right, in another alternative, is shifted by it.
+    /// `left` holds an encapsulation word, and everything to its right, in another alternative, is shifted by it.
     pub(crate) fn lint_shift(&mut self, before: &Layers, word: Option<Span>, right: Span) {
         if self.layers == *before || self.options.dialect.scoped {
             return;

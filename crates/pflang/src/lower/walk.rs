@@ -8,7 +8,7 @@ use crate::ir::Size;
 use crate::ir::tree::{TreeId, TreeNode};
 use crate::syntax::ast::{Arith, ArithId, Ast, ByteOp, Expr, ExprId, RelOp};
 
-/// What remains to be done, last first.
+/// Tasks that remain, last first.
 enum Task {
     Visit(ExprId),
     /// Both operands are done.
@@ -105,7 +105,7 @@ impl Lowerer<'_> {
         self.snapshots.len() - 1
     }
 
-    /// What ends a scope, in the dialect that has scopes.
+    /// The task that ends a scope, in the dialect that has scopes.
     fn scope(&self, before: Snapshot) -> Option<Task> {
         self.options.dialect.scoped.then_some(Task::Restore(before))
     }

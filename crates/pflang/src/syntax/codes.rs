@@ -56,7 +56,7 @@ pub static PF_REASONS: &[(&str, u32)] = &[
     ("state-mismatch", 10), ("state-insert", 11), ("state-limit", 12), ("src-limit", 13), ("synproxy", 14),
 ];
 
-/// What pf did; those that every system has.
+/// Actions of pf that every system has.
 #[rustfmt::skip]
 pub static PF_ACTIONS: &[(&str, u32)] = &[
     ("pass", 0), ("accept", 0), ("drop", 1), ("block", 1), ("scrub", 2), ("noscrub", 3), ("nat", 4),

@@ -1,7 +1,7 @@
 //! Recognises Wireshark's display filters, which people paste by mistake, and translates what has a counterpart.
 //!
 //! Runs only after the parser has failed. A text counts as a display filter if a field such as `tcp.port` is in
-//! it, or a protocol that only Wireshark knows stands alone.
+//! it, or a protocol that only Wireshark knows is used alone.
 
 use super::lex::{Sign, Token, TokenKind, Tokens};
 use super::words::Word;
@@ -65,7 +65,7 @@ static PREFIXES: &[&str] = &[
     "mpls", "ntp", "quic", "rtp", "sctp", "sip", "smb", "smb2", "ssl", "tcp", "tls", "udp", "vlan", "wlan",
 ];
 
-/// How fields go on that stand without a comparison, behind the first part: "has it".
+/// The rest of fields without a comparison, after the first part: "has it".
 #[rustfmt::skip]
 static PRESENT: &[(&str, &[&str])] = &[
     ("http", &["request", "response", "host", "cookie", "content_type", "user_agent", "chat"]),
@@ -118,7 +118,7 @@ fn looks_like_field(tokens: &Tokens<'_>, token: Token, rest: &str) -> bool {
     known || (compared && !rest.is_empty()) || (!is_qualified(tokens, at) && is_present(text))
 }
 
-/// Whether a field stands alone that a packet has or has not: `tcp.analysis.retransmission`.
+/// Whether a field is used alone, which a packet has or has not: `tcp.analysis.retransmission`.
 fn is_present(text: &str) -> bool {
     let mut parts = text.split('.');
     let (prefix, next) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -131,7 +131,7 @@ fn is_qualified(tokens: &Tokens<'_>, at: usize) -> bool {
     matches!(before, Some(TokenKind::Word(Word::Kind(_) | Word::Dir(_))))
 }
 
-/// Writes the filter anew, token by token; `None` as soon as something has no counterpart.
+/// Writes the filter again, token by token; `None` as soon as something has no counterpart.
 fn translate(tokens: &Tokens<'_>) -> Option<String> {
     if tokens.error.is_some() {
         return None;

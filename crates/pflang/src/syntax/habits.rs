@@ -1,4 +1,4 @@
-//! What people write who come from nftables or from other tools, and how it is said here.
+//! Phrases of nftables and other tools, and their equivalents here.
 //!
 //! ```text
 //! tcp dport {80, 443}      tcp dst port in {80, 443}
@@ -7,7 +7,7 @@
 //! icmp type echo-request   icmp[icmptype] = icmp-echo
 //! port 80 443              port 80 or port 443
 //! ```
-//! Runs only after the parser has failed, and looks at what stands around that place: a phrase counts only if the place
+//! Runs only after the parser has failed, and looks at the words around that place: a phrase counts only if the place
 //! lies within it.
 
 use super::lex::{Sign, Token, TokenKind, Tokens, lex};
@@ -43,7 +43,7 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) 
 /// Reads a phrase and says it in other words.
 type Phrase = fn(&mut Cursor<'_>) -> Option<String>;
 
-/// What was meant by the phrase that `place` lies in, if it is one of these.
+/// The meaning of the phrase that `place` lies in, if it is one of these.
 fn meant(tokens: &Tokens<'_>, place: Span, phrases: &[Phrase]) -> Option<String> {
     let at = tokens.list.iter().position(|token| token.span.start >= place.start)?;
     (at.saturating_sub(WORDS_BEFORE)..=at).find_map(|start| {

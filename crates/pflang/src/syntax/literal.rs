@@ -47,7 +47,7 @@ pub(super) fn mac(text: &[u8]) -> usize {
         .unwrap_or(0)
 }
 
-/// What looks like the beginning of an Ethernet address and is none: bytes, each followed by colons, at least
+/// A text that looks like the beginning of an Ethernet address, but is not one: bytes, each followed by colons, at least
 /// two of them.
 pub(super) fn bogus_mac(text: &[u8]) -> usize {
     let (mut end, mut count) = (0, 0);

@@ -113,7 +113,7 @@ impl Parser<'_> {
         Ok(Some(number))
     }
 
-    /// What begins with a protocol name: a test for it, qualifiers, or a primitive that it modifies.
+    /// A phrase that begins with a protocol name: a test for it, qualifiers, or a primitive that it modifies.
     fn protocol(&mut self, proto: Proto) -> Step<Option<Operand>> {
         let start = self.next().span;
         let expr = match self.peek().kind {
@@ -198,7 +198,7 @@ impl Parser<'_> {
         Err(Box::new(found))
     }
 
-    /// Whether the next token is the unescaped word `vxlan`: reserved only where a primitive may stand, so that
+    /// Whether the next token is the unescaped word `vxlan`: reserved only where a primitive may begin, so that
     /// `host vxlan` stays what it was.
     pub(super) fn is_vxlan(&self) -> bool {
         self.peek().kind == TokenKind::Name && self.tokens.text(self.peek()) == "vxlan"

@@ -1,6 +1,6 @@
 //! Which known word an unknown one was meant to be.
 
-/// The candidate nearest to `text`, if one is near enough: the same but for case, or one slip of the finger
+/// The candidate nearest to `text`, if one is near enough: equal except for case, or with one typing error
 /// away (two in a long word). Of equals the first.
 pub(crate) fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let text = text.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! The words of the language: keywords, their aliases, and the constants that stand for numbers.
+//! The words of the language: keywords, their aliases, and the constants, which are names of numbers.
 //!
 //! A keyword is lower case and reserved everywhere; `\word` makes a name of it. The spelling that comes first
 //! in a table is the one that printers use.

@@ -14,7 +14,7 @@ use crate::lower::numbers::{MAX_LENGTH, ethertype, sap};
 const UNNUMBERED_INFORMATION: u32 = 0x03;
 
 impl Lowerer<'_> {
-    /// What the LLC header says is `proto`.
+    /// The LLC header says `proto`.
     pub(super) fn llc_linktype(&mut self, proto: u32) -> TreeId {
         match proto {
             sap::IP | sap::ISO | sap::NETBEUI => self.both_saps(proto),

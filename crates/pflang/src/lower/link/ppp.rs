@@ -29,7 +29,7 @@ impl Lowerer<'_> {
 }
 
 /// The PPP protocol number (IANA's list) for an Ethernet type or service access point. One without an equivalent
-/// stands for itself: `mpls` on PPP asks for a PPP number, and so may `ether proto`.
+/// means itself: `mpls` on PPP asks for a PPP number, and so may `ether proto`.
 fn ppp_number(proto: u32) -> u32 {
     match proto {
         ethertype::IP => ppp::IP,

@@ -48,7 +48,7 @@ pub(super) enum Carries {
     Pflog,
     /// Nothing that libpcap looks at: any protocol is taken for granted where a magic number is in its place.
     Magic {
-        /// What the first four bytes are under `mask`.
+        /// The value of the first four bytes under `mask`.
         value: u32,
         /// Which bits of them matter.
         mask: u32,
@@ -57,7 +57,7 @@ pub(super) enum Carries {
     Nothing,
 }
 
-/// What stands before an 802.11 header.
+/// The header before an 802.11 header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Radio {
     /// Nothing.
@@ -82,7 +82,7 @@ pub(super) struct Link {
     pub(super) header: u32,
     /// The field that says what is carried.
     pub(super) type_field: u32,
-    /// What is carried.
+    /// The payload.
     pub(super) payload: u32,
     /// The network header, behind LLC and SNAP where they are always there.
     pub(super) net: u32,
@@ -129,7 +129,7 @@ const fn ethernet(linktype: LinkType, header: u32) -> Link {
     }
 }
 
-/// 802.11, whose header (and what stands before it) varies in length.
+/// 802.11, whose header (and the header before it) varies in length.
 const fn wlan(linktype: LinkType, radio: Radio) -> Link {
     row(linktype, Carries::Wlan(radio), 24, 0, 8, 3)
 }

@@ -1,4 +1,4 @@
-//! 802.11 and what stands before it: headers whose length is known only at run time.
+//! 802.11 and the headers before it, whose length is known only at run time.
 //!
 //! ```text
 //! [ radio header ]  802.11 header: 24 bytes, 26 in QoS data frames  [ padding ]  LLC …
@@ -30,7 +30,7 @@ const AVS_COOKIE: u32 = 0x8021_1000;
 const PRISM_BYTES: u32 = 144;
 
 /// Bits of radiotap's first presence word as a big-endian load sees them: the flags field is there, more
-/// presence words follow, a time stamp stands before the flags.
+/// presence words follow, a time stamp is before the flags.
 const HAS_FLAGS: u32 = 0x0000_0002_u32.swap_bytes();
 const HAS_MORE: u32 = 0x8000_0000_u32.swap_bytes();
 const HAS_TIME_BIT: u32 = 0x0000_0001_u32.swap_bytes().trailing_zeros();
@@ -112,7 +112,7 @@ impl Lowerer<'_> {
     ///
     /// ```text
     /// data frame and presence word (at 4) has flags and is the last
-    ///     and flags (at 16 where a time stamp stands before them, else at 8) has "padded"
+    ///     and flags (at 16 where a time stamp is before them, else at 8) has "padded"
     /// ```
     fn is_padded(&mut self, control: ValueId) -> ValueId {
         let frame_type = self.op_k(BinOp::And, control, TYPE);
