@@ -9,7 +9,7 @@
 //! | `delivered` | counts frames that the device has taken |
 //! | `too_short`, `too_long` | drops: frames that the device cannot send, nor the kernel cut, or longer than 65535 bytes |
 //! | `wrong_linktype` | drops: packets that are not of the device's link type, where the graph keeps metadata |
-//! | `no_packet` | drops: frames from the wire of more than 10240 bytes when the pool had no large packet |
+//! | `no_packet` | drops: frames from the wire of more than 10240 bytes when the pool had no large packet, or too few for joined datagrams |
 //! | `down` | drops: the device is not up, or is gone |
 //! | `no_buffers` | drops: the device's queue was full |
 //! | `send_error` | drops: the kernel refused for another reason |
@@ -33,10 +33,13 @@
 //! A device that is removed, and made again, is used again within a tenth of a second or so; meanwhile what is sent is dropped as `down`, and
 //! the report says that the device is gone.
 //!
-//! NOTE: of UDP datagrams that a sender has left to be cut (UDP GSO) nobody knows any more how long each was: they come as one.
+//! UDP datagrams that a program has left to be cut (UDP GSO), or that a device has joined, are cut when they come. Those in tunnels are
+//! not, and dropped as `too_long`.
 
 mod control;
+mod datagrams;
 mod framing;
+mod intake;
 mod offload;
 #[allow(unsafe_code)]
 mod socket;
@@ -46,11 +49,12 @@ mod tests;
 pub use framing::{Framing, Hardware};
 
 use crate::device::{self, Refusal, Refusals, Watch};
+use datagrams::Datagrams;
 use engine::shm::Counter;
 use engine::{
-    App, Class, ClockKind, Io, Metadata, OptionError, Output, Packet, Passage, Pool, Reconfigured, Roles,
-    Setup,
+    App, Class, ClockKind, Io, OptionError, Output, Packet, Passage, Pool, Reconfigured, Roles, Setup,
 };
+use intake::Intake;
 use serde::Deserialize;
 use socket::{BURST_MAX, OpenError, Received, Socket, Step};
 use std::collections::VecDeque;
@@ -59,9 +63,6 @@ use wire::LinkType;
 
 /// Packets that a device is offered at least, when it has brought few.
 const FEW: usize = 8;
-/// The place of a VLAN tag: after both addresses.
-const TAG_OFFSET: usize = 12;
-const TAG_LEN: usize = 4;
 
 /// Options of `af_packet`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -85,6 +86,8 @@ pub struct Running {
     spare: Vec<Packet>,
     /// How many frames may be there, judged by those that came before.
     expected: usize,
+    /// Whether any of the frames that came last was several datagrams.
+    has_joined: bool,
     /// Room for what does not fit into those, for each.
     rests: Box<[u8]>,
     /// Packets that the socket had no room for.
@@ -136,6 +139,7 @@ impl Class for AfPacket {
             watch: Watch::new(&self.device, setup),
             spare: Vec::with_capacity(BURST_MAX),
             expected: FEW,
+            has_joined: false,
             // Memory that no long frame touches is never used.
             rests: vec![0; BURST_MAX * device::REST_MAX].into(),
             waiting: VecDeque::new(),
@@ -389,13 +393,20 @@ impl Running {
     }
 
     fn receive(&mut self, output: &mut Output, pool: &mut Pool, burst: usize) {
-        let mut wanted = burst.min(output.room()).min(BURST_MAX);
-        while wanted > 0 {
-            let asked = wanted.min(self.expected);
+        let mut left = burst.min(BURST_MAX);
+        loop {
+            let packets_max = if self.has_joined { Datagrams::MAX } else { 1 };
+            let asked = left.min(output.room() / packets_max).min(self.expected);
+            if asked == 0 {
+                return;
+            }
             let got = self.receive_some(asked, output, pool);
-            let is_all = got < asked;
-            self.expected = if is_all { (2 * got).clamp(FEW, BURST_MAX) } else { BURST_MAX };
-            wanted = if is_all { 0 } else { wanted - got };
+            if got < asked {
+                self.expected = (2 * got).clamp(FEW, BURST_MAX);
+                return;
+            }
+            self.expected = BURST_MAX;
+            left -= got;
         }
     }
 
@@ -414,44 +425,22 @@ impl Running {
                 0
             });
         self.spare.drain(got..).for_each(|packet| pool.take_back(packet));
-        let metadata =
-            device::metadata(pool.timestamp_ns(), self.socket.index(), self.socket.framing().linktype());
+        if got > 0 {
+            self.has_joined = received[..got].iter().any(|received| received.datagram_len.is_some());
+        }
+        let framing = self.socket.framing();
+        let mut intake = Intake {
+            framing,
+            metadata: device::metadata(pool.timestamp_ns(), self.socket.index(), framing.linktype()),
+            refusals: &self.refusals,
+            no_checksum: &self.no_checksum,
+            pool,
+            output,
+        };
         let rests = self.rests.chunks_exact(device::REST_MAX);
-        for ((mut packet, received), rest) in self.spare.drain(..).zip(received).zip(rests) {
-            let told = received.told;
-            let tag_len = if told.vlan.is_some() { TAG_LEN } else { 0 };
-            if !received.is_cut
-                && received.len + tag_len > packet.len()
-                && let Err(long) = device::complete(&mut packet, received.len, rest, tag_len, pool)
-            {
-                pool.free(packet, self.refusals.long(long));
-                continue;
-            }
-            packet.truncate(received.len);
-            let is_complete =
-                received.checksum.is_some_and(|place| offload::complete_checksum(packet.data_mut(), place));
-            if received.is_cut || put_tag_back(&mut packet, told.vlan).is_err() {
-                pool.free(packet, self.refusals.counter(Refusal::TooLong));
-                continue;
-            }
-            if told.lacks_checksum && !is_complete {
-                self.no_checksum.add(1);
-            }
-            let timestamp_ns = told.timestamp_ns.unwrap_or(metadata.timestamp_ns);
-            pool.describe(&mut packet, Metadata { timestamp_ns, ..metadata });
-            output.put(packet);
+        for ((packet, received), rest) in self.spare.drain(..).zip(&received).zip(rests) {
+            intake.take(packet, received, rest);
         }
         got
     }
-}
-
-/// Puts the VLAN tag back that the kernel has taken out.
-fn put_tag_back(packet: &mut Packet, vlan: Option<(u16, u16)>) -> Result<(), engine::TooLong> {
-    let Some((tpid, tci)) = vlan.filter(|_| packet.len() >= TAG_OFFSET) else { return Ok(()) };
-    packet.open_front(TAG_LEN)?;
-    let data = packet.data_mut();
-    data.copy_within(TAG_LEN..TAG_LEN + TAG_OFFSET, 0);
-    data[TAG_OFFSET..TAG_OFFSET + 2].copy_from_slice(&tpid.to_be_bytes());
-    data[TAG_OFFSET + 2..TAG_OFFSET + TAG_LEN].copy_from_slice(&tci.to_be_bytes());
-    Ok(())
 }

@@ -1,5 +1,5 @@
-//! Work that a sender has left to devices, as the header says that goes with each frame of a packet socket (`struct virtio_net_hdr` of
-//! linux/virtio_net.h): a checksum to complete, a long TCP segment to cut.
+//! What a sender has left to devices, as the header says that goes with each frame of a packet socket (`struct virtio_net_hdr` of
+//! linux/virtio_net.h): a checksum to complete, a long TCP segment or joined UDP datagrams to cut.
 
 use super::framing::Framing;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -16,10 +16,15 @@ pub(super) const PLAIN: Header = [0; HEADER_LEN];
 const NEEDS_CHECKSUM: u8 = 1;
 const TCP_OVER_IPV4: u8 = 1;
 const TCP_OVER_IPV6: u8 = 4;
+/// `VIRTIO_NET_HDR_GSO_UDP_L4`, which kernels know from 6.2 on.
+const DATAGRAMS: u8 = 5;
+/// May be set beside the kind of segments: congestion is experienced.
+const WITH_ECN: u8 = 0x80;
 
 const TAG_LEN: usize = 4;
 const IPV6_LEN: usize = 40;
 const PROTOCOL_TCP: u8 = 6;
+pub(super) const PROTOCOL_UDP: u8 = 17;
 /// Where the checksum is in a TCP header.
 const TCP_CHECKSUM: usize = 16;
 const TCP_LEN: usize = 20;
@@ -30,6 +35,12 @@ const WHOLE: u8 = 0x02 | 0x04 | 0x20;
 pub(super) fn missing_checksum(header: &Header) -> Option<(usize, usize)> {
     let at = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
     (header[0] & NEEDS_CHECKSUM != 0).then(|| (at(6), at(8)))
+}
+
+/// Bytes of each UDP datagram, without its header, where a frame consists of several.
+pub(super) fn datagram_len(header: &Header) -> Option<usize> {
+    let len = u16::from_ne_bytes([header[4], header[5]]);
+    (header[1] & !WITH_ECN == DATAGRAMS).then_some(len.into())
 }
 
 /// Completes a checksum, in whose place there is the sum of the pseudo-header; `false` if that is not in the frame.
@@ -62,22 +73,13 @@ pub(super) struct Cut {
 /// How a frame of more than the device takes is cut. `None` where it fits, or cannot be cut.
 #[cold]
 pub(super) fn cut(frame: &[u8], framing: Framing, mtu: usize) -> Option<Cut> {
-    let u16_at = |at: usize| frame.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]));
-    let mut ip_at = framing.header_len();
-    let (kind, len, ip_len, pseudo) = match framing {
-        Framing::Ethernet => {
-            while matches!(u16_at(ip_at - 2)?, 0x8100 | 0x88a8) {
-                ip_at += TAG_LEN;
-            }
-            match u16_at(ip_at - 2)? {
-                0x0800 => ipv4(&frame[ip_at..])?,
-                0x86dd => ipv6(&frame[ip_at..])?,
-                _ => return None,
-            }
-        }
-        Framing::Bare => ipv4(frame).or_else(|| ipv6(frame))?,
-    };
+    let Network { at: ip_at, len, header_len: ip_len, version, pseudo } =
+        network(frame, framing, PROTOCOL_TCP)?;
     let ip = &frame[ip_at..];
+    let kind = match version {
+        Version::V4 => TCP_OVER_IPV4,
+        Version::V6 => TCP_OVER_IPV6,
+    };
     let tcp = ip.get(..len)?.get(ip_len..).filter(|tcp| tcp.len() >= TCP_LEN)?;
     let tcp_len = usize::from(tcp[12] >> 4) * 4;
     let segment = mtu.checked_sub(ip_len + tcp_len).filter(|&segment| segment > 0)?;
@@ -95,35 +97,90 @@ pub(super) fn cut(frame: &[u8], framing: Framing, mtu: usize) -> Option<Cut> {
     Some(Cut { header, len: ip_at + len, sum_at: tcp_at + TCP_CHECKSUM, sum })
 }
 
-/// Kind of segments, length of the packet and of its header, and the pseudo-header of TCP.
-type Network = (u8, usize, usize, Sum);
+/// The IP packet in a frame, which carries a protocol.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Network {
+    /// Where it begins.
+    pub(super) at: usize,
+    pub(super) version: Version,
+    /// Its bytes, and those of its header.
+    pub(super) len: usize,
+    pub(super) header_len: usize,
+    /// The pseudo-header of what it carries.
+    pub(super) pseudo: Sum,
+}
 
-fn ipv4(ip: &[u8]) -> Option<Network> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    V4,
+    V6,
+}
+
+impl Version {
+    /// Of an IP packet.
+    pub(super) fn of(ip: &[u8]) -> Option<Self> {
+        match ip.first()? >> 4 {
+            4 => Some(Version::V4),
+            6 => Some(Version::V6),
+            _ => None,
+        }
+    }
+}
+
+/// The IP packet in a frame, if it carries this protocol, unfragmented, and behind no extension headers. Its bytes need not all be there.
+pub(super) fn network(frame: &[u8], framing: Framing, protocol: u8) -> Option<Network> {
+    let mut at = framing.header_len();
+    let version = match framing {
+        Framing::Bare => Version::of(frame)?,
+        Framing::Ethernet => {
+            let type_before = |at: usize| frame.get(at - 2..at).map(|b| u16::from_be_bytes([b[0], b[1]]));
+            while matches!(type_before(at)?, 0x8100 | 0x88a8) {
+                at += TAG_LEN;
+            }
+            match type_before(at)? {
+                0x0800 => Version::V4,
+                0x86dd => Version::V6,
+                _ => return None,
+            }
+        }
+    };
+    let ip = &frame[at..];
+    let (len, header_len, pseudo) = match version {
+        Version::V4 => ipv4(ip, protocol)?,
+        Version::V6 => ipv6(ip, protocol)?,
+    };
+    Some(Network { at, version, len, header_len, pseudo })
+}
+
+/// Length of the packet and of its header, and the pseudo-header of what it carries.
+type Measures = (usize, usize, Sum);
+
+fn ipv4(ip: &[u8], protocol: u8) -> Option<Measures> {
     let header = ip.first_chunk::<20>()?;
     let ip_len = usize::from(header[0] & 15) * 4;
     let len = u16::from_be_bytes([header[2], header[3]]);
     let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
-    if header[0] >> 4 != 4 || ip_len < 20 || fragment != 0 || header[9] != PROTOCOL_TCP {
+    if header[0] >> 4 != 4 || ip_len < 20 || fragment != 0 || header[9] != protocol {
         return None;
     }
-    let tcp_len = len.checked_sub(ip_len as u16)?;
+    let carried_len = len.checked_sub(ip_len as u16)?;
     let [src, dst] = [12, 16].map(|at| Ipv4Addr::from([0, 1, 2, 3].map(|byte: usize| header[at + byte])));
-    let pseudo = Sum::new().add_pseudo_v4(src, dst, PROTOCOL_TCP, tcp_len);
-    Some((TCP_OVER_IPV4, len.into(), ip_len, pseudo))
+    let pseudo = Sum::new().add_pseudo_v4(src, dst, protocol, carried_len);
+    Some((len.into(), ip_len, pseudo))
 }
 
-fn ipv6(ip: &[u8]) -> Option<Network> {
+fn ipv6(ip: &[u8], protocol: u8) -> Option<Measures> {
     let header = ip.first_chunk::<IPV6_LEN>()?;
-    if header[0] >> 4 != 6 || header[6] != PROTOCOL_TCP {
+    if header[0] >> 4 != 6 || header[6] != protocol {
         return None;
     }
-    let tcp_len = u16::from_be_bytes([header[4], header[5]]);
+    let carried_len = u16::from_be_bytes([header[4], header[5]]);
     let [src, dst] = [8, 24].map(|at| {
         let octets: [u8; 16] = std::array::from_fn(|byte| header[at + byte]);
         Ipv6Addr::from(octets)
     });
-    let pseudo = Sum::new().add_pseudo_v6(src, dst, PROTOCOL_TCP, tcp_len.into());
-    Some((TCP_OVER_IPV6, IPV6_LEN + usize::from(tcp_len), IPV6_LEN, pseudo))
+    let pseudo = Sum::new().add_pseudo_v6(src, dst, protocol, carried_len.into());
+    Some((IPV6_LEN + usize::from(carried_len), IPV6_LEN, pseudo))
 }
 
 #[cfg(test)]

@@ -44,6 +44,8 @@ pub(super) struct Received {
     pub(super) told: Told,
     /// Where the bytes begin whose checksum was left to the device, and where it belongs among them.
     pub(super) checksum: Option<(usize, usize)>,
+    /// Bytes of each UDP datagram, where it consists of several.
+    pub(super) datagram_len: Option<usize>,
 }
 
 /// Which step of opening a socket failed, and why.
@@ -225,6 +227,12 @@ impl Socket {
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
     }
 
+    /// Sends through the socket what is written: for each frame its header, and its bytes.
+    #[cfg(test)]
+    pub(super) fn file(&self) -> std::fs::File {
+        self.fd.try_clone().expect("a descriptor").into()
+    }
+
     /// Has the kernel say when it received each frame, from now on.
     pub(super) fn ask_for_times(&self) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)
@@ -310,6 +318,7 @@ impl Socket {
                 len: (message.msg_len as usize).saturating_sub(header_len),
                 is_cut: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
                 checksum: offload::missing_checksum(&headers[index]),
+                datagram_len: offload::datagram_len(&headers[index]),
                 // Where the kernel wrote nothing there are zeroes, which end the messages.
                 told: Told::by(&controls[index].0),
             };

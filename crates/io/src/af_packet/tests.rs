@@ -1,8 +1,10 @@
-//! Devices without an Ethernet header: TUN devices, which can be told of which type they are.
+//! Devices without an Ethernet header: TUN devices, which can be told of which type they are. Frames that are several datagrams.
 
+use super::datagrams::Datagrams;
+use super::socket::Socket;
 use super::{AfPacket, Framing};
 use crate::tap::tun::open_tun;
-use engine::{Engine, Graph, Metadata, Settings};
+use engine::{Engine, Graph, Metadata, Pool, Settings};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::time::Instant;
@@ -115,5 +117,97 @@ fn a_gre_device_without_another_end_has_outer_headers() {
     for hardware in [778, 823] {
         assert_eq!(Framing::of(hardware, true), Some(Framing::Bare));
         assert_eq!(Framing::of(hardware, false), None);
+    }
+}
+
+/// A frame that is sent as several datagrams of `len` bytes each (`struct virtio_net_hdr`).
+fn joined(frame: &[u8], len: u16, udp_at: u16) -> Vec<u8> {
+    let numbers = [udp_at + 8, len, udp_at, 6].map(u16::to_ne_bytes).concat();
+    [&[1, 5][..], &numbers, frame].concat()
+}
+
+/// A frame for all stations, with a payload of these bytes.
+fn udp(ip: &str, payload: &[u8]) -> Vec<u8> {
+    let payload: String = payload.iter().map(|&byte| char::from(byte)).collect();
+    let line = format!("eth(dst=ff:ff:ff:ff:ff:ff) / {ip} / udp(sport=1000,dport=9) / '{payload}'");
+    Packet::parse(&line).unwrap().bytes
+}
+
+#[test]
+fn joined_datagrams_are_cut_when_they_come() {
+    let Some((_turn, [here])) = Namespace::some("UDP GSO") else { return };
+    here.run("ip link add name a type veth peer name b");
+    here.run("ip link set dev a up");
+    here.run("ip link set dev b up");
+    here.enter(|| {
+        let from = Socket::open("a", false, None).unwrap();
+        let mut rig = Rig::new(device("b"), &[], &["output"]);
+        rig.breathe();
+        let payload: Vec<u8> = (0..2500_u32).map(|at| b'a' + (at % 23) as u8).collect();
+        let mut receive = |count| {
+            let begin = Instant::now();
+            let mut frames = Vec::new();
+            while frames.len() < count && begin.elapsed() < PATIENCE {
+                rig.breathe();
+                frames.extend(rig.take("output"));
+            }
+            frames
+        };
+        for (ip, tag, udp_at) in [
+            (["ip4(id=65535)", "ip4(id=0)", "ip4(id=1)"], None, 34),
+            (["ip6"; 3], None, 54),
+            (["ip6"; 3], Some([0x81, 0, 0, 5]), 58),
+        ] {
+            let tagged = |mut frame: Vec<u8>| {
+                tag.map(|tag| frame.splice(12..12, tag));
+                frame
+            };
+            from.file().write_all(&joined(&tagged(udp(ip[0], &payload)), 1000, udp_at)).unwrap();
+            let frames = receive(3);
+            let expected = payload.chunks(1000).zip(ip).map(|(payload, ip)| tagged(udp(ip, payload)));
+            assert!(frames == expected.collect::<Vec<_>>(), "{ip:?}, {tag:?}: {} came", frames.len());
+        }
+        // As many as there can be at once.
+        (0..20).for_each(|_| from.file().write_all(&joined(&udp("ip4", &payload), 40, 34)).unwrap());
+        let frames = receive(20 * 63);
+        assert_eq!(frames.len(), 20 * 63);
+        assert!(frames.iter().all(|frame| frame.len() == 42 + if frame.len() == 82 { 40 } else { 20 }));
+    });
+}
+
+#[test]
+fn joined_datagrams_are_dropped_where_they_cannot_be_cut() {
+    let len = 1000;
+    let frame = udp("ip4", &[b'x'; 2500]);
+    let of = |frame: &[u8], udp_at| Datagrams::of(frame, Framing::Ethernet, len, udp_at);
+    let good = of(&frame, Some(34)).expect("it can be cut");
+    assert_eq!(of(&frame[14..], None), None);
+    assert!(Datagrams::of(&frame[14..], Framing::Bare, len, Some(20)).is_some());
+    assert_eq!(of(&frame, Some(84)), None, "the checksum of an inner header is missing");
+    assert_eq!(Datagrams::of(&frame, Framing::Ethernet, 0, Some(34)), None);
+    (0..frame.len()).for_each(|len| assert_eq!(of(&frame[..len], Some(34)), None, "{len} bytes are there"));
+    let tcp = Packet::parse("eth / ip4 / tcp(dport=80) / 'abc'").unwrap().bytes;
+    assert_eq!(of(&tcp, Some(34)), None);
+    // All or nothing.
+    for (packets, count) in [(2, None), (3, Some(3))] {
+        let mut pool = Pool::new(packets).unwrap();
+        let datagrams = good.cut(&frame, &mut pool);
+        assert_eq!(datagrams.as_ref().map(Vec::len), count);
+        datagrams.into_iter().flatten().for_each(|packet| pool.take_back(packet));
+        assert_eq!(pool.allocated(), 0);
+    }
+}
+
+#[test]
+fn checksums_that_were_left_out_stay_so() {
+    let mut frame = udp("ip4", &[b'x'; 1500]);
+    frame[40..42].fill(0);
+    let mut pool = Pool::new(2).unwrap();
+    for (udp_at, is_absent) in [(None, true), (Some(34), false)] {
+        let datagrams = Datagrams::of(&frame, Framing::Ethernet, 1000, udp_at).expect("it can be cut");
+        for packet in datagrams.cut(&frame, &mut pool).expect("packets") {
+            assert_eq!(packet.data()[40..42] == [0; 2], is_absent);
+            pool.take_back(packet);
+        }
     }
 }
