@@ -1,0 +1,69 @@
+//! Metadata, once somebody asks for it.
+
+use super::*;
+
+#[test]
+fn metadata_is_kept_once_an_app_asks_for_it() {
+    let mut pool = Pool::new(4).expect("memory");
+    let mut packet = pool.allocate().expect("a packet");
+    pool.describe(&mut packet, crate::Metadata { mark: 7, ..Default::default() });
+    assert_eq!(packet.metadata().mark, 0);
+    pool.stamp(5);
+    assert_eq!((packet.metadata().timestamp_ns, packet.metadata().linktype), (5, 1));
+    pool.stamp_time(9);
+    pool.describe(&mut packet, crate::Metadata { mark: 7, ..Default::default() });
+    let copy = pool.copy(&packet).expect("a packet");
+    assert_eq!(copy.metadata().mark, 7);
+    let fresh = pool.allocate().expect("a packet");
+    assert_eq!((fresh.metadata().timestamp_ns, fresh.metadata().linktype), (9, 1));
+    for packet in [packet, copy, fresh] {
+        pool.put_back(packet);
+    }
+}
+
+#[test]
+fn packets_inside_are_described_when_an_app_first_asks_for_metadata() {
+    let mut engine = engine(1, 100);
+    engine.configure(&line(Keeper::of(10))).expect("a graph");
+    engine.breathe();
+    assert!(!engine.workers[0].pool.uses_metadata());
+    let mut graph = Graph::new();
+    graph.app("numbers", Numbers::up_to(u64::MAX)).expect("a name");
+    graph.app("keeper", Keeper::of(10)).expect("a name");
+    graph.app("reader", Reader).expect("a name");
+    graph.link("numbers.output -> keeper.input").expect("ports");
+    graph.link("keeper.output -> reader.input").expect("ports");
+    engine.configure(&graph).expect("a graph");
+    engine.breathe();
+    assert_eq!(balanced(&mut engine).delivered, 54 + 64);
+}
+
+/// Takes no packet that nothing is known of.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Reader;
+
+struct Reading(Counter);
+
+impl Class for Reader {
+    const TYPE: &'static str = "reader";
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Reading;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Reading, OptionError> {
+        Ok(Reading(setup.delivered()))
+    }
+}
+
+impl App for Reading {
+    fn push(&mut self, io: &mut Io<'_>) {
+        for packet in io.inputs[0].burst().into_iter().flatten() {
+            let metadata = packet.metadata();
+            assert!(metadata.linktype == 1 && metadata.timestamp_ns > 0, "{metadata:?}");
+            io.pool.free(packet, &self.0);
+        }
+    }
+
+    fn uses_metadata(&self) -> bool {
+        true
+    }
+}
