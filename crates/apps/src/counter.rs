@@ -23,7 +23,7 @@
 
 use crate::filtering::{LANES, compile, compiler, odd, select};
 use crate::linktype::{self, Compiled};
-use engine::shm;
+use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Review, Setup, is_name};
 use pflang::Filter;
 use serde::Deserialize;
@@ -32,8 +32,8 @@ use wire::LinkType;
 /// Options of `counter`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Counter {
-    /// Filters whose packets are counted, too.
+pub struct PacketCounter {
+    /// What is counted beside all.
     pub count: Vec<Count>,
     /// The link type of the packets. `None`: each packet says its own.
     pub linktype: Option<String>,
@@ -54,7 +54,7 @@ const COUNTS_MAX: usize = 16;
 /// The longest name, in bytes: with `_packets`, it fits into the name of a counter.
 const NAME_MAX: usize = 16;
 
-impl linktype::Compile for Counter {
+impl linktype::Compile for PacketCounter {
     type Output = Vec<Filter>;
 
     fn compile(&self, linktype: LinkType) -> Result<Vec<Filter>, OptionError> {
@@ -69,7 +69,7 @@ impl linktype::Compile for Counter {
     }
 }
 
-impl Counter {
+impl PacketCounter {
     fn check_names(&self) -> Result<(), OptionError> {
         if self.count.len() > COUNTS_MAX {
             return Err(OptionError::new(
@@ -91,7 +91,7 @@ impl Counter {
         Ok(())
     }
 
-    fn filters(&self, setup: &mut Setup<'_>) -> Result<Compiled<Counter>, OptionError> {
+    fn filters(&self, setup: &mut Setup<'_>) -> Result<Compiled<PacketCounter>, OptionError> {
         let wrong = setup.counter("wrong_linktype");
         Compiled::new(self.clone(), self.linktype.as_deref(), setup.take_prepared(), wrong)
     }
@@ -105,16 +105,16 @@ impl Counter {
 #[derive(Debug)]
 pub struct Running {
     all: Tally,
-    filters: Compiled<Counter>,
-    /// The counters of each filter.
+    filters: Compiled<PacketCounter>,
+    /// What each filter has counted.
     tallies: Vec<Tally>,
-    delivered: shm::Counter,
+    delivered: Counter,
 }
 
 #[derive(Debug)]
 struct Tally {
-    packets: shm::Counter,
-    bytes: shm::Counter,
+    packets: Counter,
+    bytes: Counter,
 }
 
 impl Tally {
@@ -131,7 +131,7 @@ impl Tally {
     }
 }
 
-impl Class for Counter {
+impl Class for PacketCounter {
     const TYPE: &'static str = "counter";
     const PASSAGE: Passage = Passage::MayEnd;
     type App = Running;
@@ -198,15 +198,15 @@ impl App for Running {
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, Counter};
+    use super::{Count, PacketCounter};
     use engine::{Class, Metadata};
     use testkit::packet::Packet;
     use testkit::rig::{APP, Rig};
 
-    fn counter(counts: &[(&str, &str)]) -> Counter {
+    fn counter(counts: &[(&str, &str)]) -> PacketCounter {
         let count =
             |&(name, filter): &(&str, &str)| Count { name: name.to_owned(), filter: filter.to_owned() };
-        Counter { count: counts.iter().map(count).collect(), ..Counter::default() }
+        PacketCounter { count: counts.iter().map(count).collect(), ..PacketCounter::default() }
     }
 
     fn counters(rig: &mut Rig, names: &[&str]) -> Vec<u64> {
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn packets_of_other_linktypes_match_nothing() {
-        let only = Counter { linktype: Some("EN10MB".to_owned()), ..counter(&[("any", "")]) };
+        let only = PacketCounter { linktype: Some("EN10MB".to_owned()), ..counter(&[("any", "")]) };
         let mut rig = Rig::new(only, &["input"], &["output"]);
         for linktype in [1, 101] {
             rig.send_with("input", b"x", Metadata { linktype, ..Metadata::default() });
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn where_nothing_is_linked_packets_end() {
-        let mut rig = Rig::new(Counter::default(), &["input"], &[]);
+        let mut rig = Rig::new(PacketCounter::default(), &["input"], &[]);
         (0..70).for_each(|_| rig.send("input", b"12"));
         rig.breathe();
         assert_eq!(counters(&mut rig, &["packets", "bytes", "delivered"]), [70, 140, 70]);

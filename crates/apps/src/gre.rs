@@ -130,11 +130,14 @@ impl OverIp for Running {
     fn frame(&self, data: &[u8]) -> Result<Range<usize>, &Counter> {
         let message = self.outer.unwrap(data)?;
         let gre = View::new(&data[message.clone()]).ok_or(self.outer.protocol_errors())?;
-        match () {
-            () if gre.protocol() != TRANSPARENT_ETHERNET => Err(self.outer.protocol_errors()),
-            () if gre.key() != self.key => Err(&self.key_errors),
-            () if !gre.is_checksum_right() => Err(&self.checksum_errors),
-            () => Ok(message.start + gre.header_len()..message.end),
+        if gre.protocol() != TRANSPARENT_ETHERNET {
+            Err(self.outer.protocol_errors())
+        } else if gre.key() != self.key {
+            Err(&self.key_errors)
+        } else if !gre.is_checksum_right() {
+            Err(&self.checksum_errors)
+        } else {
+            Ok(message.start + gre.header_len()..message.end)
         }
     }
 }

@@ -207,13 +207,18 @@ impl Tunnel for Running {
         let Some(ip) = ip.filter(|_| ether.ethertype() == ethertype::IPV6) else { return &counters.protocol };
         let payload_len = usize::from(ip.payload_len());
         let is_whole = ip.payload().len() == payload_len && payload_len >= KeyedTunnel::LEN;
-        match () {
-            () if ip.next_header() != protocol::L2TP => &counters.protocol,
-            () if !is_whole => &counters.length,
-            () if ip.src() != self.remote => &counters.remote_address,
-            () if ip.dst() != self.local => &counters.local_address,
-            () if KeyedTunnel::new(ip.payload()).is_none() => &counters.protocol,
-            () => &self.cookie_errors,
+        if ip.next_header() != protocol::L2TP {
+            &counters.protocol
+        } else if !is_whole {
+            &counters.length
+        } else if ip.src() != self.remote {
+            &counters.remote_address
+        } else if ip.dst() != self.local {
+            &counters.local_address
+        } else if KeyedTunnel::new(ip.payload()).is_none() {
+            &counters.protocol
+        } else {
+            &self.cookie_errors
         }
     }
 }

@@ -53,7 +53,7 @@ mod whole;
 
 pub use arp_responder::ArpResponder;
 pub use bridge::Bridge;
-pub use counter::{Count, Counter};
+pub use counter::{Count, PacketCounter};
 pub use delay::Delay;
 pub use filter::Filter;
 pub use fragmenter::Fragmenter;
@@ -93,7 +93,7 @@ pub fn registry() -> Registry {
     Registry::new()
         .with::<ArpResponder>()
         .with::<Bridge>()
-        .with::<Counter>()
+        .with::<PacketCounter>()
         .with::<Delay>()
         .with::<Filter>()
         .with::<Fragmenter>()

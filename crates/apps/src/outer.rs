@@ -308,25 +308,33 @@ impl Outer {
     fn payload_v4(&self, packet: &[u8], local: Ipv4Addr, remote: Ipv4Addr) -> Result<usize, &Counter> {
         let counters = &self.counters;
         let ip = Ipv4::new(packet).ok_or(&counters.protocol)?;
-        match () {
-            () if ip.protocol() != self.protocol || ip.is_fragment() => Err(&counters.protocol),
-            () if ip.header_len() != Ipv4::LEN || !ip.is_checksum_right() => Err(&counters.protocol),
-            () if ip.payload_len() != Some(ip.payload().len()) => Err(&counters.length),
-            () if ip.src() != remote => Err(&counters.remote_address),
-            () if ip.dst() != local => Err(&counters.local_address),
-            () => Ok(ip.payload().len()),
+        let is_plain = ip.header_len() == Ipv4::LEN && !ip.is_fragment();
+        if ip.protocol() != self.protocol || !is_plain || !ip.is_checksum_right() {
+            Err(&counters.protocol)
+        } else if ip.payload_len() != Some(ip.payload().len()) {
+            Err(&counters.length)
+        } else if ip.src() != remote {
+            Err(&counters.remote_address)
+        } else if ip.dst() != local {
+            Err(&counters.local_address)
+        } else {
+            Ok(ip.payload().len())
         }
     }
 
     fn payload_v6(&self, packet: &[u8], local: Ipv6Addr, remote: Ipv6Addr) -> Result<usize, &Counter> {
         let counters = &self.counters;
         let ip = Ipv6::new(packet).ok_or(&counters.protocol)?;
-        match () {
-            () if ip.next_header() != self.protocol => Err(&counters.protocol),
-            () if ip.payload().len() != usize::from(ip.payload_len()) => Err(&counters.length),
-            () if ip.src() != remote => Err(&counters.remote_address),
-            () if ip.dst() != local => Err(&counters.local_address),
-            () => Ok(ip.payload().len()),
+        if ip.next_header() != self.protocol {
+            Err(&counters.protocol)
+        } else if ip.payload().len() != usize::from(ip.payload_len()) {
+            Err(&counters.length)
+        } else if ip.src() != remote {
+            Err(&counters.remote_address)
+        } else if ip.dst() != local {
+            Err(&counters.local_address)
+        } else {
+            Ok(ip.payload().len())
         }
     }
 }

@@ -193,10 +193,12 @@ impl Assembly {
             None if !piece.has_more && end < self.known_end() => return Err(Refusal::Overlap),
             _ => {}
         }
-        match () {
-            () if self.fragments >= max_fragments => Err(Refusal::TooMany),
-            () if self.len_with(piece) > max_len => Err(Refusal::TooLong),
-            () => Ok(gap),
+        if self.fragments >= max_fragments {
+            Err(Refusal::TooMany)
+        } else if self.len_with(piece) > max_len {
+            Err(Refusal::TooLong)
+        } else {
+            Ok(gap)
         }
     }
 

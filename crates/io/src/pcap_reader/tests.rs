@@ -239,7 +239,8 @@ fn len_is_the_length_on_the_wire_whoever_else_asks_for_metadata() {
     assert_eq!(list("not tcp").get("unknown"), Some(&10));
     let count = |filter: &str| {
         let count = vec![apps::Count { name: "some".to_owned(), filter: filter.to_owned() }];
-        let report = after_a_short_capture(apps::Counter { count, ..apps::Counter::default() }, "output");
+        let report =
+            after_a_short_capture(apps::PacketCounter { count, ..apps::PacketCounter::default() }, "output");
         let counters = report.apps[APP].counters.clone();
         let count = counters.iter().find(|(name, ..)| name == "some_packets").unwrap().2;
         (count, report.drops.contains_key("known"))
