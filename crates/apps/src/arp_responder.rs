@@ -10,9 +10,9 @@
 //! Probes and requests are answered alike, an announcement of somebody else is not (RFC 5227, 2.3 and 2.4). Requests
 //! for other addresses, or from a hardware address that no station can have, replies, frames for another station than `mac`, and frames with a VLAN tag go north.
 
-use crate::host::{check_ips, check_mac, is_station};
-use crate::responder::{Fate, PORTS, is_for, turn};
-use crate::text;
+use crate::shared::host::{check_ips, check_mac, is_station};
+use crate::shared::responder::{Fate, PORTS, is_for, turn};
+use crate::shared::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
 use serde::Deserialize;

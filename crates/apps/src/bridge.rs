@@ -26,9 +26,9 @@ mod hosts;
 #[cfg(test)]
 mod tests;
 
-use crate::bucket::Bucket;
-use crate::host::check_mac;
-use crate::text;
+use crate::shared::bucket::Bucket;
+use crate::shared::host::check_mac;
+use crate::shared::text;
 use engine::shm::Counter;
 use engine::{
     App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Reconfigured, Setup,

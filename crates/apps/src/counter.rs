@@ -21,8 +21,8 @@
 //! ]
 //! ```
 
-use crate::filtering::{LANES, compile, compiler, odd, select};
-use crate::linktype::{self, Compiled};
+use crate::shared::filtering::{LANES, compile, compiler, odd, select};
+use crate::shared::linktype::{self, Compiled};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Review, Setup, is_name};
 use pflang::Filter;
@@ -33,7 +33,7 @@ use wire::LinkType;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PacketCounter {
-    /// What is counted beside all.
+    /// Filters whose packets are counted, too.
     pub count: Vec<Count>,
     /// The link type of the packets. `None`: each packet says its own.
     pub linktype: Option<String>,
@@ -106,7 +106,7 @@ impl PacketCounter {
 pub struct Running {
     all: Tally,
     filters: Compiled<PacketCounter>,
-    /// What each filter has counted.
+    /// The counters of each filter.
     tallies: Vec<Tally>,
     delivered: Counter,
 }

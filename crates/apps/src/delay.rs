@@ -14,7 +14,7 @@
 //!
 //! Times are exact to a breath. A packet whose time has come waits on while the link behind has no room.
 
-use crate::random::Random;
+use crate::shared::random::Random;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Pool, Reconfigured, Roles, Setup};
 use serde::Deserialize;

@@ -16,8 +16,8 @@
 //! that says in its metadata that it is of that: for four at most, and none where `linktype` is set. Packets of others are neither
 //! matched nor sent to `rejected`, and the report says why.
 
-use crate::filtering::{LANES, compile, compiler, odd, select};
-use crate::linktype::{self, Compiled};
+use crate::shared::filtering::{LANES, compile, compiler, odd, select};
+use crate::shared::linktype::{self, Compiled};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Ports, Reconfigured, Review, Setup};
 use serde::Deserialize;

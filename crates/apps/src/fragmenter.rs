@@ -20,7 +20,7 @@ mod cut;
 #[cfg(test)]
 mod tests;
 
-use crate::whole::note_whole;
+use crate::shared::whole::note_whole;
 use cut::Plan;
 use engine::shm::Counter;
 use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Pool, Reconfigured, Setup};

@@ -19,8 +19,8 @@
 //! identification for each of 65536 packets only, so that at high rates fragments of different packets may be joined where some are
 //! lost (RFC 4963): a network that takes longer packets is better.
 
-use crate::outer::{Ends, Outer, OverIp, PORTS, Tunnel, dont_fragment, hop_limit, no_mac};
-use crate::text;
+use crate::shared::outer::{Ends, Outer, OverIp, PORTS, Tunnel, dont_fragment, hop_limit, no_mac};
+use crate::shared::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Passage, Ports, Setup};
 use serde::Deserialize;

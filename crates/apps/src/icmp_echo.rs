@@ -11,9 +11,9 @@
 //! changed (RFC 1624). A request with a wrong checksum so gets an answer with a wrong one, which nobody takes. Fragments, packets with
 //! options or extension headers, frames for groups, and frames with a VLAN tag go north.
 
-use crate::host::{check_ips, check_mac, is_host};
-use crate::responder::{Fate, PORTS, is_for, turn};
-use crate::text;
+use crate::shared::host::{check_ips, check_mac, is_host};
+use crate::shared::responder::{Fate, PORTS, is_for, turn};
+use crate::shared::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
 use serde::Deserialize;

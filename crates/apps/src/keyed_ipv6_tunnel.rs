@@ -26,12 +26,14 @@
 //! cookie, and what follows the packet in its frame is left out of the frame inside. Sessions of packets received are not looked at, as
 //! the addresses say which tunnel it is. Nothing is fragmented: the network between must take 66 bytes more.
 
-use crate::host::{check_ends, check_mac};
-use crate::outer::{Counters, PORTS, Tunnel, hop_limit, no_mac};
-use crate::pattern::Pattern;
-use crate::text;
+mod pattern;
+
+use crate::shared::host::{check_ends, check_mac};
+use crate::shared::outer::{Counters, PORTS, Tunnel, hop_limit, no_mac};
+use crate::shared::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Passage, Ports, Setup};
+use pattern::Pattern;
 use serde::Deserialize;
 use std::fmt;
 use std::net::Ipv6Addr;

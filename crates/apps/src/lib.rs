@@ -1,4 +1,4 @@
-//! The standard apps, one file each.
+//! The standard apps, one file each; what several of them need is in `shared`.
 //!
 //! Each file says what the app does, which ports and options it has, and what it counts. Apps that move packets between
 //! files or devices and the graph are in the crate `io`.
@@ -7,34 +7,26 @@
 
 mod arp_responder;
 mod bridge;
-mod bucket;
 mod counter;
 mod delay;
 mod filter;
-mod filtering;
 mod fragmenter;
 mod gre;
-mod host;
 mod icmp_echo;
 mod join;
 mod keyed_ipv6_tunnel;
-mod linktype;
 mod r#match;
 mod merge;
-mod names;
 mod nd_responder;
-mod outer;
-mod pattern;
 mod printer;
 mod queue;
-mod random;
 mod rate_limiter;
 mod reassembler;
 mod repeater;
-mod responder;
 mod router;
 mod rss;
 mod sampler;
+mod shared;
 mod sink;
 mod source;
 mod split;
@@ -42,14 +34,11 @@ mod synth;
 mod tee;
 #[cfg(test)]
 mod testing;
-mod text;
-mod tpid;
 mod truncate;
 mod vlan_mux;
 mod vlan_tag;
 mod vlan_untag;
 mod vxlan;
-mod whole;
 
 pub use arp_responder::ArpResponder;
 pub use bridge::Bridge;
@@ -63,7 +52,6 @@ pub use join::Join;
 pub use keyed_ipv6_tunnel::{Cookie, KeyedIpv6Tunnel, ParseCookieError};
 pub use r#match::{Case, Match};
 pub use merge::Merge;
-pub use names::SystemNames;
 pub use nd_responder::NdResponder;
 pub use printer::{Printer, Stream};
 pub use queue::{Policy, Queue};
@@ -73,12 +61,13 @@ pub use repeater::Repeater;
 pub use router::{Route, Router, RouterPort};
 pub use rss::Rss;
 pub use sampler::Sampler;
+pub use shared::names::SystemNames;
+pub use shared::tpid::Tpid;
 pub use sink::Sink;
 pub use source::Source;
 pub use split::Split;
 pub use synth::{Proto, Synth};
 pub use tee::Tee;
-pub use tpid::Tpid;
 pub use truncate::Truncate;
 pub use vlan_mux::VlanMux;
 pub use vlan_tag::VlanTag;

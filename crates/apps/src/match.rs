@@ -22,8 +22,8 @@
 //! All filters are compiled into one program, whose filters share their tests: a long list costs little more than a short one. A
 //! port may be named more than once. A link to a port that the list does not name is an error.
 
-use crate::filtering::{LANES, compiler, describe, does_not_compile, odd};
-use crate::linktype::{self, Compiled};
+use crate::shared::filtering::{LANES, compiler, describe, does_not_compile, odd};
+use crate::shared::linktype::{self, Compiled};
 use engine::shm::Counter;
 use engine::{
     App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Reconfigured, Review,

@@ -11,9 +11,9 @@
 //! A host that probes for a duplicate of its address gets an answer to all nodes (RFC 4861, 7.2.4). Solicitations for other addresses,
 //! those that come from one of `ip`, frames for another station than `mac`, advertisements, and frames with a VLAN tag go north.
 
-use crate::host::{check_ips, check_mac, is_host_v6, is_station};
-use crate::responder::{Fate, PORTS, is_for, turn};
-use crate::text;
+use crate::shared::host::{check_ips, check_mac, is_host_v6, is_station};
+use crate::shared::responder::{Fate, PORTS, is_for, turn};
+use crate::shared::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
 use serde::Deserialize;

@@ -25,7 +25,7 @@
 
 mod stream;
 
-use crate::bucket::Bucket;
+use crate::shared::bucket::Bucket;
 use capture::{Line, Precision};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Roles, Setup};

@@ -17,7 +17,7 @@
 //! moment: simpler than RED of Floyd and Jacobson (1993), which averages over time, but to the same end, that senders slow down one
 //! by one rather than all at once.
 
-use crate::random::Random;
+use crate::shared::random::Random;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Reconfigured, Roles, Setup};
 use serde::Deserialize;

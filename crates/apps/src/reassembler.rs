@@ -31,7 +31,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::whole::note_whole;
+use crate::shared::whole::note_whole;
 use assembly::{Outcome, Refusal};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Reconfigured, Roles, Setup};

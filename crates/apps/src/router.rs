@@ -35,9 +35,9 @@ mod lpm;
 #[cfg(test)]
 mod tests;
 
-use crate::bucket::Bucket;
-use crate::host::{check_mac, is_host_v4, is_host_v6};
-use crate::text;
+use crate::shared::bucket::Bucket;
+use crate::shared::host::{check_mac, is_host_v4, is_host_v6};
+use crate::shared::text;
 use engine::shm::Counter;
 use engine::{
     App, Class, Input, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Pool, PortNames, Ports, Reconfigured,

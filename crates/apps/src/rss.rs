@@ -15,7 +15,7 @@
 //! Two apps with one key agree: where each direction of the traffic comes in by an `rss` of its own, outputs of the same number
 //! get the same flows.
 
-use crate::filtering::LANES;
+use crate::shared::filtering::LANES;
 use engine::shm::Counter;
 use engine::{App, Burst, Class, Io, OptionError, Output, Ports, Reconfigured, Setup};
 use serde::Deserialize;

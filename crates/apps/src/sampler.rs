@@ -11,8 +11,8 @@
 //! Each `every`th packet is what Snabb's `Sample` lets through; traffic that repeats itself may never show all of itself so, which is
 //! what chance is for (RFC 5475, section 5, has both).
 
-use crate::filtering::LANES;
-use crate::random::Random;
+use crate::shared::filtering::LANES;
+use crate::shared::random::Random;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Ports, Setup};
 use serde::Deserialize;

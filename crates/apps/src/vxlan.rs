@@ -20,8 +20,8 @@
 //! end; a `bridge` before several of these apps makes a network of many. Nothing is fragmented (RFC 7348, 4.3, is against it): where
 //! it has to be, put a `fragmenter` and a `reassembler` on the encapsulated side, and over IPv4 set `dont_fragment = false`.
 
-use crate::outer::{Ends, Outer, OverIp, PORTS, Tunnel, dont_fragment, hop_limit, no_mac};
-use crate::text;
+use crate::shared::outer::{Ends, Outer, OverIp, PORTS, Tunnel, dont_fragment, hop_limit, no_mac};
+use crate::shared::text;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Passage, Ports, Setup};
 use serde::Deserialize;

@@ -7,7 +7,7 @@
 //!
 //! The quoted bytes have not been changed: a router finds out that a packet goes no further before it takes off a hop.
 
-use crate::host::is_host;
+use crate::shared::host::is_host;
 use engine::Packet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::checksum::Addresses;

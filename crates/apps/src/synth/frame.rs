@@ -5,7 +5,7 @@
 
 use super::Proto;
 use super::flow::Flow;
-use crate::random::Random;
+use crate::shared::random::Random;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::Mac;
 use wire::checksum::Sum;

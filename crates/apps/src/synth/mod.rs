@@ -24,8 +24,8 @@ mod frame;
 #[cfg(test)]
 mod tests;
 
-use crate::host::check_mac;
-use crate::random::Random;
+use crate::shared::host::check_mac;
+use crate::shared::random::Random;
 use engine::{
     App, Class, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, Packet, Pool, Ports, Rate, Roles, Setup,
 };

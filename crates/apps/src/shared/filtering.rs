@@ -1,6 +1,6 @@
 //! Common parts of apps with filters: options become compiled filters, bursts become bits.
 
-use crate::names::SystemNames;
+use crate::shared::names::SystemNames;
 use engine::{OptionError, OptionWarning, Packet};
 use pflang::{Code, Colours, Compiler, Diagnostic, Filter};
 use std::sync::Arc;

@@ -5,8 +5,8 @@
 //!
 //! An IPv4 packet that may be cut on its way needs an identification of its own (RFC 6864, 4.3); one that may not needs none.
 
-use crate::host::{check_ends, check_mac};
-use crate::whole::note_whole;
+use crate::shared::host::{check_ends, check_mac};
+use crate::shared::whole::note_whole;
 use engine::shm::Counter;
 use engine::{Burst, Io, OptionError, Output, Packet, Pool, Ports, Setup};
 use std::hash::{BuildHasher, RandomState};
