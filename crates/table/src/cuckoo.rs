@@ -117,8 +117,13 @@ impl Cuckoo {
 
     /// Checks that the table holds these keys, sorted, and no others. `build` has done it.
     pub fn certify(&self, sorted: &[u32]) -> bool {
-        sorted.iter().all(|&key| self.contains(key))
-            && self.slots.iter().all(|key| sorted.binary_search(key).is_ok())
+        let mut is_known = vec![false; self.slots.len()];
+        let mut find = |&key: &u32| self.slot(key).map(|at| is_known[at] = true).is_some();
+        let holds_all = sorted.iter().all(&mut find);
+        // PERF: most other slots are free, and hold the first key. Searching for the keys of all slots took a twentieth of
+        // the time that a filter of 10,000 hosts takes to compile.
+        let is_key = |key: &u32| sorted.first() == Some(key) || sorted.binary_search(key).is_ok();
+        holds_all && self.slots.iter().zip(is_known).all(|(key, is_known)| is_known || is_key(key))
     }
 
     /// The multipliers of the two hash functions.

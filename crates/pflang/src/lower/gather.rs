@@ -79,14 +79,14 @@ fn lists(tree: &Tree) -> Option<Vec<List>> {
 /// Whether there are enough operators of one kind for a list.
 fn has_operators(tree: &Tree) -> bool {
     let (mut ands, mut ors) = (1, 1);
-    for id in (0..tree.len() as u32).map(TreeId) {
+    (0..tree.len() as u32).map(TreeId).any(|id| {
         match tree.node(id) {
             TreeNode::And(..) => ands += 1,
             TreeNode::Or(..) => ors += 1,
             _ => {}
         }
-    }
-    ands.max(ors) >= TERMS_MIN
+        ands.max(ors) >= TERMS_MIN
+    })
 }
 
 fn operands(node: TreeNode) -> Option<[TreeId; 2]> {

@@ -92,17 +92,21 @@ pub(super) struct Link {
 
 /// The table's line for a link type; a line that knows nothing for one that is not in the table.
 pub(super) fn link(linktype: LinkType) -> Link {
-    match LINKS.binary_search_by_key(&linktype, |link| link.linktype) {
-        Ok(index) => LINKS[index],
-        Err(_) => row(linktype, Carries::Nothing, NOT_SET, NOT_SET, NOT_SET, NOT_SET),
+    match place(linktype) {
+        Some(place) => LINKS[place],
+        None => row(linktype, Carries::Nothing, NOT_SET, NOT_SET, NOT_SET, NOT_SET),
     }
+}
+
+fn place(linktype: LinkType) -> Option<usize> {
+    let place = PLACES.get(linktype.value() as usize).copied()?;
+    (place != NO_PLACE).then_some(usize::from(place))
 }
 
 /// Whether libpcap compiles anything at all for a link type: those before the range in which live and file
 /// values agree must be in the table, those of the range need not.
 pub(super) fn is_known(linktype: LinkType) -> bool {
-    (104..=289).contains(&linktype.value())
-        || LINKS.binary_search_by_key(&linktype, |link| link.linktype).is_ok()
+    (104..=289).contains(&linktype.value()) || place(linktype).is_some()
 }
 
 const fn row(
@@ -211,6 +215,22 @@ static LINKS: &[Link] = &[
     ethernet(LinkType::NETANALYZER_TRANSPARENT, 12),
     row(LinkType::LINUX_SLL2,                 EtherType,          0,       20,      0,       0),
 ];
+
+/// By the value of a link type: its place in the table.
+///
+/// PERF: each protocol that a filter asks for looks here, three times for `host`; a search took a twentieth of the time that
+/// 10,000 hosts take to compile.
+static PLACES: [u8; 290] = {
+    let mut places = [NO_PLACE; 290];
+    let mut place = 0;
+    while place < LINKS.len() {
+        places[LINKS[place].linktype.value() as usize] = place as u8;
+        place += 1;
+    }
+    places
+};
+
+const NO_PLACE: u8 = u8::MAX;
 
 #[cfg(test)]
 mod tests {
