@@ -64,8 +64,11 @@ fn refused(error: io::Error) -> Failure {
 fn obey_signals() -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT])?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let mut has_gone_on = false;
         signals.forever().for_each(|signal| match signal {
-            SIGTSTP => stop(),
+            SIGTSTP => has_gone_on = stop().is_ok(),
+            // Of a stop that was ours: all is done, and the user may be typing.
+            SIGCONT if std::mem::take(&mut has_gone_on) => {}
             SIGCONT => go_on(),
             signal => end(signal),
         });
@@ -86,12 +89,12 @@ fn end(signal: i32) {
 }
 
 /// Stops the process, with the terminal as it was, until it is to go on.
-fn stop() {
+fn stop() -> io::Result<()> {
     let _ours = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
     give_back();
-    // What is refused here leaves us running, with the terminal taken again.
-    let _ = emulate_default_handler(SIGTSTP);
+    let stopped = emulate_default_handler(SIGTSTP);
     take_again();
+    stopped
 }
 
 /// Whoever stopped us may have changed the terminal, also by SIGSTOP, of which nobody tells.
