@@ -1,8 +1,11 @@
 //! Signals, as flags that are looked at between two steps of the work.
 
 use crate::exit::Failure;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::io::{self, IsTerminal};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -60,11 +63,43 @@ pub(crate) fn catch(caught: &Caught) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether somebody has asked for the configuration to be read again.
-pub(crate) fn hangup() -> Result<Arc<AtomicBool>, Failure> {
-    let hangup = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGHUP, Arc::clone(&hangup)).map_err(|error| refused(SIGHUP, &error))?;
-    Ok(hangup)
+/// What SIGHUP says: that the configuration is to be read again, or that the terminal has gone.
+#[derive(Debug)]
+pub(crate) struct Hangup {
+    is_new: Arc<AtomicBool>,
+    has_come: bool,
+    /// The terminal that this was started on, if it was.
+    terminal: Option<OwnedFd>,
+}
+
+impl Hangup {
+    /// What is caught from now on.
+    pub(crate) fn caught() -> Result<Hangup, Failure> {
+        let is_new = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGHUP, Arc::clone(&is_new)).map_err(|error| refused(SIGHUP, &error))?;
+        Ok(Hangup { is_new, has_come: false, terminal: terminal() })
+    }
+
+    /// Whether there was a signal since this was asked last.
+    pub(crate) fn has_come(&mut self) -> bool {
+        let is_new = self.is_new.swap(false, Ordering::Relaxed);
+        self.has_come |= is_new;
+        is_new
+    }
+
+    /// Whether the terminal has gone, and that was told, before or after. Who is not told of it, as behind `disown`, is to go on.
+    pub(crate) fn is_of_terminal(&self) -> bool {
+        let Some(terminal) = self.terminal.as_ref().filter(|_| self.has_come) else { return false };
+        // Nothing is asked for: what is told then is that it hung up.
+        let mut asked = [PollFd::new(terminal, PollFlags::empty())];
+        poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|told| told > 0)
+    }
+}
+
+fn terminal() -> Option<OwnedFd> {
+    let (stdin, stderr) = (io::stdin(), io::stderr());
+    let terminal = if stdin.is_terminal() { stdin.as_fd() } else { stderr.as_fd() };
+    terminal.try_clone_to_owned().ok().filter(IsTerminal::is_terminal)
 }
 
 fn refused(signal: i32, error: &std::io::Error) -> Failure {

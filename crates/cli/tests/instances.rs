@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{arg, code, scratch, sluss, stderr, stdout};
+use common::{Terminal, arg, code, scratch, sluss, stderr, stdout};
 use engine::shm::Segment;
 use engine::{Engine, Graph, Settings};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -280,18 +281,16 @@ struct Screen {
 
 impl Screen {
     fn start(instance: &Instance) -> Screen {
-        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&ours).and_then(|()| unlockpt(&ours)).expect("a terminal");
-        let path = ptsname(&ours, Vec::new()).expect("its name").into_string().expect("an ASCII name");
-        let theirs =
-            || Stdio::from(File::options().read(true).write(true).open(&path).expect("its other end"));
-        let size = Command::new("stty").args(["rows", "30", "cols", "100"]).stdin(theirs()).status();
-        assert!(size.expect("stty").success());
+        let terminal = Terminal::new();
         let mut top = sluss(&["top"]);
         top.env("SLUSS_RUNTIME_DIR", &instance.folder);
-        let child = top.stdin(theirs()).stdout(theirs()).stderr(theirs()).spawn().expect("sluss");
-        Screen { child, ours: ours.into(), shown: Vec::new() }
+        let child = top
+            .stdin(terminal.theirs())
+            .stdout(terminal.theirs())
+            .stderr(terminal.theirs())
+            .spawn()
+            .expect("sluss");
+        Screen { child, ours: terminal.ours, shown: Vec::new() }
     }
 
     /// Reads until this was printed, after what was waited for before.
@@ -303,6 +302,12 @@ impl Screen {
                 self.shown.drain(..at + until.len());
                 return;
             }
+            let is_there = poll(&mut [PollFd::new(&self.ours, PollFlags::IN)], Some(&PATIENCE));
+            assert!(
+                is_there.expect("a terminal") > 0,
+                "{:?} does not come",
+                until.escape_debug().to_string()
+            );
             match self.ours.read(&mut some) {
                 Ok(count @ 1..) => self.shown.extend_from_slice(&some[..count]),
                 _ => panic!("{:?} was not printed", until.escape_debug().to_string()),
@@ -315,6 +320,7 @@ impl Screen {
     }
 }
 
+const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 const TAKEN: &str = "\x1b[?1049h";
 const HIDDEN: &str = "\x1b[?25l";
 const GIVEN_BACK: &str = "\x1b[?1049l";

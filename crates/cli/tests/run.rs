@@ -538,6 +538,28 @@ fn a_change_that_cannot_be_printed_ends_nothing() {
 }
 
 /// Reading it again would wait for ever, and no signal would be looked at.
+/// As when the window is closed: then nobody is left to ask for the file to be read again.
+#[test]
+fn a_terminal_that_hangs_up_ends_a_run() {
+    let folder = folder("terminal", ENDLESS);
+    let terminal = common::Terminal::new();
+    let mut command = command(&folder, &[]);
+    let command = command.stdin(terminal.theirs()).stdout(terminal.theirs()).stderr(terminal.theirs());
+    let mut child = command.spawn().unwrap();
+    until("the run", || has_counters(&folder));
+    let mut told = String::new();
+    let mut ours = BufReader::new(terminal.ours);
+    // While the terminal is there, its signal is one as from anybody.
+    signal(&child, "HUP");
+    while !told.contains("net.toml: reloaded, nothing has changed") {
+        assert!(ours.read_line(&mut told).is_ok_and(|count| count > 0), "{told}");
+    }
+    drop(ours);
+    signal(&child, "HUP");
+    until("its end", || child.try_wait().unwrap().is_some());
+    assert_eq!(child.wait().unwrap().code(), Some(129));
+}
+
 #[test]
 fn a_graph_that_is_not_a_file_is_read_once() {
     let folder = folder("read-once", ENDLESS);

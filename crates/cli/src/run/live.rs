@@ -7,13 +7,12 @@ use crate::args::{ClockName, RunArgs};
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
-use crate::signals::{self, Caught};
+use crate::signals::{self, Caught, Hangup};
 use crate::terminal::print;
 use engine::shm::Segment;
 use engine::{ClockKind, Engine, GraphFile, Rebalancer, Settings, TimerId, Timers};
+use signal_hook::consts::SIGHUP;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Why the workers are to come to the end of a breath.
@@ -45,7 +44,7 @@ pub(super) fn run(
 ) -> Result<Outcome, Failure> {
     let name = args.name.clone().unwrap_or_else(|| source.instance_name());
     let signals = signals::caught()?;
-    let hangup = signals::hangup()?;
+    let hangup = Hangup::caught()?;
     let mut engine = Engine::new(settings(args, &name, teller)?).map_err(Failure::no_engine)?;
     engine.configure(&file.graph).map_err(|error| teller.refused(&file, &error, "nothing was started"))?;
     let begin = Instant::now();
@@ -82,7 +81,8 @@ pub(super) fn run(
     } else {
         Ok(())
     };
-    let printed = unprinted.map_or(printed, Err);
+    // Nobody is left to read what is printed on a terminal that has gone.
+    let printed = if signal == Some(SIGHUP) { Ok(()) } else { unprinted.map_or(printed, Err) };
     if args.json || args.no_report || printed.is_err() {
         ended.failures().for_each(|failure| teller.terminal.tell(&failure));
     }
@@ -136,7 +136,7 @@ struct Lookout<'a> {
     /// What places the apps of the graph that runs, and its timer.
     rebalancer: Option<(Rebalancer, TimerId)>,
     signals: Caught,
-    hangup: Arc<AtomicBool>,
+    hangup: Hangup,
     watch: Watch,
     source: Source,
     teller: &'a Teller<'a>,
@@ -157,7 +157,10 @@ impl Lookout<'_> {
             Some(Alarm::Rebalance) => return Some(Wake::Rebalance),
             None => (),
         }
-        let asked = self.hangup.swap(false, Ordering::Relaxed);
+        let asked = self.hangup.has_come();
+        if self.hangup.is_of_terminal() {
+            return Some(Wake::Signal(SIGHUP));
+        }
         if asked && self.source.is_read_once() {
             self.teller.read_once();
             return None;

@@ -38,6 +38,34 @@ pub fn signal(child: &Child, name: &str) {
     assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success(), "{kill}");
 }
 
+/// A terminal whose other end is ours.
+pub struct Terminal {
+    /// Our end; when that is closed, it hangs up.
+    pub ours: std::fs::File,
+    path: String,
+}
+
+impl Terminal {
+    /// One of 30 lines and 100 columns.
+    pub fn new() -> Terminal {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        let ours =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
+        grantpt(&ours).and_then(|()| unlockpt(&ours)).expect("a terminal");
+        let path = ptsname(&ours, Vec::new()).expect("its name").into_string().expect("an ASCII name");
+        let terminal = Terminal { ours: ours.into(), path };
+        let size = Command::new("stty").args(["rows", "30", "cols", "100"]).stdin(terminal.theirs()).status();
+        assert!(size.expect("stty").success());
+        terminal
+    }
+
+    /// The end for a process.
+    pub fn theirs(&self) -> Stdio {
+        let mut options = std::fs::File::options();
+        options.read(true).write(true).open(&self.path).expect("its other end").into()
+    }
+}
+
 /// The exit code.
 pub fn code(output: &Output) -> i32 {
     output.status.code().expect("it ends by itself")
