@@ -259,6 +259,9 @@ fn comments_in_a_filter_file_are_none_of_the_filter() {
         let output = run(&[&["filter", "--count"], args, &["captures/mixed.pcap"]].concat());
         assert_eq!((code(&output), stdout(&output)), (0, stdout(&expected)), "{}", stderr(&output));
     }
+    let summary = stdout(&run(&["filter", "--count", "--json", "-F", arg(&file), "captures/mixed.pcap"]));
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary["filters"][0]["filter"], "udp port 53");
     // What is wrong has its place in the file.
     std::fs::write(&file, "tcp # or udp\n and prot 53 # DNS").unwrap();
     let told = stderr(&run(&["filter", "--count", "--json", "-F", arg(&file), "captures/mixed.pcap"]));
@@ -472,6 +475,13 @@ fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
         let text = stderr(&run(args));
         assert!(text.contains("unexpected argument '--cuont'") && !text.contains("-- --"), "{text}");
     }
+}
+
+#[test]
+fn names_of_options_are_plain_in_json() {
+    let app: serde_json::Value = serde_json::from_str(&stdout(&run(&["apps", "--json", "printer"]))).unwrap();
+    let options = app["options"].as_array().unwrap();
+    assert_eq!((&options[0]["option"], &options[0]["unless_set"]), (&"to".into(), &"\"stderr\"".into()));
 }
 
 #[test]

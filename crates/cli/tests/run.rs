@@ -174,6 +174,28 @@ fn a_capture_that_is_not_there_is_warned_of_by_a_check_only() {
 }
 
 #[test]
+fn a_capture_that_cannot_be_written_is_warned_of_by_a_check() {
+    let graph = |path: &str| ENDLESS.replace("\"sink\"\n", &format!("\"pcap_writer\"\npath = \"{path}\"\n"));
+    let folder = folder("no-place", "");
+    fs::create_dir(folder.join("folder")).unwrap();
+    fs::write(folder.join("there.pcap"), "").unwrap();
+    for (path, told) in [
+        ("absent/out.pcap", "there is no folder absent"),
+        ("there.pcap/out.pcap", "cannot write there.pcap/out.pcap: Not a directory"),
+        ("folder", "folder is a folder"),
+        ("out.pcap", ""),
+        ("there.pcap", ""),
+    ] {
+        fs::write(folder.join("net.toml"), graph(path)).unwrap();
+        let checked = run(&folder, &["--check"]);
+        let expected = format!("warning[GR106]: `path` of app `sink`: {told}");
+        let is_told = stderr(&checked).starts_with(&expected);
+        assert!(code(&checked) == 0 && is_told != told.is_empty(), "{path}: {}", stderr(&checked));
+    }
+    assert!(!folder.join("out.pcap").exists());
+}
+
+#[test]
 fn what_the_system_refuses_is_pointed_at() {
     let graph = "links = [\"source.output -> writer.input\"]\n[app.source]\ntype = \"source\"\n[app.writer]\ntype = \"pcap_writer\"\npath = \"/dev/full/x.pcap\"\n";
     let output = run(&folder("refused", graph), &[]);

@@ -56,8 +56,7 @@ fn object(class: ClassInfo, section: &Section<'_>) -> Value {
         Ports::Named(names) => json!(names),
         Ports::Any => Value::Null,
     };
-    let option =
-        |[names, default, text]: [String; 3]| json!({ "option": names, "unless_set": default, "text": text });
+    let option = |[names, default, text]: [String; 3]| json!({ "option": plain(&names), "unless_set": plain(&default), "text": text });
     json!({
         "v": 1,
         "type": "app",
@@ -68,6 +67,11 @@ fn object(class: ClassInfo, section: &Section<'_>) -> Value {
         "options": section.options().into_iter().map(option).collect::<Vec<_>>(),
         "text": section.text(),
     })
+}
+
+/// Without the marks of code, of which a program has no use.
+fn plain(cell: &str) -> String {
+    cell.replace('`', "")
 }
 
 fn names(ports: Ports) -> String {

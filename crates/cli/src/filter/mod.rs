@@ -84,7 +84,7 @@ fn summary(plan: &Plan, totals: &Totals) -> serde_json::Value {
         .zip(&totals.matched)
         .map(|(selection, matched)| {
             let output = selection.output.path().map(Path::to_string_lossy);
-            json!({ "filter": selection.filter, "matched": matched, "output": output })
+            json!({ "filter": one_line(&selection.filter), "matched": matched, "output": output })
         })
         .collect();
     json!({

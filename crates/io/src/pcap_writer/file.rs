@@ -4,6 +4,7 @@
 
 use crate::held::{Doomed, is_same};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
@@ -191,6 +192,27 @@ impl Drop for Opened {
             let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+/// Why no file can be written there, as far as can be told without creating or opening one.
+pub(super) fn obstacle(path: &Path) -> Option<String> {
+    let place = path.display();
+    match path.metadata() {
+        Ok(metadata) if metadata.is_dir() => Some(format!("{place} is a folder")),
+        Ok(_) => access(path, Access::WRITE_OK).err().map(|error| format!("cannot write {place}: {error}")),
+        Err(error) if error.kind() == ErrorKind::NotFound => no_new_file(path),
+        Err(error) => Some(format!("cannot write {place}: {error}")),
+    }
+}
+
+fn no_new_file(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let place = folder.display();
+    if !folder.is_dir() {
+        return Some(format!("there is no folder {place}"));
+    }
+    let allowed = access(folder, Access::WRITE_OK | Access::EXEC_OK);
+    allowed.err().map(|error| format!("cannot create a file in {place}: {error}"))
 }
 
 /// Opens what is there. Only a FIFO would be waited for, until somebody reads it: that would hold up the other apps, and signals. So would

@@ -41,7 +41,8 @@ mod tests;
 use crate::held::file_identity;
 use engine::shm::Counter;
 use engine::{
-    App, Burst, Class, Io, Metadata, OptionError, PortNames, Ports, Reconfigured, Roles, Setup, Use,
+    App, Burst, Class, Io, Metadata, OptionError, OptionWarning, PortNames, Ports, Reconfigured, Roles,
+    Setup, Use,
 };
 use file::{Patience, Target};
 use records::Encoder;
@@ -184,6 +185,12 @@ impl Class for PcapWriter {
         }
         self.snaplen
             .map_or(Ok(()), |snaplen| OptionError::check_range("snaplen", snaplen, 1..=records::SNAPLEN))
+    }
+
+    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+        self.check()?;
+        let obstacle = file::obstacle(&self.path).map(|why| OptionWarning::absent("path", why));
+        Ok(obstacle.into_iter().collect())
     }
 
     /// The file, to go on with in the same format.
