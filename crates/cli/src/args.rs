@@ -1,5 +1,6 @@
 //! The command line: every flag is defined here once; help, completions and man pages are derived from it.
 
+use crate::terminal::When;
 use crate::values::{at_least, core, duration, interval, pause, whole};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
@@ -85,14 +86,6 @@ impl Command {
             Command::Completions { .. } | Command::Man { .. } => false,
         }
     }
-}
-
-/// When to use colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
-    Auto,
-    Always,
-    Never,
 }
 
 /// What a text means, apart from the text.
@@ -494,7 +487,9 @@ pub(crate) struct AppsArgs {
 }
 
 fn app_types() -> impl TypedValueParser<Value = String> {
-    PossibleValuesParser::new(crate::run::registry().classes().map(|class| class.name).collect::<Vec<_>>())
+    PossibleValuesParser::new(
+        crate::registry::registry().classes().map(|class| class.name).collect::<Vec<_>>(),
+    )
 }
 
 #[derive(Subcommand, Debug)]

@@ -1,7 +1,8 @@
 //! The end of an engine: what its apps say last, what they leave behind, and with which exit code that ends.
 
+use crate::blame::Blame;
 use crate::clock::cpu_time;
-use crate::exit::{Blame, Failure, Outcome};
+use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use engine::{AppState, Engine, Report};
 

@@ -1,7 +1,8 @@
 //! How the command ends: kinds of failure, never mixed, each with its exit code.
 
+use crate::blame::Blame;
 use crate::message::Message;
-use engine::{ConfigureError, Fault};
+use engine::ConfigureError;
 use std::any::Any;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -39,45 +40,6 @@ pub(crate) struct Failure {
     pub(crate) blame: Blame,
 }
 
-/// Whose fault a failure is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Blame {
-    /// A wrong filter, flag or graph: exit 2.
-    User,
-    /// The system refused: exit 3.
-    World,
-    /// A broken invariant of ours: exit 4.
-    Internal,
-    /// A capture is damaged or no capture, or an app failed in its work: exit 5.
-    Damage,
-    /// The reader of our output has gone: a success, as for any part of a pipeline.
-    ClosedPipe,
-}
-
-impl Blame {
-    /// The exit code, which is the number of the message's code as well.
-    pub(crate) fn code(self) -> u8 {
-        match self {
-            Blame::ClosedPipe => 0,
-            Blame::User => 2,
-            Blame::World => 3,
-            Blame::Internal => 4,
-            Blame::Damage => 5,
-        }
-    }
-}
-
-impl From<Fault> for Blame {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::System => Blame::World,
-            Fault::Content => Blame::Damage,
-            Fault::App => Blame::Internal,
-            _ => Blame::User,
-        }
-    }
-}
-
 impl Failure {
     /// The user's.
     pub(crate) fn user(message: impl Display) -> Self {
@@ -103,12 +65,7 @@ impl Failure {
 
     /// An error of reading or writing a capture.
     pub(crate) fn capture(error: &capture::Error) -> Self {
-        let blame = match error.class() {
-            _ if error.is_broken_pipe() => Blame::ClosedPipe,
-            capture::Class::Request => Blame::User,
-            capture::Class::Damaged => Blame::Damage,
-            capture::Class::System => Blame::World,
-        };
+        let blame = if error.is_broken_pipe() { Blame::ClosedPipe } else { error.class().into() };
         let failure = Failure::of(blame, error);
         match error.input() {
             Some(name) => failure.about_file(name),

@@ -1,7 +1,8 @@
 //! From command line to compiler: where the filter's text comes from, and what it depends on.
 
 use crate::args::{At, DialectName, LanguageArgs};
-use crate::exit::{Blame, Failure};
+use crate::blame::Blame;
+use crate::exit::Failure;
 use crate::json::value_of;
 use crate::message::Message;
 use crate::terminal::Terminal;

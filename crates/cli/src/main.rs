@@ -4,6 +4,7 @@
 
 mod args;
 mod bench;
+mod blame;
 mod blast;
 mod catalogue;
 mod clock;
@@ -12,25 +13,29 @@ mod ended;
 mod exit;
 mod explain;
 mod filter;
-mod inputs;
+mod instances;
 mod json;
 mod language;
 mod message;
 mod misuse;
 mod plural;
 mod ps;
+mod registry;
 mod run;
 mod shell;
 mod signals;
+mod table;
 mod terminal;
 mod top;
 mod trace;
+mod units;
 mod values;
 mod words;
 
 use args::{Cli, Command};
+use blame::Blame;
 use clap::Parser;
-use exit::{Blame, Failure, Outcome};
+use exit::{Failure, Outcome};
 use std::process::ExitCode;
 use terminal::Terminal;
 

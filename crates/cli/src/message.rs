@@ -1,6 +1,6 @@
 //! What is said on standard error: a text for people and, where `--json` asks for it, the same as an object for programs.
 
-use crate::exit::Blame;
+use crate::blame::Blame;
 use serde_json::{Value, json};
 use std::fmt;
 

@@ -2,15 +2,15 @@
 
 use crate::args::PsArgs;
 use crate::exit::{Failure, Outcome};
+use crate::instances::{find, nothing_in, unix_ns};
 use crate::message::Message;
+use crate::table::{Column, Table};
 use crate::terminal::{Terminal, harmless, print};
-use crate::top::table::{Column, Table};
-use crate::top::units;
+use crate::units;
 use engine::shm::{RecordKind, runtime};
 use observe::{Found, Instance, Rates, Sample};
 use serde_json::{Value, json};
-use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Lists instances, or cleans up after those that have crashed.
 pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -31,24 +31,6 @@ pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure
         print(&table(&found.instances, now_unix_ns).text())?;
     }
     Ok(Outcome::Done)
-}
-
-/// The instances of these folders.
-pub(crate) fn find(folders: &[PathBuf]) -> Result<Found, Failure> {
-    observe::find(folders).map_err(|error| {
-        Failure::world(format!("cannot look for instances in {error}; SLUSS_RUNTIME_DIR says where they are"))
-    })
-}
-
-/// Says where there is nothing.
-pub(crate) fn nothing_in(folders: &[PathBuf]) -> Message {
-    let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    Message::note(format_args!("no instances: there are no counters in {}", names.join(", ")))
-}
-
-/// The time, in nanoseconds since 1970.
-pub(crate) fn unix_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
 fn clean(found: &Found, json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {

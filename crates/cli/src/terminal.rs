@@ -1,9 +1,17 @@
 //! Results on standard output, messages on standard error, and whether they may be coloured.
 
-use crate::args::When;
 use crate::exit::Failure;
 use crate::message::Message;
+use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
+}
 
 /// What is known of the terminal.
 #[derive(Clone, Copy, Debug)]

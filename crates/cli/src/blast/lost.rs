@@ -1,7 +1,7 @@
 //! Packets that were to be sent and were not, and why.
 
+use crate::blame::Blame;
 use crate::ended::Ended;
-use crate::exit::Blame;
 use crate::message::Message;
 use crate::plural::{self, counted};
 use engine::drops;

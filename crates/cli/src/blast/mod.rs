@@ -6,8 +6,9 @@ mod lost;
 mod told;
 
 use crate::args::BlastArgs;
+use crate::blame::Blame;
 use crate::ended::Ended;
-use crate::exit::{Blame, Failure, Outcome};
+use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::plural::counted;
 use crate::signals::{self, Caught};

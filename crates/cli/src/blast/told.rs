@@ -5,7 +5,7 @@ use super::flags::TARGET;
 use crate::ended::Ended;
 use crate::json::rounded;
 use crate::plural::counted;
-use crate::top::units::quantity;
+use crate::units::quantity;
 use engine::{LinkReport, Report};
 use serde_json::{Value, json};
 

@@ -7,9 +7,9 @@ mod page;
 
 use crate::args::AppsArgs;
 use crate::exit::{Failure, Outcome};
-use crate::run::registry;
+use crate::registry::registry;
+use crate::table::{Column, Table};
 use crate::terminal::print;
-use crate::top::table::{Column, Table};
 use engine::{ClassInfo, Ports};
 use page::Section;
 use serde_json::{Value, json};

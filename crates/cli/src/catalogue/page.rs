@@ -3,7 +3,7 @@
 //! The page is Markdown of few kinds: paragraphs, lists, tables of ports and options, examples in fences. Paragraphs are filled to a width,
 //! columns of tables line up, links become their words.
 
-use crate::top::table::{Column, Table};
+use crate::table::{Column, Table};
 
 const PAGE: &str = include_str!("../../../../docs/book/src/apps.md");
 /// Characters in a line of a paragraph.

@@ -1,8 +1,8 @@
 //! How far a run has come, on a terminal, drawn by a thread of its own so that workers never wait for it.
 
-use crate::args::When;
 use crate::filter::scan::Tally;
 use crate::plural::counted;
+use crate::terminal::When;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 
 mod tcpdump;
 
-use crate::args::{Cli, When};
+use crate::args::Cli;
 use crate::exit::Failure;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, When};
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use std::process::ExitCode;

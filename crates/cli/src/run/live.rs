@@ -7,6 +7,7 @@ use crate::args::{ClockName, RunArgs};
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
+use crate::registry::registry;
 use crate::signals::{self, Caught, Hangup};
 use crate::terminal::print;
 use engine::shm::Segment;
@@ -199,7 +200,7 @@ impl Lookout<'_> {
     /// The graph that is in the file now; if it is wrong, that is said.
     fn other_graph(&self) -> Option<Wake> {
         let read = self.source.read().and_then(|text| {
-            let file = GraphFile::parse(&text, &super::registry());
+            let file = GraphFile::parse(&text, &registry());
             file.map_err(|errors| self.teller.wrong(&errors, &text, UNCHANGED))
         });
         match read {

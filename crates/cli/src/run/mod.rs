@@ -15,16 +15,12 @@ mod tell;
 use crate::args::RunArgs;
 use crate::exit::{Failure, Outcome};
 use crate::plural::counted;
+use crate::registry::registry;
 use crate::terminal::{Terminal, print};
-use engine::{GraphFile, Registry};
+use engine::GraphFile;
 use serde_json::json;
 use source::Source;
 use tell::Teller;
-
-/// The classes that a graph can name.
-pub(crate) fn registry() -> Registry {
-    apps::registry().and(io::registry())
-}
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {

@@ -3,8 +3,8 @@
 use crate::ended::Ended;
 use crate::json::rounded;
 use crate::plural::{counted, nouns};
-use crate::top::table::{Column, Table};
-use crate::top::units::quantity;
+use crate::table::{Column, Table};
+use crate::units::quantity;
 use engine::{AppReport, LinkReport, Report, drops};
 use observe::WIRE_OVERHEAD_BYTES;
 use serde_json::{Map, Value, json};

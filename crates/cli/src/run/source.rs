@@ -1,6 +1,7 @@
 //! The file of a graph: reading it, and noticing that it has changed.
 
-use crate::exit::{Blame, Failure};
+use crate::blame::Blame;
+use crate::exit::Failure;
 use crate::message::Message;
 use engine::GraphFile;
 use serde_json::json;

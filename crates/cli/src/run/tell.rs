@@ -1,7 +1,8 @@
 //! What is said about graphs on standard error: in words with carets, or as JSON.
 
 use super::source::Source;
-use crate::exit::{Blame, Failure};
+use crate::blame::Blame;
+use crate::exit::Failure;
 use crate::json::value_of;
 use crate::message::Message;
 use crate::plural::{self, counted};

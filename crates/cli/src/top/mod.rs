@@ -10,11 +10,9 @@
 mod once;
 mod screen;
 mod session;
-pub(crate) mod table;
 mod tables;
 #[cfg(test)]
 mod tests;
-pub(crate) mod units;
 mod view;
 mod watch;
 

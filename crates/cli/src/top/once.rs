@@ -1,12 +1,12 @@
 //! `sluss top --once`: one interval, as tables or JSON.
 
 use super::tables;
-use super::units::{one_line, rate, share, uptime};
 use super::watch::{Moment, Seen, Watch};
 use crate::exit::{Failure, Outcome};
+use crate::instances;
 use crate::message::Message;
-use crate::ps;
 use crate::terminal::{Terminal, print};
+use crate::units::{one_line, rate, share, uptime};
 use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, State, WorkerRates};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(super) fn run(
     }
     moment.unreadable.iter().for_each(|problem| terminal.tell(&Message::warning(problem)));
     if moment.instances.is_empty() {
-        terminal.tell(&ps::nothing_in(&moment.folders));
+        terminal.tell(&instances::nothing_in(&moment.folders));
         return Ok(Outcome::NothingMatched);
     }
     print(&if json { objects(&moment) } else { in_words(&moment) })?;

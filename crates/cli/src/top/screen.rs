@@ -1,8 +1,8 @@
 //! How the screen looks: instances, then apps and links of the selected one. What does not fit is left out, never an error.
 
 use super::tables;
-use super::units::{number, one_line, time_of_day, uptime};
 use super::view::{Pane, View};
+use crate::units::{number, one_line, time_of_day, uptime};
 use observe::State;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -54,7 +54,7 @@ fn draw_summary(frame: &mut Frame<'_>, view: &View, area: Rect) {
     let mut lines = match view.instance() {
         Some(seen) => vec![
             format!("{} {}", one_line(&seen.name), seen.state.as_str()),
-            format!("{} packets/s", super::units::rate(seen.rates.packets_per_s)),
+            format!("{} packets/s", crate::units::rate(seen.rates.packets_per_s)),
             format!("{} drops/s", tables::marked(seen.rates.drops_per_s)),
         ],
         None => vec!["no instances".to_owned()],

@@ -1,8 +1,8 @@
 //! What is told of instances, apps and links, as tables.
 
-use super::table::{Column, Table};
-use super::units::{nanoseconds, number, one_line, rate, share, unknown, uptime};
 use super::watch::Seen;
+use crate::table::{Column, Table};
+use crate::units::{nanoseconds, number, one_line, rate, share, unknown, uptime};
 use engine::AppState;
 use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, Rates, State, WorkerRates};
 

@@ -1,7 +1,7 @@
 //! Looking at instances again and again.
 
 use crate::exit::Failure;
-use crate::ps;
+use crate::instances;
 use engine::shm::runtime;
 use observe::{Instance, Rates, Sample, State};
 use std::collections::BTreeMap;
@@ -60,8 +60,8 @@ impl Watch {
 
     /// Looks at all instances.
     pub(super) fn look(&mut self) -> Result<Moment, Failure> {
-        let found = ps::find(&runtime::folders())?;
-        let at_unix_ns = ps::unix_ns();
+        let found = instances::find(&runtime::folders())?;
+        let at_unix_ns = instances::unix_ns();
         let is_wanted = |instance: &Instance| {
             self.which
                 .as_ref()

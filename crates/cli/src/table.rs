@@ -1,6 +1,6 @@
 //! Tables of text, for the screen and for scripts' readers: columns that do not fit are left out, the least wanted first.
 
-use super::units::one_line;
+use crate::units::one_line;
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
