@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cycles;
 mod gallery;
 mod links;
 mod tidy;
@@ -11,7 +12,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  tidy      check the architecture's rules: arrows between crates, unsafe islands, licences, pinned differences,
+  tidy      check the architecture's rules: arrows between crates and modules, unsafe islands, licences, pinned differences,
             links between pages, the gallery's pages
   gallery   write the book's pages of filters from text to machine code
 ";

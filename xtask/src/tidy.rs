@@ -1,7 +1,7 @@
 //! Rules that a machine can check. The allowed arrows, the order of the compiler's modules and the unsafe islands are read
 //! from ARCHITECTURE.md, so that the page and the check cannot part.
 
-use crate::{gallery, links};
+use crate::{cycles, gallery, links};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -40,6 +40,7 @@ pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(rooms(root, &sources, &listed(&architecture, "## The rooms of the compiler")));
     problems.extend(islands(root, &sources, &table(&architecture, "island")));
     problems.extend(file_lengths(root, &sources));
+    problems.extend(cycles::check(root, &sources));
     problems.extend(pinned_differences(root));
     problems.extend(links::check(root));
     problems.extend(gallery::check(root));

@@ -1,0 +1,138 @@
+//! Modules of a crate that need each other in a circle: none can be read, or tested, without all.
+//!
+//! The modules are those at the top of a crate, a file or a folder each; an arrow is a `crate::MODULE` in the code of one, its tests left
+//! out. What [`ALLOWED`] lists was there when this was first checked. It may shrink.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Circles that there are still: a crate, and its modules.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("capture", &["batch", "error", "pcap", "pcapng"]),
+    ("engine", &["app", "config", "engine", "graph", "report", "uses", "worker"]),
+    ("engine", &["link", "pool"]),
+    ("pflang", &["compiler", "executable", "filter"]),
+    ("pflang", &["ir", "lower"]),
+    ("wire", &["ether", "vlan"]),
+];
+
+type Arrows = BTreeMap<String, BTreeSet<String>>;
+
+/// Circles that are not allowed, and allowances that are no longer needed.
+pub(crate) fn check(root: &Path, sources: &[std::path::PathBuf]) -> Vec<String> {
+    let mut crates: BTreeMap<String, Arrows> = BTreeMap::new();
+    for path in sources {
+        let Some((name, module)) = place(root, path) else { continue };
+        let mut text = std::fs::read_to_string(path).unwrap_or_default();
+        if is_top(root, path) {
+            text = text.replace("super::", "crate::");
+        }
+        crates.entry(name).or_default().entry(module).or_default().extend(targets(&text));
+    }
+    let mut problems = Vec::new();
+    let mut needed: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, arrows) in &crates {
+        for circle in circles(arrows) {
+            if ALLOWED.contains(&(name, &circle)) {
+                needed.push((name, circle));
+            } else {
+                problems.push(format!("crates/{name}: modules in a circle: {}", circle.join(", ")));
+            }
+        }
+    }
+    let is_needed = |(name, circle): &(&str, &[&str])| needed.iter().any(|(n, c)| n == name && c == circle);
+    let unneeded = ALLOWED.iter().filter(|allowed| !is_needed(allowed));
+    problems.extend(unneeded.map(|(name, circle)| {
+        format!("xtask/src/cycles.rs: crates/{name} has no such circle any more: {}", circle.join(", "))
+    }));
+    problems
+}
+
+/// The crate that a file is part of, and the module at its top; nothing for tests and the roots of crates, which may name any module.
+fn place(root: &Path, path: &Path) -> Option<(String, String)> {
+    let path = path.strip_prefix(root).ok()?;
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    let ["crates", name, "src", inside @ ..] = &parts[..] else { return None };
+    let is_test = inside.iter().any(|part| ["tests", "tests.rs"].contains(part));
+    let module = inside.first()?.trim_end_matches(".rs");
+    (!is_test && !["lib", "main"].contains(&module)).then(|| ((*name).to_owned(), module.to_owned()))
+}
+
+/// Whether the module above that of a file is the crate itself.
+fn is_top(root: &Path, path: &Path) -> bool {
+    let inside = path.strip_prefix(root).into_iter().flat_map(Path::iter).skip(3);
+    inside.filter(|part| *part != "mod.rs").count() == 1
+}
+
+/// The modules that a file names, outside comments and its tests.
+fn targets(text: &str) -> BTreeSet<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let code = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+    let code: String =
+        code.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    let mut found = BTreeSet::new();
+    for rest in code.split("crate::").skip(1) {
+        let several = rest.strip_prefix('{').map(|rest| rest.split("};").next().unwrap_or_default());
+        for word in several.map_or(vec![rest], |list| list.split([',', '\n']).collect()) {
+            let name: String = word.trim().chars().take_while(|&c| is_name(c)).collect();
+            found.insert(name);
+        }
+    }
+    found
+}
+
+/// Modules that reach each other, in sets of two or more.
+fn circles(arrows: &Arrows) -> Vec<Vec<&str>> {
+    let reach: BTreeMap<&str, BTreeSet<&str>> =
+        arrows.keys().map(|module| (module.as_str(), reached(arrows, module))).collect();
+    let mut circles: Vec<Vec<&str>> = Vec::new();
+    for (&module, there) in &reach {
+        let back =
+            |other: &&&str| **other != module && reach.get(**other).is_some_and(|r| r.contains(module));
+        let mut circle: Vec<&str> = there.iter().filter(back).copied().chain([module]).collect();
+        circle.sort_unstable();
+        if circle.len() > 1 && !circles.contains(&circle) {
+            circles.push(circle);
+        }
+    }
+    circles
+}
+
+/// The modules to which arrows lead from one, over others too.
+fn reached<'a>(arrows: &'a Arrows, from: &str) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
+    let mut pending = vec![from];
+    while let Some(module) = pending.pop() {
+        for target in arrows.get(module).into_iter().flatten().filter(|target| arrows.contains_key(*target)) {
+            if reached.insert(target.as_str()) {
+                pending.push(target);
+            }
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn circles_are_found_over_other_modules() {
+        let arrow =
+            |(from, to): &(&str, &[&str])| ((*from).to_owned(), to.iter().map(|&to| to.to_owned()).collect());
+        let arrows: Arrows =
+            [("a", &["b"][..]), ("b", &["c"]), ("c", &["a", "d"]), ("d", &["e"]), ("e", &["e", "std"])]
+                .iter()
+                .map(arrow)
+                .collect();
+        assert_eq!(circles(&arrows), [["a", "b", "c"]]);
+    }
+
+    #[test]
+    fn modules_are_named_in_code() {
+        let text = "use crate::{a::B, c};\nuse crate::d::E;\n// crate::f\nfn g() { crate::h::i() }\n\
+                    #[cfg(test)]\nmod tests { use crate::j; }\n";
+        let found: Vec<String> = targets(text).into_iter().collect();
+        assert_eq!(found, ["a", "c", "d", "h"]);
+    }
+}
