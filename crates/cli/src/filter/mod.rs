@@ -7,6 +7,7 @@
 //! One input is worked on in this thread, without a queue.
 
 mod bits;
+mod budget;
 mod names;
 mod places;
 mod plan;

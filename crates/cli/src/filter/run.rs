@@ -2,6 +2,7 @@
 
 use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
+use crate::filter::budget::{Budget, Open};
 use crate::filter::names;
 use crate::filter::places::{refuse_to_append, refuse_to_lose};
 use crate::filter::plan::{Output, Plan};
@@ -195,15 +196,19 @@ impl Run<'_> {
         for _ in 0..jobs.saturating_mul(INPUTS_PER_JOB).min(inputs.len()) {
             let _ = permit.send(());
         }
-        let work = Work { inputs, queues: &queues, next: &next, permits: &Mutex::new(permits) };
+        let budget = Budget::new(inputs.len());
+        let work =
+            Work { inputs, queues: &queues, next: &next, permits: &Mutex::new(permits), budget: &budget };
         std::thread::scope(|scope| {
-            // Workers that wait for a permit go when this has gone.
+            // Workers that wait for a permit, or for room, go when these have gone.
             let permit = permit;
+            let _open = Open(&budget);
             for _ in 0..jobs.min(inputs.len()) {
                 scope.spawn(|| worker(&work, filters, tally, &renderers));
             }
-            let result = receivers.into_iter().try_for_each(|receiver| {
-                self.receive(&receiver)?;
+            let result = receivers.into_iter().enumerate().try_for_each(|(i, receiver)| {
+                budget.turn_to(i);
+                self.receive(&receiver, |chunk| budget.remove(i, chunk.bytes()))?;
                 // Nobody waits for it where no input is left.
                 let _ = permit.send(());
                 Ok(())
@@ -216,10 +221,18 @@ impl Run<'_> {
         })
     }
 
-    fn receive(&mut self, receiver: &Receiver<Delivery>) -> Result<(), Failure> {
+    /// Writes all chunks of an input, and tells of each when it is written.
+    fn receive(
+        &mut self,
+        receiver: &Receiver<Delivery>,
+        mut written: impl FnMut(&Chunk),
+    ) -> Result<(), Failure> {
         for delivery in receiver {
             match delivery {
-                Delivery::Chunk(chunk) => self.deliver(&chunk)?,
+                Delivery::Chunk(chunk) => {
+                    self.deliver(&chunk)?;
+                    written(&chunk);
+                }
                 Delivery::End(end) => self.ended(end)?,
             }
         }
@@ -334,6 +347,8 @@ struct Work<'a> {
     /// One for each input that may be begun: nobody runs far ahead of a slow first input, for what is finished waits
     /// in memory.
     permits: &'a Mutex<Receiver<()>>,
+    /// What finished output may wait.
+    budget: &'a Budget,
 }
 
 impl Work<'_> {
@@ -353,6 +368,7 @@ fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Re
         let (Some(queue), false) = (queue, tally.should_stop()) else { continue };
         let scan = || match work.inputs[i].open() {
             Ok(mut reader) => scanner.scan(&mut reader, false, |chunk| {
+                work.budget.add(i, chunk.bytes());
                 // The reader of the queue goes away only when the run has failed elsewhere.
                 queue
                     .send(Delivery::Chunk(std::mem::take(chunk)))

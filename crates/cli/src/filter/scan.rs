@@ -180,6 +180,11 @@ impl<'a> Scanner<'a> {
 }
 
 impl Chunk {
+    /// Bytes of finished output.
+    pub(crate) fn bytes(&self) -> usize {
+        self.outputs.iter().map(Vec::len).sum()
+    }
+
     fn sized(filters: usize) -> Chunk {
         Chunk { outputs: vec![Vec::new(); filters], matched: vec![0; filters], packets: 0 }
     }
