@@ -8,9 +8,9 @@
 //! let header = [0x45, 0, 0, 0x1c, 0, 0, 0, 0, 0x40, 0x11, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
 //! assert_eq!(checksum::checksum(&header), 0x66cf);
 //!
-//! // In pieces, which may be summed in any order and start anywhere.
-//! let (front, back) = header.split_at(9);
-//! let sum = Sum::new().add_bytes(front).add_sum_at(9, Sum::new().add_bytes(back));
+//! // In pieces, which may be summed in any order.
+//! let (front, back) = header.split_at(8);
+//! let sum = Sum::new().add_bytes(back).add_bytes(front);
 //! assert_eq!(sum.finish(), 0x66cf);
 //!
 //! // After a change, without the rest: the time to live and the protocol are one word.
@@ -35,8 +35,7 @@ impl Sum {
         Sum { total: 0 }
     }
 
-    /// Adds a piece. A piece of odd length counts as if a zero followed it, so only the last may be odd; where
-    /// others are, [`Sum::add_sum_at`] helps.
+    /// Adds a piece. A piece of odd length counts as if a zero followed it, so only the last may be odd.
     #[inline]
     pub fn add_bytes(self, bytes: &[u8]) -> Sum {
         Sum { total: self.total + sum_words(bytes) }
@@ -46,15 +45,6 @@ impl Sum {
     #[inline]
     pub fn add_u16(self, value: u16) -> Sum {
         Sum { total: self.total + u64::from(value.to_be()) }
-    }
-
-    /// Adds the sum of a piece that starts `off` bytes behind the start of this one. At an odd place the two
-    /// bytes of each of its words change roles (RFC 1071, 2, B).
-    #[inline]
-    pub fn add_sum_at(self, off: usize, piece: Sum) -> Sum {
-        let word = piece.fold();
-        let word = if off.is_multiple_of(2) { word } else { word.swap_bytes() };
-        Sum { total: self.total + u64::from(word) }
     }
 
     /// Adds the pseudo-header of TCP and UDP over IPv4 (RFC 9293, 3.1): addresses, protocol, length.
@@ -122,14 +112,6 @@ pub(crate) fn is_right_of_20(header: &[u8; 20]) -> bool {
 #[must_use]
 pub fn update(checksum: u16, old: u16, new: u16) -> u16 {
     Sum::new().add_u16(!checksum).add_u16(!old).add_u16(new).finish()
-}
-
-/// The checksum after `old` has become `new`, such as an address. Both have the same even length and start at an
-/// even place, or else the result means nothing. Of data that is zero throughout then, the same is true as of [`update`].
-#[inline]
-#[must_use]
-pub fn update_bytes(checksum: u16, old: &[u8], new: &[u8]) -> u16 {
-    update(checksum, Sum::new().add_bytes(old).partial(), Sum::new().add_bytes(new).partial())
 }
 
 /// The addresses of an IP packet, as the checksums of what it carries cover them.
@@ -235,29 +217,6 @@ mod tests {
         fn pieces_do_not_matter(bytes in proptest::collection::vec(any::<u8>(), 0..200), cut in 0_usize..100) {
             let (a, b) = bytes.split_at((cut * 2).min(bytes.len() & !1));
             prop_assert_eq!(Sum::new().add_bytes(a).add_bytes(b).finish(), checksum(&bytes));
-        }
-
-        #[test]
-        fn pieces_may_start_anywhere(
-            bytes in proptest::collection::vec(any::<u8>(), 0..200),
-            cuts in (0_usize..200, 0_usize..200),
-        ) {
-            let (a, b) = (cuts.0.min(bytes.len()), cuts.1.min(bytes.len()));
-            let (a, b) = (a.min(b), a.max(b));
-            let sum = |range: std::ops::Range<usize>| Sum::new().add_bytes(&bytes[range]);
-            let whole = sum(0..a).add_sum_at(b, sum(b..bytes.len())).add_sum_at(a, sum(a..b));
-            prop_assert_eq!(whole.finish(), checksum(&bytes));
-        }
-
-        #[test]
-        fn replacing_equals_recomputing(
-            words in proptest::collection::vec(edgy(), 3..20),
-            new in proptest::collection::vec(edgy(), 2),
-        ) {
-            let (words, new) = (bytes_of(&words), bytes_of(&new));
-            let updated = update_bytes(checksum(&words), &words[2..6], &new);
-            let changed = [&words[..2], &new, &words[6..]].concat();
-            prop_assert_eq!(updated, expected(&changed));
         }
 
         #[test]

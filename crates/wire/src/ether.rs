@@ -8,13 +8,13 @@
 //! frame[..Ethernet::LEN].copy_from_slice(&header.to_bytes());
 //!
 //! EthernetMut::new(&mut frame).unwrap().set_dst(Mac::BROADCAST);
-//! assert!(Ethernet::new(&frame).unwrap().dst().is_broadcast());
+//! assert_eq!(Ethernet::new(&frame).unwrap().dst(), Mac::BROADCAST);
 //! ```
 
 use crate::bytes::{array_at, put, u16_at};
 
 pub use crate::mac::{Mac, ParseMacError};
-pub use crate::vlan::{Tci, Vlan, VlanMut};
+pub use crate::vlan::{Tci, Vlan};
 
 /// EtherTypes by name.
 pub mod ethertype {
@@ -174,12 +174,6 @@ impl<'a> EthernetMut<'a> {
         put(self.bytes, 6, src.0);
     }
 
-    /// Sets the EtherType.
-    #[inline]
-    pub fn set_ethertype(&mut self, ethertype: u16) {
-        put(self.bytes, 12, ethertype.to_be_bytes());
-    }
-
     /// Exchanges destination and source, as an answer does.
     #[inline]
     pub fn swap_addresses(&mut self) {
@@ -233,9 +227,8 @@ mod tests {
 
         let mut ether = EthernetMut::new(&mut frame).unwrap();
         ether.swap_addresses();
-        ether.set_ethertype(ethertype::IPV6);
         ether.payload_mut()[0] = 0x60;
-        assert_eq!(frame, *b"\x02\x42\xac\x11\x00\x02\x01\x00\x5e\x00\x00\xfb\x86\xdd\x60");
+        assert_eq!(frame, *b"\x02\x42\xac\x11\x00\x02\x01\x00\x5e\x00\x00\xfb\x08\x00\x60");
     }
 
     #[test]

@@ -6,9 +6,8 @@
 //! ```
 //!
 //! A view such as [`ip::Ipv4`] borrows the bytes and reads a field when asked; nothing is parsed ahead. Its
-//! constructor checks that the fixed part of the header is there, so the getters cannot fail. For each there
-//! is one that changes bytes in place ([`ip::Ipv4Mut`]), and a struct of values that writes a new header
-//! ([`ip::Ipv4Header`]). Numbers are in the byte order of the machine on this side of all of them.
+//! constructor checks that the fixed part of the header is there, so the getters cannot fail. A struct of values writes
+//! a new header ([`ip::Ipv4Header`]), and where apps change one, a view changes bytes in place ([`ip::Ipv4Mut`]). Numbers are in the byte order of the machine on this side of all of them.
 //!
 //! ```
 //! use wire::checksum::Addresses;

@@ -1,7 +1,7 @@
 //! Hardware addresses of six bytes (IEEE 802, 8: EUI-48).
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::Ipv6Addr;
 use std::str::FromStr;
 
 /// A hardware address of six bytes.
@@ -32,23 +32,10 @@ impl Mac {
         self.0[0] & 1 != 0
     }
 
-    /// Whether it names everyone on the link.
-    #[must_use]
-    pub fn is_broadcast(self) -> bool {
-        self == Mac::BROADCAST
-    }
-
     /// Whether it was made up by an administrator or a program, not assigned by a manufacturer.
     #[must_use]
     pub fn is_local(self) -> bool {
         self.0[0] & 2 != 0
-    }
-
-    /// Where frames to a group of IPv4 go: the low 23 bits of its address (RFC 1112, 6.4).
-    #[must_use]
-    pub fn of_ipv4_multicast(group: Ipv4Addr) -> Mac {
-        let [_, b, c, d] = group.octets();
-        Mac([0x01, 0x00, 0x5e, b & 0x7f, c, d])
     }
 
     /// Where frames to a group of IPv6 go: the low 32 bits of its address (RFC 2464, 7).
@@ -171,23 +158,21 @@ mod tests {
 
     #[test]
     fn kinds_of_addresses() {
-        for (text, is_multicast, is_broadcast, is_local) in [
-            ("ff:ff:ff:ff:ff:ff", true, true, true),
-            ("01:00:5e:00:00:01", true, false, false),
-            ("33:33:00:00:00:01", true, false, true),
-            ("02:00:00:00:00:01", false, false, true),
-            ("00:1b:21:3c:9d:f8", false, false, false),
+        for (text, is_multicast, is_local) in [
+            ("ff:ff:ff:ff:ff:ff", true, true),
+            ("01:00:5e:00:00:01", true, false),
+            ("33:33:00:00:00:01", true, true),
+            ("02:00:00:00:00:01", false, true),
+            ("00:1b:21:3c:9d:f8", false, false),
         ] {
             let mac: Mac = text.parse().unwrap();
-            let kinds = (mac.is_multicast(), mac.is_broadcast(), mac.is_local());
-            assert_eq!(kinds, (is_multicast, is_broadcast, is_local), "{mac}");
+            let kinds = (mac.is_multicast(), mac.is_local());
+            assert_eq!(kinds, (is_multicast, is_local), "{mac}");
         }
     }
 
     #[test]
     fn groups() {
-        let group = Ipv4Addr::new(239, 255, 0, 1);
-        assert_eq!(Mac::of_ipv4_multicast(group).to_string(), "01:00:5e:7f:00:01");
         let group: Ipv6Addr = "ff02::1:ff28:9c5a".parse().unwrap();
         assert_eq!(Mac::of_ipv6_multicast(group).to_string(), "33:33:ff:28:9c:5a");
     }

@@ -22,5 +22,5 @@ mod udp;
 pub use icmp::{
     Icmp, IcmpHeader, IcmpMut, icmp_kind, icmp_may_be_error, icmp_name, icmpv6_may_be_error, icmpv6_name,
 };
-pub use tcp::{Tcp, TcpFlags, TcpHeader, TcpMut};
+pub use tcp::{Tcp, TcpFlags, TcpHeader};
 pub use udp::{Udp, UdpHeader, UdpMut};

@@ -136,51 +136,9 @@ impl<'a> Vlan<'a> {
     }
 }
 
-/// A VLAN tag behind its EtherType that can be changed in place.
-#[derive(Debug)]
-pub struct VlanMut<'a> {
-    bytes: &'a mut [u8],
-}
-
-impl<'a> VlanMut<'a> {
-    /// A view of a tag, if it is whole.
-    #[inline]
-    #[must_use]
-    pub fn new(bytes: &'a mut [u8]) -> Option<VlanMut<'a>> {
-        (bytes.len() >= Vlan::LEN).then_some(VlanMut { bytes })
-    }
-
-    /// What the tag says now.
-    #[inline]
-    #[must_use]
-    pub fn view(&self) -> Vlan<'_> {
-        Vlan { bytes: self.bytes }
-    }
-
-    /// Sets priority, drop eligibility and VLAN.
-    #[inline]
-    pub fn set_tci(&mut self, tci: Tci) {
-        put(self.bytes, 0, u16::from(tci).to_be_bytes());
-    }
-
-    /// Sets the EtherType of what follows.
-    #[inline]
-    pub fn set_ethertype(&mut self, ethertype: u16) {
-        put(self.bytes, 2, ethertype.to_be_bytes());
-    }
-
-    /// What follows the tag.
-    #[inline]
-    #[must_use]
-    pub fn payload_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[Vlan::LEN..]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ether::EthernetMut;
 
     const UNTAGGED: [u8; 16] = *b"\xff\xff\xff\xff\xff\xff\x02\x00\x00\x00\x00\x01\x08\x06\x00\x01";
     /// The same within VLAN 7 with priority 6, within service VLAN 2049 that may be dropped.
@@ -214,18 +172,6 @@ mod tests {
         }
         assert!(push(&mut { TAGGED_TWICE }[..18], ethertype::VLAN, INNER).is_some());
         assert!(pop(&mut { TAGGED_TWICE }[..18]).is_some());
-    }
-
-    #[test]
-    fn retags_in_place() {
-        let mut frame = TAGGED_TWICE;
-        let mut ether = EthernetMut::new(&mut frame).unwrap();
-        let mut tag = VlanMut::new(ether.payload_mut()).unwrap();
-        assert_eq!((tag.view().tci(), tag.view().ethertype()), (OUTER, ethertype::VLAN));
-        tag.set_tci(Tci { id: 12, ..tag.view().tci() });
-        tag.set_ethertype(ethertype::QINQ);
-        assert_eq!(tag.payload_mut().len(), 6);
-        assert_eq!(frame[12..18], [0x88, 0xa8, 0x10, 0x0c, 0x88, 0xa8]);
     }
 
     #[test]

@@ -218,12 +218,6 @@ impl<'a> Ipv4Mut<'a> {
         put(self.bytes, 4, ident.to_be_bytes());
     }
 
-    /// Forbids or allows routers to fragment it.
-    #[inline]
-    pub fn set_dont_fragment(&mut self, dont_fragment: bool) {
-        self.bytes[6] = self.bytes[6] & !0x40 | u8::from(dont_fragment) << 6;
-    }
-
     /// Sets the place of a fragment: its offset in bytes, rounded down to a multiple of eight, and whether more
     /// follow. 0 and `false` make it a whole packet.
     #[inline]
@@ -236,12 +230,6 @@ impl<'a> Ipv4Mut<'a> {
     #[inline]
     pub fn set_ttl(&mut self, ttl: u8) {
         self.bytes[8] = ttl;
-    }
-
-    /// Sets what the payload is.
-    #[inline]
-    pub fn set_protocol(&mut self, protocol: u8) {
-        self.bytes[9] = protocol;
     }
 
     /// Sets the source address.
@@ -447,15 +435,13 @@ mod tests {
     #[test]
     fn setters_write_what_getters_read() {
         let mut packet = [0; 30];
-        packet[0] = 0x46;
+        (packet[0], packet[6], packet[9]) = (0x46, 0x40, protocol::TCP);
         let mut ip = Ipv4Mut::new(&mut packet).unwrap();
         ip.set_tos(0xb8);
         ip.set_total_len(1500);
         ip.set_ident(0xbeef);
-        ip.set_dont_fragment(true);
         ip.set_fragment(65535, true);
         ip.set_ttl(3);
-        ip.set_protocol(protocol::TCP);
         ip.set_src(Ipv4Addr::new(10, 0, 0, 1));
         ip.set_dst(Ipv4Addr::new(10, 0, 0, 2));
         ip.fill_checksum();
@@ -481,8 +467,6 @@ mod tests {
             assert_eq!(ip.view().payload().len(), payload_len);
             assert_eq!(ip.payload_mut().len(), payload_len, "total length {total_len}");
         }
-        ip.set_dont_fragment(false);
-        assert_eq!(ip.view().bytes[6..8], [0, 0]);
     }
 
     #[test]

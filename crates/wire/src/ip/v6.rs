@@ -277,8 +277,6 @@ pub struct Fragment {
 impl Fragment {
     /// Length of a fragment header (RFC 8200, 4.5).
     pub const HEADER_LEN: usize = 8;
-    /// The largest offset there is.
-    pub const OFF_MAX: u32 = 0xfff8;
 
     /// Reads a fragment header: what the packet carries, and the fragment's place in it.
     #[inline]
@@ -292,7 +290,7 @@ impl Fragment {
     }
 
     /// The fragment header as it goes over the wire, before a part of what `next_header` says. `None` if the
-    /// offset is no multiple of eight or exceeds [`Fragment::OFF_MAX`].
+    /// offset is no multiple of eight or exceeds 0xfff8.
     ///
     /// ```
     /// use wire::ip::{Fragment, protocol};
@@ -344,22 +342,10 @@ impl<'a> Ipv6Mut<'a> {
         put(self.bytes, 0, first_word(traffic_class, self.view().flow_label()));
     }
 
-    /// Sets the flow label, the low 20 bits of `flow_label`.
-    #[inline]
-    pub fn set_flow_label(&mut self, flow_label: u32) {
-        put(self.bytes, 0, first_word(self.view().traffic_class(), flow_label));
-    }
-
     /// Sets the length of all that follows the fixed header.
     #[inline]
     pub fn set_payload_len(&mut self, payload_len: u16) {
         put(self.bytes, 4, payload_len.to_be_bytes());
-    }
-
-    /// Sets what follows the fixed header.
-    #[inline]
-    pub fn set_next_header(&mut self, next_header: u8) {
-        self.bytes[6] = next_header;
     }
 
     /// Sets the hop limit.
@@ -619,13 +605,13 @@ mod tests {
     #[test]
     fn setters_write_what_getters_read() {
         let mut packet = [0; 42];
-        packet[0] = 0x60;
+        packet[..8].copy_from_slice(&HEADER[..8]);
         let mut ip = Ipv6Mut::new(&mut packet).unwrap();
         let from = Ipv6Header::from(Ipv6::new(&HEADER).unwrap());
-        ip.set_flow_label(0xfff0_0000 | from.flow_label);
+        ip.set_traffic_class(0);
+        assert_eq!(ip.view().flow_label(), from.flow_label);
         ip.set_traffic_class(from.traffic_class);
         ip.set_payload_len(from.payload_len);
-        ip.set_next_header(from.next_header);
         ip.set_hop_limit(from.hop_limit);
         ip.set_src(from.src);
         ip.set_dst(from.dst);
