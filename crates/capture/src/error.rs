@@ -316,7 +316,7 @@ fn hint(looks_like: Option<&str>) -> String {
 }
 
 fn block_name(block: u32) -> String {
-    match crate::pcapng::block_name(block) {
+    match crate::block_type::name(block) {
         Some(name) => name.to_owned(),
         None => format!("block of type {block:#010x}"),
     }

@@ -50,7 +50,9 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod block_type;
 mod error;
+mod found;
 mod gzip;
 mod inputs;
 mod line;
@@ -58,19 +60,22 @@ mod order;
 mod pcap;
 mod pcapng;
 mod reader;
+mod section;
 mod source;
 mod stream;
 mod time;
 mod window;
 mod write;
 
-pub use batch::{BATCH_MAX, Batch, Block, Format, Interface, PacketRef, Record};
+pub use batch::{Batch, PacketRef};
 pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles};
+pub use found::{BATCH_MAX, Block, Interface, Record};
 pub use inputs::{Expansion, Input, expand, place_of};
 pub use line::Line;
 pub use order::ByteOrder;
 pub use pcap::PcapHeader;
 pub use reader::Reader;
+pub use section::Format;
 pub use source::Compression;
 pub use stream::Stream;
 pub use time::{Precision, Resolution};

@@ -21,8 +21,8 @@
 
 use wire::LinkType;
 
-use crate::batch::{Found, Interface, Record, Stop};
 use crate::error::ErrorKind;
+use crate::found::{Found, Interface, Record, Stop};
 use crate::order::ByteOrder;
 use crate::time::{NS_PER_S, Precision, Resolution};
 

@@ -7,11 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use wire::LinkType;
 
-use crate::batch::{Batch, Format, Found, PacketRef, Section, Stop};
+use crate::batch::{Batch, PacketRef};
+use crate::block_type;
 use crate::error::{Error, ErrorKind};
+use crate::found::{Found, Stop};
 use crate::order::ByteOrder;
 use crate::pcap::{self, PcapHeader};
 use crate::pcapng;
+use crate::section::{Format, Section};
 use crate::source::{self, ByteStream, Compression};
 use crate::window::Window;
 
@@ -326,7 +329,7 @@ fn first_section(window: &mut Window, compression: Option<Compression>) -> Resul
         };
         return Err(Error::new(kind).at(start));
     };
-    if u32::from_be_bytes(magic) == pcapng::SECTION_HEADER {
+    if u32::from_be_bytes(magic) == block_type::SECTION_HEADER {
         return Ok(Section { format: Format::Pcapng(ByteOrder::NATIVE), interfaces: Vec::new() });
     }
     let Some((order, number)) = pcap::recognise(&magic) else {
@@ -348,7 +351,7 @@ fn first_section(window: &mut Window, compression: Option<Compression>) -> Resul
 
 /// Whether a few bytes may be the first of a capture that was cut there.
 fn begins_a_capture(start: &[u8]) -> bool {
-    pcapng::SECTION_HEADER.to_be_bytes().starts_with(start) || pcap::may_begin_with(start)
+    block_type::SECTION_HEADER.to_be_bytes().starts_with(start) || pcap::may_begin_with(start)
 }
 
 fn unknown_format(window: &Window) -> ErrorKind {

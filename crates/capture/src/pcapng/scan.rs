@@ -3,12 +3,13 @@
 use wire::LinkType;
 
 use super::{
-    BLOCK_MAX, BLOCK_OVERHEAD, BYTE_ORDER_MAGIC, ENHANCED_PACKET, INTERFACE, OLD_PACKET, OPT_IF_FCSLEN,
-    OPT_IF_TSOFFSET, OPT_IF_TSRESOL, Options, SECTION_HEADER, SIMPLE_PACKET,
+    BLOCK_MAX, BLOCK_OVERHEAD, BYTE_ORDER_MAGIC, OPT_IF_FCSLEN, OPT_IF_TSOFFSET, OPT_IF_TSRESOL, Options,
 };
-use crate::batch::{Block, Format, Found, Interface, Record, Section, Stop};
+use crate::block_type::{ENHANCED_PACKET, INTERFACE, OLD_PACKET, SECTION_HEADER, SIMPLE_PACKET};
 use crate::error::{BlockProblem, ErrorKind};
+use crate::found::{Block, Found, Interface, Record, Stop};
 use crate::order::ByteOrder;
+use crate::section::{Format, Section};
 use crate::time::Resolution;
 
 /// Interfaces per section. Real captures have a handful; a hostile one must not fill memory with them.
@@ -87,7 +88,10 @@ fn whole_block<'a>(section: &Section, bytes: &'a [u8], pos: usize) -> Result<Who
         return Err(Stop::Bad(ErrorKind::TooLong { what, claimed: length.into(), limit: BLOCK_MAX.into() }));
     }
     let Some(bytes) = rest.get(..length as usize) else {
-        return Err(Stop::Need { bytes: length as usize, what: super::block_name(kind).unwrap_or("block") });
+        return Err(Stop::Need {
+            bytes: length as usize,
+            what: crate::block_type::name(kind).unwrap_or("block"),
+        });
     };
     let again = order.u32(bytes, bytes.len() - 4);
     if again != length {

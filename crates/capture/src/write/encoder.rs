@@ -3,11 +3,14 @@
 
 use wire::LinkType;
 
-use crate::batch::{Batch, Block, Format, Record};
+use crate::batch::Batch;
+use crate::block_type::{CUSTOM_NO_COPY, ENHANCED_PACKET, INTERFACE, SECTION_HEADER};
 use crate::error::{Error, ErrorKind};
+use crate::found::{Block, Record};
 use crate::order::ByteOrder;
 use crate::pcap::{self, FILE_HEADER_LEN, MAGIC_MICRO, MAGIC_NANO, PcapHeader, RECORD_HEADER_LEN};
-use crate::pcapng::{self, CUSTOM_NO_COPY, SECTION_HEADER};
+use crate::pcapng;
+use crate::section::Format;
 use crate::time::{NS_PER_S, Precision};
 
 /// The format of an output.
@@ -259,7 +262,7 @@ fn put_section(from: &PcapHeader, out: &mut Vec<u8>) {
         out.extend([0xff; 8]);
     });
     let interface = from.interface();
-    put_block(order, pcapng::INTERFACE, out, |out| {
+    put_block(order, INTERFACE, out, |out| {
         out.extend(order.put_u16(interface.linktype.value() as u16));
         out.extend([0; 2]);
         out.extend(order.put_u32(interface.snaplen));
@@ -281,7 +284,7 @@ fn put_byte_option(order: ByteOrder, code: u16, value: u8, out: &mut Vec<u8>) {
 fn put_enhanced(from: &PcapHeader, batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {
     let order = from.order;
     let ticks = batch.timestamp_ns(packet) as u64 / u64::from(from.precision.ns_per_unit());
-    put_block(order, pcapng::ENHANCED_PACKET, out, |out| {
+    put_block(order, ENHANCED_PACKET, out, |out| {
         out.extend(order.put_u32(0));
         out.extend(order.put_u32((ticks >> 32) as u32));
         out.extend(order.put_u32(ticks as u32));
