@@ -16,7 +16,7 @@
 use std::net::Ipv4Addr;
 
 use crate::bytes::{array_at, put, u16_at};
-use crate::ether::Mac;
+use crate::mac::Mac;
 
 /// An ARP message.
 #[derive(Clone, Copy, Debug)]

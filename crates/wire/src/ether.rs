@@ -13,8 +13,7 @@
 
 use crate::bytes::{array_at, put, u16_at};
 
-pub use crate::mac::{Mac, ParseMacError};
-pub use crate::vlan::{Tci, Vlan};
+pub use crate::mac::Mac;
 
 /// EtherTypes by name.
 pub mod ethertype {
@@ -118,26 +117,6 @@ impl<'a> Ethernet<'a> {
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[Ethernet::LEN..]
-    }
-
-    /// The EtherType behind the VLAN tags, of which two at most are passed over, and where in the frame that starts which it
-    /// announces. `None` if the frame ends within a tag.
-    ///
-    /// ```
-    /// use wire::ether::{Ethernet, ethertype};
-    /// let mut frame = [0; 60];
-    /// frame[12..18].copy_from_slice(&[0x81, 0x00, 0x00, 0x07, 0x08, 0x00]);
-    /// assert_eq!(Ethernet::new(&frame).unwrap().network(), Some((ethertype::IPV4, 18)));
-    /// ```
-    #[inline]
-    #[must_use]
-    pub fn network(&self) -> Option<(u16, usize)> {
-        let (mut ethertype, mut off) = (self.ethertype(), Ethernet::LEN);
-        while Vlan::follows(ethertype) && off < Ethernet::LEN + 2 * Vlan::LEN {
-            ethertype = Vlan::new(&self.bytes[off..])?.ethertype();
-            off += Vlan::LEN;
-        }
-        Some((ethertype, off))
     }
 }
 

@@ -34,9 +34,10 @@
 //! ```
 
 use crate::bytes::u32_at;
-use crate::ether::{Ethernet, Vlan, ethertype};
+use crate::ether::{Ethernet, ethertype};
 use crate::ip::{Ipv4, Ipv6, protocol};
 use crate::link::TAGS_MAX;
+use crate::vlan::Vlan;
 
 /// What a hash was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,8 +6,10 @@
 use std::fmt;
 
 use crate::bytes::{array_at, u8_at, u16_at, u32_at};
-use crate::ether::{Ethernet, Mac, Vlan, ethertype};
+use crate::ether::{Ethernet, ethertype};
 use crate::linktype::LinkType;
+use crate::mac::Mac;
+use crate::vlan::Vlan;
 
 /// Tags that [`strip`] notes; what lies deeper is passed over without a note.
 pub const TAGS_MAX: usize = 4;

@@ -27,8 +27,8 @@ use std::net::Ipv6Addr;
 
 use crate::bytes::{array_at, put, u8_at};
 use crate::checksum::Addresses;
-use crate::ether::Mac;
 use crate::ip::{Ipv6, Ipv6Header, protocol};
+use crate::mac::Mac;
 use crate::transport::{Icmp, icmp_kind};
 
 /// Length of a message without options.

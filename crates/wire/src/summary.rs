@@ -25,10 +25,11 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::arp::Arp;
-use crate::ether::{Mac, ethertype, ethertype_name};
+use crate::ether::{ethertype, ethertype_name};
 use crate::ip::{Fragment, Ipv4, Ipv6, protocol, protocol_name};
 use crate::link::{Direction, Link, Network, Tag, strip};
 use crate::linktype::LinkType;
+use crate::mac::Mac;
 use crate::transport::{Icmp, Tcp, Udp};
 
 /// Who speaks or is spoken to.

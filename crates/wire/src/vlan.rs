@@ -136,6 +136,28 @@ impl<'a> Vlan<'a> {
     }
 }
 
+impl Ethernet<'_> {
+    /// The EtherType behind the VLAN tags, of which two at most are passed over, and where in the frame that starts which it
+    /// announces. `None` if the frame ends within a tag.
+    ///
+    /// ```
+    /// use wire::ether::{Ethernet, ethertype};
+    /// let mut frame = [0; 60];
+    /// frame[12..18].copy_from_slice(&[0x81, 0x00, 0x00, 0x07, 0x08, 0x00]);
+    /// assert_eq!(Ethernet::new(&frame).unwrap().network(), Some((ethertype::IPV4, 18)));
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn network(&self) -> Option<(u16, usize)> {
+        let (mut ethertype, mut off) = (self.ethertype(), 0);
+        while Vlan::follows(ethertype) && off < 2 * Vlan::LEN {
+            ethertype = Vlan::new(&self.payload()[off..])?.ethertype();
+            off += Vlan::LEN;
+        }
+        Some((ethertype, Ethernet::LEN + off))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,11 +5,12 @@
 use std::path::Path;
 
 use wire::arp::{Arp, ArpMessage};
-use wire::ether::{Ethernet, EthernetHeader, Vlan, ethertype};
+use wire::ether::{Ethernet, EthernetHeader, ethertype};
 use wire::flow::Layer;
 use wire::ip::{Ipv4, Ipv4Header, Ipv4Mut, Ipv6, Ipv6Header, protocol};
 use wire::ndp::{Neighbour, PACKET_LEN_MAX};
 use wire::transport::{Icmp, IcmpMut, Tcp, Udp, UdpMut, icmp_kind};
+use wire::vlan::Vlan;
 use wire::{FlowHasher, checksum::Addresses, vlan};
 
 /// The frames of the classic captures of Ethernet whose checksums the sender computed.

@@ -1,8 +1,9 @@
 //! Headers of fragments: the packet that one belongs to, and the part that it is.
 
 use engine::Packet;
-use wire::ether::{Ethernet, Vlan, ethertype};
+use wire::ether::{Ethernet, ethertype};
 use wire::ip::{Fragment, Ipv4, Ipv4Mut, Ipv6, Ipv6Mut};
+use wire::vlan::Vlan;
 
 /// Which packet a fragment is of: addresses, identification, VLANs, and over IPv4 the protocol (RFC 791, 3.2; RFC 8200, 4.5).
 pub(super) type Key = [u64; 5];

@@ -2,8 +2,9 @@ use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::*;
-use crate::ether::{EthernetHeader, Mac};
+use crate::ether::EthernetHeader;
 use crate::ip::{Fragment, Ipv4Header, Ipv6Header};
+use crate::mac::Mac;
 use crate::vlan::{Tci, push};
 
 const KEY: u64 = 0x0123_4567_89ab_cdef;

@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 
 use super::IcmpDetail;
 use crate::bytes::{array_at, u8_at, u32_at};
-use crate::ether::Mac;
 use crate::ip::protocol;
+use crate::mac::Mac;
 use crate::transport::TcpFlags;
 
 /// What a protocol says that belongs into one line.

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Endpoint, ports};
 use crate::bytes::{array_at, u8_at, u16_at, u32_at};
-use crate::ether::Mac;
 use crate::ip::{Ipv4, Ipv6, protocol, protocol_name};
+use crate::mac::Mac;
 use crate::transport::{Icmp, icmp_kind, icmp_name, icmpv6_name};
 
 /// An ICMP or ICMPv6 message; a field is there where its type has it and it was captured.
