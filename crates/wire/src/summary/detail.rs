@@ -137,6 +137,10 @@ pub(super) fn llc(dsap: u8, ssap: u8, payload: &[u8]) -> (&'static str, Detail) 
         (0xfe, Some(0x83)) => Some("isis"),
         _ => None,
     };
+    // Novell's frames of 802.3 have no access points: what stands there are two bytes of IPX.
+    if (dsap, ssap) == (0xff, 0xff) {
+        return ("ipx", Detail::None);
+    }
     let name = match dsap {
         0x42 => "stp",
         0xfe => "iso",

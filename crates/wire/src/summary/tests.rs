@@ -135,6 +135,7 @@ fn what_is_not_ip() {
         (packet(&[&[0x88, 0xcc], &[1, 2]]), "lldp len 16"),
         (packet(&[&[0x12, 0x34], &[1, 2]]), "ethertype 0x1234 len 16"),
         (packet(&[&[0, 3], &[0x42, 0x42, 3]]), "stp dsap 0x42 ssap 0x42 len 17"),
+        (packet(&[&[0, 4], &[0xff, 0xff, 0, 4]]), "ipx len 18"),
         (packet(&[&[0, 4], &[0xfe, 0xfe, 3, 0x82]]), "esis len 18"),
         (packet(&[&[0, 8], &[0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0]]), "cdp len 22"),
         (packet(&[&[0, 8], &[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 7]]), "snap oui 00:80:c2 pid 0x0007 len 22"),
