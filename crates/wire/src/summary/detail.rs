@@ -4,7 +4,8 @@ use std::fmt;
 use std::net::Ipv4Addr;
 
 use super::IcmpDetail;
-use crate::bytes::{array_at, u8_at, u32_at};
+use crate::bytes::{array_at, u8_at, u16_at, u32_at};
+use crate::ether::ethertype_name;
 use crate::ip::protocol;
 use crate::mac::Mac;
 use crate::transport::TcpFlags;
@@ -30,6 +31,8 @@ pub enum Detail {
     Icmp(IcmpDetail),
     /// Of an IGMP message: its type, and the group it is about.
     Igmp(u8, Option<Ipv4Addr>),
+    /// Of a GRE header: the EtherType of what is inside.
+    Gre(u16),
     /// Of an ESP or AH header: security parameters index and sequence number.
     Ipsec(u32, u32),
     /// Of an ARP or RARP message.
@@ -100,6 +103,10 @@ impl fmt::Display for Detail {
                 }
                 group.map_or(Ok(()), |group| write!(f, " {group}"))
             }
+            Detail::Gre(inner) => match ethertype_name(inner) {
+                Some(name) => write!(f, " {name}"),
+                None => write!(f, " {inner:#06x}"),
+            },
             Detail::Ipsec(spi, seq) => write!(f, " spi {spi:#010x} seq {seq}"),
             Detail::Arp { operation, sender, target } => match operation {
                 1 => write!(f, " who has {} tell {}", target.1, sender.1),
@@ -168,6 +175,7 @@ pub(super) fn snap(organisation: [u8; 3], number: u16) -> (&'static str, Detail)
 /// What matters of the header of a protocol without ports, if it is whole.
 pub(super) fn of_protocol(number: u8, payload: &[u8]) -> Option<Detail> {
     Some(match number {
+        protocol::GRE => Detail::Gre(u16_at(payload, 2)?),
         protocol::ESP => Detail::Ipsec(u32_at(payload, 0)?, u32_at(payload, 4)?),
         protocol::AH => Detail::Ipsec(u32_at(payload, 4)?, u32_at(payload, 8)?),
         protocol::IGMP => {

@@ -275,12 +275,15 @@ fn icmp6_says_why_and_about_whom() {
 }
 
 #[test]
-fn security_and_groups() {
+fn security_tunnels_and_groups() {
     let from_to = "192.0.2.1 > 192.0.2.2";
     for (protocol, payload, expected) in [
         (50, &[0, 0, 1, 2, 0, 0, 0, 3, 9][..], "esp spi 0x00000102 seq 3 len 9"),
         (51, &[6, 4, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3], "ah spi 0x00000102 seq 3 len 12"),
         (50, &[0; 7], "esp len 7"),
+        (47, &[0x20, 0, 0x86, 0xdd, 0, 0, 0, 1], "gre ip6 len 8"),
+        (47, &[0, 0, 0x65, 0x58], "gre 0x6558 len 4"),
+        (47, &[0, 0, 8], "gre len 3"),
         (2, &[0x16, 0, 0, 0, 224, 0, 0, 251], "igmp report v2 224.0.0.251 len 8"),
         (2, &[0x11, 100, 0, 0, 0, 0, 0, 0], "igmp query len 8"),
         (2, &[0x22, 0, 0, 0, 0, 0, 0, 1], "igmp report v3 len 8"),
