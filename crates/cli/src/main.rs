@@ -13,6 +13,7 @@ mod ended;
 mod exit;
 mod explain;
 mod filter;
+mod inputs;
 mod instances;
 mod json;
 mod language;

@@ -41,8 +41,8 @@ mod tests;
 use crate::held::file_identity;
 use engine::shm::Counter;
 use engine::{
-    App, Burst, Class, Io, Metadata, OptionError, OptionWarning, PortNames, Ports, Reconfigured, Roles,
-    Setup, Use,
+    App, Burst, Class, Io, Metadata, OptionError, OptionWarning, PortNames, Ports, Reconfigured, Review,
+    Roles, Setup, Use,
 };
 use file::{Patience, Target};
 use records::Encoder;
@@ -187,10 +187,10 @@ impl Class for PcapWriter {
             .map_or(Ok(()), |snaplen| OptionError::check_range("snaplen", snaplen, 1..=records::SNAPLEN))
     }
 
-    fn review(&self) -> Result<Vec<OptionWarning>, OptionError> {
+    fn review(&self) -> Result<Review, OptionError> {
         self.check()?;
         let obstacle = file::obstacle(&self.path).map(|why| OptionWarning::absent("path", why));
-        Ok(obstacle.into_iter().collect())
+        Ok(Review::new(obstacle))
     }
 
     /// The file, to go on with in the same format.
