@@ -26,9 +26,8 @@ use std::collections::HashMap;
 const TERMS_MIN: u32 = 8;
 /// Fewer terms of a kind stay as they are.
 const MEMBERS_MIN: usize = 4;
-/// Larger terms are of no kind: each would be read again for each list that it is a part of. Two words a node; a port that is
-/// looked for behind extension headers takes 280 of them.
-const TERM_WORDS_MAX: usize = 512;
+/// Larger terms are of no kind: each would be read again for each list that it is a part of. Two words a node.
+const TERM_WORDS_MAX: usize = 256;
 
 /// Gathers the lists of a tree that has these roots, each beside the leaf that it leads to.
 pub(crate) fn gather(tree: &mut Tree, arms: &mut [(TreeId, u32)]) {
