@@ -5,91 +5,144 @@
 mod common;
 
 use common::{code, root, scratch, sluss, stderr, stdout};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Output;
 
 fn bytes_of(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-#[test]
-fn captures_filters_and_graphs_may_have_any_name() {
-    let folder = scratch("odd-names");
-    let odd = |name: &[u8]| folder.join(OsStr::from_bytes(name));
-    let capture = odd(b"in\xff.pcap");
-    let bytes = bytes_of(&root().join("captures/web.pcap"));
-    if let Err(error) = std::fs::write(&capture, &bytes) {
-        return common::say(&format!("skipped: captures_filters_and_graphs_may_have_any_name: {error}"));
+/// A folder with a capture whose name is not UTF-8.
+struct Odd {
+    folder: PathBuf,
+    capture: PathBuf,
+}
+
+/// A word of a command line.
+type Word<'w> = &'w dyn AsRef<OsStr>;
+
+impl Odd {
+    /// `None` where the file system does not have such names.
+    fn new(name: &str) -> Option<Odd> {
+        let folder = scratch(name);
+        let capture = folder.join(OsStr::from_bytes(b"in\xff.pcap"));
+        if let Err(error) = std::fs::copy(root().join("captures/web.pcap"), &capture) {
+            common::say(&format!("skipped: {name}: {error}"));
+            return None;
+        }
+        Some(Odd { folder, capture })
     }
-    let (out, again, filter, list) =
-        (odd(b"out\xfe.pcapng"), odd(b"again\xfe.pcap"), odd(b"\xff.txt"), odd(b"filter\xff"));
-    std::fs::write(&filter, "tcp port 80").unwrap();
-    std::fs::write(&list, "tcp port 80").unwrap();
-    let at = [&b"@"[..], list.as_os_str().as_bytes()].concat();
-    let at = OsStr::from_bytes(&at);
-    let (input, output) = (capture.as_os_str(), out.as_os_str());
-    let word = OsStr::new;
-    let said = |args: &[&OsStr]| {
-        let output = sluss(&[]).args(args).env("SLUSS_RUNTIME_DIR", &folder).output().unwrap();
-        assert_eq!(code(&output), 0, "{args:?}: {}", stderr(&output));
+
+    fn path(&self, name: &[u8]) -> PathBuf {
+        self.folder.join(OsStr::from_bytes(name))
+    }
+
+    /// A file of this name, which holds a text.
+    fn file(&self, name: &[u8], text: &[u8]) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn run(&self, args: &[Word<'_>]) -> Output {
+        let args = args.iter().map(|arg| arg.as_ref());
+        sluss(&[]).args(args).env("SLUSS_RUNTIME_DIR", &self.folder).output().unwrap()
+    }
+
+    /// What a command that goes well prints.
+    #[track_caller]
+    fn said(&self, args: &[Word<'_>]) -> String {
+        let output = self.run(args);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
         stdout(&output)
-    };
-    let json = |args: &[&OsStr]| serde_json::from_str::<serde_json::Value>(&said(args)).unwrap();
-    // Filters, writes and counts.
-    said(&[word("filter"), word("tcp port 80"), input, word("-o"), output]);
-    assert!(bytes_of(&out).starts_with(b"\x0a\x0d\x0d\x0a"), "the end of the name says pcapng");
-    for args in [
-        &[word("tcp port 80"), input][..],
-        &[word(""), output],
-        &[word("-r"), output],
-        &[at, input],
-        &[word("-f"), at, input],
-        &[word("-F"), filter.as_os_str(), input],
-        &[word("tcp port 80"), odd(b"in?.p*").as_os_str()],
-        &[input, word("--"), at],
-    ] {
-        assert_eq!(said(&[&[word("filter"), word("--count")], args].concat()), "96\n", "{args:?}");
     }
-    let summary = json(&[word("filter"), word("--json"), at, input, word("-o"), again.as_os_str()]);
-    assert!(summary["filters"][0]["output"].as_str().unwrap().ends_with("again\u{fffd}.pcap"), "{summary}");
-    // The other commands.
-    assert!(said(&[word("trace"), at, input, word("-n"), word("9")]).contains("in\u{fffd}.pcap"));
-    let trace = json(&[word("trace"), word("--json"), at, input, word("-n"), word("9")]);
-    assert!(trace["file"].as_str().unwrap().ends_with("in\u{fffd}.pcap"), "{trace}");
-    assert!(said(&[word("explain"), at]).contains("port 80"));
-    assert!(!said(&[word("compile"), at]).is_empty());
-    let blast =
-        [word("blast"), input, word("--loop"), word("1"), word("--to"), again.as_os_str(), word("--json")];
-    assert_eq!(json(&blast)["packets"], 121);
-    let graph = odd(b"graph\xff.toml");
-    std::fs::copy(root().join("examples/tee.toml"), &graph).unwrap();
-    assert!(said(&[word("run"), word("--check"), graph.as_os_str()]).contains("graph\u{fffd}.toml"));
-    let bench = [
-        word("bench"),
-        word("engine"),
-        word("--net"),
-        word("filter"),
-        word("--runs"),
-        word("1"),
-        word("--pcap"),
-        input,
+
+    #[track_caller]
+    fn json(&self, args: &[Word<'_>]) -> serde_json::Value {
+        serde_json::from_str(&self.said(args)).unwrap()
+    }
+
+    /// What is told where the user is wrong.
+    #[track_caller]
+    fn refused(&self, args: &[Word<'_>]) -> String {
+        let output = self.run(args);
+        assert_eq!(code(&output), 2, "{}", stderr(&output));
+        stderr(&output)
+    }
+}
+
+/// `@FILE`.
+fn at(file: &Path) -> OsString {
+    OsStr::from_bytes(&[b"@", file.as_os_str().as_bytes()].concat()).to_owned()
+}
+
+#[test]
+fn captures_and_filters_may_have_any_name() {
+    let Some(odd) = Odd::new("odd-filters") else { return };
+    let (input, out, again) = (&odd.capture, &odd.path(b"out\xfe.pcapng"), &odd.path(b"again\xfe.pcap"));
+    let (filter, list) = (&odd.file(b"\xff.txt", b"tcp port 80"), &odd.file(b"filter\xff", b"tcp port 80"));
+    let at = &at(list);
+    odd.said(&[&"filter", &"tcp port 80", input, &"-o", out]);
+    assert!(bytes_of(out).starts_with(b"\x0a\x0d\x0d\x0a"), "the end of the name says pcapng");
+    let pattern = &odd.path(b"in?.p*");
+    let ways: [&[Word<'_>]; 8] = [
+        &[&"tcp port 80", input],
+        &[&"", out],
+        &[&"-r", out],
+        &[at, input],
+        &[&"-f", at, input],
+        &[&"-F", filter, input],
+        &[&"tcp port 80", pattern],
+        &[input, &"--", at],
     ];
-    assert!(said(&bench).contains("every packet accounted for"));
-    // What stands on the command line itself is a text.
-    let wrong = sluss(&["filter", "--count"]).args([OsStr::from_bytes(b"tcp\xff"), input]).output().unwrap();
-    assert!(code(&wrong) == 2 && stderr(&wrong).contains("not UTF-8 text"), "{}", stderr(&wrong));
-    std::fs::write(&graph, b"tcp port 8\xb2").unwrap();
-    let wrong = sluss(&["filter", "-F"]).args([graph.as_os_str(), input]).output().unwrap();
-    assert!(code(&wrong) == 2 && stderr(&wrong).contains("not UTF-8 text: byte 10"), "{}", stderr(&wrong));
-    let set = folder.join("set.txt");
-    std::fs::write(&set, b"10.0.0.1\n10.0.0.\xb2\n").unwrap();
-    let filter = format!("host in {{@{}}}", set.display());
-    let wrong = sluss(&["filter", "--count", &filter]).arg(input).output().unwrap();
-    assert!(code(&wrong) == 2 && stderr(&wrong).contains("10.0.0.\u{fffd}"), "{}", stderr(&wrong));
-    let both = sluss(&["filter", "ip", "-o"]).args([input, input]).output().unwrap();
-    assert!(code(&both) == 2 && stderr(&both).contains("in\u{fffd}.pcap is both"), "{}", stderr(&both));
-    assert_eq!(bytes_of(&capture), bytes);
+    for (number, args) in ways.iter().enumerate() {
+        let command: [Word<'_>; 2] = [&"filter", &"--count"];
+        assert_eq!(odd.said(&[&command, *args].concat()), "96\n", "way {number}");
+    }
+    let summary = odd.json(&[&"filter", &"--json", at, input, &"-o", again]);
+    assert!(summary["filters"][0]["output"].as_str().unwrap().ends_with("again\u{fffd}.pcap"), "{summary}");
+}
+
+#[test]
+fn every_command_takes_any_name() {
+    let Some(odd) = Odd::new("odd-names") else { return };
+    let (input, out) = (&odd.capture, &odd.path(b"out\xfe.pcap"));
+    let at = &at(&odd.file(b"filter\xff", b"tcp port 80"));
+    assert!(odd.said(&[&"trace", at, input, &"-n", &"9"]).contains("in\u{fffd}.pcap"));
+    let trace = odd.json(&[&"trace", &"--json", at, input, &"-n", &"9"]);
+    assert!(trace["file"].as_str().unwrap().ends_with("in\u{fffd}.pcap"), "{trace}");
+    assert!(odd.said(&[&"explain", at]).contains("port 80"));
+    assert!(!odd.said(&[&"compile", at]).is_empty());
+    assert_eq!(odd.json(&[&"blast", input, &"--loop", &"1", &"--to", out, &"--json"])["packets"], 121);
+    let graph = &odd.file(b"graph\xff.toml", &bytes_of(&root().join("examples/tee.toml")));
+    assert!(odd.said(&[&"run", &"--check", graph]).contains("graph\u{fffd}.toml"));
+    let bench = odd.said(&[&"bench", &"engine", &"--net", &"filter", &"--runs", &"1", &"--pcap", input]);
+    assert!(bench.contains("every packet accounted for"));
+}
+
+/// Names may be any bytes; filters are text, wherever they stand.
+#[test]
+fn what_a_file_holds_is_text() {
+    let Some(odd) = Odd::new("odd-texts") else { return };
+    let input = &odd.capture;
+    let text = &OsStr::from_bytes(b"tcp\xff");
+    assert!(odd.refused(&[&"filter", &"--count", text, input]).contains("not UTF-8 text"));
+    let filter = &odd.file(b"filter\xff", b"tcp port 8\xb2");
+    assert!(odd.refused(&[&"filter", &"-F", filter, input]).contains("not UTF-8 text: byte 10"));
+    let set = odd.file(b"set.txt", b"10.0.0.1\n10.0.0.\xb2\n");
+    let filter = &format!("host in {{@{}}}", set.display());
+    assert!(odd.refused(&[&"filter", &"--count", filter, input]).contains("10.0.0.\u{fffd}"));
+}
+
+#[test]
+fn an_input_of_any_name_is_not_overwritten() {
+    let Some(odd) = Odd::new("odd-inputs") else { return };
+    let bytes = bytes_of(&odd.capture);
+    let told = odd.refused(&[&"filter", &"ip", &"-o", &odd.capture, &odd.capture]);
+    assert!(told.contains("in\u{fffd}.pcap is both"), "{told}");
+    assert_eq!(bytes_of(&odd.capture), bytes);
 }
 
 /// Also the folder of the counters.

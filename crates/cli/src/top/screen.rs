@@ -45,7 +45,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View) {
     draw_graph(frame, view, graph);
     frame.render_widget(Paragraph::new(KEYS).style(dim(view)), keys);
     if view.is_helping {
-        draw_help(frame, view, area);
+        draw_help(frame, area);
     }
 }
 
@@ -137,7 +137,11 @@ fn draw_pane(frame: &mut Frame<'_>, view: &View, pane: Pane, area: Rect) {
     let rows = rows.map(|(index, (line, alarm))| {
         let is_selected = index == selected;
         let mark = if is_selected { ">" } else { " " };
-        Line::styled(format!("{mark}{line}"), row_style(view, is_selected && is_focus, alarm))
+        let mut style = style_of(view, alarm);
+        if is_selected && is_focus {
+            style = style.add_modifier(Modifier::REVERSED);
+        }
+        Line::styled(format!("{mark}{line}"), style)
     });
     frame.render_widget(Paragraph::new(title.chain(rows).collect::<Vec<_>>()), inside);
 }
@@ -170,17 +174,12 @@ fn facts(view: &View) -> Vec<Line<'_>> {
     let drops = tables::drops(&seen.rates);
     let alarm = tables::goes_on(seen.rates.drops_per_s);
     let drops = format!(" drops: {}", drops.unwrap_or_else(|| "none".to_owned()));
-    let mut lines = vec![
-        Line::from(format!(" {}", workers.join("; "))),
-        Line::styled(drops, row_style(view, false, alarm)),
-    ];
+    let mut lines =
+        vec![Line::from(format!(" {}", workers.join("; "))), Line::styled(drops, style_of(view, alarm))];
     if let Some(app) = view.app() {
         let alarm = tables::goes_on(app.drops_per_s);
         let counted = tables::counted_by(app).unwrap_or_else(|| "counts nothing".to_owned());
-        lines.push(Line::styled(
-            format!(" {}: {counted}", one_line(&app.name)),
-            row_style(view, false, alarm),
-        ));
+        lines.push(Line::styled(format!(" {}: {counted}", one_line(&app.name)), style_of(view, alarm)));
     }
     lines
 }
@@ -202,14 +201,14 @@ fn draw_graph(frame: &mut Frame<'_>, view: &View, area: Rect) {
     frame.render_widget(Sparkline::default().data(data).max((highest as u64).max(1)), bars);
 }
 
-fn draw_help(frame: &mut Frame<'_>, view: &View, area: Rect) {
+fn draw_help(frame: &mut Frame<'_>, area: Rect) {
     let width = HELP.iter().map(|line| line.chars().count()).max().unwrap_or(0) as u16 + 4;
     let (width, height) = (width.min(area.width), (HELP.len() as u16 + 2).min(area.height));
     let middle = Rect::new((area.width - width) / 2, (area.height - height) / 2, width, height);
     let block = Block::bordered().title(" help ").border_style(Style::new().add_modifier(Modifier::BOLD));
     let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::from(format!(" {line}"))).collect();
     frame.render_widget(Clear, middle);
-    frame.render_widget(Paragraph::new(lines).block(block).style(row_style(view, false, false)), middle);
+    frame.render_widget(Paragraph::new(lines).block(block), middle);
 }
 
 const KEYS: &str = "q quit  ? help  space pause  ←→ step  tab pane  ↑↓ select  s sort";
@@ -231,18 +230,13 @@ const HELP: &[&str] = &[
     "-       not known: new, replaced, or crashed",
 ];
 
-fn row_style(view: &View, is_selected: bool, alarm: bool) -> Style {
-    let mut style = Style::new();
-    if is_selected {
-        style = style.add_modifier(Modifier::REVERSED);
+/// For what wants attention, or else is as usual.
+fn style_of(view: &View, alarm: bool) -> Style {
+    match alarm {
+        true if view.has_colour => Style::new().add_modifier(Modifier::BOLD).fg(Color::Red),
+        true => Style::new().add_modifier(Modifier::BOLD),
+        false => Style::new(),
     }
-    if alarm {
-        style = style.add_modifier(Modifier::BOLD);
-        if view.has_colour {
-            style = style.fg(Color::Red);
-        }
-    }
-    style
 }
 
 /// For what is always there.
