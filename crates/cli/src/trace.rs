@@ -260,15 +260,15 @@ mod tests {
         for (line, expected) in [
             (
                 &["tcp", "port", "80", "a.pcap", "-n", "5"][..],
-                "error: `port` is no capture: a filter of several words is one quoted argument\nhelp: sluss trace 'tcp port 80' a.pcap -n 5",
+                "error: `port` is not a capture: a filter of several words is one quoted argument\nhelp: sluss trace 'tcp port 80' a.pcap -n 5",
             ),
             (
                 &["a.pcap", "tcp", "--json"],
-                "error: `tcp` is no capture: the filter stands before the captures\nhelp: sluss trace 'tcp' a.pcap --json",
+                "error: `tcp` is not a capture: the filter stands before the captures\nhelp: sluss trace 'tcp' a.pcap --json",
             ),
             (
                 &["-r", "a.pcap", "host", "it's", "--dialect", "modern"],
-                "error: `it's` is no capture: a filter of several words is one quoted argument\nhelp: sluss trace 'host it'\\''s' -r a.pcap --dialect modern",
+                "error: `it's` is not a capture: a filter of several words is one quoted argument\nhelp: sluss trace 'host it'\\''s' -r a.pcap --dialect modern",
             ),
             (&["tcp"], "error: no capture given\nhelp: sluss trace 'tcp' trace.pcap"),
             (&["a.pcap"], "error: no filter given\nhelp: sluss trace 'tcp port 80' a.pcap"),

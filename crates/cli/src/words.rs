@@ -80,7 +80,7 @@ impl Words<'_> {
             [_] => "the filter stands before the captures",
             _ => "a filter of several words is one quoted argument",
         };
-        Failure::user(format!("`{}` is no capture: {rule}", words[1].display())).help(command)
+        Failure::user(format!("`{}` is not a capture: {rule}", words[1].display())).help(command)
     }
 }
 

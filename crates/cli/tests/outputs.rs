@@ -463,7 +463,8 @@ fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
         ("-S", "leave it out"),
     ] {
         let output = given(flag);
-        let told = format!("error: `{}` of tcpdump is no flag of `sluss filter`\nhelp: ", &flag[..2]);
+        let told =
+            format!("error: `{}` is a flag of tcpdump that `sluss filter` does not have\nhelp: ", &flag[..2]);
         let text = stderr(&output);
         assert!(code(&output) == 2 && text.starts_with(&told) && text.contains(words), "{flag}: {text}");
     }

@@ -264,23 +264,23 @@ mod tests {
         for (line, told) in [
             (
                 &["a.pcap", "tcp port 80"][..],
-                "error: `tcp port 80` is no capture: the filter stands before the captures\nhelp: sluss filter 'tcp port 80' a.pcap",
+                "error: `tcp port 80` is not a capture: the filter stands before the captures\nhelp: sluss filter 'tcp port 80' a.pcap",
             ),
             (
                 &["a.pcap", "tcp", "port", "80"],
-                "error: `tcp` is no capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' a.pcap",
+                "error: `tcp` is not a capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' a.pcap",
             ),
             (
                 &["-r", "a.pcap", "-w", "o.pcap", "tcp", "port", "80"],
-                "error: `port` is no capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' -r a.pcap -w o.pcap",
+                "error: `port` is not a capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' -r a.pcap -w o.pcap",
             ),
             (
                 &["--count", "-c5", "--dialect=ipv6,scoped", "tcp", "port", "80", "my *.pcap", "b.pcap"],
-                "error: `port` is no capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' 'my *.pcap' b.pcap -c 5 --count --dialect ipv6 --dialect scoped",
+                "error: `port` is not a capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' 'my *.pcap' b.pcap -c 5 --count --dialect ipv6 --dialect scoped",
             ),
             (
                 &["-o", "o", "tcp", "port", "80"],
-                "error: `port` is no capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' FILE -o o",
+                "error: `port` is not a capture: a filter of several words is one quoted argument\nhelp: sluss filter 'tcp port 80' FILE -o o",
             ),
         ] {
             assert_eq!(plan_of(line).unwrap_err().message.to_string(), told, "{line:?}");

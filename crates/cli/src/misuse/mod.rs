@@ -48,7 +48,10 @@ fn as_failure(told: &Error) -> Failure {
 fn flag_of_tcpdump(told: &Error) -> Option<Failure> {
     let Some(ContextValue::String(flag)) = told.get(ContextKind::InvalidArg) else { return None };
     let words = tcpdump::instead_of(flag).filter(|_| told.kind() == ErrorKind::UnknownArgument)?;
-    Some(Failure::user(format_args!("`{flag}` of tcpdump is no flag of `sluss filter`")).help(words))
+    Some(
+        Failure::user(format_args!("`{flag}` is a flag of tcpdump that `sluss filter` does not have"))
+            .help(words),
+    )
 }
 
 /// The command that was asked for, as far as it goes.
