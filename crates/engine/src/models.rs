@@ -1,7 +1,7 @@
 //! Models of what two threads share, in every order that loom can think of:
 //! `RUSTFLAGS="--cfg loom" cargo test -p engine --release models`.
 
-use crate::link::{Input, Output, link};
+use crate::link::{Between, Input, Output, link};
 use crate::pool::{Foreign, Packet, Pool};
 use crate::shm::LinkCounters;
 
@@ -33,7 +33,7 @@ fn send(output: &mut Output, pool: &mut Pool, next: &mut u8, count: u8) {
 fn a_link_between_threads() {
     loom::model(|| {
         let mut pool = Pool::new(usize::from(PACKETS)).expect("memory");
-        let (mut output, mut input) = link(LinkCounters::hidden(), false);
+        let (mut output, mut input) = link(LinkCounters::hidden(), Between::TwoThreads);
         let receiver = loom::thread::spawn(move || {
             let (mut expected, mut taken) = (0, Vec::new());
             while expected < PACKETS {

@@ -15,7 +15,7 @@ use crate::app::{Direction, Ports, Reconfigured};
 use crate::config::{ClassInfo, Fault, OptionError};
 use crate::drops;
 use crate::graph::{AppSpec, Graph, Link, breathing_order};
-use crate::link::{self, Input, Output, Ring};
+use crate::link::{self, Between, Input, Output, Ring};
 use crate::panic::guarded;
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
@@ -210,7 +210,7 @@ impl Engine {
         let mut made = Vec::new();
         for link in graph.links().filter(|&link| !self.links.contains_key(link)) {
             let (record, counters) = self.settings.counters.link(&link.to_string())?;
-            let (output, input) = link::link(counters, true);
+            let (output, input) = link::link(counters, Between::OneThread);
             let state = LinkState { record, ring: Arc::downgrade(output.ring()) };
             made.push((link.clone(), state, output, input));
         }
@@ -364,7 +364,8 @@ impl Engine {
             if let Some(ring) = state.ring.upgrade() {
                 // An app that has hidden its end from us may use it on any thread.
                 let are_here = ends.outputs.contains_key(link) && ends.inputs.contains_key(link);
-                ring.set_local(are_here && place(&link.from.app) == place(&link.to.app));
+                let is_local = are_here && place(&link.from.app) == place(&link.to.app);
+                ring.place(if is_local { Between::OneThread } else { Between::TwoThreads });
             }
         }
     }

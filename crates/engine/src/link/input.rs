@@ -1,6 +1,6 @@
 //! The receiving end of a link.
 
-use super::Ring;
+use super::{Between, Ring};
 use crate::pool::{Burst, Packet};
 use crate::shm::LinkCounters;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl Input {
 
     /// The end of no link: nothing ever comes.
     pub(crate) fn unlinked() -> Self {
-        Self::new(Arc::new(Ring::new(true)), LinkCounters::hidden())
+        Self::new(Arc::new(Ring::new(Between::OneThread)), LinkCounters::hidden())
     }
 
     /// The packets that wait, as one burst, or `None` when all were taken that were here when the app's turn began.

@@ -29,8 +29,17 @@ use std::sync::Arc;
 /// Packets that a link holds at most.
 pub const CAPACITY: usize = ring::CAPACITY as usize;
 
-/// Both ends of a new link. `local` says that both belong to apps of one thread.
-pub(crate) fn link(counters: LinkCounters, local: bool) -> (Output, Input) {
-    let ring = Arc::new(Ring::new(local));
+/// Whose the ends of a link are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Between {
+    /// Both belong to apps of one thread.
+    OneThread,
+    /// They belong to apps of two.
+    TwoThreads,
+}
+
+/// Both ends of a new link.
+pub(crate) fn link(counters: LinkCounters, between: Between) -> (Output, Input) {
+    let ring = Arc::new(Ring::new(between));
     (Output::new(Arc::clone(&ring), counters.clone()), Input::new(ring, counters))
 }

@@ -1,5 +1,6 @@
 //! The ring of a link.
 
+use super::Between;
 use crate::pool::Packet;
 use crate::sync::{AtomicBool, AtomicU32, Ordering, OwnLine};
 use std::mem::MaybeUninit;
@@ -66,12 +67,12 @@ unsafe impl Send for Slots {}
 unsafe impl Sync for Slots {}
 
 impl Ring {
-    pub(super) fn new(is_local: bool) -> Self {
+    pub(super) fn new(between: Between) -> Self {
         Ring {
             head: OwnLine(AtomicU32::new(0)),
             tail: OwnLine(AtomicU32::new(0)),
             slots: Slots::new(),
-            is_local: AtomicBool::new(is_local),
+            is_local: AtomicBool::new(between == Between::OneThread),
             watch: Watch::new(CAPACITY),
         }
     }
@@ -140,9 +141,9 @@ impl Ring {
         self.is_local.load(Ordering::Relaxed)
     }
 
-    /// Says whether they do. Between turns only, and when neither runs; the sender's end is to [settle](super::Output::settle) then.
-    pub(crate) fn set_local(&self, is_local: bool) {
-        self.is_local.store(is_local, Ordering::Relaxed);
+    /// Says whose the ends are. Between turns only, and when neither runs; the sender's end is to [settle](super::Output::settle) then.
+    pub(crate) fn place(&self, between: Between) {
+        self.is_local.store(between == Between::OneThread, Ordering::Relaxed);
     }
 
     /// Begins an empty ring at its first slot again. Both ends must belong to the calling thread, and neither be in the

@@ -10,9 +10,9 @@ fn number(packet: &Packet) -> u64 {
 
 #[test]
 fn what_is_sent_is_seen_when_the_turn_is_over() {
-    for local in [true, false] {
+    for between in [Between::OneThread, Between::TwoThreads] {
         let mut pool = Pool::new(8).expect("memory");
-        let (mut output, mut input) = link(LinkCounters::hidden(), local);
+        let (mut output, mut input) = link(LinkCounters::hidden(), between);
         output.put(pool.packet(b"one").expect("a packet"));
         assert!(!input.begin());
         assert_eq!(output.end(), 1);
@@ -35,7 +35,7 @@ fn what_is_sent_is_seen_when_the_turn_is_over() {
 fn a_lack_of_packets_for_copies_is_counted_once() {
     let mut pool = Pool::new(4).expect("memory");
     let original = pool.packet(b"x").expect("a packet");
-    let (mut output, mut input) = link(LinkCounters::hidden(), true);
+    let (mut output, mut input) = link(LinkCounters::hidden(), Between::OneThread);
     assert_eq!((output.send_copies(&mut pool, &original, 5), pool.exhausted()), (3, 2));
     assert_eq!((output.send_copies(&mut pool, &original, 5), pool.exhausted()), (0, 7));
     output.end();
@@ -48,7 +48,7 @@ fn a_lack_of_packets_for_copies_is_counted_once() {
 #[test]
 fn a_full_link_refuses() {
     let mut pool = Pool::of_engine(CAPACITY + 10, u64::MAX).expect("memory");
-    let (mut output, mut input) = link(LinkCounters::hidden(), true);
+    let (mut output, mut input) = link(LinkCounters::hidden(), Between::OneThread);
     assert_eq!((output.room(), output.allowance()), (CAPACITY, CAPACITY));
     for _ in 0..CAPACITY + 10 {
         output.put(pool.packet(b"x").expect("a packet"));
@@ -68,29 +68,29 @@ fn a_full_link_refuses() {
 
 #[test]
 fn links_to_other_threads_are_pressed_when_half_full() {
-    for local in [true, false] {
+    for between in [Between::OneThread, Between::TwoThreads] {
         let mut pool = Pool::new(CAPACITY).expect("memory");
-        let (mut output, mut input) = link(LinkCounters::hidden(), local);
+        let (mut output, mut input) = link(LinkCounters::hidden(), between);
         let mut is_pressed_with = |count| {
             (0..count).for_each(|_| output.put(pool.packet(b"x").expect("a packet")));
             output.end();
             output.ring().is_pressed()
         };
         assert!(!is_pressed_with(CAPACITY / 2 - 1));
-        assert_eq!(is_pressed_with(1), !local);
+        assert_eq!(is_pressed_with(1), between == Between::TwoThreads);
         input.begin();
         input.burst().into_iter().flatten().for_each(|packet| pool.put_back(packet));
         input.end();
         assert!(!input.ring().is_pressed());
-        assert!(local || input.ring().sent() == CAPACITY as u32 / 2);
+        assert!(between == Between::OneThread || input.ring().sent() == CAPACITY as u32 / 2);
     }
 }
 
 #[test]
 fn order_is_kept_across_any_bursts() {
-    for local in [true, false] {
+    for between in [Between::OneThread, Between::TwoThreads] {
         let mut pool = Pool::new(3000).expect("memory");
-        let (mut output, mut input) = link(LinkCounters::hidden(), local);
+        let (mut output, mut input) = link(LinkCounters::hidden(), between);
         let (mut sent, mut received) = (0u64, 0u64);
         let mut dice = 12345u32;
         let rounds = if cfg!(miri) { 6u64 } else { 5000 };
@@ -129,7 +129,7 @@ fn order_is_kept_across_any_bursts() {
 fn two_threads_see_the_same_order() {
     let count = if cfg!(miri) { 500u64 } else { 300_000 };
     let mut pool = Pool::new(3000).expect("memory");
-    let (mut output, mut input) = link(LinkCounters::hidden(), false);
+    let (mut output, mut input) = link(LinkCounters::hidden(), Between::TwoThreads);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let mut home = Pool::new(1).expect("memory");
@@ -177,9 +177,9 @@ fn a_port_without_a_link_drops_and_counts() {
 #[test]
 fn ends_that_go_in_the_middle_of_a_turn_leave_one_owner_for_each_packet() {
     const ENGINE: u64 = u64::MAX - 2;
-    for local in [true, false] {
+    for between in [Between::OneThread, Between::TwoThreads] {
         let mut pool = Pool::of_engine(8, ENGINE).expect("memory");
-        let (mut output, mut input) = link(LinkCounters::hidden(), local);
+        let (mut output, mut input) = link(LinkCounters::hidden(), between);
         (0..6).for_each(|_| output.put(pool.packet(b"x").expect("a packet")));
         output.end();
         input.begin();
@@ -192,7 +192,7 @@ fn ends_that_go_in_the_middle_of_a_turn_leave_one_owner_for_each_packet() {
             swept += 1;
             pool.put_back(packet);
         });
-        assert_eq!((swept, pool.available()), (5, 8), "local: {local}");
+        assert_eq!((swept, pool.available()), (5, 8), "{between:?}");
     }
 }
 
@@ -204,16 +204,21 @@ fn a_sift_keeps_every_packet_once_and_in_order() {
     const ENGINE: u64 = u64::MAX - 3;
     let choices: [Choice; 6] = [|_| true, |_| false, |n| n > 0, |n| n < 5, |n| n % 3 == 0, |n| n != 63];
     // Packets that are there already, so that the link is full or its ring ends in the middle of what is sent.
-    for (queued, local) in [(0, true), (CAPACITY - 60, true), (CAPACITY, true), (CAPACITY - 40, false)] {
+    for (queued, between) in [
+        (0, Between::OneThread),
+        (CAPACITY - 60, Between::OneThread),
+        (CAPACITY, Between::OneThread),
+        (CAPACITY - 40, Between::TwoThreads),
+    ] {
         for (choice, count) in choices.iter().flat_map(|choice| [1, 6, 64].map(|count| (choice, count))) {
             let mut pool = Pool::of_engine(CAPACITY + 64, ENGINE).expect("memory");
-            let (mut from, mut input) = link(LinkCounters::hidden(), true);
-            let (mut output, mut to) = link(LinkCounters::hidden(), local);
+            let (mut from, mut input) = link(LinkCounters::hidden(), Between::OneThread);
+            let (mut output, mut to) = link(LinkCounters::hidden(), between);
             let other = pool.packet(&[0; 8]).expect("a packet");
             output.send_copies(&mut pool, &other, queued);
             pool.put_back(other);
             output.end();
-            if !local {
+            if between == Between::TwoThreads {
                 // What was there is gone, and the ring goes on where it was.
                 to.begin();
                 pool.put_back_all(to.burst().expect("a burst"));
@@ -235,7 +240,7 @@ fn a_sift_keeps_every_packet_once_and_in_order() {
             pool.put_back_all(others);
             output.end();
             to.begin();
-            let there = if local { queued } else { 0 };
+            let there = if between == Between::OneThread { queued } else { 0 };
             to.burst_of_at_most(there).map(|burst| pool.put_back_all(burst));
             let mut came = Vec::new();
             while let Some(burst) = to.burst() {
@@ -258,8 +263,8 @@ fn a_sift_keeps_every_packet_once_and_in_order() {
 fn a_sift_that_panics_has_sent_what_it_had_kept() {
     const ENGINE: u64 = u64::MAX - 4;
     let mut pool = Pool::of_engine(8, ENGINE).expect("memory");
-    let (mut from, mut input) = link(LinkCounters::hidden(), true);
-    let (mut output, mut to) = link(LinkCounters::hidden(), true);
+    let (mut from, mut input) = link(LinkCounters::hidden(), Between::OneThread);
+    let (mut output, mut to) = link(LinkCounters::hidden(), Between::OneThread);
     (0..8_u64).for_each(|n| from.put(pool.packet(&n.to_be_bytes()).expect("a packet")));
     from.end();
     input.begin();

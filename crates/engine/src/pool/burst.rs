@@ -211,7 +211,7 @@ impl fmt::Debug for Burst<'_> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use crate::link::link;
+    use crate::link::{Between, link};
     use crate::pool::{Burst, Pool};
     use crate::shm::{Counter, LinkCounters};
 
@@ -225,7 +225,7 @@ mod tests {
         for len in [0, 1, 2, 63, 64] {
             for bits in patterns {
                 let mut pool = Pool::new(64).unwrap();
-                let (mut output, mut input) = link(LinkCounters::hidden(), true);
+                let (mut output, mut input) = link(LinkCounters::hidden(), Between::OneThread);
                 (0..len).for_each(|i| output.put(pool.packet(&[i]).unwrap()));
                 output.end();
                 input.begin();
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn what_is_peeked_at_stays_in_the_link() {
         let mut pool = Pool::new(8).unwrap();
-        let (mut output, mut input) = link(LinkCounters::hidden(), true);
+        let (mut output, mut input) = link(LinkCounters::hidden(), Between::OneThread);
         assert!(input.peek().is_empty());
         (0..4).for_each(|i| output.put(pool.packet(&[i]).unwrap()));
         output.end();

@@ -179,7 +179,7 @@ impl Drop for Moved<'_> {
 #[cfg(all(test, not(loom), target_arch = "x86_64", not(miri)))]
 mod tests {
     use super::{Vectors, WIDEST};
-    use crate::link::link;
+    use crate::link::{Between, link};
     use crate::pool::{Burst, Pool};
     use crate::shm::{Counter, LinkCounters};
     use std::sync::atomic::Ordering;
@@ -189,13 +189,13 @@ mod tests {
         let mut pool = Pool::new(300).unwrap();
         let bytes: Vec<u8> = (0..size).map(|at| (at * 7 + size) as u8).collect();
         let original = pool.packet(&bytes).unwrap();
-        let (mut output, mut input) = link(LinkCounters::hidden(), true);
+        let (mut output, mut input) = link(LinkCounters::hidden(), Between::OneThread);
         assert_eq!(output.send_copies(&mut pool, &original, count), count);
         assert_eq!(output.send_copies_of(&mut pool, std::slice::from_ref(&original)), 1);
         pool.free(original, &Counter::hidden());
         output.end();
         assert!(input.begin());
-        let (mut output, mut sifted) = link(LinkCounters::hidden(), true);
+        let (mut output, mut sifted) = link(LinkCounters::hidden(), Between::OneThread);
         while let Some(burst) = input.burst_of_at_most(Burst::SIFTED) {
             let others = output.sift(
                 burst,

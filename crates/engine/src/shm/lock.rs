@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// Whether a process holds the file at a path, in whatever namespace.
 pub fn is_held(path: &Path) -> bool {
-    open(path, false).is_ok_and(|file| system::is_taken(&file))
+    open(path, Access::Read).is_ok_and(|file| system::is_taken(&file))
 }
 
 /// Removes a file that nobody holds.
@@ -28,7 +28,7 @@ pub fn remove_dead(path: &Path) -> io::Result<()> {
 
 /// Holds a file, so that nobody else does while it is removed; `None` if that is not permitted and nobody does.
 fn take(path: &Path) -> io::Result<Option<File>> {
-    match open(path, true) {
+    match open(path, Access::ReadAndWrite) {
         Ok(file) => {
             hold(&file)?;
             if is_at(&file, path) { Ok(Some(file)) } else { Err(busy()) }
@@ -62,10 +62,17 @@ fn busy() -> io::Error {
     io::Error::new(io::ErrorKind::ResourceBusy, "a process holds it, perhaps in another PID namespace")
 }
 
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Read,
+    ReadAndWrite,
+}
+
 /// Opens the file itself, no other that a link names, and waits for nobody.
-fn open(path: &Path, is_to_write: bool) -> io::Result<File> {
+fn open(path: &Path, access: Access) -> io::Result<File> {
     let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
-    OpenOptions::new().read(true).write(is_to_write).custom_flags(flags).open(path)
+    OpenOptions::new().read(true).write(access == Access::ReadAndWrite).custom_flags(flags).open(path)
 }
 
 #[cfg(not(miri))]

@@ -96,7 +96,7 @@ const HARDLY: u64 = 50;
 #[cfg(test)]
 mod tests {
     use super::{Load, Sent};
-    use crate::link::{CAPACITY, link};
+    use crate::link::{Between, CAPACITY, link};
     use crate::pool::Pool;
     use crate::shm::LinkCounters;
 
@@ -104,14 +104,14 @@ mod tests {
 
     #[test]
     fn only_links_to_other_workers_tell_that_these_do_not_keep_up() {
-        for is_local in [true, false] {
+        for between in [Between::OneThread, Between::TwoThreads] {
             let mut pool = Pool::of_engine(CAPACITY + 10, u64::MAX).expect("memory");
-            let (mut output, input) = link(LinkCounters::hidden(), is_local);
+            let (mut output, input) = link(LinkCounters::hidden(), between);
             for _ in 0..CAPACITY + 10 {
                 output.put(pool.packet(b"x").expect("a packet"));
             }
             output.end();
-            let dropped = if is_local { 0 } else { 10 };
+            let dropped = if between == Between::OneThread { 0 } else { 10 };
             assert_eq!(Sent::over(&output), Sent { sent: CAPACITY as u64 + 10 - dropped, dropped });
             drop(input);
         }

@@ -388,7 +388,7 @@ impl Running {
 
     fn set_listening(&mut self, wanted: bool) {
         // If the kernel does not do it, frames are left to fill the queue: nothing worse.
-        let _ = self.socket.listen(wanted);
+        let _ = if wanted { self.socket.listen() } else { self.socket.ignore() };
         self.is_listening = wanted;
     }
 

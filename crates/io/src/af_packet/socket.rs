@@ -217,11 +217,13 @@ impl Socket {
         self.set(libc::SOL_PACKET, libc::PACKET_FANOUT, &value).map_err(|error| OpenError { step, error })
     }
 
-    /// Says whether frames are wanted. If not, the kernel throws them away at once: a classic BPF program accepts nothing.
-    pub(super) fn listen(&self, wanted: bool) -> io::Result<()> {
-        if wanted {
-            return self.set(libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0_i32);
-        }
+    /// Lets frames in again.
+    pub(super) fn listen(&self) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0_i32)
+    }
+
+    /// Has the kernel throw frames away at once: a classic BPF program accepts nothing.
+    pub(super) fn ignore(&self) -> io::Result<()> {
         let mut nothing = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 }];
         let program = libc::sock_fprog { len: 1, filter: nothing.as_mut_ptr() };
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
@@ -265,7 +267,7 @@ impl Socket {
     /// dropped since it was asked.
     pub(super) fn empty(&self) -> u64 {
         let mut lost = 0;
-        if self.listen(false).is_ok() {
+        if self.ignore().is_ok() {
             let mut start = [0_u8; 16];
             let (fd, flags) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT | libc::MSG_TRUNC);
             // SAFETY: the kernel writes no more bytes than `start` has, during the call.

@@ -193,7 +193,7 @@ impl Class for PcapReader {
         })?;
         let mut tape = match stream {
             Some(stream) => stream,
-            None => Tape::open(&self.path, self.passes != Passes::Times(1)).map_err(refused)?,
+            None => Tape::open(&self.path, self.passes).map_err(refused)?,
         };
         tape.hold(reading);
         let fresh = Left { tape, taken: 0, has_ended: false, error: None };

@@ -2,6 +2,7 @@
 //!
 //! PERF: opening a capture costs some microseconds, which a capture of a few packets would pay for each pass.
 
+use super::Passes;
 use super::stream::{Part, Stream, is_stream};
 use crate::held::Reading;
 use capture::{Batch, Error, Format, Reader};
@@ -64,13 +65,18 @@ pub(super) enum Load {
 }
 
 impl Tape {
-    /// Opens a capture; `again` says that it is to be read more than once, which a stream cannot be.
-    pub(super) fn open(path: &Path, again: bool) -> Result<Self, Error> {
+    /// Opens a capture, to be read so often.
+    pub(super) fn open(path: &Path, passes: Passes) -> Result<Self, Error> {
         let reader = Reader::open(path)?;
         // Any block of pcapng may describe an interface of another link type.
         let is_ethernet =
             matches!(reader.format(), Format::Pcap(header) if header.linktype == LinkType::ETHERNET);
-        Ok(Tape { is_kept: again, reader: Some(reader), is_ethernet, ..Self::empty(path) })
+        Ok(Tape {
+            is_kept: passes != Passes::Times(1),
+            reader: Some(reader),
+            is_ethernet,
+            ..Self::empty(path)
+        })
     }
 
     /// Opens a stream, if the path leads to one.
@@ -330,14 +336,14 @@ fn precision(ticks_per_s: u64) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Load, Tape};
+    use super::{Load, Passes, Tape};
     use crate::scratch::{Scratch, pcap};
 
     #[test]
     fn a_capture_that_is_emptied_meanwhile_is_blank() {
         let scratch = Scratch::new();
         let path = scratch.file("a.pcap", &pcap(&[(1, 60, vec![1; 60])]));
-        let mut tape = Tape::open(&path, false).unwrap();
+        let mut tape = Tape::open(&path, Passes::Times(1)).unwrap();
         assert_eq!(tape.load(), Ok(Load::Ready));
         // Another in its place: what is open stays what it was.
         std::fs::remove_file(&path).unwrap();

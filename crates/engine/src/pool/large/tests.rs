@@ -1,6 +1,6 @@
 //! Large packets: that they are there when they are needed, hold what they are given, and come home.
 
-use crate::link::link;
+use crate::link::{Between, link};
 use crate::pool::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 use crate::shm::{Counter, LinkCounters};
 
@@ -152,7 +152,7 @@ fn those_of_another_pool_go_home_at_once() {
     for round in 0..3 {
         // In the second round, both have large ones.
         let own = (round > 0).then(|| here.packet(&bytes(50_000)).expect("a packet"));
-        let (mut output, mut input) = link(LinkCounters::hidden(), true);
+        let (mut output, mut input) = link(LinkCounters::hidden(), Between::OneThread);
         for len in [60, 20_000, 40_000, 60] {
             output.put(there.packet(&bytes(len)).expect("a packet"));
         }
@@ -206,9 +206,9 @@ fn threads_return_them_at_the_same_time() {
 }
 
 /// Sends copies of packets of such lengths; returns how many were made, and what came.
-fn copies(pool: &mut Pool, lens: &[usize], is_local: bool) -> (usize, Vec<Vec<u8>>) {
+fn copies(pool: &mut Pool, lens: &[usize], between: Between) -> (usize, Vec<Vec<u8>>) {
     let originals: Vec<Packet> = lens.iter().filter_map(|&len| pool.packet(&bytes(len))).collect();
-    let (mut output, mut input) = link(LinkCounters::hidden(), is_local);
+    let (mut output, mut input) = link(LinkCounters::hidden(), between);
     let made = output.send_copies_of(pool, &originals);
     output.end();
     let mut came = Vec::new();
@@ -235,7 +235,11 @@ fn copies_are_as_long_as_their_originals() {
     ];
     for lens in mixtures {
         let mut pool = pool(8);
-        let (made, came) = copies(&mut pool, lens, lens.len() % 2 == 0);
+        let (made, came) = copies(
+            &mut pool,
+            lens,
+            if lens.len() % 2 == 0 { Between::OneThread } else { Between::TwoThreads },
+        );
         assert_eq!(made, lens.len());
         assert_eq!(came, lens.iter().map(|&len| bytes(len)).collect::<Vec<_>>());
         is_whole(&pool);
@@ -245,11 +249,11 @@ fn copies_are_as_long_as_their_originals() {
 #[test]
 fn copies_stop_at_what_there_is_no_packet_for() {
     let mut pool = pool(3);
-    let (made, came) = copies(&mut pool, &[60, 60_000, 60, 60_000, 60], true);
+    let (made, came) = copies(&mut pool, &[60, 60_000, 60, 60_000, 60], Between::OneThread);
     assert_eq!((made, came.len(), pool.exhausted()), (3, 3, 1));
     is_whole(&pool);
     let original = pool.packet(&bytes(30_000)).expect("a packet");
-    let (mut output, mut input) = link(LinkCounters::hidden(), true);
+    let (mut output, mut input) = link(LinkCounters::hidden(), Between::OneThread);
     assert_eq!(output.send_copies(&mut pool, &original, 5), 2);
     output.end();
     input.begin();
