@@ -7,7 +7,7 @@ use crate::values::{NEGATIVE, is_negative};
 use apps::{Proto, Sink, Synth};
 use capture::{Input, Reader};
 use engine::{Config, ConfigureError, Graph, OptionError};
-use io::af_packet::Framing;
+use io::af_packet::{Framing, Peers};
 use io::pcap_reader::Passes;
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
 use std::path::Path;
@@ -128,7 +128,8 @@ fn capture_file(args: &BlastArgs, to: &str) -> Result<Config, Failure> {
 /// What frames of a device begin with, if that is known.
 fn framing(device: &str) -> Option<Framing> {
     let number = std::fs::read_to_string(format!("/sys/class/net/{device}/type")).ok()?;
-    Framing::of(number.trim().parse().ok()?, true)
+    // The device itself says whether it can be used.
+    Framing::of(number.trim().parse().ok()?, Peers::One)
 }
 
 /// Refuses frames that are made up for a device that takes bare packets, and a capture whose first packets are not what a device takes. Of

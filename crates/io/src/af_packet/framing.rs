@@ -11,18 +11,27 @@ pub enum Framing {
     Bare,
 }
 
+/// Who is at the other end of a device, which says how a tunnel treats its packets: a GRE device with several other ends puts outer headers before
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peers {
+    /// Another end (`IFF_POINTOPOINT`).
+    One,
+    /// Several, as on an Ethernet.
+    Several,
+}
+
 /// The kernel's number for a type of device: `ARPHRD_…` of linux/if_arp.h, `/sys/class/net/*/type`.
 pub type Hardware = u16;
 
 impl Framing {
-    /// What frames of a type of device begin with, where an app can do something with them. `is_one_to_one`: whether it is the end of a tunnel
-    /// that has one other end; a GRE device with several puts outer headers before its packets.
-    pub fn of(hardware: Hardware, is_one_to_one: bool) -> Option<Self> {
+    /// What frames of a type of device begin with, where an app can do something with them.
+    pub fn of(hardware: Hardware, peers: Peers) -> Option<Self> {
         match hardware {
             libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Some(Framing::Ethernet),
             libc::ARPHRD_NONE | ARPHRD_RAWIP | libc::ARPHRD_PPP => Some(Framing::Bare),
             libc::ARPHRD_TUNNEL | libc::ARPHRD_TUNNEL6 | libc::ARPHRD_SIT => Some(Framing::Bare),
-            libc::ARPHRD_IPGRE | ARPHRD_IP6GRE if is_one_to_one => Some(Framing::Bare),
+            libc::ARPHRD_IPGRE | ARPHRD_IP6GRE if peers == Peers::One => Some(Framing::Bare),
             _ => None,
         }
     }

@@ -46,7 +46,7 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
-pub use framing::{Framing, Hardware};
+pub use framing::{Framing, Hardware, Peers};
 
 use crate::device::{self, Refusal, Refusals, Watch};
 use datagrams::Datagrams;

@@ -4,7 +4,7 @@
 //! time of one call. The kernel keeps none of them.
 
 use super::control::{CONTROL_LEN, Told};
-use super::framing::{Framing, Hardware};
+use super::framing::{Framing, Hardware, Peers};
 use super::offload::{self, Cut, HEADER_LEN, Header};
 use crate::device::REST_MAX;
 use engine::Packet;
@@ -123,10 +123,11 @@ impl Socket {
             let answer = self.ask(libc::SIOCGIFFLAGS as _, device)?;
             // SAFETY: as for the number in `ask_mtu`.
             let flags = unsafe { answer.ifr_ifru.ifru_flags };
-            Ok((address.sll_hatype, libc::c_int::from(flags) & libc::IFF_POINTOPOINT != 0))
+            let has_one = libc::c_int::from(flags) & libc::IFF_POINTOPOINT != 0;
+            Ok((address.sll_hatype, if has_one { Peers::One } else { Peers::Several }))
         });
-        let (hardware, is_one_to_one) = known.map_err(|error| OpenError { step: Step::Device, error })?;
-        Framing::of(hardware, is_one_to_one).ok_or_else(|| OpenError {
+        let (hardware, peers) = known.map_err(|error| OpenError { step: Step::Device, error })?;
+        Framing::of(hardware, peers).ok_or_else(|| OpenError {
             step: Step::Hardware(hardware),
             error: io::ErrorKind::Unsupported.into(),
         })

@@ -2,7 +2,7 @@
 
 use super::datagrams::Datagrams;
 use super::socket::Socket;
-use super::{AfPacket, Framing};
+use super::{AfPacket, Framing, Peers};
 use crate::tap::tun::open_tun;
 use engine::{Engine, Graph, Metadata, Pool, Settings};
 use std::fs::File;
@@ -115,8 +115,8 @@ fn devices_of_other_types_are_refused() {
 #[test]
 fn a_gre_device_without_another_end_has_outer_headers() {
     for hardware in [778, 823] {
-        assert_eq!(Framing::of(hardware, true), Some(Framing::Bare));
-        assert_eq!(Framing::of(hardware, false), None);
+        assert_eq!(Framing::of(hardware, Peers::One), Some(Framing::Bare));
+        assert_eq!(Framing::of(hardware, Peers::Several), None);
     }
 }
 
