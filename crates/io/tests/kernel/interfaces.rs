@@ -25,7 +25,7 @@ fn devices_with_large_numbers_are_interfaces_of_their_own() {
         .map(|name| std::env::temp_dir().join(format!("sluss-io-{name}-{}.pcapng", std::process::id())));
     // The same in the lower 16 bits.
     for (name, peer, number) in [("a", "b", 4464), ("c", "d", 4464 + (1 << 16))] {
-        here.run(&format!("ip link add name {name} type veth peer name {peer} index {number}"));
+        here.run(&format!("ip link add name {peer} index {number} type veth peer name {name}"));
         here.run(&format!("ip link set dev {name} up"));
         here.run(&format!("ip link set dev {peer} up"));
     }
