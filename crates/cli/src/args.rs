@@ -391,6 +391,7 @@ pub(crate) enum ProtoName {
 #[command(
     after_help = "GRAPH is TOML: `links = [\"a.output -> b.input\"]`, then [app.NAME] tables: `type = \"...\"`, options.\n\
     When the file changes, or on SIGHUP, what runs changes by difference; a wrong file changes nothing.\n\
+    On a terminal, it ends when that hangs up.\n\
     Exit codes: 0 finished; 2 wrong graph; 3 the system refused; 4 packets unaccounted for, or an app failed before it ran;\n\
     5 a capture is damaged or is not a capture, or an app was down at the end; 130 and 143 ended by SIGINT and SIGTERM, after the report."
 )]
