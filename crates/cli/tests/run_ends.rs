@@ -98,7 +98,7 @@ fn nobody_waits_for_who_might_read_a_fifo() {
 fn a_terminal_that_hangs_up_ends_a_run() {
     let folder = folder("terminal", ENDLESS);
     let terminal = common::Terminal::new();
-    let mut command = command(&folder, &[]);
+    let mut command = command(&folder, &["--duration", "60s"]);
     let command = command.stdin(terminal.theirs()).stdout(terminal.theirs()).stderr(terminal.theirs());
     let mut child = command.spawn().unwrap();
     until("the run", || has_counters(&folder));
@@ -169,7 +169,7 @@ fn a_reader_of_lines_that_does_not_read_holds_up_nothing() {
     let output = child.wait_with_output().unwrap();
     let told = "error: print: standard output: its reader does not read; ";
     assert!(code(&output) == 5 && stderr(&output).starts_with(told), "{}", stderr(&output));
-    let (_reader, mut child) = begin(&["--no-report"]);
+    let (_reader, mut child) = begin(&["--no-report", "--duration", "60s"]);
     until("packets without lines", || {
         let top = sluss(&["top", "--once", "--interval", "100ms", "--json", "net"])
             .env("SLUSS_RUNTIME_DIR", folder.join("runtime"))
