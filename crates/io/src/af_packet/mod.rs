@@ -48,7 +48,7 @@ mod tests;
 
 pub use framing::{Framing, Hardware, Peers};
 
-use crate::device::{self, Refusal, Refusals, Watch};
+use crate::device::{self, Refusal, Refusals, Sight, Watch};
 use datagrams::Datagrams;
 use engine::shm::Counter;
 use engine::{
@@ -80,7 +80,9 @@ pub struct AfPacket {
 #[derive(Debug)]
 pub struct Running {
     options: AfPacket,
-    socket: Socket,
+    /// `None` while the device is gone.
+    socket: Option<Socket>,
+    framing: Framing,
     watch: Watch,
     /// Packets to receive into: none between two turns, since another app may need them.
     spare: Vec<Packet>,
@@ -133,9 +135,11 @@ impl Class for AfPacket {
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let socket = self.open()?;
         Ok(Running {
             options: self.clone(),
-            socket: self.open()?,
+            framing: socket.framing(),
+            socket: Some(socket),
             watch: Watch::new(&self.device, setup),
             spare: Vec::with_capacity(BURST_MAX),
             expected: FEW,
@@ -165,8 +169,8 @@ impl Class for AfPacket {
             return Ok(Reconfigured::NeedsRestart);
         }
         // A device that is gone is opened with these options when it is back.
-        if !app.watch.is_gone() {
-            self.change(&app.socket, old)?;
+        if let Some(socket) = &app.socket {
+            self.change(socket, old)?;
         }
         app.options = self.clone();
         Ok(Reconfigured::Kept)
@@ -286,18 +290,23 @@ impl App for Running {
             return;
         }
         self.next_look_ns = io.now_ns.saturating_add(device::EVERY_NS);
-        self.kernel_drops.add(self.socket.dropped().unwrap_or(0).into());
-        let framing = self.socket.framing();
-        let open = || self.options.open_as(framing);
-        if let Some(socket) = self.watch.look(|| self.socket.is_bound(), open) {
-            self.kernel_drops.add(self.socket.empty());
-            self.socket = socket;
+        let sight = self.watch.look(|| self.socket.as_ref().is_some_and(Socket::is_bound));
+        if sight != Sight::There {
+            self.close();
+        }
+        if sight == Sight::Back
+            && let Some(socket) = self.watch.note(self.options.open_as(self.framing))
+        {
+            self.socket = Some(socket);
             self.set_listening(self.is_listening);
             if self.times == Times::Kernel {
                 self.ask_for_times();
             }
         }
-        self.socket.ask_mtu(&self.options.device);
+        if let Some(socket) = &mut self.socket {
+            self.kernel_drops.add(socket.dropped().unwrap_or(0).into());
+            socket.ask_mtu(&self.options.device);
+        }
     }
 
     fn stop(&mut self, io: &mut Io<'_>) {
@@ -309,7 +318,7 @@ impl App for Running {
 
     /// Frames of another type than Ethernet have to say so.
     fn uses_metadata(&self) -> bool {
-        self.socket.framing() != Framing::Ethernet
+        self.framing != Framing::Ethernet
     }
 
     fn held(&self) -> usize {
@@ -328,7 +337,7 @@ impl App for Running {
 /// Frames that are in the socket's queue go with it.
 impl Drop for Running {
     fn drop(&mut self) {
-        self.kernel_drops.add(self.socket.empty());
+        self.close();
     }
 }
 
@@ -341,28 +350,38 @@ enum Attempt<'a> {
 }
 
 impl Running {
+    /// Closes the socket, with the frames in its queue. As long as any socket of a fanout group is open, the group is bound to a device
+    /// that is gone, and takes in no socket of the next one.
+    fn close(&mut self) {
+        if let Some(socket) = self.socket.take() {
+            self.kernel_drops.add(socket.empty());
+        }
+    }
+
     /// How many of the first packets are of the link type that the device takes, as far as that is known.
     #[inline]
     fn ours(&self, packets: &[Packet], pool: &Pool) -> usize {
         if !pool.uses_metadata() {
             return packets.len();
         }
-        let framing = self.socket.framing();
         packets
             .iter()
-            .take_while(|packet| framing.takes(LinkType::new(packet.metadata().linktype.into())))
+            .take_while(|packet| self.framing.takes(LinkType::new(packet.metadata().linktype.into())))
             .count()
     }
 
     fn attempt(&self, packets: &[Packet]) -> Attempt<'_> {
-        match self.socket.send(packets) {
+        let Some(socket) = &self.socket else {
+            return Attempt::Taken(packets.len(), self.refusals.counter(Refusal::Down));
+        };
+        match socket.send(packets) {
             Ok(count) if count > 0 => Attempt::Taken(count, &self.delivered),
             Ok(_) => Attempt::Full,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Attempt::Full,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Attempt::Taken(0, &self.delivered),
             // The first is the one that it does not take.
             Err(error) => {
-                let is_long = packets.first().is_some_and(|packet| self.socket.is_long(packet.data()));
+                let is_long = packets.first().is_some_and(|packet| socket.is_long(packet.data()));
                 let refusal = match Refusal::of(&error) {
                     Refusal::TooShort if is_long => Refusal::TooLong,
                     refusal => refusal,
@@ -383,13 +402,15 @@ impl Running {
 
     /// Has the kernel stamp frames. If it does not, they have the time of the breath in which they are fetched.
     fn ask_for_times(&mut self) {
-        self.times = if self.socket.ask_for_times().is_ok() { Times::Kernel } else { Times::Breath };
+        let Some(socket) = &self.socket else { return };
+        self.times = if socket.ask_for_times().is_ok() { Times::Kernel } else { Times::Breath };
     }
 
     fn set_listening(&mut self, wanted: bool) {
-        // If the kernel does not do it, frames are left to fill the queue: nothing worse.
-        let _ = if wanted { self.socket.listen() } else { self.socket.ignore() };
         self.is_listening = wanted;
+        let Some(socket) = &self.socket else { return };
+        // If the kernel does not do it, frames are left to fill the queue: nothing worse.
+        let _ = if wanted { socket.listen() } else { socket.ignore() };
     }
 
     fn receive(&mut self, output: &mut Output, pool: &mut Pool, burst: usize) {
@@ -412,26 +433,26 @@ impl Running {
 
     /// Receives up to `asked` frames; returns how many there were.
     fn receive_some(&mut self, asked: usize, output: &mut Output, pool: &mut Pool) -> usize {
+        let Some(socket) = &self.socket else { return 0 };
         while self.spare.len() < asked {
             let Some(packet) = device::roomy(pool) else { break };
             self.spare.push(packet);
         }
         let mut received = [Received::default(); BURST_MAX];
         // Without any there is nothing there, or the device is down, and may come up again.
-        let got =
-            self.socket.receive(&mut self.spare, &mut self.rests, &mut received).unwrap_or_else(|error| {
-                // Segments of a kind for which there is no header (SCTP): the kernel has dropped them.
-                self.kernel_drops.add(u64::from(error.raw_os_error() == Some(libc::EINVAL)));
-                0
-            });
+        let got = socket.receive(&mut self.spare, &mut self.rests, &mut received).unwrap_or_else(|error| {
+            // Segments of a kind for which there is no header (SCTP): the kernel has dropped them.
+            self.kernel_drops.add(u64::from(error.raw_os_error() == Some(libc::EINVAL)));
+            0
+        });
         self.spare.drain(got..).for_each(|packet| pool.take_back(packet));
         if got > 0 {
             self.has_joined = received[..got].iter().any(|received| received.datagram_len.is_some());
         }
-        let framing = self.socket.framing();
+        let framing = self.framing;
         let mut intake = Intake {
             framing,
-            metadata: device::metadata(pool.timestamp_ns(), self.socket.index(), framing.linktype()),
+            metadata: device::metadata(pool.timestamp_ns(), socket.index(), framing.linktype()),
             refusals: &self.refusals,
             no_checksum: &self.no_checksum,
             pool,

@@ -2,7 +2,7 @@
 
 mod watch;
 
-pub(crate) use watch::{EVERY_NS, Watch};
+pub(crate) use watch::{EVERY_NS, Sight, Watch};
 
 use engine::shm::Counter;
 use engine::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, OptionError, Packet, Pool, Setup};

@@ -23,35 +23,43 @@ enum State {
     Refused(String),
 }
 
+/// How a device was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// It is there: the one that is open.
+    There,
+    /// It is gone. Whatever is open of it is of no use any more.
+    Gone,
+    /// It is gone, and there is one of its name to open.
+    Back,
+}
+
 impl Watch {
     /// Of a device that has just been opened.
     pub(crate) fn new(device: &str, setup: &mut Setup<'_>) -> Self {
         Watch { device: device.to_owned(), state: State::There, absences: setup.counter("absences") }
     }
 
-    /// Whether the device was gone when it was last looked after.
-    pub(crate) fn is_gone(&self) -> bool {
-        !matches!(self.state, State::There)
-    }
-
-    /// Looks whether the device that is open `is_there` still. If not, `open`s the one of its name, as soon as there is one, and returns it.
-    pub(crate) fn look<T>(
-        &mut self,
-        is_there: impl FnOnce() -> bool,
-        open: impl FnOnce() -> Result<T, OptionError>,
-    ) -> Option<T> {
-        if !self.is_gone() && is_there() {
-            return None;
+    /// Looks whether the device that is open `is_there` still, or one of its name.
+    pub(crate) fn look(&mut self, is_there: impl FnOnce() -> bool) -> Sight {
+        let was_there = matches!(self.state, State::There);
+        if was_there && is_there() {
+            return Sight::There;
         }
-        if !self.is_gone() {
+        if was_there {
             self.absences.add(1);
             self.state = State::Gone;
         }
-        if !exists(&self.device) {
-            self.state = State::Gone;
-            return None;
+        if exists(&self.device) {
+            return Sight::Back;
         }
-        match open() {
+        self.state = State::Gone;
+        Sight::Gone
+    }
+
+    /// Notes whether the device that is back could be opened, and returns it.
+    pub(crate) fn note<T>(&mut self, opened: Result<T, OptionError>) -> Option<T> {
+        match opened {
             Ok(device) => {
                 self.state = State::There;
                 Some(device)

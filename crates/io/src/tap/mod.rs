@@ -26,7 +26,7 @@ mod losses;
 #[allow(unsafe_code)]
 pub(crate) mod tun;
 
-use crate::device::{self as port, Refusal, Refusals, Watch};
+use crate::device::{self as port, Refusal, Refusals, Sight, Watch};
 use engine::shm::Counter;
 use engine::{
     App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool, Roles, Setup, Use,
@@ -209,7 +209,9 @@ impl App for Running {
             return;
         }
         self.next_look_ns = io.now_ns.saturating_add(port::EVERY_NS);
-        if let Some(file) = self.watch.look(|| tun::is_there(&self.file), || self.options.open()) {
+        if self.watch.look(|| tun::is_there(&self.file)) == Sight::Back
+            && let Some(file) = self.watch.note(self.options.open())
+        {
             self.file = Arc::new(file);
             self.losses.begin_again(&self.file);
             self.options.leave(&self.left, &self.file);

@@ -94,6 +94,41 @@ fn a_device_comes_back_with_its_frames_and_options() {
     });
 }
 
+/// As long as one of them has its old socket open, the kernel lets nobody into the group with the new device.
+#[test]
+fn a_device_comes_back_to_all_that_share_its_frames() {
+    let Some((_turn, [here])) = Namespace::some("a shared device that comes back") else { return };
+    let make = || cable((&here, "a"), (&here, "b"), 1500);
+    make();
+    here.enter(|| {
+        let mut rigs =
+            [1, 2].map(|_| Rig::new(AfPacket { fanout: Some(7), ..device("b") }, &[], &["output"]));
+        for round in 1..=2 {
+            here.run("ip link delete dev b");
+            let [first, second] = &mut rigs;
+            wait_until_gone(first, true);
+            make();
+            // The second does not know yet.
+            first.advance(150_000_000);
+            wait_until_gone(second, false);
+            wait_until_gone(first, false);
+            let mut from = Rig::new(device("a"), &["input"], &[]);
+            (0..100_u8)
+                .for_each(|number| from.send("input", [&[0xff; 12][..], &[8, 0], &[number; 46]].concat()));
+            from.breathe();
+            let mut came = 0;
+            let begin = Instant::now();
+            while came < 100 && begin.elapsed() < PATIENCE {
+                for rig in &mut rigs {
+                    rig.breathe();
+                    came += rig.take("output").len();
+                }
+            }
+            assert_eq!((came, rigs.each_mut().map(|rig| rig.counter("absences"))), (100, [round; 2]));
+        }
+    });
+}
+
 #[test]
 fn a_device_of_another_kind_is_not_taken_for_one_that_is_gone() {
     let Some((_turn, [here])) = Namespace::some("a device of another kind") else { return };
