@@ -73,7 +73,7 @@ impl Datagrams {
     /// Puts into the headers of a datagram what differs from one to the next.
     fn complete(&self, frame: &mut [u8], number: u16) {
         let len = |from: usize| ((frame.len() - from) as u16).to_be_bytes();
-        let (ip_len, ipv6_len, udp_len) = (len(self.ip_at), len(self.ip_at + 40), len(self.udp_at));
+        let (ip_len, udp_len) = (len(self.ip_at), len(self.udp_at));
         let (headers, udp) = frame.split_at_mut(self.udp_at);
         let ip = &mut headers[self.ip_at..];
         match Version::of(ip) {
@@ -85,7 +85,8 @@ impl Datagrams {
                 let sum = checksum(ip);
                 ip[10..12].copy_from_slice(&sum.to_be_bytes());
             }
-            Some(Version::V6) => ip[4..6].copy_from_slice(&ipv6_len),
+            // Without extension headers, the payload is the UDP datagram.
+            Some(Version::V6) => ip[4..6].copy_from_slice(&udp_len),
             None => {}
         }
         udp[UDP_LENGTH..][..2].copy_from_slice(&udp_len);

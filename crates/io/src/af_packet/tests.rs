@@ -199,6 +199,22 @@ fn joined_datagrams_are_dropped_where_they_cannot_be_cut() {
 }
 
 #[test]
+fn the_last_datagram_may_be_short() {
+    for (ip, udp_at) in [("ip4(id=0)", 34), ("ip6", 54)] {
+        for last in [1, 11, 12] {
+            let frame = udp(ip, &vec![b'x'; 20 + last]);
+            let datagrams =
+                Datagrams::of(&frame, Framing::Ethernet, 20, Some(udp_at)).expect("it can be cut");
+            let mut pool = Pool::new(2).unwrap();
+            let packets = datagrams.cut(&frame, &mut pool).expect("packets");
+            let expected = udp(&ip.replace("id=0", "id=1"), &vec![b'x'; last]);
+            assert!(packets[1].data() == expected, "{ip}, {last} bytes: {:x?}", packets[1].data());
+            packets.into_iter().for_each(|packet| pool.take_back(packet));
+        }
+    }
+}
+
+#[test]
 fn checksums_that_were_left_out_stay_so() {
     let mut frame = udp("ip4", &[b'x'; 1500]);
     frame[40..42].fill(0);
