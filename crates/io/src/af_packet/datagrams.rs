@@ -34,7 +34,7 @@ enum Checksums {
 }
 
 impl Datagrams {
-    /// The most that one frame may be (`UDP_MAX_SEGMENTS`).
+    /// The most that a program can send as one frame (`UDP_MAX_SEGMENTS`).
     pub(super) const MAX: usize = 128;
 
     /// How a frame is cut whose datagrams have `len` bytes each. `checksum` says where the bytes begin whose checksum is missing, if it is.
@@ -52,10 +52,15 @@ impl Datagrams {
         Some(Datagrams { framing, ip_at: ip.at, udp_at, end, len, checksums })
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        (self.end - self.udp_at - UDP_LEN).div_ceil(self.len)
+    }
+
     /// The datagrams, each in a packet of its own. `None`, and no packet is taken, if the pool has too few.
     pub(super) fn cut(&self, frame: &[u8], pool: &mut Pool) -> Option<Vec<Packet>> {
         let (headers, payload) = frame[..self.end].split_at(self.udp_at + UDP_LEN);
-        let mut packets = Vec::with_capacity(payload.len().div_ceil(self.len));
+        let mut packets = Vec::with_capacity(self.count());
         for payload in payload.chunks(self.len) {
             let Some(mut packet) = pool.allocate_for(headers.len() + payload.len()) else {
                 packets.into_iter().for_each(|packet| pool.take_back(packet));

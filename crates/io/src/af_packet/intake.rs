@@ -7,10 +7,57 @@ use super::socket::Received;
 use crate::device::{self, Long, Refusal, Refusals};
 use engine::shm::Counter;
 use engine::{Metadata, Output, Packet, Pool};
+use std::collections::VecDeque;
 
 /// Where a VLAN tag stands: behind both addresses.
 const TAG_OFFSET: usize = 12;
 const TAG_LEN: usize = 4;
+
+/// A frame that is complete, and waits for room in the output.
+#[derive(Debug)]
+pub(super) struct Frame {
+    packet: Packet,
+    metadata: Metadata,
+    /// How it is cut, where it consists of several datagrams.
+    datagrams: Option<Datagrams>,
+}
+
+impl Frame {
+    /// Packets that it becomes. Room for more than [`Datagrams::MAX`] is not waited for: there might never be as much.
+    fn count(&self) -> usize {
+        self.datagrams.map_or(1, |datagrams| datagrams.count().min(Datagrams::MAX))
+    }
+
+    /// Whether the output has room for it.
+    pub(super) fn fits(&self, output: &Output) -> bool {
+        self.count() <= output.room()
+    }
+
+    /// Sends it on, or the datagrams of which it consists.
+    pub(super) fn put(self, output: &mut Output, pool: &mut Pool, refusals: &Refusals) {
+        let Frame { packet, metadata, datagrams } = self;
+        match datagrams {
+            None => put(packet, metadata, output, pool),
+            Some(datagrams) => match datagrams.cut(packet.data(), pool) {
+                Some(datagrams) => {
+                    datagrams.into_iter().for_each(|datagram| put(datagram, metadata, output, pool));
+                    pool.take_back(packet);
+                }
+                None => pool.free(packet, refusals.long(Long::NoPacket)),
+            },
+        }
+    }
+
+    /// Gives its packet back: it is lost.
+    pub(super) fn abandon(self, pool: &mut Pool) {
+        pool.take_back(self.packet);
+    }
+}
+
+fn put(mut packet: Packet, metadata: Metadata, output: &mut Output, pool: &mut Pool) {
+    pool.describe(&mut packet, metadata);
+    output.put(packet);
+}
 
 /// Where frames of a turn go.
 pub(super) struct Intake<'a> {
@@ -21,6 +68,8 @@ pub(super) struct Intake<'a> {
     pub(super) no_checksum: &'a Counter,
     pub(super) pool: &'a mut Pool,
     pub(super) output: &'a mut Output,
+    /// Frames that the output has no room for yet.
+    pub(super) waiting: &'a mut VecDeque<Frame>,
 }
 
 impl Intake<'_> {
@@ -45,33 +94,20 @@ impl Intake<'_> {
             self.no_checksum.add(1);
         }
         let timestamp_ns = told.timestamp_ns.unwrap_or(self.metadata.timestamp_ns);
-        match received.datagram_len {
-            None => self.put(packet, timestamp_ns),
-            Some(len) => {
-                let udp_at = received.checksum.map(|(start, _)| start + tag_len);
-                self.put_datagrams(packet, len, udp_at, timestamp_ns);
+        let metadata = Metadata { timestamp_ns, ..self.metadata };
+        let mut frame = Frame { packet, metadata, datagrams: None };
+        if let Some(len) = received.datagram_len {
+            let udp_at = received.checksum.map(|(start, _)| start + tag_len);
+            frame.datagrams = Datagrams::of(frame.packet.data(), self.framing, len, udp_at);
+            if frame.datagrams.is_none() {
+                return self.pool.free(frame.packet, self.refusals.counter(Refusal::TooLong));
             }
         }
-    }
-
-    /// Sends on the datagrams of which a frame consists.
-    #[cold]
-    fn put_datagrams(&mut self, packet: Packet, len: usize, udp_at: Option<usize>, timestamp_ns: u64) {
-        let Some(datagrams) = Datagrams::of(packet.data(), self.framing, len, udp_at) else {
-            return self.pool.free(packet, self.refusals.counter(Refusal::TooLong));
-        };
-        match datagrams.cut(packet.data(), self.pool) {
-            Some(datagrams) => {
-                datagrams.into_iter().for_each(|datagram| self.put(datagram, timestamp_ns));
-                self.pool.take_back(packet);
-            }
-            None => self.pool.free(packet, self.refusals.long(Long::NoPacket)),
+        if self.waiting.is_empty() && frame.fits(self.output) {
+            frame.put(self.output, self.pool, self.refusals);
+        } else {
+            self.waiting.push_back(frame);
         }
-    }
-
-    fn put(&mut self, mut packet: Packet, timestamp_ns: u64) {
-        self.pool.describe(&mut packet, Metadata { timestamp_ns, ..self.metadata });
-        self.output.put(packet);
     }
 }
 

@@ -33,8 +33,8 @@
 //! A device that is removed, and made again, is used again within a tenth of a second or so; meanwhile what is sent is dropped as `down`, and
 //! the report says that the device is gone.
 //!
-//! UDP datagrams that a program has left to be cut (UDP GSO), or that a device has joined, are cut when they come. Those in tunnels are
-//! not, and dropped as `too_long`.
+//! UDP datagrams that a program has left to be cut (UDP GSO), or that a device has joined, are cut when they come, as soon as the output has room
+//! for them. Those in tunnels are not, and dropped as `too_long`.
 
 mod control;
 mod datagrams;
@@ -54,7 +54,7 @@ use engine::shm::Counter;
 use engine::{
     App, Class, ClockKind, Io, OptionError, Output, Packet, Passage, Pool, Reconfigured, Roles, Setup,
 };
-use intake::Intake;
+use intake::{Frame, Intake};
 use serde::Deserialize;
 use socket::{BURST_MAX, OpenError, Received, Socket, Step};
 use std::collections::VecDeque;
@@ -90,6 +90,8 @@ pub struct Running {
     expected: usize,
     /// Whether any of the frames that came last was several datagrams.
     has_joined: bool,
+    /// Frames that were received, and became more packets than the output had room for.
+    uncut: VecDeque<Frame>,
     /// Room for what does not fit into those, for each.
     rests: Box<[u8]>,
     /// Packets that the socket had no room for.
@@ -144,6 +146,7 @@ impl Class for AfPacket {
             spare: Vec::with_capacity(BURST_MAX),
             expected: FEW,
             has_joined: false,
+            uncut: VecDeque::new(),
             // Memory that no long frame touches is never used.
             rests: vec![0; BURST_MAX * device::REST_MAX].into(),
             waiting: VecDeque::new(),
@@ -262,6 +265,8 @@ impl App for Running {
         }
         if self.is_listening {
             self.receive(output, io.pool, io.burst);
+        } else {
+            self.abandon_uncut(io.pool);
         }
     }
 
@@ -310,6 +315,7 @@ impl App for Running {
     }
 
     fn stop(&mut self, io: &mut Io<'_>) {
+        self.abandon_uncut(io.pool);
         self.send_waiting(io.pool);
         for packet in self.waiting.drain(..) {
             io.pool.free(packet, self.refusals.counter(Refusal::NoBuffers));
@@ -322,7 +328,7 @@ impl App for Running {
     }
 
     fn held(&self) -> usize {
-        self.spare.len() + self.waiting.len()
+        self.spare.len() + self.waiting.len() + self.uncut.len()
     }
 
     fn is_finished(&self) -> bool {
@@ -413,12 +419,24 @@ impl Running {
         let _ = if wanted { socket.listen() } else { socket.ignore() };
     }
 
+    /// Frames that wait are lost like those in the queue of a socket that is closed.
+    fn abandon_uncut(&mut self, pool: &mut Pool) {
+        self.kernel_drops.add(self.uncut.len() as u64);
+        self.uncut.drain(..).for_each(|frame| frame.abandon(pool));
+    }
+
     fn receive(&mut self, output: &mut Output, pool: &mut Pool, burst: usize) {
+        while let Some(frame) = self.uncut.pop_front() {
+            if !frame.fits(output) {
+                return self.uncut.push_front(frame);
+            }
+            frame.put(output, pool, &self.refusals);
+        }
         let mut left = burst.min(BURST_MAX);
         loop {
             let packets_max = if self.has_joined { Datagrams::MAX } else { 1 };
             let asked = left.min(output.room() / packets_max).min(self.expected);
-            if asked == 0 {
+            if asked == 0 || !self.uncut.is_empty() {
                 return;
             }
             let got = self.receive_some(asked, output, pool);
@@ -457,6 +475,7 @@ impl Running {
             no_checksum: &self.no_checksum,
             pool,
             output,
+            waiting: &mut self.uncut,
         };
         let rests = self.rests.chunks_exact(device::REST_MAX);
         for ((packet, received), rest) in self.spare.drain(..).zip(&received).zip(rests) {
