@@ -17,7 +17,7 @@
 //! one with the least number is next, whatever was dropped on the way. Only if a branch is empty, that is unknown; then the
 //! number after the last one is next, and others wait, in their links, until the branch brings something, `wait_ms` are over, or
 //! a link is three quarters full: order is not worth a loss. A branch that was waited for in vain is not waited for again until it has
-//! brought something.
+//! brought something. While the output has no room, packets stay in their links as well.
 //!
 //! It promises that packets leave in their order, unless one is longer on its branch than `wait_ms`; such packets are sent as they
 //! come, and counted as `late`. Packets without a number, and copies made on a branch, are sent when they are at the head.
@@ -117,7 +117,9 @@ impl App for Running {
 
     fn push(&mut self, io: &mut Io<'_>) {
         self.branches.iter_mut().zip(io.inputs.iter()).for_each(|(branch, input)| branch.look_at(input));
-        while let Some((index, number)) = self.least() {
+        while io.outputs[0].allowance() > 0
+            && let Some((index, number)) = self.least()
+        {
             if !self.is_next(number) && !self.give_up(io.inputs, io.now_ns) {
                 return;
             }
@@ -259,6 +261,27 @@ mod tests {
         }
         (0..20).for_each(|_| rig.breathe());
         assert_eq!(rig.take("output").len(), 5000);
+        assert_eq!(rig.report().drops.get("link_full"), None);
+    }
+
+    #[test]
+    fn what_has_waited_leaves_as_there_is_room() {
+        let mut rig = Rig::new(Merge { wait_ms: 1000 }, &["a", "b", "c"], &["output"]);
+        let mut send = |branch, number: u64| {
+            let metadata = Metadata { sequence: number, ..Metadata::default() };
+            rig.send_with(branch, number.to_be_bytes(), metadata);
+        };
+        // Less than what ends a wait in each, and together more than a link takes.
+        (0..700).for_each(|number| {
+            send("a", 10 + 2 * number);
+            send("b", 11 + 2 * number);
+        });
+        (0..10).for_each(|_| rig.breathe());
+        assert_eq!(rig.take("output").len(), 0);
+        rig.advance(1000 * MS);
+        (0..3).for_each(|_| rig.breathe());
+        let numbers = (10..1410).map(|number: u64| number.to_be_bytes().to_vec());
+        assert!(rig.take("output").into_iter().eq(numbers), "{:?}", rig.report().drops);
         assert_eq!(rig.report().drops.get("link_full"), None);
     }
 
