@@ -310,7 +310,7 @@ impl App for Running {
         }
         if let Some(socket) = &mut self.socket {
             self.kernel_drops.add(socket.dropped().unwrap_or(0).into());
-            socket.ask_mtu(&self.options.device);
+            socket.ask_mtu();
         }
     }
 

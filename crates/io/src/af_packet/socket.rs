@@ -86,9 +86,9 @@ impl Socket {
         socket.prepare().map_err(step(Step::Socket))?;
         // Without it, frames come and go as they are.
         socket.has_header = socket.set(libc::SOL_PACKET, PACKET_VNET_HDR, &1_i32).is_ok();
-        socket.ask_mtu(device);
+        socket.ask_mtu();
         socket.bind().map_err(step(Step::Device))?;
-        socket.framing = socket.ask_framing(device)?;
+        socket.framing = socket.ask_framing()?;
         if promiscuous {
             socket.set_promiscuous(true)?;
         }
@@ -108,9 +108,10 @@ impl Socket {
         self.framing
     }
 
-    /// Asks for the longest packet that the device takes.
-    pub(super) fn ask_mtu(&mut self, device: &str) {
-        let Ok(answer) = self.ask(libc::SIOCGIFMTU as _, device) else { return };
+    /// Asks for the longest packet that the device takes, whatever it is called by now.
+    pub(super) fn ask_mtu(&mut self) {
+        let answer = self.name().and_then(|name| self.ask(libc::SIOCGIFMTU as _, name));
+        let Ok(answer) = answer else { return };
         // SAFETY: the call has written the number; besides, all bytes of the union were initialised.
         if let Ok(mtu) = usize::try_from(unsafe { answer.ifr_ifru.ifru_mtu }) {
             self.mtu = mtu;
@@ -118,9 +119,9 @@ impl Socket {
     }
 
     /// Asks what the frames of the device begin with.
-    fn ask_framing(&self, device: &str) -> Result<Framing, OpenError> {
+    fn ask_framing(&self) -> Result<Framing, OpenError> {
         let known = self.address().and_then(|address| {
-            let answer = self.ask(libc::SIOCGIFFLAGS as _, device)?;
+            let answer = self.ask(libc::SIOCGIFFLAGS as _, self.name()?)?;
             // SAFETY: as for the number in `ask_mtu`.
             let flags = unsafe { answer.ifr_ifru.ifru_flags };
             let has_one = libc::c_int::from(flags) & libc::IFF_POINTOPOINT != 0;
@@ -133,14 +134,19 @@ impl Socket {
         })
     }
 
-    /// Asks something about a device.
-    fn ask(&self, what: libc::c_ulong, device: &str) -> io::Result<libc::ifreq> {
-        // SAFETY: an `ifreq` is plain numbers and a union of plain numbers and pointers, for which zeroes will do.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        // The last byte stays zero.
-        for (to, &from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(device.as_bytes()) {
-            *to = from as libc::c_char;
-        }
+    /// What the device is called now.
+    fn name(&self) -> io::Result<DeviceName> {
+        let mut request = EMPTY_REQUEST;
+        request.ifr_ifru.ifru_ifindex = self.index as libc::c_int;
+        Ok(self.request(libc::SIOCGIFNAME as _, request)?.ifr_name)
+    }
+
+    /// Asks something about the device of a name.
+    fn ask(&self, what: libc::c_ulong, name: DeviceName) -> io::Result<libc::ifreq> {
+        self.request(what, libc::ifreq { ifr_name: name, ..EMPTY_REQUEST })
+    }
+
+    fn request(&self, what: libc::c_ulong, mut request: libc::ifreq) -> io::Result<libc::ifreq> {
         // SAFETY: the request is an initialised `ifreq` that this thread owns; the kernel reads and writes no more than that.
         check(unsafe { libc::ioctl(self.fd.as_raw_fd(), what as _, &raw mut request) })?;
         Ok(request)
@@ -366,6 +372,12 @@ impl Socket {
         Ok(check(sent)? as usize)
     }
 }
+
+/// A name that ends with a zero.
+type DeviceName = [libc::c_char; libc::IFNAMSIZ];
+
+// SAFETY: an `ifreq` is plain numbers and a union of plain numbers and pointers, for which zeroes will do.
+const EMPTY_REQUEST: libc::ifreq = unsafe { std::mem::zeroed() };
 
 const EMPTY_VECTOR: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
 

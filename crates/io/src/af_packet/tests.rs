@@ -94,6 +94,25 @@ fn long_tcp_segments_are_cut_for_a_device_without_a_header() {
     });
 }
 
+/// Another device may have the name by then.
+#[test]
+fn a_device_is_asked_by_its_number() {
+    let Some((_turn, [here])) = Namespace::some("a device with another name") else { return };
+    here.run("ip link add name a mtu 1400 type veth peer name b");
+    here.enter(|| {
+        let mut socket = Socket::open("a", false, None).unwrap();
+        let is_long = |socket: &Socket| [1414, 1415, 1515].map(|len| socket.is_long(&vec![0; len]));
+        assert_eq!(is_long(&socket), [false, true, true]);
+        here.run("ip link set dev a name c");
+        here.run("ip link add name a mtu 9000 type veth peer name d");
+        socket.ask_mtu();
+        assert_eq!(is_long(&socket), [false, true, true]);
+        here.run("ip link set dev c mtu 1500");
+        socket.ask_mtu();
+        assert_eq!(is_long(&socket), [false, false, true]);
+    });
+}
+
 #[test]
 fn devices_of_other_types_are_refused() {
     let Some((_turn, [here])) = Namespace::some("devices of other types") else { return };
