@@ -277,9 +277,17 @@ impl Socket {
         if self.ignore().is_ok() {
             let mut start = [0_u8; 16];
             let (fd, flags) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT | libc::MSG_TRUNC);
-            // SAFETY: the kernel writes no more bytes than `start` has, during the call.
-            while unsafe { libc::recv(fd, start.as_mut_ptr().cast(), start.len(), flags) } >= 0 {
-                lost += 1;
+            loop {
+                // SAFETY: the kernel writes no more bytes than `start` has, during the call.
+                let received = unsafe { libc::recv(fd, start.as_mut_ptr().cast(), start.len(), flags) };
+                match io::Error::last_os_error().raw_os_error() {
+                    _ if received >= 0 => lost += 1,
+                    // A frame for which there is no header: the kernel has taken it out.
+                    Some(libc::EINVAL) => lost += 1,
+                    // The device went down: told once, before the frames that came until then.
+                    Some(libc::ENETDOWN | libc::EINTR) => {}
+                    _ => break,
+                }
             }
         }
         lost + u64::from(self.dropped().unwrap_or(0))

@@ -114,6 +114,21 @@ fn a_device_is_asked_by_its_number() {
 }
 
 #[test]
+fn frames_are_counted_that_came_before_a_device_went_down() {
+    let Some((_turn, [here])) = Namespace::some("frames of a device that is down") else { return };
+    here.run("ip link add name a type veth peer name b");
+    here.run("ip link set dev a up");
+    here.run("ip link set dev b up");
+    here.enter(|| {
+        let [from, to] = ["a", "b"].map(|name| Socket::open(name, false, None).unwrap());
+        let frame = [&[0; 10][..], &[0xff; 12], &[0x88, 0xb5], &[0; 46]].concat();
+        (0..5).for_each(|_| from.file().write_all(&frame).unwrap());
+        here.run("ip link set dev b down");
+        assert_eq!((to.empty(), to.empty()), (5, 0));
+    });
+}
+
+#[test]
 fn devices_of_other_types_are_refused() {
     let Some((_turn, [here])) = Namespace::some("devices of other types") else { return };
     here.enter(|| {
