@@ -31,7 +31,7 @@
 //! types, such as CAN or a monitor of a radio, are refused.
 //!
 //! A device that is removed, and made again, is used again within a tenth of a second or so; meanwhile what is sent is dropped as `down`, and
-//! the report says that the device is gone.
+//! the report says that the device is gone. If it cannot be used, that is tried again, at least every second.
 //!
 //! UDP datagrams that a program has left to be cut (UDP GSO), or that a device has joined, are cut when they come, as soon as the output has room
 //! for them. Those in tunnels are not, and dropped as `too_long`.
@@ -295,12 +295,12 @@ impl App for Running {
             return;
         }
         self.next_look_ns = io.now_ns.saturating_add(device::EVERY_NS);
-        let sight = self.watch.look(|| self.socket.as_ref().is_some_and(Socket::is_bound));
+        let sight = self.watch.look(io.now_ns, || self.socket.as_ref().is_some_and(Socket::is_bound));
         if sight != Sight::There {
             self.close();
         }
         if sight == Sight::Back
-            && let Some(socket) = self.watch.note(self.options.open_as(self.framing))
+            && let Some(socket) = self.watch.note(io.now_ns, self.options.open_as(self.framing))
         {
             self.socket = Some(socket);
             self.set_listening(self.is_listening);

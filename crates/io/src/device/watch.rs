@@ -6,6 +6,8 @@ use rustix::net::{AddressFamily, SocketType, netdevice, socket};
 
 /// How often a device is looked after, in nanoseconds.
 pub(crate) const EVERY_NS: u64 = 100_000_000;
+/// How long a device that could not be opened is left alone at most, in nanoseconds.
+const REST_MAX_NS: u64 = 1_000_000_000;
 
 /// Looks after a device now and then.
 #[derive(Debug)]
@@ -19,8 +21,12 @@ pub(crate) struct Watch {
 enum State {
     There,
     Gone,
-    /// There is one of the name again, which cannot be used: why.
-    Refused(String),
+    /// There is one of the name again, which could not be opened: why, and when that is tried again.
+    Refused {
+        why: String,
+        rest_ns: u64,
+        until_ns: u64,
+    },
 }
 
 /// How a device was found.
@@ -28,7 +34,7 @@ enum State {
 pub(crate) enum Sight {
     /// It is there: the one that is open.
     There,
-    /// It is gone. Whatever is open of it is of no use any more.
+    /// It is gone, or the one of its name was refused a moment ago. Whatever is open of it is of no use any more.
     Gone,
     /// It is gone, and there is one of its name to open.
     Back,
@@ -41,7 +47,7 @@ impl Watch {
     }
 
     /// Looks whether the device that is open `is_there` still, or one of its name.
-    pub(crate) fn look(&mut self, is_there: impl FnOnce() -> bool) -> Sight {
+    pub(crate) fn look(&mut self, now_ns: u64, is_there: impl FnOnce() -> bool) -> Sight {
         let was_there = matches!(self.state, State::There);
         if was_there && is_there() {
             return Sight::There;
@@ -50,22 +56,30 @@ impl Watch {
             self.absences.add(1);
             self.state = State::Gone;
         }
-        if exists(&self.device) {
-            return Sight::Back;
+        if !exists(&self.device) {
+            self.state = State::Gone;
+            return Sight::Gone;
         }
-        self.state = State::Gone;
-        Sight::Gone
+        match self.state {
+            State::Refused { until_ns, .. } if now_ns < until_ns => Sight::Gone,
+            _ => Sight::Back,
+        }
     }
 
-    /// Notes whether the device that is back could be opened, and returns it.
-    pub(crate) fn note<T>(&mut self, opened: Result<T, OptionError>) -> Option<T> {
+    /// Notes whether the device that is back could be opened, and returns it. If not, that is tried again, less and less often.
+    pub(crate) fn note<T>(&mut self, now_ns: u64, opened: Result<T, OptionError>) -> Option<T> {
         match opened {
             Ok(device) => {
                 self.state = State::There;
                 Some(device)
             }
             Err(error) => {
-                self.state = State::Refused(error.message);
+                let rest_ns = match self.state {
+                    State::Refused { rest_ns, .. } => REST_MAX_NS.min(2 * rest_ns),
+                    State::There | State::Gone => EVERY_NS,
+                };
+                let until_ns = now_ns.saturating_add(rest_ns);
+                self.state = State::Refused { why: error.message, rest_ns, until_ns };
                 None
             }
         }
@@ -79,7 +93,7 @@ impl Watch {
             State::Gone => {
                 Some(format!("device {device} is gone; sluss waits until there is one of that name"))
             }
-            State::Refused(why) => {
+            State::Refused { why, .. } => {
                 Some(format!("device {device} was gone, and sluss cannot use the one that came: {why}"))
             }
         }
@@ -91,4 +105,27 @@ fn exists(device: &str) -> bool {
     // A socket of any kind will do to ask.
     socket(AddressFamily::UNIX, SocketType::DGRAM, None)
         .is_ok_and(|socket| netdevice::name_to_index(socket, device).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counter, OptionError, Sight, State, Watch};
+
+    #[test]
+    fn a_device_that_is_refused_is_tried_less_and_less_often() {
+        // There is a loopback device wherever there are devices.
+        let mut watch = Watch { device: "lo".to_owned(), state: State::There, absences: Counter::hidden() };
+        let mut tried_ms = Vec::new();
+        for now_ms in (0..4000).step_by(100) {
+            if watch.look(now_ms * 1_000_000, || false) == Sight::Back {
+                tried_ms.push(now_ms);
+                assert_eq!(watch.note::<()>(now_ms * 1_000_000, Err(OptionError::new("device", "no"))), None);
+            }
+        }
+        assert_eq!(tried_ms, [0, 100, 300, 700, 1500, 2500, 3500]);
+        assert!(watch.report().is_some_and(|text| text.ends_with("cannot use the one that came: no")));
+        assert_eq!(watch.look(4_500_000_000, || false), Sight::Back);
+        assert_eq!(watch.note(4_500_000_000, Ok(7)), Some(7));
+        assert_eq!((watch.look(4_600_000_000, || true), watch.absences.get()), (Sight::There, 1));
+    }
 }

@@ -209,8 +209,8 @@ impl App for Running {
             return;
         }
         self.next_look_ns = io.now_ns.saturating_add(port::EVERY_NS);
-        if self.watch.look(|| tun::is_there(&self.file)) == Sight::Back
-            && let Some(file) = self.watch.note(self.options.open())
+        if self.watch.look(io.now_ns, || tun::is_there(&self.file)) == Sight::Back
+            && let Some(file) = self.watch.note(io.now_ns, self.options.open())
         {
             self.file = Arc::new(file);
             self.losses.begin_again(&self.file);
