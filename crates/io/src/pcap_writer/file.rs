@@ -206,6 +206,8 @@ pub(super) fn obstacle(path: &Path) -> Option<String> {
 }
 
 fn no_new_file(path: &Path) -> Option<String> {
+    // A link that leads nowhere has the file made where it leads.
+    let path = capture::place_of(path);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let place = folder.display();
     if !folder.is_dir() {

@@ -1,6 +1,6 @@
 mod pipes;
 
-use super::file::Patience;
+use super::file::{Patience, obstacle};
 use super::{Format, PcapWriter, Running};
 use crate::pcap_reader::PcapReader;
 use crate::scratch::{Scratch, capture, pcap, records};
@@ -616,6 +616,23 @@ fn await_restart(rig: &mut Rig) {
         rig.advance(10_000_000);
         assert!(begin.elapsed() < Duration::from_secs(20), "it is not started again");
     }
+}
+
+#[test]
+fn a_link_is_made_a_file_where_it_leads() {
+    let scratch = Scratch::new();
+    let link = |name: &str, target: &str| {
+        std::os::unix::fs::symlink(target, scratch.path(name)).unwrap();
+        scratch.path(name)
+    };
+    std::fs::create_dir(scratch.path("folder")).unwrap();
+    let good = link("good.pcap", "folder/out.pcap");
+    assert_eq!(obstacle(&good), None);
+    let absent = scratch.path("absent");
+    assert_eq!(
+        obstacle(&link("bad.pcap", "absent/out.pcap")),
+        Some(format!("there is no folder {}", absent.display()))
+    );
 }
 
 #[test]
