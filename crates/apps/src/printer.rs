@@ -40,7 +40,7 @@ use wire::LinkType;
 const TEXT_MAX: usize = 64 << 10;
 /// How long a reader is waited for in a breath.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// In so many breaths, until it reads again.
+/// Breaths in which it is waited for, until it reads again.
 const VAIN_WAITS_MAX: u32 = 10;
 
 /// Options of `printer`.

@@ -21,7 +21,7 @@ pub enum Stream {
     Stderr,
 }
 
-/// PIPE_BUF of Linux (pipe(7)): a pipe that has room at all takes so many bytes at once.
+/// PIPE_BUF of Linux (pipe(7)): a pipe that has room at all takes this many bytes at once.
 const PIPE_BUF: usize = 4096;
 
 /// An open stream, without a buffer: what a write has taken is known.

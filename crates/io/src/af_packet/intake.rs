@@ -9,7 +9,7 @@ use engine::shm::Counter;
 use engine::{Metadata, Output, Packet, Pool};
 use std::collections::VecDeque;
 
-/// Where a VLAN tag stands: behind both addresses.
+/// Where a VLAN tag is: after both addresses.
 const TAG_OFFSET: usize = 12;
 const TAG_LEN: usize = 4;
 

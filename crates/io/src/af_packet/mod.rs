@@ -211,7 +211,7 @@ impl AfPacket {
         Ok(())
     }
 
-    /// What is told when the kernel does not give us the socket.
+    /// The error when the kernel does not give us the socket.
     fn refused(&self, OpenError { step, error }: &OpenError) -> OptionError {
         let device = &self.device;
         match step {
