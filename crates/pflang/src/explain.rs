@@ -19,7 +19,7 @@ mod relation;
 mod tests;
 mod written;
 
-use crate::lint::guards;
+use crate::lint::guards::{self, Lost};
 use crate::options::Dialect;
 use crate::syntax::ast::{Ast, Expr, ExprId, Id, Kind, Proto, Quals, SetItem};
 use crate::syntax::fmt::canonical;
@@ -99,7 +99,11 @@ pub fn explain(ast: &Ast, source: &str, linktype: LinkType, dialect: Dialect) ->
     let ast = &Written::new(ast, source, &unguarded, dialect);
     let mut lines = Vec::new();
     let mut notes = BTreeSet::new();
-    notes.extend((!unguarded.is_empty()).then_some(Note::LostGuard));
+    notes.extend(unguarded.iter().map(|unguarded| match unguarded.lost {
+        Lost::Protocol => Note::LostGuard,
+        Lost::Version => Note::LostVersion,
+        Lost::FirstFragment => Note::LaterFragments,
+    }));
     let mut work: Vec<Item> = ast.root.map(|id| Item { id, depth: 0, negated: false }).into_iter().collect();
     while let Some(item) = work.pop() {
         outline(ast, item, &mut work, &mut lines, &mut notes);
@@ -179,6 +183,8 @@ enum Note {
     Ports,
     TransportLoad,
     LostGuard,
+    LostVersion,
+    LaterFragments,
     Transport,
     ShortPackets,
     Protochain,
@@ -215,6 +221,12 @@ impl Note {
             }
             Note::LostGuard => {
                 "An operator asks for the protocol of its left operand only: what stands to its right is read whatever the packet carries."
+            }
+            Note::LostVersion => {
+                "An operator asks for the protocol of its left operand only: what stands to its right is read from IPv6 packets as if they were IPv4."
+            }
+            Note::LaterFragments => {
+                "Bytes of a transport header to the right of an operator are read from later fragments as well, which have none: `ip[6:2] & 0x1fff = 0` leaves those out."
             }
             Note::Transport => {
                 "The protocol of an IPv6 packet is its next header, or what a fragment header right there names."

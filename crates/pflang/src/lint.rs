@@ -15,10 +15,11 @@ use crate::diag::{Code, Diagnostic};
 use crate::lower::tells_protocols;
 use crate::options::Dialect;
 use crate::span::Span;
-use crate::syntax::ast::{Ast, AtmType, Expr, ExprId};
+use crate::syntax::ast::{Ast, AtmType, Expr, ExprId, Proto};
 use crate::syntax::fmt;
 use crate::syntax::words;
-use possible::Possible;
+use guards::Lost;
+use possible::{Outcomes, Possible};
 use wire::LinkType;
 
 /// More than this nobody reads.
@@ -108,46 +109,66 @@ fn contradictions(ast: &Ast, linktype: LinkType) -> Vec<Diagnostic> {
     if ast.exprs.iter().any(is_encapsulation) {
         return lints;
     }
-    parts(ast, linktype, |a, b| lints.push(contradiction(ast.span(a), ast.span(b))));
+    let tells = tells_protocols(linktype);
+    let outcomes = |id| match Outcomes::of(ast, ast.expr(id), Some(linktype)) {
+        outcomes if tells => outcomes,
+        outcomes => Outcomes { accepted: outcomes.accepted.length_only(), ..Outcomes::ANY },
+    };
+    parts(ast, outcomes, |a, b| lints.push(contradiction(ast.span(a), ast.span(b))));
     lints
 }
 
-/// What the packets are like that each part accepts, by its id; `exclusive` is given the operands of each `and` that accepts
-/// none.
-fn parts(ast: &Ast, linktype: LinkType, mut exclusive: impl FnMut(ExprId, ExprId)) -> Vec<Possible> {
-    let tells = tells_protocols(linktype);
-    let mut possible: Vec<Possible> = Vec::with_capacity(ast.exprs.len());
-    for expr in &ast.exprs {
-        let of = |id: &ExprId| possible[id.0 as usize];
-        possible.push(match expr {
+/// What the packets are like that each part accepts or does not, by its id, from `primitive`, which says so of each primitive;
+/// `exclusive` is given the operands of each `and` that accepts none.
+fn parts(
+    ast: &Ast,
+    primitive: impl Fn(ExprId) -> Outcomes,
+    mut exclusive: impl FnMut(ExprId, ExprId),
+) -> Vec<Outcomes> {
+    let mut outcomes: Vec<Outcomes> = Vec::with_capacity(ast.exprs.len());
+    for (id, expr) in ast.exprs.iter().enumerate() {
+        let of = |id: &ExprId| outcomes[id.0 as usize];
+        outcomes.push(match expr {
             Expr::Group(a) => of(a),
-            Expr::Or(a, b) => of(a).or(of(b)),
-            Expr::And(a, b) => of(a).and(of(b)).unwrap_or_else(|| {
-                exclusive(*a, *b);
-                // Said once: what stands around it may be right.
-                Possible::ANY
-            }),
-            primitive if tells => Possible::of(ast, primitive),
-            primitive => Possible::of(ast, primitive).length_only(),
+            Expr::Not(a) => of(a).not(),
+            Expr::Or(a, b) => Outcomes {
+                accepted: of(a).accepted.or(of(b).accepted),
+                refused: of(a).refused.and(of(b).refused).unwrap_or(Possible::ANY),
+            },
+            Expr::And(a, b) => Outcomes {
+                accepted: of(a).accepted.and(of(b).accepted).unwrap_or_else(|| {
+                    exclusive(*a, *b);
+                    // Said once: the rest of the filter may be right.
+                    Possible::ANY
+                }),
+                refused: of(a).refused.or(of(b).refused),
+            },
+            _ => primitive(ExprId(id as u32)),
         });
     }
-    possible
+    outcomes
 }
 
 /// `len - ip[0] > 5`, which reads a byte of any packet; said once of each relation.
 fn lost_guards(ast: &Ast, linktype: LinkType, dialect: Dialect) -> Vec<Diagnostic> {
     let mut unguarded = guards::unguarded(ast, linktype, dialect);
+    // That a load reads later fragments as well is true of most, and said by `explain`.
+    unguarded.retain(|unguarded| unguarded.lost != Lost::FirstFragment);
     unguarded.dedup_by_key(|unguarded| unguarded.relation);
-    let lint = |&guards::Unguarded { load, proto, .. }: &guards::Unguarded| {
+    let lint = |&guards::Unguarded { load, proto, lost, .. }: &guards::Unguarded| {
         let name = proto.name();
-        let span = ast.arith_spans[load.0 as usize];
-        Diagnostic::new(
-            Code::LostGuard,
-            span,
-            format!("`{name}[…]` is read here whatever the packet carries"),
-        )
-        .label(format!("an operator asks for the protocol of its left operand only, not for `{name}`"))
-        .help(format!("put `{name} and` in front of the comparison"))
+        let message = match lost {
+            Lost::Version => format!("`{name}[…]` is read here from IPv6 packets, too, as if they were IPv4"),
+            _ => format!("`{name}[…]` is read here whatever the packet carries"),
+        };
+        let asked = match proto {
+            // The words are of both versions of IP, the bytes are read from IPv4.
+            Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Pim => format!("ip and {name}"),
+            _ => name.to_owned(),
+        };
+        Diagnostic::new(Code::LostGuard, ast.arith_spans[load.0 as usize], message)
+            .label(format!("an operator asks for the protocol of its left operand only, not for `{name}`"))
+            .help(format!("put `{asked} and` in front of the comparison"))
     };
     unguarded.iter().map(lint).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::primitive::name;
 use super::written::Written;
+use crate::lint::guards::Lost;
 use crate::syntax::ast::{Arith, ArithId, ArithOp, Ast, Proto, RelOp};
 use crate::syntax::fmt;
 
@@ -191,7 +192,7 @@ fn field(ast: &Written<'_>, id: ArithId, text: &str) -> Option<&'static str> {
     let words = FIELDS.iter().find(|(form, _)| *form == text).map(|(_, words)| *words)?;
     let mut work = vec![id];
     while let Some(id) = work.pop() {
-        if ast.is_unguarded(id) {
+        if matches!(ast.lost(id), Some(Lost::Protocol | Lost::Version)) {
             return None;
         }
         push_operands(ast, id, &mut work);
@@ -301,18 +302,20 @@ pub(super) fn reads(ast: &Written<'_>, sides: [ArithId; 2]) -> Reads {
             Arith::Load { proto, .. } => {
                 reads.bytes = true;
                 reads.transport |= proto == Proto::Icmp6 && ast.dialect.ipv6;
-                reads.transport |= matches!(
-                    proto,
-                    Proto::Tcp
-                        | Proto::Udp
-                        | Proto::Sctp
-                        | Proto::Icmp
-                        | Proto::Igmp
-                        | Proto::Igrp
-                        | Proto::Pim
-                        | Proto::Vrrp
-                        | Proto::Carp
-                );
+                // What else these read, other notes say.
+                reads.transport |= ast.lost(id).is_none()
+                    && matches!(
+                        proto,
+                        Proto::Tcp
+                            | Proto::Udp
+                            | Proto::Sctp
+                            | Proto::Icmp
+                            | Proto::Igmp
+                            | Proto::Igrp
+                            | Proto::Pim
+                            | Proto::Vrrp
+                            | Proto::Carp
+                    );
             }
             _ => {}
         }

@@ -183,3 +183,30 @@ fn only_ip4_addresses_are_looked_for_in_arp() {
         assert!(!has_note(source), "{source}");
     }
 }
+
+/// Each load has the note that is true of it.
+#[test]
+fn notes_on_what_transport_loads_read() {
+    const FIRST: &str = "Bytes of a transport header are read from the first fragment";
+    const ANY: &str = "what stands to its right is read whatever the packet carries";
+    const VERSION: &str = "what stands to its right is read from IPv6 packets as if they were IPv4";
+    const LATER: &str = "are read from later fragments as well";
+    let payload = "(ip[2:2] - ((ip[0] & 0xf) << 2)) - ((tcp[12] & 0xf0) >> 2) != 0";
+    for (source, expected) in [
+        ("tcp[13] != 0", vec![FIRST]),
+        ("len - tcp[12] > 5", vec![ANY]),
+        ("tcp and len - tcp[12] > 5", vec![VERSION]),
+        ("udp and ip[6:2] & 0x1fff != 0 and ip[2:2] - udp[0] > 0", vec![LATER]),
+        (&format!("tcp and {payload}"), vec![LATER]),
+        (&format!("tcp and ip[6:2] & 0x1fff = 0 and {payload}"), vec![FIRST]),
+        (&format!("tcp port 80 and {payload}"), vec![FIRST]),
+        (&format!("tcp[13] & 2 != 0 and {payload}"), vec![FIRST]),
+    ] {
+        let words = crate::Compiler::new(LinkType::EN10MB).explain(source).unwrap();
+        let found: Vec<&str> = [FIRST, ANY, VERSION, LATER]
+            .into_iter()
+            .filter(|text| words.notes.iter().any(|note| note.contains(text)))
+            .collect();
+        assert_eq!(found, expected, "{source}");
+    }
+}

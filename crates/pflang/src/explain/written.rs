@@ -1,7 +1,7 @@
 //! A filter as it is explained: with the numbers as they were written (who wrote `0x88cc` looks for that, and not for 35020),
 //! and with the loads that are not of the header that they name.
 
-use crate::lint::guards::Unguarded;
+use crate::lint::guards::{Lost, Unguarded};
 use crate::options::Dialect;
 use crate::syntax::ast::{ArithId, Ast, Id};
 use crate::syntax::lex::{TokenKind, lex};
@@ -16,14 +16,14 @@ pub(super) struct Written<'a> {
     hex: HashMap<u32, &'a str>,
     /// All numbers in the order of the text, if it has any in hexadecimal; with the text of those.
     numbers: Vec<(u32, Option<&'a str>)>,
-    /// What is read whatever the packet carries.
-    unguarded: HashSet<ArithId>,
+    /// What is read from other packets than its name says.
+    unguarded: HashMap<ArithId, Lost>,
     pub(super) dialect: Dialect,
 }
 
 impl<'a> Written<'a> {
     pub(super) fn new(ast: &'a Ast, source: &'a str, unguarded: &[Unguarded], dialect: Dialect) -> Self {
-        let unguarded = unguarded.iter().map(|unguarded| unguarded.load).collect();
+        let unguarded = unguarded.iter().map(|unguarded| (unguarded.load, unguarded.lost)).collect();
         let mut written = Written { ast, hex: HashMap::new(), numbers: Vec::new(), unguarded, dialect };
         // Most filters have none.
         if source.contains("0x") || source.contains("0X") {
@@ -48,9 +48,9 @@ impl<'a> Written<'a> {
         self.hex.get(&number).map_or_else(|| number.to_string(), |text| (*text).to_owned())
     }
 
-    /// Whether a load is read whatever the packet carries.
-    pub(super) fn is_unguarded(&self, load: ArithId) -> bool {
-        self.unguarded.contains(&load)
+    /// What a load is read without being asked for.
+    pub(super) fn lost(&self, load: ArithId) -> Option<Lost> {
+        self.unguarded.get(&load).copied()
     }
 
     pub(super) fn id(&self, id: &Id) -> String {

@@ -1,10 +1,11 @@
-//! What every packet that a part of a filter accepts must be like.
+//! What every packet must be like that a part of a filter accepts, and what those that it does not.
 //!
-//! An over-approximation: `or` unites, `and` intersects, `not` forgets.
+//! An over-approximation: `or` unites, `and` intersects, `not` exchanges the two.
 
-use super::guards::for_each_load;
-use crate::syntax::ast::{Arith, ArithId, Ast, Dir, Expr, Id, Kind, Proto, Quals, RelOp};
+use crate::lower::for_each_load;
+use crate::syntax::ast::{Arith, ArithId, ArithOp, Ast, Dir, Expr, Id, Kind, Proto, Quals, RelOp};
 use crate::syntax::words::{self, Word};
+use wire::LinkType;
 
 /// Network layers, as bits.
 const IP4: u8 = 1;
@@ -27,11 +28,61 @@ pub(super) struct Possible {
     length: (u32, u32),
     /// The source and destination port, where it must be one.
     ports: [Option<u32>; 2],
+    /// Whether it has a transport header: no fragment of IPv4 but the first.
+    pub(super) starts: bool,
+}
+
+/// What the packets are like that a part accepts, and those that it does not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outcomes {
+    pub(super) accepted: Possible,
+    pub(super) refused: Possible,
+}
+
+impl Outcomes {
+    pub(super) const ANY: Outcomes = Outcomes { accepted: Possible::ANY, refused: Possible::ANY };
+
+    /// `linktype` is where `ether[…]` looks, if the primitive looks at the outer headers.
+    pub(super) fn of(ast: &Ast, expr: &Expr, linktype: Option<LinkType>) -> Outcomes {
+        let accepted = Possible::of(ast, expr, linktype);
+        let tells_networks = match expr {
+            Expr::Proto(Proto::Ip | Proto::Ip6 | Proto::Arp | Proto::Rarp) => true,
+            Expr::Id(quals, Id::Number(_)) => {
+                (quals.proto, quals.kind) == (Some(Proto::Link), Some(Kind::Proto))
+            }
+            _ => false,
+        };
+        let refused = match tells_networks {
+            true if accepted != Possible::ANY => {
+                Possible::networks(Possible::ANY.networks & !accepted.networks)
+            }
+            _ => Possible::ANY,
+        };
+        Outcomes { accepted, refused }
+    }
+
+    pub(super) fn not(self) -> Outcomes {
+        Outcomes { accepted: self.refused, refused: self.accepted }
+    }
 }
 
 impl Possible {
-    pub(super) const ANY: Possible =
-        Possible { networks: 0x1f, protocols: u16::MAX, length: (0, u32::MAX), ports: [None, None] };
+    pub(super) const ANY: Possible = Possible {
+        networks: 0x1f,
+        protocols: u16::MAX,
+        length: (0, u32::MAX),
+        ports: [None, None],
+        starts: false,
+    };
+
+    /// What the link type alone tells.
+    pub(super) fn on(linktype: LinkType) -> Possible {
+        match linktype {
+            LinkType::IPV4 => Possible::networks(IP4),
+            LinkType::IPV6 => Possible::networks(IP6),
+            _ => Possible::ANY,
+        }
+    }
 
     pub(super) fn or(self, other: Possible) -> Possible {
         let same = |i: usize| self.ports[i].filter(|_| self.ports[i] == other.ports[i]);
@@ -40,6 +91,7 @@ impl Possible {
             protocols: self.protocols | other.protocols,
             length: (self.length.0.min(other.length.0), self.length.1.max(other.length.1)),
             ports: [same(0), same(1)],
+            starts: self.starts && other.starts,
         }
     }
 
@@ -59,16 +111,26 @@ impl Possible {
             protocols: self.protocols & other.protocols,
             length: (self.length.0.max(other.length.0), self.length.1.min(other.length.1)),
             ports,
+            starts: self.starts || other.starts,
         };
         let only_ip = both.networks & (ARP | RARP | OTHER) == 0;
         let empty = both.networks == 0 || (only_ip && both.protocols == 0) || both.length.0 > both.length.1;
         (!empty).then_some(both)
     }
 
-    /// Whether all that this allows is of these networks and protocols.
-    pub(super) fn is_within(self, other: Possible) -> bool {
-        let of_ip = self.networks & (IP4 | IP6) != 0;
-        self.networks & !other.networks == 0 && (!of_ip || self.protocols & !other.protocols == 0)
+    /// Whether all that this allows is of these networks.
+    pub(super) fn has_networks_of(self, other: Possible) -> bool {
+        self.networks & !other.networks == 0
+    }
+
+    /// Whether all that this allows is of these IP protocols.
+    pub(super) fn has_protocols_of(self, other: Possible) -> bool {
+        self.protocols & !other.protocols == 0
+    }
+
+    /// Whether all that this allows is IP of either version.
+    pub(super) fn is_ip(self) -> bool {
+        self.networks & !(IP4 | IP6) == 0
     }
 
     /// What is left where packets do not say what they carry: `ip` and `ip6` look at the same bytes there.
@@ -76,25 +138,63 @@ impl Possible {
         Possible { length: self.length, ..Possible::ANY }
     }
 
-    pub(super) fn of(ast: &Ast, expr: &Expr) -> Possible {
+    fn of(ast: &Ast, expr: &Expr, linktype: Option<LinkType>) -> Possible {
         match expr {
             Expr::Proto(proto) => Possible::proto(*proto),
             Expr::Id(quals, id) => Possible::id(*quals, Some(id)),
             Expr::In(quals, _) => Possible::id(*quals, None),
             Expr::Less(most) => Possible { length: (0, *most), ..Possible::ANY },
             Expr::Greater(least) => Possible { length: (*least, u32::MAX), ..Possible::ANY },
-            Expr::Relation(op, a, b) => match (ast.arith(*a), ast.arith(*b)) {
-                (Arith::Len, Arith::Number(n)) => Possible::length(*op, n),
-                (Arith::Load { proto, index, size: 1 }, Arith::Number(n)) if *op == RelOp::Eq => {
-                    match (proto, ast.arith(index)) {
-                        (Proto::Ip, Arith::Number(9)) => Possible::ip(IP4, n),
-                        _ => Possible::guards(ast, [*a, *b]),
-                    }
-                }
-                _ => Possible::guards(ast, [*a, *b]),
-            },
+            Expr::Relation(op, a, b) => {
+                let guards = Possible::guards(ast, [*a, *b]);
+                let told = match (ast.arith(*a), ast.arith(*b)) {
+                    (Arith::Number(n), _) => Possible::relation(ast, op.mirrored(), *b, n, linktype),
+                    (_, Arith::Number(n)) => Possible::relation(ast, *op, *a, n, linktype),
+                    _ => Possible::ANY,
+                };
+                guards.and(told).unwrap_or(guards)
+            }
             Expr::Broadcast(Some(Proto::Ip)) | Expr::Multicast(Some(Proto::Ip)) => Possible::networks(IP4),
             Expr::Multicast(Some(Proto::Ip6)) => Possible::networks(IP6),
+            _ => Possible::ANY,
+        }
+    }
+
+    /// `field op n`, for the fields that tell something.
+    fn relation(ast: &Ast, op: RelOp, field: ArithId, n: u32, linktype: Option<LinkType>) -> Possible {
+        const FRAGMENT_OFFSET: u32 = 0x1fff;
+        // `ip[6:2]` as (Proto::Ip, 6, 2).
+        let load = |id| match ast.arith(id) {
+            Arith::Load { proto, index, size } => match ast.arith(index) {
+                Arith::Number(at) => Some((proto, at, size)),
+                _ => None,
+            },
+            _ => None,
+        };
+        match (ast.arith(field), op) {
+            (Arith::Len, _) => Possible::length(op, n),
+            (Arith::Load { .. }, RelOp::Eq) => match load(field) {
+                Some((Proto::Ip, 9, 1)) => Possible::ip(IP4, n),
+                Some((Proto::Link, 12, 2)) if linktype == Some(LinkType::EN10MB) => Possible::ethertype(n),
+                _ => Possible::ANY,
+            },
+            (Arith::Op(ArithOp::And, word, mask), RelOp::Eq)
+                if (load(word), ast.arith(mask), n)
+                    == (Some((Proto::Ip, 6, 2)), Arith::Number(FRAGMENT_OFFSET), 0) =>
+            {
+                Possible { starts: true, ..Possible::ANY }
+            }
+            _ => Possible::ANY,
+        }
+    }
+
+    /// Of the types that are told apart.
+    fn ethertype(ethertype: u32) -> Possible {
+        match ethertype {
+            0x0800 => Possible::networks(IP4),
+            0x86dd => Possible::networks(IP6),
+            0x0806 => Possible::networks(ARP),
+            0x8035 => Possible::networks(RARP),
             _ => Possible::ANY,
         }
     }
@@ -125,7 +225,10 @@ impl Possible {
             Proto::Link | Proto::Radio => None,
             // COMPAT: transport headers are looked for in IPv4 only.
             Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Pim => {
-                Some(Possible { networks: IP4, ..Possible::proto(proto) })
+                Some(Possible { networks: IP4, starts: true, ..Possible::proto(proto) })
+            }
+            Proto::Icmp | Proto::Igmp | Proto::Igrp | Proto::Vrrp | Proto::Carp => {
+                Some(Possible { starts: true, ..Possible::proto(proto) })
             }
             proto => Some(Possible::proto(proto)),
         }
@@ -158,7 +261,12 @@ impl Possible {
         match quals.kind {
             Some(Kind::Port | Kind::Portrange) => Possible::port(quals, id),
             Some(Kind::Proto) => Possible::number(quals, id),
-            Some(Kind::Protochain | Kind::Gateway) => Possible::ANY,
+            // The chain may lead to it past other headers.
+            Some(Kind::Protochain) => match quals.proto {
+                Some(proto @ (Proto::Ip | Proto::Ip6)) => Possible::proto(proto),
+                _ => Possible::ANY,
+            },
+            Some(Kind::Gateway) => Possible::ANY,
             None | Some(Kind::Host | Kind::Net) => match (quals.proto, id) {
                 (Some(proto), _) => Possible::proto(proto),
                 (None, Some(Id::V6(_) | Id::V6Prefix(..))) => Possible::networks(IP6),
@@ -182,13 +290,14 @@ impl Possible {
             Some(Dir::Dst) => [None, number],
             _ => [None, None],
         };
-        Possible { ports, ..protocol }
+        Possible { ports, starts: true, ..protocol }
     }
 
     /// `proto n`. An IPv6 fragment header (44) may stand in front of any other protocol, so it says nothing.
     fn number(quals: Quals, id: Option<&Id>) -> Possible {
         const FRAGMENT: u32 = 44;
         let networks = match quals.proto {
+            Some(Proto::Link) => return Possible::ethertype_of(id),
             None => IP4 | IP6,
             Some(Proto::Ip) => IP4,
             Some(Proto::Ip6) => IP6,
@@ -202,6 +311,20 @@ impl Possible {
                 _ => Possible::networks(networks),
             },
             _ => Possible::networks(networks),
+        }
+    }
+
+    /// `ether proto n`, `ether proto \ip`.
+    fn ethertype_of(id: Option<&Id>) -> Possible {
+        match id {
+            Some(Id::Number(number)) => Possible::ethertype(*number),
+            Some(Id::Name(name)) => match words::word(name) {
+                Some(Word::Proto(proto @ (Proto::Ip | Proto::Ip6 | Proto::Arp | Proto::Rarp))) => {
+                    Possible::proto(proto)
+                }
+                _ => Possible::ANY,
+            },
+            _ => Possible::ANY,
         }
     }
 

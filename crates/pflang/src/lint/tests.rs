@@ -147,6 +147,119 @@ fn guards_that_are_lost() {
     }
 }
 
+fn lost_guards_on(linktype: LinkType, source: &str, dialect: Dialect) -> Vec<crate::Diagnostic> {
+    let ast = parse(source, &dialect, &Limits::default()).unwrap();
+    lint(&ast, source, linktype, dialect).into_iter().filter(|lint| lint.code == Code::LostGuard).collect()
+}
+
+fn lost_guards(source: &str) -> Vec<crate::Diagnostic> {
+    lost_guards_on(LinkType::EN10MB, source, Dialect::default())
+}
+
+#[test]
+fn the_help_for_a_lost_guard_silences_it() {
+    for word in "ip ip6 arp rarp tcp udp sctp icmp igmp igrp pim vrrp carp icmp6".split(' ') {
+        for before in
+            ["", "tcp and ", "udp and ", "ip and ", "udp port 53 and ", "geneve and ", "ip and geneve and "]
+        {
+            let relation = format!("len - {word}[0] > 5");
+            for lint in lost_guards(&format!("{before}{relation}")) {
+                let help = lint.help.unwrap();
+                let asked = help.split('`').nth(1).unwrap();
+                // What excludes itself is warned about on its own account.
+                if lints(&format!("{before}{asked} len > 0"))
+                    .iter()
+                    .any(|(code, _)| *code == Code::AlwaysFalse)
+                {
+                    continue;
+                }
+                assert_eq!(
+                    lost_guards(&format!("{before}{asked} {relation}")),
+                    [],
+                    "{before}{relation}: {help}"
+                );
+            }
+        }
+        assert_eq!(lost_guards(&format!("len - {word}[0] > 5")).len(), 1, "{word}");
+    }
+    let version = &lost_guards("tcp and len - tcp[12] > 5")[0];
+    assert_eq!(version.message, "`tcp[…]` is read here from IPv6 packets, too, as if they were IPv4");
+    assert_eq!(version.help.as_deref(), Some("put `ip and tcp and` in front of the comparison"));
+}
+
+#[test]
+fn guards_on_the_other_side_of_an_encapsulation() {
+    for source in [
+        "ip and geneve and len - ip[2:2] > 5",
+        "len - ip[2:2] > 5 and vlan and ip",
+        "(ip and vlan) and len - ip[0] > 0",
+        "tcp and (vlan or len - ip[0] > 0)",
+    ] {
+        assert_eq!(lost_guards(source).len(), 1, "{source}");
+    }
+    for source in [
+        "ip and len - ip[2:2] > 5 and vlan",
+        "vlan and ip and len - ip[0] > 0",
+        "geneve and (len - ip[0] > 0 and ip)",
+    ] {
+        assert_eq!(lost_guards(source), [], "{source}");
+    }
+    let scoped = Dialect { scoped: true, ..Dialect::default() };
+    for (source, lost) in [
+        ("ip and (vlan or arp) and len - ip[0] > 0", 0),
+        ("(vlan and ip) and len - ip[0] > 0", 1),
+        ("ip and vlan and len - ip[0] > 0", 1),
+    ] {
+        assert_eq!(lost_guards_on(LinkType::EN10MB, source, scoped).len(), lost, "{source}");
+    }
+}
+
+#[test]
+fn guards_that_are_asked_for_in_other_words() {
+    for source in [
+        "ether proto 0x800 and len - ip[0] > 0",
+        r"ether proto \ip and len - ip[0] > 0",
+        "ether[12:2] = 0x800 and len - ip[2:2] > 14",
+        "not ip or len - ip[0] > 0",
+        "ip and not (not tcp or len - tcp[12] > 0)",
+        "6 = ip[9] and len - tcp[12] > 0",
+        "ip protochain 6 and len - ip[0] > 0",
+    ] {
+        assert_eq!(lost_guards(source), [], "{source}");
+    }
+    for source in [
+        "ether proto 0x806 and len - ip[0] > 0",
+        "ip or len - ip[0] > 0",
+        "not ip and len - ip[0] > 0",
+        "6 < ip[9] and len - tcp[12] > 0",
+        // An authentication header may come before.
+        "ip protochain 6 and len - tcp[12] > 0",
+        "vlan and ether[12:2] = 0x800 and len - ip[2:2] > 14",
+    ] {
+        let lost = lost_guards(source).len();
+        assert_eq!(lost, 1, "{source}");
+    }
+    for (linktype, own, other) in [(LinkType::IPV4, "ip", "ip6"), (LinkType::IPV6, "ip6", "ip")] {
+        let lost = |word| lost_guards_on(linktype, &format!("len - {word}[0] > 1"), Dialect::default()).len();
+        assert_eq!((lost(own), lost(other)), (0, 1), "{linktype}");
+    }
+}
+
+/// Each field is said to see IPv4 only where that is true.
+#[test]
+fn fields_that_never_see_ip6() {
+    let compiler = crate::Compiler::new(LinkType::EN10MB);
+    for (source, expected) in [
+        ("len - tcp[12] > 5", Code::LostGuard),
+        ("tcp and len - tcp[12] > 5", Code::LostGuard),
+        ("tcp[12] - len > 5", Code::NoIpv6),
+    ] {
+        let filter = compiler.compile(source).unwrap();
+        let codes: Vec<Code> = filter.lints().iter().map(|lint| lint.code).collect();
+        assert_eq!(codes, [expected], "{source}");
+    }
+}
+
 /// Filters from everyday work. None deserves a warning.
 #[rustfmt::skip]
 const COMMON: &[&str] = &[

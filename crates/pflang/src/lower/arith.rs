@@ -8,6 +8,7 @@
 //! IPv6, and must not match by what it reads elsewhere.
 
 use super::Result;
+use super::loads::for_each_load;
 use super::lowerer::{Layers, Lowerer, Offset, Rel};
 use super::numbers::ipproto;
 use crate::diag::Code;
@@ -57,6 +58,12 @@ impl Lowerer<'_> {
         b: ArithId,
         transport: Transport,
     ) -> Result {
+        // One whose guard is lost does see other packets, unless something else in the filter asks for IPv4.
+        for_each_load(ast, [a, b], |load| {
+            if load.guarded {
+                self.lint_ip4_only(load.proto);
+            }
+        });
         let a = self.operand(ast, a, transport)?;
         let b = self.operand(ast, b, transport)?;
         self.lint_range(op, a.value, b.value);
@@ -252,7 +259,6 @@ impl Lowerer<'_> {
             let direct = self.eq(Rel::Net, 6, Size::B1, ipproto::ICMPV6);
             return Ok((place, Some(self.and(before, direct))));
         }
-        self.lint_ip4_only(proto);
         let payload = self.place(Rel::Ip4Payload);
         let place = self.indexed(payload, index.value);
         let ip = self.abbreviation(Proto::Ip)?;

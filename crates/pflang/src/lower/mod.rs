@@ -8,7 +8,7 @@
 //! walk       the boolean structure                 lowerer    state, loads, tests: what all the others use
 //! id         identifiers by their qualifiers       link/      what each link type is like
 //! host mac port proto iso decnet                   llc wlan atm mtp pf   words of some link types only
-//! arith      relations                             encap tunnel          words that move the headers
+//! arith loads   relations                          encap tunnel          words that move the headers
 //! chain      protochain                            extension  the dialect that sees through IPv6's headers
 //! set        `in { … }`                            lint       warnings
 //! select     conditions and choices as numbers     print      the tree as text
@@ -31,6 +31,7 @@ mod iso;
 mod link;
 mod lint;
 mod llc;
+mod loads;
 mod lowerer;
 mod mac;
 mod mtp;
@@ -51,6 +52,7 @@ use crate::ir::tree::{Tree, TreeId};
 use crate::options::{Dialect, Limits, Names};
 use crate::syntax::ast::Ast;
 pub(crate) use link::tells_protocols;
+pub(crate) use loads::{Load, for_each_load};
 use lowerer::{Lowerer, Padding};
 use wire::LinkType;
 
