@@ -63,17 +63,35 @@ fn packets_that_were_cut_are_told_once() {
     let second = 24 + (16 + 60);
     capture[second + 12..second + 16].copy_from_slice(&100_u32.to_le_bytes());
     std::fs::write(&cut, &capture).expect("a file");
-    for (path, count) in [(&whole, 0), (&cut, 3)] {
+    let copy = scratch("copy.pcap");
+    let file = copy.display().to_string();
+    // Only a device has no place for the length that a packet had.
+    for (path, to, count) in [(&whole, "lo", 0), (&cut, "lo", 3), (&cut, "null", 0), (&cut, file.as_str(), 0)]
+    {
         let path = path.display().to_string();
-        let output = blast(&[&path, "--loop", "3", "--to", "null", "--json"]);
+        let args = [&path, "--loop", "3", "--to", to, "--json"];
+        let output = if to == "lo" {
+            let Some(mut command) = in_own_network(Loopback::Up, &args) else { continue };
+            command.output().expect("sluss")
+        } else {
+            blast(&args)
+        };
         let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        assert_eq!([&summary["cut"], &summary["packets"]], [count, 15]);
+        assert_eq!([&summary["cut"], &summary["packets"]], [count, 15], "{to}");
         assert_eq!(summary["offered"], serde_json::json!({ "packets": 15, "bytes": 900 }));
-        let told = format!("{path}: 3 of 15 packets are sent shorter than they were: the capture has only");
-        assert_eq!(common::stderr(&output).matches(&told).count(), usize::from(count > 0));
+        let errors = common::stderr(&output);
+        let told =
+            format!("{path}: 3 of 15 packets were sent shorter than they had been: the capture has only");
+        assert_eq!((errors.contains(&told), errors.lines().count()), (count > 0, usize::from(count > 0)));
         assert_eq!(output.status.code(), Some(0));
     }
-    [whole, cut].iter().for_each(|path| drop(std::fs::remove_file(path)));
+    let mut reader = capture::Reader::open(&copy).expect("a capture");
+    let mut lengths = Vec::new();
+    while let Some(packet) = reader.next_packet().expect("a packet") {
+        lengths.push(packet.wire_len);
+    }
+    assert_eq!(lengths, [60, 100, 60, 60, 60].repeat(3));
+    [whole, cut, copy].iter().for_each(|path| drop(std::fs::remove_file(path)));
 }
 
 #[test]
@@ -259,15 +277,27 @@ fn damage_is_told_after_what_stands_before_it() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("the file ends inside a packet record"));
 }
 
-/// `sluss blast` in a network of its own, in which the loopback device is down; `None` where no network can be made.
-fn in_own_network(args: &[&str]) -> Option<Command> {
-    let made = Command::new("unshare").args(["--net", "--map-root-user", "true"]).status();
+/// How the loopback device is in a network of its own.
+#[derive(Clone, Copy)]
+enum Loopback {
+    Down,
+    Up,
+}
+
+/// `sluss blast` in a network of its own; `None` where no network can be made.
+fn in_own_network(loopback: Loopback, args: &[&str]) -> Option<Command> {
+    let before = match loopback {
+        Loopback::Down => "true",
+        Loopback::Up => "ip link set lo up",
+    };
+    let made = Command::new("unshare").args(["--net", "--map-root-user", "sh", "-c", before]).status();
     if !made.is_ok_and(|status| status.success()) {
         common::say("skipped: unshare cannot make a network");
         return None;
     }
     let mut command = Command::new("unshare");
-    command.args(["--net", "--map-root-user", env!("CARGO_BIN_EXE_sluss"), "blast"]).args(args);
+    let script = format!("{before} && exec \"$0\" blast \"$@\"");
+    command.args(["--net", "--map-root-user", "sh", "-c", &script, env!("CARGO_BIN_EXE_sluss")]).args(args);
     Some(command)
 }
 
@@ -276,7 +306,7 @@ const DOWN: &str = "packets were not sent: 1000 down (the device is not up, or i
 #[test]
 fn what_was_dropped_is_no_rate() {
     let args = ["--synth", "--count", "1000", "--to", "lo", "--json"];
-    let Some(mut command) = in_own_network(&args) else { return };
+    let Some(mut command) = in_own_network(Loopback::Down, &args) else { return };
     let output = command.output().expect("sluss");
     assert_eq!(output.status.code(), Some(5));
     let error: Value = serde_json::from_slice(&output.stderr).expect("JSON");
@@ -291,7 +321,8 @@ fn what_was_dropped_is_no_rate() {
 /// That its time is over is not why a device that is down takes nothing.
 #[test]
 fn what_was_dropped_before_the_time_was_over_is_told() {
-    let Some(mut command) = in_own_network(&["--synth", "--to", "lo", "--duration", "200ms"]) else { return };
+    let args = ["--synth", "--to", "lo", "--duration", "1s"];
+    let Some(mut command) = in_own_network(Loopback::Down, &args) else { return };
     let output = command.output().expect("sluss");
     assert_eq!(output.status.code(), Some(5), "{}", common::stderr(&output));
     assert!(common::stderr(&output).contains(" down (the device is not up"), "{}", common::stderr(&output));

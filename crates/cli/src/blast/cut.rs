@@ -1,4 +1,4 @@
-//! `cut`: counts packets that a capture has only in part, on their way from it to the target.
+//! `cut`: counts packets that a capture has only in part, on their way from it to a device.
 
 use super::flags::CUT;
 use crate::message::Message;
@@ -46,7 +46,7 @@ pub(super) fn warning(capture: &Path, report: &Report) -> Option<Message> {
     let sent: u64 =
         report.links.iter().filter(|link| link.link.from.app == CUT).map(|link| link.txpackets).sum();
     let sent = counted(sent, "packet");
-    let words = plural::of(cut, "is sent shorter than it was", "are sent shorter than they were");
+    let words = plural::of(cut, "was sent shorter than it had been", "were sent shorter than they had been");
     Some(Message::warning(format_args!(
         "{}: {cut} of {sent} {words}: the capture has only the first bytes (snap length)",
         capture.display()

@@ -6,7 +6,7 @@ use crate::exit::Failure;
 use crate::values::{NEGATIVE, is_negative};
 use apps::{Proto, Sink, Synth};
 use capture::{Input, Reader};
-use engine::{Config, ConfigureError, Graph, OptionError};
+use engine::{Class, Config, ConfigureError, Graph, OptionError};
 use io::af_packet::{Framing, Peers};
 use io::pcap_reader::Passes;
 use io::{AfPacket, PcapReader, PcapWriter, Tap};
@@ -16,7 +16,7 @@ const SOURCE: &str = "source";
 pub(super) const CUT: &str = "cut";
 pub(super) const TARGET: &str = "target";
 
-/// The source and the target, linked; of a capture, what is cut is counted in between.
+/// The source and the target, linked; what a device gets of a capture is looked at in between.
 pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
     let mut graph = Graph::new();
     let (rate_pps, rate_mbps) = args.rate.as_deref().map_or(Ok((None, None)), rate)?;
@@ -33,8 +33,11 @@ pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
     };
     let broken = |error: engine::GraphError| Failure::internal(format!("{error}"));
     graph.add(SOURCE, source).map_err(broken)?;
-    graph.add(TARGET, target(args)?).map_err(broken)?;
-    if args.capture.is_some() {
+    let target = target(args)?;
+    // A file keeps the lengths on the wire, and nobody misses the rest of what is thrown away.
+    let is_device = [AfPacket::TYPE, Tap::TYPE].contains(&target.class().name);
+    graph.add(TARGET, target).map_err(broken)?;
+    if args.capture.is_some() && is_device {
         graph.app(CUT, Cut {}).map_err(broken)?;
         graph.link(&format!("{SOURCE}.output -> {CUT}.input")).map_err(broken)?;
         graph.link(&format!("{CUT}.output -> {TARGET}.input")).map_err(broken)?;
