@@ -123,9 +123,9 @@ impl Slots {
         self.taken = (self.taken + count).min(self.slots.len());
     }
 
-    /// The last packet was none.
-    pub(crate) fn take_back(&mut self) {
-        self.taken = self.taken.saturating_sub(1);
+    /// Only the first `count` are packets.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.taken = self.taken.min(count);
     }
 
     /// Puts a packet into the next slot, which there must be.
@@ -151,7 +151,7 @@ pub(crate) enum Stop {
     Full,
     /// The next item needs this many bytes from where the scan stopped.
     Need { bytes: usize, what: &'static str },
-    /// Another pcap file begins where the scan stopped.
+    /// Another file begins where the scan stopped.
     File,
     /// The item where the scan stopped is damaged.
     Bad(ErrorKind),

@@ -269,7 +269,7 @@ impl Reader {
     fn another_file_begins(&self) -> bool {
         let bytes = self.window.available();
         match self.section.format {
-            Format::Pcap(_) => pcap::begins_file(bytes) || pcapng::begins_file(bytes),
+            Format::Pcap(_) => pcap::begins_file(bytes) || block_type::begins_file(bytes),
             Format::Pcapng(_) => pcap::begins_file(bytes),
         }
     }

@@ -238,6 +238,11 @@ fn joined_files_are_read_one_after_the_other() {
     let pcapng =
         |order, mark: u8| Bytes::new(order).section().interface(113, 0).enhanced(0, 5, &[mark], 1).bytes;
     let empty = |order| pcap_header(order, MICRO, (2, 4), 100, 1).bytes;
+    // With the length on the wire before the other one.
+    let old = |order, mark: u8| {
+        let file = pcap_header(order, MICRO, (2, 2), 100, 1);
+        file.u32(1_700_000_000).u32(5).u32(60).u32(1).raw(&[mark]).bytes
+    };
     let seconds = 1_700_000_000_000_000_000;
     for first in ORDERS {
         for second in ORDERS {
@@ -251,6 +256,10 @@ fn joined_files_are_read_one_after_the_other() {
                 pcapng(second, 4),
                 pcapng(first, 5),
                 pcap(second, MICRO, 1, 6),
+                old(first, 7),
+                pcapng(second, 8),
+                old(second, 9),
+                pcap(first, MICRO, 1, 10),
             ];
             let expected = [
                 (0, seconds + 5000, 1),
@@ -259,6 +268,10 @@ fn joined_files_are_read_one_after_the_other() {
                 (4, 5000, 113),
                 (5, 5000, 113),
                 (6, seconds + 5000, 1),
+                (7, seconds + 5000, 1),
+                (8, 5000, 113),
+                (9, seconds + 5000, 1),
+                (10, seconds + 5000, 1),
             ];
             let joined = pieces.concat();
             let seen: Vec<_> =
@@ -289,6 +302,43 @@ fn files_are_joined_at_any_place() {
             seen.iter()
                 .all(|packet| packet.data.is_empty() && packet.timestamp_ns == 1_700_000_000_000_000_000)
         );
+    }
+}
+
+/// Captures that programs make begin with second 0 as often as not. Read as the length of a packet it makes sense.
+#[test]
+fn a_joined_file_may_be_of_the_first_days_of_1970() {
+    let file = |order, first: u32, count: usize, byte: u8| {
+        let mut file = pcap_header(order, MICRO, (2, 4), 262_144, 1);
+        for index in 0..count as u32 {
+            file = file.u32(first + index).u32(index).u32(60).u32(60).raw(&[byte; 60]);
+        }
+        file.bytes
+    };
+    for (first, second) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        for count in [0, 1, 7, BATCH_MAX - 3, BATCH_MAX - 2, BATCH_MAX - 1, BATCH_MAX, 3000] {
+            // The last two are few seconds in the other byte order.
+            for time in [0_u32, 1, 2, 300, 100_000, 0x0100_0000, 0x2c01_0000] {
+                for byte in [0, 0x55] {
+                    let joined = [
+                        file(ORDERS[first], 1_700_000_000, count, byte),
+                        file(ORDERS[second], time, 5, byte),
+                        file(ORDERS[first], 0, 5, byte),
+                    ];
+                    let joined = joined.concat();
+                    let (seen, error) = read_all(&joined);
+                    assert!(error.is_none(), "{first} {second} {count} {time} {byte}: {error:?}");
+                    let times: Vec<i64> =
+                        seen.iter().map(|packet| packet.timestamp_ns / 1_000_000_000).collect();
+                    let begin =
+                        |first: u32, count: usize| (0..count as i64).map(move |n| i64::from(first) + n);
+                    let expected: Vec<i64> =
+                        begin(1_700_000_000, count).chain(begin(time, 5)).chain(begin(0, 5)).collect();
+                    assert!(times == expected, "{first} {second} {count} {time} {byte}");
+                    assert!(seen.iter().all(|packet| packet.data == [byte; 60]));
+                }
+            }
+        }
     }
 }
 

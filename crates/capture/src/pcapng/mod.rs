@@ -31,8 +31,6 @@ use crate::block_type::{
 use crate::order::ByteOrder;
 use crate::time::Resolution;
 
-pub(crate) const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-
 /// Type, two lengths.
 pub(crate) const BLOCK_OVERHEAD: u32 = 12;
 /// The longest block we accept: libpcap's limit.
@@ -41,13 +39,6 @@ pub(crate) const BLOCK_MAX: u32 = 16 << 20;
 pub(crate) const OPT_IF_TSRESOL: u16 = 9;
 pub(crate) const OPT_IF_FCSLEN: u16 = 13;
 pub(crate) const OPT_IF_TSOFFSET: u16 = 14;
-
-/// Whether these bytes begin a pcapng file.
-pub(crate) fn begins_file(bytes: &[u8]) -> bool {
-    let is_magic = |order: ByteOrder| order.u32(bytes, 8) == BYTE_ORDER_MAGIC;
-    let is_header = bytes.len() >= 12 && ByteOrder::Big.u32(bytes, 0) == SECTION_HEADER;
-    is_header && (is_magic(ByteOrder::Little) || is_magic(ByteOrder::Big))
-}
 
 /// Where in this whole block its options are, where it is of a type that has any and has room for one.
 pub(crate) fn options_in(order: ByteOrder, block: &[u8]) -> Option<std::ops::Range<usize>> {

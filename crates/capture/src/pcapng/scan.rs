@@ -2,10 +2,10 @@
 
 use wire::LinkType;
 
-use super::{
-    BLOCK_MAX, BLOCK_OVERHEAD, BYTE_ORDER_MAGIC, OPT_IF_FCSLEN, OPT_IF_TSOFFSET, OPT_IF_TSRESOL, Options,
+use super::{BLOCK_MAX, BLOCK_OVERHEAD, OPT_IF_FCSLEN, OPT_IF_TSOFFSET, OPT_IF_TSRESOL, Options};
+use crate::block_type::{
+    BYTE_ORDER_MAGIC, ENHANCED_PACKET, INTERFACE, OLD_PACKET, SECTION_HEADER, SIMPLE_PACKET,
 };
-use crate::block_type::{ENHANCED_PACKET, INTERFACE, OLD_PACKET, SECTION_HEADER, SIMPLE_PACKET};
 use crate::error::{BlockProblem, ErrorKind};
 use crate::found::{Block, Found, Interface, Record, Stop};
 use crate::order::ByteOrder;

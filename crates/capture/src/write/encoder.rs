@@ -4,7 +4,7 @@
 use wire::LinkType;
 
 use crate::batch::Batch;
-use crate::block_type::{CUSTOM_NO_COPY, ENHANCED_PACKET, INTERFACE, SECTION_HEADER};
+use crate::block_type::{BYTE_ORDER_MAGIC, CUSTOM_NO_COPY, ENHANCED_PACKET, INTERFACE, SECTION_HEADER};
 use crate::error::{Error, ErrorKind};
 use crate::found::{Block, Record};
 use crate::order::ByteOrder;
@@ -256,7 +256,7 @@ fn copy_block(order: ByteOrder, block: &[u8], out: &mut Vec<u8>) {
 fn put_section(from: &PcapHeader, out: &mut Vec<u8>) {
     let order = from.order;
     put_block(order, SECTION_HEADER, out, |out| {
-        out.extend(order.put_u32(pcapng::BYTE_ORDER_MAGIC));
+        out.extend(order.put_u32(BYTE_ORDER_MAGIC));
         out.extend(order.put_u16(1));
         out.extend(order.put_u16(0));
         out.extend([0xff; 8]);
