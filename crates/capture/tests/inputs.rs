@@ -158,6 +158,11 @@ fn two_stars_match_folders_at_any_depth() {
         ("x/**", &["x/a.pcap", "x/y/a.pcap", "x/y/z/b.cap"]),
         ("x*/**/*", &["x/a.pcap", "x/y/a.pcap", "x/y/z/b.cap", "x.d/a.pcap"]),
         ("**x/a*", &["x/a.pcap"]),
+        // Several folders have one above them.
+        ("x/**/../a.pcap", &["x/../a.pcap", "x/y/../a.pcap", "x/y/z/../a.pcap"]),
+        ("x*/../a.pcap", &["x/../a.pcap"]),
+        ("x/y/**/../y", &["x/y/../y/a.pcap", "x/y/../y/z/b.cap"]),
+        ("x/y/**/../**/../z/b.cap", &["x/y/../y/z/../z/b.cap"]),
     ] {
         assert_eq!(folder.expand(&[word]).unwrap(), expected, "{word}");
     }

@@ -7,7 +7,7 @@ pub(super) fn is_pattern(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().iter().any(|b| b"*?[".contains(b))
 }
 
-/// Every path that matches, sorted, but for those below a folder that matches: it stands for all in it.
+/// Every path that matches, sorted, without those below a folder that matches: it stands for all in it. No place is found twice.
 pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {
@@ -16,13 +16,48 @@ pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
             Component::Normal(name) if is_pattern(Path::new(name)) => {
                 found.iter().flat_map(|folder| entries(folder, name.as_encoded_bytes())).collect()
             }
-            _ => {
-                found.into_iter().map(|folder| folder.join(component)).filter(|path| path.exists()).collect()
-            }
+            // Each step back leaves less, or several of them would multiply what is found.
+            Component::ParentDir => places(joined(found, component), |path, other| path == other),
+            _ => joined(found, component),
         };
     }
-    let found = uncovered(found);
+    let found = if goes_back(pattern) {
+        places(uncovered(found), |path, above| path.starts_with(above))
+    } else {
+        uncovered(found)
+    };
     found.into_iter().map(|path| if path.as_os_str().is_empty() { ".".into() } else { path }).collect()
+}
+
+/// Whether `..` follows a pattern: then it leads from several folders to one.
+fn goes_back(pattern: &Path) -> bool {
+    let mut rest = pattern.components().skip_while(|component| !is_pattern(component.as_ref()));
+    rest.any(|component| component == Component::ParentDir)
+}
+
+/// The paths with one more component, where that exists.
+fn joined(paths: Vec<PathBuf>, component: Component<'_>) -> Vec<PathBuf> {
+    paths.into_iter().map(|path| path.join(component)).filter(|path| path.exists()).collect()
+}
+
+/// The paths sorted, without those whose place another one covers: of several paths to a place, the shortest is left.
+fn places(paths: Vec<PathBuf>, is_covered: fn(&Path, &Path) -> bool) -> Vec<PathBuf> {
+    let mut placed: Vec<_> =
+        paths.into_iter().map(|path| (place(&path), path.as_os_str().len(), path)).collect();
+    placed.sort_unstable();
+    placed.dedup_by(|(place, ..), (above, ..)| is_covered(place, above));
+    let mut paths: Vec<PathBuf> = placed.into_iter().map(|(.., path)| path).collect();
+    paths.sort_unstable();
+    paths
+}
+
+/// The path without `..` and links, except that the last segment may be a link.
+fn place(path: &Path) -> PathBuf {
+    let place = match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => here(folder).canonicalize().map(|folder| folder.join(name)),
+        _ => here(path).canonicalize(),
+    };
+    place.unwrap_or_else(|_| path.to_owned())
 }
 
 /// Those of the paths that are folders, and every folder below them. Each is listed once, however many `**` there are, and links are not
