@@ -19,7 +19,8 @@
 //! - [`linktype`]: the link types that the language knows;
 //! - [`rng`]: the small generator behind all of them, so that a seed means the same on every machine.
 //!
-//! What is deliberately absent: no clock is looked at, except by [`netns`], and no file read but those that a caller names, and /etc/protocols and /etc/services by [`names`].
+//! What is deliberately absent: no clock is looked at, except by [`netns`], and no file is read, except those that a caller names,
+//! this machine's lists of names in /etc, by [`names`], and namespaces in /proc, by [`netns`].
 
 #![deny(unsafe_code)]
 
