@@ -63,9 +63,10 @@ fn is_top(root: &Path, path: &Path) -> bool {
 /// The modules that a file names, outside comments and its tests.
 fn targets(text: &str) -> BTreeSet<String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let code = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
-    let code: String =
-        code.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    // Tests in a file of their own are declared above the code.
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code: String = code.collect::<Vec<_>>().join("\n");
     let mut found = BTreeSet::new();
     for rest in code.split("crate::").skip(1) {
         let several = rest.strip_prefix('{').map(|rest| rest.split("};").next().unwrap_or_default());
@@ -128,7 +129,9 @@ mod tests {
     fn modules_are_named_in_code() {
         let text = "use crate::{a::B, c};\nuse crate::d::E;\n// crate::f\nfn g() { crate::h::i() }\n\
                     #[cfg(test)]\nmod tests { use crate::j; }\n";
-        let found: Vec<String> = targets(text).into_iter().collect();
-        assert_eq!(found, ["a", "c", "d", "h"]);
+        for before in ["", "#[cfg(test)]\nmod tests;\n"] {
+            let found: Vec<String> = targets(&format!("{before}{text}")).into_iter().collect();
+            assert_eq!(found, ["a", "c", "d", "h"], "{before}");
+        }
     }
 }
