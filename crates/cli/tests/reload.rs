@@ -137,6 +137,7 @@ fn a_change_that_cannot_be_printed_ends_nothing() {
     assert_eq!(live.child.wait().unwrap().code(), Some(5));
 }
 
+/// Reading it again would wait for ever, and no signal would be looked at.
 #[test]
 fn a_graph_that_is_not_a_file_is_read_once() {
     let folder = folder("read-once", ENDLESS);

@@ -92,7 +92,6 @@ fn nobody_waits_for_who_might_read_a_fifo() {
     assert!(code(&output) == 3 && stderr(&output).contains("nobody reads this FIFO"), "{}", stderr(&output));
 }
 
-/// Reading it again would wait for ever, and no signal would be looked at.
 /// As when the window is closed: then nobody is left to ask for the file to be read again.
 #[test]
 fn a_terminal_that_hangs_up_ends_a_run() {
@@ -164,7 +163,7 @@ fn a_reader_of_lines_that_does_not_read_holds_up_nothing() {
         let child = command(&folder, args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
         (reader, child)
     };
-    let (_reader, mut child) = begin(&["--no-report", "--duration", "300ms"]);
+    let (_reader, mut child) = begin(&["--no-report", "--duration", "2s"]);
     until("its end", || child.try_wait().unwrap().is_some());
     let output = child.wait_with_output().unwrap();
     let told = "error: print: standard output: its reader does not read; ";

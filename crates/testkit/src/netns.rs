@@ -1,6 +1,6 @@
 //! Network namespaces for tests against the kernel's own stack.
 //!
-//! A namespace lives as long as a process that sleeps in it, a minute at most: nothing is left behind, whatever happens,
+//! A namespace lives as long as a process that sleeps in it, ten minutes at most: nothing is left behind, whatever happens,
 //! and no device of the machine's own namespace is touched.
 
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ impl Namespace {
         }
         let mut command = Command::new("unshare");
         command
-            .args(["--net", "sleep", "60"])
+            .args(["--net", "sleep", "600"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
