@@ -298,13 +298,13 @@ pub(crate) struct TraceArgs {
 #[command(override_usage = "sluss blast [OPTIONS] CAPTURE --to TARGET\n       \
     sluss blast [OPTIONS] --synth --to TARGET")]
 #[command(
-    after_help = "TARGET is a network device, `tap:NAME`, `null`, or a file (with a `/`, or ending in .pcap or .pcapng).\n\
+    after_help = "TARGET is a network device, `tap:NAME`, `null`, or a file (with a `/`, or ending in .pcap, .pcapng).\n\
     Without --loop, --count and --duration it goes on until interrupted, or a pipe is at its end. Examples:\n  \
     sluss blast trace.pcap --to eth0 --rate 1Mpps --duration 10s\n  \
     sluss blast --synth --size 60,508,1514 --src 198.18.0.0/22 --flows 1000 --to null --duration 5s\n  \
     sluss blast --synth --count 1000 --to made.pcap\n\
-    Exit codes: 0 sent; 2 wrong flag; 3 the system refused; 4 packets unaccounted for; 5 not all were read or sent;\n\
-    130 and 143 ended by SIGINT and SIGTERM, after the summary."
+    Exit codes: 0 sent; 2 wrong flag; 3 the system refused; 4 packets unaccounted for;\n\
+    5 not all were read or sent; 130 and 143 ended by SIGINT and SIGTERM, after the summary."
 )]
 pub(crate) struct BlastArgs {
     /// The capture to send, again and again; `-` is standard input, which is sent once.
@@ -392,8 +392,10 @@ pub(crate) enum ProtoName {
     after_help = "GRAPH is TOML: `links = [\"a.output -> b.input\"]`, then [app.NAME] tables: `type = \"...\"`, options.\n\
     When the file changes, or on SIGHUP, what runs changes by difference; a wrong file changes nothing.\n\
     On a terminal, it ends when that hangs up.\n\
-    Exit codes: 0 finished; 2 wrong graph; 3 the system refused; 4 packets unaccounted for, or an app failed before it ran;\n\
-    5 a capture is damaged or is not a capture, or an app was down at the end; 130 and 143 ended by SIGINT and SIGTERM, after the report."
+    Exit codes: 0 finished; 2 wrong graph; 3 the system refused;\n\
+    4 packets unaccounted for, or an app failed before it ran;\n\
+    5 a capture is damaged or is not a capture, or an app was down at the end;\n\
+    129, 130 and 143 ended by a hangup, SIGINT and SIGTERM, after the report."
 )]
 pub(crate) struct RunArgs {
     /// The graph; `-` is standard input.
@@ -545,7 +547,8 @@ pub(crate) struct PsArgs {
     after_help = "Wire bit/s are those that the packets take on an Ethernet, with 24 bytes each for preamble, checksum, gap.\n\
     Fill is packets in a breath as a share of the burst; p50 and p99 are of turns in the interval, exact to a quarter.\n\
     Keys: ? shows them.\n\
-    Exit codes: 0 shown; 1 no instance at all; 2 none of that name or number; 3 the system refused."
+    Exit codes: 0 shown; 1 no instance at all; 2 none of that name or number; 3 the system refused;\n\
+    129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM."
 )]
 pub(crate) struct TopArgs {
     /// Only instances of this name, or this process.

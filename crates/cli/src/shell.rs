@@ -137,9 +137,10 @@ impl Behind {
     }
 }
 
-/// The numbers that an exit code begins with, such as `130 and 143`, and what they mean.
+/// The numbers that an exit code begins with, such as `129, 130 and 143`, and what they mean.
 fn numbers(code: &str) -> (&str, &str) {
-    let is_number = |word: &str| word == "and" || word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number =
+        |word: &str| word == "and" || word.trim_end_matches(',').bytes().all(|byte| byte.is_ascii_digit());
     let len: usize = code.split_inclusive(' ').take_while(|word| is_number(word.trim())).map(str::len).sum();
     let (numbers, meaning) = code.split_at(len);
     (numbers.trim(), meaning)
@@ -158,13 +159,13 @@ mod tests {
     #[test]
     fn help_is_told_apart() {
         let behind =
-            Behind::read("A is b. Examples:\n  sluss a 'b  c'\nExit codes: 0 done;\n1 and 2 not. More: x");
+            Behind::read("A is b. Examples:\n  sluss a 'b  c'\nExit codes: 0 done;\n1, 2 and 3 not. More: x");
         assert_eq!(behind.notes, ["A is b."]);
         assert_eq!(behind.examples, ["sluss a 'b  c'"]);
-        assert_eq!(behind.exit_codes, ["0 done", "1 and 2 not"]);
+        assert_eq!(behind.exit_codes, ["0 done", "1, 2 and 3 not"]);
         let page = behind.sections(&[]);
         assert!(page.contains(".nf\nsluss a \\(aqb  c\\(aq\n.fi\n"), "{page}");
-        assert!(page.ends_with(".SH \"EXIT STATUS\"\n.TP\n0\ndone\n.TP\n1 and 2\nnot\n"), "{page}");
+        assert!(page.ends_with(".SH \"EXIT STATUS\"\n.TP\n0\ndone\n.TP\n1, 2 and 3\nnot\n"), "{page}");
         let general = Behind::read("Example: sluss x").sections(&["0 done"]);
         assert!(general.contains("sluss x\n.fi") && general.ends_with(".TP\n0\ndone\n"), "{general}");
     }

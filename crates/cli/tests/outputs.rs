@@ -390,13 +390,14 @@ fn completions_and_man_pages_come_from_the_definitions() {
     }
     let (filter, run) = (page("sluss-filter.1"), page("sluss-run.1"));
     assert!(filter.contains(".SH EXAMPLES\n.nf\nsluss filter \\(aqtcp port 80\\(aq trace.pcap"), "{filter}");
-    assert!(run.contains(".TP\n130 and 143\nended by SIGINT"), "{run}");
+    assert!(run.contains(".TP\n129, 130 and 143\nended by a hangup, SIGINT"), "{run}");
     let version = page("sluss.1");
     for (page, codes) in [
         ("sluss-filter", &["0", "1", "2", "3", "4", "5", "130 and 143"][..]),
         ("sluss-compile", &["0", "2", "3", "4"]),
         ("sluss-completions", &["0", "2", "3", "4"]),
-        ("sluss-top", &["0", "1", "2", "3"]),
+        ("sluss-top", &["0", "1", "2", "3", "129, 130, 131 and 143"]),
+        ("sluss-run", &["0", "2", "3", "4", "5", "129, 130 and 143"]),
         ("sluss-blast", &["0", "2", "3", "4", "5", "130 and 143"]),
     ] {
         let page = std::fs::read_to_string(folder.join(format!("{page}.1"))).unwrap();
