@@ -462,6 +462,16 @@ fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
         ("-vv", "`sluss trace` shows more"),
         ("-tttt", "the time in UTC"),
         ("-S", "leave it out"),
+        ("-z", "not rotated"),
+        ("-#", "`sluss trace`"),
+        ("-E", "decrypted"),
+        ("-H", "one line"),
+        ("-J", "the app `af_packet`"),
+        ("-M", "verified"),
+        ("-R", "one line"),
+        ("-T", "headers and ports"),
+        ("-b", "one line"),
+        ("-u", "one line"),
     ] {
         let output = given(flag);
         let told =
@@ -472,8 +482,27 @@ fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
     let output = run(&["filter", "--json", "-i", "eth0", "tcp"]);
     let error: serde_json::Value = serde_json::from_str(&stderr(&output)).unwrap();
     assert!(error["error"]["help"].as_str().is_some_and(|help| help.contains("af_packet")), "{error}");
-    // What stands after `--` is the filter.
-    for args in [&["filter", "--cuont", "tcp", "captures/web.pcap"][..], &["trace", "--cuont", "tcp"]] {
+    let text = stderr(&run(&["filter", "--count", "--number", "tcp", "captures/web.pcap"]));
+    assert!(text.starts_with("error: `--number` is a flag of tcpdump"), "{text}");
+    for command in ["compile", "explain"] {
+        for flag in ["-d", "-dd"] {
+            let text = stderr(&run(&[command, flag, "tcp"]));
+            let told =
+                format!("error: `-d` is a flag of tcpdump that `sluss {command}` does not have\nhelp: ");
+            assert!(text.starts_with(&told) && text.contains("`--stage"), "{text}");
+        }
+    }
+    let text = stderr(&run(&["filter", "-j", "adapter", "tcp", "captures/web.pcap"]));
+    assert!(text.contains("'adapter' for '--jobs <N>'") && text.contains("the type of timestamps"), "{text}");
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(!stderr(&run(&["filter", "-j", "0", "tcp", "captures/web.pcap"])).contains("timestamps"));
+    // After `--` comes the filter.
+    for args in [
+        &["filter", "--cuont", "tcp", "captures/web.pcap"][..],
+        &["trace", "--cuont", "tcp"],
+        &["compile", "--cuont", "tcp"],
+        &["explain", "--cuont", "tcp"],
+    ] {
         let text = stderr(&run(args));
         assert!(text.contains("unexpected argument '--cuont'") && !text.contains("-- --"), "{text}");
     }

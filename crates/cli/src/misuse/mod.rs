@@ -12,13 +12,11 @@ use std::process::ExitCode;
 /// Prints help, a version, or what is wrong with the command line.
 pub(crate) fn tell(mut told: Error) -> ExitCode {
     let command = command();
-    if command.as_deref() == Some("filter")
-        && let Some(failure) = flag_of_tcpdump(&told)
-    {
+    if let Some(failure) = command.as_deref().and_then(|command| from_tcpdump(command, &told)) {
         return fail(&failure);
     }
-    if matches!(command.as_deref(), Some("filter" | "trace")) {
-        // What stands after `--` is the filter, not the value that clap takes it for.
+    if matches!(command.as_deref(), Some("filter" | "trace" | "compile" | "explain")) {
+        // After `--` comes the filter, not the value that clap takes it for.
         told.remove(ContextKind::Suggested);
     }
     if told.use_stderr() && is_json_asked_for() {
@@ -39,19 +37,33 @@ fn fail(failure: &Failure) -> ExitCode {
 /// With what clap proposes as help.
 fn as_failure(told: &Error) -> Failure {
     let text = told.to_string();
-    let (message, help) = text.split_once("\n\n").unwrap_or((&text, ""));
-    let failure = Failure::user(message.strip_prefix("error: ").unwrap_or(message).trim_end());
+    let (message, help) = paragraphs(&text);
+    let failure = Failure::user(message);
     if help.is_empty() { failure } else { failure.help(help.trim()) }
 }
 
-/// What there is in place of a flag that only tcpdump has.
-fn flag_of_tcpdump(told: &Error) -> Option<Failure> {
+/// What is wrong, and what clap proposes.
+fn paragraphs(text: &str) -> (&str, &str) {
+    let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
+    (message.strip_prefix("error: ").unwrap_or(message).trim_end(), help)
+}
+
+/// What there is in place of a flag that only tcpdump has, or that means something else there.
+fn from_tcpdump(command: &str, told: &Error) -> Option<Failure> {
     let Some(ContextValue::String(flag)) = told.get(ContextKind::InvalidArg) else { return None };
-    let words = tcpdump::instead_of(flag).filter(|_| told.kind() == ErrorKind::UnknownArgument)?;
-    Some(
-        Failure::user(format_args!("`{flag}` is a flag of tcpdump that `sluss filter` does not have"))
-            .help(words),
-    )
+    match told.kind() {
+        ErrorKind::UnknownArgument => {
+            let words = tcpdump::instead_of(command, flag)?;
+            let what = format_args!("`{flag}` is a flag of tcpdump that `sluss {command}` does not have");
+            Some(Failure::user(what).help(words))
+        }
+        ErrorKind::ValueValidation if flag.starts_with("--jobs ") => {
+            let Some(ContextValue::String(value)) = told.get(ContextKind::InvalidValue) else { return None };
+            let is_word = value.starts_with(|first: char| first.is_ascii_alphabetic());
+            is_word.then(|| Failure::user(paragraphs(&told.to_string()).0).help(tcpdump::JOBS))
+        }
+        _ => None,
+    }
 }
 
 /// The command that was asked for, as far as it goes.

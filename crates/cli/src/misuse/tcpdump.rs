@@ -1,15 +1,39 @@
-//! Flags of tcpdump that `sluss filter` does not have: fingers type them, and a word about what there is instead helps.
+//! Flags of tcpdump that commands do not have: fingers type them, and a word about what there is instead helps.
 
-/// What there is in place of a flag, as it was typed: `-s`, `-vv`, `-i`.
-pub(super) fn instead_of(flag: &str) -> Option<&'static str> {
+/// What `-j` means, where its value is not a number.
+pub(super) const JOBS: &str = "`-j` is the number of threads; tcpdump's is the type of timestamps, and those of a capture are what they are";
+
+/// What a command has in place of a flag, as it was typed: `-s`, `-vv`, `-i`.
+pub(super) fn instead_of(command: &str, flag: &str) -> Option<&'static str> {
+    if flag == "--number" {
+        return instead_of(command, "-#");
+    }
     let mut letters = flag.strip_prefix('-')?.chars();
     let letter = letters.next().filter(|letter| letters.all(|other| other == *letter))?;
+    match (command, letter) {
+        ("filter", _) => in_filter(letter),
+        ("compile", 'd') => {
+            Some("code is printed anyway; `--stage` says which: `--stage asm`, `--stage bytes`")
+        }
+        ("explain", 'd') => Some("`sluss compile` prints code; its `--stage` says which: `--stage asm`"),
+        ("compile", 'O') => Some("`--stage graph` prints what was not optimised"),
+        _ => None,
+    }
+}
+
+fn in_filter(letter: char) -> Option<&'static str> {
     Some(match letter {
-        'i' | 'D' | 'I' | 'L' | 'p' | 'B' | 'Q' => {
+        'i' | 'D' | 'I' | 'J' | 'L' | 'p' | 'B' | 'Q' => {
             "captures are read here; `sluss run` reads from a network device, with the app `af_packet`"
         }
         's' => "packets are written as long as they are; `sluss run` cuts them, with the app `truncate`",
-        'C' | 'W' | 'G' => "each filter writes one file, which is not rotated",
+        'C' | 'W' | 'G' | 'z' => "each filter writes one file, which is not rotated",
+        '#' => "lines have no numbers; `sluss trace` takes that of a packet, with `-n`",
+        'E' | 'M' => "nothing is decrypted, and no signature is verified",
+        'T' => "packets are shown as what their headers and ports say",
+        'H' | 'R' | 'b' | 'u' => {
+            "a packet is one line, without such details; `-w - | tcpdump -r -` shows all"
+        }
         'V' => "name all captures: `sluss filter FILTER FILE…`",
         'X' | 'x' | 'A' => {
             "no bytes are printed; `sluss trace` shows those that a filter reads, and `-w - | tcpdump -r - -X` prints all"
@@ -35,8 +59,12 @@ mod tests {
 
     #[test]
     fn flags_are_known_once_and_repeated() {
-        assert_eq!(instead_of("-tttt"), instead_of("-t"));
-        assert!(instead_of("-i").is_some_and(|words| words.contains("`af_packet`")));
-        assert_eq!(["--interface", "-", "i", "-is", "-k"].map(instead_of), [None; 5]);
+        let filter = |flag| instead_of("filter", flag);
+        assert_eq!(filter("-tttt"), filter("-t"));
+        assert!(filter("-i").is_some_and(|words| words.contains("`af_packet`")));
+        assert!(filter("--number").is_some_and(|words| words.contains("`sluss trace`")));
+        assert_eq!(["--interface", "-", "i", "-is", "-k"].map(filter), [None; 5]);
+        assert!(instead_of("compile", "-dd").is_some_and(|words| words.contains("`--stage`")));
+        assert_eq!([instead_of("compile", "-i"), instead_of("trace", "-d")], [None; 2]);
     }
 }
