@@ -480,6 +480,9 @@ fn a_size_that_is_not_measured_is_refused() {
         let told = format!("error: --size 64: {why}\nhelp: leave --size out, or measure `source-sink`, ");
         assert!(stderr(&output).starts_with(&told), "{}", stderr(&output));
     }
+    let output = run(&["bench", "engine", "--net", "tee", "--runs", "1", "--size", "1"]);
+    let told = (code(&output), stderr(&output));
+    assert_eq!(told, (2, "error: --size: 1 is not between 14 and 65535\n".to_owned()));
 }
 
 #[test]

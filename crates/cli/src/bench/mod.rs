@@ -10,7 +10,7 @@ use crate::ended::unbalanced;
 use crate::exit::{Failure, Outcome};
 use crate::plural::counted;
 use crate::terminal::print;
-use engine::{Engine, Report, Settings};
+use engine::{ConfigureError, Engine, OptionError, Report, Settings};
 use nets::Bed;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -32,6 +32,18 @@ struct Measured {
     windows: Vec<f64>,
 }
 
+/// An option of an app, told as the flag that it came from.
+fn refused(error: &ConfigureError) -> Failure {
+    match error {
+        ConfigureError::App { error: OptionError { option: Some(option), message, fault, .. }, .. }
+            if option == "size" =>
+        {
+            Failure::of((*fault).into(), format_args!("--size: {message}"))
+        }
+        _ => Failure::configuring(error),
+    }
+}
+
 /// Runs a suite.
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     match args {
@@ -50,7 +62,7 @@ fn engine_suite(args: &EngineBenchArgs) -> Result<Outcome, Failure> {
         ..settings
     };
     let mut engine = Engine::new(settings).map_err(Failure::no_engine)?;
-    engine.configure(&bed.graph).map_err(|error| Failure::configuring(&error))?;
+    engine.configure(&bed.graph).map_err(|error| refused(&error))?;
     let measured = if bed.workers == 1 {
         measure(&mut engine, &mut bed, args.runs)?
     } else {
