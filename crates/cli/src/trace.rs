@@ -105,16 +105,26 @@ fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> S
     let summary = wire::summary::summarize(packet.linktype, &packet.data, packet.wire_len);
     let mut text =
         format!("packet {} of {}: {summary}\n", args.number, harmless(&packet.file.to_string_lossy()));
+    let width = question_width(trace);
     for primitive in &trace.primitives {
         let (verdict, indent) = (verdict(primitive), if primitive.is_member { "    " } else { "  " });
         let _ = writeln!(text, "{indent}{} => {verdict}", primitive_text(primitive.span, source));
         for step in &primitive.steps {
-            let _ = writeln!(text, "{indent}  {}", step_in_words(step, packet));
+            let _ = writeln!(text, "{indent}  {}", step_in_words(step, packet, width));
         }
     }
     let verdict = if trace.matches { "matches" } else { "does not match" };
     let _ = writeln!(text, "  => {verdict}");
     text
+}
+
+/// The width of the column of questions. Those of arithmetic may be much longer, and leave it.
+fn question_width(trace: &Trace) -> usize {
+    const USUAL: usize = 34;
+    const MOST: usize = 44;
+    let steps = trace.primitives.iter().flat_map(|primitive| &primitive.steps);
+    let lengths = steps.map(|step| step.question.len()).filter(|&length| length <= MOST);
+    lengths.max().unwrap_or_default().max(USUAL)
 }
 
 fn verdict(primitive: &TracedPrimitive) -> &'static str {
@@ -126,7 +136,7 @@ fn verdict(primitive: &TracedPrimitive) -> &'static str {
 }
 
 /// `be16[12] == 0x800       bytes 12..14 = 08 00         yes`
-fn step_in_words(step: &TraceStep, packet: &Wanted) -> String {
+fn step_in_words(step: &TraceStep, packet: &Wanted, width: usize) -> String {
     let answer = match step.answer {
         Answer::Yes => "yes".to_owned(),
         Answer::No => "no".to_owned(),
@@ -141,7 +151,7 @@ fn step_in_words(step: &TraceStep, packet: &Wanted) -> String {
     let looked_at = step.loads.iter().filter(|load| !load.is_for_place);
     let mut seen: Vec<String> = step.wire_len.iter().map(|len| format!("len = {len}")).collect();
     seen.extend(looked_at.map(|load| load_in_words(*load, &packet.data)));
-    format!("{:<34} {:<34} {answer}", step.question, seen.join(", ")).trim_end().to_owned()
+    format!("{:<width$} {:<34} {answer}", step.question, seen.join(", ")).trim_end().to_owned()
 }
 
 fn load_in_words(load: TracedLoad, data: &[u8]) -> String {

@@ -508,6 +508,16 @@ fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
     }
 }
 
+/// Addresses of a range are compared behind a mask, which makes long questions.
+#[test]
+fn what_a_trace_looks_at_is_in_one_column() {
+    let text = stdout(&run(&["trace", "src host in {192.0.2.5-192.0.2.200}", "captures/icmp.pcap"]));
+    assert!(text.contains(" & 0xfffffffe == 0xc0000206 "), "{text}");
+    let columns: std::collections::BTreeSet<_> =
+        text.lines().filter_map(|line| line.find("bytes ")).collect();
+    assert_eq!(columns.len(), 1, "{text}");
+}
+
 #[test]
 fn names_of_options_are_plain_in_json() {
     let app: serde_json::Value = serde_json::from_str(&stdout(&run(&["apps", "--json", "printer"]))).unwrap();
