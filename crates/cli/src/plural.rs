@@ -5,7 +5,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {}", nouns(count, noun))
 }
 
-/// The noun for so many.
+/// The noun in the number that fits the count.
 pub(crate) fn nouns(count: u64, noun: &str) -> String {
     format!("{noun}{}", of(count, "", "s"))
 }

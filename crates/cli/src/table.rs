@@ -39,7 +39,7 @@ impl Table {
         Table { columns, rows: Vec::new(), gap: 1 }
     }
 
-    /// The same, with so many blanks between columns.
+    /// With another number of blanks between columns.
     pub(crate) fn with_gap(self, gap: usize) -> Self {
         Table { gap, ..self }
     }

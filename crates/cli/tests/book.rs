@@ -183,7 +183,7 @@ fn examples_of_apps_are_right() {
     assert!(checked > 8, "only {checked} examples found");
 }
 
-/// Adds the reasons of drops that the sources below a folder name, but for those in tests.
+/// Adds the reasons of drops that the sources below a folder name, except those in tests.
 fn reasons_below(folder: &Path, reasons: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).expect("sources").flatten() {
         let path = entry.path();

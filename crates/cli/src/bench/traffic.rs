@@ -97,7 +97,7 @@ fn swapped(mut packet: Vec<u8>) -> Vec<u8> {
     packet
 }
 
-/// An IPv4 packet of so many bytes, frame included, that may be fragmented; each with an identification of its own.
+/// An IPv4 packet of a size in bytes, frame included, that may be fragmented; each with an identification of its own.
 pub(super) fn large(size: usize) -> Arc<[Vec<u8>]> {
     let may_be_cut = |number: u32| {
         let mut packet = udp(number, 9, size);

@@ -25,13 +25,13 @@ struct Waiting {
 }
 
 impl Budget {
-    /// For so many inputs.
+    /// For a number of inputs.
     pub(super) fn new(inputs: usize) -> Budget {
         let waiting = Waiting { bytes: vec![0; inputs], total: 0, current: 0 };
         Budget { waiting: Mutex::new(waiting), changed: Condvar::new() }
     }
 
-    /// Waits until this input may have so many bytes more waiting.
+    /// Waits until this input may have this number of bytes more waiting.
     pub(super) fn add(&self, input: usize, bytes: usize) {
         let mut waiting = self
             .changed
@@ -41,7 +41,7 @@ impl Budget {
         waiting.total += bytes;
     }
 
-    /// So many bytes of this input were written.
+    /// This number of bytes of this input was written.
     pub(super) fn remove(&self, input: usize, bytes: usize) {
         let mut waiting = self.lock();
         waiting.bytes[input] -= bytes;

@@ -189,7 +189,7 @@ impl Chunk {
         Chunk { outputs: vec![Vec::new(); filters], matched: vec![0; filters], packets: 0 }
     }
 
-    /// Makes it empty, for so many filters.
+    /// Makes it empty, for a number of filters.
     fn reset(&mut self, filters: usize) {
         self.outputs.resize_with(filters, Vec::new);
         self.outputs.iter_mut().for_each(Vec::clear);
