@@ -68,7 +68,8 @@ impl Tape {
     /// Opens a capture, to be read so often.
     pub(super) fn open(path: &Path, passes: Passes) -> Result<Self, Error> {
         let reader = Reader::open(path)?;
-        // Any block of pcapng may describe an interface of another link type.
+        // Any block of pcapng may describe an interface of another link type. So may a file that `cat` has joined to a pcap file, but to
+        // keep metadata for that would cost every graph that reads Ethernet frames; packets of another link type are dropped.
         let is_ethernet =
             matches!(reader.format(), Format::Pcap(header) if header.linktype == LinkType::ETHERNET);
         Ok(Tape {
