@@ -15,8 +15,9 @@
 //!
 //! The graph keeps metadata for this app: times are those at which packets were captured or came in, lengths those on the wire.
 //! Lines are written at the end of a burst. A reader that is slow is waited for: at most a tenth of a second in each breath, and in ten breaths
-//! until it reads again; meanwhile packets stay in the link. Then packets pass without a line, as `not_written`, until it reads. A run does
-//! not end by itself before all lines were read; one that is stopped waits for a second at most.
+//! until it reads again; meanwhile packets stay in the link. Then packets pass without a line, as `not_written`, until it reads: a reader that
+//! pauses for more than a second loses lines. A run does not end by itself before all lines were read; one that is stopped waits for a second at
+//! most.
 //!
 //! **Ends.** When the reader of a pipe has gone, the run ends, as every part of a pipeline does: that is no failure.
 //!
@@ -158,9 +159,7 @@ impl App for Running {
             limit.fill(io.now_ns);
         }
         if self.is_full() {
-            let patience = if self.is_patient() { PATIENCE } else { Duration::ZERO };
-            self.vain_waits = self.vain_waits.saturating_add(1);
-            self.flush(patience);
+            self.await_reader();
         }
         while !(self.is_full() && self.is_patient())
             && let Some(burst) = io.inputs[0].burst()
@@ -226,6 +225,13 @@ impl Running {
     /// Whether the reader is waited for still.
     fn is_patient(&self) -> bool {
         self.vain_waits < VAIN_WAITS_MAX
+    }
+
+    /// Waits for the reader, for as long as a breath may take.
+    fn await_reader(&mut self) {
+        let patience = if self.is_patient() { PATIENCE } else { Duration::ZERO };
+        self.vain_waits = self.vain_waits.saturating_add(1);
+        self.flush(patience);
     }
 
     /// Puts lines into `text`, as many as the limit lets through. Returns how many.
@@ -321,6 +327,7 @@ mod tests {
     use std::fs::File;
     use std::io::Read;
     use std::os::fd::OwnedFd;
+    use std::time::Duration;
     use testkit::rig::Rig;
 
     fn running(printer: &Printer) -> Running {
@@ -435,6 +442,41 @@ mod tests {
         let mut lines = String::new();
         reader.read_to_string(&mut lines).unwrap();
         assert_eq!(lines.lines().count() as u64, printed);
+        packets.into_iter().for_each(|packet| pool.free(packet, &Counter::hidden()));
+    }
+
+    #[test]
+    fn a_reader_that_reads_now_and_then_gets_all_lines() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut pool = Pool::new(256).unwrap();
+        let packets = packets(&mut pool, 256);
+        let mut app = running(&Printer { to: Stream::Stdout, lines_per_s: 0 });
+        app.sink = Sink::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
+        let (mut read, mut sent) = (Vec::new(), 0);
+        let mut buffer = vec![0; TEXT_MAX];
+        // More waits than are in vain at most, if it did not read in between.
+        for _ in 0..VAIN_WAITS_MAX / 2 {
+            while !app.is_full() {
+                app.print(&packets);
+                sent += packets.len();
+            }
+            (0..2).for_each(|_| app.await_reader());
+            assert!(app.is_full() && app.is_patient());
+            while app.is_full() {
+                let len = reader.read(&mut buffer).unwrap();
+                read.extend_from_slice(&buffer[..len]);
+                app.await_reader();
+            }
+        }
+        while !app.is_finished() {
+            let len = reader.read(&mut buffer).unwrap();
+            read.extend_from_slice(&buffer[..len]);
+            app.flush(Duration::ZERO);
+        }
+        assert_eq!((app.report(), app.counters.printed.get()), (None, sent as u64));
+        drop(app);
+        reader.read_to_end(&mut read).unwrap();
+        assert_eq!(super::lines(&read), sent as u64);
         packets.into_iter().for_each(|packet| pool.free(packet, &Counter::hidden()));
     }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::running::{ENDLESS, Live, PIPED, command, folder, full_pipe, has_counters, run, until};
-use common::{arg, code, signal, sluss, stderr, stdout};
+use common::{arg, code, signal, sluss, stderr};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -180,17 +180,6 @@ fn a_reader_of_lines_that_does_not_read_holds_up_nothing() {
     signal(&child, "TERM");
     until("its end", || child.try_wait().unwrap().is_some());
     assert_eq!(code(&child.wait_with_output().unwrap()), 143);
-}
-
-#[test]
-fn a_slow_reader_of_lines_gets_them_all() {
-    let folder = folder("print-slow", &PRINTING.replace("count = 100\n", "count = 20000\n"));
-    let mut command = command(&folder, &["--no-report"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Many more than a pipe holds.
-    std::thread::sleep(Duration::from_millis(300));
-    let output = child.wait_with_output().unwrap();
-    assert_eq!((stdout(&output).lines().count(), code(&output)), (20_000, 0), "{}", stderr(&output));
 }
 
 #[test]
