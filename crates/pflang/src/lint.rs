@@ -12,9 +12,8 @@ mod possible;
 mod tests;
 
 use crate::diag::{Code, Diagnostic};
-use crate::lower::tells_protocols;
+use crate::lower::{for_each_load, tells_protocols};
 use crate::options::Dialect;
-use crate::span::Span;
 use crate::syntax::ast::{Ast, AtmType, Expr, ExprId, Proto};
 use crate::syntax::fmt;
 use crate::syntax::words;
@@ -114,16 +113,16 @@ fn contradictions(ast: &Ast, linktype: LinkType) -> Vec<Diagnostic> {
         outcomes if tells => outcomes,
         outcomes => Outcomes { accepted: outcomes.accepted.length_only(), ..Outcomes::ANY },
     };
-    parts(ast, outcomes, |a, b| lints.push(contradiction(ast.span(a), ast.span(b))));
+    parts(ast, outcomes, |sides, accepted| lints.push(contradiction(ast, sides, accepted)));
     lints
 }
 
 /// What the packets are like that each part accepts or does not, by its id, from `primitive`, which says so of each primitive;
-/// `exclusive` is given the operands of each `and` that accepts none.
+/// `exclusive` is given the operands of each `and` that accepts none, and what they accept.
 fn parts(
     ast: &Ast,
     primitive: impl Fn(ExprId) -> Outcomes,
-    mut exclusive: impl FnMut(ExprId, ExprId),
+    mut exclusive: impl FnMut([ExprId; 2], [Possible; 2]),
 ) -> Vec<Outcomes> {
     let mut outcomes: Vec<Outcomes> = Vec::with_capacity(ast.exprs.len());
     for (id, expr) in ast.exprs.iter().enumerate() {
@@ -137,7 +136,7 @@ fn parts(
             },
             Expr::And(a, b) => Outcomes {
                 accepted: of(a).accepted.and(of(b).accepted).unwrap_or_else(|| {
-                    exclusive(*a, *b);
+                    exclusive([*a, *b], [of(a).accepted, of(b).accepted]);
                     // Said once: the rest of the filter may be right.
                     Possible::ANY
                 }),
@@ -173,11 +172,33 @@ fn lost_guards(ast: &Ast, linktype: LinkType, dialect: Dialect) -> Vec<Diagnosti
     unguarded.iter().map(lint).collect()
 }
 
-fn contradiction(left: Span, right: Span) -> Diagnostic {
-    let mut found = Diagnostic::new(Code::AlwaysFalse, right, "these exclude each other: no packet is both")
-        .label("this and")
-        .help("write `or` to accept either");
+fn contradiction(ast: &Ast, sides: [ExprId; 2], accepted: [Possible; 2]) -> Diagnostic {
+    let [left, right] = sides.map(|side| ast.span(side));
+    let found = Diagnostic::new(Code::AlwaysFalse, right, "these exclude each other: no packet is both")
+        .label("this and");
+    let [a, b] = sides.map(|side| ip4_only_load(ast, side));
+    let of_ip4 = a.filter(|_| accepted[1].is_ip6()).or(b.filter(|_| accepted[0].is_ip6()));
+    let mut found = match of_ip4.map(Proto::name) {
+        Some(name) => {
+            found.help(format!("`{name}[…]` sees IPv4 only; the `ipv6` dialect looks into IPv6, too"))
+        }
+        None => found.help("write `or` to accept either"),
+    };
     found.also = Some((left, "this".to_owned()));
+    found
+}
+
+/// What a comparison reads from IPv4 only, though IPv6 carries it as well.
+fn ip4_only_load(ast: &Ast, mut id: ExprId) -> Option<Proto> {
+    while let Expr::Group(inside) = *ast.expr(id) {
+        id = inside;
+    }
+    let Expr::Relation(_, a, b) = *ast.expr(id) else { return None };
+    let mut found = None;
+    for_each_load(ast, [a, b], |load| {
+        let is_one = matches!(load.proto, Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Pim);
+        found = found.or(Some(load.proto).filter(|_| is_one));
+    });
     found
 }
 

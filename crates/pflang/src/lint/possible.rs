@@ -128,6 +128,11 @@ impl Possible {
         self.protocols & !other.protocols == 0
     }
 
+    /// Whether all that this allows is IPv6.
+    pub(super) fn is_ip6(self) -> bool {
+        self.networks == IP6
+    }
+
     /// Whether all that this allows is IP of either version.
     pub(super) fn is_ip(self) -> bool {
         self.networks & !(IP4 | IP6) == 0

@@ -245,6 +245,18 @@ fn guards_that_are_asked_for_in_other_words() {
     }
 }
 
+#[test]
+fn an_ip4_field_of_ip6_packets_names_the_dialect() {
+    let help = |source| {
+        let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();
+        lint(&ast, source, LinkType::EN10MB, Dialect::default()).remove(0).help.unwrap()
+    };
+    let dialect = "`tcp[…]` sees IPv4 only; the `ipv6` dialect looks into IPv6, too";
+    assert_eq!(help("ip6[6] = 6 and tcp[13] & 2 != 0"), dialect);
+    assert_eq!(help("(tcp[13] & 2 != 0) and ip6"), dialect);
+    assert_eq!(help("arp and tcp[13] & 2 != 0"), "write `or` to accept either");
+}
+
 /// Each field is said to see IPv4 only where that is true.
 #[test]
 fn fields_that_never_see_ip6() {
