@@ -226,15 +226,15 @@ pub(super) fn name(proto: Proto) -> &'static str {
 
 /// COMPAT: libpcap loads no byte for `&` and `|` (`byte-and-loads-nothing`).
 fn byte(index: u32, op: ByteOp, value: u32, written: &str) -> String {
+    let constant = |sign: char, when: &str| {
+        format!("`0 {sign} {written}` is not 0, which {when} holds: 0 is in the place of byte {index}")
+    };
     let verb = match op {
         ByteOp::Eq => "is",
         ByteOp::Lt => "is less than",
         ByteOp::Gt => "is greater than",
-        ByteOp::And => return "never: 0 is in the place of the byte, and `&` makes 0 of it".to_owned(),
-        ByteOp::Or if value == 0 => {
-            return "never: 0 is in the place of the byte, and `|` leaves it".to_owned();
-        }
-        ByteOp::Or => return "always: 0 is in the place of the byte, and `|` sets bits".to_owned(),
+        ByteOp::And => return constant('&', "never"),
+        ByteOp::Or => return constant('|', if value == 0 { "never" } else { "always" }),
     };
     format!("byte {index} of the frame {verb} {written}")
 }

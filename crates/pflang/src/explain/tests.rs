@@ -78,8 +78,8 @@ const WORDS: &[(&str, &str)] = &[
     ("llc xid", "the frame is an LLC XID frame"), ("reason match", "pf's reason was `match`"), ("on eth0", "pf logged it on the interface eth0"),
     ("vci > 5", "the ATM virtual channel identifier (VCI) is greater than 5"), ("hopc 5", "the SS7 originating point code (`hopc`) is 5"),
     ("msu", "the packet is a message signal unit"), ("oamf4sc", "the packet is on the ATM segment OAM F4 circuit"),
-    ("byte 0 < 5", "byte 0 of the frame is less than 5"), ("byte 0 & 5", "never: 0 is in the place of the byte, and `&` makes 0 of it"),
-    ("byte 0 | 0x5", "always: 0 is in the place of the byte, and `|` sets bits"), ("byte 0 | 0", "never: 0 is in the place of the byte, and `|` leaves it"),
+    ("byte 0 < 5", "byte 0 of the frame is less than 5"), ("byte 0 & 5", "`0 & 5` is not 0, which never holds: 0 is in the place of byte 0"),
+    ("byte 0 | 0x5", "`0 | 0x5` is not 0, which always holds: 0 is in the place of byte 0"), ("byte 0 | 0", "`0 | 0` is not 0, which never holds: 0 is in the place of byte 0"),
     ("tcp[tcpflags] & (tcp-syn|tcp-fin) != 0", "at least one of the TCP flags FIN, SYN is set"),
     ("tcp[13] & 2 = 2", "the TCP flag SYN is set"), ("tcp[13] = 18", "the TCP flags set are exactly SYN, ACK"),
     ("tcp[13] & 18 = 2", "of the TCP flags SYN, ACK exactly these are set: SYN"), ("tcp[tcpflags] & tcp-rst = 0", "the TCP flag RST is not set"),
@@ -184,6 +184,24 @@ fn only_ip4_addresses_are_looked_for_in_arp() {
     }
 }
 
+#[test]
+fn bytes_that_are_constants_are_sentences() {
+    for (source, words) in [
+        ("byte 0 & 1", "accepted if `0 & 1` is not 0, which never holds: 0 is in the place of byte 0\n"),
+        (
+            "not byte 0 | 1",
+            "accepted if not: `0 | 1` is not 0, which always holds: 0 is in the place of byte 0\n",
+        ),
+    ] {
+        let text = words_of(source).to_string();
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+fn words_of(source: &str) -> super::Explanation {
+    crate::Compiler::new(LinkType::EN10MB).explain(source).unwrap()
+}
+
 /// Each load has the note that is true of it.
 #[test]
 fn notes_on_what_transport_loads_read() {
@@ -202,7 +220,7 @@ fn notes_on_what_transport_loads_read() {
         (&format!("tcp port 80 and {payload}"), vec![FIRST]),
         (&format!("tcp[13] & 2 != 0 and {payload}"), vec![FIRST]),
     ] {
-        let words = crate::Compiler::new(LinkType::EN10MB).explain(source).unwrap();
+        let words = words_of(source);
         let found: Vec<&str> = [FIRST, ANY, VERSION, LATER]
             .into_iter()
             .filter(|text| words.notes.iter().any(|note| note.contains(text)))
