@@ -136,7 +136,7 @@ pub(crate) fn wrong_filter(
 fn flag_for(found: &Diagnostic, language: &LanguageArgs) -> Option<&'static str> {
     match found.code {
         Code::Netmask => Some("the flag is `--netmask 255.255.255.0`"),
-        Code::Strict => Some("the flag is `--strict`"),
+        Code::Strict => Some("for that, leave `--strict` out"),
         // Networks, services and protocols have no resolver.
         Code::UnknownName if found.message.starts_with("unknown host ") && !language.resolve => {
             Some("with `--resolve`, the system's resolver is asked")

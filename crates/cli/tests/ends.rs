@@ -95,7 +95,7 @@ fn flags_that_would_help_are_named() {
             &["ip broadcast"][..],
             "give that of the network captured on; the flag is `--netmask 255.255.255.0`",
         ),
-        (&["--strict", "vxlan"], "leave the `strict` dialect off to use it; the flag is `--strict`"),
+        (&["--strict", "vxlan"], "compile it without the `strict` dialect; for that, leave `--strict` out"),
         (&["host no-such-host.invalid"], "; with `--resolve`, the system's resolver is asked"),
         (&[&impossible, "--resolve"], "the lookup failed: "),
     ] {

@@ -206,6 +206,34 @@ fn files_and_braces_are_read_alike() {
 }
 
 #[test]
+fn a_byte_order_mark_begins_a_file() {
+    let marked = with_file("\u{feff}10.0.0.1\n10.0.0.2");
+    assert_eq!(read(&marked, "host in {@f}"), read(&marked, "host in {10.0.0.1, 10.0.0.2}"));
+    assert!(with_file("10.0.0.1\n\u{feff}10.0.0.2").compile("host in {@f}").is_err());
+}
+
+#[test]
+fn what_a_line_of_a_file_may_be() {
+    let found = with_file("10.0.0.1\n=").compile("host in {@f}").unwrap_err().diagnostic;
+    assert_eq!(found.label.as_deref(), Some("expected an identifier or a range"));
+    let found = error("host in {10.0.0.1, =}").diagnostic;
+    assert_eq!(found.label.as_deref(), Some("expected an identifier, a range or `@file`"));
+}
+
+#[test]
+fn advice_for_members_and_networks() {
+    for (filter, help) in [
+        (r"port in {\80-90}", "write the range without a backslash: `80-90`"),
+        (r"tcp port \80-90", "did you mean `tcp portrange 80-90`?"),
+        ("net 10.1.2.3/8", "the network is `10.0.0.0/8`"),
+        ("net 10.1.2.3 mask 255.0.0.0", "the network is `10.0.0.0 mask 255.0.0.0`"),
+        ("net 2001:db8::1/32", "the network is `2001:db8::/32`"),
+    ] {
+        assert_eq!(error(filter).diagnostic.help.as_deref(), Some(help), "{filter}");
+    }
+}
+
+#[test]
 fn errors_in_files_say_where_in_few_words() {
     let found = with_file("10.0.0.1\n  10.0.0.2 10.0.0.3").compile("host in {@f}").unwrap_err();
     let message = &found.diagnostic.message;

@@ -50,6 +50,58 @@ fn golden() {
     assert_eq!(golden.len(), text.len(), "run with BLESS=1 if cases were added");
 }
 
+/// Mistakes, and what is advised.
+#[rustfmt::skip]
+const ADVICE: &[(&str, &str)] = &[
+    ("tcp AND udp", "did you mean `tcp and udp`?"), ("TCP PORT 80", "did you mean `tcp port 80`?"),
+    ("tcp prt", "did you mean `port`?"), ("tcp prt 80", "did you mean `tcp port 80`?"),
+    ("tcp-syn", "did you mean `tcp[tcpflags] & tcp-syn != 0`?"), ("tcp port 80 - 90", "did you mean `tcp portrange 80-90`?"),
+    ("ip protocol gre", "did you mean `ip proto 47`?"), ("ip protocol tcp", r"did you mean `ip proto \tcp`?"),
+    ("arp or ip protocol != 89", "did you mean `(ip and not ip proto 89)`?"),
+    ("tcp flags syn", "did you mean `tcp[tcpflags] & tcp-syn != 0`?"),
+    ("tcp flags syn / syn,ack", "did you mean `tcp[tcpflags] & (tcp-syn|tcp-ack) = tcp-syn`?"),
+    ("tcp flags & (syn|ack) == syn", "did you mean `tcp[tcpflags] & (tcp-syn|tcp-ack) = tcp-syn`?"),
+    ("tcp flags & psh != 0", "did you mean `tcp[tcpflags] & tcp-push != 0`?"),
+    ("ether type arp", "did you mean `arp`?"), ("ether type 0x88cc", "did you mean `ether proto 0x88cc`?"),
+    ("vlan id 10", "did you mean `vlan 10`?"), ("ip ttl < 5", "did you mean `ip[8] < 5`?"),
+    ("ip6 hoplimit 1", "did you mean `ip6[7] = 1`?"), ("ip dscp ef", "did you mean `ip[1] >> 2 = 46`?"),
+    ("ip dscp != af41", "did you mean `ip[1] >> 2 != 34`?"), ("ip dscp cs6", "did you mean `ip[1] >> 2 = 48`?"),
+    ("ip frag-off & 0x1fff != 0", "did you mean `ip[6:2] & 0x1fff != 0`?"),
+    ("meta pkttype multicast", "did you mean `ether multicast and not ether broadcast`?"),
+    ("meta pkttype broadcast", "did you mean `ether broadcast`?"),
+    ("meta length > 1000", "`len` counts the link header, too: of Ethernet, `meta length > 1000` is `len > 1014`"),
+    ("meta mark 1", "most of `meta` has no counterpart: a filter sees the bytes and the length of a packet"),
+    ("ct state established",
+        "this has no counterpart: connections are not tracked, and which device a packet comes from, the graph says"),
+    ("iifname eth0",
+        "this has no counterpart: connections are not tracked, and which device a packet comes from, the graph says"),
+    ("port in {10.0.0.1-10.0.0.5}", "write `host in {10.0.0.1-10.0.0.5}`"),
+    ("\u{feff}tcp", "this is a byte order mark: save the text without it"),
+];
+
+#[test]
+fn advice() {
+    for (source, help) in ADVICE {
+        assert_eq!(mistake(source).help.as_deref(), Some(*help), "{source}");
+    }
+    assert_eq!(mistake("tcp port 80 -c 5").help, None);
+    let found = mistake("port in {10.0.0.1-10.0.0.5}");
+    assert_eq!(found.message, "a set of `port` cannot have a range of addresses");
+}
+
+/// A single word may be advised for one that is wrong; anything longer is a filter.
+#[test]
+fn what_is_meant_is_a_filter() {
+    for source in MISTAKES.iter().chain(ADVICE.iter().map(|(source, _)| source)) {
+        let help = mistake(source).help.unwrap_or_default();
+        let Some(meant) = help.strip_prefix("did you mean `").and_then(|rest| rest.strip_suffix("`?")) else {
+            continue;
+        };
+        let parsed = parse(meant, &Dialect::default(), &Limits::default());
+        assert!(parsed.is_ok() || !meant.contains(' '), "{source}: {help}");
+    }
+}
+
 #[test]
 fn two_places_on_one_line() {
     let mut found =

@@ -17,7 +17,9 @@ impl Lowerer<'_> {
             Id::Decnet(address) => self.decnet_id(address, quals),
             Id::V4Prefix { value, bits, len } => self.prefix4(left_aligned(value, bits), len, quals),
             Id::V4Mask { value, bits, mask, mask_bits } => {
-                self.masked4(left_aligned(value, bits), left_aligned(mask, mask_bits), quals)
+                let mask = left_aligned(mask, mask_bits);
+                let written = format!(" mask {}", std::net::Ipv4Addr::from(mask));
+                self.masked4(left_aligned(value, bits), mask, quals, &written)
             }
             Id::V6(address) => self.prefix6(address, 128, quals),
             Id::V6Prefix(address, len) => self.prefix6(address, len, quals),
@@ -99,13 +101,14 @@ impl Lowerer<'_> {
             return Err(self.error(Code::OutOfRange, format!("prefix length {len} is above 32")));
         }
         let mask = u32::MAX.checked_shl(32 - len).unwrap_or(0);
-        self.masked4(address, mask, quals)
+        self.masked4(address, mask, quals, &format!("/{len}"))
     }
 
-    fn masked4(&mut self, address: u32, mask: u32, quals: Quals) -> Result {
+    /// `written` is what stands behind the address.
+    fn masked4(&mut self, address: u32, mask: u32, quals: Quals, written: &str) -> Result {
         if address & !mask != 0 {
             let net = std::net::Ipv4Addr::from(address & mask);
-            return Err(self.host_bits(net.to_string()));
+            return Err(self.host_bits(format_args!("{net}{written}")));
         }
         if quals.kind != Some(Kind::Net) {
             return Err(self.prefix_needs_net());
@@ -120,7 +123,7 @@ impl Lowerer<'_> {
         let mask = u128::MAX.checked_shl(128 - len).unwrap_or(0);
         let number = u128::from(address);
         if number & !mask != 0 {
-            return Err(self.host_bits(Ipv6Addr::from(number & mask).to_string()));
+            return Err(self.host_bits(format_args!("{}/{len}", Ipv6Addr::from(number & mask))));
         }
         match quals.kind {
             None | Some(Kind::Host) if len != 128 => Err(self.prefix_needs_net()),
@@ -198,9 +201,9 @@ impl Lowerer<'_> {
         error
     }
 
-    fn host_bits(&self, net: String) -> Box<Diagnostic> {
+    fn host_bits(&self, net: std::fmt::Arguments<'_>) -> Box<Diagnostic> {
         let mut error = self.error(Code::OutOfRange, "bits of the address are set outside the mask");
-        error.help = Some(format!("the network is {net}"));
+        error.help = Some(format!("the network is `{net}`"));
         error
     }
 }

@@ -12,7 +12,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::TreeId;
 use crate::span::Span;
 use crate::syntax::ast::{Id, Kind, Quals, SetItem};
-use crate::syntax::ident::member;
+use crate::syntax::ident::{member, numeric_range};
 use crate::syntax::parse::check_terms;
 use std::net::Ipv4Addr;
 
@@ -40,7 +40,13 @@ impl Lowerer<'_> {
 
     fn member(&mut self, quals: Quals, item: &SetItem) -> Result {
         match *item {
-            SetItem::Id(ref id, _) => self.member_id(quals, id),
+            SetItem::Id(ref id, _) => self.member_id(quals, id).map_err(|error| match id {
+                // Unescaped, it would have been read as a range.
+                Id::Name(name) if numeric_range(name).is_some() => {
+                    Box::new(error.help(format!("write the range without a backslash: `{name}`")))
+                }
+                _ => error,
+            }),
             SetItem::Range(low, high, _) => self.port_numbers(low, high, quals),
             SetItem::Addresses(low, high, _) => self.address_range(low, high, quals),
             SetItem::File(..) => Err(self.error(Code::Unexpected, "a file within the file of a set")),
@@ -65,6 +71,8 @@ impl Lowerer<'_> {
         if text.len() > limit {
             return Err(self.error(Code::Limit, format!("`@{path}` has more than {limit} bytes")));
         }
+        // Editors of some systems begin a text with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         for (number, text) in (1..).zip(text.lines()) {
             let text = text.split('#').next().unwrap_or("").trim_end();
             let line = Line { path, number, text, named: self.span };
@@ -102,7 +110,8 @@ impl Lowerer<'_> {
         if !self.options.dialect.strict {
             return Ok(());
         }
-        Err(self.error(Code::Strict, format!("{what} is an extension: libpcap does not know it")))
+        let found = self.error(Code::Strict, format!("{what} is an extension: libpcap does not know it"));
+        Err(Box::new(found.help("compile it without the `strict` dialect")))
     }
 }
 

@@ -4,11 +4,14 @@ use super::ast::{Kind, Proto};
 use super::codes;
 use super::display_filter;
 use super::lex::{Sign, Token, TokenKind, Within};
-use super::parse::{Context, Parser};
+use super::parse::{Context, Parser, Purpose, is_filter};
 use super::suggest::nearest;
 use super::words::{self, WORDS, Word};
 use crate::diag::{Code, Diagnostic};
 use crate::span::Span;
+
+/// Bytes of a suggestion that is still helpful.
+const SUGGESTION_MAX: usize = 100;
 
 /// What the grammar allows at some place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,7 +93,11 @@ impl Parser<'_> {
             found.also = Some((open, "this parenthesis is open".into()));
             return Box::new(found);
         }
-        let found = Diagnostic::new(code, token.span, message).label(self.label(expected, token));
+        let found = Diagnostic::new(code, token.span, message);
+        if self.purpose == Purpose::Trial {
+            return Box::new(found);
+        }
+        let found = found.label(self.label(expected, token));
         Box::new(match self.help(token, expected) {
             Some(help) => found.help(help),
             None => found,
@@ -130,6 +137,9 @@ impl Parser<'_> {
             Expected::PrefixLength => "expected a prefix length from 0 to 32, or to 128 for IPv6".into(),
             Expected::NetMask => "expected a netmask such as 255.255.255.0".into(),
             Expected::SetEnd => "expected `,` or `}`".into(),
+            Expected::SetItem if self.tokens.within == Within::Set => {
+                "expected an identifier or a range".into()
+            }
             Expected::SetItem => "expected an identifier, a range or `@file`".into(),
             Expected::Address => "expected the address that ends the range".into(),
             Expected::LineEnd => "expected the end of the line: a file has one member a line".into(),
@@ -168,6 +178,9 @@ impl Parser<'_> {
     fn help(&self, token: Token, expected: Expected) -> Option<String> {
         let text = self.tokens.text(token);
         let quoted = |words: String| Some(format!("did you mean `{words}`?"));
+        if let Some(filter) = self.in_lower_case(token) {
+            return quoted(filter);
+        }
         if token.kind == TokenKind::Name
             && let Some(words) = self.words_for(token, expected)
         {
@@ -186,7 +199,15 @@ impl Parser<'_> {
             (Expected::TermAfterJoin, TokenKind::Number(_)) => quoted(format!("port {text}")),
             (Expected::Operator { number: true }, _) => {
                 let number = self.previous().map_or("", |token| self.tokens.text(token));
-                (number != ")").then(|| format!("did you mean `port {number}`?"))
+                match number.strip_prefix("tcp-") {
+                    Some(_)
+                        if words::CONSTANTS.iter().any(|(name, _)| *name == number) && number != "tcp-" =>
+                    {
+                        quoted(format!("tcp[tcpflags] & {number} != 0"))
+                    }
+                    _ => quoted(format!("port {number}"))
+                        .filter(|_| number.starts_with(|first: char| first.is_ascii_digit())),
+                }
             }
             (Expected::Join, TokenKind::Number(_)) => {
                 let proto = self.protocol_before()?;
@@ -231,7 +252,21 @@ impl Parser<'_> {
             }
             _ => nearest(text, candidates(expected)),
         };
-        wanted.map(|wanted| self.with_neighbours(token, wanted))
+        wanted.map(|wanted| {
+            let words = self.with_neighbours(token, wanted);
+            if is_filter(&words, self.dialect) { words } else { wanted.to_owned() }
+        })
+    }
+
+    /// The whole filter in lower case, if that is all it lacks.
+    fn in_lower_case(&self, token: Token) -> Option<String> {
+        let (text, source) = (self.tokens.text(token), self.tokens.source);
+        let is_upper = token.kind == TokenKind::Name && text.contains(|c: char| c.is_ascii_uppercase());
+        if !is_upper || self.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
+            return None;
+        }
+        let lower = source.to_ascii_lowercase();
+        is_filter(&lower, self.dialect).then_some(lower)
     }
 
     /// The filter for `http` and others that have no keyword, also behind the protocol that carries them.

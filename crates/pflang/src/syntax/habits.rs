@@ -5,12 +5,15 @@
 //! ip saddr 192.0.2.10      ip src host 192.0.2.10
 //! meta l4proto tcp         tcp
 //! icmp type echo-request   icmp[icmptype] = icmp-echo
+//! ip ttl < 5               ip[8] < 5
+//! tcp flags syn            tcp[tcpflags] & tcp-syn != 0
 //! port 80 443              port 80 or port 443
 //! ```
 //! Runs only after the parser has failed, and looks at the words around that place: a phrase counts only if the place
 //! lies within it.
 
 use super::lex::{Sign, Token, TokenKind, Tokens, lex};
+use super::parse::is_filter;
 use super::words::{self, Word};
 use crate::diag::{Code, Diagnostic};
 use crate::options::Dialect;
@@ -26,17 +29,38 @@ const SUGGESTION_MAX: usize = 100;
 pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) -> Diagnostic {
     let phrases: &[Phrase] = match found.code {
         Code::Unexpected | Code::UnknownWord => {
-            &[ports, addresses, transport, message, set, range, juxtaposed]
+            &[ports, addresses, transport, message, fields, flags, kinds, set, range, juxtaposed]
         }
-        // Types of ICMP that were read as types of 802.11.
-        Code::OutOfRange | Code::LinkType => &[message],
+        // Types of ICMP or Ethernet that were read as types of 802.11.
+        Code::OutOfRange | Code::LinkType => &[message, kinds],
         _ => &[],
     };
-    let is_helpful =
-        |meant: &String| meant.len() <= SUGGESTION_MAX && !(dialect.strict && meant.contains('{'));
-    match meant(tokens, found.span, phrases).filter(is_helpful) {
-        Some(meant) => found.help(format!("did you mean `{meant}`?")),
-        None => found,
+    // Of a text that ends too early the counterpart lacks a value as well.
+    let is_helpful = |meant: &String| {
+        meant.len() <= SUGGESTION_MAX
+            && (is_filter(meant, dialect) || is_filter(&format!("{meant} 1"), dialect))
+    };
+    if let Some(meant) = meant(tokens, found.span, phrases).filter(is_helpful) {
+        return found.help(format!("did you mean `{meant}`?"));
+    }
+    match (found.code, found.span.text(tokens.source)) {
+        (Code::UnknownWord, "ct" | "iif" | "iifname" | "oif" | "oifname") => found.help(
+            "this has no counterpart: connections are not tracked, and which device a packet comes from, the graph says",
+        ),
+        (Code::UnknownWord, "meta") => found.help(metadata(tokens)),
+        _ => found,
+    }
+}
+
+/// What becomes of `meta`, which has no general counterpart.
+fn metadata(tokens: &Tokens<'_>) -> &'static str {
+    let mut words = tokens.list.iter().map(|token| tokens.text(*token)).skip_while(|word| *word != "meta");
+    match words.nth(1) {
+        // How long the link header is, the parser does not know.
+        Some("length") => {
+            "`len` counts the link header, too: of Ethernet, `meta length > 1000` is `len > 1014`"
+        }
+        _ => "most of `meta` has no counterpart: a filter sees the bytes and the length of a packet",
     }
 }
 
@@ -115,6 +139,122 @@ fn transport(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(joined(&[not, Some(&text)]))
 }
 
+/// `ip protocol gre`, `ip ttl < 5`, `ip dscp ef`, `ip frag-off & 0x1fff != 0`.
+fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
+    let proto = cursor.one_of(&["ip", "ip6"])?;
+    let names = if proto == "ip" { &["protocol", "ttl", "dscp", "frag-off"][..] } else { &["hoplimit"] };
+    let field = match cursor.one_of(names)? {
+        "protocol" => return ip_protocol(cursor),
+        "ttl" => "ip[8]",
+        "dscp" => "ip[1] >> 2",
+        "hoplimit" => "ip6[7]",
+        _ if cursor.sign(Sign::Ampersand).is_some() => {
+            let mask = cursor.number()?;
+            return Some(format!("ip[6:2] & {mask} {} {}", cursor.comparison(), cursor.number()?));
+        }
+        _ => "ip[6:2]",
+    };
+    let op = cursor.comparison();
+    let value = match field {
+        "ip[1] >> 2" => dscp(&cursor.value()?)?.to_string(),
+        _ => cursor.number()?,
+    };
+    Some(format!("{field} {op} {value}"))
+}
+
+/// The rest of `ip protocol gre`.
+fn ip_protocol(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at.checked_sub(2)?;
+    let not = cursor.negation();
+    let token = cursor.token()?;
+    let name = cursor.tokens.text(token);
+    cursor.at += 1;
+    let number = PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, number)| number.to_string());
+    let value = match (number, words::word(name), token.kind) {
+        (Some(number), ..) => number,
+        (None, Some(Word::Proto(_)), _) => format!("\\{name}"),
+        (None, _, TokenKind::Number(_)) => name.to_owned(),
+        _ => return None,
+    };
+    Some(match not {
+        Some(not) => cursor.operands(start, &format!("ip and {not} ip proto {value}")),
+        None => format!("ip proto {value}"),
+    })
+}
+
+/// Protocols for which the language has no word, or another one, by IANA's numbers.
+#[rustfmt::skip]
+static PROTOCOLS: &[(&str, u32)] = &[
+    ("ipencap", 4), ("ipv6", 41), ("gre", 47), ("icmpv6", 58), ("ipv6-icmp", 58), ("ospf", 89), ("comp", 108), ("udplite", 136),
+];
+
+/// The code point of a class that nftables names (RFC 2474, 2597, 3246), or of a number.
+fn dscp(name: &str) -> Option<u32> {
+    let digits = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
+    match (name, digits("cs"), digits("af")) {
+        ("ef", ..) => Some(46),
+        ("be", ..) => Some(0),
+        (_, Some(class @ 0..=7), _) => Some(8 * class),
+        (_, _, Some(of @ 11..=43)) if (1..=3).contains(&(of % 10)) => Some(8 * (of / 10) + 2 * (of % 10)),
+        _ => name.parse().ok().filter(|number| *number < 64),
+    }
+}
+
+/// `tcp flags syn`, `tcp flags syn / syn,ack`, `tcp flags & (syn|ack) == syn`.
+fn flags(cursor: &mut Cursor<'_>) -> Option<String> {
+    cursor.one_of(&["tcp"])?;
+    cursor.one_of(&["flags"])?;
+    if cursor.sign(Sign::Ampersand).is_some() {
+        let in_parentheses = cursor.sign(Sign::LParen).is_some();
+        let mask = cursor.flags(Sign::Pipe)?;
+        if in_parentheses {
+            cursor.sign(Sign::RParen)?;
+        }
+        let op = cursor.comparison();
+        let value =
+            if cursor.one_of(&["0"]).is_some() { "0".to_owned() } else { cursor.flags(Sign::Pipe)? };
+        return Some(format!("tcp[tcpflags] & {mask} {op} {value}"));
+    }
+    let op = cursor.negation();
+    let value = cursor.flags(Sign::Comma)?;
+    match (cursor.sign(Sign::Slash), op) {
+        (Some(()), _) => {
+            let mask = cursor.flags(Sign::Comma)?;
+            let op = if op.is_some() { "!=" } else { "=" };
+            Some(format!("tcp[tcpflags] & {mask} {op} {value}"))
+        }
+        // Any of them.
+        (None, None) => Some(format!("tcp[tcpflags] & {value} != 0")),
+        (None, Some(_)) => None,
+    }
+}
+
+/// `ether type arp`, `vlan id 10`, `meta pkttype multicast`.
+fn kinds(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    match cursor.one_of(&["ether", "vlan", "meta"])? {
+        "ether" => {
+            cursor.one_of(&["type"])?;
+            match cursor.one_of(&["ip", "ip6", "arp", "vlan"]) {
+                Some(word) => Some(word.to_owned()),
+                None => Some(format!("ether proto {}", cursor.number()?)),
+            }
+        }
+        "vlan" => {
+            cursor.one_of(&["id"])?;
+            Some(format!("vlan {}", cursor.number()?))
+        }
+        _ => {
+            cursor.one_of(&["pkttype"])?;
+            match cursor.one_of(&["multicast", "broadcast"])? {
+                // The group bit is set in the broadcast address as well.
+                "multicast" => Some(cursor.operands(start, "ether multicast and not ether broadcast")),
+                _ => Some("ether broadcast".to_owned()),
+            }
+        }
+    }
+}
+
 /// A protocol above IP as nftables names it.
 fn protocol(cursor: &mut Cursor<'_>) -> Option<String> {
     let name = cursor.tokens.text(cursor.token()?);
@@ -177,9 +317,9 @@ fn set(cursor: &mut Cursor<'_>) -> Option<String> {
 fn range(cursor: &mut Cursor<'_>) -> Option<String> {
     let quals = qualifiers(cursor)?;
     let directed = quals.strip_suffix("port")?;
-    let low = cursor.value()?;
+    let low = cursor.number()?;
     cursor.sign(Sign::Minus)?;
-    Some(format!("{directed}portrange {low}-{}", cursor.value()?))
+    Some(format!("{directed}portrange {low}-{}", cursor.number()?))
 }
 
 /// `port 80 443`.
@@ -244,6 +384,44 @@ impl<'a> Cursor<'a> {
     fn ordering(&mut self) -> Option<Sign> {
         let signs = [Sign::Lt, Sign::Le, Sign::Gt, Sign::Ge];
         signs.into_iter().find(|sign| self.sign(*sign).is_some())
+    }
+
+    /// Reads a comparison: the sign for it here, which is `=` where there is none.
+    fn comparison(&mut self) -> &'static str {
+        match self.ordering() {
+            Some(Sign::Lt) => "<",
+            Some(Sign::Le) => "<=",
+            Some(Sign::Gt) => ">",
+            Some(_) => ">=",
+            None if self.negation().is_some() => "!=",
+            None => "=",
+        }
+    }
+
+    /// Reads a number, as it is written.
+    fn number(&mut self) -> Option<String> {
+        let token = self.token()?;
+        matches!(token.kind, TokenKind::Number(_)).then(|| {
+            self.at += 1;
+            self.tokens.text(token).to_owned()
+        })
+    }
+
+    /// Reads `syn,ack` or `syn|ack`: the mask of these flags, in parentheses if they are several.
+    fn flags(&mut self, between: Sign) -> Option<String> {
+        let mut flags = Vec::new();
+        loop {
+            flags.push(match self.one_of(&["fin", "syn", "rst", "psh", "ack", "urg", "ecn", "cwr"])? {
+                "psh" => "tcp-push".to_owned(),
+                "ecn" => "tcp-ece".to_owned(),
+                flag => format!("tcp-{flag}"),
+            });
+            if self.sign(between).is_none() {
+                break;
+            }
+        }
+        let text = flags.join("|");
+        Some(if flags.len() > 1 { format!("({text})") } else { text })
     }
 
     /// Reads what a field is compared with: one value or a set, or nothing where the text ends. `None` if it is

@@ -231,11 +231,16 @@ impl Parser<'_> {
     fn range(&self, quals: Quals, low: Token, high: Token) -> Step<SetItem> {
         let span = low.span.to(high.span);
         let bad = |label: &str| {
-            Box::new(
-                Diagnostic::new(Code::BadQualifier, span, "only ports and IPv4 addresses have ranges")
-                    .label(label)
-                    .help("write addresses as `10.0.0.5-10.0.0.9` or as prefixes, `10.0.0.0/8`"),
-            )
+            let found =
+                Diagnostic::new(Code::BadQualifier, span, "only ports and IPv4 addresses have ranges");
+            let help = "write addresses as `10.0.0.5-10.0.0.9` or as prefixes, `10.0.0.0/8`";
+            Box::new(found.label(label).help(help))
+        };
+        let addresses_for = |kind: Kind| {
+            let text = span.text(self.tokens.source);
+            let message = format!("a set of `{}` cannot have a range of addresses", kind.name());
+            let found = Diagnostic::new(Code::BadQualifier, span, message).label("these are IPv4 addresses");
+            Box::new(found.help(format!("write `host in {{{text}}}`")))
         };
         match (low.kind, high.kind) {
             (TokenKind::Number(low), TokenKind::Number(high)) => match quals.kind {
@@ -250,6 +255,7 @@ impl Parser<'_> {
                     {
                         Ok(SetItem::Addresses(low.min(high).into(), low.max(high).into(), span))
                     }
+                    (Some(kind), _) if !matches!(kind, Kind::Host | Kind::Net) => Err(addresses_for(kind)),
                     _ => Err(bad("this is a range of something else")),
                 }
             }

@@ -316,6 +316,7 @@ fn bad_character(rest: &str, at: usize) -> Diagnostic {
         '$' => found.label("an ARCnet address is `$` and one or two hexadecimal digits"),
         '@' => found.label("a file may stand only within the braces of a set"),
         '–' | '—' | '−' => found.label("this is a dash; a minus is `-`"),
+        '\u{feff}' => found.help("this is a byte order mark: save the text without it"),
         _ => found.label("this sign has no meaning in a filter"),
     }
 }

@@ -212,12 +212,31 @@ pub(super) struct Parser<'a> {
     pub(super) quals: Option<Quals>,
     pub(super) dialect: &'a Dialect,
     limits: &'a Limits,
+    pub(super) purpose: Purpose,
+}
+
+/// What a text is parsed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To compile it: an error says what was meant.
+    Filter,
+    /// To know whether it is a filter.
+    Trial,
+}
+
+/// Whether a suggestion is a filter.
+pub(super) fn is_filter(text: &str, dialect: &Dialect) -> bool {
+    let (tokens, limits) = (lex(text), Limits::default());
+    let mut parser = Parser::new(&tokens, dialect, &limits);
+    parser.purpose = Purpose::Trial;
+    parser.filter().is_ok()
 }
 
 impl<'a> Parser<'a> {
     pub(super) fn new(tokens: &'a Tokens<'a>, dialect: &'a Dialect, limits: &'a Limits) -> Self {
         let (ast, stack) = (Ast::default(), Vec::new());
-        Parser { tokens, at: 0, ast, stack, context: Context::Term, quals: None, dialect, limits }
+        let (context, purpose) = (Context::Term, Purpose::Filter);
+        Parser { tokens, at: 0, ast, stack, context, quals: None, dialect, limits, purpose }
     }
 
     fn filter(&mut self) -> Step<()> {

@@ -183,7 +183,7 @@ impl Parser<'_> {
         }
         let found = Diagnostic::new(Code::Strict, self.peek().span, "`gateway` is an extension")
             .label("libpcap refuses it when built with IPv6")
-            .help("leave the `strict` dialect off, or write `ether host E and not host H`");
+            .help("write `ether host E and not host H`, or compile it without the `strict` dialect");
         Err(Box::new(found))
     }
 
@@ -194,7 +194,7 @@ impl Parser<'_> {
         }
         let found = Diagnostic::new(Code::Strict, span, format!("{what} is an extension"))
             .label("libpcap 1.10.3 does not know it")
-            .help("leave the `strict` dialect off to use it");
+            .help("compile it without the `strict` dialect");
         Err(Box::new(found))
     }
 

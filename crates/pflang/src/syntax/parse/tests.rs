@@ -179,7 +179,7 @@ fn rejects() {
 fn says_what_was_meant() {
     for (source, help) in [
         ("tcp prot 80 and host 10.0.0.1", "did you mean `tcp port 80`?"),
-        ("TCP port 80", "did you mean `tcp`?"),
+        ("TCP port 80", "did you mean `tcp port 80`?"),
         ("10.0.0.1", "did you mean `host 10.0.0.1`?"),
         ("tcp and 10.0.0.0/8", "did you mean `net 10.0.0.0/8`?"),
         ("80", "did you mean `port 80`?"),
@@ -190,7 +190,7 @@ fn says_what_was_meant() {
         ("subtype beacn", "did you mean `subtype beacon`?"),
         ("port 80, 443", "write `or` between alternatives, or a set: `port in {80, 443}`"),
         ("proto tcp", "`tcp` is a keyword: escape it as `\\tcp` to use it as a name"),
-        ("tcp an port 80", "did you mean `tcp and`?"),
+        ("tcp an port 80", "did you mean `and`?"),
         ("http", "did you mean `tcp port 80`?"),
         ("(host a) and HTTPS", "did you mean `tcp port 443`?"),
         ("dns and host a", "did you mean `port 53`?"),
@@ -298,7 +298,7 @@ fn what_is_like_a_habit_is_left_alone() {
 fn long_phrases_are_not_repeated() {
     let set = "80, ".repeat(100_000);
     let error = error(&format!("tcp dport {{{set}81}}"));
-    assert_eq!(error.help.as_deref(), Some("did you mean `tcp dst port`?"));
+    assert_eq!(error.help.as_deref(), Some("did you mean `dst port`?"));
 }
 
 #[test]
