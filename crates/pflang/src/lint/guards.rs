@@ -15,7 +15,7 @@ use crate::options::Dialect;
 use crate::syntax::ast::{ArithId, Ast, Expr, ExprId, Proto};
 use wire::LinkType;
 
-/// Encapsulations behind which loads are looked at; deeper, nobody looks.
+/// How many places between encapsulations are looked at: each costs a pass over the filter.
 const PLACES_MAX: usize = 16;
 
 /// A load that is read whatever the packet carries.
