@@ -496,12 +496,14 @@ fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
     assert!(text.contains("'adapter' for '--jobs <N>'") && text.contains("the type of timestamps"), "{text}");
     assert_eq!(text.lines().count(), 2, "{text}");
     assert!(!stderr(&run(&["filter", "-j", "0", "tcp", "captures/web.pcap"])).contains("timestamps"));
-    // After `--` comes the filter.
+    // After `--` comes a filter or a file.
     for args in [
         &["filter", "--cuont", "tcp", "captures/web.pcap"][..],
         &["trace", "--cuont", "tcp"],
         &["compile", "--cuont", "tcp"],
         &["explain", "--cuont", "tcp"],
+        &["run", "--cuont", "examples/tee.toml"],
+        &["blast", "--cuont", "captures/web.pcap"],
     ] {
         let text = stderr(&run(args));
         assert!(text.contains("unexpected argument '--cuont'") && !text.contains("-- --"), "{text}");

@@ -15,10 +15,8 @@ pub(crate) fn tell(mut told: Error) -> ExitCode {
     if let Some(failure) = command.as_deref().and_then(|command| from_tcpdump(command, &told)) {
         return fail(&failure);
     }
-    if matches!(command.as_deref(), Some("filter" | "trace" | "compile" | "explain")) {
-        // After `--` comes the filter, not the value that clap takes it for.
-        told.remove(ContextKind::Suggested);
-    }
+    // Clap proposes to put an unknown flag after `--`. There it would be a filter or a file, which nobody means.
+    told.remove(ContextKind::Suggested);
     if told.use_stderr() && is_json_asked_for() {
         return fail(&as_failure(&told));
     }
