@@ -313,11 +313,8 @@ impl Outer {
             Err(&counters.protocol)
         } else if ip.payload_len() != Some(ip.payload().len()) {
             Err(&counters.length)
-        } else if ip.src() != remote {
-            Err(&counters.remote_address)
-        } else if ip.dst() != local {
-            Err(&counters.local_address)
         } else {
+            self.check_addresses((ip.src(), remote), (ip.dst(), local))?;
             Ok(ip.payload().len())
         }
     }
@@ -329,12 +326,24 @@ impl Outer {
             Err(&counters.protocol)
         } else if ip.payload().len() != usize::from(ip.payload_len()) {
             Err(&counters.length)
-        } else if ip.src() != remote {
-            Err(&counters.remote_address)
-        } else if ip.dst() != local {
-            Err(&counters.local_address)
         } else {
+            self.check_addresses((ip.src(), remote), (ip.dst(), local))?;
             Ok(ip.payload().len())
+        }
+    }
+
+    /// Whether each address is the one that it has to be.
+    fn check_addresses<A: PartialEq>(
+        &self,
+        (src, remote): (A, A),
+        (dst, local): (A, A),
+    ) -> Result<(), &Counter> {
+        if src != remote {
+            Err(&self.counters.remote_address)
+        } else if dst != local {
+            Err(&self.counters.local_address)
+        } else {
+            Ok(())
         }
     }
 }

@@ -179,9 +179,9 @@ fn takes_joined(device: &str) -> bool {
     true
 }
 
-#[test]
-fn joined_datagrams_are_cut_when_they_come() {
-    let Some((_turn, [here])) = Namespace::some("UDP GSO") else { return };
+/// Between the socket of one end of a cable and an app at the other, where the kernel hands out joined datagrams.
+fn with_joined(test: &str, body: impl FnOnce(&Socket, &mut Rig) + Send) {
+    let Some((_turn, [here])) = Namespace::some(test) else { return };
     here.run("ip link add name a type veth peer name b");
     here.run("ip link set dev a up");
     here.run("ip link set dev b up");
@@ -192,6 +192,13 @@ fn joined_datagrams_are_cut_when_they_come() {
         let from = Socket::open("a", false, None).unwrap();
         let mut rig = Rig::new(device("b"), &[], &["output"]);
         rig.breathe();
+        body(&from, &mut rig);
+    });
+}
+
+#[test]
+fn joined_datagrams_are_cut_when_they_come() {
+    with_joined("UDP GSO", |from, rig| {
         let payload: Vec<u8> = (0..2500_u32).map(|at| b'a' + (at % 23) as u8).collect();
         let mut receive = |count| {
             let begin = Instant::now();
@@ -227,17 +234,7 @@ fn joined_datagrams_are_cut_when_they_come() {
 /// Nothing says beforehand that the next frames become more packets than those before.
 #[test]
 fn joined_datagrams_wait_for_room() {
-    let Some((_turn, [here])) = Namespace::some("UDP GSO between other frames") else { return };
-    here.run("ip link add name a type veth peer name b");
-    here.run("ip link set dev a up");
-    here.run("ip link set dev b up");
-    here.enter(|| {
-        if !takes_joined("b") {
-            return;
-        }
-        let from = Socket::open("a", false, None).unwrap();
-        let mut rig = Rig::new(device("b"), &[], &["output"]);
-        rig.breathe();
+    with_joined("UDP GSO between other frames", |from, rig| {
         let long = joined(&udp("ip4", &[b'x'; 60 * 40]), 40, 34);
         let plain = [&[0; 10][..], &[0xff; 12], &[0x88, 0xb5], &[0; 46]].concat();
         for frame in [&plain, &long, &plain] {
