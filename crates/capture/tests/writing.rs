@@ -318,6 +318,53 @@ fn encoded_apart_equals_written_at_once() {
     assert_eq!(out, copy(&[&files[0], &files[1]], |_| true).unwrap());
 }
 
+/// Takes at most so many bytes a call, and notes where in the output each call ended.
+struct Blocks {
+    most: usize,
+    out: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl std::io::Write for Blocks {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.write_vectored(&[std::io::IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, slices: &[std::io::IoSlice<'_>]) -> std::io::Result<usize> {
+        let before = self.out.len();
+        let bytes = slices.iter().flat_map(|slice| slice.iter());
+        self.out.extend(bytes.take(self.most));
+        self.ends.push(self.out.len());
+        Ok(self.out.len() - before)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn writes_end_at_multiples_of_a_block_whatever_comes() {
+    const BLOCK: usize = 256 << 10;
+    let records: Vec<u8> = (0..9 * BLOCK).map(|i| (i / 7) as u8).collect();
+    for most in [usize::MAX, 100_000] {
+        let mut sink = Blocks { most, out: Vec::new(), ends: Vec::new() };
+        let mut writer = Writer::new(&mut sink, "out");
+        let mut left = &records[..];
+        for len in [1, BLOCK - 1, BLOCK, BLOCK + 1, 5, 3 * BLOCK - 7, 90_000, 200_000] {
+            writer.write_encoded(&left[..len]).unwrap();
+            left = &left[len..];
+        }
+        writer.finish().unwrap();
+        assert_eq!(sink.out, records[..records.len() - left.len()]);
+        if most == usize::MAX {
+            let (_, whole) = sink.ends.split_last().unwrap();
+            assert!(whole.iter().all(|end| end % BLOCK == 0), "{whole:?}");
+            assert_eq!(whole.len(), 6);
+        }
+    }
+}
+
 #[test]
 fn a_failing_sink_is_reported_with_its_name() {
     struct Full;

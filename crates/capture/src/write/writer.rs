@@ -1,7 +1,7 @@
 //! An output: a file, standard output or any `Write`, filled in large blocks.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IoSlice, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,9 +9,13 @@ use super::{Encoder, Target};
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind};
 
-/// Bytes collected before they are written: enough that a `write` costs nothing beside its copy, few enough that
-/// the buffer does not push the window and the packets out of the cache.
-const BUFFER_LEN: usize = 128 << 10;
+/// Each write but the last ends at a multiple of this many bytes of the output: the kernel then takes memory for it in
+/// few large pieces, of which each costs. It is few enough that what waits does not push the window and the packets
+/// out of the cache.
+///
+/// PERF: milliseconds of CPU to empty a file of 25 MB (ext4, Linux 6.18), fill it again with 98 blocks of whole
+/// records, and close it, by the multiple at which writes end: any 9.6, 16 KiB 8.3, 64 KiB 7.7, 256 KiB 7.1.
+const BLOCK: usize = 256 << 10;
 
 /// Writes selected packets in the format of the first batch it is given.
 ///
@@ -20,8 +24,10 @@ pub struct Writer<W: Write> {
     sink: W,
     name: Arc<str>,
     encoder: Option<Encoder>,
-    /// Whole records that wait to be written.
+    /// What waits to be written: less than a block.
     buffer: Vec<u8>,
+    /// Bytes given to the sink.
+    written: u64,
 }
 
 impl Writer<File> {
@@ -56,7 +62,7 @@ impl Writer<File> {
 impl<W: Write> Writer<W> {
     /// Writes to any sink; `name` names it in errors.
     pub fn new(sink: W, name: &str) -> Writer<W> {
-        Writer { sink, name: name.into(), encoder: None, buffer: Vec::with_capacity(BUFFER_LEN * 2) }
+        Writer { sink, name: name.into(), encoder: None, buffer: Vec::with_capacity(BLOCK), written: 0 }
     }
 
     /// Writes the packets of a batch with these indices, which must rise.
@@ -79,7 +85,7 @@ impl<W: Write> Writer<W> {
         }
         let Some(encoder) = &self.encoder else { return Ok(()) };
         encoder.encode(batch, selected, &mut self.buffer)?;
-        if self.buffer.len() >= BUFFER_LEN { self.flush_buffer() } else { Ok(()) }
+        self.write_blocks(&[])
     }
 
     /// Fixes the format and writes the file header, where the first batch is not to decide it.
@@ -97,12 +103,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// If the system refuses.
     pub fn write_encoded(&mut self, records: &[u8]) -> Result<(), Error> {
-        if records.len() >= BUFFER_LEN {
-            self.flush_buffer()?;
-            return self.sink.write_all(records).map_err(|e| self.failed(e));
-        }
-        self.buffer.extend_from_slice(records);
-        if self.buffer.len() >= BUFFER_LEN { self.flush_buffer() } else { Ok(()) }
+        self.write_blocks(records)
     }
 
     /// Hands everything collected to the system: for a reader that waits at the other end of a pipe.
@@ -128,16 +129,59 @@ impl<W: Write> Writer<W> {
         &self.name
     }
 
+    /// Writes what waits and then these records, up to where the last whole block of the output ends; the rest waits.
+    fn write_blocks(&mut self, records: &[u8]) -> Result<(), Error> {
+        let waiting = self.buffer.len();
+        let ready = waiting + records.len();
+        let over = ((self.written + ready as u64) % BLOCK as u64) as usize;
+        let Some(now) = ready.checked_sub(over).filter(|&now| now > 0) else {
+            self.buffer.extend_from_slice(records);
+            return Ok(());
+        };
+        let from_buffer = now.min(waiting);
+        let (first, rest) = records.split_at(now - from_buffer);
+        let result = write_both(&mut self.sink, &self.buffer[..from_buffer], first);
+        self.buffer.drain(..from_buffer);
+        self.buffer.extend_from_slice(rest);
+        self.after(now, result)
+    }
+
     fn flush_buffer(&mut self) -> Result<(), Error> {
-        let written = self.sink.write_all(&self.buffer);
-        // Also after a failure: half of it may be out, and writing it again would tear the file.
+        let result = self.sink.write_all(&self.buffer);
+        let len = self.buffer.len();
         self.buffer.clear();
-        written.map_err(|e| self.failed(e))
+        self.after(len, result)
+    }
+
+    /// Counts bytes that were given to the sink. After a failure what waits is dropped: half of the bytes before it may be
+    /// out, and to write more would tear the file.
+    fn after(&mut self, len: usize, result: io::Result<()>) -> Result<(), Error> {
+        self.written += len as u64;
+        result.map_err(|error| {
+            self.buffer.clear();
+            self.failed(error)
+        })
     }
 
     fn failed(&self, error: io::Error) -> Error {
         Error::new(ErrorKind::Write(error)).of(&self.name, false)
     }
+}
+
+/// Writes one after the other, with as few calls as the sink needs.
+fn write_both(sink: &mut impl Write, first: &[u8], second: &[u8]) -> io::Result<()> {
+    let mut both = [IoSlice::new(first), IoSlice::new(second)];
+    let mut left = &mut both[..];
+    IoSlice::advance_slices(&mut left, 0);
+    while !left.is_empty() {
+        match sink.write_vectored(left) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => IoSlice::advance_slices(&mut left, n),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 impl<W: Write> Drop for Writer<W> {
