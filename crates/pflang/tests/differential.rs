@@ -1,6 +1,7 @@
 //! Every engine against libpcap: generated expressions on generated, real, walked, damaged and cut packets.
 //!
-//! `SLUSS_SEED` and `SLUSS_PAIRS` change what is drawn and how much; `make fuzz` runs it for long.
+//! `SLUSS_SEED` and `SLUSS_PAIRS` change what is drawn and how much; `make fuzz` runs it for long. `SLUSS_EXPRESSIONS` names a file of
+//! further expressions, such as those of another project's tests.
 
 use testkit::differential::{self, Settings};
 use testkit::engines::Engines;
@@ -19,6 +20,22 @@ fn every_engine_agrees_with_libpcap() {
         pcap.version()
     ));
     match differential::run(pcap, settings) {
+        Ok(report) => testkit::say(report),
+        Err(difference) => panic!("{difference}"),
+    }
+}
+
+/// In each line a link type by name, a tab and an expression.
+#[test]
+fn every_engine_agrees_with_libpcap_on_a_list() {
+    let Some(path) = std::env::var_os("SLUSS_EXPRESSIONS") else {
+        return testkit::say(
+            "SKIPPED: no list of further expressions (set SLUSS_EXPRESSIONS to a file of them)",
+        );
+    };
+    let Some(pcap) = oracle::libpcap("a list of expressions") else { return };
+    let list = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    match differential::run_list(pcap, &list, 20_261_121) {
         Ok(report) => testkit::say(report),
         Err(difference) => panic!("{difference}"),
     }

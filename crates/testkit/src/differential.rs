@@ -78,6 +78,8 @@ impl fmt::Display for Report {
 
 /// The packets of a corpus that one expression is run over, and how many of everything else.
 const SAMPLE: usize = 12;
+/// The netmask where one is known.
+const A_NETMASK: u32 = 0xffff_ff00;
 /// Truncations beyond this length teach nothing: no header reaches so far.
 const TRUNCATED_BYTES: usize = 130;
 
@@ -87,37 +89,80 @@ const TRUNCATED_BYTES: usize = 130;
 ///
 /// The first difference, made small, as a case for the tables.
 pub fn run(pcap: Libpcap, settings: Settings) -> Result<Report, String> {
-    let (mut report, mut rng) = (Report::default(), Rng::new(settings.seed));
-    let captures = corpus::captures();
+    let mut comparison = Comparison::new(settings.seed);
     let linktypes: Vec<_> = linktype::all().collect();
     let end = settings.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    while end.map_or(report.pairs < settings.pairs, |end| Instant::now() < end) {
+    while end.map_or(comparison.report.pairs < settings.pairs, |end| Instant::now() < end) {
+        let rng = &mut comparison.rng;
         let linktype = if rng.chance(1, 2) { ETHERNET } else { *rng.pick(&linktypes) };
         let subject = Subject {
             pcap,
             linktype,
-            netmask: rng.chance(1, 4).then_some(0xffff_ff00),
+            netmask: rng.chance(1, 4).then_some(A_NETMASK),
             expression: Generator::new(linktype, rng.next_u64()).expression(),
         };
+        comparison.compare(&subject)?;
+    }
+    Ok(comparison.report)
+}
+
+/// Compares the expressions of a list: in each line a link type by name, a tab and an expression, which is compared with an
+/// unknown netmask and with a known one.
+///
+/// # Errors
+///
+/// A line that is none, or the first difference, made small, as a case for the tables.
+pub fn run_list(pcap: Libpcap, list: &str, seed: u64) -> Result<Report, String> {
+    let mut comparison = Comparison::new(seed);
+    for (number, line) in list.lines().enumerate() {
+        let at = |what: &str| format!("line {}: {what}: {line}", number + 1);
+        let (name, expression) =
+            line.split_once('\t').ok_or_else(|| at("a link type, a tab and an expression are expected"))?;
+        let linktype = linktype::by_name(name).ok_or_else(|| at("unknown link type"))?;
+        for netmask in [None, Some(A_NETMASK)] {
+            let subject = Subject { pcap, linktype, netmask, expression: expression.to_owned() };
+            comparison.compare(&subject).map_err(|what| at(&what))?;
+        }
+    }
+    Ok(comparison.report)
+}
+
+/// Expressions that are compared one after the other.
+struct Comparison {
+    captures: Vec<Capture>,
+    rng: Rng,
+    seed: u64,
+    report: Report,
+}
+
+impl Comparison {
+    fn new(seed: u64) -> Self {
+        let (captures, rng) = (corpus::captures(), Rng::new(seed));
+        Comparison { captures, rng, seed, report: Report::default() }
+    }
+
+    /// Compares what the compilers say of one expression, and the answers on packets made for it.
+    fn compare(&mut self, subject: &Subject) -> Result<(), String> {
+        let Comparison { captures, rng, seed, report } = self;
         report.expressions += 1;
         match subject.compile() {
             Ok(Some(both)) => {
-                let packets = packets(&both.program, linktype, &captures, &mut rng);
+                let packets = packets(&both.program, subject.linktype, captures, rng);
                 for packet in &packets {
-                    if let Some(what) = both.compare(packet, &mut report) {
-                        return Err(subject.reproducer(packet, &what, settings.seed));
+                    if let Some(what) = both.compare(packet, report) {
+                        return Err(subject.reproducer(packet, &what, *seed));
                     }
                 }
                 report.native += u64::from(both.engines.is_native());
                 if let Some(what) = both.burst_differs(&packets) {
-                    return Err(format!("SLUSS_SEED={}: {what}\n{}", settings.seed, subject.test("")));
+                    return Err(format!("SLUSS_SEED={seed}: {what}\n{}", subject.test("")));
                 }
             }
             Ok(None) => report.rejected += 1,
-            Err(what) => return Err(subject.shrunk_disagreement(&what, settings.seed)),
+            Err(what) => return Err(subject.shrunk_disagreement(&what, *seed)),
         }
+        Ok(())
     }
-    Ok(report)
 }
 
 /// Packets for one program: real, generated, walked, damaged, each cut at every length or at some.
