@@ -2,16 +2,12 @@
 
 mod balance;
 mod configure;
-mod control;
 mod placement;
 mod rebalancer;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 pub use configure::{Changes, ConfigureError};
-use control::Control;
-pub use control::Status;
-pub(crate) use control::WorkerControl;
 pub use rebalancer::Rebalancer;
 
 use crate::clock::{Clock, ClockKind};
@@ -20,7 +16,7 @@ use crate::link::Ring;
 use crate::pool::Pool;
 use crate::report::Report;
 use crate::shm::{Counter, EntryKind, Record, RecordKind, RecordSize, Segment};
-use crate::worker::{Pace, Restarts, Slot, TIMED_EVERY, Worker};
+use crate::worker::{Control, Pace, Restarts, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Weak;
@@ -100,6 +96,17 @@ const RECORD_SIZE: RecordSize = RecordSize { entries: 64, numbers: 64 };
 
 /// The number of the next engine; pools without one have 0.
 static ENGINES: AtomicU64 = AtomicU64::new(1);
+
+/// How often the engine looks after its workers.
+const POLL: Duration = Duration::from_millis(1);
+
+/// The state of a running engine.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// Since it was started.
+    pub elapsed: Duration,
+}
 
 /// Runs graphs.
 #[derive(Debug)]
@@ -233,7 +240,7 @@ impl Engine {
                 if control.is_finished() {
                     return Ok(true);
                 }
-                std::thread::sleep(control::POLL);
+                std::thread::sleep(POLL);
             }
         })
     }

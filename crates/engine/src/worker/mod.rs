@@ -1,5 +1,6 @@
 //! A worker: the apps of one thread, breathing in turn.
 
+mod control;
 mod load;
 mod rest;
 mod restarts;
@@ -7,6 +8,7 @@ mod slot;
 mod turn;
 mod usual;
 
+pub(crate) use control::Control;
 pub(crate) use restarts::Restarts;
 pub use slot::LastWords;
 pub(crate) use slot::{Method, Slot};
@@ -17,11 +19,11 @@ use crate::app::Reconfigured;
 use crate::clock::{Clock, ClockKind};
 use crate::config::{Config, OptionError};
 use crate::drops;
-use crate::engine::WorkerControl;
 use crate::link::Ring;
 use crate::panic::{Panic, guarded, message};
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
+use control::WorkerControl;
 use load::{Load, Sent};
 use rest::{Awake, Rest};
 use slot::ChangeFailure;

@@ -3,14 +3,10 @@
 use crate::sync::OwnLine;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
-
-/// How often the engine looks after its workers.
-pub(super) const POLL: Duration = Duration::from_millis(1);
 
 /// The engine's end.
 #[derive(Debug)]
-pub(super) struct Control(Arc<Shared>);
+pub(crate) struct Control(Arc<Shared>);
 
 /// The end of one worker.
 #[derive(Debug)]
@@ -28,32 +24,24 @@ struct Shared {
     seen: Vec<AtomicU64>,
 }
 
-/// The state of a running engine.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Status {
-    /// Since it was started.
-    pub elapsed: Duration,
-}
-
 impl Control {
-    pub(super) fn new(workers: usize) -> Self {
+    pub(crate) fn new(workers: usize) -> Self {
         let zeros = || (0..workers).map(|_| AtomicU64::new(0));
         let (progress, seen) = (zeros().map(OwnLine).collect(), zeros().collect());
         Control(Arc::new(Shared { stop: AtomicBool::new(false), progress, seen }))
     }
 
     /// The end of one worker.
-    pub(super) fn share(&self, worker: usize) -> WorkerControl {
+    pub(crate) fn share(&self, worker: usize) -> WorkerControl {
         WorkerControl { shared: Arc::clone(&self.0), worker }
     }
 
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
 
     /// Whether all workers rest, and rested when this was asked before, without having moved anything in between.
-    pub(super) fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         let mut finished = true;
         for (progress, seen) in self.0.progress.iter().zip(&self.0.seen) {
             let now = progress.0.load(Ordering::Acquire);
