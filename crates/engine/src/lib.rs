@@ -56,7 +56,7 @@ pub use graph::{
 pub use link::{Input, Output};
 pub use pool::{Burst, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 pub use rate::Rate;
-pub use report::{AppReport, AppState, LinkReport, PoolReport, Report};
+pub use report::{AppReport, LinkReport, PoolReport, Report};
 pub use timer::{TimerId, Timers};
 pub use uses::Use;
-pub use worker::LastWords;
+pub use worker::{AppState, LastWords};

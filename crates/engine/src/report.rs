@@ -1,10 +1,9 @@
 //! Reports: the counts of apps, links and pools, and whether they agree.
 
 use crate::drops;
-use crate::engine::Retired;
 use crate::graph::{Graph, Link};
 use crate::shm::{EntryKind, Histogram};
-use crate::worker::{LastWords, Slot, TIMED_EVERY, Worker};
+use crate::worker::{AppState, LastWords, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
 
 /// Everything that an engine has counted since it was made.
@@ -25,41 +24,6 @@ pub struct Report {
     pub pool: PoolReport,
     /// Sums that differ; empty in a sound engine.
     pub imbalances: Vec<String>,
-}
-
-/// Whether an app runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AppState {
-    /// It does.
-    Running,
-    /// It has failed, and waits to be started again.
-    Down,
-    /// It was stopped.
-    Stopped,
-}
-
-impl AppState {
-    pub(crate) fn code(self) -> u64 {
-        self as u64
-    }
-
-    /// The state that a number in the counters means.
-    pub fn from_code(code: u64) -> Self {
-        match code {
-            0 => AppState::Running,
-            1 => AppState::Down,
-            _ => AppState::Stopped,
-        }
-    }
-
-    /// In one word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AppState::Running => "running",
-            AppState::Down => "down",
-            AppState::Stopped => "stopped",
-        }
-    }
 }
 
 /// State and counts of an app.
@@ -270,6 +234,13 @@ impl Report {
             check(&what, link.txpackets, link.rxpackets + link.queued as u64);
         }
     }
+}
+
+/// Sums over apps and links that are gone.
+#[derive(Debug, Default)]
+pub(crate) struct Retired {
+    pub(crate) drops: BTreeMap<String, u64>,
+    pub(crate) delivered: u64,
 }
 
 impl Retired {

@@ -14,7 +14,7 @@ use crate::clock::{Clock, ClockKind};
 use crate::graph::{Graph, Link};
 use crate::link::Ring;
 use crate::pool::Pool;
-use crate::report::Report;
+use crate::report::{Report, Retired};
 use crate::shm::{Counter, EntryKind, Record, RecordKind, RecordSize, Segment};
 use crate::worker::{Control, Pace, Restarts, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
@@ -128,13 +128,6 @@ struct LinkState {
     record: Record,
     /// Tells its ends from others, wherever they are.
     ring: Weak<Ring>,
-}
-
-/// Sums over what is gone.
-#[derive(Debug, Default)]
-pub(crate) struct Retired {
-    pub(crate) drops: BTreeMap<String, u64>,
-    pub(crate) delivered: u64,
 }
 
 #[derive(Debug)]

@@ -17,8 +17,8 @@ use super::*;
 use crate::app::{App, Class, Io, Ports, Reconfigured, Roles, Setup};
 use crate::config::{Config, OptionError};
 use crate::pool::Packet;
-use crate::report::AppState;
 use crate::shm::Counter;
+use crate::worker::AppState;
 use serde::Deserialize;
 
 /// Brings in packets of 8 bytes that count up, and leaves when they are all sent.

@@ -5,6 +5,7 @@ mod load;
 mod rest;
 mod restarts;
 mod slot;
+mod state;
 mod turn;
 mod usual;
 
@@ -12,6 +13,7 @@ pub(crate) use control::Control;
 pub(crate) use restarts::Restarts;
 pub use slot::LastWords;
 pub(crate) use slot::{Method, Slot};
+pub use state::AppState;
 pub(crate) use turn::AnyApp;
 pub(crate) use usual::Usual;
 

@@ -1,6 +1,7 @@
 //! An app in its place: with its links, its counters, and what is needed to start it again.
 
 use super::restarts::{Outage, Restarts};
+use super::state::AppState;
 use super::turn::{AnyApp, Breath, Plugs};
 use super::usual::{Measured, Usual};
 use crate::app::{App, Legacy, PortNames, Reconfigured, Roles, Setup};
@@ -10,7 +11,6 @@ use crate::drops;
 use crate::link::{Input, Output, Ring};
 use crate::panic::{Panic, guarded, message};
 use crate::pool::Pool;
-use crate::report::AppState;
 use crate::shm::format::HOUSEKEEPING;
 use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
 use std::any::Any;

@@ -4,7 +4,7 @@ use super::engine;
 use crate::app::{App, Class, Io, Roles, Setup};
 use crate::config::{Config, OptionError, Registry, Review};
 use crate::graph::{Graph, GraphFile};
-use crate::report::AppState;
+use crate::worker::AppState;
 use serde::Deserialize;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
