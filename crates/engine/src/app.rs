@@ -5,7 +5,6 @@ use crate::config::{OptionError, Prepared, Review};
 use crate::link::{Input, Output};
 use crate::pool::Pool;
 use crate::shm::{Counter, EntryKind, Record};
-use crate::uses::Use;
 use serde::de::DeserializeOwned;
 use std::any::Any;
 use std::fmt;
@@ -357,6 +356,23 @@ pub trait Class: Clone + PartialEq + fmt::Debug + DeserializeOwned + Send + Sync
         let _ = (app, old, setup);
         Ok(Reconfigured::NeedsRestart)
     }
+}
+
+/// Something outside the graph that an app uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// The option that names it.
+    pub option: &'static str,
+    /// A text that identifies the thing, by whatever name the app knows it.
+    pub identity: String,
+    /// Its name, for messages.
+    pub name: String,
+    /// The verb for the use: "reads".
+    pub verb: &'static str,
+    /// Whether others may do the same at the same time.
+    pub is_shared: bool,
+    /// The consequence and the remedy, for a message where the use is refused.
+    pub remedy: &'static str,
 }
 
 /// Whether a running app has taken on other options.

@@ -42,10 +42,9 @@ mod report;
 pub mod shm;
 mod sync;
 mod timer;
-mod uses;
 mod worker;
 
-pub use app::{App, Class, Direction, Io, Passage, PortNames, Ports, Reconfigured, Roles, Setup};
+pub use app::{App, Class, Direction, Io, Passage, PortNames, Ports, Reconfigured, Roles, Setup, Use};
 pub use clock::ClockKind;
 pub use config::{ClassInfo, Config, Fault, OptionError, OptionWarning, Registry, Review};
 pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};
@@ -58,5 +57,4 @@ pub use pool::{Burst, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, Packet, Pool, To
 pub use rate::Rate;
 pub use report::{AppReport, LinkReport, PoolReport, Report};
 pub use timer::{TimerId, Timers};
-pub use uses::Use;
 pub use worker::{AppState, LastWords};

@@ -14,12 +14,11 @@ use super::{Engine, LinkState};
 use crate::app::{Direction, Ports, Reconfigured};
 use crate::config::{ClassInfo, Fault, OptionError};
 use crate::drops;
-use crate::graph::{AppSpec, Graph, Link, breathing_order};
+use crate::graph::{self, AppSpec, Conflict, Graph, Link, breathing_order};
 use crate::link::{self, Between, Input, Output, Ring};
 use crate::panic::guarded;
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
-use crate::uses::{self, Conflict};
 use crate::worker::{LastWords, Method, Slot};
 use std::collections::BTreeMap;
 use std::io;
@@ -137,10 +136,10 @@ impl Engine {
 
     /// Whether every app can have what it uses, in the graph and while it comes in the place of the one that runs.
     fn check_uses(&self, graph: &Graph) -> Result<(), ConfigureError> {
-        let in_graph = || uses::conflicts(graph).into_iter().next();
+        let in_graph = || graph::conflicts(graph).into_iter().next();
         let in_change = || {
             let successors = self.successors(graph);
-            uses::conflict_in_change(&self.graph, graph, |app, before| successors.get(app) == Some(&before))
+            graph::conflict_in_change(&self.graph, graph, |app, before| successors.get(app) == Some(&before))
         };
         match in_graph().or_else(in_change) {
             Some(Conflict { app, error, .. }) => {

@@ -24,9 +24,8 @@ mod syntax;
 
 pub use problem::{GraphCode, GraphFileError, GraphFileErrors};
 
-use super::{Graph, check_name, similar_of};
+use super::{Conflict, Graph, check_name, similar_of};
 use crate::config::{ClassInfo, Config, OptionError, Registry};
-use crate::uses::{self, Conflict};
 use links::{Apps, Links};
 use options::App;
 use problem::{Problems, shown};
@@ -203,7 +202,7 @@ impl<'t> Reader<'t> {
     /// Apps that want for themselves what others use as well.
     fn conflicts(&mut self) {
         let Reader { problems, graph, places, .. } = self;
-        for Conflict { app, other, other_option, error } in uses::conflicts(graph) {
+        for Conflict { app, other, other_option, error } in super::conflicts(graph) {
             let place_of =
                 |app: &str, option: &str| places.get(app).map_or(0..0, |place| place.of_option(option));
             let option = error.option.as_deref().unwrap_or_default();

@@ -1,8 +1,10 @@
 //! A graph: which apps there are, and which links between them. A plain value; nothing runs yet.
 
+mod conflicts;
 mod file;
 mod order;
 
+pub(crate) use conflicts::{Conflict, conflict_in_change, conflicts};
 pub use file::{GraphCode, GraphFile, GraphFileError, GraphFileErrors};
 pub(crate) use order::breathing_order;
 

@@ -1,10 +1,10 @@
 //! Apps that take over from others what only one can have.
 
 use super::{balanced, engine};
-use crate::app::{App, Class, Ports, Setup};
+use crate::app::{App, Class, Ports, Setup, Use};
 use crate::config::OptionError;
 use crate::graph::Graph;
-use crate::uses::Use;
+
 use crate::worker::AppState;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,26 +1,10 @@
-//! Exclusive use of files and devices outside the graph, checked across its apps: two apps use the same thing only if both share it.
+//! Apps of a graph that want the same file or device outside it: two may use the same thing only if both share it.
 
+use super::{AppSpec, Graph};
+use crate::app::Use;
 use crate::config::OptionError;
-use crate::graph::{AppSpec, Graph};
 use crate::panic::guarded;
 use std::collections::BTreeMap;
-
-/// Something outside the graph that an app uses.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
-    /// The option that names it.
-    pub option: &'static str,
-    /// A text that identifies the thing, by whatever name the app knows it.
-    pub identity: String,
-    /// Its name, for messages.
-    pub name: String,
-    /// The verb for the use: "reads".
-    pub verb: &'static str,
-    /// Whether others may do the same at the same time.
-    pub is_shared: bool,
-    /// The consequence and the remedy, for a message where the use is refused.
-    pub remedy: &'static str,
-}
 
 /// An app that cannot have what it uses, since another has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,10 +19,10 @@ pub(crate) struct Conflict {
 /// Users of one thing, by name.
 type Users<'g> = Vec<(&'g str, Use)>;
 
-impl Use {
-    /// `when` is said of what the other does: that it does so as well, or did so until now.
-    fn conflict(&self, app: &str, (other, used): (&str, &Use), when: &str) -> Conflict {
-        let Use { option, name, remedy, .. } = self;
+impl Conflict {
+    /// An app wants what another one uses. `when` is said of what the other does: that it does so as well, or did so until now.
+    fn new((app, wanted): (&str, &Use), (other, used): (&str, &Use), when: &str) -> Self {
+        let Use { option, name, remedy, .. } = wanted;
         let alias = if used.name == *name { String::new() } else { format!(", as {}", used.name) };
         let message = format!("{name}: app `{other}` {} it {when}{alias}: {remedy}", used.verb);
         Conflict {
@@ -75,7 +59,8 @@ pub(crate) fn conflicts(graph: &Graph) -> Vec<Conflict> {
 fn conflicts_among(users: &Users<'_>) -> Vec<Conflict> {
     let alone = || users.iter().filter(|(_, used)| !used.is_shared);
     let Some((first, used)) = alone().next() else { return Vec::new() };
-    let conflict = |app: &str, used: &Use, other: &str, by: &Use| used.conflict(app, (other, by), "as well");
+    let conflict =
+        |app: &str, used: &Use, other: &str, by: &Use| Conflict::new((app, used), (other, by), "as well");
     let shared = users.iter().find(|(_, used)| used.is_shared);
     let with_shared = shared.map(|(other, by)| conflict(first, used, other, by));
     let others = alone().skip(1).map(|(app, other)| conflict(app, other, first, used));
@@ -96,7 +81,7 @@ pub(crate) fn conflict_in_change(
     let conflict = |name: &str, used: &Use| {
         let mut users = until_now.get(&used.identity)?.iter();
         let (other, by) = users.find(|(other, _)| *other != name && !is_left_to(name, other))?;
-        Some(used.conflict(name, (other, by), "until this change"))
+        Some(Conflict::new((name, used), (other, by), "until this change"))
     };
     graph.apps().filter(|&(name, app)| is_other(name, app)).find_map(|(name, app)| {
         uses(app).iter().filter(|used| !used.is_shared).find_map(|used| conflict(name, used))
