@@ -11,9 +11,8 @@ pub use registry::Registry;
 pub(crate) use review::Prepared;
 pub use review::Review;
 
-use crate::app::{App, Class, PortNames, Reconfigured, Setup, Use};
+use crate::app::{AnyApp, App, Class, PortNames, Reconfigured, Setup, Use};
 use crate::panic;
-use crate::worker::AnyApp;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;

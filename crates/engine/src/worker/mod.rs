@@ -6,7 +6,6 @@ mod rest;
 mod restarts;
 mod slot;
 mod state;
-mod turn;
 mod usual;
 
 pub(crate) use control::Control;
@@ -14,10 +13,9 @@ pub(crate) use restarts::Restarts;
 pub use slot::LastWords;
 pub(crate) use slot::{Method, Slot};
 pub use state::AppState;
-pub(crate) use turn::AnyApp;
 pub(crate) use usual::Usual;
 
-use crate::app::Reconfigured;
+use crate::app::{Breath, Reconfigured};
 use crate::clock::{Clock, ClockKind};
 use crate::config::{Config, OptionError};
 use crate::drops;
@@ -32,7 +30,6 @@ use slot::ChangeFailure;
 use std::any::Any;
 use std::panic::resume_unwind;
 use std::time::{Duration, Instant};
-use turn::Breath;
 use usual::Measured;
 
 /// Every 256th breath is timed app by app; halfway between two of these, one breath is timed as a whole.

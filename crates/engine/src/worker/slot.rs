@@ -2,9 +2,8 @@
 
 use super::restarts::{Outage, Restarts};
 use super::state::AppState;
-use super::turn::{AnyApp, Breath, Plugs};
 use super::usual::{Measured, Usual};
-use crate::app::{App, Legacy, PortNames, Reconfigured, Roles, Setup};
+use crate::app::{AnyApp, App, Breath, Legacy, Plugs, PortNames, Reconfigured, Roles, Setup};
 use crate::clock::ClockKind;
 use crate::config::{Config, OptionError};
 use crate::drops;

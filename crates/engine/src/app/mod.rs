@@ -1,5 +1,9 @@
 //! Apps: a few methods, which the engine calls with the app's links and the pool.
 
+mod turn;
+
+pub(crate) use turn::{AnyApp, Breath, Plugs};
+
 use crate::clock::ClockKind;
 use crate::config::{OptionError, Prepared, Review};
 use crate::link::{Input, Output};

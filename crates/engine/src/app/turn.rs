@@ -4,7 +4,7 @@
 //! and without the end of a turn for an app without links, 51 instructions for one that pulls and does nothing became 23,
 //! and fewer since the breath enters it without saving registers.
 
-use crate::app::{App, Io};
+use super::{App, Io};
 use crate::link::{Input, Output};
 use crate::pool::Pool;
 
