@@ -1,17 +1,14 @@
 //! Modules of a crate that need each other in a circle: none can be read, or tested, without all.
 //!
 //! The modules are those at the top of a crate, a file or a folder each; an arrow is a `crate::MODULE` in the code of one, its tests left
-//! out. What [`ALLOWED`] lists was there when this was first checked. It may shrink.
+//! out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Circles that there are still: a crate, and its modules.
-const ALLOWED: &[(&str, &[&str])] = &[("engine", &["app", "config"])];
-
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 
-/// Circles that are not allowed, and allowances that are no longer needed.
+/// The circles in each crate.
 pub(crate) fn check(root: &Path, sources: &[std::path::PathBuf]) -> Vec<String> {
     let mut crates: BTreeMap<String, Arrows> = BTreeMap::new();
     for path in sources {
@@ -22,23 +19,12 @@ pub(crate) fn check(root: &Path, sources: &[std::path::PathBuf]) -> Vec<String> 
         }
         crates.entry(name).or_default().entry(module).or_default().extend(targets(&text));
     }
-    let mut problems = Vec::new();
-    let mut needed: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (name, arrows) in &crates {
-        for circle in circles(arrows) {
-            if ALLOWED.contains(&(name, &circle)) {
-                needed.push((name, circle));
-            } else {
-                problems.push(format!("crates/{name}: modules in a circle: {}", circle.join(", ")));
-            }
-        }
-    }
-    let is_needed = |(name, circle): &(&str, &[&str])| needed.iter().any(|(n, c)| n == name && c == circle);
-    let unneeded = ALLOWED.iter().filter(|allowed| !is_needed(allowed));
-    problems.extend(unneeded.map(|(name, circle)| {
-        format!("xtask/src/cycles.rs: crates/{name} has no such circle any more: {}", circle.join(", "))
-    }));
-    problems
+    let told =
+        |name: &str, circle: Vec<&str>| format!("crates/{name}: modules in a circle: {}", circle.join(", "));
+    crates
+        .iter()
+        .flat_map(|(name, arrows)| circles(arrows).into_iter().map(move |circle| told(name, circle)))
+        .collect()
 }
 
 /// The crate that a file is part of, and the module at its top; nothing for tests and the roots of crates, which may name any module.

@@ -33,6 +33,7 @@ mod graph;
 pub mod link;
 #[cfg(all(test, loom))]
 mod models;
+mod option;
 mod panic;
 #[allow(unsafe_code)]
 pub mod pool;
@@ -46,13 +47,14 @@ mod worker;
 
 pub use app::{App, Class, Direction, Io, Passage, PortNames, Ports, Reconfigured, Roles, Setup, Use};
 pub use clock::ClockKind;
-pub use config::{ClassInfo, Config, Fault, OptionError, OptionWarning, Registry, Review};
+pub use config::{ClassInfo, Config, Registry};
 pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};
 pub use graph::{
     AppSpec, Graph, GraphCode, GraphError, GraphFile, GraphFileError, GraphFileErrors, Link, NAME_MAX, Port,
     is_name,
 };
 pub use link::{Input, Output};
+pub use option::{Fault, OptionError, OptionWarning, Review};
 pub use pool::{Burst, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 pub use rate::Rate;
 pub use report::{AppReport, LinkReport, PoolReport, Report};

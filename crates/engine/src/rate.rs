@@ -1,6 +1,6 @@
 //! How much a source may send by now: packets and bits a second.
 
-use crate::config::OptionError;
+use crate::option::OptionError;
 
 /// The most time that is made up for after a pause, in nanoseconds: longer ones are lost.
 const ARREARS_NS_MAX: f64 = 50e6;

@@ -5,8 +5,8 @@ mod turn;
 pub(crate) use turn::{AnyApp, Breath, Plugs};
 
 use crate::clock::ClockKind;
-use crate::config::{OptionError, Prepared, Review};
 use crate::link::{Input, Output};
+use crate::option::{OptionError, Prepared, Review};
 use crate::pool::Pool;
 use crate::shm::{Counter, EntryKind, Record};
 use serde::de::DeserializeOwned;

@@ -1,17 +1,13 @@
 //! Options of apps, whatever their class.
 
 mod class;
-mod option;
 mod registry;
-mod review;
 
 pub use class::ClassInfo;
-pub use option::{Fault, OptionError, OptionWarning};
 pub use registry::Registry;
-pub(crate) use review::Prepared;
-pub use review::Review;
 
 use crate::app::{AnyApp, App, Class, PortNames, Reconfigured, Setup, Use};
+use crate::option::{OptionError, OptionWarning, Prepared, Review};
 use crate::panic;
 use std::any::Any;
 use std::fmt;

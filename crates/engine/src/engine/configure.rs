@@ -12,10 +12,11 @@
 use super::placement::{Places, Placing};
 use super::{Engine, LinkState};
 use crate::app::{Direction, Ports, Reconfigured};
-use crate::config::{ClassInfo, Fault, OptionError};
+use crate::config::ClassInfo;
 use crate::drops;
 use crate::graph::{self, AppSpec, Conflict, Graph, Link, breathing_order};
 use crate::link::{self, Between, Input, Output, Ring};
+use crate::option::{Fault, OptionError};
 use crate::panic::guarded;
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};

@@ -15,7 +15,8 @@ mod time;
 
 use super::*;
 use crate::app::{App, Class, Io, Ports, Reconfigured, Roles, Setup};
-use crate::config::{Config, OptionError};
+use crate::config::Config;
+use crate::option::OptionError;
 use crate::pool::Packet;
 use crate::shm::Counter;
 use crate::worker::AppState;

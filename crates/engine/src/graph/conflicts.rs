@@ -2,7 +2,7 @@
 
 use super::{AppSpec, Graph};
 use crate::app::Use;
-use crate::config::OptionError;
+use crate::option::OptionError;
 use crate::panic::guarded;
 use std::collections::BTreeMap;
 

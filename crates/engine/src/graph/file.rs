@@ -25,7 +25,8 @@ mod syntax;
 pub use problem::{GraphCode, GraphFileError, GraphFileErrors};
 
 use super::{Conflict, Graph, check_name, similar_of};
-use crate::config::{ClassInfo, Config, OptionError, Registry};
+use crate::config::{ClassInfo, Config, Registry};
+use crate::option::OptionError;
 use links::{Apps, Links};
 use options::App;
 use problem::{Problems, shown};

@@ -17,9 +17,10 @@ pub(crate) use usual::Usual;
 
 use crate::app::{Breath, Reconfigured};
 use crate::clock::{Clock, ClockKind};
-use crate::config::{Config, OptionError};
+use crate::config::Config;
 use crate::drops;
 use crate::link::Ring;
+use crate::option::OptionError;
 use crate::panic::{Panic, guarded, message};
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};

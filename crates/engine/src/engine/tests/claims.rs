@@ -2,8 +2,8 @@
 
 use super::{balanced, engine};
 use crate::app::{App, Class, Ports, Setup, Use};
-use crate::config::OptionError;
 use crate::graph::Graph;
+use crate::option::OptionError;
 
 use crate::worker::AppState;
 use std::sync::atomic::{AtomicU32, Ordering};

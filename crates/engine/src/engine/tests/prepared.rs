@@ -2,8 +2,9 @@
 
 use super::engine;
 use crate::app::{App, Class, Io, Roles, Setup};
-use crate::config::{Config, OptionError, Registry, Review};
+use crate::config::{Config, Registry};
 use crate::graph::{Graph, GraphFile};
+use crate::option::{OptionError, Review};
 use crate::worker::AppState;
 use serde::Deserialize;
 use std::cell::Cell;

@@ -2,8 +2,9 @@
 
 use super::complaint::{Complaint, missing, wants_choice};
 use super::problem::{GraphCode, GraphFileError, Problems, shown};
-use crate::config::{Config, Fault, OptionError, OptionWarning, Registry};
+use crate::config::{Config, Registry};
 use crate::graph::similar_of;
+use crate::option::{Fault, OptionError, OptionWarning};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;

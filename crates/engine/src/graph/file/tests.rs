@@ -1,6 +1,7 @@
 use super::{GraphCode, GraphFile};
 use crate::app::{App, Class, Passage, Ports, Setup};
-use crate::config::{OptionError, OptionWarning, Registry, Review};
+use crate::config::Registry;
+use crate::option::{OptionError, OptionWarning, Review};
 use serde::Deserialize;
 
 /// One output, options with defaults.

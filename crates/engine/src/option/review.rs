@@ -71,12 +71,12 @@ pub(crate) struct Prepared(Arc<Mutex<Option<Anything>>>);
 
 impl Prepared {
     /// Takes what a review has made out of it, and returns what it says.
-    pub(super) fn keep(&self, review: Review) -> Vec<OptionWarning> {
+    pub(crate) fn keep(&self, review: Review) -> Vec<OptionWarning> {
         *self.lock() = review.prepared;
         review.warnings
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.lock().is_none()
     }
 
@@ -92,7 +92,7 @@ impl Prepared {
         }
     }
 
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         *self.lock() = None;
     }
 

@@ -1,4 +1,9 @@
-//! What is wrong, or odd, about an option of an app.
+//! What a class says of options of an app: what is wrong with them, what is odd, and what it has made of them.
+
+mod review;
+
+pub(crate) use review::Prepared;
+pub use review::Review;
 
 use std::fmt;
 
