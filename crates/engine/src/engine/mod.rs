@@ -39,7 +39,7 @@ pub struct Settings {
     /// The cores that workers are bound to, in turn; empty leaves them to the system.
     pub cores: Vec<usize>,
     /// Whether workers go on breathing when there is nothing to do, rather than sleep for up to 0.1 ms. Those that fill and empty a link
-    /// between them do not sleep in any case.
+    /// between them do not sleep in any case, unless other processes take their cores.
     pub busywait: bool,
     /// How often [`App::tick`](crate::App::tick) is called, in Hz.
     pub tick_hz: u32,

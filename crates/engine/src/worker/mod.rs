@@ -26,7 +26,7 @@ use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
 use control::WorkerControl;
 use load::{Load, Sent};
-use rest::{Awake, Rest};
+use rest::{Awake, Rest, Way};
 use slot::ChangeFailure;
 use std::any::Any;
 use std::panic::resume_unwind;
@@ -387,8 +387,7 @@ impl Worker {
             let now_ns = self.clock.now_ns();
             awake.look(now_ns, || self.pressed());
             if awake.is_on(now_ns) {
-                // The other worker may want this core.
-                std::thread::yield_now();
+                self.give_way(&mut awake);
             } else if let Some(time) = self.may_sleep(&mut rest) {
                 std::thread::sleep(time);
                 self.clock.slept();
@@ -400,6 +399,25 @@ impl Worker {
         self.sweep(Slot::discarded);
         self.return_foreign();
         self.publish_pool();
+    }
+
+    /// Lets others have the core for a moment.
+    fn give_way(&mut self, awake: &mut Awake) {
+        let now_ns = self.clock.now_ns();
+        let has_paused = match awake.way(now_ns) {
+            Way::Nap => {
+                std::thread::sleep(rest::NAP);
+                true
+            }
+            Way::Yield => {
+                let begin = Instant::now();
+                std::thread::yield_now();
+                awake.yielded(now_ns, begin.elapsed().as_nanos() as u64)
+            }
+        };
+        if has_paused {
+            self.clock.slept();
+        }
     }
 
     /// Sends packets of other workers back to them, if there are any.
