@@ -168,5 +168,5 @@ impl fmt::Debug for Config {
 /// Runs a check of a class; a panic becomes an [`OptionError`].
 fn guarded<T>(check: impl FnOnce() -> Result<T, OptionError>) -> Result<T, OptionError> {
     panic::guarded(check)
-        .unwrap_or_else(|payload| Err(OptionError::failed("check its options", panic::message(&*payload))))
+        .unwrap_or_else(|panic| Err(OptionError::failed("check its options", panic.message())))
 }

@@ -21,15 +21,13 @@ use crate::config::Config;
 use crate::drops;
 use crate::link::Ring;
 use crate::option::OptionError;
-use crate::panic::{Panic, guarded, message};
+use crate::panic::{Panic, guarded};
 use crate::pool::{Orphans, Pool, Whose};
 use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
 use control::WorkerControl;
 use load::{Load, Sent};
 use rest::{Awake, Rest, Way};
 use slot::ChangeFailure;
-use std::any::Any;
-use std::panic::resume_unwind;
 use std::time::{Duration, Instant};
 use usual::Measured;
 
@@ -154,8 +152,8 @@ impl Worker {
         self.load = Load::new(self.sent_away());
         self.any_down = self.slots.iter().any(Slot::is_down);
         for slot in 0..self.slots.len() {
-            if let Err(payload) = self.slots[slot].announce_ports() {
-                self.app_panicked(slot, &*payload);
+            if let Err(panic) = self.slots[slot].announce_ports() {
+                self.app_panicked(slot, panic.message());
             }
         }
     }
@@ -248,9 +246,9 @@ impl Worker {
                     Orphans::back_to(outer);
                     return moved | more;
                 }
-                Err(payload) => {
+                Err(panic) => {
                     moved = true;
-                    first = self.turn_panicked(method, payload);
+                    first = self.turn_panicked(method, panic);
                 }
             }
         }
@@ -258,10 +256,10 @@ impl Worker {
 
     /// The app that ran has panicked. Returns who is next in the schedule.
     #[cold]
-    fn turn_panicked(&mut self, method: Method, payload: Panic) -> usize {
-        let Some(running) = Orphans::running() else { resume_unwind(payload) };
+    fn turn_panicked(&mut self, method: Method, panic: Panic) -> usize {
+        let Some(running) = Orphans::running() else { panic.resume() };
         let position = self.schedule.of(method).iter().position(|&slot| slot == running);
-        self.app_panicked(running as usize, &*payload);
+        self.app_panicked(running as usize, panic.message());
         position.map_or(usize::MAX, |position| position + 1)
     }
 
@@ -287,17 +285,17 @@ impl Worker {
         let mut any = false;
         for slot in 0..self.slots.len() {
             if let Some(complaint) = self.slots[slot].take_complaint() {
-                self.app_panicked(slot, &complaint);
+                self.app_panicked(slot, complaint);
                 any = true;
             }
         }
         any
     }
 
-    fn app_panicked(&mut self, slot: usize, payload: &(dyn Any + Send)) {
+    fn app_panicked(&mut self, slot: usize, why: String) {
         // The app's own packets are dropped with it, on its account.
         Orphans::enter(slot as u32);
-        self.slots[slot].panicked(payload);
+        self.slots[slot].panicked(why);
         Orphans::leave();
         self.any_down = true;
         self.sweep(
@@ -344,19 +342,19 @@ impl Worker {
         slot: &mut Slot,
         config: &Config,
     ) -> Result<Reconfigured, OptionError> {
-        let payload = match slot.reconfigure(config, self.clock.now_ns()) {
+        let why = match slot.reconfigure(config, self.clock.now_ns()) {
             Ok(done) => return Ok(done),
             Err(ChangeFailure::Refused(error)) => return Err(error),
-            Err(ChangeFailure::Panicked(payload)) => payload,
+            Err(ChangeFailure::Panicked(panic)) => panic.message(),
         };
         Orphans::leave();
-        slot.panicked(&*payload);
+        slot.panicked(why.clone());
         self.take_home(|whose| {
             if whose != Whose::Counted {
                 slot.lost_in_panic(1);
             }
         });
-        Err(OptionError::failed("take on other options", message(&*payload)))
+        Err(OptionError::failed("take on other options", why))
     }
 
     /// Takes home what was dropped while apps are taken off.

@@ -9,11 +9,10 @@ use crate::config::Config;
 use crate::drops;
 use crate::link::{Input, Output, Ring};
 use crate::option::OptionError;
-use crate::panic::{Panic, guarded, message};
+use crate::panic::{Panic, guarded};
 use crate::pool::Pool;
 use crate::shm::format::HOUSEKEEPING;
 use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
-use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 
@@ -216,10 +215,10 @@ impl Slot {
     }
 
     /// The app has panicked: it is dropped, and waits to be started again.
-    pub(super) fn panicked(&mut self, payload: &(dyn Any + Send)) {
+    pub(super) fn panicked(&mut self, why: String) {
         self.end_turn();
         let _ = self.drop_app();
-        self.goes_down(message(payload));
+        self.goes_down(why);
     }
 
     /// Drops the app. Its destructor may panic.
@@ -253,10 +252,10 @@ impl Slot {
         let (mut app, roles) =
             start(config, Setup { name, clock: *clock, now_ns, record, legacy, prepared })?;
         let ports = names(input_names, output_names);
-        if let Err(payload) = guarded(|| app.link(&ports)) {
+        if let Err(panic) = guarded(|| app.link(&ports)) {
             // Its destructor may panic as well.
             let _ = guarded(|| drop(app));
-            return Err(failed_to_start(&*payload));
+            return Err(failed_to_start(&panic));
         }
         self.roles = roles;
         self.app = Some(app);
@@ -309,8 +308,8 @@ impl Slot {
             Ok((text, has_failed)) => {
                 text.map(|text| LastWords { text, has_failed, counters: self.told_counters() })
             }
-            Err(payload) => {
-                let text = format!("it failed when it was stopped: {}", message(&*payload));
+            Err(panic) => {
+                let text = format!("it failed when it was stopped: {}", panic.message());
                 Some(LastWords { text, has_failed: true, counters: self.told_counters() })
             }
         }
@@ -348,7 +347,7 @@ impl Slot {
     fn ask<T>(&self, question: impl FnOnce(&dyn App) -> T) -> Option<T> {
         let app = self.app.as_deref()?;
         let answer = guarded(|| question(app));
-        answer.map_err(|payload| self.complaint.set(Some(message(&*payload)))).ok()
+        answer.map_err(|panic| self.complaint.set(Some(panic.message()))).ok()
     }
 
     /// The message of a panic when the app was asked something.
@@ -497,7 +496,7 @@ fn start(config: &Config, mut setup: Setup<'_>) -> Result<(Box<dyn AnyApp>, Role
     setup.record.take_overfull();
     let start = || config.start(&mut setup).map(|app| (app.roles(), app));
     let started = guarded(start);
-    let (roles, app) = started.unwrap_or_else(|payload| Err(failed_to_start(&*payload)))?;
+    let (roles, app) = started.unwrap_or_else(|panic| Err(failed_to_start(&panic)))?;
     if setup.record.take_overfull() {
         // Packets that it drops for a reason nobody sees would be missing in the books.
         let why = format!(
@@ -510,8 +509,8 @@ fn start(config: &Config, mut setup: Setup<'_>) -> Result<(Box<dyn AnyApp>, Role
     Ok((app, roles))
 }
 
-fn failed_to_start(payload: &(dyn Any + Send)) -> OptionError {
-    OptionError::failed("start", message(payload))
+fn failed_to_start(panic: &Panic) -> OptionError {
+    OptionError::failed("start", panic.message())
 }
 
 fn names<'a>(inputs: &'a [String], outputs: &'a [String]) -> PortNames<'a> {

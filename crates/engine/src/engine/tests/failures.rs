@@ -44,6 +44,18 @@ impl Class for Faulty {
 impl Failing {
     fn fail_in(&self, method: &str) {
         assert!(self.fault != method, "told to fail in {method}");
+        if self.fault.strip_prefix("bomb in ") == Some(method) {
+            std::panic::panic_any(Bomb);
+        }
+    }
+}
+
+/// What a panic leaves, and fails once more when it goes.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("told to fail when a panic is over");
     }
 }
 
@@ -193,6 +205,24 @@ fn an_app_may_fail_in_any_of_its_methods() {
         let changes = engine.stop();
         let reports = changes.reports.iter().filter(|(_, report)| report.text.contains("told to fail"));
         assert_eq!(reports.count(), usize::from(["stop"].contains(&fault)), "{fault}: {changes:?}");
+        let report = balanced(&mut engine);
+        assert_eq!(report.pool.free, report.pool.total, "{fault}");
+    }
+}
+
+#[test]
+fn what_a_panic_leaves_may_fail_when_it_goes() {
+    for fault in ["bomb in tick", "bomb in report", "bomb in held", "bomb in first link", "bomb in stop"] {
+        let mut engine = capture_engine();
+        engine.configure(&faulty(fault, 1)).expect("a graph");
+        engine.run_for(Duration::from_millis(5)).expect("threads");
+        let report = balanced(&mut engine);
+        let is_told = |text: &String| text.ends_with("a panic without a message");
+        let error = report.apps["faulty"].last_error.as_ref();
+        assert_eq!(error.is_some_and(is_told), fault != "bomb in stop", "{fault}: {error:?}");
+        let changes = engine.stop();
+        let is_last = changes.reports.iter().any(|(_, last)| is_told(&last.text));
+        assert_eq!(is_last, fault == "bomb in stop", "{fault}: {changes:?}");
         let report = balanced(&mut engine);
         assert_eq!(report.pool.free, report.pool.total, "{fault}");
     }
