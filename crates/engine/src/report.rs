@@ -2,9 +2,11 @@
 
 use crate::drops;
 use crate::graph::{Graph, Link};
+use crate::link::{Input, Output, Ring};
 use crate::shm::{EntryKind, Histogram};
 use crate::worker::{AppState, LastWords, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Everything that an engine has counted since it was made.
 #[derive(Clone, Debug)]
@@ -130,7 +132,7 @@ impl Report {
     pub(crate) fn new<'a>(
         workers: &[Worker],
         graph: &Graph,
-        links: impl Iterator<Item = &'a Link>,
+        links: impl Iterator<Item = (&'a Link, *const Ring)>,
         retired: &Retired,
     ) -> Self {
         let mut report = Report {
@@ -148,9 +150,15 @@ impl Report {
                 report.add_app(index, slot, graph);
             }
         }
-        let slots: BTreeMap<&str, &Slot> =
-            workers.iter().flat_map(|worker| &worker.slots).map(|slot| (slot.name(), slot)).collect();
-        links.for_each(|link| report.add_link(link, &slots));
+        let plugs = || workers.iter().flat_map(|worker| &worker.slots).map(|slot| &slot.plugs);
+        let outputs = plugs().flat_map(|plugs| &plugs.outputs).map(|end| (Arc::as_ptr(end.ring()), end));
+        let inputs = plugs().flat_map(|plugs| &plugs.inputs).map(|end| (Arc::as_ptr(end.ring()), end));
+        let (outputs, inputs): (BTreeMap<_, _>, BTreeMap<_, _>) = (outputs.collect(), inputs.collect());
+        for (link, ring) in links {
+            if let (Some(output), Some(input)) = (outputs.get(&ring), inputs.get(&ring)) {
+                report.add_link(link, output, input);
+            }
+        }
         report.drops.retain(|_, count| *count > 0);
         report.find_imbalances();
         report
@@ -194,10 +202,8 @@ impl Report {
         self.apps.insert(slot.name().to_owned(), app);
     }
 
-    fn add_link(&mut self, link: &Link, slots: &BTreeMap<&str, &Slot>) {
-        let output = slots.get(&*link.from.app).and_then(|slot| slot.output(&link.from.port));
-        let input = slots.get(&*link.to.app).and_then(|slot| slot.input(&link.to.port));
-        let (Some(output), Some(input)) = (output, input) else { return };
+    /// `output` and `input` are its ends: an app may have changed the places of its own.
+    fn add_link(&mut self, link: &Link, output: &Output, input: &Input) {
         self.pool.queued += input.queued();
         *self.drops.entry(drops::LINK_FULL.to_owned()).or_default() += output.dropped();
         self.links.push(LinkReport {

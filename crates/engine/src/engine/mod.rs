@@ -250,7 +250,8 @@ impl Engine {
     pub fn report(&mut self) -> Report {
         loop {
             self.collect_returns();
-            let report = Report::new(&self.workers, &self.graph, self.links.keys(), &self.retired);
+            let links = self.links.iter().map(|(link, state)| (link, state.ring.as_ptr()));
+            let report = Report::new(&self.workers, &self.graph, links, &self.retired);
             // An app that fails when it is asked has given no answer: it is down in the next report.
             if !self.workers.iter_mut().fold(false, |any, worker| worker.hear_complaints() | any) {
                 return report;

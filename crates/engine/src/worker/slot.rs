@@ -390,16 +390,6 @@ impl Slot {
         self.plugs.inputs.iter().map(Input::queued).sum()
     }
 
-    /// The output of a name.
-    pub(crate) fn output(&self, port: &str) -> Option<&Output> {
-        self.output_names.iter().position(|name| name == port).map(|index| &self.plugs.outputs[index])
-    }
-
-    /// The input of a name.
-    pub(crate) fn input(&self, port: &str) -> Option<&Input> {
-        self.input_names.iter().position(|name| name == port).map(|index| &self.plugs.inputs[index])
-    }
-
     pub(crate) fn state(&self) -> AppState {
         if self.is_down() { AppState::Down } else { AppState::Running }
     }

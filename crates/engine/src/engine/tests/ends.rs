@@ -16,6 +16,8 @@ fn ends_are_known_by_their_rings_wherever_an_app_puts_them() {
         }
         engine.configure(&graph).expect("a graph");
         (0..breaths).for_each(|_| _ = engine.breathe());
+        let sent: Vec<u64> = balanced(&mut engine).links.iter().map(|link| link.txpackets).collect();
+        assert_eq!(sent, [[64, 0, 64], [64, 64, 128], [128, 64, 192]][breaths - 1]);
         engine.gather();
         balanced(&mut engine);
     }
