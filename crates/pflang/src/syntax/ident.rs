@@ -139,12 +139,13 @@ impl Parser<'_> {
         Ok((value, bits))
     }
 
-    /// `area.node`: like libpcap, ignores further parts and whatever does not fit 6 and 10 bits.
+    /// `area.node`: like libpcap, ignores whatever follows the digits of the node or does not fit 6 and 10 bits.
     fn decnet(&self, token: Token) -> Step<Id> {
         let text = self.tokens.text(token);
-        let mut parts = text.split('.').map(decimal_like_scanf);
-        match (parts.next().flatten(), parts.next().flatten()) {
-            (Some(area), Some(node)) => Ok(Id::Decnet((area << 10 & 0xfc00 | node & 0x03ff) as u16)),
+        match text.split_once('.').map(|(area, rest)| (decimal_like_scanf(area), decimal_like_scanf(rest))) {
+            Some((Some((area, "")), Some((node, _)))) => {
+                Ok(Id::Decnet((area << 10 & 0xfc00 | node & 0x03ff) as u16))
+            }
             _ => Err(Box::new(
                 Diagnostic::new(Code::OutOfRange, token.span, format!("`{text}` is no DECnet address"))
                     .label("expected `area.node` in decimal"),
@@ -292,10 +293,10 @@ pub(crate) fn numeric_range(text: &str) -> Option<(u32, u32)> {
     Some((number(low)?, number(high)?))
 }
 
-/// What C's `%d` makes of the digits: too large a number becomes -1.
-fn decimal_like_scanf(part: &str) -> Option<u32> {
-    match part.bytes().all(|b| b.is_ascii_digit()) {
-        true => Some(part.parse::<i64>().map_or(u32::MAX, |number| number as u32)),
-        false => None,
+/// What C's `%d` makes of the digits that a text begins with, and the rest of it: too large a number becomes -1.
+fn decimal_like_scanf(text: &str) -> Option<(u32, &str)> {
+    match text.split_at(text.bytes().take_while(u8::is_ascii_digit).count()) {
+        ("", _) => None,
+        (digits, rest) => Some((digits.parse::<i64>().map_or(u32::MAX, |number| number as u32), rest)),
     }
 }
