@@ -267,15 +267,21 @@ fn network_number(text: &str) -> Option<u32> {
     let mut number = 0;
     let mut parts = 0;
     for part in text.split('.') {
-        let byte = match part.as_bytes() {
-            [b'0', b'x' | b'X', ..] => u8::from_str_radix(&part[2..], 16),
-            [b'0', _, ..] => u8::from_str_radix(&part[1..], 8),
-            _ => part.parse(),
-        };
-        number = number << 8 | u32::from(byte.ok()?);
+        number = number << 8 | number_like_c(part).filter(|&part| part <= 0xff)?;
         parts += 1;
     }
     (parts <= 4).then(|| if parts == 4 { number } else { number << (8 * (4 - parts)) })
+}
+
+/// A number without a sign: decimal, octal after 0 or hexadecimal after 0x.
+pub(crate) fn number_like_c(text: &str) -> Option<u32> {
+    let (digits, radix) = match text.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (&text[2..], 16),
+        [b'0', _, ..] => (&text[1..], 8),
+        _ => (text, 10),
+    };
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u32::from_str_radix(digits, radix).ok().filter(|_| is_plain)
 }
 
 /// Six hexadecimal numbers with colons between.

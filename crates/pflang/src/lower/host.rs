@@ -6,6 +6,8 @@ use super::lowerer::{Lowerer, NOT_SET, Rel};
 use super::numbers::ethertype;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
+use crate::names::number_like_c;
+use crate::options::HostAddrs;
 use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
 
 /// An IPv4 network; a host is one with a mask of ones.
@@ -101,7 +103,8 @@ impl Lowerer<'_> {
 
     /// All addresses of a named host.
     pub(crate) fn named_host(&mut self, name: &str, quals: Quals) -> Result {
-        let addresses = self.options.names.host(name).ok_or_else(|| self.unknown_host(name))?;
+        let addresses = written_address(name).or_else(|| self.options.names.host(name));
+        let addresses = addresses.ok_or_else(|| self.unknown_host(name))?;
         // Where packets do not say what they carry, ARP cannot be told, and is not looked for.
         let untyped = quals.proto.is_none() && self.layers.type_field.constant == NOT_SET;
         let family = |proto| if untyped { Some(proto) } else { quals.proto };
@@ -137,5 +140,67 @@ impl Lowerer<'_> {
         error.label = self.options.names.why_no_host(name);
         error.help = Some("write its address, or make the name known to the system's files".into());
         error
+    }
+}
+
+/// An address where a name is expected, as in `host \10.0.0.1`: libpcap asks getaddrinfo(3), which reads IPv4 addresses as inet_aton(3)
+/// does, of one to four numbers, the last of which fills what the others leave.
+fn written_address(name: &str) -> Option<HostAddrs> {
+    if let Ok(address) = name.parse() {
+        return Some(HostAddrs { v4: Vec::new(), v6: vec![address] });
+    }
+    let (mut address, mut free_bits) = (0, u32::BITS);
+    let mut parts = name.split('.').peekable();
+    while let Some(part) = parts.next() {
+        let number = number_like_c(part)?;
+        let bits = if parts.peek().is_some() { 8 } else { free_bits };
+        free_bits = free_bits.checked_sub(bits).filter(|_| bits > 0 && u64::from(number) >> bits == 0)?;
+        address |= number << free_bits;
+    }
+    Some(HostAddrs { v4: vec![address.into()], v6: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_written_as_the_c_library_reads_them() {
+        for (text, address) in [
+            ("10.0.0.1", "10.0.0.1"),
+            ("10.1", "10.0.0.1"),
+            ("1.2.0xffff", "1.2.255.255"),
+            ("0377.1", "255.0.0.1"),
+            ("80", "0.0.0.80"),
+            ("4294967295", "255.255.255.255"),
+        ] {
+            let v4 = vec![address.parse().unwrap()];
+            assert_eq!(written_address(text), Some(HostAddrs { v4, v6: Vec::new() }), "{text}");
+        }
+        let v6 = vec!["::ffff:1.2.3.4".parse().unwrap()];
+        assert_eq!(written_address("::ffff:1.2.3.4"), Some(HostAddrs { v4: Vec::new(), v6 }));
+        let others = [
+            "",
+            ".",
+            "1.",
+            ".1",
+            "1..2",
+            "1.2.3.256",
+            "256.1",
+            "1.2.65536",
+            "1.2.3.4.5",
+            "4294967296",
+            "08",
+            "0x",
+            "+1",
+            "-1",
+            "1.+2",
+            "ace",
+            "1.2.3.4.",
+            "::1%lo",
+        ];
+        for text in others {
+            assert_eq!(written_address(text), None, "{text}");
+        }
     }
 }
