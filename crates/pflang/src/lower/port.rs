@@ -43,6 +43,7 @@ impl Lowerer<'_> {
         let wanted = self.transport(quals)?;
         let (port, known) = self.service(name).ok_or_else(|| self.unknown_port(name, quals))?;
         let transport = self.agreed_transport(name, wanted, known)?;
+        self.check_port(port)?;
         self.ports(Ports::One(port), transport, quals.dir)
     }
 
@@ -100,6 +101,8 @@ impl Lowerer<'_> {
 
     /// Number of a service, and the one protocol it is for, if it is for one only. A number in place of a name is
     /// good for any.
+    ///
+    /// COMPAT: `port-numbers-do-not-wrap`: of larger numbers getaddrinfo(3), which libpcap asks, takes the low 16 bits.
     fn service(&self, name: &str) -> Option<(u32, Option<u32>)> {
         if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) {
             return Some((name.parse().unwrap_or(u32::MAX), None));
