@@ -228,9 +228,18 @@ fn advice_for_members_and_networks() {
         ("net 10.1.2.3/8", "the network is `10.0.0.0/8`"),
         ("net 10.1.2.3 mask 255.0.0.0", "the network is `10.0.0.0 mask 255.0.0.0`"),
         ("net 2001:db8::1/32", "the network is `2001:db8::/32`"),
+        ("src 10.0.0.0/24", "did you mean `src net 10.0.0.0/24`?"),
+        ("ip host 10.0.0.0 mask 255.0.0.0", "did you mean `ip net 10.0.0.0 mask 255.0.0.0`?"),
+        ("arp or host fe80::/10", "did you mean `net fe80::/10`?"),
+        ("src host 10.0.0.1-10.0.0.9", "did you mean `src host in {10.0.0.1-10.0.0.9}`?"),
+        ("dst 0:1:2:a:b:c", "did you mean `ether dst host 00:01:02:0a:0b:0c`?"),
     ] {
         assert_eq!(error(filter).diagnostic.help.as_deref(), Some(help), "{filter}");
+        let meant = help.strip_prefix("did you mean `").and_then(|rest| rest.strip_suffix("`?"));
+        assert!(meant.is_none_or(|meant| compiler().compile(meant).is_ok()), "{help}");
     }
+    let strict = compiler().dialect(Dialect::STRICT).compile("host 10.0.0.1-10.0.0.9").unwrap_err();
+    assert!(!strict.diagnostic.help.unwrap_or_default().contains("{"), "strict has no sets");
 }
 
 #[test]

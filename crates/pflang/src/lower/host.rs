@@ -8,7 +8,10 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
 use crate::names::number_like_c;
 use crate::options::HostAddrs;
+use crate::span::Span;
 use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
+use crate::syntax::ident::range_ends;
+use crate::syntax::lex::TokenKind;
 
 /// An IPv4 network; a host is one with a mask of ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +107,7 @@ impl Lowerer<'_> {
     /// All addresses of a named host.
     pub(crate) fn named_host(&mut self, name: &str, quals: Quals) -> Result {
         let addresses = written_address(name).or_else(|| self.options.names.host(name));
-        let addresses = addresses.ok_or_else(|| self.unknown_host(name))?;
+        let addresses = addresses.ok_or_else(|| self.meant_as_range(name, quals, self.unknown_host(name)))?;
         // Where packets do not say what they carry, ARP cannot be told, and is not looked for.
         let untyped = quals.proto.is_none() && self.layers.type_field.constant == NOT_SET;
         let family = |proto| if untyped { Some(proto) } else { quals.proto };
@@ -132,6 +135,20 @@ impl Lowerer<'_> {
         let mut error = self.error(Code::UnknownName, format!("unknown {what} `{name}`"));
         error.help = Some("write its number, or make the name known to the system's files".into());
         error
+    }
+
+    /// With the set that it was meant to be, if the name is `10.0.0.5-10.0.0.9`.
+    fn meant_as_range(&self, name: &str, quals: Quals, error: Box<Diagnostic>) -> Box<Diagnostic> {
+        match range_ends(name, Span::new(0, 0)) {
+            Some([low, high])
+                if (low.kind, high.kind) == (TokenKind::Dotted, TokenKind::Dotted)
+                    && !self.options.dialect.strict =>
+            {
+                let quals = Quals { kind: Some(Kind::Host), ..quals };
+                Box::new(error.help(format!("did you mean `{quals}in {{{name}}}`?")))
+            }
+            _ => error,
+        }
     }
 
     /// The same for a host, with what a resolver answered.

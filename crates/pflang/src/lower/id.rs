@@ -24,7 +24,10 @@ impl Lowerer<'_> {
             Id::V6(address) => self.prefix6(address, 128, quals),
             Id::V6Prefix(address, len) => self.prefix6(address, len, quals),
             Id::Mac(address) => {
-                self.check_link_host("an Ethernet address", quals)?;
+                self.check_link_host("an Ethernet address", quals).map_err(|error| {
+                    let quals = Quals { proto: Some(Proto::Link), kind: Some(Kind::Host), ..quals };
+                    Box::new(error.help(format!("did you mean `{quals}{id}`?")))
+                })?;
                 self.ether_host(address, quals.dir)
             }
             Id::Arcnet(address) => {
@@ -111,7 +114,8 @@ impl Lowerer<'_> {
             return Err(self.host_bits(format_args!("{net}{written}")));
         }
         if quals.kind != Some(Kind::Net) {
-            return Err(self.prefix_needs_net());
+            let net = format!("{}{written}", std::net::Ipv4Addr::from(address));
+            return Err(self.prefix_needs_net(quals, &net));
         }
         self.net4(Net4 { address, mask }, quals)
     }
@@ -126,7 +130,9 @@ impl Lowerer<'_> {
             return Err(self.host_bits(format_args!("{}/{len}", Ipv6Addr::from(number & mask))));
         }
         match quals.kind {
-            None | Some(Kind::Host) if len != 128 => Err(self.prefix_needs_net()),
+            None | Some(Kind::Host) if len != 128 => {
+                Err(self.prefix_needs_net(quals, &format!("{address}/{len}")))
+            }
             None | Some(Kind::Host | Kind::Net) => self.net6(Net6 { address: number, mask }, quals),
             Some(_) => Err(self.not_an_address(quals.kind)),
         }
@@ -195,10 +201,16 @@ impl Lowerer<'_> {
         error
     }
 
-    fn prefix_needs_net(&self) -> Box<Diagnostic> {
-        let mut error = self.error(Code::BadQualifier, "a prefix or mask needs `net` in front of it");
-        error.help = Some("as in `net 10.0.0.0/8`, `src net 10.0.0.0/8`".into());
-        error
+    fn prefix_needs_net(&self, quals: Quals, net: &str) -> Box<Diagnostic> {
+        let error = self.error(Code::BadQualifier, "a prefix or mask needs `net` in front of it");
+        // In place of a port or protocol it may be the address that is wrong.
+        match quals.kind {
+            None | Some(Kind::Host) => {
+                let quals = Quals { kind: Some(Kind::Net), ..quals };
+                Box::new(error.help(format!("did you mean `{quals}{net}`?")))
+            }
+            Some(_) => error,
+        }
     }
 
     fn host_bits(&self, net: std::fmt::Arguments<'_>) -> Box<Diagnostic> {

@@ -69,9 +69,8 @@ impl Lowerer<'_> {
         if numeric_range(name).is_none() {
             return error;
         }
-        let words = [quals.proto.map(Proto::name), quals.dir.map(Dir::name), Some("portrange"), Some(name)];
-        let words: Vec<&str> = words.into_iter().flatten().collect();
-        Box::new(error.help(format!("did you mean `{}`?", words.join(" "))))
+        let quals = Quals { kind: Some(Kind::Portrange), ..quals };
+        Box::new(error.help(format!("did you mean `{quals}{name}`?")))
     }
 
     /// The protocol that a qualifier restricts ports to.

@@ -3,7 +3,8 @@
 use super::ast::{Kind, Proto};
 use super::codes;
 use super::display_filter;
-use super::lex::{Sign, Token, TokenKind, Within};
+use super::habits;
+use super::lex::{Sign, Token, TokenKind, Within, lex};
 use super::parse::{Context, Parser, Purpose, is_filter};
 use super::suggest::nearest;
 use super::words::{self, WORDS, Word};
@@ -187,6 +188,16 @@ impl Parser<'_> {
             return quoted(words);
         }
         match (expected, token.kind) {
+            (
+                Expected::Term | Expected::TermAfterJoin | Expected::Arith | Expected::Number,
+                TokenKind::Name,
+            ) if let Some((left, right)) = difference(text) => Some(format!(
+                "`{}` is one word; a minus has blanks around it: `{left} - {right}`",
+                shown(text)
+            )),
+            (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) if matches!(text, "any" | "all") => {
+                Some("an empty filter matches every packet; `host any` is a host of this name".into())
+            }
             (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) => {
                 Some(format!("a host is written `host {}`", shown(text)))
             }
@@ -217,11 +228,25 @@ impl Parser<'_> {
             (Expected::Join, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) => {
                 self.protocol_before().and_then(|proto| quoted(format!("{} host {text}", proto.name())))
             }
+            (Expected::Join, TokenKind::Sign(Sign::Comma)) if self.dialect.strict => {
+                Some("write `or` between alternatives".into())
+            }
             (Expected::Join, TokenKind::Sign(Sign::Comma)) => {
                 Some("write `or` between alternatives, or a set: `port in {80, 443}`".into())
             }
-            (Expected::Join, TokenKind::Sign(Sign::Slash)) => {
+            (Expected::Join, TokenKind::Sign(Sign::Slash))
+                if matches!(self.previous()?.kind, TokenKind::Number(_))
+                    && self
+                        .quals
+                        .is_none_or(|quals| matches!(quals.kind, None | Some(Kind::Host | Kind::Net))) =>
+            {
                 Some("a prefix needs at least two parts in front of it: `10.0/8`".into())
+            }
+            (Expected::Join, TokenKind::Sign(Sign::Ampersand)) => {
+                Some("`&` is for numbers: filters are joined by `and` or `&&`".into())
+            }
+            (Expected::Join, TokenKind::Sign(Sign::Pipe)) => {
+                Some("`|` is for numbers: filters are joined by `or` or `||`".into())
             }
             (Expected::Join, TokenKind::Word(_) | TokenKind::Name) => {
                 Some("two primitives are joined by `and` or `or`".into())
@@ -243,12 +268,16 @@ impl Parser<'_> {
             // One letter from `port`, which is another question.
             _ if text == "dport" => Some("dst port"),
             _ if text == "sport" => Some("src port"),
+            _ if text == "ipv4" => Some("ip"),
+            // Words of other languages, near to words of this one by chance.
+            _ if matches!(text, "any" | "all" | "in" | "is" | "to") => None,
             (Expected::Join, Some(proto)) => {
                 let after = nearest(text, after_protocol(proto).iter().copied());
                 after.or_else(|| nearest(text, ["and", "or"]))
             }
             (Expected::Arith | Expected::Number, _) => {
-                self.short_constant(text).or_else(|| nearest(text, candidates(expected)))
+                let constant = self.short_constant(text).or_else(|| habits::message_constant(text));
+                constant.or_else(|| nearest(text, candidates(expected)))
             }
             _ => nearest(text, candidates(expected)),
         };
@@ -351,6 +380,14 @@ fn after_protocol(proto: Proto) -> &'static [&'static str] {
         Proto::Iso | Proto::Isis => &["proto", "and", "or"],
         _ => &["and", "or"],
     }
+}
+
+/// `len-20`, which reads as one word: what stands to both sides of the minus.
+fn difference(text: &str) -> Option<(&str, &str)> {
+    let (left, right) = text.split_once('-')?;
+    let is_number = |text: &str| matches!(lex(text).list[..], [Token { kind: TokenKind::Number(_), .. }, _]);
+    let is_operand = |text: &str| matches!(words::word(text), Some(Word::Len)) || is_number(text);
+    (is_operand(left) && is_operand(right)).then_some((left, right))
 }
 
 fn is_transport(proto: Proto) -> bool {

@@ -12,8 +12,10 @@
 //! Runs only after the parser has failed, and looks at the words around that place: a phrase counts only if the place
 //! lies within it.
 
-use super::lex::{Sign, Token, TokenKind, Tokens, lex};
+use super::cursor::{Cursor, Phrase, joined};
+use super::lex::{Sign, TokenKind, Tokens};
 use super::parse::is_filter;
+use super::slips;
 use super::words::{self, Word};
 use crate::diag::{Code, Diagnostic};
 use crate::options::Dialect;
@@ -28,9 +30,29 @@ const SUGGESTION_MAX: usize = 100;
 #[cold]
 pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) -> Diagnostic {
     let phrases: &[Phrase] = match found.code {
-        Code::Unexpected | Code::UnknownWord => {
-            &[ports, addresses, transport, message, fields, flags, kinds, set, range, juxtaposed]
-        }
+        Code::Unexpected | Code::UnknownWord => &[
+            ports,
+            addresses,
+            transport,
+            message,
+            fields,
+            flags,
+            kinds,
+            set,
+            slips::range,
+            slips::mask,
+            slips::compared,
+            slips::commas,
+            slips::socket,
+            slips::carrier_behind_direction,
+            slips::hardware_address,
+            slips::service,
+            slips::length,
+            slips::rule,
+            slips::arp,
+            slips::wildcard,
+            juxtaposed,
+        ],
         // Types of ICMP or Ethernet that were read as types of 802.11.
         Code::OutOfRange | Code::LinkType => &[message, kinds],
         _ => &[],
@@ -64,9 +86,6 @@ fn metadata(tokens: &Tokens<'_>) -> &'static str {
     }
 }
 
-/// Reads a phrase and says it in other words.
-type Phrase = fn(&mut Cursor<'_>) -> Option<String>;
-
 /// The meaning of the phrase that `place` lies in, if it is one of these.
 fn meant(tokens: &Tokens<'_>, place: Span, phrases: &[Phrase]) -> Option<String> {
     let at = tokens.list.iter().position(|token| token.span.start >= place.start)?;
@@ -96,7 +115,7 @@ fn ports(cursor: &mut Cursor<'_>) -> Option<String> {
 }
 
 /// The range of the ports that are less or greater than `bound`.
-fn ports_that_are(sign: Sign, bound: u16) -> Option<String> {
+pub(super) fn ports_that_are(sign: Sign, bound: u16) -> Option<String> {
     let (low, high) = match sign {
         Sign::Lt => (0, bound.checked_sub(1)?),
         Sign::Le => (0, bound),
@@ -200,10 +219,17 @@ fn dscp(name: &str) -> Option<u32> {
     }
 }
 
-/// `tcp flags syn`, `tcp flags syn / syn,ack`, `tcp flags & (syn|ack) == syn`.
+/// `tcp syn`, `tcp flags syn`, `tcp flags syn / syn,ack`, `tcp flags & (syn|ack) == syn`.
 fn flags(cursor: &mut Cursor<'_>) -> Option<String> {
-    cursor.one_of(&["tcp"])?;
-    cursor.one_of(&["flags"])?;
+    let is_term = cursor.begins_term();
+    let is_tcp = cursor.one_of(&["tcp"]).is_some();
+    if !is_tcp && !is_term {
+        return None;
+    }
+    if !is_tcp || cursor.one_of(&["flags"]).is_none() {
+        // `tcp syn`, `syn`.
+        return Some(format!("tcp[tcpflags] & {} != 0", cursor.flags(Sign::Pipe)?));
+    }
     if cursor.sign(Sign::Ampersand).is_some() {
         let in_parentheses = cursor.sign(Sign::LParen).is_some();
         let mask = cursor.flags(Sign::Pipe)?;
@@ -229,10 +255,10 @@ fn flags(cursor: &mut Cursor<'_>) -> Option<String> {
     }
 }
 
-/// `ether type arp`, `vlan id 10`, `meta pkttype multicast`.
+/// `ether type arp`, `vlan id 10`, `mpls label 5`, `meta pkttype multicast`.
 fn kinds(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
-    match cursor.one_of(&["ether", "vlan", "meta"])? {
+    match cursor.one_of(&["ether", "vlan", "mpls", "geneve", "vxlan", "meta"])? {
         "ether" => {
             cursor.one_of(&["type"])?;
             match cursor.one_of(&["ip", "ip6", "arp", "vlan"]) {
@@ -240,9 +266,9 @@ fn kinds(cursor: &mut Cursor<'_>) -> Option<String> {
                 None => Some(format!("ether proto {}", cursor.number()?)),
             }
         }
-        "vlan" => {
-            cursor.one_of(&["id"])?;
-            Some(format!("vlan {}", cursor.number()?))
+        word @ ("vlan" | "mpls" | "geneve" | "vxlan") => {
+            cursor.one_of(&["id", "label", "vni"])?;
+            cursor.negation().is_none().then_some(format!("{word} {}", cursor.number()?))
         }
         _ => {
             cursor.one_of(&["pkttype"])?;
@@ -281,13 +307,25 @@ static MESSAGES: &[(&str, &str, &str)] = &[
     ("icmp6", "nd-router-solicit", "icmp6-routersolicit"), ("icmp6", "nd-router-advert", "icmp6-routeradvert"),
 ];
 
-/// `icmp type 8`, `icmpv6 code 0`.
+/// The constant that `icmp-echo-request` or `icmp6-echorequest` stands for.
+pub(super) fn message_constant(name: &str) -> Option<&'static str> {
+    let (proto, message) = name.split_once('-')?;
+    let letters = |text: &str| text.replace('-', "");
+    let known = MESSAGES.iter().find(|(of, known, _)| *of == proto && letters(known) == letters(message));
+    known.map(|(.., constant)| *constant)
+}
+
+/// `icmp type 8`, `icmpv6 code 0`, `icmp[type] = 8`.
 fn message(cursor: &mut Cursor<'_>) -> Option<String> {
     let proto = match cursor.one_of(&["icmp", "icmp6", "icmpv6"])? {
         "icmp" => "icmp",
         _ => "icmp6",
     };
+    let in_brackets = cursor.sign(Sign::LBracket).is_some();
     let field = cursor.one_of(&["type", "code"])?;
+    if in_brackets {
+        cursor.sign(Sign::RBracket)?;
+    }
     let op = if cursor.negation().is_some() { "!=" } else { "=" };
     let is_number = matches!(cursor.token()?.kind, TokenKind::Number(_));
     let value = cursor.value()?;
@@ -302,7 +340,7 @@ fn message(cursor: &mut Cursor<'_>) -> Option<String> {
 
 /// `tcp port {80, 443}`, `port in (80, 443)`, `dst host (a, b)`.
 fn set(cursor: &mut Cursor<'_>) -> Option<String> {
-    let quals = qualifiers(cursor)?;
+    let quals = cursor.qualifiers()?;
     let is_named = cursor.one_of(&["in"]).is_some();
     let braces = cursor.token()?.kind == TokenKind::Sign(Sign::LBrace);
     let items = if braces {
@@ -313,19 +351,10 @@ fn set(cursor: &mut Cursor<'_>) -> Option<String> {
     (braces || is_named || items.len() > 1).then(|| format!("{quals} in {{{}}}", items.join(", ")))
 }
 
-/// `port 80 - 90`.
-fn range(cursor: &mut Cursor<'_>) -> Option<String> {
-    let quals = qualifiers(cursor)?;
-    let directed = quals.strip_suffix("port")?;
-    let low = cursor.number()?;
-    cursor.sign(Sign::Minus)?;
-    Some(format!("{directed}portrange {low}-{}", cursor.number()?))
-}
-
 /// `port 80 443`.
 fn juxtaposed(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
-    let quals = qualifiers(cursor)?;
+    let quals = cursor.qualifiers()?;
     let mut values = Vec::new();
     while cursor.token().is_some_and(|token| token.kind != TokenKind::Name) {
         let Some(value) = cursor.value() else { break };
@@ -334,188 +363,6 @@ fn juxtaposed(cursor: &mut Cursor<'_>) -> Option<String> {
     (values.len() > 1).then(|| cursor.operands(start, &values.join(" or ")))
 }
 
-/// The qualifiers in front of hosts, nets and ports, as they are written.
-fn qualifiers(cursor: &mut Cursor<'_>) -> Option<String> {
-    let start = cursor.token()?.span;
-    cursor.one_of(&["tcp", "udp", "sctp", "ip", "ip6", "arp", "rarp", "ether"]);
-    if cursor.one_of(&["src", "dst"]).is_some() && cursor.one_of(&["or", "and"]).is_some() {
-        cursor.one_of(&["src", "dst"])?;
-    }
-    cursor.one_of(&["host", "net", "port"])?;
-    let end = cursor.tokens.list.get(cursor.at.checked_sub(1)?)?.span;
-    let text = start.to(end).text(cursor.tokens.source);
-    Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-/// A place among the tokens; what is read is behind it.
-struct Cursor<'a> {
-    tokens: &'a Tokens<'a>,
-    at: usize,
-}
-
-impl<'a> Cursor<'a> {
-    /// The next token, unless it is the end.
-    fn token(&self) -> Option<Token> {
-        self.tokens.list.get(self.at).copied().filter(|token| token.kind != TokenKind::End)
-    }
-
-    /// Reads one of these words.
-    fn one_of(&mut self, words: &[&'static str]) -> Option<&'static str> {
-        let text = self.tokens.text(self.token()?);
-        let word = words.iter().find(|word| **word == text)?;
-        self.at += 1;
-        Some(word)
-    }
-
-    fn sign(&mut self, sign: Sign) -> Option<()> {
-        let is_next = self.token()?.kind == TokenKind::Sign(sign);
-        self.at += usize::from(is_next);
-        is_next.then_some(())
-    }
-
-    /// Reads a comparison: what stands for "unequal" here.
-    fn negation(&mut self) -> Option<&'static str> {
-        let is_unequal = self.sign(Sign::Ne).is_some();
-        self.sign(Sign::Eq);
-        is_unequal.then_some("not")
-    }
-
-    /// Reads `<`, `<=`, `>` or `>=`.
-    fn ordering(&mut self) -> Option<Sign> {
-        let signs = [Sign::Lt, Sign::Le, Sign::Gt, Sign::Ge];
-        signs.into_iter().find(|sign| self.sign(*sign).is_some())
-    }
-
-    /// Reads a comparison: the sign for it here, which is `=` where there is none.
-    fn comparison(&mut self) -> &'static str {
-        match self.ordering() {
-            Some(Sign::Lt) => "<",
-            Some(Sign::Le) => "<=",
-            Some(Sign::Gt) => ">",
-            Some(_) => ">=",
-            None if self.negation().is_some() => "!=",
-            None => "=",
-        }
-    }
-
-    /// Reads a number, as it is written.
-    fn number(&mut self) -> Option<String> {
-        let token = self.token()?;
-        matches!(token.kind, TokenKind::Number(_)).then(|| {
-            self.at += 1;
-            self.tokens.text(token).to_owned()
-        })
-    }
-
-    /// Reads `syn,ack` or `syn|ack`: the mask of these flags, in parentheses if they are several.
-    fn flags(&mut self, between: Sign) -> Option<String> {
-        let mut flags = Vec::new();
-        loop {
-            flags.push(match self.one_of(&["fin", "syn", "rst", "psh", "ack", "urg", "ecn", "cwr"])? {
-                "psh" => "tcp-push".to_owned(),
-                "ecn" => "tcp-ece".to_owned(),
-                flag => format!("tcp-{flag}"),
-            });
-            if self.sign(between).is_none() {
-                break;
-            }
-        }
-        let text = flags.join("|");
-        Some(if flags.len() > 1 { format!("({text})") } else { text })
-    }
-
-    /// Reads what a field is compared with: one value or a set, or nothing where the text ends. `None` if it is
-    /// something else, without which the phrase would mean nothing.
-    fn operand(&mut self) -> Option<(Option<&'static str>, Option<String>)> {
-        let not = self.negation();
-        let value = match self.list() {
-            Some(items) => Some(format!("in {{{}}}", items.join(", "))),
-            None => self.value(),
-        };
-        let is_end = self.at + 1 >= self.tokens.list.len() && self.tokens.error.is_none();
-        (value.is_some() || is_end).then_some((not, value))
-    }
-
-    /// Ports or addresses of a protocol. What is not on them is still of the protocol: without that, all packets of
-    /// other protocols would match as well.
-    fn of_protocol(&self, start: usize, proto: Option<&str>, not: Option<&str>, text: &str) -> String {
-        match (proto, not) {
-            (Some(proto), Some(not)) => self.operands(start, &format!("{proto} and {not} {text}")),
-            _ => joined(&[proto, not, Some(text)]),
-        }
-    }
-
-    /// Operands of `and` or `or` in place of what begins at `start`. They stay together: the two bind alike, from the left,
-    /// and `not` binds closer.
-    fn operands(&self, start: usize, text: &str) -> String {
-        let before = start.checked_sub(1).and_then(|before| self.tokens.list.get(before));
-        match before.is_none_or(|before| before.kind == TokenKind::Sign(Sign::LParen)) {
-            true => text.to_owned(),
-            false => format!("({text})"),
-        }
-    }
-
-    /// Reads a number, name, address or prefix.
-    fn value(&mut self) -> Option<String> {
-        let token = self.token()?;
-        let is_value = matches!(
-            token.kind,
-            TokenKind::Number(_) | TokenKind::Name | TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)
-        );
-        if !is_value {
-            return None;
-        }
-        self.at += 1;
-        let mut span = token.span;
-        if let Some([slash, len, ..]) = self.tokens.list.get(self.at..)
-            && (slash.kind, slash.span.start) == (TokenKind::Sign(Sign::Slash), span.end)
-        {
-            span = span.to(len.span);
-            self.at += 2;
-        }
-        Some(span.text(self.tokens.source).to_owned())
-    }
-
-    /// Reads `{a, b}`.
-    fn list(&mut self) -> Option<Vec<String>> {
-        self.enclosed(Sign::LBrace, Sign::RBrace, |cursor| cursor.value())
-    }
-
-    /// Reads items with or without commas between; of a list that is not understood, nothing.
-    fn enclosed(&mut self, open: Sign, close: Sign, item: Phrase) -> Option<Vec<String>> {
-        let start = self.at;
-        let items = self.items(open, close, item);
-        if items.is_none() {
-            self.at = start;
-        }
-        items
-    }
-
-    fn items(&mut self, open: Sign, close: Sign, item: Phrase) -> Option<Vec<String>> {
-        self.sign(open)?;
-        let mut items = Vec::new();
-        while self.sign(close).is_none() {
-            items.push(item(self)?);
-            self.sign(Sign::Comma);
-        }
-        Some(items).filter(|items| !items.is_empty())
-    }
-
-    /// Whether `meant` is something else than what has been read since `start`.
-    fn is_news(&self, start: usize, meant: &str) -> bool {
-        let read = &self.tokens.list[start..self.at];
-        !read.iter().map(|token| self.tokens.text(*token)).eq(lex(meant)
-            .list
-            .iter()
-            .map(|token| token.span.text(meant))
-            .filter(|text| !text.is_empty()))
-    }
-}
-
 fn is_range(value: Option<&str>) -> bool {
     value.and_then(super::ident::numeric_range).is_some()
-}
-
-fn joined(words: &[Option<&str>]) -> String {
-    words.iter().flatten().copied().collect::<Vec<_>>().join(" ")
 }

@@ -273,7 +273,7 @@ impl Parser<'_> {
 }
 
 /// The ends of a range that the lexer reads as one name: `8000-8080`, `10.0.0.5-10.0.0.9`.
-pub(super) fn range_ends(name: &str, span: Span) -> Option<[Token; 2]> {
+pub(crate) fn range_ends(name: &str, span: Span) -> Option<[Token; 2]> {
     let (low, high) = name.split_once('-')?;
     let end = |text: &str, start: u32| match lex(text).list[..] {
         [Token { kind: kind @ (TokenKind::Number(_) | TokenKind::Dotted), .. }, end]

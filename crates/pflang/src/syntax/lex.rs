@@ -314,6 +314,7 @@ fn bad_character(rest: &str, at: usize) -> Diagnostic {
         '"' | '\'' | '“' | '”' | '‘' | '’' => found.label("names are written without quotes"),
         '\\' => found.label("a backslash needs the name that it escapes right after it"),
         '$' => found.label("an ARCnet address is `$` and one or two hexadecimal digits"),
+        '#' => found.label("comments may stand only in files of filters and of sets"),
         '@' => found.label("a file may stand only within the braces of a set"),
         '–' | '—' | '−' => found.label("this is a dash; a minus is `-`"),
         '\u{feff}' => found.help("this is a byte order mark: save the text without it"),

@@ -2,6 +2,7 @@
 
 pub mod ast;
 pub mod codes;
+mod cursor;
 mod display_filter;
 mod expect;
 pub mod fmt;
@@ -12,5 +13,6 @@ mod literal;
 pub mod parse;
 mod primitive;
 pub mod print;
+mod slips;
 pub(crate) mod suggest;
 pub mod words;

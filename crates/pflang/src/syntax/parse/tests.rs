@@ -6,6 +6,7 @@ use crate::options::{Dialect, Limits};
 use crate::span::Span;
 use crate::syntax::ast::{Arith, Ast, Expr, Id, Kind, SetItem};
 use crate::syntax::fmt::canonical;
+use crate::syntax::words;
 
 fn ast(source: &str) -> Ast {
     parse(source, &Dialect::default(), &Limits::default())
@@ -188,7 +189,7 @@ fn says_what_was_meant() {
         ("hsot a", "did you mean `host a`?"),
         ("example.com", "a host is written `host example.com`"),
         ("subtype beacn", "did you mean `subtype beacon`?"),
-        ("port 80, 443", "write `or` between alternatives, or a set: `port in {80, 443}`"),
+        ("port 80, (443)", "write `or` between alternatives, or a set: `port in {80, 443}`"),
         ("proto tcp", "`tcp` is a keyword: escape it as `\\tcp` to use it as a name"),
         ("tcp an port 80", "did you mean `and`?"),
         ("http", "did you mean `tcp port 80`?"),
@@ -265,13 +266,37 @@ const HABITS: &[(&str, &str)] = &[
     ("tcp port 80 - 90", "tcp portrange 80-90"),
 ];
 
+/// The same for slips.
+#[rustfmt::skip]
+const SLIPS: &[(&str, &str)] = &[
+    ("port = 80", "port 80"), ("port != 80", "not port 80"), ("tcp port != 80", "tcp and not port 80"), ("host == 10.0.0.1", "host 10.0.0.1"),
+    ("arp or udp dst port != 80", "(udp and not dst port 80)"), ("port > 1024", "portrange 1025-65535"), ("tcp dst port <= 1023", "tcp dst portrange 0-1023"),
+    ("port 80,443", "port in {80, 443}"), ("src host 10.0.0.1, ace or ip", "src host in {10.0.0.1, ace}"), ("net 10.0.0.0/8, 172.16.0.0/12", "net in {10.0.0.0/8, 172.16.0.0/12}"),
+    ("port 80:90", "portrange 80-90"), ("tcp src portrange 80 to 90", "tcp src portrange 80-90"), ("portrange 80 90", "portrange 80-90"),
+    ("net 10.0.0.0 255.0.0.0", "net 10.0.0.0 mask 255.0.0.0"), ("src net 10.0.0.0 netmask 255.0.0.0", "src net 10.0.0.0 mask 255.0.0.0"),
+    ("net 10.0.0.0/255.0.0.0", "net 10.0.0.0 mask 255.0.0.0"), ("host 10.0.0.*", "net 10.0.0.0/24"), ("ip src 10.*.*.*", "ip src net 10.0.0.0/8"),
+    ("10.0.0.1:80", "host 10.0.0.1 and port 80"), ("src 10.0.0.1:80", "src host 10.0.0.1 and src port 80"), ("not host [::1]:80", "(host ::1 and port 80)"),
+    ("src ip 10.0.0.1", "ip src host 10.0.0.1"), ("dst ip 10.0.0.0/8", "ip dst net 10.0.0.0/8"), ("dst tcp 80", "tcp dst port 80"), ("src udp portrange 1-9", "udp src portrange 1-9"),
+    ("mac 1:2:3:4:5:6", "ether host 1:2:3:4:5:6"), ("src mac 1:2:3:4:5:6", "ether src 1:2:3:4:5:6"), ("eth dst 1:2:3:4:5:6", "ether dst 1:2:3:4:5:6"),
+    ("443/tcp", "tcp port 443"), ("dst port 53/udp", "udp dst port 53"), ("length greater 100", "len > 100"), ("less than 64", "len < 64"),
+    ("tcp syn", "tcp[tcpflags] & tcp-syn != 0"), ("ip and ack", "tcp[tcpflags] & tcp-ack != 0"), ("icmp[type] = 8", "icmp[icmptype] = 8"),
+    ("icmp[icmptype] = icmp-echo-request", "icmp-echo"), ("icmp6[0] = icmp6-packet-too-big", "icmp6-packettoobig"), ("ipv4", "ip"),
+    ("arp request", "arp[6:2] = 1"), ("arp reply", "arp[6:2] = 2"), ("arp who-has 10.0.0.1", "arp[6:2] = 1 and arp dst host 10.0.0.1"),
+    ("mpls label 5", "mpls 5"), ("geneve vni 5", "geneve 5"),
+    ("alert tcp any any -> any 80 (msg:\"x\";)", "tcp dst port 80"), ("drop udp !10.0.0.1 any -> any 53", "udp and not src host 10.0.0.1 and dst port 53"),
+    ("alert ip 10.0.0.0/8 any -> any any", "ip and src net 10.0.0.0/8"), ("alert icmp any any -> any any", "icmp"), ("alert tcp any any -> any !80", "tcp and not dst port 80"),
+    ("alert tcp any 1-9 -> any any", "tcp src portrange 1-9"),
+];
+
 #[test]
 fn habits_of_other_tools_are_translated() {
-    for (source, meant) in HABITS {
+    for (source, meant) in HABITS.iter().chain(SLIPS) {
         let error = error(source);
         assert_eq!(error.help, Some(format!("did you mean `{meant}`?")), "{source}: {error:?}");
         assert!(
-            *source == "udp dport" || parse(meant, &Dialect::default(), &Limits::default()).is_ok(),
+            *source == "udp dport"
+                || words::constant(meant).is_some()
+                || parse(meant, &Dialect::default(), &Limits::default()).is_ok(),
             "{meant}"
         );
     }
@@ -283,7 +308,20 @@ fn what_is_like_a_habit_is_left_alone() {
         ("host in {1-2}", Some("write addresses as `10.0.0.5-10.0.0.9` or as prefixes, `10.0.0.0/8`")),
         ("host a port 80", Some("two primitives are joined by `and` or `or`")),
         ("host ((10.0.0.1))", None),
-        ("port 80, 443", Some("write `or` between alternatives, or a set: `port in {80, 443}`")),
+        ("tcp, udp", Some("write `or` between alternatives, or a set: `port in {80, 443}`")),
+        ("tcp any any", Some("two primitives are joined by `and` or `or`")),
+        ("port 443/", None),
+        ("net 10/8", Some("a prefix needs at least two parts in front of it: `10.0/8`")),
+        ("net 10.0.0.0 172.16.0.0", Some("did you mean `net 10.0.0.0 or net 172.16.0.0`?")),
+        ("any", Some("an empty filter matches every packet; `host any` is a host of this name")),
+        ("len-20 > 5", Some("`len-20` is one word; a minus has blanks around it: `len - 20`")),
+        (
+            "tcp[0] = 0x10-tcp-syn",
+            Some("`0x10-tcp-syn` is one word; a minus has blanks around it: `0x10 - tcp-syn`"),
+        ),
+        ("tcp & udp", Some("`&` is for numbers: filters are joined by `and` or `&&`")),
+        ("port 80 | port 90", Some("`|` is for numbers: filters are joined by `or` or `||`")),
+        ("alert tcp any any", Some("a host is written `host alert`")),
         ("tcp port 80 and and ip saddr 10.0.0.1", None),
         ("host 10.0.0.256 10.0.0.1", None),
         ("ip daddr @set", Some("two primitives are joined by `and` or `or`")),
@@ -303,7 +341,7 @@ fn long_phrases_are_not_repeated() {
 
 #[test]
 fn no_set_is_suggested_where_it_would_be_refused() {
-    for source in ["tcp dport {80, 443}", "port in (80, 443)", "host in {a b}"] {
+    for source in ["tcp dport {80, 443}", "port in (80, 443)", "host in {a b}", "port 80, 443"] {
         let error = parse(source, &Dialect::STRICT, &Limits::default()).unwrap_err();
         assert!(!error.help.as_ref().is_some_and(|help| help.contains('{')), "{source}: {error:?}");
     }

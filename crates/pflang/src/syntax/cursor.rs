@@ -1,0 +1,216 @@
+//! Reading phrases that the grammar does not have, token by token: for what stands in [`habits`](super::habits) and
+//! [`slips`](super::slips).
+
+use super::lex::{Sign, Token, TokenKind, Tokens, lex};
+use super::words::Word;
+
+/// Reads a phrase and says it in other words.
+pub(super) type Phrase = fn(&mut Cursor<'_>) -> Option<String>;
+
+/// A place among the tokens; what is read is behind it.
+pub(super) struct Cursor<'a> {
+    pub(super) tokens: &'a Tokens<'a>,
+    pub(super) at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// The next token, unless it is the end.
+    pub(super) fn token(&self) -> Option<Token> {
+        self.tokens.list.get(self.at).copied().filter(|token| token.kind != TokenKind::End)
+    }
+
+    /// Whether a primitive may begin here.
+    pub(super) fn begins_term(&self) -> bool {
+        let before = self.at.checked_sub(1).and_then(|before| self.tokens.list.get(before));
+        before.is_none_or(|before| {
+            matches!(
+                before.kind,
+                TokenKind::Word(Word::And | Word::Or | Word::Not) | TokenKind::Sign(Sign::LParen)
+            )
+        })
+    }
+
+    /// Reads one of these words.
+    pub(super) fn one_of(&mut self, words: &[&'static str]) -> Option<&'static str> {
+        let text = self.tokens.text(self.token()?);
+        let word = words.iter().find(|word| **word == text)?;
+        self.at += 1;
+        Some(word)
+    }
+
+    pub(super) fn sign(&mut self, sign: Sign) -> Option<()> {
+        let is_next = self.token()?.kind == TokenKind::Sign(sign);
+        self.at += usize::from(is_next);
+        is_next.then_some(())
+    }
+
+    /// Reads a comparison: what stands for "unequal" here.
+    pub(super) fn negation(&mut self) -> Option<&'static str> {
+        let is_unequal = self.sign(Sign::Ne).is_some();
+        self.sign(Sign::Eq);
+        is_unequal.then_some("not")
+    }
+
+    /// Reads a token of this kind: its text.
+    pub(super) fn text_of(&mut self, is_one: impl Fn(TokenKind) -> bool) -> Option<&'a str> {
+        let token = self.token().filter(|token| is_one(token.kind))?;
+        self.at += 1;
+        Some(token.span.text(self.tokens.source))
+    }
+
+    /// Reads two to four dotted numbers.
+    pub(super) fn dotted(&mut self) -> Option<&'a str> {
+        self.text_of(|kind| kind == TokenKind::Dotted)
+    }
+
+    /// Reads `<`, `<=`, `>` or `>=`.
+    pub(super) fn ordering(&mut self) -> Option<Sign> {
+        let signs = [Sign::Lt, Sign::Le, Sign::Gt, Sign::Ge];
+        signs.into_iter().find(|sign| self.sign(*sign).is_some())
+    }
+
+    /// Reads a comparison: the sign for it here, which is `=` where there is none.
+    pub(super) fn comparison(&mut self) -> &'static str {
+        match self.ordering() {
+            Some(Sign::Lt) => "<",
+            Some(Sign::Le) => "<=",
+            Some(Sign::Gt) => ">",
+            Some(_) => ">=",
+            None if self.negation().is_some() => "!=",
+            None => "=",
+        }
+    }
+
+    /// Reads a number, as it is written.
+    pub(super) fn number(&mut self) -> Option<String> {
+        self.text_of(|kind| matches!(kind, TokenKind::Number(_))).map(str::to_owned)
+    }
+
+    /// Reads `syn,ack` or `syn|ack`: the mask of these flags, in parentheses if they are several.
+    pub(super) fn flags(&mut self, between: Sign) -> Option<String> {
+        let mut flags = Vec::new();
+        loop {
+            flags.push(match self.one_of(&["fin", "syn", "rst", "psh", "ack", "urg", "ecn", "cwr"])? {
+                "psh" => "tcp-push".to_owned(),
+                "ecn" => "tcp-ece".to_owned(),
+                flag => format!("tcp-{flag}"),
+            });
+            if self.sign(between).is_none() {
+                break;
+            }
+        }
+        let text = flags.join("|");
+        Some(if flags.len() > 1 { format!("({text})") } else { text })
+    }
+
+    /// Reads what a field is compared with: one value or a set, or nothing where the text ends. `None` if it is
+    /// something else, without which the phrase would mean nothing.
+    pub(super) fn operand(&mut self) -> Option<(Option<&'static str>, Option<String>)> {
+        let not = self.negation();
+        let value = match self.list() {
+            Some(items) => Some(format!("in {{{}}}", items.join(", "))),
+            None => self.value(),
+        };
+        let is_end = self.at + 1 >= self.tokens.list.len() && self.tokens.error.is_none();
+        (value.is_some() || is_end).then_some((not, value))
+    }
+
+    /// Ports or addresses of a protocol. What is not on them is still of the protocol: without that, all packets of
+    /// other protocols would match as well.
+    pub(super) fn of_protocol(
+        &self,
+        start: usize,
+        proto: Option<&str>,
+        not: Option<&str>,
+        text: &str,
+    ) -> String {
+        match (proto, not) {
+            (Some(proto), Some(not)) => self.operands(start, &format!("{proto} and {not} {text}")),
+            _ => joined(&[proto, not, Some(text)]),
+        }
+    }
+
+    /// Operands of `and` or `or` in place of what begins at `start`. They stay together: the two bind alike, from the left,
+    /// and `not` binds closer.
+    pub(super) fn operands(&self, start: usize, text: &str) -> String {
+        let before = start.checked_sub(1).and_then(|before| self.tokens.list.get(before));
+        match before.is_none_or(|before| before.kind == TokenKind::Sign(Sign::LParen)) {
+            true => text.to_owned(),
+            false => format!("({text})"),
+        }
+    }
+
+    /// Reads a number, name, address or prefix.
+    pub(super) fn value(&mut self) -> Option<String> {
+        let token = self.token()?;
+        let is_value = matches!(
+            token.kind,
+            TokenKind::Number(_) | TokenKind::Name | TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)
+        );
+        if !is_value {
+            return None;
+        }
+        self.at += 1;
+        let mut span = token.span;
+        if let Some([slash, len, ..]) = self.tokens.list.get(self.at..)
+            && (slash.kind, slash.span.start) == (TokenKind::Sign(Sign::Slash), span.end)
+        {
+            span = span.to(len.span);
+            self.at += 2;
+        }
+        Some(span.text(self.tokens.source).to_owned())
+    }
+
+    /// Reads `{a, b}`.
+    pub(super) fn list(&mut self) -> Option<Vec<String>> {
+        self.enclosed(Sign::LBrace, Sign::RBrace, |cursor| cursor.value())
+    }
+
+    /// Reads items with or without commas between; of a list that is not understood, nothing.
+    pub(super) fn enclosed(&mut self, open: Sign, close: Sign, item: Phrase) -> Option<Vec<String>> {
+        let start = self.at;
+        let items = self.items(open, close, item);
+        if items.is_none() {
+            self.at = start;
+        }
+        items
+    }
+
+    fn items(&mut self, open: Sign, close: Sign, item: Phrase) -> Option<Vec<String>> {
+        self.sign(open)?;
+        let mut items = Vec::new();
+        while self.sign(close).is_none() {
+            items.push(item(self)?);
+            self.sign(Sign::Comma);
+        }
+        Some(items).filter(|items| !items.is_empty())
+    }
+
+    /// Reads the qualifiers in front of hosts, nets and ports: the words as they are written.
+    pub(super) fn qualifiers(&mut self) -> Option<String> {
+        let start = self.token()?.span;
+        self.one_of(&["tcp", "udp", "sctp", "ip", "ip6", "arp", "rarp", "ether"]);
+        if self.one_of(&["src", "dst"]).is_some() && self.one_of(&["or", "and"]).is_some() {
+            self.one_of(&["src", "dst"])?;
+        }
+        self.one_of(&["host", "net", "port", "portrange"])?;
+        let end = self.tokens.list.get(self.at.checked_sub(1)?)?.span;
+        let text = start.to(end).text(self.tokens.source);
+        Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    /// Whether `meant` is something else than what has been read since `start`.
+    pub(super) fn is_news(&self, start: usize, meant: &str) -> bool {
+        let read = &self.tokens.list[start..self.at];
+        !read.iter().map(|token| self.tokens.text(*token)).eq(lex(meant)
+            .list
+            .iter()
+            .map(|token| token.span.text(meant))
+            .filter(|text| !text.is_empty()))
+    }
+}
+
+/// The words that there are, with blanks between.
+pub(super) fn joined(words: &[Option<&str>]) -> String {
+    words.iter().flatten().copied().collect::<Vec<_>>().join(" ")
+}

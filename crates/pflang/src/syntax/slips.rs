@@ -1,0 +1,200 @@
+//! What people write who know the language but not this corner of it, and what they mean.
+//!
+//! ```text
+//! port != 80               not port 80
+//! port 80, 443             port in {80, 443}
+//! portrange 80:90          portrange 80-90
+//! net 10.0.0.0/255.0.0.0   net 10.0.0.0 mask 255.0.0.0
+//! host 10.0.0.1:80         host 10.0.0.1 and port 80
+//! src ip 10.0.0.1          ip src host 10.0.0.1
+//! length greater 100       len > 100
+//! ```
+//! Like [`habits`](super::habits), these phrases are looked for only after the parser has failed.
+
+use super::cursor::{Cursor, joined};
+use super::lex::{Sign, TokenKind};
+
+/// `port 80 - 90`, `portrange 80:90`, `portrange 80 to 90`, `portrange 80 90`.
+pub(super) fn range(cursor: &mut Cursor<'_>) -> Option<String> {
+    let quals = cursor.qualifiers()?;
+    let directed = quals.strip_suffix("portrange").or(quals.strip_suffix("port"))?;
+    let low = cursor.number()?;
+    let is_joined = cursor.sign(Sign::Minus).or_else(|| cursor.sign(Sign::Colon)).is_some()
+        || cursor.one_of(&["to"]).is_some();
+    if !is_joined && quals.ends_with("port") {
+        return None;
+    }
+    Some(format!("{directed}portrange {low}-{}", cursor.number()?))
+}
+
+/// `net 10.0.0.0 255.0.0.0`, `net 10.0.0.0 netmask 255.0.0.0`, `net 10.0.0.0/255.0.0.0`.
+pub(super) fn mask(cursor: &mut Cursor<'_>) -> Option<String> {
+    let quals = cursor.qualifiers().filter(|quals| quals.ends_with("net"))?;
+    let net = cursor.dotted()?;
+    if cursor.sign(Sign::Slash).is_none() {
+        cursor.one_of(&["netmask"]);
+    }
+    // Another network would not begin with ones.
+    let mask = cursor.dotted().filter(|mask| mask.starts_with("255."))?;
+    Some(format!("{quals} {net} mask {mask}"))
+}
+
+/// `port = 80`, `tcp port != 80`, `host == 10.0.0.1`, `port > 1023`.
+pub(super) fn compared(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    let proto = cursor.one_of(&["tcp", "udp", "sctp", "ip", "ip6", "arp", "rarp"]);
+    let quals = cursor.qualifiers()?;
+    let is_signed = matches!(cursor.token()?.kind, TokenKind::Sign(_));
+    match (cursor.ordering(), quals.strip_suffix("port")) {
+        (Some(sign), Some(directed)) => {
+            let range = super::habits::ports_that_are(sign, cursor.value()?.parse().ok()?)?;
+            Some(joined(&[proto, Some(&format!("{directed}portrange {range}"))]))
+        }
+        (None, _) if is_signed => {
+            let not = cursor.negation();
+            let ids = format!("{quals} {}", cursor.value()?);
+            Some(cursor.of_protocol(start, proto, not, &ids))
+        }
+        _ => None,
+    }
+}
+
+/// `port 80, 443`, `host ace, vs`.
+pub(super) fn commas(cursor: &mut Cursor<'_>) -> Option<String> {
+    let quals = cursor.qualifiers()?;
+    let mut members = vec![cursor.value()?];
+    while cursor.sign(Sign::Comma).is_some() {
+        members.push(cursor.value()?);
+    }
+    (members.len() > 1).then(|| format!("{quals} in {{{}}}", members.join(", ")))
+}
+
+/// `10.0.0.1:80`, `src 10.0.0.1:80`, `host [2001:db8::1]:80`.
+pub(super) fn socket(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    let dir = cursor.one_of(&["src", "dst"]);
+    cursor.one_of(&["host"]);
+    let address = match cursor.sign(Sign::LBracket) {
+        Some(()) => {
+            let address = cursor.text_of(|kind| matches!(kind, TokenKind::V6(_)))?;
+            cursor.sign(Sign::RBracket)?;
+            address
+        }
+        None => cursor.dotted()?,
+    };
+    cursor.sign(Sign::Colon)?;
+    let port = cursor.number()?;
+    let host = joined(&[dir, Some("host"), Some(address)]);
+    let port = joined(&[dir, Some("port"), Some(&port)]);
+    Some(cursor.operands(start, &format!("{host} and {port}")))
+}
+
+/// `src ip 10.0.0.1`, `dst tcp port 80`.
+pub(super) fn carrier_behind_direction(cursor: &mut Cursor<'_>) -> Option<String> {
+    let dir = cursor.one_of(&["src", "dst"])?;
+    let proto = cursor.one_of(&["ip", "ip6", "arp", "tcp", "udp", "sctp"])?;
+    let kind = match (cursor.one_of(&["host", "net", "port", "portrange"]), proto) {
+        (Some(kind), _) => kind,
+        (None, "tcp" | "udp" | "sctp") => "port",
+        (None, _) => "host",
+    };
+    let value = cursor.value()?;
+    let kind = if kind == "host" && value.contains('/') { "net" } else { kind };
+    Some(format!("{proto} {dir} {kind} {value}"))
+}
+
+/// `mac 1:2:3:4:5:6`, `src mac 1:2:3:4:5:6`, `eth src 1:2:3:4:5:6`.
+pub(super) fn hardware_address(cursor: &mut Cursor<'_>) -> Option<String> {
+    let before = cursor.one_of(&["src", "dst"]);
+    cursor.one_of(&["mac", "eth", "ether"])?;
+    let dir = before.or_else(|| cursor.one_of(&["src", "dst"]));
+    cursor.one_of(&["host", "mac"]);
+    let address = cursor.text_of(|kind| matches!(kind, TokenKind::Mac(_)))?;
+    Some(format!("ether {} {address}", dir.unwrap_or("host")))
+}
+
+/// `443/tcp`, `dst port 443/tcp`.
+pub(super) fn service(cursor: &mut Cursor<'_>) -> Option<String> {
+    let dir = cursor.one_of(&["src", "dst"]);
+    cursor.one_of(&["port"]);
+    let port = cursor.number()?;
+    cursor.sign(Sign::Slash)?;
+    let proto = cursor.one_of(&["tcp", "udp", "sctp"])?;
+    Some(joined(&[Some(proto), dir, Some("port"), Some(&port)]))
+}
+
+/// `length greater 100`, `greater than 100`, `less than 100`.
+pub(super) fn length(cursor: &mut Cursor<'_>) -> Option<String> {
+    cursor.one_of(&["len", "length"]);
+    let sign = if cursor.one_of(&["greater", "less"])? == "greater" { ">" } else { "<" };
+    cursor.one_of(&["than"]);
+    Some(format!("len {sign} {}", cursor.number()?))
+}
+
+/// The head of a rule of Suricata's or Snort's: `alert tcp any any -> 10.0.0.0/8 80`.
+pub(super) fn rule(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    cursor.one_of(&["alert", "drop", "pass", "reject"])?;
+    let proto = cursor.one_of(&["tcp", "udp", "icmp", "ip"])?;
+    let sources = end_of_rule(cursor, "src")?;
+    cursor.sign(Sign::Minus)?;
+    cursor.sign(Sign::Gt)?;
+    let mut tests = end_of_rule(cursor, "dst")?;
+    tests.splice(0..0, sources);
+    if let [test] = &tests[..]
+        && test.contains(" port")
+        && !test.starts_with("not")
+    {
+        return Some(format!("{proto} {test}"));
+    }
+    tests.insert(0, proto.to_owned());
+    Some(if tests.len() > 1 { cursor.operands(start, &tests.join(" and ")) } else { proto.to_owned() })
+}
+
+/// An address and a port of such a rule, each of which may be `any`, or not be: `!10.0.0.1`.
+fn end_of_rule(cursor: &mut Cursor<'_>, dir: &str) -> Option<Vec<String>> {
+    let mut tests = Vec::new();
+    for kind in ["host", "port"] {
+        if cursor.one_of(&["any"]).is_some() {
+            continue;
+        }
+        let not = cursor.one_of(&["!"]).map(|_| "not");
+        let value = cursor.value()?;
+        let kind = match kind {
+            "host" if value.contains('/') => "net",
+            "port" if value.contains('-') => "portrange",
+            kind => kind,
+        };
+        tests.push(joined(&[not, Some(dir), Some(kind), Some(&value)]));
+    }
+    Some(tests)
+}
+
+/// `arp request`, `arp reply`, `arp who-has 10.0.0.1`, as tcpdump prints them.
+pub(super) fn arp(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    cursor.one_of(&["arp"])?;
+    match cursor.one_of(&["request", "reply", "who-has"])? {
+        "request" => Some("arp[6:2] = 1".to_owned()),
+        "reply" => Some("arp[6:2] = 2".to_owned()),
+        _ => {
+            let text = format!("arp[6:2] = 1 and arp dst host {}", cursor.dotted()?);
+            Some(cursor.operands(start, &text))
+        }
+    }
+}
+
+/// `host 10.0.0.*`, `net 10.*`.
+pub(super) fn wildcard(cursor: &mut Cursor<'_>) -> Option<String> {
+    let proto = cursor.one_of(&["ip", "arp", "rarp"]);
+    let dir = cursor.one_of(&["src", "dst"]);
+    cursor.one_of(&["host", "net"]);
+    let parts = cursor.text_of(|kind| kind == TokenKind::Name)?.strip_suffix('.')?;
+    cursor.sign(Sign::Star)?;
+    while cursor.text_of(|kind| kind == TokenKind::Name).is_some() {
+        cursor.sign(Sign::Star)?;
+    }
+    let count = parts.split('.').map(|part| part.parse::<u8>().ok()).collect::<Option<Vec<_>>>()?.len();
+    let zeros = ".0".repeat(4usize.checked_sub(count)?);
+    Some(joined(&[proto, dir, Some("net"), Some(&format!("{parts}{zeros}/{}", 8 * count))]))
+}
