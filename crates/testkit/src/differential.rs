@@ -9,7 +9,7 @@
 
 use crate::corpus::{self, Capture};
 use crate::engines::{Engines, words};
-use crate::expr::{self, Generator};
+use crate::expr::{self, Generator, Productions};
 use crate::linktype::{self, ETHERNET, LinkType};
 use crate::oracle::{self, BpfProgram, Libpcap};
 use crate::packet::Packet;
@@ -99,7 +99,10 @@ pub fn run(pcap: Libpcap, settings: Settings) -> Result<Report, String> {
             pcap,
             linktype,
             netmask: rng.chance(1, 4).then_some(A_NETMASK),
-            expression: Generator::new(linktype, rng.next_u64()).expression(),
+            expression: match rng.below(4) {
+                0 => Productions::new(rng.next_u64()).expression(),
+                _ => Generator::new(linktype, rng.next_u64()).expression(),
+            },
         };
         comparison.compare(&subject)?;
     }

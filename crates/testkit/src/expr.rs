@@ -13,14 +13,16 @@
 //! that shift offsets, loads under `not`, qualifiers that carry over to the next address.
 //!
 //! The parts: `address` makes hosts, nets, ports and protocols; `arith` relations; `words` everything else.
-//! [`shrink()`] makes a failing expression smaller without knowing the grammar.
+//! [`Productions`] draws from the grammar instead, valid or not. [`shrink()`] makes a failing expression smaller without knowing the grammar.
 
 mod address;
 mod arith;
 mod family;
+mod productions;
 mod shrink;
 mod words;
 
+pub use productions::{Alternative, Productions};
 pub use shrink::shrink;
 
 use crate::linktype::LinkType;
