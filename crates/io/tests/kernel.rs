@@ -6,6 +6,8 @@ mod absence;
 mod interfaces;
 #[path = "kernel/offload.rs"]
 mod offload;
+#[path = "kernel/outgoing.rs"]
+mod outgoing;
 
 use engine::{Class, Engine, Graph, Report, Settings};
 use io::{AfPacket, PcapReader, PcapWriter, Tap};

@@ -5,6 +5,7 @@
 //! | outputs | `output`: frames from the wire, also those for the kernel, which gets them as well |
 //! | `device` | its name |
 //! | `promiscuous` | whether it brings in frames for other stations; `false` unless set |
+//! | `outgoing` | whether frames that others on this machine send by the device come as well; `false` unless set |
 //! | `fanout` | 0 to 65535: apps and programs of the same number share the frames of the device, flow by flow |
 //! | `delivered` | counts frames that the device has taken |
 //! | `too_short`, `too_long` | drops: frames that the device cannot send, nor the kernel cut, or longer than 65535 bytes |
@@ -19,7 +20,11 @@
 //!
 //! Where the graph keeps metadata, frames have the time at which the kernel received them.
 //!
-//! Frames that leave by the device are not seen again. The kernel takes the outer VLAN tag out of a frame, and we put it
+//! Frames that leave by the device are not seen, unless `outgoing` asks for them: then those come as well that other programs send, or other apps
+//! of the graph. What the app itself sends never comes back, nor what others of its `fanout` send. Those of a loopback device come once in
+//! either case: when they come in.
+//!
+//! The kernel takes the outer VLAN tag out of a frame, and we put it
 //! back. When the socket's queue is full, packets wait, and then the link: so a source before it is slowed down.
 //! An output with little room, and an exhausted pool, leave frames in the kernel's queue.
 //!
@@ -72,6 +77,8 @@ pub struct AfPacket {
     pub device: String,
     /// Whether it brings in frames for other stations.
     pub promiscuous: bool,
+    /// Whether frames that others on this machine send by the device come as well.
+    pub outgoing: bool,
     /// The group that shares the frames of the device.
     pub fanout: Option<u16>,
 }
@@ -161,14 +168,16 @@ impl Class for AfPacket {
         })
     }
 
-    /// The socket stays, with the frames in its queue, where the device does; nobody leaves a group but with the socket.
+    /// The socket stays, with the frames in its queue, where the device does; nobody leaves a group but with the socket, and what the group
+    /// sees was settled by the first in it.
     fn reconfigure(
         &self,
         app: &mut Running,
         old: &Self,
         _: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
-        if self.device != old.device || (self.fanout != old.fanout && old.fanout.is_some()) {
+        let of_group = |options: &Self| (options.fanout, options.outgoing);
+        if self.device != old.device || (of_group(self) != of_group(old) && old.fanout.is_some()) {
             return Ok(Reconfigured::NeedsRestart);
         }
         // A device that is gone is opened with these options when it is back.
@@ -182,7 +191,7 @@ impl Class for AfPacket {
 
 impl AfPacket {
     fn open(&self) -> Result<Socket, OptionError> {
-        Socket::open(&self.device, self.promiscuous, self.fanout).map_err(|error| self.refused(&error))
+        Socket::open(self).map_err(|error| self.refused(&error))
     }
 
     /// Opens the device again. The graph has been made for what its frames begin with.
@@ -201,14 +210,16 @@ impl AfPacket {
         if self.promiscuous != old.promiscuous {
             socket.set_promiscuous(self.promiscuous).map_err(refused)?;
         }
-        if let Some(group) = self.fanout.filter(|_| old.fanout.is_none())
-            && let Err(error) = socket.join(group)
-        {
+        let joined = match self.fanout {
+            Some(group) if old.fanout.is_none() => socket.join(group, self.outgoing),
+            _ => Ok(()),
+        };
+        let done = joined.and_then(|()| socket.set_outgoing(self.outgoing));
+        if done.is_err() && self.promiscuous != old.promiscuous {
             // The app goes on as before.
             let _ = socket.set_promiscuous(old.promiscuous);
-            return Err(refused(error));
         }
-        Ok(())
+        done.map_err(refused)
     }
 
     /// The error when the kernel does not give us the socket.
@@ -242,7 +253,8 @@ impl AfPacket {
             Step::Fanout => OptionError::refused(
                 "fanout",
                 format!(
-                    "cannot join the group: {error}; is {device} up, and the number used for the same device only?"
+                    "cannot join the group: {error}; is {device} up, and the number used for the same device only, \
+                     with the same `outgoing`?"
                 ),
             ),
         }

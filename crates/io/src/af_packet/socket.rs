@@ -3,6 +3,7 @@
 //! The unsafe code here passes pointers to values that live on the stack, or to packets that the caller lends, for the
 //! time of one call. The kernel keeps none of them.
 
+use super::AfPacket;
 use super::control::{CONTROL_LEN, Told};
 use super::framing::{Framing, Hardware, Peers};
 use super::offload::{self, Cut, HEADER_LEN, Header};
@@ -19,6 +20,8 @@ const QUEUE_LEN: libc::c_int = 4 << 20;
 
 /// Says that a header comes and goes with each frame (linux/if_packet.h).
 const PACKET_VNET_HDR: libc::c_int = 15;
+/// Keeps frames that leave by the device from a group (linux/if_packet.h): for its sockets, `PACKET_IGNORE_OUTGOING` means nothing.
+const PACKET_FANOUT_FLAG_IGNORE_OUTGOING: libc::c_uint = 0x4000;
 
 /// A packet socket, bound to a device.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub(super) struct Socket {
     has_header: bool,
     /// What its frames begin with.
     framing: Framing,
+    /// Whether frames that leave by the device come in again.
+    is_loopback: bool,
     /// The longest packet that the device takes, without its Ethernet header.
     mtu: usize,
 }
@@ -72,7 +77,7 @@ struct Control([u8; CONTROL_LEN]);
 
 impl Socket {
     /// A socket on a device, which receives from now on.
-    pub(super) fn open(device: &str, promiscuous: bool, fanout: Option<u16>) -> Result<Self, OpenError> {
+    pub(super) fn open(options: &AfPacket) -> Result<Self, OpenError> {
         let step = |step| move |error| OpenError { step, error };
         // Without a protocol it receives nothing until it is bound, and so no frames of other devices.
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
@@ -80,20 +85,22 @@ impl Socket {
         let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) }).map_err(step(Step::Socket))?;
         // SAFETY: the descriptor was opened above, and nobody else has it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let index = index_of(device).map_err(step(Step::Device))?;
+        let index = index_of(&options.device).map_err(step(Step::Device))?;
         let framing = Framing::Ethernet;
-        let mut socket = Socket { fd, index, has_header: false, framing, mtu: usize::MAX };
+        let mut socket =
+            Socket { fd, index, has_header: false, framing, is_loopback: false, mtu: usize::MAX };
         socket.prepare().map_err(step(Step::Socket))?;
         // Without it, frames come and go as they are.
         socket.has_header = socket.set(libc::SOL_PACKET, PACKET_VNET_HDR, &1_i32).is_ok();
         socket.ask_mtu();
         socket.bind().map_err(step(Step::Device))?;
-        socket.framing = socket.ask_framing()?;
-        if promiscuous {
+        socket.ask_framing()?;
+        socket.set_outgoing(options.outgoing)?;
+        if options.promiscuous {
             socket.set_promiscuous(true)?;
         }
-        if let Some(group) = fanout {
-            socket.join(group)?;
+        if let Some(group) = options.fanout {
+            socket.join(group, options.outgoing)?;
         }
         Ok(socket)
     }
@@ -119,7 +126,7 @@ impl Socket {
     }
 
     /// Asks what the frames of the device begin with.
-    fn ask_framing(&self) -> Result<Framing, OpenError> {
+    fn ask_framing(&mut self) -> Result<(), OpenError> {
         let known = self.address().and_then(|address| {
             let answer = self.ask(libc::SIOCGIFFLAGS as _, self.name()?)?;
             // SAFETY: as for the number in `ask_mtu`.
@@ -128,10 +135,12 @@ impl Socket {
             Ok((address.sll_hatype, if has_one { Peers::One } else { Peers::Several }))
         });
         let (hardware, peers) = known.map_err(|error| OpenError { step: Step::Device, error })?;
-        Framing::of(hardware, peers).ok_or_else(|| OpenError {
+        self.framing = Framing::of(hardware, peers).ok_or_else(|| OpenError {
             step: Step::Hardware(hardware),
             error: io::ErrorKind::Unsupported.into(),
-        })
+        })?;
+        self.is_loopback = hardware == libc::ARPHRD_LOOPBACK;
+        Ok(())
     }
 
     /// What the device is called now.
@@ -170,6 +179,7 @@ impl Socket {
     fn prepare(&self) -> io::Result<()> {
         let on: libc::c_int = 1;
         self.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
+        // Not even between two steps.
         self.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
         for (forced, asked) in
             [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
@@ -217,9 +227,20 @@ impl Socket {
         self.set(libc::SOL_PACKET, option, &request).map_err(|error| OpenError { step, error })
     }
 
-    /// Joins a group whose sockets share the frames of the device, for as long as the socket is open.
-    pub(super) fn join(&self, group: u16) -> Result<(), OpenError> {
-        let value = libc::c_uint::from(group) | libc::PACKET_FANOUT_HASH << 16;
+    /// Says whether frames are let in that others on this machine send by the device. What this socket sends, or one of its group, the kernel
+    /// never hands to it (`skb_loop_sk`); what leaves by a loopback device comes in at once, and is seen then.
+    pub(super) fn set_outgoing(&self, wanted: bool) -> Result<(), OpenError> {
+        let ignored = libc::c_int::from(!wanted || self.is_loopback);
+        let step = Step::Socket;
+        self.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &ignored)
+            .map_err(|error| OpenError { step, error })
+    }
+
+    /// Joins a group whose sockets share the frames of the device, for as long as the socket is open. All in it have to ask for the same
+    /// `outgoing`.
+    pub(super) fn join(&self, group: u16, outgoing: bool) -> Result<(), OpenError> {
+        let flag = if outgoing && !self.is_loopback { 0 } else { PACKET_FANOUT_FLAG_IGNORE_OUTGOING };
+        let value = libc::c_uint::from(group) | (libc::PACKET_FANOUT_HASH | flag) << 16;
         let step = Step::Fanout;
         self.set(libc::SOL_PACKET, libc::PACKET_FANOUT, &value).map_err(|error| OpenError { step, error })
     }

@@ -100,7 +100,7 @@ fn a_device_is_asked_by_its_number() {
     let Some((_turn, [here])) = Namespace::some("a device with another name") else { return };
     here.run("ip link add name a mtu 1400 type veth peer name b");
     here.enter(|| {
-        let mut socket = Socket::open("a", false, None).unwrap();
+        let mut socket = Socket::open(&device("a")).unwrap();
         let is_long = |socket: &Socket| [1414, 1415, 1515].map(|len| socket.is_long(&vec![0; len]));
         assert_eq!(is_long(&socket), [false, true, true]);
         here.run("ip link set dev a name c");
@@ -120,7 +120,7 @@ fn frames_are_counted_that_came_before_a_device_went_down() {
     here.run("ip link set dev a up");
     here.run("ip link set dev b up");
     here.enter(|| {
-        let [from, to] = ["a", "b"].map(|name| Socket::open(name, false, None).unwrap());
+        let [from, to] = ["a", "b"].map(|name| Socket::open(&device(name)).unwrap());
         let frame = [&[0; 10][..], &[0xff; 12], &[0x88, 0xb5], &[0; 46]].concat();
         (0..5).for_each(|_| from.file().write_all(&frame).unwrap());
         here.run("ip link set dev b down");
@@ -169,7 +169,7 @@ fn udp(ip: &str, payload: &[u8]) -> Vec<u8> {
 
 /// Whether the kernel takes joined datagrams for a device from a program; if not, says so aloud.
 fn takes_joined(device: &str) -> bool {
-    let socket = Socket::open(device, false, None).unwrap();
+    let socket = Socket::open(&self::device(device)).unwrap();
     let sent = socket.file().write_all(&joined(&udp("ip4", &[b'x'; 100]), 40, 34));
     if sent.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL)) {
         testkit::say("SKIPPED: joined UDP datagrams need Linux 6.2");
@@ -189,7 +189,7 @@ fn with_joined(test: &str, body: impl FnOnce(&Socket, &mut Rig) + Send) {
         if !takes_joined("b") {
             return;
         }
-        let from = Socket::open("a", false, None).unwrap();
+        let from = Socket::open(&device("a")).unwrap();
         let mut rig = Rig::new(device("b"), &[], &["output"]);
         rig.breathe();
         body(&from, &mut rig);
