@@ -120,9 +120,11 @@ fn frames_are_counted_that_came_before_a_device_went_down() {
     here.run("ip link set dev a up");
     here.run("ip link set dev b up");
     here.enter(|| {
-        let [from, to] = ["a", "b"].map(|name| Socket::open(&device(name)).unwrap());
+        // The kernel hands each frame to the socket that was opened last first.
+        let [from, witness, to] = ["a", "b", "b"].map(|name| Socket::open(&device(name)).unwrap());
         let frame = [&[0; 10][..], &[0xff; 12], &[0x88, 0xb5], &[0; 46]].concat();
         (0..5).for_each(|_| from.file().write_all(&frame).unwrap());
+        (0..5).for_each(|_| _ = read(&witness.file()));
         here.run("ip link set dev b down");
         assert_eq!((to.empty(), to.empty()), (5, 0));
     });
