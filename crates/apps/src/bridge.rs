@@ -29,6 +29,7 @@ mod tests;
 use crate::shared::bucket::Bucket;
 use crate::shared::host::check_mac;
 use crate::shared::text;
+use engine::plural::counted;
 use engine::shm::Counter;
 use engine::{
     App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Reconfigured, Setup,
@@ -237,7 +238,7 @@ impl App for Running {
     }
 
     fn report(&self) -> Option<String> {
-        Some(format!("{} hosts", self.hosts.count()))
+        Some(counted(self.hosts.count() as u64, "host"))
     }
 }
 

@@ -23,6 +23,7 @@
 
 use crate::shared::filtering::{LANES, compile, compiler, odd, select};
 use crate::shared::linktype::{self, Compiled};
+use engine::plural::counted;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Review, Setup, is_name};
 use pflang::Filter;
@@ -192,7 +193,7 @@ impl App for Running {
     }
 
     fn report(&self) -> Option<String> {
-        self.filters.report("matched no filter")
+        self.filters.report(|count| format!("{} matched no filter", counted(count, "packet")))
     }
 }
 
@@ -251,7 +252,11 @@ mod tests {
         assert_eq!(rig.take("output").len(), 2);
         assert_eq!(counters(&mut rig, &["packets", "any_packets", "wrong_linktype"]), [2, 1, 1]);
         assert!(
-            rig.report().apps[APP].text.as_deref().unwrap().starts_with("1 packets matched no filter: they")
+            rig.report().apps[APP]
+                .text
+                .as_deref()
+                .unwrap()
+                .starts_with("1 packet matched no filter: not of link type")
         );
     }
 

@@ -18,6 +18,7 @@
 
 use crate::shared::filtering::{LANES, compile, compiler, odd, select};
 use crate::shared::linktype::{self, Compiled};
+use engine::plural::passive;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Ports, Reconfigured, Review, Setup};
 use serde::Deserialize;
@@ -110,7 +111,7 @@ impl App for Running {
     }
 
     fn report(&self) -> Option<String> {
-        self.filter.report("were dropped")
+        self.filter.report(|count| passive(count, "packet", "dropped"))
     }
 }
 
@@ -205,6 +206,9 @@ mod tests {
         let ip = &http()[14..];
         send(&mut rig, ip, 101);
         send(&mut rig, ip, 1);
+        rig.breathe();
+        let text = rig.report().apps[APP].text.clone().unwrap_or_default();
+        assert!(text.starts_with("1 packet was dropped: not of link type RAW"), "{text}");
         send(&mut rig, &dns()[14..], 101);
         send(&mut rig, &dns(), 0);
         rig.breathe();
@@ -213,7 +217,7 @@ mod tests {
             (vec![ip.to_vec()], vec![dns()[14..].to_vec()])
         );
         assert_eq!(rig.counter("wrong_linktype"), 2);
-        let text = "2 packets were dropped: they are not of link type RAW; with `linktype = \"EN10MB\"`, those of EN10MB are filtered";
+        let text = "2 packets were dropped: not of link type RAW; with `linktype = \"EN10MB\"`, those of EN10MB are filtered";
         assert_eq!(rig.report().apps[APP].text.as_deref(), Some(text));
         rig.reconfigure(Filter::new("tcp port 80"));
         assert_eq!((rig.pass(&[&http(), ip]), rig.counter("wrong_linktype")), (vec![http()], 2));

@@ -24,6 +24,7 @@
 
 use crate::shared::filtering::{LANES, compiler, describe, does_not_compile, odd};
 use crate::shared::linktype::{self, Compiled};
+use engine::plural::passive;
 use engine::shm::Counter;
 use engine::{
     App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Reconfigured, Review,
@@ -210,7 +211,7 @@ impl App for Running {
     }
 
     fn report(&self) -> Option<String> {
-        self.list.report("were dropped")
+        self.list.report(|count| passive(count, "packet", "dropped"))
     }
 }
 
@@ -344,9 +345,7 @@ mod tests {
         assert_eq!(rig.counter("wrong_linktype"), 3);
         let text = rig.report().apps[APP].text.clone().unwrap();
         assert!(
-            text.starts_with(
-                "3 packets were dropped: they are not of link type EN10MB; with `linktype = \"RAW\"`"
-            ),
+            text.starts_with("3 packets were dropped: not of link type EN10MB; with `linktype = \"RAW\"`"),
             "{text}"
         );
         // A whole burst.

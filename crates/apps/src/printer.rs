@@ -28,6 +28,7 @@ mod stream;
 
 use crate::shared::bucket::Bucket;
 use capture::{Line, Precision};
+use engine::plural::passive;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Roles, Setup};
 use serde::Deserialize;
@@ -184,12 +185,11 @@ impl App for Running {
 
     fn report(&self) -> Option<String> {
         let missing = self.counters.not_printed.get();
-        let limited =
-            (missing > 0).then(|| format!("{missing} packets were not printed: more than `lines_per_s`"));
-        let lost = self.counters.not_written.get();
-        let failed = self.error.as_ref().map(|error| format!("{error}; {lost} packets were not written"));
-        let unread =
-            || format!("{}: its reader has gone; {lost} packets were not written", self.sink.stream().name());
+        let limited = (missing > 0)
+            .then(|| format!("{}: more than `lines_per_s`", passive(missing, "packet", "not printed")));
+        let lost = passive(self.counters.not_written.get(), "packet", "not written");
+        let failed = self.error.as_ref().map(|error| format!("{error}; {lost}"));
+        let unread = || format!("{}: its reader has gone; {lost}", self.sink.stream().name());
         let failed = failed.or_else(|| self.is_unread.then(unread));
         let lines: Vec<String> = failed.into_iter().chain(limited).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
@@ -380,14 +380,15 @@ mod tests {
         app.print(&packets);
         let text = |lost| {
             let gone = "standard output: its reader has gone";
-            format!(
-                "{gone}; {lost} packets were not written\n2 packets were not printed: more than `lines_per_s`"
-            )
+            format!("{gone}; {lost} not written\n2 packets were not printed: more than `lines_per_s`")
         };
-        assert_eq!((app.report(), app.has_failed(), app.ends_run()), (Some(text(1)), false, true));
+        assert_eq!(
+            (app.report(), app.has_failed(), app.ends_run()),
+            (Some(text("1 packet was")), false, true)
+        );
         app.limit = None;
         app.print(&packets);
-        assert_eq!((app.report(), app.is_closed), (Some(text(4)), true));
+        assert_eq!((app.report(), app.is_closed), (Some(text("4 packets were")), true));
         assert_eq!(app.counters.printed.get(), 3);
         packets.into_iter().for_each(|packet| pool.free(packet, &Counter::hidden()));
     }

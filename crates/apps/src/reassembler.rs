@@ -33,6 +33,7 @@ mod tests;
 
 use crate::shared::whole::note_whole;
 use assembly::{Outcome, Refusal};
+use engine::plural::counted;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Reconfigured, Roles, Setup};
 use piece::{Parsed, Piece};
@@ -166,7 +167,7 @@ impl App for Running {
     }
 
     fn report(&self) -> Option<String> {
-        Some(format!("{} packets in the making", self.table.held()))
+        Some(format!("{} in the making", counted(self.table.held() as u64, "packet")))
     }
 }
 

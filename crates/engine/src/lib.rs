@@ -35,6 +35,7 @@ pub mod link;
 mod models;
 mod option;
 mod panic;
+pub mod plural;
 #[allow(unsafe_code)]
 pub mod pool;
 mod rate;

@@ -150,7 +150,7 @@ impl<C: Compile> Compiled<C> {
     fn compile(&self, linktype: LinkType) -> Result<C::Output, String> {
         match self.only {
             Some(only) => Err(format!(
-                "they are not of link type {only}; with `linktype = \"{linktype}\"`, those of {linktype} are filtered"
+                "not of link type {only}; with `linktype = \"{linktype}\"`, those of {linktype} are filtered"
             )),
             None => {
                 self.options.compile(linktype).map_err(|error| format!("on link type {linktype}, {error}"))
@@ -163,10 +163,10 @@ impl<C: Compile> Compiled<C> {
         self.wrong.add(packets.len() as u64);
     }
 
-    /// The words about packets for which nothing is compiled; `fate` says what happened to them.
-    pub(crate) fn report(&self, fate: &str) -> Option<String> {
+    /// The words about packets for which nothing is compiled; `fate` says what happened to so many.
+    pub(crate) fn report(&self, fate: impl FnOnce(u64) -> String) -> Option<String> {
         let why = self.why.as_ref()?;
-        Some(format!("{} packets {fate}: {why}", self.wrong.get()))
+        Some(format!("{}: {why}", fate(self.wrong.get())))
     }
 }
 
