@@ -19,6 +19,7 @@ mod json;
 mod language;
 mod message;
 mod misuse;
+mod notices;
 mod ps;
 mod registry;
 mod run;

@@ -64,6 +64,12 @@ impl Message {
         self
     }
 
+    /// With the app it is about, as a part of the object.
+    pub(crate) fn with_app(mut self, name: &str) -> Self {
+        self.object["app"] = name.into();
+        self
+    }
+
     /// On one line, for programs. Control characters that JSON allows in texts, and a terminal would obey, are escaped as well.
     pub(crate) fn to_json(&self) -> String {
         let mut out = String::new();

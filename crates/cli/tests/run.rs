@@ -7,8 +7,9 @@ use common::{arg, code, root, signal, sluss, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Output;
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
+use testkit::netns::Namespace;
 
 #[test]
 fn a_finite_graph_ends_by_itself_and_reports() {
@@ -349,4 +350,51 @@ fn drops_of_apps_that_are_gone_are_told() {
     let text = printed.join("\n");
     assert_eq!(words(&text, &["(gone)"])[1], "rejected", "{text}");
     assert!(text.contains("; every packet accounted for"), "{text}");
+}
+
+#[test]
+fn a_device_that_goes_and_comes_is_told_at_once() {
+    let Some((_turn, [here])) = Namespace::some("a device that goes and comes") else { return };
+    let graph = "links = [\"eth.output -> sink.input\"]\n\
+                 [app.eth]\ntype = \"af_packet\"\ndevice = \"a\"\n[app.sink]\ntype = \"sink\"\n";
+    for json in [false, true] {
+        let folder = folder("absence", graph);
+        here.run("ip link add name a type veth peer name b");
+        let words = format!("{} run net.toml", env!("CARGO_BIN_EXE_sluss"));
+        let mut command = here.command(&words);
+        command.args(json.then_some("--json")).current_dir(&folder);
+        command.env("SLUSS_RUNTIME_DIR", folder.join("runtime"));
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let live = Live::of(child, &folder);
+        until("the first breath", || {
+            let files = fs::read_dir(folder.join("runtime")).unwrap().flatten();
+            let seen = files.filter_map(|file| engine::shm::Snapshot::read(&file.path()).ok());
+            seen.flat_map(|seen| seen.records).any(|record| record.value("breaths") > 0)
+        });
+        here.run("ip link delete dev a");
+        let gone = live.told("is gone");
+        here.run("ip link add name a type veth peer name b");
+        let back = live.told("is back");
+        let texts = [
+            "eth: device a is gone; sluss waits until there is one of that name".to_owned(),
+            "eth: device a is back".to_owned(),
+        ];
+        if json {
+            for (line, (text, severity)) in [gone, back].iter().zip(texts.iter().zip(["warning", "note"])) {
+                let object: Value = serde_json::from_str(line).unwrap();
+                let warning = &object["warning"];
+                assert_eq!((&object["type"], &object["app"]), (&"warning".into(), &"eth".into()), "{line}");
+                assert_eq!(
+                    (&warning["message"], &warning["severity"]),
+                    (&text.as_str().into(), &severity.into())
+                );
+            }
+        } else {
+            assert_eq!([gone, back], [format!("warning: {}", texts[0]), format!("note: {}", texts[1])]);
+        }
+        let (code, printed) = live.end("INT");
+        assert_eq!(code, 130);
+        assert!(!printed.concat().contains("is gone"), "it is back: {printed:?}");
+        here.run("ip link delete dev a");
+    }
 }

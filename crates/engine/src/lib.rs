@@ -33,6 +33,7 @@ mod graph;
 pub mod link;
 #[cfg(all(test, loom))]
 mod models;
+mod notice;
 mod option;
 mod panic;
 pub mod plural;
@@ -55,6 +56,7 @@ pub use graph::{
     is_name,
 };
 pub use link::{Input, Output};
+pub use notice::{Notice, NoticeLevel, Notices, Notifier};
 pub use option::{Fault, OptionError, OptionWarning, Review};
 pub use pool::{Burst, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 pub use rate::Rate;

@@ -2,7 +2,8 @@
 //! says. When the rig is dropped, every packet must be accounted for.
 
 use engine::{
-    App, Class, ClockKind, Engine, Graph, Io, Metadata, OptionError, Ports, Report, Roles, Settings, Setup,
+    App, Class, ClockKind, Engine, Graph, Io, Metadata, Notice, OptionError, Ports, Report, Roles, Settings,
+    Setup,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -158,6 +159,11 @@ impl Rig {
         let report = self.report();
         let counters = &report.apps[APP].counters;
         counters.iter().find(|(counter, ..)| counter == name).map_or(0, |&(.., value)| value)
+    }
+
+    /// Takes what the app has told as it happened.
+    pub fn notices(&self) -> Vec<Notice> {
+        self.engine.notices().take().0
     }
 
     /// What has happened so far.

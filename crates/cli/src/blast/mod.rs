@@ -10,6 +10,7 @@ use crate::blame::Blame;
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
+use crate::notices::Announcer;
 use crate::plural::counted;
 use crate::signals::{self, Caught};
 use crate::terminal::{Terminal, print};
@@ -29,9 +30,11 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     engine.configure(&graph).map_err(|error| flags::refused(&error))?;
     let signals = signals::caught()?;
     let begin = Instant::now();
-    let end = blast(&mut engine, args, terminal, begin, &signals)?;
+    let mut announcer = Announcer::new(&engine, terminal);
+    let end = blast(&mut engine, args, &mut announcer, begin, &signals)?;
     let seconds = begin.elapsed().as_secs_f64();
     let ended = Ended::stop(&mut engine);
+    announcer.announce_last();
     let to = &*args.to.to_string_lossy();
     let told = Told { to, seconds, ended: &ended };
     let printed = print(&if args.json { format!("{}\n", told.object()) } else { told.in_words() });
@@ -56,7 +59,7 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
 fn blast(
     engine: &mut Engine,
     args: &BlastArgs,
-    terminal: &Terminal,
+    announcer: &mut Announcer<'_>,
     begin: Instant,
     signals: &Caught,
 ) -> Result<End, Failure> {
@@ -69,6 +72,7 @@ fn blast(
         let mut was_told = false;
         let go_on = |elapsed: Duration| elapsed < slice && signals.signal().is_none();
         let run = engine.run(|status| {
+            announcer.announce();
             let goes_on = go_on(status.elapsed);
             was_told |= !goes_on;
             goes_on
@@ -77,7 +81,7 @@ fn blast(
         if shows {
             let tally = Tally::of(&engine.report());
             let rates = tally.since(&shown).rates(started.elapsed().as_secs_f64());
-            terminal.say(&format!("{rates}, {} so far", counted(tally.packets, "packet")));
+            announcer.terminal.say(&format!("{rates}, {} so far", counted(tally.packets, "packet")));
             shown = tally;
         }
         if !was_told {

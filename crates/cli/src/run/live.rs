@@ -7,6 +7,7 @@ use crate::args::{ClockName, RunArgs};
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
+use crate::notices::Announcer;
 use crate::registry::registry;
 use crate::signals::{self, Caught, Hangup};
 use crate::terminal::print;
@@ -66,6 +67,7 @@ pub(super) fn run(
         watch,
         source,
         teller,
+        announcer: Announcer::new(&engine, teller.terminal),
         had_failed: false,
         unprinted: None,
     };
@@ -74,6 +76,7 @@ pub(super) fn run(
     let unprinted = lookout.unprinted.take();
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
     let ended = Ended { fell_short: lookout.had_failed, ..Ended::stop(&mut engine) };
+    lookout.announcer.announce_last();
     let last = report::Last::of(&ended, ran);
     let printed = if args.json {
         print(&format!("{}\n", last.object()))
@@ -141,6 +144,7 @@ struct Lookout<'a> {
     watch: Watch,
     source: Source,
     teller: &'a Teller<'a>,
+    announcer: Announcer<'a>,
     /// Whether an app had failed in its work that a change has stopped.
     had_failed: bool,
     /// Why a change could not be printed, the first time.
@@ -150,6 +154,7 @@ struct Lookout<'a> {
 impl Lookout<'_> {
     /// What has happened, if anything. Apps run on meanwhile.
     fn look(&mut self) -> Option<Wake> {
+        self.announcer.announce();
         if let Some(signal) = self.signals.signal() {
             return Some(Wake::Signal(signal));
         }

@@ -6,6 +6,7 @@ pub(crate) use turn::{AnyApp, Breath, Plugs};
 
 use crate::clock::ClockKind;
 use crate::link::{Input, Output};
+use crate::notice::Notifier;
 use crate::option::{OptionError, Prepared, Review};
 use crate::pool::Pool;
 use crate::shm::{Counter, EntryKind, Record};
@@ -401,6 +402,7 @@ pub struct Setup<'a> {
     pub now_ns: u64,
     pub(crate) record: &'a mut Record,
     pub(crate) legacy: &'a mut Legacy,
+    pub(crate) notifier: &'a Notifier,
     pub(crate) prepared: &'a Prepared,
 }
 
@@ -431,6 +433,11 @@ impl Setup<'_> {
     /// The counter of packets that have served their purpose otherwise, such as fragments that were joined.
     pub fn consumed(&mut self, how: &str) -> Counter {
         self.record.number(how, EntryKind::Delivered)
+    }
+
+    /// What the app tells whoever runs the engine by, as things happen.
+    pub fn notifier(&self) -> Notifier {
+        self.notifier.clone()
     }
 
     /// What [`Class::review`] has made of the options for this start, if it has handed over anything. An app is started again without it after it

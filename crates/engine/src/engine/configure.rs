@@ -197,7 +197,7 @@ impl Engine {
         let mut fresh = Slots::new();
         for (name, app) in graph.apps().filter(|&(name, app)| is_fresh(name, app)) {
             let record = self.app_record(name, app)?;
-            let mut slot = Slot::vacant(name, app.config.clone(), record, clock, restarts);
+            let mut slot = Slot::vacant(name, app.config.clone(), record, clock, restarts, &self.notices);
             slot.start(now_ns).map_err(|error| app_error(name, app, error))?;
             fresh.insert(name.to_owned(), (0, slot));
             changes.started.push(name.to_owned());
@@ -258,7 +258,7 @@ impl Engine {
         let (clock, restarts, now_ns) = (self.settings.clock, self.settings.restarts(), self.now_ns());
         for (name, (before, record)) in heirs {
             let (Some(app), Some((_, before))) = (graph.get(&name), slots.get_mut(&before)) else { continue };
-            let mut slot = Slot::vacant(&name, app.config.clone(), record, clock, restarts);
+            let mut slot = Slot::vacant(&name, app.config.clone(), record, clock, restarts, &self.notices);
             let started = slot.take_over(before, now_ns);
             changes.failed.extend(started.err().map(|error| (name.clone(), error)));
             changes.started.push(name.clone());

@@ -13,6 +13,7 @@ pub use rebalancer::Rebalancer;
 use crate::clock::{Clock, ClockKind};
 use crate::graph::{Graph, Link};
 use crate::link::Ring;
+use crate::notice::Notices;
 use crate::pool::Pool;
 use crate::report::{Report, Retired};
 use crate::shm::{Counter, EntryKind, Record, RecordKind, RecordSize, Segment};
@@ -120,6 +121,7 @@ pub struct Engine {
     retired: Retired,
     counters: Counters,
     record: Record,
+    notices: Notices,
 }
 
 /// A link, without its ends.
@@ -171,6 +173,7 @@ impl Engine {
             retired: Retired::default(),
             counters,
             record,
+            notices: Notices::default(),
         })
     }
 
@@ -182,6 +185,11 @@ impl Engine {
     /// How it runs.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// What its apps have to tell as it happens. May be taken on another thread, or by the function that [`Engine::run`] asks.
+    pub fn notices(&self) -> Notices {
+        self.notices.clone()
     }
 
     /// One breath of each worker, on this thread. Returns whether anything moved.

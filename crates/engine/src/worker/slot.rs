@@ -8,6 +8,7 @@ use crate::clock::ClockKind;
 use crate::config::Config;
 use crate::drops;
 use crate::link::{Input, Output, Ring};
+use crate::notice::{Notices, Notifier};
 use crate::option::OptionError;
 use crate::panic::{Panic, guarded};
 use crate::pool::Pool;
@@ -40,6 +41,7 @@ pub(crate) struct Slot {
     config: Config,
     clock: ClockKind,
     legacy: Legacy,
+    notifier: Notifier,
     pub(crate) input_names: Vec<String>,
     pub(crate) output_names: Vec<String>,
     /// Last: the counters of the app are in it.
@@ -86,6 +88,7 @@ impl Slot {
         mut record: Record,
         clock: ClockKind,
         restarts: Restarts,
+        notices: &Notices,
     ) -> Self {
         let counters = Counters::new(&mut record);
         Slot {
@@ -101,6 +104,7 @@ impl Slot {
             config,
             clock,
             legacy: None,
+            notifier: Notifier::new(name, notices),
             input_names: Vec::new(),
             output_names: Vec::new(),
             record,
@@ -109,9 +113,10 @@ impl Slot {
 
     /// Starts the app.
     pub(crate) fn start(&mut self, now_ns: u64) -> Result<(), OptionError> {
-        let Slot { name, record, clock, legacy, config, .. } = self;
+        let Slot { name, record, clock, legacy, notifier, config, .. } = self;
         let prepared = config.prepared();
-        let (app, roles) = start(config, Setup { name, clock: *clock, now_ns, record, legacy, prepared })?;
+        let (app, roles) =
+            start(config, Setup { name, clock: *clock, now_ns, record, legacy, notifier, prepared })?;
         (self.app, self.roles) = (Some(app), roles);
         Ok(())
     }
@@ -218,6 +223,7 @@ impl Slot {
     pub(super) fn panicked(&mut self, why: String) {
         self.end_turn();
         let _ = self.drop_app();
+        self.notifier.warn(format!("it has failed, and is started again after a while: {why}"));
         self.goes_down(why);
     }
 
@@ -240,17 +246,24 @@ impl Slot {
         }
         self.counters.restarts.add(1);
         let config = self.config.clone();
-        if let Err(error) = self.start_again(&config, now_ns) {
-            self.goes_down(error.to_string());
+        match self.start_again(&config, now_ns) {
+            Ok(()) => self.notifier.note("it runs again"),
+            Err(error) => {
+                let why = error.to_string();
+                if self.last_error.as_ref() != Some(&why) {
+                    self.notifier.warn(format!("it does not start again: {why}"));
+                }
+                self.goes_down(why);
+            }
         }
     }
 
     /// Starts an app in the place of one that is gone, and tells it which links it has.
     fn start_again(&mut self, config: &Config, now_ns: u64) -> Result<(), OptionError> {
-        let Slot { name, record, clock, legacy, input_names, output_names, .. } = self;
+        let Slot { name, record, clock, legacy, notifier, input_names, output_names, .. } = self;
         let prepared = config.prepared();
         let (mut app, roles) =
-            start(config, Setup { name, clock: *clock, now_ns, record, legacy, prepared })?;
+            start(config, Setup { name, clock: *clock, now_ns, record, legacy, notifier, prepared })?;
         let ports = names(input_names, output_names);
         if let Err(panic) = guarded(|| app.link(&ports)) {
             // Its destructor may panic as well.
@@ -270,10 +283,10 @@ impl Slot {
         config: &Config,
         now_ns: u64,
     ) -> Result<Reconfigured, ChangeFailure> {
-        let Slot { app, name, record, config: old, clock, legacy, .. } = self;
+        let Slot { app, name, record, config: old, clock, legacy, notifier, .. } = self;
         let Some(app) = app.as_deref_mut() else { return Ok(Reconfigured::NeedsRestart) };
         let prepared = config.prepared();
-        let setup = &mut Setup { name, clock: *clock, now_ns, record, legacy, prepared };
+        let setup = &mut Setup { name, clock: *clock, now_ns, record, legacy, notifier, prepared };
         let change = || config.reconfigure(app, old, setup).map(|done| (done, app.roles()));
         let done = guarded(change).map_err(ChangeFailure::Panicked)?;
         // With counters that nobody sees it cannot go on: it is started anew, which is refused.

@@ -1,7 +1,7 @@
 //! Devices that disappear while an app uses them: it waits until there is one of the same name again.
 
 use engine::shm::Counter;
-use engine::{OptionError, Setup};
+use engine::{Notifier, OptionError, Setup};
 use rustix::net::{AddressFamily, SocketType, netdevice, socket};
 
 /// How often a device is looked after, in nanoseconds.
@@ -15,6 +15,7 @@ pub(crate) struct Watch {
     device: String,
     state: State,
     absences: Counter,
+    notifier: Notifier,
 }
 
 #[derive(Debug)]
@@ -43,7 +44,8 @@ pub(crate) enum Sight {
 impl Watch {
     /// Of a device that has just been opened.
     pub(crate) fn new(device: &str, setup: &mut Setup<'_>) -> Self {
-        Watch { device: device.to_owned(), state: State::There, absences: setup.counter("absences") }
+        let (absences, notifier) = (setup.counter("absences"), setup.notifier());
+        Watch { device: device.to_owned(), state: State::There, absences, notifier }
     }
 
     /// Looks whether the device that is open `is_there` still, or one of its name.
@@ -55,6 +57,7 @@ impl Watch {
         if was_there {
             self.absences.add(1);
             self.state = State::Gone;
+            self.warn();
         }
         if !exists(&self.device) {
             self.state = State::Gone;
@@ -71,6 +74,7 @@ impl Watch {
         match opened {
             Ok(device) => {
                 self.state = State::There;
+                self.notifier.note(format!("device {} is back", self.device));
                 Some(device)
             }
             Err(error) => {
@@ -79,10 +83,19 @@ impl Watch {
                     State::There | State::Gone => EVERY_NS,
                 };
                 let until_ns = now_ns.saturating_add(rest_ns);
+                let is_known = matches!(&self.state, State::Refused { why, .. } if *why == error.message);
                 self.state = State::Refused { why: error.message, rest_ns, until_ns };
+                if !is_known {
+                    self.warn();
+                }
                 None
             }
         }
+    }
+
+    /// Tells at once what the report says.
+    fn warn(&self) {
+        self.report().into_iter().for_each(|text| self.notifier.warn(text));
     }
 
     /// What is said of a device that is gone.
@@ -109,12 +122,17 @@ fn exists(device: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counter, OptionError, Sight, State, Watch};
+    use super::{Counter, Notifier, OptionError, Sight, State, Watch};
 
     #[test]
     fn a_device_that_is_refused_is_tried_less_and_less_often() {
         // There is a loopback device wherever there are devices.
-        let mut watch = Watch { device: "lo".to_owned(), state: State::There, absences: Counter::hidden() };
+        let mut watch = Watch {
+            device: "lo".to_owned(),
+            state: State::There,
+            absences: Counter::hidden(),
+            notifier: Notifier::default(),
+        };
         let mut tried_ms = Vec::new();
         for now_ms in (0..4000).step_by(100) {
             if watch.look(now_ms * 1_000_000, || false) == Sight::Back {

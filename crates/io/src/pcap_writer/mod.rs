@@ -16,7 +16,7 @@
 //! becomes one.
 //!
 //! Packets are written in large blocks: when enough have come together, when none has come for a tick, and every second. When
-//! writing fails, because the disk is full say, the writer stops, its report says why, and the file ends with a
+//! writing fails, because the disk is full say, the writer stops, tells why, and the file ends with a
 //! whole packet.
 //!
 //! The file is locked (`flock`), and emptied only when the whole graph has started. A graph that is refused, such as one that
@@ -41,8 +41,8 @@ mod tests;
 use crate::held::file_identity;
 use engine::shm::Counter;
 use engine::{
-    App, Burst, Class, Io, Metadata, OptionError, OptionWarning, PortNames, Ports, Reconfigured, Review,
-    Roles, Setup, Use,
+    App, Burst, Class, Io, Metadata, Notifier, OptionError, OptionWarning, PortNames, Ports, Reconfigured,
+    Review, Roles, Setup, Use,
 };
 use file::{Patience, Target};
 use records::Encoder;
@@ -133,6 +133,9 @@ pub struct Running {
     /// The part that was given up in the middle.
     begun: Begun,
     left: Arc<Mutex<Option<Left>>>,
+    /// Whether `error` was told when it came.
+    is_error_told: bool,
+    notifier: Notifier,
     counters: Counters,
 }
 
@@ -236,6 +239,8 @@ impl Class for PcapWriter {
             is_blank: false,
             begun: Begun::default(),
             left,
+            is_error_told: false,
+            notifier: setup.notifier(),
             counters: Counters {
                 delivered: setup.delivered(),
                 wrong_linktype: setup.drops("wrong_linktype"),
@@ -350,6 +355,9 @@ impl App for Running {
         let is_idle = !std::mem::take(&mut self.is_busy);
         if self.due_ns.is_some_and(|due_ns| is_idle || io.now_ns >= due_ns) {
             self.flush(&mut Patience::none());
+        }
+        if !std::mem::replace(&mut self.is_error_told, self.error.is_some()) {
+            self.error.iter().for_each(|error| self.notifier.warn(error));
         }
     }
 

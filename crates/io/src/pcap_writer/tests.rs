@@ -184,6 +184,23 @@ fn a_full_disk_is_told_and_counted() {
 }
 
 #[test]
+fn a_full_disk_is_told_at_once_and_once() {
+    if !Path::new("/dev/full").exists() {
+        return testkit::say("SKIPPED: there is no /dev/full");
+    }
+    let mut rig = Rig::new(writer("/dev/full"), &["input"], &[]);
+    for _ in 0..3 {
+        rig.send("input", [1; 60]);
+        (0..5).for_each(|_| rig.advance(1_000_000_000));
+    }
+    let told: Vec<String> = rig.notices().into_iter().map(|notice| notice.text).collect();
+    assert!(
+        matches!(&told[..], [text] if text.starts_with("/dev/full: cannot write: No space left")),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn a_file_that_could_not_be_written_ends_with_a_whole_packet() {
     let packets: Vec<_> = (0..5).map(|n| (n, 100, vec![n as u8; 50 + n as usize])).collect();
     let file = pcap(&packets);

@@ -1,7 +1,7 @@
 //! Devices that are removed while they are used, and made again.
 
 use crate::{cable, device};
-use engine::Class;
+use engine::{Class, NoticeLevel};
 use io::{AfPacket, Tap};
 use std::time::Instant;
 use testkit::netns::{Namespace, PATIENCE};
@@ -22,6 +22,11 @@ fn wait_until_gone(rig: &mut Rig, is_gone: bool) {
     }
 }
 
+/// What the app has told since this was asked before.
+fn told(rig: &Rig) -> Vec<(NoticeLevel, String)> {
+    rig.notices().into_iter().map(|notice| (notice.level, notice.text)).collect()
+}
+
 /// A device that is removed, and made again, twice.
 fn comes_back(here: &Namespace, class: impl Class, remove: &str, make: impl Fn()) {
     let mut rig = Rig::new(class, &["input"], &["output"]);
@@ -37,8 +42,12 @@ fn comes_back(here: &Namespace, class: impl Class, remove: &str, make: impl Fn()
         assert_eq!(send(&mut rig, 5), [3 * round, 12 * (round - 1) + 5]);
         wait_until_gone(&mut rig, true);
         assert_eq!(send(&mut rig, 7), [3 * round, 12 * round]);
+        assert!(
+            matches!(told(&rig)[..], [(NoticeLevel::Warning, ref text)] if text.contains(" is gone; sluss waits"))
+        );
         make();
         wait_until_gone(&mut rig, false);
+        assert!(matches!(told(&rig)[..], [(NoticeLevel::Note, ref text)] if text.ends_with(" is back")));
         assert_eq!(send(&mut rig, 3), [3 * round + 3, 12 * round]);
         assert_eq!(rig.counter("absences"), round);
     }
@@ -145,6 +154,9 @@ fn a_device_of_another_kind_is_not_taken_for_one_that_is_gone() {
             }
         };
         assert!(text.contains("t0") && text.contains("is no TAP device: choose another name"), "{text}");
+        // It is tried again, and told once.
+        (0..10).for_each(|_| rig.advance(1_500_000_000));
+        assert!(told(&rig).iter().filter(|(_, told)| *told == text).count() == 1);
         rig.send("input", [2; 60]);
         rig.breathe();
         assert_eq!(rig.counter("down"), 1);

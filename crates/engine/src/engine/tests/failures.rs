@@ -151,6 +151,15 @@ fn an_app_that_panics_is_stopped_and_started_again() {
         engine.breathe();
         assert!(begin.elapsed() < Duration::from_secs(10), "it is not started again");
     }
+    let told: Vec<String> = engine
+        .notices()
+        .take()
+        .0
+        .into_iter()
+        .map(|notice| format!("{}: {}", notice.app, notice.text))
+        .collect();
+    let failed = "keeper: it has failed, and is started again after a while: told to fail at 100";
+    assert_eq!(told, [failed, "keeper: it runs again"]);
     let before = balanced(&mut engine).delivered;
     engine.breathe();
     let report = balanced(&mut engine);
@@ -255,6 +264,8 @@ fn an_app_that_does_not_start_is_waited_for_longer_each_time_and_not_for_ever() 
     let keeper = &report.apps["keeper"];
     assert!(begin.elapsed() >= Duration::from_millis(6), "{:?}", begin.elapsed());
     assert!(keeper.state == AppState::Down && (3..1000).contains(&keeper.restarts), "{report:#?}");
+    // Why it does not start is told once.
+    assert_eq!(engine.notices().take().0.len(), 2);
 }
 
 #[test]
