@@ -19,8 +19,7 @@ pub struct Metadata {
     pub cut_len: u32,
     /// Link type, as in pcap files (`LINKTYPE_…`).
     pub linktype: u16,
-    /// The number of the interface in a pcapng file, or the index of a device. The kernel never uses an index again: where devices come and
-    /// go for long, they exceed 16 bits.
+    /// The number of the interface in a pcapng file, or, from 2^31 on, one that stands for a device.
     pub interface: u32,
     /// For apps to talk to apps downstream.
     pub mark: u32,

@@ -90,6 +90,8 @@ pub struct Running {
     /// `None` while the device is gone.
     socket: Option<Socket>,
     framing: Framing,
+    /// What stands for the device in metadata.
+    interface: u32,
     watch: Watch,
     /// Packets to receive into: none between two turns, since another app may need them.
     spare: Vec<Packet>,
@@ -149,6 +151,7 @@ impl Class for AfPacket {
             options: self.clone(),
             framing: socket.framing(),
             socket: Some(socket),
+            interface: device::number_of(&self.device),
             watch: Watch::new(&self.device, setup),
             spare: Vec::with_capacity(BURST_MAX),
             expected: FEW,
@@ -482,7 +485,7 @@ impl Running {
         let framing = self.framing;
         let mut intake = Intake {
             framing,
-            metadata: device::metadata(pool.timestamp_ns(), socket.index(), framing.linktype()),
+            metadata: device::metadata(pool.timestamp_ns(), self.interface, framing.linktype()),
             refusals: &self.refusals,
             no_checksum: &self.no_checksum,
             pool,

@@ -105,11 +105,6 @@ impl Socket {
         Ok(socket)
     }
 
-    /// The number of the device.
-    pub(super) fn index(&self) -> u32 {
-        self.index
-    }
-
     /// What the frames of the device begin with.
     pub(super) fn framing(&self) -> Framing {
         self.framing

@@ -2,6 +2,7 @@
 //! machine's byte order.
 
 use super::Format;
+use crate::device;
 use capture::{ByteOrder, Precision, Target};
 use engine::{Metadata, Packet};
 use std::collections::HashMap;
@@ -19,6 +20,7 @@ const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+const IF_NAME: u16 = 2;
 const IF_TSRESOL: u16 = 9;
 /// Bytes of an enhanced packet block before those of the packet.
 const ENHANCED_HEADER_LEN: usize = 28;
@@ -240,16 +242,27 @@ fn put_section(out: &mut Vec<u8>) {
     out.extend(28_u32.to_ne_bytes());
 }
 
-/// An interface description block (section 4.2) with the resolution of its timestamps.
+/// An interface description block (section 4.2) with the name of its device, if it is one, and the resolution of its timestamps.
 fn put_interface(origin: Origin, out: &mut Vec<u8>) {
+    let start = out.len();
     out.extend(INTERFACE.to_ne_bytes());
-    out.extend(32_u32.to_ne_bytes());
+    out.extend([0; 4]);
     out.extend(origin.linktype.to_ne_bytes());
     out.extend([0; 2]);
     out.extend(SNAPLEN.to_ne_bytes());
-    out.extend(IF_TSRESOL.to_ne_bytes());
-    out.extend(1_u16.to_ne_bytes());
-    out.extend([origin.precision, 0, 0, 0]);
+    if let Some(name) = device::name_of(origin.interface) {
+        put_option(IF_NAME, name.as_bytes(), out);
+    }
+    put_option(IF_TSRESOL, &[origin.precision], out);
     out.extend([0; 4]);
-    out.extend(32_u32.to_ne_bytes());
+    let len = ((out.len() - start + 4) as u32).to_ne_bytes();
+    out[start + 4..start + 8].copy_from_slice(&len);
+    out.extend(len);
+}
+
+fn put_option(code: u16, value: &[u8], out: &mut Vec<u8>) {
+    out.extend(code.to_ne_bytes());
+    out.extend((value.len() as u16).to_ne_bytes());
+    out.extend(value);
+    out.extend(&[0; 3][..value.len().next_multiple_of(4) - value.len()]);
 }

@@ -60,6 +60,8 @@ pub struct Running {
     file: Arc<File>,
     left: Arc<Mutex<Option<Left>>>,
     watch: Watch,
+    /// What stands for the device in metadata.
+    interface: u32,
     losses: Losses,
     next_look_ns: u64,
     /// A packet to read into.
@@ -125,6 +127,7 @@ impl Class for Tap {
             file,
             left,
             watch: Watch::new(&self.name, setup),
+            interface: port::number_of(&self.name),
             next_look_ns: 0,
             spare: None,
             rest: vec![0; port::REST_MAX + 1].into(),
@@ -257,7 +260,7 @@ impl Running {
             return true;
         }
         packet.truncate(len);
-        pool.describe(&mut packet, port::metadata(pool.timestamp_ns(), 0, LinkType::EN10MB));
+        pool.describe(&mut packet, port::metadata(pool.timestamp_ns(), self.interface, LinkType::EN10MB));
         output.put(packet);
         true
     }

@@ -1,8 +1,8 @@
-//! Devices with numbers of more than 16 bits, as they have where devices come and go for long.
+//! Packets of several devices in one capture.
 
 use crate::{device, end, engine};
 use engine::Graph;
-use io::{PcapReader, PcapWriter};
+use io::{PcapWriter, Tap};
 use std::path::Path;
 use testkit::netns::Namespace;
 use testkit::rig::Rig;
@@ -18,47 +18,64 @@ fn packets(path: &Path) -> Vec<(u8, u32)> {
     packets
 }
 
-#[test]
-fn devices_with_large_numbers_are_interfaces_of_their_own() {
-    let Some((_turn, [here])) = Namespace::some("numbers of devices") else { return };
-    let [out, copy] = ["out", "copy"]
-        .map(|name| std::env::temp_dir().join(format!("sluss-io-{name}-{}.pcapng", std::process::id())));
-    // The same in the lower 16 bits.
-    for (name, peer, number) in [("a", "b", 4464), ("c", "d", 4464 + (1 << 16))] {
-        here.run(&format!("ip link add name {peer} index {number} type veth peer name {name}"));
-        here.run(&format!("ip link set dev {name} up"));
-        here.run(&format!("ip link set dev {peer} up"));
+/// Name (option 2) and resolution of timestamps (option 9) of each interface of a pcapng file in this machine's byte order.
+fn interfaces(path: &Path) -> Vec<(String, u8)> {
+    let file = std::fs::read(path).unwrap();
+    let u32_at = |at: usize| u32::from_ne_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    let u16_at = |at: usize| usize::from(u16::from_ne_bytes([file[at], file[at + 1]]));
+    let mut interfaces = Vec::new();
+    let mut at = 0;
+    while at < file.len() {
+        let (kind, len) = (u32_at(at), u32_at(at + 4));
+        assert_eq!(u32_at(at + len - 4), len, "both lengths of a block");
+        let mut option = at + 16;
+        let mut interface = (String::new(), 0);
+        while kind == 1 && u16_at(option) != 0 {
+            let value = &file[option + 4..][..u16_at(option + 2)];
+            match u16_at(option) {
+                2 => interface.0 = String::from_utf8(value.to_vec()).unwrap(),
+                9 => interface.1 = value[0],
+                other => panic!("option {other}"),
+            }
+            option += 4 + value.len().next_multiple_of(4);
+        }
+        interfaces.extend((kind == 1).then_some(interface));
+        at += len;
     }
+    interfaces
+}
+
+#[test]
+fn each_device_is_an_interface_with_its_name() {
+    let Some((_turn, [here])) = Namespace::some("names of devices") else { return };
+    let out = std::env::temp_dir().join(format!("sluss-io-names-{}.pcapng", std::process::id()));
+    here.run("ip link add name a type veth peer name long-name");
+    ["a", "long-name"].iter().for_each(|name| here.run(&format!("ip link set dev {name} up")));
     let mut graph = Graph::new();
     graph.app("join", apps::Join {}).unwrap();
     graph.app("writer", PcapWriter { path: out.clone(), ..PcapWriter::default() }).unwrap();
     graph.link("join.output -> writer.input").unwrap();
-    for name in ["b", "d"] {
-        graph.app(name, device(name)).unwrap();
-        graph.link(&format!("{name}.output -> join.{name}")).unwrap();
+    graph.app("veth", device("long-name")).unwrap();
+    for name in ["t0", "t1"] {
+        graph.app(name, Tap { name: name.to_owned(), mtu: None }).unwrap();
+    }
+    for app in ["veth", "t0", "t1"] {
+        graph.link(&format!("{app}.output -> join.{app}")).unwrap();
     }
     here.enter(|| {
         let mut engine = engine(&graph);
         engine.breathe();
-        for (name, first) in [("a", 0xff), ("c", 0xfd)] {
+        for (name, first) in [("a", 0xf9), ("t0", 0xfb), ("t1", 0xfd), ("t0", 0xff)] {
             let mut from = Rig::new(device(name), &["input"], &[]);
             from.send("input", [first; 60]);
             from.breathe();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            (0..10).for_each(|_| _ = engine.breathe());
         }
-        (0..10).for_each(|_| _ = engine.breathe());
         end(engine);
     });
-    let written = packets(&out);
-    assert!(matches!(written[..], [(0xfd, d), (0xff, b)] if d != b), "{written:?}");
-
-    // And through a capture.
-    let mut graph = Graph::new();
-    graph.app("reader", PcapReader { path: out.clone(), ..PcapReader::default() }).unwrap();
-    graph.app("writer", PcapWriter { path: copy.clone(), ..PcapWriter::default() }).unwrap();
-    graph.link("reader.output -> writer.input").unwrap();
-    let mut engine = engine(&graph);
-    (0..10).for_each(|_| _ = engine.breathe());
-    end(engine);
-    assert_eq!(packets(&copy), written);
-    [out, copy].iter().for_each(|path| _ = std::fs::remove_file(path));
+    assert_eq!(packets(&out), [(0xf9, 0), (0xfb, 1), (0xfd, 2), (0xff, 1)]);
+    let names = ["long-name", "t0", "t1"].map(|name| (name.to_owned(), 9));
+    assert_eq!(interfaces(&out), names);
+    let _ = std::fs::remove_file(out);
 }
