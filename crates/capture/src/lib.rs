@@ -79,7 +79,7 @@ pub use section::Format;
 pub use source::Compression;
 pub use stream::Stream;
 pub use time::{Precision, Resolution};
-pub use write::{Encoder, Target, Writer};
+pub use write::{Encoder, NameHint, NamedFormat, Target, Writer};
 
 /// A capture of one packet for the examples above.
 #[doc(hidden)]

@@ -22,7 +22,9 @@
 //! microseconds the bytes are the same as here.
 
 mod encoder;
+mod name;
 mod writer;
 
 pub use encoder::{Encoder, Target};
+pub use name::{NameHint, NamedFormat};
 pub use writer::Writer;

@@ -3,7 +3,7 @@
 //! | inputs | `input` |
 //! |---|---|
 //! | `path` | the file, which is created, or emptied if it is there; nobody else may be writing to it |
-//! | `format` | `"pcap"` or `"pcapng"`; unless set, `"pcapng"` if the path ends so, else `"pcap"` |
+//! | `format` | `"pcap"` or `"pcapng"`; unless set, `"pcapng"` if the path ends so, or so before `.gz` or `.zst`, else `"pcap"`. Nothing is compressed |
 //! | `snaplen` | bytes that are kept of a packet; all unless set |
 //! | `delivered` | counts packets written |
 //! | `wrong_linktype` | drops: packets of another link type than the first; pcapng takes them all |
@@ -39,6 +39,7 @@ mod records;
 mod tests;
 
 use crate::held::file_identity;
+use capture::{NameHint, NamedFormat};
 use engine::shm::Counter;
 use engine::{
     App, Burst, Class, Io, Metadata, Notifier, OptionError, OptionWarning, PortNames, Ports, Reconfigured,
@@ -168,8 +169,19 @@ struct Counters {
 
 impl PcapWriter {
     fn format(&self) -> Format {
-        let is_pcapng = || self.path.extension().is_some_and(|extension| extension == "pcapng");
-        self.format.unwrap_or_else(|| if is_pcapng() { Format::Pcapng } else { Format::Pcap })
+        self.format.unwrap_or_else(|| match NameHint::of(&self.path).format {
+            Some(NamedFormat::Pcapng) => Format::Pcapng,
+            _ => Format::Pcap,
+        })
+    }
+
+    /// What is odd about the name of the file.
+    fn misnamed(&self) -> Option<OptionWarning> {
+        let format = match self.format() {
+            Format::Pcap => NamedFormat::Pcap,
+            Format::Pcapng => NamedFormat::Pcapng,
+        };
+        NameHint::misnamed(&self.path, format, "").map(|text| OptionWarning::new("path", text))
     }
 
     fn snaplen(&self) -> usize {
@@ -193,7 +205,7 @@ impl Class for PcapWriter {
     fn review(&self) -> Result<Review, OptionError> {
         self.check()?;
         let obstacle = file::obstacle(&self.path).map(|why| OptionWarning::absent("path", why));
-        Ok(Review::new(obstacle))
+        Ok(Review::new(obstacle.into_iter().chain(self.misnamed())))
     }
 
     /// The file, to go on with in the same format.

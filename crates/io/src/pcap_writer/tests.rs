@@ -201,6 +201,22 @@ fn a_full_disk_is_told_at_once_and_once() {
 }
 
 #[test]
+fn names_that_say_something_else_are_warned_of() {
+    for (name, format, told) in [
+        ("a.pcap", None, None),
+        ("a.PCAPNG", None, None),
+        ("a.pcapng.gz", None, Some("a.pcapng.gz is written without compression, whatever its name says")),
+        ("a.pcap", Some(Format::Pcapng), Some("a.pcap is written as pcapng, whatever its name says")),
+        ("a.pcapng", Some(Format::Pcap), Some("a.pcapng is written as pcap, whatever its name says")),
+    ] {
+        let review = PcapWriter { format, ..writer(name) }.review().unwrap();
+        let warnings: Vec<&str> = review.warnings.iter().map(|warning| &*warning.message).collect();
+        assert_eq!(warnings, told.into_iter().collect::<Vec<_>>(), "{name}");
+    }
+    assert_eq!(writer("a.pcapng.zst").format(), Format::Pcapng);
+}
+
+#[test]
 fn a_file_that_could_not_be_written_ends_with_a_whole_packet() {
     let packets: Vec<_> = (0..5).map(|n| (n, 100, vec![n as u8; 50 + n as usize])).collect();
     let file = pcap(&packets);
