@@ -66,6 +66,7 @@ mod stream;
 mod time;
 mod window;
 mod write;
+mod zstd;
 
 pub use batch::{Batch, PacketRef};
 pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles};

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::error::ErrorKind;
 use crate::gzip::Gzip;
+use crate::zstd::Zstd;
 
 /// Bytes of any origin; `Send` so that a worker can read its own file.
 pub(crate) type ByteStream = Box<dyn Read + Send>;
@@ -100,11 +101,7 @@ pub(crate) fn sniff(mut raw: ByteStream) -> io::Result<(ByteStream, Vec<u8>, Opt
     let compressed = BufReader::with_capacity(COMPRESSED_CHUNK, Cursor::new(head).chain(raw));
     let plain: ByteStream = match compression {
         Compression::Gzip => Box::new(Gzip::new(compressed)),
-        Compression::Zstd => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(compressed)?;
-            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-            Box::new(decoder)
-        }
+        Compression::Zstd => Box::new(Zstd::new(compressed, ZSTD_WINDOW_LOG_MAX)?),
     };
     Ok((plain, Vec::new(), Some(compression)))
 }

@@ -101,6 +101,31 @@ fn what_was_inflated_before_the_damage_is_delivered() {
     }
 }
 
+/// A call of the decoder that meets damage forgets the blocks before it: of a file of small blocks all would be lost.
+#[test]
+fn blocks_of_zstd_before_the_damage_are_delivered() {
+    let plain = &plain()[..8000];
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    // How long the file is, and how much is in its blocks until there.
+    let mut blocks = vec![];
+    for (i, piece) in plain.chunks(700).enumerate() {
+        encoder.write_all(piece).unwrap();
+        encoder.flush().unwrap();
+        blocks.push((encoder.get_ref().len(), plain.len().min((i + 1) * 700)));
+    }
+    let whole = encoder.finish().unwrap();
+    assert_eq!(read_all(&whole).0, read_all(plain).0);
+    for at in 9..whole.len() {
+        let mut damaged = whole.clone();
+        // A block of type 3, which there is not, or whatever else stands there.
+        damaged[at] ^= 6;
+        let before = blocks.iter().rev().find(|&&(end, _)| end <= at).map_or(0, |&(_, plain)| plain);
+        let expected = read_all(&plain[..before]).0;
+        let (seen, _) = read_all(&damaged);
+        assert!(seen.starts_with(&expected), "{} packets of {} at {at}", seen.len(), expected.len());
+    }
+}
+
 #[test]
 fn damage_before_the_first_packet_has_its_place() {
     for compress in [gzip, zstd] {
