@@ -41,6 +41,8 @@ pub mod ethertype {
     pub const PPPOE_SESSION: u16 = 0x8864;
     /// Link layer discovery.
     pub const LLDP: u16 = 0x88cc;
+    /// Slow protocols, of which LACP is one (IEEE 802.3, annex 57A).
+    pub const SLOW: u16 = 0x8809;
     /// Below this a type field is a length, and 802.2 LLC follows.
     pub const LEAST: u16 = 0x0600;
 }
@@ -64,7 +66,7 @@ pub fn ethertype_name(ethertype: u16) -> Option<&'static str> {
         0x809b => "atalk",
         0x80f3 => "aarp",
         0x8137 => "ipx",
-        0x8809 => "slow",
+        ethertype::SLOW => "slow",
         0x888e => "eapol",
         0x88e5 => "macsec",
         0x88f7 => "ptp",

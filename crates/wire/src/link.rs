@@ -89,6 +89,8 @@ pub struct Link<'a> {
     pub dst: Option<Mac>,
     /// Which way it went, where the link says so.
     pub direction: Option<Direction>,
+    /// The number of the interface that it was captured at, where the link says so.
+    pub interface: Option<u32>,
     /// What is inside.
     pub network: Network,
     /// What was captured of that.
@@ -98,7 +100,15 @@ pub struct Link<'a> {
 
 impl<'a> Link<'a> {
     fn carrying(network: Network, payload: &'a [u8]) -> Link<'a> {
-        Link { src: None, dst: None, direction: None, network, payload, tags: [None; TAGS_MAX] }
+        Link {
+            src: None,
+            dst: None,
+            direction: None,
+            interface: None,
+            network,
+            payload,
+            tags: [None; TAGS_MAX],
+        }
     }
 
     /// The tags between link and network header, outermost first.
@@ -138,7 +148,7 @@ fn link_header(linktype: LinkType, bytes: &[u8]) -> Option<Link<'_>> {
         }
         LinkType::LINUX_SLL2 => {
             let direction = Direction::of_packet_type(u8_at(bytes, 10)?.into());
-            Link { direction, ..cooked(bytes, 0, 20, 12)? }
+            Link { direction, interface: u32_at(bytes, 4), ..cooked(bytes, 0, 20, 12)? }
         }
         LinkType::PPP | LinkType::PPP_SERIAL => ppp(bytes)?,
         LinkType::PPP_PPPD | LinkType::PPP_WITH_DIR => {

@@ -1,8 +1,8 @@
 //! A packet in one line.
 //!
 //! ```text
-//! 192.0.2.1:40000 > 192.0.2.2:80 tcp SYN seq 1000 win 64240 len 0
-//! vlan 7 [2001:db8::1]:5353 > [ff02::fb]:5353 udp len 45
+//! 192.0.2.1:40000 > 192.0.2.2:80 tcp SYN seq 1000 win 64240 mss 1460 wscale 7 sackok len 0
+//! vlan 7 [2001:db8::1]:5353 > [ff02::fb]:5353 udp dns query id 0 A printer.local len 31
 //! 192.0.2.1 > 192.0.2.2 icmp echo request id 7 seq 1 len 64
 //! 192.0.2.9 > 192.0.2.1 icmp unreachable (fragmentation needed) mtu 1400 to 192.0.2.2:443 tcp len 556
 //! 02:00:00:00:00:01 > ff:ff:ff:ff:ff:ff arp who has 192.0.2.2 tell 192.0.2.1
@@ -10,36 +10,49 @@
 //!
 //! First the direction, where the link says it, and the tags the packet wears, then who speaks to whom, the protocol, what
 //! matters about it, and the length of what it carries (of the whole packet where that is unknown). At the end, what is missing or
-//! wrong: `cut` says that the capture holds less of the headers than the line would show, and nothing else does; `bad header length`
-//! and the like say what is wrong with the packet itself.
+//! wrong: `cut` says that the capture holds less of the headers, or of a message behind them, than the line would show, and nothing else
+//! does; `bad header length` and the like say what is wrong with the packet itself.
 //!
-//! Any bytes give a summary; there is no error and no panic.
+//! Each protocol has a module, which reads what is there and says how it looks; nothing is allocated, and every loop is bounded. Any bytes
+//! give a summary; there is no error and no panic. Texts out of packets are escaped, so that a line is printable ASCII throughout.
 
+mod app;
 mod detail;
+mod dhcp;
+mod dns;
 mod icmp;
+mod igmp;
+mod lacp;
+mod lldp;
+mod ntp;
+mod quic;
+mod sctp;
+mod stp;
+mod tcp;
+mod text;
+mod tls;
 
-pub use detail::{Detail, Slarp};
-pub use icmp::{IcmpDetail, Quoted};
+use app::App;
+use detail::{Detail, Slarp};
+use icmp::IcmpDetail;
+use tcp::TcpDetail;
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::arp::Arp;
-use crate::ether::{ethertype, ethertype_name};
+use crate::ether::ethertype;
 use crate::ip::{Fragment, Ipv4, Ipv6, protocol, protocol_name};
-use crate::link::{Direction, Link, Network, Tag, strip};
+use crate::link::{Link, Network, Tag, strip};
 use crate::linktype::LinkType;
 use crate::mac::Mac;
 use crate::transport::{Icmp, Tcp, Udp};
 
 /// Who speaks or is spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endpoint {
-    /// A hardware address.
+#[derive(Clone, Copy, Debug)]
+enum Endpoint {
     Mac(Mac),
-    /// An address without a port.
     Ip(IpAddr),
-    /// An address and a port.
     Socket(SocketAddr),
 }
 
@@ -53,31 +66,29 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A packet, summarised. `Display` gives the line; the fields are there for other forms.
+/// A packet, summarised; `Display` gives the line.
 #[derive(Clone, Debug)]
 pub struct Summary<'a> {
     link: Link<'a>,
-    /// Who speaks.
-    pub src: Option<Endpoint>,
-    /// To whom.
-    pub dst: Option<Endpoint>,
+    src: Option<Endpoint>,
+    dst: Option<Endpoint>,
     /// The innermost protocol that was recognised, by its name in filters where it has one.
-    pub protocol: &'static str,
-    /// What it says.
-    pub detail: Detail,
+    protocol: &'static str,
+    detail: Detail<'a>,
+    /// What UDP or TCP carries.
+    app: Option<App<'a>>,
     /// The place of a fragment.
-    pub fragment: Option<Fragment>,
+    fragment: Option<Fragment>,
     /// Bytes that the innermost protocol carries, or of the whole packet where it does not say.
-    pub len: u32,
-    /// What is missing or wrong.
-    pub flaw: Option<Flaw>,
+    len: u32,
+    flaw: Option<Flaw>,
     /// Bytes that were not captured.
     missing: usize,
 }
 
 /// Why a line says less than the headers of a packet would, or what is wrong with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flaw {
+enum Flaw {
     /// A header was not captured whole.
     Cut,
     /// The packet itself is wrong, in two words or three.
@@ -92,19 +103,6 @@ const BAD_VERSION: Flaw = Flaw::Malformed("bad version");
 const BAD_HEADER_LENGTH: Flaw = Flaw::Malformed("bad header length");
 /// A packet is shorter than its header, or longer than what holds it.
 const BAD_LENGTH: Flaw = Flaw::Malformed("bad length");
-
-impl Summary<'_> {
-    /// Which way it went, where the link says so.
-    #[must_use]
-    pub fn direction(&self) -> Option<Direction> {
-        self.link.direction
-    }
-
-    /// The tags between link and network header, outermost first.
-    pub fn tags(&self) -> impl Iterator<Item = Tag> {
-        self.link.tags()
-    }
-}
 
 /// Summarises a packet of this link type, of which `bytes` were captured and `wire_len` were on the wire.
 ///
@@ -125,6 +123,7 @@ pub fn summarize(linktype: LinkType, bytes: &[u8], wire_len: u32) -> Summary<'_>
         dst: link.dst.map(Endpoint::Mac),
         protocol: linktype.name().unwrap_or("unknown link type"),
         detail: Detail::None,
+        app: None,
         fragment: None,
         len: wire_len,
         flaw: None,
@@ -136,16 +135,15 @@ pub fn summarize(linktype: LinkType, bytes: &[u8], wire_len: u32) -> Summary<'_>
         Network::Ethertype(ethertype::IPV4) => summary.ipv4(payload),
         Network::Ethertype(ethertype::IPV6) => summary.ipv6(payload),
         Network::Ethertype(kind @ (ethertype::ARP | ethertype::RARP)) => summary.arp(kind, payload),
-        Network::Ethertype(kind) => match ethertype_name(kind) {
-            Some(name) => summary.protocol = name,
-            None => (summary.protocol, summary.detail) = ("ethertype", Detail::Ethertype(kind)),
-        },
+        Network::Ethertype(kind) => {
+            (summary.protocol, summary.detail) = detail::of_ethertype(kind, payload);
+        }
         Network::Slarp => summary.slarp(payload),
         Network::Llc(dsap, ssap) => {
             (summary.protocol, summary.detail) = detail::llc(dsap, ssap, payload);
         }
         Network::Snap(organisation, number) => {
-            (summary.protocol, summary.detail) = detail::snap(organisation, number);
+            (summary.protocol, summary.detail) = detail::snap(organisation, number, payload);
         }
         Network::Ppp(number) => (summary.protocol, summary.detail) = ("ppp", Detail::Ppp(number)),
         Network::Wifi(kind, subtype) => {
@@ -230,8 +228,8 @@ impl<'a> Summary<'a> {
         }
         let stated = self.len as usize;
         let is_whole = match number {
-            protocol::TCP => Tcp::new(payload).map(|tcp| self.tcp(tcp)).is_some(),
-            protocol::UDP => Udp::new(payload).map(|udp| self.udp(udp)).is_some(),
+            protocol::TCP => Tcp::new(payload).map(|tcp| self.tcp(&tcp, payload)).is_some(),
+            protocol::UDP => Udp::new(payload).map(|udp| self.udp(&udp)).is_some(),
             protocol::ICMP | protocol::ICMPV6 => {
                 if let Some(icmp) = IcmpDetail::read(number, payload) {
                     self.detail = Detail::Icmp(icmp);
@@ -250,21 +248,22 @@ impl<'a> Summary<'a> {
         }
     }
 
-    fn tcp(&mut self, tcp: Tcp<'_>) {
-        let flags = tcp.flags();
-        self.detail = Detail::Tcp {
-            flags,
-            seq: tcp.seq(),
-            ack: flags.has_ack().then(|| tcp.ack()),
-            window: tcp.window(),
-        };
-        if !(Tcp::LEN..=self.len as usize).contains(&tcp.header_len()) {
+    fn tcp(&mut self, tcp: &Tcp<'a>, segment: &[u8]) {
+        let header_len = tcp.header_len();
+        let options = segment.get(Tcp::LEN..header_len.min(segment.len())).unwrap_or_default();
+        self.detail = Detail::Tcp(TcpDetail::read(tcp, options));
+        if !(Tcp::LEN..=self.len as usize).contains(&header_len) {
             self.flaw = self.flaw.or(Some(BAD_HEADER_LENGTH));
+        } else if segment.len() < header_len {
+            self.ends_within_header(segment.len(), self.len as usize);
         }
         self.len = self.len.saturating_sub(tcp.header_len() as u32);
+        let payload = up_to(tcp.payload(), self.len);
+        self.app = App::of_tcp([tcp.src_port(), tcp.dst_port()], payload, self.len as usize);
+        self.tell_of_cut_app(payload.len());
     }
 
-    fn udp(&mut self, udp: Udp<'_>) {
+    fn udp(&mut self, udp: &Udp<'a>) {
         let len = u32::from(udp.len());
         // The first of several fragments holds less than the datagram.
         let is_more = self.fragment.is_none() && len > self.len;
@@ -272,6 +271,17 @@ impl<'a> Summary<'a> {
             self.flaw = self.flaw.or(Some(BAD_LENGTH));
         }
         self.len = len.saturating_sub(Udp::LEN as u32);
+        let payload = up_to(udp.payload(), self.len);
+        self.app = App::of_udp([udp.src_port(), udp.dst_port()], payload, self.len as usize);
+        self.tell_of_cut_app(payload.len());
+    }
+
+    /// Of what UDP or TCP carries, so many bytes were captured.
+    fn tell_of_cut_app(&mut self, captured: usize) {
+        let is_cut = captured < self.len as usize && self.app.is_some_and(|app| !app.is_whole());
+        if is_cut && self.missing > 0 {
+            self.flaw = self.flaw.or(Some(Flaw::Cut));
+        }
     }
 
     fn arp(&mut self, kind: u16, bytes: &'a [u8]) {
@@ -314,6 +324,11 @@ impl<'a> Summary<'a> {
     }
 }
 
+/// The first bytes, at most so many.
+fn up_to(bytes: &[u8], len: u32) -> &[u8] {
+    &bytes[..bytes.len().min(len as usize)]
+}
+
 /// Source and destination port of what a protocol with ports carries, if they are there.
 fn ports(number: u8, payload: &[u8]) -> Option<(u16, u16)> {
     let has_ports = matches!(number, protocol::TCP | protocol::UDP | protocol::SCTP);
@@ -323,10 +338,13 @@ fn ports(number: u8, payload: &[u8]) -> Option<(u16, u16)> {
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(direction) = self.direction() {
+        if let Some(index) = self.link.interface {
+            write!(f, "if {index} ")?;
+        }
+        if let Some(direction) = self.link.direction {
             write!(f, "{direction} ")?;
         }
-        for tag in self.tags() {
+        for tag in self.link.tags() {
             match tag {
                 Tag::Vlan(id) => write!(f, "vlan {id} ")?,
                 Tag::Mpls(label) => write!(f, "mpls {label} ")?,
@@ -341,6 +359,9 @@ impl fmt::Display for Summary<'_> {
         }
         f.write_str(self.protocol)?;
         self.detail.fmt(f)?;
+        if let Some(app) = &self.app {
+            write!(f, " {app}")?;
+        }
         if let Some(fragment) = self.fragment {
             write!(f, " fragment {}{}", fragment.off, if fragment.has_more { "+" } else { "" })?;
         }

@@ -1,15 +1,18 @@
-//! Headers of tunnels: GRE (RFC 2784, RFC 2890), VXLAN (RFC 7348) and the keyed IPv6 tunnel (RFC 8159).
+//! Headers of tunnels: GRE (RFC 2784, RFC 2890), VXLAN (RFC 7348), Geneve (RFC 8926) and the keyed IPv6 tunnel (RFC 8159).
 //!
 //! ```text
 //! ip │ gre: flags, EtherType, checksum?, key?, sequence number? │ packet
 //! ip │ udp 4789 │ vxlan: flags, network identifier              │ Ethernet frame
+//! ip │ udp 6081 │ geneve: EtherType, network identifier, options?  │ packet
 //! ip6, next header 115 │ session, 64-bit cookie                 │ Ethernet frame
 //! ```
 
+mod geneve;
 mod gre;
 mod keyed;
 mod vxlan;
 
+pub use geneve::{GENEVE_PORT, Geneve};
 pub use gre::{Gre, GreHeader, TRANSPARENT_ETHERNET};
 pub use keyed::{KeyedTunnel, KeyedTunnelHeader, SESSION_ANY};
 pub use vxlan::{VXLAN_PORT, Vxlan, VxlanHeader, vxlan_src_port};

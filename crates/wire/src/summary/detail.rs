@@ -3,49 +3,43 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use super::IcmpDetail;
-use crate::bytes::{array_at, u8_at, u16_at, u32_at};
-use crate::ether::ethertype_name;
+use super::icmp::IcmpDetail;
+use super::igmp::Igmp;
+use super::lacp::Lacp;
+use super::lldp::Lldp;
+use super::sctp::Chunks;
+use super::stp::Stp;
+use super::tcp::TcpDetail;
+use crate::bytes::{u8_at, u16_at, u32_at};
+use crate::ether::{ethertype, ethertype_name};
 use crate::ip::protocol;
 use crate::mac::Mac;
-use crate::transport::TcpFlags;
 
 /// What a protocol says that belongs into one line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Detail {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Detail<'a> {
     /// Nothing beyond its name.
     None,
-    /// Of a TCP header.
-    Tcp {
-        /// Flags.
-        flags: TcpFlags,
-        /// Sequence number.
-        seq: u32,
-        /// Acknowledgement number, where the flag is set.
-        ack: Option<u32>,
-        /// Window, not scaled.
-        window: u16,
-    },
-    /// Of an ICMP or ICMPv6 message.
+    Tcp(TcpDetail),
     Icmp(IcmpDetail),
-    /// Of an IGMP message: its type, and the group it is about.
-    Igmp(u8, Option<Ipv4Addr>),
-    /// Of a GRE header: the EtherType of what is inside.
+    Igmp(Igmp),
+    Sctp(Chunks),
+    /// The EtherType of what is inside.
     Gre(u16),
     /// Of an ESP or AH header: security parameters index and sequence number.
     Ipsec(u32, u32),
     /// Of an ARP or RARP message.
     Arp {
-        /// Operation.
         operation: u16,
-        /// Sender's addresses.
         sender: (Mac, Ipv4Addr),
-        /// Target's addresses.
         target: (Mac, Ipv4Addr),
     },
-    /// Of a SLARP message.
     Slarp(Slarp),
+    Stp(Stp),
+    Lldp(Lldp<'a>),
+    Lacp(Lacp),
+    /// The code of a PPPoE discovery packet.
+    PppoeDiscovery(u8),
     /// An EtherType without a name.
     Ethertype(u16),
     /// An IP protocol without a name.
@@ -62,47 +56,33 @@ pub enum Detail {
 
 /// A message of Cisco's SLARP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slarp {
+pub(super) enum Slarp {
     /// Asks for an address.
     Request,
     /// The sender's address and netmask.
-    Reply {
-        /// Address.
-        address: Ipv4Addr,
-        /// Netmask.
-        mask: Ipv4Addr,
-    },
-    /// Says that the line works.
-    Keepalive {
-        /// Sequence number of the sender.
-        sent: u32,
-        /// The last that it has seen of the other side.
-        seen: u32,
-    },
+    Reply { address: Ipv4Addr, mask: Ipv4Addr },
+    /// Says that the line works: the sender's sequence number, and the last that it has seen of the other side.
+    Keepalive { sent: u32, seen: u32 },
     /// A code without a meaning that is known.
     Other(u32),
 }
 
 /// With a space in front, or nothing.
-impl fmt::Display for Detail {
+impl fmt::Display for Detail<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Detail::None => Ok(()),
-            Detail::Tcp { flags, seq, ack, window } => {
-                write!(f, " {flags} seq {seq}")?;
-                if let Some(ack) = ack {
-                    write!(f, " ack {ack}")?;
-                }
-                write!(f, " win {window}")
-            }
+            Detail::Tcp(tcp) => write!(f, " {tcp}"),
             Detail::Icmp(icmp) => write!(f, " {icmp}"),
-            Detail::Igmp(kind, group) => {
-                match igmp_name(kind) {
-                    Some(name) => write!(f, " {name}")?,
-                    None => write!(f, " type {kind}")?,
-                }
-                group.map_or(Ok(()), |group| write!(f, " {group}"))
-            }
+            Detail::Igmp(igmp) => write!(f, " {igmp}"),
+            Detail::Sctp(chunks) => write!(f, " {chunks}"),
+            Detail::Stp(stp) => write!(f, " {stp}"),
+            Detail::Lldp(lldp) => lldp.fmt(f),
+            Detail::Lacp(lacp) => write!(f, " {lacp}"),
+            Detail::PppoeDiscovery(code) => match pppoe_name(code) {
+                Some(name) => write!(f, " {name}"),
+                None => write!(f, " code {code:#04x}"),
+            },
             Detail::Gre(inner) => match ethertype_name(inner) {
                 Some(name) => write!(f, " {name}"),
                 None => write!(f, " {inner:#06x}"),
@@ -136,7 +116,7 @@ impl fmt::Display for Detail {
 }
 
 /// The protocol behind 802.2 service access points, and what else there is to say.
-pub(super) fn llc(dsap: u8, ssap: u8, payload: &[u8]) -> (&'static str, Detail) {
+pub(super) fn llc(dsap: u8, ssap: u8, payload: &[u8]) -> (&'static str, Detail<'static>) {
     // ISO's protocols begin with their number (ISO/IEC TR 9577).
     let iso = match (dsap, payload.first()) {
         (0xfe, Some(0x81)) => Some("clnp"),
@@ -156,33 +136,47 @@ pub(super) fn llc(dsap: u8, ssap: u8, payload: &[u8]) -> (&'static str, Detail) 
         0xaa => "snap",
         _ => "llc",
     };
-    iso.map_or((name, Detail::Llc(dsap, ssap)), |iso| (iso, Detail::None))
+    let stp = if dsap == 0x42 { Stp::read(payload) } else { None };
+    match (iso, stp) {
+        (Some(iso), _) => (iso, Detail::None),
+        (None, Some(stp)) => (name, Detail::Stp(stp)),
+        (None, None) => (name, Detail::Llc(dsap, ssap)),
+    }
 }
 
 /// The protocol of an organisation, and what else there is to say.
-pub(super) fn snap(organisation: [u8; 3], number: u16) -> (&'static str, Detail) {
+pub(super) fn snap(organisation: [u8; 3], number: u16, payload: &[u8]) -> (&'static str, Detail<'static>) {
     let cisco = match (organisation, number) {
         ([0, 0, 0x0c], 0x2000) => "cdp",
         ([0, 0, 0x0c], 0x2003) => "vtp",
         ([0, 0, 0x0c], 0x2004) => "dtp",
-        ([0, 0, 0x0c], 0x010b) => "pvst",
+        ([0, 0, 0x0c], 0x010b) => return ("pvst", Stp::read(payload).map_or(Detail::None, Detail::Stp)),
         ([0, 0, 0x0c], 0x0111) => "udld",
         _ => return ("snap", Detail::Snap(organisation, number)),
     };
     (cisco, Detail::None)
 }
 
-/// What matters of the header of a protocol without ports, if it is whole.
-pub(super) fn of_protocol(number: u8, payload: &[u8]) -> Option<Detail> {
+/// What matters of a protocol without a name, or one that has no more to say than this, by its EtherType.
+pub(super) fn of_ethertype(ethertype: u16, payload: &[u8]) -> (&'static str, Detail<'_>) {
+    let Some(name) = ethertype_name(ethertype) else { return ("ethertype", Detail::Ethertype(ethertype)) };
+    let detail = match ethertype {
+        ethertype::LLDP => Some(Detail::Lldp(Lldp::read(payload))),
+        ethertype::SLOW => Lacp::read(payload).map(Detail::Lacp),
+        ethertype::PPPOE_DISCOVERY => u8_at(payload, 1).map(Detail::PppoeDiscovery),
+        _ => None,
+    };
+    (name, detail.unwrap_or(Detail::None))
+}
+
+/// What matters of the header of a protocol over IP other than TCP, UDP and ICMP, if it is whole.
+pub(super) fn of_protocol(number: u8, payload: &[u8]) -> Option<Detail<'static>> {
     Some(match number {
         protocol::GRE => Detail::Gre(u16_at(payload, 2)?),
         protocol::ESP => Detail::Ipsec(u32_at(payload, 0)?, u32_at(payload, 4)?),
         protocol::AH => Detail::Ipsec(u32_at(payload, 4)?, u32_at(payload, 8)?),
-        protocol::IGMP => {
-            let (kind, group) = (u8_at(payload, 0)?, Ipv4Addr::from(array_at::<4>(payload, 4)?));
-            // The third version lists groups, and a general query is about none.
-            Detail::Igmp(kind, Some(group).filter(|group| kind != 0x22 && !group.is_unspecified()))
-        }
+        protocol::IGMP => Detail::Igmp(Igmp::read(payload)?),
+        protocol::SCTP => Detail::Sctp(Chunks::read(payload)?),
         _ => return None,
     })
 }
@@ -200,13 +194,14 @@ impl Slarp {
     }
 }
 
-fn igmp_name(kind: u8) -> Option<&'static str> {
-    Some(match kind {
-        0x11 => "query",
-        0x12 => "report",
-        0x16 => "report v2",
-        0x17 => "leave",
-        0x22 => "report v3",
+/// RFC 2516, 5.
+fn pppoe_name(code: u8) -> Option<&'static str> {
+    Some(match code {
+        0x07 => "PADO",
+        0x09 => "PADI",
+        0x19 => "PADR",
+        0x65 => "PADS",
+        0xa7 => "PADT",
         _ => return None,
     })
 }

@@ -9,40 +9,48 @@ use crate::ip::{Ipv4, Ipv6, protocol, protocol_name};
 use crate::mac::Mac;
 use crate::transport::{Icmp, icmp_kind, icmp_name, icmpv6_name};
 
+const ROUTER_ADVERTISEMENT: u8 = 134;
+const ROUTER_OPTIONS_AT: usize = 16;
+const PREFIX_INFORMATION: u8 = 3;
+const LISTENER_REPORT_V2: u8 = 143;
+
 /// An ICMP or ICMPv6 message; a field is there where its type has it and it was captured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IcmpDetail {
-    /// Type.
-    pub kind: u8,
-    /// Code.
-    pub code: u8,
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct IcmpDetail {
+    kind: u8,
+    code: u8,
     /// What the type is called.
-    pub name: Option<&'static str>,
+    name: Option<&'static str>,
     /// What the code means.
-    pub reason: Option<&'static str>,
+    reason: Option<&'static str>,
     /// Identifier and sequence number of an echo.
-    pub echo: Option<(u16, u16)>,
+    echo: Option<(u16, u16)>,
     /// The largest packet that fits the next link, in bytes.
-    pub mtu: Option<u32>,
+    mtu: Option<u32>,
     /// Byte of the quoted packet that is wrong.
-    pub pointer: Option<u32>,
+    pointer: Option<u32>,
     /// The better next hop of a redirect.
-    pub gateway: Option<IpAddr>,
-    /// The address, or the group, that is asked for or told of.
-    pub target: Option<Ipv6Addr>,
+    gateway: Option<IpAddr>,
+    /// Seconds for which a router may be used; 0 for one that is no default router.
+    lifetime_s: Option<u16>,
+    /// The first prefix that a router announces, and its length.
+    prefix: Option<(Ipv6Addr, u8)>,
+    /// How many groups a report lists.
+    groups: Option<u16>,
+    /// The address, or the group, that is asked for or told of; of several groups the first.
+    target: Option<Ipv6Addr>,
     /// The hardware address of that one.
-    pub target_mac: Option<Mac>,
+    target_mac: Option<Mac>,
     /// The packet that an error is about.
-    pub quoted: Option<Quoted>,
+    quoted: Option<Quoted>,
 }
 
 /// Where a packet went that an error is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quoted {
-    /// Its destination.
-    pub dst: Endpoint,
+#[derive(Clone, Copy, Debug)]
+struct Quoted {
+    dst: Endpoint,
     /// What it carried, where that is known by name.
-    pub protocol: Option<&'static str>,
+    protocol: Option<&'static str>,
 }
 
 impl IcmpDetail {
@@ -87,6 +95,16 @@ impl IcmpDetail {
             1..=4 => detail.quoted = quoted_v6(quoted),
             // Listeners name their group where neighbours name their target.
             130..=132 => detail.target = address(8).filter(|group| !group.is_unspecified()),
+            LISTENER_REPORT_V2 => {
+                detail.groups = u16_at(message, 6);
+                // Each record: type, two lengths, the group (RFC 3810, 5.2).
+                detail.target = address(12);
+            }
+            ROUTER_ADVERTISEMENT => {
+                detail.lifetime_s = u16_at(message, 6);
+                let prefix = option(message, ROUTER_OPTIONS_AT, PREFIX_INFORMATION).unwrap_or_default();
+                detail.prefix = array_at::<16>(prefix, 16).map(Ipv6Addr::from).zip(u8_at(prefix, 2));
+            }
             icmp_kind::NEIGHBOUR_SOLICITATION => detail.target = address(8),
             icmp_kind::NEIGHBOUR_ADVERTISEMENT => {
                 detail.target = address(8);
@@ -107,6 +125,19 @@ impl IcmpDetail {
             _ => {}
         }
         detail
+    }
+}
+
+/// The first option of a kind, its header included (RFC 4861, 4.6). Each takes eight bytes or more, so this ends.
+fn option(message: &[u8], at: usize, kind: u8) -> Option<&[u8]> {
+    let mut options = message.get(at..)?;
+    loop {
+        let len = 8 * usize::from(u8_at(options, 1).filter(|&len| len > 0)?);
+        let (option, rest) = options.split_at_checked(len)?;
+        if option[0] == kind {
+            return Some(option);
+        }
+        options = rest;
     }
 }
 
@@ -156,6 +187,15 @@ impl fmt::Display for IcmpDetail {
         }
         if let Some(pointer) = self.pointer {
             write!(f, " at byte {pointer}")?;
+        }
+        if let Some(lifetime_s) = self.lifetime_s {
+            write!(f, " lifetime {lifetime_s}")?;
+        }
+        if let Some((prefix, len)) = self.prefix {
+            write!(f, " prefix {prefix}/{len}")?;
+        }
+        if let Some(groups) = self.groups {
+            write!(f, " groups {groups}")?;
         }
         match (self.target, self.target_mac) {
             (Some(target), Some(mac)) => write!(f, " {target} is at {mac}")?,

@@ -1,3 +1,5 @@
+mod apps;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -59,7 +61,7 @@ fn transport_over_ip() {
         (ipv6(17, UDP), "[2001::1]:5353 > [ff02::fb]:5353 udp len 2"),
         (
             ipv6(0, &packet(&[&[58, 0, 0, 0, 0, 0, 0, 0], &[143, 0, 0, 0, 0, 0, 0, 0]])),
-            "2001::1 > ff02::fb icmp6 listener report v2 len 8",
+            "2001::1 > ff02::fb icmp6 listener report v2 groups 0 len 8",
         ),
         (ipv6(44, &[6, 0, 0, 8, 0, 0, 0, 1, 5, 5]), "2001::1 > ff02::fb tcp fragment 8 len 2"),
     ] {
@@ -100,8 +102,8 @@ fn links_and_tags() {
         ),
         (
             LinkType::LINUX_SLL2,
-            packet(&[&[8, 0, 0, 0, 0, 0, 0, 1, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0], &ip]),
-            format!("Out {udp}"),
+            packet(&[&[8, 0, 0, 0, 0, 0, 0, 7, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0], &ip]),
+            format!("if 7 Out {udp}"),
         ),
         (LinkType::PPP, packet(&[&[0xff, 3, 0, 0x21], &ip]), udp.to_owned()),
         (LinkType::PPP, packet(&[&[0x21], &ip]), udp.to_owned()),
@@ -266,6 +268,17 @@ fn icmp6_says_why_and_about_whom() {
         ([2, 0, 0, 0, 0, 0, 5, 0], quoted.clone(), "packet too big mtu 1280 to [ff02::fb]:5353 udp len 58"),
         ([1, 4, 0, 0, 0, 0, 0, 0], quoted, "unreachable (port) to [ff02::fb]:5353 udp len 58"),
         ([1, 0, 0, 0, 0, 0, 0, 0], vec![], "unreachable (no route) len 8"),
+        (
+            [143, 0, 0, 0, 0, 0, 0, 2],
+            packet(&[&[4, 0, 0, 0], &other, &[3, 0, 0, 0], &target]),
+            "listener report v2 groups 2 fe80::1 len 48",
+        ),
+        (
+            [134, 0, 0, 0, 64, 0, 7, 8],
+            packet(&[&[0; 8], &[1, 1, 2, 0, 0, 0, 0, 7], &[3, 4, 64, 0xc0], &[0; 12], &target]),
+            "router advertisement lifetime 1800 prefix 2001::9/64 len 56",
+        ),
+        ([134, 0, 0, 0, 64, 0, 0, 0], vec![0; 16], "router advertisement lifetime 0 len 24"),
         ([4, 1, 0, 0, 0, 0, 0, 40], vec![], "parameter problem (next header) at byte 40 len 8"),
         ([128, 0, 0, 0, 0, 3, 0, 4], vec![], "echo request id 3 seq 4 len 8"),
     ] {
@@ -286,9 +299,115 @@ fn security_tunnels_and_groups() {
         (47, &[0, 0, 8], "gre len 3"),
         (2, &[0x16, 0, 0, 0, 224, 0, 0, 251], "igmp report v2 224.0.0.251 len 8"),
         (2, &[0x11, 100, 0, 0, 0, 0, 0, 0], "igmp query len 8"),
-        (2, &[0x22, 0, 0, 0, 0, 0, 0, 1], "igmp report v3 len 8"),
+        (2, &[0x22, 0, 0, 0, 0, 0, 0, 1], "igmp report v3 groups 1 len 8"),
+        (2, REPORT_V3, "igmp report v3 groups 2 233.252.0.1 len 24"),
     ] {
         assert_eq!(line(LinkType::RAW, &ipv4(protocol, 0, payload)), format!("{from_to} {expected}"));
+    }
+}
+
+/// Two records: a group to be left, one to be joined.
+const REPORT_V3: &[u8] = &[0x22, 0, 0, 0, 0, 0, 0, 2, 3, 0, 0, 0, 233, 252, 0, 1, 4, 0, 0, 0, 233, 252, 0, 2];
+
+/// A segment with these options, padded.
+fn tcp_with(flags: u8, options: &[u8]) -> Vec<u8> {
+    let mut segment = packet(&[&tcp(flags, &[]), options]);
+    segment.resize(segment.len().next_multiple_of(4), 0);
+    segment[12] = (segment.len() as u8 / 4) << 4;
+    segment
+}
+
+/// What Linux sends first.
+const SYN_OPTIONS: &[u8] = &[2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 3, 3, 10];
+/// Two blocks, behind padding.
+const SACK_OPTIONS: &[u8] = &[1, 1, 5, 18, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4];
+
+#[test]
+fn options_of_tcp() {
+    let from_to = "192.0.2.1:40000 > 192.0.2.2:80 tcp";
+    let ack = "ACK seq 1000 ack 7 win 64240";
+    for (segment, expected) in [
+        (tcp_with(2, SYN_OPTIONS), "SYN seq 1000 win 64240 mss 1460 wscale 10 sackok ts 9 ecr 0".to_owned()),
+        (tcp_with(16, SACK_OPTIONS), format!("{ack} sack 1-2,3-4")),
+        // What is not of its right length is passed over, and behind the end there is nothing.
+        (tcp_with(16, &[3, 4, 1, 2, 0, 3, 3, 7]), ack.to_owned()),
+        (tcp_with(16, &[3, 0]), ack.to_owned()),
+        (tcp_with(16, &[1, 1, 1, 3]), ack.to_owned()),
+        (tcp_with(16, &[8, 10, 1, 1]), ack.to_owned()),
+    ] {
+        assert_eq!(line(LinkType::RAW, &ipv4(6, 0, &segment)), format!("{from_to} {expected} len 0"));
+    }
+    let syn = ipv4(6, 0, &tcp_with(2, SYN_OPTIONS));
+    let cut = summarize(LinkType::RAW, &syn[..syn.len() - 4], syn.len() as u32).to_string();
+    assert_eq!(cut, format!("{from_to} SYN seq 1000 win 64240 mss 1460 sackok ts 9 ecr 0 len 0 cut"));
+}
+
+/// A packet of these chunks, each of which is a type with so many bytes of value.
+fn sctp(chunks: &[(u8, u8)]) -> Vec<u8> {
+    let mut bytes = vec![3, 232, 11, 89, 0, 0, 0, 1, 0, 0, 0, 0];
+    for &(kind, len) in chunks {
+        bytes.extend([kind, 0, 0, len + 4]);
+        bytes.extend(vec![0; usize::from(len).next_multiple_of(4)]);
+    }
+    bytes
+}
+
+#[test]
+fn chunks_of_sctp() {
+    for (chunks, expected) in [
+        (&[(1, 16)][..], "INIT len 32"),
+        (&[(10, 5), (0, 17)], "COOKIE-ECHO,DATA len 48"),
+        (&[(3, 0), (77, 1), (0, 0), (0, 0), (0, 0)], "SACK,77,DATA,DATA,... len 36"),
+    ] {
+        let expected = format!("192.0.2.1:1000 > 192.0.2.2:2905 sctp {expected}");
+        assert_eq!(line(LinkType::RAW, &ipv4(132, 0, &sctp(chunks))), expected);
+    }
+    // With a length of 0, nothing can be found behind it.
+    let mut endless = sctp(&[(1, 16), (0, 0)]);
+    endless[15] = 0;
+    assert_eq!(
+        line(LinkType::RAW, &ipv4(132, 0, &endless)),
+        "192.0.2.1:1000 > 192.0.2.2:2905 sctp INIT len 36"
+    );
+}
+
+/// Frames by which bridges and their neighbours find each other, behind the hardware addresses.
+#[rustfmt::skip]
+const CONTROL: &[(&[u8], &str)] = &[
+    (
+        &[0, 38, 0x42, 0x42, 3, 0, 0, 0, 0, 1, 0x80, 0, 2, 0, 0, 0, 0, 9, 0, 0, 0, 4,
+          0x80, 1, 2, 0, 0, 0, 0, 1, 0x80, 2, 0, 0, 20, 0, 2, 0, 15, 0],
+        "stp root 8000.02:00:00:00:00:09 cost 4 bridge 8001.02:00:00:00:00:01 port 0x8002 topology change",
+    ),
+    (
+        &[0, 38, 0x42, 0x42, 3, 0, 0, 2, 2, 0, 0x80, 0, 2, 0, 0, 0, 0, 9, 0, 0, 0, 0,
+          0x80, 0, 2, 0, 0, 0, 0, 9, 0x80, 1, 0, 0, 20, 0, 2, 0, 15, 0, 0],
+        "stp rapid root 8000.02:00:00:00:00:09 cost 0 port 0x8001",
+    ),
+    (&[0, 7, 0x42, 0x42, 3, 0, 0, 0, 0x80], "stp topology change notice"),
+    (&[0, 12, 0xaa, 0xaa, 3, 0, 0, 0x0c, 1, 0x0b, 0, 0, 0, 0x80], "pvst topology change notice"),
+    (
+        &[0x88, 0xcc, 2, 7, 4, 2, 0, 0, 0, 0, 1, 4, 5, 5, b'e', b't', b'h', b'0', 6, 2, 0, 120, 10, 4, b's', b'w', 27, b'1', 0, 0, 7],
+        r#"lldp chassis 02:00:00:00:00:01 port "eth0" ttl 120 name "sw\0271""#,
+    ),
+    (&[0x88, 0xcc, 2, 3, 7, b's', b'w', 4, 9, 5], r#"lldp chassis "sw""#),
+    (
+        &[0x88, 9, 1, 1, 1, 20, 0x80, 0, 2, 0, 0, 0, 0, 1, 0, 13, 0x80, 0, 0, 22, 0x3d, 0, 0, 0,
+          2, 20, 0x80, 0, 2, 0, 0, 0, 0, 2, 0, 14, 0x80, 0, 0, 23, 0xc5, 0, 0, 0],
+        "slow lacp actor 02:00:00:00:00:01 key 13 port 22 sync,collecting,distributing \
+         partner 02:00:00:00:00:02 key 14 port 23 defaulted,expired",
+    ),
+    (&[0x88, 9, 3, 1, 1, 20], "slow"),
+    (&[0x88, 0x63, 0x11, 9, 0, 0], "pppoed PADI"),
+    (&[0x88, 0x63, 0x11, 1, 0, 0], "pppoed code 0x01"),
+];
+
+#[test]
+fn control_of_links() {
+    for &(bytes, expected) in CONTROL {
+        let bytes = packet(&[MACS, bytes]);
+        let expected = format!("02:00:00:00:00:01 > 02:00:00:00:00:02 {expected} len {}", bytes.len());
+        assert_eq!(line(LinkType::EN10MB, &bytes), expected);
     }
 }
 
@@ -351,17 +470,76 @@ proptest! {
     /// Plausible packets, cut and damaged anywhere, reach deeper than random bytes.
     #[test]
     fn damaged_packets_give_a_line(
-        ethertype in proptest::sample::select(&[0x0800_u16, 0x86dd, 0x0806, 0x8100, 0x8847, 0x8864][..]),
-        body in proptest::sample::select(vec![ipv4(6, 0, &tcp(2, &[])), ipv6(0, &[0; 60]), ipv6(44, UDP)]),
-        cut in 0_usize..100,
-        at in 0_usize..100,
-        with: u8,
+        (linktype, sound) in proptest::sample::select(samples()),
+        changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..5),
+        cut in any::<proptest::sample::Index>(),
+        wire_len: u32,
     ) {
-        let mut bytes = packet(&[MACS, &ethertype.to_be_bytes(), &body]);
-        if let Some(byte) = bytes.get_mut(at) {
-            *byte = with;
+        let mut bytes = sound;
+        for (at, with) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = with;
         }
-        bytes.truncate(cut);
-        prop_assert!(!line(LinkType::EN10MB, &bytes).is_empty());
+        bytes.truncate(cut.index(bytes.len() + 1));
+        check(linktype, &bytes, bytes.len() as u32);
+        check(linktype, &bytes, wire_len);
     }
+}
+
+#[test]
+fn packets_cut_anywhere_give_a_line() {
+    for (linktype, bytes) in samples() {
+        for len in 0..=bytes.len() {
+            check(linktype, &bytes[..len], bytes.len() as u32);
+            check(linktype, &bytes[..len], len as u32);
+        }
+    }
+}
+
+/// A datagram between these ports.
+fn udp(src: u16, dst: u16, payload: &[u8]) -> Vec<u8> {
+    let len = 8 + payload.len() as u16;
+    let [[a, b], [c, d], [e, f]] = [src, dst, len].map(u16::to_be_bytes);
+    packet(&[&[a, b, c, d, e, f, 0, 0], payload])
+}
+
+/// What holds of the line of any packet.
+fn check(linktype: LinkType, bytes: &[u8], wire_len: u32) {
+    let line = summarize(linktype, bytes, wire_len).to_string();
+    assert!(!line.is_empty() && line.len() <= LINE_MAX, "{} characters: {line}", line.len());
+    assert!(line.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{line:?}");
+}
+
+/// The longest line that damage has made.
+const LINE_MAX: usize = 400;
+
+/// A packet of each kind that is looked into.
+fn samples() -> Vec<(LinkType, Vec<u8>)> {
+    let ether = |kind: u16, payload: &[u8]| packet(&[MACS, &kind.to_be_bytes(), payload]);
+    let mut all = vec![ether(0x8100, &packet(&[&[0, 7, 8, 0], &ipv4(17, 0, UDP)]))];
+    all.extend(CONTROL.iter().map(|(bytes, _)| packet(&[MACS, bytes])));
+    for ip in [ipv4(17, 185, UDP), ipv4(1, 0, &packet(&[&[3, 4, 0, 0, 0, 0, 5, 0], &ipv4(17, 0, UDP)]))] {
+        all.push(ether(0x8847, &packet(&[&[0, 1, 1, 64], &ip])));
+    }
+    for (protocol, payload) in [
+        (2, REPORT_V3.to_vec()),
+        (6, tcp_with(2, SYN_OPTIONS)),
+        (6, tcp_with(16, SACK_OPTIONS)),
+        (132, sctp(&[(10, 5), (0, 17)])),
+        (47, vec![0x20, 0, 0x86, 0xdd, 0, 0, 0, 1, 0x60, 0, 0]),
+    ] {
+        all.push(ether(0x0800, &ipv4(protocol, 0, &payload)));
+    }
+    let prefix = packet(&[&[134, 0, 0, 0, 64, 0, 7, 8], &[0; 8], &[3, 4, 64, 0xc0], &[0; 28]]);
+    let report = packet(&[&[143, 0, 0, 0, 0, 0, 0, 1], &[4, 0, 0, 0], &[0xff; 16]]);
+    for (next_header, payload) in
+        [(58, prefix), (58, report), (44, packet(&[&[17, 0, 0, 1, 0, 0, 0, 1], UDP])), (0, vec![0; 60])]
+    {
+        all.push(ether(0x86dd, &ipv6(next_header, &payload)));
+    }
+    all.extend(apps::samples().into_iter().map(|bytes| ether(0x0800, &bytes)));
+    let mut all: Vec<_> = all.into_iter().map(|bytes| (LinkType::EN10MB, bytes)).collect();
+    let slarp = [0x8f, 0, 0x80, 0x35, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 2, 0xff, 0xff];
+    all.push((LinkType::C_HDLC, slarp.to_vec()));
+    all
 }

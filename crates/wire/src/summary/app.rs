@@ -1,0 +1,86 @@
+//! What UDP and TCP carry, where that can be told from ports and first bytes.
+
+use std::fmt;
+
+use super::dhcp::{self, Dhcp, Dhcp6};
+use super::dns::{self, Dns};
+use super::ntp::{self, Ntp};
+use super::quic::{self, Quic};
+use super::tls::Hello;
+use crate::bytes::u16_at;
+use crate::tunnel::{GENEVE_PORT, Geneve, VXLAN_PORT, Vxlan};
+
+/// A message of an application, or the header of a tunnel.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum App<'a> {
+    Dns(Dns<'a>),
+    Dhcp(Dhcp),
+    Dhcp6(Dhcp6),
+    Ntp(Ntp),
+    Tls(Hello<'a>),
+    Quic(Quic),
+    Vxlan(Vxlan<'a>),
+    Geneve(Geneve<'a>),
+}
+
+impl<'a> App<'a> {
+    /// What a datagram between these ports carries, of which `sent` bytes were sent, and `payload` captured.
+    pub(super) fn of_udp(ports: [u16; 2], payload: &'a [u8], sent: usize) -> Option<App<'a>> {
+        let is_of = |known: &[u16]| ports.iter().any(|port| known.contains(port));
+        // The ports of tunnels are those of who receives; who sends chooses one for each flow inside.
+        match ports[1] {
+            VXLAN_PORT => return Vxlan::new(payload).map(App::Vxlan),
+            GENEVE_PORT => return Geneve::new(payload).map(App::Geneve),
+            _ => {}
+        }
+        if is_of(&dns::PORTS) {
+            Dns::read(payload).map(App::Dns)
+        } else if is_of(&dhcp::PORTS) {
+            Dhcp::read(payload).map(App::Dhcp)
+        } else if is_of(&dhcp::PORTS_V6) {
+            Dhcp6::read(payload).map(App::Dhcp6)
+        } else if is_of(&[ntp::PORT]) {
+            Ntp::read(payload, sent).map(App::Ntp)
+        } else {
+            Quic::read(payload, is_of(&[quic::PORT])).map(App::Quic)
+        }
+    }
+
+    /// What a segment between these ports begins with, of which `sent` bytes were sent, and `payload` captured.
+    pub(super) fn of_tcp(ports: [u16; 2], payload: &'a [u8], sent: usize) -> Option<App<'a>> {
+        // Over TCP, the length of a message stands before it; here all of it is in this segment, or none is shown.
+        if ports.contains(&dns::PORTS[0])
+            && u16_at(payload, 0).is_some_and(|len| usize::from(len) + 2 == sent)
+        {
+            return Dns::read(&payload[2..]).map(App::Dns);
+        }
+        Hello::read(payload).map(App::Tls)
+    }
+}
+
+impl App<'_> {
+    /// Whether all was there that a line would show.
+    pub(super) fn is_whole(&self) -> bool {
+        match self {
+            App::Dns(dns) => dns.is_whole,
+            App::Dhcp(dhcp) => dhcp.is_whole,
+            App::Tls(Hello::Client { server }) => server.is_some(),
+            _ => true,
+        }
+    }
+}
+
+impl fmt::Display for App<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            App::Dns(dns) => dns.fmt(f),
+            App::Dhcp(dhcp) => dhcp.fmt(f),
+            App::Dhcp6(dhcp) => dhcp.fmt(f),
+            App::Ntp(ntp) => ntp.fmt(f),
+            App::Tls(hello) => hello.fmt(f),
+            App::Quic(quic) => quic.fmt(f),
+            App::Vxlan(vxlan) => write!(f, "vxlan {}", vxlan.vni()),
+            App::Geneve(geneve) => write!(f, "geneve {}", geneve.vni()),
+        }
+    }
+}

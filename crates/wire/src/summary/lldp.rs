@@ -1,0 +1,92 @@
+//! LLDP (IEEE 802.1AB).
+
+use std::fmt;
+
+use super::text::Quoted;
+use crate::bytes::u16_at;
+use crate::mac::Mac;
+
+const END: u16 = 0;
+const CHASSIS: u16 = 1;
+const PORT: u16 = 2;
+const TIME_TO_LIVE: u16 = 3;
+const SYSTEM_NAME: u16 = 5;
+
+/// Elements that are looked at; those that matter come first.
+const ELEMENTS_MAX: usize = 32;
+
+/// What is at the other end of the cable.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lldp<'a> {
+    chassis: Option<Id<'a>>,
+    port: Option<Id<'a>>,
+    ttl_s: Option<u16>,
+    name: Option<&'a [u8]>,
+}
+
+/// How a chassis or a port is called.
+#[derive(Clone, Copy, Debug)]
+enum Id<'a> {
+    Mac(Mac),
+    Text(&'a [u8]),
+}
+
+impl<'a> Lldp<'a> {
+    /// Reads the elements that are whole.
+    pub(super) fn read(mut elements: &'a [u8]) -> Lldp<'a> {
+        let mut lldp = Lldp { chassis: None, port: None, ttl_s: None, name: None };
+        for _ in 0..ELEMENTS_MAX {
+            // Seven bits of type, nine of length.
+            let Some(head) = u16_at(elements, 0) else { break };
+            let Some((value, rest)) = elements[2..].split_at_checked(usize::from(head & 0x1ff)) else {
+                break;
+            };
+            match head >> 9 {
+                END => break,
+                CHASSIS => lldp.chassis = Id::read(value, 4),
+                PORT => lldp.port = Id::read(value, 3),
+                TIME_TO_LIVE => lldp.ttl_s = u16_at(value, 0),
+                SYSTEM_NAME => lldp.name = Some(value),
+                _ => {}
+            }
+            elements = rest;
+        }
+        lldp
+    }
+}
+
+impl<'a> Id<'a> {
+    /// A subtype, then a name, which with this subtype is a hardware address.
+    fn read(value: &'a [u8], mac_subtype: u8) -> Option<Id<'a>> {
+        let (&subtype, name) = value.split_first()?;
+        Some(match name.try_into() {
+            Ok(mac) if subtype == mac_subtype => Id::Mac(Mac(mac)),
+            _ => Id::Text(name),
+        })
+    }
+}
+
+impl fmt::Display for Id<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Id::Mac(mac) => mac.fmt(f),
+            Id::Text(name) => Quoted(name).fmt(f),
+        }
+    }
+}
+
+/// Each with a space in front.
+impl fmt::Display for Lldp<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(chassis) = self.chassis {
+            write!(f, " chassis {chassis}")?;
+        }
+        if let Some(port) = self.port {
+            write!(f, " port {port}")?;
+        }
+        if let Some(ttl_s) = self.ttl_s {
+            write!(f, " ttl {ttl_s}")?;
+        }
+        self.name.map_or(Ok(()), |name| write!(f, " name {}", Quoted(name)))
+    }
+}

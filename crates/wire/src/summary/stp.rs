@@ -1,0 +1,64 @@
+//! Spanning tree (IEEE 802.1D, 802.1w, 802.1s).
+
+use std::fmt;
+
+use crate::bytes::{array_at, u8_at, u16_at, u32_at};
+use crate::mac::Mac;
+
+const RAPID: u8 = 2;
+const MULTIPLE: u8 = 3;
+const CONFIGURATION: u8 = 0;
+const RAPID_CONFIGURATION: u8 = 2;
+const TOPOLOGY_CHANGE_NOTICE: u8 = 0x80;
+const TOPOLOGY_CHANGE: u8 = 1;
+
+/// A bridge: its priority and address.
+type Bridge = (u16, Mac);
+
+/// A message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stp {
+    /// Which bridge is the root, and how far it is from who says so.
+    Configuration { version: u8, flags: u8, root: Bridge, cost: u32, bridge: Bridge, port: u16 },
+    /// A port went up or down.
+    TopologyChange,
+}
+
+impl Stp {
+    /// Reads what follows the header of 802.2, if it is whole.
+    pub(super) fn read(bytes: &[u8]) -> Option<Stp> {
+        let bridge = |at| Some((u16_at(bytes, at)?, Mac(array_at(bytes, at + 2)?)));
+        let (0, version, kind) = (u16_at(bytes, 0)?, u8_at(bytes, 2)?, u8_at(bytes, 3)?) else { return None };
+        match kind {
+            TOPOLOGY_CHANGE_NOTICE => Some(Stp::TopologyChange),
+            CONFIGURATION | RAPID_CONFIGURATION => Some(Stp::Configuration {
+                version,
+                flags: u8_at(bytes, 4)?,
+                root: bridge(5)?,
+                cost: u32_at(bytes, 13)?,
+                bridge: bridge(17)?,
+                port: u16_at(bytes, 25)?,
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Stp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Stp::Configuration { version, flags, root, cost, bridge, port } = self else {
+            return f.write_str("topology change notice");
+        };
+        match version {
+            RAPID => f.write_str("rapid ")?,
+            MULTIPLE => f.write_str("multiple ")?,
+            _ => {}
+        }
+        write!(f, "root {:04x}.{} cost {cost}", root.0, root.1)?;
+        if bridge != root {
+            write!(f, " bridge {:04x}.{}", bridge.0, bridge.1)?;
+        }
+        write!(f, " port {port:#06x}")?;
+        if flags & TOPOLOGY_CHANGE != 0 { f.write_str(" topology change") } else { Ok(()) }
+    }
+}
