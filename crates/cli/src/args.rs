@@ -1,4 +1,6 @@
 //! The command line: every flag is defined here once; help, completions and man pages are derived from it.
+//!
+//! `-h` leaves out what has `hide_short_help`, and headings; `--help` has all, and `long_help` in place of the first line. See `help`.
 
 use crate::terminal::When;
 use crate::values::{at_least, core, duration, interval, pause, whole};
@@ -14,10 +16,6 @@ use wire::linktype::{LinkType, LinkTypeInfo};
 /// Filter, inspect and steer packets.
 #[derive(Parser, Debug)]
 #[command(name = "sluss", version, max_term_width = 100)]
-#[command(
-    after_help = "Exit codes: 0 done, matched; 1 nothing matched; 2 wrong filter or flag; 3 the system refused;\n\
-    4 internal error; 5 incomplete (input damaged, cut off or not a capture). More: sluss COMMAND --help"
-)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -29,6 +27,7 @@ pub(crate) struct Cli {
         value_name = "WHEN",
         default_value = "auto",
         hide_possible_values = true,
+        hide_short_help = true,
         display_order = 900
     )]
     pub(crate) color: When,
@@ -36,28 +35,28 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Select packets of captures: to a file, a pipe, a count or the terminal.
+    /// Select packets of captures: to files, pipes, counts or lines.
     Filter(FilterArgs),
-    /// Compile a filter and print any stage, from syntax tree to machine code.
+    /// Print any stage of a filter, from syntax tree to machine code.
     Compile(CompileArgs),
-    /// Say in plain words what a filter matches, with warnings where the meaning surprises.
+    /// Say in plain words what a filter matches.
     Explain(ExplainArgs),
-    /// Show why a packet does or does not match: each primitive, the bytes read, the outcome.
+    /// Show why a packet does or does not match, test by test.
     Trace(TraceArgs),
-    /// Send packets as fast as a device takes them, or at a rate: from a capture, or made up.
+    /// Send packets to a device: from a capture, or made up.
     Blast(BlastArgs),
-    /// Run a network of apps that a file describes, until it is finished or told to stop.
+    /// Run a network of apps that a file describes.
     Run(RunArgs),
-    /// List the types of apps, or tell all about some: ports, options, counters.
+    /// List the types of apps, or tell all about some.
     Apps(AppsArgs),
-    /// Measure what a packet costs in a network of apps, on this machine.
+    /// Measure what a packet costs in a network of apps.
     #[command(subcommand)]
     Bench(BenchArgs),
     /// List the instances that run, or have crashed.
     Ps(PsArgs),
-    /// Watch instances: rates, drops, fill of bursts and latencies, by app and link.
+    /// Watch instances: rates, drops, CPU time and latencies.
     Top(TopArgs),
-    /// Print the completion script of a shell: `source <(sluss completions bash)`.
+    /// Print the completion script of a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
@@ -93,17 +92,23 @@ impl Command {
 #[command(next_help_heading = "Language")]
 pub(crate) struct LanguageArgs {
     /// Netmask of the capture's network, for `ip broadcast`: 255.255.255.0.
-    #[arg(long, value_name = "MASK")]
+    #[arg(long, value_name = "MASK", hide_short_help = true)]
     pub(crate) netmask: Option<std::net::Ipv4Addr>,
     /// Refuse extensions, which libpcap 1.10.3 does not have.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) strict: bool,
     /// Depart from libpcap's meaning: `ipv6` (ports and tcp[…] see IPv6 and its extension headers), `scoped`
     /// (vlan, mpls, … end at their parenthesis), `protochain` (steps over AH), `modern` (all three).
-    #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
     pub(crate) dialect: Vec<DialectName>,
     /// Ask the system's resolver for host names that are not in /etc/hosts.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) resolve: bool,
 }
 
@@ -132,71 +137,91 @@ pub(crate) enum At {
 #[command(override_usage = "sluss filter [OPTIONS] FILTER FILE…\n       \
     sluss filter [OPTIONS] FILE… -- FILTER WORDS…\n       \
     sluss filter [OPTIONS] -f FILTER -o OUT [-f FILTER -o OUT]… FILE…")]
-#[command(
-    after_help = "FILE is a pcap or pcapng capture (plain, gzip or zstd, told by content), a folder, a glob or `-`.\n\
-    FILTER is pcap-filter(7) text, or @FILE that holds it. Examples:\n  \
-    sluss filter 'tcp port 80' trace.pcap -o web.pcap\n  \
-    sluss filter --count 'host in {192.0.2.1, 2001:db8::/32}' *.pcapng.zst\n  \
-    sluss filter trace.pcap -f arp -o arp.pcap -f 'port 53' -o dns.pcap"
-)]
 pub(crate) struct FilterArgs {
     /// The filter, unless -f, -F or `--` gives it; then captures, folders, globs, `-`.
-    #[arg(value_name = "FILTER FILE")]
+    #[arg(value_name = "FILTER FILE", hide_short_help = true)]
     pub(crate) words: Vec<OsString>,
-    /// Read this capture (as tcpdump has it; the same as FILE).
-    #[arg(short = 'r', long = "read", value_name = "FILE")]
-    pub(crate) read: Vec<PathBuf>,
-    /// Write what matches here, in the first input's format, or in pcapng if the name ends so; `-` is standard output. One for each -f.
-    #[arg(short = 'o', long = "output", visible_short_alias = 'w', value_name = "OUT")]
-    pub(crate) output: Vec<PathBuf>,
-    /// A filter; repeat it, each with its -o, to split in one pass.
-    #[arg(short = 'f', long = "filter", value_name = "FILTER")]
+    /// A filter; one for each -o splits in one pass.
+    #[arg(
+        short = 'f',
+        long = "filter",
+        value_name = "FILTER",
+        long_help = "A filter; repeat it, each with its -o, to split in one pass"
+    )]
     pub(crate) filter: Vec<OsString>,
-    /// Read the filter from a file, where `#` begins a comment.
-    #[arg(short = 'F', long = "filter-file", value_name = "FILE", conflicts_with = "filter")]
+    /// Read the filter from a file.
+    #[arg(
+        long_help = "Read the filter from a file, where `#` begins a comment",
+        short = 'F',
+        long = "filter-file",
+        value_name = "FILE",
+        conflicts_with = "filter"
+    )]
     pub(crate) filter_file: Option<PathBuf>,
-    /// One line a packet, also where standard output is no terminal.
-    #[arg(long, conflicts_with_all = ["count", "output"])]
-    pub(crate) lines: bool,
-    /// Nothing: addresses and ports are numbers anyway. As tcpdump has it.
-    #[arg(short = 'n', action = clap::ArgAction::Count, hide = true)]
-    pub(crate) numeric: u8,
-    /// Print how many packets match, and nothing else.
-    #[arg(long)]
-    pub(crate) count: bool,
+    /// Read this capture (as tcpdump has it; the same as FILE).
+    #[arg(short = 'r', long = "read", value_name = "FILE", hide_short_help = true)]
+    pub(crate) read: Vec<PathBuf>,
     /// Stop after N matching packets.
     #[arg(short = 'c', long = "max-count", value_name = "N", value_parser = at_least(1_u64), allow_negative_numbers = true)]
     pub(crate) max_count: Option<u64>,
-    /// Print JSON: an object for each packet (without -o and --count), then a summary, which beside `-o -` goes to standard error.
-    #[arg(long)]
-    pub(crate) json: bool,
+    /// Worker threads for several files [default: one for each core].
+    #[arg(short = 'j', long, value_name = "N", value_parser = at_least(1_usize), allow_negative_numbers = true, hide_short_help = true)]
+    pub(crate) jobs: Option<usize>,
     /// Where the filter runs: `auto`, `native` or `interp`.
     #[arg(
         long,
         value_name = "WHERE",
         default_value = "auto",
         hide_possible_values = true,
-        hide_default_value = true
+        hide_default_value = true,
+        hide_short_help = true
     )]
     pub(crate) at: At,
-    /// Worker threads for several files [default: one for each core].
-    #[arg(short = 'j', long, value_name = "N", value_parser = at_least(1_usize), allow_negative_numbers = true)]
-    pub(crate) jobs: Option<usize>,
-    /// Show progress: by default only on a terminal.
+    /// Write packets to a capture, or to `-`.
+    #[arg(
+        short = 'o',
+        long = "output",
+        visible_short_alias = 'w',
+        value_name = "OUT",
+        help_heading = "Output",
+        long_help = "Write what matches here, in the first input's format, or in pcapng if the name ends so; `-` is standard \
+                     output. One for each -f"
+    )]
+    pub(crate) output: Vec<PathBuf>,
+    /// Print how many packets match, and nothing else.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) count: bool,
+    /// Print a line for each packet, also into a pipe.
+    #[arg(long, conflicts_with_all = ["count", "output"], help_heading = "Output")]
+    pub(crate) lines: bool,
+    /// Nothing: addresses and ports are numbers anyway. As tcpdump has it.
+    #[arg(short = 'n', action = clap::ArgAction::Count, hide = true)]
+    pub(crate) numeric: u8,
+    /// Print JSON: an object a packet, then a summary.
+    #[arg(
+        long,
+        help_heading = "Output",
+        long_help = "Print JSON: an object for each packet (without -o and --count), then a summary, which beside `-o -` goes \
+                     to standard error"
+    )]
+    pub(crate) json: bool,
+    /// No warnings and no summary on standard error.
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Exit 0 even where nothing matches.
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
+    pub(crate) no_fail: bool,
+    /// Show progress: `always`, `never`, or `auto`: on a terminal.
     #[arg(
         long,
         value_name = "WHEN",
         default_value = "auto",
         hide_possible_values = true,
-        hide_default_value = true
+        hide_default_value = true,
+        hide_short_help = true,
+        help_heading = "Output"
     )]
     pub(crate) progress: When,
-    /// No warnings and no summary on standard error.
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    /// Exit 0 even where nothing matches.
-    #[arg(long)]
-    pub(crate) no_fail: bool,
     #[command(flatten)]
     pub(crate) language: LanguageArgs,
     /// The filter as words, after `--`.
@@ -210,8 +235,8 @@ pub(crate) struct TextArgs {
     /// The filter: one quoted argument, several words, or @FILE.
     #[arg(value_name = "FILTER", required = true)]
     pub(crate) words: Vec<OsString>,
-    /// Link type of the packets: libpcap's name or number.
-    #[arg(short = 'y', long, value_name = "LINKTYPE", default_value = "EN10MB", hide_possible_values = true, value_parser = LinkTypes)]
+    /// Link type, by name or number.
+    #[arg(long_help = "Link type of the packets: libpcap's name or number", short = 'y', long, value_name = "LINKTYPE", default_value = "EN10MB", hide_possible_values = true, value_parser = LinkTypes)]
     pub(crate) linktype: LinkType,
     /// Print JSON.
     #[arg(long)]
@@ -221,10 +246,6 @@ pub(crate) struct TextArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Stages, in order: tokens, ast, lowered, graph, optimised; anf and ssa (views of the optimised graph);\n\
-    selected, allocated, asm, bytes."
-)]
 pub(crate) struct CompileArgs {
     // Above the flattened ones, whose heading would hold for it too.
     /// What to print.
@@ -273,10 +294,9 @@ pub(crate) struct ExplainArgs {
 #[derive(Args, Debug)]
 #[command(override_usage = "sluss trace [OPTIONS] FILTER FILE\n       \
     sluss trace [OPTIONS] FILE -- FILTER WORDS…")]
-#[command(after_help = "Example: sluss trace 'tcp port 80' trace.pcap -n 17")]
 pub(crate) struct TraceArgs {
     /// The filter or @FILE, unless `--` gives it; then the capture, or `-`.
-    #[arg(value_name = "FILTER FILE")]
+    #[arg(value_name = "FILTER FILE", hide_short_help = true)]
     pub(crate) words: Vec<OsString>,
     /// Read this capture (as tcpdump has it; the same as FILE).
     #[arg(short = 'r', long = "read", value_name = "FILE")]
@@ -297,24 +317,25 @@ pub(crate) struct TraceArgs {
 #[derive(Args, Debug)]
 #[command(override_usage = "sluss blast [OPTIONS] CAPTURE --to TARGET\n       \
     sluss blast [OPTIONS] --synth --to TARGET")]
-#[command(
-    after_help = "TARGET is a network device, `tap:NAME`, `null`, or a file (with a `/`, or ending in .pcap, .pcapng).\n\
-    Without --loop, --count and --duration it goes on until interrupted, or a pipe is at its end. Examples:\n  \
-    sluss blast trace.pcap --to eth0 --rate 1Mpps --duration 10s\n  \
-    sluss blast --synth --size 60,508,1514 --src 198.18.0.0/22 --flows 1000 --to null --duration 5s\n  \
-    sluss blast --synth --count 1000 --to made.pcap\n\
-    Exit codes: 0 sent; 2 wrong flag; 3 the system refused; 4 packets unaccounted for;\n\
-    5 not all were read or sent; 130 and 143 ended by SIGINT and SIGTERM, after the summary."
-)]
 pub(crate) struct BlastArgs {
     /// The capture to send, again and again; `-` is standard input, which is sent once.
-    #[arg(value_name = "CAPTURE", required_unless_present = "synth", conflicts_with = "synth")]
+    #[arg(
+        value_name = "CAPTURE",
+        required_unless_present = "synth",
+        conflicts_with = "synth",
+        hide_short_help = true
+    )]
     pub(crate) capture: Option<PathBuf>,
     /// Where to.
     #[arg(long, value_name = "TARGET")]
     pub(crate) to: OsString,
-    /// Packets or bits a second at most: 500pps, 1.5Mpps, 100Mbps, 10Gbps.
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    /// Packets or bits a second at most: 1.5Mpps, 10Gbps.
+    #[arg(
+        long,
+        value_name = "RATE",
+        allow_hyphen_values = true,
+        long_help = "Packets or bits a second at most: 500pps, 1.5Mpps, 100Mbps, 10Gbps"
+    )]
     pub(crate) rate: Option<String>,
     /// Stop after the capture was sent N times.
     #[arg(long = "loop", value_name = "N", conflicts_with = "synth", value_parser = at_least(1_u64), allow_negative_numbers = true)]
@@ -336,21 +357,37 @@ pub(crate) struct BlastArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Packets that are made up")]
 pub(crate) struct SynthArgs {
-    /// Make packets up.
-    #[arg(long)]
+    /// Make packets up; --help tells which there can be.
+    #[arg(long, long_help = "Make packets up")]
     pub(crate) synth: bool,
-    /// Their sizes in turn, in bytes, without frame check sequence, up to 65535 [default: 60, or what the headers need].
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = at_least(0_usize), allow_negative_numbers = true, requires = "synth", conflicts_with = "capture")]
+    /// Their sizes in turn, in bytes: 60,508,1514.
+    #[arg(
+        long,
+        long_help = "Their sizes in turn, in bytes, without frame check sequence, up to 65535 [default: 60, or what the headers need]",
+        value_name = "BYTES", value_delimiter = ',', value_parser = at_least(0_usize), allow_negative_numbers = true, requires = "synth", conflicts_with = "capture")]
     pub(crate) size: Vec<usize>,
     /// Source address or prefix [default: 198.18.0.1].
-    #[arg(long, value_name = "ADDRESS", requires = "synth", conflicts_with = "capture")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "ADDRESS",
+        requires = "synth",
+        conflicts_with = "capture"
+    )]
     pub(crate) src: Option<String>,
     /// Destination address or prefix [default: 198.19.0.1].
-    #[arg(long, value_name = "ADDRESS", requires = "synth", conflicts_with = "capture")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "ADDRESS",
+        requires = "synth",
+        conflicts_with = "capture"
+    )]
     pub(crate) dst: Option<String>,
     /// What they carry: `udp` or `tcp` [default: udp].
     #[arg(
         long,
+        hide_short_help = true,
         value_name = "PROTOCOL",
         hide_possible_values = true,
         requires = "synth",
@@ -358,25 +395,37 @@ pub(crate) struct SynthArgs {
     )]
     pub(crate) proto: Option<ProtoName>,
     /// Source port or ports: 1024-2047 [default: 1024].
-    #[arg(long, value_name = "PORTS", requires = "synth", conflicts_with = "capture")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "PORTS",
+        requires = "synth",
+        conflicts_with = "capture"
+    )]
     pub(crate) sport: Option<String>,
     /// Destination port or ports [default: 9].
-    #[arg(long, value_name = "PORTS", requires = "synth", conflicts_with = "capture")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "PORTS",
+        requires = "synth",
+        conflicts_with = "capture"
+    )]
     pub(crate) dport: Option<String>,
-    /// How many flows [default: as addresses and ports allow, up to 65536].
-    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX), allow_negative_numbers = true, requires = "synth", conflicts_with = "capture")]
+    /// How many flows.
+    #[arg(long, long_help = "How many flows [default: as addresses and ports allow, up to 65536]", value_name = "N", value_parser = whole(0..=u32::MAX), allow_negative_numbers = true, requires = "synth", conflicts_with = "capture")]
     pub(crate) flows: Option<u32>,
     /// Draw flows at random, fill payload with random bytes.
-    #[arg(long, requires = "synth", conflicts_with = "capture")]
+    #[arg(long, hide_short_help = true, requires = "synth", conflicts_with = "capture")]
     pub(crate) random: bool,
     /// Source of the frames [default: 02:00:00:00:00:01].
-    #[arg(long, value_name = "MAC", requires = "synth", conflicts_with = "capture")]
+    #[arg(long, hide_short_help = true, value_name = "MAC", requires = "synth", conflicts_with = "capture")]
     pub(crate) src_mac: Option<String>,
     /// Destination of the frames [default: 02:00:00:00:00:02].
-    #[arg(long, value_name = "MAC", requires = "synth", conflicts_with = "capture")]
+    #[arg(long, hide_short_help = true, value_name = "MAC", requires = "synth", conflicts_with = "capture")]
     pub(crate) dst_mac: Option<String>,
     /// Tag the frames with this VLAN.
-    #[arg(long, value_name = "ID", value_parser = whole(0..=u16::MAX), allow_negative_numbers = true, requires = "synth", conflicts_with = "capture")]
+    #[arg(long, hide_short_help = true, value_name = "ID", value_parser = whole(0..=u16::MAX), allow_negative_numbers = true, requires = "synth", conflicts_with = "capture")]
     pub(crate) vlan: Option<u16>,
 }
 
@@ -388,18 +437,9 @@ pub(crate) enum ProtoName {
 }
 
 #[derive(Args, Debug)]
-#[command(
-    after_help = "GRAPH is TOML: `links = [\"a.output -> b.input\"]`, then [app.NAME] tables: `type = \"...\"`, options.\n\
-    When the file changes, or on SIGHUP, what runs changes by difference; a wrong file changes nothing.\n\
-    On a terminal, it ends when that hangs up.\n\
-    Exit codes: 0 finished; 2 wrong graph; 3 the system refused;\n\
-    4 packets unaccounted for, or an app failed before it ran;\n\
-    5 a capture is damaged or is not a capture, or an app was down at the end;\n\
-    129, 130 and 143 ended by a hangup, SIGINT and SIGTERM, after the report."
-)]
 pub(crate) struct RunArgs {
     /// The graph; `-` is standard input.
-    #[arg(value_name = "GRAPH")]
+    #[arg(value_name = "GRAPH", hide_short_help = true)]
     pub(crate) graph: PathBuf,
     /// Stop after this time: 10s, 1m 30s, or seconds.
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
@@ -408,41 +448,42 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with_all = ["dot", "svg"])]
     pub(crate) check: bool,
     /// Print the graph for Graphviz.
-    #[arg(long, conflicts_with = "svg")]
+    #[arg(long, hide_short_help = true, conflicts_with = "svg")]
     pub(crate) dot: bool,
     /// Print a drawing of the graph.
     #[arg(long)]
     pub(crate) svg: bool,
-    /// End with one line of JSON; changes and errors are JSON, too.
-    #[arg(long)]
+    /// End with one line of JSON.
+    #[arg(long, long_help = "End with one line of JSON; changes and errors are JSON, too")]
     pub(crate) json: bool,
     /// No report at the end.
     #[arg(long)]
     pub(crate) no_report: bool,
-    /// What `sluss top` calls the instance [default: the file's name].
+    /// What `sluss top` calls it [default: the file's name].
     #[arg(long, value_name = "NAME", value_parser = instance_name)]
     pub(crate) name: Option<String>,
     /// Worker threads.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=256_u16), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) workers: u16,
     /// Cores to bind workers to, in turn: 0,1.
-    #[arg(long, value_name = "CORES", value_delimiter = ',', value_parser = core, allow_negative_numbers = true, help_heading = "Engine")]
+    #[arg(long, hide_short_help = true, value_name = "CORES", value_delimiter = ',', value_parser = core, allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) cpu: Vec<usize>,
     /// Never sleep.
-    #[arg(long, help_heading = "Engine")]
+    #[arg(long, hide_short_help = true, help_heading = "Engine")]
     pub(crate) busywait: bool,
     /// Packets that an app brings in per breath, 1 to 1024.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole(1..=1024_u16), allow_negative_numbers = true, help_heading = "Engine")]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 64, value_parser = whole(1..=1024_u16), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) burst: u16,
     /// Packets of each worker's pool, 1 to 87210.
-    #[arg(long, value_name = "N", default_value_t = 16384, value_parser = whole(1..=engine::Pool::MAX_PACKETS as u32), allow_negative_numbers = true, help_heading = "Engine")]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 16384, value_parser = whole(1..=engine::Pool::MAX_PACKETS as u32), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) packets: u32,
     /// Packets of more than 10240 bytes, up to 65535, that each pool has besides; 0 drops them where they come in.
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = whole(0..=engine::Pool::MAX_LARGE_PACKETS as u32), allow_negative_numbers = true, help_heading = "Engine")]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 256, value_parser = whole(0..=engine::Pool::MAX_LARGE_PACKETS as u32), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) large_packets: u32,
     /// Whose time apps see: `wall`, or `capture`, which jumps to the next packet.
     #[arg(
         long,
+        hide_short_help = true,
         value_name = "CLOCK",
         default_value = "wall",
         hide_possible_values = true,
@@ -450,10 +491,10 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) clock: ClockName,
     /// How long an app that failed is down the first time.
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = pause, allow_hyphen_values = true, help_heading = "Engine")]
+    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "100ms", value_parser = pause, allow_hyphen_values = true, help_heading = "Engine")]
     pub(crate) restart_first: Duration,
     /// How long at most, twice as long after each failure [default: 10s, or as long as the first time].
-    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true, help_heading = "Engine")]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = duration, allow_hyphen_values = true, help_heading = "Engine")]
     pub(crate) restart_max: Option<Duration>,
 }
 
@@ -479,7 +520,6 @@ fn instance_name(text: &str) -> Result<String, String> {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: sluss apps filter counter\nExit codes: 0 done; 2 no such type.")]
 pub(crate) struct AppsArgs {
     /// Types to tell all about.
     #[arg(value_name = "TYPE", hide_possible_values = true, value_parser = app_types())]
@@ -502,13 +542,14 @@ pub(crate) enum BenchArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Packets are those that leave the source; time is the CPU time of the process, after half a second of warm-up.\n\
-    Figures of different machines, or of one machine at different times, do not compare: measure both sides in one run."
-)]
 pub(crate) struct EngineBenchArgs {
-    /// The network.
-    #[arg(long, value_name = "NET")]
+    /// The network; `--help` lists them.
+    #[arg(
+        long,
+        value_name = "NET",
+        hide_possible_values = true,
+        long_help = "The network, one of those below"
+    )]
     pub(crate) net: Net,
     /// Bytes of a packet, where a source sends copies of one [default: 60].
     #[arg(long, value_name = "BYTES", value_parser = at_least(0_usize), allow_negative_numbers = true)]
@@ -528,11 +569,6 @@ pub(crate) struct EngineBenchArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Instances keep their counters in a file each: NAME.PID.counters in $SLUSS_RUNTIME_DIR, else\n\
-    $XDG_RUNTIME_DIR/sluss, /run/sluss or /tmp/sluss-UID. That of a crashed one stays, until --clean removes it.\n\
-    Exit codes: 0 done; 2 wrong flag; 3 the system refused."
-)]
 pub(crate) struct PsArgs {
     /// Print JSON: an object for each instance.
     #[arg(long)]
@@ -543,13 +579,6 @@ pub(crate) struct PsArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Wire bit/s are those that the packets take on an Ethernet, with 24 bytes each for preamble, checksum, gap.\n\
-    Fill is packets in a breath as a share of the burst; p50 and p99 are of turns in the interval, exact to a quarter.\n\
-    Keys: ? shows them.\n\
-    Exit codes: 0 shown; 1 no instance at all; 2 none of that name or number; 3 the system refused;\n\
-    129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM."
-)]
 pub(crate) struct TopArgs {
     /// Only instances of this name, or this process.
     #[arg(value_name = "NAME|PID")]
@@ -592,7 +621,7 @@ pub(crate) enum Net {
     Rss,
     /// pcap_reader -> pcap_writer, both on /dev/shm
     Pcap,
-    /// source -> app on another thread, which reads the last byte of each packet
+    /// source -> app on another thread, which reads each packet
     Pair,
 }
 

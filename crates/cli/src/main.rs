@@ -13,6 +13,7 @@ mod ended;
 mod exit;
 mod explain;
 mod filter;
+mod help;
 mod inputs;
 mod instances;
 mod json;
@@ -37,13 +38,18 @@ use args::{Cli, Command};
 use blame::Blame;
 use clap::Parser;
 use engine::plural;
+use clap::FromArgMatches;
 use exit::{Failure, Outcome};
 use std::process::ExitCode;
 use terminal::Terminal;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
-    let cli = match Cli::try_parse() {
+    let mut command = help::command();
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let cli = match parsed
+        .and_then(|matches| Cli::from_arg_matches(&matches).map_err(|told| told.format(&mut command)))
+    {
         Ok(cli) => cli,
         Err(told) => return misuse::tell(told),
     };

@@ -131,7 +131,7 @@ fn examples_print_what_the_book_says() {
         }
         commands += text.lines().filter(|line| line.starts_with("$ sluss ")).count();
         let expected = executed(&text, &Workplace::new(&page));
-        assert!(!expected.contains("internal error"), "{}: sluss broke", page.display());
+        assert!(!expected.contains("internal error:"), "{}: sluss broke", page.display());
         if expected == text {
             continue;
         }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{arg, code, root, run, scratch, stderr, stdout};
+use common::{arg, code, root, run, scratch, sluss, stderr, stdout};
 use std::process::Command;
 
 fn read(path: &std::path::Path) -> Vec<u8> {
@@ -313,20 +313,33 @@ fn trace_shows_the_bytes_and_the_outcome() {
     assert_eq!(told(1), (&"0x806".into(), &true.into()));
 }
 
+/// A terminal of 24 lines and 80 columns, with a line for the next command.
 #[test]
-fn help_fits_a_screen() {
+fn short_help_fits_a_screen_and_long_help_has_all() {
+    let help = |words: &[&str]| stdout(&sluss(words).env("COLUMNS", "80").output().unwrap());
     for command in [
-        &["--help"][..],
-        &["filter", "-h"],
-        &["compile", "--help"],
-        &["explain", "--help"],
-        &["trace", "--help"],
-        &["blast", "-h"],
-        &["run", "--help"],
+        "",
+        "filter",
+        "compile",
+        "explain",
+        "trace",
+        "blast",
+        "run",
+        "apps",
+        "bench",
+        "bench engine",
+        "ps",
+        "top",
+        "completions",
+        "man",
     ] {
-        let text = stdout(&run(command));
-        assert!(text.lines().count() <= 50, "{command:?}: {} lines", text.lines().count());
+        let words = |flag| command.split_whitespace().chain([flag]).collect::<Vec<_>>();
+        let (short, long) = (help(&words("-h")), help(&words("--help")));
+        assert!(short.lines().count() <= 23, "{command}: {} lines\n{short}", short.lines().count());
+        assert!(!short.contains("--color") && long.contains("--color"), "{command}\n{short}\n{long}");
+        assert!(short.lines().chain(long.lines()).all(|line| line.chars().count() <= 80), "{command}");
     }
+    assert!(help(&["filter", "--help"]).contains("\n      --dialect <NAME>  Depart from libpcap's meaning"));
 }
 
 #[test]

@@ -1,0 +1,294 @@
+//! What stands behind the options in the help of a command, and has sections of its own in its man page.
+
+use crate::args::Net;
+use clap::ValueEnum;
+
+/// The texts of one command.
+#[derive(Debug)]
+pub(crate) struct Behind {
+    /// What nobody can do without: a line each, also in `-h`.
+    pub(crate) first: &'static [&'static str],
+    /// More of it: a paragraph each.
+    pub(crate) notes: &'static [&'static str],
+    /// What there is to choose from.
+    pub(crate) table: Option<Table>,
+    /// Commands as they are typed.
+    pub(crate) examples: &'static [&'static str],
+    /// The codes, and what they mean. None of a command that is only a group of others.
+    pub(crate) exit_codes: &'static [(&'static str, &'static str)],
+}
+
+/// Names, and what they stand for.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) heading: &'static str,
+    pub(crate) rows: fn() -> Vec<(String, String)>,
+}
+
+impl Behind {
+    /// For `-h`.
+    pub(super) fn brief(&self) -> String {
+        [self.first.join("\n"), self.examples()]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    }
+
+    /// For `--help`.
+    pub(super) fn in_full(&self) -> String {
+        let mut parts = vec![self.first.join("\n")];
+        parts.extend(self.notes.iter().map(|&note| note.to_owned()));
+        parts.extend(
+            self.table.as_ref().map(|table| format!("{}:\n{}", table.heading, columns(&(table.rows)()))),
+        );
+        parts.push(self.examples());
+        if !self.exit_codes.is_empty() {
+            parts.push(format!("Exit codes:\n{}", columns(self.exit_codes)));
+        }
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    fn examples(&self) -> String {
+        match self.examples {
+            [] => String::new(),
+            examples => format!("Examples:\n  {}", examples.join("\n  ")),
+        }
+    }
+}
+
+/// Two columns, indented.
+pub(crate) fn columns<T: AsRef<str>>(rows: &[(T, T)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
+    let lines =
+        rows.iter().map(|(name, meaning)| format!("  {:width$}  {}", name.as_ref(), meaning.as_ref()));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The texts of a command, by its name.
+pub(crate) fn behind(command: &str) -> &'static Behind {
+    match command {
+        "sluss" => &SLUSS,
+        "filter" => &FILTER,
+        "compile" => &COMPILE,
+        "explain" => &EXPLAIN,
+        "trace" => &TRACE,
+        "blast" => &BLAST,
+        "run" => &RUN,
+        "apps" => &APPS,
+        "bench" => &BENCH,
+        "engine" => &ENGINE,
+        "ps" => &PS,
+        "top" => &TOP,
+        "completions" => &COMPLETIONS,
+        "man" => &MAN,
+        _ => &NOTHING,
+    }
+}
+
+const WRONG_FLAG: (&str, &str) = ("2", "wrong flag");
+const WRONG_FILTER: (&str, &str) = ("2", "wrong filter or flag");
+const REFUSED: (&str, &str) = ("3", "the system refused");
+const INTERNAL: (&str, &str) = ("4", "internal error");
+const DAMAGED: (&str, &str) = ("5", "incomplete: the input is damaged, cut off or not a capture");
+
+const NOTHING: Behind = Behind { first: &[], notes: &[], table: None, examples: &[], exit_codes: &[] };
+
+const SLUSS: Behind = Behind {
+    exit_codes: &[
+        ("0", "done, matched"),
+        ("1", "nothing matched"),
+        WRONG_FILTER,
+        REFUSED,
+        INTERNAL,
+        ("5", "incomplete: an input is damaged, cut off or not a capture"),
+    ],
+    ..NOTHING
+};
+
+const FILTER: Behind = Behind {
+    notes: &[
+        "FILE is a pcap or pcapng capture (plain, gzip or zstd, told by content), a folder, a glob or `-`. FILTER is \
+         pcap-filter(7) text, or @FILE that holds it. Without -o, --count and --json, packets go to a terminal as lines, and to a \
+         pipe as a capture.",
+    ],
+    examples: &[
+        "sluss filter 'tcp port 80' trace.pcap -o web.pcap",
+        "sluss filter --count 'host in {192.0.2.1, 2001:db8::/32}' *.pcapng.zst",
+        "sluss filter trace.pcap -f arp -o arp.pcap -f 'port 53' -o dns.pcap",
+    ],
+    exit_codes: &[
+        ("0", "at least one packet matched, or --no-fail"),
+        ("1", "no packet matched"),
+        WRONG_FILTER,
+        REFUSED,
+        INTERNAL,
+        ("5", "an input is damaged, cut off, unreadable or no capture"),
+        ("130 and 143", "ended by SIGINT and SIGTERM, with what was written intact"),
+    ],
+    ..NOTHING
+};
+
+const COMPILE: Behind = Behind {
+    table: Some(Table {
+        heading: "Stages, in order",
+        rows: || {
+            let meanings = [
+                "words and signs",
+                "the syntax tree with spans",
+                "the tree of tests, offsets resolved",
+                "the decision graph as built",
+                "the decision graph after optimisation",
+                "a view of it: named values",
+                "a view of it: blocks with dominators",
+                "instructions over virtual registers",
+                "instructions over machine registers",
+                "machine code with the words it came from",
+                "the same in hexadecimal, with tables",
+            ];
+            let names = pflang::Stage::ALL.iter().map(|stage| stage.name().to_owned());
+            names.zip(meanings.map(str::to_owned)).collect()
+        },
+    }),
+    examples: &["sluss compile 'tcp port 80'", "sluss compile --stage optimised 'vlan and ip'"],
+    exit_codes: &[("0", "done"), WRONG_FILTER, REFUSED, INTERNAL],
+    ..NOTHING
+};
+
+const EXPLAIN: Behind = Behind {
+    notes: &["Warnings say where the meaning may surprise."],
+    examples: &["sluss explain 'not vlan and udp'", "sluss explain -y LINUX_SLL2 tcp port 80"],
+    exit_codes: &[("0", "done"), WRONG_FILTER, REFUSED, INTERNAL],
+    ..NOTHING
+};
+
+const TRACE: Behind = Behind {
+    notes: &["For each primitive of the filter: which bytes it read, and the outcome."],
+    examples: &["sluss trace 'tcp port 80' trace.pcap -n 17"],
+    exit_codes: &[
+        ("0", "the packet matches"),
+        ("1", "the packet does not match"),
+        ("2", "wrong filter or flag, or no packet of this number"),
+        REFUSED,
+        INTERNAL,
+        DAMAGED,
+    ],
+    ..NOTHING
+};
+
+const BLAST: Behind = Behind {
+    first: &["TARGET is a device, `tap:NAME`, `null`, or a file: dir/file, x.pcap, x.pcapng."],
+    notes: &[
+        "Without --rate, packets are sent as fast as the device takes them. Without --loop, --count and --duration it goes on until interrupted, or a pipe is at its end.",
+    ],
+    examples: &[
+        "sluss blast trace.pcap --to eth0 --rate 1Mpps --duration 10s",
+        "sluss blast --synth --size 60,1514 --src 198.18.0.0/22 --flows 1000 --to null",
+        "sluss blast --synth --count 1000 --to made.pcap",
+    ],
+    exit_codes: &[
+        ("0", "sent"),
+        WRONG_FLAG,
+        REFUSED,
+        ("4", "packets unaccounted for"),
+        ("5", "not all were read or sent"),
+        ("130 and 143", "ended by SIGINT and SIGTERM, after the summary"),
+    ],
+    ..NOTHING
+};
+
+const RUN: Behind = Behind {
+    first: &[
+        "GRAPH is TOML: `links = [\"a.output -> b.input\"]`, then a table for each app:",
+        "[app.NAME], with `type = \"...\"` and its options; `sluss apps` lists them.",
+    ],
+    notes: &[
+        "It runs until it is finished or told to stop. When the file changes, or on SIGHUP, what runs changes by difference; a wrong file changes nothing. On a \
+         terminal, it ends when that hangs up.",
+    ],
+    examples: &["sluss run --check net.toml", "sluss run net.toml --duration 1m"],
+    exit_codes: &[
+        ("0", "finished"),
+        ("2", "wrong graph"),
+        REFUSED,
+        ("4", "packets unaccounted for, or an app failed before it ran"),
+        ("5", "a capture is damaged or none, or an app was down at the end"),
+        ("129, 130 and 143", "ended by a hangup, SIGINT and SIGTERM, after the report"),
+    ],
+    ..NOTHING
+};
+
+const APPS: Behind = Behind {
+    notes: &["All there is to tell of a type: its ports, options, counters and drops, with an example."],
+    examples: &["sluss apps filter counter"],
+    exit_codes: &[("0", "done"), ("2", "no such type")],
+    ..NOTHING
+};
+
+const BENCH: Behind = Behind { ..NOTHING };
+
+const ENGINE: Behind = Behind {
+    notes: &[
+        "Packets are those that leave the source; time is the CPU time of the process, after half a second of warm-up. \
+         Figures of different machines, or of one machine at different times, do not compare: measure both sides in one run.",
+    ],
+    table: Some(Table {
+        heading: "Networks",
+        rows: || {
+            let values = Net::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+            values
+                .map(|value| {
+                    let about = value.get_help().map(ToString::to_string).unwrap_or_default();
+                    (value.get_name().to_owned(), about)
+                })
+                .collect()
+        },
+    }),
+    examples: &["sluss bench engine --net tee", "sluss bench engine --net filter --pcap trace.pcap"],
+    exit_codes: &[
+        ("0", "measured"),
+        WRONG_FLAG,
+        REFUSED,
+        ("4", "packets unaccounted for, or an app failed"),
+        DAMAGED,
+    ],
+    ..NOTHING
+};
+
+const PS: Behind = Behind {
+    notes: &[
+        "Instances keep their counters in a file each: NAME.PID.counters in $SLUSS_RUNTIME_DIR, else $XDG_RUNTIME_DIR/sluss, \
+         /run/sluss or /tmp/sluss-UID. That of a crashed one stays, until --clean removes it.",
+    ],
+    exit_codes: &[("0", "done"), WRONG_FLAG, REFUSED],
+    ..NOTHING
+};
+
+const TOP: Behind = Behind {
+    first: &["Keys: q quits, ? shows the others, and what the columns mean."],
+    notes: &[
+        "Wire bit/s are those that the packets take on an Ethernet, with 24 bytes each for preamble, checksum and gap. \
+         Fill is packets in a breath as a share of the burst; p50 and p99 are of turns in the interval, exact to a quarter.",
+    ],
+    examples: &["sluss top edge", "sluss top --once --json"],
+    exit_codes: &[
+        ("0", "shown"),
+        ("1", "no instance at all"),
+        ("2", "none of that name or number"),
+        REFUSED,
+        ("129, 130, 131 and 143", "ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM"),
+    ],
+    ..NOTHING
+};
+
+const COMPLETIONS: Behind = Behind {
+    examples: &["source <(sluss completions bash)"],
+    exit_codes: &[("0", "done"), WRONG_FLAG, REFUSED, INTERNAL],
+    ..NOTHING
+};
+
+const MAN: Behind = Behind {
+    examples: &["sluss man ~/.local/share/man/man1"],
+    exit_codes: &[("0", "done"), WRONG_FLAG, REFUSED, INTERNAL],
+    ..NOTHING
+};

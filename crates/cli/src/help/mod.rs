@@ -1,0 +1,104 @@
+//! Help in two lengths: `-h` fits a terminal of 24 lines, `--help` is all there is.
+//!
+//! Both come from the one definition of the flags in `args`. What `-h` leaves out is marked there (`hide_short_help`), and what is said
+//! at greater length in the other has a `long_help`. Clap would print the long form with each flag in a paragraph of its own; here it keeps
+//! its two columns, in which one can look things up.
+
+mod behind;
+
+use crate::args::Cli;
+use clap::builder::Resettable;
+use clap::{Arg, Command, CommandFactory};
+use std::ffi::OsString;
+
+#[cfg(test)]
+pub(crate) use behind::Table;
+pub(crate) use behind::{Behind, behind};
+
+/// The definition of the command line, whose help is as long as was asked for.
+pub(crate) fn command() -> Command {
+    if is_all_asked_for(std::env::args_os()) { whole() } else { each(Cli::command(), &brief) }
+}
+
+/// The definition whose help tells everything.
+pub(crate) fn whole() -> Command {
+    each(Cli::command(), &in_full)
+}
+
+/// A guess from the words alone is good enough: the two definitions take the same command lines, and differ in their help only.
+fn is_all_asked_for(words: impl Iterator<Item = OsString>) -> bool {
+    let mut words = words.skip(1).peekable();
+    words.next_if(|word| word == "help").is_some() || words.any(|word| word == "--help")
+}
+
+/// With a change made to the command and to all below it.
+fn each(command: Command, change: &dyn Fn(Command) -> Command) -> Command {
+    change(command).mut_subcommands(|below| each(below, change))
+}
+
+/// Of what is not left out, without headings and with examples.
+fn brief(command: Command) -> Command {
+    let told = behind(command.get_name()).brief();
+    command
+        .mut_args(|arg| if arg.is_hide_short_help_set() { arg } else { arg.help_heading(None) })
+        .after_help(told)
+}
+
+fn in_full(command: Command) -> Command {
+    let told = behind(command.get_name()).in_full();
+    command.mut_args(arg_in_full).after_help(told)
+}
+
+/// Clap takes what is said at length as a reason for its long form.
+fn arg_in_full(arg: Arg) -> Arg {
+    let help = arg.get_long_help().or(arg.get_help()).cloned();
+    arg.hide_short_help(false).help(Resettable::from(help)).long_help(Resettable::Reset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Paragraphs are broken anywhere; columns, examples and what `-h` shows too are not.
+    #[test]
+    fn no_line_behind_the_options_is_wider_than_a_small_terminal() {
+        let root = whole();
+        let mut commands: Vec<&Command> = vec![&root];
+        while let Some(command) = commands.pop() {
+            commands.extend(command.get_subcommands());
+            let behind = behind(command.get_name());
+            let text = behind.in_full();
+            let fixed =
+                text.lines().filter(|line| line.starts_with("  ")).chain(behind.first.iter().copied());
+            for line in fixed {
+                assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+            }
+        }
+    }
+
+    #[test]
+    fn all_help_has_every_flag_and_the_exit_codes() {
+        let mut command = whole();
+        command.build();
+        for below in command.get_subcommands_mut().filter(|below| below.get_name() != "help") {
+            let text = below.render_help().to_string();
+            let is_shown = |arg: &&Arg| !arg.is_hide_set() && !arg.is_positional();
+            for arg in below.get_arguments().filter(is_shown) {
+                let long = arg.get_long().unwrap_or_default();
+                assert!(text.contains(&format!("--{long}")), "{}: --{long}\n{text}", below.get_name());
+            }
+            assert!(
+                below.has_subcommands() || text.contains("Exit codes:\n  0"),
+                "{}\n{text}",
+                below.get_name()
+            );
+        }
+    }
+
+    #[test]
+    fn all_is_asked_for_by_word_or_flag() {
+        let is_asked = |line: &str| is_all_asked_for(line.split(' ').map(OsString::from));
+        assert!(is_asked("sluss filter --help") && is_asked("sluss help filter") && is_asked("sluss --help"));
+        assert!(!is_asked("sluss filter -h") && !is_asked("sluss filter help -h") && !is_asked("sluss"));
+    }
+}
