@@ -194,6 +194,16 @@ pub(crate) struct FilterArgs {
     /// Print a line for each packet, also into a pipe.
     #[arg(long, conflicts_with_all = ["count", "output"], help_heading = "Output")]
     pub(crate) lines: bool,
+    /// Lines with each packet's number in its capture.
+    #[arg(
+        short = '#',
+        long,
+        conflicts_with_all = ["count", "output"],
+        help_heading = "Output",
+        long_help = "Print lines that begin with the packet's number in its capture, which `sluss trace -n` takes; among several \
+                     captures, with the capture's name"
+    )]
+    pub(crate) number: bool,
     /// Nothing: addresses and ports are numbers anyway. As tcpdump has it.
     #[arg(short = 'n', action = clap::ArgAction::Count, hide = true)]
     pub(crate) numeric: u8,
@@ -301,7 +311,7 @@ pub(crate) struct TraceArgs {
     /// Read this capture (as tcpdump has it; the same as FILE).
     #[arg(short = 'r', long = "read", value_name = "FILE")]
     pub(crate) read: Option<PathBuf>,
-    /// Which packet: 1 is the first.
+    /// Which packet of the capture: 1 is the first.
     #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 1, value_parser = at_least(1_u64), allow_negative_numbers = true)]
     pub(crate) number: u64,
     /// Print JSON.

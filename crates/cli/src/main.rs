@@ -36,9 +36,8 @@ mod words;
 
 use args::{Cli, Command};
 use blame::Blame;
-use clap::Parser;
-use engine::plural;
 use clap::FromArgMatches;
+use engine::plural;
 use exit::{Failure, Outcome};
 use std::process::ExitCode;
 use terminal::Terminal;

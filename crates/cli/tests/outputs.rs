@@ -476,7 +476,6 @@ fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
         ("-tttt", "the time in UTC"),
         ("-S", "leave it out"),
         ("-z", "not rotated"),
-        ("-#", "`sluss trace`"),
         ("-E", "decrypted"),
         ("-H", "one line"),
         ("-J", "the app `af_packet`"),
@@ -495,8 +494,6 @@ fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
     let output = run(&["filter", "--json", "-i", "eth0", "tcp"]);
     let error: serde_json::Value = serde_json::from_str(&stderr(&output)).unwrap();
     assert!(error["error"]["help"].as_str().is_some_and(|help| help.contains("af_packet")), "{error}");
-    let text = stderr(&run(&["filter", "--count", "--number", "tcp", "captures/web.pcap"]));
-    assert!(text.starts_with("error: `--number` is a flag of tcpdump"), "{text}");
     for command in ["compile", "explain"] {
         for flag in ["-d", "-dd"] {
             let text = stderr(&run(&[command, flag, "tcp"]));
@@ -521,6 +518,42 @@ fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
         let text = stderr(&run(args));
         assert!(text.contains("unexpected argument '--cuont'") && !text.contains("-- --"), "{text}");
     }
+}
+
+/// A number that a line shows is the one that `trace` takes: that of the packet in its capture, not among those that match.
+#[test]
+fn numbers_of_lines_lead_to_their_packets() {
+    let lines = |args: &[&str]| {
+        let output = run(&[&["filter"][..], args].concat());
+        stdout(&output).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let numbered = lines(&["-#", "tcp port 80", "captures/mixed.pcap"]);
+    assert_eq!(numbered, lines(&["--number", "--lines", "tcp port 80", "captures/mixed.pcap"]));
+    let plain = lines(&["--lines", "tcp port 80", "captures/mixed.pcap"]);
+    assert!(numbered.len() > 800 && numbered.len() == plain.len());
+    for (numbered, plain) in numbered.iter().zip(&plain).step_by(200) {
+        let (number, line) = numbered.trim_start().split_once("  ").unwrap();
+        assert_eq!(line, plain);
+        let trace = run(&["trace", "tcp port 80", "captures/mixed.pcap", "-n", number]);
+        let summary = line.split_once(' ').unwrap().1;
+        let first = format!("packet {number} of captures/mixed.pcap: {summary}");
+        assert_eq!((code(&trace), stdout(&trace).lines().next().unwrap()), (0, &first[..]));
+    }
+    // Of several captures each begins at 1, in one thread and in many.
+    let several = ["arp", "captures/mixed.pcap", "captures/web.pcap", "captures/mixed.pcap"];
+    let in_turn = lines(&[&["-#", "-j1"], &several[..]].concat());
+    assert_eq!(lines(&[&["-#", "-j3"], &several[..]].concat()), in_turn);
+    let alone = lines(&["-#", "arp", "captures/mixed.pcap"]);
+    let named: Vec<String> =
+        alone.iter().map(|line| format!("captures/mixed.pcap:{}", line.trim_start())).collect();
+    assert!(named.len() > 1 && in_turn.starts_with(&named) && in_turn.ends_with(&named), "{in_turn:#?}");
+    let objects = lines(&["--json", "tcp port 80", "captures/mixed.pcap"]);
+    for (object, numbered) in objects.iter().zip(&numbered) {
+        let object: serde_json::Value = serde_json::from_str(object).unwrap();
+        let number = numbered.trim_start().split(' ').next().unwrap();
+        assert_eq!(object["number"].as_u64(), number.parse().ok());
+    }
+    assert_eq!(code(&run(&["filter", "-#", "--count", "arp", "captures/mixed.pcap"])), 2);
 }
 
 /// Addresses of a range are compared behind a mask, which makes long questions.

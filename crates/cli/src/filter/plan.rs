@@ -128,6 +128,7 @@ fn command_line(args: &FilterArgs) -> Words<'_> {
     flags.extend(args.max_count.map(|max| format!("-c {max}")));
     flags.extend(words::switches(&[
         (args.lines, "--lines"),
+        (args.number, "--number"),
         (args.count, "--count"),
         (args.json, "--json"),
         (args.quiet, "-q"),
@@ -159,7 +160,7 @@ fn outputs(args: &FilterArgs, filters: &[String]) -> Result<Vec<Output>, Failure
     }
     match filters.len() {
         1 if args.json => Ok(vec![Output::Json]),
-        1 if args.lines || std::io::stdout().is_terminal() => Ok(vec![Output::Lines]),
+        1 if args.lines || args.number || std::io::stdout().is_terminal() => Ok(vec![Output::Lines]),
         1 => Ok(vec![Output::Capture("-".into())]),
         _ => Err(Failure::user("several filters need a -o each, or --count")),
     }

@@ -2,6 +2,7 @@
 
 use super::bits::set_bits;
 use crate::exit::Failure;
+use crate::terminal::harmless;
 use capture::{Batch, Encoder, Line, PacketRef};
 use serde_json::json;
 use std::io::Write;
@@ -14,16 +15,28 @@ pub(crate) enum Renderer {
     /// Records of a capture.
     Capture(Encoder),
     /// One line a packet.
-    Lines,
+    Lines(Numbers),
     /// One JSON object a packet.
     Json,
 }
 
+/// What a line says of the packet's place, which `sluss trace` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// Nothing.
+    Hidden,
+    /// The number in the only capture.
+    Alone,
+    /// The name of the capture, and the number in it.
+    WithName,
+}
+
 impl Renderer {
-    /// Appends the output for the packets whose bit is set.
+    /// Appends the output for the packets whose bit is set. Of their input, `before` packets came before this batch.
     pub(crate) fn render(
         &mut self,
         batch: &Batch<'_>,
+        before: u64,
         bits: &[u64],
         out: &mut Vec<u8>,
     ) -> Result<(), Failure> {
@@ -32,32 +45,46 @@ impl Renderer {
             Renderer::Capture(encoder) => {
                 encoder.encode(batch, set_bits(bits), out).map_err(|error| Failure::capture(&error))
             }
-            Renderer::Lines => {
-                for packet in selected(batch, bits) {
+            Renderer::Lines(numbers) => {
+                for (number, packet) in numbered(batch, before, bits) {
                     // Writing to a Vec cannot fail.
+                    let _ = match numbers {
+                        Numbers::Hidden => Ok(()),
+                        Numbers::Alone => write!(out, "{number:>5}  "),
+                        Numbers::WithName => write!(out, "{}:{number}  ", harmless(batch.input())),
+                    };
                     let _ = writeln!(out, "{}", Line::from(&packet));
                 }
                 Ok(())
             }
             Renderer::Json => {
-                selected(batch, bits).for_each(|packet| object(batch.input(), &packet, out));
+                for (number, packet) in numbered(batch, before, bits) {
+                    object(batch.input(), number, &packet, out);
+                }
                 Ok(())
             }
         }
     }
 }
 
-fn selected<'b>(batch: &'b Batch<'_>, bits: &'b [u64]) -> impl Iterator<Item = PacketRef<'b>> {
+/// The packets whose bit is set, and their numbers in the input, counted from 1.
+fn numbered<'b>(
+    batch: &'b Batch<'_>,
+    before: u64,
+    bits: &'b [u64],
+) -> impl Iterator<Item = (u64, PacketRef<'b>)> {
     let mut wanted = set_bits(bits).peekable();
-    batch.iter().enumerate().filter_map(move |(i, packet)| wanted.next_if_eq(&i).map(|_| packet))
+    let number = move |i: usize| before + i as u64 + 1;
+    batch.iter().enumerate().filter_map(move |(i, packet)| wanted.next_if_eq(&i).map(|_| (number(i), packet)))
 }
 
-fn object(input: &str, packet: &PacketRef<'_>, out: &mut Vec<u8>) {
+fn object(input: &str, number: u64, packet: &PacketRef<'_>, out: &mut Vec<u8>) {
     let summary = wire::summary::summarize(packet.linktype, packet.data, packet.wire_len);
     let object = json!({
         "v": 1,
         "type": "packet",
         "file": input,
+        "number": number,
         "offset": packet.offset,
         "time": humantime::format_rfc3339_nanos(Line::from(packet).time()).to_string(),
         "linktype": packet.linktype.to_string(),

@@ -7,7 +7,7 @@ use crate::filter::names;
 use crate::filter::places::{refuse_to_append, refuse_to_lose};
 use crate::filter::plan::{Output, Plan};
 use crate::filter::progress;
-use crate::filter::render::Renderer;
+use crate::filter::render::{Numbers, Renderer};
 use crate::filter::scan::{Chunk, End, Scanner, Tally};
 use crate::filter::select::Filters;
 use crate::filter::sinks::Sinks;
@@ -86,6 +86,11 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
             terminal,
             is_quiet: args.quiet,
             max: args.max_count,
+            numbers: match inputs.as_slice() {
+                _ if !args.number => Numbers::Hidden,
+                [_] => Numbers::Alone,
+                _ => Numbers::WithName,
+            },
             totals: Totals { matched: vec![0; plan.selections.len()], ..Totals::default() },
             sinks: None,
             described: None,
@@ -115,6 +120,8 @@ struct Run<'a> {
     terminal: &'a Terminal,
     is_quiet: bool,
     max: Option<u64>,
+    /// What lines begin with.
+    numbers: Numbers,
     totals: Totals,
     /// Opened with the first readable input, whose format they take.
     sinks: Option<Sinks>,
@@ -259,7 +266,7 @@ impl Run<'_> {
             self.totals.has_begun = true;
         }
         let sinks = self.sinks.as_mut().expect("opened above");
-        Ok(sinks.begin(&self.plan.selections))
+        Ok(sinks.begin(&self.plan.selections, self.numbers))
     }
 
     /// Tells of outputs whose names say something else than is in them.

@@ -100,16 +100,17 @@ impl<'a> Scanner<'a> {
         is_live: bool,
         mut deliver: impl FnMut(&mut Chunk) -> Result<(), Failure>,
     ) -> End {
-        let mut consumed = 0;
+        let (mut consumed, mut packets) = (0, 0);
         let end = loop {
             if self.tally.should_stop() || self.is_satisfied() {
                 break End::Done;
             }
             match reader.next_batch() {
                 Ok(Some(batch)) => {
-                    if let Err(failure) = self.batch(&batch) {
+                    if let Err(failure) = self.batch(&batch, packets) {
                         break End::Fatal(failure);
                     }
+                    packets += batch.len() as u64;
                 }
                 Ok(None) => break End::Done,
                 Err(error) => break End::Input(error),
@@ -139,7 +140,8 @@ impl<'a> Scanner<'a> {
         delivered
     }
 
-    fn batch(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
+    /// Filters a batch, before which so many packets of its input came.
+    fn batch(&mut self, batch: &Batch<'_>, before: u64) -> Result<(), Failure> {
         self.choose_filters(batch)?;
         // PERF: one allocation a batch is cheaper than to clear an array for it.
         let packets: Vec<Packet<'_>> =
@@ -159,7 +161,7 @@ impl<'a> Scanner<'a> {
             self.remaining[i] -= matched;
             self.chunk.matched[i] += matched;
             matched_any += matched;
-            renderer.render(batch, &bits, &mut self.chunk.outputs[i])?;
+            renderer.render(batch, before, &bits, &mut self.chunk.outputs[i])?;
         }
         self.chunk.packets += batch.len() as u64;
         self.tally.packets.fetch_add(batch.len() as u64, Ordering::Relaxed);

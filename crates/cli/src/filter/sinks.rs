@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::filter::names;
 use crate::filter::plan::{Output, Selection};
-use crate::filter::render::Renderer;
+use crate::filter::render::{Numbers, Renderer};
 use capture::{Encoder, Format, Writer};
 use std::fs::File;
 use std::io::Write;
@@ -37,8 +37,9 @@ impl Sinks {
         Ok(Sinks { sinks: sinks.map_err(|error| Failure::capture(&error))?, format })
     }
 
-    /// Begins every capture in the format of the first packets, or in pcapng where its name says so, and gives the renderers that fit.
-    pub(crate) fn begin(&mut self, selections: &[Selection]) -> Vec<Renderer> {
+    /// Begins every capture in the format of the first packets, or in pcapng where its name says so, and gives the renderers that fit,
+    /// with these numbers on lines.
+    pub(crate) fn begin(&mut self, selections: &[Selection], numbers: Numbers) -> Vec<Renderer> {
         let format = self.format;
         let target = |path: &Path| names::target(path, format);
         for (sink, selection) in self.sinks.iter_mut().zip(selections) {
@@ -50,7 +51,7 @@ impl Sinks {
             .iter()
             .map(|selection| match &selection.output {
                 Output::Count => Renderer::Count,
-                Output::Lines => Renderer::Lines,
+                Output::Lines => Renderer::Lines(numbers),
                 Output::Json => Renderer::Json,
                 Output::Capture(path) => Renderer::Capture(Encoder::new(target(path))),
             })

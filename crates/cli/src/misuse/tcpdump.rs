@@ -5,9 +5,6 @@ pub(super) const JOBS: &str = "`-j` is the number of threads; tcpdump's is the t
 
 /// What a command has in place of a flag, as it was typed: `-s`, `-vv`, `-i`.
 pub(super) fn instead_of(command: &str, flag: &str) -> Option<&'static str> {
-    if flag == "--number" {
-        return instead_of(command, "-#");
-    }
     let mut letters = flag.strip_prefix('-')?.chars();
     let letter = letters.next().filter(|letter| letters.all(|other| other == *letter))?;
     match (command, letter) {
@@ -28,7 +25,6 @@ fn in_filter(letter: char) -> Option<&'static str> {
         }
         's' => "packets are written as long as they are; `sluss run` cuts them, with the app `truncate`",
         'C' | 'W' | 'G' | 'z' => "each filter writes one file, which is not rotated",
-        '#' => "lines have no numbers; `sluss trace` takes that of a packet, with `-n`",
         'E' | 'M' => "nothing is decrypted, and no signature is verified",
         'T' => "packets are shown as what their headers and ports say",
         'H' | 'R' | 'b' | 'u' => {
@@ -62,7 +58,6 @@ mod tests {
         let filter = |flag| instead_of("filter", flag);
         assert_eq!(filter("-tttt"), filter("-t"));
         assert!(filter("-i").is_some_and(|words| words.contains("`af_packet`")));
-        assert!(filter("--number").is_some_and(|words| words.contains("`sluss trace`")));
         assert_eq!(["--interface", "-", "i", "-is", "-k"].map(filter), [None; 5]);
         assert!(instead_of("compile", "-dd").is_some_and(|words| words.contains("`--stage`")));
         assert_eq!([instead_of("compile", "-i"), instead_of("trace", "-d")], [None; 2]);
