@@ -53,7 +53,7 @@ pub use keyed_ipv6_tunnel::{Cookie, KeyedIpv6Tunnel, ParseCookieError};
 pub use r#match::{Case, Match};
 pub use merge::Merge;
 pub use nd_responder::NdResponder;
-pub use printer::{Printer, Stream};
+pub use printer::{Outlet, Printer, Stream};
 pub use queue::{Policy, Queue};
 pub use rate_limiter::RateLimiter;
 pub use reassembler::Reassembler;

@@ -34,8 +34,7 @@ use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Roles, 
 use serde::Deserialize;
 use std::io::{self, ErrorKind, Write};
 use std::time::Duration;
-use stream::Sink;
-pub use stream::Stream;
+pub use stream::{Outlet, Stream};
 use wire::LinkType;
 
 /// Bytes of lines that wait for their reader before packets do.
@@ -64,7 +63,7 @@ impl Default for Printer {
 /// A running `printer`.
 #[derive(Debug)]
 pub struct Running {
-    sink: Sink,
+    outlet: Outlet,
     limit: Option<Bucket>,
     /// Lines on their way.
     text: Vec<u8>,
@@ -88,10 +87,10 @@ struct Counters {
 }
 
 impl Printer {
-    fn begin(&self, sink: Sink, now_ns: u64, counters: Counters) -> Running {
+    fn begin(&self, outlet: Outlet, now_ns: u64, counters: Counters) -> Running {
         let limit = self.limit(now_ns);
         Running {
-            sink,
+            outlet,
             limit,
             text: Vec::new(),
             vain_waits: 0,
@@ -100,6 +99,13 @@ impl Printer {
             is_unread: false,
             counters,
         }
+    }
+
+    fn open(&self) -> Result<Outlet, OptionError> {
+        let name = self.to.name();
+        self.to
+            .open()
+            .map_err(|error| OptionError::refused("to", format_args!("cannot open {name}: {error}")))
     }
 
     fn limit(&self, now_ns: u64) -> Option<Bucket> {
@@ -123,7 +129,7 @@ impl Class for Printer {
             not_written: setup.counter("not_written"),
             delivered: setup.delivered(),
         };
-        Ok(self.begin(self.to.open()?, setup.now_ns, counters))
+        Ok(self.begin(self.open()?, setup.now_ns, counters))
     }
 
     fn reconfigure(
@@ -133,9 +139,9 @@ impl Class for Printer {
         setup: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
         if self.to != old.to {
-            let sink = self.to.open()?;
+            let outlet = self.open()?;
             app.finish();
-            app.sink = sink;
+            app.outlet = outlet;
             (app.is_closed, app.is_unread, app.vain_waits) = (false, false, 0);
         }
         if self.lines_per_s != old.lines_per_s {
@@ -148,7 +154,7 @@ impl Class for Printer {
 impl App for Running {
     /// Lines may wait for their reader after the last packet has come.
     fn roles(&self) -> Roles {
-        if self.sink.may_wait() { Roles::PUSH.and(Roles::PULL) } else { Roles::PUSH }
+        if self.outlet.may_wait() { Roles::PUSH.and(Roles::PULL) } else { Roles::PUSH }
     }
 
     fn pull(&mut self, _: &mut Io<'_>) {
@@ -189,7 +195,7 @@ impl App for Running {
             .then(|| format!("{}: more than `lines_per_s`", passive(missing, "packet", "not printed")));
         let lost = passive(self.counters.not_written.get(), "packet", "not written");
         let failed = self.error.as_ref().map(|error| format!("{error}; {lost}"));
-        let unread = || format!("{}: its reader has gone; {lost}", self.sink.stream().name());
+        let unread = || format!("{}: its reader has gone; {lost}", self.outlet.stream().name());
         let failed = failed.or_else(|| self.is_unread.then(unread));
         let lines: Vec<String> = failed.into_iter().chain(limited).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
@@ -207,7 +213,7 @@ impl App for Running {
 impl Running {
     fn print(&mut self, packets: &[Packet]) {
         if self.is_full() {
-            self.error.get_or_insert_with(|| unread(&self.sink));
+            self.error.get_or_insert_with(|| unread(&self.outlet));
         }
         if self.is_closed || self.is_full() {
             return self.counters.not_written.add(packets.len() as u64);
@@ -251,7 +257,7 @@ impl Running {
         if self.text.is_empty() {
             return;
         }
-        let (done, error) = match self.sink.write(&self.text, patience) {
+        let (done, error) = match self.outlet.write(&self.text, patience) {
             Ok(done) => (done, None),
             Err((done, error)) => (done, Some(error)),
         };
@@ -270,7 +276,7 @@ impl Running {
         self.flush(PATIENCE * VAIN_WAITS_MAX.saturating_sub(self.vain_waits));
         if !self.text.is_empty() {
             self.lose_lines();
-            self.error.get_or_insert_with(|| unread(&self.sink));
+            self.error.get_or_insert_with(|| unread(&self.outlet));
         }
     }
 
@@ -283,7 +289,7 @@ impl Running {
         if self.is_unread {
             return;
         }
-        self.error.get_or_insert_with(|| format!("{}: cannot write: {error}", self.sink.stream().name()));
+        self.error.get_or_insert_with(|| format!("{}: cannot write: {error}", self.outlet.stream().name()));
     }
 
     fn lose_lines(&mut self) {
@@ -296,8 +302,8 @@ fn lines(text: &[u8]) -> u64 {
     text.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-fn unread(sink: &Sink) -> String {
-    format!("{}: its reader does not read", sink.stream().name())
+fn unread(outlet: &Outlet) -> String {
+    format!("{}: its reader does not read", outlet.stream().name())
 }
 
 /// Whether there may be room later.
@@ -321,7 +327,7 @@ fn render(packet: &Packet, text: &mut Vec<u8>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{
-        App, Class, Counter, Counters, Packet, Printer, Running, Sink, Stream, TEXT_MAX, VAIN_WAITS_MAX,
+        App, Class, Counter, Counters, Outlet, Packet, Printer, Running, Stream, TEXT_MAX, VAIN_WAITS_MAX,
     };
     use engine::{Metadata, Pool};
     use std::fs::File;
@@ -333,7 +339,7 @@ mod tests {
     fn running(printer: &Printer) -> Running {
         let [printed, not_printed, not_written, delivered] = std::array::from_fn(|_| Counter::hidden());
         let counters = Counters { printed, not_printed, not_written, delivered };
-        printer.begin(printer.to.open().unwrap(), 0, counters)
+        printer.begin(printer.open().unwrap(), 0, counters)
     }
 
     fn packets(pool: &mut Pool, count: usize) -> Vec<Packet> {
@@ -372,7 +378,7 @@ mod tests {
         let mut pool = Pool::new(8).unwrap();
         let packets = packets(&mut pool, 3);
         let mut app = running(&Printer { to: Stream::Stdout, lines_per_s: 4 });
-        app.sink = Sink::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
+        app.outlet = Outlet::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
         app.print(&packets);
         reader.read_exact(&mut [0]).unwrap();
         assert_eq!((app.report(), app.ends_run()), (None, false));
@@ -401,14 +407,14 @@ mod tests {
         let mut pool = Pool::new(8).unwrap();
         let packets = packets(&mut pool, 3);
         let mut app = running(&Printer::default());
-        app.sink = Sink::new(Stream::Stderr, full);
+        app.outlet = Outlet::new(Stream::Stderr, full);
         app.print(&packets);
         app.print(&packets);
         let text =
             "standard error: cannot write: No space left on device (os error 28); 6 packets were not written";
         assert_eq!((app.report().as_deref(), app.has_failed()), (Some(text), true));
         let (mut reader, writer) = std::io::pipe().unwrap();
-        app.sink = Sink::new(Stream::Stderr, File::from(OwnedFd::from(writer)));
+        app.outlet = Outlet::new(Stream::Stderr, File::from(OwnedFd::from(writer)));
         app.print(&packets[..1]);
         drop(app);
         let mut lines = String::new();
@@ -423,7 +429,7 @@ mod tests {
         let mut pool = Pool::new(256).unwrap();
         let packets = packets(&mut pool, 256);
         let mut app = running(&Printer { to: Stream::Stdout, lines_per_s: 0 });
-        app.sink = Sink::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
+        app.outlet = Outlet::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
         let mut sent = 0;
         while !app.is_full() {
             app.print(&packets);
@@ -452,7 +458,7 @@ mod tests {
         let mut pool = Pool::new(256).unwrap();
         let packets = packets(&mut pool, 256);
         let mut app = running(&Printer { to: Stream::Stdout, lines_per_s: 0 });
-        app.sink = Sink::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
+        app.outlet = Outlet::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
         let (mut read, mut sent) = (Vec::new(), 0);
         let mut buffer = vec![0; TEXT_MAX];
         // More waits than are in vain at most, if it did not read in between.

@@ -69,6 +69,11 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether packets move through the process, which do not wait for who reads what is said.
+    pub(crate) fn moves_packets(&self) -> bool {
+        matches!(self, Command::Run(_) | Command::Blast(_))
+    }
+
     /// Whether `--json` was given.
     pub(crate) fn wants_json(&self) -> bool {
         match self {

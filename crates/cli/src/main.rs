@@ -22,6 +22,7 @@ mod message;
 mod misuse;
 mod notices;
 mod ps;
+mod reader;
 mod registry;
 mod run;
 mod shell;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Err(told) => return misuse::tell(told),
     };
     let terminal = Terminal::new(cli.color, cli.command.wants_json());
+    let terminal = if cli.command.moves_packets() { terminal.beside_packets() } else { terminal };
     let result = std::panic::catch_unwind(|| run(&cli, &terminal));
     let result = result.unwrap_or_else(|panic| Err(Failure::panicked(&*panic)));
     match result {

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::message::Message;
+use crate::reader;
 use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
 
@@ -22,6 +23,8 @@ pub(crate) struct Terminal {
     pub(crate) colour_stdout: bool,
     /// Whether errors and warnings are JSON, as the results are.
     pub(crate) json: bool,
+    /// Whether packets move meanwhile, and nobody is waited for who does not read messages.
+    is_beside_packets: bool,
 }
 
 impl Terminal {
@@ -38,23 +41,32 @@ impl Terminal {
             colour_stderr: colour(std::io::stderr().is_terminal()),
             colour_stdout: colour(std::io::stdout().is_terminal()),
             json,
+            is_beside_packets: false,
         }
+    }
+
+    /// For a command that moves packets.
+    pub(crate) fn beside_packets(self) -> Self {
+        Terminal { is_beside_packets: true, ..self }
     }
 
     /// Prints an error, a warning or a note, in the form that is asked for.
     pub(crate) fn tell(&self, message: &Message) {
-        if self.json { put(&message.to_json()) } else { self.say(&message.to_string()) }
+        if self.json { self.put(&message.to_json()) } else { self.say(&message.to_string()) }
     }
 
     /// Prints what is said to people only.
     pub(crate) fn say(&self, text: &str) {
-        put(&harmless(text));
+        self.put(&harmless(text));
     }
-}
 
-fn put(line: &str) {
-    // Nowhere is left to report that standard error is closed.
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    fn put(&self, line: &str) {
+        if self.is_beside_packets {
+            return reader::say(line);
+        }
+        // Nowhere is left to report that standard error is closed.
+        let _ = writeln!(std::io::stderr().lock(), "{line}");
+    }
 }
 
 /// Prints a result.

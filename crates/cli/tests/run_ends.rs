@@ -182,6 +182,64 @@ fn a_reader_of_lines_that_does_not_read_holds_up_nothing() {
     assert_eq!(code(&child.wait_with_output().unwrap()), 143);
 }
 
+/// A signal ends the wait for who does not read the report, a pager that shows its first page for example.
+#[test]
+fn a_reader_of_the_report_that_does_not_read_is_not_waited_for_without_end() {
+    let folder = folder("report-unread", &ENDLESS.replace("\"source\"\n", "\"source\"\ncount = 100\n"));
+    let graph = folder.join("net.toml");
+    let blast = ["blast", "--synth", "--count", "10", "--to", "null", "--json"];
+    let commands = [sluss(&["run", arg(&graph)]), sluss(&["run", "--json", arg(&graph)]), sluss(&blast)];
+    let started = commands.map(|mut command| {
+        let (reader, writer) = full_pipe();
+        (reader, command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap())
+    });
+    std::thread::sleep(Duration::from_millis(800));
+    let waiting = started.map(|(reader, mut child)| {
+        assert!(child.try_wait().unwrap().is_none(), "it does not wait");
+        signal(&child, "TERM");
+        (reader, child)
+    });
+    for (_reader, mut child) in waiting {
+        until("its end", || child.try_wait().unwrap().is_some());
+        let output = child.wait_with_output().unwrap();
+        let told = "cannot write standard output: its reader has not read for 5s";
+        assert!(code(&output) == 3 && stderr(&output).contains(told), "{}", stderr(&output));
+    }
+}
+
+/// What is said of a change, where nobody reads that.
+#[test]
+fn a_reader_of_messages_that_does_not_read_holds_up_nothing() {
+    let folder = folder("messages-unread", ENDLESS);
+    let (_reader, writer) = full_pipe();
+    let mut child = command(&folder, &["--no-report"]).stdout(Stdio::null()).stderr(writer).spawn().unwrap();
+    until("the run", || has_counters(&folder));
+    for _ in 0..3 {
+        signal(&child, "HUP");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    signal(&child, "TERM");
+    until("its end", || child.try_wait().unwrap().is_some());
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
+/// There is room, but less than a line is long.
+#[test]
+fn a_terminal_that_is_nearly_full_holds_up_nothing() {
+    let folder = folder("terminal-full", &PRINTING.replace("count = 100\n", ""));
+    let terminal = common::Terminal::new();
+    let mut child = command(&folder, &["--no-report", "--duration", "1s"])
+        .stdout(terminal.theirs())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    until("its end", || child.try_wait().unwrap().is_some());
+    let output = child.wait_with_output().unwrap();
+    let told = "error: print: standard output: its reader does not read; ";
+    assert!(code(&output) == 5 && stderr(&output).starts_with(told), "{}", stderr(&output));
+    drop(terminal);
+}
+
 #[test]
 fn a_reader_of_lines_that_goes_ends_a_run() {
     // Without end but for that.

@@ -1,13 +1,15 @@
-//! The stream that lines go to. It is shared with whoever else has it open, so it is never made non-blocking: it is asked for room
-//! before each write, and a write is so short that the room of a pipe suffices.
+//! The stream that lines go to. It is shared with whoever else has it open, so it is never made non-blocking: terminals and pipes are
+//! opened once more for that. Where this is refused, it is asked for room before each write, and a write is so short that the room of a
+//! pipe suffices.
 
-use engine::OptionError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use serde::Deserialize;
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
-use std::os::fd::AsFd;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::time::{Duration, Instant};
 
 /// Where a `printer` prints.
@@ -24,9 +26,13 @@ pub enum Stream {
 /// PIPE_BUF of Linux (pipe(7)): a pipe that has room at all takes this many bytes at once.
 const PIPE_BUF: usize = 4096;
 
-/// An open stream, without a buffer: what a write has taken is known.
+/// How long to wait where a stream says that it has room, and has too little.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// An open stream, without a buffer: what a write has taken is known, and a reader that does not read is waited for no longer than
+/// one wants to.
 #[derive(Debug)]
-pub(super) struct Sink {
+pub struct Outlet {
     stream: Stream,
     file: File,
     /// Whether it takes whatever it gets at once, or never.
@@ -34,18 +40,20 @@ pub(super) struct Sink {
 }
 
 impl Stream {
-    pub(super) fn open(self) -> Result<Sink, OptionError> {
+    /// Opens it once more.
+    ///
+    /// # Errors
+    /// If it is closed, or the process has no descriptor left.
+    pub fn open(self) -> io::Result<Outlet> {
         let file = match self {
-            Stream::Stdout => io::stdout().as_fd().try_clone_to_owned(),
-            Stream::Stderr => io::stderr().as_fd().try_clone_to_owned(),
+            Stream::Stdout => without_waiting(io::stdout().as_fd()),
+            Stream::Stderr => without_waiting(io::stderr().as_fd()),
         };
-        let refused = |error: io::Error| {
-            OptionError::refused("to", format_args!("cannot open {}: {error}", self.name()))
-        };
-        file.map(|file| Sink::new(self, file.into())).map_err(refused)
+        file.map(|file| Outlet::new(self, file))
     }
 
-    pub(super) fn name(self) -> &'static str {
+    /// What people call it.
+    pub fn name(self) -> &'static str {
         match self {
             Stream::Stdout => "standard output",
             Stream::Stderr => "standard error",
@@ -53,10 +61,21 @@ impl Stream {
     }
 }
 
-impl Sink {
+/// The same stream, opened so that a write takes what there is room for and never waits: where a terminal or a pipe may be opened by its
+/// name. That of others would change for all who share it.
+fn without_waiting(fd: BorrowedFd<'_>) -> io::Result<File> {
+    let file = File::from(fd.try_clone_to_owned()?);
+    let may_wait = file.is_terminal() || file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let again = || File::options().write(true).custom_flags(flags).open(name).ok();
+    Ok(may_wait.then(again).flatten().unwrap_or(file))
+}
+
+impl Outlet {
     pub(super) fn new(stream: Stream, file: File) -> Self {
         let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
-        Sink { stream, file, is_regular }
+        Outlet { stream, file, is_regular }
     }
 
     pub(super) fn stream(&self) -> Stream {
@@ -71,9 +90,12 @@ impl Sink {
     /// Writes as much as there is room for, waiting for room as long as `patience` lasts. Returns how many bytes that were, also when it
     /// fails.
     ///
-    /// NOTE: a terminal that has less room than a piece is long waits in the write, and so does a pipe that another process fills
-    /// between question and write.
-    pub(super) fn write(&self, text: &[u8], patience: Duration) -> Result<usize, (usize, io::Error)> {
+    /// NOTE: one that could not be opened once more waits in the write where it has less room than a piece is long: a terminal that is
+    /// nearly full, or a pipe that another process fills between question and write.
+    ///
+    /// # Errors
+    /// Those of write(2), other than that there is no room.
+    pub fn write(&self, text: &[u8], patience: Duration) -> Result<usize, (usize, io::Error)> {
         // The locks keep the lines of several printers apart.
         match self.stream {
             Stream::Stdout => {
@@ -100,8 +122,14 @@ impl Sink {
                 Ok(0) => return Err((done, ErrorKind::WriteZero.into())),
                 Ok(more) => done += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Somebody else has made it non-blocking.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // A terminal may say that it has room where it has none for a whole character.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        break;
+                    }
+                    std::thread::sleep(left.min(PAUSE));
+                }
                 Err(error) => return Err((done, error)),
             }
         }

@@ -12,8 +12,9 @@ use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::notices::Announcer;
 use crate::plural::counted;
+use crate::reader::print_at_end;
 use crate::signals::{self, Caught};
-use crate::terminal::{Terminal, print};
+use crate::terminal::Terminal;
 use engine::{Engine, Settings};
 use lost::{End, Lost};
 use std::io::IsTerminal;
@@ -37,7 +38,8 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     announcer.announce_last();
     let to = &*args.to.to_string_lossy();
     let told = Told { to, seconds, ended: &ended };
-    let printed = print(&if args.json { format!("{}\n", told.object()) } else { told.in_words() });
+    let told = if args.json { format!("{}\n", told.object()) } else { told.in_words() };
+    let printed = print_at_end(&told, &signals);
     if let Some(warning) = args.capture.as_deref().and_then(|capture| cut::warning(capture, &ended.report)) {
         terminal.tell(&warning);
     }

@@ -8,9 +8,9 @@ use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::notices::Announcer;
+use crate::reader::{print_at_end, print_beside_packets};
 use crate::registry::registry;
 use crate::signals::{self, Caught, Hangup};
-use crate::terminal::print;
 use engine::shm::Segment;
 use engine::{ClockKind, Engine, GraphFile, Rebalancer, Settings, TimerId, Timers};
 use signal_hook::consts::SIGHUP;
@@ -79,9 +79,9 @@ pub(super) fn run(
     lookout.announcer.announce_last();
     let last = report::Last::of(&ended, ran);
     let printed = if args.json {
-        print(&format!("{}\n", last.object()))
+        print_at_end(&format!("{}\n", last.object()), &lookout.signals)
     } else if !args.no_report {
-        print(&last.in_words())
+        print_at_end(&last.in_words(), &lookout.signals)
     } else {
         Ok(())
     };
@@ -119,7 +119,10 @@ fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) {
             lookout.had_failed |= changes.reports.iter().any(|(_, last)| last.has_failed);
             let told = teller.changes(file, &changes);
             if teller.terminal.json {
-                lookout.unprinted = lookout.unprinted.take().or(print(&format!("{told}\n")).err());
+                // What could not be printed may have been cut off within a line.
+                if lookout.unprinted.is_none() {
+                    lookout.unprinted = print_beside_packets(&format!("{told}\n")).err();
+                }
             } else {
                 teller.terminal.say(&told);
             }
