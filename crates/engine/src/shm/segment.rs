@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes of addresses a segment takes; what is never written takes no memory.
-const LEN: usize = if cfg!(miri) { 1 << 20 } else { 16 << 20 };
+/// Bytes of addresses a segment takes; what is never written takes no memory. The largest graph of a file takes 16 MB, and as much again until another
+/// has taken its place.
+const LEN: usize = if cfg!(miri) { 1 << 20 } else { format::FILE_MAX as usize };
 /// Bytes that the file system is asked for at a time.
 const STEP: usize = 64 << 10;
 

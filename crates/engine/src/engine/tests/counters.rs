@@ -1,6 +1,7 @@
 //! Apps with more counters than their records have room for.
 
 use super::*;
+use crate::graph::GraphFile;
 
 /// Has a counter for each of many reasons to drop packets.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -68,4 +69,23 @@ fn an_app_keeps_its_options_where_others_need_more_counters_than_can_be_seen() {
     assert_eq!(engine.report().apps["pedant"].state, AppState::Running);
     let changes = engine.configure(&Pedant::with("one", 15).graph()).expect("a graph");
     assert_eq!(changes.reconfigured, ["pedant"], "{changes:?}");
+}
+
+#[test]
+fn there_is_room_for_the_largest_graph_and_another_in_its_place() {
+    let chain = |letter: char| {
+        let mut graph = Graph::new();
+        for number in 0..GraphFile::APPS_MAX {
+            graph.app(&format!("{letter}{number}"), Keeper::of(0)).expect("a name");
+        }
+        for number in 1..GraphFile::APPS_MAX {
+            graph.link(&format!("{letter}{}.output -> {letter}{number}.input", number - 1)).expect("ports");
+        }
+        graph
+    };
+    let mut engine = engine(1, 10);
+    for letter in ['a', 'b', 'c', 'd'] {
+        engine.configure(&chain(letter)).expect("room for counters");
+    }
+    assert_eq!(balanced(&mut engine).links.len(), GraphFile::APPS_MAX - 1);
 }
