@@ -30,6 +30,13 @@ impl Input {
         Self::new(Arc::new(Ring::new(Between::OneThread)), LinkCounters::hidden())
     }
 
+    /// As if so many packets, modulo 2^32, had gone over a new link.
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn begin_at(&mut self, position: u32) {
+        self.ring.set_head(position);
+        (self.next, self.tail, self.published) = (position, position, position);
+    }
+
     /// The packets that wait, as one burst, or `None` when all were taken that were here when the app's turn began.
     ///
     /// ```

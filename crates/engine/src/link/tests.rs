@@ -86,11 +86,21 @@ fn links_to_other_threads_are_pressed_when_half_full() {
     }
 }
 
+/// The ends of a link between threads over which so many packets, modulo 2^32, have gone.
+fn used_link(position: u32) -> (Output, Input) {
+    let (mut output, mut input) = link(LinkCounters::hidden(), Between::TwoThreads);
+    output.begin_at(position);
+    input.begin_at(position);
+    (output, input)
+}
+
 #[test]
 fn order_is_kept_across_any_bursts() {
-    for between in [Between::OneThread, Between::TwoThreads] {
+    let one_thread = link(LinkCounters::hidden(), Between::OneThread);
+    // Positions wrap around in the test, or the first slot follows upon the last position.
+    let links = [one_thread, used_link(0), used_link(u32::MAX - 1500), used_link(u32::MAX)];
+    for (mut output, mut input) in links {
         let mut pool = Pool::new(3000).expect("memory");
-        let (mut output, mut input) = link(LinkCounters::hidden(), between);
         let (mut sent, mut received) = (0u64, 0u64);
         let mut dice = 12345u32;
         let rounds = if cfg!(miri) { 6u64 } else { 5000 };
@@ -114,6 +124,7 @@ fn order_is_kept_across_any_bursts() {
             }
             input.end();
             assert_eq!(sent - received, input.queued() as u64);
+            assert_eq!(output.room(), CAPACITY - input.queued());
         }
         assert!(received > rounds * 100);
         input.begin();
@@ -129,7 +140,7 @@ fn order_is_kept_across_any_bursts() {
 fn two_threads_see_the_same_order() {
     let count = if cfg!(miri) { 500u64 } else { 300_000 };
     let mut pool = Pool::new(3000).expect("memory");
-    let (mut output, mut input) = link(LinkCounters::hidden(), Between::TwoThreads);
+    let (mut output, mut input) = used_link(u32::MAX - count as u32 / 2);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let mut home = Pool::new(1).expect("memory");
