@@ -33,6 +33,11 @@ impl Drop for Panic {
     }
 }
 
+/// Drops something of an app's, whose destructor may panic.
+pub(crate) fn let_go<T>(thing: T) {
+    let _ = guarded(|| drop(thing));
+}
+
 /// Does something that may panic. Whatever it was at work on is not used again, or is still whole.
 #[inline(always)]
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {

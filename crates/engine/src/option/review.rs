@@ -1,6 +1,7 @@
 //! What a class says of its options, and what it has made of them on the way, which is kept until an app starts with them.
 
 use super::OptionWarning;
+use crate::panic::let_go;
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -72,7 +73,8 @@ pub(crate) struct Prepared(Arc<Mutex<Option<Anything>>>);
 impl Prepared {
     /// Takes what a review has made out of it, and returns what it says.
     pub(crate) fn keep(&self, review: Review) -> Vec<OptionWarning> {
-        *self.lock() = review.prepared;
+        let before = std::mem::replace(&mut *self.lock(), review.prepared);
+        let_go(before);
         review.warnings
     }
 
@@ -93,7 +95,8 @@ impl Prepared {
     }
 
     pub(crate) fn clear(&self) {
-        *self.lock() = None;
+        let prepared = self.lock().take();
+        let_go(prepared);
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Anything>> {

@@ -10,7 +10,7 @@ use crate::drops;
 use crate::link::{Input, Output, Ring};
 use crate::notice::{Notices, Notifier};
 use crate::option::OptionError;
-use crate::panic::{Panic, guarded};
+use crate::panic::{Panic, guarded, let_go};
 use crate::pool::Pool;
 use crate::shm::format::HOUSEKEEPING;
 use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
@@ -266,8 +266,7 @@ impl Slot {
             start(config, Setup { name, clock: *clock, now_ns, record, legacy, notifier, prepared })?;
         let ports = names(input_names, output_names);
         if let Err(panic) = guarded(|| app.link(&ports)) {
-            // Its destructor may panic as well.
-            let _ = guarded(|| drop(app));
+            let_go(app);
             return Err(failed_to_start(&panic));
         }
         self.roles = roles;
@@ -478,10 +477,11 @@ pub struct LastWords {
     pub counters: Vec<(String, EntryKind, u64)>,
 }
 
-/// A slot goes whatever the app's destructor does.
+/// A slot goes whatever the destructors of the app, and of what it has left, do.
 impl Drop for Slot {
     fn drop(&mut self) {
         let _ = self.drop_app();
+        let_go(self.legacy.take());
     }
 }
 

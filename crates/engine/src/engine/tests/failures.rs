@@ -290,3 +290,50 @@ fn an_app_is_started_again_while_capture_time_stands_still() {
     let report = run_to_the_end(&mut engine);
     assert_eq!((report.apps["keeper"].state, report.apps["keeper"].restarts), (AppState::Running, 1));
 }
+
+/// Leaves a bomb for the next, and prepares one for its start, which does not take it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Testator {
+    number: u32,
+}
+
+#[derive(Default)]
+struct Buried;
+
+impl Drop for Buried {
+    fn drop(&mut self) {
+        panic!("told to fail when it is found");
+    }
+}
+
+impl Class for Testator {
+    const TYPE: &'static str = "testator";
+    type App = Juggler;
+
+    fn review(&self) -> Result<crate::Review, OptionError> {
+        Ok(crate::Review::default().with(Buried))
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Juggler, OptionError> {
+        setup.legacy::<Buried>();
+        Ok(Juggler)
+    }
+}
+
+#[test]
+fn what_apps_leave_and_reviews_prepare_may_fail_when_it_goes() {
+    let graph = |number| {
+        let mut graph = faulty("none", 1);
+        graph.app("testator", Testator { number }).expect("a name");
+        graph
+    };
+    let mut engine = engine(1, 100);
+    for number in 0..3 {
+        engine.configure(&graph(number)).expect("a graph");
+        engine.breathe();
+    }
+    let changes = engine.configure(&faulty("none", 1)).expect("a graph");
+    assert_eq!(changes.stopped, ["testator"]);
+    engine.breathe();
+    assert_eq!(balanced(&mut engine).apps.keys().collect::<Vec<_>>(), ["faulty", "numbers"]);
+}
