@@ -220,7 +220,7 @@ impl From<bool> for Colours {
 ///
 /// let lint = Diagnostic::new(Code::AlwaysTrue, Span::new(0, 9), "this is always true");
 /// assert_eq!(lint.severity(), Severity::Warning);
-/// assert_eq!(lint.severity().name(), "warning");
+/// assert_eq!(lint.severity().to_string(), "warning");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
@@ -237,6 +237,13 @@ impl Severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
         }
+    }
+}
+
+/// Its [name](Severity::name).
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -268,6 +275,7 @@ pub struct Error {
 /// use pflang::Code;
 ///
 /// assert_eq!(Code::UnknownWord.name(), "PF003");
+/// assert_eq!(Code::UnknownWord.to_string(), "PF003");
 /// assert!(Code::AlwaysTrue.is_lint() && !Code::UnknownWord.is_lint());
 /// assert!(Code::ALL.contains(&Code::Limit));
 /// ```
@@ -367,6 +375,13 @@ impl Code {
     }
 }
 
+/// Its [name](Code::name).
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name())
+    }
+}
+
 impl Error {
     #[cold]
     pub(crate) fn new(mut diagnostic: Box<Diagnostic>, source: Arc<str>) -> Error {
@@ -387,6 +402,20 @@ impl Error {
     /// Where in the filter.
     pub fn span(&self) -> Span {
         self.diagnostic.span
+    }
+
+    /// The error as a JSON object on one line: `source`, `entry`, and what [`Diagnostic::to_json`] has.
+    ///
+    /// ```
+    /// use pflang::Compiler;
+    /// use wire::LinkType;
+    ///
+    /// let entries = [("arp", 1), ("tcp prot 80", 2)];
+    /// let error = Compiler::new(LinkType::EN10MB).compile_list(&entries).unwrap_err();
+    /// assert!(error.to_json().starts_with(r#"{"source":"tcp prot 80","entry":1,"code":"PF003","#));
+    /// ```
+    pub fn to_json(&self) -> String {
+        json::error(self)
     }
 
     /// The finding as text, as [`Diagnostic::render`] of the filter; of a list, with the number of the filter in it.

@@ -1,12 +1,39 @@
-//! Compiles tcpdump's filter language (pcap-filter(7), libpcap 1.10) to machine code.
+//! Compiles tcpdump's filter language, that of pcap-filter(7), to machine code.
+//!
+//! ```
+//! use pflang::{Compiler, LinkType};
+//!
+//! let filter = Compiler::new(LinkType::EN10MB).compile("arp or udp port 67")?;
+//! let mut frame = [0; 60];
+//! frame[12..14].copy_from_slice(&[0x08, 0x06]);
+//! assert!(filter.matches(&frame));
+//! # Ok::<(), pflang::Error>(())
+//! ```
+//!
+//! A filter means what it means to libpcap 1.10.3 without its optimiser, for every link type that libpcap knows. Beyond that
+//! there are sets (`port in {80, 443}`), `vxlan`, and [dialects](Dialect).
+//!
+//! | for | see |
+//! |---|---|
+//! | one filter, one packet or many | [`Compiler::compile`], [`Filter::matches`], [`Filter::match_burst`] |
+//! | an ordered list of filters as one decision | [`Compiler::compile_list`], [`FilterList`] |
+//! | errors, with their place and a suggestion; warnings | [`Error`], [`Filter::lints`], [`Diagnostic`] |
+//! | names of hosts and services, files of sets | [`Names`], [`FileNames`] |
+//! | filters that strangers write | [`Limits`] |
+//! | what a filter means, and why a packet does not match | [`Compiler::explain`], [`Compiler::trace`] |
+//! | the stages of the compiler as text | [`Compiler::print`], [`Stage`] |
+//!
+//! Filters run as machine code on x86-64 Linux. Elsewhere, and where the system allows no executable memory, an interpreter
+//! runs them, with the same answers: [`Filter::fallback_reason`] says why. Machine code allocates no memory, nor do bursts after a filter's
+//! first. A text never makes the compiler panic, whatever it is.
+//!
+//! This crate knows nothing of captures, devices, engines or the file system: names come in through a trait, packets as byte
+//! slices. Inside, a filter goes through these forms:
 //!
 //! ```text
 //! text -> tokens -> AST -> lowered tree -> decision graph -> optimised graph -> selected -> allocated -> code
 //!         syntax/          lower/          ir/               opt/               emit/                    exec/
 //! ```
-//!
-//! This crate knows nothing of captures, devices, engines or the file system: names come in through a trait,
-//! packets as byte slices.
 
 #![deny(unsafe_code)]
 
@@ -45,6 +72,8 @@ pub use options::{Backend, Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use span::Span;
 pub use stage::{Stage, UnknownStage};
 pub use trace::{Answer, Trace, TraceStep, TracedLoad, TracedPrimitive};
+#[doc(no_inline)]
+pub use wire::LinkType;
 
 /// The stages of the compiler. No promise of stability: for this workspace's tests and benchmarks.
 #[doc(hidden)]

@@ -99,7 +99,8 @@ pub enum Backend {
     /// Machine code where processor and system allow it, else the interpreter.
     #[default]
     Auto,
-    /// The reference interpreter.
+    /// The reference interpreter: slow, and each call allocates memory, which machine code and the mask VM never do. A
+    /// burst is one call.
     Interpreter,
 }
 

@@ -9,6 +9,7 @@
 /// assert_eq!(port.text("tcp port 80"), "port");
 /// assert_eq!(tcp.to(port).text("tcp port 80"), "tcp port");
 /// assert_eq!(tcp.moved(4), Span::new(4, 7));
+/// assert_eq!(std::ops::Range::from(port), 4..8);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
@@ -37,5 +38,11 @@ impl Span {
     /// The text that the span covers, or "" where it does not fit `source`.
     pub fn text(self, source: &str) -> &str {
         source.get(self.start as usize..self.end as usize).unwrap_or("")
+    }
+}
+
+impl From<Span> for std::ops::Range<usize> {
+    fn from(span: Span) -> Self {
+        span.start as usize..span.end as usize
     }
 }

@@ -1,6 +1,6 @@
 //! A finding as a JSON object (RFC 8259), for programs.
 
-use super::Finding;
+use super::{Error, Finding};
 use crate::span::Span;
 use std::fmt::Write;
 
@@ -20,6 +20,13 @@ pub(super) fn object(found: &Finding<'_>) -> String {
         optional(found.label),
         optional(found.help),
     )
+}
+
+/// The same, with `"source":…,"entry":…` in front.
+pub(super) fn error(error: &Error) -> String {
+    let entry = error.entry.map_or_else(|| "null".to_owned(), |entry| entry.to_string());
+    let found = object(&error.diagnostic.finding());
+    format!("{{\"source\":{},\"entry\":{entry},{}", string(&error.source), &found[1..])
 }
 
 fn span(span: Span) -> String {
@@ -73,5 +80,10 @@ mod tests {
                 .ends_with(r#""label":"l","also":{"span":{"start":3,"end":4},"label":"x"},"help":"h"}"#)
         );
         assert!(found.to_json().contains(r#""severity":"warning""#));
+        let error = Error::new(Box::new(found), "a \"b\"".into());
+        assert_eq!(
+            error.to_json(),
+            format!(r#"{{"source":"a \"b\"","entry":null,{}"#, &error.diagnostic.to_json()[1..])
+        );
     }
 }
