@@ -99,6 +99,20 @@ fn is_same_operator(a: TreeNode, b: TreeNode) -> bool {
     matches!((a, b), (TreeNode::And(..), TreeNode::And(..)) | (TreeNode::Or(..), TreeNode::Or(..)))
 }
 
+/// What joins the terms of a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    And,
+    Or,
+}
+
+impl Operator {
+    /// That of the node on top of a list.
+    fn of(top: TreeNode) -> Self {
+        if matches!(top, TreeNode::Or(..)) { Operator::Or } else { Operator::And }
+    }
+}
+
 struct Gatherer<'t> {
     tree: &'t mut Tree,
     /// What each node has become.
@@ -129,14 +143,14 @@ impl Gatherer<'_> {
 
     /// What a list becomes.
     fn list(&mut self, top: TreeId) -> TreeId {
-        let is_or = matches!(self.tree.node(top), TreeNode::Or(..));
+        let joined_by = Operator::of(self.tree.node(top));
         let mut terms = std::mem::take(&mut self.terms);
         self.flatten(top, &mut terms);
         let mut kinds = std::mem::take(&mut self.kinds);
         kinds.begin();
         let mut out = Vec::new();
         for &term in &terms {
-            if !kinds.take(self.tree, term, is_or) {
+            if !kinds.take(self.tree, term, joined_by) {
                 // The first of its kind may reject the packet: what came before it must be asked before it.
                 self.spill(&mut kinds, &mut out);
                 out.push(term);
@@ -194,10 +208,13 @@ impl Gatherer<'_> {
     }
 
     fn joined(&mut self, top: TreeId, terms: &[TreeId]) -> TreeId {
-        let is_or = matches!(self.tree.node(top), TreeNode::Or(..));
+        let joined_by = Operator::of(self.tree.node(top));
         let (mut all, rest) = (terms[0], &terms[1..]);
         for &term in rest {
-            let node = if is_or { TreeNode::Or(all, term) } else { TreeNode::And(all, term) };
+            let node = match joined_by {
+                Operator::Or => TreeNode::Or(all, term),
+                Operator::And => TreeNode::And(all, term),
+            };
             all = self.push(node, top);
         }
         all
@@ -280,9 +297,9 @@ impl Kinds {
         self.groups.clear();
     }
 
-    /// Takes a term, unless it is the first of its kind.
-    fn take(&mut self, tree: &Tree, term: TreeId, is_or: bool) -> bool {
-        if !self.read(tree, term, is_or) {
+    /// Takes a term of a list, unless it is the first of its kind.
+    fn take(&mut self, tree: &Tree, term: TreeId, joined_by: Operator) -> bool {
+        if !self.read(tree, term, joined_by) {
             return false;
         }
         let Some(&kind) = self.known.get(&self.common[..]) else {
@@ -305,13 +322,13 @@ impl Kinds {
         std::mem::take(&mut self.groups)
     }
 
-    /// Reads a term of a list that a yes settles, or else a no; says whether it is small enough to be of a kind.
-    fn read(&mut self, tree: &Tree, term: TreeId, settled_by: bool) -> bool {
+    /// Reads a term of a list; says whether it is small enough to be of a kind.
+    fn read(&mut self, tree: &Tree, term: TreeId, joined_by: Operator) -> bool {
         self.common.clear();
         self.memberships.clear();
         self.pending.clear();
         // Beside each node: the answer of it that settles the list, if one does.
-        self.pending.push((term, Some(settled_by)));
+        self.pending.push((term, Some(joined_by == Operator::Or)));
         while let Some((id, settles)) = self.pending.pop() {
             if self.common.len() > TERM_WORDS_MAX {
                 return false;

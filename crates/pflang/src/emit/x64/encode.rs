@@ -25,7 +25,7 @@ pub fn encode(inst: &Inst, out: &mut Vec<u8>) -> Option<RipDisp> {
             e.imm32(k as i32);
         }
         Inst::MovImm64(dst, k) => {
-            e.rex(Width::Q, 0, dst.into(), false);
+            e.rex(Width::Q, 0, dst.into(), Rex::IfNeeded);
             e.bytes([0xb8 | dst.number() & 7]);
             e.bytes(k.to_le_bytes());
         }
@@ -36,7 +36,7 @@ pub fn encode(inst: &Inst, out: &mut Vec<u8>) -> Option<RipDisp> {
         Inst::Movsxd(dst, src) => e.op(Width::Q, [0x63], dst.number(), src.into()),
         Inst::Movbe(dst, src) => e.op(Width::D, [0x0f, 0x38, 0xf0], dst.number(), src.into()),
         Inst::Bswap(w, r) => {
-            e.rex(w, 0, r.into(), false);
+            e.rex(w, 0, r.into(), Rex::IfNeeded);
             e.bytes([0x0f, 0xc8 | r.number() & 7]);
         }
         Inst::Lea(w, dst, src) => e.op(w, [0x8d], dst.number(), src.into()),
@@ -103,6 +103,14 @@ pub struct RipDisp {
     pub label: super::assembler::AsmLabel,
 }
 
+/// When a REX prefix is written that says nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rex {
+    IfNeeded,
+    /// Its presence alone chooses other registers.
+    Always,
+}
+
 /// One instruction in the making: here, so that growing the code is asked for once.
 struct Encoding {
     buffer: [u8; ROOM],
@@ -132,7 +140,7 @@ impl Encoding {
 
     /// Opcodes that carry the register in their low bits.
     fn plus_reg(&mut self, opcode: u8, r: Reg) {
-        self.rex(Width::D, 0, r.into(), false);
+        self.rex(Width::D, 0, r.into(), Rex::IfNeeded);
         self.bytes([opcode | r.number() & 7]);
     }
 
@@ -174,8 +182,11 @@ impl Encoding {
     fn op<const N: usize>(&mut self, width: Width, opcode: [u8; N], reg: u8, rm: Rm) {
         // Byte registers 4-7 are spl, bpl, sil, dil only with a REX prefix; without one they are ah, ch, dh, bh.
         // No instruction here has a byte register in the reg field.
-        let low_byte = matches!(rm, Rm::Reg(rm) if width == Width::B && (4..8).contains(&rm.number()));
-        self.rex(width, reg, rm, low_byte);
+        let rex = match rm {
+            Rm::Reg(rm) if width == Width::B && (4..8).contains(&rm.number()) => Rex::Always,
+            _ => Rex::IfNeeded,
+        };
+        self.rex(width, reg, rm, rex);
         self.bytes(opcode);
         match rm {
             Rm::Reg(rm) => self.bytes([0xc0 | (reg & 7) << 3 | rm.number() & 7]),
@@ -183,7 +194,7 @@ impl Encoding {
         }
     }
 
-    fn rex(&mut self, width: Width, reg: u8, rm: Rm, force: bool) {
+    fn rex(&mut self, width: Width, reg: u8, rm: Rm, when: Rex) {
         let (x, b) = match rm {
             Rm::Reg(rm) => (0, rm.number() >> 3),
             Rm::Mem(mem) => {
@@ -194,7 +205,7 @@ impl Encoding {
         let rex = 0x40 | u8::from(width == Width::Q) << 3 | (reg >> 3) << 2 | x << 1 | b;
         // Written in any case, and written over where it is not needed: cheaper than a branch.
         self.bytes([rex]);
-        self.len -= usize::from(rex == 0x40 && !force);
+        self.len -= usize::from(rex == 0x40 && when == Rex::IfNeeded);
     }
 
     /// ModRM, SIB and displacement of a memory operand.
