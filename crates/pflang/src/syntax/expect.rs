@@ -177,83 +177,86 @@ impl Parser<'_> {
 
     /// What to write instead.
     fn help(&self, token: Token, expected: Expected) -> Option<String> {
-        let text = self.tokens.text(token);
-        let quoted = |words: String| Some(format!("did you mean `{words}`?"));
+        let meant = self.meant(token, expected).map(|words| format!("did you mean `{words}`?"));
+        meant.or_else(|| self.advice(token, expected))
+    }
+
+    /// The filter or word that was meant.
+    fn meant(&self, token: Token, expected: Expected) -> Option<String> {
         if let Some(filter) = self.in_lower_case(token) {
-            return quoted(filter);
+            return Some(filter);
         }
         if token.kind == TokenKind::Name
             && let Some(words) = self.words_for(token, expected)
         {
-            return quoted(words);
+            return Some(words);
         }
+        let text = self.tokens.text(token);
+        match (expected, token.kind) {
+            (Expected::Term | Expected::TermAfterJoin, TokenKind::Dotted | TokenKind::V6(_)) => {
+                Some(self.address(token))
+            }
+            (Expected::Term | Expected::TermAfterJoin, TokenKind::Mac(_)) => {
+                Some(format!("ether host {text}"))
+            }
+            (Expected::TermAfterJoin, TokenKind::Number(_)) => Some(format!("port {text}")),
+            (Expected::Operator { number: true }, _) => match self.tokens.text(self.previous()?) {
+                flag if flag.starts_with("tcp-") => Some(format!("tcp[tcpflags] & {flag} != 0")),
+                number if number.starts_with(|first: char| first.is_ascii_digit()) => {
+                    Some(format!("port {number}"))
+                }
+                _ => None,
+            },
+            (Expected::Join, TokenKind::Number(_)) => {
+                let proto = self.protocol_before()?;
+                let kind = if is_transport(proto) { "port" } else { "proto" };
+                Some(format!("{} {kind} {text}", proto.name()))
+            }
+            (Expected::Join, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) => {
+                self.protocol_before().map(|proto| format!("{} host {text}", proto.name()))
+            }
+            _ => None,
+        }
+    }
+
+    /// What to know, where nothing in particular seems to be meant.
+    fn advice(&self, token: Token, expected: Expected) -> Option<String> {
+        let text = shown(self.tokens.text(token));
         match (expected, token.kind) {
             (
                 Expected::Term | Expected::TermAfterJoin | Expected::Arith | Expected::Number,
                 TokenKind::Name,
-            ) if let Some((left, right)) = difference(text) => Some(format!(
-                "`{}` is one word; a minus has blanks around it: `{left} - {right}`",
-                shown(text)
-            )),
+            ) if let Some((left, right)) = difference(text) => {
+                Some(format!("`{text}` is one word; a minus has blanks around it: `{left} - {right}`"))
+            }
             (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) if matches!(text, "any" | "all") => {
                 Some("an empty filter matches every packet; `host any` is a host of this name".into())
             }
             (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) => {
-                Some(format!("a host is written `host {}`", shown(text)))
+                Some(format!("a host is written `host {text}`"))
             }
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Dotted | TokenKind::V6(_)) => {
-                quoted(self.address(token))
-            }
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Mac(_)) => {
-                quoted(format!("ether host {text}"))
-            }
-            (Expected::TermAfterJoin, TokenKind::Number(_)) => quoted(format!("port {text}")),
-            (Expected::Operator { number: true }, _) => {
-                let number = self.previous().map_or("", |token| self.tokens.text(token));
-                match number.strip_prefix("tcp-") {
-                    Some(_)
-                        if words::CONSTANTS.iter().any(|(name, _)| *name == number) && number != "tcp-" =>
-                    {
-                        quoted(format!("tcp[tcpflags] & {number} != 0"))
-                    }
-                    _ => quoted(format!("port {number}"))
-                        .filter(|_| number.starts_with(|first: char| first.is_ascii_digit())),
-                }
-            }
-            (Expected::Join, TokenKind::Number(_)) => {
-                let proto = self.protocol_before()?;
-                let kind = if is_transport(proto) { "port" } else { "proto" };
-                quoted(format!("{} {kind} {text}", proto.name()))
-            }
-            (Expected::Join, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) => {
-                self.protocol_before().and_then(|proto| quoted(format!("{} host {text}", proto.name())))
-            }
-            (Expected::Join, TokenKind::Sign(Sign::Comma)) if self.dialect.strict => {
-                Some("write `or` between alternatives".into())
-            }
-            (Expected::Join, TokenKind::Sign(Sign::Comma)) => {
-                Some("write `or` between alternatives, or a set: `port in {80, 443}`".into())
-            }
-            (Expected::Join, TokenKind::Sign(Sign::Slash))
-                if matches!(self.previous()?.kind, TokenKind::Number(_))
-                    && self
-                        .quals
-                        .is_none_or(|quals| matches!(quals.kind, None | Some(Kind::Host | Kind::Net))) =>
-            {
-                Some("a prefix needs at least two parts in front of it: `10.0/8`".into())
-            }
-            (Expected::Join, TokenKind::Sign(Sign::Ampersand)) => {
-                Some("`&` is for numbers: filters are joined by `and` or `&&`".into())
-            }
-            (Expected::Join, TokenKind::Sign(Sign::Pipe)) => {
-                Some("`|` is for numbers: filters are joined by `or` or `||`".into())
-            }
+            (Expected::Join, TokenKind::Sign(sign)) => self.advice_for_sign(sign).map(str::to_owned),
             (Expected::Join, TokenKind::Word(_) | TokenKind::Name) => {
                 Some("two primitives are joined by `and` or `or`".into())
             }
             (Expected::Id | Expected::SetItem, TokenKind::Word(_)) => {
-                Some(format!("`{}` is a keyword: escape it as `\\{}` to use it as a name", text, text))
+                Some(format!("`{text}` is a keyword: escape it as `\\{text}` to use it as a name"))
             }
+            _ => None,
+        }
+    }
+
+    /// The same for a sign where a filter may end.
+    fn advice_for_sign(&self, sign: Sign) -> Option<&'static str> {
+        let is_net = self.quals.is_none_or(|quals| matches!(quals.kind, None | Some(Kind::Host | Kind::Net)));
+        match sign {
+            Sign::Comma if self.dialect.strict => Some("write `or` between alternatives"),
+            Sign::Comma => Some("write `or` between alternatives, or a set: `port in {80, 443}`"),
+            Sign::Slash if is_net && matches!(self.previous()?.kind, TokenKind::Number(_)) => {
+                Some("a prefix needs at least two parts in front of it: `10.0/8`")
+            }
+            Sign::Ampersand => Some("`&` is for numbers: filters are joined by `and` or `&&`"),
+            Sign::Pipe => Some("`|` is for numbers: filters are joined by `or` or `||`"),
             _ => None,
         }
     }

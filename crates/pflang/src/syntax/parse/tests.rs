@@ -184,6 +184,8 @@ fn says_what_was_meant() {
         ("10.0.0.1", "did you mean `host 10.0.0.1`?"),
         ("tcp and 10.0.0.0/8", "did you mean `net 10.0.0.0/8`?"),
         ("80", "did you mean `port 80`?"),
+        ("80 foo", "did you mean `port 80`?"),
+        ("tcp-syn foo", "did you mean `tcp[tcpflags] & tcp-syn != 0`?"),
         ("tcp 80", "did you mean `tcp port 80`?"),
         ("ip 10.0.0.1", "did you mean `ip host 10.0.0.1`?"),
         ("hsot a", "did you mean `host a`?"),
