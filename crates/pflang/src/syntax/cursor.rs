@@ -161,6 +161,15 @@ impl<'a> Cursor<'a> {
         Some(span.text(self.tokens.source).to_owned())
     }
 
+    /// Reads `a, b`: at least one value.
+    pub(super) fn commas(&mut self) -> Option<Vec<String>> {
+        let mut values = vec![self.value()?];
+        while self.sign(Sign::Comma).is_some() {
+            values.push(self.value()?);
+        }
+        Some(values)
+    }
+
     /// Reads `{a, b}`.
     pub(super) fn list(&mut self) -> Option<Vec<String>> {
         self.enclosed(Sign::LBrace, Sign::RBrace, |cursor| cursor.value())

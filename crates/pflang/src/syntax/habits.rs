@@ -48,6 +48,7 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) 
             slips::hardware_address,
             slips::service,
             slips::length,
+            slips::bounds,
             slips::rule,
             slips::arp,
             slips::wildcard,
@@ -338,16 +339,16 @@ fn message(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(format!("{proto}[{proto}{field}] {op} {value}"))
 }
 
-/// `tcp port {80, 443}`, `port in (80, 443)`, `dst host (a, b)`.
+/// `tcp port {80, 443}`, `port in (80, 443)`, `port in 80, 443`, `dst host (a, b)`.
 fn set(cursor: &mut Cursor<'_>) -> Option<String> {
     let quals = cursor.qualifiers()?;
     let is_named = cursor.one_of(&["in"]).is_some();
     let braces = cursor.token()?.kind == TokenKind::Sign(Sign::LBrace);
-    let items = if braces {
-        cursor.list()
-    } else {
-        cursor.enclosed(Sign::LParen, Sign::RParen, |cursor| cursor.value())
-    }?;
+    let mut between = |open, close| cursor.enclosed(open, close, |cursor| cursor.value());
+    let items = between(Sign::LBrace, Sign::RBrace)
+        .or_else(|| between(Sign::LParen, Sign::RParen))
+        .or_else(|| between(Sign::LBracket, Sign::RBracket));
+    let items = items.or_else(|| cursor.commas().filter(|_| is_named))?;
     (braces || is_named || items.len() > 1).then(|| format!("{quals} in {{{}}}", items.join(", ")))
 }
 

@@ -62,10 +62,7 @@ pub(super) fn compared(cursor: &mut Cursor<'_>) -> Option<String> {
 /// `port 80, 443`, `host ace, vs`.
 pub(super) fn commas(cursor: &mut Cursor<'_>) -> Option<String> {
     let quals = cursor.qualifiers()?;
-    let mut members = vec![cursor.value()?];
-    while cursor.sign(Sign::Comma).is_some() {
-        members.push(cursor.value()?);
-    }
+    let members = cursor.commas()?;
     (members.len() > 1).then(|| format!("{quals} in {{{}}}", members.join(", ")))
 }
 
@@ -113,13 +110,18 @@ pub(super) fn hardware_address(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(format!("ether {} {address}", dir.unwrap_or("host")))
 }
 
-/// `443/tcp`, `dst port 443/tcp`.
+/// `443/tcp`, `dst port 443/tcp`, `tcp:443`, `tcp/443`.
 pub(super) fn service(cursor: &mut Cursor<'_>) -> Option<String> {
+    const PROTOS: &[&str] = &["tcp", "udp", "sctp"];
+    if let Some(proto) = cursor.one_of(PROTOS) {
+        cursor.sign(Sign::Colon).or_else(|| cursor.sign(Sign::Slash))?;
+        return Some(format!("{proto} port {}", cursor.number()?));
+    }
     let dir = cursor.one_of(&["src", "dst"]);
     cursor.one_of(&["port"]);
     let port = cursor.number()?;
     cursor.sign(Sign::Slash)?;
-    let proto = cursor.one_of(&["tcp", "udp", "sctp"])?;
+    let proto = cursor.one_of(PROTOS)?;
     Some(joined(&[Some(proto), dir, Some("port"), Some(&port)]))
 }
 
@@ -129,6 +131,39 @@ pub(super) fn length(cursor: &mut Cursor<'_>) -> Option<String> {
     let sign = if cursor.one_of(&["greater", "less"])? == "greater" { ">" } else { "<" };
     cursor.one_of(&["than"]);
     Some(format!("len {sign} {}", cursor.number()?))
+}
+
+/// `100 < len < 200`, `len > 100 < 200`.
+pub(super) fn bounds(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    let low = cursor.number();
+    let before = low.as_ref().and_then(|_| cursor.ordering());
+    cursor.one_of(&["len", "length"])?;
+    let (first, number) = match (before, low) {
+        (Some(sign), Some(number)) => (mirrored(sign), number),
+        _ => (ordering(cursor.ordering()?), cursor.number()?),
+    };
+    let (second, other) = (ordering(cursor.ordering()?), cursor.number()?);
+    Some(cursor.operands(start, &format!("len {first} {number} and len {second} {other}")))
+}
+
+fn ordering(sign: Sign) -> &'static str {
+    match sign {
+        Sign::Lt => "<",
+        Sign::Le => "<=",
+        Sign::Gt => ">",
+        _ => ">=",
+    }
+}
+
+/// With its sides exchanged.
+fn mirrored(sign: Sign) -> &'static str {
+    match sign {
+        Sign::Lt => ">",
+        Sign::Le => ">=",
+        Sign::Gt => "<",
+        _ => "<=",
+    }
 }
 
 /// The head of a rule of Suricata's or Snort's: `alert tcp any any -> 10.0.0.0/8 80`.
