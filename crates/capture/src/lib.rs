@@ -80,7 +80,7 @@ pub use section::Format;
 pub use source::Compression;
 pub use stream::Stream;
 pub use time::{Precision, Resolution};
-pub use write::{Encoder, NameHint, NamedFormat, Target, Writer};
+pub use write::{Encoder, NameHint, NamedFormat, Target, Writer, layout};
 
 /// A capture of one packet for the examples above.
 #[doc(hidden)]

@@ -42,6 +42,7 @@ impl ByteOrder {
         }
     }
 
+    #[inline]
     pub(crate) fn put_u16(self, value: u16) -> [u8; 2] {
         match self {
             ByteOrder::Little => value.to_le_bytes(),
@@ -49,6 +50,7 @@ impl ByteOrder {
         }
     }
 
+    #[inline]
     pub(crate) fn put_u32(self, value: u32) -> [u8; 4] {
         match self {
             ByteOrder::Little => value.to_le_bytes(),

@@ -36,6 +36,7 @@ pub(crate) const BLOCK_OVERHEAD: u32 = 12;
 /// The longest block we accept: libpcap's limit.
 pub(crate) const BLOCK_MAX: u32 = 16 << 20;
 
+pub(crate) const OPT_IF_NAME: u16 = 2;
 pub(crate) const OPT_IF_TSRESOL: u16 = 9;
 pub(crate) const OPT_IF_FCSLEN: u16 = 13;
 pub(crate) const OPT_IF_TSOFFSET: u16 = 14;

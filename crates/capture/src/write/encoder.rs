@@ -4,7 +4,7 @@
 use wire::LinkType;
 
 use crate::batch::Batch;
-use crate::block_type::{BYTE_ORDER_MAGIC, CUSTOM_NO_COPY, ENHANCED_PACKET, INTERFACE, SECTION_HEADER};
+use crate::block_type::{CUSTOM_NO_COPY, SECTION_HEADER};
 use crate::error::{Error, ErrorKind};
 use crate::found::{Block, Record};
 use crate::order::ByteOrder;
@@ -12,6 +12,7 @@ use crate::pcap::{self, FILE_HEADER_LEN, MAGIC_MICRO, MAGIC_NANO, PcapHeader, RE
 use crate::pcapng;
 use crate::section::Format;
 use crate::time::{NS_PER_S, Precision};
+use crate::write::layout::{self, InterfaceOption, put_block};
 
 /// The format of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,11 +205,8 @@ fn put_cut_record(batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {
 fn put_record(order: ByteOrder, precision: Precision, batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {
     let ns = batch.timestamp_ns(packet);
     // The format has 32 bits for the seconds; what they cannot hold wraps, as in every writer.
-    out.extend(order.put_u32(ns.div_euclid(NS_PER_S) as u32));
-    out.extend(order.put_u32(ns.rem_euclid(NS_PER_S) as u32 / precision.ns_per_unit()));
-    out.extend(order.put_u32(packet.captured_len));
-    out.extend(order.put_u32(packet.wire_len));
-    out.extend_from_slice(batch.data(packet));
+    let time = (ns.div_euclid(NS_PER_S) as u32, ns.rem_euclid(NS_PER_S) as u32 / precision.ns_per_unit());
+    layout::put_record(order, time, packet.wire_len, batch.data(packet), out);
 }
 
 /// Copies the selected packet blocks and every other block, in file order.
@@ -254,55 +252,16 @@ fn copy_block(order: ByteOrder, block: &[u8], out: &mut Vec<u8>) {
 
 /// A section header and the one interface of a pcap file.
 fn put_section(from: &PcapHeader, out: &mut Vec<u8>) {
-    let order = from.order;
-    put_block(order, SECTION_HEADER, out, |out| {
-        out.extend(order.put_u32(BYTE_ORDER_MAGIC));
-        out.extend(order.put_u16(1));
-        out.extend(order.put_u16(0));
-        out.extend([0xff; 8]);
-    });
+    layout::put_section(from.order, out);
     let interface = from.interface();
-    put_block(order, INTERFACE, out, |out| {
-        out.extend(order.put_u16(interface.linktype.value() as u16));
-        out.extend([0; 2]);
-        out.extend(order.put_u32(interface.snaplen));
-        let tsresol = if from.precision == Precision::Nano { 9 } else { 6 };
-        put_byte_option(order, pcapng::OPT_IF_TSRESOL, tsresol, out);
-        if let Some(length) = interface.fcs_len {
-            put_byte_option(order, pcapng::OPT_IF_FCSLEN, length, out);
-        }
-        out.extend([0; 4]);
-    });
-}
-
-fn put_byte_option(order: ByteOrder, code: u16, value: u8, out: &mut Vec<u8>) {
-    out.extend(order.put_u16(code));
-    out.extend(order.put_u16(1));
-    out.extend([value, 0, 0, 0]);
+    let digits = if from.precision == Precision::Nano { 9 } else { 6 };
+    let fcs_len = interface.fcs_len.map(InterfaceOption::FcsLen);
+    let options: Vec<InterfaceOption<'_>> =
+        [InterfaceOption::Digits(digits)].into_iter().chain(fcs_len).collect();
+    layout::put_interface(from.order, interface.linktype, interface.snaplen, &options, out);
 }
 
 fn put_enhanced(from: &PcapHeader, batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {
-    let order = from.order;
     let ticks = batch.timestamp_ns(packet) as u64 / u64::from(from.precision.ns_per_unit());
-    put_block(order, ENHANCED_PACKET, out, |out| {
-        out.extend(order.put_u32(0));
-        out.extend(order.put_u32((ticks >> 32) as u32));
-        out.extend(order.put_u32(ticks as u32));
-        out.extend(order.put_u32(packet.captured_len));
-        out.extend(order.put_u32(packet.wire_len));
-        out.extend_from_slice(batch.data(packet));
-    });
-}
-
-/// A block around a body, padded to four bytes.
-fn put_block(order: ByteOrder, kind: u32, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
-    let start = out.len();
-    out.extend(order.put_u32(kind));
-    out.extend([0; 4]);
-    body(out);
-    let unpadded = out.len() - start;
-    out.resize(start + unpadded.next_multiple_of(4), 0);
-    let length = order.put_u32((out.len() - start + 4) as u32);
-    out[start + 4..start + 8].copy_from_slice(&length);
-    out.extend(length);
+    layout::put_enhanced(from.order, 0, ticks, packet.wire_len, batch.data(packet), out);
 }

@@ -22,6 +22,7 @@
 //! microseconds the bytes are the same as here.
 
 mod encoder;
+pub mod layout;
 mod name;
 mod writer;
 

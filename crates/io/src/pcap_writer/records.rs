@@ -3,6 +3,7 @@
 
 use super::Format;
 use crate::device;
+use capture::layout::{self, InterfaceOption};
 use capture::{ByteOrder, Precision, Target};
 use engine::{Metadata, Packet};
 use std::collections::HashMap;
@@ -12,18 +13,12 @@ use wire::LinkType;
 /// The snap length that files state: what tcpdump writes unless told otherwise, and more than any packet has.
 pub(super) const SNAPLEN: u32 = 256 << 10;
 
+const ORDER: ByteOrder = ByteOrder::NATIVE;
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
 const NS_PER_S: u64 = 1_000_000_000;
 
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
-const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-const IF_NAME: u16 = 2;
-const IF_TSRESOL: u16 = 9;
-/// Bytes of an enhanced packet block before those of the packet.
-const ENHANCED_HEADER_LEN: usize = 28;
 
 /// Makes records of packets.
 #[derive(Debug)]
@@ -126,34 +121,12 @@ impl Encoder {
         // The format has 32 bits for the seconds, until 2106; what they cannot hold wraps, as in every writer.
         let seconds = (timestamp_ns / NS_PER_S) as u32;
         let fraction = (timestamp_ns % NS_PER_S / self.ns_per_unit) as u32;
-        let mut header = [0; RECORD_HEADER_LEN];
-        header[..4].copy_from_slice(&seconds.to_ne_bytes());
-        header[4..8].copy_from_slice(&fraction.to_ne_bytes());
-        header[8..12].copy_from_slice(&(data.len() as u32).to_ne_bytes());
-        header[12..].copy_from_slice(&wire_len.to_ne_bytes());
-        out.reserve(RECORD_HEADER_LEN + data.len());
-        out.extend_from_slice(&header);
-        out.extend_from_slice(data);
+        layout::put_record(ORDER, (seconds, fraction), wire_len, data, out);
     }
 
     fn put_enhanced(&self, timestamp_ns: u64, data: &[u8], wire_len: u32, out: &mut Vec<u8>) {
         let ticks = timestamp_ns / self.ns_per_unit;
-        let padded = data.len().next_multiple_of(4);
-        let block_len = (ENHANCED_HEADER_LEN + padded + 4) as u32;
-        let fields = [
-            ENHANCED_PACKET,
-            block_len,
-            self.interface,
-            (ticks >> 32) as u32,
-            ticks as u32,
-            data.len() as u32,
-            wire_len,
-        ];
-        out.reserve(block_len as usize);
-        fields.iter().for_each(|field| out.extend_from_slice(&field.to_ne_bytes()));
-        out.extend_from_slice(data);
-        out.extend_from_slice(&[0; 3][..padded - data.len()]);
-        out.extend_from_slice(&block_len.to_ne_bytes());
+        layout::put_enhanced(ORDER, self.interface, ticks, wire_len, data, out);
     }
 
     /// A packet of another origin than the last one: finds its place in the file.
@@ -172,7 +145,7 @@ impl Encoder {
             }
             (Format::Pcapng, current) => {
                 if current.is_none() {
-                    put_section(out);
+                    layout::put_section(ORDER, out);
                 }
                 self.current = Some(origin);
                 self.ns_per_unit = 10_u64.pow(9 - u32::from(origin.precision));
@@ -227,42 +200,14 @@ fn number_at(buffer: &[u8], at: usize) -> usize {
 
 fn file_header(linktype: u16, precision: Precision) -> Vec<u8> {
     let linktype = LinkType::new(linktype.into());
-    Target::Pcap { order: ByteOrder::NATIVE, precision, snaplen: SNAPLEN, linktype, link_bits: 0 }
-        .file_header()
+    Target::Pcap { order: ORDER, precision, snaplen: SNAPLEN, linktype, link_bits: 0 }.file_header()
 }
 
-/// A section header block (section 4.1), of unknown length.
-fn put_section(out: &mut Vec<u8>) {
-    out.extend(SECTION_HEADER.to_ne_bytes());
-    out.extend(28_u32.to_ne_bytes());
-    out.extend(BYTE_ORDER_MAGIC.to_ne_bytes());
-    out.extend(1_u16.to_ne_bytes());
-    out.extend(0_u16.to_ne_bytes());
-    out.extend([0xff; 8]);
-    out.extend(28_u32.to_ne_bytes());
-}
-
-/// An interface description block (section 4.2) with the name of its device, if it is one, and the resolution of its timestamps.
+/// Describes an interface: the name of its device, if it is one, and the resolution of its timestamps.
 fn put_interface(origin: Origin, out: &mut Vec<u8>) {
-    let start = out.len();
-    out.extend(INTERFACE.to_ne_bytes());
-    out.extend([0; 4]);
-    out.extend(origin.linktype.to_ne_bytes());
-    out.extend([0; 2]);
-    out.extend(SNAPLEN.to_ne_bytes());
-    if let Some(name) = device::name_of(origin.interface) {
-        put_option(IF_NAME, name.as_bytes(), out);
-    }
-    put_option(IF_TSRESOL, &[origin.precision], out);
-    out.extend([0; 4]);
-    let len = ((out.len() - start + 4) as u32).to_ne_bytes();
-    out[start + 4..start + 8].copy_from_slice(&len);
-    out.extend(len);
-}
-
-fn put_option(code: u16, value: &[u8], out: &mut Vec<u8>) {
-    out.extend(code.to_ne_bytes());
-    out.extend((value.len() as u16).to_ne_bytes());
-    out.extend(value);
-    out.extend(&[0; 3][..value.len().next_multiple_of(4) - value.len()]);
+    let name = device::name_of(origin.interface);
+    let name = name.as_deref().map(InterfaceOption::Name);
+    let options: Vec<InterfaceOption<'_>> =
+        name.into_iter().chain([InterfaceOption::Digits(origin.precision)]).collect();
+    layout::put_interface(ORDER, LinkType::new(origin.linktype.into()), SNAPLEN, &options, out);
 }

@@ -1,0 +1,118 @@
+//! How records of pcap (draft-ietf-opsawg-pcap) and blocks of pcapng (draft-ietf-opsawg-pcapng) are laid out, for whoever writes packets
+//! that come from no [`Batch`](crate::Batch).
+//!
+//! PERF: inlined, so that a byte order that is known costs nothing: the app `pcap_writer` is as fast as with code of its own.
+
+use crate::block_type::{BYTE_ORDER_MAGIC, ENHANCED_PACKET, INTERFACE, SECTION_HEADER};
+use crate::order::ByteOrder;
+use crate::pcap::RECORD_HEADER_LEN;
+use crate::pcapng::{OPT_IF_FCSLEN, OPT_IF_NAME, OPT_IF_TSRESOL};
+use wire::LinkType;
+
+/// Bytes of an enhanced packet block before those of the packet.
+const ENHANCED_HEADER_LEN: usize = 28;
+
+/// A fact about an interface, which its description in a pcapng file states (section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InterfaceOption<'a> {
+    /// What it is called (`if_name`).
+    Name(&'a str),
+    /// Decimal digits of a second that its timestamps have (`if_tsresol`); 6 unless stated.
+    Digits(u8),
+    /// Bytes of the frame check sequence at the end of its packets (`if_fcslen`).
+    FcsLen(u8),
+}
+
+/// Appends a record of pcap. `time` is in seconds, and the units of the file's header.
+#[inline]
+pub fn put_record(order: ByteOrder, time: (u32, u32), wire_len: u32, data: &[u8], out: &mut Vec<u8>) {
+    let mut header = [0; RECORD_HEADER_LEN];
+    header[..4].copy_from_slice(&order.put_u32(time.0));
+    header[4..8].copy_from_slice(&order.put_u32(time.1));
+    header[8..12].copy_from_slice(&order.put_u32(data.len() as u32));
+    header[12..].copy_from_slice(&order.put_u32(wire_len));
+    out.reserve(RECORD_HEADER_LEN + data.len());
+    out.extend_from_slice(&header);
+    out.extend_from_slice(data);
+}
+
+/// Appends an enhanced packet block. `ticks` are those of the interface, which is counted from 0 in its section.
+#[inline]
+pub fn put_enhanced(
+    order: ByteOrder,
+    interface: u32,
+    ticks: u64,
+    wire_len: u32,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let padded = data.len().next_multiple_of(4);
+    let block_len = (ENHANCED_HEADER_LEN + padded + 4) as u32;
+    let fields = [
+        ENHANCED_PACKET,
+        block_len,
+        interface,
+        (ticks >> 32) as u32,
+        ticks as u32,
+        data.len() as u32,
+        wire_len,
+    ];
+    out.reserve(block_len as usize);
+    fields.iter().for_each(|&field| out.extend_from_slice(&order.put_u32(field)));
+    out.extend_from_slice(data);
+    out.extend_from_slice(&[0; 3][..padded - data.len()]);
+    out.extend_from_slice(&order.put_u32(block_len));
+}
+
+/// Appends a section header block of unknown length.
+pub fn put_section(order: ByteOrder, out: &mut Vec<u8>) {
+    put_block(order, SECTION_HEADER, out, |out| {
+        out.extend(order.put_u32(BYTE_ORDER_MAGIC));
+        out.extend(order.put_u16(1));
+        out.extend(order.put_u16(0));
+        out.extend([0xff; 8]);
+    });
+}
+
+/// Appends an interface description block.
+pub fn put_interface(
+    order: ByteOrder,
+    linktype: LinkType,
+    snaplen: u32,
+    options: &[InterfaceOption<'_>],
+    out: &mut Vec<u8>,
+) {
+    put_block(order, INTERFACE, out, |out| {
+        out.extend(order.put_u16(linktype.value() as u16));
+        out.extend([0; 2]);
+        out.extend(order.put_u32(snaplen));
+        for option in options {
+            match option {
+                InterfaceOption::Name(name) => put_option(order, OPT_IF_NAME, name.as_bytes(), out),
+                InterfaceOption::Digits(digits) => put_option(order, OPT_IF_TSRESOL, &[*digits], out),
+                InterfaceOption::FcsLen(len) => put_option(order, OPT_IF_FCSLEN, &[*len], out),
+            }
+        }
+        out.extend([0; 4]);
+    });
+}
+
+fn put_option(order: ByteOrder, code: u16, value: &[u8], out: &mut Vec<u8>) {
+    out.extend(order.put_u16(code));
+    out.extend(order.put_u16(value.len() as u16));
+    out.extend(value);
+    out.extend(&[0; 3][..value.len().next_multiple_of(4) - value.len()]);
+}
+
+/// Appends a block around a body, padded to four bytes.
+pub(crate) fn put_block(order: ByteOrder, kind: u32, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend(order.put_u32(kind));
+    out.extend([0; 4]);
+    body(out);
+    let unpadded = out.len() - start;
+    out.resize(start + unpadded.next_multiple_of(4), 0);
+    let length = order.put_u32((out.len() - start + 4) as u32);
+    out[start + 4..start + 8].copy_from_slice(&length);
+    out.extend(length);
+}
