@@ -140,7 +140,8 @@ fn read_and_copy(data: &[u8]) -> (Vec<(u32, Packet)>, Vec<u8>) {
     while let Ok(Some(batch)) = reader.next_batch() {
         for packet in batch.iter() {
             let (linktype, bytes, wire_len) = (packet.linktype, packet.data, packet.wire_len);
-            assert!(!wire::summarize(linktype, bytes, wire_len).to_string().is_empty());
+            let line = wire::summarize(linktype, bytes, wire_len).to_string();
+            assert!(!line.is_empty() && line.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{line:?}");
             packets.push((linktype.value(), Packet { bytes: bytes.to_vec(), wire_len }));
         }
         if writer.write(&batch, 0..batch.len()).is_err() {

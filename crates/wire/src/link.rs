@@ -116,6 +116,16 @@ impl<'a> Link<'a> {
         self.tags.into_iter().flatten()
     }
 
+    /// Each tag is four bytes or more, so this ends.
+    fn without_tags(mut self) -> Link<'a> {
+        while let Network::Ethertype(ethertype) = self.network {
+            let Some((tag, network, payload)) = next_tag(ethertype, self.payload) else { break };
+            self.note(tag);
+            (self.network, self.payload) = (network, payload);
+        }
+        self
+    }
+
     fn note(&mut self, tag: Tag) {
         if let Some(free) = self.tags.iter_mut().find(|slot| slot.is_none()) {
             *free = Some(tag);
@@ -126,14 +136,14 @@ impl<'a> Link<'a> {
 /// Takes a packet's link header off, and the tags behind it.
 #[must_use]
 pub fn strip(linktype: LinkType, bytes: &[u8]) -> Link<'_> {
-    let mut link = link_header(linktype, bytes).unwrap_or(Link::carrying(Network::Unknown, bytes));
-    // Each tag is four bytes or more, so this ends.
-    while let Network::Ethertype(ethertype) = link.network {
-        let Some((tag, network, payload)) = next_tag(ethertype, link.payload) else { break };
-        link.note(tag);
-        (link.network, link.payload) = (network, payload);
-    }
-    link
+    let link = link_header(linktype, bytes).unwrap_or(Link::carrying(Network::Unknown, bytes));
+    link.without_tags()
+}
+
+/// Takes the tags off a packet that has an EtherType and no link header, such as one in a tunnel.
+#[must_use]
+pub fn strip_tags(ethertype: u16, bytes: &[u8]) -> Link<'_> {
+    Link::carrying(Network::Ethertype(ethertype), bytes).without_tags()
 }
 
 fn link_header(linktype: LinkType, bytes: &[u8]) -> Option<Link<'_>> {

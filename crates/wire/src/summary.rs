@@ -3,15 +3,16 @@
 //! ```text
 //! 192.0.2.1:40000 > 192.0.2.2:80 tcp SYN seq 1000 win 64240 mss 1460 wscale 7 sackok len 0
 //! vlan 7 [2001:db8::1]:5353 > [ff02::fb]:5353 udp dns query id 0 A printer.local len 31
+//! 192.0.2.1 > 192.0.2.2 gre len 46: 10.0.0.1 > 10.0.0.2 icmp echo reply id 7 seq 1 len 14
 //! 192.0.2.1 > 192.0.2.2 icmp echo request id 7 seq 1 len 64
 //! 192.0.2.9 > 192.0.2.1 icmp unreachable (fragmentation needed) mtu 1400 to 192.0.2.2:443 tcp len 556
 //! 02:00:00:00:00:01 > ff:ff:ff:ff:ff:ff arp who has 192.0.2.2 tell 192.0.2.1
 //! ```
 //!
 //! First the direction, where the link says it, and the tags the packet wears, then who speaks to whom, the protocol, what
-//! matters about it, and the length of what it carries (of the whole packet where that is unknown). At the end, what is missing or
+//! matters about it, and the length of what it carries (of the whole packet where that is unknown). Then, what is missing or
 //! wrong: `cut` says that the capture holds less of the headers, or of a message behind them, than the line would show, and nothing else
-//! does; `bad header length` and the like say what is wrong with the packet itself.
+//! does; `bad header length` and the like say what is wrong with the packet itself. A packet in a tunnel follows behind a colon.
 //!
 //! Each protocol has a module, which reads what is there and says how it looks; nothing is allocated, and every loop is bounded. Any bytes
 //! give a summary; there is no error and no panic. Texts out of packets are escaped, so that a line is printable ASCII throughout.
@@ -22,6 +23,7 @@ mod dhcp;
 mod dns;
 mod icmp;
 mod igmp;
+mod inside;
 mod lacp;
 mod lldp;
 mod ntp;
@@ -33,8 +35,9 @@ mod text;
 mod tls;
 
 use app::App;
-use detail::{Detail, Slarp};
+use detail::{Detail, GreDetail, Slarp};
 use icmp::IcmpDetail;
+use inside::Inside;
 use tcp::TcpDetail;
 
 use std::fmt;
@@ -47,6 +50,7 @@ use crate::link::{Link, Network, Tag, strip};
 use crate::linktype::LinkType;
 use crate::mac::Mac;
 use crate::transport::{Icmp, Tcp, Udp};
+use crate::tunnel::{Gre, TRANSPARENT_ETHERNET, Vxlan};
 
 /// Who speaks or is spoken to.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +88,10 @@ pub struct Summary<'a> {
     flaw: Option<Flaw>,
     /// Bytes that were not captured.
     missing: usize,
+    /// How many tunnels the packet is in.
+    depth: u8,
+    /// The packet that it is a tunnel for.
+    inside: Option<Inside<'a>>,
 }
 
 /// Why a line says less than the headers of a packet would, or what is wrong with them.
@@ -117,49 +125,60 @@ const BAD_LENGTH: Flaw = Flaw::Malformed("bad length");
 /// ```
 #[must_use]
 pub fn summarize(linktype: LinkType, bytes: &[u8], wire_len: u32) -> Summary<'_> {
-    let link = strip(linktype, bytes);
-    let mut summary = Summary {
-        src: link.src.map(Endpoint::Mac),
-        dst: link.dst.map(Endpoint::Mac),
-        protocol: linktype.name().unwrap_or("unknown link type"),
-        detail: Detail::None,
-        app: None,
-        fragment: None,
-        len: wire_len,
-        flaw: None,
-        missing: (wire_len as usize).saturating_sub(bytes.len()),
-        link,
-    };
-    let payload = summary.link.payload;
-    match summary.link.network {
-        Network::Ethertype(ethertype::IPV4) => summary.ipv4(payload),
-        Network::Ethertype(ethertype::IPV6) => summary.ipv6(payload),
-        Network::Ethertype(kind @ (ethertype::ARP | ethertype::RARP)) => summary.arp(kind, payload),
-        Network::Ethertype(kind) => {
-            (summary.protocol, summary.detail) = detail::of_ethertype(kind, payload);
-        }
-        Network::Slarp => summary.slarp(payload),
-        Network::Llc(dsap, ssap) => {
-            (summary.protocol, summary.detail) = detail::llc(dsap, ssap, payload);
-        }
-        Network::Snap(organisation, number) => {
-            (summary.protocol, summary.detail) = detail::snap(organisation, number, payload);
-        }
-        Network::Ppp(number) => (summary.protocol, summary.detail) = ("ppp", Detail::Ppp(number)),
-        Network::Wifi(kind, subtype) => {
-            (summary.protocol, summary.detail) = ("802.11", Detail::Wifi(kind, subtype));
-        }
-        Network::Unknown => summary.unknown(linktype, bytes),
+    let missing = (wire_len as usize).saturating_sub(bytes.len());
+    let name = linktype.name().unwrap_or("unknown link type");
+    let mut summary = Summary::new(strip(linktype, bytes), name, wire_len, missing, 0);
+    let is_ip = matches!(linktype, LinkType::RAW | LinkType::IPV4 | LinkType::IPV6);
+    if is_ip && summary.link.network == Network::Unknown && !bytes.is_empty() {
+        (summary.protocol, summary.flaw) = ("ip", Some(BAD_VERSION));
     }
     summary
 }
 
 impl<'a> Summary<'a> {
-    fn unknown(&mut self, linktype: LinkType, bytes: &[u8]) {
-        if matches!(linktype, LinkType::RAW | LinkType::IPV4 | LinkType::IPV6) && !bytes.is_empty() {
-            (self.protocol, self.flaw) = ("ip", Some(BAD_VERSION));
-        } else if self.missing > 0 {
-            self.flaw = Some(Flaw::Cut);
+    /// Of a packet whose link header was taken off, and whose link has this name.
+    fn new(link: Link<'a>, name: &'static str, wire_len: u32, missing: usize, depth: u8) -> Summary<'a> {
+        let mut summary = Summary {
+            src: link.src.map(Endpoint::Mac),
+            dst: link.dst.map(Endpoint::Mac),
+            protocol: name,
+            detail: Detail::None,
+            app: None,
+            fragment: None,
+            len: wire_len,
+            flaw: None,
+            missing,
+            depth,
+            inside: None,
+            link,
+        };
+        summary.network();
+        summary
+    }
+
+    /// Fills in what the link carries.
+    fn network(&mut self) {
+        let payload = self.link.payload;
+        match self.link.network {
+            Network::Ethertype(ethertype::IPV4) => self.ipv4(payload),
+            Network::Ethertype(ethertype::IPV6) => self.ipv6(payload),
+            Network::Ethertype(kind @ (ethertype::ARP | ethertype::RARP)) => self.arp(kind, payload),
+            Network::Ethertype(kind) => {
+                (self.protocol, self.detail) = detail::of_ethertype(kind, payload);
+            }
+            Network::Slarp => self.slarp(payload),
+            Network::Llc(dsap, ssap) => {
+                (self.protocol, self.detail) = detail::llc(dsap, ssap, payload);
+            }
+            Network::Snap(organisation, number) => {
+                (self.protocol, self.detail) = detail::snap(organisation, number, payload);
+            }
+            Network::Ppp(number) => (self.protocol, self.detail) = ("ppp", Detail::Ppp(number)),
+            Network::Wifi(kind, subtype) => {
+                (self.protocol, self.detail) = ("802.11", Detail::Wifi(kind, subtype));
+            }
+            Network::Unknown if self.missing > 0 => self.flaw = Some(Flaw::Cut),
+            Network::Unknown => {}
         }
     }
 
@@ -236,6 +255,18 @@ impl<'a> Summary<'a> {
                 }
                 payload.len() >= Icmp::LEN
             }
+            protocol::IPIP => {
+                self.carries(ethertype::IPV4, 0, payload);
+                true
+            }
+            protocol::IPV6 => {
+                self.carries(ethertype::IPV6, 0, payload);
+                true
+            }
+            protocol::GRE => {
+                self.gre(payload);
+                true
+            }
             _ => {
                 if let Some(detail) = detail::of_protocol(number, payload) {
                     self.detail = detail;
@@ -274,6 +305,32 @@ impl<'a> Summary<'a> {
         let payload = up_to(udp.payload(), self.len);
         self.app = App::of_udp([udp.src_port(), udp.dst_port()], payload, self.len as usize);
         self.tell_of_cut_app(payload.len());
+        match self.app {
+            Some(App::Vxlan(vxlan)) => self.carries(TRANSPARENT_ETHERNET, Vxlan::LEN, vxlan.payload()),
+            Some(App::Geneve(geneve)) => {
+                self.carries(geneve.protocol(), geneve.header_len(), geneve.payload());
+            }
+            _ => {}
+        }
+    }
+
+    fn gre(&mut self, bytes: &'a [u8]) {
+        let Some(mut detail) = GreDetail::read(bytes) else { return };
+        // Of other versions, and with a route, what is inside begins elsewhere.
+        if let Some(gre) = Gre::new(bytes) {
+            self.carries(gre.protocol(), gre.header_len(), gre.payload());
+        }
+        // A packet that is shown says itself what it is.
+        detail.is_shown_inside = self.inside.is_some();
+        self.detail = Detail::Gre(detail);
+    }
+
+    /// Notes the packet behind the header of a tunnel. What the first fragment of one holds is not all of it.
+    fn carries(&mut self, ethertype: u16, header_len: usize, bytes: &'a [u8]) {
+        if self.fragment.is_none() {
+            let wire_len = self.len.saturating_sub(header_len as u32);
+            self.inside = Inside::new(ethertype, bytes, wire_len, self.depth);
+        }
     }
 
     /// Of what UDP or TCP carries, so many bytes were captured.
@@ -369,10 +426,11 @@ impl fmt::Display for Summary<'_> {
             write!(f, " len {}", self.len)?;
         }
         match self.flaw {
-            None => Ok(()),
-            Some(Flaw::Cut) => f.write_str(" cut"),
-            Some(Flaw::Malformed(what)) => write!(f, ", {what}"),
+            None => {}
+            Some(Flaw::Cut) => f.write_str(" cut")?,
+            Some(Flaw::Malformed(what)) => write!(f, ", {what}")?,
         }
+        self.inside.map_or(Ok(()), |inside| write!(f, ": {}", inside.summary()))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::bytes::{u8_at, u16_at, u32_at};
 use crate::ether::{ethertype, ethertype_name};
 use crate::ip::protocol;
 use crate::mac::Mac;
+use crate::tunnel::Gre;
 
 /// What a protocol says that belongs into one line.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +25,7 @@ pub(super) enum Detail<'a> {
     Icmp(IcmpDetail),
     Igmp(Igmp),
     Sctp(Chunks),
-    /// The EtherType of what is inside.
-    Gre(u16),
+    Gre(GreDetail),
     /// Of an ESP or AH header: security parameters index and sequence number.
     Ipsec(u32, u32),
     /// Of an ARP or RARP message.
@@ -52,6 +52,45 @@ pub(super) enum Detail<'a> {
     Ppp(u16),
     /// An 802.11 type and subtype.
     Wifi(u8, u8),
+}
+
+/// A GRE header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct GreDetail {
+    /// The EtherType of what is inside.
+    protocol: u16,
+    key: Option<u32>,
+    seq: Option<u32>,
+    /// Whether what is inside has a line of its own.
+    pub(super) is_shown_inside: bool,
+}
+
+impl GreDetail {
+    /// Reads a header of any version whose EtherType is there.
+    pub(super) fn read(bytes: &[u8]) -> Option<GreDetail> {
+        let gre = Gre::new(bytes);
+        Some(GreDetail {
+            protocol: u16_at(bytes, 2)?,
+            key: gre.and_then(|gre| gre.key()),
+            seq: gre.and_then(|gre| gre.seq()),
+            is_shown_inside: false,
+        })
+    }
+}
+
+/// Each with a space in front.
+impl fmt::Display for GreDetail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match ethertype_name(self.protocol) {
+            _ if self.is_shown_inside => {}
+            Some(name) => write!(f, " {name}")?,
+            None => write!(f, " {:#06x}", self.protocol)?,
+        }
+        if let Some(key) = self.key {
+            write!(f, " key {key:#x}")?;
+        }
+        self.seq.map_or(Ok(()), |seq| write!(f, " seq {seq}"))
+    }
 }
 
 /// A message of Cisco's SLARP.
@@ -83,10 +122,7 @@ impl fmt::Display for Detail<'_> {
                 Some(name) => write!(f, " {name}"),
                 None => write!(f, " code {code:#04x}"),
             },
-            Detail::Gre(inner) => match ethertype_name(inner) {
-                Some(name) => write!(f, " {name}"),
-                None => write!(f, " {inner:#06x}"),
-            },
+            Detail::Gre(gre) => gre.fmt(f),
             Detail::Ipsec(spi, seq) => write!(f, " spi {spi:#010x} seq {seq}"),
             Detail::Arp { operation, sender, target } => match operation {
                 1 => write!(f, " who has {} tell {}", target.1, sender.1),
@@ -172,7 +208,6 @@ pub(super) fn of_ethertype(ethertype: u16, payload: &[u8]) -> (&'static str, Det
 /// What matters of the header of a protocol over IP other than TCP, UDP and ICMP, if it is whole.
 pub(super) fn of_protocol(number: u8, payload: &[u8]) -> Option<Detail<'static>> {
     Some(match number {
-        protocol::GRE => Detail::Gre(u16_at(payload, 2)?),
         protocol::ESP => Detail::Ipsec(u32_at(payload, 0)?, u32_at(payload, 4)?),
         protocol::AH => Detail::Ipsec(u32_at(payload, 4)?, u32_at(payload, 8)?),
         protocol::IGMP => Detail::Igmp(Igmp::read(payload)?),

@@ -1,4 +1,5 @@
 mod apps;
+mod tunnels;
 
 use proptest::prelude::*;
 
@@ -294,7 +295,7 @@ fn security_tunnels_and_groups() {
         (50, &[0, 0, 1, 2, 0, 0, 0, 3, 9][..], "esp spi 0x00000102 seq 3 len 9"),
         (51, &[6, 4, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3], "ah spi 0x00000102 seq 3 len 12"),
         (50, &[0; 7], "esp len 7"),
-        (47, &[0x20, 0, 0x86, 0xdd, 0, 0, 0, 1], "gre ip6 len 8"),
+        (47, &[0x20, 0, 0x86, 0xdd, 0, 0, 0, 1], "gre ip6 key 0x1 len 8"),
         (47, &[0, 0, 0x65, 0x58], "gre 0x6558 len 4"),
         (47, &[0, 0, 8], "gre len 3"),
         (2, &[0x16, 0, 0, 0, 224, 0, 0, 251], "igmp report v2 224.0.0.251 len 8"),
@@ -538,6 +539,7 @@ fn samples() -> Vec<(LinkType, Vec<u8>)> {
         all.push(ether(0x86dd, &ipv6(next_header, &payload)));
     }
     all.extend(apps::samples().into_iter().map(|bytes| ether(0x0800, &bytes)));
+    all.extend(tunnels::samples().into_iter().map(|bytes| ether(0x0800, &bytes)));
     let mut all: Vec<_> = all.into_iter().map(|bytes| (LinkType::EN10MB, bytes)).collect();
     let slarp = [0x8f, 0, 0x80, 0x35, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 2, 0xff, 0xff];
     all.push((LinkType::C_HDLC, slarp.to_vec()));
