@@ -123,11 +123,6 @@ impl Slots {
         self.taken = (self.taken + count).min(self.slots.len());
     }
 
-    /// Only the first `count` are packets.
-    pub(crate) fn truncate(&mut self, count: usize) {
-        self.taken = self.taken.min(count);
-    }
-
     /// Puts a packet into the next slot, which there must be.
     pub(crate) fn push(&mut self, packet: Record) {
         self.free()[0] = packet;

@@ -342,6 +342,25 @@ fn a_joined_file_may_be_of_the_first_days_of_1970() {
     }
 }
 
+/// A file of zeros from second 0 reads as packets without a byte, more than a batch of them.
+#[test]
+fn a_joined_file_may_make_sense_throughout() {
+    let file = |seconds: u32, count: usize| {
+        let mut file = pcap_header(ByteOrder::Little, MICRO, (2, 4), 262_144, 1);
+        for _ in 0..count {
+            file = file.u32(seconds).u32(0).u32(64).u32(64).raw(&[0; 64]);
+        }
+        file.bytes
+    };
+    for count in [0, 1, 100, BATCH_MAX - 20, BATCH_MAX - 1] {
+        let joined = [file(1_700_000_000, count), file(0, 1000)].concat();
+        let seen = packets(&joined);
+        assert_eq!(seen.len(), count + 1000, "{count}");
+        assert!(seen.iter().all(|packet| packet.data == [0; 64]), "{count}");
+        assert!(seen[count..].iter().all(|packet| packet.timestamp_ns == 0), "{count}");
+    }
+}
+
 #[test]
 fn a_joined_file_that_is_wrong_is_told_with_its_place() {
     let whole = file(ByteOrder::Little, MICRO, (2, 4)).bytes;
