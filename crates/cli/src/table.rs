@@ -53,12 +53,35 @@ impl Table {
     pub(crate) fn text(&self) -> String {
         let mut wide = self.clone();
         for (index, column) in wide.columns.iter_mut().enumerate() {
-            let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count());
-            column.width = cells.chain([column.title.len()]).max().unwrap_or(0);
+            column.width = self.needed(index);
         }
         let width =
             wide.columns.iter().map(|column| column.width + self.gap).sum::<usize>().saturating_sub(self.gap);
         wide.lines(width).iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+
+    /// The same in `width` columns, as far as can be: what does not fit into the last column goes on below it.
+    pub(crate) fn text_within(&self, width: usize) -> String {
+        const LAST_MIN: usize = 20;
+        let Some(last) = self.columns.len().checked_sub(1) else { return self.text() };
+        let before = (0..last).map(|index| self.needed(index) + self.gap).sum::<usize>();
+        let room = width.saturating_sub(before).max(LAST_MIN);
+        let mut table = Table { rows: Vec::new(), ..self.clone() };
+        for row in &self.rows {
+            let (cells, text) = row.split_at(last.min(row.len()));
+            let text = text.first().map_or(String::new(), |text| filled(text, room));
+            for (at, line) in text.split('\n').enumerate() {
+                let cell = |cell: &String| if at == 0 { cell.clone() } else { String::new() };
+                table.rows.push(cells.iter().map(cell).chain([line.to_owned()]).collect());
+            }
+        }
+        table.text()
+    }
+
+    /// How wide a column has to be.
+    fn needed(&self, index: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count());
+        cells.chain([self.columns[index].title.len()]).max().unwrap_or(0)
     }
 
     /// The title and the rows, each `width` wide.
@@ -91,6 +114,26 @@ impl Table {
         }
         shown
     }
+}
+
+/// A text over several lines, none longer than `width` unless a word is.
+pub(crate) fn filled(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let len = word.chars().count();
+        if used > 0 && used + 1 + len > width {
+            out.push('\n');
+            used = 0;
+        }
+        if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += len;
+    }
+    out
 }
 
 /// The text in `width` columns, cut with an ellipsis where it is longer.

@@ -69,6 +69,12 @@ impl Terminal {
     }
 }
 
+/// How many characters wide standard output is, if it is a terminal.
+pub(crate) fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+}
+
 /// Prints a result.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();

@@ -594,6 +594,26 @@ fn types_of_apps_are_listed_and_told_of() {
     assert!(code(&wrong) == 2 && stderr(&wrong).contains("'filter'"), "{}", stderr(&wrong));
 }
 
+/// A terminal of 100 columns is too narrow for the ports, and for a summary of one line; a pipe takes all.
+#[test]
+fn the_list_of_apps_fits_a_terminal() {
+    let terminal = common::Terminal::new();
+    let mut child = sluss(&["apps"]).stdout(terminal.theirs()).spawn().unwrap();
+    let mut lines = Vec::new();
+    for line in std::io::BufRead::lines(std::io::BufReader::new(terminal.ours)) {
+        let line = line.unwrap();
+        if line.starts_with("`sluss apps TYPE`") {
+            break;
+        }
+        lines.push(line.trim_end().to_owned());
+    }
+    assert!(child.wait().unwrap().success());
+    assert!(lines.iter().all(|line| line.chars().count() <= 100), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("                   ")), "{lines:#?}");
+    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["type", "what", "it", "does"]);
+    assert_eq!(stdout(&run(&["apps"])).lines().filter(|line| line.starts_with(' ')).count(), 0);
+}
+
 /// A pipe can be read only once: opening it to learn its format must not take its packets.
 #[cfg(unix)]
 #[test]

@@ -9,7 +9,7 @@ use crate::args::AppsArgs;
 use crate::exit::{Failure, Outcome};
 use crate::registry::registry;
 use crate::table::{Column, Table};
-use crate::terminal::print;
+use crate::terminal::{columns, print};
 use engine::{ClassInfo, Ports};
 use page::Section;
 use serde_json::{Value, json};
@@ -28,27 +28,36 @@ pub(crate) fn run(args: &AppsArgs) -> Result<Outcome, Failure> {
     if args.json {
         told.iter().try_for_each(|(class, section)| print(&format!("{}\n", object(*class, section))))?;
     } else if args.types.is_empty() {
-        print(&format!("{}\n`sluss apps TYPE` tells all about one.\n", list(&told)))?;
+        print(&format!("{}\n`sluss apps TYPE` tells all about one.\n", list(&told, columns())))?;
     } else {
-        let texts: Vec<String> = told.iter().map(|(class, section)| in_full(*class, section)).collect();
+        let width = columns().map_or(page::WIDTH, |columns| columns.min(page::WIDTH));
+        let texts: Vec<String> =
+            told.iter().map(|(class, section)| in_full(*class, section, width)).collect();
         print(&texts.join("\n"))?;
     }
     Ok(Outcome::Done)
 }
 
-/// A line each.
-fn list(told: &[(ClassInfo, Section<'_>)]) -> String {
-    let columns = ["type", "inputs", "outputs", "what it does"].map(|title| Column::left(title, 0, 0));
-    let mut table = Table::new(columns.to_vec()).with_gap(2);
+/// A line each, or several on a terminal, where it is narrow without the ports.
+fn list(told: &[(ClassInfo, Section<'_>)], width: Option<usize>) -> String {
+    const WITH_PORTS_MIN: usize = 120;
+    let has_ports = width.is_none_or(|width| width >= WITH_PORTS_MIN);
+    let titles = if has_ports {
+        &["type", "inputs", "outputs", "what it does"][..]
+    } else {
+        &["type", "what it does"]
+    };
+    let mut table = Table::new(titles.iter().map(|title| Column::left(title, 0, 0)).collect()).with_gap(2);
     for (class, section) in told {
-        table.push(vec![class.name.to_owned(), names(class.inputs), names(class.outputs), section.summary()]);
+        let ports = [class.inputs, class.outputs].into_iter().filter(|_| has_ports).map(names);
+        table.push([class.name.to_owned()].into_iter().chain(ports).chain([section.summary()]).collect());
     }
-    table.text()
+    width.map_or_else(|| table.text(), |width| table.text_within(width))
 }
 
-fn in_full(class: ClassInfo, section: &Section<'_>) -> String {
+fn in_full(class: ClassInfo, section: &Section<'_>, width: usize) -> String {
     let (inputs, outputs) = (names(class.inputs), names(class.outputs));
-    format!("{}\n  inputs: {inputs}; outputs: {outputs}\n\n{}", class.name, section.text())
+    format!("{}\n  inputs: {inputs}; outputs: {outputs}\n\n{}", class.name, section.text(width))
 }
 
 fn object(class: ClassInfo, section: &Section<'_>) -> Value {
@@ -65,7 +74,7 @@ fn object(class: ClassInfo, section: &Section<'_>) -> Value {
         "inputs": ports(class.inputs),
         "outputs": ports(class.outputs),
         "options": section.options().into_iter().map(option).collect::<Vec<_>>(),
-        "text": section.text(),
+        "text": section.text(page::WIDTH),
     })
 }
 
@@ -107,7 +116,7 @@ mod tests {
                 class.name
             );
             let told: String = section.options().into_iter().map(|[names, ..]| names).collect();
-            let text = section.text();
+            let text = section.text(page::WIDTH);
             let is_other_name = |option: &str| OTHER_NAMES.contains(&option);
             for option in registry.option_names(class.name).unwrap_or_default() {
                 let is_told = told.contains(&format!("`{option}`")) || is_other_name(option);

@@ -1,13 +1,13 @@
 //! The book's page about apps, as text for a terminal.
 //!
 //! The page is Markdown of few kinds: paragraphs, lists, tables of ports and options, examples in fences. Paragraphs are filled to a width,
-//! columns of tables line up, links become their words.
+//! columns of tables line up, as far as that allows, links become their words.
 
-use crate::table::{Column, Table};
+use crate::table::{Column, Table, filled};
 
 const PAGE: &str = include_str!("../../../../docs/book/src/apps.md");
-/// Characters in a line of a paragraph.
-const WIDTH: usize = 100;
+/// Characters in a line, unless a terminal has fewer.
+pub(super) const WIDTH: usize = 100;
 
 /// What the page says of one type.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +37,9 @@ impl Section<'_> {
         rows.filter_map(|row| row.try_into().ok()).collect()
     }
 
-    /// All of it.
-    pub(super) fn text(&self) -> String {
-        let blocks: Vec<String> = blocks(self.0).iter().map(Block::text).collect();
+    /// All of it, in lines of this width.
+    pub(super) fn text(&self, width: usize) -> String {
+        let blocks: Vec<String> = blocks(self.0).iter().map(|block| block.text(width)).collect();
         blocks.join("\n")
     }
 }
@@ -69,10 +69,10 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
 }
 
 impl Block<'_> {
-    fn text(&self) -> String {
+    fn text(&self, width: usize) -> String {
         match self {
-            Block::Paragraph(lines) => filled(&words(&lines.join(" "))),
-            Block::Table(lines) => table(lines),
+            Block::Paragraph(lines) => filled(&words(&lines.join(" ")), width) + "\n",
+            Block::Table(lines) => table(lines, width),
             Block::Example(lines) => {
                 lines.iter().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect()
             }
@@ -81,14 +81,16 @@ impl Block<'_> {
 }
 
 /// A table of the page: what stands at its head, then a row each.
-fn table(lines: &[&str]) -> String {
+fn table(lines: &[&str], width: usize) -> String {
     let rows: Vec<Vec<String>> =
         lines.iter().filter(|line| !line.starts_with("|---")).map(|line| cells(line)).collect();
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let mut table = Table::new(vec![Column::left("", 0, 0); count]).with_gap(2);
     rows.into_iter().for_each(|row| table.push(row));
     // The line of titles is empty: those of the page are in its first row.
-    table.text().lines().skip(1).map(|line| format!("  {line}\n")).collect()
+    const INDENT: &str = "  ";
+    let text = table.text_within(width.saturating_sub(INDENT.len()));
+    text.lines().skip(1).map(|line| format!("{INDENT}{line}\n")).collect()
 }
 
 fn cells(row: &str) -> Vec<String> {
@@ -117,29 +119,9 @@ fn words(text: &str) -> String {
     out + rest
 }
 
-/// The same over several lines, none longer than [`WIDTH`] unless a word is.
-fn filled(text: &str) -> String {
-    let mut out = String::new();
-    let mut used = 0;
-    for word in text.split(' ') {
-        let len = word.chars().count();
-        if used > 0 && used + 1 + len > WIDTH {
-            out.push('\n');
-            used = 0;
-        }
-        if used > 0 {
-            out.push(' ');
-            used += 1;
-        }
-        out.push_str(word);
-        used += len;
-    }
-    out + "\n"
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Section, section};
+    use super::{Section, WIDTH, section};
 
     const TEXT: &str = "\
 Lets packets through that match\na [filter](reference/language.md). More of it [as `a`](#b), a[1].
@@ -175,13 +157,17 @@ Lets packets through that match a filter. More of it as `a`, a[1].
 
 Behind it.
 ";
-        assert_eq!(section.text(), expected);
+        assert_eq!(section.text(WIDTH), expected);
     }
 
     #[test]
     fn no_line_of_a_paragraph_is_long() {
-        let text = section("pcap_reader").expect("a section").text();
-        assert!(text.lines().filter(|line| !line.starts_with(' ')).all(|line| line.chars().count() <= 100));
+        for width in [72, WIDTH] {
+            let text = section("pcap_reader").expect("a section").text(width);
+            let filled = text.lines().filter(|line| !line.starts_with("    "));
+            assert!(filled.clone().all(|line| line.chars().count() <= width), "{text}");
+            assert!(filled.clone().any(|line| line.chars().count() > width - 8), "{text}");
+        }
         assert!(section("no_such").is_none());
     }
 }
