@@ -375,3 +375,12 @@ fn a_screen_that_is_stopped_goes_on_where_it_was() {
     screen.shows(GIVEN_BACK);
     assert_eq!(screen.child.wait().expect("sluss").code(), Some(0));
 }
+
+#[test]
+fn a_terminal_that_cannot_show_a_screen_gets_none() {
+    let terminal = common::Terminal::new();
+    let mut command = sluss(&["top"]);
+    command.env("SLUSS_RUNTIME_DIR", scratch("dumb")).env("TERM", "dumb").stderr(Stdio::piped());
+    let output = command.stdin(terminal.theirs()).stdout(terminal.theirs()).output().unwrap();
+    assert!(code(&output) == 2 && stderr(&output).contains("`--once`"), "{}", stderr(&output));
+}

@@ -31,5 +31,9 @@ pub(crate) fn run(args: &TopArgs, terminal: &Terminal) -> Result<Outcome, Failur
     if !(std::io::stdout().is_terminal() && std::io::stdin().is_terminal()) {
         return Err(Failure::user("`sluss top` needs a terminal; `--once` prints one interval anywhere"));
     }
+    if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        let what = "`sluss top` moves the cursor, which this terminal cannot (TERM is `dumb`); `--once` prints one interval";
+        return Err(Failure::user(what));
+    }
     session::run(watch, args.interval, terminal.colour_stdout)
 }
