@@ -3,6 +3,7 @@
 use crate::args::Cli;
 use crate::exit::{Failure, Outcome};
 use crate::help::{self, Behind};
+use crate::terminal::print;
 use clap::builder::Resettable;
 use clap::{Command, CommandFactory};
 use std::fs;
@@ -13,8 +14,12 @@ use std::path::Path;
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "sluss", &mut script);
-    std::io::Write::write_all(&mut std::io::stdout().lock(), &script)
-        .map_err(|error| Failure::writing("standard output", &error))?;
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if shell == clap_complete::Shell::Fish {
+        // Unquoted, a comment begins here.
+        script = script.replace(" -s # ", " -s '#' ");
+    }
+    print(&script)?;
     Ok(Outcome::Done)
 }
 
@@ -41,7 +46,9 @@ fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
     let page = String::from_utf8_lossy(&page).replacen("\n.SH NAME", "\n.ad l\n.SH NAME", 1);
     let (before, version) = page.find(".SH VERSION").map_or((page.as_str(), ""), |at| page.split_at(at));
     let sections = sections(help::behind(command.get_name()));
-    fs::write(folder.join(man.get_filename()), format!("{before}{sections}{version}"))
+    // In the locale of C, roff shows nothing for what is not ASCII.
+    let page = format!("{before}{sections}{version}").replace('…', "...");
+    fs::write(folder.join(man.get_filename()), page)
 }
 
 /// What stands behind the options in the help, as sections of a man page.

@@ -388,8 +388,14 @@ fn completions_and_man_pages_come_from_the_definitions() {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
+    let fish = stdout(&run(&["completions", "fish"]));
+    // Outside quotes, a comment would begin there.
+    assert!(fish.lines().filter(|line| line.starts_with("complete")).all(|line| !line.contains(" #")));
     let folder = scratch("man");
     assert_eq!(code(&run(&["man", arg(&folder)])), 0);
+    for page in std::fs::read_dir(&folder).unwrap().flatten() {
+        assert!(read(&page.path()).is_ascii(), "{}", page.path().display());
+    }
     assert!(!folder.join("sluss-help.1").exists());
     let page = |name: &str| String::from_utf8_lossy(&read(&folder.join(name))).into_owned();
     assert!(page("sluss-filter.1").contains("max\\-count"));
