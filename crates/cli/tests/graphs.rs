@@ -154,3 +154,25 @@ fn graphs_are_drawn() {
     assert_eq!((svg.matches("<path class=").count(), svg.matches("class=\"app\"").count()), (4, 4));
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
 }
+
+#[test]
+fn what_is_no_graph_at_all_is_told_with_what_is() {
+    let said = |args: &[&str]| {
+        let output = sluss(args).output().unwrap();
+        (code(&output), stderr(&output))
+    };
+    let (code, capture) = said(&["run", "captures/web.pcap"]);
+    let told = "error[GR001]: captures/web.pcap is not UTF-8 text: byte 0 is wrong\nhelp: a graph is TOML; ";
+    assert!(code == 2 && capture.starts_with(told) && capture.contains("`pcap_reader`"), "{capture}");
+    let (_, json) = said(&["run", "--json", "captures/web.pcap"]);
+    let object: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(
+        object["errors"][0]["help"].as_str().is_some_and(|help| help.contains("`pcap_reader`")),
+        "{json}"
+    );
+    let program = scratch("lua-graph").join("net.lua");
+    fs::write(&program, "local c = config.new()\nconfig.app(c, \"source\", basic_apps.Source)\n").unwrap();
+    let (code, lua) = said(&["run", arg(&program)]);
+    let last = lua.lines().last().unwrap_or_default();
+    assert!(code == 2 && last.starts_with("note: a graph is TOML, not Lua"), "{lua}");
+}

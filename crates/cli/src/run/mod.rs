@@ -22,6 +22,9 @@ use serde_json::json;
 use source::Source;
 use tell::Teller;
 
+/// For who comes from Snabb.
+const NOT_LUA: &str = "a graph is TOML, not Lua: in the book, `Coming from Snabb` shows a network in both; `sluss apps` lists the types of apps";
+
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     check_pauses(args)?;
@@ -29,8 +32,10 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let teller = Teller::new(&source, terminal);
     let stamp = source.stamp();
     let text = source.read()?;
-    let file = GraphFile::parse(&text, &registry())
-        .map_err(|errors| teller.wrong(&errors, &text, "nothing was started"))?;
+    let file = GraphFile::parse(&text, &registry()).map_err(|errors| {
+        let wrong = teller.wrong(&errors, &text, "nothing was started");
+        if source.is_lua() { wrong.note(NOT_LUA) } else { wrong }
+    })?;
     if args.check {
         teller.warn_of_all(&file);
     } else {

@@ -75,15 +75,21 @@ impl Source {
         let before = String::from_utf8_lossy(&error.as_bytes()[..at]);
         let line = before.rsplit('\n').next().unwrap_or_default();
         let message = format!("{} is not UTF-8 text: byte {at} is wrong", self.name());
+        let help = "a graph is TOML; the app `pcap_reader` brings a capture into one, and `sluss filter` reads it without";
         let finding = json!({
             "code": "GR001", "severity": "error", "message": message, "span": { "start": at, "end": at },
-            "label": null, "also": null, "help": null,
+            "label": null, "also": null, "help": help,
             "line": before.matches('\n').count() + 1, "column": line.chars().count() + 1,
             "app": null, "key": null, "detail": null,
         });
         let object = json!({ "v": 1, "type": "error", "graph": self.name(), "errors": [finding] });
-        let message = Message::found(format!("error[GR001]: {message}"), object);
+        let message = Message::found(format!("error[GR001]: {message}\nhelp: {help}"), object);
         Failure { message, blame: Blame::User }
+    }
+
+    /// Whether it is what Snabb takes in place of a graph, by its name.
+    pub(super) fn is_lua(&self) -> bool {
+        self.0.extension().is_some_and(|extension| extension == "lua")
     }
 
     /// Which version of the file there is; `None` if there is none that could change.
