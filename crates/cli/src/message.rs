@@ -43,6 +43,11 @@ impl Message {
         Message { text: format!("{severity}: {message}"), object }
     }
 
+    /// What is wrong, as programs have it. Only for an error from [`Message::error`].
+    pub(crate) fn what(&self) -> &str {
+        self.object["error"]["message"].as_str().unwrap_or(&self.text)
+    }
+
     /// With what the user can do about it. Only for an error from [`Message::error`].
     pub(crate) fn with_help(mut self, help: &str) -> Self {
         debug_assert!(self.object["error"].is_object(), "help for what is no error: {}", self.text);

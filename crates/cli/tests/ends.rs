@@ -560,6 +560,18 @@ fn what_the_system_refuses_is_json_in_every_command() {
     assert_eq!((code(&output), &told(&output)[0]["errors"][0]["code"]), (3, &"GR019".into()));
 }
 
+/// The summary and the error say the same of it, in the same words.
+#[test]
+fn a_summary_has_the_messages_of_errors() {
+    let cut = scratch("summary-errors").join("cut.pcap");
+    let whole = std::fs::read(root().join("captures/web.pcap")).unwrap();
+    std::fs::write(&cut, &whole[..500]).unwrap();
+    let output = run(&["filter", "--count", "--json", "ip", arg(&cut)]);
+    let object = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let (summary, error) = (object(&stdout(&output)), object(&stderr(&output)));
+    assert_eq!(summary["errors"], serde_json::json!([error["error"]["message"]]));
+}
+
 #[test]
 fn all_that_is_said_beside_json_is_json() {
     let folder = scratch("said-in-json");

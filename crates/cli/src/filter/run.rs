@@ -35,7 +35,7 @@ const INPUTS_PER_JOB: usize = 4;
 pub(crate) struct Totals {
     pub(crate) matched: Vec<u64>,
     pub(crate) packets: u64,
-    /// What was told about inputs that could not be read to their end.
+    /// What is wrong with inputs that could not be read to their end.
     pub(crate) errors: Vec<String>,
     /// What is wrong with the first input that the system refused: the end of a run in which nothing could be opened.
     refused: Option<Failure>,
@@ -314,7 +314,7 @@ impl Run<'_> {
     /// One bad input among many costs what is bad and nothing else.
     fn input_failed(&mut self, error: &capture::Error) {
         let failure = Failure::capture(error);
-        self.totals.errors.push(failure.message.to_string());
+        self.totals.errors.push(failure.message.what().to_owned());
         match error.class() {
             capture::Class::Damaged => self.terminal.tell(&failure.message),
             _ if self.totals.refused.is_none() => self.totals.refused = Some(failure),
