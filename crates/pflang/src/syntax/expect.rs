@@ -207,6 +207,7 @@ impl Parser<'_> {
                 }
                 _ => None,
             },
+            (Expected::Operator { number: false }, _) => self.with_comparison(token),
             (Expected::Join, TokenKind::Number(_)) => {
                 let proto = self.protocol_before()?;
                 let kind = if is_transport(proto) { "port" } else { "proto" };
@@ -288,6 +289,17 @@ impl Parser<'_> {
             let words = self.with_neighbours(token, wanted);
             if is_filter(&words, self.dialect) { words } else { wanted.to_owned() }
         })
+    }
+
+    /// The whole filter with `!= 0` in front of `token`, if that is all it lacks.
+    fn with_comparison(&self, token: Token) -> Option<String> {
+        let source = self.tokens.source;
+        if self.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
+            return None;
+        }
+        let (before, after) = source.split_at(token.span.start as usize);
+        let filter = format!("{} != 0 {after}", before.trim_end());
+        is_filter(&filter, self.dialect).then(|| filter.trim_end().to_owned())
     }
 
     /// The whole filter in lower case, if that is all it lacks.
