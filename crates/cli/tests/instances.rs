@@ -384,3 +384,21 @@ fn a_terminal_that_cannot_show_a_screen_gets_none() {
     let output = command.stdin(terminal.theirs()).stdout(terminal.theirs()).output().unwrap();
     assert!(code(&output) == 2 && stderr(&output).contains("`--once`"), "{}", stderr(&output));
 }
+
+#[test]
+fn a_terminal_that_nobody_reads_keeps_no_screen_from_its_end() {
+    let terminal = Terminal::new();
+    let fill = Command::new("timeout").args(["0.3", "yes"]).stdout(terminal.theirs()).status();
+    assert!(fill.is_ok());
+    let mut command = sluss(&["top"]);
+    command.env("SLUSS_RUNTIME_DIR", scratch("unread-screen")).env("TERM", "xterm").stderr(Stdio::null());
+    let mut child = command.stdin(terminal.theirs()).stdout(terminal.theirs()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    common::signal(&child, "TERM");
+    let begin = Instant::now();
+    while child.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(child.kill());
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+}

@@ -15,8 +15,12 @@ use signal_hook::low_level::{emulate_default_handler, raise};
 use std::io::{self, Stdout};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// How long a terminal may take until it is as it was.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Held by who draws, and while the terminal is not ours.
 static DRAWING: Mutex<()> = Mutex::new(());
@@ -83,8 +87,17 @@ fn obey_signals() -> io::Result<()> {
     Ok(())
 }
 
+/// Ends the process, with the terminal as it was. Who draws may wait for room in a terminal that nobody reads, and has standard output
+/// meanwhile: that is not waited for.
 fn end(signal: i32) {
-    give_back();
+    let (done, is_done) = channel();
+    let give_back = move || {
+        give_back();
+        let _ = done.send(());
+    };
+    if std::thread::Builder::new().name("end".to_owned()).spawn(give_back).is_ok() {
+        let _ = is_done.recv_timeout(PATIENCE);
+    }
     std::process::exit(128 + signal);
 }
 
