@@ -13,6 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, NoFiles};
+use crate::growth::BeforeGrowing;
 use crate::reader::Reader;
 
 /// One input, not yet opened.
@@ -31,13 +32,25 @@ impl Input {
     /// # Errors
     /// As [`Reader::open`].
     pub fn open(&self) -> Result<Reader, Error> {
+        self.open_if_there(|path| Reader::open(path))
+    }
+
+    /// Opens it; a file calls `before_growing` before it takes more memory than most files need.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open_asking(&self, before_growing: BeforeGrowing) -> Result<Reader, Error> {
+        self.open_if_there(|path| Reader::open_asking(path, before_growing))
+    }
+
+    fn open_if_there(&self, open: impl FnOnce(&Path) -> Result<Reader, Error>) -> Result<Reader, Error> {
         match self {
             Input::Stdin => Reader::stdin(),
             Input::File(path) if path.is_dir() => Err(error(path, ErrorKind::NoFiles(NoFiles::Folder))),
             Input::File(path) if glob::is_pattern(path) && !path.exists() => {
                 Err(error(path, ErrorKind::NoFiles(NoFiles::Pattern)))
             }
-            Input::File(path) => Reader::open(path),
+            Input::File(path) => open(path),
         }
     }
 

@@ -41,7 +41,8 @@
 //! * **Nothing before the damage is lost.** A truncated or damaged input yields every whole record, then an
 //!   [`Error`] that names the byte.
 //! * **Memory stays flat.** One record is at most 16 MiB ([`ErrorKind::TooLong`] else), a decoder's history at
-//!   most 32 MiB, and a claimed length costs nothing until its bytes arrive.
+//!   most 32 MiB, and a claimed length costs nothing until its bytes arrive. Of many inputs at once, each can be told to ask before it
+//!   takes that much ([`BeforeGrowing`]).
 //! * **Output is the input's format**: byte order, precision, snap length, interfaces, options, unknown blocks.
 //!
 //! This crate does not know filters, protocols or threads. Parallel readers are the caller's; an
@@ -53,6 +54,7 @@ mod batch;
 mod block_type;
 mod error;
 mod found;
+mod growth;
 mod gzip;
 mod inputs;
 mod line;
@@ -71,6 +73,7 @@ mod zstd;
 pub use batch::{Batch, PacketRef};
 pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles};
 pub use found::{BATCH_MAX, Block, Interface, Record};
+pub use growth::BeforeGrowing;
 pub use inputs::{Expansion, Input, expand, place_of};
 pub use line::Line;
 pub use order::ByteOrder;

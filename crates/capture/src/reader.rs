@@ -11,6 +11,7 @@ use crate::batch::{Batch, PacketRef};
 use crate::block_type;
 use crate::error::{Error, ErrorKind};
 use crate::found::{Found, Stop};
+use crate::growth::BeforeGrowing;
 use crate::order::ByteOrder;
 use crate::pcap::{self, PcapHeader};
 use crate::pcapng;
@@ -65,11 +66,22 @@ impl Reader {
     /// # Errors
     /// If it cannot be opened or is not a capture.
     pub fn open(path: impl AsRef<Path>) -> Result<Reader, Error> {
-        let path = path.as_ref();
+        Reader::open_file(path.as_ref(), None)
+    }
+
+    /// Opens a file, and calls `before_growing` before it takes more memory than most files need: that may wait.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open_asking(path: impl AsRef<Path>, before_growing: BeforeGrowing) -> Result<Reader, Error> {
+        Reader::open_file(path.as_ref(), Some(before_growing))
+    }
+
+    fn open_file(path: &Path, before_growing: Option<BeforeGrowing>) -> Result<Reader, Error> {
         let input: Arc<str> = path.to_string_lossy().into();
         let failed = |e| Error::new(ErrorKind::Open(e)).of(&input, false);
         let stream = source::open(path).map_err(failed)?;
-        let mut reader = Reader::start(stream, input)?;
+        let mut reader = Reader::start(stream, input, before_growing)?;
         reader.input_len = std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| m.len());
         Ok(reader)
     }
@@ -81,7 +93,7 @@ impl Reader {
     pub fn stdin() -> Result<Reader, Error> {
         let input: Arc<str> = "standard input".into();
         let stream = source::stdin().map_err(|e| Error::new(ErrorKind::Open(e)).of(&input, false))?;
-        Reader::start(stream, input)
+        Reader::start(stream, input, None)
     }
 
     /// Reads any stream; `name` names it in errors.
@@ -89,15 +101,22 @@ impl Reader {
     /// # Errors
     /// If it cannot be read or is not a capture.
     pub fn new(stream: impl Read + Send + 'static, name: &str) -> Result<Reader, Error> {
-        Reader::start(Box::new(stream), name.into())
+        Reader::start(Box::new(stream), name.into(), None)
     }
 
-    fn start(stream: ByteStream, input: Arc<str>) -> Result<Reader, Error> {
+    fn start(
+        stream: ByteStream,
+        input: Arc<str>,
+        before_growing: Option<BeforeGrowing>,
+    ) -> Result<Reader, Error> {
         let consumed = Arc::new(AtomicU64::new(0));
         let counted = Box::new(Counted { stream, consumed: consumed.clone() });
-        let (stream, head, compression) =
-            source::sniff(counted).map_err(|e| Error::new(ErrorKind::Read(e)).of(&input, false))?;
+        let (stream, head, compression) = source::sniff(counted, before_growing.clone())
+            .map_err(|e| Error::new(ErrorKind::Read(e)).of(&input, false))?;
         let mut window = Window::new(stream, &head, compression);
+        if let Some(ask) = before_growing {
+            window.ask_before_growing(ask);
+        }
         let section =
             first_section(&mut window, compression).map_err(|e| e.of(&input, compression.is_some()))?;
         Ok(Reader {

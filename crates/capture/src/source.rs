@@ -8,6 +8,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
 use crate::error::ErrorKind;
+use crate::growth::BeforeGrowing;
 use crate::gzip::Gzip;
 use crate::zstd::Zstd;
 
@@ -94,14 +95,17 @@ impl Read for Waiting {
 /// Looks at the first bytes and puts a decoder before a compressed stream.
 ///
 /// Returns the bytes to read, those that were read already, and how they were compressed.
-pub(crate) fn sniff(mut raw: ByteStream) -> io::Result<(ByteStream, Vec<u8>, Option<Compression>)> {
+pub(crate) fn sniff(
+    mut raw: ByteStream,
+    before_growing: Option<BeforeGrowing>,
+) -> io::Result<(ByteStream, Vec<u8>, Option<Compression>)> {
     let mut head = Vec::with_capacity(SNIFF_LEN);
     raw.by_ref().take(SNIFF_LEN as u64).read_to_end(&mut head)?;
     let Some(compression) = compression_of(&head) else { return Ok((raw, head, None)) };
     let compressed = BufReader::with_capacity(COMPRESSED_CHUNK, Cursor::new(head).chain(raw));
     let plain: ByteStream = match compression {
         Compression::Gzip => Box::new(Gzip::new(compressed)),
-        Compression::Zstd => Box::new(Zstd::new(compressed, ZSTD_WINDOW_LOG_MAX)?),
+        Compression::Zstd => Box::new(Zstd::new(compressed, ZSTD_WINDOW_LOG_MAX, before_growing)?),
     };
     Ok((plain, Vec::new(), Some(compression)))
 }

@@ -18,6 +18,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::growth::{self, BeforeGrowing};
 use crate::source::{ByteStream, Compression};
 
 /// 32 pages to read, and one for a record that is there in part. Behind zstd it takes a whole block of 128 KiB.
@@ -45,6 +46,7 @@ pub(crate) struct Window {
     at_end: bool,
     failure: Option<io::Error>,
     stop: Option<Arc<AtomicBool>>,
+    before_growing: Option<BeforeGrowing>,
 }
 
 impl Window {
@@ -52,7 +54,17 @@ impl Window {
     pub(crate) fn new(stream: ByteStream, head: &[u8], compression: Option<Compression>) -> Window {
         let mut buf = vec![0; if compression == Some(Compression::Gzip) { INFLATED_LEN } else { LEN }];
         buf[..head.len()].copy_from_slice(head);
-        Window { stream, buf, pos: 0, end: head.len(), base: 0, at_end: false, failure: None, stop: None }
+        Window {
+            stream,
+            buf,
+            pos: 0,
+            end: head.len(),
+            base: 0,
+            at_end: false,
+            failure: None,
+            stop: None,
+            before_growing: None,
+        }
     }
 
     /// All bytes up to the last one that has arrived; the unread ones start at [`Window::pos`].
@@ -111,6 +123,11 @@ impl Window {
         self.stop = Some(flag);
     }
 
+    /// Asks for leave to grow beyond what most inputs need.
+    pub(crate) fn ask_before_growing(&mut self, ask: BeforeGrowing) {
+        self.before_growing = Some(ask);
+    }
+
     /// Whether the flag of [`Window::stop_when`] is set.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
@@ -130,7 +147,11 @@ impl Window {
             self.end -= self.pos - start;
             self.pos = start;
         } else if self.end == self.buf.len() {
-            self.buf.resize(self.buf.len() * 2, 0);
+            let len = self.buf.len() * 2;
+            if let Some(ask) = self.before_growing.as_ref().filter(|_| len > growth::WINDOW_MAX) {
+                ask();
+            }
+            self.buf.resize(len, 0);
         }
     }
 

@@ -7,6 +7,8 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use ::zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
+use crate::growth::{self, BeforeGrowing};
+
 /// Enough of a frame for the decoder to say how much it needs next.
 const FRAME_START_LEN: usize = 5;
 const BLOCK_HEADER_LEN: usize = 3;
@@ -21,14 +23,19 @@ pub(crate) struct Zstd<R> {
     is_full: bool,
     /// The error after the bytes that were handed out last.
     damage: Option<io::Error>,
+    before_growing: Option<BeforeGrowing>,
 }
 
 impl<R: Read> Zstd<R> {
     /// Frames that need a history of more than 2 to the power of `window_log_max` bytes are damage.
-    pub(crate) fn new(compressed: BufReader<R>, window_log_max: u32) -> io::Result<Zstd<R>> {
+    pub(crate) fn new(
+        compressed: BufReader<R>,
+        window_log_max: u32,
+        before_growing: Option<BeforeGrowing>,
+    ) -> io::Result<Zstd<R>> {
         let mut decoder = Decoder::new()?;
         decoder.set_parameter(DParameter::WindowLogMax(window_log_max))?;
-        Ok(Zstd { compressed, decoder, wanted: 0, is_full: false, damage: None })
+        Ok(Zstd { compressed, decoder, wanted: 0, is_full: false, damage: None, before_growing })
     }
 
     /// Decodes a block at most; returns how many bytes came, which may be none, or `None` at the end of the stream.
@@ -41,7 +48,14 @@ impl<R: Read> Zstd<R> {
             };
         }
         let most = match self.wanted {
-            0 => FRAME_START_LEN,
+            0 => {
+                // Where the header of a frame is not all there, nobody knows.
+                let is_large = history_len(input).is_none_or(|len| len > growth::HISTORY_MAX);
+                if let Some(ask) = self.before_growing.as_ref().filter(|_| is_large) {
+                    ask();
+                }
+                FRAME_START_LEN
+            }
             // Not with a block, which would be lost if the header behind it is damaged.
             wanted if wanted > BLOCK_HEADER_LEN => wanted - BLOCK_HEADER_LEN,
             wanted => wanted,
@@ -54,6 +68,29 @@ impl<R: Read> Zstd<R> {
         self.compressed.consume(taken);
         Ok(Some(given))
     }
+}
+
+/// How much history a frame needs that begins here, if all of that is there (RFC 8878, 3.1.1.1).
+fn history_len(frame: &[u8]) -> Option<u64> {
+    const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    if frame.get(..4)? != MAGIC {
+        // One to be skipped, or damage.
+        return Some(0);
+    }
+    let descriptor = *frame.get(4)?;
+    let is_single_segment = descriptor & 0x20 != 0;
+    if !is_single_segment {
+        let window = *frame.get(5)?;
+        let base = 1_u64 << (10 + (window >> 3));
+        return Some(base + base / 8 * u64::from(window & 7));
+    }
+    // The history is the whole content, whose length follows the number of a dictionary.
+    let content_at = 5 + [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let content_len = [1, 2, 4, 8][usize::from(descriptor >> 6)];
+    let mut number = [0; 8];
+    number[..content_len].copy_from_slice(frame.get(content_at..content_at + content_len)?);
+    // Numbers of two bytes begin at 256.
+    Some(u64::from_le_bytes(number) + if content_len == 2 { 256 } else { 0 })
 }
 
 impl<R: Read> Read for Zstd<R> {
@@ -75,5 +112,29 @@ impl<R: Read> Read for Zstd<R> {
             }
         }
         Ok(given)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_say_how_much_history_they_need() {
+        let frame = |rest: &[u8]| [&[0x28, 0xb5, 0x2f, 0xfd], rest].concat();
+        for (rest, expected) in [
+            (&[0, 0x88][..], 1 << 27),
+            (&[0, 0x01], 1024 + 128),
+            (&[0x20, 200], 200),
+            (&[0x60, 1, 2], 256 + 0x201),
+            (&[0xa2, 9, 9, 1, 2, 3, 4], 0x0403_0201),
+            (&[0xe3, 9, 9, 9, 9, 1, 2, 3, 4, 5, 6, 7, 8], 0x0807_0605_0403_0201),
+        ] {
+            assert_eq!(history_len(&frame(rest)), Some(expected), "{rest:?}");
+            for len in 0..4 + rest.len() {
+                assert_eq!(history_len(&frame(rest)[..len]), None, "{rest:?} cut to {len}");
+            }
+        }
+        assert_eq!(history_len(&[0x50, 0x2a, 0x4d, 0x18]), Some(0));
     }
 }

@@ -3,8 +3,10 @@
 mod common;
 
 use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use capture::{ByteOrder, Compression, ErrorKind, Reader};
+use capture::{ByteOrder, Compression, ErrorKind, Input, Reader};
 use common::*;
 use flate2::write::GzEncoder;
 
@@ -171,6 +173,42 @@ fn a_zstd_window_beyond_the_limit_is_refused() {
     let (_, error) = read_all(&encoder.finish().unwrap());
     let error = error.unwrap();
     assert!(matches!(error.kind(), ErrorKind::ZstdWindow { limit: 0x200_0000 }), "{error}");
+}
+
+/// How often an input asks for leave while it is read.
+fn asks(name: &str, file: &[u8]) -> usize {
+    let path = std::env::temp_dir().join(format!("sluss-asks-{}-{name}", std::process::id()));
+    std::fs::write(&path, file).unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let ask = Arc::new(move || _ = counted.fetch_add(1, Ordering::Relaxed));
+    let mut reader = Input::File(path.clone()).open_asking(ask).unwrap();
+    while reader.next_batch().unwrap().is_some() {}
+    std::fs::remove_file(&path).unwrap();
+    count.load(Ordering::Relaxed)
+}
+
+#[test]
+fn inputs_ask_before_they_take_much_memory() {
+    let with_block = |len: usize| {
+        Bytes::new(ByteOrder::Little)
+            .section()
+            .interface(1, 0)
+            .enhanced(0, 0, &vec![7; len], len as u32)
+            .bytes
+    };
+    let zstd_with_window = |log: u32| {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.window_log(log).unwrap();
+        encoder.write_all(&plain()).unwrap();
+        encoder.finish().unwrap()
+    };
+    assert_eq!(asks("small", &with_block(500_000)), 0);
+    assert_ne!(asks("large", &with_block(5_000_000)), 0);
+    assert_ne!(asks("large.gz", &gzip(&with_block(5_000_000))), 0);
+    assert_eq!(asks("history-23", &zstd_with_window(23)), 0);
+    assert_eq!(asks("history-24", &zstd_with_window(24)), 1);
+    assert_eq!(asks("histories", &[zstd_with_window(10), zstd_with_window(24)].concat()), 1);
 }
 
 /// A stream that gives less than asked, as pipes do.

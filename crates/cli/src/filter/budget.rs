@@ -49,6 +49,11 @@ impl Budget {
         self.changed.notify_all();
     }
 
+    /// Waits until it is the turn of this input, or was: before it takes much memory.
+    pub(super) fn wait_for_turn(&self, input: usize) {
+        let _waited = self.changed.wait_while(self.lock(), |waiting| waiting.current < input);
+    }
+
     /// It is the turn of this input.
     pub(super) fn turn_to(&self, input: usize) {
         self.lock().current = input;
@@ -98,6 +103,21 @@ mod tests {
         assert!(!has_room(&budget, 0, 1) && !has_room(&budget, 1, 1));
         budget.remove(1, BYTES_MAX);
         assert!(has_room(&budget, 2, BYTES_MAX) && !has_room(&budget, 2, BYTES_MAX + 1));
+    }
+
+    #[test]
+    fn an_input_that_waits_for_its_turn_gets_it() {
+        let budget = Budget::new(3);
+        budget.wait_for_turn(0);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| budget.wait_for_turn(1));
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            assert!(!waits.is_finished());
+            budget.turn_to(1);
+        });
+        budget.wait_for_turn(1);
+        drop(Open(&budget));
+        budget.wait_for_turn(2);
     }
 
     #[test]

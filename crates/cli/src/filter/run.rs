@@ -203,7 +203,7 @@ impl Run<'_> {
         for _ in 0..jobs.saturating_mul(INPUTS_PER_JOB).min(inputs.len()) {
             let _ = permit.send(());
         }
-        let budget = Budget::new(inputs.len());
+        let budget = Arc::new(Budget::new(inputs.len()));
         let work =
             Work { inputs, queues: &queues, next: &next, permits: &Mutex::new(permits), budget: &budget };
         std::thread::scope(|scope| {
@@ -354,8 +354,8 @@ struct Work<'a> {
     /// One for each input that may be begun: nobody runs far ahead of a slow first input, for what is finished waits
     /// in memory.
     permits: &'a Mutex<Receiver<()>>,
-    /// What finished output may wait.
-    budget: &'a Budget,
+    /// What finished output may wait, and who may take much memory.
+    budget: &'a Arc<Budget>,
 }
 
 impl Work<'_> {
@@ -373,7 +373,9 @@ fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Re
     while let Some(i) = work.take() {
         let queue = work.queues[i].lock().unwrap_or_else(PoisonError::into_inner).take();
         let (Some(queue), false) = (queue, tally.should_stop()) else { continue };
-        let scan = || match work.inputs[i].open() {
+        // Of inputs that need much memory one at a time has it, the one that is written.
+        let budget = Arc::clone(work.budget);
+        let scan = || match work.inputs[i].open_asking(Arc::new(move || budget.wait_for_turn(i))) {
             Ok(mut reader) => scanner.scan(&mut reader, false, |chunk| {
                 work.budget.add(i, chunk.bytes());
                 // The reader of the queue goes away only when the run has failed elsewhere.
