@@ -88,29 +88,95 @@ fn blocks_come_with_the_packets_around_them() {
     assert_eq!(rebuilt, bytes);
 }
 
+/// Both options, and each alone (section 4.2 of the draft); what is beyond nanoseconds is cut off.
 #[test]
 fn timestamps_follow_resolution_and_offset() {
-    for (tsresol, ticks, ns) in [
-        (0, 3, 3_000_000_000),
-        (3, 1500, 1_500_000_000),
-        (9, 5, 5),
-        (12, 5000, 5),
-        (0x80 | 1, 3, 1_500_000_000),
+    const SECOND: i64 = 1_000_000_000;
+    for (tsresol, ticks, since_offset_ns) in [
+        (None, 1_500_000, SECOND * 3 / 2),
+        (Some(0), 3, 3 * SECOND),
+        (Some(3), 1500, SECOND * 3 / 2),
+        (Some(9), 5, 5),
+        (Some(12), 5999, 5),
+        (Some(19), 25_000_000_000, 2),
+        (Some(0x80), 3, 3 * SECOND),
+        (Some(0x80 | 1), 3, SECOND * 3 / 2),
+        (Some(0x80 | 10), 1024 + 256, SECOND * 5 / 4),
+        (Some(0x80 | 32), 3 << 31, SECOND * 3 / 2),
+        (Some(0x80 | 63), 1 << 62, SECOND / 2),
     ] {
-        for order in ORDERS {
-            let offset = Bytes::new(order);
+        for (offset_s, order) in
+            [0_i64, 100, -1, -86_400, i64::from(u32::MAX)].into_iter().zip(ORDERS.into_iter().cycle())
+        {
             let offset = match order {
-                ByteOrder::Little => offset.u32(100).u32(0),
-                ByteOrder::Big => offset.u32(0).u32(100),
+                ByteOrder::Little => offset_s.to_le_bytes(),
+                ByteOrder::Big => offset_s.to_be_bytes(),
             };
             let bytes = Bytes::new(order)
                 .section()
-                .block(INTERFACE, |b| b.u16(1).u16(0).u32(0).option(9, &[tsresol]).option(14, &offset.bytes))
+                .block(INTERFACE, |b| {
+                    let b = b.u16(1).u16(0).u32(0);
+                    let b = if let Some(tsresol) = tsresol { b.option(9, &[tsresol]) } else { b };
+                    if offset_s == 0 { b } else { b.option(14, &offset).u32(0) }
+                })
                 .enhanced(0, ticks, b"x", 1)
                 .bytes;
-            assert_eq!(packets(&bytes)[0].timestamp_ns, ns + 100_000_000_000, "{tsresol:#x}");
+            let expected = since_offset_ns + offset_s * SECOND;
+            assert_eq!(packets(&bytes)[0].timestamp_ns, expected, "{tsresol:?} {offset_s}");
         }
     }
+}
+
+/// What a section says of its length is not needed, and may be anything.
+#[test]
+fn a_stated_section_length_changes_nothing() {
+    let stating = |length: [u32; 2]| {
+        Bytes::new(ByteOrder::Little)
+            .block(SECTION, |b| b.u32(0x1a2b_3c4d).u16(1).u16(0).u32(length[0]).u32(length[1]))
+            .interface(1, 0)
+            .enhanced(0, 0, b"abcd", 4)
+            .bytes
+    };
+    let two = [stating([20 + 36, 0]), stating([7, 0])].concat();
+    assert_eq!(packets(&two).len(), 2);
+    for length in [[0, 0], [3, 0], [u32::MAX, u32::MAX], [u32::MAX, 0x7fff_ffff], [0, 0x8000_0000]] {
+        assert_eq!(packets(&stating(length)).len(), 1, "{length:?}");
+    }
+}
+
+/// A journal of systemd, secrets, a custom block, one for local use and one that nobody knows: none has packets, all are handed out.
+#[test]
+fn blocks_of_every_type_are_handed_out() {
+    const JOURNAL: u32 = 9;
+    let kinds = [JOURNAL, SECRETS, NAMES, STATISTICS, CUSTOM, CUSTOM_NO_COPY, 11, 0x8000_0001, u32::MAX];
+    for order in ORDERS {
+        let mut file = Bytes::new(order).section().interface(1, 0);
+        for kind in kinds {
+            file = file.block(kind, |b| b.u32(0)).enhanced(0, 0, b"x", 1);
+        }
+        let mut reader = reader(&file.bytes).unwrap();
+        let (mut seen, mut count) = (Vec::new(), 0);
+        while let Some(batch) = reader.next_batch().unwrap() {
+            seen.extend(batch.blocks().iter().map(|block| block.kind));
+            count += batch.len();
+        }
+        assert_eq!((&seen[2..], count), (&kinds[..], kinds.len()));
+    }
+}
+
+#[test]
+fn interfaces_have_a_limit() {
+    let described = |count: usize| {
+        let interface = Bytes::new(ByteOrder::Little).interface(1, 0).bytes;
+        Bytes::new(ByteOrder::Little).section().raw(&interface.repeat(count))
+    };
+    const LIMIT: u32 = 1 << 16;
+    let most = described(LIMIT as usize).enhanced(LIMIT - 1, 0, b"x", 1).enhanced(0xffff, 0, b"y", 1);
+    assert_eq!(packets(&most.bytes)[0].interface, LIMIT - 1);
+    let unknown = described(LIMIT as usize).enhanced(LIMIT, 0, b"x", 1);
+    assert_eq!(problem(&unknown.bytes).2, BlockProblem::UnknownInterface { id: LIMIT, known: LIMIT });
+    let more = described(LIMIT as usize + 1).enhanced(0, 0, b"x", 1);
+    assert_eq!(problem(&more.bytes).2, BlockProblem::TooManyInterfaces { limit: LIMIT });
 }
 
 #[test]
