@@ -18,7 +18,7 @@
 mod v4;
 mod v6;
 
-pub use v4::{Ipv4, Ipv4Header, Ipv4Mut};
+pub use v4::{Follows, Ipv4, Ipv4Header, Ipv4Mut};
 pub use v6::{
     EXTENSIONS_MAX, Extension, Extensions, Fragment, FragmentPlace, Ipv6, Ipv6Header, Ipv6Mut, Transport,
 };

@@ -9,7 +9,7 @@
 use super::Obstacle;
 use engine::Packet;
 use wire::ether::{Ethernet, ethertype};
-use wire::ip::{Fragment, FragmentPlace, Ipv4, Ipv4Mut, Ipv6, Ipv6Mut, protocol};
+use wire::ip::{Follows, Fragment, FragmentPlace, Ipv4, Ipv4Mut, Ipv6, Ipv6Mut, protocol};
 
 /// A packet that has to be cut, and how.
 #[derive(Debug)]
@@ -183,7 +183,8 @@ impl Plan {
                 let Some(mut ip) = Ipv4Mut::new(fragment) else { return };
                 let header_len = ip.view().header_len();
                 ip.set_total_len((header_len + len) as u16);
-                ip.set_fragment((*base as usize + off) as u16, !is_last || *has_more);
+                let follows = if is_last && !has_more { Follows::Nothing } else { Follows::More };
+                ip.set_fragment((*base as usize + off) as u16, follows);
                 ip.fill_checksum();
             }
             Family::V6 { place, next_header, whole } => {

@@ -2,7 +2,7 @@
 
 use engine::Packet;
 use wire::ether::{Ethernet, ethertype};
-use wire::ip::{Fragment, Ipv4, Ipv4Mut, Ipv6, Ipv6Mut};
+use wire::ip::{Follows, Fragment, Ipv4, Ipv4Mut, Ipv6, Ipv6Mut};
 use wire::vlan::Vlan;
 
 /// Which packet a fragment is of: addresses, identification, VLANs, and over IPv4 the protocol (RFC 791, 3.2; RFC 8200, 4.5).
@@ -159,7 +159,7 @@ impl Piece {
             ip.set_tos(ip.view().tos() | Congestion::EXPERIENCED);
         }
         ip.set_total_len(total_len);
-        ip.set_fragment(0, false);
+        ip.set_fragment(0, Follows::Nothing);
         ip.fill_checksum();
     }
 

@@ -178,6 +178,15 @@ impl<'a> Ipv4<'a> {
     }
 }
 
+/// What follows a fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// Other fragments of the packet.
+    More,
+    /// Nothing: it is the last.
+    Nothing,
+}
+
 /// An IPv4 header that can be changed in place.
 #[derive(Debug)]
 pub struct Ipv4Mut<'a> {
@@ -218,12 +227,12 @@ impl<'a> Ipv4Mut<'a> {
         put(self.bytes, 4, ident.to_be_bytes());
     }
 
-    /// Sets the place of a fragment: its offset in bytes, rounded down to a multiple of eight, and whether more
-    /// follow. 0 and `false` make it a whole packet.
+    /// Sets the place of a fragment: its offset in bytes, rounded down to a multiple of eight, and what follows it. The last one at 0
+    /// is a whole packet.
     #[inline]
-    pub fn set_fragment(&mut self, off: u16, has_more: bool) {
+    pub fn set_fragment(&mut self, off: u16, follows: Follows) {
         let dont_fragment = self.view().has_dont_fragment();
-        put(self.bytes, 6, fragment_field(dont_fragment, has_more, off));
+        put(self.bytes, 6, fragment_field(dont_fragment, follows == Follows::More, off));
     }
 
     /// Sets the time to live.

@@ -5,7 +5,7 @@ use std::fmt;
 use super::dhcp::{self, Dhcp, Dhcp6};
 use super::dns::{self, Dns};
 use super::ntp::{self, Ntp};
-use super::quic::{self, Quic};
+use super::quic::Quic;
 use super::tls::Hello;
 use crate::bytes::u16_at;
 use crate::tunnel::{GENEVE_PORT, Geneve, VXLAN_PORT, Vxlan};
@@ -42,7 +42,7 @@ impl<'a> App<'a> {
         } else if is_of(&[ntp::PORT]) {
             Ntp::read(payload, sent).map(App::Ntp)
         } else {
-            Quic::read(payload, is_of(&[quic::PORT])).map(App::Quic)
+            Quic::read(payload, ports).map(App::Quic)
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::bytes::{u8_at, u32_at};
 
 /// The port of HTTP/3; elsewhere only the versions that RFCs describe are recognised.
-pub(super) const PORT: u16 = 443;
+const PORT: u16 = 443;
 /// Versions of drafts, and those that only test whether others are refused (RFC 9000, 15).
 const DRAFTS: std::ops::RangeInclusive<u32> = 0xff00_0001..=0xff00_00ff;
 const RESERVED: u32 = 0x0a0a_0a0a;
@@ -24,11 +24,12 @@ pub(super) struct Quic {
 }
 
 impl Quic {
-    /// Reads a packet with a long header; `is_expected` where QUIC of any version is.
-    pub(super) fn read(packet: &[u8], is_expected: bool) -> Option<Quic> {
+    /// Reads a packet with a long header, of a datagram between these ports.
+    pub(super) fn read(packet: &[u8], ports: [u16; 2]) -> Option<Quic> {
         const KINDS: [&str; 4] = ["initial", "0-rtt", "handshake", "retry"];
         let first = u8_at(packet, 0).filter(|first| first & LONG_HEADER != 0)?;
         let version = u32_at(packet, 1)?;
+        let is_expected = ports.contains(&PORT);
         let is_sound = first & FIXED != 0 && u8_at(packet, 5)? <= CONNECTION_ID_LEN_MAX;
         let number = first >> 4 & 3;
         let kind = match version {

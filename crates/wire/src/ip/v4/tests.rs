@@ -59,7 +59,7 @@ fn setters_write_what_getters_read() {
     ip.set_tos(0xb8);
     ip.set_total_len(1500);
     ip.set_ident(0xbeef);
-    ip.set_fragment(65535, true);
+    ip.set_fragment(65535, Follows::More);
     ip.set_ttl(3);
     ip.set_src(Ipv4Addr::new(10, 0, 0, 1));
     ip.set_dst(Ipv4Addr::new(10, 0, 0, 2));
@@ -79,7 +79,7 @@ fn setters_write_what_getters_read() {
     };
     assert_eq!(Ipv4Header::from(read), header);
     assert!(read.is_checksum_right());
-    ip.set_fragment(0, false);
+    ip.set_fragment(0, Follows::Nothing);
     assert!(!ip.view().is_fragment() && ip.view().has_dont_fragment());
     for (total_len, payload_len) in [(0, 6), (23, 0), (24, 0), (27, 3), (31, 6), (u16::MAX, 6)] {
         ip.set_total_len(total_len);
