@@ -19,7 +19,8 @@ pub(crate) struct Zstd<R> {
     decoder: Decoder<'static>,
     /// Bytes that the decoder asks for: a block and the header of the next one, mostly; 0 between frames.
     wanted: usize,
-    /// Whether the last call filled its output, so that more may wait in the decoder.
+    /// Whether the last call filled its output within a frame, so that more may wait in the decoder. At the end of a frame nothing does,
+    /// and a call without input would begin another.
     is_full: bool,
     /// The error after the bytes that were handed out last.
     damage: Option<io::Error>,
@@ -63,7 +64,7 @@ impl<R: Read> Zstd<R> {
         let mut from = InBuffer::around(&input[..input.len().min(most)]);
         let mut to = OutBuffer::around(out);
         self.wanted = self.decoder.run(&mut from, &mut to)?;
-        self.is_full = to.pos() == to.capacity();
+        self.is_full = self.wanted != 0 && to.pos() == to.capacity();
         let (taken, given) = (from.pos(), to.pos());
         self.compressed.consume(taken);
         Ok(Some(given))
@@ -117,7 +118,54 @@ impl<R: Read> Read for Zstd<R> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+
+    fn frame(content: &[u8], has_checksum: bool) -> Vec<u8> {
+        let mut encoder = ::zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.include_checksum(has_checksum).unwrap();
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// Frames that are joined, with some to be skipped among them, whose ends fall before, at and behind those of what is read.
+    #[test]
+    fn the_end_of_a_frame_may_fall_anywhere() {
+        const SKIPPED: &[u8] = &[0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9];
+        let content: Vec<u8> = (0..90_u8).map(|i| i.wrapping_mul(i)).collect();
+        for has_checksum in [false, true] {
+            let frames: Vec<_> = content.chunks(30).map(|part| frame(part, has_checksum)).collect();
+            let nothing = frame(&[], has_checksum);
+            for (file, expected) in [
+                (frame(&content, has_checksum), &content[..]),
+                (frames.concat(), &content),
+                (frames.join(SKIPPED), &content),
+                (frames.join(&nothing[..]), &content),
+                ([&frames[0], SKIPPED].concat(), &content[..30]),
+                ([&frames[0], &nothing[..]].concat(), &content[..30]),
+                ([SKIPPED, SKIPPED].concat(), &[]),
+                (nothing.clone(), &[]),
+            ] {
+                for out_len in 1..=expected.len() + 1 {
+                    for input_len in [1, 2, 3, 7, 30, file.len()] {
+                        let compressed = BufReader::with_capacity(input_len, &file[..]);
+                        let mut zstd = Zstd::new(compressed, 25, None).unwrap();
+                        let (mut seen, mut out) = (vec![], vec![0; out_len]);
+                        loop {
+                            match zstd.read(&mut out).unwrap_or_else(|e| panic!("{out_len} {input_len}: {e}"))
+                            {
+                                0 => break,
+                                given => seen.extend_from_slice(&out[..given]),
+                            }
+                        }
+                        assert_eq!(seen, expected, "reads of {out_len} from {input_len}");
+                        assert_eq!(zstd.read(&mut out).unwrap(), 0, "the end is no end");
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn frames_say_how_much_history_they_need() {

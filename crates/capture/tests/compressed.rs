@@ -51,6 +51,33 @@ fn both_read_like_the_plain_file() {
     }
 }
 
+/// A frame without a checksum has nothing left to decode behind the last byte, which may be the one that fills the window: that takes
+/// 132 KiB, and most often 128 KiB a time from there on.
+#[test]
+fn a_zstd_frame_may_end_where_the_window_is_full() {
+    for full in [128, 132, 260, 264, 388, 396] {
+        for len in (full << 10) - 2..=(full << 10) + 2 {
+            let mut file = pcap_header(ByteOrder::Little, MICRO, (2, 4), 1500, 1);
+            while file.bytes.len() < len {
+                let left = len - file.bytes.len() - 16;
+                let captured = if left <= 300 { left } else { 100 };
+                let size = captured as u32;
+                file = file.u32(0).u32(0).u32(size).u32(size).raw(&vec![7; captured]);
+            }
+            assert_eq!(file.bytes.len(), len);
+            let expected = packets(&file.bytes);
+            for has_checksum in [false, true] {
+                let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+                encoder.include_checksum(has_checksum).unwrap();
+                encoder.write_all(&file.bytes).unwrap();
+                let (seen, error) = read_all(&encoder.finish().unwrap());
+                assert!(error.is_none(), "{len}: {}", error.unwrap());
+                assert_eq!(seen, expected, "{len}");
+            }
+        }
+    }
+}
+
 #[test]
 fn skippable_zstd_frames_are_skipped() {
     let plain = plain();
