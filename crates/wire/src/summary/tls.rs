@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::text::Word;
+use super::up_to;
 use crate::bytes::{u8_at, u16_at, u32_at};
 
 const HANDSHAKE: u8 = 22;
@@ -32,7 +33,10 @@ impl<'a> Hello<'a> {
             return None;
         }
         match (message >> 24) as u8 {
-            CLIENT_HELLO => Some(Hello::Client { server: server_name(&segment[RECORD_HEADER_LEN + 4..]) }),
+            CLIENT_HELLO => {
+                let hello = up_to(&segment[RECORD_HEADER_LEN + 4..], message & 0x00ff_ffff);
+                Some(Hello::Client { server: server_name(hello) })
+            }
             SERVER_HELLO => Some(Hello::Server),
             _ => None,
         }
@@ -46,17 +50,28 @@ fn server_name(hello: &[u8]) -> Option<&[u8]> {
     let rest = rest.get(1 + usize::from(u8_at(rest, 0)?)..)?;
     let rest = rest.get(2 + usize::from(u16_at(rest, 0)?)..)?;
     let rest = rest.get(1 + usize::from(u8_at(rest, 0)?)..)?;
-    let mut extensions = rest.get(2..)?;
+    let mut extensions = list(rest)?;
     for _ in 0..EXTENSIONS_MAX {
         let (kind, len) = (u16_at(extensions, 0)?, usize::from(u16_at(extensions, 2)?));
         let value = extensions.get(4..)?;
         if kind == SERVER_NAME {
-            let name_len = usize::from(u16_at(value, 3)?);
-            return value.get(5..)?.get(..name_len).filter(|_| value[2] == HOST_NAME);
+            return host_name(up_to(value, len as u32));
         }
         extensions = value.get(len..)?;
     }
     None
+}
+
+/// The first name in the extension for it: a list of entries, each a type, a length, and a name, which is not empty.
+fn host_name(extension: &[u8]) -> Option<&[u8]> {
+    let names = list(extension)?;
+    let len = usize::from(u16_at(names, 1)?);
+    names.get(3..)?.get(..len).filter(|name| names[0] == HOST_NAME && !name.is_empty())
+}
+
+/// What the length of two bytes in front of a list says is in it, as far as that was captured.
+fn list(bytes: &[u8]) -> Option<&[u8]> {
+    Some(up_to(bytes.get(2..)?, u16_at(bytes, 0)?.into()))
 }
 
 impl fmt::Display for Hello<'_> {

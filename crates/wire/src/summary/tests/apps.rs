@@ -187,13 +187,22 @@ fn modes_of_ntp() {
 
 /// The hello of a client that asks for this server.
 fn client_hello(name: &[u8]) -> Vec<u8> {
-    let len = |bytes: &[u8]| (bytes.len() as u16).to_be_bytes();
     let entry = packet(&[&[0], &len(name), name]);
     let list = packet(&[&len(&entry), &entry]);
     let extensions = packet(&[&[0xff, 1, 0, 1, 0], &[0, 0], &len(&list), &list, &[0, 43, 0, 1, 0]]);
+    client_hello_with(&packet(&[&len(&extensions), &extensions]))
+}
+
+/// A length of two bytes.
+fn len(bytes: &[u8]) -> [u8; 2] {
+    (bytes.len() as u16).to_be_bytes()
+}
+
+/// A hello that ends with this list of extensions, whose length is part of it.
+fn client_hello_with(extensions: &[u8]) -> Vec<u8> {
     let session = [32; 33];
     let suites = [0, 4, 0x13, 1, 0x13, 2, 1, 0];
-    let body = packet(&[&[3, 3], &[7; 32], &session, &suites, &len(&extensions), &extensions]);
+    let body = packet(&[&[3, 3], &[7; 32], &session, &suites, extensions]);
     let handshake = packet(&[&[1, 0], &len(&body), &body]);
     packet(&[&[22, 3, 1], &len(&handshake), &handshake])
 }
@@ -221,6 +230,38 @@ fn servers_that_tls_asks_for() {
     ] {
         assert_eq!(shown(other), "len 9");
     }
+}
+
+/// Each length within a hello holds what is inside, whatever follows and whatever the lengths inside say.
+#[test]
+fn no_name_of_a_server_from_elsewhere() {
+    let sni = |list: &[u8]| packet(&[&[0, 0], &len(list), list]);
+    let named = |name: &[u8]| packet(&[&len(name), name]);
+    let whole = sni(b"\0\x06\0\0\x03abc");
+    for (extensions, expected) in [
+        (named(&whole), "tls client hello abc"),
+        // Nothing in it, and what follows is much like a name.
+        (named(&packet(&[&sni(b""), b"\x12\x34\0\0", b"\x03a\0\x02bc"])), "tls client hello"),
+        (named(&packet(&[&sni(b"\0"), b"\x06\0\0\x03abc"])), "tls client hello"),
+        // The name is longer than the extension, or than the list in it; it is empty; it is no host's.
+        (named(&packet(&[&sni(b"\0\x09\0\0\x06abc"), b"\0\x17\0\0"])), "tls client hello"),
+        (named(&sni(b"\0\x05\0\0\x03abc")), "tls client hello"),
+        (named(&sni(b"\0\x03\0\0\0")), "tls client hello"),
+        (named(&sni(b"\0\x06\x01\0\x03abc")), "tls client hello"),
+        // The extensions end before it.
+        (packet(&[&[0, 0], &whole]), "tls client hello"),
+        (packet(&[&[0, 4, 0, 23, 0, 0], &whole]), "tls client hello"),
+    ] {
+        let hello = client_hello_with(&extensions);
+        let shown = line(LinkType::RAW, &ipv4(6, 0, &tcp(24, &hello)));
+        let expected = format!("win 64240 {expected} len {}", hello.len());
+        assert!(shown.ends_with(&expected), "{shown}: {extensions:x?}");
+    }
+    // The message ends where the extensions begin; what follows is another.
+    let mut two = client_hello_with(&named(&whole));
+    two[8] -= 2 + whole.len() as u8;
+    let shown = line(LinkType::RAW, &ipv4(6, 0, &tcp(24, &two)));
+    assert!(shown.ends_with(&format!("tls client hello len {}", two.len())), "{shown}");
 }
 
 #[test]
