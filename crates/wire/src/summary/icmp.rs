@@ -98,7 +98,7 @@ impl IcmpDetail {
             LISTENER_REPORT_V2 => {
                 detail.groups = u16_at(message, 6);
                 // Each record: type, two lengths, the group (RFC 3810, 5.2).
-                detail.target = address(12);
+                detail.target = address(12).filter(|_| detail.groups != Some(0));
             }
             ROUTER_ADVERTISEMENT => {
                 detail.lifetime_s = u16_at(message, 6);

@@ -24,7 +24,10 @@ impl Igmp {
         let fixed: [u8; 4] = array_at(message, 4)?;
         let (groups, group) = match kind {
             // Each record: type, two lengths, the group.
-            REPORT_V3 => (u16_at(message, 6), array_at::<4>(message, 12)),
+            REPORT_V3 => {
+                let groups = u16_at(message, 6);
+                (groups, array_at::<4>(message, 12).filter(|_| groups != Some(0)))
+            }
             _ => (None, Some(fixed)),
         };
         // A general query is about no group.

@@ -274,6 +274,8 @@ fn icmp6_says_why_and_about_whom() {
             packet(&[&[4, 0, 0, 0], &other, &[3, 0, 0, 0], &target]),
             "listener report v2 groups 2 fe80::1 len 48",
         ),
+        // None in the list, whatever follows it.
+        ([143, 0, 0, 0, 0, 0, 0, 0], packet(&[&[4, 0, 0, 0], &other]), "listener report v2 groups 0 len 28"),
         (
             [134, 0, 0, 0, 64, 0, 7, 8],
             packet(&[&[0; 8], &[1, 1, 2, 0, 0, 0, 0, 7], &[3, 4, 64, 0xc0], &[0; 12], &target]),
@@ -301,6 +303,7 @@ fn security_tunnels_and_groups() {
         (2, &[0x16, 0, 0, 0, 224, 0, 0, 251], "igmp report v2 224.0.0.251 len 8"),
         (2, &[0x11, 100, 0, 0, 0, 0, 0, 0], "igmp query len 8"),
         (2, &[0x22, 0, 0, 0, 0, 0, 0, 1], "igmp report v3 groups 1 len 8"),
+        (2, &[0x22, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 224, 0, 0, 251], "igmp report v3 groups 0 len 16"),
         (2, REPORT_V3, "igmp report v3 groups 2 233.252.0.1 len 24"),
     ] {
         assert_eq!(line(LinkType::RAW, &ipv4(protocol, 0, payload)), format!("{from_to} {expected}"));
