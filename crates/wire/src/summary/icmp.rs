@@ -11,6 +11,8 @@ use crate::transport::{Icmp, icmp_kind, icmp_name, icmpv6_name};
 
 const ROUTER_ADVERTISEMENT: u8 = 134;
 const ROUTER_OPTIONS_AT: usize = 16;
+const NEIGHBOUR_OPTIONS_AT: usize = 24;
+const TARGET_LINK_ADDRESS: u8 = 2;
 const PREFIX_INFORMATION: u8 = 3;
 const LISTENER_REPORT_V2: u8 = 143;
 
@@ -108,9 +110,9 @@ impl IcmpDetail {
             icmp_kind::NEIGHBOUR_SOLICITATION => detail.target = address(8),
             icmp_kind::NEIGHBOUR_ADVERTISEMENT => {
                 detail.target = address(8);
-                // The option with the target's address, of six bytes (RFC 4861, 4.6.1).
-                let is_mac = array_at(message, 24) == Some([2, 1]);
-                detail.target_mac = array_at(message, 26).filter(|_| is_mac).map(Mac);
+                // Of eight bytes: a hardware address of six (RFC 4861, 4.6.1).
+                let link = option(message, NEIGHBOUR_OPTIONS_AT, TARGET_LINK_ADDRESS).unwrap_or_default();
+                detail.target_mac = array_at(link, 2).filter(|_| link.len() == 8).map(Mac);
             }
             icmp_kind::REDIRECT_V6 => {
                 detail.gateway = address(8).map(IpAddr::from);

@@ -258,6 +258,17 @@ fn icmp6_says_why_and_about_whom() {
             packet(&[&target, &mac]),
             "neighbour advertisement 2001::9 is at 02:00:00:00:00:07 len 32",
         ),
+        // Behind another option; one of another length is of no such address.
+        (
+            [136, 0, 0, 0, 0x60, 0, 0, 0],
+            packet(&[&target, &[14, 1, 9, 9, 9, 9, 9, 9], &mac]),
+            "neighbour advertisement 2001::9 is at 02:00:00:00:00:07 len 40",
+        ),
+        (
+            [136, 0, 0, 0, 0x60, 0, 0, 0],
+            packet(&[&target, &[2, 2], &[7; 14]]),
+            "neighbour advertisement 2001::9 len 40",
+        ),
         ([136, 0, 0, 0, 0x60, 0, 0, 0], target.to_vec(), "neighbour advertisement 2001::9 len 24"),
         (
             [137, 0, 0, 0, 0, 0, 0, 0],
