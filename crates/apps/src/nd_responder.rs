@@ -20,7 +20,7 @@ use serde::Deserialize;
 use std::net::Ipv6Addr;
 use wire::ether::{Ethernet, EthernetMut, Mac, ethertype};
 use wire::ip::{Ipv6, protocol};
-use wire::ndp::{Advertisement, Neighbour, PACKET_LEN_MAX, Solicitation};
+use wire::ndp::{Advertisement, Neighbour, PACKET_LEN_MAX, Sender, Solicitation};
 use wire::transport::icmp_kind;
 
 /// Options of `nd_responder`.
@@ -44,7 +44,7 @@ pub struct Running {
     /// Sorted.
     ours: Vec<Ipv6Addr>,
     mac: Mac,
-    is_router: bool,
+    sender: Sender,
     answered: Counter,
     invalid: Counter,
 }
@@ -67,7 +67,8 @@ impl Class for NdResponder {
         let mut ours = self.ip.clone();
         ours.sort_unstable();
         let (answered, invalid) = (setup.counter("answered"), setup.drops("invalid"));
-        Ok(Running { ours, mac: self.mac, is_router: self.router, answered, invalid })
+        let sender = if self.router { Sender::Router } else { Sender::Host };
+        Ok(Running { ours, mac: self.mac, sender, answered, invalid })
     }
 }
 
@@ -115,7 +116,7 @@ impl Running {
         let is_probe = asker.is_unspecified();
         let advertisement = Advertisement {
             is_solicited: !is_probe,
-            ..Advertisement::answer(question.target, self.mac, self.is_router)
+            ..Advertisement::answer(question.target, self.mac, self.sender)
         };
         let (dst, dst_mac) =
             if is_probe { (ALL_NODES, Mac::of_ipv6_multicast(ALL_NODES)) } else { (asker, asker_mac) };
@@ -157,7 +158,7 @@ mod tests {
     use testkit::rig::Rig;
     use wire::ether::{Ethernet, EthernetHeader, Mac, ethertype};
     use wire::ip::Ipv6;
-    use wire::ndp::{Advertisement, Neighbour, PACKET_LEN_MAX, Solicitation, solicited_node};
+    use wire::ndp::{Advertisement, Neighbour, PACKET_LEN_MAX, Sender, Solicitation, solicited_node};
 
     const PORTS: [&str; 2] = ["south", "north"];
     const OURS: Mac = Mac([2, 0, 0, 0, 0, 1]);
@@ -198,8 +199,10 @@ mod tests {
             assert_eq!((ether.dst(), ether.src()), (dst_mac, OURS));
             let packet = Ipv6::new(ether.payload()).unwrap();
             assert_eq!((packet.src(), packet.dst()), (ip("2001:db8::1"), ip(dst)));
-            let answer =
-                Advertisement { is_solicited, ..Advertisement::answer(ip("2001:db8::1"), OURS, true) };
+            let answer = Advertisement {
+                is_solicited,
+                ..Advertisement::answer(ip("2001:db8::1"), OURS, Sender::Router)
+            };
             assert_eq!(Neighbour::parse(&packet), Ok(Neighbour::Advertisement(answer)), "{src}");
             assert_eq!(south[0].len(), 86);
         }

@@ -82,12 +82,21 @@ pub struct Advertisement {
     pub target: Ipv6Addr,
     /// Its hardware address.
     pub target_mac: Option<Mac>,
-    /// Whether the sender is a router.
-    pub is_router: bool,
+    /// What the sender is.
+    pub sender: Sender,
     /// Whether it answers a solicitation.
     pub is_solicited: bool,
     /// Whether it replaces what the receiver knew.
     pub is_override: bool,
+}
+
+/// What a node does with packets that are not for it (RFC 4861, 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// Forwards none.
+    Host,
+    /// Forwards them.
+    Router,
 }
 
 impl Neighbour {
@@ -114,7 +123,7 @@ impl Neighbour {
             Ok(Neighbour::Advertisement(Advertisement {
                 target,
                 target_mac: options.target,
-                is_router: flags & 0x80 != 0,
+                sender: if flags & 0x80 != 0 { Sender::Router } else { Sender::Host },
                 is_solicited,
                 is_override: flags & 0x20 != 0,
             }))
@@ -141,17 +150,17 @@ impl Solicitation {
 }
 
 impl Advertisement {
-    /// The answer to a solicitation from someone with an address: `target` is at `mac`.
+    /// The answer of `sender` to a solicitation from someone with an address: `target` is at `mac`.
     #[must_use]
-    pub fn answer(target: Ipv6Addr, mac: Mac, is_router: bool) -> Advertisement {
-        Advertisement { target, target_mac: Some(mac), is_router, is_solicited: true, is_override: true }
+    pub fn answer(target: Ipv6Addr, mac: Mac, sender: Sender) -> Advertisement {
+        Advertisement { target, target_mac: Some(mac), sender, is_solicited: true, is_override: true }
     }
 
     /// Writes the ICMPv6 message, with its checksum between these addresses, and returns its length. `None`, and
     /// no change, if there is less room than that: [`MESSAGE_LEN_MAX`] always suffices.
     #[must_use = "nothing was written if there is no room"]
     pub fn write(&self, src: Ipv6Addr, dst: Ipv6Addr, out: &mut [u8]) -> Option<usize> {
-        let flags = u8::from(self.is_router) << 7
+        let flags = u8::from(self.sender == Sender::Router) << 7
             | u8::from(self.is_solicited) << 6
             | u8::from(self.is_override) << 5;
         let start = message_start(icmp_kind::NEIGHBOUR_ADVERTISEMENT, flags, self.target);

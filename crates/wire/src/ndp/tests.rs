@@ -41,7 +41,7 @@ fn reads_and_writes_what_linux_sends() {
     let len = solicitation.write_packet(src, solicited_node(target), &mut out);
     assert_eq!((len, &out[..72], &out[72..]), (Some(72), &packet[..], &[0xee; 8][..]));
 
-    let advertisement = Advertisement::answer(target, Mac([2, 0, 0x5e, 0x10, 0, 0x1b]), true);
+    let advertisement = Advertisement::answer(target, Mac([2, 0, 0x5e, 0x10, 0, 0x1b]), Sender::Router);
     let packet = from_hex(ADVERTISEMENT);
     assert_eq!(parse(&packet), Ok(Neighbour::Advertisement(advertisement)));
     assert_eq!(advertisement.write_packet(target, src, &mut out), Some(72));
@@ -57,8 +57,13 @@ fn messages_without_a_hardware_address() {
     assert_eq!((len, parse(&out[..len])), (64, Ok(Neighbour::Solicitation(probe))));
 
     let all_nodes = "ff02::1".parse().unwrap();
-    let advertisement =
-        Advertisement { target, target_mac: None, is_router: false, is_solicited: false, is_override: true };
+    let advertisement = Advertisement {
+        target,
+        target_mac: None,
+        sender: Sender::Host,
+        is_solicited: false,
+        is_override: true,
+    };
     let len = advertisement.write_packet(target, all_nodes, &mut out).unwrap();
     assert_eq!((len, parse(&out[..len])), (64, Ok(Neighbour::Advertisement(advertisement))));
 }
