@@ -25,7 +25,7 @@
 //!
 //! Filters run as machine code on x86-64 Linux. Elsewhere, and where the system allows no executable memory, an interpreter
 //! runs them, with the same answers: [`Filter::fallback_reason`] says why. Machine code allocates no memory, nor do bursts after a filter's
-//! first. A text never makes the compiler panic, whatever it is.
+//! first on a thread. A text never makes the compiler panic, whatever it is.
 //!
 //! This crate knows nothing of captures, devices, engines or the file system: names come in through a trait, packets as byte
 //! slices. Inside, a filter goes through these forms:

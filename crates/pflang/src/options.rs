@@ -99,8 +99,8 @@ pub enum Backend {
     /// Machine code where processor and system allow it, else the interpreter.
     #[default]
     Auto,
-    /// The reference interpreter: slow, and each call allocates memory, which machine code and the mask VM never do. A
-    /// burst is one call.
+    /// The reference interpreter: slow, and each call allocates memory; a burst is one call. Machine code never does, the mask VM with the
+    /// first burst of a filter on a thread at most.
     Interpreter,
 }
 
