@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! check the options of all apps, unless they have been reviewed;  start those that are new          (until here, an error changes nothing)
-//! stop those that are gone;  start those that claim what these had;  give the changed ones their options, or stop and start them
+//! stop those that are gone;  start those that claim what these had;  give the changed ones their options, or stop them;  start these anew
 //! drop links that are gone;  make new ones;  keep the others, with the packets in them
 //! place apps on workers;  put all together
 //! ```
@@ -268,33 +268,43 @@ impl Engine {
     }
 
     /// Gives apps that have changed their new options. One that does not start with them has its old ones again in `graph`.
+    ///
+    /// All that are started anew are stopped before the first of them starts: what they share may not take two sorts of options at a time.
     fn change(&mut self, graph: &mut Graph, slots: &mut Slots, changes: &mut Changes) {
+        let mut stopped = Vec::new();
         for (name, (worker, slot)) in slots.iter_mut() {
             // They were stopped in the order of their names.
             if changes.stopped.binary_search(name).is_ok() {
                 continue;
             }
             let Some(app) = graph.get_mut(name).filter(|app| app.config != *slot.config()) else { continue };
-            let old = slot.config().clone();
             let worker = &mut self.workers[*worker];
             match worker.reconfigure(slot, &app.config) {
                 Ok(Reconfigured::Kept) => changes.reconfigured.push(name.clone()),
                 Ok(Reconfigured::NeedsRestart) => {
                     let report = worker.stop(slot);
                     changes.reports.extend(report.map(|report| (name.clone(), report)));
-                    match slot.replace(&app.config, worker.now_ns()) {
-                        Ok(()) => changes.restarted.push(name.clone()),
-                        Err(error) => {
-                            // If it fails as well, the app is down, and is started again later.
-                            let _ = slot.replace(&old, worker.now_ns());
-                            app.config = old;
-                            changes.failed.push((name.clone(), error));
-                        }
-                    }
+                    stopped.push(name.clone());
                 }
                 Err(error) => {
-                    app.config = old;
+                    app.config = slot.config().clone();
                     changes.failed.push((name.clone(), error));
+                }
+            }
+        }
+        for name in stopped {
+            let (Some(app), Some((worker, slot))) = (graph.get_mut(&name), slots.get_mut(&name)) else {
+                continue;
+            };
+            let (old, now_ns) = (slot.config().clone(), self.workers[*worker].now_ns());
+            match slot.replace(&app.config, now_ns) {
+                Ok(()) => changes.restarted.push(name),
+                Err(error) => {
+                    // At once: an app that shares something with it may be refused then, and goes back as well, so that both run.
+                    // If the old ones fail as well, the app is down, and is started again later.
+                    let _ = slot.replace(&old, now_ns);
+                    app.config = old;
+                    changes.failed.push((name, error));
                 }
             }
         }

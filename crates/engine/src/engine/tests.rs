@@ -12,6 +12,7 @@ mod metadata;
 mod places;
 mod prepared;
 mod time;
+mod together;
 
 use super::*;
 use crate::app::{App, Class, Io, Ports, Reconfigured, Roles, Setup};

@@ -93,6 +93,27 @@ fn a_group_sees_outgoing_frames_or_does_not() {
     });
 }
 
+/// The kernel takes no mixture of both, also while they change.
+#[test]
+fn a_group_changes_what_it_sees_in_one_reload() {
+    let Some((_turn, [here])) = Namespace::some("a group that changes") else { return };
+    cable((&here, "a"), (&here, "b"), 1500);
+    here.enter(|| {
+        let graph = |outgoing| {
+            let mut graph = engine::Graph::new();
+            for name in ["x", "y"] {
+                graph.app(name, AfPacket { outgoing, fanout: Some(3), ..device("a") }).unwrap();
+            }
+            graph
+        };
+        let mut engine = crate::engine(&graph(false));
+        for outgoing in [true, false] {
+            let changes = engine.configure(&graph(outgoing)).unwrap();
+            assert_eq!(changes.restarted, ["x", "y"], "{:?}", changes.failed);
+        }
+    });
+}
+
 #[test]
 fn frames_of_a_loopback_device_come_once() {
     let Some((_turn, [here])) = Namespace::some("outgoing frames of a loopback device") else { return };
