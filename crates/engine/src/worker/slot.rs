@@ -497,10 +497,17 @@ pub(super) enum ChangeFailure {
 fn start(config: &Config, mut setup: Setup<'_>) -> Result<(Box<dyn AnyApp>, Roles), OptionError> {
     // It may be left from an app that panicked.
     setup.record.take_overfull();
-    let start = || config.start(&mut setup).map(|app| (app.roles(), app));
-    let started = guarded(start);
-    let (roles, app) = started.unwrap_or_else(|panic| Err(failed_to_start(&panic)))?;
+    let started = guarded(|| config.start(&mut setup));
+    let app = started.unwrap_or_else(|panic| Err(failed_to_start(&panic)))?;
+    let roles = match guarded(|| app.roles()) {
+        Ok(roles) => roles,
+        Err(panic) => {
+            let_go(app);
+            return Err(failed_to_start(&panic));
+        }
+    };
     if setup.record.take_overfull() {
+        let_go(app);
         // Packets that it drops for a reason nobody sees would be missing in the books.
         let why = format!(
             "it has more counters than there is room for: {} with those of the engine, and those of the options before; \

@@ -47,6 +47,30 @@ impl Class for Pedant {
     }
 }
 
+/// A `Pedant` that fails when it goes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Touchy(Pedant);
+
+struct Offended;
+
+impl App for Offended {}
+
+impl Drop for Offended {
+    fn drop(&mut self) {
+        panic!("told to fail when it goes");
+    }
+}
+
+impl Class for Touchy {
+    const TYPE: &'static str = "touchy";
+    type App = Offended;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Offended, OptionError> {
+        self.0.register(setup);
+        Ok(Offended)
+    }
+}
+
 fn has_no_room(error: &impl ToString) -> bool {
     error.to_string().contains("more counters than there is room for")
 }
@@ -69,6 +93,22 @@ fn an_app_keeps_its_options_where_others_need_more_counters_than_can_be_seen() {
     assert_eq!(engine.report().apps["pedant"].state, AppState::Running);
     let changes = engine.configure(&Pedant::with("one", 15).graph()).expect("a graph");
     assert_eq!(changes.reconfigured, ["pedant"], "{changes:?}");
+}
+
+#[test]
+fn an_app_with_too_many_counters_may_fail_when_it_goes() {
+    let graph = |name, count| {
+        let mut graph = Graph::new();
+        graph.app("touchy", Touchy(Pedant::with(name, count))).expect("a name");
+        graph
+    };
+    let mut engine = engine(1, 10);
+    let error = engine.configure(&graph("reason", 60)).expect_err("too many");
+    assert!(has_no_room(&error), "{error}");
+    engine.configure(&graph("one", 20)).expect("room");
+    let changes = engine.configure(&graph("two", 30)).expect("a graph");
+    let [(_, error)] = &changes.failed[..] else { panic!("{changes:?}") };
+    assert!(has_no_room(error), "{error}");
 }
 
 #[test]
