@@ -24,6 +24,9 @@
 //! of the graph. What the app itself sends never comes back, nor what others of its `fanout` send. Those of a loopback device come once in
 //! either case: when they come in.
 //!
+//! The kernel lets into a `fanout` group only who asks for the same frames (`PACKET_FANOUT_FLAG_IGNORE_OUTGOING` of linux/if_packet.h). Programs that do not
+//! know this flag share frames with `outgoing = true`; those of a loopback device, not at all.
+//!
 //! The kernel takes the outer VLAN tag out of a frame, and we put it
 //! back. When the socket's queue is full, packets wait, and then the link: so a source before it is slowed down.
 //! An output with little room, and an exhausted pool, leave frames in the kernel's queue.
@@ -253,13 +256,20 @@ impl AfPacket {
                 "promiscuous",
                 format!("{device} does not allow it: {error}; try `sudo ip link set {device} promisc on`"),
             ),
-            Step::Fanout => OptionError::refused(
-                "fanout",
-                format!(
-                    "cannot join the group: {error}; is {device} up, and the number used for the same device only, \
-                     with the same `outgoing`?"
-                ),
-            ),
+            Step::Fanout { could_see_outgoing } => {
+                let others = if *could_see_outgoing && error.raw_os_error() == Some(libc::EINVAL) {
+                    " To share it with programs that do not set PACKET_FANOUT_FLAG_IGNORE_OUTGOING, write `outgoing = true`"
+                } else {
+                    ""
+                };
+                OptionError::refused(
+                    "fanout",
+                    format!(
+                        "cannot join the group: {error}; is {device} up, and the number used for the same device only, \
+                         with the same `outgoing`?{others}"
+                    ),
+                )
+            }
         }
     }
 }

@@ -67,7 +67,10 @@ pub(super) enum Step {
     /// Its frames are of a type for which there is no link type.
     Hardware(Hardware),
     Promiscuous,
-    Fanout,
+    Fanout {
+        /// Whether the group was to be one that the kernel keeps outgoing frames from, though it need not.
+        could_see_outgoing: bool,
+    },
 }
 
 /// Room for the control messages that come with a frame.
@@ -232,11 +235,11 @@ impl Socket {
     }
 
     /// Joins a group whose sockets share the frames of the device, for as long as the socket is open. All in it have to ask for the same
-    /// `outgoing`.
+    /// `outgoing`; of other programs, few set the flag that keeps outgoing frames from the group.
     pub(super) fn join(&self, group: u16, outgoing: bool) -> Result<(), OpenError> {
         let flag = if outgoing && !self.is_loopback { 0 } else { PACKET_FANOUT_FLAG_IGNORE_OUTGOING };
+        let step = Step::Fanout { could_see_outgoing: !outgoing && !self.is_loopback };
         let value = libc::c_uint::from(group) | (libc::PACKET_FANOUT_HASH | flag) << 16;
-        let step = Step::Fanout;
         self.set(libc::SOL_PACKET, libc::PACKET_FANOUT, &value).map_err(|error| OpenError { step, error })
     }
 

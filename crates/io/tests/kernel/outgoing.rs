@@ -84,12 +84,16 @@ fn a_group_sees_outgoing_frames_or_does_not() {
     cable((&here, "a"), (&here, "b"), 1500);
     here.enter(|| {
         let options = |outgoing| AfPacket { outgoing, fanout: Some(3), ..device("a") };
-        let _first = open(options(false));
-        let mut graph = engine::Graph::new();
-        graph.app("second", options(true)).unwrap();
-        let mut engine = engine::Engine::new(engine::Settings::new().unwrap()).unwrap();
-        let error = engine.configure(&graph).unwrap_err().to_string();
-        assert!(error.contains("with the same `outgoing`"), "{error}");
+        for first in [false, true] {
+            let _first = open(options(first));
+            let mut graph = engine::Graph::new();
+            graph.app("second", options(!first)).unwrap();
+            let mut engine = engine::Engine::new(engine::Settings::new().unwrap()).unwrap();
+            let error = engine.configure(&graph).unwrap_err().to_string();
+            assert!(error.contains("with the same `outgoing`"), "{error}");
+            // As other programs do it, which do not set the flag.
+            assert_eq!(error.contains("write `outgoing = true`"), first, "{error}");
+        }
     });
 }
 
