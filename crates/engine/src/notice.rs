@@ -71,17 +71,19 @@ impl Notifier {
         Notifier { app: app.to_owned(), notices: notices.clone() }
     }
 
-    /// Tells something that is good to know.
+    /// Tells something that is good to know, in one line: what is behind it is left out.
     pub fn note(&self, text: impl Into<String>) {
         self.put(NoticeLevel::Note, text.into());
     }
 
-    /// Tells something that does not work as it should.
+    /// Tells something that does not work as it should, in one line: what is behind it is left out.
     pub fn warn(&self, text: impl Into<String>) {
         self.put(NoticeLevel::Warning, text.into());
     }
 
     fn put(&self, level: NoticeLevel, text: String) {
+        // Of the lines of a failed assertion, the first says what failed.
+        let text = text.lines().next().unwrap_or_default().to_owned();
         self.notices.put(Notice { app: self.app.clone(), level, text });
     }
 }
@@ -101,5 +103,16 @@ mod tests {
         assert_eq!((&*taken[0].app, taken[0].level, &*taken[0].text), ("one", NoticeLevel::Warning, "a"));
         assert_eq!((&*taken[1].app, taken[1].level, &*taken[1].text), ("two", NoticeLevel::Note, "b"));
         assert_eq!(notices.take(), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn a_notice_has_one_line() {
+        let notices = Notices::default();
+        let notifier = Notifier::new("one", &notices);
+        ["it failed\n  left: 1\n right: 2", "it runs\r\n", ""]
+            .into_iter()
+            .for_each(|text| notifier.warn(text));
+        let texts: Vec<String> = notices.take().0.into_iter().map(|notice| notice.text).collect();
+        assert_eq!(texts, ["it failed", "it runs", ""]);
     }
 }

@@ -17,7 +17,7 @@ use crate::notice::Notices;
 use crate::pool::Pool;
 use crate::report::{Report, Retired};
 use crate::shm::{Counter, EntryKind, Record, RecordKind, RecordSize, Segment};
-use crate::worker::{Control, Pace, Restarts, Slot, TIMED_EVERY, Worker};
+use crate::worker::{Control, Outlook, Pace, Restarts, Slot, TIMED_EVERY, Worker};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Weak;
@@ -261,7 +261,8 @@ impl Engine {
             let links = self.links.iter().map(|(link, state)| (link, state.ring.as_ptr()));
             let report = Report::new(&self.workers, &self.graph, links, &self.retired);
             // An app that fails when it is asked has given no answer: it is down in the next report.
-            if !self.workers.iter_mut().fold(false, |any, worker| worker.hear_complaints() | any) {
+            let heard = |any, worker: &mut Worker| worker.hear_complaints(Outlook::MayEnd) | any;
+            if !self.workers.iter_mut().fold(false, heard) {
                 return report;
             }
         }

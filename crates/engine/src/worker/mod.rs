@@ -11,7 +11,7 @@ mod usual;
 pub(crate) use control::Control;
 pub(crate) use restarts::Restarts;
 pub use slot::LastWords;
-pub(crate) use slot::{Method, Slot};
+pub(crate) use slot::{Method, Outlook, Slot};
 pub use state::AppState;
 pub(crate) use usual::Usual;
 
@@ -153,7 +153,7 @@ impl Worker {
         self.any_down = self.slots.iter().any(Slot::is_down);
         for slot in 0..self.slots.len() {
             if let Err(panic) = self.slots[slot].announce_ports() {
-                self.app_panicked(slot, panic.message());
+                self.app_panicked(slot, panic.message(), Outlook::GoesOn);
             }
         }
     }
@@ -259,7 +259,7 @@ impl Worker {
     fn turn_panicked(&mut self, method: Method, panic: Panic) -> usize {
         let Some(running) = Orphans::running() else { panic.resume() };
         let position = self.schedule.of(method).iter().position(|&slot| slot == running);
-        self.app_panicked(running as usize, panic.message());
+        self.app_panicked(running as usize, panic.message(), Outlook::GoesOn);
         position.map_or(usize::MAX, |position| position + 1)
     }
 
@@ -273,7 +273,7 @@ impl Worker {
 
     /// Takes down apps that failed when they were asked something, and starts those that have been down for long enough.
     fn look_after_apps(&mut self, now_ns: u64) {
-        self.hear_complaints();
+        self.hear_complaints(Outlook::GoesOn);
         if self.any_down {
             self.slots.iter_mut().for_each(|slot| slot.restart_if_due(now_ns));
             self.any_down = self.slots.iter().any(Slot::is_down);
@@ -281,21 +281,21 @@ impl Worker {
     }
 
     /// Takes down apps that failed when they were asked something. Returns whether there were any.
-    pub(crate) fn hear_complaints(&mut self) -> bool {
+    pub(crate) fn hear_complaints(&mut self, outlook: Outlook) -> bool {
         let mut any = false;
         for slot in 0..self.slots.len() {
             if let Some(complaint) = self.slots[slot].take_complaint() {
-                self.app_panicked(slot, complaint);
+                self.app_panicked(slot, complaint, outlook);
                 any = true;
             }
         }
         any
     }
 
-    fn app_panicked(&mut self, slot: usize, why: String) {
+    fn app_panicked(&mut self, slot: usize, why: String, outlook: Outlook) {
         // The app's own packets are dropped with it, on its account.
         Orphans::enter(slot as u32);
-        self.slots[slot].panicked(why);
+        self.slots[slot].panicked(why, outlook);
         Orphans::leave();
         self.any_down = true;
         self.sweep(
@@ -348,7 +348,7 @@ impl Worker {
             Err(ChangeFailure::Panicked(panic)) => panic.message(),
         };
         Orphans::leave();
-        slot.panicked(why.clone());
+        slot.panicked(why.clone(), Outlook::GoesOn);
         self.take_home(|whose| {
             if whose != Whose::Counted {
                 slot.lost_in_panic(1);

@@ -220,10 +220,14 @@ impl Slot {
     }
 
     /// The app has panicked: it is dropped, and waits to be started again.
-    pub(super) fn panicked(&mut self, why: String) {
+    pub(super) fn panicked(&mut self, why: String, outlook: Outlook) {
         self.end_turn();
         let _ = self.drop_app();
-        self.notifier.warn(format!("it has failed, and is started again after a while: {why}"));
+        let and_then = match outlook {
+            Outlook::GoesOn => ", and is started again after a while",
+            Outlook::MayEnd => "",
+        };
+        self.notifier.warn(format!("it has failed{and_then}: {why}"));
         self.goes_down(why);
     }
 
@@ -483,6 +487,15 @@ impl Drop for Slot {
         let _ = self.drop_app();
         let_go(self.legacy.take());
     }
+}
+
+/// Whether apps run on after one has failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Outlook {
+    /// They do, so that it is started again.
+    GoesOn,
+    /// They stand, perhaps for ever: a report was asked for.
+    MayEnd,
 }
 
 /// Why an app has not taken on other options.

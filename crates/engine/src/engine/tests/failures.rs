@@ -237,6 +237,24 @@ fn what_a_panic_leaves_may_fail_when_it_goes() {
     }
 }
 
+/// Nobody knows whether it is, after a report.
+#[test]
+fn an_app_that_fails_in_a_report_is_not_told_to_be_started_again() {
+    for (fault, words) in
+        [("report", "it has failed: "), ("tick", "it has failed, and is started again after a while: ")]
+    {
+        let mut engine = capture_engine();
+        engine.configure(&faulty(fault, 1)).expect("a graph");
+        if fault == "tick" {
+            engine.breathe();
+        }
+        engine.report();
+        let (told, _) = engine.notices().take();
+        let [notice] = &told[..] else { panic!("{told:?}") };
+        assert_eq!(notice.text, format!("{words}told to fail in {fault}"));
+    }
+}
+
 #[test]
 fn a_panic_of_whoever_asks_for_the_end_ends_the_workers() {
     let mut engine = engine(2, 4000);
