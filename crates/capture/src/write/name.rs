@@ -46,23 +46,28 @@ impl NameHint {
         NameHint { format, is_compressed: name != path }
     }
 
-    /// What is told of a file of this name that is written in `format`, because of `reason`, if the name says something else.
+    /// What is told of a file of this name that is written in `format`, if the name says something else. `reason` says what `format` is, such
+    /// as "the format of the input".
     ///
     /// ```
     /// use capture::{NamedFormat, NameHint};
-    /// let told = NameHint::misnamed("a.pcap.gz".as_ref(), NamedFormat::Pcap, "");
+    /// let told = NameHint::misnamed("a.pcap.gz".as_ref(), NamedFormat::Pcap, None);
     /// assert_eq!(told.as_deref(), Some("a.pcap.gz is written without compression, whatever its name says"));
-    /// assert_eq!(NameHint::misnamed("a.pcap".as_ref(), NamedFormat::Pcap, ""), None);
+    /// let told = NameHint::misnamed("a.pcap".as_ref(), NamedFormat::Pcapng, Some("the format of the input"));
+    /// assert_eq!(told.as_deref(), Some("a.pcap is written as pcapng, the format of the input, whatever its name says"));
+    /// assert_eq!(NameHint::misnamed("a.pcap".as_ref(), NamedFormat::Pcap, None), None);
     /// ```
     #[must_use]
-    pub fn misnamed(path: &Path, format: NamedFormat, reason: &str) -> Option<String> {
+    pub fn misnamed(path: &Path, format: NamedFormat, reason: Option<&str>) -> Option<String> {
         let hint = NameHint::of(path);
         let is_other = hint.format.is_some_and(|named| named != format);
-        let what = match (is_other, hint.is_compressed) {
-            (true, true) => format!("as {format}{reason} and without compression"),
-            (true, false) => format!("as {format}{}", reason.trim_end_matches(',')),
-            (false, true) => "without compression".to_owned(),
-            (false, false) => return None,
+        let what = match (is_other, hint.is_compressed, reason) {
+            (true, true, Some(reason)) => format!("as {format}, {reason}, and without compression"),
+            (true, true, None) => format!("as {format} and without compression"),
+            (true, false, Some(reason)) => format!("as {format}, {reason}"),
+            (true, false, None) => format!("as {format}"),
+            (false, true, _) => "without compression".to_owned(),
+            (false, false, _) => return None,
         };
         Some(format!("{} is written {what}, whatever its name says", path.display()))
     }
@@ -99,12 +104,13 @@ mod tests {
             ("a.zst", NamedFormat::Pcap, "without compression"),
             ("a.pcap.zst", NamedFormat::Pcapng, "as pcapng, for a reason, and without compression"),
         ] {
-            let text = NameHint::misnamed(Path::new(name), format, ", for a reason,").unwrap_or_default();
-            let expected = match told {
-                "" => String::new(),
-                told => format!("{name} is written {told}, whatever its name says"),
-            };
-            assert_eq!(text, expected);
+            let expected =
+                (!told.is_empty()).then(|| format!("{name} is written {told}, whatever its name says"));
+            let path = Path::new(name);
+            assert_eq!(NameHint::misnamed(path, format, Some("for a reason")), expected);
+            let bare = expected
+                .map(|told| told.replace(", for a reason, and", " and").replace(", for a reason", ""));
+            assert_eq!(NameHint::misnamed(path, format, None), bare);
         }
     }
 }

@@ -18,5 +18,5 @@ pub(super) fn target(path: &Path, format: Format) -> Target {
 /// What is written under a name that says something else: the text of a warning.
 pub(super) fn misnamed(path: &Path, target: Target) -> Option<String> {
     let format = if target == Target::Pcapng { NamedFormat::Pcapng } else { NamedFormat::Pcap };
-    NameHint::misnamed(path, format, ", the format of the input,")
+    NameHint::misnamed(path, format, Some("the format of the input"))
 }

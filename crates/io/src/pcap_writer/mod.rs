@@ -181,7 +181,7 @@ impl PcapWriter {
             Format::Pcap => NamedFormat::Pcap,
             Format::Pcapng => NamedFormat::Pcapng,
         };
-        NameHint::misnamed(&self.path, format, "").map(|text| OptionWarning::new("path", text))
+        NameHint::misnamed(&self.path, format, None).map(|text| OptionWarning::new("path", text))
     }
 
     fn snaplen(&self) -> usize {
