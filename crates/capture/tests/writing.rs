@@ -384,6 +384,42 @@ fn a_failing_sink_is_reported_with_its_name() {
     assert!(error.to_string().starts_with("the pipe: "), "{error}");
 }
 
+/// What followed half a record could not be read.
+#[test]
+fn nothing_is_written_after_a_failure() {
+    /// Takes some bytes, then fails once.
+    struct FullOnce(Vec<u8>, usize);
+    impl std::io::Write for &mut FullOnce {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if self.0.len() == self.1 {
+                self.1 = usize::MAX;
+                return Err(std::io::ErrorKind::StorageFull.into());
+            }
+            let taken = bytes.len().min(self.1 - self.0.len());
+            self.0.extend(&bytes[..taken]);
+            Ok(taken)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let file = pcap(ByteOrder::Little, MICRO, 1, THREE);
+    for room in 0..file.len() {
+        let mut sink = FullOnce(vec![], room);
+        let mut reader = reader(&file).unwrap();
+        let mut writer = Writer::new(&mut sink, "the disk");
+        let batch = reader.next_batch().unwrap().unwrap();
+        let all = 0..batch.packets().len();
+        writer.write(&batch, all.clone()).unwrap();
+        assert!(!writer.flush().unwrap_err().is_broken_pipe());
+        let error = writer.write(&batch, all).unwrap_err().to_string();
+        assert!(error.starts_with("the disk: ") && error.ends_with("an earlier write failed"), "{error}");
+        writer.write_encoded(&[7; 600 << 10]).unwrap_err();
+        writer.finish().unwrap();
+        assert_eq!(sink.0, file[..room]);
+    }
+}
+
 #[test]
 fn files_are_created_and_refused() {
     let folder = std::env::temp_dir().join(format!("sluss-writing-{}", std::process::id()));

@@ -20,6 +20,9 @@ const BLOCK: usize = 256 << 10;
 /// Writes selected packets in the format of the first batch it is given.
 ///
 /// Call [`Writer::finish`] at the end: dropping a writer writes what it holds too, but cannot report a failure.
+///
+/// After a write that failed, the output may end within a record. Readers take everything before it; what was appended they
+/// could not make out, so a writer that has failed writes no more.
 pub struct Writer<W: Write> {
     sink: W,
     name: Arc<str>,
@@ -28,6 +31,8 @@ pub struct Writer<W: Write> {
     buffer: Vec<u8>,
     /// Bytes given to the sink.
     written: u64,
+    /// Whether the sink has failed.
+    has_failed: bool,
 }
 
 impl Writer<File> {
@@ -62,7 +67,8 @@ impl Writer<File> {
 impl<W: Write> Writer<W> {
     /// Writes to any sink; `name` names it in errors.
     pub fn new(sink: W, name: &str) -> Writer<W> {
-        Writer { sink, name: name.into(), encoder: None, buffer: Vec::with_capacity(BLOCK), written: 0 }
+        let buffer = Vec::with_capacity(BLOCK);
+        Writer { sink, name: name.into(), encoder: None, buffer, written: 0, has_failed: false }
     }
 
     /// Writes the packets of a batch with these indices, which must rise.
@@ -71,7 +77,7 @@ impl<W: Write> Writer<W> {
     /// of pcapng carry the blocks around the packets.
     ///
     /// # Errors
-    /// If the system refuses, or a packet does not fit the output's format.
+    /// If the system refuses, now or with an earlier call, or a packet does not fit the output's format.
     ///
     /// # Panics
     /// If an index is beyond the batch.
@@ -101,7 +107,7 @@ impl<W: Write> Writer<W> {
     /// Appends what an [`Encoder`] for the same target has made, perhaps in another thread.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system refuses, now or with an earlier call.
     pub fn write_encoded(&mut self, records: &[u8]) -> Result<(), Error> {
         self.write_blocks(records)
     }
@@ -112,7 +118,8 @@ impl<W: Write> Writer<W> {
     /// If the system refuses.
     pub fn flush(&mut self) -> Result<(), Error> {
         self.flush_buffer()?;
-        self.sink.flush().map_err(|e| self.failed(e))
+        let result = self.sink.flush();
+        self.after(0, result)
     }
 
     /// Writes the rest and gives the sink back.
@@ -131,6 +138,10 @@ impl<W: Write> Writer<W> {
 
     /// Writes what waits and then these records, up to where the last whole block of the output ends; the rest waits.
     fn write_blocks(&mut self, records: &[u8]) -> Result<(), Error> {
+        if self.has_failed {
+            self.buffer.clear();
+            return Err(self.failed(io::Error::other("an earlier write failed")));
+        }
         let waiting = self.buffer.len();
         let ready = waiting + records.len();
         let over = ((self.written + ready as u64) % BLOCK as u64) as usize;
@@ -155,10 +166,13 @@ impl<W: Write> Writer<W> {
 
     /// Counts bytes that were given to the sink. After a failure what waits is dropped: half of the bytes before it may be
     /// out, and to write more would tear the file.
+    ///
+    /// To cut a file back to whole records would take more than it gives: where the last one ends is not known here.
     fn after(&mut self, len: usize, result: io::Result<()>) -> Result<(), Error> {
         self.written += len as u64;
         result.map_err(|error| {
             self.buffer.clear();
+            self.has_failed = true;
             self.failed(error)
         })
     }
