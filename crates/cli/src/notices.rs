@@ -46,7 +46,7 @@ impl<'a> Announcer<'a> {
 
     fn tell_untold(&self, untold: u64) {
         if untold > 0 {
-            let (messages, were) = (counted(untold, "message"), plural::of(untold, "was", "were"));
+            let (messages, were) = (counted(untold, "message"), plural::choose(untold, "was", "were"));
             self.terminal.tell(&Message::note(format_args!("{messages} more of apps {were} not printed")));
         }
     }
@@ -55,8 +55,8 @@ impl<'a> Announcer<'a> {
 fn message(notice: &Notice) -> Message {
     let text = format_args!("{}: {}", notice.app, notice.text);
     let message = match notice.level {
-        NoticeLevel::Warning => Message::warning(text),
         NoticeLevel::Note => Message::note(text),
+        _ => Message::warning(text),
     };
     message.with_app(&notice.app)
 }

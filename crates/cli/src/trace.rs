@@ -143,7 +143,7 @@ fn step_in_words(step: &TraceStep, packet: &Wanted, width: usize) -> String {
         Answer::NotCaptured { needed } => {
             let captured = packet.data.len();
             let needed = counted(needed, "captured byte");
-            let are = plural::of(captured as u64, "is", "are");
+            let are = plural::choose(captured as u64, "is", "are");
             return format!("needs {needed}, there {are} {captured}: rejected whatever else holds");
         }
         Answer::DividesByZero => "divides by zero: rejected whatever else holds".to_owned(),

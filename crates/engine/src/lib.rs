@@ -36,6 +36,8 @@ mod models;
 mod notice;
 mod option;
 mod panic;
+// What apps and commands tell in reports counts in the same words. No part of what the engine is for.
+#[doc(hidden)]
 pub mod plural;
 #[allow(unsafe_code)]
 pub mod pool;

@@ -18,6 +18,7 @@ pub struct Notice {
 
 /// How much a notice matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NoticeLevel {
     /// Good to know.
     Note,
@@ -60,7 +61,7 @@ impl Notices {
 }
 
 /// The end of one app. For what happens now and then, not for each packet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Notifier {
     app: String,
     notices: Notices,
@@ -69,6 +70,11 @@ pub struct Notifier {
 impl Notifier {
     pub(crate) fn new(app: &str, notices: &Notices) -> Self {
         Notifier { app: app.to_owned(), notices: notices.clone() }
+    }
+
+    /// One that nobody listens to, for tests of what an app consists of. An app gets its own from [`Setup::notifier`](crate::Setup::notifier).
+    pub fn unheard() -> Self {
+        Self::new("", &Notices::default())
     }
 
     /// Tells something that is good to know, in one line: what is behind it is left out.

@@ -15,18 +15,18 @@ pub fn counted(count: u64, noun: &str) -> String {
 /// The noun in the number that fits the count.
 #[must_use]
 pub fn nouns(count: u64, noun: &str) -> String {
-    format!("{noun}{}", of(count, "", "s"))
+    format!("{noun}{}", choose(count, "", "s"))
 }
 
 /// A count with its noun, and what has become of them: `1 packet was dropped`.
 #[must_use]
 pub fn passive(count: u64, noun: &str, participle: &str) -> String {
-    format!("{} {} {participle}", counted(count, noun), of(count, "was", "were"))
+    format!("{} {} {participle}", counted(count, noun), choose(count, "was", "were"))
 }
 
 /// The words for one, or for another number.
 #[must_use]
-pub fn of<'w>(count: u64, one: &'w str, more: &'w str) -> &'w str {
+pub fn choose<'w>(count: u64, one: &'w str, more: &'w str) -> &'w str {
     if count == 1 { one } else { more }
 }
 

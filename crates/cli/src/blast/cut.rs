@@ -46,7 +46,8 @@ pub(super) fn warning(capture: &Path, report: &Report) -> Option<Message> {
     let sent: u64 =
         report.links.iter().filter(|link| link.link.from.app == CUT).map(|link| link.txpackets).sum();
     let sent = counted(sent, "packet");
-    let words = plural::of(cut, "was sent shorter than it had been", "were sent shorter than they had been");
+    let words =
+        plural::choose(cut, "was sent shorter than it had been", "were sent shorter than they had been");
     Some(Message::warning(format_args!(
         "{}: {cut} of {sent} {words}: the capture has only the first bytes (snap length)",
         capture.display()

@@ -42,7 +42,7 @@ impl Lost {
                 "{}: {lost} of {} {} not sent: {}",
                 self.to,
                 counted(lost + self.delivered, "packet"),
-                plural::of(lost, "was", "were"),
+                plural::choose(lost, "was", "were"),
                 why.join("; ")
             ),
         )

@@ -110,7 +110,10 @@ fn in_words(plan: &Plan, totals: &Totals, max: Option<u64>) -> String {
         }
         let share = if packets == 0 { 0.0 } else { matched as f64 * 100.0 / packets as f64 };
         let packets = counted(packets, "packet");
-        format!("{matched} of {packets} {} ({share:.1} %){place}", plural::of(matched, "matches", "match"))
+        format!(
+            "{matched} of {packets} {} ({share:.1} %){place}",
+            plural::choose(matched, "matches", "match")
+        )
     });
     lines.collect::<Vec<_>>().join("\n")
 }

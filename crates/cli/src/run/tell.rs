@@ -30,7 +30,7 @@ impl<'a> Teller<'a> {
         let findings: Vec<(&GraphFileError, &str)> = told.iter().map(|error| (error, text)).collect();
         let untold = errors.untold();
         let count = errors.0.iter().filter(|error| !error.code.is_warning()).count() + untold;
-        let are = plural::of(untold as u64, "is", "are");
+        let are = plural::choose(untold as u64, "is", "are");
         let more = if untold > 0 { format!(", of which {untold} {are} not shown") } else { String::new() };
         let count = counted(count as u64, "error");
         self.failure(&findings, untold, &format!("{count}{more}; {outcome}"))

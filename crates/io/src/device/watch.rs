@@ -131,7 +131,7 @@ mod tests {
             device: "lo".to_owned(),
             state: State::There,
             absences: Counter::hidden(),
-            notifier: Notifier::default(),
+            notifier: Notifier::unheard(),
         };
         let mut tried_ms = Vec::new();
         for now_ms in (0..4000).step_by(100) {

@@ -42,7 +42,7 @@ mod tape;
 mod tests;
 
 use crate::held::Reading;
-use engine::plural::{nouns, of};
+use engine::plural::{choose, nouns};
 use engine::shm::Counter;
 use engine::{
     App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, OptionWarning, Output, Packet,
@@ -341,7 +341,7 @@ impl App for Running {
         let path = self.tape.path().display();
         let too_long = self.counters.too_long.get();
         let dropped = (too_long > 0).then(|| {
-            let (packets, were) = (nouns(too_long, "packet"), of(too_long, "was", "were"));
+            let (packets, were) = (nouns(too_long, "packet"), choose(too_long, "was", "were"));
             format!("{path}: {too_long} {packets} longer than {} bytes {were} dropped", self.max_len)
         });
         let foreign = self.tape.foreign().map(|linktype| {
