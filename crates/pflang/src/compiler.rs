@@ -16,7 +16,7 @@ use crate::options::{Backend, Dialect, Limits, Names, NoNames};
 use crate::span::Span;
 use crate::syntax::ast::Ast;
 use crate::syntax::habits;
-use crate::syntax::lex::lex;
+use crate::syntax::lex::{TokenKind, lex};
 use crate::syntax::parse;
 use crate::trace::{Trace, trace};
 use std::net::Ipv4Addr;
@@ -289,9 +289,35 @@ impl Compiler {
     /// With what was meant, where only lowering knows that it was not what the words say: `icmp type 8` of nftables' reads
     /// as a type of 802.11.
     fn advised(&self, source: &str, found: Box<Diagnostic>) -> Box<Diagnostic> {
-        match found.code {
+        self.vouched(match found.code {
             Code::LinkType => Box::new(habits::advise(&lex(source), *found, &self.dialect)),
             _ => found,
+        })
+    }
+
+    /// Without what it says was meant, if that would be refused as well.
+    #[cold]
+    fn vouched(&self, mut found: Box<Diagnostic>) -> Box<Diagnostic> {
+        if let Some(refusal) = found.meant().and_then(|meant| self.refusal(meant)) {
+            found.help = refusal;
+        }
+        found
+    }
+
+    /// Whether a suggestion would be refused; with what there is to say instead, if there is anything. Names count as known:
+    /// nobody is asked for them.
+    fn refusal(&self, meant: &str) -> Option<Option<String>> {
+        let Some(ast) = parse::attempt(meant, &self.dialect, &self.limits) else {
+            // Words that stand in place of others may be offered without what follows them.
+            return (!is_words(meant)).then_some(None);
+        };
+        let options = lower::Options { names: &NoNames, ..self.lower_options() };
+        let refused = lower::lower_within(&ast, &options, Clock::new(self.limits)).err()?;
+        match refused.code {
+            Code::UnknownName | Code::SetFile if refused.meant().is_none() => None,
+            // Which network it is whose address has too many bits.
+            Code::OutOfRange => Some(refused.help),
+            _ => Some(None),
         }
     }
 
@@ -345,12 +371,13 @@ impl Compiler {
     }
 
     pub(crate) fn parse(&self, source: &str) -> Result<Ast, Box<Diagnostic>> {
-        parse::parse(source, &self.dialect, &self.limits).map_err(Box::new)
+        parse::parse(source, &self.dialect, &self.limits).map_err(|found| self.vouched(Box::new(found)))
     }
 
     /// Parses a filter of a list, counting its terms on top of those before it.
     pub(crate) fn parse_behind(&self, source: &str, terms_before: usize) -> Result<Ast, Box<Diagnostic>> {
-        parse::parse_behind(source, &self.dialect, &self.limits, terms_before).map_err(Box::new)
+        let parsed = parse::parse_behind(source, &self.dialect, &self.limits, terms_before);
+        parsed.map_err(|found| self.vouched(Box::new(found)))
     }
 
     /// Lowers a filter of a list after those before it, into one tree.
@@ -426,6 +453,13 @@ fn internal(source: &str, what: &str) -> Box<Diagnostic> {
     let message = format!("the compiler broke an invariant of its own: {what}");
     let help = "please report this filter: the interpreter and the machine code both refuse it";
     Box::new(Diagnostic::new(Code::Internal, whole(source), message).help(help))
+}
+
+/// Whether a text is a single token, or nothing but keywords.
+fn is_words(text: &str) -> bool {
+    let tokens = lex(text).list;
+    let tokens = tokens.iter().filter(|token| token.kind != TokenKind::End);
+    tokens.clone().count() == 1 || tokens.into_iter().all(|token| matches!(token.kind, TokenKind::Word(_)))
 }
 
 pub(crate) fn whole(source: &str) -> Span {

@@ -74,6 +74,18 @@ impl Diagnostic {
         self
     }
 
+    /// With the filter or word that was probably meant, which may still turn out to be refused: see [`Diagnostic::meant`].
+    pub(crate) fn suggest(self, meant: impl fmt::Display) -> Self {
+        self.help(did_you_mean(meant))
+    }
+
+    /// The filter or word that the help offers in place of the text.
+    pub(crate) fn meant(&self) -> Option<&str> {
+        let help = self.help.as_deref()?;
+        let question = || help.strip_prefix(DID_YOU_MEAN)?.strip_suffix(QUESTION_MARK);
+        question().or_else(|| help.strip_prefix(AS_CAPTURE_FILTER)?.strip_suffix('`'))
+    }
+
     /// How bad it is.
     pub fn severity(&self) -> Severity {
         if self.code.is_lint() { Severity::Warning } else { Severity::Error }
@@ -121,6 +133,20 @@ impl Diagnostic {
             help: self.help.as_deref(),
         }
     }
+}
+
+const DID_YOU_MEAN: &str = "did you mean `";
+const QUESTION_MARK: &str = "`?";
+const AS_CAPTURE_FILTER: &str = "as a capture filter: `";
+
+/// The help that offers a filter or a word.
+pub(crate) fn did_you_mean(meant: impl fmt::Display) -> String {
+    format!("{DID_YOU_MEAN}{meant}{QUESTION_MARK}")
+}
+
+/// The help that offers the filter that a display filter is.
+pub(crate) fn as_capture_filter(filter: &str) -> String {
+    format!("{AS_CAPTURE_FILTER}{filter}`")
 }
 
 /// The parts of a finding that are shown, whatever language it is about: other texts than filters are shown in this way, too.

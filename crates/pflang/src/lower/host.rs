@@ -145,7 +145,7 @@ impl Lowerer<'_> {
                     && !self.options.dialect.strict =>
             {
                 let quals = Quals { kind: Some(Kind::Host), ..quals };
-                Box::new(error.help(format!("did you mean `{quals}in {{{name}}}`?")))
+                Box::new(error.suggest(format_args!("{quals}in {{{name}}}")))
             }
             _ => error,
         }

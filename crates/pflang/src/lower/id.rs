@@ -26,7 +26,7 @@ impl Lowerer<'_> {
             Id::Mac(address) => {
                 self.check_link_host("an Ethernet address", quals).map_err(|error| {
                     let quals = Quals { proto: Some(Proto::Link), kind: Some(Kind::Host), ..quals };
-                    Box::new(error.help(format!("did you mean `{quals}{id}`?")))
+                    Box::new(error.suggest(format_args!("{quals}{id}")))
                 })?;
                 self.ether_host(address, quals.dir)
             }
@@ -207,7 +207,7 @@ impl Lowerer<'_> {
         match quals.kind {
             None | Some(Kind::Host) => {
                 let quals = Quals { kind: Some(Kind::Net), ..quals };
-                Box::new(error.help(format!("did you mean `{quals}{net}`?")))
+                Box::new(error.suggest(format_args!("{quals}{net}")))
             }
             Some(_) => error,
         }

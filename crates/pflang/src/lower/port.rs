@@ -70,7 +70,7 @@ impl Lowerer<'_> {
             return error;
         }
         let quals = Quals { kind: Some(Kind::Portrange), ..quals };
-        Box::new(error.help(format!("did you mean `{quals}{name}`?")))
+        Box::new(error.suggest(format_args!("{quals}{name}")))
     }
 
     /// The protocol that a qualifier restricts ports to.

@@ -5,7 +5,7 @@
 
 use super::lex::{Sign, Token, TokenKind, Tokens};
 use super::words::Word;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, as_capture_filter};
 
 /// Fields with a counterpart, and what comes before the value.
 #[rustfmt::skip]
@@ -91,7 +91,7 @@ pub(super) fn recognise(tokens: &Tokens<'_>) -> Option<Diagnostic> {
     let found = Diagnostic::new(Code::DisplaySyntax, span, "this is a Wireshark display filter")
         .label("a field of a display filter");
     Some(match translate(tokens) {
-        Some(filter) => found.help(format!("as a capture filter: `{filter}`")),
+        Some(filter) => found.help(as_capture_filter(&filter)),
         None => {
             found.help("capture filters have another language: `tcp port 80`, `host 10.0.0.1`, `ip[8] < 5`")
         }

@@ -8,7 +8,7 @@ use super::lex::{Sign, Token, TokenKind, Within, lex};
 use super::parse::{Context, Parser, Purpose, is_filter};
 use super::suggest::nearest;
 use super::words::{self, WORDS, Word};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, did_you_mean};
 use crate::span::Span;
 
 /// Bytes of a suggestion that is still helpful.
@@ -177,7 +177,7 @@ impl Parser<'_> {
 
     /// What to write instead.
     fn help(&self, token: Token, expected: Expected) -> Option<String> {
-        let meant = self.meant(token, expected).map(|words| format!("did you mean `{words}`?"));
+        let meant = self.meant(token, expected).map(did_you_mean);
         meant.or_else(|| self.advice(token, expected))
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) 
             && (is_filter(meant, dialect) || is_filter(&format!("{meant} 1"), dialect))
     };
     if let Some(meant) = meant(tokens, found.span, phrases).filter(is_helpful) {
-        return found.help(format!("did you mean `{meant}`?"));
+        return found.suggest(meant);
     }
     match (found.code, found.span.text(tokens.source)) {
         (Code::UnknownWord, "ct" | "iif" | "iifname" | "oif" | "oifname") => found.help(

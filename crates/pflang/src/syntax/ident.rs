@@ -160,7 +160,7 @@ impl Parser<'_> {
         Box::new(
             Diagnostic::new(Code::BadQualifier, span, message)
                 .label("this is an IPv4 address")
-                .help(format!("did you mean `host {address}`?")),
+                .suggest(format_args!("host {address}")),
         )
     }
 

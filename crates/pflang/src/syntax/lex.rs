@@ -245,7 +245,7 @@ fn number(text: &str, span: Span) -> Result<u32, Box<Diagnostic>> {
         return Err(Box::new(
             Diagnostic::new(Code::BadToken, span, format!("`{text}` has a digit that is not octal"))
                 .label("a number that begins with 0 is octal")
-                .help(format!("did you mean `{}`?", if decimal.is_empty() { "0" } else { decimal })),
+                .suggest(if decimal.is_empty() { "0" } else { decimal }),
         ));
     }
     u32::from_str_radix(digits, radix).map_err(|_| {

@@ -226,10 +226,15 @@ pub(super) enum Purpose {
 
 /// Whether a suggestion is a filter.
 pub(super) fn is_filter(text: &str, dialect: &Dialect) -> bool {
-    let (tokens, limits) = (lex(text), Limits::default());
-    let mut parser = Parser::new(&tokens, dialect, &limits);
+    attempt(text, dialect, &Limits::default()).is_some()
+}
+
+/// Parses a suggestion, if it is a filter.
+pub(crate) fn attempt(text: &str, dialect: &Dialect, limits: &Limits) -> Option<Ast> {
+    let tokens = lex(text);
+    let mut parser = Parser::new(&tokens, dialect, limits);
     parser.purpose = Purpose::Trial;
-    parser.filter().is_ok()
+    parser.filter().is_ok().then_some(parser.ast)
 }
 
 impl<'a> Parser<'a> {

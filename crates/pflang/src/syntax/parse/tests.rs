@@ -1,12 +1,15 @@
 //! What the parser accepts, what it makes of it, and what it says about the rest.
 
 use super::parse;
-use crate::diag::{Code, Diagnostic};
+use crate::compiler::Compiler;
+use crate::diag::{Code, Diagnostic, Error};
+use crate::filter::Filter;
 use crate::options::{Dialect, Limits};
 use crate::span::Span;
 use crate::syntax::ast::{Arith, Ast, Expr, Id, Kind, SetItem};
 use crate::syntax::fmt::canonical;
 use crate::syntax::words;
+use wire::LinkType;
 
 fn ast(source: &str) -> Ast {
     parse(source, &Dialect::default(), &Limits::default())
@@ -298,16 +301,57 @@ const SLIPS: &[(&str, &str)] = &[
 
 #[test]
 fn habits_of_other_tools_are_translated() {
+    let compiler = Compiler::new(LinkType::EN10MB);
     for (source, meant) in HABITS.iter().chain(SLIPS) {
         let error = error(source);
         assert_eq!(error.help, Some(format!("did you mean `{meant}`?")), "{source}: {error:?}");
         assert!(
             *source == "udp dport"
                 || words::constant(meant).is_some()
-                || parse(meant, &Dialect::default(), &Limits::default()).is_ok(),
-            "{meant}"
+                || names_aside(compiler.compile(meant)),
+            "{source}: `{meant}` does not compile"
         );
+        assert_eq!(help_of(&compiler, source), error.help, "{source}: the compiler keeps it");
     }
+}
+
+/// Whether a filter compiles, or lacks a name only.
+fn names_aside(compiled: Result<Filter, Error>) -> bool {
+    compiled.map_or_else(
+        |error| error.code() == Code::UnknownName && error.diagnostic.meant().is_none(),
+        |_| true,
+    )
+}
+
+fn help_of(compiler: &Compiler, source: &str) -> Option<String> {
+    compiler.compile(source).err().and_then(|error| error.diagnostic.help)
+}
+
+#[test]
+fn no_filter_is_suggested_that_would_be_refused() {
+    let ethernet = Compiler::new(LinkType::EN10MB);
+    for (source, help) in [
+        ("10.0.0.1:99999", None),
+        ("port = 99999", None),
+        ("port 80, 99999", None),
+        ("vlan id 5000", None),
+        ("ether port = 80", None),
+        ("ip host = ::1", None),
+        ("src ip 10.0.0.1/24", Some("the network is `10.0.0.0/24`")),
+        // Words that are offered without what follows them, and names that nobody is asked for.
+        ("udp dport", Some("did you mean `udp dst port`?")),
+        ("tcp prt", Some("did you mean `port`?")),
+        ("hsot nowhere.example", Some("did you mean `host nowhere.example`?")),
+    ] {
+        assert_eq!(help_of(&ethernet, source).as_deref(), help, "{source}");
+    }
+    let list = ethernet.compile_list(&[("arp", 1), ("port = 99999", 2)]).unwrap_err();
+    assert_eq!(list.diagnostic.help, None, "in a list");
+    let explained = ethernet.explain("port = 99999").unwrap_err();
+    assert_eq!(explained.diagnostic.help, None, "in plain words");
+    let frames = "mac 1:2:3:4:5:6";
+    assert!(help_of(&ethernet, frames).is_some());
+    assert_eq!(help_of(&Compiler::new(LinkType::RAW), frames), None, "packets without a link header");
 }
 
 #[test]
