@@ -115,8 +115,8 @@ impl<'a> Cursor<'a> {
         (value.is_some() || is_end).then_some((not, value))
     }
 
-    /// Ports or addresses of a protocol. What is not on them is still of the protocol: without that, all packets of
-    /// other protocols would match as well.
+    /// Ports or addresses of a protocol, which is no qualifier of addresses if it has ports, nor the other way round. What is
+    /// not on them is still of the protocol: without that, all packets of other protocols would match as well.
     pub(super) fn of_protocol(
         &self,
         start: usize,
@@ -124,9 +124,11 @@ impl<'a> Cursor<'a> {
         not: Option<&str>,
         text: &str,
     ) -> String {
+        let are_ports = text.split(' ').any(|word| matches!(word, "port" | "portrange"));
         match (proto, not) {
-            (Some(proto), Some(not)) => self.operands(start, &format!("{proto} and {not} {text}")),
-            _ => joined(&[proto, not, Some(text)]),
+            (Some(proto), None) if has_ports(proto) == are_ports => format!("{proto} {text}"),
+            (Some(proto), _) => self.operands(start, &joined(&[Some(proto), Some("and"), not, Some(text)])),
+            (None, _) => joined(&[not, Some(text)]),
         }
     }
 
@@ -217,6 +219,11 @@ impl<'a> Cursor<'a> {
             .map(|token| token.span.text(meant))
             .filter(|text| !text.is_empty()))
     }
+}
+
+/// Whether a protocol has ports.
+pub(super) fn has_ports(proto: &str) -> bool {
+    matches!(proto, "tcp" | "udp" | "sctp")
 }
 
 /// The words that there are, with blanks between.

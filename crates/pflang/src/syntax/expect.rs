@@ -4,6 +4,7 @@ use super::ast::{Kind, Proto};
 use super::codes;
 use super::display_filter;
 use super::habits;
+use super::ident::range_ends;
 use super::lex::{Sign, Token, TokenKind, Within, lex};
 use super::parse::{Context, Parser, Purpose, is_filter};
 use super::suggest::nearest;
@@ -196,6 +197,11 @@ impl Parser<'_> {
             (Expected::Term | Expected::TermAfterJoin, TokenKind::Dotted | TokenKind::V6(_)) => {
                 Some(self.address(token))
             }
+            (Expected::Term | Expected::TermAfterJoin, TokenKind::Name)
+                if !self.dialect.strict && is_range_of_addresses(text) =>
+            {
+                Some(format!("host in {{{text}}}"))
+            }
             (Expected::Term | Expected::TermAfterJoin, TokenKind::Mac(_)) => {
                 Some(format!("ether host {text}"))
             }
@@ -354,7 +360,8 @@ impl Parser<'_> {
         let next = slash.and_then(|at| Some((self.tokens.list.get(at)?, self.tokens.list.get(at + 1)?)));
         match next {
             Some((slash, len)) if slash.kind == TokenKind::Sign(Sign::Slash) => {
-                format!("net {text}/{}", self.tokens.text(*len))
+                let word = if len.kind == TokenKind::Dotted { " mask " } else { "/" };
+                format!("net {text}{word}{}", self.tokens.text(*len))
             }
             _ => format!("host {text}"),
         }
@@ -407,6 +414,11 @@ fn difference(text: &str) -> Option<(&str, &str)> {
 
 fn is_transport(proto: Proto) -> bool {
     matches!(proto, Proto::Tcp | Proto::Udp | Proto::Sctp)
+}
+
+/// `10.0.0.5-10.0.0.9`.
+fn is_range_of_addresses(text: &str) -> bool {
+    range_ends(text, Span::new(0, 0)).is_some_and(|ends| ends.iter().all(|end| end.kind == TokenKind::Dotted))
 }
 
 /// The words that could stand there.

@@ -93,7 +93,10 @@ fn meant(tokens: &Tokens<'_>, place: Span, phrases: &[Phrase]) -> Option<String>
     (at.saturating_sub(WORDS_BEFORE)..=at).find_map(|start| {
         phrases.iter().find_map(|phrase| {
             let mut cursor = Cursor { tokens, at: start };
-            phrase(&mut cursor).filter(|meant| cursor.at > at && cursor.is_news(start, meant))
+            let meant = phrase(&mut cursor)?;
+            // What follows a comma is part of the phrase, though not understood.
+            let is_whole = cursor.at > at && cursor.sign(Sign::Comma).is_none();
+            (is_whole && cursor.is_news(start, &meant)).then_some(meant)
         })
     })
 }
@@ -359,11 +362,15 @@ fn juxtaposed(cursor: &mut Cursor<'_>) -> Option<String> {
     let mut values = Vec::new();
     while cursor.token().is_some_and(|token| token.kind != TokenKind::Name) {
         let Some(value) = cursor.value() else { break };
+        // A netmask is no further address.
+        if value.starts_with("255.") {
+            return None;
+        }
         values.push(format!("{quals} {value}"));
     }
     (values.len() > 1).then(|| cursor.operands(start, &values.join(" or ")))
 }
 
-fn is_range(value: Option<&str>) -> bool {
+pub(super) fn is_range(value: Option<&str>) -> bool {
     value.and_then(super::ident::numeric_range).is_some()
 }

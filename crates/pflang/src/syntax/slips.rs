@@ -11,7 +11,8 @@
 //! ```
 //! Like [`habits`](super::habits), these phrases are looked for only after the parser has failed.
 
-use super::cursor::{Cursor, joined};
+use super::cursor::{Cursor, has_ports, joined};
+use super::habits::is_range;
 use super::lex::{Sign, TokenKind};
 
 /// `port 80 - 90`, `portrange 80:90`, `portrange 80 to 90`, `portrange 80 90`.
@@ -27,19 +28,20 @@ pub(super) fn range(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(format!("{directed}portrange {low}-{}", cursor.number()?))
 }
 
-/// `net 10.0.0.0 255.0.0.0`, `net 10.0.0.0 netmask 255.0.0.0`, `net 10.0.0.0/255.0.0.0`.
+/// `net 10.0.0.0 255.0.0.0`, `net 10.0.0.0 netmask 255.0.0.0`, `host 10.0.0.0/255.0.0.0`.
 pub(super) fn mask(cursor: &mut Cursor<'_>) -> Option<String> {
-    let quals = cursor.qualifiers().filter(|quals| quals.ends_with("net"))?;
+    let quals = cursor.qualifiers()?;
+    let directed = quals.strip_suffix("net").or(quals.strip_suffix("host"))?;
     let net = cursor.dotted()?;
     if cursor.sign(Sign::Slash).is_none() {
         cursor.one_of(&["netmask"]);
     }
     // Another network would not begin with ones.
     let mask = cursor.dotted().filter(|mask| mask.starts_with("255."))?;
-    Some(format!("{quals} {net} mask {mask}"))
+    Some(format!("{directed}net {net} mask {mask}"))
 }
 
-/// `port = 80`, `tcp port != 80`, `host == 10.0.0.1`, `port > 1023`.
+/// `port = 80`, `tcp port != 80`, `port != 80, 443`, `port = 80-90`, `host == 10.0.0.1`, `port > 1023`.
 pub(super) fn compared(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
     let proto = cursor.one_of(&["tcp", "udp", "sctp", "ip", "ip6", "arp", "rarp"]);
@@ -48,11 +50,15 @@ pub(super) fn compared(cursor: &mut Cursor<'_>) -> Option<String> {
     match (cursor.ordering(), quals.strip_suffix("port")) {
         (Some(sign), Some(directed)) => {
             let range = super::habits::ports_that_are(sign, cursor.value()?.parse().ok()?)?;
-            Some(joined(&[proto, Some(&format!("{directed}portrange {range}"))]))
+            Some(cursor.of_protocol(start, proto, None, &format!("{directed}portrange {range}")))
         }
-        (None, _) if is_signed => {
+        (None, directed) if is_signed => {
             let not = cursor.negation();
-            let ids = format!("{quals} {}", cursor.value()?);
+            let ids = match (&cursor.commas()?[..], directed) {
+                ([one], Some(directed)) if is_range(Some(one)) => format!("{directed}portrange {one}"),
+                ([one], _) => format!("{quals} {one}"),
+                (several, _) => format!("{quals} in {{{}}}", several.join(", ")),
+            };
             Some(cursor.of_protocol(start, proto, not, &ids))
         }
         _ => None,
@@ -66,9 +72,14 @@ pub(super) fn commas(cursor: &mut Cursor<'_>) -> Option<String> {
     (members.len() > 1).then(|| format!("{quals} in {{{}}}", members.join(", ")))
 }
 
-/// `10.0.0.1:80`, `src 10.0.0.1:80`, `host [2001:db8::1]:80`.
+/// `10.0.0.1:80`, `tcp src 10.0.0.1:80`, `host [2001:db8::1]:80`.
 pub(super) fn socket(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
+    // `src or dst` is not understood, and half of it not meant.
+    if !cursor.begins_term() {
+        return None;
+    }
+    let proto = cursor.one_of(&["tcp", "udp", "sctp", "ip", "ip6"]);
     let dir = cursor.one_of(&["src", "dst"]);
     cursor.one_of(&["host"]);
     let address = match cursor.sign(Sign::LBracket) {
@@ -83,21 +94,26 @@ pub(super) fn socket(cursor: &mut Cursor<'_>) -> Option<String> {
     let port = cursor.number()?;
     let host = joined(&[dir, Some("host"), Some(address)]);
     let port = joined(&[dir, Some("port"), Some(&port)]);
-    Some(cursor.operands(start, &format!("{host} and {port}")))
+    let proto = proto.map(|proto| format!("{proto} and "));
+    Some(cursor.operands(start, &format!("{}{host} and {port}", proto.unwrap_or_default())))
 }
 
 /// `src ip 10.0.0.1`, `dst tcp port 80`.
 pub(super) fn carrier_behind_direction(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    if !cursor.begins_term() {
+        return None;
+    }
     let dir = cursor.one_of(&["src", "dst"])?;
     let proto = cursor.one_of(&["ip", "ip6", "arp", "tcp", "udp", "sctp"])?;
     let kind = match (cursor.one_of(&["host", "net", "port", "portrange"]), proto) {
         (Some(kind), _) => kind,
-        (None, "tcp" | "udp" | "sctp") => "port",
+        (None, proto) if has_ports(proto) => "port",
         (None, _) => "host",
     };
     let value = cursor.value()?;
     let kind = if kind == "host" && value.contains('/') { "net" } else { kind };
-    Some(format!("{proto} {dir} {kind} {value}"))
+    Some(cursor.of_protocol(start, Some(proto), None, &format!("{dir} {kind} {value}")))
 }
 
 /// `mac 1:2:3:4:5:6`, `src mac 1:2:3:4:5:6`, `eth src 1:2:3:4:5:6`.
@@ -110,12 +126,16 @@ pub(super) fn hardware_address(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(format!("ether {} {address}", dir.unwrap_or("host")))
 }
 
-/// `443/tcp`, `dst port 443/tcp`, `tcp:443`, `tcp/443`.
+/// `443/tcp`, `dst port 443/tcp`, `tcp:443`, `tcp/80,443`.
 pub(super) fn service(cursor: &mut Cursor<'_>) -> Option<String> {
     const PROTOS: &[&str] = &["tcp", "udp", "sctp"];
     if let Some(proto) = cursor.one_of(PROTOS) {
         cursor.sign(Sign::Colon).or_else(|| cursor.sign(Sign::Slash))?;
-        return Some(format!("{proto} port {}", cursor.number()?));
+        return Some(match &cursor.commas()?[..] {
+            [one] if is_range(Some(one)) => format!("{proto} portrange {one}"),
+            [one] => format!("{proto} port {one}"),
+            several => format!("{proto} port in {{{}}}", several.join(", ")),
+        });
     }
     let dir = cursor.one_of(&["src", "dst"]);
     cursor.one_of(&["port"]);
@@ -127,9 +147,11 @@ pub(super) fn service(cursor: &mut Cursor<'_>) -> Option<String> {
 
 /// `length greater 100`, `greater than 100`, `less than 100`.
 pub(super) fn length(cursor: &mut Cursor<'_>) -> Option<String> {
-    cursor.one_of(&["len", "length"]);
+    let is_named = cursor.one_of(&["len", "length"]).is_some();
     let sign = if cursor.one_of(&["greater", "less"])? == "greater" { ">" } else { "<" };
-    cursor.one_of(&["than"]);
+    // Without either it is a primitive of the language, in which equal is enough.
+    let is_than = cursor.one_of(&["than"]).is_some();
+    (is_named || is_than).then_some(())?;
     Some(format!("len {sign} {}", cursor.number()?))
 }
 
@@ -177,6 +199,7 @@ pub(super) fn rule(cursor: &mut Cursor<'_>) -> Option<String> {
     let mut tests = end_of_rule(cursor, "dst")?;
     tests.splice(0..0, sources);
     if let [test] = &tests[..]
+        && has_ports(proto)
         && test.contains(" port")
         && !test.starts_with("not")
     {

@@ -271,7 +271,7 @@ const HABITS: &[(&str, &str)] = &[
     ("port 80 443", "port 80 or port 443"), ("dst port 80 443 8080", "dst port 80 or dst port 443 or dst port 8080"), ("net 10.0.0.0/8 172.16.0.0/12", "net 10.0.0.0/8 or net 172.16.0.0/12"),
     ("tcp src and dst port 80 443", "tcp src and dst port 80 or tcp src and dst port 443"), ("not port 80 443", "(port 80 or port 443)"),
     ("ip and (port 80 443)", "port 80 or port 443"), ("ip and port 80 443", "(port 80 or port 443)"),
-    ("tcp port 80 - 90", "tcp portrange 80-90"),
+    ("tcp port 80 - 90", "tcp portrange 80-90"), ("not tcp dport != 80", "(tcp and not dst port 80)"),
 ];
 
 /// The same for slips.
@@ -296,7 +296,14 @@ const SLIPS: &[(&str, &str)] = &[
     ("mpls label 5", "mpls 5"), ("geneve vni 5", "geneve 5"),
     ("alert tcp any any -> any 80 (msg:\"x\";)", "tcp dst port 80"), ("drop udp !10.0.0.1 any -> any 53", "udp and not src host 10.0.0.1 and dst port 53"),
     ("alert ip 10.0.0.0/8 any -> any any", "ip and src net 10.0.0.0/8"), ("alert icmp any any -> any any", "icmp"), ("alert tcp any any -> any !80", "tcp and not dst port 80"),
-    ("alert tcp any 1-9 -> any any", "tcp src portrange 1-9"),
+    ("alert tcp any 1-9 -> any any", "tcp src portrange 1-9"), ("alert ip any any -> any 80", "ip and dst port 80"),
+    ("port = 80-90", "portrange 80-90"), ("port != 80-90", "not portrange 80-90"), ("ip port > 1024", "ip and portrange 1025-65535"),
+    ("port != 80,443", "not port in {80, 443}"), ("tcp port != 80, 443", "tcp and not port in {80, 443}"), ("ip port = 80", "ip and port 80"),
+    ("192.168.0.0/255.255.0.0", "net 192.168.0.0 mask 255.255.0.0"), ("arp or src ip portrange 1-9", "(ip and src portrange 1-9)"),
+    ("src tcp host 10.0.0.1", "tcp and src host 10.0.0.1"), ("host 10.0.0.0 255.0.0.0", "net 10.0.0.0 mask 255.0.0.0"),
+    ("tcp 10.0.0.1:80", "tcp and host 10.0.0.1 and port 80"), ("tcp src 10.0.0.1:80", "tcp and src host 10.0.0.1 and src port 80"),
+    ("ip src 10.0.0.1:80", "ip and src host 10.0.0.1 and src port 80"), ("not tcp host 10.0.0.1:80", "(tcp and host 10.0.0.1 and port 80)"),
+    ("udp:53,5353", "udp port in {53, 5353}"), ("tcp/80,443", "tcp port in {80, 443}"), ("tcp:80-90", "tcp portrange 80-90"), ("10.0.0.1-10.0.0.9", "host in {10.0.0.1-10.0.0.9}"),
 ];
 
 #[test]
@@ -337,6 +344,7 @@ fn no_filter_is_suggested_that_would_be_refused() {
         ("vlan id 5000", None),
         ("ether port = 80", None),
         ("ip host = ::1", None),
+        ("10.1.2.3/255.0.0.0", Some("the network is `10.0.0.0 mask 255.0.0.0`")),
         ("src ip 10.0.0.1/24", Some("the network is `10.0.0.0/24`")),
         // Words that are offered without what follows them, and names that nobody is asked for.
         ("udp dport", Some("did you mean `udp dst port`?")),
@@ -377,6 +385,8 @@ fn what_is_like_a_habit_is_left_alone() {
         ("tcp port 80 and and ip saddr 10.0.0.1", None),
         ("host 10.0.0.256 10.0.0.1", None),
         ("ip daddr @set", Some("two primitives are joined by `and` or `or`")),
+        ("greater 100 less 200", Some("two primitives are joined by `and` or `or`")),
+        ("10.0.0.1:80,443", Some("did you mean `host 10.0.0.1`?")),
         ("ip saddr > 10.0.0.1", Some("two primitives are joined by `and` or `or`")),
     ] {
         let error = error(source);
