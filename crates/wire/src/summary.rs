@@ -11,8 +11,8 @@
 //!
 //! First the direction, where the link says it, and the tags the packet wears, then who speaks to whom, the protocol, what
 //! matters about it, and the length of what it carries (of the whole packet where that is unknown). Then, what is missing or
-//! wrong: `cut` says that the capture holds less of the headers, or of a message behind them, than the line would show, and nothing else
-//! does; `bad header length` and the like say what is wrong with the packet itself. A packet in a tunnel follows behind a colon.
+//! wrong: `cut` says that the capture holds less of the headers, or of a message behind them, than the line would show, or too little to
+//! tell what it is, and nothing else does; `bad header length` and the like say what is wrong with the packet itself. A packet in a tunnel follows behind a colon.
 //!
 //! Each protocol has a module, which reads what is there and says how it looks; nothing is allocated, and every loop is bounded. Any bytes
 //! give a summary; there is no error and no panic. Texts out of packets are escaped, so that a line is printable ASCII throughout.
@@ -35,7 +35,7 @@ mod text;
 mod tls;
 
 use app::App;
-use detail::{Detail, GreDetail, Slarp};
+use detail::{Detail, Extent, GreDetail, Slarp};
 use icmp::IcmpDetail;
 use inside::Inside;
 use tcp::TcpDetail;
@@ -163,23 +163,31 @@ impl<'a> Summary<'a> {
             Network::Ethertype(ethertype::IPV4) => self.ipv4(payload),
             Network::Ethertype(ethertype::IPV6) => self.ipv6(payload),
             Network::Ethertype(kind @ (ethertype::ARP | ethertype::RARP)) => self.arp(kind, payload),
-            Network::Ethertype(kind) => {
-                (self.protocol, self.detail) = detail::of_ethertype(kind, payload);
-            }
+            Network::Ethertype(kind) => self.control(detail::of_ethertype(kind, payload)),
             Network::Slarp => self.slarp(payload),
-            Network::Llc(dsap, ssap) => {
-                (self.protocol, self.detail) = detail::llc(dsap, ssap, payload);
-            }
+            Network::Llc(dsap, ssap) => self.control(detail::llc(dsap, ssap, payload)),
             Network::Snap(organisation, number) => {
-                (self.protocol, self.detail) = detail::snap(organisation, number, payload);
+                self.control(detail::snap(organisation, number, payload));
             }
-            Network::Ppp(number) => (self.protocol, self.detail) = ("ppp", Detail::Ppp(number)),
+            Network::Ppp(number) => self.control(detail::ppp(number, payload)),
             Network::Wifi(kind, subtype) => {
                 (self.protocol, self.detail) = ("802.11", Detail::Wifi(kind, subtype));
+                // Clear to send and acknowledgement name the receiver only.
+                let has_src = !matches!((kind, subtype), (1, 12 | 13));
+                if self.missing > 0 && (self.dst.is_none() || has_src && self.src.is_none()) {
+                    self.flaw = Some(Flaw::Cut);
+                }
             }
             Network::Unknown if self.missing > 0 => self.flaw = Some(Flaw::Cut),
             Network::Unknown => {}
         }
+    }
+
+    /// Fills in what the link carries that is no packet of IP, but says something of itself.
+    fn control(&mut self, (name, detail): (&'static str, Detail<'a>)) {
+        (self.protocol, self.detail) = (name, detail);
+        let captured = self.link.payload.len();
+        self.tell_of_cut_detail(captured, captured + self.missing);
     }
 
     fn ipv4(&mut self, bytes: &'a [u8]) {
@@ -268,7 +276,7 @@ impl<'a> Summary<'a> {
                 true
             }
             _ => {
-                if let Some(detail) = detail::of_protocol(number, payload) {
+                if let Some(detail) = detail::of_protocol(number, payload, stated) {
                     self.detail = detail;
                 }
                 true
@@ -277,6 +285,7 @@ impl<'a> Summary<'a> {
         if !is_whole {
             self.ends_within_header(payload.len(), stated);
         }
+        self.tell_of_cut_detail(payload.len(), stated);
     }
 
     fn tcp(&mut self, tcp: &Tcp<'a>, segment: &[u8]) {
@@ -290,8 +299,9 @@ impl<'a> Summary<'a> {
         }
         self.len = self.len.saturating_sub(tcp.header_len() as u32);
         let payload = up_to(tcp.payload(), self.len);
-        self.app = App::of_tcp([tcp.src_port(), tcp.dst_port()], payload, self.len as usize);
-        self.tell_of_cut_app(payload.len());
+        let (ports, sent) = ([tcp.src_port(), tcp.dst_port()], self.len as usize);
+        self.app = App::of_tcp(ports, payload, sent);
+        self.tell_of_cut_app(payload.len(), App::least_of_tcp(ports, payload, sent));
     }
 
     fn udp(&mut self, udp: &Udp<'a>) {
@@ -303,8 +313,9 @@ impl<'a> Summary<'a> {
         }
         self.len = len.saturating_sub(Udp::LEN as u32);
         let payload = up_to(udp.payload(), self.len);
-        self.app = App::of_udp([udp.src_port(), udp.dst_port()], payload, self.len as usize);
-        self.tell_of_cut_app(payload.len());
+        let ports = [udp.src_port(), udp.dst_port()];
+        self.app = App::of_udp(ports, payload, self.len as usize);
+        self.tell_of_cut_app(payload.len(), App::least_of_udp(ports, payload));
         match self.app {
             Some(App::Vxlan(vxlan)) => self.carries(TRANSPARENT_ETHERNET, Vxlan::LEN, vxlan.payload()),
             Some(App::Geneve(geneve)) => {
@@ -315,7 +326,10 @@ impl<'a> Summary<'a> {
     }
 
     fn gre(&mut self, bytes: &'a [u8]) {
-        let Some(mut detail) = GreDetail::read(bytes) else { return };
+        let Some(mut detail) = GreDetail::read(bytes) else {
+            self.detail = Detail::Short;
+            return;
+        };
         // Of other versions, and with a route, what is inside begins elsewhere.
         if let Some(gre) = Gre::new(bytes) {
             self.carries(gre.protocol(), gre.header_len(), gre.payload());
@@ -329,15 +343,33 @@ impl<'a> Summary<'a> {
     fn carries(&mut self, ethertype: u16, header_len: usize, bytes: &'a [u8]) {
         if self.fragment.is_none() {
             let wire_len = self.len.saturating_sub(header_len as u32);
-            self.inside = Inside::new(ethertype, bytes, wire_len, self.depth);
+            let is_shown = Inside::is_shown(ethertype, self.depth);
+            if is_shown && bytes.is_empty() {
+                self.ends_within_message(0, wire_len as usize);
+            } else if is_shown {
+                self.inside = Some(Inside::new(ethertype, bytes, wire_len, self.depth));
+            }
         }
     }
 
-    /// Of what UDP or TCP carries, so many bytes were captured.
-    fn tell_of_cut_app(&mut self, captured: usize) {
-        let is_cut = captured < self.len as usize && self.app.is_some_and(|app| !app.is_whole());
-        if is_cut && self.missing > 0 {
-            self.flaw = self.flaw.or(Some(Flaw::Cut));
+    /// Of what UDP or TCP carries, so many bytes were captured, and at least so many show what it is.
+    fn tell_of_cut_app(&mut self, captured: usize, least: usize) {
+        let sent = self.len as usize;
+        let is_whole = match self.app {
+            Some(app) => app.is_whole(),
+            None => captured >= least || sent < least,
+        };
+        if !is_whole {
+            self.ends_within_message(captured, sent);
+        }
+    }
+
+    /// The same as in [`ends_within_header`](Self::ends_within_header), of what there is a detail about.
+    fn tell_of_cut_detail(&mut self, captured: usize, stated: usize) {
+        match self.detail.extent() {
+            Extent::Whole => {}
+            Extent::Part => self.ends_within_message(captured, stated),
+            Extent::Short => self.ends_within_header(captured, stated),
         }
     }
 
@@ -374,6 +406,13 @@ impl<'a> Summary<'a> {
     fn ends_within_header(&mut self, captured: usize, stated: usize) {
         let flaw = if captured < stated { self.short_header() } else { SHORT_HEADER };
         self.flaw = self.flaw.or(Some(flaw));
+    }
+
+    /// Of a message, so many bytes were captured, and so many were sent: if these are all, the sender left out the rest.
+    fn ends_within_message(&mut self, captured: usize, sent: usize) {
+        if captured < sent && self.missing > 0 {
+            self.flaw = self.flaw.or(Some(Flaw::Cut));
+        }
     }
 
     fn set_len(&mut self, len: usize) {

@@ -5,8 +5,8 @@ use std::fmt;
 use super::dhcp::{self, Dhcp, Dhcp6};
 use super::dns::{self, Dns};
 use super::ntp::{self, Ntp};
-use super::quic::Quic;
-use super::tls::Hello;
+use super::quic::{self, Quic};
+use super::tls::{self, Hello};
 use crate::bytes::u16_at;
 use crate::tunnel::{GENEVE_PORT, Geneve, VXLAN_PORT, Vxlan};
 
@@ -56,6 +56,34 @@ impl<'a> App<'a> {
         }
         Hello::read(payload).map(App::Tls)
     }
+
+    /// Bytes that show what a datagram between these ports carries, or that it is nothing that is known, where it begins with `payload`.
+    pub(super) fn least_of_udp(ports: [u16; 2], payload: &[u8]) -> usize {
+        let is_of = |known: &[u16]| ports.iter().any(|port| known.contains(port));
+        match (ports[1], payload.first()) {
+            (VXLAN_PORT, _) => Vxlan::LEN,
+            // The first byte counts the options.
+            (GENEVE_PORT, first) => Geneve::LEN + first.map_or(0, |first| usize::from(first & 0x3f) * 4),
+            _ if is_of(&dns::PORTS) => dns::HEADER_LEN,
+            _ if is_of(&dhcp::PORTS) => dhcp::LEAST,
+            _ if is_of(&dhcp::PORTS_V6) => dhcp::LEAST_V6,
+            _ if is_of(&[ntp::PORT]) => ntp::LEAST,
+            (_, Some(first)) if first & quic::LONG_HEADER == 0 => 1,
+            _ => quic::LEAST,
+        }
+    }
+
+    /// The same of a segment of which `sent` bytes were sent.
+    pub(super) fn least_of_tcp(ports: [u16; 2], payload: &[u8], sent: usize) -> usize {
+        if ports.contains(&dns::PORTS[0]) && u16_at(payload, 0).is_none_or(|len| usize::from(len) + 2 == sent)
+        {
+            return 2 + dns::HEADER_LEN;
+        }
+        match payload.first() {
+            Some(&first) if first != tls::HANDSHAKE => 1,
+            _ => tls::LEAST,
+        }
+    }
 }
 
 impl App<'_> {
@@ -64,6 +92,7 @@ impl App<'_> {
         match self {
             App::Dns(dns) => dns.is_whole,
             App::Dhcp(dhcp) => dhcp.is_whole,
+            App::Ntp(ntp) => ntp.is_whole(),
             App::Tls(Hello::Client { server }) => server.is_some(),
             _ => true,
         }

@@ -21,6 +21,8 @@ use crate::tunnel::Gre;
 pub(super) enum Detail<'a> {
     /// Nothing beyond its name.
     None,
+    /// Nothing, as the header ends before what would be shown.
+    Short,
     Tcp(TcpDetail),
     Icmp(IcmpDetail),
     Igmp(Igmp),
@@ -54,6 +56,32 @@ pub(super) enum Detail<'a> {
     Wifi(u8, u8),
 }
 
+/// How much was there of what a line shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All.
+    Whole,
+    /// The header, but not all of the message behind it.
+    Part,
+    /// Not all of the header.
+    Short,
+}
+
+impl Detail<'_> {
+    pub(super) fn extent(&self) -> Extent {
+        let is_whole = match self {
+            Detail::Short | Detail::Gre(GreDetail { is_whole: false, .. }) => return Extent::Short,
+            Detail::Icmp(icmp) => icmp.is_whole,
+            Detail::Igmp(igmp) => igmp.is_whole,
+            Detail::Sctp(chunks) => chunks.is_whole,
+            Detail::Lldp(lldp) => lldp.is_whole,
+            Detail::Lacp(lacp) => lacp.is_whole,
+            _ => true,
+        };
+        if is_whole { Extent::Whole } else { Extent::Part }
+    }
+}
+
 /// A GRE header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GreDetail {
@@ -63,17 +91,23 @@ pub(super) struct GreDetail {
     seq: Option<u32>,
     /// Whether what is inside has a line of its own.
     pub(super) is_shown_inside: bool,
+    /// Whether all was there that its flags announce.
+    is_whole: bool,
 }
 
 impl GreDetail {
     /// Reads a header of any version whose EtherType is there.
     pub(super) fn read(bytes: &[u8]) -> Option<GreDetail> {
         let gre = Gre::new(bytes);
+        // With enough behind them, these flags make a header that can be read.
+        let mut flags = [0; Gre::LEN_MAX];
+        flags[..2].copy_from_slice(bytes.get(..2)?);
         Some(GreDetail {
             protocol: u16_at(bytes, 2)?,
             key: gre.and_then(|gre| gre.key()),
             seq: gre.and_then(|gre| gre.seq()),
             is_shown_inside: false,
+            is_whole: gre.is_some() || Gre::new(&flags).is_none(),
         })
     }
 }
@@ -110,11 +144,11 @@ pub(super) enum Slarp {
 impl fmt::Display for Detail<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Detail::None => Ok(()),
+            Detail::None | Detail::Short => Ok(()),
             Detail::Tcp(tcp) => write!(f, " {tcp}"),
             Detail::Icmp(icmp) => write!(f, " {icmp}"),
             Detail::Igmp(igmp) => write!(f, " {igmp}"),
-            Detail::Sctp(chunks) => write!(f, " {chunks}"),
+            Detail::Sctp(chunks) => chunks.fmt(f),
             Detail::Stp(stp) => write!(f, " {stp}"),
             Detail::Lldp(lldp) => lldp.fmt(f),
             Detail::Lacp(lacp) => write!(f, " {lacp}"),
@@ -155,6 +189,7 @@ impl fmt::Display for Detail<'_> {
 pub(super) fn llc(dsap: u8, ssap: u8, payload: &[u8]) -> (&'static str, Detail<'static>) {
     // ISO's protocols begin with their number (ISO/IEC TR 9577).
     let iso = match (dsap, payload.first()) {
+        (0xfe, None) => return ("iso", Detail::Short),
         (0xfe, Some(0x81)) => Some("clnp"),
         (0xfe, Some(0x82)) => Some("esis"),
         (0xfe, Some(0x83)) => Some("isis"),
@@ -172,12 +207,17 @@ pub(super) fn llc(dsap: u8, ssap: u8, payload: &[u8]) -> (&'static str, Detail<'
         0xaa => "snap",
         _ => "llc",
     };
-    let stp = if dsap == 0x42 { Stp::read(payload) } else { None };
-    match (iso, stp) {
-        (Some(iso), _) => (iso, Detail::None),
-        (None, Some(stp)) => (name, Detail::Stp(stp)),
-        (None, None) => (name, Detail::Llc(dsap, ssap)),
+    match iso {
+        Some(iso) => (iso, Detail::None),
+        // An organisation of three bytes and a number of two would have been taken off.
+        None if (dsap, ssap) == (0xaa, 0xaa) && payload.len() < 5 => (name, Detail::Short),
+        None if dsap == 0x42 => (name, stp(payload)),
+        None => (name, Detail::Llc(dsap, ssap)),
     }
+}
+
+fn stp(payload: &[u8]) -> Detail<'static> {
+    Stp::read(payload).map_or(Detail::Short, Detail::Stp)
 }
 
 /// The protocol of an organisation, and what else there is to say.
@@ -186,34 +226,48 @@ pub(super) fn snap(organisation: [u8; 3], number: u16, payload: &[u8]) -> (&'sta
         ([0, 0, 0x0c], 0x2000) => "cdp",
         ([0, 0, 0x0c], 0x2003) => "vtp",
         ([0, 0, 0x0c], 0x2004) => "dtp",
-        ([0, 0, 0x0c], 0x010b) => return ("pvst", Stp::read(payload).map_or(Detail::None, Detail::Stp)),
+        ([0, 0, 0x0c], 0x010b) => return ("pvst", stp(payload)),
         ([0, 0, 0x0c], 0x0111) => "udld",
         _ => return ("snap", Detail::Snap(organisation, number)),
     };
     (cisco, Detail::None)
 }
 
-/// What matters of a protocol without a name, or one that has no more to say than this, by its EtherType.
-pub(super) fn of_ethertype(ethertype: u16, payload: &[u8]) -> (&'static str, Detail<'_>) {
-    let Some(name) = ethertype_name(ethertype) else { return ("ethertype", Detail::Ethertype(ethertype)) };
-    let detail = match ethertype {
-        ethertype::LLDP => Some(Detail::Lldp(Lldp::read(payload))),
-        ethertype::SLOW => Lacp::read(payload).map(Detail::Lacp),
-        ethertype::PPPOE_DISCOVERY => u8_at(payload, 1).map(Detail::PppoeDiscovery),
-        _ => None,
-    };
-    (name, detail.unwrap_or(Detail::None))
+/// A frame of PPP that is no packet. Of 0xff and nothing more, nobody can tell whether it is the address, which may stand in front.
+pub(super) fn ppp(number: u16, payload: &[u8]) -> (&'static str, Detail<'static>) {
+    let is_short = number == 0xff && payload.is_empty();
+    ("ppp", if is_short { Detail::Short } else { Detail::Ppp(number) })
 }
 
-/// What matters of the header of a protocol over IP other than TCP, UDP and ICMP, if it is whole.
-pub(super) fn of_protocol(number: u8, payload: &[u8]) -> Option<Detail<'static>> {
-    Some(match number {
-        protocol::ESP => Detail::Ipsec(u32_at(payload, 0)?, u32_at(payload, 4)?),
-        protocol::AH => Detail::Ipsec(u32_at(payload, 4)?, u32_at(payload, 8)?),
-        protocol::IGMP => Detail::Igmp(Igmp::read(payload)?),
-        protocol::SCTP => Detail::Sctp(Chunks::read(payload)?),
+/// What matters of a protocol without a name, or one that has no more to say than this, by its EtherType.
+pub(super) fn of_ethertype(ethertype: u16, payload: &[u8]) -> (&'static str, Detail<'_>) {
+    let name = ethertype_name(ethertype);
+    let detail = match ethertype {
+        // A whole tag would have been taken off.
+        ethertype::VLAN | ethertype::QINQ | ethertype::QINQ_OLD if payload.len() < 4 => Detail::Short,
+        ethertype::MPLS | ethertype::MPLS_MULTICAST if payload.len() < 4 => Detail::Short,
+        ethertype::PPPOE_SESSION if payload.len() < 8 => Detail::Short,
+        _ if name.is_none() => Detail::Ethertype(ethertype),
+        ethertype::LLDP => Detail::Lldp(Lldp::read(payload)),
+        ethertype::SLOW if Lacp::is_short(payload) => Detail::Short,
+        ethertype::SLOW => Lacp::read(payload).map_or(Detail::None, Detail::Lacp),
+        ethertype::PPPOE_DISCOVERY => u8_at(payload, 1).map_or(Detail::Short, Detail::PppoeDiscovery),
+        _ => Detail::None,
+    };
+    (name.unwrap_or("ethertype"), detail)
+}
+
+/// What matters of the header of a protocol over IP other than TCP, UDP and ICMP, if anything does. IP states to carry so many bytes.
+pub(super) fn of_protocol(number: u8, payload: &[u8], stated: usize) -> Option<Detail<'static>> {
+    let ipsec = |at| Some(Detail::Ipsec(u32_at(payload, at)?, u32_at(payload, at + 4)?));
+    let detail = match number {
+        protocol::ESP => ipsec(0),
+        protocol::AH => ipsec(4),
+        protocol::IGMP => Igmp::read(payload).map(Detail::Igmp),
+        protocol::SCTP => Chunks::read(payload, stated).map(Detail::Sctp),
         _ => return None,
-    })
+    };
+    Some(detail.unwrap_or(Detail::Short))
 }
 
 impl Slarp {

@@ -11,6 +11,10 @@ pub(super) const PORTS: [u16; 2] = [67, 68];
 /// The ports of client and server, for IPv6.
 pub(super) const PORTS_V6: [u16; 2] = [546, 547];
 
+/// Bytes that show that a message is one: of IPv4, to the address that is given; of IPv6, type and number.
+pub(super) const LEAST: usize = 20;
+pub(super) const LEAST_V6: usize = 4;
+
 /// In front of the options (RFC 2131, 3).
 const MAGIC: u32 = 0x6382_5363;
 const OPTIONS_AT: usize = 240;

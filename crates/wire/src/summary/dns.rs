@@ -9,7 +9,8 @@ use crate::bytes::{array_at, u8_at, u16_at};
 /// The ports of DNS, of multicast DNS and of LLMNR.
 pub(super) const PORTS: [u16; 3] = [53, 5353, 5355];
 
-const HEADER_LEN: usize = 12;
+/// Bytes that show that it is one.
+pub(super) const HEADER_LEN: usize = 12;
 /// Records among which an address is looked for.
 const RECORDS_MAX: usize = 8;
 /// Times that a name may go on elsewhere. Each goes back, so this only makes it sooner that a hostile one ends.

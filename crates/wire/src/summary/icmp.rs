@@ -45,6 +45,8 @@ pub(super) struct IcmpDetail {
     target_mac: Option<Mac>,
     /// The packet that an error is about.
     quoted: Option<Quoted>,
+    /// Whether all was there that a line shows, if no more follows than was captured.
+    pub(super) is_whole: bool,
 }
 
 /// Where a packet went that an error is about.
@@ -63,9 +65,41 @@ impl IcmpDetail {
         let quoted = message.get(Icmp::LEN..).unwrap_or_default();
         let detail = IcmpDetail { kind, code, ..IcmpDetail::default() };
         Some(match number {
-            protocol::ICMP => detail.v4(message, quoted),
-            _ => detail.v6(message, quoted),
+            protocol::ICMP => {
+                let is_whole = detail.is_whole_v4(quoted);
+                IcmpDetail { is_whole, ..detail.v4(message, quoted) }
+            }
+            _ => {
+                let detail = detail.v6(message, quoted);
+                IcmpDetail { is_whole: detail.is_whole_v6(message, quoted), ..detail }
+            }
         })
+    }
+
+    /// Whether all is there that is shown of what follows the common header.
+    fn is_whole_v4(&self, quoted: &[u8]) -> bool {
+        match self.kind {
+            3..=5 | 11 | 12 => Ipv4::new(quoted)
+                .is_some_and(|ip| ip.fragment_off() != 0 || has_ports(ip.protocol(), ip.payload())),
+            _ => true,
+        }
+    }
+
+    fn is_whole_v6(&self, message: &[u8], quoted: &[u8]) -> bool {
+        match self.kind {
+            1..=4 => Ipv6::new(quoted).is_some_and(|ip| {
+                let transport = ip.transport();
+                let is_later = transport.is_later_fragment();
+                !transport.is_cut && (is_later || has_ports(transport.protocol, transport.payload))
+            }),
+            130..=132 | icmp_kind::NEIGHBOUR_SOLICITATION => message.len() >= 24,
+            LISTENER_REPORT_V2 => self.groups == Some(0) || message.len() >= 28,
+            // More options may follow.
+            ROUTER_ADVERTISEMENT => self.prefix.is_some(),
+            icmp_kind::NEIGHBOUR_ADVERTISEMENT => self.target_mac.is_some(),
+            icmp_kind::REDIRECT_V6 => self.quoted.is_some(),
+            _ => true,
+        }
     }
 
     fn v4(self, message: &[u8], quoted: &[u8]) -> IcmpDetail {
@@ -141,6 +175,11 @@ fn option(message: &[u8], at: usize, kind: u8) -> Option<&[u8]> {
         }
         options = rest;
     }
+}
+
+/// Whether the ports are there, of a protocol that has them.
+fn has_ports(number: u8, payload: &[u8]) -> bool {
+    ports(number, payload).is_some() || ports(number, &[0; 4]).is_none()
 }
 
 fn echo(message: &[u8]) -> Option<(u16, u16)> {

@@ -15,6 +15,8 @@ pub(super) struct Igmp {
     groups: Option<u16>,
     /// The group it is about, or the first one.
     group: Option<Ipv4Addr>,
+    /// Whether the first group was there, if there is one.
+    pub(super) is_whole: bool,
 }
 
 impl Igmp {
@@ -30,9 +32,10 @@ impl Igmp {
             }
             _ => (None, Some(fixed)),
         };
+        let is_whole = group.is_some() || groups == Some(0);
         // A general query is about no group.
         let group = group.map(Ipv4Addr::from).filter(|group| !group.is_unspecified());
-        Some(Igmp { kind, groups, group })
+        Some(Igmp { kind, groups, group, is_whole })
     }
 }
 

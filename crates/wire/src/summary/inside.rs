@@ -21,12 +21,16 @@ pub(super) struct Inside<'a> {
 }
 
 impl<'a> Inside<'a> {
-    /// A packet in a tunnel that is itself in `depth` others, if it is to be looked into and something of it was captured.
-    pub(super) fn new(ethertype: u16, bytes: &'a [u8], wire_len: u32, depth: u8) -> Option<Inside<'a>> {
+    /// Whether a packet of this kind is looked into, in a tunnel that is itself in `depth` others.
+    pub(super) fn is_shown(ethertype: u16, depth: u8) -> bool {
         let is_known = ethertype == TRANSPARENT_ETHERNET || ethertype_name(ethertype).is_some();
-        let is_shown = is_known && !bytes.is_empty() && depth < DEPTH_MAX;
+        is_known && depth < DEPTH_MAX
+    }
+
+    /// A packet in a tunnel that is itself in `depth` others.
+    pub(super) fn new(ethertype: u16, bytes: &'a [u8], wire_len: u32, depth: u8) -> Inside<'a> {
         let wire_len = wire_len.max(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
-        is_shown.then_some(Inside { ethertype, bytes, wire_len, depth: depth + 1 })
+        Inside { ethertype, bytes, wire_len, depth: depth + 1 }
     }
 
     pub(super) fn summary(self) -> Summary<'a> {

@@ -7,12 +7,17 @@ use crate::mac::Mac;
 
 /// Its number among the slow protocols.
 const SUBTYPE: u8 = 1;
+/// Where the elements of both sides are.
+const ACTOR_AT: usize = 2;
+const PARTNER_AT: usize = 22;
 
 /// Both sides, as the sender sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lacp {
     actor: Side,
     partner: Option<Side>,
+    /// Whether the other side was there, if there is one.
+    pub(super) is_whole: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +32,24 @@ impl Lacp {
     /// Reads a slow protocol's message, if it is one of these.
     pub(super) fn read(bytes: &[u8]) -> Option<Lacp> {
         u8_at(bytes, 0).filter(|&subtype| subtype == SUBTYPE)?;
-        Some(Lacp { actor: Side::read(bytes, 2, 1)?, partner: Side::read(bytes, 22, 2) })
+        let is_whole = bytes.len() >= PARTNER_AT + Side::LEN;
+        Some(Lacp {
+            actor: Side::read(bytes, ACTOR_AT, 1)?,
+            partner: Side::read(bytes, PARTNER_AT, 2),
+            is_whole,
+        })
+    }
+
+    /// Whether a slow protocol's message ends before it is known to be one of these, or not.
+    pub(super) fn is_short(bytes: &[u8]) -> bool {
+        bytes.len() < ACTOR_AT + Side::LEN && u8_at(bytes, 0).is_none_or(|subtype| subtype == SUBTYPE)
     }
 }
 
 impl Side {
+    /// Of an element, without what is reserved at its end.
+    const LEN: usize = 17;
+
     /// Reads the element that must be here: its type, its length of 20, a priority of two bytes, then what is shown.
     fn read(bytes: &[u8], at: usize, kind: u8) -> Option<Side> {
         array_at(bytes, at).filter(|&head| head == [kind, 20])?;

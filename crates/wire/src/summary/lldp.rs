@@ -22,6 +22,8 @@ pub(super) struct Lldp<'a> {
     port: Option<Id<'a>>,
     ttl_s: Option<u16>,
     name: Option<&'a [u8]>,
+    /// Whether all was there that a line shows.
+    pub(super) is_whole: bool,
 }
 
 /// How a chassis or a port is called.
@@ -34,12 +36,12 @@ enum Id<'a> {
 impl<'a> Lldp<'a> {
     /// Reads the elements that are whole.
     pub(super) fn read(mut elements: &'a [u8]) -> Lldp<'a> {
-        let mut lldp = Lldp { chassis: None, port: None, ttl_s: None, name: None };
+        let mut lldp = Lldp { chassis: None, port: None, ttl_s: None, name: None, is_whole: false };
         for _ in 0..ELEMENTS_MAX {
             // Seven bits of type, nine of length.
-            let Some(head) = u16_at(elements, 0) else { break };
+            let Some(head) = u16_at(elements, 0) else { return lldp };
             let Some((value, rest)) = elements[2..].split_at_checked(usize::from(head & 0x1ff)) else {
-                break;
+                return lldp;
             };
             match head >> 9 {
                 END => break,
@@ -50,7 +52,11 @@ impl<'a> Lldp<'a> {
                 _ => {}
             }
             elements = rest;
+            if lldp.chassis.is_some() && lldp.port.is_some() && lldp.ttl_s.is_some() && lldp.name.is_some() {
+                break;
+            }
         }
+        lldp.is_whole = true;
         lldp
     }
 }

@@ -10,6 +10,8 @@ pub(super) const PORT: u16 = 123;
 /// Bytes of a packet that tells the time; a control message has 12 or more (RFC 9327).
 const LEN: usize = 48;
 const CONTROL_LEN: usize = 12;
+/// Bytes that show that it is one.
+pub(super) const LEAST: usize = 2;
 
 const CLIENT: u8 = 3;
 const CONTROL: u8 = 6;
@@ -22,7 +24,7 @@ pub(super) struct Ntp {
     mode: u8,
     stratum: u8,
     /// Names the source of the time; where the stratum is 0, why there is none (section 7.4).
-    reference: [u8; 4],
+    reference: Option<[u8; 4]>,
 }
 
 impl Ntp {
@@ -35,7 +37,12 @@ impl Ntp {
             return None;
         }
         let stratum = u8_at(packet, 1)?;
-        Some(Ntp { version, mode, stratum, reference: array_at(packet, 12).unwrap_or_default() })
+        Some(Ntp { version, mode, stratum, reference: array_at(packet, 12) })
+    }
+
+    /// Whether all was there that a line shows.
+    pub(super) fn is_whole(&self) -> bool {
+        self.reference.is_some() || self.stratum != 0 || matches!(self.mode, CLIENT | CONTROL | PRIVATE)
     }
 }
 
@@ -52,10 +59,10 @@ impl fmt::Display for Ntp {
             "private",
         ];
         write!(f, "ntp v{} {}", self.version, MODES[usize::from(self.mode & 7)])?;
-        match (self.mode, self.stratum) {
-            (CLIENT | CONTROL | PRIVATE, _) => Ok(()),
-            (_, 0) if self.reference[0] != 0 => write!(f, " kiss {}", Word(&self.reference)),
-            (_, stratum) => write!(f, " stratum {stratum}"),
+        match (self.mode, self.stratum, self.reference) {
+            (CLIENT | CONTROL | PRIVATE, ..) | (_, 0, None) => Ok(()),
+            (_, 0, Some(code)) if code[0] != 0 => write!(f, " kiss {}", Word(&code)),
+            (_, stratum, _) => write!(f, " stratum {stratum}"),
         }
     }
 }

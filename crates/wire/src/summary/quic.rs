@@ -12,7 +12,9 @@ const RESERVED: u32 = 0x0a0a_0a0a;
 
 const VERSION_1: u32 = 1;
 const VERSION_2: u32 = 0x6b33_43cf;
-const LONG_HEADER: u8 = 0x80;
+pub(super) const LONG_HEADER: u8 = 0x80;
+/// Bytes that show that a datagram begins with a long header.
+pub(super) const LEAST: usize = 6;
 const FIXED: u8 = 0x40;
 const CONNECTION_ID_LEN_MAX: u8 = 20;
 

@@ -15,35 +15,43 @@ pub(super) struct Chunks {
     kinds: [u8; NAMED_MAX],
     count: usize,
     has_more: bool,
+    /// Whether all was there that a line names.
+    pub(super) is_whole: bool,
 }
 
 impl Chunks {
-    /// Reads the chunks that were captured.
-    pub(super) fn read(packet: &[u8]) -> Option<Chunks> {
-        let mut chunks = Chunks { kinds: [0; NAMED_MAX], count: 0, has_more: false };
-        let mut rest = packet.get(HEADER_LEN..)?;
-        while let (Some(kind), Some(len)) = (u8_at(rest, 0), u16_at(rest, 2)) {
+    /// Reads the chunks that were captured of a packet of which `sent` bytes were sent, if its header is whole.
+    pub(super) fn read(packet: &[u8], sent: usize) -> Option<Chunks> {
+        let mut chunks = Chunks { kinds: [0; NAMED_MAX], count: 0, has_more: false, is_whole: true };
+        let mut at = HEADER_LEN;
+        packet.get(at..)?;
+        while at + CHUNK_HEADER_LEN <= sent {
             if chunks.count == NAMED_MAX {
                 chunks.has_more = true;
                 break;
             }
+            let (Some(kind), Some(len)) = (u8_at(packet, at), u16_at(packet, at + 2)) else {
+                chunks.is_whole = false;
+                break;
+            };
             chunks.kinds[chunks.count] = kind;
             chunks.count += 1;
             // A length below that of the header is damage, behind which nothing can be found.
             let len = usize::from(len).next_multiple_of(4);
-            rest = rest.get(len..).filter(|_| len >= CHUNK_HEADER_LEN).unwrap_or_default();
+            if len < CHUNK_HEADER_LEN {
+                break;
+            }
+            at += len;
         }
-        (chunks.count > 0).then_some(chunks)
+        Some(chunks)
     }
 }
 
-/// With commas between, as the flags of TCP.
+/// With commas between, as the flags of TCP, and a space in front.
 impl fmt::Display for Chunks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, &kind) in self.kinds[..self.count].iter().enumerate() {
-            if i > 0 {
-                f.write_str(",")?;
-            }
+            f.write_str(if i > 0 { "," } else { " " })?;
             match name(kind) {
                 Some(name) => f.write_str(name)?,
                 None => write!(f, "{kind}")?,

@@ -22,32 +22,39 @@ pub(super) enum Stp {
     Configuration { version: u8, flags: u8, root: Bridge, cost: u32, bridge: Bridge, port: u16 },
     /// A port went up or down.
     TopologyChange,
+    /// Something else: the number of its protocol, and its type.
+    Other(u16, u8),
 }
 
 impl Stp {
-    /// Reads what follows the header of 802.2, if it is whole.
+    /// Reads what follows the header of 802.2, if what is shown of it is there.
     pub(super) fn read(bytes: &[u8]) -> Option<Stp> {
         let bridge = |at| Some((u16_at(bytes, at)?, Mac(array_at(bytes, at + 2)?)));
-        let (0, version, kind) = (u16_at(bytes, 0)?, u8_at(bytes, 2)?, u8_at(bytes, 3)?) else { return None };
-        match kind {
-            TOPOLOGY_CHANGE_NOTICE => Some(Stp::TopologyChange),
-            CONFIGURATION | RAPID_CONFIGURATION => Some(Stp::Configuration {
+        let (protocol, version, kind) = (u16_at(bytes, 0)?, u8_at(bytes, 2)?, u8_at(bytes, 3)?);
+        Some(match (protocol, kind) {
+            (0, TOPOLOGY_CHANGE_NOTICE) => Stp::TopologyChange,
+            (0, CONFIGURATION | RAPID_CONFIGURATION) => Stp::Configuration {
                 version,
                 flags: u8_at(bytes, 4)?,
                 root: bridge(5)?,
                 cost: u32_at(bytes, 13)?,
                 bridge: bridge(17)?,
                 port: u16_at(bytes, 25)?,
-            }),
-            _ => None,
-        }
+            },
+            _ => Stp::Other(protocol, kind),
+        })
     }
 }
 
 impl fmt::Display for Stp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let &Stp::Configuration { version, flags, root, cost, bridge, port } = self else {
-            return f.write_str("topology change notice");
+        let (version, flags, root, cost, bridge, port) = match *self {
+            Stp::TopologyChange => return f.write_str("topology change notice"),
+            Stp::Other(0, kind) => return write!(f, "type {kind:#04x}"),
+            Stp::Other(protocol, kind) => return write!(f, "protocol {protocol:#06x} type {kind:#04x}"),
+            Stp::Configuration { version, flags, root, cost, bridge, port } => {
+                (version, flags, root, cost, bridge, port)
+            }
         };
         match version {
             RAPID => f.write_str("rapid ")?,

@@ -53,12 +53,15 @@ fn transport_over_ip() {
         (ipv4(1, 0, &[3, 3, 0, 0, 0, 0, 0, 0]), "192.0.2.1 > 192.0.2.2 icmp unreachable (port) len 8"),
         (ipv4(1, 0, &[42, 0, 0, 0, 0, 0, 0, 0]), "192.0.2.1 > 192.0.2.2 icmp type 42 len 8"),
         (ipv4(99, 0, &[1]), "192.0.2.1 > 192.0.2.2 ip protocol 99 len 1"),
-        (ipv4(132, 0, &[1]), "192.0.2.1 > 192.0.2.2 sctp len 1"),
+        (ipv4(132, 0, &[1]), "192.0.2.1 > 192.0.2.2 sctp len 1, short header"),
         (ipv4(17, 0x2000, UDP), "192.0.2.1:5353 > 192.0.2.2:5353 udp fragment 0+ len 2"),
         (ipv4(17, 185, UDP), "192.0.2.1 > 192.0.2.2 udp fragment 1480 len 10"),
         (ipv4(6, 0, &tcp(2, &[])[..10]), "192.0.2.1:40000 > 192.0.2.2:80 tcp len 10, short header"),
         (ipv4(6, 0, &tcp(2, &[])[..3]), "192.0.2.1 > 192.0.2.2 tcp len 3, short header"),
-        (ipv4(132, 0, &[3, 232, 11, 89, 0, 0, 0, 0]), "192.0.2.1:1000 > 192.0.2.2:2905 sctp len 8"),
+        (
+            ipv4(132, 0, &[3, 232, 11, 89, 0, 0, 0, 0]),
+            "192.0.2.1:1000 > 192.0.2.2:2905 sctp len 8, short header",
+        ),
         (ipv6(17, UDP), "[2001::1]:5353 > [ff02::fb]:5353 udp len 2"),
         (
             ipv6(0, &packet(&[&[58, 0, 0, 0, 0, 0, 0, 0], &[143, 0, 0, 0, 0, 0, 0, 0]])),
@@ -137,7 +140,7 @@ fn what_is_not_ip() {
         (packet(&[&[8, 6], &arp[..20]]), "arp len 34, short header"),
         (packet(&[&[0x88, 0xcc], &[1, 2]]), "lldp len 16"),
         (packet(&[&[0x12, 0x34], &[1, 2]]), "ethertype 0x1234 len 16"),
-        (packet(&[&[0, 3], &[0x42, 0x42, 3]]), "stp dsap 0x42 ssap 0x42 len 17"),
+        (packet(&[&[0, 3], &[0x42, 0x42, 3]]), "stp len 17, short header"),
         (packet(&[&[0, 4], &[0xff, 0xff, 0, 4]]), "ipx len 18"),
         (packet(&[&[0, 4], &[0xfe, 0xfe, 3, 0x82]]), "esis len 18"),
         (packet(&[&[0, 8], &[0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0]]), "cdp len 22"),
@@ -307,10 +310,13 @@ fn security_tunnels_and_groups() {
     for (protocol, payload, expected) in [
         (50, &[0, 0, 1, 2, 0, 0, 0, 3, 9][..], "esp spi 0x00000102 seq 3 len 9"),
         (51, &[6, 4, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3], "ah spi 0x00000102 seq 3 len 12"),
-        (50, &[0; 7], "esp len 7"),
+        (50, &[0; 7], "esp len 7, short header"),
+        (51, &[0; 11], "ah len 11, short header"),
+        (2, &[0x16; 7], "igmp len 7, short header"),
         (47, &[0x20, 0, 0x86, 0xdd, 0, 0, 0, 1], "gre ip6 key 0x1 len 8"),
         (47, &[0, 0, 0x65, 0x58], "gre 0x6558 len 4"),
-        (47, &[0, 0, 8], "gre len 3"),
+        (47, &[0, 0, 8], "gre len 3, short header"),
+        (47, &[0x30, 0, 8, 0, 0, 0, 0, 1], "gre ip len 8, short header"),
         (2, &[0x16, 0, 0, 0, 224, 0, 0, 251], "igmp report v2 224.0.0.251 len 8"),
         (2, &[0x11, 100, 0, 0, 0, 0, 0, 0], "igmp query len 8"),
         (2, &[0x22, 0, 0, 0, 0, 0, 0, 1], "igmp report v3 groups 1 len 8"),
@@ -511,6 +517,56 @@ fn packets_cut_anywhere_give_a_line() {
     }
 }
 
+/// Where a line shows less than that of the whole packet, it says so.
+#[test]
+fn packets_cut_anywhere_say_so() {
+    let mut silent = vec![];
+    for (linktype, bytes) in samples() {
+        let whole = line(linktype, &bytes);
+        for len in 0..bytes.len() {
+            let line = summarize(linktype, &bytes[..len], bytes.len() as u32).to_string();
+            let is_cut = line.split([' ', ':']).any(|word| word == "cut");
+            if !is_cut && line != whole {
+                silent.push(format!("{len} of {}: {line}\n  whole: {whole}", bytes.len()));
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+}
+
+/// What was not captured is told of only where it can matter to the line.
+#[test]
+fn what_was_cut_and_does_not_matter() {
+    let neighbour = packet(&[&[135, 0, 0, 0, 0, 0, 0, 0], &[0xfe; 16], &[1, 1, 2, 0, 0, 0, 0, 7]]);
+    let sctp = sctp(&[(1, 0), (2, 0), (3, 0), (0, 0), (0, 0)]);
+    let quoted = packet(&[&[3, 3, 0, 0, 0, 0, 0, 0], &ipv4(17, 0, UDP)]);
+    let none = packet(&[&[143, 0, 0, 0, 0, 0, 0, 0], &[7; 20]]);
+    for (bytes, by) in [
+        (ipv4(50, 0, &[7; 20]), 12),
+        (ipv4(51, 0, &[7; 20]), 8),
+        (ipv4(2, 0, REPORT_V3), 8),
+        (ipv4(2, 0, &[0x16, 0, 0, 0, 224, 0, 0, 251, 1, 2]), 2),
+        (ipv4(47, 0, &[0x20, 0, 0x12, 0x34, 0, 0, 0, 1, 9, 9]), 2),
+        (ipv4(132, 0, &sctp), 4),
+        (ipv4(1, 0, &quoted), 6),
+        (ipv6(58, &neighbour), 8),
+        (ipv6(58, &none), 20),
+        // No hello of TLS, and no long header of QUIC, begins like this, or is so short.
+        (ipv4(6, 0, &tcp(24, b"GET / HTTP/1.1")), 13),
+        (ipv4(6, 0, &tcp(24, b"\x16\x03\x01 abcd")), 5),
+        (ipv4(17, 0, &udp(4000, 443, &[0x43; 20])), 19),
+        (ipv4(17, 0, &udp(4000, 443, &[0xc3; 5])), 4),
+    ] {
+        let expected = line(LinkType::RAW, &bytes);
+        let cut = summarize(LinkType::RAW, &bytes[..bytes.len() - by], bytes.len() as u32).to_string();
+        assert_eq!(cut, expected);
+    }
+    let (lldp, _) = CONTROL[4];
+    let frame = packet(&[MACS, lldp]);
+    let cut = summarize(LinkType::EN10MB, &frame[..frame.len() - 3], frame.len() as u32);
+    assert_eq!(cut.to_string(), line(LinkType::EN10MB, &frame));
+}
+
 /// A datagram between these ports.
 fn udp(src: u16, dst: u16, payload: &[u8]) -> Vec<u8> {
     let len = 8 + payload.len() as u16;
@@ -542,14 +598,31 @@ fn samples() -> Vec<(LinkType, Vec<u8>)> {
         (6, tcp_with(16, SACK_OPTIONS)),
         (132, sctp(&[(10, 5), (0, 17)])),
         (47, vec![0x20, 0, 0x86, 0xdd, 0, 0, 0, 1, 0x60, 0, 0]),
+        (47, vec![0x30, 0, 0x12, 0x34, 0, 0, 0, 1, 0, 0, 0, 2]),
+        (50, vec![7; 20]),
+        (51, vec![7; 20]),
+        (2, vec![0x16, 0, 0, 0, 224, 0, 0, 251]),
+        (1, packet(&[&[5, 1, 0, 0, 192, 0, 2, 9], &ipv4(1, 0, &[8, 0])])),
     ] {
         all.push(ether(0x0800, &ipv4(protocol, 0, &payload)));
     }
     let prefix = packet(&[&[134, 0, 0, 0, 64, 0, 7, 8], &[0; 8], &[3, 4, 64, 0xc0], &[0; 28]]);
     let report = packet(&[&[143, 0, 0, 0, 0, 0, 0, 1], &[4, 0, 0, 0], &[0xff; 16]]);
-    for (next_header, payload) in
-        [(58, prefix), (58, report), (44, packet(&[&[17, 0, 0, 1, 0, 0, 0, 1], UDP])), (0, vec![0; 60])]
-    {
+    let quoted = packet(&[&[1, 4, 0, 0, 0, 0, 0, 0], &ipv6(17, UDP)]);
+    let quoted_fragment = packet(&[&[1, 4, 0, 0, 0, 0, 0, 0], &ipv6(44, &[6, 0, 0, 8, 0, 0, 0, 1, 5, 5])]);
+    let message = |kind: u8, rest: &[u8]| packet(&[&[kind, 0, 0, 0, 0x60, 0, 0, 0], rest]);
+    for (next_header, payload) in [
+        (58, prefix),
+        (58, report),
+        (58, quoted),
+        (58, quoted_fragment),
+        (58, message(131, &[0xff; 16])),
+        (58, message(135, &[0xfe; 16])),
+        (58, message(136, &packet(&[&[0xfe; 16], &[14, 1, 9, 9, 9, 9, 9, 9, 2, 1, 2, 0, 0, 0, 0, 7]]))),
+        (58, message(137, &[0xfe; 32])),
+        (44, packet(&[&[17, 0, 0, 1, 0, 0, 0, 1], UDP])),
+        (0, vec![0; 60]),
+    ] {
         all.push(ether(0x86dd, &ipv6(next_header, &payload)));
     }
     all.extend(apps::samples().into_iter().map(|bytes| ether(0x0800, &bytes)));
@@ -557,5 +630,15 @@ fn samples() -> Vec<(LinkType, Vec<u8>)> {
     let mut all: Vec<_> = all.into_iter().map(|bytes| (LinkType::EN10MB, bytes)).collect();
     let slarp = [0x8f, 0, 0x80, 0x35, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 2, 0xff, 0xff];
     all.push((LinkType::C_HDLC, slarp.to_vec()));
+    all.push((LinkType::C_HDLC, vec![0x0f, 0, 0xfe, 0xfe, 3, 0x83, 20]));
+    let sll2 = [8, 0, 0, 0, 0, 0, 0, 7, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0];
+    all.push((LinkType::LINUX_SLL2, packet(&[&sll2, &ipv4(17, 0, UDP)])));
+    all.push((LinkType::PPP_ETHER, packet(&[&[0x11, 0, 0, 5, 0, 40, 0, 0x21], &ipv4(17, 0, UDP)])));
+    all.push((LinkType::PPP, vec![0xff, 3, 0xc0, 0x21, 1]));
+    let addresses = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 3]].concat();
+    all.push((LinkType::IEEE802_11, packet(&[&[0x80, 0, 0, 0], &addresses, &[0, 0]])));
+    let snap = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+    let data = packet(&[&[8, 2, 0, 0], &addresses, &[0, 0], &snap, &ipv4(17, 0, UDP)]);
+    all.push((LinkType::IEEE802_11, data));
     all
 }

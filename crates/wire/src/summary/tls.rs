@@ -6,10 +6,12 @@ use super::text::Word;
 use super::up_to;
 use crate::bytes::{u8_at, u16_at, u32_at};
 
-const HANDSHAKE: u8 = 22;
+pub(super) const HANDSHAKE: u8 = 22;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 const RECORD_HEADER_LEN: usize = 5;
+/// Bytes that show that a segment begins with a hello.
+pub(super) const LEAST: usize = RECORD_HEADER_LEN + 4;
 const SERVER_NAME: u16 = 0;
 const HOST_NAME: u8 = 0;
 /// Extensions among which the name is looked for.

@@ -302,6 +302,8 @@ pub(super) fn samples() -> Vec<Vec<u8>> {
         of_udp(68, 67, &dhcp(1, [0; 4], &[0, 53, 1, 3, 50, 4, 192, 0, 2, 7, 255])),
         of_udp(546, 547, &[1, 2, 3, 4]),
         of_udp(123, 123, &ntp(0xdc, 0, *b"RATE")),
+        of_udp(123, 123, &ntp(0x24, 2, [192, 0, 2, 1])),
+        of_udp(123, 123, &ntp(0x23, 0, [0; 4])),
         of_udp(4000, 443, &[0xc3, 0, 0, 0, 1, 8, 9, 9]),
         ipv4(6, 0, &tcp(24, &client_hello(b"www.example.com"))),
     ]

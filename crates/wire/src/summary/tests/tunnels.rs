@@ -78,7 +78,7 @@ fn what_was_cut_within_a_tunnel_is_told_of_the_inner_packet() {
     assert_eq!(cut(whole.len() - 1), format!("{FROM_TO} ipip len 30: {expected}"));
     assert_eq!(cut(40), format!("{FROM_TO} ipip len 30: {FROM_TO} udp len 10 cut"));
     assert_eq!(cut(30), format!("{FROM_TO} ipip len 30: ip len 30 cut"));
-    assert_eq!(cut(20), format!("{FROM_TO} ipip len 30"));
+    assert_eq!(cut(20), format!("{FROM_TO} ipip len 30 cut"));
     // What stands behind the packet is none of it.
     let padded = packet(&[&ipv4(4, 0, &ip), &[9; 6]]);
     assert_eq!(line(LinkType::RAW, &padded), format!("{FROM_TO} ipip len 30: {expected}"));
