@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::text::{Escaper, WORD_MAX};
+use super::text::{Escaper, Kind, WORD_MAX};
 use crate::bytes::{array_at, u8_at, u16_at};
 
 /// The ports of DNS, of multicast DNS and of LLMNR.
@@ -103,7 +103,7 @@ impl fmt::Display for Dns<'_> {
                 Some(name) => write!(f, " {name} ")?,
                 None => write!(f, " TYPE{kind} ")?,
             }
-            write_name(self.message, at, &mut Escaper::new(f, b'.', WORD_MAX))?;
+            write_name(self.message, at, &mut Escaper::new(f, Kind::Label, WORD_MAX))?;
         }
         if is_response {
             match self.flags & 15 {

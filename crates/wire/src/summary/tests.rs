@@ -579,6 +579,8 @@ fn check(linktype: LinkType, bytes: &[u8], wire_len: u32) {
     let line = summarize(linktype, bytes, wire_len).to_string();
     assert!(!line.is_empty() && line.len() <= LINE_MAX, "{} characters: {line}", line.len());
     assert!(line.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{line:?}");
+    // Fields have one blank between them; within quotation marks there may be more.
+    assert!(line.split('"').step_by(2).all(|fields| !fields.contains("  ")), "{line:?}");
 }
 
 /// The longest line that damage has made.

@@ -6,24 +6,46 @@ use std::fmt::{self, Write};
 const QUOTED_MAX: usize = 48;
 pub(super) const WORD_MAX: usize = 100;
 
-/// Writes the bytes of a text, with what a terminal might act upon, and `quote`, as `\` and three decimal digits, as names in zone
-/// files have it (RFC 4343, 2.1). What is beyond a number of characters is left out.
+/// What a text is a part of, and so what may not stand in it as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A text between quotation marks.
+    Quoted,
+    /// A label of a name, between dots.
+    Label,
+    /// A word; the next begins behind a blank.
+    Word,
+}
+
+impl Kind {
+    fn is_plain(self, byte: u8) -> bool {
+        match byte {
+            b'\\' => false,
+            b' ' => self == Kind::Quoted,
+            b'"' => self != Kind::Quoted,
+            b'.' => self != Kind::Label,
+            _ => byte.is_ascii_graphic(),
+        }
+    }
+}
+
+/// Writes the bytes of a text, with what a terminal might act upon, and what would end the text, as `\` and three decimal digits, as
+/// names in zone files have it (RFC 4343, 2.1). What is beyond a number of characters is left out.
 pub(super) struct Escaper<'f, 'g> {
     f: &'f mut fmt::Formatter<'g>,
     left: usize,
-    quote: u8,
+    kind: Kind,
 }
 
 impl<'f, 'g> Escaper<'f, 'g> {
-    /// `quote` is what ends the text, or separates its parts.
-    pub(super) fn new(f: &'f mut fmt::Formatter<'g>, quote: u8, characters_max: usize) -> Self {
-        Escaper { f, left: characters_max, quote }
+    pub(super) fn new(f: &'f mut fmt::Formatter<'g>, kind: Kind, characters_max: usize) -> Self {
+        Escaper { f, left: characters_max, kind }
     }
 
     /// Writes bytes; `false` once there is no more room.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<bool, fmt::Error> {
         for &byte in bytes {
-            let is_plain = (b' '..=b'~').contains(&byte) && byte != b'\\' && byte != self.quote;
+            let is_plain = self.kind.is_plain(byte);
             let width = if is_plain { 1 } else { 4 };
             if width > self.left {
                 self.left = 0;
@@ -54,7 +76,7 @@ pub(super) struct Quoted<'a>(pub(super) &'a [u8]);
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
-        Escaper::new(f, b'"', QUOTED_MAX).bytes(self.0)?;
+        Escaper::new(f, Kind::Quoted, QUOTED_MAX).bytes(self.0)?;
         f.write_char('"')
     }
 }
@@ -65,7 +87,7 @@ pub(super) struct Word<'a>(pub(super) &'a [u8]);
 
 impl fmt::Display for Word<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Escaper::new(f, b' ', WORD_MAX).bytes(self.0).map(drop)
+        Escaper::new(f, Kind::Word, WORD_MAX).bytes(self.0).map(drop)
     }
 }
 

@@ -104,7 +104,9 @@ fn names_of_hostile_dns() {
         (&[1, b'a', 0xc0, 12], "a?"),
         (&[1, b'a', 0xc0, 0], "a?"),
         (&[1, b'a', 0xc0, 5], "a?"),
-        (b"\x05a.b c\x01d\0", r"a\046b c.d"),
+        (b"\x05a.b c\x01d\0", r"a\046b\032c.d"),
+        // Nor can it make up what follows it.
+        (b"\x18evil answers 1 192.0.2.9\0", r"evil\032answers\0321\032192\0460\0462\0469"),
         (b"\x04\x1b[2J\x02\x07\xff\0", r"\027[2J.\007\255"),
         (&long, &format!("{}...", "x".repeat(63) + "." + &"x".repeat(36))),
     ] {
