@@ -21,6 +21,8 @@ const OPTIONS_AT: usize = 240;
 
 const OPTION_PAD: u8 = 0;
 const OPTION_REQUESTED: u8 = 50;
+/// More options stand where a file or a server is named; they are not read (RFC 2132, 9.3).
+const OPTION_OVERLOAD: u8 = 52;
 const OPTION_KIND: u8 = 53;
 const OPTION_END: u8 = 255;
 
@@ -32,6 +34,8 @@ pub(super) struct Dhcp {
     client: Option<Mac>,
     /// Type of message; BOOTP has none.
     kind: Option<u8>,
+    /// Whether it has none: its options were all there, and none stands elsewhere.
+    is_bootp: bool,
     /// The address that a server gives.
     given: Option<Ipv4Addr>,
     /// The address that a client asks for.
@@ -55,23 +59,28 @@ impl Dhcp {
             id: u32_at(message, 4)?,
             client: array_at(message, 28).map(Mac).filter(|_| has_mac),
             kind: None,
+            is_bootp: false,
             given: Some(given).filter(|given| is_reply && !given.is_unspecified()),
             wanted: None,
             is_whole: false,
         };
-        if u32_at(message, OPTIONS_AT - 4) == Some(MAGIC) {
-            dhcp.read_options(&message[OPTIONS_AT..]);
+        match u32_at(message, OPTIONS_AT - 4) {
+            Some(MAGIC) => dhcp.read_options(&message[OPTIONS_AT..]),
+            // What a vendor has there is none of these options (RFC 951, 3).
+            other => (dhcp.is_bootp, dhcp.is_whole) = (other.is_some(), other.is_some()),
         }
+        dhcp.is_bootp &= dhcp.kind.is_none();
         Some(dhcp)
     }
 
     /// Each option takes a byte or more, so this ends.
     fn read_options(&mut self, mut options: &[u8]) {
+        let mut is_overloaded = false;
         while let Some((&code, rest)) = options.split_first() {
             options = match code {
                 OPTION_PAD => rest,
                 OPTION_END => {
-                    self.is_whole = true;
+                    (self.is_whole, self.is_bootp) = (true, !is_overloaded);
                     return;
                 }
                 _ => {
@@ -81,6 +90,7 @@ impl Dhcp {
                         return;
                     };
                     match code {
+                        OPTION_OVERLOAD => is_overloaded = true,
                         OPTION_KIND => self.kind = value.first().copied(),
                         OPTION_REQUESTED => self.wanted = value.try_into().ok().map(<[u8; 4]>::into),
                         _ => {}
@@ -95,8 +105,10 @@ impl Dhcp {
 impl fmt::Display for Dhcp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.kind, self.is_reply) {
-            (None, false) => f.write_str("bootp request")?,
-            (None, true) => f.write_str("bootp reply")?,
+            (None, is_reply) => {
+                let name = if self.is_bootp { "bootp" } else { "dhcp" };
+                write!(f, "{name} {}", if is_reply { "reply" } else { "request" })?;
+            }
             (Some(kind), _) => match kind_name(kind) {
                 Some(name) => write!(f, "dhcp {name}")?,
                 None => write!(f, "dhcp type {kind}")?,

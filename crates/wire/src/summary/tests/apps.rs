@@ -85,6 +85,8 @@ fn messages_that_were_cut() {
     assert!(cut(&dns, 45).ends_with(" dns response id 9180 answers 2 len 62 cut"));
     let dhcp = ipv4(17, 0, &udp(68, 67, &dhcp(1, [0; 4], &[53, 1, 1, 12, 1, 7, 255])));
     assert!(cut(&dhcp, 1).ends_with("dhcp discover id 0x1234abcd 02:00:00:00:00:02 len 247 cut"));
+    // Without its type, it may be of either.
+    assert!(cut(&dhcp, 7).ends_with("dhcp request id 0x1234abcd 02:00:00:00:00:02 len 247 cut"));
     assert!(!cut(&dhcp, 0).ends_with("cut"));
     let hello = client_hello(b"www.example.com");
     let (tls, len) = (ipv4(6, 0, &tcp(24, &hello)), hello.len());
@@ -148,8 +150,12 @@ fn kinds_and_addresses_of_dhcp() {
         (dhcp(1, [0; 4], &[53, 1, 99]), format!("dhcp type 99 {client}")),
         // Behind the end, and of a length beyond the message: no option.
         (dhcp(1, [0; 4], &[255, 53, 1, 1]), format!("bootp request {client}")),
-        (dhcp(1, [0; 4], &[53, 9, 1]), format!("bootp request {client}")),
-        (dhcp(2, [0; 4], &[])[..236].to_vec(), format!("bootp reply {client}")),
+        (dhcp(1, [0; 4], &[53, 9, 1]), format!("dhcp request {client}")),
+        (dhcp(2, [0; 4], &[])[..236].to_vec(), format!("dhcp reply {client}")),
+        (dhcp(2, [0; 4], &[255]), format!("bootp reply {client}")),
+        // BOOTP with what a vendor has in place of options; DHCP with options where a file is named.
+        (packet(&[&dhcp(1, [0; 4], &[])[..236], &[0; 64]]), format!("bootp request {client}")),
+        (dhcp(2, [0; 4], &[52, 1, 1, 255]), format!("dhcp reply {client}")),
     ] {
         assert_eq!(over_udp(68, 67, &message), format!("{expected} len {}", message.len()));
     }
