@@ -18,7 +18,7 @@ type Bridge = (u16, Mac);
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stp {
-    /// Which bridge is the root, and how far it is from who says so.
+    /// Which bridge is the root, and how far it is from who says so; with multiple trees `bridge` is the root of the region.
     Configuration { version: u8, flags: u8, root: Bridge, cost: u32, bridge: Bridge, port: u16 },
     /// A port went up or down.
     TopologyChange,
@@ -62,7 +62,10 @@ impl fmt::Display for Stp {
             _ => {}
         }
         write!(f, "root {:04x}.{} cost {cost}", root.0, root.1)?;
-        if bridge != root {
+        if version == MULTIPLE {
+            // There it is the root of the region; the bridge itself comes behind the message of 802.1w (IEEE 802.1Q, 14).
+            write!(f, " region {:04x}.{}", bridge.0, bridge.1)?;
+        } else if bridge != root {
             write!(f, " bridge {:04x}.{}", bridge.0, bridge.1)?;
         }
         write!(f, " port {port:#06x}")?;

@@ -405,6 +405,11 @@ const CONTROL: &[(&[u8], &str)] = &[
           0x80, 0, 2, 0, 0, 0, 0, 9, 0x80, 1, 0, 0, 20, 0, 2, 0, 15, 0, 0],
         "stp rapid root 8000.02:00:00:00:00:09 cost 0 port 0x8001",
     ),
+    (
+        &[0, 38, 0x42, 0x42, 3, 0, 0, 3, 2, 0, 0x80, 0, 2, 0, 0, 0, 0, 9, 0, 0, 0, 4,
+          0x80, 0, 2, 0, 0, 0, 0, 8, 0x80, 1, 0, 0, 20, 0, 2, 0, 15, 0, 0],
+        "stp multiple root 8000.02:00:00:00:00:09 cost 4 region 8000.02:00:00:00:00:08 port 0x8001",
+    ),
     (&[0, 7, 0x42, 0x42, 3, 0, 0, 0, 0x80], "stp topology change notice"),
     (&[0, 12, 0xaa, 0xaa, 3, 0, 0, 0x0c, 1, 0x0b, 0, 0, 0, 0x80], "pvst topology change notice"),
     (
@@ -561,7 +566,7 @@ fn what_was_cut_and_does_not_matter() {
         let cut = summarize(LinkType::RAW, &bytes[..bytes.len() - by], bytes.len() as u32).to_string();
         assert_eq!(cut, expected);
     }
-    let (lldp, _) = CONTROL[4];
+    let (lldp, _) = CONTROL[5];
     let frame = packet(&[MACS, lldp]);
     let cut = summarize(LinkType::EN10MB, &frame[..frame.len() - 3], frame.len() as u32);
     assert_eq!(cut.to_string(), line(LinkType::EN10MB, &frame));
