@@ -1,9 +1,10 @@
 //! LLDP (IEEE 802.1AB).
 
 use std::fmt;
+use std::net::IpAddr;
 
 use super::text::Quoted;
-use crate::bytes::u16_at;
+use crate::bytes::{array_at, u16_at};
 use crate::mac::Mac;
 
 const END: u16 = 0;
@@ -11,6 +12,10 @@ const CHASSIS: u16 = 1;
 const PORT: u16 = 2;
 const TIME_TO_LIVE: u16 = 3;
 const SYSTEM_NAME: u16 = 5;
+
+/// Families of network addresses (IANA, "Address Family Numbers").
+const FAMILY_IPV4: u8 = 1;
+const FAMILY_IPV6: u8 = 2;
 
 /// Elements that are looked at; those that matter come first.
 const ELEMENTS_MAX: usize = 32;
@@ -30,6 +35,7 @@ pub(super) struct Lldp<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Id<'a> {
     Mac(Mac),
+    Ip(IpAddr),
     Text(&'a [u8]),
 }
 
@@ -45,8 +51,8 @@ impl<'a> Lldp<'a> {
             };
             match head >> 9 {
                 END => break,
-                CHASSIS => lldp.chassis = Id::read(value, 4),
-                PORT => lldp.port = Id::read(value, 3),
+                CHASSIS => lldp.chassis = Id::read(value, 4, 5),
+                PORT => lldp.port = Id::read(value, 3, 4),
                 TIME_TO_LIVE => lldp.ttl_s = u16_at(value, 0),
                 SYSTEM_NAME => lldp.name = Some(value),
                 _ => {}
@@ -62,11 +68,13 @@ impl<'a> Lldp<'a> {
 }
 
 impl<'a> Id<'a> {
-    /// A subtype, then a name, which with this subtype is a hardware address.
-    fn read(value: &'a [u8], mac_subtype: u8) -> Option<Id<'a>> {
+    /// A subtype, then a name, which with these subtypes is a hardware address, or a network address behind its family.
+    fn read(value: &'a [u8], mac_subtype: u8, network_subtype: u8) -> Option<Id<'a>> {
         let (&subtype, name) = value.split_first()?;
-        Some(match name.try_into() {
-            Ok(mac) if subtype == mac_subtype => Id::Mac(Mac(mac)),
+        Some(match (name.len(), name.first()) {
+            (6, _) if subtype == mac_subtype => Id::Mac(Mac(array_at(name, 0)?)),
+            (5, Some(&FAMILY_IPV4)) if subtype == network_subtype => Id::Ip(array_at::<4>(name, 1)?.into()),
+            (17, Some(&FAMILY_IPV6)) if subtype == network_subtype => Id::Ip(array_at::<16>(name, 1)?.into()),
             _ => Id::Text(name),
         })
     }
@@ -76,6 +84,7 @@ impl fmt::Display for Id<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Id::Mac(mac) => mac.fmt(f),
+            Id::Ip(ip) => ip.fmt(f),
             Id::Text(name) => Quoted(name).fmt(f),
         }
     }
