@@ -111,6 +111,8 @@ const BAD_VERSION: Flaw = Flaw::Malformed("bad version");
 const BAD_HEADER_LENGTH: Flaw = Flaw::Malformed("bad header length");
 /// A packet is shorter than its header, or longer than what holds it.
 const BAD_LENGTH: Flaw = Flaw::Malformed("bad length");
+/// A name of DNS does not end, or has a part of a kind that there is not.
+const BAD_NAME: Flaw = Flaw::Malformed("bad name");
 
 /// Summarises a packet of this link type, of which `bytes` were captured and `wire_len` were on the wire.
 ///
@@ -355,6 +357,9 @@ impl<'a> Summary<'a> {
     /// Of what UDP or TCP carries, so many bytes were captured, and at least so many show what it is.
     fn tell_of_cut_app(&mut self, captured: usize, least: usize) {
         let sent = self.len as usize;
+        if self.app.is_some_and(|app| app.has_bad_name()) {
+            self.flaw = self.flaw.or(Some(BAD_NAME));
+        }
         let is_whole = match self.app {
             Some(app) => app.is_whole(),
             None => captured >= least || sent < least,

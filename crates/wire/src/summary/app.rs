@@ -87,6 +87,11 @@ impl<'a> App<'a> {
 }
 
 impl App<'_> {
+    /// Whether a name in it cannot be one.
+    pub(super) fn has_bad_name(&self) -> bool {
+        matches!(self, App::Dns(Dns { has_bad_name: true, .. }))
+    }
+
     /// Whether all was there that a line would show.
     pub(super) fn is_whole(&self) -> bool {
         match self {

@@ -37,6 +37,8 @@ pub(super) struct Dns<'a> {
     address: Option<IpAddr>,
     /// Whether all was there that a line shows.
     pub(super) is_whole: bool,
+    /// Whether a name was met that cannot be one, behind which nothing can be found.
+    pub(super) has_bad_name: bool,
 }
 
 impl<'a> Dns<'a> {
@@ -45,8 +47,17 @@ impl<'a> Dns<'a> {
         let number = |at| u16_at(message, at);
         let (id, flags, questions, answers) = (number(0)?, number(2)?, number(4)?, number(6)?);
         message.get(HEADER_LEN..)?;
-        let mut dns = Dns { message, id, flags, answers, subject: None, address: None, is_whole: false };
-        dns.is_whole = dns.read_records(questions).is_some();
+        let mut dns = Dns {
+            message,
+            id,
+            flags,
+            answers,
+            subject: None,
+            address: None,
+            is_whole: false,
+            has_bad_name: false,
+        };
+        dns.is_whole = dns.read_records(questions).is_some() || dns.has_bad_name;
         Some(dns)
     }
 
@@ -54,7 +65,7 @@ impl<'a> Dns<'a> {
     fn read_records(&mut self, questions: u16) -> Option<()> {
         let mut at = HEADER_LEN;
         if questions > 0 {
-            let end = name_end(self.message, at)?;
+            let end = self.name_end(at)?;
             self.subject = Some((u16_at(self.message, end)?, at));
             at = end + 4;
         }
@@ -65,9 +76,24 @@ impl<'a> Dns<'a> {
         Some(())
     }
 
+    /// Where the name ends that begins here; not where it goes on elsewhere.
+    fn name_end(&mut self, mut at: usize) -> Option<usize> {
+        let least_beyond = at + NAME_LEN_MAX;
+        while at < least_beyond {
+            match u8_at(self.message, at)? {
+                0 => return Some(at + 1),
+                len @ 1..=63 => at += 1 + usize::from(len),
+                0xc0.. => return Some(at + 2),
+                _ => break,
+            }
+        }
+        self.has_bad_name = true;
+        None
+    }
+
     fn read_answers(&mut self, mut at: usize) -> Option<()> {
         for _ in 0..usize::from(self.answers).min(RECORDS_MAX) {
-            let end = name_end(self.message, at)?;
+            let end = self.name_end(at)?;
             // Behind the name: type, class, time to live, length.
             let (kind, len) = (u16_at(self.message, end)?, u16_at(self.message, end + 8)?);
             self.subject = self.subject.or(Some((kind, at)));
@@ -124,20 +150,6 @@ impl fmt::Display for Dns<'_> {
         }
         Ok(())
     }
-}
-
-/// Where the name ends that begins here; not where it goes on elsewhere.
-fn name_end(message: &[u8], mut at: usize) -> Option<usize> {
-    let least_beyond = at + NAME_LEN_MAX;
-    while at < least_beyond {
-        match u8_at(message, at)? {
-            0 => return Some(at + 1),
-            len @ 1..=63 => at += 1 + usize::from(len),
-            0xc0.. => return Some(at + 2),
-            _ => return None,
-        }
-    }
-    None
 }
 
 /// Writes a name; a `?` stands for what is not there or cannot be. Pointers only go back, as they must (RFC 1035, 4.1.4), so this ends.

@@ -117,9 +117,17 @@ fn names_of_hostile_dns() {
         assert_eq!(over_udp(40000, 53, &message), expected);
     }
     // What ends within its name, or has a length that there is not, has none.
-    for name in [&b"\x07exam"[..], &[0x80, 1], &[0x40, 1], &[1; 300]] {
+    for (name, flaw) in [
+        (&b"\x07exam"[..], ""),
+        (&[0x80, 1], ", bad name"),
+        (&[0x40, 1], ", bad name"),
+        (&[1; 300], ", bad name"),
+        (&[1; 256], ", bad name"),
+        (&[1; 254], ""),
+    ] {
         let message = dns(0x0100, [1, 0], &[name]);
-        assert_eq!(over_udp(40000, 53, &message), format!("dns query id 9180 len {}", message.len()));
+        let expected = format!("dns query id 9180 len {}{flaw}", message.len());
+        assert_eq!(over_udp(40000, 53, &message), expected);
     }
     // Each pointer goes back, and there are more of them than anybody uses.
     let pointers: Vec<u8> = (6..60_u8).flat_map(|i| [0xc0, i * 2 - 2]).collect();
