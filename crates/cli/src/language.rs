@@ -137,12 +137,19 @@ fn flag_for(found: &Diagnostic, language: &LanguageArgs) -> Option<&'static str>
     match found.code {
         Code::Netmask => Some("the flag is `--netmask 255.255.255.0`"),
         Code::Strict => Some("for that, leave `--strict` out"),
-        // Networks, services and protocols have no resolver.
-        Code::UnknownName if found.message.starts_with("unknown host ") && !language.resolve => {
+        // Networks, services and protocols have no resolver, and what was meant otherwise is no name.
+        Code::UnknownName
+            if found.message.starts_with("unknown host ") && !language.resolve && !is_question(found) =>
+        {
             Some("with `--resolve`, the system's resolver is asked")
         }
         _ => None,
     }
+}
+
+/// Whether the help asks if another filter was meant.
+fn is_question(found: &Diagnostic) -> bool {
+    found.help.as_ref().is_some_and(|help| help.ends_with('?'))
 }
 
 /// An error or a warning, and the filter it is about.

@@ -109,6 +109,8 @@ fn flags_that_would_help_are_named() {
         assert!(!stderr(&run(&["compile", other])).contains("--resolve"), "{other}");
     }
     assert!(!stderr(&run(&["compile", &impossible, "--resolve"])).contains("with `--resolve`"));
+    let range = stderr(&run(&["compile", "host 10.0.0.1-10.0.0.9"]));
+    assert!(range.ends_with("help: did you mean `host in {10.0.0.1-10.0.0.9}`?\n"), "{range}");
 }
 
 #[test]
