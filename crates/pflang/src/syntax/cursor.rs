@@ -21,12 +21,15 @@ impl<'a> Cursor<'a> {
 
     /// Whether a primitive may begin here.
     pub(super) fn begins_term(&self) -> bool {
-        let before = self.at.checked_sub(1).and_then(|before| self.tokens.list.get(before));
-        before.is_none_or(|before| {
-            matches!(
-                before.kind,
-                TokenKind::Word(Word::And | Word::Or | Word::Not) | TokenKind::Sign(Sign::LParen)
-            )
+        let back = |by| self.at.checked_sub(by).and_then(|at| self.tokens.list.get(at));
+        // The `or` of `src or dst` joins no primitives.
+        let is_direction = back(2).is_some_and(|token| matches!(token.kind, TokenKind::Word(Word::Dir(_))));
+        back(1).is_none_or(|before| {
+            !is_direction
+                && matches!(
+                    before.kind,
+                    TokenKind::Word(Word::And | Word::Or | Word::Not) | TokenKind::Sign(Sign::LParen)
+                )
         })
     }
 

@@ -386,6 +386,7 @@ fn what_is_like_a_habit_is_left_alone() {
         ("host 10.0.0.256 10.0.0.1", None),
         ("ip daddr @set", Some("two primitives are joined by `and` or `or`")),
         ("greater 100 less 200", Some("two primitives are joined by `and` or `or`")),
+        ("src or dst 10.0.0.1:80", None),
         ("10.0.0.1:80,443", Some("did you mean `host 10.0.0.1`?")),
         ("ip saddr > 10.0.0.1", Some("two primitives are joined by `and` or `or`")),
     ] {
