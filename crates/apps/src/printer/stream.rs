@@ -39,6 +39,15 @@ pub struct Outlet {
     is_regular: bool,
 }
 
+/// How a write has ended.
+enum End {
+    Done,
+    /// There is no room.
+    Full,
+    /// It said that it had room, and had none: as a terminal does where a whole character does not fit.
+    Short,
+}
+
 impl Stream {
     /// Opens it once more.
     ///
@@ -96,44 +105,57 @@ impl Outlet {
     /// # Errors
     /// Those of write(2), other than that there is no room.
     pub fn write(&self, text: &[u8], patience: Duration) -> Result<usize, (usize, io::Error)> {
-        // The locks keep the lines of several printers apart.
-        match self.stream {
-            Stream::Stdout => {
-                let _lock = io::stdout().lock();
-                self.write_pieces(text, patience)
-            }
-            Stream::Stderr => {
-                let _lock = io::stderr().lock();
-                self.write_pieces(text, patience)
+        let mut done = 0;
+        match self.write_until(text, Instant::now() + patience, &mut done) {
+            Ok(()) => Ok(done),
+            Err(error) => Err((done, error)),
+        }
+    }
+
+    /// Others write while this waits: they are to wait for room themselves, and only if they want to.
+    fn write_until(&self, text: &[u8], deadline: Instant, done: &mut usize) -> io::Result<()> {
+        loop {
+            let goes_on = match self.write_in_one(text, done)? {
+                End::Done => false,
+                End::Full => self.has_room(deadline)?,
+                End::Short => pause(deadline),
+            };
+            if !goes_on {
+                return Ok(());
             }
         }
     }
 
-    fn write_pieces(&self, text: &[u8], patience: Duration) -> Result<usize, (usize, io::Error)> {
-        let deadline = Instant::now() + patience;
-        let mut done = 0;
-        while done < text.len() {
-            let rest = &text[done..];
-            let piece = if self.is_regular { rest } else { piece(rest) };
-            if !self.is_regular && !self.has_room(deadline).map_err(|error| (done, error))? {
-                break;
+    /// Writes what there is room for now. The locks keep the lines of several printers apart.
+    fn write_in_one(&self, text: &[u8], done: &mut usize) -> io::Result<End> {
+        match self.stream {
+            Stream::Stdout => {
+                let _lock = io::stdout().lock();
+                self.write_pieces(text, done)
             }
-            match (&self.file).write(piece) {
-                Ok(0) => return Err((done, ErrorKind::WriteZero.into())),
-                Ok(more) => done += more,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // A terminal may say that it has room where it has none for a whole character.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        break;
-                    }
-                    std::thread::sleep(left.min(PAUSE));
-                }
-                Err(error) => return Err((done, error)),
+            Stream::Stderr => {
+                let _lock = io::stderr().lock();
+                self.write_pieces(text, done)
             }
         }
-        Ok(done)
+    }
+
+    fn write_pieces(&self, text: &[u8], done: &mut usize) -> io::Result<End> {
+        while *done < text.len() {
+            let rest = &text[*done..];
+            let piece = if self.is_regular { rest } else { piece(rest) };
+            if !self.is_regular && !self.has_room(Instant::now())? {
+                return Ok(End::Full);
+            }
+            match (&self.file).write(piece) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(more) => *done += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(End::Short),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(End::Done)
     }
 
     /// Waits for room, or for an error that a write will tell.
@@ -150,6 +172,13 @@ impl Outlet {
     }
 }
 
+/// Waits a little. Returns whether there was time for it.
+fn pause(deadline: Instant) -> bool {
+    let left = deadline.saturating_duration_since(Instant::now());
+    std::thread::sleep(left.min(PAUSE));
+    !left.is_zero()
+}
+
 /// What is written at a time: whole lines, if one fits.
 fn piece(text: &[u8]) -> &[u8] {
     let Some(piece) = text.get(..PIPE_BUF) else { return text };
@@ -159,7 +188,11 @@ fn piece(text: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::{PIPE_BUF, piece};
+    use super::{Outlet, PIPE_BUF, Stream, piece};
+    use std::fs::File;
+    use std::io::{Read, Write};
+    use std::os::fd::OwnedFd;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn pieces_are_whole_lines_that_a_pipe_takes() {
@@ -168,5 +201,21 @@ mod tests {
         assert_eq!(piece(&text).len(), 4000);
         assert_eq!((piece(&text[..1000]), piece(b"")), (&line[..], &b""[..]));
         assert_eq!(piece(&[b'x'; 2 * PIPE_BUF]).len(), PIPE_BUF);
+    }
+
+    #[test]
+    fn who_waits_for_room_holds_up_nobody_who_does_not() {
+        let (mut reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(&[b'.'; 64 << 10]).unwrap();
+        let outlet = Outlet::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| outlet.write(b"line\n", Duration::from_secs(60)).unwrap());
+            std::thread::sleep(Duration::from_millis(100));
+            let begin = Instant::now();
+            assert_eq!(outlet.write(b"another\n", Duration::ZERO).unwrap(), 0);
+            assert!(begin.elapsed() < Duration::from_secs(30) && !waits.is_finished());
+            reader.read_exact(&mut [0; 64 << 10]).unwrap();
+            assert_eq!(waits.join().unwrap(), 5);
+        });
     }
 }
