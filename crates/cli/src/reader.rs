@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use crate::signals::Caught;
 use apps::{Outlet, Stream};
 use std::io::{self, ErrorKind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long somebody who reads a page of the report may take for it.
@@ -26,9 +27,14 @@ pub(crate) fn print_beside_packets(text: &str) -> Result<(), Failure> {
     print(text, &|| BESIDE_PACKETS)
 }
 
+/// Whether the last message was not read: nobody is waited for again until one is. Standard error is the process's, and so is this.
+static IS_UNREAD: AtomicBool = AtomicBool::new(false);
+
 /// Says something to people or programs, if they listen. Nowhere is left to report that they do not.
 pub(crate) fn say(line: &str) {
-    let _ = write(Stream::Stderr, format!("{line}\n").as_bytes(), &|| BESIDE_PACKETS);
+    let patience = if IS_UNREAD.load(Ordering::Relaxed) { Duration::ZERO } else { BESIDE_PACKETS };
+    let said = write(Stream::Stderr, format!("{line}\n").as_bytes(), &|| patience);
+    IS_UNREAD.store(said.is_err_and(|error| error.kind() == ErrorKind::TimedOut), Ordering::Relaxed);
 }
 
 fn print(text: &str, patience: &dyn Fn() -> Duration) -> Result<(), Failure> {
@@ -44,9 +50,9 @@ fn write(stream: Stream, text: &[u8], patience: &dyn Fn() -> Duration) -> io::Re
 fn write_to(outlet: &Outlet, mut text: &[u8], patience: &dyn Fn() -> Duration) -> io::Result<()> {
     let mut has_read = Instant::now();
     while !text.is_empty() {
-        let done = outlet.write(text, LOOK).map_err(|(_, error)| error)?;
-        text = &text[done..];
         let patience = patience();
+        let done = outlet.write(text, LOOK.min(patience)).map_err(|(_, error)| error)?;
+        text = &text[done..];
         if done > 0 {
             has_read = Instant::now();
         } else if has_read.elapsed() >= patience {

@@ -223,6 +223,30 @@ fn a_reader_of_messages_that_does_not_read_holds_up_nothing() {
     assert_eq!(child.wait().unwrap().code(), Some(143));
 }
 
+/// What is said of apps that have failed, of which there are many: a second for each would be too long.
+#[test]
+fn many_messages_that_nobody_reads_are_waited_for_once() {
+    let Ok(full) = fs::File::options().write(true).open("/dev/full") else {
+        return common::say("skipped: there is no /dev/full");
+    };
+    let names: Vec<String> = (1..=30).map(|number| format!("print{number}")).collect();
+    let links: Vec<String> = names.iter().map(|name| format!("\"tee.{name} -> {name}.input\"")).collect();
+    let printers: Vec<String> =
+        names.iter().map(|name| format!("[app.{name}]\ntype = \"printer\"\nto = \"stdout\"\n")).collect();
+    let graph = format!(
+        "links = [\"source.output -> tee.input\", {}]\n[app.source]\ntype = \"source\"\ncount = 100\n[app.tee]\ntype = \"tee\"\n{}",
+        links.join(", "),
+        printers.concat()
+    );
+    let folder = folder("messages-many", &graph);
+    let (_reader, writer) = full_pipe();
+    let begin = Instant::now();
+    let mut child = command(&folder, &["--no-report"]).stdout(full).stderr(writer).spawn().unwrap();
+    until("its end", || child.try_wait().unwrap().is_some());
+    assert_eq!(child.wait().unwrap().code(), Some(5));
+    assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+}
+
 /// There is room, but less than a line is long.
 #[test]
 fn a_terminal_that_is_nearly_full_holds_up_nothing() {
