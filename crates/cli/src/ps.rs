@@ -5,7 +5,7 @@ use crate::exit::{Failure, Outcome};
 use crate::instances::{find, nothing_in, unix_ns};
 use crate::message::Message;
 use crate::table::{Column, Table};
-use crate::terminal::{Terminal, harmless, print};
+use crate::terminal::{Terminal, print, shown};
 use crate::units;
 use engine::shm::{RecordKind, runtime};
 use observe::{Found, Instance, Rates, Sample};
@@ -43,7 +43,7 @@ fn clean(found: &Found, json: bool, terminal: &Terminal) -> Result<Outcome, Fail
                     json!({ "v": 1, "type": "removed", "path": path.to_string_lossy() })
                 ))?;
             }
-            Ok(()) => print(&format!("removed {}\n", harmless(&path.display().to_string())))?,
+            Ok(()) => print(&format!("removed {}\n", shown(&path.display().to_string())))?,
             Err(error) => {
                 let failure = Failure::world(format_args!("cannot remove {}: {error}", path.display()));
                 failed.replace(failure).iter().for_each(|earlier| terminal.tell(&earlier.message));

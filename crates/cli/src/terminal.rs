@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use crate::message::Message;
 use crate::reader;
 use clap::ValueEnum;
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 /// When to use colour.
@@ -101,6 +102,15 @@ pub(crate) fn harmless(text: &str) -> String {
     out
 }
 
+/// The name of a file as it stands in a line: without any control character, as it has neither lines nor colours of ours.
+pub(crate) fn shown(name: &str) -> Cow<'_, str> {
+    if !name.contains(char::is_control) {
+        return name.into();
+    }
+    let as_shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    name.chars().map(as_shown).collect()
+}
+
 /// The length of the colour change with which the text begins: escape, `[`, digits and semicolons, `m`.
 fn colour_len(text: &str) -> Option<usize> {
     let body = text.strip_prefix("\x1b[")?;
@@ -110,11 +120,12 @@ fn colour_len(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::harmless;
+    use super::{harmless, shown};
 
     #[test]
     fn a_terminal_obeys_no_file_name() {
         assert_eq!(harmless("a\x1b]0;title\x07b\r\u{9b}2J"), "a\\u{1b}]0;title\\u{7}b\\r\\u{9b}2J");
+        assert_eq!(shown("a\x1b[31m\nb \u{e9}.pcap"), "a\\u{1b}[31m\\nb \u{e9}.pcap");
         let ours = "\x1b[1;31merror\x1b[0m: line\nline \u{e9}";
         assert_eq!(harmless(ours), ours);
     }

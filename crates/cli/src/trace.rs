@@ -4,7 +4,7 @@ use crate::args::{At, TraceArgs};
 use crate::exit::{Failure, Outcome};
 use crate::language::{self, one_line};
 use crate::plural::{self, counted};
-use crate::terminal::{Terminal, harmless, print};
+use crate::terminal::{Terminal, print, shown};
 use crate::words::{self, Known, Words, quoted, shell_word};
 use capture::Reader;
 use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPrimitive};
@@ -104,7 +104,7 @@ fn packet(args: &TraceArgs, file: PathBuf) -> Result<Wanted, Failure> {
 fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> String {
     let summary = wire::summary::summarize(packet.linktype, &packet.data, packet.wire_len);
     let mut text =
-        format!("packet {} of {}: {summary}\n", args.number, harmless(&packet.file.to_string_lossy()));
+        format!("packet {} of {}: {summary}\n", args.number, shown(&packet.file.to_string_lossy()));
     let width = question_width(trace);
     for primitive in &trace.primitives {
         let (verdict, indent) = (verdict(primitive), if primitive.is_member { "    " } else { "  " });

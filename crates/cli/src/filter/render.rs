@@ -2,7 +2,7 @@
 
 use super::bits::set_bits;
 use crate::exit::Failure;
-use crate::terminal::harmless;
+use crate::terminal::shown;
 use capture::{Batch, Encoder, Line, PacketRef};
 use serde_json::json;
 use std::io::Write;
@@ -51,7 +51,7 @@ impl Renderer {
                     let _ = match numbers {
                         Numbers::Hidden => Ok(()),
                         Numbers::Alone => write!(out, "{number:>5}  "),
-                        Numbers::WithName => write!(out, "{}:{number}  ", harmless(batch.input())),
+                        Numbers::WithName => write!(out, "{}:{number}  ", shown(batch.input())),
                     };
                     let _ = writeln!(out, "{}", Line::from(&packet));
                 }
