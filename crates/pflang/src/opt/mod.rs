@@ -5,6 +5,7 @@
 //! repeat until no change   hoist: one stronger bounds check early; thread: tests that a path has answered
 //! switchify                chains of tests of one value         }  then as above again,
 //! widen                    one guard for two tests in a row     }  until no change
+//! part                     whole and cut packets keep apart     }
 //! fuse                     either of two ports in a range, as one branch
 //! likely                   IPv4 first                           }  written
 //! netorder                 comparisons without swapping bytes   }  together
@@ -21,6 +22,7 @@ mod hoist;
 mod likely;
 mod membership;
 mod netorder;
+mod part;
 mod question;
 mod range;
 mod rebuild;
@@ -69,35 +71,53 @@ fn simplify(folded: Folded, room: &mut Room, time_is_over: TimeIsOver<'_>) -> Op
     let Folded { mut graph, mut ranges } = folded;
     let mut shape = Shape::of(&graph);
     settle(&mut graph, &mut shape, &ranges, room, time_is_over)?;
-    // Where chains of tests may begin that were not there before; at first anywhere.
-    let mut heads: Option<Vec<NodeId>> = None;
     for _ in 0..ROUNDS_MAX {
-        // Lists first: what comes after them is then cheap.
-        let heads_in = heads.as_ref().unwrap_or(&shape.order);
-        let switched = switchify::switchify(&mut graph, &shape, heads_in, &mut ranges, room);
-        if switched {
-            shape.update(&graph);
-        } else if heads.is_some() {
+        rearrange(&mut graph, &mut shape, &mut ranges, room, time_is_over)?;
+        if !part::part(&mut graph, &mut shape) {
             break;
         }
-        let widened = widen::widen(&mut graph, &shape, room);
-        match &widened {
-            Widened::Nothing if !switched => break,
-            Widened::Nothing => {}
-            Widened::Settled(_) | Widened::Unsettled => shape.update(&graph),
-        }
-        heads = match widened {
-            Widened::Settled(tests) if !switched => Some(tests),
-            _ => {
-                settle(&mut graph, &mut shape, &ranges, room, time_is_over)?;
-                None
-            }
-        };
+        settle(&mut graph, &mut shape, &ranges, room, time_is_over)?;
     }
     if fuse::fuse(&mut graph, &shape, &mut ranges, room) {
         shape.update(&graph);
     }
     Some((graph, shape))
+}
+
+/// Makes switches, and guards wider, until there are none to make.
+fn rearrange(
+    graph: &mut Graph,
+    shape: &mut Shape,
+    ranges: &mut Ranges,
+    room: &mut Room,
+    time_is_over: TimeIsOver<'_>,
+) -> Option<()> {
+    // Where chains of tests may begin that were not there before; at first anywhere.
+    let mut heads: Option<Vec<NodeId>> = None;
+    for _ in 0..ROUNDS_MAX {
+        // Lists first: what comes after them is then cheap.
+        let heads_in = heads.as_ref().unwrap_or(&shape.order);
+        let switched = switchify::switchify(graph, shape, heads_in, ranges, room);
+        if switched {
+            shape.update(graph);
+        } else if heads.is_some() {
+            break;
+        }
+        let widened = widen::widen(graph, shape, room);
+        match &widened {
+            Widened::Nothing if !switched => break,
+            Widened::Nothing => {}
+            Widened::Settled(_) | Widened::Unsettled => shape.update(graph),
+        }
+        heads = match widened {
+            Widened::Settled(tests) if !switched => Some(tests),
+            _ => {
+                settle(graph, shape, ranges, room, time_is_over)?;
+                None
+            }
+        };
+    }
+    Some(())
 }
 
 /// Simplifies by what follows from the paths, until nothing more does, in a graph given with its shape. (Hoisting only notes what

@@ -5,9 +5,10 @@ use crate::emit::{self, Leaves};
 use crate::exec::NativeFilter;
 use crate::ir::interp::Interp;
 use crate::ir::verify::Verified;
-use crate::ir::{Graph, REJECT};
+use crate::ir::{Cond, Graph, Node, REJECT};
 use crate::lower::gather::gather;
 use crate::{Backend, Code, Compiler, Dialect, Filter, FilterList, Limits, Packet};
+use std::collections::{BTreeMap, HashSet};
 use testkit::expr::Generator;
 use testkit::linktype::{self, ETHERNET};
 use testkit::packet::Packet as Built;
@@ -255,6 +256,43 @@ fn limits_hold_for_the_whole() {
     assert_eq!((code.code(), code.entry), (Code::Limit, None), "{code}");
     let time = fails(&ports, &|limits| limits.time_ms = 0);
     assert_eq!(time.code(), Code::Limit);
+}
+
+/// A packet that is whole passes one guard for the ports, however many filters ask for them.
+#[test]
+fn no_guard_asks_what_the_way_to_it_has_told() {
+    let ports = numbered((0..20).map(|i| format!("tcp src port {} or tcp dst port {}", 7 * i, 99 * i)));
+    let mixed =
+        ["udp port 53", "tcp port 80", "udp portrange 5-9", "src net 10.0.0.0/8", "dst host 10.0.0.9"];
+    for list in [ports, numbered(mixed.map(str::to_owned))] {
+        let ways = Ways::new(&ethernet(), &list);
+        let graph = ways.program.graph();
+        let mut pending = vec![(graph.root, BTreeMap::new())];
+        let mut seen = HashSet::new();
+        while let Some((node, told)) = pending.pop() {
+            if !seen.insert((node, told.clone())) {
+                continue;
+            }
+            match *graph.node(node) {
+                Node::Branch { cond, then, els } => match graph.pool.get_cond(cond) {
+                    Cond::Bounds { base, end } => {
+                        let (passed, failed) = told.get(&base).copied().unwrap_or((0, u32::MAX));
+                        assert!(passed < end && end < failed, "{end} is told: {passed}, {failed}\n{list:?}");
+                        let with = |told_now| {
+                            let mut told = told.clone();
+                            told.insert(base, told_now);
+                            told
+                        };
+                        pending.extend([(then, with((end, failed))), (els, with((passed, end)))]);
+                    }
+                    _ => pending.extend([(then, told.clone()), (els, told)]),
+                },
+                ref node => node.for_each_successor(|next| pending.push((next, told.clone()))),
+            }
+        }
+        let packets = random_packets(ETHERNET, &mut Rng::new(3));
+        ways.check_all(&packets, &|| format!("{list:?}"));
+    }
 }
 
 /// One list for each of these: addresses, ports of both ends, pairs, sets.

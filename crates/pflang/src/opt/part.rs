@@ -1,0 +1,193 @@
+//! Parting: packets of which more was captured go a way of their own from the first guard that knows it.
+//!
+//! ```text
+//! guard(b, 18) ? X : guard(b, 16) ? Y : e              X and Y both lead to
+//! J = guard(b, 18) ? test … : …
+//! ->  X leads to  test …                               and Y to what stands behind the guard's exit
+//! ```
+//! In a list of filters, each asks for its ports anew, and [`super::widen`] gives each two ways: for whole packets, and for
+//! those that are cut between the two ports. The ways meet again before the next filter, and with that is forgotten which
+//! guard was passed; behind the second guard both ports are loaded once more. Here the ways stay apart as long as a guard
+//! would ask what one of them knows. Nothing is copied but nodes from which such a guard is reached, and no node more
+//! often than there are answers to the guards behind it.
+
+use super::shape::Shape;
+use crate::filled::filled;
+use crate::ir::{Cond, Graph, Node, NodeId, ValueId};
+use std::collections::{BTreeMap, HashMap};
+
+/// Larger graphs are left as they are: most of their nodes are not guards, and copies take time and memory.
+const NODES_MAX: usize = 1024;
+/// Guards on one base with more ends than this are left as they are.
+const ENDS_MAX: usize = u64::BITS as usize;
+
+/// Keeps the ways of whole and of cut packets apart; says whether any met. The graph is then to be rebuilt.
+pub(super) fn part(graph: &mut Graph, shape: &mut Shape) -> bool {
+    if shape.order.len() > NODES_MAX {
+        return false;
+    }
+    let before = graph.root;
+    for base in repeated_bases(graph, shape) {
+        let nodes_max = graph.node_count() + shape.order.len();
+        if let Some(root) = Parting::new(graph, shape, base, nodes_max).run() {
+            graph.root = root;
+        }
+        shape.update(graph);
+    }
+    graph.root != before
+}
+
+/// The bases that more than two guards ask about: two cannot have ways that meet before a third.
+fn repeated_bases(graph: &Graph, shape: &Shape) -> Vec<ValueId> {
+    let mut guards: BTreeMap<ValueId, usize> = BTreeMap::new();
+    for (base, _) in shape.order.iter().filter_map(|&id| guard(graph, id)) {
+        *guards.entry(base).or_default() += 1;
+    }
+    guards.into_iter().filter_map(|(base, count)| (count > 2).then_some(base)).collect()
+}
+
+/// One base, and the guards that ask how much is captured behind it.
+struct Parting<'g> {
+    graph: &'g mut Graph,
+    /// By node: the place of its guard's end among all ends.
+    place: Vec<Option<u32>>,
+    /// By node: the places of the guards at it and behind it.
+    asked: Vec<Places>,
+    made: HashMap<(NodeId, Known), NodeId>,
+    nodes_max: usize,
+}
+
+/// A bit for each end, the least first.
+type Places = u64;
+
+/// The guards of which a path has told the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Known {
+    passed: Places,
+    failed: Places,
+}
+
+impl Known {
+    /// Behind a guard: weaker ones hold as well where it holds, stronger ones fail where it fails.
+    fn behind(self, place: u32, passed: bool) -> Known {
+        if passed {
+            Known { passed: self.passed | u64::MAX >> (63 - place), ..self }
+        } else {
+            Known { failed: self.failed | u64::MAX << place, ..self }
+        }
+    }
+
+    fn of(self, asked: Places) -> Known {
+        Known { passed: self.passed & asked, failed: self.failed & asked }
+    }
+}
+
+impl<'g> Parting<'g> {
+    fn new(graph: &'g mut Graph, shape: &Shape, base: ValueId, nodes_max: usize) -> Parting<'g> {
+        let end_of = |id: NodeId| guard(graph, id).filter(|(of, _)| *of == base).map(|(_, end)| end);
+        let mut ends: Vec<u32> = shape.order.iter().filter_map(|&id| end_of(id)).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        ends.truncate(ENDS_MAX);
+        let mut place = filled(None, graph.node_count());
+        let mut asked: Vec<Places> = filled(0, graph.node_count());
+        for &id in shape.order.iter().rev() {
+            let at = end_of(id).and_then(|end| ends.binary_search(&end).ok()).map(|at| at as u32);
+            place[id.index()] = at;
+            let mut behind = at.map_or(0, |at| 1 << at);
+            graph.node(id).for_each_successor(|next| behind |= asked[next.index()]);
+            asked[id.index()] = behind;
+        }
+        Parting { graph, place, asked, made: HashMap::new(), nodes_max }
+    }
+
+    /// The new root; `None` where nothing is to be done, or where it would take too many nodes.
+    fn run(mut self) -> Option<NodeId> {
+        let root = self.graph.root;
+        let mut pending = vec![(root, Known::default())];
+        while let Some(&(node, known)) = pending.last() {
+            let waiting = pending.len();
+            self.for_each_edge(node, known, |parting, next, known| {
+                if parting.known(next, known).is_none() {
+                    pending.push((next, known));
+                }
+            });
+            if pending.len() == waiting {
+                let made = self.make(node, known);
+                self.made.insert((node, known), made);
+                pending.pop();
+            }
+            if self.graph.node_count() > self.nodes_max {
+                return None;
+            }
+        }
+        self.known(root, Known::default()).filter(|&new| new != root)
+    }
+
+    /// What a node has become for those who know this, as far as that is settled.
+    fn known(&self, node: NodeId, known: Known) -> Option<NodeId> {
+        if self.asked[node.index()] == 0 { Some(node) } else { self.made.get(&(node, known)).copied() }
+    }
+
+    /// Where a path that comes to a node and knows this stops at first, and what matters from there on.
+    fn arrive(&self, mut node: NodeId, known: Known) -> (NodeId, Known) {
+        while let (Some(place), Node::Branch { then, els, .. }) =
+            (self.place[node.index()], self.graph.node(node))
+        {
+            let bit = 1 << place;
+            node = match (known.passed & bit != 0, known.failed & bit != 0) {
+                (true, _) => *then,
+                (_, true) => *els,
+                (false, false) => break,
+            };
+        }
+        (node, known.of(self.asked[node.index()]))
+    }
+
+    fn for_each_edge(&self, node: NodeId, known: Known, mut f: impl FnMut(&Self, NodeId, Known)) {
+        let mut to = |next, known| {
+            let (next, known) = self.arrive(next, known);
+            f(self, next, known);
+        };
+        match (self.graph.node(node), self.place[node.index()]) {
+            (&Node::Branch { then, els, .. }, Some(place)) => {
+                to(then, known.behind(place, true));
+                to(els, known.behind(place, false));
+            }
+            (node, _) => node.for_each_successor(|next| to(next, known)),
+        }
+    }
+
+    /// The node over what its successors have become, all of which are settled.
+    fn make(&mut self, id: NodeId, known: Known) -> NodeId {
+        let mut successors = Vec::new();
+        self.for_each_edge(id, known, |parting, next, known| successors.extend(parting.known(next, known)));
+        let mut unchanged = successors.iter();
+        let mut same = true;
+        self.graph.node(id).for_each_successor(|next| same &= unchanged.next() == Some(&next));
+        if same {
+            return id;
+        }
+        let new = match (self.graph.node(id).clone(), &successors[..]) {
+            (Node::Branch { cond, .. }, &[then, els]) => self.graph.branch(cond, then, els),
+            (Node::Switch(mut switch), [arms @ .., default]) => {
+                switch.arms.iter_mut().zip(arms).for_each(|(arm, target)| arm.target = *target);
+                switch.default = *default;
+                self.graph.switch(*switch)
+            }
+            _ => return id,
+        };
+        let spans = *self.graph.spans(id);
+        self.graph.add_spans(new, &spans);
+        new
+    }
+}
+
+/// The base and the end of a guard.
+fn guard(graph: &Graph, id: NodeId) -> Option<(ValueId, u32)> {
+    let Node::Branch { cond, .. } = *graph.node(id) else { return None };
+    match graph.pool.get_cond(cond) {
+        Cond::Bounds { base, end } => Some((base, end)),
+        Cond::Cmp(..) | Cond::Test(..) => None,
+    }
+}
