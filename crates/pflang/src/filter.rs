@@ -2,12 +2,11 @@
 
 use crate::diag::Diagnostic;
 use crate::emit::Bits;
-use crate::exec::mask::{Isa, MaskFilter};
 use crate::exec::{NativeFilter, NoExec, Packet, count_ones};
-use crate::executable::Executable;
+use crate::executable::{BurstEngine, Executable};
 use crate::ir::{Graph, REJECT};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use wire::LinkType;
 
 /// A compiled filter.
@@ -34,44 +33,7 @@ struct Inner {
     linktype: LinkType,
     lints: Vec<Diagnostic>,
     executable: Executable<Bits>,
-    /// Translated for the first burst, where it is of use.
-    masks: OnceLock<Option<MaskFilter>>,
 }
-
-/// The engine that decides the packets of a burst.
-///
-/// ```
-/// use pflang::{BurstEngine, Isa};
-///
-/// assert_eq!(BurstEngine::MachineCode.to_string(), "machine code");
-/// assert_eq!(BurstEngine::MaskVm(Isa::Avx2).to_string(), "mask VM (AVX2)");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BurstEngine {
-    /// Machine code, one packet after the other.
-    MachineCode,
-    /// The mask VM, up to 256 packets at a time. What machine code there is takes the last packets of a burst, if they
-    /// are few.
-    MaskVm(Isa),
-    /// The interpreter, one packet after the other.
-    Interpreter,
-}
-
-impl fmt::Display for BurstEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BurstEngine::MachineCode => f.write_str("machine code"),
-            BurstEngine::MaskVm(isa) => write!(f, "mask VM ({isa})"),
-            BurstEngine::Interpreter => f.write_str("interpreter"),
-        }
-    }
-}
-
-/// Fewer packets than this are left to machine code.
-///
-/// An estimate: the mask VM takes some 200 ns for up to 64 packets, and machine code 8 for one in mixed traffic.
-const MASKED_MIN: usize = 24;
 
 impl Filter {
     /// Makes a filter of its parts.
@@ -81,7 +43,7 @@ impl Filter {
         lints: Vec<Diagnostic>,
         executable: Executable<Bits>,
     ) -> Self {
-        Filter(Arc::new(Inner { source, linktype, lints, executable, masks: OnceLock::new() }))
+        Filter(Arc::new(Inner { source, linktype, lints, executable }))
     }
 
     /// Whether a fully captured packet matches.
@@ -141,33 +103,8 @@ impl Filter {
             bits.len(),
             packets.len()
         );
-        match self.native() {
-            Some(native) if packets.len() < MASKED_MIN => native.run_burst(packets, bits),
-            native => match (self.masks(), native) {
-                (Some(masks), native) => masked(masks, native, packets, bits),
-                (None, Some(native)) => native.run_burst(packets, bits),
-                (None, None) => self.interpret(packets, &mut bits[..words]),
-            },
-        }
+        self.0.executable.run_burst(packets, bits);
         count_ones(&bits[..words])
-    }
-
-    fn interpret(&self, packets: &[Packet<'_>], bits: &mut [u64]) {
-        bits.fill(0);
-        for (i, leaf) in self.0.executable.interpreted(packets).enumerate() {
-            bits[i / 64] |= u64::from(leaf != REJECT) << (i % 64);
-        }
-    }
-
-    /// The filter for the mask VM, where that is to run bursts.
-    fn masks(&self) -> Option<&MaskFilter> {
-        let executable = &self.0.executable;
-        let make = || match (executable.native(), executable.fallback_reason()) {
-            (Some(_), _) => MaskFilter::if_fast(executable.verified(), Isa::detect()),
-            (None, Some(_)) => MaskFilter::new(executable.verified()),
-            (None, None) => None,
-        };
-        self.0.masks.get_or_init(make).as_ref()
     }
 
     /// The engine that decides the packets of long bursts. Chosen by the shape of the filter and by what the processor has.
@@ -180,11 +117,7 @@ impl Filter {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn burst_engine(&self) -> BurstEngine {
-        match (self.masks(), self.native()) {
-            (Some(_), _) => BurstEngine::MaskVm(Isa::detect()),
-            (None, Some(_)) => BurstEngine::MachineCode,
-            (None, None) => BurstEngine::Interpreter,
-        }
+        self.0.executable.burst_engine()
     }
 
     /// The text it was compiled from.
@@ -265,20 +198,6 @@ impl Filter {
     /// The reason why there is no machine code, where it was wanted; the interpreter runs the filter then.
     pub fn fallback_reason(&self) -> Option<&NoExec> {
         self.0.executable.fallback_reason()
-    }
-}
-
-/// The mask VM, but the last packets of a burst in machine code if they are few.
-fn masked(masks: &MaskFilter, native: Option<&NativeFilter>, packets: &[Packet<'_>], bits: &mut [u64]) {
-    let last = packets.len() % 64;
-    match native.filter(|_| last > 0 && last < MASKED_MIN) {
-        Some(native) => {
-            let (packets, last) = packets.split_at(packets.len() - last);
-            let (bits, last_bits) = bits.split_at_mut(packets.len() / 64);
-            masks.run_burst(Isa::detect(), packets, bits);
-            native.run_burst(last, last_bits);
-        }
-        None => masks.run_burst(Isa::detect(), packets, bits),
     }
 }
 

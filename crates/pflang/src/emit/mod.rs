@@ -22,7 +22,7 @@ pub(crate) mod uses;
 pub mod x64;
 
 use crate::ir::verify::Verified;
-use crate::ir::{Graph, NodeId};
+use crate::ir::{Graph, NodeId, REJECT};
 use std::fmt::{self, Write};
 use std::marker::PhantomData;
 use x64::assembler::{AsmLabel, Assembled, Line};
@@ -135,7 +135,8 @@ impl fmt::Display for NoCode {
 
 impl std::error::Error for NoCode {}
 
-/// A burst writes a bit for each packet, set where its leaf does not reject.
+/// A burst writes a bit for each packet, set where its leaf does not reject: that of packet `i` is bit `i % 64` of word
+/// `i / 64`. The others of the words in use are cleared.
 #[derive(Debug)]
 pub enum Bits {}
 
@@ -143,16 +144,47 @@ pub enum Bits {}
 #[derive(Debug)]
 pub enum Leaves {}
 
-trait Written {
+/// What a burst writes.
+pub trait Written {
+    /// A part of it.
+    type Cell;
+    /// The same, as the code that writes it knows it.
     const WRITES: Writes;
+    /// The cells that so many packets need.
+    fn cells(packets: usize) -> usize;
+    /// Writes that this packet reached this leaf.
+    fn write(to: &mut [Self::Cell], packet: usize, leaf: u32);
 }
 
 impl Written for Bits {
+    type Cell = u64;
     const WRITES: Writes = Writes::Bits;
+
+    #[inline]
+    fn cells(packets: usize) -> usize {
+        packets.div_ceil(64)
+    }
+
+    fn write(to: &mut [u64], packet: usize, leaf: u32) {
+        let word = &mut to[packet / 64];
+        // The first packet of a word clears the bits of all.
+        *word =
+            if packet.is_multiple_of(64) { 0 } else { *word } | u64::from(leaf != REJECT) << (packet % 64);
+    }
 }
 
 impl Written for Leaves {
+    type Cell = u32;
     const WRITES: Writes = Writes::Leaves;
+
+    #[inline]
+    fn cells(packets: usize) -> usize {
+        packets
+    }
+
+    fn write(to: &mut [u32], packet: usize, leaf: u32) {
+        to[packet] = leaf;
+    }
 }
 
 /// Machine code and its tables: position-independent, to be placed at the start of a cache line. `W` is what its burst

@@ -1,7 +1,7 @@
 //! A compiled filter or program behind a safe interface.
 
 use super::memory::{Placed, Refusal, Way};
-use crate::emit::{Bits, Leaves, MachineCode, NoCode};
+use crate::emit::{Bits, Leaves, MachineCode, NoCode, Written};
 use crate::exec::Packet;
 use std::fmt;
 use std::marker::PhantomData;
@@ -66,21 +66,12 @@ impl From<NoCode> for NoExec {
     }
 }
 
-/// Words of bitmap for a number of packets.
-pub const fn bitmap_words(packets: usize) -> usize {
-    packets.div_ceil(64)
-}
-
 /// The entry for one packet: address, captured length, wire length; gives the number of the leaf.
 #[cfg(target_arch = "x86_64")]
 pub type One = unsafe extern "sysv64" fn(data: *const u8, captured_len: usize, wire_len: u32) -> u32;
-/// The entry for a burst: packets, how many, a bitmap of [`bitmap_words`] words.
+/// The entry for a burst: packets, how many, and room for what it writes of them ([`Written::cells`]).
 #[cfg(target_arch = "x86_64")]
-pub type Burst = unsafe extern "sysv64" fn(packets: *const Packet<'_>, count: usize, bitmap: *mut u64);
-/// The entry for a burst of a program: packets, how many, room for a leaf each.
-#[cfg(target_arch = "x86_64")]
-pub type BurstOfLeaves =
-    unsafe extern "sysv64" fn(packets: *const Packet<'_>, count: usize, leaves: *mut u32);
+pub type Burst<Cell> = unsafe extern "sysv64" fn(packets: *const Packet<'_>, count: usize, to: *mut Cell);
 
 impl<W> NativeFilter<W> {
     /// Places compiled code in executable memory.
@@ -128,82 +119,52 @@ impl<W> NativeFilter<W> {
     }
 }
 
-impl NativeFilter<Bits> {
+impl<W: Written> NativeFilter<W> {
     /// The address of the code for a burst. It is valid while `self` lives.
     #[cfg(target_arch = "x86_64")]
     #[inline]
-    pub fn burst(&self) -> Burst {
+    pub fn burst(&self) -> Burst<W::Cell> {
         let entry = self.code.start().wrapping_add(self.burst);
-        // SAFETY: as in `one`.
-        unsafe { std::mem::transmute::<*const u8, Burst>(entry) }
+        // SAFETY: as in `one`; what it writes is `W`.
+        unsafe { std::mem::transmute::<*const u8, Burst<W::Cell>>(entry) }
     }
 
-    /// Sets bit `i % 64` of word `i / 64` where packet `i` is accepted; clears the others of the words in use.
+    /// Writes the answers for packets.
     ///
     /// # Panics
-    /// Where the bitmap has fewer than [`bitmap_words`] words.
+    /// Where there is no room for the answer for each packet.
     #[cfg(target_arch = "x86_64")]
-    pub fn run_burst(&self, packets: &[Packet<'_>], bitmap: &mut [u64]) {
-        assert!(bitmap.len() >= bitmap_words(packets.len()), "a bit for each packet");
+    pub fn run_burst(&self, packets: &[Packet<'_>], to: &mut [W::Cell]) {
+        assert!(to.len() >= W::cells(packets.len()), "room for the answer for each packet");
         if packets.is_empty() {
             return;
         }
         let entry = self.burst();
         // SAFETY: each descriptor was made from a slice that it keeps borrowed, so as in `run` for each; the loop
         // reads descriptors below `count` only, saves and restores the callee-saved registers that it uses, and
-        // stores one word for each 64 packets begun, for which there is room.
-        unsafe { entry(packets.as_ptr(), packets.len(), bitmap.as_mut_ptr()) }
+        // stores as many cells as `count` packets need, for which there is room.
+        unsafe { entry(packets.as_ptr(), packets.len(), to.as_mut_ptr()) }
     }
 
-    /// Sets bit `i % 64` of word `i / 64` where packet `i` is accepted.
+    /// Writes the answers for packets.
     #[cfg(not(target_arch = "x86_64"))]
-    pub fn run_burst(&self, _: &[Packet<'_>], _: &mut [u64]) {
+    pub fn run_burst(&self, _: &[Packet<'_>], _: &mut [W::Cell]) {
         unreachable!("made on x86-64 only")
     }
+}
 
+impl NativeFilter<Bits> {
     /// Appends the indices of the packets that are accepted, in ascending order.
     pub fn run_burst_indices(&self, packets: &[Packet<'_>], indices: &mut Vec<u32>) {
         const WORDS: usize = 64;
         let mut bitmap = [0; WORDS];
         for (i, part) in packets.chunks(64 * WORDS).enumerate() {
             self.run_burst(part, &mut bitmap);
-            for (j, &word) in bitmap[..bitmap_words(part.len())].iter().enumerate() {
+            for (j, &word) in bitmap[..Bits::cells(part.len())].iter().enumerate() {
                 let first = (i * WORDS + j) * 64;
                 push_set_bits(word, first as u32, indices);
             }
         }
-    }
-}
-
-impl NativeFilter<Leaves> {
-    /// The address of the code for a burst. It is valid while `self` lives.
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    pub fn burst(&self) -> BurstOfLeaves {
-        let entry = self.code.start().wrapping_add(self.burst);
-        // SAFETY: as in `one`.
-        unsafe { std::mem::transmute::<*const u8, BurstOfLeaves>(entry) }
-    }
-
-    /// Writes the number of the leaf that packet `i` reaches to `leaves[i]`.
-    ///
-    /// # Panics
-    /// Where `leaves` is shorter than `packets`.
-    #[cfg(target_arch = "x86_64")]
-    pub fn run_burst(&self, packets: &[Packet<'_>], leaves: &mut [u32]) {
-        assert!(leaves.len() >= packets.len(), "room for the leaf of each packet");
-        if packets.is_empty() {
-            return;
-        }
-        let entry = self.burst();
-        // SAFETY: as for a bitmap, but that it stores one number for each packet, for which there is room.
-        unsafe { entry(packets.as_ptr(), packets.len(), leaves.as_mut_ptr()) }
-    }
-
-    /// Writes the number of the leaf that packet `i` reaches to `leaves[i]`.
-    #[cfg(not(target_arch = "x86_64"))]
-    pub fn run_burst(&self, _: &[Packet<'_>], _: &mut [u32]) {
-        unreachable!("made on x86-64 only")
     }
 }
 

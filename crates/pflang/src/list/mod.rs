@@ -5,7 +5,7 @@ mod compile;
 use crate::diag::Diagnostic;
 use crate::emit::Leaves;
 use crate::exec::{NativeList, NoExec, Packet};
-use crate::executable::Executable;
+use crate::executable::{BurstEngine, Executable};
 use crate::ir::{Graph, REJECT};
 use std::fmt;
 use std::ops::Range;
@@ -141,15 +141,20 @@ impl FilterList {
     pub fn decide_burst(&self, packets: &[Packet<'_>], answers: &mut [u32]) {
         let room = answers.len();
         assert!(room >= packets.len(), "room for {room} answers is too little for {} packets", packets.len());
-        match self.native() {
-            Some(native) => native.run_burst(packets, answers),
-            None => {
-                answers
-                    .iter_mut()
-                    .zip(self.0.executable.interpreted(packets))
-                    .for_each(|(to, leaf)| *to = leaf);
-            }
-        }
+        self.0.executable.run_burst(packets, answers);
+    }
+
+    /// The engine that decides the packets of long bursts, chosen as for [`Filter::burst_engine`](crate::Filter::burst_engine).
+    ///
+    /// ```
+    /// # use pflang::{Backend, BurstEngine, Compiler};
+    /// # use wire::LinkType;
+    /// let reference = Compiler::new(LinkType::EN10MB).backend(Backend::Interpreter).compile_list(&[("tcp", 1)])?;
+    /// assert_eq!(reference.burst_engine(), BurstEngine::Interpreter);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    pub fn burst_engine(&self) -> BurstEngine {
+        self.0.executable.burst_engine()
     }
 
     /// The filters, in their order.

@@ -4,7 +4,6 @@ use crate::graphs::{Shape, random_graph};
 use pflang::Packet;
 use pflang::internals::emit::{self, Options};
 use pflang::internals::exec::NativeFilter;
-use pflang::internals::exec::native::bitmap_words;
 use pflang::internals::ir::verify::Verified;
 use std::sync::{Mutex, PoisonError};
 use testkit::rng::Rng;
@@ -104,7 +103,7 @@ fn check_shape(shape: Shape, rounds: u64) {
         }
         let packets: Vec<Packet<'_>> = data.iter().map(|data| Packet::new(data, 60)).collect();
         for len in [1, 20, 64, 70] {
-            let mut bitmap = vec![0_u64; bitmap_words(len)];
+            let mut bitmap = vec![0_u64; usize::div_ceil(len, 64)];
             let arguments = [packets.as_ptr() as u64, len as u64, bitmap.as_mut_ptr() as u64];
             check_call(&mut rng, filter.burst() as usize as u64, arguments, &format!("seed {seed}, burst"));
             let mut leaves = vec![0_u32; len];

@@ -3,7 +3,7 @@
 
 use super::glance::Glance;
 use super::loads;
-use super::machine::{LANES, Lanes, Machine, Numbers, Place, Starts};
+use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Place, Starts};
 use super::program::MaskProgram;
 use crate::exec::Packet;
 use std::arch::x86_64::*;
@@ -39,6 +39,17 @@ fn run<const GATHERS: bool>(
     packets: &[[Packet<'_>; LANES]],
 ) {
     machine.run(isa, program, packets);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+fn spread(number: u32, lanes: [u64; PARTS], to: &mut [Numbers; PARTS]) {
+    let number = _mm512_set1_epi32(number as i32);
+    for (lanes, to) in lanes.into_iter().zip(to) {
+        for (g, to) in to.0.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            // SAFETY: sixteen numbers are a register.
+            unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), (lanes >> (16 * g)) as u16, number) };
+        }
+    }
 }
 
 /// Four answers as one.
@@ -116,6 +127,23 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
     fn glance(self, at: Glance, packets: &[[Packet<'_>; LANES]], words: &mut [u64]) -> usize {
         // SAFETY: `self` is proof that the processor has what the function needs.
         unsafe { glance::<GATHERS>(at, packets, words) }
+    }
+
+    #[inline(always)]
+    fn copy(self, lanes: u64, from: &Numbers, to: &mut Numbers) {
+        for g in 0..4 {
+            // SAFETY: `self` is proof of the instructions.
+            unsafe {
+                let both = _mm512_mask_mov_epi32(load(to, g), (lanes >> (16 * g)) as u16, load(from, g));
+                store(to, g, both);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn spread(self, number: u32, lanes: [u64; PARTS], to: &mut [Numbers; PARTS]) {
+        // SAFETY: `self` is proof that the processor has what the function needs.
+        unsafe { spread(number, lanes, to) }
     }
 
     #[inline(always)]

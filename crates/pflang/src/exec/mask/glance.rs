@@ -7,7 +7,7 @@ use super::program::{ACCEPT, Column, Mask, MaskProgram, REJECT, Step, Test};
 
 /// `(bytes & bits == k) == accepts`, of packets of which `captured` bytes are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Glance {
+pub(crate) struct Glance {
     /// INVARIANT: `offset + 8` at least.
     pub(super) captured: u32,
     /// Where the eight bytes are, a little-endian number.

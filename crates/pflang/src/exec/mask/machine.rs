@@ -5,7 +5,7 @@ use super::program::{
     ACCEPT, At, Bits, CAPTURED, Column, Mask, MaskProgram, Step, Switch, TESTS_PER_SWITCH, Test,
 };
 use crate::exec::Packet;
-use crate::ir::{BinOp, Size};
+use crate::ir::{BinOp, REJECT, Size};
 
 /// Packets to a mask.
 pub(super) const LANES: usize = 64;
@@ -24,16 +24,16 @@ const MASKS_TOGETHER: usize = 8;
 /// A number for each packet.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(super) struct Numbers(pub(super) [u32; LANES]);
+pub(crate) struct Numbers(pub(super) [u32; LANES]);
 
 /// Where each packet begins.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Starts(pub(super) [*const u8; LANES]);
+pub(crate) struct Starts(pub(super) [*const u8; LANES]);
 
 /// What is to be read: of the packets in `lanes`, what lies `offset` after their starts and bases; of others, any bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'s> {
+pub(crate) struct Place<'s> {
     pub(super) lanes: u64,
     pub(super) starts: &'s Starts,
     pub(super) base: Option<&'s Numbers>,
@@ -51,7 +51,7 @@ impl Place<'_> {
 /// What a program works on. Kept from burst to burst: what stands in a column that was not written for these packets is
 /// some number, and never looked at for a packet that is there.
 #[derive(Default)]
-pub(super) struct Machine {
+pub(crate) struct Machine {
     columns: Vec<[Numbers; PARTS]>,
     masks: Vec<[u64; PARTS]>,
     starts: [Starts; PARTS],
@@ -62,7 +62,7 @@ pub(super) struct Machine {
 /// What differs between processors. A value of the type is proof that the processor has the instructions. The answer
 /// to a question has a bit for each packet. How packets are read is written here for any processor; AVX-512
 /// has its own ways.
-pub(super) trait Lanes: Copy {
+pub(crate) trait Lanes: Copy {
     /// Whether a fetch of some packets waits for their mask, so that it is worth while to have one of all apart.
     const WAITS: bool = false;
     /// [`Machine::run`], compiled for these instructions.
@@ -72,6 +72,18 @@ pub(super) trait Lanes: Copy {
     #[inline(always)]
     fn glance(self, _: Glance, _: &[[Packet<'_>; LANES]], _: &mut [u64]) -> usize {
         0
+    }
+    /// Copies the numbers of the packets in the lanes.
+    #[inline(always)]
+    fn copy(self, lanes: u64, from: &Numbers, to: &mut Numbers) {
+        set_bits(lanes).for_each(|lane| to.0[lane] = from.0[lane]);
+    }
+    /// Puts a number in the place of each packet in the lanes.
+    #[inline(always)]
+    fn spread(self, number: u32, lanes: [u64; PARTS], to: &mut [Numbers; PARTS]) {
+        for (lanes, to) in lanes.into_iter().zip(to) {
+            set_bits(lanes).for_each(|lane| to.0[lane] = number);
+        }
     }
     /// Where packets begin, how much was captured of them, and how long they were if anybody asks. Gives the least
     /// that was captured of any.
@@ -232,6 +244,18 @@ impl Machine {
         self.masks[index(ACCEPT)]
     }
 
+    /// The numbers of the leaves that the packets of the last run reached.
+    pub(super) fn leaves(&self, isa: impl Lanes, program: &MaskProgram) -> [Numbers; PARTS] {
+        let mut numbers = [Numbers([REJECT; LANES]); PARTS];
+        for &(mask, leaf) in &program.leaves {
+            let lanes = self.masks[index(mask)];
+            if !is_none(lanes) {
+                isa.spread(leaf, lanes, &mut numbers);
+            }
+        }
+        numbers
+    }
+
     /// Takes packets through the steps, [`PARTS`] times [`LANES`] at most.
     ///
     /// Inlined into one function for each kind of processor, where the methods of `isa` are then inlined.
@@ -322,9 +346,7 @@ impl Machine {
                 Step::Op { op, dst, a, b } => self.op(parts, op, dst, a, b),
                 Step::Mark { done } => self.send(done, lanes),
                 Step::Keep { dst, src, done } => {
-                    for (i, lanes) in lanes.into_iter().enumerate() {
-                        self.keep(i, dst, src, lanes & !self.masks[index(done)][i]);
-                    }
+                    self.keep(isa, dst, src, without(lanes, self.masks[index(done)]));
                     self.send(done, lanes);
                 }
                 // The usual guard: no packet is too short for it.
@@ -492,10 +514,13 @@ impl Machine {
         }
     }
 
-    #[inline(never)]
-    fn keep(&mut self, i: usize, dst: Column, src: Column, lanes: u64) {
-        for lane in set_bits(lanes) {
-            self.columns[usize::from(dst.0)][i].0[lane] = self.column(src)[i].0[lane];
+    #[inline(always)]
+    fn keep<L: Lanes>(&mut self, isa: L, dst: Column, src: Column, lanes: [u64; PARTS]) {
+        if let Ok([dst, src]) = self.columns.get_disjoint_mut([dst, src].map(|column| usize::from(column.0)))
+        {
+            for (lanes, (dst, src)) in lanes.into_iter().zip(dst.iter_mut().zip(src)) {
+                isa.copy(lanes, src, dst);
+            }
         }
     }
 

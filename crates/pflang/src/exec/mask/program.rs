@@ -37,14 +37,25 @@ pub(super) const REJECT: Mask = Mask(1);
 
 /// A filter as steps.
 #[derive(Debug)]
-pub(super) struct MaskProgram {
+pub(crate) struct MaskProgram {
     pub(super) steps: Vec<Step>,
     /// Where all packets start.
     pub(super) root: Mask,
     pub(super) columns: u16,
     pub(super) masks: u16,
     pub(super) switches: Vec<Switch>,
+    /// Where packets of each leaf are sent, if leaves have masks of their own. Packets of no such leaf are rejected.
+    pub(super) leaves: Vec<(Mask, u32)>,
     pub(super) reads_wire_len: bool,
+}
+
+/// Where leaves other than the one that rejects send their packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// All to [`ACCEPT`].
+    Accept,
+    /// Each number to a mask of its own.
+    Each,
 }
 
 /// `base + offset` in each packet.

@@ -2,11 +2,12 @@
 //! Generated graphs and packets at the edge of memory are in `tests/native`.
 
 use super::glance::Glance;
-use super::program::{Bits, MaskProgram, Step};
+use super::program::{Bits, Ends, MaskProgram, Step};
 use super::translate::translate;
 use super::window::{Fetches, Pair, Wanted, Window};
 use super::{Isa, MaskFilter};
 use crate::compiler::Stages;
+use crate::emit;
 use crate::ir::interp::Interp;
 use crate::ir::verify::Verified;
 use crate::ir::{BinOp, Order, Size, ValueId};
@@ -22,7 +23,7 @@ fn stages(source: &str) -> Stages {
 fn translated(source: &str, words_max: u64) -> MaskProgram {
     let stages = stages(source);
     let fetches = Fetches { words_max, pairs: false };
-    translate(Verified::new(&stages.optimised).unwrap(), fetches).unwrap()
+    translate(Verified::new(&stages.optimised).unwrap(), fetches, Ends::Accept).unwrap()
 }
 
 /// An IPv4 TCP packet to port 80, a piece of an IPv6 one, and noise, cut at every length (at some, under Miri), each in memory of its own.
@@ -64,7 +65,9 @@ fn agrees_with_the_interpreter() {
         for (graph, pairs) in all {
             // The list of ports needs too many columns as built.
             let fetches = Fetches { words_max: 4, pairs };
-            let Some(filter) = MaskFilter::with(Verified::new(graph).unwrap(), fetches) else { continue };
+            let Some(filter) = MaskFilter::<emit::Bits>::with(Verified::new(graph).unwrap(), fetches) else {
+                continue;
+            };
             let mut interp = Interp::new(graph);
             let mut leaf = |data| interp.run(data, 71);
             let leaves: Vec<u32> = packets.iter().map(|packet| leaf(packet)).collect();
@@ -100,7 +103,8 @@ fn headers_of_one_length_or_of_two() {
         let views: Vec<Packet<'_>> = frames.iter().map(|frame| Packet::from(&frame[..])).collect();
         for pairs in [false, true] {
             let fetches = Fetches { words_max: 4, pairs };
-            let filter = MaskFilter::with(Verified::new(&stages.optimised).unwrap(), fetches).unwrap();
+            let filter =
+                MaskFilter::<emit::Bits>::with(Verified::new(&stages.optimised).unwrap(), fetches).unwrap();
             for &isa in Isa::ALL.iter().filter(|isa| isa.is_available()) {
                 let mut bits = [0];
                 filter.run_burst(isa, &views, &mut bits);
@@ -113,7 +117,7 @@ fn headers_of_one_length_or_of_two() {
 #[test]
 fn a_filter_need_not_be_native() {
     let filter = Compiler::new(LinkType::EN10MB).backend(Backend::Interpreter).compile("ip").unwrap();
-    let masks = MaskFilter::new(Verified::new(filter.graph()).unwrap()).unwrap();
+    let masks = MaskFilter::<emit::Bits>::new(Verified::new(filter.graph()).unwrap()).unwrap();
     let frame = [&[0; 12][..], &[8, 0]].concat();
     let mut bits = [u64::MAX; 3];
     masks.run_burst(Isa::Portable, &[Packet::from(&frame[..]), Packet::EMPTY], &mut bits);
@@ -203,7 +207,7 @@ fn a_short_packet_among_long_ones() {
         "ether[12:2] = 0x0800 and ether[6] = 2",
     ] {
         let stages = stages(source);
-        let filter = MaskFilter::new(Verified::new(&stages.optimised).unwrap()).unwrap();
+        let filter = MaskFilter::<emit::Bits>::new(Verified::new(&stages.optimised).unwrap()).unwrap();
         let mut interp = Interp::new(&stages.optimised);
         for (count, short_at) in
             [(0_usize, 0), (1, 0), (63, 9), (64, 64), (64, 63), (327, 327), (327, 0), (327, 130), (327, 325)]

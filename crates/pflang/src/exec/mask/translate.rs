@@ -12,7 +12,9 @@
 //! party may write to the packet. Where more than one node computes such a value, all share one column, to which a
 //! packet's number is added once ([`Step::Keep`]).
 
-use super::program::{ACCEPT, At, Bits, Column, Mask, MaskProgram, REJECT, Range, Step, Switch, Test, WIRE};
+use super::program::{
+    ACCEPT, At, Bits, Column, Ends, Mask, MaskProgram, REJECT, Range, Step, Switch, Test, WIRE,
+};
 use super::window::{Fetches, Field, Pair, Wanted, Window};
 use crate::emit::layout::{Layout, layout};
 use crate::emit::uses::pinned;
@@ -26,14 +28,14 @@ const VALUES_MAX: usize = 4096;
 /// Columns of the largest program: half a megabyte.
 const COLUMNS_MAX: u16 = 512;
 
-/// Translates a graph, with such fetches; `None` where it is too large for that.
-pub(super) fn translate(graph: Verified<'_>, fetches: Fetches) -> Option<MaskProgram> {
+/// Translates a graph, with such fetches and ends; `None` where it is too large for that.
+pub(super) fn translate(graph: Verified<'_>, fetches: Fetches, ends: Ends) -> Option<MaskProgram> {
     let graph = graph.graph();
     let layout = layout(graph);
     if layout.order.len() > NODES_MAX || graph.pool.value_count() > VALUES_MAX {
         return None;
     }
-    let mut translator = Translator::new(graph, &layout, fetches);
+    let mut translator = Translator::new(graph, &layout, fetches, ends);
     for at in 0..layout.order.len() {
         translator.node(at)?;
     }
@@ -80,8 +82,8 @@ enum Question {
 }
 
 impl<'g> Translator<'g> {
-    fn new(graph: &'g Graph, layout: &'g Layout, fetches: Fetches) -> Self {
-        let (mask, masks) = masks(graph, layout);
+    fn new(graph: &'g Graph, layout: &'g Layout, fetches: Fetches, ends: Ends) -> Self {
+        let Masks { of_node: mask, count: masks, leaves } = Masks::new(graph, layout, ends);
         let values = graph.pool.value_count();
         Translator {
             graph,
@@ -102,6 +104,7 @@ impl<'g> Translator<'g> {
                 columns: 2,
                 masks,
                 switches: Vec::new(),
+                leaves,
                 reads_wire_len: false,
             },
             mask,
@@ -485,21 +488,38 @@ impl<'g> Translator<'g> {
     }
 }
 
-/// The mask of each node, and how many masks there are.
-fn masks(graph: &Graph, layout: &Layout) -> (Vec<Mask>, u16) {
-    let mut mask = vec![REJECT; graph.node_count()];
-    let mut masks = 2;
-    for &node in &layout.order {
-        mask[node.index()] = match graph.node(node) {
-            Node::Leaf(ir::REJECT) => REJECT,
-            Node::Leaf(_) => ACCEPT,
-            Node::Branch { .. } | Node::Switch(_) => {
-                masks += 1;
-                Mask(masks - 1)
-            }
-        };
+/// The masks that a program begins with.
+struct Masks {
+    of_node: Vec<Mask>,
+    count: u16,
+    leaves: Vec<(Mask, u32)>,
+}
+
+impl Masks {
+    fn new(graph: &Graph, layout: &Layout, ends: Ends) -> Masks {
+        let mut masks = Masks { of_node: vec![REJECT; graph.node_count()], count: 2, leaves: Vec::new() };
+        for &node in &layout.order {
+            masks.of_node[node.index()] = match (graph.node(node), ends) {
+                (Node::Leaf(ir::REJECT), _) => REJECT,
+                (Node::Leaf(_), Ends::Accept) => ACCEPT,
+                (Node::Leaf(number), Ends::Each) => masks.of_leaf(*number),
+                (Node::Branch { .. } | Node::Switch(_), _) => masks.fresh(),
+            };
+        }
+        masks
     }
-    (mask, masks)
+
+    fn fresh(&mut self) -> Mask {
+        self.count += 1;
+        Mask(self.count - 1)
+    }
+
+    /// Nodes are unique, so each leaf is met once.
+    fn of_leaf(&mut self, number: u32) -> Mask {
+        let mask = self.fresh();
+        self.leaves.push((mask, number));
+        mask
+    }
 }
 
 /// By value: the nodes that evaluate it.
