@@ -289,17 +289,23 @@ impl Compiler {
     /// With what was meant, where only lowering knows that it was not what the words say: `icmp type 8` of nftables' reads
     /// as a type of 802.11.
     fn advised(&self, source: &str, found: Box<Diagnostic>) -> Box<Diagnostic> {
-        self.vouched(match found.code {
-            Code::LinkType => Box::new(habits::advise(&lex(source), *found, &self.dialect)),
-            _ => found,
-        })
+        self.vouched(
+            source,
+            match found.code {
+                Code::LinkType => Box::new(habits::advise(&lex(source), *found, &self.dialect)),
+                _ => found,
+            },
+        )
     }
 
     /// Without what it says was meant, if that would be refused as well.
     #[cold]
-    fn vouched(&self, mut found: Box<Diagnostic>) -> Box<Diagnostic> {
+    fn vouched(&self, source: &str, mut found: Box<Diagnostic>) -> Box<Diagnostic> {
         if let Some(refusal) = found.meant().and_then(|meant| self.refusal(meant)) {
             found.help = refusal;
+        }
+        if found.help.is_none() {
+            found.help = habits::hint(&lex(source), &found);
         }
         found
     }
@@ -315,8 +321,11 @@ impl Compiler {
         let refused = lower::lower_within(&ast, &options, Clock::new(self.limits)).err()?;
         match refused.code {
             Code::UnknownName | Code::SetFile if refused.meant().is_none() => None,
-            // Which network it is whose address has too many bits.
-            Code::OutOfRange => Some(refused.help),
+            // It is what was meant all the same, and something else is wrong with it.
+            Code::OutOfRange | Code::LinkType | Code::LiveOnly | Code::Netmask => {
+                let more = refused.help.map(|help| format!(": {help}")).unwrap_or_default();
+                Some(Some(format!("it is written `{meant}`, but {}{more}", refused.message)))
+            }
             _ => Some(None),
         }
     }
@@ -371,13 +380,14 @@ impl Compiler {
     }
 
     pub(crate) fn parse(&self, source: &str) -> Result<Ast, Box<Diagnostic>> {
-        parse::parse(source, &self.dialect, &self.limits).map_err(|found| self.vouched(Box::new(found)))
+        parse::parse(source, &self.dialect, &self.limits)
+            .map_err(|found| self.vouched(source, Box::new(found)))
     }
 
     /// Parses a filter of a list, counting its terms on top of those before it.
     pub(crate) fn parse_behind(&self, source: &str, terms_before: usize) -> Result<Ast, Box<Diagnostic>> {
         let parsed = parse::parse_behind(source, &self.dialect, &self.limits, terms_before);
-        parsed.map_err(|found| self.vouched(Box::new(found)))
+        parsed.map_err(|found| self.vouched(source, Box::new(found)))
     }
 
     /// Lowers a filter of a list after those before it, into one tree.

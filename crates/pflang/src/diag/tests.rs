@@ -72,9 +72,9 @@ const ADVICE: &[(&str, &str)] = &[
     ("meta length > 1000", "`len` counts the link header, too: of Ethernet, `meta length > 1000` is `len > 1014`"),
     ("meta mark 1", "most of `meta` has no counterpart: a filter sees the bytes and the length of a packet"),
     ("ct state established",
-        "this has no counterpart: connections are not tracked, and which device a packet comes from, the graph says"),
+        "this has no counterpart: a filter looks at one packet, and connections are not tracked"),
     ("iifname eth0",
-        "this has no counterpart: connections are not tracked, and which device a packet comes from, the graph says"),
+        "this has no counterpart: a packet says nothing of the device, process or user that it belongs to"),
     ("port in {10.0.0.1-10.0.0.5}", "write `host in {10.0.0.1-10.0.0.5}`"),
     ("\u{feff}tcp", "this is a byte order mark: save the text without it"),
 ];
@@ -84,7 +84,8 @@ fn advice() {
     for (source, help) in ADVICE {
         assert_eq!(mistake(source).help.as_deref(), Some(*help), "{source}");
     }
-    assert_eq!(mistake("tcp port 80 -c 5").help, None);
+    let flag = "this looks like a flag of tcpdump, which is no part of a filter";
+    assert_eq!(mistake("tcp port 80 -c 5").help.as_deref(), Some(flag));
     let found = mistake("port in {10.0.0.1-10.0.0.5}");
     assert_eq!(found.message, "a set of `port` cannot have a range of addresses");
 }

@@ -300,7 +300,10 @@ impl Lowerer<'_> {
         ) {
             return Ok(());
         }
-        Err(self.linktype_error("`radio[…]`, a radio header,"))
+        Err(self.elsewhere(
+            "`radio[…]`, a radio header,",
+            "IEEE802_11_RADIO, IEEE802_11_RADIO_AVS or PRISM_HEADER",
+        ))
     }
 }
 

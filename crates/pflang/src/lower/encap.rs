@@ -112,9 +112,7 @@ impl Lowerer<'_> {
 
     pub(crate) fn check_number(&self, what: &str, number: Option<u32>, max: u32) -> Result<()> {
         match number {
-            Some(number) if number > max => {
-                Err(self.error(Code::OutOfRange, format!("{what} {number} is above {max}")))
-            }
+            Some(number) if number > max => Err(self.out_of_range(what, number, max)),
             _ => Ok(()),
         }
     }

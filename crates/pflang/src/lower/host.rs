@@ -142,6 +142,7 @@ impl Lowerer<'_> {
         match range_ends(name, Span::new(0, 0)) {
             Some([low, high])
                 if (low.kind, high.kind) == (TokenKind::Dotted, TokenKind::Dotted)
+                    && name.split('-').all(|end| end.parse::<std::net::Ipv4Addr>().is_ok())
                     && !self.options.dialect.strict =>
             {
                 let quals = Quals { kind: Some(Kind::Host), ..quals };
@@ -151,11 +152,27 @@ impl Lowerer<'_> {
         }
     }
 
+    /// The same for a network.
+    pub(crate) fn unknown_net(&self, name: &str, quals: Quals) -> Box<Diagnostic> {
+        let mut error = self.unknown("network", name);
+        error.help = Some(
+            "write its address, as in `net 10.0.0.0/8`, or make the name known to the system's files".into(),
+        );
+        self.meant_as_range(name, quals, error)
+    }
+
     /// The same for a host, with what a resolver answered.
     pub(crate) fn unknown_host(&self, name: &str) -> Box<Diagnostic> {
         let mut error = self.unknown("host", name);
         error.label = self.options.names.why_no_host(name);
-        error.help = Some("write its address, or make the name known to the system's files".into());
+        let is_number =
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));
+        if is_number {
+            error.message = format!("`{name}` is no IPv4 address");
+            error.help = Some("an address is four numbers from 0 to 255, as in `host 10.0.0.1`".into());
+        } else {
+            error.help = Some("write its address, or make the name known to the system's files".into());
+        }
         error
     }
 }

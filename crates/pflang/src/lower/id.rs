@@ -50,7 +50,7 @@ impl Lowerer<'_> {
             },
             Some(Kind::Net) => {
                 let number = self.options.names.net(name).filter(|&number| number != 0);
-                let number = number.ok_or_else(|| self.unknown("network", name))?;
+                let number = number.ok_or_else(|| self.unknown_net(name, quals))?;
                 self.net4(promoted(number), quals)
             }
             Some(Kind::Port) => self.named_port(name, quals),
@@ -101,7 +101,7 @@ impl Lowerer<'_> {
 
     fn prefix4(&mut self, address: u32, len: u32, quals: Quals) -> Result {
         if len > 32 {
-            return Err(self.error(Code::OutOfRange, format!("prefix length {len} is above 32")));
+            return Err(self.out_of_range("prefix length", len, 32));
         }
         let mask = u32::MAX.checked_shl(32 - len).unwrap_or(0);
         self.masked4(address, mask, quals, &format!("/{len}"))
@@ -111,7 +111,8 @@ impl Lowerer<'_> {
     fn masked4(&mut self, address: u32, mask: u32, quals: Quals, written: &str) -> Result {
         if address & !mask != 0 {
             let net = std::net::Ipv4Addr::from(address & mask);
-            return Err(self.host_bits(format_args!("{net}{written}")));
+            let given = std::net::Ipv4Addr::from(address);
+            return Err(self.host_bits(quals, &given.to_string(), &format!("{net}{written}")));
         }
         if quals.kind != Some(Kind::Net) {
             let net = format!("{}{written}", std::net::Ipv4Addr::from(address));
@@ -122,12 +123,13 @@ impl Lowerer<'_> {
 
     fn prefix6(&mut self, address: Ipv6Addr, len: u32, quals: Quals) -> Result {
         if len > 128 {
-            return Err(self.error(Code::OutOfRange, format!("prefix length {len} is above 128")));
+            return Err(self.out_of_range("prefix length", len, 128));
         }
         let mask = u128::MAX.checked_shl(128 - len).unwrap_or(0);
         let number = u128::from(address);
         if number & !mask != 0 {
-            return Err(self.host_bits(format_args!("{}/{len}", Ipv6Addr::from(number & mask))));
+            let net = format!("{}/{len}", Ipv6Addr::from(number & mask));
+            return Err(self.host_bits(quals, &address.to_string(), &net));
         }
         match quals.kind {
             None | Some(Kind::Host) if len != 128 => {
@@ -213,9 +215,17 @@ impl Lowerer<'_> {
         }
     }
 
-    fn host_bits(&self, net: std::fmt::Arguments<'_>) -> Box<Diagnostic> {
+    /// "No network": either the address was meant, or the network that it is in.
+    fn host_bits(&self, quals: Quals, address: &str, net: &str) -> Box<Diagnostic> {
         let mut error = self.error(Code::OutOfRange, "bits of the address are set outside the mask");
-        error.help = Some(format!("the network is `{net}`"));
+        let host = Quals { kind: Some(Kind::Host), ..quals };
+        let network = Quals { kind: Some(Kind::Net), ..quals };
+        error.help = Some(match quals.kind {
+            None | Some(Kind::Host) => {
+                format!("write `{host}{address}` for the one address, or `{network}{net}` for its network")
+            }
+            Some(_) => format!("the network is `{net}`"),
+        });
         error
     }
 }

@@ -218,6 +218,12 @@ impl<'a> Lowerer<'a> {
         Box::new(Diagnostic::new(code, self.span, message))
     }
 
+    /// "`what` is too large", with what it may be.
+    pub(crate) fn out_of_range(&self, what: &str, number: u32, max: u32) -> Box<Diagnostic> {
+        let error = self.error(Code::OutOfRange, format!("{what} {number} is above {max}"));
+        Box::new(error.label(format!("expected a number from 0 to {max}")))
+    }
+
     /// "`what` is not there on this link type", naming it.
     pub(crate) fn linktype_error(&self, what: &str) -> Box<Diagnostic> {
         let linktype = self.layers.linktype;

@@ -71,7 +71,7 @@ impl Lowerer<'_> {
         if matches!(addressing(self.layers.linktype), Addressing::None | Addressing::Arcnet) {
             return Err(self.linktype_error("an Ethernet address"));
         }
-        let address = self.options.names.ether(name).ok_or_else(|| self.unknown("Ethernet host", name))?;
+        let address = self.options.names.ether(name).ok_or_else(|| self.unknown_ether_host(name))?;
         self.ether_host(address, dir)
     }
 
@@ -139,6 +139,15 @@ impl Lowerer<'_> {
             }
             Some(proto) => Err(self.no_group(proto, "multicast", "`ether`, `ip` and `ip6`")),
         }
+    }
+
+    fn unknown_ether_host(&self, name: &str) -> Box<crate::diag::Diagnostic> {
+        let mut error = self.unknown("Ethernet host", name);
+        error.help = Some(
+            "write its address, as in `ether host 00:11:22:33:44:55`, or make the name known in /etc/ethers"
+                .into(),
+        );
+        error
     }
 
     /// The bit of a MAC address that marks a group.

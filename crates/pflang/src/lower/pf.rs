@@ -20,7 +20,13 @@ impl Lowerer<'_> {
     /// pf(4) primitives.
     pub(crate) fn pf(&mut self, pf: &Pf) -> Result {
         if self.layers.linktype != LinkType::PFLOG {
-            return Err(self.elsewhere(word(pf), "PFLOG"));
+            let is_name = matches!(pf, Pf::Ifname(_));
+            let places = if is_name {
+                "PFLOG: other packets do not say by which interface they came"
+            } else {
+                "PFLOG"
+            };
+            return Err(self.elsewhere(word(pf), places));
         }
         Ok(match pf {
             Pf::Action(action) => self.eq(Rel::LinkHdr, 2, Size::B1, *action),
@@ -45,7 +51,7 @@ impl Lowerer<'_> {
 
 fn word(pf: &Pf) -> &'static str {
     match pf {
-        Pf::Ifname(_) => "`ifname`",
+        Pf::Ifname(_) => "`ifname` (or `on`)",
         Pf::Ruleset(_) => "`ruleset`",
         Pf::Rulenum(_) => "`rulenum`",
         Pf::Subrulenum(_) => "`subrulenum`",

@@ -65,12 +65,13 @@ impl Lowerer<'_> {
 
     /// "No such port", which may have been meant as a range.
     fn unknown_port(&self, name: &str, quals: Quals) -> Box<Diagnostic> {
-        let error = self.unknown("port", name);
-        if numeric_range(name).is_none() {
-            return error;
-        }
+        let mut error = self.unknown("port", name);
+        error.help =
+            Some("write its number, from 0 to 65535, or make the name known to the system's files".into());
+        let range = name.replacen("..", "-", 1);
+        let Some((low, high)) = numeric_range(&range) else { return error };
         let quals = Quals { kind: Some(Kind::Portrange), ..quals };
-        Box::new(error.suggest(format_args!("{quals}{name}")))
+        Box::new(error.suggest(format_args!("{quals}{}-{}", low.min(high), low.max(high))))
     }
 
     /// The protocol that a qualifier restricts ports to.
@@ -93,7 +94,7 @@ impl Lowerer<'_> {
 
     fn check_port(&self, port: u32) -> Result<()> {
         if port > PORT_MAX {
-            return Err(self.error(Code::OutOfRange, format!("port {port} is above {PORT_MAX}")));
+            return Err(self.out_of_range("port", port, PORT_MAX));
         }
         Ok(())
     }

@@ -45,6 +45,9 @@ impl Lowerer<'_> {
                 Id::Name(name) if numeric_range(name).is_some() => {
                     Box::new(error.help(format!("write the range without a backslash: `{name}`")))
                 }
+                Id::Name(name) if numeric_range(&name.replacen("..", "-", 1)).is_some() => {
+                    Box::new(error.help(format!("write the range as `{}`", name.replacen("..", "-", 1))))
+                }
                 _ => error,
             }),
             SetItem::Range(low, high, _) => self.port_numbers(low, high, quals),

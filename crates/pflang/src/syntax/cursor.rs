@@ -207,10 +207,12 @@ impl<'a> Cursor<'a> {
         if self.one_of(&["src", "dst"]).is_some() && self.one_of(&["or", "and"]).is_some() {
             self.one_of(&["src", "dst"])?;
         }
-        self.one_of(&["host", "net", "port", "portrange"])?;
+        // Some write the plural.
+        let kind = self.one_of(&["host", "net", "port", "portrange", "hosts", "nets", "ports"])?;
         let end = self.tokens.list.get(self.at.checked_sub(1)?)?.span;
         let text = start.to(end).text(self.tokens.source);
-        Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+        let words = text.strip_suffix(kind)?.split_whitespace().chain([kind.trim_end_matches('s')]);
+        Some(words.collect::<Vec<_>>().join(" "))
     }
 
     /// Whether `meant` is something else than what has been read since `start`.

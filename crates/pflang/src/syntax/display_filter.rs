@@ -55,7 +55,11 @@ static PROTOCOLS: &[(&str, &str)] = &[
     ("ftp", "tcp port 21"), ("smtp", "tcp port 25"), ("imap", "tcp port 143"), ("pop", "tcp port 110"),
     ("telnet", "tcp port 23"), ("snmp", "udp port 161"), ("syslog", "udp port 514"), ("sip", "port 5060"),
     ("smb", "tcp port 445"), ("smb2", "tcp port 445"), ("rdp", "tcp port 3389"), ("ldap", "tcp port 389"),
-    ("ospf", "ip proto 89"), ("gre", "ip proto 47"),
+    ("ospf", "ip proto 89"), ("gre", "ip proto 47"), ("gtp", "udp port 2152 or udp port 2123"), ("l2tp", "udp port 1701"),
+    ("cdp", "ether host 01:00:0c:cc:cc:cc"), ("lacp", "ether proto 0x8809"), ("eapol", "ether proto 0x888e"),
+    ("ptp", "ether proto 0x88f7 or udp port 319 or udp port 320"), ("bfd", "udp port 3784"), ("hsrp", "udp port 1985"),
+    ("kerberos", "port 88"), ("ipsec", "esp or ah or udp port 4500"), ("rsvp", "ip proto 46"),
+    ("eigrp", "ip proto 88"), ("rip", "udp port 520"), ("ssdp", "udp port 1900"), ("llmnr", "udp port 5355"),
 ];
 
 /// The first parts of fields that are surely Wireshark's.
@@ -86,6 +90,13 @@ pub(super) fn protocol(name: &str) -> Option<&'static str> {
 
 /// The error for a display filter, with its translation if all of it has one.
 pub(super) fn recognise(tokens: &Tokens<'_>) -> Option<Diagnostic> {
+    if let Some(at) = text_search(tokens) {
+        let found =
+            Diagnostic::new(Code::DisplaySyntax, tokens.list[at].span, "this is a Wireshark display filter");
+        return Some(found.label("a search for text").help(
+            "capture filters do not search; bytes in a known place can be compared: `tcp[20:4] = 0x47455420` is \"GET \"",
+        ));
+    }
     let at = tokens.list.iter().position(|&token| is_field(tokens, token))?;
     let span = tokens.list[at].span;
     let found = Diagnostic::new(Code::DisplaySyntax, span, "this is a Wireshark display filter")
@@ -96,6 +107,25 @@ pub(super) fn recognise(tokens: &Tokens<'_>) -> Option<Diagnostic> {
             found.help("capture filters have another language: `tcp port 80`, `host 10.0.0.1`, `ip[8] < 5`")
         }
     })
+}
+
+/// Where `tcp contains …` or `http.host matches …` has its operator.
+fn text_search(tokens: &Tokens<'_>) -> Option<usize> {
+    let is_searched = |before: &Token| match before.kind {
+        TokenKind::Word(Word::Proto(_)) => true,
+        TokenKind::Name => {
+            let text = tokens.text(*before);
+            PREFIXES.contains(&text.split('.').next().unwrap_or_default())
+        }
+        _ => false,
+    };
+    let is_search = |pair: &[Token]| {
+        let [before, token] = pair else { return false };
+        token.kind == TokenKind::Name
+            && matches!(tokens.text(*token), "contains" | "matches")
+            && is_searched(before)
+    };
+    Some(tokens.list.windows(2).position(is_search)? + 1)
 }
 
 fn is_field(tokens: &Tokens<'_>, token: Token) -> bool {
@@ -131,61 +161,113 @@ fn is_qualified(tokens: &Tokens<'_>, at: usize) -> bool {
     matches!(before, Some(TokenKind::Word(Word::Kind(_) | Word::Dir(_))))
 }
 
+/// What is between two parentheses, or outside of all: operands of `or`, each of operands of `and`.
+#[derive(Default)]
+struct Level {
+    alternatives: Vec<String>,
+    conjunction: Vec<String>,
+    /// `not`, as often as it stands in front of the operand to come.
+    nots: String,
+}
+
+impl Level {
+    /// Whether something has to come before this can end.
+    fn wants_operand(&self) -> bool {
+        self.conjunction.is_empty() || !self.nots.is_empty()
+    }
+
+    fn operand(&mut self, text: &str) {
+        // `and` and `or` bind alike, from the left, and `not` binds closer.
+        let is_first = self.conjunction.is_empty() && self.nots.is_empty();
+        let is_whole = text.starts_with('(') || (!text.contains(" and ") && !text.contains(" or "));
+        let nots = std::mem::take(&mut self.nots);
+        self.conjunction.push(match is_whole || (is_first && !text.contains(" or ")) {
+            true => format!("{nots}{text}"),
+            false => format!("{nots}({text})"),
+        });
+    }
+
+    /// For Wireshark `and` binds closer than `or`; here both bind alike.
+    fn or(&mut self) {
+        let text = self.conjunction.join(" and ");
+        let is_one = |operand: &String| operand.starts_with('(') || operand.starts_with("not ");
+        let is_single = self.conjunction.len() == 1 && self.conjunction.iter().all(is_one);
+        let is_loose = text.contains(" and ") && !is_single && !self.alternatives.is_empty();
+        self.alternatives.push(if is_loose { format!("({text})") } else { text });
+        self.conjunction.clear();
+    }
+
+    fn text(mut self) -> String {
+        self.or();
+        self.alternatives.join(" or ")
+    }
+}
+
 /// Writes the filter again, token by token; `None` as soon as something has no counterpart.
 fn translate(tokens: &Tokens<'_>) -> Option<String> {
     if tokens.error.is_some() {
         return None;
     }
-    let mut parts: Vec<String> = Vec::new();
-    // Whether an `or` stands before, within each parenthesis that is open.
-    let mut had_or = vec![false];
+    let (mut outer, mut level) = (Vec::new(), Level::default());
+    let mut joined = false;
     let mut at = 0;
     while let Some(&token) = tokens.list.get(at) {
         at += 1;
         let text = tokens.text(token);
+        let wants_operand = joined || level.wants_operand();
         match token.kind {
             TokenKind::End => break,
-            // There `and` binds closer than `or`; here both bind alike.
-            TokenKind::Word(Word::And) if had_or.last() == Some(&true) => return None,
-            TokenKind::Word(Word::And) => parts.push("and".into()),
-            TokenKind::Word(Word::Or) => {
-                parts.push("or".into());
-                had_or.last_mut().map(|had| *had = true)?;
+            TokenKind::Word(Word::And) if !wants_operand => joined = true,
+            TokenKind::Word(Word::Or) if !wants_operand => level.or(),
+            TokenKind::Sign(Sign::RParen) if !wants_operand => {
+                let inner = std::mem::replace(&mut level, outer.pop()?);
+                level.operand(&format!("({})", inner.text()));
             }
-            TokenKind::Word(Word::Not) => parts.push("not".into()),
-            TokenKind::Word(Word::Proto(_)) => parts.push(text.into()),
+            _ if !wants_operand => return None,
+            TokenKind::Word(Word::Not) => level.nots.push_str("not "),
             TokenKind::Sign(Sign::LParen) => {
-                parts.push("(".into());
-                had_or.push(false);
+                outer.push(std::mem::take(&mut level));
+                joined = false;
             }
-            TokenKind::Sign(Sign::RParen) => {
-                parts.push(")".into());
-                had_or.pop();
+            TokenKind::Word(Word::Proto(_)) => {
+                level.operand(text);
+                joined = false;
             }
-            TokenKind::Name => match find(PROTOCOLS, text) {
-                Some(filter) if filter.contains(" or ") => parts.push(format!("({filter})")),
-                Some(filter) => parts.push(filter.into()),
-                None => {
-                    let test = test(tokens, text, &mut at)?;
-                    // Here the word shifts what follows, there it does not.
-                    let shifts = text.starts_with("vlan") || text.starts_with("mpls");
-                    let is_last =
-                        |token: &Token| matches!(token.kind, TokenKind::End | TokenKind::Sign(Sign::RParen));
-                    if shifts && !tokens.list.get(at..)?.iter().all(is_last) {
+            TokenKind::Name => {
+                let test = match find(PROTOCOLS, text) {
+                    Some(filter) => filter.to_owned(),
+                    None => test(tokens, text, &mut at)?,
+                };
+                // Here the word shifts what follows, there it does not, wherever it stands.
+                if shifts(text) {
+                    if tokens.list.iter().any(|token| is_no_conjunction(token.kind)) || !level.nots.is_empty()
+                    {
                         return None;
                     }
+                    level.conjunction.insert(0, test);
+                } else if text == "tcp.len" {
                     // The arithmetic alone does not ask for TCP.
-                    let test = if text == "tcp.len" { format!("tcp and {test}") } else { test };
-                    // `and` and `or` bind alike, from the left, and `not` binds closer.
-                    let is_first = parts.last().is_none_or(|part| part == "(");
-                    let is_whole = is_first || !test.contains(" and ");
-                    parts.push(if is_whole { test } else { format!("({test})") });
+                    level.operand(&format!("tcp and {test}"));
+                } else {
+                    level.operand(&test);
                 }
-            },
+                joined = false;
+            }
             _ => return None,
         }
     }
-    (!parts.is_empty()).then(|| parts.join(" ").replace("( ", "(").replace(" )", ")"))
+    let is_whole = outer.is_empty() && !joined && !level.wants_operand();
+    is_whole.then(|| level.text())
+}
+
+/// Whether what stands behind a field is looked for inside of what it names.
+fn shifts(field: &str) -> bool {
+    field.starts_with("vlan") || field.starts_with("mpls")
+}
+
+/// What keeps the operands of a filter from changing places.
+fn is_no_conjunction(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::Word(Word::Or | Word::Not) | TokenKind::Sign(Sign::LParen))
 }
 
 /// `field op value`, or `field in {…}`.

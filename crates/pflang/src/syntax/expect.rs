@@ -3,7 +3,8 @@
 use super::ast::{Kind, Proto};
 use super::codes;
 use super::display_filter;
-use super::habits;
+use super::fields;
+use super::hints;
 use super::ident::range_ends;
 use super::lex::{Sign, Token, TokenKind, Within, lex};
 use super::parse::{Context, Parser, Purpose, is_filter};
@@ -222,6 +223,7 @@ impl Parser<'_> {
             (Expected::Join, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) => {
                 self.protocol_before().map(|proto| format!("{} host {text}", proto.name()))
             }
+            (Expected::Join, TokenKind::Word(_)) => self.joined_by_and(token),
             _ => None,
         }
     }
@@ -240,12 +242,13 @@ impl Parser<'_> {
                 Some("an empty filter matches every packet; `host any` is a host of this name".into())
             }
             (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) => {
-                Some(format!("a host is written `host {text}`"))
+                Some(format!("if this is a host, write `host {text}`; pcap-filter(7) explains all words"))
             }
             (Expected::Join, TokenKind::Sign(sign)) => self.advice_for_sign(sign).map(str::to_owned),
             (Expected::Join, TokenKind::Word(_) | TokenKind::Name) => {
                 Some("two primitives are joined by `and` or `or`".into())
             }
+            (Expected::Id | Expected::SetItem, TokenKind::Word(Word::And | Word::Or | Word::Not)) => None,
             (Expected::Id | Expected::SetItem, TokenKind::Word(_)) => {
                 Some(format!("`{text}` is a keyword: escape it as `\\{text}` to use it as a name"))
             }
@@ -278,15 +281,19 @@ impl Parser<'_> {
             // One letter from `port`, which is another question.
             _ if text == "dport" => Some("dst port"),
             _ if text == "sport" => Some("src port"),
-            _ if text == "ipv4" => Some("ip"),
-            // Words of other languages, near to words of this one by chance.
-            _ if matches!(text, "any" | "all" | "in" | "is" | "to") => None,
+            _ if matches!(text, "source") => Some("src"),
+            _ if matches!(text, "destination" | "dest") => Some("dst"),
+            _ if matches!(text, "ipv4" | "inet") => Some("ip"),
+            _ if text == "inet6" => Some("ip6"),
+            _ if matches!(text, "802.1q" | "802.1Q" | "dot1q" | "qinq" | "802.1ad") => Some("vlan"),
+            (Expected::Term | Expected::TermAfterJoin, _) if text == "pppoe" => Some("(pppoed or pppoes)"),
+            _ if hints::is_foreign(text) => None,
             (Expected::Join, Some(proto)) => {
                 let after = nearest(text, after_protocol(proto).iter().copied());
                 after.or_else(|| nearest(text, ["and", "or"]))
             }
             (Expected::Arith | Expected::Number, _) => {
-                let constant = self.short_constant(text).or_else(|| habits::message_constant(text));
+                let constant = self.short_constant(text).or_else(|| fields::message_constant(text));
                 constant.or_else(|| nearest(text, candidates(expected)))
             }
             _ => nearest(text, candidates(expected)),
@@ -300,12 +307,24 @@ impl Parser<'_> {
     /// The whole filter with `!= 0` in front of `token`, if that is all it lacks.
     fn with_comparison(&self, token: Token) -> Option<String> {
         let source = self.tokens.source;
-        if self.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
+        let is_length = self.previous().is_some_and(|token| token.kind == TokenKind::Word(Word::Len));
+        if is_length || self.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
             return None;
         }
         let (before, after) = source.split_at(token.span.start as usize);
         let filter = format!("{} != 0 {after}", before.trim_end());
         is_filter(&filter, self.dialect).then(|| filter.trim_end().to_owned())
+    }
+
+    /// The whole filter with `and` in front of `token`, if that is all it lacks.
+    fn joined_by_and(&self, token: Token) -> Option<String> {
+        let source = self.tokens.source;
+        if self.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
+            return None;
+        }
+        let (before, after) = source.split_at(token.span.start as usize);
+        let filter = format!("{} and {}", before.trim(), after.trim());
+        is_filter(&filter, self.dialect).then_some(filter)
     }
 
     /// The whole filter in lower case, if that is all it lacks.
@@ -345,6 +364,7 @@ impl Parser<'_> {
         });
         let text = text.to_ascii_lowercase();
         let name = match text.as_str() {
+            "flags" => return Some("tcpflags").filter(|_| proto.last() == Some("tcp")),
             "psh" => "push",
             "reset" => "rst",
             other => other,

@@ -4,8 +4,6 @@
 //! tcp dport {80, 443}      tcp dst port in {80, 443}
 //! ip saddr 192.0.2.10      ip src host 192.0.2.10
 //! meta l4proto tcp         tcp
-//! icmp type echo-request   icmp[icmptype] = icmp-echo
-//! ip ttl < 5               ip[8] < 5
 //! tcp flags syn            tcp[tcpflags] & tcp-syn != 0
 //! port 80 443              port 80 or port 443
 //! ```
@@ -13,6 +11,8 @@
 //! lies within it.
 
 use super::cursor::{Cursor, Phrase, joined};
+use super::fields;
+use super::hints;
 use super::lex::{Sign, TokenKind, Tokens};
 use super::parse::is_filter;
 use super::slips;
@@ -34,18 +34,25 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) 
             ports,
             addresses,
             transport,
-            message,
-            fields,
+            fields::message,
+            fields::fields,
+            fields::protocol_number,
             flags,
             kinds,
             set,
             slips::range,
             slips::mask,
+            slips::between,
             slips::compared,
+            slips::both_ends,
             slips::commas,
             slips::socket,
             slips::carrier_behind_direction,
             slips::hardware_address,
+            slips::sender,
+            slips::scoped_address,
+            slips::group,
+            slips::protocol,
             slips::service,
             slips::length,
             slips::bounds,
@@ -55,7 +62,7 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) 
             juxtaposed,
         ],
         // Types of ICMP or Ethernet that were read as types of 802.11.
-        Code::OutOfRange | Code::LinkType => &[message, kinds],
+        Code::OutOfRange | Code::LinkType => &[fields::message, kinds],
         _ => &[],
     };
     // Of a text that ends too early the counterpart lacks a value as well.
@@ -66,25 +73,19 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) 
     if let Some(meant) = meant(tokens, found.span, phrases).filter(is_helpful) {
         return found.suggest(meant);
     }
-    match (found.code, found.span.text(tokens.source)) {
-        (Code::UnknownWord, "ct" | "iif" | "iifname" | "oif" | "oifname") => found.help(
-            "this has no counterpart: connections are not tracked, and which device a packet comes from, the graph says",
-        ),
-        (Code::UnknownWord, "meta") => found.help(metadata(tokens)),
-        _ => found,
+    if found.meant().is_some_and(|meant| meant.contains(' ')) {
+        return found;
+    }
+    match (hints::repaired(tokens, &found, dialect), hints::hint(tokens, &found)) {
+        (Some(meant), _) => found.suggest(meant),
+        (None, Some(hint)) => found.help(hint),
+        (None, None) => found,
     }
 }
 
-/// What becomes of `meta`, which has no general counterpart.
-fn metadata(tokens: &Tokens<'_>) -> &'static str {
-    let mut words = tokens.list.iter().map(|token| tokens.text(*token)).skip_while(|word| *word != "meta");
-    match words.nth(1) {
-        // How long the link header is, the parser does not know.
-        Some("length") => {
-            "`len` counts the link header, too: of Ethernet, `meta length > 1000` is `len > 1014`"
-        }
-        _ => "most of `meta` has no counterpart: a filter sees the bytes and the length of a packet",
-    }
+/// What there is to say about a finding that nothing can be suggested for.
+pub(crate) fn hint(tokens: &Tokens<'_>, found: &Diagnostic) -> Option<String> {
+    hints::hint(tokens, found)
 }
 
 /// The meaning of the phrase that `place` lies in, if it is one of these.
@@ -162,77 +163,21 @@ fn transport(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(joined(&[not, Some(&text)]))
 }
 
-/// `ip protocol gre`, `ip ttl < 5`, `ip dscp ef`, `ip frag-off & 0x1fff != 0`.
-fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
-    let proto = cursor.one_of(&["ip", "ip6"])?;
-    let names = if proto == "ip" { &["protocol", "ttl", "dscp", "frag-off"][..] } else { &["hoplimit"] };
-    let field = match cursor.one_of(names)? {
-        "protocol" => return ip_protocol(cursor),
-        "ttl" => "ip[8]",
-        "dscp" => "ip[1] >> 2",
-        "hoplimit" => "ip6[7]",
-        _ if cursor.sign(Sign::Ampersand).is_some() => {
-            let mask = cursor.number()?;
-            return Some(format!("ip[6:2] & {mask} {} {}", cursor.comparison(), cursor.number()?));
-        }
-        _ => "ip[6:2]",
-    };
-    let op = cursor.comparison();
-    let value = match field {
-        "ip[1] >> 2" => dscp(&cursor.value()?)?.to_string(),
-        _ => cursor.number()?,
-    };
-    Some(format!("{field} {op} {value}"))
-}
-
-/// The rest of `ip protocol gre`.
-fn ip_protocol(cursor: &mut Cursor<'_>) -> Option<String> {
-    let start = cursor.at.checked_sub(2)?;
-    let not = cursor.negation();
-    let token = cursor.token()?;
-    let name = cursor.tokens.text(token);
-    cursor.at += 1;
-    let number = PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, number)| number.to_string());
-    let value = match (number, words::word(name), token.kind) {
-        (Some(number), ..) => number,
-        (None, Some(Word::Proto(_)), _) => format!("\\{name}"),
-        (None, _, TokenKind::Number(_)) => name.to_owned(),
-        _ => return None,
-    };
-    Some(match not {
-        Some(not) => cursor.operands(start, &format!("ip and {not} ip proto {value}")),
-        None => format!("ip proto {value}"),
-    })
-}
-
-/// Protocols for which the language has no word, or another one, by IANA's numbers.
-#[rustfmt::skip]
-static PROTOCOLS: &[(&str, u32)] = &[
-    ("ipencap", 4), ("ipv6", 41), ("gre", 47), ("icmpv6", 58), ("ipv6-icmp", 58), ("ospf", 89), ("comp", 108), ("udplite", 136),
-];
-
-/// The code point of a class that nftables names (RFC 2474, 2597, 3246), or of a number.
-fn dscp(name: &str) -> Option<u32> {
-    let digits = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
-    match (name, digits("cs"), digits("af")) {
-        ("ef", ..) => Some(46),
-        ("be", ..) => Some(0),
-        (_, Some(class @ 0..=7), _) => Some(8 * class),
-        (_, _, Some(of @ 11..=43)) if (1..=3).contains(&(of % 10)) => Some(8 * (of / 10) + 2 * (of % 10)),
-        _ => name.parse().ok().filter(|number| *number < 64),
-    }
-}
-
-/// `tcp syn`, `tcp flags syn`, `tcp flags syn / syn,ack`, `tcp flags & (syn|ack) == syn`.
+/// `tcp syn`, `tcp flags syn`, `tcp flags syn / syn,ack`, `tcp flags & (syn|ack) == syn`, `flags:SA`.
 fn flags(cursor: &mut Cursor<'_>) -> Option<String> {
     let is_term = cursor.begins_term();
     let is_tcp = cursor.one_of(&["tcp"]).is_some();
     if !is_tcp && !is_term {
         return None;
     }
-    if !is_tcp || cursor.one_of(&["flags"]).is_none() {
-        // `tcp syn`, `syn`.
-        return Some(format!("tcp[tcpflags] & {} != 0", cursor.flags(Sign::Pipe)?));
+    if cursor.one_of(&["flags"]).is_none() {
+        return named_flags(cursor);
+    }
+    if let Some(letters) = flag_letters(cursor) {
+        return Some(format!("tcp[tcpflags] = {letters}"));
+    }
+    if !is_tcp {
+        return None;
     }
     if cursor.sign(Sign::Ampersand).is_some() {
         let in_parentheses = cursor.sign(Sign::LParen).is_some();
@@ -259,10 +204,56 @@ fn flags(cursor: &mut Cursor<'_>) -> Option<String> {
     }
 }
 
+/// `tcp syn` and `syn|ack`, which is any of them; `syn,ack`, `syn+ack` and `syn-ack`, which are both.
+fn named_flags(cursor: &mut Cursor<'_>) -> Option<String> {
+    let both = |mask: &str| format!("tcp[tcpflags] & {mask} = {mask}");
+    if cursor.one_of(&["syn-ack", "synack", "syn_ack"]).is_some() {
+        return Some(both("(tcp-syn|tcp-ack)"));
+    }
+    let start = cursor.at;
+    for sign in [Sign::Comma, Sign::Plus] {
+        match cursor.flags(sign) {
+            Some(several) if several.starts_with('(') => return Some(both(&several)),
+            _ => cursor.at = start,
+        }
+    }
+    Some(format!("tcp[tcpflags] & {} != 0", cursor.flags(Sign::Pipe)?))
+}
+
+/// `S`, `:SA`: the mask of the flags that Snort and Scapy write as letters, which have to be just these.
+fn flag_letters(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    cursor.sign(Sign::Colon).or_else(|| cursor.sign(Sign::Eq));
+    let letters = cursor.text_of(|kind| kind == TokenKind::Name);
+    let flags = letters.and_then(|letters| {
+        let flag = |letter| {
+            Some(match letter {
+                'F' => "tcp-fin",
+                'S' => "tcp-syn",
+                'R' => "tcp-rst",
+                'P' => "tcp-push",
+                'A' => "tcp-ack",
+                'U' => "tcp-urg",
+                'E' => "tcp-ece",
+                'C' => "tcp-cwr",
+                _ => return None,
+            })
+        };
+        letters.chars().map(flag).collect::<Option<Vec<_>>>()
+    });
+    match flags {
+        Some(flags) => Some(flags.join("|")),
+        None => {
+            cursor.at = start;
+            None
+        }
+    }
+}
+
 /// `ether type arp`, `vlan id 10`, `mpls label 5`, `meta pkttype multicast`.
 fn kinds(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
-    match cursor.one_of(&["ether", "vlan", "mpls", "geneve", "vxlan", "meta"])? {
+    match cursor.one_of(&["ether", "vlan", "mpls", "geneve", "vxlan", "pppoes", "meta"])? {
         "ether" => {
             cursor.one_of(&["type"])?;
             match cursor.one_of(&["ip", "ip6", "arp", "vlan"]) {
@@ -270,8 +261,11 @@ fn kinds(cursor: &mut Cursor<'_>) -> Option<String> {
                 None => Some(format!("ether proto {}", cursor.number()?)),
             }
         }
-        word @ ("vlan" | "mpls" | "geneve" | "vxlan") => {
-            cursor.one_of(&["id", "label", "vni"])?;
+        word @ ("vlan" | "mpls" | "geneve" | "vxlan" | "pppoes") => {
+            if cursor.one_of(&["any"]).is_some() {
+                return Some(word.to_owned());
+            }
+            cursor.one_of(&["id", "label", "vni", "tag", "vid", "session"]);
             cursor.negation().is_none().then_some(format!("{word} {}", cursor.number()?))
         }
         _ => {
@@ -295,51 +289,6 @@ fn protocol(cursor: &mut Cursor<'_>) -> Option<String> {
         None if name.bytes().all(|byte| byte.is_ascii_digit()) => Some(format!("proto {name}")),
         _ => None,
     }
-}
-
-/// The types of ICMP messages that nftables names otherwise.
-#[rustfmt::skip]
-static MESSAGES: &[(&str, &str, &str)] = &[
-    ("icmp", "echo-request", "icmp-echo"), ("icmp", "echo-reply", "icmp-echoreply"),
-    ("icmp", "destination-unreachable", "icmp-unreach"), ("icmp", "time-exceeded", "icmp-timxceed"),
-    ("icmp", "redirect", "icmp-redirect"), ("icmp", "parameter-problem", "icmp-paramprob"),
-    ("icmp6", "echo-request", "icmp6-echo"), ("icmp6", "echo-reply", "icmp6-echoreply"),
-    ("icmp6", "destination-unreachable", "icmp6-destinationunreach"),
-    ("icmp6", "packet-too-big", "icmp6-packettoobig"), ("icmp6", "time-exceeded", "icmp6-timeexceeded"),
-    ("icmp6", "nd-neighbor-solicit", "icmp6-neighborsolicit"),
-    ("icmp6", "nd-neighbor-advert", "icmp6-neighboradvert"),
-    ("icmp6", "nd-router-solicit", "icmp6-routersolicit"), ("icmp6", "nd-router-advert", "icmp6-routeradvert"),
-];
-
-/// The constant that `icmp-echo-request` or `icmp6-echorequest` stands for.
-pub(super) fn message_constant(name: &str) -> Option<&'static str> {
-    let (proto, message) = name.split_once('-')?;
-    let letters = |text: &str| text.replace('-', "");
-    let known = MESSAGES.iter().find(|(of, known, _)| *of == proto && letters(known) == letters(message));
-    known.map(|(.., constant)| *constant)
-}
-
-/// `icmp type 8`, `icmpv6 code 0`, `icmp[type] = 8`.
-fn message(cursor: &mut Cursor<'_>) -> Option<String> {
-    let proto = match cursor.one_of(&["icmp", "icmp6", "icmpv6"])? {
-        "icmp" => "icmp",
-        _ => "icmp6",
-    };
-    let in_brackets = cursor.sign(Sign::LBracket).is_some();
-    let field = cursor.one_of(&["type", "code"])?;
-    if in_brackets {
-        cursor.sign(Sign::RBracket)?;
-    }
-    let op = if cursor.negation().is_some() { "!=" } else { "=" };
-    let is_number = matches!(cursor.token()?.kind, TokenKind::Number(_));
-    let value = cursor.value()?;
-    let known = MESSAGES.iter().find(|(of, name, _)| *of == proto && *name == value);
-    let value = match known {
-        Some((_, _, name)) if field == "type" => name,
-        _ if is_number => value.as_str(),
-        _ => return None,
-    };
-    Some(format!("{proto}[{proto}{field}] {op} {value}"))
 }
 
 /// `tcp port {80, 443}`, `port in (80, 443)`, `port in 80, 443`, `dst host (a, b)`.

@@ -307,7 +307,9 @@ fn length_until(text: &str, ends: impl Fn(char) -> bool) -> usize {
 fn bad_character(rest: &str, at: usize) -> Diagnostic {
     let character = rest.chars().next().unwrap_or('?');
     let span = Span::new(at as u32, (at + character.len_utf8()) as u32);
-    let shown: String = character.escape_debug().collect();
+    // Quotes and backslashes are shown as they are.
+    let is_plain = character.is_ascii_punctuation();
+    let shown = if is_plain { character.to_string() } else { character.escape_debug().collect() };
     let found =
         Diagnostic::new(Code::BadToken, span, format!("no word, number or sign begins with `{shown}`"));
     match character {

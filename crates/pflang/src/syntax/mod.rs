@@ -5,8 +5,10 @@ pub mod codes;
 mod cursor;
 mod display_filter;
 mod expect;
+mod fields;
 pub mod fmt;
 pub(crate) mod habits;
+mod hints;
 pub(crate) mod ident;
 pub mod lex;
 mod literal;
@@ -16,3 +18,8 @@ pub mod print;
 mod slips;
 pub(crate) mod suggest;
 pub mod words;
+
+/// The filter for a protocol that is neither a word nor one of IP's.
+pub(crate) fn protocol_by_name(name: &str) -> Option<&'static str> {
+    display_filter::protocol(name)
+}

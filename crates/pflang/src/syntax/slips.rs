@@ -28,17 +28,133 @@ pub(super) fn range(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(format!("{directed}portrange {low}-{}", cursor.number()?))
 }
 
-/// `net 10.0.0.0 255.0.0.0`, `net 10.0.0.0 netmask 255.0.0.0`, `host 10.0.0.0/255.0.0.0`.
+/// `net 10.0.0.0 255.0.0.0`, `net 10.0.0.0 netmask 255.0.0.0`, `host 10.0.0.0/255.0.0.0`, `net 10.0.0.0 mask 8`.
 pub(super) fn mask(cursor: &mut Cursor<'_>) -> Option<String> {
     let quals = cursor.qualifiers()?;
     let directed = quals.strip_suffix("net").or(quals.strip_suffix("host"))?;
     let net = cursor.dotted()?;
-    if cursor.sign(Sign::Slash).is_none() {
-        cursor.one_of(&["netmask"]);
+    if cursor.sign(Sign::Slash).is_none()
+        && cursor.one_of(&["netmask", "mask"]).is_some()
+        && let Some(len) = cursor.number()
+    {
+        return Some(format!("{directed}net {net}/{len}"));
     }
     // Another network would not begin with ones.
     let mask = cursor.dotted().filter(|mask| mask.starts_with("255."))?;
     Some(format!("{directed}net {net} mask {mask}"))
+}
+
+/// `port >= 1024 and port <= 2000`, `port > 1023 and < 2001`.
+pub(super) fn between(cursor: &mut Cursor<'_>) -> Option<String> {
+    let quals = cursor.qualifiers()?;
+    let directed = quals.strip_suffix("port")?;
+    let (first_low, first_high) = bound(cursor)?;
+    cursor.one_of(&["and", "&&"])?;
+    let again = cursor.at;
+    if cursor.qualifiers().is_none_or(|other| other != quals) {
+        cursor.at = again;
+    }
+    let (low, high) = bound(cursor)?;
+    let (low, high) = (low.max(first_low), high.min(first_high));
+    (low <= high).then(|| format!("{directed}portrange {low}-{high}"))
+}
+
+/// Reads `>= 1024`: the ports that are.
+fn bound(cursor: &mut Cursor<'_>) -> Option<(u32, u32)> {
+    let sign = cursor.ordering()?;
+    let range = super::habits::ports_that_are(sign, cursor.value()?.parse().ok()?)?;
+    super::ident::numeric_range(&range)
+}
+
+/// `src port or dst port 80`, `tcp src port or dst port 80`.
+pub(super) fn both_ends(cursor: &mut Cursor<'_>) -> Option<String> {
+    let quals = cursor.qualifiers()?;
+    let (before, kind) = quals.rsplit_once(' ')?;
+    let proto = before.strip_suffix("src").or(before.strip_suffix("dst"))?;
+    let join = match cursor.one_of(&["and", "or", "&&", "||"])? {
+        "and" | "&&" => "and",
+        _ => "or",
+    };
+    let other = cursor.qualifiers()?;
+    let same = other.ends_with(kind)
+        && !other.ends_with(before)
+        && (other.starts_with("src") || other.starts_with("dst"));
+    let value = cursor.value()?;
+    same.then(|| format!("{proto}src {join} dst {kind} {value}"))
+}
+
+/// `from 10.0.0.1 to 10.0.0.2`, `source port 80`, `destination 10.0.0.1`, `src=10.0.0.1`, `dst: 10.0.0.1`.
+pub(super) fn sender(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    if !cursor.begins_term() {
+        return None;
+    }
+    let proto = cursor.one_of(&["tcp", "udp", "sctp", "ip", "ip6"]);
+    let mut ends = Vec::new();
+    while let Some(word) = cursor.one_of(&["from", "to", "source", "destination", "dest", "src", "dst"]) {
+        let dir = if matches!(word, "from" | "source" | "src") { "src" } else { "dst" };
+        cursor.one_of(&["address", "addr", "ip"]);
+        let kind = cursor.one_of(&["host", "net", "port", "portrange"]);
+        cursor.sign(Sign::Eq).or_else(|| cursor.sign(Sign::Colon));
+        let value = cursor.value()?;
+        let kind = match kind {
+            Some(kind) => kind,
+            None if value.contains('/') => "net",
+            None => "host",
+        };
+        ends.push(format!("{dir} {kind} {value}"));
+        let joined = cursor.at;
+        if cursor.one_of(&["and"]).is_some() && cursor.one_of(&["to", "destination", "dest"]).is_some() {
+            cursor.at -= 1;
+        } else {
+            cursor.at = joined;
+        }
+    }
+    match (&ends[..], proto) {
+        ([], _) => None,
+        ([one], proto) => Some(cursor.of_protocol(start, proto, None, one)),
+        (several, Some(proto)) => {
+            Some(cursor.operands(start, &format!("{proto} and {}", several.join(" and "))))
+        }
+        (several, None) => Some(cursor.operands(start, &several.join(" and "))),
+    }
+}
+
+/// `host fe80::1%eth0`.
+pub(super) fn scoped_address(cursor: &mut Cursor<'_>) -> Option<String> {
+    let quals = cursor.qualifiers().unwrap_or_else(|| "host".to_owned());
+    let address = cursor.text_of(|kind| matches!(kind, TokenKind::V6(_)))?;
+    cursor.sign(Sign::Percent)?;
+    cursor.value()?;
+    Some(format!("{quals} {address}"))
+}
+
+/// `ether dst broadcast`, `ip dst multicast`.
+pub(super) fn group(cursor: &mut Cursor<'_>) -> Option<String> {
+    let proto = cursor.one_of(&["ether", "link", "ip", "ip6"]).unwrap_or("ether");
+    cursor.one_of(&["dst"])?;
+    cursor.one_of(&["host"]);
+    Some(format!("{proto} {}", cursor.one_of(&["broadcast", "multicast"])?))
+}
+
+/// `proto tcp`, `ip proto udp`, `protocol icmp`, `proto = 6`.
+pub(super) fn protocol(cursor: &mut Cursor<'_>) -> Option<String> {
+    let carrier = cursor.one_of(&["ip", "ip6", "ether"]);
+    let word = match cursor.one_of(&["proto", "protocol", "protochain"])? {
+        "protochain" => "protochain",
+        _ => "proto",
+    };
+    if cursor.negation().is_some() {
+        return None;
+    }
+    let token = cursor.token()?;
+    cursor.at += 1;
+    let value = match token.kind {
+        TokenKind::Word(super::words::Word::Proto(_)) => format!("\\{}", cursor.tokens.text(token)),
+        TokenKind::Number(_) | TokenKind::Name => cursor.tokens.text(token).to_owned(),
+        _ => return None,
+    };
+    Some(joined(&[carrier, Some(word), Some(&value)]))
 }
 
 /// `port = 80`, `tcp port != 80`, `port != 80, 443`, `port = 80-90`, `host == 10.0.0.1`, `port > 1023`.
@@ -47,6 +163,8 @@ pub(super) fn compared(cursor: &mut Cursor<'_>) -> Option<String> {
     let proto = cursor.one_of(&["tcp", "udp", "sctp", "ip", "ip6", "arp", "rarp"]);
     let quals = cursor.qualifiers()?;
     let is_signed = matches!(cursor.token()?.kind, TokenKind::Sign(_));
+    // `port:80`.
+    cursor.sign(Sign::Colon);
     match (cursor.ordering(), quals.strip_suffix("port")) {
         (Some(sign), Some(directed)) => {
             let range = super::habits::ports_that_are(sign, cursor.value()?.parse().ok()?)?;
@@ -126,10 +244,13 @@ pub(super) fn hardware_address(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(format!("ether {} {address}", dir.unwrap_or("host")))
 }
 
-/// `443/tcp`, `dst port 443/tcp`, `tcp:443`, `tcp/80,443`.
+/// `443/tcp`, `dst port 443/tcp`, `tcp:443`, `tcp/80,443`, `tcp = 443`.
 pub(super) fn service(cursor: &mut Cursor<'_>) -> Option<String> {
     const PROTOS: &[&str] = &["tcp", "udp", "sctp"];
     if let Some(proto) = cursor.one_of(PROTOS) {
+        if cursor.sign(Sign::Eq).is_some() {
+            return Some(format!("{proto} port {}", cursor.number()?));
+        }
         cursor.sign(Sign::Colon).or_else(|| cursor.sign(Sign::Slash))?;
         return Some(match &cursor.commas()?[..] {
             [one] if is_range(Some(one)) => format!("{proto} portrange {one}"),
@@ -145,9 +266,15 @@ pub(super) fn service(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(joined(&[Some(proto), dir, Some("port"), Some(&port)]))
 }
 
-/// `length greater 100`, `greater than 100`, `less than 100`.
+/// `length greater 100`, `greater than 100`, `less than 100`, `len 100`, `size > 100`.
 pub(super) fn length(cursor: &mut Cursor<'_>) -> Option<String> {
-    let is_named = cursor.one_of(&["len", "length"]).is_some();
+    let is_named = cursor.one_of(&["len", "length", "size", "pktlen", "caplen"]).is_some();
+    let start = cursor.at;
+    if is_named && cursor.one_of(&["greater", "less"]).is_none() {
+        let op = cursor.comparison();
+        return Some(format!("len {op} {}", cursor.number()?));
+    }
+    cursor.at = start;
     let sign = if cursor.one_of(&["greater", "less"])? == "greater" { ">" } else { "<" };
     // Without either it is a primitive of the language, in which equal is enough.
     let is_than = cursor.one_of(&["than"]).is_some();
@@ -155,7 +282,7 @@ pub(super) fn length(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(format!("len {sign} {}", cursor.number()?))
 }
 
-/// `100 < len < 200`, `len > 100 < 200`.
+/// `100 < len < 200`, `len > 100 < 200`, `len > 100 and < 200`.
 pub(super) fn bounds(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
     let low = cursor.number();
@@ -165,6 +292,7 @@ pub(super) fn bounds(cursor: &mut Cursor<'_>) -> Option<String> {
         (Some(sign), Some(number)) => (mirrored(sign), number),
         _ => (ordering(cursor.ordering()?), cursor.number()?),
     };
+    cursor.one_of(&["and", "&&"]);
     let (second, other) = (ordering(cursor.ordering()?), cursor.number()?);
     Some(cursor.operands(start, &format!("len {first} {number} and len {second} {other}")))
 }
@@ -191,8 +319,8 @@ fn mirrored(sign: Sign) -> &'static str {
 /// The head of a rule of Suricata's or Snort's: `alert tcp any any -> 10.0.0.0/8 80`.
 pub(super) fn rule(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
-    cursor.one_of(&["alert", "drop", "pass", "reject"])?;
-    let proto = cursor.one_of(&["tcp", "udp", "icmp", "ip"])?;
+    let is_rule = cursor.one_of(&["alert", "drop", "pass", "reject"]).is_some();
+    let proto = cursor.one_of(&["tcp", "udp", "icmp", "ip"]).filter(|_| is_rule || start == 0)?;
     let sources = end_of_rule(cursor, "src")?;
     cursor.sign(Sign::Minus)?;
     cursor.sign(Sign::Gt)?;
@@ -249,8 +377,15 @@ pub(super) fn wildcard(cursor: &mut Cursor<'_>) -> Option<String> {
     cursor.one_of(&["host", "net"]);
     let parts = cursor.text_of(|kind| kind == TokenKind::Name)?.strip_suffix('.')?;
     cursor.sign(Sign::Star)?;
-    while cursor.text_of(|kind| kind == TokenKind::Name).is_some() {
+    // `192.168.*.*`, but not `192.168.*.1`.
+    while cursor.text_of(|kind| kind == TokenKind::Name).is_some_and(|dot| dot == ".") {
         cursor.sign(Sign::Star)?;
+    }
+    let end = cursor.tokens.list.get(cursor.at.checked_sub(1)?)?.span.end;
+    if cursor.token().is_some_and(|next| next.span.start == end)
+        || cursor.tokens.list[cursor.at - 1].kind == TokenKind::Name
+    {
+        return None;
     }
     let count = parts.split('.').map(|part| part.parse::<u8>().ok()).collect::<Option<Vec<_>>>()?.len();
     let zeros = ".0".repeat(4usize.checked_sub(count)?);

@@ -195,10 +195,10 @@ fn says_what_was_meant() {
         ("tcp 80", "did you mean `tcp port 80`?"),
         ("ip 10.0.0.1", "did you mean `ip host 10.0.0.1`?"),
         ("hsot a", "did you mean `host a`?"),
-        ("example.com", "a host is written `host example.com`"),
+        ("example.com", "if this is a host, write `host example.com`; pcap-filter(7) explains all words"),
         ("subtype beacn", "did you mean `subtype beacon`?"),
         ("port 80, (443)", "write `or` between alternatives, or a set: `port in {80, 443}`"),
-        ("proto tcp", "`tcp` is a keyword: escape it as `\\tcp` to use it as a name"),
+        ("proto tcp", "did you mean `proto \\tcp`?"),
         ("tcp an port 80", "did you mean `and`?"),
         ("http", "did you mean `tcp port 80`?"),
         ("(host a) and HTTPS", "did you mean `tcp port 443`?"),
@@ -232,7 +232,7 @@ fn says_what_was_meant() {
             "udp or tcp.len > 0",
             "as a capture filter: `udp or (tcp and ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2) > 0)`",
         ),
-        ("tcp and vlan.id == 9", "as a capture filter: `tcp and vlan 9`"),
+        ("tcp and vlan.id == 9", "as a capture filter: `vlan 9 and tcp`"),
     ] {
         let error = error(source);
         assert_eq!(error.help.as_deref(), Some(help), "{source}: {error:?}");
@@ -243,13 +243,35 @@ fn says_what_was_meant() {
 #[test]
 fn display_filters_of_another_meaning_are_not_translated() {
     for source in [
-        "tcp.port == 80 || udp.port == 53 && ip.addr == 203.0.113.99",
-        "(udp or tcp.port == 80 && ip) or arp",
         "vlan.id == 999 or tcp",
-        "mpls.label == 9 and ip",
+        "tcp and not vlan.id == 9",
+        "(mpls.label == 9) and ip",
+        "ip.addr == 10.0.0.1 tcp",
+        "(udp.port == 5 and) tcp",
+        "udp.port == 5)",
     ] {
         let help = error(source).help.unwrap_or_default();
         assert!(!help.contains("as a capture filter"), "{source}: {help}");
+    }
+}
+
+/// For Wireshark `and` binds closer than `or`, and what is inside of a tag stands anywhere.
+#[test]
+fn display_filters_keep_their_meaning() {
+    for (source, filter) in [
+        (
+            "tcp.port == 80 || udp.port == 53 && ip.addr == 203.0.113.99",
+            "tcp port 80 or (udp port 53 and ip host 203.0.113.99)",
+        ),
+        ("tcp.port == 80 && ip || arp", "tcp port 80 and ip or arp"),
+        ("(udp or tcp.port == 80 && ip) or arp", "(udp or (tcp port 80 and ip)) or arp"),
+        ("!(udp or tcp.port == 80) and arp", "not (udp or tcp port 80) and arp"),
+        ("tcp.port == 80 && vlan.id == 9", "vlan 9 and tcp port 80"),
+        ("tcp || dhcp && ip.ttl == 1", "tcp or ((udp port 67 or udp port 68) and ip[8] = 1)"),
+        ("arp || ip.addr != 10.0.0.1", "arp or (ip and not host 10.0.0.1)"),
+    ] {
+        let help = error(source).help.unwrap_or_default();
+        assert_eq!(help, format!("as a capture filter: `{filter}`"), "{source}");
     }
 }
 
@@ -338,14 +360,29 @@ fn help_of(compiler: &Compiler, source: &str) -> Option<String> {
 fn no_filter_is_suggested_that_would_be_refused() {
     let ethernet = Compiler::new(LinkType::EN10MB);
     for (source, help) in [
-        ("10.0.0.1:99999", None),
-        ("port = 99999", None),
-        ("port 80, 99999", None),
-        ("vlan id 5000", None),
+        (
+            "10.0.0.1:99999",
+            Some("it is written `host 10.0.0.1 and port 99999`, but port 99999 is above 65535"),
+        ),
+        ("port = 99999", Some("it is written `port 99999`, but port 99999 is above 65535")),
+        ("port 80, 99999", Some("it is written `port in {80, 99999}`, but port 99999 is above 65535")),
+        ("vlan id 5000", Some("it is written `vlan 5000`, but VLAN id 5000 is above 4095")),
         ("ether port = 80", None),
         ("ip host = ::1", None),
-        ("10.1.2.3/255.0.0.0", Some("the network is `10.0.0.0 mask 255.0.0.0`")),
-        ("src ip 10.0.0.1/24", Some("the network is `10.0.0.0/24`")),
+        (
+            "10.1.2.3/255.0.0.0",
+            Some(
+                "it is written `net 10.1.2.3 mask 255.0.0.0`, but bits of the address are set outside the mask: \
+                 the network is `10.0.0.0 mask 255.0.0.0`",
+            ),
+        ),
+        (
+            "src ip 10.0.0.1/24",
+            Some(
+                "it is written `ip src net 10.0.0.1/24`, but bits of the address are set outside the mask: \
+                 the network is `10.0.0.0/24`",
+            ),
+        ),
         // Words that are offered without what follows them, and names that nobody is asked for.
         ("udp dport", Some("did you mean `udp dst port`?")),
         ("tcp prt", Some("did you mean `port`?")),
@@ -354,19 +391,21 @@ fn no_filter_is_suggested_that_would_be_refused() {
         assert_eq!(help_of(&ethernet, source).as_deref(), help, "{source}");
     }
     let list = ethernet.compile_list(&[("arp", 1), ("port = 99999", 2)]).unwrap_err();
-    assert_eq!(list.diagnostic.help, None, "in a list");
+    let told = Some("it is written `port 99999`, but port 99999 is above 65535");
+    assert_eq!(list.diagnostic.help.as_deref(), told, "in a list");
     let explained = ethernet.explain("port = 99999").unwrap_err();
-    assert_eq!(explained.diagnostic.help, None, "in plain words");
+    assert_eq!(explained.diagnostic.help.as_deref(), told, "in plain words");
     let frames = "mac 1:2:3:4:5:6";
-    assert!(help_of(&ethernet, frames).is_some());
-    assert_eq!(help_of(&Compiler::new(LinkType::RAW), frames), None, "packets without a link header");
+    assert_eq!(help_of(&ethernet, frames).as_deref(), Some("did you mean `ether host 1:2:3:4:5:6`?"));
+    let help = help_of(&Compiler::new(LinkType::RAW), frames).expect("what to do");
+    assert!(help.starts_with("it is written `ether host 1:2:3:4:5:6`, but "), "{help}");
 }
 
 #[test]
 fn what_is_like_a_habit_is_left_alone() {
     for (source, help) in [
         ("host in {1-2}", Some("write addresses as `10.0.0.5-10.0.0.9` or as prefixes, `10.0.0.0/8`")),
-        ("host a port 80", Some("two primitives are joined by `and` or `or`")),
+        ("host a port 80", Some("did you mean `host a and port 80`?")),
         ("host ((10.0.0.1))", None),
         ("tcp, udp", Some("write `or` between alternatives, or a set: `port in {80, 443}`")),
         ("tcp any any", Some("two primitives are joined by `and` or `or`")),
@@ -381,11 +420,19 @@ fn what_is_like_a_habit_is_left_alone() {
         ),
         ("tcp & udp", Some("`&` is for numbers: filters are joined by `and` or `&&`")),
         ("port 80 | port 90", Some("`|` is for numbers: filters are joined by `or` or `||`")),
-        ("alert tcp any any", Some("a host is written `host alert`")),
-        ("tcp port 80 and and ip saddr 10.0.0.1", None),
+        (
+            "alert tcp any any",
+            Some(
+                "this looks like a rule of Suricata: its head is written `tcp and src net 10.0.0.0/8 and dst port 80`",
+            ),
+        ),
+        (
+            "tcp port 80 and and ip saddr 10.0.0.1",
+            Some("`and` stands between two primitives: one is missing here"),
+        ),
         ("host 10.0.0.256 10.0.0.1", None),
         ("ip daddr @set", Some("two primitives are joined by `and` or `or`")),
-        ("greater 100 less 200", Some("two primitives are joined by `and` or `or`")),
+        ("greater 100 less 200", Some("did you mean `greater 100 and less 200`?")),
         ("src or dst 10.0.0.1:80", None),
         ("10.0.0.1:80,443", Some("did you mean `host 10.0.0.1`?")),
         ("ip saddr > 10.0.0.1", Some("two primitives are joined by `and` or `or`")),

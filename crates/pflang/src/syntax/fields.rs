@@ -1,0 +1,201 @@
+//! Header fields by the names that other tools and RFCs have for them, and protocols where a number has to stand.
+//!
+//! ```text
+//! ip ttl < 5               ip[8] < 5
+//! ip tos 0x10              ip[1] = 0x10
+//! ip frag                  ip[6:2] & 0x3fff != 0
+//! icmp type echo-request   icmp[icmptype] = icmp-echo
+//! ip[9] = tcp              ip[9] = 6
+//! ```
+//! Like [`habits`](super::habits), these phrases are looked for only after the parser has failed.
+
+use super::cursor::Cursor;
+use super::lex::{Sign, TokenKind};
+use super::words::{self, Word};
+
+/// Fields that are numbers: the protocol, its names for the field, where it stands.
+#[rustfmt::skip]
+static NUMBERS: &[(&str, &[&str], &str)] = &[
+    ("ip", &["ttl"], "ip[8]"), ("ip", &["tos", "dsfield"], "ip[1]"), ("ip", &["id"], "ip[4:2]"),
+    ("ip", &["len", "length"], "ip[2:2]"), ("ip", &["checksum"], "ip[10:2]"), ("ip", &["hdrlength", "ihl"], "ip[0] & 0xf"),
+    ("ip", &["frag-off"], "ip[6:2]"), ("ip6", &["hoplimit", "hlim"], "ip6[7]"), ("ip6", &["len", "length"], "ip6[4:2]"),
+    ("ip6", &["flowlabel"], "ip6[0:4] & 0xfffff"), ("tcp", &["window", "win"], "tcp[14:2]"),
+    ("tcp", &["seq", "sequence"], "tcp[4:4]"), ("tcp", &["ackseq"], "tcp[8:4]"), ("tcp", &["checksum"], "tcp[16:2]"),
+    ("tcp", &["doff"], "tcp[12] >> 4"), ("udp", &["len", "length"], "udp[4:2]"), ("udp", &["checksum"], "udp[6:2]"),
+    ("arp", &["opcode", "operation", "op"], "arp[6:2]"), ("icmp", &["id"], "icmp[4:2]"),
+    ("icmp", &["seq", "sequence"], "icmp[6:2]"), ("icmp6", &["id"], "icmp6[4:2]"), ("icmp6", &["seq", "sequence"], "icmp6[6:2]"),
+];
+
+/// Tests of bits that a word alone stands for.
+#[rustfmt::skip]
+static BITS: &[(&str, &[&str], &str)] = &[
+    ("ip", &["frag", "frags", "fragment", "fragments", "fragmented"], "ip[6:2] & 0x3fff != 0"),
+    ("ip", &["df"], "ip[6] & 0x40 != 0"), ("ip", &["mf"], "ip[6] & 0x20 != 0"),
+    ("ip", &["option", "options"], "ip[0] & 0xf > 5"), ("tcp", &["option", "options"], "tcp[12] >> 4 > 5"),
+];
+
+/// `ip protocol gre`, `ip ttl < 5`, `ip dscp ef`, `ip frag-off & 0x1fff != 0`, `ip version 6`, `ip df`.
+pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
+    let proto = cursor.one_of(&["ip", "ip6", "tcp", "udp", "arp", "icmp", "icmp6"])?;
+    let word = cursor.text_of(|kind| matches!(kind, TokenKind::Name | TokenKind::Word(Word::Len)))?;
+    let named = |table: &'static [(&str, &[&str], &str)]| {
+        table.iter().find(|(of, names, _)| *of == proto && names.contains(&word)).map(|(.., field)| *field)
+    };
+    match (proto, word) {
+        ("ip" | "ip6", "protocol" | "nexthdr" | "next-header") => return protocol_field(cursor, proto),
+        ("ip", "version") => {
+            cursor.comparison();
+            return match cursor.number()?.as_str() {
+                "4" => Some("ip".to_owned()),
+                "6" => Some("ip6".to_owned()),
+                _ => None,
+            };
+        }
+        ("ip", "dscp") => {
+            let op = cursor.comparison();
+            return Some(format!("ip[1] >> 2 {op} {}", dscp(&cursor.value()?)?));
+        }
+        ("ip", "frag-off") if cursor.sign(Sign::Ampersand).is_some() => {
+            let mask = cursor.number()?;
+            return Some(format!("ip[6:2] & {mask} {} {}", cursor.comparison(), cursor.number()?));
+        }
+        _ => {}
+    }
+    if let Some(test) = named(BITS) {
+        // Options have names and values elsewhere, which a filter cannot look for.
+        return cursor.token().is_none_or(|next| next.kind != TokenKind::Name).then(|| test.to_owned());
+    }
+    let field = named(NUMBERS)?;
+    Some(format!("{field} {} {}", cursor.comparison(), cursor.number()?))
+}
+
+/// The rest of `ip protocol gre`.
+fn protocol_field(cursor: &mut Cursor<'_>, proto: &str) -> Option<String> {
+    let start = cursor.at.checked_sub(2)?;
+    let not = cursor.negation();
+    let token = cursor.token()?;
+    let name = cursor.tokens.text(token);
+    cursor.at += 1;
+    let number = PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, number)| number.to_string());
+    let value = match (number, words::word(name), token.kind) {
+        (Some(number), ..) => number,
+        (None, Some(Word::Proto(_)), _) => format!("\\{name}"),
+        (None, _, TokenKind::Number(_)) => name.to_owned(),
+        _ => return None,
+    };
+    Some(match not {
+        Some(not) => cursor.operands(start, &format!("{proto} and {not} {proto} proto {value}")),
+        None => format!("{proto} proto {value}"),
+    })
+}
+
+/// Protocols for which the language has no word, or another one, by IANA's numbers.
+#[rustfmt::skip]
+static PROTOCOLS: &[(&str, u32)] = &[
+    ("ipencap", 4), ("ipv6", 41), ("gre", 47), ("icmpv6", 58), ("ipv6-icmp", 58), ("ospf", 89), ("comp", 108), ("udplite", 136),
+];
+
+/// Protocols that are words, by IANA's numbers.
+#[rustfmt::skip]
+static WORDS: &[(&str, u32)] = &[
+    ("icmp", 1), ("igmp", 2), ("tcp", 6), ("udp", 17), ("esp", 50), ("ah", 51), ("icmp6", 58), ("pim", 103), ("vrrp", 112), ("sctp", 132),
+];
+
+/// The same for Ethernet.
+#[rustfmt::skip]
+static ETHERTYPES: &[(&str, &str)] = &[
+    ("ip", "0x0800"), ("ipv4", "0x0800"), ("arp", "0x0806"), ("rarp", "0x8035"), ("ip6", "0x86dd"), ("ipv6", "0x86dd"),
+    ("vlan", "0x8100"), ("mpls", "0x8847"),
+];
+
+/// `ip[9] = tcp`, `ip6[6] != icmp6`, `ether[12:2] = ip`.
+pub(super) fn protocol_number(cursor: &mut Cursor<'_>) -> Option<String> {
+    let header = cursor.one_of(&["ip", "ip6", "ether", "link"])?;
+    cursor.sign(Sign::LBracket)?;
+    let index = cursor.number()?;
+    let size = cursor.sign(Sign::Colon).and_then(|()| cursor.number());
+    cursor.sign(Sign::RBracket)?;
+    let op = cursor.comparison();
+    let name = cursor.tokens.text(cursor.token()?);
+    cursor.at += 1;
+    let of_ip =
+        || [PROTOCOLS, WORDS].concat().iter().find(|(word, _)| *word == name).map(|(_, k)| k.to_string());
+    let of_ethernet = || ETHERTYPES.iter().find(|(word, _)| *word == name).map(|(_, k)| (*k).to_owned());
+    match (header, index.as_str(), size.as_deref()) {
+        ("ip", "9", None) | ("ip6", "6", None) => Some(format!("{header}[{index}] {op} {}", of_ip()?)),
+        ("ether" | "link", "12", Some("2")) => Some(format!("{header}[12:2] {op} {}", of_ethernet()?)),
+        _ => None,
+    }
+}
+
+/// The code point of a class that nftables names (RFC 2474, 2597, 3246), or of a number.
+fn dscp(name: &str) -> Option<u32> {
+    let digits = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
+    match (name, digits("cs"), digits("af")) {
+        ("ef", ..) => Some(46),
+        ("be", ..) => Some(0),
+        (_, Some(class @ 0..=7), _) => Some(8 * class),
+        (_, _, Some(of @ 11..=43)) if (1..=3).contains(&(of % 10)) => Some(8 * (of / 10) + 2 * (of % 10)),
+        _ => name.parse().ok().filter(|number| *number < 64),
+    }
+}
+
+/// The types of ICMP messages that have other names elsewhere.
+#[rustfmt::skip]
+static MESSAGES: &[(&str, &str, &str)] = &[
+    ("icmp", "echo-request", "icmp-echo"), ("icmp", "echo", "icmp-echo"), ("icmp", "request", "icmp-echo"),
+    ("icmp", "echo-reply", "icmp-echoreply"), ("icmp", "reply", "icmp-echoreply"),
+    ("icmp", "destination-unreachable", "icmp-unreach"), ("icmp", "unreachable", "icmp-unreach"),
+    ("icmp", "time-exceeded", "icmp-timxceed"),
+    ("icmp", "redirect", "icmp-redirect"), ("icmp", "parameter-problem", "icmp-paramprob"),
+    ("icmp6", "echo-request", "icmp6-echo"), ("icmp6", "echo", "icmp6-echo"), ("icmp6", "echo-reply", "icmp6-echoreply"),
+    ("icmp6", "destination-unreachable", "icmp6-destinationunreach"),
+    ("icmp6", "packet-too-big", "icmp6-packettoobig"), ("icmp6", "time-exceeded", "icmp6-timeexceeded"),
+    ("icmp6", "nd-neighbor-solicit", "icmp6-neighborsolicit"),
+    ("icmp6", "nd-neighbor-advert", "icmp6-neighboradvert"),
+    ("icmp6", "nd-router-solicit", "icmp6-routersolicit"), ("icmp6", "nd-router-advert", "icmp6-routeradvert"),
+];
+
+/// The constant that `icmp-echo-request` or `icmp6-echorequest` stands for.
+pub(super) fn message_constant(name: &str) -> Option<&'static str> {
+    let (proto, message) = name.split_once('-')?;
+    let letters = |text: &str| text.replace('-', "");
+    let known = MESSAGES.iter().find(|(of, known, _)| *of == proto && letters(known) == letters(message));
+    known.map(|(.., constant)| *constant)
+}
+
+/// `icmp type 8`, `icmpv6 code 0`, `icmp[type] = 8`, `icmp type {echo-request, echo-reply}`, `icmp echo-request`.
+pub(super) fn message(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    let proto = match cursor.one_of(&["icmp", "icmp6", "icmpv6"])? {
+        "icmp" => "icmp",
+        _ => "icmp6",
+    };
+    let in_brackets = cursor.sign(Sign::LBracket).is_some();
+    let Some(field) = cursor.one_of(&["type", "code"]) else {
+        let name = cursor.value().filter(|_| !in_brackets)?;
+        return Some(format!("{proto}[{proto}type] = {}", message_number(proto, "type", &name, false)?));
+    };
+    if in_brackets {
+        cursor.sign(Sign::RBracket)?;
+    }
+    let op = if cursor.negation().is_some() { "!=" } else { "=" };
+    let test = |value: &str, is_number| {
+        Some(format!("{proto}[{proto}{field}] {op} {}", message_number(proto, field, value, is_number)?))
+    };
+    let is_digit = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
+    if let Some(values) = cursor.list() {
+        let tests: Option<Vec<String>> = values.iter().map(|value| test(value, is_digit(value))).collect();
+        return Some(cursor.operands(start, &tests?.join(if op == "=" { " or " } else { " and " })));
+    }
+    let is_number = matches!(cursor.token()?.kind, TokenKind::Number(_));
+    test(&cursor.value()?, is_number)
+}
+
+/// What a type or code is compared with.
+fn message_number<'a>(proto: &str, field: &str, value: &'a str, is_number: bool) -> Option<&'a str> {
+    match MESSAGES.iter().find(|(of, name, _)| *of == proto && *name == value) {
+        Some((_, _, name)) if field == "type" => Some(name),
+        _ => is_number.then_some(value),
+    }
+}
