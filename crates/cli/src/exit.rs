@@ -117,18 +117,23 @@ impl Failure {
     pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-        let arguments: Vec<OsString> = std::env::args_os().collect();
-        let report = format!("sluss {}\n{what}\narguments: {arguments:?}\n", env!("CARGO_PKG_VERSION"));
-        let path = std::env::temp_dir().join(format!("sluss-internal-error-{}.txt", std::process::id()));
-        let kept = match std::fs::write(&path, report) {
-            Ok(()) => format!("what is needed to reproduce it is in {}", path.display()),
-            Err(error) => format!("no report could be kept: {error}"),
-        };
+        let kept = kept(what);
         Failure::internal(format_args!("{what}\n{kept}"))
     }
 
     /// The exit code.
     pub(crate) fn code(&self) -> ExitCode {
         self.blame.code().into()
+    }
+}
+
+/// Keeps what is needed to reproduce an internal error, and says where it is.
+pub(crate) fn kept(what: &str) -> String {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let report = format!("sluss {}\n{what}\narguments: {arguments:?}\n", env!("CARGO_PKG_VERSION"));
+    let path = std::env::temp_dir().join(format!("sluss-internal-error-{}.txt", std::process::id()));
+    match std::fs::write(&path, report) {
+        Ok(()) => format!("what is needed to reproduce it is in {}", path.display()),
+        Err(error) => format!("no report could be kept: {error}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{At, DialectName, LanguageArgs};
 use crate::blame::Blame;
-use crate::exit::Failure;
+use crate::exit::{Failure, kept};
 use crate::json::value_of;
 use crate::message::Message;
 use crate::terminal::Terminal;
@@ -126,10 +126,24 @@ pub(crate) fn wrong_filter(
         let help = error.diagnostic.help.take();
         error.diagnostic.help = Some(help.map_or_else(|| flag.to_owned(), |help| format!("{help}; {flag}")));
     }
-    // A file that cannot be read is not the filter's fault.
-    let blame = if error.code() == Code::SetFile { Blame::World } else { Blame::User };
+    let blame = blame(error.code());
+    if blame == Blame::Internal {
+        // The text may have come from a file or a graph, and the error cuts what it shows of it.
+        let kept = kept(&format!("{error}\nlanguage: {language:?}\nfilter: {}", error.source));
+        let help = error.diagnostic.help.take();
+        error.diagnostic.help = Some(help.map_or_else(|| kept.clone(), |help| format!("{help}; {kept}")));
+    }
     let object = about(&error.source, "error", &error.diagnostic.to_json());
     Failure { message: Message::found(error.render(terminal.colour_stderr.into()), object), blame }
+}
+
+/// Whose fault it is that a filter does not compile.
+fn blame(code: Code) -> Blame {
+    match code {
+        Code::SetFile => Blame::World,
+        Code::Internal => Blame::Internal,
+        _ => Blame::User,
+    }
 }
 
 /// The flag that makes a filter compile, in words that follow the compiler's own.
@@ -162,4 +176,31 @@ fn about(filter: &str, kind: &str, finding: &str) -> Value {
 /// A filter's text on one line. Nothing else in a filter that compiles moves the cursor of a terminal.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::Parser;
+
+    /// No filter is known that breaks an invariant of the compiler: one that is refused stands for it.
+    #[test]
+    fn an_invariant_of_the_compiler_that_breaks_is_kept_for_a_report() {
+        let cli = Cli::try_parse_from(["sluss", "compile", "tcp"]).expect("it parses");
+        let crate::args::Command::Compile(args) = &cli.command else { panic!("another command") };
+        let (language, terminal) = (&args.text.language, Terminal::new(cli.color, false));
+        let mut error = Compiler::new(LinkType::EN10MB).compile("tcp prot 80").expect_err("no filter");
+        error.diagnostic.code = Code::Internal;
+        error.diagnostic.help = Some("please report this filter".into());
+        let failure = wrong_filter(error, language, &terminal);
+        assert_eq!(failure.blame, Blame::Internal);
+        let text = failure.message.to_string();
+        let told = "help: please report this filter; what is needed to reproduce it is in ";
+        let path = text.split_once(told).map(|(_, path)| path.trim()).expect("where it is");
+        let report = std::fs::read_to_string(path).expect("a report");
+        std::fs::remove_file(path).expect("it is there");
+        assert!(report.contains("PF015") && report.contains("filter: tcp prot 80"), "{report}");
+        assert!(report.contains("strict: false"), "the language: {report}");
+    }
 }
