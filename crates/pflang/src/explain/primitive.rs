@@ -5,6 +5,7 @@ use super::written::Written;
 use crate::options::Dialect;
 use crate::syntax::ast::*;
 use crate::syntax::fmt;
+use crate::syntax::ident::numeric_range;
 use crate::syntax::words::{Word, spelling};
 
 /// Members of a set that are named.
@@ -75,7 +76,10 @@ fn identifier(quals: Quals, what: &str) -> String {
         Some(Kind::Gateway) => {
             format!("the frame goes to or comes from the gateway {what}, and its IP addresses are others")
         }
-        None | Some(Kind::Host | Kind::Net) => format!("the {} is {what}", address(quals)),
+        None | Some(Kind::Host | Kind::Net) => {
+            let verb = if quals.dir == Some(Dir::SrcAndDst) { "are both" } else { "is" };
+            format!("the {} {verb} {what}", address(quals))
+        }
     }
 }
 
@@ -100,6 +104,8 @@ fn address(quals: Quals) -> String {
     };
     match quals.proto {
         None => dir.to_owned(),
+        // Which layer they are of, they say themselves.
+        Some(Proto::Link) if dir.contains("802.11") => dir.to_owned(),
         Some(Proto::Link) => format!("link-layer {dir}"),
         Some(proto) => format!("{} {dir}", name(proto)),
     }
@@ -124,7 +130,11 @@ fn singular(ast: &Written<'_>, quals: Quals, id: &Id) -> String {
     match (id, quals.kind) {
         (Id::Name(name), Some(Kind::Net)) => format!("in the network `{name}`"),
         (Id::Name(name), None | Some(Kind::Host)) => format!("the host `{name}`"),
-        (Id::Name(name), Some(Kind::Portrange)) => format!("in the range {name}"),
+        // It may be written the wrong way round.
+        (Id::Name(name), Some(Kind::Portrange)) => match numeric_range(name) {
+            Some((low, high)) if high < low => format!("in the range {high}-{low}"),
+            _ => format!("in the range {name}"),
+        },
         (Id::Name(name), _) => format!("`{name}`"),
         (Id::V4 { value, bits }, _) if short_net(*bits) => {
             let [a, b, c, d] = (value << (32 - bits)).to_be_bytes();
@@ -254,8 +264,9 @@ fn argument(text: &str) -> &str {
 fn pf(kind: &Pf, text: &str) -> String {
     let argument = argument(text);
     match kind {
-        Pf::Ifname(_) => format!("pf logged it on the interface {argument}"),
-        Pf::Ruleset(_) => format!("a rule of pf's ruleset {argument} matched"),
+        // COMPAT: without the zero at their end.
+        Pf::Ifname(_) => format!("pf logged it on an interface whose name begins with {argument}"),
+        Pf::Ruleset(_) => format!("a rule of a ruleset of pf's whose name begins with {argument} matched"),
         Pf::Rulenum(_) => format!("pf's rule {argument} matched"),
         Pf::Subrulenum(_) => format!("rule {argument} of a ruleset of pf's matched"),
         Pf::Reason(_) => format!("pf's reason was `{argument}`"),

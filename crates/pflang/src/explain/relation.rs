@@ -21,7 +21,8 @@ static FIELDS: &[(&str, &str)] = &[
     ("ip[1] & 3", "the IPv4 ECN bits"), ("ip[2:2]", "the IPv4 total length"), ("ip[4:2]", "the IPv4 identification"),
     ("ip[6]", "the IPv4 flags and high fragment offset bits"), ("ip[6:2]", "the IPv4 flags and fragment offset"),
     ("ip[6] & 32", "the IPv4 more-fragments bit"), ("ip[6] & 64", "the IPv4 don't-fragment bit"),
-    ("ip[6:2] & 8191", "the IPv4 fragment offset"), ("ip[8]", "the IPv4 time to live"), ("ip[9]", "the IPv4 protocol"),
+    ("ip[6:2] & 8191", "the IPv4 fragment offset"), ("ip[6:2] & 16383", "the IPv4 more-fragments bit and fragment offset"),
+    ("ip[8]", "the IPv4 time to live"), ("ip[9]", "the IPv4 protocol"),
     ("ip[10:2]", "the IPv4 header checksum"), ("ip[12:4]", "the IPv4 source address"),
     ("ip[16:4]", "the IPv4 destination address"), ("ip[16]", "the first byte of the IPv4 destination address"),
     ("ip6[4:2]", "the IPv6 payload length"), ("ip6[6]", "the IPv6 next header"), ("ip6[7]", "the IPv6 hop limit"),
@@ -158,6 +159,13 @@ fn constant(ast: &Written<'_>, with: ArithId, number: u32) -> String {
     };
     if let Some((_, name)) = types.iter().find(|(value, _)| *value == number) {
         return format!("{} ({name})", ast.number(number));
+    }
+    let is_address = matches!(
+        (proto, at),
+        (Proto::Ip, Arith::Number(12 | 16)) | (Proto::Arp | Proto::Rarp, Arith::Number(14 | 24))
+    );
+    if is_address && size == 4 {
+        return format!("{} ({})", std::net::Ipv4Addr::from(number), ast.number(number));
     }
     let bytes = number.to_be_bytes();
     let used = &bytes[bytes.len().saturating_sub(size as usize)..];
