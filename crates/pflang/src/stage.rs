@@ -153,7 +153,7 @@ impl Compiler {
             Stage::Selected => code(&emit::print_selected),
             Stage::Allocated => code(&emit::print_allocated),
             Stage::Asm => code(&|graph, options| {
-                let options = emit::Options { listing: true, ..*options };
+                let options = emit::Options { listing: emit::Listing::Kept, ..*options };
                 Ok(emit::compile(graph, &options)?.print_asm(graph.graph(), source))
             }),
             Stage::Bytes => code(&|graph, options| Ok(emit::compile(graph, options)?.print_bytes())),

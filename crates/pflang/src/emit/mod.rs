@@ -43,8 +43,17 @@ pub struct Options {
     pub code_bytes_max: usize,
     /// Picks the hash functions of tables.
     pub seed: u64,
-    /// Keep what [`MachineCode::print_asm`] prints.
-    pub listing: bool,
+    /// Whether what [`MachineCode::print_asm`] prints is kept.
+    pub listing: Listing,
+}
+
+/// Whether the instructions are kept beside their bytes, to be printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listing {
+    /// Only the bytes are of interest.
+    Omitted,
+    /// With the source of each instruction.
+    Kept,
 }
 
 /// Jumps and addresses of tables are relative, in 32 bits with a sign: what is longer cannot be addressed.
@@ -63,7 +72,7 @@ impl Default for Options {
             prefetch_distance: PREFETCH_DISTANCE,
             code_bytes_max: 256 << 20,
             seed: 0,
-            listing: false,
+            listing: Listing::Omitted,
         }
     }
 }
@@ -268,7 +277,7 @@ impl<W> MachineCode<W> {
     }
 
     /// The `asm` stage: address, bytes, mnemonic, and the source fragment where it changes. Empty unless
-    /// [`Options::listing`] was set.
+    /// [`Options::listing`] was [`Listing::Kept`].
     pub fn print_asm(&self, graph: &Graph, source: &str) -> String {
         let mut out = String::new();
         let mut origin = None;

@@ -206,12 +206,11 @@ impl<'p> Folding<'p> {
         self.values[old.index()].new
     }
 
-    /// `a == b`, given what both have become, where `a` may be a divisor.
-    fn equals(&mut self, is_divisor: bool, a: ValueId, b: ValueId) -> Question {
-        if is_divisor && self.folder.as_const(a).is_none() {
-            Question::If(self.folder.pool.cond(Cond::Cmp(CmpOp::Eq, a, b)))
-        } else {
-            eq(&mut self.folder, a, b)
+    /// `a == b`, given what both have become, where `a` is a divisor: the test is its guard.
+    fn divisor_equals(&mut self, a: ValueId, b: ValueId) -> Question {
+        match self.folder.as_const(a) {
+            None => Question::If(self.folder.pool.cond(Cond::Cmp(CmpOp::Eq, a, b))),
+            Some(_) => eq(&mut self.folder, a, b),
         }
     }
 
@@ -232,7 +231,11 @@ impl Asks for Folding<'_> {
     fn test(&mut self, cond: CondId) -> Question {
         match self.old.get_cond(cond) {
             Cond::Cmp(CmpOp::Eq, a, b) => {
-                self.equals(self.values[a.index()].is_divisor, self.at(a), self.at(b))
+                let (new_a, new_b) = (self.at(a), self.at(b));
+                match self.values[a.index()].is_divisor {
+                    true => self.divisor_equals(new_a, new_b),
+                    false => eq(&mut self.folder, new_a, new_b),
+                }
             }
             Cond::Cmp(CmpOp::Lt, a, b) => {
                 let (a, b) = (self.at(a), self.at(b));
@@ -253,7 +256,7 @@ impl Asks for Folding<'_> {
 
     fn is_zero(&mut self, divisor: ValueId) -> Question {
         let zero = self.folder.constant(0);
-        self.equals(true, self.at(divisor), zero)
+        self.divisor_equals(self.at(divisor), zero)
     }
 
     fn switched(&mut self, value: ValueId) -> Result<ValueId, u32> {

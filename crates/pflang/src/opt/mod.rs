@@ -42,7 +42,7 @@ use likely::Swaps;
 use range::Ranges;
 use rebuild::Room;
 use shape::Shape;
-use thread::Threaded;
+use thread::{Changes, Threaded};
 use widen::Widened;
 
 /// How often passes run at most. Each does all it can find in one sweep; real filters settle after two or three.
@@ -135,7 +135,8 @@ fn settle(
         if threaded.complete && !hoisted {
             break;
         }
-        threaded = thread::thread(graph, &shape.order, ranges, hoisted, room, time_is_over)?;
+        let changes = if hoisted { Changes::NotedBefore } else { Changes::ByThreading };
+        threaded = thread::thread(graph, &shape.order, ranges, changes, room, time_is_over)?;
         if !hoisted && !threaded.changed {
             break;
         }

@@ -32,19 +32,28 @@ const NODES_PER_LOOK: usize = 256;
 /// Facts to make room for, in a graph of a number of nodes: most outcomes say nothing that is asked again.
 const FACTS_LIKELY: fn(usize) -> usize = |nodes| nodes.min(1024) / 2 + 4;
 
+/// What the rebuild of a graph is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changes {
+    /// Threading alone: without a change of its own there is nothing to rebuild.
+    ByThreading,
+    /// Another pass has noted changes, which the rebuild makes.
+    NotedBefore,
+}
+
 /// Redirects edges past tests they answer, in a graph given with its topological order; says whether there were
-/// any. Rebuilds the graph then, or in any case if told to. `None` if time is over.
+/// any. Rebuilds the graph then, or if there are changes noted before. `None` if time is over.
 pub(super) fn thread(
     graph: &mut Graph,
     order: &[NodeId],
     ranges: &Ranges,
-    rebuild: bool,
+    changes: Changes,
     room: &mut Room,
     time: TimeIsOver<'_>,
 ) -> Option<Threaded> {
     let plan = Sweep::new(graph, order, ranges).run(order, time)?;
     let Plan { root, mut edges, entry, reached, changed, complete } = plan;
-    if !changed && !rebuild {
+    if !changed && changes == Changes::ByThreading {
         return Some(Threaded { changed, complete });
     }
     Rebuild::new(graph, room).run(root, |rebuild, id, node| {

@@ -174,28 +174,27 @@ pub(super) fn message(cursor: &mut Cursor<'_>) -> Option<String> {
     let in_brackets = cursor.sign(Sign::LBracket).is_some();
     let Some(field) = cursor.one_of(&["type", "code"]) else {
         let name = cursor.value().filter(|_| !in_brackets)?;
-        return Some(format!("{proto}[{proto}type] = {}", message_number(proto, "type", &name, false)?));
+        return Some(format!("{proto}[{proto}type] = {}", message_name(proto, &name)?));
     };
     if in_brackets {
         cursor.sign(Sign::RBracket)?;
     }
     let op = if cursor.negation().is_some() { "!=" } else { "=" };
-    let test = |value: &str, is_number| {
-        Some(format!("{proto}[{proto}{field}] {op} {}", message_number(proto, field, value, is_number)?))
+    let test = |value: &str| {
+        let constant = message_name(proto, value).filter(|_| field == "type");
+        let is_number =
+            value.starts_with(|first: char| first.is_ascii_digit()) || words::constant(value).is_some();
+        Some(format!("{proto}[{proto}{field}] {op} {}", constant.or(is_number.then_some(value))?))
     };
-    let is_digit = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
     if let Some(values) = cursor.list() {
-        let tests: Option<Vec<String>> = values.iter().map(|value| test(value, is_digit(value))).collect();
+        let tests: Option<Vec<String>> = values.iter().map(|value| test(value)).collect();
         return Some(cursor.operands(start, &tests?.join(if op == "=" { " or " } else { " and " })));
     }
-    let is_number = matches!(cursor.token()?.kind, TokenKind::Number(_));
-    test(&cursor.value()?, is_number)
+    test(&cursor.value()?)
 }
 
-/// What a type or code is compared with.
-fn message_number<'a>(proto: &str, field: &str, value: &'a str, is_number: bool) -> Option<&'a str> {
-    match MESSAGES.iter().find(|(of, name, _)| *of == proto && *name == value) {
-        Some((_, _, name)) if field == "type" => Some(name),
-        _ => is_number.then_some(value),
-    }
+/// The constant for a message that has another name elsewhere.
+fn message_name(proto: &str, name: &str) -> Option<&'static str> {
+    let known = MESSAGES.iter().find(|(of, known, _)| *of == proto && *known == name);
+    known.map(|(.., constant)| *constant)
 }

@@ -7,6 +7,7 @@
 use super::encode::{RipDisp, encode};
 use super::inst::Inst;
 use super::reg::Cc;
+use crate::emit::Listing;
 use crate::filled::filled;
 use std::fmt;
 use std::ops::Range;
@@ -53,6 +54,14 @@ struct Gap {
     size: u8,
     /// Of a short jump: whether it may have to grow yet.
     open: bool,
+}
+
+/// Which of the jumps that are open become long.
+#[derive(Clone, Copy, PartialEq)]
+enum Grown {
+    /// Those that do not reach where they lead.
+    OutOfReach,
+    All,
 }
 
 impl Gap {
@@ -185,12 +194,12 @@ const BYTES_LIKELY: usize = 1024;
 const JUMPS_LIKELY: usize = 64;
 
 impl Assembler {
-    /// With nothing in it; `listing` says whether to keep the instructions.
-    pub fn new(listing: bool) -> Self {
+    /// With nothing in it.
+    pub fn new(listing: Listing) -> Self {
         Assembler {
             bytes: Vec::with_capacity(BYTES_LIKELY),
             gaps: Vec::with_capacity(JUMPS_LIKELY),
-            lines: listing.then(Vec::new),
+            lines: (listing == Listing::Kept).then(Vec::new),
             labels: Vec::with_capacity(JUMPS_LIKELY),
             rips: Vec::new(),
             data: Vec::new(),
@@ -352,7 +361,7 @@ impl Assembler {
         self.grow_far(&mut shift);
         for round in 0.. {
             self.move_on(&mut shift);
-            if !self.grow(&shift, round >= ROUNDS_MAX) {
+            if !self.grow(&shift, if round < ROUNDS_MAX { Grown::OutOfReach } else { Grown::All }) {
                 break;
             }
         }
@@ -399,14 +408,14 @@ impl Assembler {
         }
     }
 
-    /// Grows the jumps that do not reach, or all that may not; says whether there were any.
-    fn grow(&mut self, shift: &[u32], all: bool) -> bool {
+    /// Grows these jumps; says whether there were any.
+    fn grow(&mut self, shift: &[u32], grown: Grown) -> bool {
         let mut any = false;
         for (gap, end) in self.gaps.iter_mut().zip(&shift[1..]).filter(|(gap, _)| gap.open) {
             if let GapKind::Jmp(to) | GapKind::Jcc(_, to) = gap.kind {
                 let (at, gaps) = code_spot(&self.labels, to);
                 let reaches = is_near((at + shift[gaps]).wrapping_sub(gap.at + end));
-                if all || !reaches {
+                if grown == Grown::All || !reaches {
                     gap.grow();
                     any = true;
                 }

@@ -22,7 +22,7 @@ use super::convention::{
 };
 use super::inst::{Alu, Inst as X, Shift};
 use super::reg::{Cc, Mem, Reg, Width};
-use crate::emit::Options;
+use crate::emit::{Listing, Options};
 use Reg::{R8, R9, R10, Rax, Rcx, Rdi, Rdx, Rsi, Rsp};
 use Width::{D, Q};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -101,7 +101,7 @@ struct Kind {
     wire_len: Option<Reg>,
     /// How far the packet lies ahead whose bytes are prefetched, in bytes of descriptors; 0 for no prefetching.
     ahead: i32,
-    listing: bool,
+    listing: Listing,
 }
 
 /// The last one made.

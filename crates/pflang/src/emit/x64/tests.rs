@@ -4,6 +4,7 @@ use super::assembler::{AsmLabel, Assembler};
 use super::encode::encode;
 use super::inst::{Alu, Inst, Shift};
 use super::reg::{Base, Cc, Mem, Reg, Rm, Width};
+use crate::emit::Listing;
 use Width::{B, D, Q, W};
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter, MemorySizeOptions};
 
@@ -160,7 +161,7 @@ fn target(bytes: &[u8], at: usize) -> usize {
 #[test]
 fn jumps_are_as_short_as_they_can_be() {
     for distance in 100..160 {
-        let mut asm = Assembler::new(true);
+        let mut asm = Assembler::new(Listing::Kept);
         let (back, forth) = (asm.label(), asm.label());
         asm.bind(back);
         asm.push(Inst::Jcc(Cc::Ne, forth), None);
@@ -180,7 +181,7 @@ fn jumps_are_as_short_as_they_can_be() {
 
 #[test]
 fn functions_and_data_are_aligned_and_found() {
-    let mut asm = Assembler::new(true);
+    let mut asm = Assembler::new(Listing::Kept);
     let (function, table, jumps) = (asm.label(), asm.label(), asm.label());
     asm.push(Inst::Lea(Q, Reg::R11, table.into()), None);
     asm.push(Inst::Lea(Q, Reg::R11, jumps.into()), None);
