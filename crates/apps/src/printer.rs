@@ -24,9 +24,8 @@
 //! **Failure.** The report tells the first other error, which is a failure of the run. Where it may pass, as when a disk is full, the next
 //! burst is tried again; where it cannot, nothing is rendered or written any more. Packets pass all the same.
 
-mod stream;
-
 use crate::shared::bucket::Bucket;
+use crate::shared::outlet::{Outlet, Stream};
 use capture::{Line, Precision};
 use engine::plural::passive;
 use engine::shm::Counter;
@@ -34,7 +33,6 @@ use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Roles, 
 use serde::Deserialize;
 use std::io::{self, ErrorKind, Write};
 use std::time::Duration;
-pub use stream::{Outlet, Stream};
 use wire::LinkType;
 
 /// Bytes of lines that wait for their reader before packets do.

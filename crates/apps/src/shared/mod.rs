@@ -6,6 +6,7 @@ pub(crate) mod host;
 pub(crate) mod linktype;
 pub(crate) mod names;
 pub(crate) mod outer;
+pub(crate) mod outlet;
 pub(crate) mod random;
 pub(crate) mod responder;
 pub(crate) mod text;

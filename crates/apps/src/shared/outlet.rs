@@ -1,4 +1,4 @@
-//! The stream that lines go to. It is shared with whoever else has it open, so it is never made non-blocking: terminals and pipes are
+//! A standard stream that lines and messages go to. It is shared with whoever else has it open, so it is never made non-blocking: terminals and pipes are
 //! opened once more for that. Where this is refused, it is asked for room before each write, and a write is so short that the room of a
 //! pipe suffices.
 
@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::time::{Duration, Instant};
 
-/// Where a `printer` prints.
+/// A standard stream to write to; where a `printer` prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {
@@ -82,17 +82,17 @@ fn without_waiting(fd: BorrowedFd<'_>) -> io::Result<File> {
 }
 
 impl Outlet {
-    pub(super) fn new(stream: Stream, file: File) -> Self {
+    pub(crate) fn new(stream: Stream, file: File) -> Self {
         let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
         Outlet { stream, file, is_regular }
     }
 
-    pub(super) fn stream(&self) -> Stream {
+    pub(crate) fn stream(&self) -> Stream {
         self.stream
     }
 
     /// Whether a write may have to wait for a reader.
-    pub(super) fn may_wait(&self) -> bool {
+    pub(crate) fn may_wait(&self) -> bool {
         !self.is_regular
     }
 
