@@ -5,6 +5,7 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use rustix::pty::ptsname;
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -71,10 +72,11 @@ impl Stream {
 }
 
 /// The same stream, opened so that a write takes what there is room for and never waits: where a terminal or a pipe may be opened by its
-/// name. That of others would change for all who share it.
+/// name. That of others would change for all who share it. The name of a terminal's master side gives another terminal.
 fn without_waiting(fd: BorrowedFd<'_>) -> io::Result<File> {
     let file = File::from(fd.try_clone_to_owned()?);
-    let may_wait = file.is_terminal() || file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
+    let is_fifo = file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
+    let may_wait = is_fifo || file.is_terminal() && ptsname(&file, Vec::new()).is_err();
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let name = format!("/proc/self/fd/{}", file.as_raw_fd());
     let again = || File::options().write(true).custom_flags(flags).open(name).ok();
@@ -188,10 +190,11 @@ fn piece(text: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outlet, PIPE_BUF, Stream, piece};
+    use super::{Outlet, PIPE_BUF, Stream, piece, without_waiting};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     use std::fs::File;
     use std::io::{Read, Write};
-    use std::os::fd::OwnedFd;
+    use std::os::fd::{AsFd, OwnedFd};
     use std::time::{Duration, Instant};
 
     #[test]
@@ -217,5 +220,22 @@ mod tests {
             reader.read_exact(&mut [0; 64 << 10]).unwrap();
             assert_eq!(waits.join().unwrap(), 5);
         });
+    }
+
+    #[test]
+    fn what_is_written_to_the_master_side_of_a_terminal_gets_there() {
+        let Ok(master) = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY) else { return };
+        grantpt(&master).and_then(|()| unlockpt(&master)).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        let mut slave = File::open(name).unwrap();
+        let outlet = Outlet::new(Stream::Stdout, without_waiting(master.as_fd()).unwrap());
+        let deadline = Duration::from_secs(10);
+        assert_eq!(outlet.write(b"report\n", deadline).unwrap(), 7);
+        let (done, is_done) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = [0; 7];
+            slave.read_exact(&mut line).map(|()| done.send(line))
+        });
+        assert_eq!(&is_done.recv_timeout(deadline).unwrap(), b"report\n");
     }
 }
