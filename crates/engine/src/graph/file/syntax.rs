@@ -1,7 +1,7 @@
 //! Errors of the TOML reader, as far as they help.
 //!
 //! The reader goes on after an error, and most of its later errors are about the first one again: after a list without its end
-//! every line is wrong. So one error a line is reported, and none after an unclosed list.
+//! every line is wrong. So one error a line is reported, and none after an unclosed list, nor in one that was not opened.
 
 use super::problem::{GraphCode, GraphFileError, shown};
 use std::ops::Range;
@@ -25,7 +25,32 @@ pub(super) fn problems(text: &str, errors: &[Error]) -> Vec<GraphFileError> {
         return vec![problem];
     }
     other.dedup_by_key(|error| line_start(text, place(error).start));
-    other.into_iter().map(syntax).collect()
+    without_items(text, &other)
+}
+
+/// Without the errors in lists that were not opened: the error where such a list begins says so.
+fn without_items(text: &str, errors: &[&Error]) -> Vec<GraphFileError> {
+    let mut told: Vec<GraphFileError> = Vec::new();
+    let mut last = None;
+    for error in errors {
+        let at = place(error).start;
+        match told.last_mut() {
+            Some(begin) if last.is_some_and(|last| is_list(text, last..at)) => {
+                begin.help = Some("is this a list without its `[`?".to_owned());
+            }
+            _ => told.push(syntax(error)),
+        }
+        last = Some(at);
+    }
+    told
+}
+
+/// Whether all lines below the first of this part, one at least, are items or the end of a list.
+fn is_list(text: &str, part: Range<usize>) -> bool {
+    let end = text.get(part.end..).and_then(|rest| rest.find('\n')).map_or(text.len(), |len| part.end + len);
+    let mut below =
+        text.get(part.start..end).unwrap_or_default().lines().skip(1).map(str::trim_start).peekable();
+    below.peek().is_some() && below.all(|line| line.is_empty() || line.starts_with(['"', '\'', ']', '#']))
 }
 
 fn place(error: &Error) -> Range<usize> {

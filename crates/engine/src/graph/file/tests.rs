@@ -291,6 +291,12 @@ fn syntax() {
         ],
     );
     check(
+        "links =\n\"a.b -> c.d\",\n# more\n\"c.d -> e.f\"\n\"e.f -> g.h\",\n]\n[app.a]\ntype = \"spring\"",
+        &[
+            "GR001 line 1, column 8: this is not TOML: string values must be quoted, expected literal string; is this a list without its `[`?",
+        ],
+    );
+    check(
         "links = []\n[app.s]\ntype = spring\nsize = \n[app.t\ntype = \"",
         &[
             "GR001 line 3, column 8: this is not TOML: string values must be quoted, expected literal string",
