@@ -193,7 +193,7 @@ impl App for Running {
             .then(|| format!("{}: more than `lines_per_s`", passive(missing, "packet", "not printed")));
         let lost = passive(self.counters.not_written.get(), "packet", "not written");
         let failed = self.error.as_ref().map(|error| format!("{error}; {lost}"));
-        let unread = || format!("{}: its reader has gone; {lost}", self.outlet.stream().name());
+        let unread = || format!("{}: its reader has gone; {lost}", self.outlet.name());
         let failed = failed.or_else(|| self.is_unread.then(unread));
         let lines: Vec<String> = failed.into_iter().chain(limited).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
@@ -287,7 +287,7 @@ impl Running {
         if self.is_unread {
             return;
         }
-        self.error.get_or_insert_with(|| format!("{}: cannot write: {error}", self.outlet.stream().name()));
+        self.error.get_or_insert_with(|| format!("{}: cannot write: {error}", self.outlet.name()));
     }
 
     fn lose_lines(&mut self) {
@@ -301,7 +301,7 @@ fn lines(text: &[u8]) -> u64 {
 }
 
 fn unread(outlet: &Outlet) -> String {
-    format!("{}: its reader does not read", outlet.stream().name())
+    format!("{}: its reader does not read", outlet.name())
 }
 
 /// Whether there may be room later.

@@ -1,9 +1,11 @@
-//! Readers of what a run prints, who may not read: none of them is waited for without end, since others wait for the run.
+//! Readers of what a command prints, who may not read: none of them is waited for without end once a signal has come, nor while others wait
+//! for a run.
 
 use crate::exit::Failure;
-use crate::signals::Caught;
+use crate::signals::{self, Caught};
 use apps::{Outlet, Stream};
-use std::io::{self, ErrorKind};
+use std::fs::File;
+use std::io::{self, ErrorKind, IoSlice, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -27,13 +29,74 @@ pub(crate) fn print_beside_packets(text: &str) -> Result<(), Failure> {
     print(text, &|| BESIDE_PACKETS)
 }
 
+/// Prints the result of who waits for a slow reader until a signal comes.
+pub(crate) fn print_until_signal(text: &str) -> Result<(), Failure> {
+    print(text, &|| until_signal(TO_END))
+}
+
+/// Without end, or as long as this once a signal has come.
+fn until_signal(then: Duration) -> Duration {
+    if signals::has_come() { then } else { Duration::MAX }
+}
+
+/// A sink of its own, whose reader is waited for until a signal comes, and for some seconds then.
+#[derive(Debug)]
+pub(crate) struct Patient(Outlet);
+
+impl Patient {
+    /// Standard output.
+    pub(crate) fn stdout() -> io::Result<Patient> {
+        Stream::Stdout.open().map(Patient)
+    }
+
+    /// A file, a FIFO or a device.
+    pub(crate) fn of(file: &File) -> io::Result<Patient> {
+        Outlet::of(file).map(Patient)
+    }
+}
+
+impl Write for Patient {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(text)])
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut begin = None;
+        loop {
+            match self.0.write_some(parts, LOOK) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            let patience = until_signal(TO_END);
+            if begin.get_or_insert_with(Instant::now).elapsed() >= patience {
+                return Err(has_not_read_for(patience));
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Whether the last message was not read: nobody is waited for again until one is. Standard error is the process's, and so is this.
 static IS_UNREAD: AtomicBool = AtomicBool::new(false);
 
-/// Says something to people or programs, if they listen. Nowhere is left to report that they do not.
+/// Says something to people or programs while packets come, if they listen.
+pub(crate) fn say_beside_packets(line: &str) {
+    say_within(line, &|| BESIDE_PACKETS);
+}
+
+/// Says something to people or programs, who are waited for until a signal comes.
 pub(crate) fn say(line: &str) {
-    let patience = if IS_UNREAD.load(Ordering::Relaxed) { Duration::ZERO } else { BESIDE_PACKETS };
-    let said = write(Stream::Stderr, format!("{line}\n").as_bytes(), &|| patience);
+    say_within(line, &|| until_signal(BESIDE_PACKETS));
+}
+
+/// Nowhere is left to report that they do not listen.
+fn say_within(line: &str, patience: &dyn Fn() -> Duration) {
+    let is_unread = IS_UNREAD.load(Ordering::Relaxed);
+    let patience = || if is_unread { Duration::ZERO } else { patience() };
+    let said = write(Stream::Stderr, format!("{line}\n").as_bytes(), &patience);
     IS_UNREAD.store(said.is_err_and(|error| error.kind() == ErrorKind::TimedOut), Ordering::Relaxed);
 }
 
@@ -56,9 +119,13 @@ fn write_to(outlet: &Outlet, mut text: &[u8], patience: &dyn Fn() -> Duration) -
         if done > 0 {
             has_read = Instant::now();
         } else if has_read.elapsed() >= patience {
-            let what = format!("its reader has not read for {}", humantime::format_duration(patience));
-            return Err(io::Error::new(ErrorKind::TimedOut, what));
+            return Err(has_not_read_for(patience));
         }
     }
     Ok(())
+}
+
+fn has_not_read_for(time: Duration) -> io::Error {
+    let what = format!("its reader has not read for {}", humantime::format_duration(time));
+    io::Error::new(ErrorKind::TimedOut, what)
 }

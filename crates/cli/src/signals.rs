@@ -13,6 +13,14 @@ use std::time::Duration;
 /// What comes so soon after the first signal says no more than that: timeout(1) signals a process and then its whole group.
 const ONCE_MORE: Duration = Duration::from_millis(500);
 
+/// Whether there was one that was caught, for whoever waits for a reader: a signal is the process's, and so is this.
+static HAS_COME: AtomicBool = AtomicBool::new(false);
+
+/// Whether a signal that was caught has asked for an end.
+pub(crate) fn has_come() -> bool {
+    HAS_COME.load(Ordering::Relaxed)
+}
+
 /// What there is of signals that ask for an end.
 #[derive(Debug, Default)]
 pub(crate) struct Caught {
@@ -54,6 +62,7 @@ pub(crate) fn catch(caught: &Caught) -> Result<(), Failure> {
     let wait = |mut signals: Signals| {
         let wait = move || {
             signals.forever().next();
+            HAS_COME.store(true, Ordering::Relaxed);
             std::thread::sleep(ONCE_MORE);
             kills.store(true, Ordering::Relaxed);
         };

@@ -62,11 +62,7 @@ impl Terminal {
     }
 
     fn put(&self, line: &str) {
-        if self.is_beside_packets {
-            return reader::say(line);
-        }
-        // Nowhere is left to report that standard error is closed.
-        let _ = writeln!(std::io::stderr().lock(), "{line}");
+        if self.is_beside_packets { reader::say_beside_packets(line) } else { reader::say(line) }
     }
 }
 

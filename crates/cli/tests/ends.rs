@@ -410,6 +410,53 @@ fn a_signal_ends_who_waits_for_the_other_end() {
     assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(root().join("captures/web.pcap")).unwrap());
 }
 
+/// A pager that shows its first page for example, or a terminal that was stopped. Until a signal comes, it is waited for.
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_wait_for_who_does_not_read() {
+    let folder = scratch("unread");
+    let [out, fifo] = ["out.pcap", "fifo"].map(|name| folder.join(name));
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let filled = std::fs::File::options().read(true).write(true).open(&fifo).unwrap();
+    (&filled).write_all(&[b'.'; 64 << 10]).unwrap();
+    let terminal = common::Terminal::new();
+    let capture = "captures/mixed.pcap";
+    let pipes = [(); 6].map(|()| common::running::full_pipe());
+    let mut writers = pipes.iter().map(|(_, writer)| Stdio::from(writer.try_clone().unwrap()));
+    let mut writer = || writers.next().unwrap();
+    let started = [
+        (vec!["filter", "--count", "", capture], writer(), "standard output"),
+        (vec!["filter", "--json", "", capture], writer(), "standard output"),
+        (vec!["filter", "--lines", "", capture, capture, capture, "-j", "2"], writer(), "standard output"),
+        (
+            vec!["filter", capture, "-f", "", "-o", "-", "-f", "", "-o", arg(&out)],
+            writer(),
+            "standard output",
+        ),
+        (vec!["filter", "", capture, "-o", arg(&fifo)], writer(), arg(&fifo)),
+        (vec!["filter", "--lines", "", capture], writer(), "standard output"),
+        (vec!["filter", "--lines", "", capture], terminal.theirs(), "standard output"),
+    ]
+    .map(|(args, stdout, place)| {
+        (place, sluss(&args).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap(), args)
+    });
+    std::thread::sleep(std::time::Duration::from_millis(800));
+    let waiting = started.map(|(place, mut child, args)| {
+        assert!(child.try_wait().unwrap().is_none(), "{args:?} does not wait");
+        common::signal(&child, "TERM");
+        (args, place, child)
+    });
+    for (args, place, mut child) in waiting {
+        common::running::until("its end", || child.try_wait().unwrap().is_some());
+        let output = child.wait_with_output().unwrap();
+        let said = stderr(&output);
+        let is_told = said.contains(place) && said.contains("its reader has not read for 5s");
+        assert!(code(&output) == 3 && is_told, "{args:?}: {said}");
+    }
+    // What goes elsewhere is whole.
+    assert_eq!(code(&run(&["filter", "--count", "", arg(&out)])), 0);
+}
+
 #[cfg(unix)]
 #[test]
 fn help_that_cannot_be_written_is_no_success() {

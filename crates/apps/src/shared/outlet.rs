@@ -1,14 +1,14 @@
-//! A standard stream that lines and messages go to. It is shared with whoever else has it open, so it is never made non-blocking: terminals and pipes are
-//! opened once more for that. Where this is refused, it is asked for room before each write, and a write is so short that the room of a
-//! pipe suffices.
+//! A stream that has a reader, who may not read: standard output, standard error, a FIFO. It is shared with whoever else has it open, so it
+//! is never made non-blocking: terminals and pipes are opened once more for that. Where this is refused, it is asked for room before each
+//! write, and a write is so short that the room of a pipe suffices.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::pty::ptsname;
 use serde::Deserialize;
-use std::fs::File;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::fs::{File, FileType, Metadata};
+use std::io::{self, ErrorKind, IoSlice, IsTerminal, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::time::{Duration, Instant};
@@ -34,10 +34,21 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// one wants to.
 #[derive(Debug)]
 pub struct Outlet {
-    stream: Stream,
+    /// The standard stream that it is, if it is one.
+    stream: Option<Stream>,
     file: File,
-    /// Whether it takes whatever it gets at once, or never.
-    is_regular: bool,
+    room: Room,
+}
+
+/// How a stream says that it has no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    /// It takes whatever it gets at once, or never, as files and /dev/null do.
+    Endless,
+    /// A write takes what there is room for.
+    Told,
+    /// A write waits for room: it has to be asked before.
+    Asked,
 }
 
 /// How a write has ended.
@@ -55,11 +66,11 @@ impl Stream {
     /// # Errors
     /// If it is closed, or the process has no descriptor left.
     pub fn open(self) -> io::Result<Outlet> {
-        let file = match self {
+        let (file, room) = match self {
             Stream::Stdout => without_waiting(io::stdout().as_fd()),
             Stream::Stderr => without_waiting(io::stderr().as_fd()),
-        };
-        file.map(|file| Outlet::new(self, file))
+        }?;
+        Ok(Outlet { stream: Some(self), file, room })
     }
 
     /// What people call it.
@@ -73,29 +84,50 @@ impl Stream {
 
 /// The same stream, opened so that a write takes what there is room for and never waits: where a terminal or a pipe may be opened by its
 /// name. That of others would change for all who share it. The name of a terminal's master side gives another terminal.
-fn without_waiting(fd: BorrowedFd<'_>) -> io::Result<File> {
+fn without_waiting(fd: BorrowedFd<'_>) -> io::Result<(File, Room)> {
     let file = File::from(fd.try_clone_to_owned()?);
-    let is_fifo = file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
-    let may_wait = is_fifo || file.is_terminal() && ptsname(&file, Vec::new()).is_err();
+    let room = room(&file);
+    let may_open =
+        room == Room::Asked && (is_fifo(&file) || file.is_terminal() && ptsname(&file, Vec::new()).is_err());
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let name = format!("/proc/self/fd/{}", file.as_raw_fd());
     let again = || File::options().write(true).custom_flags(flags).open(name).ok();
-    Ok(may_wait.then(again).flatten().unwrap_or(file))
+    Ok(may_open.then(again).flatten().map_or((file, room), |again| (again, Room::Told)))
+}
+
+fn is_fifo(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+/// What there is room for in a file that is as it was opened.
+fn room(file: &File) -> Room {
+    let is_device = |kind: FileType| kind.is_block_device() || kind.is_char_device() && !file.is_terminal();
+    let is_endless = |metadata: Metadata| metadata.is_file() || is_device(metadata.file_type());
+    if file.metadata().is_ok_and(is_endless) { Room::Endless } else { Room::Asked }
 }
 
 impl Outlet {
-    pub(crate) fn new(stream: Stream, file: File) -> Self {
-        let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
-        Outlet { stream, file, is_regular }
+    /// A file, or whatever else was opened.
+    ///
+    /// # Errors
+    /// If the process has no descriptor left.
+    pub fn of(file: &File) -> io::Result<Self> {
+        without_waiting(file.as_fd()).map(|(file, room)| Outlet { stream: None, file, room })
     }
 
-    pub(crate) fn stream(&self) -> Stream {
-        self.stream
+    #[cfg(test)]
+    pub(crate) fn new(stream: Stream, file: File) -> Self {
+        let room = room(&file);
+        Outlet { stream: Some(stream), file, room }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.stream.map_or("a file", Stream::name)
     }
 
     /// Whether a write may have to wait for a reader.
     pub(crate) fn may_wait(&self) -> bool {
-        !self.is_regular
+        self.room != Room::Endless
     }
 
     /// Writes as much as there is room for, waiting for room as long as `patience` lasts. Returns how many bytes that were, also when it
@@ -112,6 +144,38 @@ impl Outlet {
             Ok(()) => Ok(done),
             Err(error) => Err((done, error)),
         }
+    }
+
+    /// Writes some of it, in one call, for who alone writes there: as much as there is room for, as soon as there is any.
+    ///
+    /// # Errors
+    /// Those of writev(2); `WouldBlock` if there was no room as long as `patience` lasted.
+    pub fn write_some(&self, parts: &[IoSlice<'_>], patience: Duration) -> io::Result<usize> {
+        match self.write_now(parts) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            done => return done,
+        }
+        let deadline = Instant::now() + patience;
+        loop {
+            if !self.has_room(deadline)? {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            match self.write_now(parts) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && pause(deadline) => {}
+                done => return done,
+            }
+        }
+    }
+
+    fn write_now(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        if self.room != Room::Asked {
+            return (&self.file).write_vectored(parts);
+        }
+        if !self.has_room(Instant::now())? {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let first = parts.iter().find(|part| !part.is_empty());
+        first.map_or(Ok(0), |part| (&self.file).write(piece(part)))
     }
 
     /// Others write while this waits: they are to wait for room themselves, and only if they want to.
@@ -131,22 +195,23 @@ impl Outlet {
     /// Writes what there is room for now. The locks keep the lines of several printers apart.
     fn write_in_one(&self, text: &[u8], done: &mut usize) -> io::Result<End> {
         match self.stream {
-            Stream::Stdout => {
+            Some(Stream::Stdout) => {
                 let _lock = io::stdout().lock();
                 self.write_pieces(text, done)
             }
-            Stream::Stderr => {
+            Some(Stream::Stderr) => {
                 let _lock = io::stderr().lock();
                 self.write_pieces(text, done)
             }
+            None => self.write_pieces(text, done),
         }
     }
 
     fn write_pieces(&self, text: &[u8], done: &mut usize) -> io::Result<End> {
         while *done < text.len() {
             let rest = &text[*done..];
-            let piece = if self.is_regular { rest } else { piece(rest) };
-            if !self.is_regular && !self.has_room(Instant::now())? {
+            let piece = if self.may_wait() { piece(rest) } else { rest };
+            if self.may_wait() && !self.has_room(Instant::now())? {
                 return Ok(End::Full);
             }
             match (&self.file).write(piece) {
@@ -190,11 +255,11 @@ fn piece(text: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outlet, PIPE_BUF, Stream, piece, without_waiting};
+    use super::{Outlet, PIPE_BUF, Room, Stream, piece};
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     use std::fs::File;
-    use std::io::{Read, Write};
-    use std::os::fd::{AsFd, OwnedFd};
+    use std::io::{ErrorKind, IoSlice, Read, Write};
+    use std::os::fd::OwnedFd;
     use std::time::{Duration, Instant};
 
     #[test]
@@ -228,7 +293,7 @@ mod tests {
         grantpt(&master).and_then(|()| unlockpt(&master)).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let mut slave = File::open(name).unwrap();
-        let outlet = Outlet::new(Stream::Stdout, without_waiting(master.as_fd()).unwrap());
+        let outlet = Outlet::of(&File::from(master)).unwrap();
         let deadline = Duration::from_secs(10);
         assert_eq!(outlet.write(b"report\n", deadline).unwrap(), 7);
         let (done, is_done) = std::sync::mpsc::channel();
@@ -237,5 +302,27 @@ mod tests {
             slave.read_exact(&mut line).map(|()| done.send(line))
         });
         assert_eq!(&is_done.recv_timeout(deadline).unwrap(), b"report\n");
+    }
+
+    /// Also where it cannot be opened once more, and a write would wait.
+    #[test]
+    fn a_write_of_some_takes_what_there_is_room_for() {
+        for room in [Room::Told, Room::Asked] {
+            let (mut reader, writer) = std::io::pipe().unwrap();
+            let outlet = Outlet::of(&File::from(OwnedFd::from(writer))).unwrap();
+            assert_eq!(outlet.room, Room::Told);
+            let outlet = Outlet { room, ..outlet };
+            let text = [b'.'; 50_000];
+            let (mut written, patience) = (0, Duration::from_millis(10));
+            let error = loop {
+                match outlet.write_some(&[IoSlice::new(&[]), IoSlice::new(&text)], patience) {
+                    Ok(done) => written += done,
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!((written, error.kind()), (64 << 10, ErrorKind::WouldBlock), "{room:?}");
+            reader.read_exact(&mut [0; 64 << 10]).unwrap();
+            assert!(outlet.write_some(&[IoSlice::new(b"on")], Duration::ZERO).is_ok_and(|done| done == 2));
+        }
     }
 }

@@ -23,7 +23,8 @@ use crate::exit::{Failure, Outcome};
 use crate::language::{self, one_line};
 use crate::message::Message;
 use crate::plural::{self, counted};
-use crate::terminal::{Terminal, print};
+use crate::reader::print_until_signal;
+use crate::terminal::Terminal;
 use crate::words::{self, Known};
 use plan::Plan;
 use run::Totals;
@@ -58,7 +59,7 @@ fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) ->
         }
         String::new()
     };
-    print(&text)
+    if text.is_empty() { Ok(()) } else { print_until_signal(&text) }
 }
 
 /// Whether a capture goes to standard output.

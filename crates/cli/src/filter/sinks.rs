@@ -4,10 +4,14 @@ use crate::exit::Failure;
 use crate::filter::names;
 use crate::filter::plan::{Output, Selection};
 use crate::filter::render::{Numbers, Renderer};
+use crate::reader::Patient;
 use capture::{Encoder, Format, Writer};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
+
+/// What standard output is called.
+const STDOUT: &str = "standard output";
 
 /// One destination for each filter of the plan.
 pub(crate) struct Sinks {
@@ -18,8 +22,8 @@ pub(crate) struct Sinks {
 
 enum Sink {
     Nothing,
-    Capture(Box<Writer<File>>),
-    Text(std::io::Stdout),
+    Capture(Box<Writer<Patient>>),
+    Text(Patient),
 }
 
 impl Sinks {
@@ -27,14 +31,14 @@ impl Sinks {
     pub(crate) fn open(selections: &[Selection], format: Format) -> Result<Sinks, Failure> {
         let open = |selection: &Selection| match &selection.output {
             Output::Count => Ok(Sink::Nothing),
-            Output::Lines | Output::Json => Ok(Sink::Text(std::io::stdout())),
+            Output::Lines | Output::Json => stdout().map(Sink::Text),
             Output::Capture(path) if path.as_os_str() == "-" => {
-                Writer::stdout().map(|writer| Sink::Capture(Box::new(writer)))
+                stdout().map(|stdout| Sink::Capture(Box::new(Writer::new(stdout, STDOUT))))
             }
-            Output::Capture(path) => Writer::create(path).map(|writer| Sink::Capture(Box::new(writer))),
+            Output::Capture(path) => create(path).map(|writer| Sink::Capture(Box::new(writer))),
         };
         let sinks = selections.iter().map(open).collect::<Result<_, _>>();
-        Ok(Sinks { sinks: sinks.map_err(|error| Failure::capture(&error))?, format })
+        Ok(Sinks { sinks: sinks?, format })
     }
 
     /// Begins every capture in the format of the first packets, or in pcapng where its name says so, and gives the renderers that fit,
@@ -67,7 +71,7 @@ impl Sinks {
                     writer.write_encoded(output).map_err(|error| Failure::capture(&error))?
                 }
                 Sink::Text(stdout) => {
-                    stdout.write_all(output).map_err(|error| Failure::writing("standard output", &error))?;
+                    stdout.write_all(output).map_err(|error| Failure::writing(STDOUT, &error))?;
                 }
             }
         }
@@ -76,29 +80,33 @@ impl Sinks {
 
     /// Hands everything to the system.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        for sink in &mut self.sinks {
-            match sink {
-                Sink::Nothing => {}
-                Sink::Capture(writer) => writer.flush().map_err(|error| Failure::capture(&error))?,
-                Sink::Text(stdout) => {
-                    stdout.flush().map_err(|error| Failure::writing("standard output", &error))?;
-                }
-            }
-        }
-        Ok(())
+        let mut captures = self.sinks.iter_mut().filter_map(Sink::capture);
+        captures.try_for_each(Writer::flush).map_err(|error| Failure::capture(&error))
     }
 
     /// Writes what is buffered: nothing is lost, whatever the reason for the end.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
-        for sink in self.sinks {
-            match sink {
-                Sink::Nothing => {}
-                Sink::Capture(writer) => writer.finish().map_err(|error| Failure::capture(&error))?,
-                Sink::Text(mut stdout) => {
-                    stdout.flush().map_err(|error| Failure::writing("standard output", &error))?;
-                }
-            }
-        }
-        Ok(())
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.flush()
     }
+}
+
+impl Sink {
+    fn capture(&mut self) -> Option<&mut Writer<Patient>> {
+        match self {
+            Sink::Capture(writer) => Some(writer),
+            Sink::Nothing | Sink::Text(_) => None,
+        }
+    }
+}
+
+fn stdout() -> Result<Patient, Failure> {
+    Patient::stdout().map_err(|error| Failure::writing(STDOUT, &error))
+}
+
+fn create(path: &Path) -> Result<Writer<Patient>, Failure> {
+    let name = path.to_string_lossy();
+    let file = File::create(path).and_then(|file| Patient::of(&file));
+    let patient = file
+        .map_err(|error| Failure::world(format_args!("{name}: cannot write: {error}")).about_file(&name))?;
+    Ok(Writer::new(patient, &name))
 }
