@@ -62,26 +62,15 @@ impl Sinks {
             .collect()
     }
 
-    /// Writes the finished output of each filter.
+    /// Writes the finished output of each filter, also behind one that failed: what goes elsewhere is not torn by that.
     pub(crate) fn write(&mut self, outputs: &[Vec<u8>]) -> Result<(), Failure> {
-        for (sink, output) in self.sinks.iter_mut().zip(outputs) {
-            match sink {
-                Sink::Nothing => {}
-                Sink::Capture(writer) => {
-                    writer.write_encoded(output).map_err(|error| Failure::capture(&error))?
-                }
-                Sink::Text(stdout) => {
-                    stdout.write_all(output).map_err(|error| Failure::writing(STDOUT, &error))?;
-                }
-            }
-        }
-        Ok(())
+        let written = self.sinks.iter_mut().zip(outputs).map(|(sink, output)| sink.write(output));
+        written.fold(Ok(()), Result::and)
     }
 
     /// Hands everything to the system.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        let mut captures = self.sinks.iter_mut().filter_map(Sink::capture);
-        captures.try_for_each(Writer::flush).map_err(|error| Failure::capture(&error))
+        self.sinks.iter_mut().map(Sink::flush).fold(Ok(()), Result::and)
     }
 
     /// Writes what is buffered: nothing is lost, whatever the reason for the end.
@@ -91,10 +80,18 @@ impl Sinks {
 }
 
 impl Sink {
-    fn capture(&mut self) -> Option<&mut Writer<Patient>> {
+    fn write(&mut self, output: &[u8]) -> Result<(), Failure> {
         match self {
-            Sink::Capture(writer) => Some(writer),
-            Sink::Nothing | Sink::Text(_) => None,
+            Sink::Nothing => Ok(()),
+            Sink::Capture(writer) => writer.write_encoded(output).map_err(|error| Failure::capture(&error)),
+            Sink::Text(stdout) => stdout.write_all(output).map_err(|error| Failure::writing(STDOUT, &error)),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        match self {
+            Sink::Capture(writer) => writer.flush().map_err(|error| Failure::capture(&error)),
+            Sink::Nothing | Sink::Text(_) => Ok(()),
         }
     }
 }
