@@ -1,10 +1,12 @@
 //! What is said on standard error: a text for people and, where `--json` asks for it, the same as an object for programs.
 
 use crate::blame::Blame;
+use crate::terminal::shown;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// An error, a warning or a note, in both forms.
+/// An error, a warning or a note, in both forms. Each of its sentences is one line: the name of a file in it may have line ends and colours,
+/// which are escaped for people. JSON has its own escapes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Message {
     /// Ready to print; several lines where there is a caret.
@@ -18,9 +20,11 @@ impl Message {
     pub(crate) fn error(blame: Blame, message: impl fmt::Display) -> Self {
         let kind = if blame == Blame::Internal { "internal error" } else { "error" };
         let code = format!("CL{:03}", blame.code());
-        let object =
-            json!({ "v": 1, "type": "error", "error": finding(Some(&code), "error", &message.to_string()) });
-        Message { text: format!("{kind}: {message}"), object }
+        let message = message.to_string();
+        let object = json!({ "v": 1, "type": "error", "error": finding(Some(&code), "error", &message) });
+        // What broke of ours is told in lines of ours.
+        let text = if blame == Blame::Internal { message.into() } else { shown(&message) };
+        Message { text: format!("{kind}: {text}"), object }
     }
 
     /// A warning that is about neither a filter nor a graph.
@@ -40,7 +44,7 @@ impl Message {
 
     fn unasked(severity: &str, message: &str) -> Self {
         let object = json!({ "v": 1, "type": "warning", "warning": finding(None, severity, message) });
-        Message { text: format!("{severity}: {message}"), object }
+        Message { text: format!("{severity}: {}", shown(message)), object }
     }
 
     /// What is wrong, as programs have it. Only for an error from [`Message::error`].
@@ -51,14 +55,14 @@ impl Message {
     /// With what the user can do about it. Only for an error from [`Message::error`].
     pub(crate) fn with_help(mut self, help: &str) -> Self {
         debug_assert!(self.object["error"].is_object(), "help for what is no error: {}", self.text);
-        self.text.push_str(&format!("\nhelp: {help}"));
+        self.text.push_str(&format!("\nhelp: {}", shown(help)));
         self.object["error"]["help"] = help.into();
         self
     }
 
     /// With what explains it.
     pub(crate) fn with_note(mut self, note: &str) -> Self {
-        self.text.push_str(&format!("\nnote: {note}"));
+        self.text.push_str(&format!("\nnote: {}", shown(note)));
         self.object["note"] = note.into();
         self
     }
@@ -125,6 +129,15 @@ mod tests {
         );
         assert_eq!(Message::error(Blame::Internal, "x").to_string(), "internal error: x");
         assert_eq!(Message::note("x").to_string(), "note: x");
+    }
+
+    #[test]
+    fn a_name_makes_no_lines_and_no_colours() {
+        let message = Message::error(Blame::World, "a\x1b[31m\nerror: b").with_help("c\nd").with_note("e\r");
+        let text = "error: a\\u{1b}[31m\\nerror: b\nhelp: c\\nd\nnote: e\\r";
+        assert_eq!((message.to_string().as_str(), message.what()), (text, "a\x1b[31m\nerror: b"));
+        assert_eq!(Message::warning("a\nb").to_string(), "warning: a\\nb");
+        assert_eq!(Message::error(Blame::Internal, "a\nb").to_string(), "internal error: a\nb");
     }
 
     #[test]

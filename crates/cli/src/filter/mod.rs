@@ -24,7 +24,7 @@ use crate::language::{self, one_line};
 use crate::message::Message;
 use crate::plural::{self, counted};
 use crate::reader::print_until_signal;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, shown};
 use crate::words::{self, Known};
 use plan::Plan;
 use run::Totals;
@@ -105,7 +105,7 @@ fn in_words(plan: &Plan, totals: &Totals, max: Option<u64>) -> String {
     let lines = plan.selections.iter().zip(&totals.matched).map(|(selection, &matched)| {
         let packets = totals.packets;
         let file = selection.output.path().filter(|path| path.as_os_str() != "-");
-        let place = file.map_or(String::new(), |path| format!(" -> {}", path.display()));
+        let place = file.map_or(String::new(), |path| format!(" -> {}", shown(&path.to_string_lossy())));
         if max == Some(matched) {
             return format!("{} matched{place}; stopped there (-c)", counted(matched, "packet"));
         }

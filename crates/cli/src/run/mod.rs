@@ -16,7 +16,7 @@ use crate::args::RunArgs;
 use crate::exit::{Failure, Outcome};
 use crate::plural::counted;
 use crate::registry::registry;
-use crate::terminal::{Terminal, print};
+use crate::terminal::{Terminal, print, shown};
 use engine::GraphFile;
 use serde_json::json;
 use source::Source;
@@ -77,5 +77,5 @@ fn checked(source: &Source, file: &GraphFile, json: bool) -> String {
         return format!("{object}\n");
     }
     let [apps, links] = [(apps, "app"), (links, "link")].map(|(count, noun)| counted(count as u64, noun));
-    format!("{}: {apps}, {links}\n", source.name())
+    format!("{}: {apps}, {links}\n", shown(&source.name()))
 }

@@ -6,7 +6,7 @@ use crate::exit::Failure;
 use crate::json::value_of;
 use crate::message::Message;
 use crate::plural::{self, counted};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, shown};
 use engine::{Changes, ConfigureError, GraphCode, GraphFile, GraphFileError, GraphFileErrors, Link};
 use pflang::{Finding, Severity, Span};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ impl<'a> Teller<'a> {
 
     /// What was found, how many errors more there are, and what comes of it.
     fn failure(&self, findings: &[(&GraphFileError, &str)], untold: usize, outcome: &str) -> Failure {
-        let last = format!("error: {}: {outcome}", self.graph);
+        let last = format!("error: {}: {outcome}", shown(&self.graph));
         let text = self.rendered(findings).into_iter().chain([last]).collect::<Vec<_>>().join("\n\n");
         let mut object = self.object("error", "errors", findings);
         object["not_shown"] = untold.into();
@@ -90,7 +90,7 @@ impl<'a> Teller<'a> {
         if self.terminal.json {
             return self.changes_object(changes, &findings).to_string();
         }
-        let mut lines = vec![format!("{}: reloaded", self.graph)];
+        let mut lines = vec![format!("{}: reloaded", shown(&self.graph))];
         let lists = lists(changes);
         lines.extend(lists.iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| {
             let separator = if what.ends_with("linked") { "\n               " } else { ", " };
