@@ -46,7 +46,7 @@ use terminal::Terminal;
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let mut command = help::command();
-    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = command.try_get_matches_from_mut(help::words(std::env::args_os()));
     let cli = match parsed
         .and_then(|matches| Cli::from_arg_matches(&matches).map_err(|told| told.format(&mut command)))
     {

@@ -25,6 +25,13 @@ pub(crate) fn whole() -> Command {
     each(Cli::command(), &in_full)
 }
 
+/// The words of the command line. That help is asked for twice, as by `help filter -h`, is no error.
+pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let words: Vec<OsString> = words.collect();
+    let is_help = words.get(1).is_some_and(|word| word == "help");
+    words.into_iter().filter(|word| !(is_help && (word == "-h" || word == "--help"))).collect()
+}
+
 /// A guess from the words alone is good enough: the two definitions take the same command lines, and differ in their help only.
 fn is_all_asked_for(words: impl Iterator<Item = OsString>) -> bool {
     let mut words = words.skip(1).peekable();
@@ -100,5 +107,15 @@ mod tests {
         let is_asked = |line: &str| is_all_asked_for(line.split(' ').map(OsString::from));
         assert!(is_asked("sluss filter --help") && is_asked("sluss help filter") && is_asked("sluss --help"));
         assert!(!is_asked("sluss filter -h") && !is_asked("sluss filter help -h") && !is_asked("sluss"));
+    }
+
+    #[test]
+    fn help_that_is_asked_for_twice_is_help() {
+        let words = |line: &str| words(line.split(' ').map(OsString::from)).join(&OsString::from(" "));
+        assert_eq!(words("sluss help filter -h"), "sluss help filter");
+        assert_eq!(
+            (words("sluss help --help"), words("sluss filter -h")),
+            ("sluss help".into(), "sluss filter -h".into())
+        );
     }
 }
