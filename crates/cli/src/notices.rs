@@ -15,11 +15,18 @@ pub(crate) struct Announcer<'a> {
     pub(crate) terminal: &'a Terminal,
     notices: Notices,
     budget: Budget,
+    /// An app, and what it is called by who has no graph.
+    alias: Option<(&'a str, &'a str)>,
 }
 
 impl<'a> Announcer<'a> {
     pub(crate) fn new(engine: &Engine, terminal: &'a Terminal) -> Self {
-        Announcer { terminal, notices: engine.notices(), budget: Budget::new(Instant::now()) }
+        Announcer { terminal, notices: engine.notices(), budget: Budget::new(Instant::now()), alias: None }
+    }
+
+    /// With a name for an app that nobody knows by its own.
+    pub(crate) fn calling(self, app: &'a str, name: &'a str) -> Self {
+        Announcer { alias: Some((app, name)), ..self }
     }
 
     /// Prints what waits, as far as it is not too much.
@@ -32,7 +39,7 @@ impl<'a> Announcer<'a> {
         self.budget.untold += lost;
         for notice in notices {
             if self.budget.take() {
-                self.terminal.tell(&message(&notice));
+                self.terminal.tell(&message(&notice, self.name_of(&notice.app)));
             }
         }
     }
@@ -44,6 +51,10 @@ impl<'a> Announcer<'a> {
         self.tell_untold(untold);
     }
 
+    fn name_of<'n>(&'n self, app: &'n str) -> &'n str {
+        self.alias.filter(|(own, _)| *own == app).map_or(app, |(_, name)| name)
+    }
+
     fn tell_untold(&self, untold: u64) {
         if untold > 0 {
             let (messages, were) = (counted(untold, "message"), plural::choose(untold, "was", "were"));
@@ -52,13 +63,13 @@ impl<'a> Announcer<'a> {
     }
 }
 
-fn message(notice: &Notice) -> Message {
-    let text = format_args!("{}: {}", notice.app, notice.text);
+fn message(notice: &Notice, name: &str) -> Message {
+    let text = format_args!("{name}: {}", notice.text);
     let message = match notice.level {
         NoticeLevel::Note => Message::note(text),
         _ => Message::warning(text),
     };
-    message.with_app(&notice.app)
+    message.with_app(name)
 }
 
 /// How many lines may still be printed.

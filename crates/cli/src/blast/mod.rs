@@ -31,12 +31,12 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     engine.configure(&graph).map_err(|error| flags::refused(&error))?;
     let signals = signals::caught()?;
     let begin = Instant::now();
-    let mut announcer = Announcer::new(&engine, terminal);
+    let to = &*args.to.to_string_lossy();
+    let mut announcer = Announcer::new(&engine, terminal).calling(flags::TARGET, to);
     let end = blast(&mut engine, args, &mut announcer, begin, &signals)?;
     let seconds = begin.elapsed().as_secs_f64();
     let ended = Ended::stop(&mut engine);
     announcer.announce_last();
-    let to = &*args.to.to_string_lossy();
     let told = Told { to, seconds, ended: &ended };
     let told = if args.json { format!("{}\n", told.object()) } else { told.in_words() };
     let printed = print_at_end(&told, &signals);
