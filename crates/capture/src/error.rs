@@ -38,9 +38,17 @@ pub enum ErrorKind {
     /// Reading failed in the middle.
     #[error("cannot read: {0}")]
     Read(#[source] io::Error),
-    /// Writing failed.
+    /// Nothing is written: the output could not be created, or has failed before.
     #[error("cannot write: {0}")]
     Write(#[source] io::Error),
+    /// Writing failed in the middle.
+    #[error("cannot write: {source}; {written}")]
+    Unfinished {
+        /// Why.
+        source: io::Error,
+        /// What the output has of it.
+        written: Written,
+    },
     /// The compressed data is damaged or ends early.
     #[error("cannot decompress {format} data: {source}")]
     Decompress {
@@ -146,6 +154,17 @@ pub enum ErrorKind {
     /// A pattern matched no file, or a folder holds none.
     #[error("{0}")]
     NoFiles(NoFiles),
+}
+
+/// How much an output has of what was to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Written {
+    /// So many bytes of whole records.
+    #[error("it holds the packets before that, {0} bytes")]
+    Whole(u64),
+    /// So many bytes, of which the last may be those of half a record.
+    #[error("{0} bytes were written, and the last packet may be torn")]
+    Torn(u64),
 }
 
 /// The reason why there is no input for a name.
@@ -265,9 +284,11 @@ impl Error {
     #[must_use]
     pub fn class(&self) -> Class {
         match self.kind {
-            ErrorKind::Open(_) | ErrorKind::Read(_) | ErrorKind::Write(_) | ErrorKind::NoFiles(_) => {
-                Class::System
-            }
+            ErrorKind::Open(_)
+            | ErrorKind::Read(_)
+            | ErrorKind::Write(_)
+            | ErrorKind::Unfinished { .. }
+            | ErrorKind::NoFiles(_) => Class::System,
             ErrorKind::MixedLinkTypes { .. }
             | ErrorKind::MixedFcsLengths { .. }
             | ErrorKind::OverSnaplen { .. } => Class::Request,
@@ -283,7 +304,10 @@ impl Error {
     /// Whether the reader of our output has gone away, which ends a command without a complaint.
     #[must_use]
     pub fn is_broken_pipe(&self) -> bool {
-        matches!(&self.kind, ErrorKind::Write(e) if e.kind() == io::ErrorKind::BrokenPipe)
+        let (ErrorKind::Write(error) | ErrorKind::Unfinished { source: error, .. }) = &self.kind else {
+            return false;
+        };
+        error.kind() == io::ErrorKind::BrokenPipe
     }
 }
 

@@ -71,7 +71,7 @@ mod write;
 mod zstd;
 
 pub use batch::{Batch, PacketRef};
-pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles};
+pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles, Written};
 pub use found::{BATCH_MAX, Block, Interface, Record};
 pub use growth::BeforeGrowing;
 pub use inputs::{Expansion, Input, expand, place_of};

@@ -411,11 +411,15 @@ fn nothing_is_written_after_a_failure() {
         let batch = reader.next_batch().unwrap().unwrap();
         let all = 0..batch.packets().len();
         writer.write(&batch, all.clone()).unwrap();
-        assert!(!writer.flush().unwrap_err().is_broken_pipe());
+        let error = writer.flush().unwrap_err();
+        assert!(!error.is_broken_pipe());
+        let torn = format!("; {room} bytes were written, and the last packet may be torn");
+        let written = if room > 0 { &torn } else { "; it holds the packets before that, 0 bytes" };
+        assert!(error.to_string().ends_with(written), "{error}");
         let error = writer.write(&batch, all).unwrap_err().to_string();
         assert!(error.starts_with("the disk: ") && error.ends_with("an earlier write failed"), "{error}");
         writer.write_encoded(&[7; 600 << 10]).unwrap_err();
-        writer.finish().unwrap();
+        writer.finish().unwrap_err();
         assert_eq!(sink.0, file[..room]);
     }
 }

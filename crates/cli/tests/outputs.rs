@@ -41,6 +41,41 @@ fn a_pipe_gets_a_capture() {
     assert_eq!(code(&output), 0);
 }
 
+/// A limit on files stands for a disk that is full.
+#[test]
+fn a_file_that_takes_no_more_ends_with_a_whole_packet() {
+    let folder = scratch("no-more");
+    let files = vec!["captures/web.pcap"; 400];
+    for (name, to_stdout) in [("a.pcap", false), ("a.pcapng", false), ("stdout.pcap", true)] {
+        let out = folder.join(name);
+        let to = if to_stdout { format!("> {}", arg(&out)) } else { format!("-o {}", arg(&out)) };
+        // In units of 512 bytes; whoever ignores the signal is told by the write.
+        let script =
+            format!("trap '' XFSZ; ulimit -f 1025; exec \"$0\" filter -j 1 '' {} {to}", files.join(" "));
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_sluss")]).current_dir(root());
+        let output = command.output().unwrap();
+        assert_eq!(code(&output), 3, "{}", stderr(&output));
+        let len = read(&out).len();
+        assert!((520_000..1025 * 1024).contains(&len), "{len}");
+        let told = format!("(os error 27); it holds the packets before that, {len} bytes\n");
+        assert_eq!(stderr(&output).matches("cannot write").count(), 1, "{}", stderr(&output));
+        assert!(stderr(&output).ends_with(&told), "{}", stderr(&output));
+        let output = run(&["filter", "--count", "", arg(&out)]);
+        assert_eq!((code(&output), stderr(&output)), (0, String::new()));
+    }
+    if !std::path::Path::new("/dev/full").exists() {
+        return common::say("skipped in part: there is no /dev/full");
+    }
+    let output = run(&["filter", "", "captures/web.pcap", "-o", "/dev/full"]);
+    assert_eq!(code(&output), 3);
+    assert!(
+        stderr(&output).ends_with("; it holds the packets before that, 0 bytes\n"),
+        "{}",
+        stderr(&output)
+    );
+}
+
 #[test]
 fn an_output_that_is_called_pcapng_is_pcapng() {
     let folder = scratch("called-pcapng");

@@ -80,6 +80,11 @@ impl Encoder {
         Encoder { target }
     }
 
+    /// The format of the output.
+    pub(super) fn target(&self) -> Target {
+        self.target
+    }
+
     /// Appends the selected packets, given by rising index into [`Batch::packets`], and the blocks around them.
     ///
     /// # Errors

@@ -15,8 +15,8 @@
 //! * a pcapng section header loses its section length, which filtering makes wrong ("unknown" is allowed);
 //! * custom blocks and custom options that ask not to be copied into a changed file are left out.
 //!
-//! A writer that is finished, flushed or dropped leaves whole records. After a write that failed, because the disk is full say, and where the
-//! process is killed, the last one may be there in part, as with tcpdump; readers take everything before it.
+//! A writer that is finished, flushed or dropped leaves whole records, and so does one whose file takes no more, because the disk is full say.
+//! Where a pipe fails or the process is killed, the last one may be there in part, as with tcpdump; readers take everything before it.
 //!
 //! COMPAT: `tcpdump -r F -w O` turns every input into a native-order file of microseconds. For native files of
 //! microseconds the bytes are the same as here.
@@ -24,6 +24,7 @@
 mod encoder;
 pub mod layout;
 mod name;
+mod torn;
 mod writer;
 
 pub use encoder::{Encoder, Target};

@@ -5,9 +5,10 @@ use std::io::{self, IoSlice, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::torn::Torn;
 use super::{Encoder, Target};
 use crate::batch::Batch;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Written};
 
 /// Each write but the last ends at a multiple of this many bytes of the output: the kernel then takes memory for it in
 /// few large pieces, of which each costs. It is few enough that what waits does not push the window and the packets
@@ -21,18 +22,25 @@ const BLOCK: usize = 256 << 10;
 ///
 /// Call [`Writer::finish`] at the end: dropping a writer writes what it holds too, but cannot report a failure.
 ///
-/// After a write that failed, the output may end within a record. Readers take everything before it; what was appended they
-/// could not make out, so a writer that has failed writes no more.
+/// After a write that failed, a file of [`Writer::create`] or [`Writer::stdout`] is cut back to its last whole record. What else there is, such
+/// as a pipe, may end within one. Readers take everything before it; what was appended they could not make out, so a writer that has failed
+/// writes no more, and each later call is an error as well.
 pub struct Writer<W: Write> {
     sink: W,
     name: Arc<str>,
     encoder: Option<Encoder>,
     /// What waits to be written: less than a block.
     buffer: Vec<u8>,
-    /// Bytes given to the sink.
+    /// Bytes that the sink has taken.
     written: u64,
+    /// A place in the output where a record ends, or 0: the last that is known among the bytes written.
+    whole: u64,
+    /// Where the output ended after the last call: the end of a record.
+    ended: u64,
     /// Whether the sink has failed.
     has_failed: bool,
+    /// Cuts a sink that has failed back to its last whole record, if it can be.
+    pub(super) cut: fn(&mut W, Torn) -> io::Result<u64>,
 }
 
 impl Writer<File> {
@@ -45,7 +53,7 @@ impl Writer<File> {
         let name = path.to_string_lossy();
         let file =
             File::create(path).map_err(|e| Error::new(ErrorKind::Write(e)).of(&name[..].into(), false))?;
-        Ok(Writer::new(file, &name))
+        Ok(Writer::to_file(file, &name))
     }
 
     /// Writes to standard output, past the line buffer that `std` puts before it.
@@ -60,7 +68,13 @@ impl Writer<File> {
             .as_fd()
             .try_clone_to_owned()
             .map_err(|e| Error::new(ErrorKind::Write(e)).of(&name.into(), false))?;
-        Ok(Writer::new(File::from(file), name))
+        Ok(Writer::to_file(File::from(file), name))
+    }
+
+    fn to_file(file: File, name: &str) -> Writer<File> {
+        let mut writer = Writer::new(file, name);
+        writer.cut = |file, torn| torn.cut(file);
+        writer
     }
 }
 
@@ -68,7 +82,17 @@ impl<W: Write> Writer<W> {
     /// Writes to any sink; `name` names it in errors.
     pub fn new(sink: W, name: &str) -> Writer<W> {
         let buffer = Vec::with_capacity(BLOCK);
-        Writer { sink, name: name.into(), encoder: None, buffer, written: 0, has_failed: false }
+        Writer {
+            sink,
+            name: name.into(),
+            encoder: None,
+            buffer,
+            written: 0,
+            whole: 0,
+            ended: 0,
+            has_failed: false,
+            cut: |_, _| Err(io::ErrorKind::Unsupported.into()),
+        }
     }
 
     /// Writes the packets of a batch with these indices, which must rise.
@@ -115,17 +139,18 @@ impl<W: Write> Writer<W> {
     /// Hands everything collected to the system: for a reader that waits at the other end of a pipe.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system refuses, now or with an earlier call.
     pub fn flush(&mut self) -> Result<(), Error> {
-        self.flush_buffer()?;
-        let result = self.sink.flush();
-        self.after(0, result)
+        self.check()?;
+        self.ended = self.written + self.buffer.len() as u64;
+        self.put(self.buffer.len(), &[])?;
+        self.sink.flush().map_err(|error| self.fail(error))
     }
 
-    /// Writes the rest and gives the sink back.
+    /// Writes the rest.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system refuses, now or with an earlier call.
     pub fn finish(mut self) -> Result<(), Error> {
         self.flush()
     }
@@ -138,64 +163,82 @@ impl<W: Write> Writer<W> {
 
     /// Writes what waits and then these records, up to where the last whole block of the output ends; the rest waits.
     fn write_blocks(&mut self, records: &[u8]) -> Result<(), Error> {
-        if self.has_failed {
-            self.buffer.clear();
-            return Err(self.failed(io::Error::other("an earlier write failed")));
-        }
+        self.check()?;
         let waiting = self.buffer.len();
         let ready = waiting + records.len();
-        let over = ((self.written + ready as u64) % BLOCK as u64) as usize;
-        let Some(now) = ready.checked_sub(over).filter(|&now| now > 0) else {
-            self.buffer.extend_from_slice(records);
-            return Ok(());
-        };
-        let from_buffer = now.min(waiting);
-        let (first, rest) = records.split_at(now - from_buffer);
-        let result = write_both(&mut self.sink, &self.buffer[..from_buffer], first);
-        self.buffer.drain(..from_buffer);
-        self.buffer.extend_from_slice(rest);
-        self.after(now, result)
+        let end = self.written + ready as u64;
+        let over = (end % BLOCK as u64) as usize;
+        match ready.checked_sub(over).filter(|&now| now > 0) {
+            None => self.buffer.extend_from_slice(records),
+            Some(now) => {
+                if over == 0 {
+                    self.ended = end;
+                }
+                let (first, rest) = records.split_at(now.saturating_sub(waiting));
+                self.put(now.min(waiting), first)?;
+                self.buffer.extend_from_slice(rest);
+            }
+        }
+        self.ended = end;
+        Ok(())
     }
 
-    fn flush_buffer(&mut self) -> Result<(), Error> {
-        let result = self.sink.write_all(&self.buffer);
-        let len = self.buffer.len();
-        self.buffer.clear();
-        self.after(len, result)
+    /// Gives the sink so many bytes of what waits, and these behind them.
+    fn put(&mut self, waiting: usize, records: &[u8]) -> Result<(), Error> {
+        let (taken, result) = write_both(&mut self.sink, &self.buffer[..waiting], records);
+        self.written += taken as u64;
+        result.map_err(|error| self.fail(error))?;
+        self.buffer.drain(..waiting);
+        // It ended there before these bytes were written, or with them.
+        self.whole = self.ended;
+        Ok(())
     }
 
-    /// Counts bytes that were given to the sink. After a failure what waits is dropped: half of the bytes before it may be
-    /// out, and to write more would tear the file.
-    ///
-    /// To cut a file back to whole records would take more than it gives: where the last one ends is not known here.
-    fn after(&mut self, len: usize, result: io::Result<()>) -> Result<(), Error> {
-        self.written += len as u64;
-        result.map_err(|error| {
+    /// Whether the sink has not failed yet.
+    fn check(&mut self) -> Result<(), Error> {
+        if self.has_failed {
             self.buffer.clear();
-            self.has_failed = true;
-            self.failed(error)
-        })
+            let error = ErrorKind::Write(io::Error::other("an earlier write failed"));
+            return Err(Error::new(error).of(&self.name, false));
+        }
+        Ok(())
     }
 
-    fn failed(&self, error: io::Error) -> Error {
-        Error::new(ErrorKind::Write(error)).of(&self.name, false)
+    /// The error about a write that failed. What waits is dropped: half of the bytes before it may be out, and to write more would tear the
+    /// output.
+    #[cold]
+    fn fail(&mut self, source: io::Error) -> Error {
+        self.buffer.clear();
+        self.has_failed = true;
+        let target = self.encoder.as_ref().map(Encoder::target);
+        let torn = Torn { target, whole: self.whole, taken: self.written };
+        let written = match (self.cut)(&mut self.sink, torn) {
+            Ok(kept) => Written::Whole(kept),
+            Err(_) if self.written == 0 => Written::Whole(0),
+            Err(_) => Written::Torn(self.written),
+        };
+        Error::new(ErrorKind::Unfinished { source, written }).of(&self.name, false)
     }
 }
 
-/// Writes one after the other, with as few calls as the sink needs.
-fn write_both(sink: &mut impl Write, first: &[u8], second: &[u8]) -> io::Result<()> {
+/// Writes one after the other, with as few calls as the sink needs, and says how many bytes it took, also when it fails.
+fn write_both(sink: &mut impl Write, first: &[u8], second: &[u8]) -> (usize, io::Result<()>) {
     let mut both = [IoSlice::new(first), IoSlice::new(second)];
     let mut left = &mut both[..];
+    let mut taken = 0;
     IoSlice::advance_slices(&mut left, 0);
     while !left.is_empty() {
         match sink.write_vectored(left) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(n) => IoSlice::advance_slices(&mut left, n),
+            Ok(0) => return (taken, Err(io::ErrorKind::WriteZero.into())),
+            Ok(n) => {
+                taken += n;
+                IoSlice::advance_slices(&mut left, n);
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => return (taken, Err(error)),
         }
     }
-    Ok(())
+    (taken, Ok(()))
 }
 
 impl<W: Write> Drop for Writer<W> {

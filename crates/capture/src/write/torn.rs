@@ -1,0 +1,209 @@
+//! An output whose last write failed, because the disk is full say, and so perhaps within a record: a file is cut back to where its
+//! last whole record ends.
+//!
+//! Writing only notes a place at or before which a record ends. From there on the records are found once it has failed, in the file
+//! itself: to follow them before would cost each block as much as a fifth of filtering it.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use super::Target;
+use crate::block_type::{BYTE_ORDER_MAGIC, SECTION_HEADER};
+use crate::order::ByteOrder;
+use crate::pcap::{FILE_HEADER_LEN, RECORD_HEADER_LEN};
+use crate::pcapng::BLOCK_OVERHEAD;
+
+/// An output that has failed. Places in it count from its first byte, which need not be that of the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Torn {
+    /// Its format, if that was fixed.
+    pub(super) target: Option<Target>,
+    /// A place where a record ends, or 0.
+    pub(super) whole: u64,
+    /// How many bytes the system took.
+    pub(super) taken: u64,
+}
+
+impl Torn {
+    /// Ends a file behind the last whole record, and says how many bytes it then has of this output.
+    ///
+    /// # Errors
+    /// If it is no file, if somebody else has written to it, or the system refuses.
+    pub(super) fn cut(self, file: &mut File) -> io::Result<u64> {
+        let metadata = file.metadata()?;
+        let end = file.stream_position()?;
+        let begin = end.checked_sub(self.taken).filter(|_| metadata.is_file() && metadata.len() == end);
+        let begin = begin.ok_or(io::ErrorKind::Unsupported)?;
+        // Where that cannot be read, some whole records go as well.
+        let behind = read_again(file, begin + self.whole, self.taken - self.whole).unwrap_or_default();
+        let kept = self.whole + self.whole_len(&behind) as u64;
+        file.set_len(begin + kept)?;
+        file.seek(SeekFrom::Start(begin + kept))?;
+        Ok(kept)
+    }
+
+    /// How many of these bytes, which stand at the place where a record ends, are whole records.
+    fn whole_len(self, bytes: &[u8]) -> usize {
+        match self.target {
+            None => 0,
+            Some(Target::Pcap { order, .. }) => {
+                let header_len = if self.whole == 0 { FILE_HEADER_LEN } else { 0 };
+                walk(bytes, header_len, |head| {
+                    Some(RECORD_HEADER_LEN + order.u32(head.get(..RECORD_HEADER_LEN)?, 8) as usize)
+                })
+            }
+            // The order of the section is not known here. In the wrong one, lengths lead nowhere.
+            Some(Target::Pcapng) => {
+                let orders = [ByteOrder::Little, ByteOrder::Big];
+                orders.map(|order| walk_blocks(bytes, order)).into_iter().max().unwrap_or(0)
+            }
+        }
+    }
+}
+
+fn walk_blocks(bytes: &[u8], mut order: ByteOrder) -> usize {
+    walk(bytes, 0, |rest| {
+        let head = rest.get(..BLOCK_OVERHEAD as usize)?;
+        if order.u32(head, 0) == SECTION_HEADER {
+            let orders = [ByteOrder::Little, ByteOrder::Big];
+            order = orders.into_iter().find(|order| order.u32(head, 8) == BYTE_ORDER_MAGIC)?;
+        }
+        let len = order.u32(head, 4);
+        let block = rest.get(..len as usize).filter(|block| block.len() >= head.len())?;
+        (order.u32(block, block.len() - 4) == len).then_some(block.len())
+    })
+}
+
+/// Goes from record to record, by the length of the one that begins there, and says where the last one ends that is there as a whole.
+fn walk(bytes: &[u8], first_len: usize, mut len: impl FnMut(&[u8]) -> Option<usize>) -> usize {
+    let mut at = 0;
+    let mut next = Some(first_len);
+    while let Some(rest) = next.and_then(|len| bytes.get(at + len..)) {
+        at = bytes.len() - rest.len();
+        next = len(rest);
+    }
+    at
+}
+
+/// Reads a part of a file that was opened to be written only.
+#[cfg(unix)]
+fn read_again(file: &File, at: u64, len: u64) -> io::Result<Vec<u8>> {
+    use std::os::fd::AsRawFd;
+    let mut again = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    again.seek(SeekFrom::Start(at))?;
+    let mut bytes = Vec::new();
+    again.take(len).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(not(unix))]
+fn read_again(_: &File, _: u64, _: u64) -> io::Result<Vec<u8>> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Torn;
+    use crate::order::ByteOrder;
+    use crate::time::Precision;
+    use crate::write::{Target, Writer, layout};
+    use std::fs::File;
+    use std::io::{self, Read, Seek, SeekFrom, Write};
+    use wire::LinkType;
+
+    /// A file in a file system that is full after so many bytes.
+    struct Full {
+        file: File,
+        room: usize,
+    }
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = self.file.write(&bytes[..bytes.len().min(self.room)])?;
+            self.room -= taken;
+            if taken == 0 && !bytes.is_empty() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(taken) }
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn pcap(order: ByteOrder) -> Target {
+        let linktype = LinkType::EN10MB;
+        Target::Pcap { order, precision: Precision::Micro, snaplen: 65_535, linktype, link_bits: 0 }
+    }
+
+    /// The records that calls append, of lengths that differ, and where each ends.
+    fn records(target: Target, order: ByteOrder) -> (Vec<Vec<u8>>, Vec<u64>) {
+        let mut ends = vec![0];
+        let mut at = target.file_header().len() as u64;
+        ends.extend((at > 0).then_some(at));
+        let calls = (0..60_usize).map(|call| {
+            let mut out = Vec::new();
+            for i in 0..call % 7 {
+                let before = out.len();
+                let data = vec![i as u8; (call * 1_009 + i * 313) % 40_000];
+                match target {
+                    Target::Pcap { .. } => layout::put_record(order, (1, 2), 9, &data, &mut out),
+                    Target::Pcapng if i == 0 => layout::put_section(order, &mut out),
+                    Target::Pcapng => layout::put_enhanced(order, 0, 1, 9, &data, &mut out),
+                }
+                at += (out.len() - before) as u64;
+                ends.push(at);
+            }
+            out
+        });
+        (calls.collect(), ends)
+    }
+
+    #[test]
+    fn a_file_that_takes_no_more_ends_with_a_whole_record() {
+        let path = std::env::temp_dir().join(format!("sluss-torn-{}", std::process::id()));
+        let formats = [ByteOrder::Little, ByteOrder::Big];
+        let formats = formats.into_iter().flat_map(|order| [(pcap(order), order), (Target::Pcapng, order)]);
+        for (target, order) in formats {
+            let (calls, ends) = records(target, order);
+            let mut all = target.file_header();
+            calls.iter().for_each(|call| all.extend(call));
+            let near = ends.iter().step_by(17).flat_map(|&end| [end.saturating_sub(1), end, end + 1]);
+            for room in near.chain([10, 262_143, 262_144, 262_145, 1 << 20]).map(|room| room as usize) {
+                let mut file = File::options().write(true).create(true).truncate(true).open(&path).unwrap();
+                // As where a shell has opened it for several commands.
+                file.write_all(b"before").unwrap();
+                let mut writer = Writer::new(Full { file, room }, "the disk");
+                writer.cut = |full, torn| torn.cut(&mut full.file);
+                writer.begin(target);
+                let result = calls.iter().try_for_each(|call| writer.write_encoded(call));
+                let result = result.and_then(|()| writer.flush());
+                let mut is = Vec::new();
+                File::open(&path).unwrap().read_to_end(&mut is).unwrap();
+                let kept = *ends.iter().rfind(|&&end| end <= room as u64).unwrap();
+                assert!(is.strip_prefix(b"before").unwrap() == &all[..kept as usize], "{target:?} {room}");
+                match result {
+                    Ok(()) => assert!(room >= all.len()),
+                    Err(error) => {
+                        let told = format!("; it holds the packets before that, {kept} bytes");
+                        assert!(error.to_string().ends_with(&told), "{error}");
+                        // Told once, and no success.
+                        let error = writer.finish().unwrap_err().to_string();
+                        assert!(error.ends_with("an earlier write failed"), "{error}");
+                    }
+                }
+            }
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+
+    /// What others have written behind it is not ours to take away.
+    #[test]
+    fn a_file_that_others_write_to_is_not_cut() {
+        let path = std::env::temp_dir().join(format!("sluss-torn-others-{}", std::process::id()));
+        let mut file = File::create(&path).unwrap();
+        file.write_all(&[0; 100]).unwrap();
+        file.seek(SeekFrom::Start(50)).unwrap();
+        let torn = Torn { target: Some(Target::Pcapng), whole: 0, taken: 50 };
+        assert!(torn.cut(&mut file).is_err());
+        assert_eq!(file.metadata().unwrap().len(), 100);
+        std::fs::remove_file(path).unwrap();
+    }
+}
