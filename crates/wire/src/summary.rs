@@ -12,7 +12,8 @@
 //! First the direction, where the link says it, and the tags the packet wears, then who speaks to whom, the protocol, what
 //! matters about it, and the length of what it carries (of the whole packet where that is unknown). Then, what is missing or
 //! wrong: `cut` says that the capture holds less of the headers, or of a message behind them, than the line would show, or too little to
-//! tell what it is, and nothing else does; `bad header length` and the like say what is wrong with the packet itself. A packet in a tunnel follows behind a colon.
+//! tell what it is, and nothing else does (what a segment of TCP carries of which no byte was captured is not asked, unless it is DNS, as a
+//! capture of headers would say so in every line); `bad header length` and the like say what is wrong with the packet itself. A packet in a tunnel follows behind a colon.
 //!
 //! Each protocol has a module, which reads what is there and says how it looks; nothing is allocated, and every loop is bounded. Any bytes
 //! give a summary; there is no error and no panic. Texts out of packets are escaped, so that a line is printable ASCII throughout.
@@ -33,6 +34,7 @@ mod stp;
 mod tcp;
 mod text;
 mod tls;
+mod words;
 
 use app::App;
 use detail::{Detail, Extent, GreDetail, Slarp};
@@ -293,10 +295,12 @@ impl<'a> Summary<'a> {
     fn tcp(&mut self, tcp: &Tcp<'a>, segment: &[u8]) {
         let header_len = tcp.header_len();
         let options = segment.get(Tcp::LEN..header_len.min(segment.len())).unwrap_or_default();
-        self.detail = Detail::Tcp(TcpDetail::read(tcp, options));
+        let detail = TcpDetail::read(tcp, options, header_len.saturating_sub(Tcp::LEN));
+        self.detail = Detail::Tcp(detail);
+        let is_cut = segment.len() < self.len as usize && self.missing > 0;
         if !(Tcp::LEN..=self.len as usize).contains(&header_len) {
             self.flaw = self.flaw.or(Some(BAD_HEADER_LENGTH));
-        } else if segment.len() < header_len {
+        } else if segment.len() < header_len && !(is_cut && detail.has_all_options) {
             self.ends_within_header(segment.len(), self.len as usize);
         }
         self.len = self.len.saturating_sub(tcp.header_len() as u32);

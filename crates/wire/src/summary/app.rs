@@ -7,6 +7,7 @@ use super::dns::{self, Dns};
 use super::ntp::{self, Ntp};
 use super::quic::{self, Quic};
 use super::tls::{self, Hello};
+use super::words::{self, Words};
 use crate::bytes::u16_at;
 use crate::tunnel::{GENEVE_PORT, Geneve, VXLAN_PORT, Vxlan};
 
@@ -18,6 +19,7 @@ pub(super) enum App<'a> {
     Dhcp6(Dhcp6),
     Ntp(Ntp),
     Tls(Hello<'a>),
+    Words(Words<'a>),
     Quic(Quic),
     Vxlan(Vxlan<'a>),
     Geneve(Geneve<'a>),
@@ -54,7 +56,7 @@ impl<'a> App<'a> {
         {
             return Dns::read(&payload[2..]).map(App::Dns);
         }
-        Hello::read(payload).map(App::Tls)
+        Hello::read(payload).map(App::Tls).or_else(|| Words::read(ports, payload, sent).map(App::Words))
     }
 
     /// Bytes that show what a datagram between these ports carries, or that it is nothing that is known, where it begins with `payload`.
@@ -80,8 +82,9 @@ impl<'a> App<'a> {
             return 2 + dns::HEADER_LEN;
         }
         match payload.first() {
-            Some(&first) if first != tls::HANDSHAKE => 1,
-            _ => tls::LEAST,
+            None => 0,
+            Some(&tls::HANDSHAKE) => tls::LEAST,
+            Some(_) => words::least(ports, payload),
         }
     }
 }
@@ -99,6 +102,7 @@ impl App<'_> {
             App::Dhcp(dhcp) => dhcp.is_whole,
             App::Ntp(ntp) => ntp.is_whole(),
             App::Tls(Hello::Client { server }) => server.is_some(),
+            App::Words(words) => words.is_whole,
             _ => true,
         }
     }
@@ -112,6 +116,7 @@ impl fmt::Display for App<'_> {
             App::Dhcp6(dhcp) => dhcp.fmt(f),
             App::Ntp(ntp) => ntp.fmt(f),
             App::Tls(hello) => hello.fmt(f),
+            App::Words(words) => words.fmt(f),
             App::Quic(quic) => quic.fmt(f),
             App::Vxlan(vxlan) => write!(f, "vxlan {}", vxlan.vni()),
             App::Geneve(geneve) => write!(f, "geneve {}", geneve.vni()),

@@ -32,11 +32,13 @@ pub(super) struct TcpDetail {
     timestamps: Option<(u32, u32)>,
     /// Ranges of sequence numbers that have arrived out of order; only these many.
     sacks: ([(u32, u32); SACKS_MAX], usize),
+    /// Whether no option that a line shows can be among those that were not captured.
+    pub(super) has_all_options: bool,
 }
 
 impl TcpDetail {
-    /// Reads the header, and what was captured of its options.
-    pub(super) fn read(tcp: &Tcp<'_>, options: &[u8]) -> TcpDetail {
+    /// Reads the header, and what was captured of its options, which have so many bytes.
+    pub(super) fn read(tcp: &Tcp<'_>, options: &[u8], options_len: usize) -> TcpDetail {
         let flags = tcp.flags();
         let mut detail = TcpDetail {
             flags,
@@ -48,26 +50,33 @@ impl TcpDetail {
             is_sack_permitted: false,
             timestamps: None,
             sacks: ([(0, 0); SACKS_MAX], 0),
+            has_all_options: true,
         };
-        detail.read_options(options);
+        let end = detail.read_options(options);
+        // The shortest that a line shows has two bytes.
+        detail.has_all_options = options_len <= options.len() || end.is_none_or(|end| options_len < end + 2);
         detail
     }
 
-    /// Each option takes a byte or more, so this ends.
-    fn read_options(&mut self, mut options: &[u8]) {
-        while let Some((&kind, rest)) = options.split_first() {
-            if kind == NO_OPERATION {
-                options = rest;
-                continue;
+    /// Reads options, and says where the first one begins that is not there, or is there in part and would be shown; `None` where no more can
+    /// follow. Each option takes a byte or more, so this ends.
+    fn read_options(&mut self, options: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while let Some((&kind, rest)) = options.get(at..).and_then(<[u8]>::split_first) {
+            let len = match (kind, rest.first()) {
+                (NO_OPERATION, _) => 1,
+                (END, _) | (_, Some(0 | 1)) => return None,
+                (_, None) => return Some(at),
+                (_, Some(&len)) => usize::from(len),
+            };
+            match options.get(at..at + len) {
+                Some(option) if len > 1 => self.option(kind, &option[2..]),
+                None if is_shown(kind) => return Some(at),
+                _ => {}
             }
-            let len = rest.first().map_or(0, |&len| usize::from(len));
-            if kind == END || len < 2 {
-                return;
-            }
-            let Some((option, rest)) = options.split_at_checked(len) else { return };
-            self.option(kind, &option[2..]);
-            options = rest;
+            at += len;
         }
+        Some(at)
     }
 
     fn option(&mut self, kind: u8, value: &[u8]) {
@@ -88,6 +97,11 @@ impl TcpDetail {
             _ => {}
         }
     }
+}
+
+/// Whether a line shows options of this kind.
+fn is_shown(kind: u8) -> bool {
+    matches!(kind, MAXIMUM_SEGMENT_SIZE | WINDOW_SCALE | SACK_PERMITTED | SACK | TIMESTAMPS)
 }
 
 impl fmt::Display for TcpDetail {

@@ -5,6 +5,8 @@ use std::fmt::{self, Write};
 /// Characters of a text in quotation marks, and of a word, in a line; `...` stands for the rest.
 const QUOTED_MAX: usize = 48;
 pub(super) const WORD_MAX: usize = 100;
+/// The same of a line of text.
+pub(super) const LINE_MAX: usize = 80;
 
 /// What a text is a part of, and so what may not stand in it as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +77,24 @@ pub(super) struct Quoted<'a>(pub(super) &'a [u8]);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        Escaper::new(f, Kind::Quoted, QUOTED_MAX).bytes(self.0)?;
-        f.write_char('"')
+        write_quoted(self.0, QUOTED_MAX, f)
     }
+}
+
+/// A line of text between quotation marks, which may be longer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QuotedLine<'a>(pub(super) &'a [u8]);
+
+impl fmt::Display for QuotedLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_quoted(self.0, LINE_MAX, f)
+    }
+}
+
+fn write_quoted(text: &[u8], characters_max: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_char('"')?;
+    Escaper::new(f, Kind::Quoted, characters_max).bytes(text)?;
+    f.write_char('"')
 }
 
 /// A word without blanks, such as the name of a host.

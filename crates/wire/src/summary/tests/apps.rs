@@ -310,6 +310,59 @@ fn kinds_of_quic() {
     }
 }
 
+/// A segment between these ports.
+fn segment(src: u16, dst: u16, payload: &[u8]) -> Vec<u8> {
+    let mut segment = tcp(24, payload);
+    segment[..2].copy_from_slice(&src.to_be_bytes());
+    segment[2..4].copy_from_slice(&dst.to_be_bytes());
+    ipv4(6, 0, &segment)
+}
+
+/// What the line of such a segment says of it, of which only so many bytes were captured.
+fn said(src: u16, dst: u16, payload: &[u8], captured: usize) -> String {
+    let bytes = segment(src, dst, payload);
+    let line = summarize(LinkType::RAW, &bytes[..40 + captured], bytes.len() as u32).to_string();
+    line.split_once("win 64240 ").unwrap_or_else(|| panic!("{line}")).1.to_owned()
+}
+
+#[test]
+fn first_lines_of_what_is_said_in_words() {
+    for (src, dst, payload, expected) in [
+        (4000, 80, &b"GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n"[..], r#"http "GET /a?b HTTP/1.1" len 30"#),
+        (4000, 9, b"CONNECT x:443 HTTP/1.1\r\n", r#"http "CONNECT x:443 HTTP/1.1" len 24"#),
+        (80, 4000, b"HTTP/1.1 404 Not Found\r\n", r#"http "HTTP/1.1 404 Not Found" len 24"#),
+        (4000, 80, b"GET /\x1b[31m\" HTTP/1.1\n", r#"http "GET /\027[31m\034 HTTP/1.1" len 21"#),
+        (4000, 554, b"OPTIONS rtsp://x RTSP/1.0\r\n", "len 27"),
+        (4000, 80, b"GETTING / nowhere", "len 17"),
+        (4000, 80, b"get / HTTP/1.1\r\n", "len 16"),
+        (4000, 25, b"ehlo mail.example\r\n", r#"smtp "ehlo mail.example" len 19"#),
+        (4000, 587, b"DATA\r\n", r#"smtp "DATA" len 6"#),
+        (25, 4000, b"250-mail.example\r\n250 HELP\r\n", r#"smtp "250-mail.example" len 28"#),
+        (4000, 25, b"Data of a mail\r\n", r#"smtp "Data of a mail" len 16"#),
+        (4000, 25, b"Database\r\n", "len 10"),
+        (4000, 25, b"250 of them\r\n", "len 13"),
+        (4000, 21, b"RETR a b\r\n", r#"ftp "RETR a b" len 10"#),
+        (21, 4000, b"220 ready\r\n", r#"ftp "220 ready" len 11"#),
+        (21, 4000, b"22 ready\r\n", "len 10"),
+        (4000, 9, b"RETR a b\r\n", "len 10"),
+        // What no line ends.
+        (4000, 80, b"GET /", r#"http "GET /" len 5"#),
+        (4000, 80, b"GET ", "len 4"),
+    ] {
+        assert_eq!(said(src, dst, payload, payload.len()), expected);
+    }
+    let long = [b"GET /", &[b'x'; 200][..]].concat();
+    let expected = format!("http \"GET /{}...\" len 205", "x".repeat(75));
+    for captured in [205, 120, 81] {
+        assert_eq!(said(4000, 80, &long, captured), expected);
+    }
+    let expected = format!("http \"GET /{}\" len 205 cut", "x".repeat(75));
+    assert_eq!(said(4000, 80, &long, 80), expected);
+    assert_eq!(said(4000, 80, &long, 4), "len 205 cut");
+    assert_eq!(said(4000, 80, &long, 0), "len 205");
+    assert_eq!(said(21, 4000, b"220 ready\r\n", 2), "len 11 cut");
+}
+
 /// Packets of each application.
 pub(super) fn samples() -> Vec<Vec<u8>> {
     let of_udp = |src, dst, payload: &[u8]| ipv4(17, 0, &udp(src, dst, payload));
@@ -322,5 +375,8 @@ pub(super) fn samples() -> Vec<Vec<u8>> {
         of_udp(123, 123, &ntp(0x23, 0, [0; 4])),
         of_udp(4000, 443, &[0xc3, 0, 0, 0, 1, 8, 9, 9]),
         ipv4(6, 0, &tcp(24, &client_hello(b"www.example.com"))),
+        segment(4000, 80, b"GET /a?b=\"c\" HTTP/1.1\r\nHost: x\r\n\r\n"),
+        segment(25, 4000, b"250-mail.example\r\n"),
+        segment(4000, 21, b"RETR a b\r\n"),
     ]
 }
