@@ -25,9 +25,11 @@ mod dns;
 mod icmp;
 mod igmp;
 mod inside;
+mod l2tp;
 mod lacp;
 mod lldp;
 mod ntp;
+mod pseudowire;
 mod quic;
 mod sctp;
 mod stp;
@@ -40,6 +42,8 @@ use app::App;
 use detail::{Detail, Extent, GreDetail, Slarp};
 use icmp::IcmpDetail;
 use inside::Inside;
+use l2tp::L2tp;
+use pseudowire::{Guess, Pseudowire};
 use tcp::TcpDetail;
 
 use std::fmt;
@@ -48,7 +52,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::arp::Arp;
 use crate::ether::ethertype;
 use crate::ip::{Fragment, Ipv4, Ipv6, protocol, protocol_name};
-use crate::link::{Link, Network, Tag, strip};
+use crate::link::{Direction, Link, Network, Tag, strip};
 use crate::linktype::LinkType;
 use crate::mac::Mac;
 use crate::transport::{Icmp, Tcp, Udp};
@@ -85,6 +89,8 @@ pub struct Summary<'a> {
     app: Option<App<'a>>,
     /// The place of a fragment.
     fragment: Option<Fragment>,
+    /// Of an AH header that what IPv4 carries stands behind: security parameters index and sequence number.
+    authenticated: Option<(u32, u32)>,
     /// Bytes that the innermost protocol carries, or of the whole packet where it does not say.
     len: u32,
     flaw: Option<Flaw>,
@@ -140,6 +146,13 @@ pub fn summarize(linktype: LinkType, bytes: &[u8], wire_len: u32) -> Summary<'_>
 }
 
 impl<'a> Summary<'a> {
+    /// The same, of a packet of which the capture says which way it went. What the link layer says comes first.
+    #[must_use]
+    pub fn going(mut self, direction: Option<Direction>) -> Summary<'a> {
+        self.link.direction = self.link.direction.or(direction);
+        self
+    }
+
     /// Of a packet whose link header was taken off, and whose link has this name.
     fn new(link: Link<'a>, name: &'static str, wire_len: u32, missing: usize, depth: u8) -> Summary<'a> {
         let mut summary = Summary {
@@ -149,6 +162,7 @@ impl<'a> Summary<'a> {
             detail: Detail::None,
             app: None,
             fragment: None,
+            authenticated: None,
             len: wire_len,
             flaw: None,
             missing,
@@ -182,8 +196,27 @@ impl<'a> Summary<'a> {
                     self.flaw = Some(Flaw::Cut);
                 }
             }
+            Network::Unknown if matches!(self.link.tags().last(), Some(Tag::Mpls(_))) => {
+                self.pseudowire(payload);
+            }
             Network::Unknown if self.missing > 0 => self.flaw = Some(Flaw::Cut),
             Network::Unknown => {}
+        }
+    }
+
+    /// Fills in what stands behind labels and is no packet of IP.
+    fn pseudowire(&mut self, bytes: &'a [u8]) {
+        let sent = bytes.len() + self.missing;
+        match Pseudowire::guess(bytes, sent) {
+            Guess::Known(pseudowire) => {
+                (self.protocol, self.detail) = ("pseudowire", Detail::Pseudowire(pseudowire));
+                self.set_len(sent);
+                if let Some(header_len) = pseudowire.header_len() {
+                    self.carries(TRANSPARENT_ETHERNET, header_len, &bytes[header_len..]);
+                }
+            }
+            Guess::Cut => self.flaw = Some(Flaw::Cut),
+            Guess::Unknown => {}
         }
     }
 
@@ -252,12 +285,26 @@ impl<'a> Summary<'a> {
         if self.fragment.is_some_and(|fragment| fragment.off != 0) {
             return;
         }
+        let stated = self.len as usize;
+        if let Some(ah) =
+            detail::Ah::read(payload).filter(|_| number == protocol::AH && !self.is_authenticated())
+        {
+            match payload.get(ah.len..) {
+                _ if ah.len > stated || ah.len < detail::Ah::LEAST => self.flaw = Some(BAD_HEADER_LENGTH),
+                None => self.ends_within_header(payload.len(), stated),
+                Some(rest) => {
+                    self.authenticated = Some((ah.spi, ah.seq));
+                    self.protocol = "ip";
+                    self.set_len(stated - ah.len);
+                    return self.transport(src, dst, ah.next, rest);
+                }
+            }
+        }
         // Ports are there before a header is whole, and a filter sees them.
         if let Some((src_port, dst_port)) = ports(number, payload) {
             self.src = Some(Endpoint::Socket((src, src_port).into()));
             self.dst = Some(Endpoint::Socket((dst, dst_port).into()));
         }
-        let stated = self.len as usize;
         let is_whole = match number {
             protocol::TCP => Tcp::new(payload).map(|tcp| self.tcp(&tcp, payload)).is_some(),
             protocol::UDP => Udp::new(payload).map(|udp| self.udp(&udp)).is_some(),
@@ -277,6 +324,10 @@ impl<'a> Summary<'a> {
             }
             protocol::GRE => {
                 self.gre(payload);
+                true
+            }
+            protocol::L2TP => {
+                self.l2tp(payload, stated);
                 true
             }
             _ => {
@@ -343,6 +394,31 @@ impl<'a> Summary<'a> {
         // A packet that is shown says itself what it is.
         detail.is_shown_inside = self.inside.is_some();
         self.detail = Detail::Gre(detail);
+    }
+
+    fn l2tp(&mut self, bytes: &'a [u8], sent: usize) {
+        let Some(mut l2tp) = L2tp::read(bytes, sent) else {
+            self.detail = Detail::Short;
+            return;
+        };
+        // The first of several fragments is no whole frame.
+        if let L2tp::Session { frame, is_whole, .. } = &mut l2tp
+            && self.fragment.is_none()
+        {
+            match L2tp::frame(bytes, sent) {
+                Guess::Known(at) => {
+                    *frame = Some(at);
+                    self.carries(TRANSPARENT_ETHERNET, at, &bytes[at..]);
+                }
+                Guess::Cut => *is_whole = false,
+                Guess::Unknown => {}
+            }
+        }
+        self.detail = Detail::L2tp(l2tp);
+    }
+
+    fn is_authenticated(&self) -> bool {
+        self.authenticated.is_some()
     }
 
     /// Notes the packet behind the header of a tunnel. What the first fragment of one holds is not all of it.
@@ -461,6 +537,9 @@ impl fmt::Display for Summary<'_> {
             (Some(src), None) => write!(f, "{src} ")?,
             (None, Some(dst)) => write!(f, "to {dst} ")?,
             (None, None) => {}
+        }
+        if let Some((spi, seq)) = self.authenticated {
+            write!(f, "ah{} ", Detail::Ipsec(spi, seq))?;
         }
         f.write_str(self.protocol)?;
         self.detail.fmt(f)?;

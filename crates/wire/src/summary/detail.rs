@@ -5,8 +5,10 @@ use std::net::Ipv4Addr;
 
 use super::icmp::IcmpDetail;
 use super::igmp::Igmp;
+use super::l2tp::L2tp;
 use super::lacp::Lacp;
 use super::lldp::Lldp;
+use super::pseudowire::Pseudowire;
 use super::sctp::Chunks;
 use super::stp::Stp;
 use super::tcp::TcpDetail;
@@ -28,6 +30,8 @@ pub(super) enum Detail<'a> {
     Igmp(Igmp),
     Sctp(Chunks),
     Gre(GreDetail),
+    L2tp(L2tp),
+    Pseudowire(Pseudowire),
     /// Of an ESP or AH header: security parameters index and sequence number.
     Ipsec(u32, u32),
     /// Of an ARP or RARP message.
@@ -76,6 +80,7 @@ impl Detail<'_> {
             Detail::Sctp(chunks) => chunks.is_whole,
             Detail::Lldp(lldp) => lldp.is_whole,
             Detail::Lacp(lacp) => lacp.is_whole,
+            Detail::L2tp(l2tp) => l2tp.is_whole(),
             _ => true,
         };
         if is_whole { Extent::Whole } else { Extent::Part }
@@ -157,6 +162,8 @@ impl fmt::Display for Detail<'_> {
                 None => write!(f, " code {code:#04x}"),
             },
             Detail::Gre(gre) => gre.fmt(f),
+            Detail::L2tp(l2tp) => l2tp.fmt(f),
+            Detail::Pseudowire(pseudowire) => pseudowire.fmt(f),
             Detail::Ipsec(spi, seq) => write!(f, " spi {spi:#010x} seq {seq}"),
             Detail::Arp { operation, sender, target } => match operation {
                 1 => write!(f, " who has {} tell {}", target.1, sender.1),
@@ -268,6 +275,28 @@ pub(super) fn of_protocol(number: u8, payload: &[u8], stated: usize) -> Option<D
         _ => return None,
     };
     Some(detail.unwrap_or(Detail::Short))
+}
+
+/// An AH header (RFC 4302, 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ah {
+    /// The protocol behind it.
+    pub(super) next: u8,
+    /// What it says its length is.
+    pub(super) len: usize,
+    pub(super) spi: u32,
+    pub(super) seq: u32,
+}
+
+impl Ah {
+    /// Its length without a value that authenticates anything.
+    pub(super) const LEAST: usize = 12;
+
+    pub(super) fn read(bytes: &[u8]) -> Option<Ah> {
+        let (next, units) = (u8_at(bytes, 0)?, u8_at(bytes, 1)?);
+        let len = (usize::from(units) + 2) * 4;
+        Some(Ah { next, len, spi: u32_at(bytes, 4)?, seq: u32_at(bytes, 8)? })
+    }
 }
 
 impl Slarp {

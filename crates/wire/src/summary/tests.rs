@@ -309,7 +309,9 @@ fn security_tunnels_and_groups() {
     let from_to = "192.0.2.1 > 192.0.2.2";
     for (protocol, payload, expected) in [
         (50, &[0, 0, 1, 2, 0, 0, 0, 3, 9][..], "esp spi 0x00000102 seq 3 len 9"),
-        (51, &[6, 4, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3], "ah spi 0x00000102 seq 3 len 12"),
+        (51, &[6, 4, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3], "ah spi 0x00000102 seq 3 len 12, bad header length"),
+        (51, &[6, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3], "ah spi 0x00000102 seq 3 len 12, bad header length"),
+        (51, &[99, 1, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3], "ah spi 0x00000102 seq 3 ip protocol 99 len 0"),
         (50, &[0; 7], "esp len 7, short header"),
         (51, &[0; 11], "ah len 11, short header"),
         (2, &[0x16; 7], "igmp len 7, short header"),
@@ -651,6 +653,7 @@ fn samples() -> Vec<(LinkType, Vec<u8>)> {
     }
     all.extend(apps::samples().into_iter().map(|bytes| ether(0x0800, &bytes)));
     all.extend(tunnels::samples().into_iter().map(|bytes| ether(0x0800, &bytes)));
+    all.extend(tunnels::labelled_samples());
     let mut all: Vec<_> = all.into_iter().map(|bytes| (LinkType::EN10MB, bytes)).collect();
     let slarp = [0x8f, 0, 0x80, 0x35, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 2, 0xff, 0xff];
     all.push((LinkType::C_HDLC, slarp.to_vec()));

@@ -94,12 +94,111 @@ fn tunnels_in_tunnels_end() {
     assert_eq!(line, expected);
 }
 
+/// An AH header with twelve bytes that authenticate, before this protocol.
+fn ah(next: u8, payload: &[u8]) -> Vec<u8> {
+    packet(&[&[next, 4, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3], &[7; 12], payload])
+}
+
+#[test]
+fn what_stands_behind_authentication() {
+    let (ip, expected) = inner();
+    let ah_shown = "ah spi 0x00000102 seq 3";
+    for (bytes, expected) in [
+        (
+            ah(6, &tcp(2, &[])),
+            format!("192.0.2.1:40000 > 192.0.2.2:80 {ah_shown} tcp SYN seq 1000 win 64240 len 0"),
+        ),
+        (ah(4, &ip), format!("{FROM_TO} {ah_shown} ipip len 30: {expected}")),
+        (ah(17, &[1]), format!("{FROM_TO} {ah_shown} udp len 1, short header")),
+        // One in another is shown by its name.
+        (ah(51, &ah(6, &tcp(2, &[]))), format!("{FROM_TO} {ah_shown} ah spi 0x00000102 seq 3 len 44")),
+    ] {
+        assert_eq!(line(LinkType::RAW, &ipv4(51, 0, &bytes)), expected);
+    }
+    let whole = ipv4(51, 0, &ah(6, &tcp(2, &[])));
+    let cut = summarize(LinkType::RAW, &whole[..40], whole.len() as u32).to_string();
+    assert_eq!(cut, format!("{FROM_TO} {ah_shown} len 44 cut"));
+}
+
+/// What labels stand before in a frame.
+fn labelled(bytes: &[u8]) -> Vec<u8> {
+    packet(&[MACS, &[0x88, 0x47, 0, 1, 0, 1, 0, 1, 1, 1], bytes])
+}
+
+#[test]
+fn pseudowires_are_guessed() {
+    let (ip, expected) = inner();
+    let from_to = "mpls 16 mpls 16 02:00:00:00:00:01 > 02:00:00:00:00:02";
+    let tagged = packet(&[MACS, &[0x81, 0, 0, 7, 8, 0], &ip]);
+    for (bytes, expected) in [
+        (frame(&ip), format!("pseudowire ethernet (guessed) len 44: {expected}")),
+        (
+            packet(&[&[0, 0, 0, 9], &tagged]),
+            format!("pseudowire ethernet (guessed) seq 9 len 52: vlan 7 {expected}"),
+        ),
+        (
+            packet(&[&[0x10, 0, 0, 0x21], &[7; 20]]),
+            "pseudowire control channel 0x0021 (guessed) len 24".to_owned(),
+        ),
+        // From a group, of an unknown type, not of the version that the type says, too short.
+        (packet(&[&[2; 6], &[1; 6], &[8, 0], &ip]), "EN10MB len 66".to_owned()),
+        (packet(&[MACS, &[0x12, 0x34], &ip]), "EN10MB len 66".to_owned()),
+        (packet(&[MACS, &[0x86, 0xdd], &ip]), "EN10MB len 66".to_owned()),
+        (packet(&[MACS, &[8, 0], &[0x45; 3]]), "EN10MB len 39".to_owned()),
+        (vec![], "EN10MB len 22".to_owned()),
+    ] {
+        assert_eq!(line(LinkType::EN10MB, &labelled(&bytes)), format!("{from_to} {expected}"));
+    }
+}
+
+/// A message of a control connection, of this type.
+fn control(kind: u8) -> Vec<u8> {
+    packet(&[&[0, 0, 0, 0, 0xc8, 3, 0, 20, 0, 0, 0, 9, 0, 1, 0, 2], &[0x80, 8, 0, 0, 0, 0, 0, kind]])
+}
+
+#[test]
+fn sessions_and_messages_of_l2tp() {
+    let (ip, expected) = inner();
+    let expected = format!("l2tp session 7 ethernet (guessed) len LEN: {expected}");
+    for at in [12, 4, 8, 16] {
+        let bytes = packet(&[&[0, 0, 0, 7], &[0x99; 12][..at - 4], &frame(&ip)]);
+        let expected = expected.replace("LEN", &bytes.len().to_string());
+        assert_eq!(line(LinkType::RAW, &ipv4(115, 0, &bytes)), format!("{FROM_TO} {expected}"));
+    }
+    for (bytes, expected) in [
+        (vec![0, 0, 0, 7, 9, 9], "l2tp session 7 len 6"),
+        (vec![7; 60], "l2tp session 117901063 len 60"),
+        (vec![0, 0], "l2tp len 2, short header"),
+        (control(1), "l2tp control 9 ns 1 nr 2 SCCRQ len 24"),
+        (control(99), "l2tp control 9 ns 1 nr 2 message 99 len 24"),
+        (control(1)[..16].to_vec(), "l2tp control 9 ns 1 nr 2 len 16"),
+        (control(1)[..15].to_vec(), "l2tp len 15, short header"),
+    ] {
+        assert_eq!(line(LinkType::RAW, &ipv4(115, 0, &bytes)), format!("{FROM_TO} {expected}"));
+    }
+}
+
+/// Frames with labels.
+pub(super) fn labelled_samples() -> Vec<Vec<u8>> {
+    let ip = ipv4(6, 0, &tcp_with(16, SACK_OPTIONS));
+    vec![
+        labelled(&frame(&ip)),
+        labelled(&packet(&[&[0, 0, 0, 9], MACS, &[0x81, 0, 0, 7, 8, 0], &ip])),
+        labelled(&packet(&[&[0x10, 0, 0, 0x21], &[7; 20]])),
+    ]
+}
+
 /// Packets in every kind of tunnel.
 pub(super) fn samples() -> Vec<Vec<u8>> {
     let ip = ipv4(6, 0, &tcp_with(16, SACK_OPTIONS));
     vec![
         vxlan(&frame(&ipv4(47, 0, &packet(&[&[0, 0, 8, 0], &ip])))),
         geneve(0x6558, &frame(&ip)),
+        ipv4(51, 0, &ah(6, &tcp_with(16, SACK_OPTIONS))),
+        ipv4(51, 0, &ah(4, &ip)),
+        ipv4(115, 0, &packet(&[&[0, 0, 0, 7], &[0x99; 8], &frame(&ip)])),
+        ipv4(115, 0, &packet(&[&[0, 0, 0, 7], &frame(&ip)])),
+        ipv4(115, 0, &control(1)),
         ipv4(47, 0, &packet(&[&[0x30, 0, 0x65, 0x58, 0, 0, 0, 5, 0, 0, 0, 6], &frame(&ip)])),
         ipv4(41, 0, &ipv6(17, &udp(9, 4789, &packet(&[&[8, 0, 0, 0, 0, 0, 7, 0], &frame(&ip)])))),
     ]
