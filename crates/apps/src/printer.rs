@@ -318,6 +318,7 @@ fn render(packet: &Packet, text: &mut Vec<u8>) -> bool {
         linktype: LinkType::new(metadata.linktype.into()),
         data: packet.data(),
         wire_len: packet.wire_len(),
+        direction: None,
     };
     writeln!(text, "{line}").is_ok()
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wire::LinkType;
+use wire::link::Direction;
 
 use crate::found::{Block, Found, Interface, Record};
 use crate::section::{Format, Section};
@@ -95,6 +96,15 @@ impl<'a> Batch<'a> {
         }
     }
 
+    /// Which way a packet went, where its block says so (`epb_flags`): in or out.
+    #[must_use]
+    pub fn direction(&self, packet: &Record) -> Option<Direction> {
+        match self.section.format {
+            Format::Pcap(_) => None,
+            Format::Pcapng(order) => crate::pcapng::direction(order, self.raw(packet)),
+        }
+    }
+
     /// The packets one by one, with everything about each at hand; for loops where clarity beats speed.
     pub fn iter(&self) -> impl Iterator<Item = PacketRef<'a>> + use<'a> {
         let batch = *self;
@@ -109,6 +119,7 @@ impl<'a> Batch<'a> {
             precision: self.interface(packet).resolution.precision(),
             linktype: self.interface(packet).linktype,
             interface: packet.interface,
+            direction: self.direction(packet),
             offset: self.base + u64::from(packet.raw_offset),
         }
     }
@@ -172,6 +183,8 @@ pub struct PacketRef<'a> {
     pub linktype: LinkType,
     /// Number of its interface in its section.
     pub interface: u32,
+    /// Which way it went, where a block of pcapng says so: in or out.
+    pub direction: Option<Direction>,
     /// Where its record starts in the (decompressed) input.
     pub offset: u64,
 }

@@ -4,6 +4,7 @@ use crate::{PacketRef, Precision};
 use std::fmt;
 use std::time::{Duration, SystemTime};
 use wire::LinkType;
+use wire::link::Direction;
 
 /// A packet in one line: its time in UTC, with six or nine digits of the second, then its summary. `Display` gives the line, without
 /// its end.
@@ -15,6 +16,7 @@ use wire::LinkType;
 ///     linktype: wire::LinkType::EN10MB,
 ///     data: b"\xff\xff\xff\xff\xff\xff\x02\0\0\0\0\x01\x88\xb5",
 ///     wire_len: 14,
+///     direction: None,
 /// };
 /// let text = "2026-01-31T12:00:00.123456Z 02:00:00:00:00:01 > ff:ff:ff:ff:ff:ff ethertype 0x88b5 len 14";
 /// assert_eq!(line.to_string(), text);
@@ -31,6 +33,8 @@ pub struct Line<'a> {
     pub data: &'a [u8],
     /// How long it was on the wire.
     pub wire_len: u32,
+    /// Which way it went, where its capture says so, whatever it is.
+    pub direction: Option<Direction>,
 }
 
 impl Line<'_> {
@@ -44,14 +48,14 @@ impl Line<'_> {
 
 impl<'a> From<&PacketRef<'a>> for Line<'a> {
     fn from(packet: &PacketRef<'a>) -> Self {
-        let PacketRef { timestamp_ns, precision, linktype, data, wire_len, .. } = *packet;
-        Line { timestamp_ns, precision, linktype, data, wire_len }
+        let PacketRef { timestamp_ns, precision, linktype, data, wire_len, direction, .. } = *packet;
+        Line { timestamp_ns, precision, linktype, data, wire_len, direction }
     }
 }
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let summary = wire::summarize(self.linktype, self.data, self.wire_len);
+        let summary = wire::summarize(self.linktype, self.data, self.wire_len).going(self.direction);
         let time = match self.precision {
             Precision::Micro => humantime::format_rfc3339_micros(self.time()),
             Precision::Nano => humantime::format_rfc3339_nanos(self.time()),

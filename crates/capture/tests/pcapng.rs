@@ -46,6 +46,44 @@ fn every_packet_block_in_both_orders() {
 }
 
 #[test]
+fn a_packet_says_which_way_it_went() {
+    let line = "192.0.2.1 > 192.0.2.2 ip protocol 99 len 0";
+    let ip = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 99, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2];
+    for order in ORDERS {
+        for (flags, expected) in
+            [(0, ""), (1, "In "), (2, "Out "), (3, ""), (5, "In "), (0x8000_0002, "Out ")]
+        {
+            let flags = match order {
+                ByteOrder::Little => u32::to_le_bytes(flags),
+                ByteOrder::Big => u32::to_be_bytes(flags),
+            };
+            let bytes = Bytes::new(order)
+                .section()
+                .interface(101, 0)
+                .block(6, |b| {
+                    let b = b.u32(0).u32(0).u32(0).u32(20).u32(20).raw(&ip);
+                    b.option(1, b"a comment").option(2, &flags).u32(0)
+                })
+                .block(OLD, |b| {
+                    let b = b.u16(0).u16(3).u32(0).u32(9).u32(20).u32(20).raw(&ip);
+                    b.option(2, &flags)
+                })
+                // Of another length, and one that its block has no room for.
+                .block(6, |b| b.u32(0).u32(0).u32(0).u32(20).u32(20).raw(&ip).option(2, &[1, 1]))
+                .block(6, |b| b.u32(0).u32(0).u32(0).u32(20).u32(20).raw(&ip).u16(2).u16(4))
+                .bytes;
+            let mut reader = reader(&bytes).unwrap();
+            let mut lines = Vec::new();
+            while let Some(packet) = reader.next_packet().unwrap() {
+                lines.push(capture::Line::from(&packet).to_string().split_off(28));
+            }
+            assert_eq!(lines[..2], [format!("{expected}{line}"), format!("{expected}{line}")]);
+            assert_eq!(lines[2..], [line, line]);
+        }
+    }
+}
+
+#[test]
 fn sections_have_their_own_order_and_interfaces() {
     let mut bytes = zoo(ByteOrder::Big).bytes;
     bytes.extend(zoo(ByteOrder::Little).bytes);

@@ -13,12 +13,14 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::PathBuf;
 use wire::LinkType;
+use wire::link::Direction;
 
 /// The packet that is traced.
 struct Wanted {
     file: PathBuf,
     data: Vec<u8>,
     wire_len: u32,
+    direction: Option<Direction>,
     linktype: LinkType,
 }
 
@@ -90,7 +92,14 @@ fn packet(args: &TraceArgs, file: PathBuf) -> Result<Wanted, Failure> {
         count += 1;
         if count == args.number {
             let (data, wire_len, linktype) = (packet.data.to_vec(), packet.wire_len, packet.linktype);
-            return Ok(Wanted { file, data, wire_len, linktype: reader.format().as_read_here(linktype) });
+            let direction = packet.direction;
+            return Ok(Wanted {
+                file,
+                data,
+                wire_len,
+                direction,
+                linktype: reader.format().as_read_here(linktype),
+            });
         }
     }
     Err(Failure::user(format!(
@@ -102,7 +111,8 @@ fn packet(args: &TraceArgs, file: PathBuf) -> Result<Wanted, Failure> {
 }
 
 fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> String {
-    let summary = wire::summary::summarize(packet.linktype, &packet.data, packet.wire_len);
+    let summary =
+        wire::summary::summarize(packet.linktype, &packet.data, packet.wire_len).going(packet.direction);
     let mut text =
         format!("packet {} of {}: {summary}\n", args.number, shown(&packet.file.to_string_lossy()));
     let width = question_width(trace);

@@ -30,6 +30,7 @@ use crate::block_type::{
 };
 use crate::order::ByteOrder;
 use crate::time::Resolution;
+use wire::link::Direction;
 
 /// Type, two lengths.
 pub(crate) const BLOCK_OVERHEAD: u32 = 12;
@@ -39,6 +40,8 @@ pub(crate) const BLOCK_MAX: u32 = 16 << 20;
 pub(crate) const OPT_IF_NAME: u16 = 2;
 pub(crate) const OPT_IF_TSRESOL: u16 = 9;
 pub(crate) const OPT_IF_FCSLEN: u16 = 13;
+/// Of a packet, in the enhanced and in the old block.
+const OPT_PACKET_FLAGS: u16 = 2;
 pub(crate) const OPT_IF_TSOFFSET: u16 = 14;
 
 /// Where in this whole block its options are, where it is of a type that has any and has room for one.
@@ -66,6 +69,18 @@ fn names_end(order: ByteOrder, block: &[u8]) -> Option<usize> {
         if order.u16(head, 0) == 0 {
             return Some(pos);
         }
+    }
+}
+
+/// Which way the packet of this whole block went, where its flags say so (section 4.3.1 of the draft; 4.7 for the old block).
+pub(crate) fn direction(order: ByteOrder, block: &[u8]) -> Option<Direction> {
+    let kind = order.u32(block, 0);
+    let options = options_in(order, block).filter(|_| matches!(kind, ENHANCED_PACKET | OLD_PACKET))?;
+    let flags = Options::new(order, &block[options]).flatten().find(|&(code, _)| code == OPT_PACKET_FLAGS)?.1;
+    match (flags.len() == 4).then(|| order.u32(flags, 0) & 3) {
+        Some(1) => Some(Direction::In),
+        Some(2) => Some(Direction::Out),
+        _ => None,
     }
 }
 

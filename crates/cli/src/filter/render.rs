@@ -79,7 +79,8 @@ fn numbered<'b>(
 }
 
 fn object(input: &str, number: u64, packet: &PacketRef<'_>, out: &mut Vec<u8>) {
-    let summary = wire::summary::summarize(packet.linktype, packet.data, packet.wire_len);
+    let summary =
+        wire::summary::summarize(packet.linktype, packet.data, packet.wire_len).going(packet.direction);
     let object = json!({
         "v": 1,
         "type": "packet",
