@@ -8,7 +8,7 @@
 //! | `fragments` | counts what became of them |
 //! | drops `dont_fragment` | counts IPv4 packets that are too long and not to be fragmented |
 //! | drops `malformed` | counts packets that are too long, with a header that makes no sense, has a wrong checksum or is longer than its packet |
-//! | drops `headers` | counts packets whose headers alone leave no room for payload |
+//! | drops `headers` | counts packets whose headers alone leave no room for payload, and IPv6 packets whose headers, that of TCP or the like included, the first fragment would not hold (RFC 7112) |
 //! | drops `no_packet` | counts packets that were not cut because the pool was exhausted, and the fragments made so far |
 //!
 //! IPv4 (RFC 791, 3.2) and IPv6 (RFC 8200, 4.5), behind up to two VLAN tags. Packets that are short enough, or not IP, pass as
@@ -66,7 +66,7 @@ enum Obstacle {
     DontFragment,
     /// Its header makes no sense.
     Malformed,
-    /// Its headers are as long as a fragment may be.
+    /// Its headers are as long as a fragment may be, or of IPv6 longer than the first would hold.
     Headers,
 }
 

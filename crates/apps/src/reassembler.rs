@@ -15,6 +15,7 @@
 //! | drops `evicted` | counts packets that lacked a part when there was no room for another |
 //! | drops `duplicate` | counts fragments that say again what is known |
 //! | drops `congestion` | counts packets of which a fragment met congestion, and another says that its sender does not support that (RFC 3168, 5.3) |
+//! | drops `headers` | counts first fragments of IPv6 packets that do not hold all headers, that of TCP or the like included (RFC 7112) |
 //! | drops `malformed` | counts fragments that are cut, have no payload, end where none can, or have a wrong IPv4 header checksum, and packets with more than 16 IPv6 extension headers, behind which a fragment may hide |
 //!
 //! IPv4 (RFC 791, 3.2) and IPv6 (RFC 8200, 4.5), behind up to two VLAN tags; fragments in different VLANs are not joined. All
@@ -81,6 +82,7 @@ struct Counters {
     evicted: Counter,
     duplicate: Counter,
     congestion: Counter,
+    headers: Counter,
     malformed: Counter,
 }
 
@@ -110,6 +112,7 @@ impl Class for Reassembler {
                 evicted: setup.drops("evicted"),
                 duplicate: setup.drops("duplicate"),
                 congestion: setup.drops("congestion"),
+                headers: setup.drops("headers"),
                 malformed: setup.drops("malformed"),
             },
         })
@@ -188,6 +191,7 @@ impl Running {
                 output.put(packet);
             }
             Parsed::Malformed => pool.free(packet, &self.counters.malformed),
+            Parsed::Headers => pool.free(packet, &self.counters.headers),
             Parsed::Fragment(piece) => self.join(&piece, packet, output, pool, now_ns),
         }
     }

@@ -10,10 +10,12 @@
 //! | `local_mac` | hardware address that packets are sent from; zero unless set |
 //! | `hop_limit` | 1 to 255; 64 unless set |
 //! | `dont_fragment` | whether IPv4 packets must not be cut on their way; `true` unless set. IPv6 packets are cut by their sender only |
+//! | `inner_vlan` | whether packets may bring frames with a VLAN tag; `false` unless set (RFC 7348, 6.1) |
 //! | drops `length_errors` | counts packets that are cut, and frames that would become longer than 65535 bytes, or than 10240 while the pool has no large packet |
 //! | drops `protocol_errors` | counts packets that are something else, are fragments, or have an IPv4 header with options or a wrong checksum |
 //! | drops `remote_address_errors`, `local_address_errors` | count packets from or for somebody else |
 //! | drops `vni_errors` | counts packets of other networks |
+//! | drops `vlan_errors` | counts packets whose frame has a VLAN tag, without `inner_vlan` |
 //! | drops `checksum_errors` | counts packets with a wrong checksum; it need not be there (RFC 6935) |
 //!
 //! The source port is a hash of the flow inside, so that the network between can spread flows. Nothing is learned: there is one other
@@ -30,10 +32,11 @@ use std::net::IpAddr;
 use std::ops::Range;
 use wire::FlowHasher;
 use wire::checksum::Addresses;
-use wire::ether::Mac;
+use wire::ether::{Ethernet, Mac};
 use wire::ip::protocol;
 use wire::transport::{Udp, UdpHeader, UdpMut};
 use wire::tunnel::{VXLAN_PORT, Vxlan as View, VxlanHeader, vxlan_src_port};
+use wire::vlan::Vlan;
 
 /// Options of `vxlan`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -63,6 +66,9 @@ pub struct Vxlan {
     /// Whether IPv4 packets must not be cut on their way.
     #[serde(default = "dont_fragment")]
     pub dont_fragment: bool,
+    /// Whether frames that are received may have a VLAN tag.
+    #[serde(default)]
+    pub inner_vlan: bool,
 }
 
 /// A running `vxlan`.
@@ -72,8 +78,10 @@ pub struct Running {
     vni: u32,
     port: u16,
     has_checksum: bool,
+    takes_inner_vlan: bool,
     hasher: FlowHasher,
     vni_errors: Counter,
+    vlan_errors: Counter,
     checksum_errors: Counter,
 }
 
@@ -113,8 +121,10 @@ impl Class for Vxlan {
             vni: self.vni,
             port: self.port,
             has_checksum: self.checksum.unwrap_or(self.local_address.is_ipv6()),
+            takes_inner_vlan: self.inner_vlan,
             hasher: FlowHasher::new(RandomState::new().hash_one(0)),
             vni_errors: setup.drops("vni_errors"),
+            vlan_errors: setup.drops("vlan_errors"),
             checksum_errors: setup.drops("checksum_errors"),
         })
     }
@@ -157,7 +167,12 @@ impl OverIp for Running {
         if udp.checksum() != 0 && !udp.is_checksum_right(self.received_addresses()) {
             return Err(&self.checksum_errors);
         }
-        Ok(datagram.start + Udp::LEN + View::LEN..datagram.start + usize::from(udp.len()))
+        let frame = datagram.start + Udp::LEN + View::LEN..datagram.start + usize::from(udp.len());
+        // They would get past whoever keeps the VLANs on this side apart (RFC 7348, 6.1).
+        if !self.takes_inner_vlan && has_vlan(&data[frame.clone()]) {
+            return Err(&self.vlan_errors);
+        }
+        Ok(frame)
     }
 }
 
@@ -188,6 +203,11 @@ impl Running {
             Addresses::V6 { src, dst } => Addresses::V6 { src: dst, dst: src },
         }
     }
+}
+
+#[inline]
+fn has_vlan(frame: &[u8]) -> bool {
+    Ethernet::new(frame).is_some_and(|ether| Vlan::follows(ether.ethertype()))
 }
 
 #[cfg(test)]
@@ -295,6 +315,20 @@ mod tests {
             frame(&format!("{OUTER} / udp(dport=4789) / vxlan(5000, flags=0xff, reserved=7) / 'inner'"));
         packet.extend([0; 9]);
         assert_eq!(through(NEAR, "encapsulated", &[packet]), [b"inner"]);
+    }
+
+    /// RFC 7348, 6.1.
+    #[test]
+    fn frames_with_a_tag_pass_if_they_may() {
+        let tagged = ["eth / vlan(5) / ip4 / udp", "eth(type=0x88a8) / vlan(5) / ip4 / udp"].map(frame);
+        let frames = [&tagged[..], &[frame("eth / ip4 / udp")]].concat();
+        let packets = through(FAR, "decapsulated", &frames);
+        assert_eq!(through(&format!("{NEAR}\ninner_vlan = true"), "encapsulated", &packets), frames);
+        let mut rig = rig(NEAR);
+        packets.iter().for_each(|packet| rig.send("encapsulated", packet));
+        rig.breathe();
+        assert_eq!(rig.take("decapsulated"), frames[2..]);
+        assert_eq!(rig.counter("vlan_errors"), 2);
     }
 
     #[test]

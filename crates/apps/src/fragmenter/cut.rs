@@ -9,7 +9,7 @@
 use super::Obstacle;
 use engine::Packet;
 use wire::ether::{Ethernet, ethertype};
-use wire::ip::{Follows, Fragment, FragmentPlace, Ipv4, Ipv4Mut, Ipv6, Ipv6Mut, protocol};
+use wire::ip::{Follows, Fragment, FragmentPlace, Ipv4, Ipv4Mut, Ipv6, Ipv6Mut, header_chain_len, protocol};
 
 /// A packet that has to be cut, and how.
 #[derive(Debug)]
@@ -105,12 +105,17 @@ impl Plan {
         let payload_off = place.off + old_header_len;
         let payload_len = total_len.checked_sub(payload_off).ok_or(Obstacle::Malformed)?;
         is_place_possible(whole.off, payload_len, whole.has_more)?;
-        let headers_len = place.off + Fragment::HEADER_LEN;
+        let part = part(mtu, place.off + Fragment::HEADER_LEN)?;
+        // The first fragment has to hold all headers (RFC 7112, 5).
+        let first = &packet[payload_off..][..payload_len.min(part)];
+        if whole.off == 0 && header_chain_len(next_header, first).is_none() {
+            return Err(Obstacle::Headers);
+        }
         Ok(Some(Plan {
             network_off,
             payload_off: network_off + payload_off,
             payload_len,
-            part: part(mtu, headers_len)?,
+            part,
             family: Family::V6 { place, next_header, whole },
         }))
     }

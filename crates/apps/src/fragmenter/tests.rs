@@ -47,6 +47,25 @@ fn an_ipv6_packet_gets_fragment_headers() {
     assert!(next != id, "another start each time");
 }
 
+/// RFC 7112, 5.
+#[test]
+fn the_first_fragment_of_ipv6_has_all_headers() {
+    for (line, mtu, is_cut) in [
+        ("eth / ip6 / hopopt / dest / udp / pad(99)", 68, false),
+        ("eth / ip6 / hopopt / dest / udp / pad(99)", 40 + 8 + 8 + 8 + 8, true),
+        ("eth / ip6 / tcp / pad(99)", 68, false),
+        ("eth / ip6 / tcp / pad(99)", 40 + 8 + 24, true),
+        ("eth / ip6(next=58) / pad(99)", 68, true),
+        ("eth / ip4 / tcp / pad(99)", 68, true),
+    ] {
+        let mut rig = Rig::new(Fragmenter { mtu }, &["input"], &["output"]);
+        rig.send("input", frame(line));
+        rig.breathe();
+        assert_eq!(rig.take("output").len() > 1, is_cut, "{line}");
+        assert_eq!(rig.counter("headers"), u64::from(!is_cut), "{line}");
+    }
+}
+
 #[test]
 fn fragments_lack_nothing_that_stood_behind_their_packet() {
     for line in ["eth / ip4 / pad(100)", "eth / ip6 / pad(100)"] {

@@ -2,7 +2,7 @@
 
 use engine::Packet;
 use wire::ether::{Ethernet, ethertype};
-use wire::ip::{Follows, Fragment, Ipv4, Ipv4Mut, Ipv6, Ipv6Mut};
+use wire::ip::{Follows, Fragment, Ipv4, Ipv4Mut, Ipv6, Ipv6Mut, header_chain_len};
 use wire::vlan::Vlan;
 
 /// Which packet a fragment is of: addresses, identification, VLANs, and over IPv4 the protocol (RFC 791, 3.2; RFC 8200, 4.5).
@@ -36,6 +36,8 @@ pub(super) enum Parsed {
     Fragment(Piece),
     /// A fragment that cannot be.
     Malformed,
+    /// The first fragment of an IPv6 packet, which lacks some of its headers (RFC 7112).
+    Headers,
 }
 
 /// Whether a frame needs a closer look.
@@ -62,6 +64,7 @@ impl Piece {
         let parsed = Self::read(frame);
         match parsed {
             Parsed::Fragment(piece) if !piece.is_possible() => Parsed::Malformed,
+            Parsed::Fragment(piece) if !piece.has_headers(frame) => Parsed::Headers,
             parsed => parsed,
         }
     }
@@ -136,6 +139,13 @@ impl Piece {
     fn is_possible(&self) -> bool {
         let end = self.off + self.len;
         self.len > 0 && end <= usize::from(u16::MAX) && (!self.has_more || self.len.is_multiple_of(8))
+    }
+
+    /// Whether it holds all headers, unless it is one that has none.
+    #[inline]
+    fn has_headers(&self, frame: &[u8]) -> bool {
+        let Some((_, _, next_header)) = self.fragment_header.filter(|_| self.off == 0) else { return true };
+        header_chain_len(next_header, &frame[self.headers_len..][..self.len]).is_some()
     }
 
     /// Makes a packet that begins with these headers a whole one: its length is what there is.

@@ -57,7 +57,8 @@ fn what_was_cut_is_joined_in_any_order() {
         if round % 2 == 0 {
             shuffle(&mut rng, &mut fragments);
         }
-        if fragments.len() > 64 {
+        // None where the headers would not fit into the first one.
+        if fragments.len() > 64 || fragments.is_empty() {
             continue;
         }
         // What pads a short frame is no payload.
@@ -69,6 +70,31 @@ fn what_was_cut_is_joined_in_any_order() {
         assert!(out == expected, "{round}: {headers}, {len} bytes");
     }
     assert_eq!(rig.report().pool.held, 0);
+}
+
+/// RFC 7112, 5: who filters by headers sees none in the first fragment.
+#[test]
+fn a_first_fragment_of_ipv6_has_all_headers() {
+    // An IPv6 packet: its first fragment header announces `next`, and holds so much.
+    let first = |next: u8, payload: &str| {
+        frame(&format!("eth / ip6(next=44) / hex({next:02x}000001 00000009 {payload})").replace(' ', ""))
+    };
+    let options = "3c000104 00000000 3a000104 00000000".replace(' ', "");
+    for (packet, is_dropped) in [
+        (first(60, &options), true),
+        (first(6, &"00".repeat(16)), true),
+        (first(6, &"00".repeat(24)), false),
+        (first(17, &"00".repeat(8)), false),
+        (first(58, &"00".repeat(8)), false),
+        (first(60, &format!("{options}{}", "00".repeat(8))), false),
+    ] {
+        let mut rig = rig();
+        rig.send("input", &packet);
+        rig.breathe();
+        assert!(rig.take("output").is_empty());
+        assert_eq!(rig.counter("headers"), u64::from(is_dropped), "{packet:02x?}");
+        assert_eq!(rig.report().pool.held, usize::from(!is_dropped), "{packet:02x?}");
+    }
 }
 
 #[test]
