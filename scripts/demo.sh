@@ -5,8 +5,11 @@ cd "$(dirname "$0")/.."
 capture=captures/mixed.pcap
 sluss=${CARGO_TARGET_DIR:-target}/release/sluss
 
-say()  { printf '\n\033[1m%s\033[0m\n' "$*"; }
-show() { printf '\033[2m$\033[0m sluss'; printf ' %q' "$@" | sed "s/\\\\ / /g"; echo; "$sluss" "$@" || [ $? -eq 1 ]; }
+bold='' dim='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' dim=$'\033[2m' plain=$'\033[0m'; fi
+
+say()    { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+prompt() { printf '%s$%s sluss %s\n' "$dim" "$plain" "$*"; }
 head_of() { local lines=$1; shift; "$@" | { head -n "$lines"; cat >/dev/null; }; }
 
 say "Building sluss (the first time takes a minute or two) …"
@@ -15,29 +18,30 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 say "Packets of $capture that match a filter, one line each"
-printf '\033[2m$\033[0m sluss filter "tcp port 80 or arp" %s\n' "$capture"
+prompt "filter 'tcp port 80 or arp' $capture"
 head_of 8 "$sluss" filter --lines 'tcp port 80 or arp' "$capture"
 echo "…"
 
 say "Counts: several filters, one pass"
-printf '\033[2m$\033[0m sluss filter --count %s -f ip6 -f "port 53" -f "net in {192.0.2.0/24, 2001:db8::/32}" -f "tcp[tcpflags] & tcp-syn != 0"\n' "$capture"
+prompt "filter --count $capture -f ip6 -f 'port 53' -f 'net in {192.0.2.0/24, 2001:db8::/32}' -f 'tcp[tcpflags] & tcp-syn != 0'"
 "$sluss" filter --count "$capture" -f ip6 -f 'port 53' -f 'net in {192.0.2.0/24, 2001:db8::/32}' -f 'tcp[tcpflags] & tcp-syn != 0'
 
 say "What a filter means"
-printf '\033[2m$\033[0m sluss explain "tcp port 80 and not host 192.0.2.1"\n'
+prompt "explain 'tcp port 80 and not host 192.0.2.1'"
 "$sluss" explain 'tcp port 80 and not host 192.0.2.1'
 
 say "What it becomes: machine code, each instruction with the words it came from"
-printf '\033[2m$\033[0m sluss compile "tcp port 80"\n'
+prompt "compile 'tcp port 80'"
 head_of 14 "$sluss" compile 'tcp port 80'
 echo "…"
 
 say "A mistake"
-printf '\033[2m$\033[0m sluss filter "tcp prot 80" %s\n' "$capture"
+prompt "filter --count 'tcp prot 80' $capture"
 "$sluss" filter 'tcp prot 80' "$capture" --count || true
 
 say "A network of apps, described in a file; every packet is accounted for"
-show run examples/tee.toml
+prompt "run examples/tee.toml"
+"$sluss" run examples/tee.toml
 
 if command -v tcpdump >/dev/null; then
     say "The race: the same work for tcpdump and sluss, CPU seconds"
@@ -47,11 +51,11 @@ if command -v tcpdump >/dev/null; then
     TIMEFORMAT='%U %S'
     tcpdump_s=$( { time tcpdump -r "$work/big.pcap" -w "$work/tcpdump.pcap" 'tcp port 80' 2>/dev/null; } 2>&1 | tail -n 1)
     sluss_s=$( { time "$sluss" filter 'tcp port 80' "$work/big.pcap" -q -o "$work/sluss.pcap"; } 2>&1 | tail -n 1)
-    cmp "$work/tcpdump.pcap" "$work/sluss.pcap" && same="byte for byte the same output"
-    awk -v size="$(du -m "$work/big.pcap" | cut -f1)" -v same="${same:-}" -v t="$tcpdump_s" -v s="$sluss_s" 'BEGIN {
+    cmp "$work/tcpdump.pcap" "$work/sluss.pcap" || { echo "the outputs differ, which should never be" >&2; exit 1; }
+    awk -v size="$(du -m "$work/big.pcap" | cut -f1)" -v t="$tcpdump_s" -v s="$sluss_s" 'BEGIN {
         split(t, a); split(s, b); t = a[1] + a[2]; s = b[1] + b[2]; if (s < 0.001) s = 0.001
         printf "  tcpdump -r big.pcap -w out.pcap \047tcp port 80\047      %.2f s\n", t
-        printf "  sluss filter \047tcp port 80\047 big.pcap -o out.pcap    %.2f s   %.1f times less (%d MB, %s)\n", s, t / s, size, same
+        printf "  sluss filter \047tcp port 80\047 big.pcap -o out.pcap    %.2f s   %.1f times less (%d MB, byte for byte the same output)\n", s, t / s, size
     }'
 else
     say "tcpdump is not installed, so there is no race (sudo apt-get install tcpdump)"

@@ -1,13 +1,35 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of scripts/apt-packages.txt that are missing, where that is allowed.
-# Says what it does; never fails: tests skip aloud what a missing package keeps them from doing.
+# Says what it does, and what is skipped without a package; never fails.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 0
+
+is_installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
+
 missing=()
-while read -r name _; do
-    case "$name" in '' | '#'*) continue ;; esac
-    dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
-done < scripts/apt-packages.txt
+find_missing() {
+    local name
+    missing=()
+    while read -r name _; do
+        case "$name" in '' | '#'*) continue ;; esac
+        is_installed "$name" || missing+=("$name")
+    done < scripts/apt-packages.txt
+}
+
+# Why these packages are not there, and what needs each.
+say_skipped() {
+    echo "packages: $1; what needs these is skipped:"
+    local name
+    for name in "${missing[@]}"; do
+        grep -E "^$name +" scripts/apt-packages.txt | sed 's/^/          /'
+    done
+}
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    echo "packages: this is not Debian, so none is installed; scripts/apt-packages.txt says what needs which, and tests that miss one say so"
+    exit 0
+fi
+find_missing
 if [ ${#missing[@]} -eq 0 ]; then
     echo "packages: all of scripts/apt-packages.txt are installed"
     exit 0
@@ -17,14 +39,18 @@ if [ "$(id -u)" -ne 0 ]; then
     if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
         sudo=(sudo -n)
     else
-        echo "packages: missing ${missing[*]}; without root they are not installed, and what needs them is skipped"
+        say_skipped "not installed without root"
         echo "          to install them: sudo apt-get install ${missing[*]}"
         exit 0
     fi
 fi
 echo "packages: installing ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-"${sudo[@]}" apt-get install -y -qq "${missing[@]}" >/dev/null 2>&1 ||
-    { "${sudo[@]}" apt-get update -qq && "${sudo[@]}" apt-get install -y -qq "${missing[@]}" >/dev/null; } ||
-    echo "packages: apt-get could not install ${missing[*]}; what needs them is skipped"
+# Without a network, this ends within seconds.
+apt() { "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=20 -o DPkg::Lock::Timeout=60 "$@"; }
+apt install -y "${missing[@]}" >/dev/null 2>&1 || { apt update && apt install -y "${missing[@]}"; } >/dev/null 2>&1
+find_missing
+if [ ${#missing[@]} -ne 0 ]; then
+    say_skipped "apt-get could not install all"
+    echo "          to see why: apt-get update && apt-get install ${missing[*]}"
+fi
 exit 0

@@ -210,8 +210,8 @@ scene_icmp() {
         $ping 1 203.0.113.77 || true # no such network
         # A narrow link behind the router: fragmentation needed, packet too big.
         ip -n router link set r1 mtu 1400
-        $ping 1 -M do -s 1472 198.51.100.20 || true
-        $ping 1 -M do -s 1452 2001:db8:2::20 || true
+        $ping 1 -M 'do' -s 1472 198.51.100.20 || true
+        $ping 1 -M 'do' -s 1452 2001:db8:2::20 || true
         ip -n router link set r1 mtu 1500
         ip -n client route flush cache
         ip -n client -6 route flush cache
