@@ -6,7 +6,7 @@ use crate::terminal::When;
 use crate::values::{at_least, core, duration, interval, pause, whole};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use pflang::Stage;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -144,7 +144,7 @@ pub(crate) enum At {
     sluss filter [OPTIONS] -f FILTER -o OUT [-f FILTER -o OUT]… FILE…")]
 pub(crate) struct FilterArgs {
     /// The filter, unless -f, -F or `--` gives it; then captures, folders, globs, `-`.
-    #[arg(value_name = "FILTER FILE", hide_short_help = true)]
+    #[arg(value_name = "FILTER FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) words: Vec<OsString>,
     /// A filter; one for each -o splits in one pass.
     #[arg(
@@ -311,7 +311,7 @@ pub(crate) struct ExplainArgs {
     sluss trace [OPTIONS] FILE -- FILTER WORDS…")]
 pub(crate) struct TraceArgs {
     /// The filter or @FILE, unless `--` gives it; then the capture, or `-`.
-    #[arg(value_name = "FILTER FILE", hide_short_help = true)]
+    #[arg(value_name = "FILTER FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) words: Vec<OsString>,
     /// Read this capture (as tcpdump has it; the same as FILE).
     #[arg(short = 'r', long = "read", value_name = "FILE")]
