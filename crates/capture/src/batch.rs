@@ -1,4 +1,7 @@
 //! Batches: many packets at once, where they lie in the reader's window.
+//!
+//! Nothing is copied: a batch borrows the reader, and its packets are offsets and lengths. All are of one section and one link type, so that whoever
+//! compiles filters looks at the link type once a batch.
 
 use std::sync::Arc;
 

@@ -1,4 +1,7 @@
-//! Many inputs as one.
+//! Many inputs as one, opened one after the other.
+//!
+//! An error ends its input, not the stream. Batches never span inputs. Reading several at a time is the caller's business: `sluss filter` runs
+//! a reader per thread.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,8 @@
-//! The time of a graph.
+//! The time of a graph: nanoseconds since 1970, one value for all apps in a breath.
+//!
+//! The clock is read once a microsecond, not once a breath, as a reading takes as long as moving ten packets. It never goes back, and
+//! does not follow when the system's clock is set; how far the time of day is ahead is kept beside it, for the timestamps of packets.
+//! On capture time nothing is read: the clock jumps to the next event.
 
 use std::ops::RangeInclusive;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

@@ -1,4 +1,7 @@
 //! How much a source may send by now: packets and bits a second.
+//!
+//! The time at which the next packet may leave is kept in fractions of a nanosecond, so the average is right over months. After a pause, at most 50 ms are made
+//! up for: a source that was held up does not send a flood. It holds no packets; a limiter that does is the app `rate_limiter`.
 
 use crate::option::OptionError;
 

@@ -1,4 +1,12 @@
 //! Reports: the counts of apps, links and pools, and whether they agree.
+//!
+//! ```text
+//! total = free + queued + held              allocated = freed + queued + held
+//! freed = delivered + the drops by reason   of each link: sent = received + queued
+//! ```
+//!
+//! Sums that differ are in `Report::imbalances`. A report is for the end of a run and for tests; who watches a run reads the
+//! file of counters (`shm`), which asks no worker.
 
 use crate::drops;
 use crate::graph::{Graph, Link};

@@ -1,4 +1,7 @@
 //! Common parts of apps with filters: options become compiled filters, bursts become bits.
+//!
+//! Names come from the system's files; no server is asked, as an app must not wait. A filter that does not compile is an error of its option, with the
+//! compiler's message. What a packet's link type means for filters is in `linktype`.
 
 use crate::shared::names::SystemNames;
 use engine::{OptionError, OptionWarning, Packet};

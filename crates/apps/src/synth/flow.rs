@@ -1,4 +1,7 @@
 //! Which flows there are: addresses and ports.
+//!
+//! Flow n is the n-th combination, source ports changing fastest, so that the same options make the same flows. How many there can be is counted
+//! before any is made; at most a million, each with a counter.
 
 use super::Synth;
 use engine::OptionError;

@@ -1,4 +1,8 @@
 //! Finds packets and other blocks in a window.
+//!
+//! A block is taken only when it is whole and both of its lengths agree; what is cut or damaged stops the scan, with all before it found. Lengths
+//! are checked before they are used, interfaces are bounded in number, and nothing is allocated by what a file says. Options are not looked into,
+//! but for those of interfaces.
 
 use wire::LinkType;
 

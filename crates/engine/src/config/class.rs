@@ -1,4 +1,4 @@
-//! What a class says of itself.
+//! What a class says of itself: its name, its ports, and where what comes in goes. The same for all options, so it is known before any app starts.
 
 use crate::app::{Class, Direction, Passage, Ports};
 

@@ -1,4 +1,7 @@
-//! Options of apps, whatever their class.
+//! Options of apps, whatever their class: what a graph holds, compares, and starts apps from.
+//!
+//! Options cannot change once they are in a `Config`. Two are equal if they are of one class and equal there; what a review has prepared for
+//! the next start is no part of that.
 
 mod class;
 mod registry;

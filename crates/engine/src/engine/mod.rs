@@ -1,4 +1,8 @@
 //! The engine: workers, and the graph they run.
+//!
+//! It owns everything that outlives a breath: settings, workers with their pools, links, counts of what is gone. Threads exist only while it
+//! runs (`Engine::run_for` and the like); between runs, all is on the caller's thread, which is when graphs change (`configure`), apps
+//! move (`balance`) and reports are made. It knows no app, no filter and no device.
 
 mod balance;
 mod configure;

@@ -1,4 +1,7 @@
 //! The receiving end of a link.
+//!
+//! What an app sees is what had been sent when its turn began. Slots that it has emptied become free for the sender when its turn is over: one store for
+//! a turn, and the counter with it. Packets that it leaves stay where they are.
 
 use super::{Between, Ring};
 use crate::pool::{Burst, Packet};

@@ -1,4 +1,7 @@
 //! The sending end of a link.
+//!
+//! What an app sends is visible to the receiver when its turn is over: one store for a turn, and the counters with it. A full link drops and counts
+//! (`link_full`); an app that must not lose packets asks for `Output::room` first. An output without a link is a ring that is always full.
 
 use super::Ring;
 use super::ring::CAPACITY;

@@ -1,4 +1,7 @@
 //! A burst: packets in the slots of a link, taken out together.
+//!
+//! INVARIANT: the slots from `first` hold `len` packets, which the burst owns; the link stays borrowed, so that nobody else reads or writes
+//! these slots meanwhile. Packets that are left when it is dropped are dropped too, also while an app panics.
 
 use super::Packet;
 use std::fmt;

@@ -1,4 +1,7 @@
-//! Metadata: facts about a packet beside its bytes.
+//! Metadata: facts about a packet beside its bytes, on a cache line of their own.
+//!
+//! They are written and copied only if an app of the graph asks for them, so a graph without such apps never touches these lines. Nothing here
+//! is derived from the bytes: an app that changes a header need not know of them.
 
 /// Facts about a packet beside its bytes: one cache line, apart from them.
 ///

@@ -1,4 +1,8 @@
-//! How much of its time a worker does something that is of use.
+//! How much of its time a worker does something that is of use: breaths that moved packets, less the share that a full link to another
+//! worker dropped.
+//!
+//! An idle worker still calls its apps, and each call takes time; so the time in apps says little. Sleep
+//! counts as idle; what passes between two runs, such as a change of the graph, counts as nothing.
 
 use crate::link::Output;
 use std::ops::Add;

@@ -1,4 +1,14 @@
 //! A worker: the apps of one thread, breathing in turn.
+//!
+//! ```text
+//! for each app that pulls, by name:                  pull
+//! for each app with links in, senders first:         push, if anything waits
+//! now and then:                                      tick, restarts
+//! if any packet was dropped by going out of scope:   take it home, count it
+//! ```
+//!
+//! An app that panics is taken down alone: what it held is dropped and counted, and the breath goes on with the next. A worker shares nothing with
+//! others but the rings between them, the stacks on which packets come home, and a flag that says stop.
 
 mod control;
 mod load;

@@ -1,4 +1,7 @@
 //! An app in its place: with its links, its counters, and what is needed to start it again.
+//!
+//! A slot outlives its app. While the app is down, its inputs are emptied (`app_down`), its links and counters stay, and what it has left for
+//! the next one (`Setup::legacy`) waits. Every call into an app is guarded against panics, in the breath or here.
 
 use super::restarts::{Outage, Restarts};
 use super::state::AppState;

@@ -1,4 +1,7 @@
-//! The usual times of turns and breaths.
+//! The usual times of turns and breaths: means without the longest hundredth.
+//!
+//! They come from the histograms that are counted anyway, by what has been added since measuring began; so they are right to a quarter, as
+//! buckets are. What apps cost is derived from them (`engine/balance`).
 
 use crate::shm::Histogram;
 

@@ -1,4 +1,8 @@
 //! A compiled filter or program behind a safe interface.
+//!
+//! The code comes from a graph that the verifier has passed, and reads no byte behind the captured length that it is given; the packet is a slice, so
+//! that length is right. It allocates nothing, calls nothing, and stores only answers and its own stack slots. The pages stay mapped as
+//! long as the filter lives.
 
 use super::memory::{Placed, Refusal, Way};
 use crate::emit::{Bits, Leaves, MachineCode, NoCode, Written};

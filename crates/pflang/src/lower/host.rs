@@ -1,4 +1,7 @@
 //! IPv4 and IPv6 addresses and networks, by number and by name.
+//!
+//! Unless a protocol is named, an IPv4 address is looked for in IPv4, ARP and RARP, as in libpcap. A name stands for all of its addresses; whoever
+//! resolves it is injected (`names`), so nothing here reads a file or asks a server.
 
 use super::Result;
 use super::direction::End;

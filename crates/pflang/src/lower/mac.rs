@@ -1,4 +1,7 @@
 //! Link-layer addresses, `broadcast` and `multicast`.
+//!
+//! Where the addresses are depends on the link type: at fixed offsets, in one of up to four places (802.11), in one byte (ARCNET), or nowhere, which is
+//! an error.
 
 use super::Result;
 use super::direction::End;

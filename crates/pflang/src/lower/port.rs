@@ -1,4 +1,7 @@
 //! Ports and port ranges, by number and by name.
+//!
+//! As in libpcap, they are looked for in the first fragment of IPv4 packets, behind the options, and in IPv6 packets without extension
+//! headers; TCP, UDP and SCTP unless the filter or services(5) says which. The dialect `ipv6` steps over extension headers.
 
 use super::Result;
 use super::direction::End;

@@ -1,4 +1,7 @@
-//! The loop that takes the steps, over whichever instructions the processor has.
+//! The loop that takes the steps of a mask program, over whichever instructions the processor has.
+//!
+//! Four masks of 64 packets take each step together. What a step reads counts only for packets whose
+//! bit is set: what other lanes hold is some number that nobody looks at. The design is in `docs/design/mask-vm.md`.
 
 use super::glance::Glance;
 use super::program::{
