@@ -5,6 +5,8 @@
 //! `captures/` and `examples/` are the repository's, and must print just that. `BLESS=1 cargo test -p sluss --test book` writes
 //! into the pages what they print. Blocks fenced as `toml` are graphs: those of pages about `sluss run` must pass `--check`.
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -126,7 +128,7 @@ fn examples_print_what_the_book_says() {
             continue;
         }
         if let Some(tool) = missing_tool(&text) {
-            println!("SKIPPED: the examples of {}: install {tool} (Debian)", page.display());
+            common::say(&format!("SKIPPED: the examples of {}: install {tool} (Debian)", page.display()));
             continue;
         }
         commands += text.lines().filter(|line| line.starts_with("$ sluss ")).count();
