@@ -33,7 +33,22 @@ pub fn put_record(order: ByteOrder, time: (u32, u32), wire_len: u32, data: &[u8]
     header[12..].copy_from_slice(&order.put_u32(wire_len));
     out.reserve(RECORD_HEADER_LEN + data.len());
     out.extend_from_slice(&header);
-    out.extend_from_slice(data);
+    extend_short(out, data);
+}
+
+/// PERF: a call of `memmove` takes as long as this copy of the shortest packets, of which a second half may overlap the first.
+#[inline]
+fn extend_short(out: &mut Vec<u8>, data: &[u8]) {
+    const HALF: usize = 32;
+    match (data.first_chunk::<HALF>(), data.last_chunk::<HALF>()) {
+        (Some(first), Some(last)) if data.len() <= 2 * HALF => {
+            let second = out.len() + data.len() - HALF;
+            out.extend_from_slice(first);
+            out.truncate(second);
+            out.extend_from_slice(last);
+        }
+        _ => out.extend_from_slice(data),
+    }
 }
 
 /// Appends an enhanced packet block. `ticks` are those of the interface, which is counted from 0 in its section.
@@ -115,4 +130,20 @@ pub(crate) fn put_block(order: ByteOrder, kind: u32, out: &mut Vec<u8>, body: im
     let length = order.put_u32((out.len() - start + 4) as u32);
     out[start + 4..start + 8].copy_from_slice(&length);
     out.extend(length);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_any_length_hold_their_bytes() {
+        let bytes: Vec<u8> = (0..200).collect();
+        for len in 0..bytes.len() {
+            let mut out = vec![7];
+            put_record(ByteOrder::Little, (1, 2), 300, &bytes[..len], &mut out);
+            assert_eq!(out.len(), 1 + RECORD_HEADER_LEN + len);
+            assert_eq!(out[1 + RECORD_HEADER_LEN..], bytes[..len]);
+        }
+    }
 }
