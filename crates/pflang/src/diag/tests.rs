@@ -84,7 +84,7 @@ fn advice() {
     for (source, help) in ADVICE {
         assert_eq!(mistake(source).help.as_deref(), Some(*help), "{source}");
     }
-    let flag = "this looks like a flag of tcpdump, which is no part of a filter";
+    let flag = "this looks like a flag of a command, which is no part of a filter";
     assert_eq!(mistake("tcp port 80 -c 5").help.as_deref(), Some(flag));
     let found = mistake("port in {10.0.0.1-10.0.0.5}");
     assert_eq!(found.message, "a set of `port` cannot have a range of addresses");

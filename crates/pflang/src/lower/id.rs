@@ -10,6 +10,13 @@ use std::net::Ipv6Addr;
 impl Lowerer<'_> {
     /// `[quals] id`.
     pub(crate) fn identifier(&mut self, quals: Quals, id: &Id) -> Result {
+        self.tested(quals, id).map_err(|error| match meant_by_transport(quals, id) {
+            Some(meant) if error.code == Code::BadQualifier => Box::new(error.suggest(meant)),
+            _ => error,
+        })
+    }
+
+    fn tested(&mut self, quals: Quals, id: &Id) -> Result {
         match *id {
             Id::Name(ref name) => self.named(name, quals),
             Id::Number(number) => self.number(number, quals),
@@ -227,6 +234,25 @@ impl Lowerer<'_> {
             Some(_) => format!("the network is `{net}`"),
         });
         error
+    }
+}
+
+/// What is meant by `tcp src 80` and `tcp host 10.0.0.1`.
+fn meant_by_transport(quals: Quals, id: &Id) -> Option<String> {
+    let proto = quals.proto?;
+    let has_ports = matches!(proto, Proto::Tcp | Proto::Udp | Proto::Sctp);
+    match (quals.kind, id) {
+        (None, Id::Number(port)) if has_ports && *port <= u32::from(u16::MAX) => {
+            Some(format!("{}{id}", Quals { kind: Some(Kind::Port), ..quals }))
+        }
+        (None | Some(Kind::Host | Kind::Net), _)
+            if has_ports || matches!(proto, Proto::Icmp | Proto::Icmp6) =>
+        {
+            let is_prefix = matches!(id, Id::V4Prefix { .. } | Id::V4Mask { .. } | Id::V6Prefix(..));
+            let kind = if is_prefix { Some(Kind::Net) } else { quals.kind };
+            Some(format!("{} and {}{id}", proto.name(), Quals { proto: None, kind, ..quals }))
+        }
+        _ => None,
     }
 }
 

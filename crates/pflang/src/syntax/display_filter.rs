@@ -289,7 +289,10 @@ fn test(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
         return match op {
             "=" => Some(format!("{quals} {value}")),
             "!=" => Some(unequal(&quals, &value)),
-            _ => None,
+            _ => {
+                let range = super::habits::ports_that_are(sign_of(op)?, value.parse().ok()?)?;
+                Some(format!("{}portrange {range}", quals.strip_suffix("port")?))
+            }
         };
     }
     if let Some(bit) = find(FLAGS, field) {
@@ -339,6 +342,16 @@ fn value(tokens: &Tokens<'_>, at: &mut usize) -> Option<String> {
         *at += 2;
     }
     simple.then(|| span.text(tokens.source).to_owned())
+}
+
+fn sign_of(op: &str) -> Option<Sign> {
+    match op {
+        "<" => Some(Sign::Lt),
+        "<=" => Some(Sign::Le),
+        ">" => Some(Sign::Gt),
+        ">=" => Some(Sign::Ge),
+        _ => None,
+    }
 }
 
 /// A comparison without counterpart.

@@ -206,6 +206,9 @@ impl Parser<'_> {
             (Expected::Term | Expected::TermAfterJoin, TokenKind::Mac(_)) => {
                 Some(format!("ether host {text}"))
             }
+            (Expected::TermAfterJoin, TokenKind::Number(_)) if text.starts_with("tcp-") => {
+                Some(format!("tcp[tcpflags] & {text} != 0"))
+            }
             (Expected::TermAfterJoin, TokenKind::Number(_)) => Some(format!("port {text}")),
             (Expected::Operator { number: true }, _) => match self.tokens.text(self.previous()?) {
                 flag if flag.starts_with("tcp-") => Some(format!("tcp[tcpflags] & {flag} != 0")),
@@ -370,7 +373,9 @@ impl Parser<'_> {
             other => other,
         };
         let wanted = format!("{}-{name}", proto.last()?);
-        words::CONSTANTS.iter().map(|(constant, _)| *constant).find(|constant| *constant == wanted)
+        let constant =
+            words::CONSTANTS.iter().map(|(constant, _)| *constant).find(|constant| *constant == wanted);
+        constant.or_else(|| fields::message_constant(&wanted))
     }
 
     /// An address with the qualifier that it needs.

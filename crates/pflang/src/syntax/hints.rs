@@ -78,13 +78,22 @@ pub(super) fn hint(tokens: &Tokens<'_>, found: &Diagnostic) -> Option<String> {
             "RTP has no port of its own: name the one that it uses, as in `udp portrange 16384-32767`"
         }
         (Code::Unexpected | Code::UnknownWord, _) if begins_with_flag(tokens) => {
-            "this looks like a flag of tcpdump, which is no part of a filter"
+            "this looks like a flag of a command, which is no part of a filter"
         }
         (Code::Unexpected, "-") if next_is_letter(tokens, at) => {
-            "this looks like a flag of tcpdump, which is no part of a filter"
+            "this looks like a flag of a command, which is no part of a filter"
         }
         (Code::Unexpected | Code::UnknownWord, _) if is_list_of_tags(tokens, at) => {
             return tags(tokens, at);
+        }
+        (Code::Unexpected, "and" | "&&" | "or" | "||") if expects_comparison(found) => {
+            "numbers are joined by `|` and `&`, as in `tcp[tcpflags] & (tcp-syn|tcp-ack) != 0`"
+        }
+        (Code::Unexpected, ":") if expects_join(found) && before.contains('.') => {
+            "a port is a primitive of its own, as in `host 10.0.0.1 and port 80`"
+        }
+        (Code::Unexpected, ":") if expects_join(found) => {
+            "an IPv6 address has eight parts, or once `::` in the place of zeros, as in `host 2001:db8::1`"
         }
         (Code::Unexpected, "and" | "&&" | "or" | "||") => {
             return Some(format!("`{text}` stands between two primitives: one is missing here"));
@@ -121,6 +130,10 @@ fn expects_join(found: &Diagnostic) -> bool {
     found.label.as_deref().is_some_and(|label| label.contains("or the end"))
 }
 
+fn expects_comparison(found: &Diagnostic) -> bool {
+    found.label.as_deref().is_some_and(|label| label.starts_with("expected a comparison"))
+}
+
 fn expects_number(found: &Diagnostic) -> bool {
     found.help.is_none()
         && found.label.as_deref().is_some_and(|label| label.starts_with("expected a number, `len`"))
@@ -132,10 +145,15 @@ fn begins_with_flag(tokens: &Tokens<'_>) -> bool {
         && next_is_letter(tokens, 0)
 }
 
-/// Whether a letter or word follows without a blank between: `-w`.
+/// Whether a letter or word follows without a blank between: `-w`, `--dport`.
 fn next_is_letter(tokens: &Tokens<'_>, at: usize) -> bool {
-    let Some([sign, next]) = tokens.list.get(at..at + 2) else { return false };
-    sign.span.end == next.span.start && next.kind == TokenKind::Name
+    let Some([sign, next, ..]) = tokens.list.get(at..) else { return false };
+    let is_flag = match next.kind {
+        TokenKind::Name => true,
+        TokenKind::Sign(Sign::Minus) => next_is_letter(tokens, at + 1),
+        _ => false,
+    };
+    is_flag && sign.span.end == next.span.start
 }
 
 /// `vlan 10,20`, `vlan 10-20`, `vlan in {10, 20}`, `vlan != 10`.

@@ -433,7 +433,10 @@ fn what_is_like_a_habit_is_left_alone() {
         ("host 10.0.0.256 10.0.0.1", None),
         ("ip daddr @set", Some("two primitives are joined by `and` or `or`")),
         ("greater 100 less 200", Some("did you mean `greater 100 and less 200`?")),
-        ("src or dst 10.0.0.1:80", None),
+        (
+            "src or dst 10.0.0.1:80",
+            Some("a port is a primitive of its own, as in `host 10.0.0.1 and port 80`"),
+        ),
         ("10.0.0.1:80,443", Some("did you mean `host 10.0.0.1`?")),
         ("ip saddr > 10.0.0.1", Some("two primitives are joined by `and` or `or`")),
     ] {
