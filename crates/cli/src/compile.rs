@@ -13,12 +13,12 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let compiler = language::compiler(linktype, &args.text.language, At::Auto);
     let printed = compiler
         .print(&source, args.stage)
-        .map_err(|error| language::wrong_filter(error, &args.text.language, terminal))?;
+        .map_err(|error| language::wrong_filter(error, &source, &args.text.language, terminal))?;
     let output = if args.text.json {
         let object = json!({
             "v": 1,
             "type": "compile",
-            "filter": source,
+            "filter": &*source,
             "linktype": linktype.to_string(),
             "stage": args.stage.to_string(),
             "text": printed,

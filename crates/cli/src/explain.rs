@@ -12,7 +12,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let source = language::filter_text(&args.text.words)?;
     let linktype = args.text.linktype;
     let compiler = language::compiler(linktype, &args.text.language, At::Auto);
-    let wrong = |error: pflang::Error| language::wrong_filter(error, &args.text.language, terminal);
+    let wrong = |error: pflang::Error| language::wrong_filter(error, &source, &args.text.language, terminal);
     let filter = compiler.compile(&source).map_err(wrong)?;
     let explanation = compiler.explain(&source).map_err(wrong)?;
     let output = if args.text.json {
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
         let object = json!({
             "v": 1,
             "type": "explain",
-            "filter": source,
+            "filter": &*source,
             "linktype": linktype.to_string(),
             "canonical": explanation.canonical,
             "words": explanation.to_string(),

@@ -10,15 +10,56 @@ use apps::SystemNames;
 use pflang::{Backend, Code, Compiler, Diagnostic, Dialect, Filter};
 use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
+use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wire::LinkType;
 
 /// So much of a filter file is read: a device has no end, and the compiler refuses more than 64 MiB.
 const FILTER_FILE_MAX: u64 = 64 << 20;
+
+/// The text of a filter, and where it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FilterText {
+    text: String,
+    /// The file that holds it, if one does.
+    file: Option<PathBuf>,
+}
+
+impl From<String> for FilterText {
+    fn from(text: String) -> Self {
+        FilterText { text, file: None }
+    }
+}
+
+impl Deref for FilterText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl FilterText {
+    /// The place of what is found in it, where that is not the command line.
+    fn place(&self, found: &Diagnostic) -> Option<impl Display> {
+        let before = self.text.get(..found.span.start as usize).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        self.file.as_ref().map(|file| format!("this is line {line} of the filter file {}", file.display()))
+    }
+
+    /// What is told of a finding, with its place.
+    fn tell(&self, message: Message, found: &Diagnostic) -> Message {
+        match self.place(found) {
+            Some(place) => message.with_note(&place.to_string()),
+            None => message,
+        }
+    }
+}
 
 /// Whether this is a filter on an Ethernet. Nobody is asked for names, who might take long to answer.
 pub(crate) fn is_filter(text: &str, language: &LanguageArgs) -> bool {
@@ -48,7 +89,7 @@ pub(crate) fn compiler(linktype: LinkType, language: &LanguageArgs, at: At) -> C
 }
 
 /// Several words are one filter; `@FILE` holds it.
-pub(crate) fn filter_text(words: &[OsString]) -> Result<String, Failure> {
+pub(crate) fn filter_text(words: &[OsString]) -> Result<FilterText, Failure> {
     if let [word] = words
         && let Some(path) = word.as_bytes().strip_prefix(b"@")
     {
@@ -58,20 +99,21 @@ pub(crate) fn filter_text(words: &[OsString]) -> Result<String, Failure> {
         |word: &OsStr| Failure::user(format!("the filter is not UTF-8 text: `{}`", word.display()));
     let words: Result<Vec<&str>, Failure> =
         words.iter().map(|word| word.to_str().ok_or_else(|| not_text(word))).collect();
-    Ok(words?.join(" "))
+    Ok(words?.join(" ").into())
 }
 
 /// The text of a filter file, without the comments in it.
-pub(crate) fn from_file(path: &Path) -> Result<String, Failure> {
+pub(crate) fn from_file(path: &Path) -> Result<FilterText, Failure> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(FILTER_FILE_MAX + 1).read_to_end(&mut bytes));
-    let path = path.display();
-    read.map_err(|error| Failure::world(format!("cannot read the filter file {path}: {error}")))?;
+    let name = path.display();
+    read.map_err(|error| Failure::world(format!("cannot read the filter file {name}: {error}")))?;
     blank_comments(&mut bytes);
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::user(format!("the filter file {path} is not UTF-8 text: byte {at}"))
-    })
+        Failure::user(format!("the filter file {name} is not UTF-8 text: byte {at}"))
+    })?;
+    Ok(FilterText { text, file: Some(path.to_owned()) })
 }
 
 /// Puts blanks in the place of comments, from `#` to the end of the line, as tcpdump does: what is told of the rest has its place.
@@ -86,15 +128,15 @@ fn blank_comments(text: &mut [u8]) {
 /// Compiles for running, telling lints and a fall-back to the interpreter.
 pub(crate) fn compile(
     compiler: &Compiler,
-    source: &str,
+    source: &FilterText,
     language: &LanguageArgs,
     at: At,
     quiet: bool,
     terminal: &Terminal,
 ) -> Result<Filter, Failure> {
-    let filter = compiler.compile(source).map_err(|error| wrong_filter(error, language, terminal))?;
+    let filter = compiler.compile(source).map_err(|error| wrong_filter(error, source, language, terminal))?;
     if !quiet {
-        tell_lints(&filter, terminal);
+        tell_lints(&filter, source, terminal);
     }
     match (filter.fallback_reason(), at) {
         (Some(reason), At::Native) => Err(Failure::world(format!(
@@ -109,16 +151,18 @@ pub(crate) fn compile(
 }
 
 /// What may surprise in a filter.
-pub(crate) fn tell_lints(filter: &Filter, terminal: &Terminal) {
+pub(crate) fn tell_lints(filter: &Filter, source: &FilterText, terminal: &Terminal) {
     for lint in filter.lints() {
         let text = lint.render(filter.source(), terminal.colour_stderr.into());
-        terminal.tell(&Message::found(text, about(filter.source(), "warning", &lint.to_json())));
+        let message = Message::found(text, about(filter.source(), "warning", &lint.to_json()));
+        terminal.tell(&source.tell(message, lint));
     }
 }
 
 /// A filter that does not compile. Where a flag would help, it is named: the compiler knows no command line.
 pub(crate) fn wrong_filter(
     mut error: pflang::Error,
+    source: &FilterText,
     language: &LanguageArgs,
     terminal: &Terminal,
 ) -> Failure {
@@ -134,7 +178,8 @@ pub(crate) fn wrong_filter(
         error.diagnostic.help = Some(help.map_or_else(|| kept.clone(), |help| format!("{help}; {kept}")));
     }
     let object = about(&error.source, "error", &error.diagnostic.to_json());
-    Failure { message: Message::found(error.render(terminal.colour_stderr.into()), object), blame }
+    let message = Message::found(error.render(terminal.colour_stderr.into()), object);
+    Failure { message: source.tell(message, &error.diagnostic), blame }
 }
 
 /// Whose fault it is that a filter does not compile.

@@ -2,7 +2,7 @@
 
 use crate::args::{At, TraceArgs};
 use crate::exit::{Failure, Outcome};
-use crate::language::{self, one_line};
+use crate::language::{self, FilterText, one_line};
 use crate::plural::{self, counted};
 use crate::terminal::{Terminal, print, shown};
 use crate::words::{self, Known, Words, quoted, shell_word};
@@ -30,10 +30,10 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let (source, file) = request(args, Known { exists: &words::exists, is_filter: &is_filter })?;
     let packet = packet(args, file)?;
     let compiler = language::compiler(packet.linktype, &args.language, At::Interp);
-    let wrong = |error| language::wrong_filter(error, &args.language, terminal);
+    let wrong = |error| language::wrong_filter(error, &source, &args.language, terminal);
     let filter = compiler.compile(&source).map_err(wrong)?;
     let trace = compiler.trace(&source, &packet.data, packet.wire_len).map_err(wrong)?;
-    language::tell_lints(&filter, terminal);
+    language::tell_lints(&filter, &source, terminal);
     let output = if args.json {
         format!("{}\n", object(args, &source, &packet, &trace))
     } else {
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
 }
 
 /// The filter's text, and the capture.
-fn request(args: &TraceArgs, known: Known<'_>) -> Result<(String, PathBuf), Failure> {
+fn request(args: &TraceArgs, known: Known<'_>) -> Result<(FilterText, PathBuf), Failure> {
     let words = args.words.as_slice();
     let (filter, files) = match words {
         _ if !args.rest.is_empty() => (args.rest.as_slice(), words),
@@ -257,6 +257,7 @@ mod tests {
         let exists = |word: &OsStr| word == "-" || word.to_string_lossy().ends_with(".pcap");
         let is_filter = |text: &str| ["tcp", "tcp port 80"].contains(&text);
         request(&args, Known { exists: &exists, is_filter: &is_filter })
+            .map(|(filter, file)| (filter.to_string(), file))
             .map_err(|failure| failure.message.to_string())
     }
 

@@ -535,6 +535,29 @@ fn a_size_that_is_not_measured_is_refused() {
 }
 
 #[test]
+fn a_filter_file_is_named_by_what_is_wrong_in_it() {
+    let file = scratch("filter-file").join("web.filter");
+    std::fs::write(&file, "# the web\ntcp and\n  prot 80\n").unwrap();
+    let at_file = format!("@{}", arg(&file));
+    let told = format!("\nnote: this is line 3 of the filter file {}\n", arg(&file));
+    let capture = "captures/web.pcap";
+    for args in [
+        &["filter", "--count", "-F", arg(&file), capture][..],
+        &["filter", "--count", capture, "-f", "ip", "-f", &at_file],
+        &["explain", &at_file],
+        &["compile", &at_file],
+        &["trace", &at_file, capture],
+    ] {
+        let output = run(args);
+        assert!(code(&output) == 2 && stderr(&output).ends_with(&told), "{args:?}: {}", stderr(&output));
+    }
+    // Warnings, too, and not what stands on the command line.
+    std::fs::write(&file, "vlan 2\nor vlan 3").unwrap();
+    let output = run(&["filter", "--count", "--no-fail", capture, "-f", &at_file, "-f", "vlan 2 or vlan 3"]);
+    assert_eq!(stderr(&output).matches("of the filter file").count(), 1, "{}", stderr(&output));
+}
+
+#[test]
 fn words_after_two_dashes_are_the_filter() {
     let output = run(&["filter", "--count", "captures/web.pcap", "--", "tcp", "port", "80"]);
     assert_eq!(stdout(&output), "96\n");

@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_share_is_told_of_what_was_read_to_its_end() {
-        let selection = |output| Selection { filter: "tcp".to_owned(), output };
+        let selection = |output| Selection { filter: "tcp".to_owned().into(), output };
         let to_file = Output::Capture("o.pcap".into());
         let plan = Plan { selections: vec![selection(Output::Lines), selection(to_file)], inputs: vec![] };
         let mut totals = Totals::default();

@@ -2,7 +2,7 @@
 
 use crate::args::FilterArgs;
 use crate::exit::Failure;
-use crate::language;
+use crate::language::{self, FilterText};
 use crate::words::{self, Known, Words, quoted, shell_word};
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
@@ -21,7 +21,7 @@ pub(crate) struct Plan {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
     /// The text of the filter.
-    pub(crate) filter: String,
+    pub(crate) filter: FilterText,
     /// Where what matches goes.
     pub(crate) output: Output,
 }
@@ -58,7 +58,10 @@ pub(crate) fn plan(args: &FilterArgs, known: Known<'_>) -> Result<Plan, Failure>
     Ok(Plan { selections, inputs })
 }
 
-fn filters_and_inputs(args: &FilterArgs, known: Known<'_>) -> Result<(Vec<String>, Vec<PathBuf>), Failure> {
+fn filters_and_inputs(
+    args: &FilterArgs,
+    known: Known<'_>,
+) -> Result<(Vec<FilterText>, Vec<PathBuf>), Failure> {
     let (filters, files) = filters_and_files(args, known)?;
     let mut inputs = args.read.clone();
     inputs.extend(files.iter().map(PathBuf::from));
@@ -75,12 +78,12 @@ fn filters_and_inputs(args: &FilterArgs, known: Known<'_>) -> Result<(Vec<String
 fn filters_and_files<'a>(
     args: &'a FilterArgs,
     known: Known<'_>,
-) -> Result<(Vec<String>, &'a [OsString]), Failure> {
+) -> Result<(Vec<FilterText>, &'a [OsString]), Failure> {
     let text = |word: &OsString| language::filter_text(std::slice::from_ref(word));
     let words = args.words.as_slice();
     refuse_two_ways(args)?;
     if !args.filter.is_empty() {
-        let filters: Result<Vec<String>, Failure> = args.filter.iter().map(text).collect();
+        let filters: Result<Vec<FilterText>, Failure> = args.filter.iter().map(text).collect();
         return Ok((filters?, words));
     }
     if let Some(path) = &args.filter_file {
@@ -90,8 +93,8 @@ fn filters_and_files<'a>(
         return Ok((vec![language::filter_text(&args.rest)?], words));
     }
     match words {
-        [] => Ok((vec![String::new()], words)),
-        [only] if args.read.is_empty() && (known.exists)(only) => Ok((vec![String::new()], words)),
+        [] => Ok((vec![FilterText::default()], words)),
+        [only] if args.read.is_empty() && (known.exists)(only) => Ok((vec![FilterText::default()], words)),
         [first, files @ ..] => {
             command_line(args).check(known)?;
             Ok((vec![text(first)?], files))
@@ -100,9 +103,9 @@ fn filters_and_files<'a>(
 }
 
 /// Nothing to read, and a terminal in the place of a pipe.
-fn no_capture(args: &FilterArgs, filters: &[String]) -> Failure {
+fn no_capture(args: &FilterArgs, filters: &[FilterText]) -> Failure {
     let is_flag = !args.filter.is_empty() || args.filter_file.is_some() || !args.rest.is_empty();
-    let filter = filters.first().filter(|_| !is_flag).map_or("FILTER", String::as_str);
+    let filter = filters.first().filter(|_| !is_flag).map_or("FILTER", |filter| filter);
     let example = format!("sluss filter {} trace.pcap", quoted(filter));
     Failure::user("no capture given").help(format_args!("name one, `{example}`, or pipe one in"))
 }
@@ -138,7 +141,7 @@ fn command_line(args: &FilterArgs) -> Words<'_> {
     Words { command: "sluss filter", words: &args.words, read: &args.read, flags }
 }
 
-fn outputs(args: &FilterArgs, filters: &[String]) -> Result<Vec<Output>, Failure> {
+fn outputs(args: &FilterArgs, filters: &[FilterText]) -> Result<Vec<Output>, Failure> {
     if args.count {
         if !args.output.is_empty() {
             return Err(Failure::user(
@@ -181,7 +184,7 @@ mod tests {
     }
 
     fn selection(filter: &str, output: Output) -> Selection {
-        Selection { filter: filter.to_owned(), output }
+        Selection { filter: filter.to_owned().into(), output }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::args::{At, FilterArgs, LanguageArgs};
 use crate::exit::Failure;
 use crate::filter::plan::Selection;
-use crate::language;
+use crate::language::{self, FilterText};
 use crate::terminal::Terminal;
 use pflang::Filter;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ type Compiled = HashMap<LinkType, Vec<Filter>>;
 
 /// Compiles each filter once for each link type, on demand; shared by the workers.
 pub(crate) struct Filters<'a> {
-    sources: Vec<&'a str>,
+    sources: Vec<&'a FilterText>,
     language: &'a LanguageArgs,
     at: At,
     quiet: bool,
@@ -26,7 +26,7 @@ impl<'a> Filters<'a> {
     /// The filters of a plan.
     pub(crate) fn new(selections: &'a [Selection], args: &'a FilterArgs, terminal: &'a Terminal) -> Self {
         Filters {
-            sources: selections.iter().map(|selection| selection.filter.as_str()).collect(),
+            sources: selections.iter().map(|selection| &selection.filter).collect(),
             language: &args.language,
             at: args.at,
             quiet: args.quiet,
@@ -63,8 +63,11 @@ impl<'a> Filters<'a> {
             use pflang::Code::{BadToken, DisplaySyntax, Unexpected, UnknownWord};
             matches!(error.code(), BadToken | DisplaySyntax | Unexpected | UnknownWord)
         };
-        let wrong = self.sources.iter().filter_map(|source| compiler.compile(source).err()).find(is_wrong);
-        wrong.map_or(Ok(()), |error| Err(language::wrong_filter(error, self.language, self.terminal)))
+        let error = |source: &&'a FilterText| compiler.compile(source).err().map(|error| (*source, error));
+        let wrong = self.sources.iter().filter_map(error).find(|(_, error)| is_wrong(error));
+        wrong.map_or(Ok(()), |(source, error)| {
+            Err(language::wrong_filter(error, source, self.language, self.terminal))
+        })
     }
 
     /// Whether no packet has come that the filters would have been compiled for.
@@ -80,7 +83,7 @@ impl<'a> Filters<'a> {
         let compiler = language::compiler(linktype, self.language, self.at);
         // What a text means for lints hardly depends on the link type: tell them once.
         let quiet = self.quiet || !compiled.is_empty();
-        let compile = |source: &&str| {
+        let compile = |source: &&FilterText| {
             language::compile(&compiler, source, self.language, self.at, quiet, self.terminal)
         };
         let filters: Vec<Filter> = self.sources.iter().map(compile).collect::<Result<_, _>>()?;
