@@ -558,6 +558,31 @@ fn a_filter_file_is_named_by_what_is_wrong_in_it() {
 }
 
 #[test]
+fn a_command_line_of_tcpdump_is_told_the_command() {
+    let capture = "captures/web.pcap";
+    for (args, what) in [
+        (&["-r", capture][..], "`-r` is no flag of `sluss` itself"),
+        (&["-i", "eth0"], "`-i` is no flag of `sluss` itself"),
+        (&["tcp", "port", "80", capture], "`tcp` is no command"),
+        (&["host", "192.0.2.1", capture], "`host` is no command"),
+        (&["tcp port 80", capture], "`tcp port 80` is no command"),
+        (&[capture], "`captures/web.pcap` is no command"),
+    ] {
+        let output = run(args);
+        let told = format!(
+            "error: {what}\nhelp: packets of captures are selected by `sluss filter 'tcp port 80' FILE`\n"
+        );
+        assert_eq!((code(&output), stderr(&output)), (2, told), "{args:?}");
+    }
+    for (args, told) in
+        [(&["flter"][..], "'filter'"), (&["--hepl"], "'--help'"), (&["-%"], "unexpected argument '-%'")]
+    {
+        let output = run(args);
+        assert!(code(&output) == 2 && stderr(&output).contains(told), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn words_after_two_dashes_are_the_filter() {
     let output = run(&["filter", "--count", "captures/web.pcap", "--", "tcp", "port", "80"]);
     assert_eq!(stdout(&output), "96\n");

@@ -5,14 +5,20 @@ mod tcpdump;
 use crate::args::Cli;
 use crate::exit::Failure;
 use crate::terminal::{Terminal, When};
-use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::{Arg, Command, CommandFactory};
+use pflang::{Backend, Code, Compiler};
+use std::path::Path;
 use std::process::ExitCode;
+use wire::LinkType;
 
 /// Prints help, a version, or what is wrong with the command line.
 pub(crate) fn tell(mut told: Error) -> ExitCode {
-    let command = command();
-    if let Some(failure) = command.as_deref().and_then(|command| from_tcpdump(command, &told)) {
+    let failure = match command() {
+        Some(command) => from_tcpdump(&command, &told),
+        None => without_command(&told),
+    };
+    if let Some(failure) = failure {
         return fail(&failure);
     }
     // Clap proposes to put an unknown flag after `--`. There it would be a filter or a file, which nobody means.
@@ -44,6 +50,39 @@ fn as_failure(told: &Error) -> Failure {
 fn paragraphs(text: &str) -> (&str, &str) {
     let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
     (message.strip_prefix("error: ").unwrap_or(message).trim_end(), help)
+}
+
+/// A command line of tcpdump, in which no command stands before flags and filter.
+fn without_command(told: &Error) -> Option<Failure> {
+    let (kind, word) = match told.kind() {
+        ErrorKind::UnknownArgument => ("flag of `sluss` itself", told.get(ContextKind::InvalidArg)),
+        ErrorKind::InvalidSubcommand => ("command", told.get(ContextKind::InvalidSubcommand)),
+        _ => return None,
+    };
+    let Some(ContextValue::String(word)) = word else { return None };
+    let is_meant = match word.strip_prefix('-') {
+        Some(flag) => {
+            flag.len() == 1
+                && Cli::command().find_subcommand("filter").is_some_and(|filter| has(filter, flag))
+        }
+        None => Path::new(word).exists() || begins_filter(word),
+    };
+    let what = format_args!("`{word}` is no {kind}");
+    is_meant.then(|| {
+        Failure::user(what).help("packets of captures are selected by `sluss filter 'tcp port 80' FILE`")
+    })
+}
+
+/// Whether a command, or tcpdump, has a flag of one letter.
+fn has(command: &Command, flag: &str) -> bool {
+    let is_ours = |arg: &Arg| arg.get_short().is_some_and(|short| flag.starts_with(short));
+    command.get_arguments().any(is_ours) || tcpdump::instead_of("filter", &format!("-{flag}")).is_some()
+}
+
+/// Whether a filter may begin with this word.
+fn begins_filter(word: &str) -> bool {
+    let compiled = Compiler::new(LinkType::EN10MB).backend(Backend::Interpreter).compile(word);
+    compiled.map_or_else(|error| error.code() == Code::Unexpected, |_| true)
 }
 
 /// What there is in place of a flag that only tcpdump has, or that means something else there.
