@@ -10,6 +10,7 @@ mod catalogue;
 mod clock;
 mod compile;
 mod ended;
+mod escape;
 mod exit;
 mod explain;
 mod filter;

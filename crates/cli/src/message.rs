@@ -1,7 +1,7 @@
 //! What is said on standard error: a text for people and, where `--json` asks for it, the same as an object for programs.
 
 use crate::blame::Blame;
-use crate::terminal::shown;
+use crate::escape::shown;
 use serde_json::{Value, json};
 use std::fmt;
 

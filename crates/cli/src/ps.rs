@@ -1,11 +1,12 @@
 //! `sluss ps`: which instances there are, from their files of counters.
 
 use crate::args::PsArgs;
+use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
 use crate::instances::{find, nothing_in, unix_ns};
 use crate::message::Message;
 use crate::table::{Column, Table};
-use crate::terminal::{Terminal, print, shown};
+use crate::terminal::{Terminal, print};
 use crate::units;
 use engine::shm::{RecordKind, runtime};
 use observe::{Found, Instance, Rates, Sample};

@@ -1,10 +1,10 @@
 //! Results on standard output, messages on standard error, and whether they may be coloured.
 
+use crate::escape::harmless;
 use crate::exit::Failure;
 use crate::message::Message;
 use crate::reader;
 use clap::ValueEnum;
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 /// When to use colour.
@@ -79,50 +79,4 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
         .map_err(|error| Failure::writing("standard output", &error))
-}
-
-/// The text without control characters, which may come from the name of a file and would be obeyed by a terminal.
-/// Line ends and our own colours stay.
-pub(crate) fn harmless(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(next) = rest.chars().next() {
-        let len = colour_len(rest).unwrap_or(next.len_utf8());
-        if len > next.len_utf8() || next == '\n' || !next.is_control() {
-            out.push_str(&rest[..len]);
-        } else {
-            out.extend(next.escape_default());
-        }
-        rest = &rest[len..];
-    }
-    out
-}
-
-/// The name of a file as it stands in a line: without any control character, as it has neither lines nor colours of ours.
-pub(crate) fn shown(name: &str) -> Cow<'_, str> {
-    if !name.contains(char::is_control) {
-        return name.into();
-    }
-    let as_shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    name.chars().map(as_shown).collect()
-}
-
-/// The length of the colour change with which the text begins: escape, `[`, digits and semicolons, `m`.
-fn colour_len(text: &str) -> Option<usize> {
-    let body = text.strip_prefix("\x1b[")?;
-    let digits = body.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
-    body[digits..].starts_with('m').then_some(digits + 3)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{harmless, shown};
-
-    #[test]
-    fn a_terminal_obeys_no_file_name() {
-        assert_eq!(harmless("a\x1b]0;title\x07b\r\u{9b}2J"), "a\\u{1b}]0;title\\u{7}b\\r\\u{9b}2J");
-        assert_eq!(shown("a\x1b[31m\nb \u{e9}.pcap"), "a\\u{1b}[31m\\nb \u{e9}.pcap");
-        let ours = "\x1b[1;31merror\x1b[0m: line\nline \u{e9}";
-        assert_eq!(harmless(ours), ours);
-    }
 }

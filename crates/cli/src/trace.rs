@@ -1,10 +1,11 @@
 //! `sluss trace`: why one packet does or does not match.
 
 use crate::args::{At, TraceArgs};
+use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
 use crate::language::{self, FilterText, one_line};
 use crate::plural::{self, counted};
-use crate::terminal::{Terminal, print, shown};
+use crate::terminal::{Terminal, print};
 use crate::words::{self, Known, Words, quoted, shell_word};
 use capture::Reader;
 use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPrimitive};

@@ -19,12 +19,13 @@ mod select;
 mod sinks;
 
 use crate::args::FilterArgs;
+use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
 use crate::language::{self, one_line};
 use crate::message::Message;
 use crate::plural::{self, counted};
 use crate::reader::print_until_signal;
-use crate::terminal::{Terminal, shown};
+use crate::terminal::Terminal;
 use crate::words::{self, Known};
 use plan::Plan;
 use run::Totals;

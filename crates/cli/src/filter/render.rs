@@ -1,8 +1,8 @@
 //! What a matching packet becomes: a record of a capture, a line, a JSON object, or nothing.
 
 use super::bits::set_bits;
+use crate::escape::shown;
 use crate::exit::Failure;
-use crate::terminal::shown;
 use capture::{Batch, Encoder, Line, PacketRef};
 use serde_json::json;
 use std::io::Write;

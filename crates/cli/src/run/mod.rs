@@ -13,10 +13,11 @@ mod source;
 mod tell;
 
 use crate::args::RunArgs;
+use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
 use crate::plural::counted;
 use crate::registry::registry;
-use crate::terminal::{Terminal, print, shown};
+use crate::terminal::{Terminal, print};
 use engine::GraphFile;
 use serde_json::json;
 use source::Source;

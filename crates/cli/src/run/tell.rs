@@ -2,11 +2,12 @@
 
 use super::source::Source;
 use crate::blame::Blame;
+use crate::escape::shown;
 use crate::exit::Failure;
 use crate::json::value_of;
 use crate::message::Message;
 use crate::plural::{self, counted};
-use crate::terminal::{Terminal, shown};
+use crate::terminal::Terminal;
 use engine::{Changes, ConfigureError, GraphCode, GraphFile, GraphFileError, GraphFileErrors, Link};
 use pflang::{Finding, Severity, Span};
 use serde_json::{Value, json};
