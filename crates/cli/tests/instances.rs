@@ -224,6 +224,7 @@ fn a_full_file_system_is_an_error_at_the_beginning() {
     let errors = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{errors}");
     assert!(errors.contains("`sluss top` will not see this") && errors.contains("No space left"), "{errors}");
+    assert_eq!(errors.matches(".counters").count(), 1, "{errors}");
 
     let Some(output) = in_small_file_system(64 << 10, 100) else { return };
     let errors = stderr(&output);

@@ -70,7 +70,7 @@ impl Segment {
     /// ```
     ///
     /// # Errors
-    /// As for [`Segment::create`], with the path; or when there is no such folder, or `name` is
+    /// As for [`Segment::create`]; or when there is no such folder, or `name` is
     /// [no name of an instance](super::runtime::is_instance_name).
     pub fn of_instance(name: &str) -> io::Result<Self> {
         if !runtime::is_instance_name(name) {
@@ -78,28 +78,30 @@ impl Segment {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{name}`: {why}")));
         }
         let path = runtime::folder()?.join(runtime::file_name(name, std::process::id()));
-        let created = match Self::create(&path, name) {
+        match Self::create(&path, name) {
             // Whoever had our number before us has crashed, unless it has that in another PID namespace.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                remove_dead(&path).and_then(|()| Self::create(&path, name))
+                remove_dead(&path).map_err(|error| about(&path, &error))?;
+                Self::create(&path, name)
             }
             created => created,
-        };
-        created.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+        }
     }
 
     /// Counters in a new file, which is [held](super::is_held) from now on. It is removed when the segment is dropped; after a
     /// crash it stays, to be read.
     ///
     /// # Errors
-    /// When the file exists or cannot be made or mapped, or the file system is full.
+    /// When the file exists or cannot be made or mapped, or the file system is full; with the path.
     pub fn create(path: &Path, name: &str) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o644).open(path)?;
+        let open = OpenOptions::new().read(true).write(true).create_new(true).mode(0o644).open(path);
+        let file = open.map_err(|error| about(path, &error))?;
         // Whoever cleans up may have found it before it was held.
-        lock::hold(&file)?;
+        lock::hold(&file).map_err(|error| about(path, &error))?;
         // Addresses for all that it may become; what is used of it is made room for first.
-        let memory = memory::map(LEN, Some(&file)).inspect_err(|_| {
+        let memory = memory::map(LEN, Some(&file)).map_err(|error| {
             let _ = std::fs::remove_file(path);
+            about(path, &error)
         })?;
         Self::lay_out(memory, Some((file, path.to_owned())), name)
     }
@@ -432,4 +434,8 @@ mod memory {
         // SAFETY: it was allocated by `map` with this length.
         unsafe { dealloc(memory.as_ptr(), layout(len)) };
     }
+}
+/// An error about a file.
+fn about(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
