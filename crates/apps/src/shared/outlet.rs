@@ -312,7 +312,7 @@ mod tests {
             let outlet = Outlet::of(&File::from(OwnedFd::from(writer))).unwrap();
             assert_eq!(outlet.room, Room::Told);
             let outlet = Outlet { room, ..outlet };
-            let text = [b'.'; 50_000];
+            let text = [b'.'; 100 << 10];
             let (mut written, patience) = (0, Duration::from_millis(10));
             let error = loop {
                 match outlet.write_some(&[IoSlice::new(&[]), IoSlice::new(&text)], patience) {
