@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::compression::Compression;
 use wire::LinkType;
 
 /// Why a capture could not be read or written.
@@ -14,7 +15,7 @@ pub struct Error {
     kind: ErrorKind,
     input: Option<Arc<str>>,
     offset: Option<u64>,
-    compressed: bool,
+    compression: Option<Compression>,
 }
 
 /// The party that has to act on an error; the command turns it into an exit code.
@@ -251,15 +252,20 @@ pub enum BlockProblem {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind) -> Error {
-        Error { kind, input: None, offset: None, compressed: false }
+        Error { kind, input: None, offset: None, compression: None }
     }
 
     pub(crate) fn at(self, offset: u64) -> Error {
         Error { offset: Some(offset), ..self }
     }
 
-    pub(crate) fn of(self, input: &Arc<str>, compressed: bool) -> Error {
-        Error { input: Some(input.clone()), compressed, ..self }
+    pub(crate) fn of(self, input: &Arc<str>) -> Error {
+        Error { input: Some(input.clone()), ..self }
+    }
+
+    /// The same of an input that is compressed so, if it is: places count behind the decoder.
+    pub(crate) fn behind(self, compression: Option<Compression>) -> Error {
+        Error { compression, ..self }
     }
 
     /// The kind of an error.
@@ -317,7 +323,7 @@ impl std::fmt::Display for Error {
             write!(f, "{input}: ")?;
         }
         match self.offset {
-            Some(offset) if self.compressed => write!(f, "byte {offset} (decompressed): ")?,
+            Some(offset) if self.compression.is_some() => write!(f, "byte {offset} (decompressed): ")?,
             Some(offset) => write!(f, "byte {offset}: ")?,
             None => {}
         }

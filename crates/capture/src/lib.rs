@@ -52,6 +52,7 @@
 
 mod batch;
 mod block_type;
+mod compression;
 mod error;
 mod found;
 mod growth;
@@ -71,6 +72,7 @@ mod write;
 mod zstd;
 
 pub use batch::{Batch, PacketRef};
+pub use compression::Compression;
 pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles, Written};
 pub use found::{BATCH_MAX, Block, Interface, Record};
 pub use growth::BeforeGrowing;
@@ -80,7 +82,6 @@ pub use order::ByteOrder;
 pub use pcap::PcapHeader;
 pub use reader::Reader;
 pub use section::Format;
-pub use source::Compression;
 pub use stream::Stream;
 pub use time::{Precision, Resolution};
 pub use write::{Encoder, NameHint, NamedFormat, Target, Writer, layout};

@@ -137,11 +137,13 @@ impl PcapHeader {
         let link = order.u32(bytes, 20);
         let linktype = LinkType::new(link & LINKTYPE_MASK).canonical();
         let modified = magic == MAGIC_MODIFIED;
+        // Cooked captures of the patched libpcap put an Ethernet header in front of what the snap length bounds.
+        let faked_header_len = if modified && linktype == LinkType::EN10MB { 14 } else { 0 };
         Ok(PcapHeader {
             order,
             precision: if magic == MAGIC_NANO { Precision::Nano } else { Precision::Micro },
             version,
-            snaplen: understood_snaplen(order.u32(bytes, 16), linktype, modified),
+            snaplen: understood_snaplen(order.u32(bytes, 16), linktype, faked_header_len),
             linktype,
             link_bits: link & !LINKTYPE_MASK,
             modified,
@@ -306,14 +308,12 @@ pub(crate) fn fcs_len(link_bits: u32) -> Option<u8> {
     (link_bits & FCS_PRESENT != 0).then_some((link_bits >> 28) as u8 * 2)
 }
 
-fn understood_snaplen(stored: u32, linktype: LinkType, modified: bool) -> u32 {
+fn understood_snaplen(stored: u32, linktype: LinkType, faked_header_len: u32) -> u32 {
     let snaplen = match stored {
         1..=SNAPLEN_SANE_MAX => stored,
         _ => captured_max(linktype),
     };
-    // Cooked captures of the patched libpcap put an Ethernet header in front of what the snap length bounds.
-    let faked_header = if modified && linktype == LinkType::EN10MB { 14 } else { 0 };
-    (snaplen + faked_header).min(SNAPLEN_SANE_MAX)
+    (snaplen + faked_header_len).min(SNAPLEN_SANE_MAX)
 }
 
 fn need_header(bytes: usize) -> Stop {

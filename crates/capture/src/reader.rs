@@ -9,6 +9,7 @@ use wire::LinkType;
 
 use crate::batch::{Batch, PacketRef};
 use crate::block_type;
+use crate::compression::Compression;
 use crate::error::{Error, ErrorKind};
 use crate::found::{Found, Stop};
 use crate::growth::BeforeGrowing;
@@ -16,7 +17,7 @@ use crate::order::ByteOrder;
 use crate::pcap::{self, PcapHeader};
 use crate::pcapng;
 use crate::section::{Format, Section};
-use crate::source::{self, ByteStream, Compression};
+use crate::source::{self, ByteStream};
 use crate::window::Window;
 
 /// Reads one capture: pcap or pcapng, plain or compressed, from a file or any stream. Captures that `cat` joined are read one after the
@@ -79,7 +80,7 @@ impl Reader {
 
     fn open_file(path: &Path, before_growing: Option<BeforeGrowing>) -> Result<Reader, Error> {
         let input: Arc<str> = path.to_string_lossy().into();
-        let failed = |e| Error::new(ErrorKind::Open(e)).of(&input, false);
+        let failed = |e| Error::new(ErrorKind::Open(e)).of(&input);
         let stream = source::open(path).map_err(failed)?;
         let mut reader = Reader::start(stream, input, before_growing)?;
         reader.input_len = std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| m.len());
@@ -92,7 +93,7 @@ impl Reader {
     /// If it cannot be read or is not a capture.
     pub fn stdin() -> Result<Reader, Error> {
         let input: Arc<str> = "standard input".into();
-        let stream = source::stdin().map_err(|e| Error::new(ErrorKind::Open(e)).of(&input, false))?;
+        let stream = source::stdin().map_err(|e| Error::new(ErrorKind::Open(e)).of(&input))?;
         Reader::start(stream, input, None)
     }
 
@@ -112,13 +113,13 @@ impl Reader {
         let consumed = Arc::new(AtomicU64::new(0));
         let counted = Box::new(Counted { stream, consumed: consumed.clone() });
         let (stream, head, compression) = source::sniff(counted, before_growing.clone())
-            .map_err(|e| Error::new(ErrorKind::Read(e)).of(&input, false))?;
+            .map_err(|e| Error::new(ErrorKind::Read(e)).of(&input))?;
         let mut window = Window::new(stream, &head, compression);
         if let Some(ask) = before_growing {
             window.ask_before_growing(ask);
         }
         let section =
-            first_section(&mut window, compression).map_err(|e| e.of(&input, compression.is_some()))?;
+            first_section(&mut window, compression).map_err(|e| e.of(&input).behind(compression))?;
         Ok(Reader {
             window,
             section,
@@ -297,7 +298,7 @@ impl Reader {
     fn begin_file(&mut self) -> Result<(), Error> {
         self.state = State::Done;
         self.section = first_section(&mut self.window, self.compression)
-            .map_err(|error| error.of(&self.input, self.compression.is_some()))?;
+            .map_err(|error| error.of(&self.input).behind(self.compression))?;
         self.found.starts_section = matches!(self.section.format, Format::Pcap(_));
         self.state = State::Reading;
         Ok(())
@@ -319,7 +320,7 @@ impl Reader {
     /// The error about damage at the read position, which ends the input.
     fn damage(&mut self, kind: ErrorKind) -> Error {
         self.state = State::Done;
-        Error::new(kind).at(self.window.stream_pos()).of(&self.input, self.compression.is_some())
+        Error::new(kind).at(self.window.stream_pos()).of(&self.input).behind(self.compression)
     }
 }
 

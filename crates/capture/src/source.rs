@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
+use crate::compression::Compression;
 use crate::error::ErrorKind;
 use crate::growth::BeforeGrowing;
 use crate::gzip::Gzip;
@@ -14,26 +15,6 @@ use crate::zstd::Zstd;
 
 /// Bytes of any origin; `Send` so that a worker can read its own file.
 pub(crate) type ByteStream = Box<dyn Read + Send>;
-
-/// How an input is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Compression {
-    /// RFC 1952, any number of members.
-    Gzip,
-    /// RFC 8878, any number of frames.
-    Zstd,
-}
-
-impl Compression {
-    /// The name of the format.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "zstd",
-        }
-    }
-}
 
 /// Compressed bytes are read this many at a time.
 const COMPRESSED_CHUNK: usize = 128 << 10;

@@ -18,8 +18,9 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::compression::Compression;
 use crate::growth::{self, BeforeGrowing};
-use crate::source::{ByteStream, Compression};
+use crate::source::ByteStream;
 
 /// 32 pages to read, and one for a record that is there in part. Behind zstd it takes a whole block of 128 KiB.
 ///

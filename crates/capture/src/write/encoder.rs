@@ -103,7 +103,7 @@ impl Encoder {
         match (self.target, batch.format()) {
             (Target::Pcap { .. }, format) => self
                 .put_records(format, batch, selected, out)
-                .map_err(|kind| Error::new(kind).of(batch.input, false)),
+                .map_err(|kind| Error::new(kind).of(batch.input)),
             (Target::Pcapng, Format::Pcapng(order)) => {
                 copy_blocks(order, batch, selected, out);
                 Ok(())

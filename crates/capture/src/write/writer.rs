@@ -51,8 +51,7 @@ impl Writer<File> {
     pub fn create(path: impl AsRef<Path>) -> Result<Writer<File>, Error> {
         let path = path.as_ref();
         let name = path.to_string_lossy();
-        let file =
-            File::create(path).map_err(|e| Error::new(ErrorKind::Write(e)).of(&name[..].into(), false))?;
+        let file = File::create(path).map_err(|e| Error::new(ErrorKind::Write(e)).of(&name[..].into()))?;
         Ok(Writer::to_file(file, &name))
     }
 
@@ -67,7 +66,7 @@ impl Writer<File> {
         let file = io::stdout()
             .as_fd()
             .try_clone_to_owned()
-            .map_err(|e| Error::new(ErrorKind::Write(e)).of(&name.into(), false))?;
+            .map_err(|e| Error::new(ErrorKind::Write(e)).of(&name.into()))?;
         Ok(Writer::to_file(File::from(file), name))
     }
 
@@ -199,7 +198,7 @@ impl<W: Write> Writer<W> {
         if self.has_failed {
             self.buffer.clear();
             let error = ErrorKind::Write(io::Error::other("an earlier write failed"));
-            return Err(Error::new(error).of(&self.name, false));
+            return Err(Error::new(error).of(&self.name));
         }
         Ok(())
     }
@@ -217,7 +216,7 @@ impl<W: Write> Writer<W> {
             Err(_) if self.written == 0 => Written::Whole(0),
             Err(_) => Written::Torn(self.written),
         };
-        Error::new(ErrorKind::Unfinished { source, written }).of(&self.name, false)
+        Error::new(ErrorKind::Unfinished { source, written }).of(&self.name)
     }
 }
 
