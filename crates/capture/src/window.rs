@@ -152,6 +152,7 @@ impl Window {
             if let Some(ask) = self.before_growing.as_ref().filter(|_| len > growth::WINDOW_MAX) {
                 ask();
             }
+            growth::reserve(&mut self.buf, len);
             self.buf.resize(len, 0);
         }
     }

@@ -4,6 +4,7 @@
 //! the header of one, and what came from the blocks before is handed out; the damage is told with the next call.
 
 use std::io::{self, BufRead, BufReader, Read};
+use std::sync::{Mutex, PoisonError};
 
 use ::zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
@@ -25,7 +26,13 @@ pub(crate) struct Zstd<R> {
     /// The error after the bytes that were handed out last.
     damage: Option<io::Error>,
     before_growing: Option<BeforeGrowing>,
+    /// Whether the decoder may have a large history, which goes to the next input that needs one.
+    is_large: bool,
 }
+
+/// The last decoder that has had a large history, of inputs that take turns to have one. Freed by one thread and allocated by the next it
+/// would be there once for each, since glibc keeps what a thread has freed.
+static SPARE: Mutex<Option<Decoder<'static>>> = Mutex::new(None);
 
 impl<R: Read> Zstd<R> {
     /// Frames that need a history of more than 2 to the power of `window_log_max` bytes are damage.
@@ -36,7 +43,15 @@ impl<R: Read> Zstd<R> {
     ) -> io::Result<Zstd<R>> {
         let mut decoder = Decoder::new()?;
         decoder.set_parameter(DParameter::WindowLogMax(window_log_max))?;
-        Ok(Zstd { compressed, decoder, wanted: 0, is_full: false, damage: None, before_growing })
+        Ok(Zstd {
+            compressed,
+            decoder,
+            wanted: 0,
+            is_full: false,
+            damage: None,
+            before_growing,
+            is_large: false,
+        })
     }
 
     /// Decodes a block at most; returns how many bytes came, which may be none, or `None` at the end of the stream.
@@ -54,6 +69,9 @@ impl<R: Read> Zstd<R> {
                 let is_large = history_len(input).is_none_or(|len| len > growth::HISTORY_MAX);
                 if let Some(ask) = self.before_growing.as_ref().filter(|_| is_large) {
                     ask();
+                    if !std::mem::replace(&mut self.is_large, true) {
+                        take_spare(&mut self.decoder);
+                    }
                 }
                 FRAME_START_LEN
             }
@@ -68,6 +86,27 @@ impl<R: Read> Zstd<R> {
         let (taken, given) = (from.pos(), to.pos());
         self.compressed.consume(taken);
         Ok(Some(given))
+    }
+}
+
+/// Goes on with the decoder of an earlier input, between two frames.
+fn take_spare(decoder: &mut Decoder<'static>) {
+    let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(mut spare) = spare
+        && spare.reinit().is_ok()
+    {
+        *decoder = spare;
+    }
+}
+
+impl<R> Drop for Zstd<R> {
+    fn drop(&mut self) {
+        if self.is_large
+            && let Ok(small) = Decoder::new()
+        {
+            let spare = std::mem::replace(&mut self.decoder, small);
+            *SPARE.lock().unwrap_or_else(PoisonError::into_inner) = Some(spare);
+        }
     }
 }
 
@@ -164,6 +203,31 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// The decoder of one input goes to the next, in whatever state it was left.
+    #[test]
+    fn inputs_with_a_large_history_share_a_decoder() {
+        use ::zstd::zstd_safe::CParameter;
+        let content: Vec<u8> = (0..300_000_u32).map(|i| (i.wrapping_mul(i) >> 9) as u8).collect();
+        let mut encoder = ::zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.set_parameter(CParameter::WindowLog(24)).unwrap();
+        encoder.write_all(&content).unwrap();
+        let sound = encoder.finish().unwrap();
+        assert_eq!(history_len(&sound), Some(1 << 24));
+        let mut damaged = sound.clone();
+        let last = damaged.len() - 1;
+        damaged[last] ^= 1;
+        damaged[last / 2] ^= 1;
+        for input in [&sound[..], &damaged, &sound, &sound[..sound.len() / 2], &sound, &sound[..8], &sound] {
+            let mut seen = Vec::new();
+            let ask: BeforeGrowing = std::sync::Arc::new(|| {});
+            let compressed = BufReader::with_capacity(128 << 10, input);
+            let result = Zstd::new(compressed, 25, Some(ask)).unwrap().read_to_end(&mut seen);
+            assert_eq!(result.is_ok(), input == sound);
+            assert!(seen.len() <= content.len() && (input != sound || seen == content));
+            assert!(SPARE.lock().unwrap().is_some());
         }
     }
 

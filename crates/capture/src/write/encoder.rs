@@ -7,6 +7,7 @@ use crate::batch::Batch;
 use crate::block_type::{CUSTOM_NO_COPY, SECTION_HEADER};
 use crate::error::{Error, ErrorKind};
 use crate::found::{Block, Record};
+use crate::growth;
 use crate::order::ByteOrder;
 use crate::pcap::{self, FILE_HEADER_LEN, MAGIC_MICRO, MAGIC_NANO, PcapHeader, RECORD_HEADER_LEN};
 use crate::pcapng;
@@ -245,6 +246,7 @@ fn copy_other_block(order: ByteOrder, batch: &Batch<'_>, block: &Block, out: &mu
 
 /// Copies a block without the options that must not be copied.
 fn copy_block(order: ByteOrder, block: &[u8], out: &mut Vec<u8>) {
+    growth::reserve(out, out.len() + block.len());
     let options = pcapng::options_in(order, block);
     match options.filter(|options| pcapng::has_uncopyable(order, &block[options.clone()])) {
         None => out.extend_from_slice(block),
