@@ -223,7 +223,7 @@ impl Output {
             let copies = &mut copies[..filled];
             if pool.uses_metadata() {
                 let metadata = |(index, copy): (usize, &mut Packet)| {
-                    *copy.metadata_mut() = *original(made + index).metadata()
+                    copy.set_metadata(*original(made + index).metadata());
                 };
                 copies.iter_mut().enumerate().for_each(metadata);
             }

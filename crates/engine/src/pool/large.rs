@@ -92,14 +92,10 @@ impl Large {
         }
     }
 
-    /// Writes the metadata of all packets that are not at home.
-    ///
-    /// # Safety
-    /// Nobody looks at packets of the pool meanwhile.
-    pub(super) unsafe fn describe_all_but_free(&self, metadata: Metadata) {
-        if let Some(Chunks { free, region }) = &self.chunks {
-            // SAFETY: by the caller's promise.
-            unsafe { region.describe_all_but(free, metadata) };
+    /// Sets the metadata of the packets that are out, unless that was done before.
+    pub(super) fn set_metadata_without_stamp(&self, metadata: Metadata) {
+        if let Some(chunks) = &self.chunks {
+            chunks.region.set_metadata_without_stamp(metadata);
         }
     }
 }

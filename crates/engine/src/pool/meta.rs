@@ -3,13 +3,13 @@
 //! They are written and copied only if an app of the graph asks for them, so a graph without such apps never touches these lines. Nothing here
 //! is derived from the bytes: an app that changes a header need not know of them.
 
-/// Facts about a packet beside its bytes: one cache line, apart from them.
+/// Facts about a packet beside its bytes, in a cache line apart from them.
 ///
 /// A new packet has the time of its breath, link type Ethernet and zeroes; `pcap_reader` and the devices fill in what
 /// they know. Nothing is written or copied unless an app of the graph has asked for metadata
 /// ([`App::uses_metadata`](crate::App::uses_metadata)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct Metadata {
     /// When the packet was seen, in nanoseconds since 1970-01-01 UTC.
     pub timestamp_ns: u64,
@@ -30,4 +30,13 @@ pub struct Metadata {
     pub precision: u8,
 }
 
-const _: () = assert!(size_of::<Metadata>() == 64);
+/// The line of a chunk in which its metadata is. Zeroes will do: nothing is known then. Like the bytes of the packet, it is its owner's alone.
+#[repr(C, align(64))]
+pub(super) struct MetadataLine {
+    pub(super) metadata: Metadata,
+    /// Whether the metadata was written since the pool began to stamp packets. If not, it is that of its
+    /// [region](super::region::metadata_without_stamp).
+    pub(super) is_stamped: bool,
+}
+
+const _: () = assert!(size_of::<MetadataLine>() == 64);

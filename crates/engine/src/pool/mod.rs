@@ -3,7 +3,7 @@
 //! ```text
 //! Region (one memfd)   chunk 0      chunk 1      chunk 2  …          one region a pool, and one for large packets
 //!                      │
-//!                      ├─ 0 … 511    metadata: `struct metadata` at 64c, 64 bytes, touched by apps that ask for it
+//!                      ├─ 0 … 511    metadata: metadata at 64c, 64 bytes, touched by apps that ask for it
 //!                      ├─ 512 … 1023 headroom: where the packet begins is `address & 511`, Snabb's rule
 //!                      └─ 640+64c    struct packet { u16 length; u8 data[10240]; }   <- a `Packet` points here
 //! ```
@@ -117,7 +117,7 @@ impl Pool {
         let mut packet = self.pop()?;
         packet.clear();
         if let Some(metadata) = self.stamping {
-            *packet.metadata_mut() = metadata;
+            packet.set_metadata(metadata);
         }
         Some(packet)
     }
@@ -143,7 +143,7 @@ impl Pool {
         self.allocated += 1;
         packet.clear();
         if let Some(metadata) = self.stamping {
-            *packet.metadata_mut() = metadata;
+            packet.set_metadata(metadata);
         }
         Some(packet)
     }
@@ -196,7 +196,7 @@ impl Pool {
         // The longest fits.
         let _ = copy.append(packet.data());
         if self.uses_metadata() {
-            *copy.metadata_mut() = *packet.metadata();
+            copy.set_metadata(*packet.metadata());
         }
         Some(copy)
     }
@@ -210,7 +210,7 @@ impl Pool {
         let mut copy = self.pop()?;
         copy.copy_lines_from(packet);
         if self.uses_metadata() {
-            *copy.metadata_mut() = *packet.metadata();
+            copy.set_metadata(*packet.metadata());
         }
         Some(copy)
     }
@@ -361,17 +361,14 @@ impl Pool {
         self.large.fetch_returns();
     }
 
-    /// From now on, new packets get fresh metadata and copies keep theirs; those that are out get it now. There is no way
-    /// back: metadata that was written once would show again in later packets. For the engine, while no app runs.
+    /// From now on, new packets get fresh metadata and copies keep theirs; those that are out have it as of now. There is no way
+    /// back: metadata that was written once would show again in later packets.
     pub(crate) fn stamp(&mut self, now_ns: u64) {
         if self.stamping.is_none() {
             let metadata = Metadata { timestamp_ns: now_ns, linktype: ETHERNET, ..Metadata::default() };
             self.stamping = Some(metadata);
-            // SAFETY: apps hold the packets that are out, and none runs.
-            unsafe {
-                self.region.describe_all_but(&self.free, metadata);
-                self.large.describe_all_but_free(metadata);
-            }
+            self.region.set_metadata_without_stamp(metadata);
+            self.large.set_metadata_without_stamp(metadata);
         }
     }
 
@@ -406,7 +403,7 @@ impl Pool {
     #[inline]
     pub fn describe(&self, packet: &mut Packet, metadata: Metadata) {
         if self.uses_metadata() {
-            *packet.metadata_mut() = metadata;
+            packet.set_metadata(metadata);
         }
     }
 

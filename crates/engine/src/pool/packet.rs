@@ -1,5 +1,6 @@
 //! A packet: its bytes, and the only right to them.
 
+use super::meta::MetadataLine;
 use super::region;
 use super::{Metadata, abandon, wide};
 use std::fmt;
@@ -354,15 +355,32 @@ impl Packet {
     /// ([`App::uses_metadata`](crate::App::uses_metadata)).
     #[inline]
     pub fn metadata(&self) -> &Metadata {
-        // SAFETY: the line lies in our chunk and holds plain numbers, for which any bytes will do.
-        unsafe { region::metadata_of(self.0).as_ref() }
+        // SAFETY: the line lies in our chunk, was zero when mapped, and is written by owners of the packet only.
+        let line = unsafe { region::metadata_line_of(self.0).as_ref() };
+        if line.is_stamped {
+            return &line.metadata;
+        }
+        region::metadata_without_stamp(self).unwrap_or(&line.metadata)
     }
 
     /// Its metadata, to change.
     #[inline]
     pub fn metadata_mut(&mut self) -> &mut Metadata {
         // SAFETY: as in `metadata`, and we hold the only reference.
-        unsafe { region::metadata_of(self.0).as_mut() }
+        let line = unsafe { region::metadata_line_of(self.0).as_mut() };
+        if !line.is_stamped
+            && let Some(&metadata) = region::metadata_without_stamp(self)
+        {
+            *line = MetadataLine { metadata, is_stamped: true };
+        }
+        &mut line.metadata
+    }
+
+    /// Writes its metadata, whatever it was.
+    #[inline]
+    pub(crate) fn set_metadata(&mut self, metadata: Metadata) {
+        // SAFETY: the line lies in our chunk, and we hold the only reference.
+        unsafe { region::metadata_line_of(self.0).write(MetadataLine { metadata, is_stamped: true }) };
     }
 
     /// Bytes the packet had on the wire: its own and those that were cut.

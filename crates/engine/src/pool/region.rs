@@ -1,10 +1,13 @@
 //! One stretch of packet memory, backed by a memory file so that other processes can map it.
 
+use super::Metadata;
+use super::meta::MetadataLine;
 use super::packet::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Packet, RawPacket};
 use super::returns::Returns;
 use std::io;
 use std::num::NonZero;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// How long the packets of a region can become. The address of each says which it is, in the bit above those within a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +43,6 @@ impl Size {
     const fn offset(self, index: usize) -> usize {
         let (chunks, bytes) = self.group();
         (index / chunks + 1) * bytes - (chunks - index % chunks) * self.chunk()
-    }
-
-    /// Which chunk begins there.
-    const fn index(self, offset: usize) -> usize {
-        let (chunks, bytes) = self.group();
-        (offset / bytes + 1) * chunks - (bytes - offset % bytes) / self.chunk()
     }
 
     /// Bytes of a region of `chunks` chunks.
@@ -102,10 +99,13 @@ struct Head {
     returns: Returns,
     /// Which engine the packets belong to.
     engine: u64,
+    /// The metadata of the packets that were out when the pool began to stamp packets. They may be in any thread by then, so that nobody
+    /// but their owners may write theirs.
+    without_stamp: OnceLock<Metadata>,
 }
 
 // SAFETY: the region is plain memory; its chunks are reached through `Packet`s, each of which has one owner, and its
-// head is made of atomics.
+// head is made of what threads can share.
 unsafe impl Send for Region {}
 
 impl Region {
@@ -117,7 +117,13 @@ impl Region {
         }
         let base = map::reserve(size, size.region(chunks))?;
         // SAFETY: the head is mapped, aligned and ours; nobody knows of it yet.
-        unsafe { base.cast::<Head>().write(Head { returns: Returns::default(), engine }) };
+        unsafe {
+            base.cast::<Head>().write(Head {
+                returns: Returns::default(),
+                engine,
+                without_stamp: OnceLock::new(),
+            })
+        };
         Ok(Region { base, size, chunks, leaked: false })
     }
 
@@ -134,20 +140,12 @@ impl Region {
         unsafe { self.base.add(HEAD + self.size.offset(index) + METADATA) }
     }
 
-    /// Writes the metadata of all packets that are not at home.
-    ///
-    /// # Safety
-    /// Nobody looks at packets of this region meanwhile.
-    pub(super) unsafe fn describe_all_but(&self, at_home: &[Packet], metadata: super::Metadata) {
-        let index = |packet: &Packet| {
-            self.size.index(chunk_of(packet.as_ptr()).addr().get() - METADATA - self.base.addr().get() - HEAD)
-        };
-        let mut is_out = vec![true; self.chunks];
-        at_home.iter().for_each(|packet| is_out[index(packet)] = false);
-        for chunk in (0..self.chunks).filter(|&chunk| is_out[chunk]) {
-            // SAFETY: the chunk lies within the mapping; by the caller's promise nobody else reads or writes its metadata.
-            unsafe { metadata_of(self.chunk(chunk).cast()).write(metadata) };
-        }
+    /// Sets the metadata of the packets that are out, unless that was done before. The metadata of those that are at home is written when they are
+    /// taken.
+    pub(super) fn set_metadata_without_stamp(&self, metadata: Metadata) {
+        // Who comes second changes nothing.
+        // SAFETY: the region lives.
+        let _ = unsafe { head_at(self.start()) }.without_stamp.set(metadata);
     }
 
     pub(super) fn start(&self) -> Start {
@@ -244,19 +242,35 @@ impl Start {
     }
 }
 
-/// The stack of returns of a region.
+/// The head of a region.
 ///
 /// # Safety
 /// The region must outlive the reference: it does while packets of it are out.
+unsafe fn head_at<'a>(start: Start) -> &'a Head {
+    // SAFETY: by the caller's promise; the head was written by `Region::new`, and is only shared since.
+    unsafe { start.0.cast::<Head>().as_ref() }
+}
+
+/// The stack of returns of a region.
+///
+/// # Safety
+/// As for [`head_at`].
 pub(super) unsafe fn returns_at<'a>(start: Start) -> &'a Returns {
-    // SAFETY: by the caller's promise; the head was written by `Region::new`.
-    unsafe { &start.0.cast::<Head>().as_ref().returns }
+    // SAFETY: by the caller's promise.
+    unsafe { &head_at(start).returns }
 }
 
 /// The engine that a packet belongs to.
 pub(super) fn engine_of(packet: &Packet) -> u64 {
-    // SAFETY: the region lives while the packet is out, and this is not written again.
-    unsafe { (*Start::of(packet).0.cast::<Head>().as_ptr()).engine }
+    // SAFETY: the region lives while the packet is out.
+    unsafe { head_at(Start::of(packet)) }.engine
+}
+
+/// The metadata of a packet that has none of its own, once its pool stamps packets.
+#[cold]
+pub(super) fn metadata_without_stamp(packet: &Packet) -> Option<&Metadata> {
+    // SAFETY: the region lives while the packet is out.
+    unsafe { head_at(Start::of(packet)) }.without_stamp.get()
 }
 
 /// Bytes between the beginning of a chunk and that of its packet.
@@ -289,7 +303,7 @@ pub(super) fn chunk_of(packet: NonNull<RawPacket>) -> NonNull<u8> {
 
 /// Where the metadata of a packet lies.
 #[inline]
-pub(super) fn metadata_of(packet: NonNull<RawPacket>) -> NonNull<super::Metadata> {
+pub(super) fn metadata_line_of(packet: NonNull<RawPacket>) -> NonNull<MetadataLine> {
     let chunk = chunk_of(packet);
     let line = 64 * ((chunk.addr().get() >> 13) & 7);
     // SAFETY: the lines lie before the headroom, in the same chunk.
@@ -441,7 +455,7 @@ mod map {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{HEAD, METADATA, Region, Size, chunk_of, metadata_of};
+    use super::{HEAD, METADATA, Region, Size, chunk_of, metadata_line_of};
     use std::collections::HashSet;
 
     #[test]
@@ -454,7 +468,6 @@ mod tests {
                     begin >= end && begin - end < 4096 && begin.is_multiple_of(512),
                     "{size:?} {index}: {begin}"
                 );
-                assert_eq!(size.index(begin), index);
                 end = begin + size.chunk();
                 assert!(HEAD + end <= size.region(index + 1));
             }
@@ -472,7 +485,7 @@ mod tests {
         };
         let packets = region.packets();
         assert!(lines(&|packet| packet.as_ptr().addr().get(), &packets) <= 4);
-        assert!(lines(&|packet| metadata_of(packet.as_ptr()).addr().get(), &packets) <= 3);
+        assert!(lines(&|packet| metadata_line_of(packet.as_ptr()).addr().get(), &packets) <= 3);
         let chunks: HashSet<_> = packets.iter().map(|packet| chunk_of(packet.as_ptr())).collect();
         assert_eq!(chunks.len(), 64);
         assert!(chunks.iter().all(|chunk| chunk.addr().get() - region.base.addr().get() >= HEAD + METADATA));

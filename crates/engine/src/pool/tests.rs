@@ -26,6 +26,44 @@ fn memory_stays_while_a_packet_is_out() {
     std::mem::forget(packet);
 }
 
+/// An app may have handed a packet to a thread of its own: Miri sees whether anybody writes there.
+#[test]
+fn stamping_begins_while_another_thread_has_a_packet() {
+    let mut pool = Pool::new(2).expect("memory");
+    let (mut mine, mut theirs) =
+        (pool.packet(b"mine").expect("a packet"), pool.packet(b"theirs").expect("a packet"));
+    let now = Metadata { timestamp_ns: 5, linktype: 1, ..Metadata::default() };
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let before = theirs.metadata().timestamp_ns;
+            theirs.metadata_mut().mark = 7;
+            before
+        });
+        pool.stamp(5);
+        assert!([0, 5].contains(&thread.join().expect("it does not panic")));
+    });
+    assert_eq!((*mine.metadata(), theirs.metadata().timestamp_ns), (now, 5));
+    mine.metadata_mut().mark = 8;
+    assert_eq!(*mine.metadata(), Metadata { mark: 8, ..now });
+    pool.put_back(mine);
+    pool.put_back(theirs);
+}
+
+#[test]
+fn what_was_noted_before_anybody_read_it_is_forgotten_when_stamping_begins() {
+    let mut pool = Pool::new(1).expect("memory");
+    let mut packet = pool.allocate().expect("a packet");
+    packet.metadata_mut().mark = 3;
+    assert_eq!(packet.metadata().mark, 3);
+    pool.stamp(5);
+    assert_eq!((packet.metadata().mark, packet.metadata().timestamp_ns), (0, 5));
+    pool.stamp_time(6);
+    pool.put_back(packet);
+    let again = pool.allocate().expect("a packet");
+    assert_eq!(again.metadata().timestamp_ns, 6);
+    pool.put_back(again);
+}
+
 #[test]
 fn no_count_is_too_large_to_be_refused() {
     let mut pool = Pool::new(2).expect("memory");
