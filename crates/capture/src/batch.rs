@@ -3,11 +3,13 @@
 //! Nothing is copied: a batch borrows the reader, and its packets are offsets and lengths. All are of one section and one link type, so that whoever
 //! compiles filters looks at the link type once a batch.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::LinkType;
 use wire::link::Direction;
 
+use crate::block_type::INTERFACE;
 use crate::found::{Block, Found, Interface, Record};
 use crate::section::{Format, Section};
 use crate::time::Precision;
@@ -144,6 +146,16 @@ impl<'a> Batch<'a> {
     #[must_use]
     pub fn interfaces(&self) -> &'a [Interface] {
         &self.section.interfaces
+    }
+
+    /// The names (`if_name`) of the interfaces that blocks of this batch describe, in file order. Bytes that are no text are replaced.
+    pub fn interface_names(&self) -> impl Iterator<Item = Option<Cow<'a, str>>> + use<'a> {
+        let batch = *self;
+        let described = batch.blocks().iter().filter(|block| block.kind == INTERFACE);
+        described.map(move |block| match batch.section.format {
+            Format::Pcap(_) => None,
+            Format::Pcapng(order) => crate::pcapng::interface_name(order, batch.block(block)),
+        })
     }
 
     /// The format of the section this batch is of.

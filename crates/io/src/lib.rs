@@ -11,6 +11,7 @@ mod scratch;
 pub mod af_packet;
 mod device;
 mod held;
+mod interfaces;
 pub mod pcap_reader;
 pub mod pcap_writer;
 pub mod tap;

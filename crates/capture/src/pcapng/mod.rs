@@ -30,6 +30,7 @@ use crate::block_type::{
 };
 use crate::order::ByteOrder;
 use crate::time::Resolution;
+use std::borrow::Cow;
 use wire::link::Direction;
 
 /// Type, two lengths.
@@ -43,6 +44,14 @@ pub(crate) const OPT_IF_FCSLEN: u16 = 13;
 /// Of a packet, in the enhanced and in the old block.
 const OPT_PACKET_FLAGS: u16 = 2;
 pub(crate) const OPT_IF_TSOFFSET: u16 = 14;
+
+/// What the interface that this whole block describes is called (`if_name`), if that is said.
+pub(crate) fn interface_name(order: ByteOrder, block: &[u8]) -> Option<Cow<'_, str>> {
+    let options = block.get(options_in(order, block)?)?;
+    let named = Options::new(order, options).flatten().find(|&(code, _)| code == OPT_IF_NAME);
+    let name = named?.1.split(|&byte| byte == 0).next()?;
+    (!name.is_empty()).then(|| String::from_utf8_lossy(name))
+}
 
 /// Where in this whole block its options are, where it is of a type that has any and has room for one.
 pub(crate) fn options_in(order: ByteOrder, block: &[u8]) -> Option<std::ops::Range<usize>> {

@@ -22,7 +22,8 @@ pub struct Metadata {
     pub cut_len: u32,
     /// Link type, as in pcap files (`LINKTYPE_…`).
     pub linktype: u16,
-    /// The number of the interface in a pcapng file, or, from 2^31 on, one that stands for a device.
+    /// A number that stands for the interface it came from, a device or one of a capture, in the whole process; 0 for none. Numbers below 2^31
+    /// are those of interfaces in their captures, where captures describe too many to tell them all apart.
     pub interface: u32,
     /// For apps to talk to apps downstream.
     pub mark: u32,

@@ -57,6 +57,7 @@ mod tests;
 pub use framing::{Framing, Hardware, Peers};
 
 use crate::device::{self, Refusal, Refusals, Sight, Watch};
+use crate::interfaces;
 use datagrams::Datagrams;
 use engine::shm::Counter;
 use engine::{
@@ -154,7 +155,7 @@ impl Class for AfPacket {
             options: self.clone(),
             framing: socket.framing(),
             socket: Some(socket),
-            interface: device::number_of(&self.device),
+            interface: interfaces::number_of_device(&self.device),
             watch: Watch::new(&self.device, setup),
             spare: Vec::with_capacity(BURST_MAX),
             expected: FEW,

@@ -1,9 +1,7 @@
 //! What devices have in common: names, why the kernel refuses a frame, packets to receive into, what to do when they disappear.
 
-mod number;
 mod watch;
 
-pub(crate) use number::{name_of, number_of};
 pub(crate) use watch::{EVERY_NS, Sight, Watch};
 
 use engine::shm::Counter;

@@ -11,8 +11,9 @@
 //!
 //! A FIFO is opened at once, whether anybody writes into it or not.
 
-use super::tape::Memory;
+use super::tape::{Described, Memory};
 use crate::held::{STDIN, file_identity, stdin_identity};
+use crate::interfaces::Section;
 use capture::Reader;
 use engine::Use;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -136,13 +137,15 @@ fn read_records(
     used: &Receiver<Memory>,
 ) -> Result<(), capture::Error> {
     let mut reader = Reader::new(bytes, name)?;
+    let mut section = Section::of(Path::new(name));
     while let Some(batch) = reader.next_batch()? {
+        section.follow(&batch);
         if batch.is_empty() {
             continue;
         }
         let mut memory = used.try_recv().unwrap_or_default();
         memory.clear();
-        memory.keep(&batch);
+        memory.keep(&Described { batch, section: &section });
         if parts.send(Part::Records(memory)).is_err() {
             break;
         }

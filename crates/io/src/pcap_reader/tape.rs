@@ -5,6 +5,7 @@
 use super::Passes;
 use super::stream::{Part, Stream, is_stream};
 use crate::held::Reading;
+use crate::interfaces::Section;
 use capture::{Batch, Error, Format, Reader};
 use engine::Metadata;
 use std::io;
@@ -23,6 +24,8 @@ pub(super) struct Tape {
     /// `None` in passes from memory, and where there is a stream.
     reader: Option<Reader>,
     stream: Option<Stream>,
+    /// The interfaces that the reader knows.
+    section: Section,
     /// The next record of the reader's batch, or of the memory.
     at: usize,
     /// The packets read so far, if they are kept; of a stream those that are ready.
@@ -93,6 +96,7 @@ impl Tape {
             reading: None,
             reader: None,
             stream: None,
+            section: Section::of(path),
             at: 0,
             memory: Memory::default(),
             is_kept: false,
@@ -146,12 +150,13 @@ impl Tape {
         let Some(reader) = &mut self.reader else { return Ok(Load::End) };
         self.at = 0;
         while let Some(batch) = reader.next_batch()? {
+            self.section.follow(&batch);
             if batch.is_empty() {
                 continue;
             }
             self.has_packets = true;
             self.foreign = self.foreign.or_else(|| batch.linktype().filter(is_foreign));
-            if self.is_kept && !self.memory.keep(&batch) {
+            if self.is_kept && !self.memory.keep(&Described { batch, section: &self.section }) {
                 (self.memory, self.is_kept) = (Memory::default(), false);
             }
             return Ok(Load::Ready);
@@ -193,7 +198,7 @@ impl Tape {
     #[inline]
     pub(super) fn ready(&mut self) -> (Ready<'_>, &mut usize) {
         let ready = match &self.reader {
-            Some(reader) => Ready::Batch(reader.batch()),
+            Some(reader) => Ready::Batch(Described { batch: reader.batch(), section: &self.section }),
             None => Ready::Memory(&self.memory),
         };
         (ready, &mut self.at)
@@ -202,8 +207,14 @@ impl Tape {
 
 /// Records that lie ready, of either kind.
 pub(super) enum Ready<'a> {
-    Batch(Batch<'a>),
+    Batch(Described<'a>),
     Memory(&'a Memory),
+}
+
+/// A batch, and the interfaces of its section.
+pub(super) struct Described<'a> {
+    pub(super) batch: Batch<'a>,
+    pub(super) section: &'a Section,
 }
 
 /// The records of a whole capture.
@@ -237,9 +248,9 @@ impl Memory {
     }
 
     /// Takes a batch in; `false` if that would be too much.
-    pub(super) fn keep(&mut self, batch: &Batch<'_>) -> bool {
+    pub(super) fn keep(&mut self, batch: &Described<'_>) -> bool {
         for index in 0..batch.len() {
-            let data = Records::data(batch, index);
+            let data = batch.data(index);
             let Metadata { timestamp_ns, cut_len, linktype, interface, precision, .. } =
                 batch.metadata(index);
             let (offset, captured_len) = (self.bytes.len(), data.len());
@@ -281,31 +292,32 @@ impl Records for Memory {
     }
 }
 
-impl Records for Batch<'_> {
+impl Records for Described<'_> {
     fn len(&self) -> usize {
-        Batch::len(self)
+        self.batch.len()
     }
 
     #[inline]
     fn data(&self, index: usize) -> &[u8] {
-        Batch::data(self, &self.packets()[index])
+        self.batch.data(&self.batch.packets()[index])
     }
 
     #[inline]
     fn timestamp_ns(&self, index: usize) -> u64 {
         // Before 1970 there is nothing.
-        u64::try_from(Batch::timestamp_ns(self, &self.packets()[index])).unwrap_or(0)
+        u64::try_from(self.batch.timestamp_ns(&self.batch.packets()[index])).unwrap_or(0)
     }
 
     #[inline]
     fn metadata(&self, index: usize) -> Metadata {
-        let packet = &self.packets()[index];
-        let interface = self.interface(packet);
+        let Described { batch, section } = self;
+        let packet = &batch.packets()[index];
+        let interface = batch.interface(packet);
         Metadata {
-            timestamp_ns: Records::timestamp_ns(self, index),
+            timestamp_ns: self.timestamp_ns(index),
             cut_len: packet.wire_len.saturating_sub(packet.captured_len),
-            linktype: number_of(self.format().as_read_here(interface.linktype)),
-            interface: packet.interface,
+            linktype: number_of(batch.format().as_read_here(interface.linktype)),
+            interface: section.number(packet.interface),
             precision: precision(interface.resolution.ticks_per_s()),
             ..Metadata::default()
         }

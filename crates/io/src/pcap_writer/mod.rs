@@ -12,8 +12,8 @@
 //!
 //! Timestamps and lengths on the wire come from the packets' metadata, so that a capture read and written again keeps
 //! them exactly; packets that come from no capture have the time of their breath. The link type of a pcap file, and
-//! whether it counts micro- or nanoseconds, are those of the first packet. In pcapng, each interface of the input
-//! becomes one, and each device (`af_packet`, `tap`) one with its name.
+//! whether it counts micro- or nanoseconds, are those of the first packet. In pcapng, each interface of each capture,
+//! and each device (`af_packet`, `tap`), becomes one with its name.
 //!
 //! Packets are written in large blocks: when enough have come together, when none has come for a tick, and every second. When
 //! writing fails, because the disk is full say, the writer stops, tells why, and the file ends with a

@@ -2,7 +2,7 @@
 //! machine's byte order.
 
 use super::Format;
-use crate::device;
+use crate::interfaces;
 use capture::layout::{self, InterfaceOption};
 use capture::{ByteOrder, Precision, Target};
 use engine::{Metadata, Packet};
@@ -203,9 +203,9 @@ fn file_header(linktype: u16, precision: Precision) -> Vec<u8> {
     Target::Pcap { order: ORDER, precision, snaplen: SNAPLEN, linktype, link_bits: 0 }.file_header()
 }
 
-/// Describes an interface: the name of its device, if it is one, and the resolution of its timestamps.
+/// Describes an interface: its name, if it has one, and the resolution of its timestamps.
 fn put_interface(origin: Origin, out: &mut Vec<u8>) {
-    let name = device::name_of(origin.interface);
+    let name = interfaces::name_of(origin.interface);
     let name = name.as_deref().map(InterfaceOption::Name);
     let options: Vec<InterfaceOption<'_>> =
         name.into_iter().chain([InterfaceOption::Digits(origin.precision)]).collect();

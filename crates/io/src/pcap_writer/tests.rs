@@ -1,3 +1,4 @@
+mod interfaces;
 mod pipes;
 
 use super::file::{Patience, obstacle};

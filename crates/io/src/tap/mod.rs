@@ -27,6 +27,7 @@ mod losses;
 pub(crate) mod tun;
 
 use crate::device::{self as port, Refusal, Refusals, Sight, Watch};
+use crate::interfaces;
 use engine::shm::Counter;
 use engine::{
     App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool, Roles, Setup, Use,
@@ -127,7 +128,7 @@ impl Class for Tap {
             file,
             left,
             watch: Watch::new(&self.name, setup),
-            interface: port::number_of(&self.name),
+            interface: interfaces::number_of_device(&self.name),
             next_look_ns: 0,
             spare: None,
             rest: vec![0; port::REST_MAX + 1].into(),

@@ -1,0 +1,154 @@
+//! Numbers that stand for interfaces in the metadata of packets, in the whole process: for a device one for each name, whichever app has it, and also when
+//! it goes and comes back; for an interface of a capture one for each file, number and name, however often it is read.
+
+use capture::Batch;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// The first number. Those of interfaces in captures, which are counted from 0, do not come so far.
+const FIRST: u32 = 1 << 31;
+/// How many interfaces of captures are told apart: as many as one section of pcapng can have. A capture may describe any number.
+const CAPTURED_MAX: usize = if cfg!(test) { 100 } else { 1 << 16 };
+/// Bytes of the longest name of an interface that is kept.
+const NAME_MAX: usize = 255;
+
+/// An interface that has a number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Interface {
+    Device(String),
+    Captured { path: PathBuf, index: u32, name: Option<String> },
+}
+
+/// All interfaces so far.
+#[derive(Debug, Default)]
+struct Known {
+    numbers: HashMap<Interface, u32>,
+    interfaces: Vec<Interface>,
+    captured: usize,
+}
+
+impl Known {
+    fn number(&mut self, interface: Interface) -> u32 {
+        let Known { numbers, interfaces, .. } = self;
+        *numbers.entry(interface).or_insert_with_key(|interface| {
+            interfaces.push(interface.clone());
+            FIRST + interfaces.len() as u32 - 1
+        })
+    }
+
+    /// The number of an interface of a capture; where there are too many, that which it has there.
+    fn captured(&mut self, path: &Path, index: u32, name: Option<&str>) -> u32 {
+        let name = name.filter(|name| name.len() <= NAME_MAX).map(str::to_owned);
+        let interface = Interface::Captured { path: path.to_owned(), index, name };
+        if let Some(&number) = self.numbers.get(&interface) {
+            return number;
+        }
+        if self.captured == CAPTURED_MAX {
+            return index;
+        }
+        self.captured += 1;
+        self.number(interface)
+    }
+
+    fn name(&self, number: u32) -> Option<String> {
+        match self.interfaces.get(number.checked_sub(FIRST)? as usize)? {
+            Interface::Device(name) => Some(name.clone()),
+            Interface::Captured { name, .. } => name.clone(),
+        }
+    }
+}
+
+/// The number of a device.
+pub(crate) fn number_of_device(device: &str) -> u32 {
+    known().number(Interface::Device(device.to_owned()))
+}
+
+/// The name of the interface that a number stands for, if it has one.
+pub(crate) fn name_of(number: u32) -> Option<String> {
+    known().name(number)
+}
+
+fn known() -> MutexGuard<'static, Known> {
+    static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The interfaces of the section of a capture that is being read.
+#[derive(Debug)]
+pub(crate) struct Section {
+    path: PathBuf,
+    /// Their numbers, in the order in which the section describes them.
+    numbers: Vec<u32>,
+}
+
+impl Section {
+    /// Of a capture that nothing was read of yet.
+    pub(crate) fn of(path: &Path) -> Self {
+        Section { path: path.to_owned(), numbers: Vec::new() }
+    }
+
+    /// Takes in the interfaces that a batch describes. To be called for each batch, also those without packets.
+    #[inline]
+    pub(crate) fn follow(&mut self, batch: &Batch<'_>) {
+        if batch.starts_section() {
+            self.numbers.clear();
+        }
+        if self.numbers.len() < batch.interfaces().len() {
+            self.add(batch);
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, batch: &Batch<'_>) {
+        let mut known = known();
+        // A pcap file has one interface, which no block describes.
+        let names = batch.interface_names().chain(std::iter::repeat(None));
+        let count = batch.interfaces().len() - self.numbers.len();
+        for name in names.take(count) {
+            let number = known.captured(&self.path, self.numbers.len() as u32, name.as_deref());
+            self.numbers.push(number);
+        }
+    }
+
+    /// The number that stands for an interface of the section.
+    #[inline]
+    pub(crate) fn number(&self, interface: u32) -> u32 {
+        self.numbers.get(interface as usize).copied().unwrap_or(interface)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CAPTURED_MAX, FIRST, Known, NAME_MAX, name_of, number_of_device};
+    use std::path::Path;
+
+    #[test]
+    fn each_device_has_a_number() {
+        let [a, b, again] = ["test a", "test b", "test a"].map(number_of_device);
+        assert!(a == again && a != b && a >= FIRST);
+        assert_eq!([a, b].map(name_of), ["test a", "test b"].map(|name| Some(name.to_owned())));
+        assert_eq!([0, 7, u32::MAX].map(name_of), [const { None }; 3]);
+    }
+
+    #[test]
+    fn interfaces_of_captures_are_told_apart_as_long_as_they_are_few() {
+        let mut known = Known::default();
+        let [a, b] = ["a.pcapng", "b.pcapng"].map(Path::new);
+        let first = known.captured(a, 0, Some("eth0"));
+        assert_eq!(known.captured(a, 0, Some("eth0")), first);
+        assert_eq!(known.name(first).as_deref(), Some("eth0"));
+        let others =
+            [known.captured(b, 0, Some("eth0")), known.captured(a, 1, None), known.captured(a, 0, None)];
+        assert_eq!(others, [first + 1, first + 2, first + 3]);
+        let long = known.captured(b, 7, Some(&"x".repeat(NAME_MAX + 1)));
+        assert_eq!(known.name(long), None);
+        for index in 0..CAPTURED_MAX as u32 {
+            known.captured(b, 100 + index, None);
+        }
+        assert_eq!(
+            (known.captured(b, 5000, Some("late")), known.captured(a, 0, Some("eth0"))),
+            (5000, first)
+        );
+    }
+}
