@@ -13,7 +13,8 @@
 //! whose answer depends on it.
 //!
 //! A filter means something on frames of one link type. It is compiled for Ethernet, and for another link type when the first packet comes
-//! that says in its metadata that it is of that: for four at most, and none where `linktype` is set. Packets of others are neither
+//! that says in its metadata that it is of that, which holds up the packets of the worker meanwhile: for four at most, and none where `linktype`
+//! is set, which is compiled for before the graph runs. Packets of others are neither
 //! matched nor sent to `rejected`, and the report says why.
 
 use crate::shared::filtering::{LANES, compile, compiler, odd, select};
