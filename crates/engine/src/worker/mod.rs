@@ -448,18 +448,17 @@ impl Worker {
 
     /// How long to sleep after a breath in which nothing moved.
     fn may_sleep(&self, rest: &mut Rest) -> Option<Duration> {
+        let now_ns = self.clock.now_ns();
+        // What was due has had its turn, and did nothing.
+        let events = || self.slots.iter().filter_map(Slot::next_event_ns).filter(|&ns| ns > now_ns);
+        let until_event_ns = || events().min().map(|next_ns| next_ns - now_ns);
         match self.slots.iter().map(Slot::waiting).sum() {
-            0 => Some(rest.without_packets()),
-            waiting => {
-                let now_ns = self.clock.now_ns();
-                // What was due has had its turn, and did nothing.
-                let events = || self.slots.iter().filter_map(Slot::next_event_ns).filter(|&ns| ns > now_ns);
-                match events().min() {
-                    // The next breath has that time.
-                    Some(_) if self.clock.kind() == ClockKind::Capture => None,
-                    next_ns => rest.with_packets(waiting, next_ns.map(|next_ns| next_ns - now_ns)),
-                }
-            }
+            0 => Some(rest.without_packets(until_event_ns)),
+            waiting => match until_event_ns() {
+                // The next breath has that time.
+                Some(_) if self.clock.kind() == ClockKind::Capture => None,
+                until_event_ns => rest.with_packets(waiting, until_event_ns),
+            },
         }
     }
 

@@ -1,7 +1,7 @@
 //! How long a worker sleeps between two breaths in which nothing moves.
 //!
-//! Nobody wakes it: it finds out by itself what has come meanwhile, so that no sleep is longer than a tenth of a millisecond. Where
-//! no packet waits it sleeps at once, from breath to breath for longer. With links to or from another worker that fill up it stays [`Awake`].
+//! Nobody wakes it: it finds out by itself what has come meanwhile, so that no sleep is longer than a tenth of a millisecond, or 0.4 ms
+//! when nothing has come for a second. Where no packet waits it sleeps at once, from breath to breath for longer. With links to or from another worker that fill up it stays [`Awake`].
 //!
 //! Where packets wait in its links that apps leave there, it does so only when no more have come for some breaths, as links that hold
 //! packets already have less room for what comes during a sleep; and it is awake again when an app has said that time will
@@ -17,6 +17,8 @@ use std::time::Duration;
 pub(super) struct Rest {
     /// The last sleep.
     sleep_us: u64,
+    /// The sum of the sleeps since anything moved or waited, in microseconds.
+    idle_us: u64,
     /// Packets that waited.
     waiting: usize,
     /// Breaths since that number was another, or something moved.
@@ -25,6 +27,11 @@ pub(super) struct Rest {
 
 /// The longest sleep, in microseconds.
 const SLEEP_US_MAX: u64 = 100;
+/// The sum of sleeps after which they become longer, in microseconds: packets that come several times a second find nobody in a long sleep.
+const IDLE_US: u64 = 1_000_000;
+/// The longest sleep then, in microseconds. The queue of a TAP device has room for 500 packets: they arrive in this time, with what Linux adds,
+/// only if there are more than a million a second.
+const IDLE_SLEEP_US_MAX: u64 = 400;
 /// The time that a sleep may last too long, in microseconds: Linux adds 50 to spare its timers.
 const OVERSLEEP_US: u64 = 60;
 /// The number of breaths without change after which waiting packets are expected to wait for longer.
@@ -34,13 +41,20 @@ impl Rest {
     /// Something has moved.
     pub(super) fn moved(&mut self) {
         self.sleep_us /= 2;
-        self.quiet = 0;
+        (self.quiet, self.idle_us) = (0, 0);
     }
 
-    /// Nothing has moved, and nothing waits.
-    pub(super) fn without_packets(&mut self) -> Duration {
+    /// Nothing has moved, and nothing waits. `until_event_ns` is how long it is until an app wants to be called: it is not called later than it
+    /// would be after short sleeps.
+    pub(super) fn without_packets(&mut self, until_event_ns: impl FnOnce() -> Option<u64>) -> Duration {
         self.waiting = 0;
-        Duration::from_micros(self.longer())
+        if self.idle_us < IDLE_US {
+            self.idle_us += self.longer(SLEEP_US_MAX);
+            return Duration::from_micros(self.sleep_us);
+        }
+        let sleep_us = self.longer(IDLE_SLEEP_US_MAX);
+        let spare_us = until_event_ns().map_or(u64::MAX, |ns| (ns / 1000).saturating_sub(OVERSLEEP_US));
+        Duration::from_micros(sleep_us.min(spare_us.max(SLEEP_US_MAX)))
     }
 
     /// Nothing has moved, but `waiting` packets wait. `until_event_ns` is how long it is until an app wants to be called.
@@ -48,6 +62,7 @@ impl Rest {
         if waiting != self.waiting {
             (self.waiting, self.quiet) = (waiting, 0);
         }
+        self.idle_us = 0;
         self.quiet = self.quiet.saturating_add(1);
         if self.quiet <= QUIET_BREATHS {
             return None;
@@ -56,11 +71,12 @@ impl Rest {
             Some(ns) => (ns / 1000).checked_sub(OVERSLEEP_US).filter(|&us| us > 0)?,
             None => u64::MAX,
         };
-        Some(Duration::from_micros(self.longer().min(spare_us)))
+        Some(Duration::from_micros(self.longer(SLEEP_US_MAX).min(spare_us)))
     }
 
-    fn longer(&mut self) -> u64 {
-        self.sleep_us = (self.sleep_us + 1).min(SLEEP_US_MAX);
+    /// A sleep that is a little longer than the last one.
+    fn longer(&mut self, max_us: u64) -> u64 {
+        self.sleep_us = (self.sleep_us + 1).min(max_us);
         self.sleep_us
     }
 }
@@ -142,7 +158,10 @@ impl Awake {
 
 #[cfg(test)]
 mod tests {
-    use super::{AWAKE_NS, Awake, LOST_NS, OVERSLEEP_US, QUIET_BREATHS, Rest, SENT_MIN, SLEEP_US_MAX, Way};
+    use super::{
+        AWAKE_NS, Awake, IDLE_SLEEP_US_MAX, IDLE_US, LOST_NS, OVERSLEEP_US, QUIET_BREATHS, Rest, SENT_MIN,
+        SLEEP_US_MAX, Way,
+    };
     use std::time::Duration;
 
     fn us(us: u64) -> Duration {
@@ -152,11 +171,29 @@ mod tests {
     #[test]
     fn sleeps_become_longer_until_something_moves() {
         let mut rest = Rest::default();
-        assert_eq!([rest.without_packets(), rest.without_packets()], [us(1), us(2)]);
-        let last = (0..1000).map(|_| rest.without_packets()).last();
+        assert_eq!([rest.without_packets(|| None), rest.without_packets(|| None)], [us(1), us(2)]);
+        let last = (0..1000).map(|_| rest.without_packets(|| None)).last();
         assert_eq!(last, Some(us(SLEEP_US_MAX)));
         rest.moved();
-        assert_eq!(rest.without_packets(), us(SLEEP_US_MAX / 2 + 1));
+        assert_eq!(rest.without_packets(|| None), us(SLEEP_US_MAX / 2 + 1));
+    }
+
+    #[test]
+    fn sleeps_are_long_only_when_nothing_has_come_for_a_second() {
+        let mut rest = Rest::default();
+        let mut slept = Duration::ZERO;
+        while slept < us(IDLE_US) {
+            let sleep = rest.without_packets(|| None);
+            assert!(sleep <= us(SLEEP_US_MAX), "{sleep:?} after {slept:?}");
+            slept += sleep;
+        }
+        assert_eq!(rest.without_packets(|| None), us(SLEEP_US_MAX + 1));
+        let last = (0..1000).map(|_| rest.without_packets(|| None)).last();
+        assert_eq!(last, Some(us(IDLE_SLEEP_US_MAX)));
+        let sleeps = [0, 250_000, 1_000_000].map(|ns| rest.without_packets(|| Some(ns)));
+        assert_eq!(sleeps, [SLEEP_US_MAX, 250 - OVERSLEEP_US, IDLE_SLEEP_US_MAX].map(us));
+        rest.moved();
+        assert_eq!(rest.without_packets(|| None), us(SLEEP_US_MAX));
     }
 
     #[test]
