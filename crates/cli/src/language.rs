@@ -238,7 +238,7 @@ mod tests {
         let mut error = Compiler::new(LinkType::EN10MB).compile("tcp prot 80").expect_err("no filter");
         error.diagnostic.code = Code::Internal;
         error.diagnostic.help = Some("please report this filter".into());
-        let failure = wrong_filter(error, language, &terminal);
+        let failure = wrong_filter(error, &"tcp prot 80".to_owned().into(), language, &terminal);
         assert_eq!(failure.blame, Blame::Internal);
         let text = failure.message.to_string();
         let told = "help: please report this filter; what is needed to reproduce it is in ";
