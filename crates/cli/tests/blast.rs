@@ -163,11 +163,6 @@ fn what_is_wrong_is_told_as_flags() {
         let output = blast(args);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {errors}");
-        // Who may not look for devices is told that.
-        if message.contains("no device") && errors.contains("error: cannot open a packet socket") {
-            common::say("skipped in part: what_is_wrong_is_told_as_flags: no packet socket (needs root)");
-            continue;
-        }
         assert!(errors.contains(message), "{args:?}: {errors}");
     }
 }

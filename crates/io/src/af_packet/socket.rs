@@ -82,13 +82,14 @@ impl Socket {
     /// A socket on a device, which receives from now on.
     pub(super) fn open(options: &AfPacket) -> Result<Self, OpenError> {
         let step = |step| move |error| OpenError { step, error };
+        // Asked first, since it takes no rights: who mistypes a name is not to be sent for some.
+        let index = index_of(&options.device).map_err(step(Step::Device))?;
         // Without a protocol it receives nothing until it is bound, and so no frames of other devices.
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: no memory is passed.
         let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) }).map_err(step(Step::Socket))?;
         // SAFETY: the descriptor was opened above, and nobody else has it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let index = index_of(&options.device).map_err(step(Step::Device))?;
         let framing = Framing::Ethernet;
         let mut socket =
             Socket { fd, index, has_header: false, framing, is_loopback: false, mtu: usize::MAX };
