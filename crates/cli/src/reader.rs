@@ -4,6 +4,7 @@
 use crate::exit::Failure;
 use crate::signals::{self, Caught};
 use apps::{Outlet, Stream};
+use capture::Writer;
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,6 +53,11 @@ impl Patient {
     /// A file, a FIFO or a device.
     pub(crate) fn of(file: &File) -> io::Result<Patient> {
         Outlet::of(file).map(Patient)
+    }
+
+    /// A writer of packets, which ends a file with a whole one.
+    pub(crate) fn writer(self, name: &str) -> Writer<Patient> {
+        Writer::new(self, name).with_file(|Patient(outlet)| Some(outlet.file_mut()))
     }
 }
 

@@ -121,6 +121,11 @@ impl Outlet {
         Outlet { stream: Some(stream), file, room }
     }
 
+    /// What it writes to, without a buffer between.
+    pub fn file_mut(&mut self) -> &mut File {
+        &mut self.file
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         self.stream.map_or("a file", Stream::name)
     }

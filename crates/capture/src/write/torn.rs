@@ -170,8 +170,8 @@ mod tests {
                 let mut file = File::options().write(true).create(true).truncate(true).open(&path).unwrap();
                 // As where a shell has opened it for several commands.
                 file.write_all(b"before").unwrap();
-                let mut writer = Writer::new(Full { file, room }, "the disk");
-                writer.cut = |full, torn| torn.cut(&mut full.file);
+                let mut writer =
+                    Writer::new(Full { file, room }, "the disk").with_file(|full| Some(&mut full.file));
                 writer.begin(target);
                 let result = calls.iter().try_for_each(|call| writer.write_encoded(call));
                 let result = result.and_then(|()| writer.flush());

@@ -22,7 +22,7 @@ const BLOCK: usize = 256 << 10;
 ///
 /// Call [`Writer::finish`] at the end: dropping a writer writes what it holds too, but cannot report a failure.
 ///
-/// After a write that failed, a file of [`Writer::create`] or [`Writer::stdout`] is cut back to its last whole record. What else there is, such
+/// After a write that failed, a file of [`Writer::create`], [`Writer::stdout`] or [`Writer::with_file`] is cut back to its last whole record. What else there is, such
 /// as a pipe, may end within one. Readers take everything before it; what was appended they could not make out, so a writer that has failed
 /// writes no more, and each later call is an error as well.
 pub struct Writer<W: Write> {
@@ -39,8 +39,8 @@ pub struct Writer<W: Write> {
     ended: u64,
     /// Whether the sink has failed.
     has_failed: bool,
-    /// Cuts a sink that has failed back to its last whole record, if it can be.
-    pub(super) cut: fn(&mut W, Torn) -> io::Result<u64>,
+    /// The file that the sink writes to at once, if it is one.
+    file: fn(&mut W) -> Option<&mut File>,
 }
 
 impl Writer<File> {
@@ -71,9 +71,7 @@ impl Writer<File> {
     }
 
     fn to_file(file: File, name: &str) -> Writer<File> {
-        let mut writer = Writer::new(file, name);
-        writer.cut = |file, torn| torn.cut(file);
-        writer
+        Writer::new(file, name).with_file(|file| Some(file))
     }
 }
 
@@ -90,8 +88,16 @@ impl<W: Write> Writer<W> {
             whole: 0,
             ended: 0,
             has_failed: false,
-            cut: |_, _| Err(io::ErrorKind::Unsupported.into()),
+            file: |_| None,
         }
+    }
+
+    /// Says what file the sink writes to, without a buffer of its own, so that a write that fails cuts it back to its last whole
+    /// record.
+    #[must_use]
+    pub fn with_file(mut self, file: fn(&mut W) -> Option<&mut File>) -> Writer<W> {
+        self.file = file;
+        self
     }
 
     /// Writes the packets of a batch with these indices, which must rise.
@@ -211,10 +217,11 @@ impl<W: Write> Writer<W> {
         self.has_failed = true;
         let target = self.encoder.as_ref().map(Encoder::target);
         let torn = Torn { target, whole: self.whole, taken: self.written };
-        let written = match (self.cut)(&mut self.sink, torn) {
-            Ok(kept) => Written::Whole(kept),
-            Err(_) if self.written == 0 => Written::Whole(0),
-            Err(_) => Written::Torn(self.written),
+        let kept = (self.file)(&mut self.sink).and_then(|file| torn.cut(file).ok());
+        let written = match kept {
+            Some(kept) => Written::Whole(kept),
+            None if self.written == 0 => Written::Whole(0),
+            None => Written::Torn(self.written),
         };
         Error::new(ErrorKind::Unfinished { source, written }).of(&self.name)
     }

@@ -33,7 +33,7 @@ impl Sinks {
             Output::Count => Ok(Sink::Nothing),
             Output::Lines | Output::Json => stdout().map(Sink::Text),
             Output::Capture(path) if path.as_os_str() == "-" => {
-                stdout().map(|stdout| Sink::Capture(Box::new(Writer::new(stdout, STDOUT))))
+                stdout().map(|stdout| Sink::Capture(Box::new(stdout.writer(STDOUT))))
             }
             Output::Capture(path) => create(path).map(|writer| Sink::Capture(Box::new(writer))),
         };
@@ -105,5 +105,5 @@ fn create(path: &Path) -> Result<Writer<Patient>, Failure> {
     let file = File::create(path).and_then(|file| Patient::of(&file));
     let patient = file
         .map_err(|error| Failure::world(format_args!("{name}: cannot write: {error}")).about_file(&name))?;
-    Ok(Writer::new(patient, &name))
+    Ok(patient.writer(&name))
 }
