@@ -115,6 +115,9 @@ impl fmt::Display for BurstEngine {
 /// An estimate: the mask VM takes some 200 ns for up to 64 packets, and machine code 8 for one in mixed traffic.
 const MASKED_MIN: usize = 24;
 
+/// The mask VM takes up to so many packets through its steps at once.
+const MASKED_MAX: usize = 256;
+
 impl<W: Masked> Executable<W> {
     /// Writes the answers for packets.
     ///
@@ -168,8 +171,13 @@ fn masked<W: Masked>(
     packets: &[Packet<'_>],
     to: &mut [W::Cell],
 ) {
-    let last = packets.len() % 64;
-    match native.filter(|_| last > 0 && last < MASKED_MIN) {
+    let behind = packets.len() % MASKED_MAX;
+    let last = match behind % 64 {
+        _ if behind < masks.packets_min() => behind,
+        last if last < MASKED_MIN => last,
+        _ => 0,
+    };
+    match native.filter(|_| last > 0) {
         Some(native) => {
             let (packets, last) = packets.split_at(packets.len() - last);
             let (to, to_last) = to.split_at_mut(W::cells(packets.len()));

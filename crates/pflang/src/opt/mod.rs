@@ -39,6 +39,7 @@ mod tests;
 use crate::ir::{Graph, NodeId};
 pub(crate) use fold::{Folded, build};
 use likely::Swaps;
+use part::Spare;
 use range::Ranges;
 use rebuild::Room;
 use shape::Shape;
@@ -71,9 +72,10 @@ fn simplify(folded: Folded, room: &mut Room, time_is_over: TimeIsOver<'_>) -> Op
     let Folded { mut graph, mut ranges } = folded;
     let mut shape = Shape::of(&graph);
     settle(&mut graph, &mut shape, &ranges, room, time_is_over)?;
+    let mut spare = Spare::of(&graph, &shape);
     for _ in 0..ROUNDS_MAX {
         rearrange(&mut graph, &mut shape, &mut ranges, room, time_is_over)?;
-        if !part::part(&mut graph, &mut shape) {
+        if !part::part(&mut graph, &mut shape, &mut spare) {
             break;
         }
         settle(&mut graph, &mut shape, &ranges, room, time_is_over)?;

@@ -9,27 +9,46 @@
 //! those that are cut between the two ports. The ways meet again before the next filter, and with that is forgotten which
 //! guard was passed; behind the second guard both ports are loaded once more. Here the ways stay apart as long as a guard
 //! would ask what one of them knows. Nothing is copied but nodes from which such a guard is reached, and no node more
-//! often than there are answers to the guards behind it.
+//! often than there are answers to the guards behind it. Copies are few: they come out of a [`Spare`] that all bases share.
 
 use super::shape::Shape;
 use crate::filled::filled;
 use crate::ir::{Cond, Graph, Node, NodeId, ValueId};
 use std::collections::{BTreeMap, HashMap};
 
-/// Larger graphs are left as they are: most of their nodes are not guards, and copies take time and memory.
+/// Larger graphs are left as they are: most of their nodes are not guards.
 const NODES_MAX: usize = 1024;
 /// Guards on one base with more ends than this are left as they are.
 const ENDS_MAX: usize = u64::BITS as usize;
 
-/// Keeps the ways of whole and of cut packets apart; says whether any met. The graph is then to be rebuilt.
-pub(super) fn part(graph: &mut Graph, shape: &mut Shape) -> bool {
-    if shape.order.len() > NODES_MAX {
-        return false;
+/// What may be spent on copies, in branches and arms: a part of what the graph had at first, for all bases and sweeps together. Where
+/// many filters read at places that packets name, each such place would multiply the graph.
+#[derive(Debug)]
+pub(super) struct Spare(usize);
+
+impl Spare {
+    pub(super) fn of(graph: &Graph, shape: &Shape) -> Spare {
+        let all: usize = shape.order.iter().map(|&id| weight(graph.node(id))).sum();
+        Spare(16 + all / 4)
     }
+}
+
+/// Branches and arms.
+fn weight(node: &Node) -> usize {
+    match node {
+        Node::Leaf(_) | Node::Branch { .. } => 1,
+        Node::Switch(switch) => 1 + switch.arms.len(),
+    }
+}
+
+/// Keeps the ways of whole and of cut packets apart; says whether any met. The graph is then to be rebuilt.
+pub(super) fn part(graph: &mut Graph, shape: &mut Shape, spare: &mut Spare) -> bool {
     let before = graph.root;
     for base in repeated_bases(graph, shape) {
-        let nodes_max = graph.node_count() + shape.order.len();
-        if let Some(root) = Parting::new(graph, shape, base, nodes_max).run() {
+        if shape.order.len() > NODES_MAX || spare.0 == 0 {
+            break;
+        }
+        if let Some(root) = Parting::new(graph, shape, base, spare).run() {
             graph.root = root;
         }
         shape.update(graph);
@@ -54,7 +73,9 @@ struct Parting<'g> {
     /// By node: the places of the guards at it and behind it.
     asked: Vec<Places>,
     made: HashMap<(NodeId, Known), NodeId>,
-    nodes_max: usize,
+    /// By node: whether it was looked at; again costs.
+    seen: Vec<bool>,
+    spare: &'g mut Spare,
 }
 
 /// A bit for each end, the least first.
@@ -83,7 +104,7 @@ impl Known {
 }
 
 impl<'g> Parting<'g> {
-    fn new(graph: &'g mut Graph, shape: &Shape, base: ValueId, nodes_max: usize) -> Parting<'g> {
+    fn new(graph: &'g mut Graph, shape: &Shape, base: ValueId, spare: &'g mut Spare) -> Parting<'g> {
         let end_of = |id: NodeId| guard(graph, id).filter(|(of, _)| *of == base).map(|(_, end)| end);
         let mut ends: Vec<u32> = shape.order.iter().filter_map(|&id| end_of(id)).collect();
         ends.sort_unstable();
@@ -98,10 +119,11 @@ impl<'g> Parting<'g> {
             graph.node(id).for_each_successor(|next| behind |= asked[next.index()]);
             asked[id.index()] = behind;
         }
-        Parting { graph, place, asked, made: HashMap::new(), nodes_max }
+        let seen = filled(false, graph.node_count());
+        Parting { graph, place, asked, made: HashMap::new(), seen, spare }
     }
 
-    /// The new root; `None` where nothing is to be done, or where it would take too many nodes.
+    /// The new root; `None` where nothing is to be done, or where it would cost too much.
     fn run(mut self) -> Option<NodeId> {
         let root = self.graph.root;
         let mut pending = vec![(root, Known::default())];
@@ -113,15 +135,23 @@ impl<'g> Parting<'g> {
                 }
             });
             if pending.len() == waiting {
+                pending.pop();
+                self.spend(node)?;
                 let made = self.make(node, known);
                 self.made.insert((node, known), made);
-                pending.pop();
-            }
-            if self.graph.node_count() > self.nodes_max {
-                return None;
             }
         }
         self.known(root, Known::default()).filter(|&new| new != root)
+    }
+
+    /// Pays for a node, unless this is the first look at it; `None` where nothing is left.
+    fn spend(&mut self, node: NodeId) -> Option<()> {
+        if std::mem::replace(&mut self.seen[node.index()], true) {
+            let left = self.spare.0.checked_sub(weight(self.graph.node(node)));
+            self.spare.0 = left.unwrap_or(0);
+            left?;
+        }
+        Some(())
     }
 
     /// What a node has become for those who know this, as far as that is settled.

@@ -295,6 +295,28 @@ fn no_guard_asks_what_the_way_to_it_has_told() {
     }
 }
 
+/// Where each of many filters reads at a place that the packet names, ways that part at each of them would multiply the graph.
+#[test]
+fn ways_part_within_a_bound() {
+    let place = |segment: u32, k: u32| 9 * (2 - segment) + k;
+    let asks = |segment: u32| {
+        let rounds = (0..3).flat_map(|round| (0..9).map(move |k| (round, k)));
+        rounds.map(move |(round, k)| format!("ether[ether[{}]:4] = {}", place(segment, k), 100 + round))
+    };
+    let rest = (0..60).map(|i| format!("ether[{}] = {i}", 100 + i));
+    let mut list: Vec<String> = (0..3).flat_map(asks).chain(rest).collect();
+    let nodes = |list: &[String]| {
+        let compiled = ethernet().compile_list(&numbered(list.to_vec())).unwrap();
+        compiled.graph().topological().len()
+    };
+    let count = nodes(&list);
+    assert!(count < 1300, "{count} nodes");
+    let ports: Vec<String> = (0..30_000).map(|i| (2 * i + 1).to_string()).collect();
+    list.insert(27, format!("tcp dst port in {{{}}}", ports.join(",")));
+    let count = nodes(&list);
+    assert!(count < 1300, "{count} nodes with a large switch");
+}
+
 /// One list for each of these: addresses, ports of both ends, pairs, sets.
 #[test]
 fn a_thousand_entries() {
