@@ -6,8 +6,8 @@ use super::{EXTENSIONS_MAX, Ipv4, Ipv6, protocol};
 use crate::bytes::u8_at;
 
 /// Bytes of the rest of a header chain (RFC 7112, 3), of which these bytes begin with the header that `next_header` announces: extension
-/// headers, those of packets of IPv6 within the packet, and the header of the upper layer. `None` if the chain does not end within
-/// these bytes, or has more than [`EXTENSIONS_MAX`] headers before that of the upper layer.
+/// headers, and the header of the upper layer, which that of an IPv6 packet within the packet counts as. `None` if the chain does not
+/// end within these bytes, or has more than [`EXTENSIONS_MAX`] headers before that of the upper layer.
 ///
 /// ```
 /// use wire::ip::{header_chain_len, protocol};
@@ -21,14 +21,10 @@ pub fn header_chain_len(mut next_header: u8, bytes: &[u8]) -> Option<usize> {
     let mut off = 0;
     for _ in 0..=EXTENSIONS_MAX {
         let header = bytes.get(off..)?;
-        let (len, announced_at) = match next_header {
-            protocol::IPV6 => (Ipv6::LEN, 6),
-            _ => match extension_len(next_header, header) {
-                Some(len) => (len, 0),
-                None => return Some(off + upper_len(next_header, header)?).filter(|&end| end <= bytes.len()),
-            },
+        let Some(len) = extension_len(next_header, header) else {
+            return Some(off + upper_len(next_header, header)?).filter(|&end| end <= bytes.len());
         };
-        next_header = u8_at(header.get(..len)?, announced_at)?;
+        next_header = u8_at(header.get(..len)?, 0)?;
         off += len;
     }
     None
@@ -44,6 +40,8 @@ fn upper_len(protocol: u8, header: &[u8]) -> Option<usize> {
         protocol::ICMPV6 => 4,
         protocol::SCTP => 12,
         protocol::IPIP => Ipv4::LEN,
+        // What is in it has a chain of its own (RFC 7112, 3).
+        protocol::IPV6 => Ipv6::LEN,
         protocol::ESP => 8,
         protocol::GRE => 4,
         _ => 0,
@@ -60,14 +58,14 @@ mod tests {
         let mut tcp = [0; 28];
         tcp[12] = 0x70;
         let mut inner = [0; 40];
-        (inner[0], inner[6]) = (0x60, protocol::UDP);
+        (inner[0], inner[6]) = (0x60, protocol::TCP);
         let chains: [(u8, Vec<u8>); 9] = [
             (protocol::TCP, tcp.to_vec()),
             (protocol::UDP, vec![0; 8]),
             (protocol::ICMPV6, vec![0; 4]),
             (protocol::NO_NEXT, vec![]),
             (99, vec![]),
-            (protocol::IPV6, [&inner[..], &[0; 8]].concat()),
+            (protocol::IPV6, inner.to_vec()),
             (protocol::HOP_BY_HOP, [options(protocol::ROUTING), options(protocol::NO_NEXT)].concat()),
             (protocol::AH, [&[protocol::TCP, 1][..], &[0; 10], &tcp].concat()),
             (protocol::DESTINATION, options(99).to_vec()),
