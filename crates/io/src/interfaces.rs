@@ -3,8 +3,8 @@
 
 use capture::Batch;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// The first number. Those of interfaces in captures, which are counted from 0, do not come so far.
 const FIRST: u32 = 1 << 31;
@@ -17,30 +17,30 @@ const NAME_MAX: usize = 255;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Interface {
     Device(String),
-    Captured { path: PathBuf, index: u32, name: Option<String> },
+    Captured { path: Arc<Path>, index: u32, name: Option<String> },
 }
 
 /// All interfaces so far.
 #[derive(Debug, Default)]
 struct Known {
-    numbers: HashMap<Interface, u32>,
-    interfaces: Vec<Interface>,
+    numbers: HashMap<Arc<Interface>, u32>,
+    interfaces: Vec<Arc<Interface>>,
     captured: usize,
 }
 
 impl Known {
     fn number(&mut self, interface: Interface) -> u32 {
         let Known { numbers, interfaces, .. } = self;
-        *numbers.entry(interface).or_insert_with_key(|interface| {
-            interfaces.push(interface.clone());
+        *numbers.entry(Arc::new(interface)).or_insert_with_key(|interface| {
+            interfaces.push(Arc::clone(interface));
             FIRST + interfaces.len() as u32 - 1
         })
     }
 
     /// The number of an interface of a capture; where there are too many, that which it has there.
-    fn captured(&mut self, path: &Path, index: u32, name: Option<&str>) -> u32 {
+    fn captured(&mut self, path: &Arc<Path>, index: u32, name: Option<&str>) -> u32 {
         let name = name.filter(|name| name.len() <= NAME_MAX).map(str::to_owned);
-        let interface = Interface::Captured { path: path.to_owned(), index, name };
+        let interface = Interface::Captured { path: Arc::clone(path), index, name };
         if let Some(&number) = self.numbers.get(&interface) {
             return number;
         }
@@ -52,7 +52,7 @@ impl Known {
     }
 
     fn name(&self, number: u32) -> Option<String> {
-        match self.interfaces.get(number.checked_sub(FIRST)? as usize)? {
+        match &**self.interfaces.get(number.checked_sub(FIRST)? as usize)? {
             Interface::Device(name) => Some(name.clone()),
             Interface::Captured { name, .. } => name.clone(),
         }
@@ -77,7 +77,7 @@ fn known() -> MutexGuard<'static, Known> {
 /// The interfaces of the section of a capture that is being read.
 #[derive(Debug)]
 pub(crate) struct Section {
-    path: PathBuf,
+    path: Arc<Path>,
     /// Their numbers, in the order in which the section describes them.
     numbers: Vec<u32>,
 }
@@ -85,7 +85,7 @@ pub(crate) struct Section {
 impl Section {
     /// Of a capture that nothing was read of yet.
     pub(crate) fn of(path: &Path) -> Self {
-        Section { path: path.to_owned(), numbers: Vec::new() }
+        Section { path: path.into(), numbers: Vec::new() }
     }
 
     /// Takes in the interfaces that a batch describes. To be called for each batch, also those without packets.
@@ -122,6 +122,7 @@ impl Section {
 mod tests {
     use super::{CAPTURED_MAX, FIRST, Known, NAME_MAX, name_of, number_of_device};
     use std::path::Path;
+    use std::sync::Arc;
 
     #[test]
     fn each_device_has_a_number() {
@@ -134,7 +135,8 @@ mod tests {
     #[test]
     fn interfaces_of_captures_are_told_apart_as_long_as_they_are_few() {
         let mut known = Known::default();
-        let [a, b] = ["a.pcapng", "b.pcapng"].map(Path::new);
+        let [a, b] = ["a.pcapng", "b.pcapng"].map(|path| Arc::from(Path::new(path)));
+        let (a, b) = (&a, &b);
         let first = known.captured(a, 0, Some("eth0"));
         assert_eq!(known.captured(a, 0, Some("eth0")), first);
         assert_eq!(known.name(first).as_deref(), Some("eth0"));
