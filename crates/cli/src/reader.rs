@@ -40,24 +40,43 @@ fn until_signal(then: Duration) -> Duration {
     if signals::has_come() { then } else { Duration::MAX }
 }
 
-/// A sink of its own, whose reader is waited for until a signal comes, and for some seconds then.
+/// A sink of its own, whose reader is waited for until a signal comes, and for some seconds then, however slowly it reads.
 #[derive(Debug)]
-pub(crate) struct Patient(Outlet);
+pub(crate) struct Patient {
+    outlet: Outlet,
+    /// When it was first seen that a signal had come.
+    signalled: Option<Instant>,
+}
 
 impl Patient {
     /// Standard output.
     pub(crate) fn stdout() -> io::Result<Patient> {
-        Stream::Stdout.open().map(Patient)
+        Stream::Stdout.open().map(Patient::from)
     }
 
     /// A file, a FIFO or a device.
     pub(crate) fn of(file: &File) -> io::Result<Patient> {
-        Outlet::of(file).map(Patient)
+        Outlet::of(file).map(Patient::from)
     }
 
     /// A writer of packets, which ends a file with a whole one.
     pub(crate) fn writer(self, name: &str) -> Writer<Patient> {
-        Writer::new(self, name).with_file(|Patient(outlet)| Some(outlet.file_mut()))
+        Writer::new(self, name).with_file(|patient| Some(patient.outlet.file_mut()))
+    }
+}
+
+impl Patient {
+    /// Whether a reader had its time after a signal.
+    fn is_over(&mut self) -> bool {
+        self.outlet.may_wait()
+            && signals::has_come()
+            && self.signalled.get_or_insert_with(Instant::now).elapsed() >= TO_END
+    }
+}
+
+impl From<Outlet> for Patient {
+    fn from(outlet: Outlet) -> Self {
+        Patient { outlet, signalled: None }
     }
 }
 
@@ -67,17 +86,15 @@ impl Write for Patient {
     }
 
     fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        let mut begin = None;
-        loop {
-            match self.0.write_some(parts, LOOK) {
+        while !self.is_over() {
+            match self.outlet.write_some(parts, LOOK) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 done => return done,
             }
-            let patience = until_signal(TO_END);
-            if begin.get_or_insert_with(Instant::now).elapsed() >= patience {
-                return Err(has_not_read_for(patience));
-            }
         }
+        let time = humantime::format_duration(TO_END);
+        let what = format!("its reader has not read everything within {time} of a signal");
+        Err(io::Error::new(ErrorKind::TimedOut, what))
     }
 
     fn flush(&mut self) -> io::Result<()> {

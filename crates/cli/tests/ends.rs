@@ -450,11 +450,37 @@ fn a_signal_ends_the_wait_for_who_does_not_read() {
         common::running::until("its end", || child.try_wait().unwrap().is_some());
         let output = child.wait_with_output().unwrap();
         let said = stderr(&output);
-        let is_told = said.contains(place) && said.contains("its reader has not read for 5s");
+        let is_told = said.contains(place) && said.contains("its reader has not read");
         assert!(code(&output) == 3 && is_told, "{args:?}: {said}");
     }
     // What goes elsewhere is whole.
     assert_eq!(code(&run(&["filter", "--count", "", arg(&out)])), 0);
+}
+
+/// However little is read at a time.
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_wait_for_who_reads_slowly() {
+    use std::time::{Duration, Instant};
+    let capture = "captures/mixed.pcap";
+    let args = ["filter", "--json", "", capture, capture, capture];
+    let mut child = sluss(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut piece = [0; 4096];
+        while output.read(&mut piece).is_ok_and(|count| count > 0) {
+            std::thread::sleep(Duration::from_millis(400));
+        }
+    });
+    std::thread::sleep(Duration::from_millis(800));
+    assert!(child.try_wait().unwrap().is_none(), "it does not wait");
+    common::signal(&child, "TERM");
+    let begin = Instant::now();
+    common::running::until("its end", || child.try_wait().unwrap().is_some());
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    let said = stderr(&child.wait_with_output().unwrap());
+    assert!(said.contains("its reader has not read everything within 5s of a signal"), "{said}");
+    drop(reader);
 }
 
 #[cfg(unix)]

@@ -131,7 +131,8 @@ impl Outlet {
     }
 
     /// Whether a write may have to wait for a reader.
-    pub(crate) fn may_wait(&self) -> bool {
+    #[must_use]
+    pub fn may_wait(&self) -> bool {
         self.room != Room::Endless
     }
 
