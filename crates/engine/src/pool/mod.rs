@@ -3,7 +3,7 @@
 //! ```text
 //! Region (one memfd)   chunk 0      chunk 1      chunk 2  …          one region a pool, and one for large packets
 //!                      │
-//!                      ├─ 0 … 511    metadata: metadata at 64c, 64 bytes, touched by apps that ask for it
+//!                      ├─ 0 … 511    metadata: 64 bytes at 64c, touched by apps that ask for it
 //!                      ├─ 512 … 1023 headroom: where the packet begins is `address & 511`, Snabb's rule
 //!                      └─ 640+64c    struct packet { u16 length; u8 data[10240]; }   <- a `Packet` points here
 //! ```

@@ -435,6 +435,7 @@ mod memory {
         unsafe { dealloc(memory.as_ptr(), layout(len)) };
     }
 }
+
 /// An error about a file.
 fn about(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))

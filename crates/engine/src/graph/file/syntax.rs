@@ -32,17 +32,28 @@ pub(super) fn problems(text: &str, errors: &[Error]) -> Vec<GraphFileError> {
 fn without_items(text: &str, errors: &[&Error]) -> Vec<GraphFileError> {
     let mut told: Vec<GraphFileError> = Vec::new();
     let mut last = None;
+    // Where the first of them stands.
+    let mut has_value = true;
     for error in errors {
         let at = place(error).start;
         match told.last_mut() {
-            Some(begin) if last.is_some_and(|last| is_list(text, last..at)) => {
+            Some(begin) if !has_value && last.is_some_and(|last| is_list(text, last..at)) => {
                 begin.help = Some("is this a list without its `[`?".to_owned());
             }
-            _ => told.push(syntax(error)),
+            _ => {
+                told.push(syntax(error));
+                has_value = has_value_at(text, at);
+            }
         }
         last = Some(at);
     }
     told
+}
+
+/// Whether more than a comment stands on the rest of a line.
+fn has_value_at(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).and_then(|rest| rest.lines().next()).unwrap_or_default().trim_start();
+    !rest.is_empty() && !rest.starts_with('#')
 }
 
 /// Whether all lines below the first of this part, one at least, are items or the end of a list.

@@ -297,6 +297,13 @@ fn syntax() {
         ],
     );
     check(
+        "links = []\n[app.a]\ntype = broken\n'x' y",
+        &[
+            "GR001 line 3, column 8: this is not TOML: string values must be quoted, expected literal string",
+            "GR001 line 4, column 5: this is not TOML: key with no value, expected `=`",
+        ],
+    );
+    check(
         "links = []\n[app.s]\ntype = spring\nsize = \n[app.t\ntype = \"",
         &[
             "GR001 line 3, column 8: this is not TOML: string values must be quoted, expected literal string",
