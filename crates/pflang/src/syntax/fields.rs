@@ -36,6 +36,7 @@ static BITS: &[(&str, &[&str], &str)] = &[
 
 /// `ip protocol gre`, `ip ttl < 5`, `ip dscp ef`, `ip frag-off & 0x1fff != 0`, `ip version 6`, `ip df`.
 pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
     let proto = cursor.one_of(&["ip", "ip6", "tcp", "udp", "arp", "icmp", "icmp6"])?;
     let word = cursor.text_of(|kind| matches!(kind, TokenKind::Name | TokenKind::Word(Word::Len)))?;
     let named = |table: &'static [(&str, &[&str], &str)]| {
@@ -43,14 +44,7 @@ pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
     };
     match (proto, word) {
         ("ip" | "ip6", "protocol" | "nexthdr" | "next-header") => return protocol_field(cursor, proto),
-        ("ip", "version") => {
-            cursor.comparison();
-            return match cursor.number()?.as_str() {
-                "4" => Some("ip".to_owned()),
-                "6" => Some("ip6".to_owned()),
-                _ => None,
-            };
-        }
+        ("ip", "version") => return version(cursor, start),
         ("ip", "dscp") => {
             let op = cursor.comparison();
             return Some(format!("ip[1] >> 2 {op} {}", dscp(&cursor.value()?)?));
@@ -67,6 +61,20 @@ pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
     }
     let field = named(NUMBERS)?;
     Some(format!("{field} {} {}", cursor.comparison(), cursor.number()?))
+}
+
+/// The rest of `ip version 4` and `ip version != 6`; other comparisons have no counterpart.
+fn version(cursor: &mut Cursor<'_>, start: usize) -> Option<String> {
+    let not = cursor.negation();
+    let proto = match cursor.number()?.as_str() {
+        "4" => "ip",
+        "6" => "ip6",
+        _ => return None,
+    };
+    Some(match not {
+        Some(not) => cursor.operands(start, &format!("{not} {proto}")),
+        None => proto.to_owned(),
+    })
 }
 
 /// The rest of `ip protocol gre`.
