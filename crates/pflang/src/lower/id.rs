@@ -10,7 +10,7 @@ use std::net::Ipv6Addr;
 impl Lowerer<'_> {
     /// `[quals] id`.
     pub(crate) fn identifier(&mut self, quals: Quals, id: &Id) -> Result {
-        self.tested(quals, id).map_err(|error| match meant_by_transport(quals, id) {
+        self.tested(quals, id).map_err(|error| match self.meant_by_transport(quals, id) {
             Some(meant) if error.code == Code::BadQualifier => Box::new(error.suggest(meant)),
             _ => error,
         })
@@ -235,24 +235,31 @@ impl Lowerer<'_> {
         });
         error
     }
-}
 
-/// What is meant by `tcp src 80` and `tcp host 10.0.0.1`.
-fn meant_by_transport(quals: Quals, id: &Id) -> Option<String> {
-    let proto = quals.proto?;
-    let has_ports = matches!(proto, Proto::Tcp | Proto::Udp | Proto::Sctp);
-    match (quals.kind, id) {
-        (None, Id::Number(port)) if has_ports && *port <= u32::from(u16::MAX) => {
-            Some(format!("{}{id}", Quals { kind: Some(Kind::Port), ..quals }))
+    /// What is meant by `tcp src 80` and `tcp host 10.0.0.1`.
+    fn meant_by_transport(&self, quals: Quals, id: &Id) -> Option<String> {
+        let proto = quals.proto?;
+        let has_ports = matches!(proto, Proto::Tcp | Proto::Udp | Proto::Sctp);
+        match (quals.kind, id) {
+            (None, Id::Number(port)) if has_ports && *port <= u32::from(u16::MAX) => {
+                Some(format!("{}{id}", Quals { kind: Some(Kind::Port), ..quals }))
+            }
+            (None | Some(Kind::Host | Kind::Net), _)
+                if has_ports || matches!(proto, Proto::Icmp | Proto::Icmp6) =>
+            {
+                let is_prefix = matches!(id, Id::V4Prefix { .. } | Id::V4Mask { .. } | Id::V6Prefix(..));
+                let kind = if is_prefix { Some(Kind::Net) } else { quals.kind };
+                let address = format!("{}{id}", Quals { proto: None, kind, ..quals });
+                Some(self.operands(&format!("{} and {address}", proto.name())))
+            }
+            _ => None,
         }
-        (None | Some(Kind::Host | Kind::Net), _)
-            if has_ports || matches!(proto, Proto::Icmp | Proto::Icmp6) =>
-        {
-            let is_prefix = matches!(id, Id::V4Prefix { .. } | Id::V4Mask { .. } | Id::V6Prefix(..));
-            let kind = if is_prefix { Some(Kind::Net) } else { quals.kind };
-            Some(format!("{} and {}{id}", proto.name(), Quals { proto: None, kind, ..quals }))
-        }
-        _ => None,
+    }
+
+    /// Operands of `and` in place of the primitive at hand. They stay together: `and` and `or` bind alike, from the left, and
+    /// `not` binds closer.
+    fn operands(&self, text: &str) -> String {
+        if self.span == self.filter { text.to_owned() } else { format!("({text})") }
     }
 }
 

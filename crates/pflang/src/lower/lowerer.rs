@@ -145,6 +145,8 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) layers: Layers,
     pub(crate) tree: Tree,
     pub(crate) lints: Vec<Diagnostic>,
+    /// The whole filter.
+    pub(crate) filter: Span,
     /// The primitive at hand.
     pub(crate) span: Span,
     /// Layers to come back to, or to compare with.
@@ -179,6 +181,7 @@ impl<'a> Lowerer<'a> {
             layers: Layers::bare(outermost),
             tree,
             lints: Vec::new(),
+            filter: Span::default(),
             span: Span::default(),
             snapshots: Vec::new(),
             loading_relations: 0,
@@ -198,6 +201,7 @@ impl<'a> Lowerer<'a> {
     pub(crate) fn program(&mut self, ast: &Ast) -> Result {
         self.terms = ast.terms;
         let Some(root) = ast.root else { return Ok(self.truth(true)) };
+        self.filter = ast.span(root);
         let root = self.expression(ast, root)?;
         // What comes before all primitives is part of none.
         self.span = Span::default();
