@@ -241,8 +241,9 @@ impl Lowerer<'_> {
         let proto = quals.proto?;
         let has_ports = matches!(proto, Proto::Tcp | Proto::Udp | Proto::Sctp);
         match (quals.kind, id) {
-            (None, Id::Number(port)) if has_ports && *port <= u32::from(u16::MAX) => {
-                Some(format!("{}{id}", Quals { kind: Some(Kind::Port), ..quals }))
+            // Nobody means the host 0.0.0.80; a port that is too large is told to be.
+            (None, Id::Number(_)) => {
+                has_ports.then(|| format!("{}{id}", Quals { kind: Some(Kind::Port), ..quals }))
             }
             (None | Some(Kind::Host | Kind::Net), _)
                 if has_ports || matches!(proto, Proto::Icmp | Proto::Icmp6) =>

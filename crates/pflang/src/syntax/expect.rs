@@ -322,7 +322,13 @@ impl Parser<'_> {
     /// The whole filter with `and` in front of `token`, if that is all it lacks.
     fn joined_by_and(&self, token: Token) -> Option<String> {
         let source = self.tokens.source;
-        if self.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
+        // `src 80` is a filter, but nobody means the host 0.0.0.80.
+        let is_bare_number = |pair: &[Token]| {
+            matches!(pair, [dir, number]
+                if matches!((dir.kind, number.kind), (TokenKind::Word(Word::Dir(_)), TokenKind::Number(_))))
+        };
+        let means_other = self.tokens.list.windows(2).any(is_bare_number);
+        if means_other || self.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
             return None;
         }
         let (before, after) = source.split_at(token.span.start as usize);

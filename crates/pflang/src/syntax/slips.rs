@@ -97,11 +97,17 @@ pub(super) fn sender(cursor: &mut Cursor<'_>) -> Option<String> {
         let kind = cursor.one_of(&["host", "net", "port", "portrange"]);
         cursor.sign(Sign::Eq).or_else(|| cursor.sign(Sign::Colon));
         let value = cursor.value()?;
+        let is_bare = kind.is_none() && value.bytes().all(|byte| byte.is_ascii_digit());
         let kind = match kind {
             Some(kind) => kind,
+            // Nobody means the host 0.0.0.80.
+            None if is_bare => "port",
             None if value.contains('/') => "net",
             None => "host",
         };
+        if is_bare && !proto.is_some_and(has_ports) {
+            return None;
+        }
         ends.push(format!("{dir} {kind} {value}"));
         let joined = cursor.at;
         if cursor.one_of(&["and"]).is_some() && cursor.one_of(&["to", "destination", "dest"]).is_some() {
