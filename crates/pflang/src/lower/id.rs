@@ -225,13 +225,12 @@ impl Lowerer<'_> {
     /// "No network": either the address was meant, or the network that it is in.
     fn host_bits(&self, quals: Quals, address: &str, net: &str) -> Box<Diagnostic> {
         let mut error = self.error(Code::OutOfRange, "bits of the address are set outside the mask");
-        let host = Quals { kind: Some(Kind::Host), ..quals };
-        let network = Quals { kind: Some(Kind::Net), ..quals };
-        error.help = Some(match quals.kind {
-            None | Some(Kind::Host) => {
-                format!("write `{host}{address}` for the one address, or `{network}{net}` for its network")
+        let written = |kind, id| self.written(Quals { kind: Some(kind), ..quals }, id);
+        error.help = Some(match (quals.kind, written(Kind::Host, address), written(Kind::Net, net)) {
+            (None | Some(Kind::Host), Some(host), Some(network)) => {
+                format!("write `{host}` for the one address, or `{network}` for its network")
             }
-            Some(_) => format!("the network is `{net}`"),
+            _ => format!("the network is `{net}`"),
         });
         error
     }
@@ -245,13 +244,24 @@ impl Lowerer<'_> {
             (None, Id::Number(_)) => {
                 has_ports.then(|| format!("{}{id}", Quals { kind: Some(Kind::Port), ..quals }))
             }
-            (None | Some(Kind::Host | Kind::Net), _)
-                if has_ports || matches!(proto, Proto::Icmp | Proto::Icmp6) =>
-            {
+            (None | Some(Kind::Host | Kind::Net), _) if is_without_addresses(proto) => {
                 let is_prefix = matches!(id, Id::V4Prefix { .. } | Id::V4Mask { .. } | Id::V6Prefix(..));
                 let kind = if is_prefix { Some(Kind::Net) } else { quals.kind };
-                let address = format!("{}{id}", Quals { proto: None, kind, ..quals });
-                Some(self.operands(&format!("{} and {address}", proto.name())))
+                self.written(Quals { kind, ..quals }, &id.to_string())
+            }
+            _ => None,
+        }
+    }
+
+    /// How the IP address or prefix `id` is written with these qualifiers, if they go with it.
+    fn written(&self, quals: Quals, id: &str) -> Option<String> {
+        let alone = Quals { proto: None, ..quals };
+        match (quals.proto, id.contains(':')) {
+            (None, _) | (Some(Proto::Ip | Proto::Arp | Proto::Rarp), false) | (Some(Proto::Ip6), true) => {
+                Some(format!("{quals}{id}"))
+            }
+            (Some(proto), _) if is_without_addresses(proto) => {
+                Some(self.operands(&format!("{} and {alone}{id}", proto.name())))
             }
             _ => None,
         }
@@ -262,6 +272,11 @@ impl Lowerer<'_> {
     fn operands(&self, text: &str) -> String {
         if self.span == self.filter { text.to_owned() } else { format!("({text})") }
     }
+}
+
+/// Whether a protocol is carried by IP and has no addresses of its own, but is likely to be written before one.
+fn is_without_addresses(proto: Proto) -> bool {
+    matches!(proto, Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Icmp | Proto::Icmp6)
 }
 
 /// The parts that were written, moved to where an address starts.
