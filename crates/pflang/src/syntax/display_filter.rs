@@ -6,6 +6,7 @@
 use super::lex::{Sign, Token, TokenKind, Tokens};
 use super::words::Word;
 use crate::diag::{Code, Diagnostic, as_capture_filter};
+use crate::options::Dialect;
 
 /// Fields with a counterpart, and what comes before the value.
 #[rustfmt::skip]
@@ -102,7 +103,10 @@ pub(super) fn recognise(tokens: &Tokens<'_>) -> Option<Diagnostic> {
     let found = Diagnostic::new(Code::DisplaySyntax, span, "this is a Wireshark display filter")
         .label("a field of a display filter");
     Some(match translate(tokens) {
-        Some(filter) => found.help(as_capture_filter(&filter)),
+        Some(filter) => {
+            let range = super::width::exceeded(&filter, &Dialect::default());
+            found.help(range.unwrap_or_else(|| as_capture_filter(&filter)))
+        }
         None => {
             found.help("capture filters have another language: `tcp port 80`, `host 10.0.0.1`, `ip[8] < 5`")
         }
@@ -296,7 +300,16 @@ fn test(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
         };
     }
     if let Some(bit) = find(FLAGS, field) {
-        let set = (value == "0") == (op == "!=");
+        let is_one = match value.to_ascii_lowercase().as_str() {
+            "0" | "false" => false,
+            "1" | "true" => true,
+            _ => return None,
+        };
+        let set = match op {
+            "=" => is_one,
+            "!=" => !is_one,
+            _ => return None,
+        };
         return Some(format!("{bit} {} 0", if set { "!=" } else { "=" }));
     }
     find(NUMBERS, field).map(|number| format!("{number} {op} {value}"))

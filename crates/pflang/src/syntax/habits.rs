@@ -16,6 +16,7 @@ use super::hints;
 use super::lex::{Sign, TokenKind, Tokens};
 use super::parse::is_filter;
 use super::slips;
+use super::width;
 use super::words::{self, Word};
 use crate::diag::{Code, Diagnostic};
 use crate::options::Dialect;
@@ -38,6 +39,7 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) 
             fields::fields,
             fields::protocol_number,
             flags,
+            joined_flags,
             kinds,
             set,
             slips::range,
@@ -71,7 +73,10 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) 
             && (is_filter(meant, dialect) || is_filter(&format!("{meant} 1"), dialect))
     };
     if let Some(meant) = meant(tokens, found.span, phrases).filter(is_helpful) {
-        return found.suggest(meant);
+        return match width::exceeded(&meant, dialect) {
+            Some(range) => found.help(range),
+            None => found.suggest(meant),
+        };
     }
     if found.meant().is_some_and(|meant| meant.contains(' ')) {
         return found;
@@ -191,6 +196,13 @@ fn flags(cursor: &mut Cursor<'_>) -> Option<String> {
         return Some(format!("tcp[tcpflags] & {mask} {op} {value}"));
     }
     let op = cursor.negation();
+    let at = cursor.at;
+    if let (None, Some(several)) = (op, cursor.flags(Sign::Pipe))
+        && several.starts_with('(')
+    {
+        return Some(both(&several));
+    }
+    cursor.at = at;
     let value = cursor.flags(Sign::Comma)?;
     match (cursor.sign(Sign::Slash), op) {
         (Some(()), _) => {
@@ -204,9 +216,34 @@ fn flags(cursor: &mut Cursor<'_>) -> Option<String> {
     }
 }
 
+/// The test for all flags of a mask.
+fn both(mask: &str) -> String {
+    format!("tcp[tcpflags] & {mask} = {mask}")
+}
+
+/// `tcp[tcpflags] = tcp-syn and tcp-ack`.
+fn joined_flags(cursor: &mut Cursor<'_>) -> Option<String> {
+    const FLAGS: &[&str] =
+        &["tcp-fin", "tcp-syn", "tcp-rst", "tcp-push", "tcp-ack", "tcp-urg", "tcp-ece", "tcp-cwr"];
+    cursor.one_of(&["tcp"])?;
+    cursor.sign(Sign::LBracket)?;
+    cursor.one_of(&["tcpflags", "13"])?;
+    cursor.sign(Sign::RBracket)?;
+    cursor.sign(Sign::Eq)?;
+    let mut flags = vec![cursor.one_of(FLAGS)?];
+    let mut end = cursor.at;
+    while cursor.one_of(&["and", "&&"]).is_some() {
+        // What follows may be another primitive.
+        let Some(flag) = cursor.one_of(FLAGS) else { break };
+        flags.push(flag);
+        end = cursor.at;
+    }
+    cursor.at = end;
+    (flags.len() > 1).then(|| both(&format!("({})", flags.join("|"))))
+}
+
 /// `tcp syn` and `syn|ack`, which is any of them; `syn,ack`, `syn+ack` and `syn-ack`, which are both.
 fn named_flags(cursor: &mut Cursor<'_>) -> Option<String> {
-    let both = |mask: &str| format!("tcp[tcpflags] & {mask} = {mask}");
     if cursor.one_of(&["syn-ack", "synack", "syn_ack"]).is_some() {
         return Some(both("(tcp-syn|tcp-ack)"));
     }

@@ -17,6 +17,7 @@ mod primitive;
 pub mod print;
 mod slips;
 pub(crate) mod suggest;
+mod width;
 pub mod words;
 
 /// The filter for a protocol that is neither a word nor one of IP's.
