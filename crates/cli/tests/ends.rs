@@ -377,6 +377,26 @@ fn a_closed_pipe_is_a_success() {
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
 }
 
+#[test]
+fn an_output_goes_on_behind_another_whose_reader_left() {
+    let folder = scratch("reader-left");
+    let (whole, beside) = (folder.join("whole.pcap"), folder.join("beside.pcap"));
+    let big = vec![arg(&root().join("captures/mixed.pcap")).to_owned(); 40];
+    let all = |args: &[&str]| {
+        let args: Vec<&str> = args.iter().copied().chain(big.iter().map(String::as_str)).collect();
+        sluss(&args)
+    };
+    assert!(all(&["filter", "-f", "ip", "-o", arg(&whole)]).status().unwrap().success());
+    for jobs in ["1", "2"] {
+        let args = ["filter", "-j", jobs, "-f", "", "-o", "-", "-f", "ip", "-o", arg(&beside)];
+        let mut child = all(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+        assert!(std::fs::read(&beside).unwrap() == std::fs::read(&whole).unwrap(), "{jobs} jobs");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_who_waits_for_the_other_end() {

@@ -1,5 +1,6 @@
 //! Where finished output goes.
 
+use crate::blame::Blame;
 use crate::exit::Failure;
 use crate::filter::names;
 use crate::filter::plan::{Output, Selection};
@@ -24,6 +25,8 @@ enum Sink {
     Nothing,
     Capture(Box<Writer<Patient>>),
     Text(Patient),
+    /// Its reader has gone.
+    Left,
 }
 
 impl Sinks {
@@ -64,13 +67,33 @@ impl Sinks {
 
     /// Writes the finished output of each filter, also behind one that failed: what goes elsewhere is not torn by that.
     pub(crate) fn write(&mut self, outputs: &[Vec<u8>]) -> Result<(), Failure> {
-        let written = self.sinks.iter_mut().zip(outputs).map(|(sink, output)| sink.write(output));
-        written.fold(Ok(()), Result::and)
+        let mut outputs = outputs.iter();
+        self.each(|sink| outputs.next().map_or(Ok(()), |output| sink.write(output)))
     }
 
     /// Hands everything to the system.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        self.sinks.iter_mut().map(Sink::flush).fold(Ok(()), Result::and)
+        self.each(Sink::flush)
+    }
+
+    /// Does this with each. One whose reader goes is left out from then on; that ends the run when nobody is left.
+    fn each(&mut self, mut act: impl FnMut(&mut Sink) -> Result<(), Failure>) -> Result<(), Failure> {
+        let mut closed = None;
+        let mut result = Ok(());
+        for sink in &mut self.sinks {
+            match act(sink) {
+                Err(failure) if failure.blame == Blame::ClosedPipe => {
+                    *sink = Sink::Left;
+                    closed = Some(failure);
+                }
+                done => result = result.and(done),
+            }
+        }
+        let has_reader = self.sinks.iter().any(|sink| !matches!(sink, Sink::Left));
+        match closed {
+            Some(failure) if !has_reader => result.and(Err(failure)),
+            _ => result,
+        }
     }
 
     /// Writes what is buffered: nothing is lost, whatever the reason for the end.
@@ -82,7 +105,7 @@ impl Sinks {
 impl Sink {
     fn write(&mut self, output: &[u8]) -> Result<(), Failure> {
         match self {
-            Sink::Nothing => Ok(()),
+            Sink::Nothing | Sink::Left => Ok(()),
             Sink::Capture(writer) => writer.write_encoded(output).map_err(|error| Failure::capture(&error)),
             Sink::Text(stdout) => stdout.write_all(output).map_err(|error| Failure::writing(STDOUT, &error)),
         }
@@ -91,7 +114,7 @@ impl Sink {
     fn flush(&mut self) -> Result<(), Failure> {
         match self {
             Sink::Capture(writer) => writer.flush().map_err(|error| Failure::capture(&error)),
-            Sink::Nothing | Sink::Text(_) => Ok(()),
+            Sink::Nothing | Sink::Text(_) | Sink::Left => Ok(()),
         }
     }
 }
