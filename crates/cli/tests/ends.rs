@@ -823,3 +823,21 @@ fn what_is_no_capture_is_incomplete_everywhere() {
         "{said}"
     );
 }
+
+/// As where a shell has put the name of a file among the arguments.
+#[test]
+fn what_was_typed_makes_no_lines_and_no_colours() {
+    let typed = [
+        &["filter", "--x\n\u{1b}[2Jerror: none"][..],
+        &["filter", "-c", "3\n\u{1b}[2Jx", "tcp", "captures/web.pcap"],
+        &["fi\n\u{1b}[2Jlter"],
+        &["filter", "", "captures/web.pcap", "--at\n\u{1b}[2J", "native"],
+    ];
+    for args in typed {
+        let output = run(args);
+        let said = stderr(&output);
+        assert_eq!(code(&output), 2, "{args:?}: {said}");
+        assert!(!said.contains('\u{1b}') && !said.contains("\nerror: none"), "{args:?}: {said}");
+        assert!(said.contains("\\n\\u{1b}[2J"), "{args:?}: {said}");
+    }
+}

@@ -3,6 +3,7 @@
 mod tcpdump;
 
 use crate::args::Cli;
+use crate::escape::shown;
 use crate::exit::Failure;
 use crate::terminal::{Terminal, When};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
@@ -26,11 +27,26 @@ pub(crate) fn tell(mut told: Error) -> ExitCode {
     if told.use_stderr() && is_json_asked_for() {
         return fail(&as_failure(&told));
     }
+    escape_values(&mut told);
     match told.print() {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => 3,
         _ => told.exit_code() as u8,
     }
     .into()
+}
+
+/// What was typed may hold line ends and colours, also as the name of a file that a shell has put there.
+fn escape_values(told: &mut Error) {
+    let text = |text: &String| shown(text).into_owned();
+    let escaped = |value: &ContextValue| match value {
+        ContextValue::String(value) => Some(ContextValue::String(text(value))),
+        ContextValue::Strings(values) => Some(ContextValue::Strings(values.iter().map(text).collect())),
+        _ => None,
+    };
+    let values: Vec<_> = told.context().filter_map(|(kind, value)| Some((kind, escaped(value)?))).collect();
+    for (kind, value) in values {
+        told.insert(kind, value);
+    }
 }
 
 fn fail(failure: &Failure) -> ExitCode {
