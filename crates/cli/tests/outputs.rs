@@ -688,3 +688,18 @@ fn trace_and_filter_agree_on_a_swapped_loopback_capture() {
     let trace = common::run(&["trace", "ip", common::arg(&file)]);
     assert_eq!(common::code(&trace), 0, "{}", common::stdout(&trace));
 }
+
+/// A log that others have written to before, as `>> log` opens it.
+#[cfg(unix)]
+#[test]
+fn standard_output_by_its_name_is_not_emptied() {
+    let log = scratch("by-name").join("log");
+    for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        std::fs::write(&log, "before").unwrap();
+        let file = std::fs::File::options().append(true).open(&log).unwrap();
+        let args = ["filter", "", "captures/web.pcap", "-q", "-o", name];
+        assert!(sluss(&args).stdout(file).status().unwrap().success(), "{name}");
+        let capture = std::fs::read(root().join("captures/web.pcap")).unwrap();
+        assert!(std::fs::read(&log).unwrap() == [&b"before"[..], &capture].concat(), "{name}");
+    }
+}

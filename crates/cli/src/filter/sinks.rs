@@ -14,6 +14,9 @@ use std::path::Path;
 /// What standard output is called.
 const STDOUT: &str = "standard output";
 
+/// Its names, as outputs. To open it by one would empty a file that others write to as well (`>> log`).
+const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
 /// One destination for each filter of the plan.
 pub(crate) struct Sinks {
     sinks: Vec<Sink>,
@@ -35,7 +38,7 @@ impl Sinks {
         let open = |selection: &Selection| match &selection.output {
             Output::Count => Ok(Sink::Nothing),
             Output::Lines | Output::Json => stdout().map(Sink::Text),
-            Output::Capture(path) if path.as_os_str() == "-" => {
+            Output::Capture(path) if STDOUT_NAMES.iter().any(|name| path.as_os_str() == *name) => {
                 stdout().map(|stdout| Sink::Capture(Box::new(stdout.writer(STDOUT))))
             }
             Output::Capture(path) => create(path).map(|writer| Sink::Capture(Box::new(writer))),
