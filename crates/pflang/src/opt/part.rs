@@ -29,7 +29,7 @@ pub(super) struct Spare(usize);
 impl Spare {
     pub(super) fn of(graph: &Graph, shape: &Shape) -> Spare {
         let all: usize = shape.order.iter().map(|&id| weight(graph.node(id))).sum();
-        Spare(16 + all / 4)
+        Spare(16 + all / 2)
     }
 }
 
