@@ -136,9 +136,12 @@ impl<'g> Parting<'g> {
             });
             if pending.len() == waiting {
                 pending.pop();
-                self.spend(node)?;
-                let made = self.make(node, known);
-                self.made.insert((node, known), made);
+                // Two ways to it may have been pending.
+                if self.known(node, known).is_none() {
+                    self.spend(node)?;
+                    let made = self.make(node, known);
+                    self.made.insert((node, known), made);
+                }
             }
         }
         self.known(root, Known::default()).filter(|&new| new != root)
