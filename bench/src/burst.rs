@@ -1,13 +1,15 @@
 //! A burst at a time: what a filter chooses for it, and the loop inside its machine code.
 
 use crate::engines::{calls, compiled, native};
-use crate::race::{Engine, Lap, engine, race};
-use crate::report::{Figure, Report, Target::AtLeast};
+use crate::race::{Engine, engine, race};
+use crate::report::{Report, Target::AtLeast};
 use crate::traffic::{Descriptor, Mix, Traffic};
 use pflang::{Compiler, Filter};
 use wire::LinkType;
 
 const SUITE: &str = "burst";
+/// Over the figures.
+const TITLE: &str = "burst: many packets a call";
 const BURST: usize = 1024;
 
 /// Runs the suite.
@@ -21,7 +23,7 @@ pub(crate) fn run(report: &mut Report) {
             let laps = race(&traffic.descriptors, &mut engines, usize::MAX, 61);
             let what = if source.len() > 20 { "HTTP data" } else { source };
             let what = format!("{what}, {}", traffic.name);
-            tell(report, &what, &laps);
+            report.laps(TITLE, &what, &laps);
             let ratio = laps[0].over(&laps[2]);
             let what = format!("{what}: one packet a call / burst ({})", filter.burst_engine());
             report.ratio(SUITE, what, ratio, Some(AtLeast(target)));
@@ -41,7 +43,7 @@ fn prefetch(report: &mut Report, traffic: &Traffic, target: f64) {
         [burst("machine code without prefetch", &without), burst("machine code", &with), matched(&with)];
     let laps = race(&traffic.descriptors, &mut engines, 1 << 18, 47);
     let what = format!("tcp port 80, {}", traffic.name);
-    tell(report, &what, &laps);
+    report.laps(TITLE, &what, &laps);
     let ratio = laps[0].over(&laps[1]);
     report.ratio(SUITE, format!("{what}: without / with prefetch"), ratio, Some(AtLeast(target)));
 }
@@ -75,17 +77,4 @@ pub(crate) fn burst<'e>(name: &'static str, filter: &'e Filter) -> Engine<'e, De
         }
         count
     })
-}
-
-fn tell(report: &mut Report, what: &str, laps: &[Lap]) {
-    for lap in laps {
-        report.figure(Figure {
-            suite: "burst: many packets a call",
-            what: what.to_owned(),
-            engine: lap.name,
-            min: lap.min_ns,
-            median: lap.median_ns,
-            unit: "ns/packet",
-        });
-    }
 }

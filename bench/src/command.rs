@@ -90,9 +90,9 @@ fn interleaved(peers: &[Peer<'_>]) -> Vec<Vec<Usage>> {
     usages
 }
 
-// The child is waited for by wait4(2), which alone tells what it used.
-#[allow(clippy::zombie_processes)]
 /// Runs a program to its end; CPU time and peak memory from wait4(2).
+// Clippy does not know that wait4(2) waits for the child. `Child::wait` would not tell what it used.
+#[allow(clippy::zombie_processes)]
 fn measured(name: &str, mut command: Command) -> Usage {
     let start = Instant::now();
     let child = command.spawn().unwrap_or_else(|error| panic!("{name} does not start: {error}"));

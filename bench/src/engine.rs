@@ -2,7 +2,7 @@
 //! one would if there were no engine. What the engine costs is the difference.
 
 use crate::race::{Engine as Racer, engine as racer, race};
-use crate::report::{Figure, Report, Target::AtLeast};
+use crate::report::{Report, Target::AtLeast};
 use apps::{Join, Sink, Source, Tee};
 use engine::{Engine, Graph, GraphError, Packet, Pool, Settings};
 
@@ -40,16 +40,7 @@ pub(crate) fn run(report: &mut Report) {
             }),
         ];
         let laps = race(&traffic, &mut racers, usize::MAX, 41);
-        for lap in &laps {
-            report.figure(Figure {
-                suite: SUITE,
-                what: name.to_owned(),
-                engine: lap.name,
-                min: lap.min_ns,
-                median: lap.median_ns,
-                unit: "ns/packet",
-            });
-        }
+        report.laps(SUITE, name, &laps);
         let ratio = laps[0].over(&laps[1]);
         report.ratio(SUITE, format!("{name}: by hand / sluss"), ratio, Some(AtLeast(0.85)));
     }

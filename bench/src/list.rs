@@ -1,13 +1,15 @@
 //! An ordered list of filters, of which the first that matches decides: as one program, and one filter after the other.
 
 use crate::hand::Entry;
-use crate::race::{Engine, Lap, engine, race};
-use crate::report::{Figure, Report, Target::AtLeast};
+use crate::race::{Engine, engine, race};
+use crate::report::{Report, Target::AtLeast};
 use crate::traffic::{Descriptor, Mix, Traffic};
 use pflang::{Compiler, Filter, FilterList};
 use wire::LinkType;
 
 const SUITE: &str = "list";
+/// Over the figures.
+const TITLE: &str = "list: the first filter that matches decides";
 const BURST: usize = 256;
 
 /// What a dispatcher asks: the seldom things first, the rest at the end.
@@ -44,7 +46,7 @@ pub(crate) fn run(report: &mut Report) {
         let mut engines = [in_turn(&filters), calls(&compiled), code_burst(&compiled), decided(&compiled)];
         let laps = race(&traffic.descriptors, &mut engines, usize::MAX, 61);
         let what = format!("16 filters, {}", traffic.name);
-        tell(report, &what, &laps);
+        report.laps(TITLE, &what, &laps);
         let ratio = |i: usize| laps[0].over(&laps[i]);
         report.ratio(SUITE, format!("{what}: in turn / one program"), ratio(1), Some(AtLeast(target)));
         let what = format!("{what}: in turn / one program, burst ({})", compiled.burst_engine());
@@ -109,17 +111,4 @@ fn in_bursts(packets: &[Descriptor], decide: impl Fn(&[Descriptor], &mut [u32]))
         sum += answers[..run.len()].iter().map(|&answer| u64::from(answer)).sum::<u64>();
     }
     sum
-}
-
-fn tell(report: &mut Report, what: &str, laps: &[Lap]) {
-    for lap in laps {
-        report.figure(Figure {
-            suite: "list: the first filter that matches decides",
-            what: what.to_owned(),
-            engine: lap.name,
-            min: lap.min_ns,
-            median: lap.median_ns,
-            unit: "ns/packet",
-        });
-    }
 }

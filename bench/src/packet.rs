@@ -3,11 +3,13 @@
 use crate::engines::{calls, compiled, libpcap, native, peer};
 use crate::hand::{self, Entry};
 use crate::race::{Lap, race};
-use crate::report::{Figure, Report, Target};
+use crate::report::{Report, Target};
 use crate::traffic::{Mix, Traffic};
 use Target::{AtLeast, AtMost};
 
 const SUITE: &str = "packet";
+/// Over the figures.
+const TITLE: &str = "packet: one packet a call, hot in cache";
 const ROUNDS: usize = 61;
 
 pub(crate) const HTTP_DATA: &str =
@@ -79,7 +81,7 @@ fn one_case(report: &mut Report, traffic: &Traffic, case: &Case, mix: usize) {
     engines.extend(peer().map(|pcap| libpcap(pcap, case.source)));
     let laps = race(&traffic.descriptors, &mut engines, usize::MAX, ROUNDS);
     let what = format!("{}, {}", case.name, traffic.name);
-    tell(report, &what, &laps);
+    report.laps(TITLE, &what, &laps);
     if let Some(peer) = laps.get(3) {
         report.ratio(SUITE, format!("{what}: libpcap / sluss"), peer.over(&laps[0]), case.libpcap[mix]);
     }
@@ -96,7 +98,7 @@ fn accept_all(report: &mut Report) {
     ];
     let traffic = Traffic::hot(Mix::Uniform);
     let laps = race(&traffic.descriptors, &mut engines, usize::MAX, ROUNDS);
-    tell(report, "accept all", &laps);
+    report.laps(TITLE, "accept all", &laps);
     let ratio = laps[0].over(&laps[1]);
     report.ratio(SUITE, "accept all: sluss / empty near function", ratio, Some(AtMost(1.1)));
 }
@@ -113,21 +115,8 @@ fn accepting_costs_no_more(report: &mut Report) {
     let mut laps: Vec<(Lap, Lap)> = (0..5).map(|_| (lap(&wide, "sluss"), lap(&narrow, "sluss"))).collect();
     laps.sort_by(|a, b| (a.0.median_ns / a.1.median_ns).total_cmp(&(b.0.median_ns / b.1.median_ns)));
     let (wide, narrow) = &laps[laps.len() / 2];
-    tell(report, "portrange 0-6000, uniform", std::slice::from_ref(wide));
-    tell(report, "portrange 0-5, uniform", std::slice::from_ref(narrow));
+    report.laps(TITLE, "portrange 0-6000, uniform", std::slice::from_ref(wide));
+    report.laps(TITLE, "portrange 0-5, uniform", std::slice::from_ref(narrow));
     let ratio = wide.median_ns / narrow.median_ns;
     report.ratio(SUITE, "portrange 0-6000 / portrange 0-5", ratio, Some(AtMost(1.3)));
-}
-
-fn tell(report: &mut Report, what: &str, laps: &[Lap]) {
-    for lap in laps {
-        report.figure(Figure {
-            suite: "packet: one packet a call, hot in cache",
-            what: what.to_owned(),
-            engine: lap.name,
-            min: lap.min_ns,
-            median: lap.median_ns,
-            unit: "ns/packet",
-        });
-    }
 }

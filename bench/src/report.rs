@@ -1,5 +1,6 @@
 //! What a run found: figures for orientation, ratios that mean something, targets beside them.
 
+use crate::race::Lap;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -61,6 +62,20 @@ impl Report {
     /// Adds an absolute figure.
     pub(crate) fn figure(&mut self, figure: Figure) {
         self.figures.push(figure);
+    }
+
+    /// Adds what each engine of a race took for a packet.
+    pub(crate) fn laps(&mut self, suite: &'static str, what: &str, laps: &[Lap]) {
+        for lap in laps {
+            self.figure(Figure {
+                suite,
+                what: what.to_owned(),
+                engine: lap.name,
+                min: lap.min_ns,
+                median: lap.median_ns,
+                unit: "ns/packet",
+            });
+        }
     }
 
     /// Adds a ratio with its target.
