@@ -43,8 +43,8 @@ fn is_top(root: &Path, path: &Path) -> bool {
     inside.filter(|part| *part != "mod.rs").count() == 1
 }
 
-/// The modules that a file names, outside comments and its tests.
-fn targets(text: &str) -> BTreeSet<String> {
+/// The modules that a file names by `crate::`, outside comments and its tests.
+pub(crate) fn targets(text: &str) -> BTreeSet<String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     // Under whatever condition they are compiled. Tests in a file of their own are declared above the code, with a semicolon.
     let code = text.split("\nmod tests {").next().unwrap_or_default();
@@ -54,10 +54,11 @@ fn targets(text: &str) -> BTreeSet<String> {
     for rest in code.split("crate::").skip(1) {
         let several = rest.strip_prefix('{').map(|rest| rest.split("};").next().unwrap_or_default());
         for word in several.map_or(vec![rest], |list| list.split([',', '\n']).collect()) {
-            let name: String = word.trim().chars().take_while(|&c| is_name(c)).collect();
-            found.insert(name);
+            found.insert(word.trim().chars().take_while(|&c| is_name(c)).collect());
         }
     }
+    // Behind the last comma of a list there is no name.
+    found.remove("");
     found
 }
 
@@ -110,12 +111,12 @@ mod tests {
 
     #[test]
     fn modules_are_named_in_code() {
-        let code = "use crate::{a::B, c};\nuse crate::d::E;\n// crate::f\nfn g() { crate::h::i() }\n";
+        let code = "use crate::{a::B, c};\nuse crate::d::E;\n// crate::f\nfn g() { crate::h::i() }\nuse crate::{\n    k::L,\n    m,\n};\n";
         for before in ["", "#[cfg(test)]\nmod tests;\n"] {
             for condition in ["test", "all(test, not(loom))"] {
                 let after = format!("#[cfg({condition})]\nmod tests {{ use crate::j; }}\n");
                 let found: Vec<String> = targets(&format!("{before}{code}{after}")).into_iter().collect();
-                assert_eq!(found, ["a", "c", "d", "h"], "{before}{after}");
+                assert_eq!(found, ["a", "c", "d", "h", "k", "m"], "{before}{after}");
             }
         }
     }

@@ -82,7 +82,7 @@ fn table(page: &str, key: &str) -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// Normal dependencies between the workspace's crates are those of the table.
+/// Normal dependencies between the workspace's crates are those of the table, which allows none that is not needed.
 fn arrows(metadata: &Value, allowed: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let own: BTreeSet<&str> =
@@ -95,8 +95,12 @@ fn arrows(metadata: &Value, allowed: &BTreeMap<String, BTreeSet<String>>) -> Vec
             continue;
         };
         let dependencies = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for dependency in dependencies.iter().filter(|dependency| dependency["kind"].is_null()) {
-            let target = dependency["name"].as_str().unwrap_or_default();
+        let normal = dependencies.iter().filter(|dependency| dependency["kind"].is_null());
+        let targets: BTreeSet<&str> = normal.filter_map(|dependency| dependency["name"].as_str()).collect();
+        for unused in may_use.iter().filter(|word| *word != "anything" && !targets.contains(word.as_str())) {
+            problems.push(format!("ARCHITECTURE.md: `{name}` may use `{unused}`, but does not"));
+        }
+        for target in targets {
             if own.contains(target) && !may_use.contains(target) && !may_use.contains("anything") {
                 problems.push(format!("`{name}` must not use `{target}`: no such arrow in ARCHITECTURE.md"));
             }
@@ -152,10 +156,8 @@ fn rooms(root: &Path, sources: &[PathBuf], order: &[String]) -> Vec<String> {
             ));
             continue;
         };
-        let code = read(path);
-        let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        for other in code.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(named) {
-            if order.iter().skip(place + 1).any(|later| later == other) {
+        for other in cycles::targets(&read(path)) {
+            if order.iter().skip(place + 1).any(|later| *later == other) {
                 problems.push(format!(
                     "crates/pflang/src/{}.rs: looks at `{other}`, a later room",
                     inside.display()
@@ -164,16 +166,6 @@ fn rooms(root: &Path, sources: &[PathBuf], order: &[String]) -> Vec<String> {
         }
     }
     problems
-}
-
-/// The modules that a line names by `crate::`.
-fn named(line: &str) -> Vec<&str> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let behind = line.split("crate::").skip(1).flat_map(|rest| match rest.strip_prefix('{') {
-        Some(many) => many.split(['{', '}']).next().unwrap_or_default().split(',').collect(),
-        None => vec![rest],
-    });
-    behind.map(|rest| rest.trim().split(|c| !is_word(c)).next().unwrap_or_default()).collect()
 }
 
 /// `unsafe` stands only in the modules that the table of islands names, and the compiler knows: each crate forbids it, or
