@@ -42,10 +42,8 @@ impl Outcome {
 pub trait Observer {
     /// The instruction at `pc` is about to run with these registers.
     fn step(&mut self, _pc: usize, _insn: Insn, _a: u32, _x: u32) {}
-    /// The load at `pc` reads `size` bytes at `offset`, outside or inside of the captured bytes.
-    fn load(&mut self, _pc: usize, _offset: u64, _size: usize, _inside: bool) {}
-    /// The conditional jump at `pc` compares `a` with `operand`.
-    fn branch(&mut self, _pc: usize, _a: u32, _operand: u32, _taken: bool) {}
+    /// That instruction reads `size` bytes of the packet at `offset`, outside or inside of the captured bytes.
+    fn load(&mut self, _offset: u64, _size: usize, _inside: bool) {}
 }
 
 /// An observer that looks away.
@@ -132,7 +130,7 @@ pub fn run(
         let operand = if insn.uses_x() { x } else { insn.k };
         match insn.class() {
             op::LD | op::LDX => {
-                let Some(value) = load(pc, insn, packet, wire_len, x, &mem, observer) else {
+                let Some(value) = load(insn, packet, wire_len, x, &mem, observer) else {
                     return Outcome::Fault;
                 };
                 *(if insn.class() == op::LD { &mut a } else { &mut x }) = value;
@@ -146,7 +144,6 @@ pub fn run(
             op::JMP if insn.operation() == op::JA => pc = pc.wrapping_add_signed(insn.k as i32 as isize),
             op::JMP => {
                 let taken = holds(insn.operation(), a, operand);
-                observer.branch(pc, a, operand, taken);
                 pc += usize::from(if taken { insn.jt } else { insn.jf });
             }
             op::RET => return Outcome::Returned(if insn.code & 0x18 == op::A { a } else { insn.k }),
@@ -159,7 +156,6 @@ pub fn run(
 }
 
 fn load(
-    pc: usize,
     insn: Insn,
     packet: &[u8],
     wire_len: u32,
@@ -171,16 +167,16 @@ fn load(
         op::IMM => Some(insn.k),
         op::MEM => Some(mem[insn.k as usize & 15]),
         op::LEN => Some(wire_len),
-        op::MSH => read(pc, packet, insn.k.into(), 1, observer).map(|byte| (byte & 15) << 2),
-        op::ABS => read(pc, packet, insn.k.into(), insn.size(), observer),
+        op::MSH => read(packet, insn.k.into(), 1, observer).map(|byte| (byte & 15) << 2),
+        op::ABS => read(packet, insn.k.into(), insn.size(), observer),
         // The sum never wraps into the packet: bpf_filter compares the operands with the length one by one.
-        _ => read(pc, packet, u64::from(insn.k) + u64::from(x), insn.size(), observer),
+        _ => read(packet, u64::from(insn.k) + u64::from(x), insn.size(), observer),
     }
 }
 
-fn read(pc: usize, packet: &[u8], offset: u64, size: usize, observer: &mut impl Observer) -> Option<u32> {
+fn read(packet: &[u8], offset: u64, size: usize, observer: &mut impl Observer) -> Option<u32> {
     let inside = offset + size as u64 <= packet.len() as u64;
-    observer.load(pc, offset, size, inside);
+    observer.load(offset, size, inside);
     let start = offset as usize;
     inside.then(|| packet[start..start + size].iter().fold(0, |value, &byte| value << 8 | u32::from(byte)))
 }

@@ -19,15 +19,12 @@
 //! in the bounded interpreter of [`cbpf`], because `bpf_filter` may never come back from them.
 //!
 //! Not here: anything that captures, any `DLT_*` number (files have `LINKTYPE_*`), any expression of more than some
-//! hundred terms, on which libpcap takes minutes and then overflows its stack: [`MAX_TERMS`].
+//! hundred terms, on which libpcap takes minutes and then overflows its stack.
 
 use crate::cbpf::{self, Insn, Observer, Outcome};
 use crate::linktype::LinkType;
 use crate::scratch;
 use std::collections::HashMap;
-
-/// The most terms that an expression for libpcap should have.
-pub const MAX_TERMS: usize = 500;
 
 /// Steps after which a program that jumps backwards counts as endless.
 const MAX_STEPS: usize = 100_000;

@@ -257,7 +257,7 @@ impl Observer for Trace {
         }
     }
 
-    fn load(&mut self, _pc: usize, offset: u64, size: usize, inside: bool) {
+    fn load(&mut self, offset: u64, size: usize, inside: bool) {
         if !inside {
             self.missing = Some(offset + size as u64);
         }
