@@ -160,6 +160,9 @@ pub enum ErrorKind {
 /// How much an output has of what was to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Written {
+    /// Nothing, or no longer: where that was less than a record, it was taken back.
+    #[error("nothing was written")]
+    Nothing,
     /// So many bytes of whole records.
     #[error("it holds the packets before that, {0} bytes")]
     Whole(u64),

@@ -18,27 +18,40 @@ use crate::pcapng::BLOCK_OVERHEAD;
 pub(super) struct Torn {
     /// Its format, if that was fixed.
     pub(super) target: Option<Target>,
+    /// Where in the file its first byte is.
+    pub(super) begin: u64,
     /// A place where a record ends, or 0.
     pub(super) whole: u64,
     /// How many bytes the system took.
     pub(super) taken: u64,
 }
 
+/// Where in its file an output begins whose first bytes, so many, have just been written. Before they were, a file that is appended to did not
+/// say: its position is set by the write.
+pub(super) fn begin(file: &mut File, taken: u64) -> Option<u64> {
+    file.stream_position().ok()?.checked_sub(taken)
+}
+
 impl Torn {
     /// Ends a file behind the last whole record, and says how many bytes it then has of this output.
     ///
+    /// Bytes of others are left alone, unless they come in the moment between the look at the file and the cut.
+    ///
     /// # Errors
-    /// If it is no file, if somebody else has written to it, or the system refuses.
+    /// If it is no file, if others have written to it since this output began, or the system refuses.
     pub(super) fn cut(self, file: &mut File) -> io::Result<u64> {
         let metadata = file.metadata()?;
-        let end = file.stream_position()?;
-        let begin = end.checked_sub(self.taken).filter(|_| metadata.is_file() && metadata.len() == end);
-        let begin = begin.ok_or(io::ErrorKind::Unsupported)?;
+        let end = self.begin + self.taken;
+        // What others have written is behind ours or, where all append, perhaps between: then ours ends further on.
+        let is_ours = file.stream_position()? == end && metadata.len() == end;
+        if !metadata.is_file() || !is_ours {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         // Where that cannot be read, some whole records go as well.
-        let behind = read_again(file, begin + self.whole, self.taken - self.whole).unwrap_or_default();
+        let behind = read_again(file, self.begin + self.whole, self.taken - self.whole).unwrap_or_default();
         let kept = self.whole + self.whole_len(&behind) as u64;
-        file.set_len(begin + kept)?;
-        file.seek(SeekFrom::Start(begin + kept))?;
+        file.set_len(self.begin + kept)?;
+        file.seek(SeekFrom::Start(self.begin + kept))?;
         Ok(kept)
     }
 
@@ -103,12 +116,11 @@ fn read_again(_: &File, _: u64, _: u64) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Torn;
     use crate::order::ByteOrder;
     use crate::time::Precision;
     use crate::write::{Target, Writer, layout};
     use std::fs::File;
-    use std::io::{self, Read, Seek, SeekFrom, Write};
+    use std::io::{self, Read, Write};
     use wire::LinkType;
 
     /// A file in a file system that is full after so many bytes.
@@ -182,7 +194,10 @@ mod tests {
                 match result {
                     Ok(()) => assert!(room >= all.len()),
                     Err(error) => {
-                        let told = format!("; it holds the packets before that, {kept} bytes");
+                        let told = match kept {
+                            0 => "; nothing was written".to_owned(),
+                            _ => format!("; it holds the packets before that, {kept} bytes"),
+                        };
                         assert!(error.to_string().ends_with(&told), "{error}");
                         // Told once, and no success.
                         let error = writer.finish().unwrap_err().to_string();
@@ -194,16 +209,59 @@ mod tests {
         std::fs::remove_file(path).unwrap();
     }
 
-    /// What others have written behind it is not ours to take away.
+    /// Full, and then somebody else writes to the file.
+    struct Shared {
+        full: Full,
+        others: Option<File>,
+    }
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let result = self.full.write(bytes);
+            if let Some(mut others) = self.others.take_if(|_| result.is_err()) {
+                others.write_all(b"theirs")?;
+            }
+            result
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     #[test]
-    fn a_file_that_others_write_to_is_not_cut() {
+    fn what_others_append_is_not_cut() {
         let path = std::env::temp_dir().join(format!("sluss-torn-others-{}", std::process::id()));
-        let mut file = File::create(&path).unwrap();
-        file.write_all(&[0; 100]).unwrap();
-        file.seek(SeekFrom::Start(50)).unwrap();
-        let torn = Torn { target: Some(Target::Pcapng), whole: 0, taken: 50 };
-        assert!(torn.cut(&mut file).is_err());
-        assert_eq!(file.metadata().unwrap().len(), 100);
+        let append = || File::options().append(true).open(&path).unwrap();
+        let order = ByteOrder::Little;
+        let mut records = Vec::new();
+        (0..10).for_each(|_| layout::put_record(order, (1, 2), 9, &[1; 30_000], &mut records));
+        let ours = [pcap(order).file_header(), records.clone()].concat();
+        // The first block ends within the ninth record, and the disk is full within the last.
+        let (block, whole, taken) = (256 << 10, ours.len() - records.len() / 10, ours.len() - 100);
+        for (is_between, is_behind) in [(false, false), (true, false), (false, true), (true, true)] {
+            std::fs::write(&path, b"before").unwrap();
+            let sink = Shared { full: Full { file: append(), room: taken }, others: is_behind.then(append) };
+            let mut writer = Writer::new(sink, "the disk").with_file(|sink| Some(&mut sink.full.file));
+            writer.begin(pcap(order));
+            writer.write_encoded(&records).unwrap();
+            let mut expected = [b"before", &ours[..block]].concat();
+            if is_between {
+                append().write_all(b"theirs").unwrap();
+                expected.extend(b"theirs");
+            }
+            let error = writer.flush().unwrap_err().to_string();
+            let (left, told) = if is_between || is_behind {
+                (taken, format!("; {taken} bytes were written, and the last packet may be torn"))
+            } else {
+                (whole, format!("; it holds the packets before that, {whole} bytes"))
+            };
+            assert!(error.ends_with(&told), "{error}");
+            expected.extend(&ours[block..left]);
+            if is_behind {
+                expected.extend(b"theirs");
+            }
+            assert!(std::fs::read(&path).unwrap() == expected, "{is_between} {is_behind}");
+        }
         std::fs::remove_file(path).unwrap();
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, IoSlice, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::torn::Torn;
+use super::torn::{self, Torn};
 use super::{Encoder, Target};
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind, Written};
@@ -23,8 +23,8 @@ const BLOCK: usize = 256 << 10;
 /// Call [`Writer::finish`] at the end: dropping a writer writes what it holds too, but cannot report a failure.
 ///
 /// After a write that failed, a file of [`Writer::create`], [`Writer::stdout`] or [`Writer::with_file`] is cut back to its last whole record. What else there is, such
-/// as a pipe, may end within one. Readers take everything before it; what was appended they could not make out, so a writer that has failed
-/// writes no more, and each later call is an error as well.
+/// as a pipe or a file that others have written to as well, may end within one. Readers take everything before it; what was appended they could
+/// not make out, so a writer that has failed writes no more, and each later call is an error as well.
 pub struct Writer<W: Write> {
     sink: W,
     name: Arc<str>,
@@ -33,6 +33,8 @@ pub struct Writer<W: Write> {
     buffer: Vec<u8>,
     /// Bytes that the sink has taken.
     written: u64,
+    /// Where in its file the first of these is, if it is a file.
+    begin: Option<u64>,
     /// A place in the output where a record ends, or 0: the last that is known among the bytes written.
     whole: u64,
     /// Where the output ended after the last call: the end of a record.
@@ -85,6 +87,7 @@ impl<W: Write> Writer<W> {
             encoder: None,
             buffer,
             written: 0,
+            begin: None,
             whole: 0,
             ended: 0,
             has_failed: false,
@@ -190,8 +193,12 @@ impl<W: Write> Writer<W> {
 
     /// Gives the sink so many bytes of what waits, and these behind them.
     fn put(&mut self, waiting: usize, records: &[u8]) -> Result<(), Error> {
-        let (taken, result) = write_both(&mut self.sink, &self.buffer[..waiting], records);
-        self.written += taken as u64;
+        let result = write_both(&mut self.sink, &self.buffer[..waiting], records, |sink, taken| {
+            if self.written == 0 {
+                self.begin = (self.file)(sink).and_then(|file| torn::begin(file, taken as u64));
+            }
+            self.written += taken as u64;
+        });
         result.map_err(|error| self.fail(error))?;
         self.buffer.drain(..waiting);
         // It ended there before these bytes were written, or with them.
@@ -216,35 +223,40 @@ impl<W: Write> Writer<W> {
         self.buffer.clear();
         self.has_failed = true;
         let target = self.encoder.as_ref().map(Encoder::target);
-        let torn = Torn { target, whole: self.whole, taken: self.written };
-        let kept = (self.file)(&mut self.sink).and_then(|file| torn.cut(file).ok());
+        let torn = self.begin.map(|begin| Torn { target, begin, whole: self.whole, taken: self.written });
+        let kept = torn.zip((self.file)(&mut self.sink)).and_then(|(torn, file)| torn.cut(file).ok());
         let written = match kept {
+            Some(0) => Written::Nothing,
             Some(kept) => Written::Whole(kept),
-            None if self.written == 0 => Written::Whole(0),
+            None if self.written == 0 => Written::Nothing,
             None => Written::Torn(self.written),
         };
         Error::new(ErrorKind::Unfinished { source, written }).of(&self.name)
     }
 }
 
-/// Writes one after the other, with as few calls as the sink needs, and says how many bytes it took, also when it fails.
-fn write_both(sink: &mut impl Write, first: &[u8], second: &[u8]) -> (usize, io::Result<()>) {
+/// Writes one after the other, with as few calls as the sink needs. After each of them `took` is told how many bytes it took.
+fn write_both<W: Write>(
+    sink: &mut W,
+    first: &[u8],
+    second: &[u8],
+    mut took: impl FnMut(&mut W, usize),
+) -> io::Result<()> {
     let mut both = [IoSlice::new(first), IoSlice::new(second)];
     let mut left = &mut both[..];
-    let mut taken = 0;
     IoSlice::advance_slices(&mut left, 0);
     while !left.is_empty() {
         match sink.write_vectored(left) {
-            Ok(0) => return (taken, Err(io::ErrorKind::WriteZero.into())),
-            Ok(n) => {
-                taken += n;
-                IoSlice::advance_slices(&mut left, n);
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(taken) => {
+                took(sink, taken);
+                IoSlice::advance_slices(&mut left, taken);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return (taken, Err(error)),
+            Err(error) => return Err(error),
         }
     }
-    (taken, Ok(()))
+    Ok(())
 }
 
 impl<W: Write> Drop for Writer<W> {
