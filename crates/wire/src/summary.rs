@@ -41,7 +41,7 @@ mod words;
 use app::App;
 use detail::{Detail, Extent, GreDetail, Slarp};
 use icmp::IcmpDetail;
-use inside::Inside;
+use inside::{Inside, Kind};
 use l2tp::L2tp;
 use pseudowire::{Guess, Pseudowire};
 use tcp::TcpDetail;
@@ -212,7 +212,7 @@ impl<'a> Summary<'a> {
                 (self.protocol, self.detail) = ("pseudowire", Detail::Pseudowire(pseudowire));
                 self.set_len(sent);
                 if let Some(header_len) = pseudowire.header_len() {
-                    self.carries(TRANSPARENT_ETHERNET, header_len, &bytes[header_len..]);
+                    self.carries(Kind::Ethertype(TRANSPARENT_ETHERNET), header_len, &bytes[header_len..]);
                 }
             }
             Guess::Cut => self.flaw = Some(Flaw::Cut),
@@ -315,11 +315,11 @@ impl<'a> Summary<'a> {
                 payload.len() >= Icmp::LEN
             }
             protocol::IPIP => {
-                self.carries(ethertype::IPV4, 0, payload);
+                self.carries(Kind::Ethertype(ethertype::IPV4), 0, payload);
                 true
             }
             protocol::IPV6 => {
-                self.carries(ethertype::IPV6, 0, payload);
+                self.carries(Kind::Ethertype(ethertype::IPV6), 0, payload);
                 true
             }
             protocol::GRE => {
@@ -374,9 +374,18 @@ impl<'a> Summary<'a> {
         self.app = App::of_udp(ports, payload, self.len as usize);
         self.tell_of_cut_app(payload.len(), App::least_of_udp(ports, payload));
         match self.app {
-            Some(App::Vxlan(vxlan)) => self.carries(TRANSPARENT_ETHERNET, Vxlan::LEN, vxlan.payload()),
+            Some(App::Vxlan(vxlan)) => {
+                self.carries(Kind::Ethertype(TRANSPARENT_ETHERNET), Vxlan::LEN, vxlan.payload())
+            }
             Some(App::Geneve(geneve)) => {
-                self.carries(geneve.protocol(), geneve.header_len(), geneve.payload());
+                let kind = Kind::Ethertype(geneve.protocol());
+                self.carries(kind, geneve.header_len(), geneve.payload());
+            }
+            Some(App::L2tp(l2tp)) => {
+                // An offset may lead anywhere.
+                if let Some((kind, at)) = l2tp.carried().filter(|&(_, at)| at < self.len as usize) {
+                    self.carries(kind, at, payload.get(at..).unwrap_or_default());
+                }
             }
             _ => {}
         }
@@ -389,7 +398,7 @@ impl<'a> Summary<'a> {
         };
         // Of other versions, and with a route, what is inside begins elsewhere.
         if let Some(gre) = Gre::new(bytes) {
-            self.carries(gre.protocol(), gre.header_len(), gre.payload());
+            self.carries(Kind::Ethertype(gre.protocol()), gre.header_len(), gre.payload());
         }
         // A packet that is shown says itself what it is.
         detail.is_shown_inside = self.inside.is_some();
@@ -408,7 +417,7 @@ impl<'a> Summary<'a> {
             match L2tp::frame(bytes, sent) {
                 Guess::Known(at) => {
                     *frame = Some(at);
-                    self.carries(TRANSPARENT_ETHERNET, at, &bytes[at..]);
+                    self.carries(Kind::Ethertype(TRANSPARENT_ETHERNET), at, &bytes[at..]);
                 }
                 Guess::Cut => *is_whole = false,
                 Guess::Unknown => {}
@@ -422,14 +431,14 @@ impl<'a> Summary<'a> {
     }
 
     /// Notes the packet behind the header of a tunnel. What the first fragment of one holds is not all of it.
-    fn carries(&mut self, ethertype: u16, header_len: usize, bytes: &'a [u8]) {
+    fn carries(&mut self, kind: Kind, header_len: usize, bytes: &'a [u8]) {
         if self.fragment.is_none() {
             let wire_len = self.len.saturating_sub(header_len as u32);
-            let is_shown = Inside::is_shown(ethertype, self.depth);
+            let is_shown = Inside::is_shown(kind, self.depth);
             if is_shown && bytes.is_empty() {
                 self.ends_within_message(0, wire_len as usize);
             } else if is_shown {
-                self.inside = Some(Inside::new(ethertype, bytes, wire_len, self.depth));
+                self.inside = Some(Inside::new(kind, bytes, wire_len, self.depth));
             }
         }
     }

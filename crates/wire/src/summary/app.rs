@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::dhcp::{self, Dhcp, Dhcp6};
 use super::dns::{self, Dns};
+use super::l2tp;
 use super::ntp::{self, Ntp};
 use super::quic::{self, Quic};
 use super::tls::{self, Hello};
@@ -23,6 +24,7 @@ pub(super) enum App<'a> {
     Quic(Quic),
     Vxlan(Vxlan<'a>),
     Geneve(Geneve<'a>),
+    L2tp(l2tp::Datagram),
 }
 
 impl<'a> App<'a> {
@@ -43,6 +45,8 @@ impl<'a> App<'a> {
             Dhcp6::read(payload).map(App::Dhcp6)
         } else if is_of(&[ntp::PORT]) {
             Ntp::read(payload, sent).map(App::Ntp)
+        } else if is_of(&[l2tp::PORT]) {
+            l2tp::Datagram::read(payload, sent).map(App::L2tp)
         } else {
             Quic::read(payload, ports).map(App::Quic)
         }
@@ -70,6 +74,7 @@ impl<'a> App<'a> {
             _ if is_of(&dhcp::PORTS) => dhcp::LEAST,
             _ if is_of(&dhcp::PORTS_V6) => dhcp::LEAST_V6,
             _ if is_of(&[ntp::PORT]) => ntp::LEAST,
+            _ if is_of(&[l2tp::PORT]) => l2tp::Datagram::least(payload),
             (_, Some(first)) if first & quic::LONG_HEADER == 0 => 1,
             _ => quic::LEAST,
         }
@@ -103,6 +108,7 @@ impl App<'_> {
             App::Ntp(ntp) => ntp.is_whole(),
             App::Tls(Hello::Client { server }) => server.is_some(),
             App::Words(words) => words.is_whole,
+            App::L2tp(l2tp) => l2tp.is_whole(),
             _ => true,
         }
     }
@@ -120,6 +126,7 @@ impl fmt::Display for App<'_> {
             App::Quic(quic) => quic.fmt(f),
             App::Vxlan(vxlan) => write!(f, "vxlan {}", vxlan.vni()),
             App::Geneve(geneve) => write!(f, "geneve {}", geneve.vni()),
+            App::L2tp(l2tp) => l2tp.fmt(f),
         }
     }
 }

@@ -178,6 +178,43 @@ fn sessions_and_messages_of_l2tp() {
     }
 }
 
+fn l2tp_datagram(parts: &[&[u8]]) -> Vec<u8> {
+    ipv4(17, 0, &udp(1701, 40000, &packet(parts)))
+}
+
+/// In front of what it carries, with every field there may be, and three bytes to pass over.
+const L2TP_FIELDS: &[u8] = &[0x4a, 2, 0, 60, 0, 10, 0, 7, 0, 1, 0, 2, 0, 3, 9, 9, 9];
+const L2TP_SESSION: &[u8] = &[0, 2, 0, 10, 0, 7];
+const L2TP_SESSION_3: &[u8] = &[0, 3, 0, 0, 0, 0, 0, 7];
+const L2TP_MESSAGE: &[u8] = &[0xc8, 2, 0, 20, 0, 10, 0, 0, 0, 1, 0, 2, 0x80, 8, 0, 0, 0, 0, 0, 10];
+
+#[test]
+fn sessions_and_messages_of_l2tp_over_udp() {
+    let (ip, inside) = inner();
+    let (frame, control) = (frame(&ip), control(1));
+    let lcp = [0xff, 3, 0xc0, 0x21, 1, 1, 0, 4];
+    for (parts, expected) in [
+        (&[L2TP_SESSION, &[0xff, 3, 0, 0x21], &ip][..], format!("tunnel 10 session 7 len 40: {inside}")),
+        (&[L2TP_FIELDS, &[0x21], &ip], format!("tunnel 10 session 7 len 48: {inside}")),
+        (&[L2TP_SESSION, &lcp], "tunnel 10 session 7 len 14: ppp lcp len 8".to_owned()),
+        // An offset beyond the end.
+        (&[&[2, 2, 0, 10, 0, 7, 0, 99], &lcp], "tunnel 10 session 7 len 16".to_owned()),
+        (&[L2TP_MESSAGE], "tunnel 10 session 0 control ns 1 nr 2 ICRQ len 20".to_owned()),
+        (&[&L2TP_MESSAGE[..12]], "tunnel 10 session 0 control ns 1 nr 2 len 12".to_owned()),
+        (&[L2TP_SESSION_3, &[0x99; 8], &frame], format!("session 7 ethernet (guessed) len 60: {inside}")),
+        (&[L2TP_SESSION_3, &[0x99; 8]], "session 7 len 16".to_owned()),
+        (&[&control[4..]], "control 9 ns 1 nr 2 SCCRQ len 20".to_owned()),
+    ] {
+        let expected = format!("192.0.2.1:1701 > 192.0.2.2:40000 udp l2tp {expected}");
+        assert_eq!(line(LinkType::RAW, &l2tp_datagram(parts)), expected);
+    }
+    // L2F, a message without a length, and too little.
+    for bytes in [&[0, 1, 0, 10, 0, 7][..], &[0x88, 2, 0, 10, 0, 7, 0, 1, 0, 2], &[0, 2, 0, 10, 0]] {
+        let expected = format!("192.0.2.1:1701 > 192.0.2.2:40000 udp len {}", bytes.len());
+        assert_eq!(line(LinkType::RAW, &l2tp_datagram(&[bytes])), expected);
+    }
+}
+
 /// Frames with labels.
 pub(super) fn labelled_samples() -> Vec<Vec<u8>> {
     let ip = ipv4(6, 0, &tcp_with(16, SACK_OPTIONS));
@@ -199,6 +236,10 @@ pub(super) fn samples() -> Vec<Vec<u8>> {
         ipv4(115, 0, &packet(&[&[0, 0, 0, 7], &[0x99; 8], &frame(&ip)])),
         ipv4(115, 0, &packet(&[&[0, 0, 0, 7], &frame(&ip)])),
         ipv4(115, 0, &control(1)),
+        l2tp_datagram(&[L2TP_FIELDS, &[0x21], &ip]),
+        l2tp_datagram(&[L2TP_MESSAGE]),
+        l2tp_datagram(&[L2TP_SESSION_3, &[0x99; 8], &frame(&ip)]),
+        l2tp_datagram(&[&control(1)[4..]]),
         ipv4(47, 0, &packet(&[&[0x30, 0, 0x65, 0x58, 0, 0, 0, 5, 0, 0, 0, 6], &frame(&ip)])),
         ipv4(41, 0, &ipv6(17, &udp(9, 4789, &packet(&[&[8, 0, 0, 0, 0, 0, 7, 0], &frame(&ip)])))),
     ]
