@@ -381,3 +381,18 @@ fn a_joined_file_that_is_wrong_is_told_with_its_place() {
     };
     assert_eq!([empty(MICRO + 1, 0), empty(MICRO, 60)], [1, 1]);
 }
+
+/// tcpdump shows such a time as it is in the file: the second, and a fraction of seven digits.
+#[test]
+fn fractions_of_more_than_a_second_are_carried() {
+    for (magic, fraction, expected) in [
+        (MICRO, 1_500_000, 8_500_000_000),
+        (NANO, 1_500_000_000, 8_500_000_000),
+        (MICRO, u32::MAX, 4_301_967_295_000),
+    ] {
+        let file = pcap_header(ByteOrder::Little, magic, (2, 4), 100, 1);
+        let file = file.u32(7).u32(fraction).u32(4).u32(4).raw(b"abcd").bytes;
+        assert_eq!(packets(&file)[0].timestamp_ns, expected);
+        assert_eq!(copy(&[&file], |_| true).unwrap()[24..], file[24..], "a copy keeps it");
+    }
+}

@@ -242,6 +242,23 @@ fn snap_lengths_may_differ_and_be_exceeded() {
     assert_eq!(packets(&bytes)[0].data, b"abc");
 }
 
+/// libpcap reads on behind the first section header of a file, and stops at any other.
+#[test]
+fn the_length_at_the_end_of_a_section_header_may_be_wrong() {
+    let section = |end: u32| {
+        let mut header = Bytes::new(ByteOrder::Little).section().bytes;
+        let at = header.len() - 4;
+        header[at..].copy_from_slice(&end.to_le_bytes());
+        Bytes::new(ByteOrder::Little).raw(&header).interface(1, 0).enhanced(0, 0, b"abcd", 4).bytes
+    };
+    for end in [0, 27, 1 << 31] {
+        let two = section(end).repeat(2);
+        assert_eq!(packets(&two).len(), 2);
+        // What is written says it right.
+        assert_eq!(copy(&[&two], |_| true).unwrap(), section(28).repeat(2));
+    }
+}
+
 fn problem(bytes: &[u8]) -> (usize, Option<u64>, BlockProblem) {
     let (seen, error) = read_all(bytes);
     let error = error.expect("an error");

@@ -69,7 +69,7 @@ fn step(section: &mut Section, bytes: &[u8], pos: usize, found: &mut Found) -> R
     Ok(next)
 }
 
-/// Checks the frame that all blocks share: length, alignment, length again.
+/// Checks the frame that all blocks share: length, alignment, and, but for section headers, length again.
 fn whole_block<'a>(section: &Section, bytes: &'a [u8], pos: usize) -> Result<Whole<'a>, Stop> {
     let rest = &bytes[pos..];
     let Some(head) = rest.first_chunk::<{ BLOCK_OVERHEAD as usize }>() else {
@@ -98,7 +98,8 @@ fn whole_block<'a>(section: &Section, bytes: &'a [u8], pos: usize) -> Result<Who
         });
     };
     let again = order.u32(bytes, bytes.len() - 4);
-    if again != length {
+    // libpcap passes over that of a file's first section header; there is no more reason to stop at another.
+    if again != length && kind != SECTION_HEADER {
         return Err(bad(kind, BlockProblem::LengthsDiffer { start: length, end: again }));
     }
     Ok(Whole { kind, order, pos, bytes })

@@ -232,7 +232,8 @@ fn copy_blocks<'a>(
     blocks.for_each(|block| copy_other_block(order, batch, block, out));
 }
 
-/// Copies a block other than a packet's, if it may be copied. The length that a section header states is no longer true.
+/// Copies a block other than a packet's, if it may be copied. The length of its section that a section header states is no longer true, and that
+/// of itself at its end need not have been.
 fn copy_other_block(order: ByteOrder, batch: &Batch<'_>, block: &Block, out: &mut Vec<u8>) {
     if block.kind == CUSTOM_NO_COPY {
         return;
@@ -241,6 +242,8 @@ fn copy_other_block(order: ByteOrder, batch: &Batch<'_>, block: &Block, out: &mu
     copy_block(order, batch.block(block), out);
     if block.kind == SECTION_HEADER {
         out[start + 16..start + 24].fill(0xff);
+        let end = out.len();
+        out.copy_within(start + 4..start + 8, end - 4);
     }
 }
 
