@@ -64,6 +64,7 @@ pub(crate) enum Command {
     /// Write the man pages into a folder.
     Man {
         /// An existing folder.
+        #[arg(value_hint = ValueHint::DirPath)]
         folder: PathBuf,
     },
 }
@@ -342,7 +343,7 @@ pub(crate) struct BlastArgs {
     )]
     pub(crate) capture: Option<PathBuf>,
     /// Where to.
-    #[arg(long, value_name = "TARGET", value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "TARGET")]
     pub(crate) to: OsString,
     /// Packets or bits a second at most: 1.5Mpps, 10Gbps.
     #[arg(
@@ -475,7 +476,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) no_report: bool,
     /// What `sluss top` calls it [default: the file's name].
-    #[arg(long, value_name = "NAME", value_parser = instance_name, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "NAME", value_parser = instance_name)]
     pub(crate) name: Option<String>,
     /// Worker threads.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=256_u16), allow_negative_numbers = true, help_heading = "Engine")]

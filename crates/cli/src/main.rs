@@ -9,6 +9,7 @@ mod blast;
 mod catalogue;
 mod clock;
 mod compile;
+mod completions;
 mod ended;
 mod escape;
 mod exit;
@@ -19,6 +20,7 @@ mod inputs;
 mod instances;
 mod json;
 mod language;
+mod man;
 mod message;
 mod misuse;
 mod notices;
@@ -26,7 +28,6 @@ mod ps;
 mod reader;
 mod registry;
 mod run;
-mod shell;
 mod signals;
 mod table;
 mod terminal;
@@ -81,7 +82,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Bench(args) => bench::run(args),
         Command::Ps(args) => ps::run(args, terminal),
         Command::Top(args) => top::run(args, terminal),
-        Command::Completions { shell } => shell::completions(*shell),
-        Command::Man { folder } => shell::man_pages(folder),
+        Command::Completions { shell } => completions::run(*shell),
+        Command::Man { folder } => man::write(folder),
     }
 }

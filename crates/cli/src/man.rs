@@ -1,41 +1,15 @@
-//! What the definitions of the flags give for free: completion scripts and man pages.
+//! Man pages, from the definitions of the flags.
 
-use crate::args::Cli;
 use crate::exit::{Failure, Outcome};
 use crate::help::{self, Behind};
-use crate::terminal::print;
+use clap::Command;
 use clap::builder::Resettable;
-use clap::{Arg, Command, CommandFactory};
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Prints a completion script.
-pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Outcome, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "sluss", &mut script);
-    let mut script = String::from_utf8_lossy(&script).into_owned();
-    if shell == clap_complete::Shell::Fish {
-        // Unquoted, a comment begins here.
-        script = script.replace(" -s # ", " -s '#' ");
-        Cli::command().get_subcommands().for_each(|command| script.push_str(&fish_arguments(command)));
-    }
-    print(&script)?;
-    Ok(Outcome::Done)
-}
-
-/// What fish offers for the arguments of a command which are one of a few words: what `clap_complete` makes for it has flags only.
-fn fish_arguments(command: &Command) -> String {
-    let name = command.get_name();
-    let words = command.get_positionals().flat_map(Arg::get_possible_values);
-    let line = |word: &str| {
-        format!("complete -c sluss -n \"__fish_sluss_using_subcommand {name}\" -f -a \"{word}\"\n")
-    };
-    words.map(|word| line(word.get_name())).collect()
-}
-
 /// Writes `sluss.1`, `sluss-filter.1`, …
-pub(crate) fn man_pages(folder: &Path) -> Result<Outcome, Failure> {
+pub(crate) fn write(folder: &Path) -> Result<Outcome, Failure> {
     // Without a page for `sluss help run`, which shows what the page of `sluss run` does.
     let mut command = help::whole().disable_help_subcommand(true);
     command.build();
@@ -116,18 +90,6 @@ mod tests {
         assert!(page.starts_with(".SH NOTES\nA is b.\n.PP\nSo.\n.SH \"KINDS\"\n.TP\nx\nan x\n"), "{page}");
         assert!(page.contains(".nf\nsluss a \\(aqb  c\\(aq\n.fi\n"), "{page}");
         assert!(page.ends_with(".SH \"EXIT STATUS\"\n.TP\n0\ndone\n.TP\n1, 2 and 3\nnot\n"), "{page}");
-    }
-
-    #[test]
-    fn fish_completes_arguments_that_are_one_of_a_few_words() {
-        let of = |name| fish_arguments(Cli::command().find_subcommand(name).expect("a command"));
-        assert!(of("apps").contains("using_subcommand apps\" -f -a \"router\"\n"), "{}", of("apps"));
-        assert!(
-            of("completions").contains("using_subcommand completions\" -f -a \"zsh\"\n"),
-            "{}",
-            of("completions")
-        );
-        assert_eq!(of("filter"), "");
     }
 
     #[test]

@@ -1,0 +1,48 @@
+//! What bash offers, from the script that it is given.
+
+mod common;
+
+use common::{run, stdout};
+use std::process::Command;
+
+/// What is offered for the last of these words, and what is said of files.
+fn offered(script: &str, words: &[&str]) -> String {
+    const ASK: &str = r#"
+        compopt() { told="$told $*"; }
+        eval "$script"
+        COMP_WORDS=(sluss "$@") COMP_CWORD=$#
+        _sluss sluss "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        echo "${COMPREPLY[*]}$told"
+    "#;
+    let mut bash = Command::new("bash");
+    bash.env("script", script).args(["-c", ASK, "bash"]).args(words);
+    stdout(&bash.output().expect("bash")).trim_end().to_owned()
+}
+
+#[test]
+fn bash_offers_files_only_where_they_can_stand() {
+    let script = stdout(&run(&["completions", "bash"]));
+    let offered = |words: &[&str]| offered(&script, words);
+    // Nothing, which bash takes for files.
+    for words in
+        [&["filter", ""][..], &["filter", "tcp", ""], &["run", ""], &["trace", "tcp", "x"], &["blast", ""]]
+    {
+        assert_eq!(offered(words), "", "{words:?}");
+    }
+    const NO_FILES: &str = "+o default +o bashdefault";
+    for words in [&["top", ""][..], &["ps", ""], &["explain", ""], &["bench", "engine", ""]] {
+        let offered = offered(words);
+        assert!(offered.starts_with("-") && offered.ends_with(NO_FILES), "{words:?}: {offered}");
+    }
+    assert_eq!(offered(&["top", "x"]), format!(" {NO_FILES}"));
+    assert_eq!(offered(&["man", ""]), " +o default -o dirnames");
+    for words in
+        [&["top", "--interval", ""][..], &["filter", "-c", ""], &["filter", "-f", ""], &["run", "--cpu", ""]]
+    {
+        assert_eq!(offered(words), " -o nospace", "{words:?}");
+    }
+    assert_eq!(offered(&["apps", "rou"]), "router");
+    assert_eq!(offered(&["completions", ""]), "bash elvish fish powershell zsh");
+    assert_eq!(offered(&["bench", "e"]), "engine");
+    assert_eq!(offered(&["top", "--on"]), "--once");
+}
