@@ -377,7 +377,7 @@ impl Worker {
 
     /// Breathes until told to stop, or an app wants the run to end.
     pub(crate) fn run(&mut self, control: &WorkerControl, busywait: bool) {
-        let (mut rest, mut awake) = (Rest::default(), Awake::new(self.exchanged()));
+        let (mut rest, mut awake) = (Rest::new(self.is_sent_to()), Awake::new(self.exchanged()));
         self.load.pause();
         self.is_over = false;
         while !control.is_stopping() && !self.is_over {
@@ -438,6 +438,11 @@ impl Worker {
     /// [`Worker::exchanged`], where a link to or from another worker is half full.
     fn pressed(&self) -> Option<u32> {
         self.slots.iter().flat_map(Slot::rings).any(Ring::is_pressed).then(|| self.exchanged())
+    }
+
+    /// Whether another worker sends to this one. Apps move between runs only.
+    pub(crate) fn is_sent_to(&self) -> bool {
+        self.slots.iter().flat_map(|slot| &slot.plugs.inputs).any(|input| !input.ring().is_local())
     }
 
     /// How many packets have been sent over all links to or from other workers, modulo 2^32.

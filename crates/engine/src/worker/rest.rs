@@ -1,7 +1,7 @@
 //! How long a worker sleeps between two breaths in which nothing moves.
 //!
 //! Nobody wakes it: it finds out by itself what has come meanwhile, so that no sleep is longer than a tenth of a millisecond, or 0.4 ms
-//! when nothing has come for a second. Where no packet waits it sleeps at once, from breath to breath for longer. With links to or from another worker that fill up it stays [`Awake`].
+//! when nothing has come for a second and no other worker sends to it. Where no packet waits it sleeps at once, from breath to breath for longer. With links to or from another worker that fill up it stays [`Awake`].
 //!
 //! Where packets wait in its links that apps leave there, it does so only when no more have come for some breaths, as links that hold
 //! packets already have less room for what comes during a sleep; and it is awake again when an app has said that time will
@@ -13,8 +13,10 @@ use crate::link::CAPACITY;
 use std::time::Duration;
 
 /// Knowledge of the breaths before.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Rest {
+    /// The longest sleep when nothing has come for a while, in microseconds.
+    idle_sleep_us_max: u64,
     /// The last sleep.
     sleep_us: u64,
     /// The sum of the sleeps since anything moved or waited, in microseconds.
@@ -30,7 +32,8 @@ const SLEEP_US_MAX: u64 = 100;
 /// The sum of sleeps after which they become longer, in microseconds: packets that come several times a second find nobody in a long sleep.
 const IDLE_US: u64 = 1_000_000;
 /// The longest sleep then, in microseconds. The queue of a TAP device has room for 500 packets: they arrive in this time, with what Linux adds,
-/// only if there are more than a million a second.
+/// only if there are more than a million a second. A link has room for 1024, and nothing behind it that would hold more: whoever sends over it
+/// drops what it has no room for, and a worker sends several millions a second. Its receiver sleeps no longer than ever.
 const IDLE_SLEEP_US_MAX: u64 = 400;
 /// The time that a sleep may last too long, in microseconds: Linux adds 50 to spare its timers.
 const OVERSLEEP_US: u64 = 60;
@@ -38,6 +41,12 @@ const OVERSLEEP_US: u64 = 60;
 const QUIET_BREATHS: u32 = 16;
 
 impl Rest {
+    /// `is_sent_to` says whether another worker sends to this one.
+    pub(super) fn new(is_sent_to: bool) -> Self {
+        let idle_sleep_us_max = if is_sent_to { SLEEP_US_MAX } else { IDLE_SLEEP_US_MAX };
+        Rest { idle_sleep_us_max, sleep_us: 0, idle_us: 0, waiting: 0, quiet: 0 }
+    }
+
     /// Something has moved.
     pub(super) fn moved(&mut self) {
         self.sleep_us /= 2;
@@ -52,7 +61,7 @@ impl Rest {
             self.idle_us += self.longer(SLEEP_US_MAX);
             return Duration::from_micros(self.sleep_us);
         }
-        let sleep_us = self.longer(IDLE_SLEEP_US_MAX);
+        let sleep_us = self.longer(self.idle_sleep_us_max);
         let spare_us = until_event_ns().map_or(u64::MAX, |ns| (ns / 1000).saturating_sub(OVERSLEEP_US));
         Duration::from_micros(sleep_us.min(spare_us.max(SLEEP_US_MAX)))
     }
@@ -170,7 +179,7 @@ mod tests {
 
     #[test]
     fn sleeps_become_longer_until_something_moves() {
-        let mut rest = Rest::default();
+        let mut rest = Rest::new(false);
         assert_eq!([rest.without_packets(|| None), rest.without_packets(|| None)], [us(1), us(2)]);
         let last = (0..1000).map(|_| rest.without_packets(|| None)).last();
         assert_eq!(last, Some(us(SLEEP_US_MAX)));
@@ -180,7 +189,7 @@ mod tests {
 
     #[test]
     fn sleeps_are_long_only_when_nothing_has_come_for_a_second() {
-        let mut rest = Rest::default();
+        let mut rest = Rest::new(false);
         let mut slept = Duration::ZERO;
         while slept < us(IDLE_US) {
             let sleep = rest.without_packets(|| None);
@@ -194,6 +203,13 @@ mod tests {
         assert_eq!(sleeps, [SLEEP_US_MAX, 250 - OVERSLEEP_US, IDLE_SLEEP_US_MAX].map(us));
         rest.moved();
         assert_eq!(rest.without_packets(|| None), us(SLEEP_US_MAX));
+    }
+
+    #[test]
+    fn sleeps_stay_short_where_another_worker_sends() {
+        let mut rest = Rest::new(true);
+        let longest = (0..2 * IDLE_US / SLEEP_US_MAX).map(|_| rest.without_packets(|| None)).max();
+        assert_eq!(longest, Some(us(SLEEP_US_MAX)));
     }
 
     #[test]
@@ -229,7 +245,7 @@ mod tests {
 
     #[test]
     fn packets_that_come_keep_it_awake() {
-        let mut rest = Rest::default();
+        let mut rest = Rest::new(false);
         for waiting in 1..200 {
             assert_eq!(rest.with_packets(waiting, None), None);
         }
@@ -245,7 +261,7 @@ mod tests {
 
     #[test]
     fn it_is_awake_when_time_matters() {
-        let mut rest = Rest::default();
+        let mut rest = Rest::new(false);
         let mut sleep = |ns| {
             let longest = (0..QUIET_BREATHS + SLEEP_US_MAX as u32).map(|_| rest.with_packets(5, None)).last();
             assert_eq!(longest.flatten(), Some(us(SLEEP_US_MAX)));
