@@ -1,16 +1,17 @@
 //! Filters are compiled when a graph is read: what they are made of may be gone by the time it is taken on.
 
 use engine::{Engine, GraphFile, Settings};
+use testkit::files::Scratch;
 
 /// A file of addresses, and a graph of the options that follow `type`, in which it is `SET`.
 fn prepared_and_started(class: &str, options: &str) {
-    let set = std::env::temp_dir().join(format!("sluss-apps-set-{class}-{}", std::process::id()));
+    let scratch = Scratch::new();
     let graph = |options: &str| {
-        let options = options.replace("SET", &format!("host in {{@{}}}", set.display()));
+        let options = options.replace("SET", &format!("host in {{@{}}}", scratch.path("set").display()));
         format!("[app.it]\ntype = '{class}'\n{options}\n")
     };
     let read = |options: &str| {
-        std::fs::write(&set, "192.0.2.1\n").unwrap();
+        let set = scratch.file("set", b"192.0.2.1\n");
         let file = GraphFile::parse(&graph(options), &apps::registry()).unwrap_or_else(|e| panic!("{e:?}"));
         std::fs::remove_file(&set).unwrap();
         file.graph

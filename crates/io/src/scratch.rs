@@ -1,37 +1,7 @@
 //! A folder for a test's files, and captures made by hand.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-
-/// A folder that goes away with this value.
-pub(crate) struct Scratch(PathBuf);
-
-impl Scratch {
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("sluss-io-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder for tests");
-        Scratch(folder)
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    /// A file that holds these bytes.
-    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.path(name);
-        std::fs::write(&path, bytes).expect("a file for tests");
-        path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+pub(crate) use testkit::files::Scratch;
 
 /// A capture of the repository.
 pub(crate) fn capture(name: &str) -> PathBuf {

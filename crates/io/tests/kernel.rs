@@ -14,6 +14,7 @@ use io::{AfPacket, PcapReader, PcapWriter, Tap};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use testkit::files::Scratch;
 use testkit::netns::{Namespace, PATIENCE};
 use testkit::rig::Rig;
 
@@ -228,7 +229,8 @@ fn timestamps(path: &Path) -> Vec<i64> {
 #[test]
 fn frames_have_the_time_at_which_the_kernel_received_them() {
     let Some((_turn, [here])) = Namespace::some("times of frames") else { return };
-    let out = std::env::temp_dir().join(format!("sluss-io-times-{}.pcapng", std::process::id()));
+    let scratch = Scratch::new();
+    let out = scratch.path("times.pcapng");
     let mut graph = Graph::new();
     graph.app("b", device("b")).unwrap();
     graph.app("writer", PcapWriter { path: out.clone(), ..PcapWriter::default() }).unwrap();
@@ -280,7 +282,6 @@ fn frames_have_the_time_at_which_the_kernel_received_them() {
         await_times(&mut engine);
         end(engine);
     });
-    let _ = std::fs::remove_file(out);
 }
 
 #[test]
@@ -288,7 +289,8 @@ fn captures_cross_a_cable_unharmed() {
     let Some((_turn, [here])) = Namespace::some("a replay over a cable") else { return };
     cable((&here, "a"), (&here, "b"), 9000);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
-    let out = std::env::temp_dir().join(format!("sluss-io-cable-{}.pcap", std::process::id()));
+    let scratch = Scratch::new();
+    let out = scratch.path("cable.pcap");
     for name in ["vlan.pcap", "qinq.pcap", "web.pcap", "fragments.pcap"] {
         let path = folder.join(name);
         let before = packets(&path);
@@ -317,7 +319,6 @@ fn captures_cross_a_cable_unharmed() {
             assert_eq!(after, before, "{name}, packet {}", number + 1);
         }
     }
-    let _ = std::fs::remove_file(out);
 }
 
 #[test]

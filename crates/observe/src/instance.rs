@@ -164,6 +164,7 @@ fn is_orphan(path: &Path) -> bool {
 mod tests {
     use super::*;
     use engine::shm::Segment;
+    use testkit::files::Scratch;
 
     fn process(start_ticks: u64, has_ended: bool, is_stopped: bool) -> Option<Process> {
         Some(Process { start_ticks, has_ended, is_stopped })
@@ -187,10 +188,9 @@ mod tests {
 
     #[test]
     fn folders_are_listed_and_cleaned() {
-        let folder = std::env::temp_dir().join(format!("sluss-observe-test-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = Scratch::new();
         let own = std::process::id();
-        let at = |name: &str, pid: u32| folder.join(runtime::file_name(name, pid));
+        let at = |name: &str, pid: u32| folder.path(&runtime::file_name(name, pid));
         let segment = Segment::create(&at("b", own), "b").expect("a file");
         // As of a process whose number is used again: one tick earlier than ours.
         let mut other = fs::read(at("b", own)).expect("it is there")[..4096].to_vec();
@@ -201,9 +201,9 @@ mod tests {
         // None is a possible number of a process.
         fs::write(at("torn", u32::MAX), &other[..100]).expect("a file");
         fs::write(at("young", own), b"").expect("a file");
-        fs::write(folder.join("unrelated"), b"x").expect("a file");
+        let unrelated = folder.file("unrelated", b"x");
 
-        let found = find(&[folder.clone(), folder.join("absent")]).expect("it can be read");
+        let found = find(&[folder.folder().to_owned(), folder.path("absent")]).expect("it can be read");
         let listed: Vec<_> = found.instances.iter().map(|found| (found.name.as_str(), found.state)).collect();
         assert_eq!(listed, [("a", State::Crashed), ("b", State::Running)]);
         assert_eq!(found.unreadable.len(), 2);
@@ -216,17 +216,15 @@ mod tests {
         assert!(cleaned.iter().all(|(_, result)| result.is_ok()), "{cleaned:?}");
         let cleaned: Vec<_> = cleaned.into_iter().map(|(path, _)| path).collect();
         assert_eq!(cleaned, [at("a", own), at("torn", u32::MAX)]);
-        assert!(at("b", own).exists() && at("young", own).exists() && folder.join("unrelated").exists());
+        assert!(at("b", own).exists() && at("young", own).exists() && unrelated.exists());
         drop(segment);
-        fs::remove_dir_all(&folder).expect("it is ours");
     }
 
     #[test]
     fn an_instance_of_another_pid_namespace_is_left_alone() {
         use std::os::unix::fs::FileExt;
-        let folder = std::env::temp_dir().join(format!("sluss-observe-held-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        let paths = ["whole", "damaged"].map(|name| folder.join(runtime::file_name(name, u32::MAX)));
+        let folder = Scratch::new();
+        let paths = ["whole", "damaged"].map(|name| folder.path(&runtime::file_name(name, u32::MAX)));
         let segments = paths.clone().map(|path| Segment::create(&path, "net").expect("a file"));
         let write = |path: &Path, at: u64, bytes: &[u8]| {
             let file = fs::OpenOptions::new().write(true).open(path).expect("it is ours");
@@ -236,13 +234,12 @@ mod tests {
         write(&paths[0], 16, &u64::from(u32::MAX).to_ne_bytes());
         write(&paths[1], 0, b"damaged");
 
-        let found = find(std::slice::from_ref(&folder)).expect("it can be read");
+        let found = find(&[folder.folder().to_owned()]).expect("it can be read");
         let listed: Vec<_> = found.instances.iter().map(|found| (found.pid, found.state)).collect();
         assert_eq!(listed, [(u32::MAX, State::Running)]);
         assert_eq!((found.unreadable.len(), found.clean().len()), (1, 0));
         drop(segments);
-        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0, "each has removed its own");
-        fs::remove_dir(&folder).expect("it is empty");
+        assert_eq!(fs::read_dir(folder.folder()).expect("a folder").count(), 0, "each has removed its own");
     }
 
     #[test]

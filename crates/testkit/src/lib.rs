@@ -15,12 +15,13 @@
 //! - [`fuzz`]: what the fuzz targets do with their bytes;
 //! - [`rig`]: one app between feeders and collectors, with a clock that the test sets;
 //! - [`names`]: protocols and services of this machine, which libpcap asks too;
+//! - [`files`]: folders for the files of tests;
 //! - [`netns`]: network namespaces, for tests against the kernel's own stack;
 //! - [`linktype`]: the link types that the language knows;
 //! - [`rng`]: the small generator behind all of them, so that a seed means the same on every machine.
 //!
-//! What is deliberately absent: no clock is looked at, except by [`netns`], and no file is read, except those that a caller names,
-//! this machine's lists of names in /etc, by [`names`], and namespaces in /proc, by [`netns`].
+//! What is deliberately absent: no clock is looked at, except by [`netns`] and for as long as [`differential`] is asked to go on; no file is
+//! read, except captures ([`corpus`]), this machine's lists of names in /etc ([`names`]) and namespaces in /proc ([`netns`]).
 
 #![deny(unsafe_code)]
 
@@ -29,6 +30,7 @@ pub mod corpus;
 pub mod differential;
 pub mod engines;
 pub mod expr;
+pub mod files;
 pub mod fuzz;
 pub mod linktype;
 pub mod mutate;

@@ -4,6 +4,7 @@ use crate::{device, end, engine};
 use engine::Graph;
 use io::{PcapWriter, Tap};
 use std::path::Path;
+use testkit::files::Scratch;
 use testkit::netns::Namespace;
 use testkit::rig::Rig;
 
@@ -48,7 +49,8 @@ fn interfaces(path: &Path) -> Vec<(String, u8)> {
 #[test]
 fn each_device_is_an_interface_with_its_name() {
     let Some((_turn, [here])) = Namespace::some("names of devices") else { return };
-    let out = std::env::temp_dir().join(format!("sluss-io-names-{}.pcapng", std::process::id()));
+    let scratch = Scratch::new();
+    let out = scratch.path("names.pcapng");
     here.run("ip link add name a type veth peer name long-name");
     ["a", "long-name"].iter().for_each(|name| here.run(&format!("ip link set dev {name} up")));
     let mut graph = Graph::new();
@@ -77,5 +79,4 @@ fn each_device_is_an_interface_with_its_name() {
     assert_eq!(packets(&out), [(0xf9, 0), (0xfb, 1), (0xfd, 2), (0xff, 1)]);
     let names = ["long-name", "t0", "t1"].map(|name| (name.to_owned(), 9));
     assert_eq!(interfaces(&out), names);
-    let _ = std::fs::remove_file(out);
 }
