@@ -12,7 +12,7 @@
 //! | drops `no_packet` | counts packets that were not cut because the pool was exhausted, and the fragments made so far |
 //!
 //! IPv4 (RFC 791, 3.2) and IPv6 (RFC 8200, 4.5), behind up to two VLAN tags. Packets that are short enough, or not IP, pass as
-//! it is. Fragments come in order. An IPv4 fragment may be cut again, as may an IPv6 one: its parts keep its identification. As a
+//! they are. Fragments come in order. An IPv4 fragment may be cut again, as may an IPv6 one: its parts keep its identification. As a
 //! router must not fragment IPv6 packets of others, this app belongs where packets are made, such as behind a tunnel. No ICMP
 //! messages are sent. IPv6 asks links for 1280 bytes; where `mtu` is less, packets are cut all the same.
 

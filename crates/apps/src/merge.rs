@@ -14,15 +14,15 @@
 //! ```
 //!
 //! Each branch brings rising numbers, as links and the apps on it keep the order. So of the packets at the heads of all branches the
-//! one with the least number is next, whatever was dropped on the way. Only if a branch is empty, that is unknown; then the
-//! number after the last one is next, and others wait, in their links, until the branch brings something, `wait_ms` are over, or
+//! one with the least number is next, whatever was dropped on the way. If a branch is empty, nobody knows what it will bring: only the
+//! number after the last one may go then. Others wait, in their links, until the branch brings something, `wait_ms` are over, or
 //! a link is three quarters full: order is not worth a loss. A branch that was waited for in vain is not waited for again until it has
 //! brought something. While the output has no room, packets stay in their links as well.
 //!
 //! It promises that packets leave in their order, unless one is longer on its branch than `wait_ms`; such packets are sent as they
 //! come, and counted as `late`. Packets without a number, and copies made on a branch, are sent when they are at the head.
-//! What it does not: put packets in order that were disordered on a branch itself, or that come from several numbered `split`s, one
-//! behind or beside the other, whose numbers have nothing to do with each other.
+//! It does not order packets that were disordered on a branch itself, nor those of several numbered `split`s, one behind or
+//! beside the other, whose numbers have nothing to do with each other.
 //!
 //! Behind an `rss`, order within flows needs no numbers: a flow has one branch, and any app that takes packets from each branch
 //! in turn, such as `join`, keeps them in order.
