@@ -2,7 +2,7 @@
 
 use pflang::{Code, Compiler, Limits};
 use std::collections::HashSet;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use testkit::engines::Engines;
 use testkit::linktype::ETHERNET;
 use testkit::packet::Packet;
@@ -68,6 +68,85 @@ fn ten_thousand_hosts_that_share_their_qualifiers() {
         let packet = packet(src, probe(&members, &mut rng), 1, 2);
         assert_eq!(engines.disagreement(&packet, set.contains(&src)), None, "{}", packet.to_line());
     }
+}
+
+/// IPv6 addresses differ in several words, and ways back from each of them must not lead through all members.
+#[test]
+fn two_thousand_ipv6_hosts() {
+    let mut rng = Rng::new(7);
+    let address = |rng: &mut Rng| {
+        // Some share the first words, some the last.
+        let words = [0x2001_0db8, rng.below(400) as u32, rng.next_u32() % 3, rng.below(400) as u32];
+        words.iter().fold(0, |address, word| address << 32 | u128::from(*word))
+    };
+    let mut list: Vec<u128> = (0..2000).map(|_| address(&mut rng)).collect();
+    let nets: Vec<u128> = (0..100).map(|_| u128::from(rng.next_u32()) << 96).collect();
+    let set: HashSet<u128> = list.iter().copied().collect();
+    let member = |address: &u128| Ipv6Addr::from(*address).to_string();
+    let members = list.iter().map(member).chain(nets.iter().map(|net| member(net) + "/32"));
+    let filter = format!("host in {{{}}}", members.collect::<Vec<_>>().join(", "));
+    let engines = Engines::compile(&Compiler::new(LinkType::EN10MB), &filter).unwrap();
+    list.extend(&nets);
+    let probe = |rng: &mut Rng| match rng.below(3) {
+        0 => *rng.pick(&list),
+        1 => rng.pick(&list) ^ 1 << rng.below(128),
+        _ => address(rng),
+    };
+    let is_in = |address: u128| set.contains(&address) || nets.iter().any(|net| net >> 96 == address >> 96);
+    for _ in 0..500 {
+        let (src, dst) = (probe(&mut rng), probe(&mut rng));
+        let (src_text, dst_text) = (Ipv6Addr::from(src), Ipv6Addr::from(dst));
+        let packet = Packet::parse(&format!("eth / ip6(src={src_text},dst={dst_text})")).expect("it builds");
+        let expected = is_in(src) || is_in(dst);
+        assert_eq!(engines.disagreement(&packet, expected), None, "{}", packet.to_line());
+    }
+    assert!(longest_way(&filter) < 40, "{} questions one after the other", longest_way(&filter));
+}
+
+/// At one end the order of the members does not tell, not even where packets are cut off within the address.
+#[test]
+fn ipv6_sets_at_one_end_are_lists() {
+    let mut rng = Rng::new(8);
+    // Few numbers, so that addresses begin alike.
+    let address = |rng: &mut Rng| (0..4).fold(0, |address: u128, _| address << 32 | rng.below(2) as u128);
+    for _ in 0..40 {
+        let members: Vec<String> = (0..1 + rng.below(6))
+            .map(|_| match rng.below(3) {
+                0 => format!("{}/64", Ipv6Addr::from(address(&mut rng) >> 64 << 64)),
+                _ => Ipv6Addr::from(address(&mut rng)).to_string(),
+            })
+            .collect();
+        for dir in ["src", "dst"] {
+            let compile = |filter: &str| Compiler::new(LinkType::EN10MB).compile(filter).unwrap();
+            let list = joined(&members, |member| format!("{dir} net {member}"));
+            let set = compile(&format!("not {dir} host in {{{}}}", members.join(", ")));
+            let list = compile(&format!("not ({list})"));
+            for _ in 0..8 {
+                let (src, dst) = (Ipv6Addr::from(address(&mut rng)), Ipv6Addr::from(address(&mut rng)));
+                let packet = Packet::parse(&format!("eth / ip6(src={src},dst={dst})")).expect("it builds");
+                for len in 0..=packet.bytes.len() {
+                    let cut = &packet.bytes[..len];
+                    assert_eq!(
+                        set.matches(cut),
+                        list.matches(cut),
+                        "{dir} {members:?}: {len} of {src} {dst}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// How many questions a packet is asked at most.
+fn longest_way(filter: &str) -> usize {
+    let graph = Compiler::new(LinkType::EN10MB).stages(filter).unwrap().optimised;
+    let mut behind = vec![0; graph.node_count()];
+    for &id in graph.topological().iter().rev() {
+        graph
+            .node(id)
+            .for_each_successor(|next| behind[id.index()] = behind[id.index()].max(1 + behind[next.index()]));
+    }
+    behind[graph.root.index()]
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::lowerer::{Lowerer, NOT_SET, Rel};
 use super::numbers::ethertype;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::names::number_like_c;
 use crate::options::HostAddrs;
 use crate::span::Span;
@@ -85,18 +86,55 @@ impl Lowerer<'_> {
     }
 
     fn address6(&mut self, net: Net6, dir: Option<Dir>) -> Result {
-        self.ends(dir, "an IPv6 address", |this, end| {
-            let offset = if end == End::Src { 8 } else { 24 };
-            let mut test = this.linktype(ethertype::IPV6)?;
-            for word in 0..4 {
-                let part = |bits: u128| (bits >> (96 - 32 * word)) as u32;
-                let (mask, address) = (part(net.mask), part(net.address));
-                let same =
-                    this.compare_masked(Rel::Net, offset + 4 * word, Size::B4, mask, RelOp::Eq, address);
-                test = this.and(test, same);
+        let here = (net, self.span);
+        match &mut self.nets6 {
+            None => self.any6(&[here], dir),
+            Some(nets) => {
+                nets.push(here);
+                // What is wrong with one is wrong with all of the set.
+                if nets.len() == 1 {
+                    self.any6(&[here], dir)?;
+                }
+                Ok(self.truth(false))
             }
-            Ok(test)
-        })
+        }
+    }
+
+    /// Any of these IPv6 networks, each with its place in the text; those of one mask ascend and stand together.
+    pub(crate) fn any6(&mut self, nets: &[(Net6, Span)], dir: Option<Dir>) -> Result {
+        let (outer, here) = (self.span, if let [(_, span)] = nets { *span } else { self.span });
+        let any = self.ends(dir, "an IPv6 address", |this, end| {
+            let offset = if end == End::Src { 8 } else { 24 };
+            this.span = here;
+            let link = this.linktype(ethertype::IPV6)?;
+            let of_one_mask = nets.chunk_by(|(a, _), (b, _)| a.mask == b.mask);
+            let tests: Vec<_> = of_one_mask.map(|nets| this.words6(nets, offset, 0)).collect();
+            this.span = here;
+            let any = this.any(&tests);
+            Ok(this.and(link, any))
+        });
+        self.span = outer;
+        any
+    }
+
+    /// Any of these networks of one mask, ascending, by the words of the address from this one on: what begins alike is asked for
+    /// together.
+    fn words6(&mut self, nets: &[(Net6, Span)], offset: u32, word: u32) -> TreeId {
+        let part = |bits: u128| (bits >> (96 - 32 * word)) as u32;
+        let mut tests = Vec::new();
+        for alike in nets.chunk_by(|(a, _), (b, _)| part(a.address) == part(b.address)) {
+            let (net, span) = alike[0];
+            self.span = span;
+            let (mask, address) = (part(net.mask), part(net.address));
+            let same = self.compare_masked(Rel::Net, offset + 4 * word, Size::B4, mask, RelOp::Eq, address);
+            tests.push(if word == 3 {
+                same
+            } else {
+                let rest = self.words6(alike, offset, word + 1);
+                self.and(same, rest)
+            });
+        }
+        self.any(&tests)
     }
 
     fn no_addresses(&self, proto: Proto, family: &str, kind: Option<Kind>) -> Box<crate::diag::Diagnostic> {

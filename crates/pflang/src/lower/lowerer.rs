@@ -7,6 +7,7 @@
 //! order of short circuits: a load outside the captured bytes rejects the packet, so a load more or less is a
 //! different meaning.
 
+use super::host::Net6;
 use super::{Options, Result};
 use crate::clock::{Clock, too_many_nodes};
 use crate::diag::{Code, Diagnostic};
@@ -163,6 +164,8 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) padding: Padding,
     /// Terms so far: those of the syntax tree, and members in files of sets.
     pub(crate) terms: usize,
+    /// The IPv6 networks of the set at hand, each with its place: asked for together, when all are known.
+    pub(crate) nets6: Option<Vec<(Net6, Span)>>,
     clock: Clock,
     /// How many primitives were lowered.
     primitives: u32,
@@ -190,6 +193,7 @@ impl<'a> Lowerer<'a> {
             early: Vec::new(),
             padding,
             terms: 0,
+            nets6: None,
             clock,
             primitives: 0,
         };

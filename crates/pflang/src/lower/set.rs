@@ -3,6 +3,11 @@
 //! A set is a plain chain of alternatives, one a member, exactly what `a or b or …` gives: turning chains into one
 //! table lookup is the optimiser's business, which must do it for chains anyway.
 //!
+//! But an IPv6 address is four words, and the way back from each word that differs leads to the next member. So
+//! IPv6 networks are asked for as a tree, word by word, and first at one end of the packet's way, then at the other. Within one
+//! end this is still what the chain does: no member is found before all four words were read. Only between the ends the order tells,
+//! of packets that are cut off within the addresses.
+//!
 //! A file has one member a line, written as within the braces; `#` starts a comment.
 
 use super::Result;
@@ -11,7 +16,7 @@ use super::lowerer::Lowerer;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::TreeId;
 use crate::span::Span;
-use crate::syntax::ast::{Id, Kind, Quals, SetItem};
+use crate::syntax::ast::{Dir, Id, Kind, Quals, SetItem};
 use crate::syntax::ident::{member, numeric_range};
 use crate::syntax::parse::check_terms;
 use std::net::Ipv4Addr;
@@ -26,6 +31,8 @@ impl Lowerer<'_> {
         self.check_extension("`in { … }`")?;
         let whole = self.span;
         let mut members = Vec::new();
+        // Both ends of one address are asked for in one go.
+        self.nets6 = (quals.dir != Some(Dir::SrcAndDst)).then(Vec::new);
         for item in items {
             self.span = item.span();
             match item {
@@ -35,6 +42,12 @@ impl Lowerer<'_> {
             self.check_limits()?;
         }
         self.span = whole;
+        let mut nets6 = self.nets6.take().unwrap_or_default();
+        if !nets6.is_empty() {
+            nets6.sort_by_key(|(net, _)| (net.mask, net.address));
+            nets6.dedup_by_key(|(net, _)| *net);
+            members.push(self.any6(&nets6, quals.dir)?);
+        }
         Ok(self.any(&members))
     }
 
