@@ -358,6 +358,8 @@ pub enum Code {
     NeverDecides = 108,
     /// PF109: a field that is read whatever the packet carries.
     LostGuard = 109,
+    /// PF110: an address that is another than it looks.
+    OtherAddress = 110,
 }
 
 impl Code {
@@ -388,6 +390,7 @@ impl Code {
         Code::NotEqualIsEqual,
         Code::NeverDecides,
         Code::LostGuard,
+        Code::OtherAddress,
     ];
 
     /// `PF` and three digits.

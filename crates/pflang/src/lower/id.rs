@@ -77,7 +77,9 @@ impl Lowerer<'_> {
                 self.check_network_layer(quals)?;
                 let net = if quals.kind == Some(Kind::Net) { promoted(number) } else { Net4::host(number) };
                 let net = if quals.proto == Some(Proto::Decnet) { Net4::host(number) } else { net };
-                self.net4(net, quals)
+                let test = self.net4(net, quals)?;
+                self.lint_port_as_host(number, quals);
+                Ok(test)
             }
             Some(Kind::Port | Kind::Portrange) => self.port_number(number, quals),
             Some(Kind::Gateway) => Err(self.gateway_needs_name()),
@@ -91,7 +93,10 @@ impl Lowerer<'_> {
             None | Some(Kind::Host | Kind::Net) => {
                 self.check_network_layer(quals)?;
                 let mask = u32::MAX << (32 - u32::from(bits));
-                self.net4(Net4 { address: left_aligned(value, bits), mask }, quals)
+                let net = Net4 { address: left_aligned(value, bits), mask };
+                let test = self.net4(net, quals)?;
+                self.lint_net_as_host(net, quals);
+                Ok(test)
             }
             Some(Kind::Gateway) => Err(self.gateway_needs_name()),
             Some(_) => Err(self.not_an_address(quals.kind)),

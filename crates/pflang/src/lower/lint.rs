@@ -1,11 +1,13 @@
 //! Warnings about filters that compile but may not mean what their author thinks.
 
+use super::host::Net4;
 use super::lowerer::{Layers, Lowerer};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, Value, ValueId};
 use crate::span::Span;
-use crate::syntax::ast::{Proto, RelOp};
+use crate::syntax::ast::{Kind, Proto, Quals, RelOp};
+use std::net::Ipv4Addr;
 
 /// More than this nobody reads.
 const LINTS_MAX: usize = 100;
@@ -32,6 +34,29 @@ impl Lowerer<'_> {
         let lint = Diagnostic::new(Code::NoIpv6, self.span, format!("`{word}[…]` never sees IPv6 packets"))
             .help("the `ipv6` dialect looks there too; without it, `ip6[40 + …]` reads behind a plain IPv6 header");
         self.lint(lint);
+    }
+
+    /// `src 80`, which is the host 0.0.0.80. Nobody means a host whose number is that of a port.
+    pub(crate) fn lint_port_as_host(&mut self, number: u32, quals: Quals) {
+        let port = Quals { kind: Some(Kind::Port), ..quals };
+        if quals.proto.is_none() && quals.kind != Some(Kind::Net) && number <= u32::from(u16::MAX) {
+            let (address, host) = (Ipv4Addr::from(number), Quals { kind: Some(Kind::Host), ..quals });
+            let message = format!("this is the host {address}, not a port");
+            let help = format!("write `{port}{number}` for the port, `{host}{address}` for the host");
+            self.lint(Diagnostic::new(Code::OtherAddress, self.span, message).help(help));
+        }
+    }
+
+    /// `host 10.1.2`, which is a net.
+    pub(crate) fn lint_net_as_host(&mut self, net: Net4, quals: Quals) {
+        if quals.kind == Some(Kind::Net) || quals.proto == Some(Proto::Decnet) || net.mask == u32::MAX {
+            return;
+        }
+        let (first, last) = (Ipv4Addr::from(net.address), Ipv4Addr::from(net.address | !net.mask));
+        let message = format!("this is a net: all hosts from {first} to {last}");
+        let (len, quals) = (net.mask.count_ones(), Quals { kind: Some(Kind::Net), ..quals });
+        let help = format!("write `{quals}{first}/{len}` for these; one host has four numbers");
+        self.lint(Diagnostic::new(Code::OtherAddress, self.span, message).help(help));
     }
 
     /// A primitive that came out as a constant, or compares a field with a number that does not fit it.
