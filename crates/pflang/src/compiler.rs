@@ -287,12 +287,14 @@ impl Compiler {
     }
 
     /// With what was meant, where only lowering knows that it was not what the words say: `icmp type 8` of nftables' reads
-    /// as a type of 802.11.
+    /// as a type of 802.11, and `tcp host a or b` as two primitives.
     fn advised(&self, source: &str, found: Box<Diagnostic>) -> Box<Diagnostic> {
         self.vouched(
             source,
             match found.code {
-                Code::LinkType => Box::new(habits::advise(&lex(source), *found, &self.dialect)),
+                Code::LinkType | Code::BadQualifier => {
+                    Box::new(habits::advise(&lex(source), *found, &self.dialect))
+                }
                 _ => found,
             },
         )

@@ -33,6 +33,12 @@ impl<'a> Cursor<'a> {
         })
     }
 
+    /// Whether `not` stands right in front.
+    pub(super) fn is_negated(&self) -> bool {
+        let before = self.at.checked_sub(1).and_then(|at| self.tokens.list.get(at));
+        before.is_some_and(|before| before.kind == TokenKind::Word(Word::Not))
+    }
+
     /// Reads one of these words.
     pub(super) fn one_of(&mut self, words: &[&'static str]) -> Option<&'static str> {
         let text = self.tokens.text(self.token()?);

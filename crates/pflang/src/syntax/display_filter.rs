@@ -3,6 +3,7 @@
 //! Runs only after the parser has failed. A text counts as a display filter if a field such as `tcp.port` is in
 //! it, or a protocol that only Wireshark knows is used alone.
 
+use super::habits::is_range;
 use super::lex::{Sign, Token, TokenKind, Tokens};
 use super::words::Word;
 use crate::diag::{Code, Diagnostic, as_capture_filter};
@@ -105,7 +106,7 @@ pub(super) fn recognise(tokens: &Tokens<'_>) -> Option<Diagnostic> {
     Some(match translate(tokens) {
         Some(filter) => {
             let range = super::width::exceeded(&filter, &Dialect::default());
-            found.help(range.unwrap_or_else(|| as_capture_filter(&filter)))
+            found.help(range.map_or_else(|| as_capture_filter(&filter), |range| range.to_string()))
         }
         None => {
             found.help("capture filters have another language: `tcp port 80`, `host 10.0.0.1`, `ip[8] < 5`")
@@ -289,7 +290,12 @@ fn test(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
     *at += 1;
     let value = value(tokens, at)?;
     if let Some(quals) = find(FIELDS, field) {
-        let quals = if value.contains('/') { quals.replace("host", "net") } else { quals.to_owned() };
+        let range = value.replace("..", "-");
+        let (quals, value) = match quals.strip_suffix("port") {
+            Some(directed) if is_range(Some(&range)) => (format!("{directed}portrange"), range),
+            _ if value.contains('/') => (quals.replace("host", "net"), value),
+            _ => (quals.to_owned(), value),
+        };
         return match op {
             "=" => Some(format!("{quals} {value}")),
             "!=" => Some(unequal(&quals, &value)),
@@ -323,6 +329,8 @@ fn unequal(quals: &str, value: &str) -> String {
         Some((proto @ ("ip" | "ip6" | "tcp" | "udp" | "sctp"), rest)) => {
             format!("{proto} and not {rest} {value}")
         }
+        // The word shifts what is behind it, but not the bytes of the frame.
+        None if quals == "vlan" => format!("vlan and ether[14:2] & 0xfff != {value}"),
         _ => format!("not {quals} {value}"),
     }
 }

@@ -65,6 +65,7 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) 
         ],
         // Types of ICMP or Ethernet that were read as types of 802.11.
         Code::OutOfRange | Code::LinkType => &[fields::message, kinds],
+        Code::BadQualifier => &[slips::addresses_of_transport],
         _ => &[],
     };
     // Of a text that ends too early the counterpart lacks a value as well.
@@ -74,11 +75,14 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) 
     };
     if let Some(meant) = meant(tokens, found.span, phrases).filter(is_helpful) {
         return match width::exceeded(&meant, dialect) {
-            Some(range) => found.help(range),
+            Some(range) if found.code == Code::OutOfRange => range.instead_of(found),
+            Some(range) => found.help(range.to_string()),
             None => found.suggest(meant),
         };
     }
-    if found.meant().is_some_and(|meant| meant.contains(' ')) {
+    if (found.code == Code::BadQualifier && found.help.is_some())
+        || found.meant().is_some_and(|meant| meant.contains(' '))
+    {
         return found;
     }
     match (hints::repaired(tokens, &found, dialect), hints::hint(tokens, &found)) {

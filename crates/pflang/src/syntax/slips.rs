@@ -15,13 +15,14 @@ use super::cursor::{Cursor, has_ports, joined};
 use super::habits::is_range;
 use super::lex::{Sign, TokenKind};
 
-/// `port 80 - 90`, `portrange 80:90`, `portrange 80 to 90`, `portrange 80 90`.
+/// `port 80 - 90`, `portrange 80:90`, `portrange 80 to 90`, `portrange 80 90`, `port between 80 and 90`.
 pub(super) fn range(cursor: &mut Cursor<'_>) -> Option<String> {
     let quals = cursor.qualifiers()?;
     let directed = quals.strip_suffix("portrange").or(quals.strip_suffix("port"))?;
+    let is_between = cursor.one_of(&["between"]).is_some();
     let low = cursor.number()?;
     let is_joined = cursor.sign(Sign::Minus).or_else(|| cursor.sign(Sign::Colon)).is_some()
-        || cursor.one_of(&["to"]).is_some();
+        || cursor.one_of(if is_between { &["and", "to"] } else { &["to"] }).is_some();
     if !is_joined && quals.ends_with("port") {
         return None;
     }
@@ -44,8 +45,11 @@ pub(super) fn mask(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(format!("{directed}net {net} mask {mask}"))
 }
 
-/// `port >= 1024 and port <= 2000`, `port > 1023 and < 2001`.
+/// `port >= 1024 and port <= 2000`, `port > 1023 and < 2001`; not behind `not`, which holds for the first bound only.
 pub(super) fn between(cursor: &mut Cursor<'_>) -> Option<String> {
+    if !cursor.begins_term() || cursor.is_negated() {
+        return None;
+    }
     let quals = cursor.qualifiers()?;
     let directed = quals.strip_suffix("port")?;
     let (first_low, first_high) = bound(cursor)?;
@@ -105,9 +109,6 @@ pub(super) fn sender(cursor: &mut Cursor<'_>) -> Option<String> {
             None if value.contains('/') => "net",
             None => "host",
         };
-        if is_bare && !proto.is_some_and(has_ports) {
-            return None;
-        }
         ends.push(format!("{dir} {kind} {value}"));
         let joined = cursor.at;
         if cursor.one_of(&["and"]).is_some() && cursor.one_of(&["to", "destination", "dest"]).is_some() {
@@ -196,6 +197,38 @@ pub(super) fn commas(cursor: &mut Cursor<'_>) -> Option<String> {
     (members.len() > 1).then(|| format!("{quals} in {{{}}}", members.join(", ")))
 }
 
+/// `tcp host ace or vs`, `udp dst net in {10.0.0.0/8, 192.0.2.0/24}`: a protocol without addresses in front of several.
+pub(super) fn addresses_of_transport(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    if !cursor.begins_term() || cursor.is_negated() {
+        return None;
+    }
+    let proto = cursor.one_of(&["tcp", "udp", "sctp", "icmp", "icmp6"])?;
+    let (dir, kind) = (cursor.one_of(&["src", "dst"]), cursor.one_of(&["host", "net"]));
+    let quals = joined(&[dir, kind]);
+    if cursor.one_of(&["in"]).is_some() {
+        let from = cursor.token()?.span;
+        while cursor.sign(Sign::RBrace).is_none() {
+            cursor.token()?;
+            cursor.at += 1;
+        }
+        let set = from.to(cursor.tokens.list[cursor.at - 1].span).text(cursor.tokens.source);
+        return Some(cursor.operands(start, &format!("{proto} and {quals} in {set}")));
+    }
+    let mut list = cursor.value()?;
+    let mut end = cursor.at;
+    while let Some(join) = cursor.one_of(&["or", "and", "||", "&&"])
+        && let Some(value) = cursor.value()
+    {
+        let join = if matches!(join, "or" | "||") { "or" } else { "and" };
+        list = format!("{list} {join} {value}");
+        end = cursor.at;
+    }
+    cursor.at = end;
+    (list.contains(' ') && !quals.is_empty())
+        .then(|| cursor.operands(start, &format!("{proto} and ({quals} {list})")))
+}
+
 /// `10.0.0.1:80`, `tcp src 10.0.0.1:80`, `host [2001:db8::1]:80`.
 pub(super) fn socket(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
@@ -250,7 +283,7 @@ pub(super) fn hardware_address(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(format!("ether {} {address}", dir.unwrap_or("host")))
 }
 
-/// `443/tcp`, `dst port 443/tcp`, `tcp:443`, `tcp/80,443`, `tcp = 443`.
+/// `443/tcp`, `dst port 443/tcp`, `port http/tcp`, `tcp:443`, `tcp/80,443`, `tcp = 443`.
 pub(super) fn service(cursor: &mut Cursor<'_>) -> Option<String> {
     const PROTOS: &[&str] = &["tcp", "udp", "sctp"];
     if let Some(proto) = cursor.one_of(PROTOS) {
@@ -265,11 +298,12 @@ pub(super) fn service(cursor: &mut Cursor<'_>) -> Option<String> {
         });
     }
     let dir = cursor.one_of(&["src", "dst"]);
-    cursor.one_of(&["port"]);
-    let port = cursor.number()?;
+    let is_port = cursor.one_of(&["port"]).is_some();
+    let is_service = |kind| matches!(kind, TokenKind::Number(_)) || (is_port && kind == TokenKind::Name);
+    let port = cursor.text_of(is_service)?;
     cursor.sign(Sign::Slash)?;
     let proto = cursor.one_of(PROTOS)?;
-    Some(joined(&[Some(proto), dir, Some("port"), Some(&port)]))
+    Some(joined(&[Some(proto), dir, Some("port"), Some(port)]))
 }
 
 /// `length greater 100`, `greater than 100`, `less than 100`, `len 100`, `size > 100`.
@@ -288,12 +322,18 @@ pub(super) fn length(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(format!("len {sign} {}", cursor.number()?))
 }
 
-/// `100 < len < 200`, `len > 100 < 200`, `len > 100 and < 200`.
+/// `100 < len < 200`, `len > 100 < 200`, `len > 100 and < 200`, `len between 100 and 200`.
 pub(super) fn bounds(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
     let low = cursor.number();
     let before = low.as_ref().and_then(|_| cursor.ordering());
     cursor.one_of(&["len", "length"])?;
+    if low.is_none() && cursor.one_of(&["between"]).is_some() {
+        let low = cursor.number()?;
+        cursor.one_of(&["and", "to"])?;
+        let high = cursor.number()?;
+        return Some(cursor.operands(start, &format!("len >= {low} and len <= {high}")));
+    }
     let (first, number) = match (before, low) {
         (Some(sign), Some(number)) => (mirrored(sign), number),
         _ => (ordering(cursor.ordering()?), cursor.number()?),
