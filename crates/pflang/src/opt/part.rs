@@ -16,7 +16,8 @@ use crate::filled::filled;
 use crate::ir::{Cond, Graph, Node, NodeId, ValueId};
 use std::collections::{BTreeMap, HashMap};
 
-/// Larger graphs are left as they are: most of their nodes are not guards.
+/// Larger graphs are left as they are: most of their nodes are not guards. So the time is bounded as well, with which no
+/// sweep here is concerned: some hundred bases at most, and for each of them work linear in this.
 const NODES_MAX: usize = 1024;
 /// Guards on one base with more ends than this are left as they are.
 const ENDS_MAX: usize = u64::BITS as usize;
