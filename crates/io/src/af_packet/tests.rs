@@ -7,7 +7,7 @@ use crate::tap::tun::open_tun;
 use engine::{Engine, Graph, Metadata, Pool, Settings};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use testkit::netns::{Namespace, PATIENCE};
 use testkit::packet::Packet;
 use testkit::rig::{Received, Rig};
@@ -24,6 +24,12 @@ fn bare(line: &str) -> Vec<u8> {
     Packet::parse(&format!("eth / {line}")).unwrap().bytes[14..].to_vec()
 }
 
+/// Turns both ends of a cable on. The one that sends comes last: it sends at once, as there is another end by then. The first one is told
+/// later that there is, and loses what it sends before.
+fn up(here: &Namespace, [receives, sends]: [&str; 2]) {
+    [receives, sends].iter().for_each(|name| here.run(&format!("ip link set dev {name} up")));
+}
+
 /// The next packet that the kernel sends through a TUN device.
 fn read(mut tun: &File) -> Vec<u8> {
     let mut packet = vec![0; 70_000];
@@ -36,6 +42,7 @@ fn read(mut tun: &File) -> Vec<u8> {
             }
             Err(error) => assert!(begin.elapsed() < PATIENCE, "{error}"),
         }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -117,8 +124,7 @@ fn a_device_is_asked_by_its_number() {
 fn frames_are_counted_that_came_before_a_device_went_down() {
     let Some((_turn, [here])) = Namespace::some("frames of a device that is down") else { return };
     here.run("ip link add name a type veth peer name b");
-    here.run("ip link set dev a up");
-    here.run("ip link set dev b up");
+    up(&here, ["b", "a"]);
     here.enter(|| {
         // The kernel hands each frame to the socket that was opened last first.
         let [from, witness, to] = ["a", "b", "b"].map(|name| Socket::open(&device(name)).unwrap());
@@ -185,8 +191,7 @@ fn takes_joined(device: &str) -> bool {
 fn with_joined(test: &str, body: impl FnOnce(&Socket, &mut Rig) + Send) {
     let Some((_turn, [here])) = Namespace::some(test) else { return };
     here.run("ip link add name a type veth peer name b");
-    here.run("ip link set dev a up");
-    here.run("ip link set dev b up");
+    up(&here, ["b", "a"]);
     here.enter(|| {
         if !takes_joined("b") {
             return;
