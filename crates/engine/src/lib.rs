@@ -19,7 +19,88 @@
 //! These always hold: no packet is lost or freed twice, `received = delivered + drops by reason + what is still
 //! inside`, and [`Report::balanced`] says so. An app that panics stops alone.
 //!
-//! This crate knows nothing about devices, files, filters or any particular app.
+//! This crate knows nothing about devices, files, filters or any particular app. Two apps of a few lines, in a graph that runs:
+//!
+//! ```
+//! use engine::shm::Counter;
+//! use engine::{App, Class, Engine, Graph, Io, OptionError, Ports, Roles, Settings, Setup};
+//! use std::time::Duration;
+//!
+//! /// Makes empty Ethernet frames. This is its class: the options.
+//! #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+//! struct Maker {
+//!     frames: u64,
+//! }
+//!
+//! /// A running `maker`: its state.
+//! struct Making {
+//!     left: u64,
+//! }
+//!
+//! impl Class for Maker {
+//!     const TYPE: &'static str = "maker";
+//!     const INPUTS: Ports = Ports::NONE;
+//!     type App = Making;
+//!
+//!     fn start(&self, _: &mut Setup<'_>) -> Result<Making, OptionError> {
+//!         Ok(Making { left: self.frames })
+//!     }
+//! }
+//!
+//! impl App for Making {
+//!     fn roles(&self) -> Roles {
+//!         Roles::PULL
+//!     }
+//!
+//!     fn pull(&mut self, io: &mut Io<'_>) {
+//!         for _ in 0..self.left.min(io.burst as u64) {
+//!             let Some(packet) = io.pool.packet(&[0; 60]) else { break };
+//!             io.outputs[0].put(packet);
+//!             self.left -= 1;
+//!         }
+//!     }
+//! }
+//!
+//! /// Counts what it gets.
+//! #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+//! struct Taker {}
+//!
+//! struct Taking {
+//!     delivered: Counter,
+//! }
+//!
+//! impl Class for Taker {
+//!     const TYPE: &'static str = "taker";
+//!     const OUTPUTS: Ports = Ports::NONE;
+//!     type App = Taking;
+//!
+//!     fn start(&self, setup: &mut Setup<'_>) -> Result<Taking, OptionError> {
+//!         Ok(Taking { delivered: setup.delivered() })
+//!     }
+//! }
+//!
+//! impl App for Taking {
+//!     fn push(&mut self, io: &mut Io<'_>) {
+//!         while let Some(burst) = io.inputs[0].burst() {
+//!             io.pool.free_burst(burst, &self.delivered);
+//!         }
+//!     }
+//! }
+//!
+//! let mut graph = Graph::new();
+//! graph.app("maker", Maker { frames: 1000 })?;
+//! graph.app("taker", Taker {})?;
+//! graph.link("maker.output -> taker.input")?;
+//!
+//! let mut engine = Engine::new(Settings::new()?)?;
+//! engine.configure(&graph)?;
+//! engine.run_for(Duration::from_millis(10))?;
+//!
+//! let report = engine.report();
+//! assert_eq!(report.links[0].txpackets, 1000);
+//! assert!(report.balanced());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![deny(unsafe_code)]
 
