@@ -230,6 +230,16 @@ fn simple_packets_end_at_the_snap_length() {
     assert_eq!((&all[1].data[..], all[1].wire_len), (&b"ab"[..], 2));
 }
 
+#[test]
+fn simple_packets_have_no_time() {
+    let offset = 1_700_000_000_u64.to_le_bytes();
+    let file = Bytes::new(ByteOrder::Little)
+        .section()
+        .block(INTERFACE, |b| b.u16(1).u16(0).u32(0).option(14, &offset))
+        .block(SIMPLE, |b| b.u32(4).raw(b"abcd"));
+    assert_eq!(packets(&file.bytes)[0].timestamp_ns, 0);
+}
+
 /// libpcap refuses such files; here each interface stands for itself.
 #[test]
 fn snap_lengths_may_differ_and_be_exceeded() {
@@ -256,6 +266,20 @@ fn the_length_at_the_end_of_a_section_header_may_be_wrong() {
         assert_eq!(packets(&two).len(), 2);
         // What is written says it right.
         assert_eq!(copy(&[&two], |_| true).unwrap(), section(28).repeat(2));
+    }
+}
+
+/// libpcap does not look at it.
+#[test]
+fn a_frame_check_sequence_of_no_length_is_passed_over() {
+    for (value, expected) in [(&[][..], None), (&[4], Some(4)), (&[4, 0], None)] {
+        let file = Bytes::new(ByteOrder::Little)
+            .section()
+            .block(INTERFACE, |b| b.u16(1).u16(0).u32(0).option(13, value))
+            .enhanced(0, 0, b"abcd", 4);
+        let mut reader = reader(&file.bytes).unwrap();
+        let batch = reader.next_batch().unwrap().unwrap();
+        assert_eq!((batch.len(), batch.interfaces()[0].fcs_len), (1, expected));
     }
 }
 
@@ -358,7 +382,10 @@ fn versions_other_than_1_0_and_1_2_are_refused() {
     };
     assert!(packets(&of(1, 2)).is_empty());
     for (major, minor) in [(1, 1), (2, 0), (0, 0)] {
-        assert!(matches!(read_all(&of(major, minor)).1.unwrap().kind(), ErrorKind::Version { .. }));
+        let later = [of(1, 0), of(major, minor)].concat();
+        for file in [of(major, minor), later] {
+            assert!(matches!(read_all(&file).1.unwrap().kind(), ErrorKind::Version { .. }));
+        }
     }
 }
 

@@ -154,10 +154,8 @@ fn interface(order: ByteOrder, bytes: &[u8]) -> Result<Interface, BlockProblem> 
             }
             OPT_IF_TSOFFSET if value.len() == 8 => offset_s = order.u64(value, 0) as i64,
             OPT_IF_TSOFFSET => return Err(wrong_length),
-            OPT_IF_FCSLEN => {
-                let &[length] = value else { return Err(wrong_length) };
-                interface.fcs_len = Some(length);
-            }
+            // Packets can be read without it.
+            OPT_IF_FCSLEN => interface.fcs_len = value.first().copied().filter(|_| value.len() == 1),
             _ => {}
         }
     }
