@@ -286,26 +286,42 @@ impl<'a> Summary<'a> {
             return;
         }
         let stated = self.len as usize;
-        if let Some(ah) =
-            detail::Ah::read(payload).filter(|_| number == protocol::AH && !self.is_authenticated())
+        if number == protocol::AH
+            && let Some((ah, rest)) = self.authentication(payload, stated)
         {
-            match payload.get(ah.len..) {
-                _ if ah.len > stated || ah.len < detail::Ah::LEAST => self.flaw = Some(BAD_HEADER_LENGTH),
-                None => self.ends_within_header(payload.len(), stated),
-                Some(rest) => {
-                    self.authenticated = Some((ah.spi, ah.seq));
-                    self.protocol = "ip";
-                    self.set_len(stated - ah.len);
-                    return self.transport(src, dst, ah.next, rest);
-                }
-            }
+            self.authenticated = Some((ah.spi, ah.seq));
+            self.protocol = "ip";
+            self.set_len(stated - ah.len);
+            return self.transport(src, dst, ah.next, rest);
         }
         // Ports are there before a header is whole, and a filter sees them.
         if let Some((src_port, dst_port)) = ports(number, payload) {
             self.src = Some(Endpoint::Socket((src, src_port).into()));
             self.dst = Some(Endpoint::Socket((dst, dst_port).into()));
         }
-        let is_whole = match number {
+        if !self.header(number, payload, stated) {
+            self.ends_within_header(payload.len(), stated);
+        }
+        self.tell_of_cut_detail(payload.len(), stated);
+    }
+
+    /// The authentication header that comes first, and what is behind it. Of a second one, which nobody sends, there is just a detail.
+    fn authentication(&mut self, payload: &'a [u8], stated: usize) -> Option<(detail::Ah, &'a [u8])> {
+        let ah = detail::Ah::read(payload).filter(|_| self.authenticated.is_none())?;
+        if ah.len > stated || ah.len < detail::Ah::LEAST {
+            self.flaw = Some(BAD_HEADER_LENGTH);
+            return None;
+        }
+        let Some(rest) = payload.get(ah.len..) else {
+            self.ends_within_header(payload.len(), stated);
+            return None;
+        };
+        Some((ah, rest))
+    }
+
+    /// Fills in what a protocol over IP says of itself, and says whether its header is there.
+    fn header(&mut self, number: u8, payload: &'a [u8], stated: usize) -> bool {
+        match number {
             protocol::TCP => Tcp::new(payload).map(|tcp| self.tcp(&tcp, payload)).is_some(),
             protocol::UDP => Udp::new(payload).map(|udp| self.udp(&udp)).is_some(),
             protocol::ICMP | protocol::ICMPV6 => {
@@ -336,11 +352,7 @@ impl<'a> Summary<'a> {
                 }
                 true
             }
-        };
-        if !is_whole {
-            self.ends_within_header(payload.len(), stated);
         }
-        self.tell_of_cut_detail(payload.len(), stated);
     }
 
     fn tcp(&mut self, tcp: &Tcp<'a>, segment: &[u8]) {
@@ -424,10 +436,6 @@ impl<'a> Summary<'a> {
             }
         }
         self.detail = Detail::L2tp(l2tp);
-    }
-
-    fn is_authenticated(&self) -> bool {
-        self.authenticated.is_some()
     }
 
     /// Notes the packet behind the header of a tunnel. What the first fragment of one holds is not all of it.

@@ -1,7 +1,7 @@
 //! An output whose last write failed, because the disk is full say, and so perhaps within a record: a file is cut back to where its
 //! last whole record ends.
 //!
-//! Writing only notes a place at or before which a record ends. From there on the records are found once it has failed, in the file
+//! Writing only notes, once a block, a place where a record ends. From there on the records are found once it has failed, in the file
 //! itself: to follow them before would cost each block as much as a fifth of filtering it.
 
 use std::fs::File;
