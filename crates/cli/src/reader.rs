@@ -8,6 +8,7 @@ use capture::Writer;
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long somebody who reads a page of the report may take for it.
@@ -117,10 +118,44 @@ pub(crate) fn say(line: &str) {
 
 /// Nowhere is left to report that they do not listen.
 fn say_within(line: &str, patience: &dyn Fn() -> Duration) {
+    let mut is_drawn = is_drawn();
     let is_unread = IS_UNREAD.load(Ordering::Relaxed);
     let patience = || if is_unread { Duration::ZERO } else { patience() };
-    let said = write(Stream::Stderr, format!("{line}\n").as_bytes(), &patience);
+    let before = if *is_drawn { ERASE } else { "" };
+    let said = write(Stream::Stderr, format!("{before}{line}\n").as_bytes(), &patience);
+    *is_drawn = false;
     IS_UNREAD.store(said.is_err_and(|error| error.kind() == ErrorKind::TimedOut), Ordering::Relaxed);
+}
+
+/// Takes a line that was drawn off a terminal.
+const ERASE: &str = "\r\x1b[K";
+
+/// Whether there is a line on the terminal that goes when something is said. Who says something has it until that is read.
+static IS_DRAWN: Mutex<bool> = Mutex::new(false);
+
+fn is_drawn() -> MutexGuard<'static, bool> {
+    IS_DRAWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Draws a line in place of the last one, as far as the terminal takes it at once: one that is stopped (Ctrl-S) shows the next.
+pub(crate) fn draw(line: &str) {
+    if let Ok(mut is_drawn) = IS_DRAWN.try_lock() {
+        *is_drawn |= say_now(&format!("\r{line}\x1b[K"));
+    }
+}
+
+/// Takes away what was drawn, if the terminal does not need long for that.
+pub(crate) fn erase() {
+    let mut is_drawn = is_drawn();
+    if *is_drawn {
+        *is_drawn = write(Stream::Stderr, ERASE.as_bytes(), &|| BESIDE_PACKETS).is_err();
+    }
+}
+
+/// Says what nobody misses who does not read it now. Returns whether anything was taken.
+pub(crate) fn say_now(text: &str) -> bool {
+    let said = Stream::Stderr.open().map(|stderr| stderr.write(text.as_bytes(), Duration::ZERO));
+    said.is_ok_and(|said| said.is_ok_and(|bytes| bytes > 0))
 }
 
 fn print(text: &str, patience: &dyn Fn() -> Duration) -> Result<(), Failure> {

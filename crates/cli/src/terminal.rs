@@ -6,6 +6,7 @@ use crate::message::Message;
 use crate::reader;
 use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -66,9 +67,14 @@ impl Terminal {
     }
 }
 
-/// How many characters wide standard output is, if it is a terminal.
-pub(crate) fn columns() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+/// Whether standard error is a terminal on which a line can be drawn anew.
+pub(crate) fn has_cursor() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// How many characters wide a stream is, if it is a terminal.
+pub(crate) fn columns(stream: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 

@@ -28,9 +28,12 @@ pub(crate) fn run(args: &AppsArgs) -> Result<Outcome, Failure> {
     if args.json {
         told.iter().try_for_each(|(class, section)| print(&format!("{}\n", object(*class, section))))?;
     } else if args.types.is_empty() {
-        print(&format!("{}\n`sluss apps TYPE` tells all about one.\n", list(&told, columns())))?;
+        print(&format!(
+            "{}\n`sluss apps TYPE` tells all about one.\n",
+            list(&told, columns(std::io::stdout()))
+        ))?;
     } else {
-        let width = columns().map_or(page::WIDTH, |columns| columns.min(page::WIDTH));
+        let width = columns(std::io::stdout()).map_or(page::WIDTH, |columns| columns.min(page::WIDTH));
         let texts: Vec<String> =
             told.iter().map(|(class, section)| in_full(*class, section, width)).collect();
         print(&texts.join("\n"))?;

@@ -1,18 +1,22 @@
-//! How far a run has come, on a terminal, drawn by a thread of its own so that workers never wait for it.
+//! How far a run has come, drawn by a thread of its own, which waits for no terminal: neither workers nor the end wait for it.
 
 use crate::filter::scan::Tally;
 use crate::plural::counted;
-use crate::terminal::When;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use crate::reader;
+use crate::terminal::{self, When};
+use crate::units::{quantity, uptime};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 const REFRESH: Duration = Duration::from_millis(125);
+/// Where each is a line of its own, as in a file.
+const REFRESH_LINES: Duration = Duration::from_secs(1);
 /// A run shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_millis(400);
+/// Characters of the bar itself.
+const BAR: usize = 24;
 
 /// A bar that is being drawn.
 pub(crate) struct Progress<'s> {
@@ -37,6 +41,7 @@ impl Progress<'_> {
         drawer.thread().unpark();
         // A panic of the drawer is not worth more than a missing bar.
         let _ = drawer.join();
+        reader::erase();
     }
 }
 
@@ -52,7 +57,7 @@ pub(crate) fn show<'s>(
         When::Always => true,
         When::Never => false,
         // A bar between the lines of the result would help nobody.
-        When::Auto => std::io::stderr().is_terminal() && !lines_on_terminal,
+        When::Auto => terminal::has_cursor() && !lines_on_terminal,
     };
     let done = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&done);
@@ -63,29 +68,84 @@ pub(crate) fn show<'s>(
 fn draw(total_bytes: Option<u64>, tally: &Tally, done: &AtomicBool) {
     let start = Instant::now();
     std::thread::park_timeout(PATIENCE);
-    if done.load(Ordering::Relaxed) {
-        return;
-    }
-    let bar = bar(total_bytes).with_elapsed(start.elapsed());
+    let is_drawn = terminal::has_cursor();
     while !done.load(Ordering::Relaxed) {
-        bar.set_position(tally.bytes.load(Ordering::Relaxed));
-        let packets = tally.packets.load(Ordering::Relaxed);
-        let rate = packets as f64 / start.elapsed().as_secs_f64() / 1e6;
-        let matched = tally.matched.load(Ordering::Relaxed);
-        bar.set_message(format!("{matched} of {} ({rate:.1} M/s)", counted(packets, "packet")));
-        std::thread::park_timeout(REFRESH);
+        let line = Seen::of(tally, total_bytes, start.elapsed()).line();
+        if is_drawn {
+            let width = terminal::columns(std::io::stderr()).unwrap_or(80) - 1;
+            reader::draw(&line.chars().take(width).collect::<String>());
+        } else {
+            reader::say_now(&format!("{line}\n"));
+        }
+        std::thread::park_timeout(if is_drawn { REFRESH } else { REFRESH_LINES });
     }
-    bar.finish_and_clear();
 }
 
-fn bar(total_bytes: Option<u64>) -> ProgressBar {
-    let template = match total_bytes {
-        Some(_) => "{bar:24} {percent:>3}% of {total_bytes} at {bytes_per_sec}, {msg}, {eta} left",
-        None => "{spinner} {bytes} at {bytes_per_sec}, {msg}",
-    };
-    let bar = ProgressBar::with_draw_target(total_bytes, ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+/// What there is to tell.
+struct Seen {
+    bytes: u64,
+    total_bytes: Option<u64>,
+    packets: u64,
+    matched: u64,
+    elapsed: Duration,
+}
+
+impl Seen {
+    fn of(tally: &Tally, total_bytes: Option<u64>, elapsed: Duration) -> Self {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (bytes, packets, matched) = (of(&tally.bytes), of(&tally.packets), of(&tally.matched));
+        Seen { bytes, total_bytes, packets, matched, elapsed }
+    }
+
+    /// In ASCII, which every terminal shows.
+    fn line(&self) -> String {
+        let a_second = |count: u64| count as f64 / self.elapsed.as_secs_f64();
+        let (bytes_a_second, packets_a_second) = (a_second(self.bytes), a_second(self.packets));
+        let speed = quantity(bytes_a_second, "B/s");
+        let matches = format!(
+            "{} of {} match ({})",
+            self.matched,
+            counted(self.packets, "packet"),
+            quantity(packets_a_second, "pps")
+        );
+        let Some(total) = self.total_bytes.filter(|&total| total > 0) else {
+            return format!("{} at {speed}, {matches}", quantity(self.bytes as f64, "B"));
+        };
+        let share = (self.bytes as f64 / total as f64).min(1.0);
+        let full = (share * BAR as f64) as usize;
+        let bar = "#".repeat(full) + &"-".repeat(BAR - full);
+        let left = Duration::try_from_secs_f64(total.saturating_sub(self.bytes) as f64 / bytes_a_second);
+        let left = left.map_or(String::new(), |left| format!(", {} left", uptime(left)));
+        let total = quantity(total as f64, "B");
+        format!("{bar} {:>3.0}% of {total} at {speed}, {matches}{left}", share * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_how_far_it_is() {
+        let mut seen = Seen {
+            bytes: 25_000_000,
+            total_bytes: Some(100_000_000),
+            packets: 400_000,
+            matched: 7,
+            elapsed: Duration::from_secs(2),
+        };
+        let rest = "12.5 MB/s, 7 of 400000 packets match (200 kpps)";
+        assert_eq!(seen.line(), format!("######------------------  25% of 100 MB at {rest}, 6s left"));
+        seen.total_bytes = None;
+        assert_eq!(seen.line(), format!("25.0 MB at {rest}"));
+        // A file that has grown, and nothing yet.
+        (seen.total_bytes, seen.bytes) = (Some(1000), 2000);
+        assert!(seen.line().starts_with("######################## 100% of 1.00 kB at 1.00 kB/s, "));
+        (seen.bytes, seen.packets) = (0, 0);
+        assert!(
+            seen.line().ends_with("   0% of 1.00 kB at 0 B/s, 7 of 0 packets match (0 pps)"),
+            "{}",
+            seen.line()
+        );
     }
 }

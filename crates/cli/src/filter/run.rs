@@ -96,10 +96,10 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
             described: None,
         };
         let result = run.scan(&inputs, args.jobs).and_then(|()| run.check_untried());
+        let finished = run.sinks.take().map_or(Ok(()), Sinks::finish);
         if let Some(bar) = bar {
             bar.finish();
         }
-        let finished = run.sinks.take().map_or(Ok(()), Sinks::finish);
         result.and(finished).map(|()| run.totals)
     })?;
     totals.signal = tally.signals.signal();
