@@ -1,10 +1,12 @@
 //! A stream that has a reader, who may not read: standard output, standard error, a FIFO. It is shared with whoever else has it open, so it
-//! is never made non-blocking: terminals and pipes are opened once more for that. Where this is refused, it is asked for room before each
-//! write, and a write is so short that the room of a pipe suffices.
+//! is never made non-blocking: terminals and pipes are opened once more for that, and a socket is told with each write. Where this is refused,
+//! it is asked for room before each write, and a write is so short that the room of a pipe suffices.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use rustix::net::sockopt::socket_type;
+use rustix::net::{SendAncillaryBuffer, SendFlags, SocketType, sendmsg};
 use rustix::pty::ptsname;
 use serde::Deserialize;
 use std::fs::{File, FileType, Metadata};
@@ -47,6 +49,8 @@ enum Room {
     Endless,
     /// A write takes what there is room for.
     Told,
+    /// A write that is told not to wait takes what there is room for: that of a socket on which bytes have no bounds.
+    Sent,
     /// A write waits for room: it has to be asked before.
     Asked,
 }
@@ -103,7 +107,13 @@ fn is_fifo(file: &File) -> bool {
 fn room(file: &File) -> Room {
     let is_device = |kind: FileType| kind.is_block_device() || kind.is_char_device() && !file.is_terminal();
     let is_endless = |metadata: Metadata| metadata.is_file() || is_device(metadata.file_type());
-    if file.metadata().is_ok_and(is_endless) { Room::Endless } else { Room::Asked }
+    if file.metadata().is_ok_and(is_endless) {
+        Room::Endless
+    } else if socket_type(file) == Ok(SocketType::STREAM) {
+        Room::Sent
+    } else {
+        Room::Asked
+    }
 }
 
 impl Outlet {
@@ -174,14 +184,20 @@ impl Outlet {
     }
 
     fn write_now(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        if self.room != Room::Asked {
-            return (&self.file).write_vectored(parts);
+        match self.room {
+            Room::Endless | Room::Told => (&self.file).write_vectored(parts),
+            Room::Sent => self.send(parts),
+            Room::Asked if !self.has_room(Instant::now())? => Err(ErrorKind::WouldBlock.into()),
+            Room::Asked => {
+                let first = parts.iter().find(|part| !part.is_empty());
+                first.map_or(Ok(0), |part| (&self.file).write(piece(part)))
+            }
         }
-        if !self.has_room(Instant::now())? {
-            return Err(ErrorKind::WouldBlock.into());
-        }
-        let first = parts.iter().find(|part| !part.is_empty());
-        first.map_or(Ok(0), |part| (&self.file).write(piece(part)))
+    }
+
+    fn send(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        Ok(sendmsg(&self.file, parts, &mut SendAncillaryBuffer::default(), flags)?)
     }
 
     /// Others write while this waits: they are to wait for room themselves, and only if they want to.
@@ -220,7 +236,11 @@ impl Outlet {
             if self.may_wait() && !self.has_room(Instant::now())? {
                 return Ok(End::Full);
             }
-            match (&self.file).write(piece) {
+            let written = match self.room {
+                Room::Sent => self.send(&[IoSlice::new(piece)]),
+                _ => (&self.file).write(piece),
+            };
+            match written {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(more) => *done += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -266,6 +286,7 @@ mod tests {
     use std::fs::File;
     use std::io::{ErrorKind, IoSlice, Read, Write};
     use std::os::fd::OwnedFd;
+    use std::os::unix::net::{UnixDatagram, UnixStream};
     use std::time::{Duration, Instant};
 
     #[test]
@@ -330,5 +351,37 @@ mod tests {
             reader.read_exact(&mut [0; 64 << 10]).unwrap();
             assert!(outlet.write_some(&[IoSlice::new(b"on")], Duration::ZERO).is_ok_and(|done| done == 2));
         }
+    }
+
+    #[test]
+    fn a_socket_takes_what_it_has_room_for_in_one_write() {
+        let (mut reader, writer) = UnixStream::pair().unwrap();
+        let outlet = Outlet::of(&File::from(OwnedFd::from(writer))).unwrap();
+        let text = vec![b'.'; 64 << 20];
+        let parts = [IoSlice::new(b"head"), IoSlice::new(&text)];
+        let mut written = outlet.write_some(&parts, Duration::ZERO).unwrap();
+        assert!(written > 16 * PIPE_BUF, "{written}");
+        let error = loop {
+            match outlet.write_some(&parts[1..], Duration::from_millis(10)) {
+                Ok(done) => written += done,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        assert_eq!(outlet.write(b"line\n", Duration::ZERO).unwrap(), 0);
+        reader.read_exact(&mut vec![0; written]).unwrap();
+        assert_eq!(outlet.write(b"line\n", Duration::ZERO).unwrap(), 5);
+        drop(reader);
+        let error = outlet.write_some(&parts, Duration::ZERO).unwrap_err();
+        assert!([ErrorKind::BrokenPipe, ErrorKind::ConnectionReset].contains(&error.kind()), "{error}");
+    }
+
+    #[test]
+    fn messages_are_as_long_as_before() {
+        let (_reader, writer) = UnixDatagram::pair().unwrap();
+        let outlet = Outlet::of(&File::from(OwnedFd::from(writer))).unwrap();
+        assert_eq!(outlet.room, Room::Asked);
+        let written = outlet.write_some(&[IoSlice::new(&[b'.'; 2 * PIPE_BUF])], Duration::ZERO);
+        assert_eq!(written.unwrap(), PIPE_BUF);
     }
 }
