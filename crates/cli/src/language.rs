@@ -6,6 +6,7 @@ use crate::exit::{Failure, kept};
 use crate::json::value_of;
 use crate::message::Message;
 use crate::terminal::Terminal;
+use crate::words::{quoted, shell_word};
 use apps::SystemNames;
 use pflang::{Backend, Code, Compiler, Diagnostic, Dialect, Filter};
 use serde_json::{Value, json};
@@ -45,6 +46,14 @@ impl Deref for FilterText {
 }
 
 impl FilterText {
+    /// As one word of a command line.
+    pub(crate) fn as_word(&self) -> String {
+        match &self.file {
+            Some(file) => shell_word([OsStr::new("@"), file.as_os_str()].join(OsStr::new(""))),
+            None => quoted(&self.text),
+        }
+    }
+
     /// The place of what is found in it, where that is not the command line.
     fn place(&self, found: &Diagnostic) -> Option<impl Display> {
         let before = self.text.get(..found.span.start as usize).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::exit::{Failure, Outcome};
 use crate::language::{self, FilterText, one_line};
 use crate::plural::{self, counted};
 use crate::terminal::{Terminal, print};
-use crate::words::{self, Known, Words, quoted, shell_word};
+use crate::words::{self, Known, Words, shell_word};
 use capture::Reader;
 use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPrimitive};
 use serde_json::{Value, json};
@@ -61,11 +61,11 @@ fn request(args: &TraceArgs, known: Known<'_>) -> Result<(FilterText, PathBuf), 
     match files.as_slice() {
         [file] => Ok((source, file.clone())),
         [] => {
-            let example = format!("sluss trace {} trace.pcap", quoted(&source));
+            let example = format!("sluss trace {} trace.pcap", source.as_word());
             Err(Failure::user("no capture given").help(example))
         }
         [first, ..] => {
-            let example = format!("sluss trace {} {}", quoted(&source), shell_word(first));
+            let example = format!("sluss trace {} {}", source.as_word(), shell_word(first));
             Err(Failure::user("a packet is traced in one capture at a time").help(example))
         }
     }

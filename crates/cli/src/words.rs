@@ -68,8 +68,9 @@ impl Words<'_> {
         let words = self.words;
         let (before, others) = words.split_at(words.iter().take_while(|&word| is_input(word)).count());
         let (filter, after) = others.split_at(others.iter().position(is_input).unwrap_or(others.len()));
-        let mut command =
-            format!("{} {}", self.command, quoted(&filter.join(OsStr::new(" ")).to_string_lossy()));
+        // An empty word says nothing.
+        let parts: Vec<_> = filter.iter().filter(|part| !part.is_empty()).map(OsString::as_os_str).collect();
+        let mut command = format!("{} {}", self.command, quoted(parts.join(OsStr::new(" "))));
         self.read.iter().for_each(|file| command.push_str(&format!(" -r {}", shell_word(file))));
         before.iter().chain(after).for_each(|file| command.push_str(&format!(" {}", shell_word(file))));
         if self.read.is_empty() && before.is_empty() && after.is_empty() {
@@ -85,7 +86,7 @@ impl Words<'_> {
 }
 
 /// Whether a word ends as names of captures do, be they there or not.
-fn is_called_capture(word: &OsStr) -> bool {
+pub(crate) fn is_called_capture(word: &OsStr) -> bool {
     const ENDS: [&str; 7] = ["pcap", "pcapng", "cap", "dump", "dmp", "gz", "zst"];
     let end = Path::new(word).extension().map(OsStr::to_ascii_lowercase);
     end.is_some_and(|end| ENDS.iter().any(|known| end == *known)) || word.to_string_lossy().contains(".pcap")
@@ -107,21 +108,38 @@ pub(crate) fn switches(switches: &[(bool, &str)]) -> impl Iterator<Item = String
     switches.iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| (*flag).to_owned())
 }
 
-/// In quotes only where a shell would make something else of it. What is not UTF-8 in it is as bash and zsh take it.
+/// In quotes only where a shell would make something else of it.
 pub(crate) fn shell_word(word: impl AsRef<OsStr>) -> String {
     let word = word.as_ref();
-    let Some(text) = word.to_str() else {
-        let escaped: String =
-            word.as_bytes().iter().flat_map(|&byte| byte.escape_ascii()).map(char::from).collect();
-        return format!("$'{escaped}'");
-    };
     let is_plain = |c: char| c.is_alphanumeric() || "_-./:,+=@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
+    match word.to_str() {
+        Some(text) if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
+        _ => quoted(word),
+    }
 }
 
-/// As a shell takes it.
-pub(crate) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
+/// As a shell takes it. Control characters, which cannot be typed, and what is not UTF-8 are as bash, zsh and ksh take them.
+pub(crate) fn quoted(word: impl AsRef<OsStr>) -> String {
+    let word = word.as_ref();
+    if let Some(text) = word.to_str().filter(|text| !text.contains(char::is_control)) {
+        return format!("'{}'", text.replace('\'', r"'\''"));
+    }
+    let mut out = "$'".to_owned();
+    for chunk in word.as_bytes().utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c == '"' || !c.is_ascii() && !c.is_control() {
+                out.push(c);
+            } else {
+                out.push_str(&escaped(c.encode_utf8(&mut [0; 4]).as_bytes()));
+            }
+        }
+        out.push_str(&escaped(chunk.invalid()));
+    }
+    out + "'"
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    bytes.escape_ascii().to_string()
 }
 
 #[cfg(test)]
@@ -135,6 +153,7 @@ mod tests {
             (b"", "''"),
             (b"it's *", r"'it'\''s *'"),
             (b"it's\xff\n.pcap", r"$'it\'s\xff\n.pcap'"),
+            ("é \u{9b}2\\\"J\x1b".as_bytes(), r#"$'é \xc2\x9b2\\"J\x1b'"#),
         ] {
             assert_eq!(shell_word(OsStr::from_bytes(word)), told);
         }

@@ -606,18 +606,22 @@ fn a_filter_file_is_named_by_what_is_wrong_in_it() {
 #[test]
 fn a_command_line_of_tcpdump_is_told_the_command() {
     let capture = "captures/web.pcap";
-    for (args, what) in [
-        (&["-r", capture][..], "`-r` is no flag of `sluss` itself"),
-        (&["-i", "eth0"], "`-i` is no flag of `sluss` itself"),
-        (&["tcp", "port", "80", capture], "`tcp` is no command"),
-        (&["host", "192.0.2.1", capture], "`host` is no command"),
-        (&["tcp port 80", capture], "`tcp port 80` is no command"),
-        (&[capture], "`captures/web.pcap` is no command"),
+    for (args, what, command) in [
+        (&["-r", capture][..], "`-r` is no flag of `sluss` itself", "captures/web.pcap --lines"),
+        (&["-i", "eth0"], "`-i` is no flag of `sluss` itself", "'tcp port 80' FILE"),
+        (
+            &["-nn", "-r", capture, "-w", "o", "arp"],
+            "`-n` is no flag of `sluss` itself",
+            "'arp' captures/web.pcap -o o",
+        ),
+        (&["tcp", "port", "80", capture], "`tcp` is no command", "'tcp port 80' captures/web.pcap --lines"),
+        (&["host", "::1", capture], "`host` is no command", "'host ::1' captures/web.pcap --lines"),
+        (&["tcp port 80", capture], "`tcp port 80` is no command", "'tcp port 80' captures/web.pcap --lines"),
+        (&[capture], "`captures/web.pcap` is no command", "captures/web.pcap --lines"),
     ] {
         let output = run(args);
-        let told = format!(
-            "error: {what}\nhelp: packets of captures are selected by `sluss filter 'tcp port 80' FILE`\n"
-        );
+        let told =
+            format!("error: {what}\nhelp: packets of captures are selected by `sluss filter {command}`\n");
         assert_eq!((code(&output), stderr(&output)), (2, told), "{args:?}");
     }
     for (args, told) in

@@ -104,10 +104,16 @@ fn filters_and_files<'a>(
 
 /// Nothing to read, and a terminal in the place of a pipe.
 fn no_capture(args: &FilterArgs, filters: &[FilterText]) -> Failure {
-    let is_flag = !args.filter.is_empty() || args.filter_file.is_some() || !args.rest.is_empty();
-    let filter = filters.first().filter(|_| !is_flag).map_or("FILTER", |filter| filter);
-    let example = format!("sluss filter {} trace.pcap", quoted(filter));
-    Failure::user("no capture given").help(format_args!("name one, `{example}`, or pipe one in"))
+    let words = || args.rest.iter().map(shell_word).collect::<Vec<_>>().join(" ");
+    let command = match (args.filter.as_slice(), &args.filter_file, filters.first()) {
+        ([_, _, ..], ..) => "sluss filter trace.pcap -f FILTER -o OUT -f FILTER -o OUT".to_owned(),
+        ([only], ..) => format!("sluss filter trace.pcap -f {}", quoted(only)),
+        (_, Some(path), _) => format!("sluss filter trace.pcap -F {}", shell_word(path)),
+        _ if !args.rest.is_empty() => format!("sluss filter trace.pcap -- {}", words()),
+        (_, _, Some(filter)) if !filter.is_empty() => format!("sluss filter {} trace.pcap", filter.as_word()),
+        _ => "sluss filter 'tcp port 80' trace.pcap".to_owned(),
+    };
+    Failure::user("no capture given").help(format_args!("name one, `{command}`, or pipe one in"))
 }
 
 /// Words after `--` beside another filter would be lost.

@@ -1,6 +1,7 @@
 //! A command line that cannot be understood.
 
 mod tcpdump;
+mod translated;
 
 use crate::args::Cli;
 use crate::escape::shown;
@@ -9,6 +10,8 @@ use crate::terminal::{Terminal, When};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
 use pflang::{Backend, Code, Compiler};
+use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use wire::LinkType;
@@ -85,8 +88,15 @@ fn without_command(told: &Error) -> Option<Failure> {
     };
     let what = format_args!("`{word}` is no {kind}");
     is_meant.then(|| {
-        Failure::user(what).help("packets of captures are selected by `sluss filter 'tcp port 80' FILE`")
+        let command = translated(0).unwrap_or_else(|| "sluss filter 'tcp port 80' FILE".to_owned());
+        Failure::user(what).help(format_args!("packets of captures are selected by `{command}`"))
     })
+}
+
+/// The command for a command line of tcpdump behind so many words of ours.
+fn translated(before: usize) -> Option<String> {
+    let words: Vec<OsString> = std::env::args_os().skip(1 + before).collect();
+    translated::translated(&words, !std::io::stdout().is_terminal())
 }
 
 /// Whether a command, or tcpdump, has a flag of one letter.
@@ -108,7 +118,10 @@ fn from_tcpdump(command: &str, told: &Error) -> Option<Failure> {
         ErrorKind::UnknownArgument => {
             let words = tcpdump::instead_of(command, flag)?;
             let what = format_args!("`{flag}` is a flag of tcpdump that `sluss {command}` does not have");
-            Some(Failure::user(what).help(words))
+            // Where the flag only has to go.
+            let without = (command == "filter").then(|| translated(1)).flatten();
+            let without = without.map_or(String::new(), |command| format!("; without it: `{command}`"));
+            Some(Failure::user(what).help(format_args!("{words}{without}")))
         }
         ErrorKind::ValueValidation if flag.starts_with("--jobs ") => {
             let Some(ContextValue::String(value)) = told.get(ContextKind::InvalidValue) else { return None };

@@ -1,0 +1,111 @@
+//! The command of ours that does what a command line of tcpdump asks for, where there is one.
+
+use crate::words::{is_called_capture, quoted, shell_word};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+/// Flags that change nothing, or no more than how much of each packet is printed.
+const LEFT_OUT: &[u8] = b"#eKlnNOpqStUv";
+/// The same with a value: how much is captured, who runs it.
+const LEFT_OUT_WITH_VALUE: &[u8] = b"BsZ";
+
+/// What there is in a command line.
+#[derive(Default)]
+struct Line<'a> {
+    /// The filter and, here only, captures.
+    words: Vec<&'a OsStr>,
+    files: Vec<&'a OsStr>,
+    filter_file: Option<&'a OsStr>,
+    /// As they are written.
+    flags: String,
+}
+
+/// The command for these words; none where a flag has no counterpart.
+pub(super) fn translated(words: &[OsString], lines_into_pipe: bool) -> Option<String> {
+    let Line { words, files, filter_file, mut flags } = line(words)?;
+    let is_input = |word: &&OsStr| crate::words::exists(word) || is_called_capture(word);
+    let (inputs, filter): (Vec<_>, Vec<_>) = words.into_iter().partition(is_input);
+    let inputs = [files, inputs].concat();
+    if flags.is_empty() && lines_into_pipe {
+        flags = " --lines".to_owned();
+    }
+    let mut command = "sluss filter".to_owned();
+    match filter_file {
+        Some(_) if !filter.is_empty() => return None,
+        Some(file) => command.push_str(&format!(" -F {}", shell_word(file))),
+        // One capture alone is no filter.
+        None if filter.is_empty() && inputs.len() == 1 => {}
+        None => command.push_str(&format!(" {}", quoted(filter.join(OsStr::new(" "))))),
+    }
+    inputs.iter().for_each(|file| command.push_str(&format!(" {}", shell_word(file))));
+    if inputs.is_empty() {
+        command.push_str(" FILE");
+    }
+    Some(command + &flags)
+}
+
+fn line(words: &[OsString]) -> Option<Line<'_>> {
+    let mut line = Line::default();
+    let mut words = words.iter().map(OsString::as_os_str);
+    while let Some(word) = words.next() {
+        match word.as_bytes() {
+            b"--" => line.words.extend(words.by_ref()),
+            b"--count" | b"--json" | b"--lines" => line.flags.push_str(&format!(" {}", word.display())),
+            [b'-', b'-', ..] => return None,
+            [b'-', letters @ ..] if !letters.is_empty() => letters_of(letters, &mut words, &mut line)?,
+            _ => line.words.push(word),
+        }
+    }
+    Some(line)
+}
+
+/// Flags of one letter in one word, of which the last may have a value: in the word or behind it.
+fn letters_of<'a>(
+    letters: &'a [u8],
+    words: &mut impl Iterator<Item = &'a OsStr>,
+    line: &mut Line<'a>,
+) -> Option<()> {
+    let at = letters.iter().position(|letter| !LEFT_OUT.contains(letter));
+    let Some((&letter, value)) = at.and_then(|at| letters[at..].split_first()) else { return Some(()) };
+    let value = if value.is_empty() { words.next()? } else { OsStr::from_bytes(value) };
+    match letter {
+        b'r' => line.files.push(value),
+        b'F' => line.filter_file = Some(value),
+        b'w' => line.flags.push_str(&format!(" -o {}", shell_word(value))),
+        b'c' => line.flags.push_str(&format!(" -c {}", shell_word(value))),
+        _ if LEFT_OUT_WITH_VALUE.contains(&letter) => {}
+        _ => return None,
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_tcpdump_keep_their_meaning() {
+        let of = |line: &str, into_pipe| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            translated(&words, into_pipe)
+        };
+        for (line, command) in [
+            ("-r x.pcap -nn port 80", "sluss filter 'port 80' x.pcap"),
+            ("-nnvvr x.pcap", "sluss filter x.pcap"),
+            ("-rx.pcap -s0 -w o.pcap -c5 host it's", r"sluss filter 'host it'\''s' x.pcap -o o.pcap -c 5"),
+            ("tcp port 80", "sluss filter 'tcp port 80' FILE"),
+            ("tcp x.pcap y.pcap", "sluss filter 'tcp' x.pcap y.pcap"),
+            ("x.pcap y.pcap", "sluss filter '' x.pcap y.pcap"),
+            ("-F rules -r x.pcap --count", "sluss filter -F rules x.pcap --count"),
+            ("-r - -- tcp[13] = -1", "sluss filter 'tcp[13] = -1' -"),
+        ] {
+            assert_eq!(of(line, false).as_deref(), Some(command), "{line}");
+        }
+        assert_eq!(of("-r x.pcap tcp", true).as_deref(), Some("sluss filter 'tcp' x.pcap --lines"));
+        assert_eq!(of("-r x.pcap -w -", true).as_deref(), Some("sluss filter x.pcap -o -"));
+        // What would do something else, or is not whole.
+        for line in ["-i eth0 tcp", "-r x.pcap -X", "-r", "-F rules -r x.pcap tcp", "--number tcp"] {
+            assert_eq!(of(line, false), None, "{line}");
+        }
+    }
+}
