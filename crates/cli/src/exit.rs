@@ -4,9 +4,12 @@ use crate::blame::Blame;
 use crate::message::Message;
 use engine::ConfigureError;
 use std::any::Any;
+use std::backtrace::Backtrace;
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io;
+use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
 /// A successful end.
@@ -117,7 +120,8 @@ impl Failure {
     pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let what = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-        let kept = kept(what);
+        let place = PLACE.take().map_or(String::new(), |(place, trace)| format!("\nat {place}\n{trace}"));
+        let kept = kept(&format!("{what}{place}"));
         Failure::internal(format_args!("{what}\n{kept}"))
     }
 
@@ -125,6 +129,17 @@ impl Failure {
     pub(crate) fn code(&self) -> ExitCode {
         self.blame.code().into()
     }
+}
+
+thread_local! {
+    /// Where the last panic of this thread was, and how it came there.
+    static PLACE: Cell<Option<(String, Backtrace)>> = const { Cell::new(None) };
+}
+
+/// Notes where a panic is, for the report: on a terminal it would say nothing to people.
+pub(crate) fn note_place(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map_or_else(|| "a place unknown".to_owned(), ToString::to_string);
+    PLACE.set(Some((place, Backtrace::force_capture())));
 }
 
 /// Keeps what is needed to reproduce an internal error, and says where it is.
@@ -135,5 +150,24 @@ pub(crate) fn kept(what: &str) -> String {
     match std::fs::write(&path, report) {
         Ok(()) => format!("what is needed to reproduce it is in {}", path.display()),
         Err(error) => format!("no report could be kept: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_of_a_panic_says_where_it_was() {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(note_place));
+        let panic = std::panic::catch_unwind(|| panic!("broken")).unwrap_err();
+        std::panic::set_hook(hook);
+        let text = Failure::panicked(&*panic).message.to_string();
+        let (_, path) = text.rsplit_once(" is in ").unwrap();
+        let report = std::fs::read_to_string(path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        assert!(report.contains("\nbroken\nat crates/cli/src/exit.rs:"), "{report}");
+        assert!(report.contains("the_report_of_a_panic_says_where_it_was"), "{report}");
     }
 }

@@ -46,7 +46,7 @@ use std::process::ExitCode;
 use terminal::Terminal;
 
 fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(|_| {}));
+    std::panic::set_hook(Box::new(exit::note_place));
     let mut command = help::command();
     let parsed = command.try_get_matches_from_mut(help::words(std::env::args_os()));
     let cli = match parsed
