@@ -3,6 +3,7 @@
 use crate::args::FilterArgs;
 use crate::exit::Failure;
 use crate::language::{self, FilterText};
+use crate::plural::counted;
 use crate::words::{self, Known, Words, quoted, shell_word};
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
@@ -159,9 +160,9 @@ fn outputs(args: &FilterArgs, filters: &[FilterText]) -> Result<Vec<Output>, Fai
     if !args.output.is_empty() {
         if args.output.len() != filters.len() {
             return Err(Failure::user(format!(
-                "{} -f but {} -o: each filter needs a place of its own",
-                filters.len(),
-                args.output.len()
+                "{} but {}: each filter needs a place of its own",
+                counted(filters.len() as u64, "filter"),
+                counted(args.output.len() as u64, "output")
             ))
             .help("sluss filter FILE -f arp -o arp.pcap -f 'port 53' -o dns.pcap"));
         }
@@ -218,6 +219,10 @@ mod tests {
     fn several_filters_need_several_outputs() {
         let plan = plan_of(&["a.pcap", "-f", "arp", "-o", "x", "-f", "ip", "-o", "y"]).unwrap();
         assert_eq!(plan.selections.len(), 2);
+        // The filter has no flag of its own here.
+        let failure = plan_of(&["tcp", "a.pcap", "-o", "x", "-w", "y"]).unwrap_err();
+        let told = "error: 1 filter but 2 outputs: each filter needs a place of its own\n";
+        assert!(failure.message.to_string().starts_with(told), "{}", failure.message);
         assert!(plan_of(&["a.pcap", "-f", "arp", "-o", "x", "-f", "ip"]).is_err());
     }
 
