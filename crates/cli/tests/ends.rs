@@ -608,7 +608,7 @@ fn a_command_line_of_tcpdump_is_told_the_command() {
     let capture = "captures/web.pcap";
     for (args, what, command) in [
         (&["-r", capture][..], "`-r` is no flag of `sluss` itself", "captures/web.pcap --lines"),
-        (&["-i", "eth0"], "`-i` is no flag of `sluss` itself", "'tcp port 80' FILE"),
+        (&["-r", capture, "-X"], "`-r` is no flag of `sluss` itself", "'tcp port 80' FILE"),
         (
             &["-nn", "-r", capture, "-w", "o", "arp"],
             "`-n` is no flag of `sluss` itself",
@@ -624,6 +624,9 @@ fn a_command_line_of_tcpdump_is_told_the_command() {
             format!("error: {what}\nhelp: packets of captures are selected by `sluss filter {command}`\n");
         assert_eq!((code(&output), stderr(&output)), (2, told), "{args:?}");
     }
+    let device = stderr(&run(&["-i", "eth0", "port", "80"]));
+    let told = "error: `-i` is no flag of `sluss` itself\nhelp: captures are read here; `sluss run` reads from a network device";
+    assert!(device.starts_with(told), "{device}");
     for (args, told) in
         [(&["flter"][..], "'filter'"), (&["--hepl"], "'--help'"), (&["-%"], "unexpected argument '-%'")]
     {

@@ -87,9 +87,12 @@ fn without_command(told: &Error) -> Option<Failure> {
         None => Path::new(word).exists() || begins_filter(word),
     };
     let what = format_args!("`{word}` is no {kind}");
-    is_meant.then(|| {
-        let command = translated(0).unwrap_or_else(|| "sluss filter 'tcp port 80' FILE".to_owned());
-        Failure::user(what).help(format_args!("packets of captures are selected by `{command}`"))
+    is_meant.then(|| match (translated(0), tcpdump::instead_of("filter", word)) {
+        (None, Some(instead)) => Failure::user(what).help(instead),
+        (command, _) => {
+            let command = command.unwrap_or_else(|| "sluss filter 'tcp port 80' FILE".to_owned());
+            Failure::user(what).help(format_args!("packets of captures are selected by `{command}`"))
+        }
     })
 }
 
