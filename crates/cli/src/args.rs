@@ -3,7 +3,7 @@
 //! `-h` leaves out what has `hide_short_help`, and headings; `--help` has all, and `long_help` in place of the first line. See `help`.
 
 use crate::terminal::When;
-use crate::values::{at_least, core, duration, interval, pause, whole};
+use crate::values::{at_least, core, duration, interval, netmask, pause, whole};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -98,7 +98,7 @@ impl Command {
 #[command(next_help_heading = "Language")]
 pub(crate) struct LanguageArgs {
     /// Netmask of the capture's network, for `ip broadcast`: 255.255.255.0.
-    #[arg(long, value_name = "MASK", hide_short_help = true)]
+    #[arg(long, value_name = "MASK", value_parser = netmask, hide_short_help = true)]
     pub(crate) netmask: Option<std::net::Ipv4Addr>,
     /// Refuse extensions, which libpcap 1.10.3 does not have.
     #[arg(long, hide_short_help = true)]

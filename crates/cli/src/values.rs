@@ -1,12 +1,18 @@
 //! Values of flags: numbers, times, cores. What is wrong with one is told in words.
 
 use std::fmt::Display;
+use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// What is said of a number below 0, whatever it is for.
 pub(crate) const NEGATIVE: &str = "this cannot be negative";
+
+/// The mask of a network.
+pub(crate) fn netmask(text: &str) -> Result<Ipv4Addr, String> {
+    text.trim().parse().map_err(|_| "write it as an address: 255.255.255.0".to_owned())
+}
 
 /// A whole number in a range.
 pub(crate) fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
@@ -101,6 +107,8 @@ mod tests {
         for text in ["-1", "-70000", "-1s", "-.5"] {
             assert_eq!(workers(text), Err(NEGATIVE.to_owned()), "{text}");
         }
+        assert_eq!(netmask("255.255.255.0"), Ok(Ipv4Addr::new(255, 255, 255, 0)));
+        assert_eq!(netmask("24"), Err("write it as an address: 255.255.255.0".to_owned()));
         let count = at_least(1_u64);
         assert_eq!(count("18446744073709551615"), Ok(u64::MAX));
         assert_eq!(count("18446744073709551616"), Err("this number is too large".to_owned()));
