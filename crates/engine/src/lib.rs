@@ -110,6 +110,7 @@ mod config;
 pub mod drops;
 mod engine;
 mod graph;
+mod line;
 #[allow(unsafe_code)]
 pub mod link;
 #[cfg(all(test, loom))]

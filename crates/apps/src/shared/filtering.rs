@@ -27,20 +27,16 @@ pub(crate) fn compile(compiler: &Compiler, option: &str, filter: &str) -> Result
 
 /// The error for a filter of an option that does not compile.
 pub(crate) fn does_not_compile(option: &str, error: &pflang::Error) -> OptionError {
-    let message = format!("the filter does not compile\n{}", error.render(Colours::None));
     // A file that cannot be read is not the filter's fault.
-    if error.code() == Code::SetFile {
-        OptionError::refused(option, message)
-    } else {
-        OptionError::new(option, message)
-    }
+    let of_whom = if error.code() == Code::SetFile { OptionError::refused } else { OptionError::new };
+    of_whom(option, "the filter does not compile").with_detail(error.render(Colours::None))
 }
 
 /// The compiler's warnings about the filter of an option.
 pub(crate) fn odd(option: &str, filter: &str, lints: &[Diagnostic]) -> Option<OptionWarning> {
     let lints: Vec<String> = lints.iter().map(|lint| lint.render(filter, Colours::None)).collect();
-    let message = || format!("the filter may not do what it seems to do\n{}", lints.join("\n"));
-    (!lints.is_empty()).then(|| OptionWarning::new(option, message()))
+    let warning = || OptionWarning::new(option, "the filter may not do what it seems to do");
+    (!lints.is_empty()).then(|| warning().with_detail(lints.join("\n")))
 }
 
 /// Which of at most [`LANES`] packets match: one bit each, the first packet's being the lowest. With `metadata`, packets know how

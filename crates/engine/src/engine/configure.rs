@@ -459,7 +459,7 @@ fn check_links(class: ClassInfo, direction: Direction, linked: &[&str]) -> Resul
     let ports = class.ports(direction);
     let Some(port) = linked.iter().find(|port| !ports.allow(port)) else { return Ok(()) };
     let message = format!("it has no {direction} `{port}`, which is linked; its {direction}s: {ports}");
-    Err(OptionError { option: None, message, fault: Fault::Option })
+    Err(OptionError::about(None, message, Fault::Option))
 }
 
 fn app_error(name: &str, app: &AppSpec, error: OptionError) -> ConfigureError {

@@ -5,18 +5,21 @@ mod review;
 pub(crate) use review::Prepared;
 pub use review::Review;
 
+use crate::line::in_one_line;
 use std::fmt;
 
 /// What is wrong with an option of an app.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}", .option.as_ref().map_or(String::new(), |option| format!("`{option}`: ")))]
+#[error("{}{message}{}", subject(.option.as_deref()), below(.detail.as_deref()))]
 #[non_exhaustive]
 pub struct OptionError {
     /// Which option; `None` if it is not about one. What a list or table holds is named by its path, items being counted from 0:
     /// `case[1].filter`.
     pub option: Option<String>,
-    /// What is wrong, and what it may be.
+    /// What is wrong, and what it may be, in one line: control characters, which names of files may have, are escaped.
     pub message: String,
+    /// More to tell, over several lines that are shown as they are.
+    pub detail: Option<String>,
     /// What has to change.
     pub fault: Fault,
 }
@@ -27,8 +30,10 @@ pub struct OptionError {
 pub struct OptionWarning {
     /// Which option, as in [`OptionError::option`].
     pub option: String,
-    /// What is odd.
+    /// What is odd, in one line: control characters are escaped.
     pub message: String,
+    /// More to tell, over several lines that are shown as they are.
+    pub detail: Option<String>,
     /// Whether it is that what the option names is not there yet. Whoever starts the app is told so anyway.
     pub is_absent: bool,
 }
@@ -36,12 +41,19 @@ pub struct OptionWarning {
 impl OptionWarning {
     /// The option `option` may not mean what was meant.
     pub fn new(option: &str, message: impl fmt::Display) -> Self {
-        OptionWarning { option: option.to_owned(), message: message.to_string(), is_absent: false }
+        let message = in_one_line(&message.to_string()).into_owned();
+        OptionWarning { option: option.to_owned(), message, detail: None, is_absent: false }
     }
 
     /// What option `option` names is not there.
     pub fn absent(option: &str, message: impl fmt::Display) -> Self {
         OptionWarning { is_absent: true, ..Self::new(option, message) }
+    }
+
+    /// With more to tell, in lines of their own.
+    #[must_use]
+    pub fn with_detail(self, detail: impl fmt::Display) -> Self {
+        OptionWarning { detail: Some(detail.to_string()), ..self }
     }
 }
 
@@ -62,23 +74,38 @@ pub enum Fault {
 impl OptionError {
     /// The option `option` cannot be what it is.
     pub fn new(option: &str, message: impl fmt::Display) -> Self {
-        OptionError { option: Some(option.to_owned()), message: message.to_string(), fault: Fault::Option }
+        Self::about(Some(option), message, Fault::Option)
     }
 
     /// The system refuses what option `option` asks for.
     pub fn refused(option: &str, message: impl fmt::Display) -> Self {
-        OptionError { option: Some(option.to_owned()), message: message.to_string(), fault: Fault::System }
+        Self::about(Some(option), message, Fault::System)
     }
 
     /// What option `option` names is damaged, or not what the app reads.
     pub fn damaged(option: &str, message: impl fmt::Display) -> Self {
-        OptionError { option: Some(option.to_owned()), message: message.to_string(), fault: Fault::Content }
+        Self::about(Some(option), message, Fault::Content)
     }
 
     /// The app failed when it was to do something, whatever its options.
     pub(crate) fn failed(what: &str, message: impl fmt::Display) -> Self {
         let message = format!("it failed when it was to {what}: {message}");
-        OptionError { option: None, message, fault: Fault::App }
+        // Of the lines of a failed assertion, the first says what failed.
+        let (first, detail) =
+            message.split_once('\n').map_or((&*message, None), |(first, rest)| (first, Some(rest)));
+        OptionError { detail: detail.map(str::to_owned), ..Self::about(None, first, Fault::App) }
+    }
+
+    /// An error about an option, or about all of them.
+    pub(crate) fn about(option: Option<&str>, message: impl fmt::Display, fault: Fault) -> Self {
+        let message = in_one_line(&message.to_string()).into_owned();
+        OptionError { option: option.map(str::to_owned), message, detail: None, fault }
+    }
+
+    /// With more to tell, in lines of their own.
+    #[must_use]
+    pub fn with_detail(self, detail: impl fmt::Display) -> Self {
+        OptionError { detail: Some(detail.to_string()), ..self }
     }
 
     /// The same about another option, or a part of one: `case[1].filter`.
@@ -100,5 +127,30 @@ impl OptionError {
             return Ok(());
         }
         Err(Self::new(option, format!("{value} is not between {} and {}", range.start(), range.end())))
+    }
+}
+
+fn subject(option: Option<&str>) -> String {
+    option.map_or(String::new(), |option| format!("`{option}`: "))
+}
+
+fn below(detail: Option<&str>) -> String {
+    detail.map_or(String::new(), |detail| format!("\n{detail}"))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{OptionError, OptionWarning};
+
+    #[test]
+    fn names_in_messages_begin_no_lines_and_change_no_colours() {
+        let name = "no\u{1b}[31m\nx.pcap";
+        let error = OptionError::refused("path", format_args!("cannot open {name}")).with_detail("a\nb");
+        assert_eq!(error.to_string(), "`path`: cannot open no\\u{1b}[31m\\nx.pcap\na\nb");
+        let warning = OptionWarning::absent("path", name).with_detail("a\nb");
+        assert_eq!((&*warning.message, warning.detail.as_deref()), ("no\\u{1b}[31m\\nx.pcap", Some("a\nb")));
+        let failed = OptionError::failed("start", "no\n left: 1\n right: 2");
+        assert_eq!(failed.message, "it failed when it was to start: no");
+        assert_eq!(failed.detail.as_deref(), Some(" left: 1\n right: 2"));
     }
 }

@@ -109,13 +109,15 @@ pub(super) fn refused(app: &str, place: Range<usize>, error: &OptionError) -> Gr
         Fault::Content => GraphCode::Damaged,
         Fault::App => GraphCode::Failed,
     };
-    said(app, code, place, (error.option.as_deref(), &error.message))
+    let problem = said(app, code, place, (error.option.as_deref(), &error.message));
+    GraphFileError { detail: error.detail.clone(), ..problem }
 }
 
 /// The warning of a class about an option, at its place.
 pub(super) fn odd(app: &str, place: Range<usize>, warning: &OptionWarning) -> GraphFileError {
     let code = if warning.is_absent { GraphCode::Absent } else { GraphCode::Odd };
-    said(app, code, place, (Some(&warning.option), &warning.message))
+    let problem = said(app, code, place, (Some(&warning.option), &warning.message));
+    GraphFileError { detail: warning.detail.clone(), ..problem }
 }
 
 fn said(
@@ -128,13 +130,7 @@ fn said(
         Some(option) => format!("`{option}` of app `{app}`"),
         None => format!("app `{app}`"),
     };
-    // The first line says what is wrong; those below may point at places of their own, and are shown as they are.
-    let (first, detail) = match message.split_once('\n') {
-        Some((first, detail)) => (first, Some(detail.to_owned())),
-        None => (message, None),
-    };
-    let problem = GraphFileError::new(code, place, format!("{subject}: {first}")).of(app, option);
-    GraphFileError { detail, ..problem }
+    GraphFileError::new(code, place, format!("{subject}: {message}")).of(app, option)
 }
 
 fn unknown(app: &App<'_>, key: &str, span: Range<usize>, options: &[&str]) -> GraphFileError {

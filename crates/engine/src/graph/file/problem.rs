@@ -1,5 +1,6 @@
 //! Errors and warnings about the text of a graph.
 
+use crate::line::in_one_line;
 use std::fmt;
 use std::ops::Range;
 
@@ -273,11 +274,11 @@ impl<'t> Problems<'t> {
     }
 }
 
-/// Text of a file for a message: not too much of it.
+/// Text of a file for a message: in one line, and not too much of it.
 pub(super) fn shown(text: &str) -> String {
     const MAX: usize = 60;
     match text.char_indices().nth(MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", in_one_line(&text[..end])),
+        None => in_one_line(text).into_owned(),
     }
 }

@@ -53,7 +53,7 @@ impl Class for Spring {
         }
         assert_ne!(self.pattern, "panic", "no such pattern");
         if !self.pattern.is_empty() {
-            return Err(OptionError::new("pattern", "this is bad\n  | pattern\n  | ^^^"));
+            return Err(OptionError::new("pattern", "this is bad").with_detail("  | pattern\n  | ^^^"));
         }
         OptionError::check_range("size", self.size, 14..=100)
     }
@@ -81,7 +81,8 @@ impl Class for Hub {
     fn review(&self) -> Result<Review, OptionError> {
         self.check()?;
         let port = self.rules.iter().position(|rule| rule.port == 97);
-        let odd = port.map(|i| OptionWarning::new(&format!("rules[{i}].port"), "this is odd\n  | port"));
+        let odd = port
+            .map(|i| OptionWarning::new(&format!("rules[{i}].port"), "this is odd").with_detail("  | port"));
         let absent = (self.path == "absent").then(|| OptionWarning::absent("path", "there is no such file"));
         Ok(Review::new(odd.into_iter().chain(absent)))
     }
@@ -426,6 +427,14 @@ fn what_an_option_says_over_several_lines_is_kept() {
     assert_eq!(error.detail.as_deref(), Some("  | pattern\n  | ^^^"));
     assert_eq!((error.app.as_deref(), error.key.as_deref()), (Some("s"), Some("pattern")));
     assert_eq!(&text[error.span.clone()], "\"x\"");
+}
+
+#[test]
+fn messages_have_one_line_whatever_names_are_in_it() {
+    let text = "links=[]\n[app.s]\ntype=\"spring\"\n\"no\\u001b[31m\\nkey\"=1";
+    let errors = GraphFile::parse(text, &registry()).unwrap_err().0;
+    let error = errors.iter().find(|error| error.code == GraphCode::UnknownOption).unwrap();
+    assert!(error.message.ends_with("has no option `no\\u{1b}[31m\\nkey`"), "{error:?}");
 }
 
 /// The class is to blame; who reads the file goes on.
