@@ -195,7 +195,7 @@ fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
 
 /// An option of an app, told as the flag that it came from.
 pub(super) fn refused(error: &ConfigureError) -> Failure {
-    let ConfigureError::App { error: OptionError { option, message, fault, .. }, .. } = error else {
+    let ConfigureError::App { error: OptionError { option, message, detail, fault, .. }, .. } = error else {
         return Failure::world(error);
     };
     let flag = match option.as_deref() {
@@ -204,7 +204,8 @@ pub(super) fn refused(error: &ConfigureError) -> Failure {
         Some("rate_pps" | "rate_mbps") => "--rate: ".to_owned(),
         Some(option) => format!("--{}: ", option.replace('_', "-")),
     };
-    let message = format!("{flag}{}", with_flags(message));
+    let below = detail.as_ref().map_or(String::new(), |detail| format!("\n{detail}"));
+    let message = format!("{flag}{}{below}", with_flags(message));
     Failure::of((*fault).into(), message)
 }
 
