@@ -35,9 +35,22 @@ pub struct Metadata {
 #[repr(C, align(64))]
 pub(super) struct MetadataLine {
     pub(super) metadata: Metadata,
-    /// Whether the metadata was written since the pool began to stamp packets. If not, it is that of its
-    /// [region](super::region::metadata_without_stamp).
-    pub(super) is_stamped: bool,
+    /// Not 0 if the metadata was written since the pool began to stamp packets. No `bool`, as other processes may come to map this memory, and
+    /// any byte must do.
+    stamp: u8,
+}
+
+impl MetadataLine {
+    #[inline]
+    pub(super) fn stamped(metadata: Metadata) -> Self {
+        MetadataLine { metadata, stamp: 1 }
+    }
+
+    /// Whether the metadata is the packet's own. If not, it is that of its [region](super::region::metadata_without_stamp).
+    #[inline]
+    pub(super) fn is_stamped(&self) -> bool {
+        self.stamp != 0
+    }
 }
 
 const _: () = assert!(size_of::<MetadataLine>() == 64);

@@ -357,7 +357,7 @@ impl Packet {
     pub fn metadata(&self) -> &Metadata {
         // SAFETY: the line lies in our chunk, was zero when mapped, and is written by owners of the packet only.
         let line = unsafe { region::metadata_line_of(self.0).as_ref() };
-        if line.is_stamped {
+        if line.is_stamped() {
             return &line.metadata;
         }
         region::metadata_without_stamp(self).unwrap_or(&line.metadata)
@@ -368,10 +368,10 @@ impl Packet {
     pub fn metadata_mut(&mut self) -> &mut Metadata {
         // SAFETY: as in `metadata`, and we hold the only reference.
         let line = unsafe { region::metadata_line_of(self.0).as_mut() };
-        if !line.is_stamped
+        if !line.is_stamped()
             && let Some(&metadata) = region::metadata_without_stamp(self)
         {
-            *line = MetadataLine { metadata, is_stamped: true };
+            *line = MetadataLine::stamped(metadata);
         }
         &mut line.metadata
     }
@@ -380,7 +380,7 @@ impl Packet {
     #[inline]
     pub(crate) fn set_metadata(&mut self, metadata: Metadata) {
         // SAFETY: the line lies in our chunk, and we hold the only reference.
-        unsafe { region::metadata_line_of(self.0).write(MetadataLine { metadata, is_stamped: true }) };
+        unsafe { region::metadata_line_of(self.0).write(MetadataLine::stamped(metadata)) };
     }
 
     /// Bytes the packet had on the wire: its own and those that were cut.
