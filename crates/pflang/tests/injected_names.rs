@@ -70,6 +70,15 @@ fn error(filter: &str) -> Error {
     compiler().compile(filter).unwrap_err()
 }
 
+/// This shows where a packet ends between the two, and nothing before says which kind it is.
+#[test]
+fn ipv4_addresses_of_a_name_come_first() {
+    let compiler = Compiler::new(LinkType::JUNIPER_MLPPP).names(Arc::new(Book));
+    let header = [b"MGC".as_slice(), &[0; 13]].concat();
+    let filter = compiler.compile("host both").unwrap();
+    assert!(filter.matches(&[&header[..], &[10, 0, 0, 3]].concat()));
+}
+
 #[test]
 fn a_host_is_all_its_addresses() {
     check("host two", &["eth / ip4(src=10.0.0.1)", "eth / ip4(dst=10.0.0.2)"], &["eth / ip4(src=10.0.0.3)"]);
