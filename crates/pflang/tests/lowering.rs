@@ -163,9 +163,9 @@ fn listed_filters_mean_what_libpcap_says_on_every_linktype() {
             text.ends_with("host localhost") && !text.starts_with("ip") && is_ipv6_first("localhost")
         });
     if !skipped.is_empty() {
-        eprintln!(
+        testkit::say(format_args!(
             "SKIPPED: {skipped:?}: getaddrinfo(3) has ::1 before 127.0.0.1 here, and libpcap asks in this order"
-        );
+        ));
     }
     for linktype in linktype::all() {
         for text in &filters {
