@@ -42,6 +42,7 @@ pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(file_lengths(root, &sources));
     problems.extend(cycles::check(root, &sources));
     problems.extend(pinned_differences(root));
+    problems.extend(repeated_changes(&read(&root.join("CHANGELOG.md"))));
     problems.extend(links::check(root));
     problems.extend(gallery::check(root));
     if problems.is_empty() {
@@ -232,6 +233,13 @@ fn pinned_differences(root: &Path) -> Vec<String> {
         .collect()
 }
 
+/// The same line stands twice in the changelog, as where two branches that moved it were merged.
+fn repeated_changes(page: &str) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let repeated = page.lines().filter(|line| line.starts_with("- ") && !seen.insert(*line));
+    repeated.map(|line| format!("CHANGELOG.md: this stands there twice: {line}")).collect()
+}
+
 fn rust_sources(root: &Path) -> Vec<PathBuf> {
     ["crates", "xtask", "bench", "fuzz"]
         .iter()
@@ -258,4 +266,18 @@ fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
 
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_stands_in_the_changelog_once() {
+        assert_eq!(
+            repeated_changes("#### A\n\n- one\n  more\n- two\n\n#### B\n\n- three\n  more\n"),
+            [""; 0]
+        );
+        assert_eq!(repeated_changes("- one\n\n- two\n- one\n").len(), 1);
+    }
 }
