@@ -51,12 +51,12 @@ impl Words<'_> {
 
     /// Whether the second word cannot belong to the filter before it, although it is no input that is there.
     fn is_no_part(&self, known: Known<'_>) -> bool {
-        let is_input = |word: &&OsString| (known.exists)(word) || is_called_capture(word);
-        let leading = self.words.iter().take_while(|word| !is_input(word)).count();
+        let [before, leading, _] = parted(self.words, known, !self.read.is_empty());
         let [Some(first), Some(second)] = [self.words[0].to_str(), self.words[1].to_str()] else {
             return false;
         };
-        leading == 2
+        before.is_empty()
+            && leading.len() == 2
             && !second.contains(char::is_whitespace)
             && (known.is_filter)(first)
             && !(known.is_filter)(&format!("{first} {second}"))
@@ -64,13 +64,9 @@ impl Words<'_> {
 
     /// The command as it was meant: the filter, in one piece and in front, and all the rest.
     fn unquoted(&self, known: Known<'_>) -> Failure {
-        let is_input = |word: &OsString| (known.exists)(word) || is_called_capture(word);
         let words = self.words;
-        let (before, others) = words.split_at(words.iter().take_while(|&word| is_input(word)).count());
-        let (filter, after) = others.split_at(others.iter().position(is_input).unwrap_or(others.len()));
-        // An empty word says nothing.
-        let parts: Vec<_> = filter.iter().filter(|part| !part.is_empty()).map(OsString::as_os_str).collect();
-        let mut command = format!("{} {}", self.command, quoted(parts.join(OsStr::new(" "))));
+        let [before, filter, after] = parted(words, known, !self.read.is_empty());
+        let mut command = format!("{} {}", self.command, quoted(joined(filter)));
         self.read.iter().for_each(|file| command.push_str(&format!(" -r {}", shell_word(file))));
         before.iter().chain(after).for_each(|file| command.push_str(&format!(" {}", shell_word(file))));
         if self.read.is_empty() && before.is_empty() && after.is_empty() {
@@ -83,6 +79,31 @@ impl Words<'_> {
         };
         Failure::user(format!("`{}` is not a capture: {rule}", words[1].display())).help(command)
     }
+}
+
+/// The captures in front of a filter of several words, the filter, and what is behind it. A word of a filter may be the name of a folder
+/// (`src`) as well: one that only exists is a capture at either end, where none is named by a flag, and with which there is no filter.
+pub(crate) fn parted<'w, T: AsRef<OsStr>>(
+    words: &'w [T],
+    known: Known<'_>,
+    are_named_by_flag: bool,
+) -> [&'w [T]; 3] {
+    let is_called = |word: &T| is_called_capture(word.as_ref());
+    let is_input = |word: &T| is_called(word) || !are_named_by_flag && (known.exists)(word.as_ref());
+    let mut begin = words.iter().take_while(|&word| is_input(word)).count();
+    let before_called = words[begin..].iter().take_while(|&word| !is_called(word)).count();
+    let behind = words[begin..][..before_called].iter().rev().take_while(|&word| is_input(word)).count();
+    let end = begin + before_called - behind;
+    if end > begin && (known.is_filter)(&joined(&words[..end]).to_string_lossy()) {
+        begin = 0;
+    }
+    [&words[..begin], &words[begin..end], &words[end..]]
+}
+
+/// Words as one. An empty one says nothing.
+pub(crate) fn joined<T: AsRef<OsStr>>(words: &[T]) -> OsString {
+    let parts: Vec<_> = words.iter().map(AsRef::as_ref).filter(|part| !part.is_empty()).collect();
+    parts.join(OsStr::new(" "))
 }
 
 /// Whether a word ends as names of captures do, be they there or not.
@@ -145,6 +166,35 @@ fn escaped(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_filters_may_be_names_of_folders() {
+        let exists = |word: &OsStr| word == "src" || word == "folder" || word == "-";
+        let is_filter = |text: &str| text == "src host 10.0.0.1";
+        let parted = |line: &'static str, are_named_by_flag| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let known = Known { exists: &exists, is_filter: &is_filter };
+            super::parted(&words, known, are_named_by_flag).map(|words| words.join(" "))
+        };
+        for (line, parts) in [
+            ("src host 10.0.0.1 x.pcap", ["", "src host 10.0.0.1", "x.pcap"]),
+            ("tcp and src port 80 folder x.pcap", ["", "tcp and src port 80", "folder x.pcap"]),
+            ("tcp port 80 x.pcap missing -", ["", "tcp port 80", "x.pcap missing -"]),
+            ("folder x.pcap tcp port 80", ["folder x.pcap", "tcp port 80", ""]),
+            ("folder -", ["folder -", "", ""]),
+        ] {
+            assert_eq!(parted(line, false), parts, "{line}");
+        }
+        assert_eq!(parted("tcp and src", true), ["", "tcp and src", ""]);
+        let unquoted = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            let words = Words { command: "sluss filter", words: &words, read: &[], flags: Vec::new() };
+            words.looks_unquoted(Known { exists: &exists, is_filter: &|text| text == "tcp" })
+        };
+        assert!(unquoted(&["tcp", "and", "src", "port", "80", "x.pcap"]));
+        assert!(!unquoted(&["tcp", "missing", "folder", "x.pcap"]));
+        assert_eq!(parted("tcp x.pcap", true), ["", "tcp", "x.pcap"]);
+    }
 
     #[test]
     fn a_shell_takes_words_as_they_were() {

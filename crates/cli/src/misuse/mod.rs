@@ -7,6 +7,7 @@ use crate::args::Cli;
 use crate::escape::shown;
 use crate::exit::Failure;
 use crate::terminal::{Terminal, When};
+use crate::words::{self, Known};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
 use pflang::{Backend, Code, Compiler};
@@ -98,8 +99,10 @@ fn without_command(told: &Error) -> Option<Failure> {
 
 /// The command for a command line of tcpdump behind so many words of ours.
 fn translated(before: usize) -> Option<String> {
-    let words: Vec<OsString> = std::env::args_os().skip(1 + before).collect();
-    translated::translated(&words, !std::io::stdout().is_terminal())
+    let line: Vec<OsString> = std::env::args_os().skip(1 + before).collect();
+    let is_filter = |text: &str| compiler().compile(text).is_ok();
+    let known = Known { exists: &words::exists, is_filter: &is_filter };
+    translated::translated(&line, known, !std::io::stdout().is_terminal())
 }
 
 /// Whether a command, or tcpdump, has a flag of one letter.
@@ -110,8 +113,11 @@ fn has(command: &Command, flag: &str) -> bool {
 
 /// Whether a filter may begin with this word.
 fn begins_filter(word: &str) -> bool {
-    let compiled = Compiler::new(LinkType::EN10MB).backend(Backend::Interpreter).compile(word);
-    compiled.map_or_else(|error| error.code() == Code::Unexpected, |_| true)
+    compiler().compile(word).map_or_else(|error| error.code() == Code::Unexpected, |_| true)
+}
+
+fn compiler() -> Compiler {
+    Compiler::new(LinkType::EN10MB).backend(Backend::Interpreter)
 }
 
 /// What there is in place of a flag that only tcpdump has, or that means something else there.

@@ -1,6 +1,6 @@
 //! The command of ours that does what a command line of tcpdump asks for, where there is one.
 
-use crate::words::{is_called_capture, quoted, shell_word};
+use crate::words::{Known, joined, parted, quoted, shell_word};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
@@ -21,11 +21,10 @@ struct Line<'a> {
 }
 
 /// The command for these words; none where a flag has no counterpart.
-pub(super) fn translated(words: &[OsString], lines_into_pipe: bool) -> Option<String> {
+pub(super) fn translated(words: &[OsString], known: Known<'_>, lines_into_pipe: bool) -> Option<String> {
     let Line { words, files, filter_file, mut flags } = line(words)?;
-    let is_input = |word: &&OsStr| crate::words::exists(word) || is_called_capture(word);
-    let (inputs, filter): (Vec<_>, Vec<_>) = words.into_iter().partition(is_input);
-    let inputs = [files, inputs].concat();
+    let [before, filter, behind] = parted(&words, known, !files.is_empty());
+    let inputs = [&files, before, behind].concat();
     if flags.is_empty() && lines_into_pipe {
         flags = " --lines".to_owned();
     }
@@ -35,7 +34,7 @@ pub(super) fn translated(words: &[OsString], lines_into_pipe: bool) -> Option<St
         Some(file) => command.push_str(&format!(" -F {}", shell_word(file))),
         // One capture alone is no filter.
         None if filter.is_empty() && inputs.len() == 1 => {}
-        None => command.push_str(&format!(" {}", quoted(filter.join(OsStr::new(" "))))),
+        None => command.push_str(&format!(" {}", quoted(joined(filter)))),
     }
     inputs.iter().for_each(|file| command.push_str(&format!(" {}", shell_word(file))));
     if inputs.is_empty() {
@@ -87,7 +86,8 @@ mod tests {
     fn words_of_tcpdump_keep_their_meaning() {
         let of = |line: &str, into_pipe| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            translated(&words, into_pipe)
+            let exists = |word: &OsStr| word == "src" || word == "-";
+            translated(&words, Known { exists: &exists, is_filter: &|_| false }, into_pipe)
         };
         for (line, command) in [
             ("-r x.pcap -nn port 80", "sluss filter 'port 80' x.pcap"),
@@ -97,6 +97,8 @@ mod tests {
             ("tcp x.pcap y.pcap", "sluss filter 'tcp' x.pcap y.pcap"),
             ("x.pcap y.pcap", "sluss filter '' x.pcap y.pcap"),
             ("-F rules -r x.pcap --count", "sluss filter -F rules x.pcap --count"),
+            ("-r x.pcap src host ::1", "sluss filter 'src host ::1' x.pcap"),
+            ("ip and src host ::1 -", "sluss filter 'ip and src host ::1' -"),
             ("-r - -- tcp[13] = -1", "sluss filter 'tcp[13] = -1' -"),
         ] {
             assert_eq!(of(line, false).as_deref(), Some(command), "{line}");
