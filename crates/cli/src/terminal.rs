@@ -72,6 +72,12 @@ pub(crate) fn has_cursor() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
+/// Whether a shell has put this process into the background of the terminal that standard error is. People type there, and the terminal may
+/// stop who writes to it (`stty tostop`).
+pub(crate) fn is_in_background() -> bool {
+    rustix::termios::tcgetpgrp(std::io::stderr()).is_ok_and(|group| group != rustix::process::getpgrp())
+}
+
 /// How many characters wide a stream is, if it is a terminal.
 pub(crate) fn columns(stream: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Terminal, signal, sluss};
 use std::io::{Read, Write};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A run that waits for more of a capture, on a terminal that has shown how far it is, and was stopped then (Ctrl-S).
@@ -82,6 +82,23 @@ fn a_message_takes_the_place_of_what_was_drawn() {
     let before = seen.split("error").next().unwrap();
     assert!(before.trim_end_matches("\x1b[1;31m").ends_with("\r\x1b[K"), "{seen:?}");
     assert_eq!(end(&mut child), Some(5));
+}
+
+/// The terminal would stop it, and a shell's line be drawn over.
+#[test]
+fn nothing_is_drawn_from_the_background() {
+    let terminal = Terminal::new();
+    let mut command = Command::new("setsid");
+    // With `-m`, each job has a group of its own, as at a prompt.
+    let jobs = r#"stty tostop; { cat captures/web.pcap; sleep 2; } | "$0" filter --count tcp - & wait -f $!"#;
+    command.args(["--ctty", "--wait", "bash", "-mc", jobs, env!("CARGO_BIN_EXE_sluss")]);
+    command.current_dir(common::root()).env("TERM", "xterm");
+    command.stdin(terminal.theirs()).stdout(Stdio::piped()).stderr(terminal.theirs());
+    let mut child = command.spawn().expect("setsid");
+    assert_eq!(end(&mut child), Some(0));
+    let mut count = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut count).unwrap();
+    assert_eq!(count, "96\n");
 }
 
 #[test]

@@ -41,7 +41,9 @@ impl Progress<'_> {
         drawer.thread().unpark();
         // A panic of the drawer is not worth more than a missing bar.
         let _ = drawer.join();
-        reader::erase();
+        if !terminal::is_in_background() {
+            reader::erase();
+        }
     }
 }
 
@@ -71,11 +73,11 @@ fn draw(total_bytes: Option<u64>, tally: &Tally, done: &AtomicBool) {
     let is_drawn = terminal::has_cursor();
     while !done.load(Ordering::Relaxed) {
         let line = Seen::of(tally, total_bytes, start.elapsed()).line();
-        if is_drawn {
+        if !is_drawn {
+            reader::say_now(&format!("{line}\n"));
+        } else if !terminal::is_in_background() {
             let width = terminal::columns(std::io::stderr()).unwrap_or(80) - 1;
             reader::draw(&line.chars().take(width).collect::<String>());
-        } else {
-            reader::say_now(&format!("{line}\n"));
         }
         std::thread::park_timeout(if is_drawn { REFRESH } else { REFRESH_LINES });
     }
