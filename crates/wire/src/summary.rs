@@ -384,6 +384,9 @@ impl<'a> Summary<'a> {
         let payload = up_to(udp.payload(), self.len);
         let ports = [udp.src_port(), udp.dst_port()];
         self.app = App::of_udp(ports, payload, self.len as usize);
+        if let (Some(App::L2tp(l2tp)), Some(_)) = (self.app, self.fragment) {
+            self.app = Some(App::L2tp(l2tp.without_frame()));
+        }
         self.tell_of_cut_app(payload.len(), App::least_of_udp(ports, payload));
         match self.app {
             Some(App::Vxlan(vxlan)) => {

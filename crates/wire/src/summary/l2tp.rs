@@ -170,6 +170,16 @@ impl Datagram {
         }
     }
 
+    /// The same, where a frame that it carries would not be whole.
+    pub(super) fn without_frame(self) -> Datagram {
+        match self {
+            Datagram::V3(L2tp::Session { id, .. }) => {
+                Datagram::V3(L2tp::Session { id, frame: None, is_whole: true })
+            }
+            other => other,
+        }
+    }
+
     /// Bytes that show what it is, or that it is something else, where it begins with `payload`.
     pub(super) fn least(payload: &[u8]) -> usize {
         let flags = u16_at(payload, 0).unwrap_or(0);

@@ -208,6 +208,11 @@ fn sessions_and_messages_of_l2tp_over_udp() {
         let expected = format!("192.0.2.1:1701 > 192.0.2.2:40000 udp l2tp {expected}");
         assert_eq!(line(LinkType::RAW, &l2tp_datagram(parts)), expected);
     }
+    // The first of several fragments is no whole frame.
+    let mut first = l2tp_datagram(&[L2TP_SESSION_3, &[0x99; 8], &frame]);
+    first[6] = 0x20;
+    let expected = "192.0.2.1:1701 > 192.0.2.2:40000 udp l2tp session 7 fragment 0+ len 60";
+    assert_eq!(line(LinkType::RAW, &first), expected);
     // L2F, a message without a length, and too little.
     for bytes in [&[0, 1, 0, 10, 0, 7][..], &[0x88, 2, 0, 10, 0, 7, 0, 1, 0, 2], &[0, 2, 0, 10, 0]] {
         let expected = format!("192.0.2.1:1701 > 192.0.2.2:40000 udp len {}", bytes.len());
