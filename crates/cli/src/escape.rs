@@ -1,6 +1,7 @@
 //! Texts for a terminal, which obeys control characters.
 
-use std::borrow::Cow;
+/// A name as it stands in a line: without any control character, as it has neither lines nor colours of ours.
+pub(crate) use engine::in_one_line as shown;
 
 /// The text without control characters, which may come from the name of a file and would be obeyed by a terminal.
 /// Line ends and our own colours stay.
@@ -17,15 +18,6 @@ pub(crate) fn harmless(text: &str) -> String {
         rest = &rest[len..];
     }
     out
-}
-
-/// The name of a file as it stands in a line: without any control character, as it has neither lines nor colours of ours.
-pub(crate) fn shown(name: &str) -> Cow<'_, str> {
-    if !name.contains(char::is_control) {
-        return name.into();
-    }
-    let as_shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    name.chars().map(as_shown).collect()
 }
 
 /// The length of the colour change with which the text begins: escape, `[`, digits and semicolons, `m`.

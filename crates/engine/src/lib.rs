@@ -139,6 +139,9 @@ pub use graph::{
     AppSpec, Graph, GraphCode, GraphError, GraphFile, GraphFileError, GraphFileErrors, Link, NAME_MAX, Port,
     is_name,
 };
+// Commands put names into lines as apps do. No part of what the engine is for.
+#[doc(hidden)]
+pub use line::in_one_line;
 pub use link::{Input, Output};
 pub use notice::{Notice, NoticeLevel, Notices, Notifier};
 pub use option::{Fault, OptionError, OptionWarning, Review};

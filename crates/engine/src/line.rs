@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 /// The text without control characters, which are escaped: a line end would begin a line of its own, and a terminal obeys others.
-pub(crate) fn in_one_line(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn in_one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return text.into();
     }

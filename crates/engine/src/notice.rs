@@ -1,6 +1,7 @@
 //! What apps tell whoever runs the engine, as it happens: a device is gone, a device is back. What is so at the end, a
 //! [report](crate::App::report) says.
 
+use crate::line::in_one_line;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +13,7 @@ pub struct Notice {
     pub app: String,
     /// Whether it is a warning.
     pub level: NoticeLevel,
-    /// One line, without a full stop.
+    /// One line, without a full stop: control characters are escaped.
     pub text: String,
 }
 
@@ -77,19 +78,18 @@ impl Notifier {
         Self::new("", &Notices::default())
     }
 
-    /// Tells something that is good to know, in one line: what is behind it is left out.
+    /// Tells something that is good to know, in one line: control characters are escaped.
     pub fn note(&self, text: impl Into<String>) {
         self.put(NoticeLevel::Note, text.into());
     }
 
-    /// Tells something that does not work as it should, in one line: what is behind it is left out.
+    /// Tells something that does not work as it should, in one line: control characters are escaped.
     pub fn warn(&self, text: impl Into<String>) {
         self.put(NoticeLevel::Warning, text.into());
     }
 
     fn put(&self, level: NoticeLevel, text: String) {
-        // Of the lines of a failed assertion, the first says what failed.
-        let text = text.lines().next().unwrap_or_default().to_owned();
+        let text = in_one_line(&text).into_owned();
         self.notices.put(Notice { app: self.app.clone(), level, text });
     }
 }
@@ -115,10 +115,8 @@ mod tests {
     fn a_notice_has_one_line() {
         let notices = Notices::default();
         let notifier = Notifier::new("one", &notices);
-        ["it failed\n  left: 1\n right: 2", "it runs\r\n", ""]
-            .into_iter()
-            .for_each(|text| notifier.warn(text));
+        ["two\nlines.pcap: cannot write", "it runs", ""].into_iter().for_each(|text| notifier.warn(text));
         let texts: Vec<String> = notices.take().0.into_iter().map(|notice| notice.text).collect();
-        assert_eq!(texts, ["it failed", "it runs", ""]);
+        assert_eq!(texts, ["two\\nlines.pcap: cannot write", "it runs", ""]);
     }
 }

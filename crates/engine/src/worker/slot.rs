@@ -230,7 +230,9 @@ impl Slot {
             Outlook::GoesOn => ", and is started again after a while",
             Outlook::MayEnd => "",
         };
-        self.notifier.warn(format!("it has failed{and_then}: {why}"));
+        // Of the lines of a failed assertion, the first says what failed.
+        let first = why.lines().next().unwrap_or_default();
+        self.notifier.warn(format!("it has failed{and_then}: {first}"));
         self.goes_down(why);
     }
 

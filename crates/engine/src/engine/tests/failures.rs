@@ -43,7 +43,7 @@ impl Class for Faulty {
 
 impl Failing {
     fn fail_in(&self, method: &str) {
-        assert!(self.fault != method, "told to fail in {method}");
+        assert!(self.fault != method, "told to fail in {method}\n  as it was asked to");
         if self.fault.strip_prefix("bomb in ") == Some(method) {
             std::panic::panic_any(Bomb);
         }
