@@ -103,6 +103,22 @@ fn two_thousand_ipv6_hosts() {
     assert!(longest_way(&filter) < 40, "{} questions one after the other", longest_way(&filter));
 }
 
+/// The limits hold while the set is made, not only when all is done.
+#[test]
+fn ipv6_sets_stop_at_the_limits() {
+    let members: Vec<String> = (0..5000u128).map(|i| Ipv6Addr::from(i << 96 | i).to_string()).collect();
+    let text = format!("src host in {{{}}}", members.join(", "));
+    let mut limits = Limits::default();
+    limits.nodes = 10_000;
+    let error = Compiler::new(LinkType::EN10MB).limits(limits).compile(&text).expect_err("it is too large");
+    assert_eq!(error.code(), Code::Limit);
+    assert!(error.to_string().contains("more than 10000 nodes"), "{error}");
+    assert!(
+        members.iter().any(|member| member == error.span().text(&text)),
+        "one member is to blame: {error}"
+    );
+}
+
 /// At one end the order of the members does not tell, not even where packets are cut off within the address.
 #[test]
 fn ipv6_sets_at_one_end_are_lists() {

@@ -9,7 +9,6 @@ use super::lowerer::{Lowerer, NOT_SET, Rel};
 use super::numbers::ethertype;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
-use crate::ir::tree::TreeId;
 use crate::names::number_like_c;
 use crate::options::HostAddrs;
 use crate::span::Span;
@@ -108,7 +107,7 @@ impl Lowerer<'_> {
             this.span = here;
             let link = this.linktype(ethertype::IPV6)?;
             let of_one_mask = nets.chunk_by(|(a, _), (b, _)| a.mask == b.mask);
-            let tests: Vec<_> = of_one_mask.map(|nets| this.words6(nets, offset, 0)).collect();
+            let tests = of_one_mask.map(|nets| this.words6(nets, offset, 0)).collect::<Result<Vec<_>>>()?;
             this.span = here;
             let any = this.any(&tests);
             Ok(this.and(link, any))
@@ -119,22 +118,23 @@ impl Lowerer<'_> {
 
     /// Any of these networks of one mask, ascending, by the words of the address from this one on: what begins alike is asked for
     /// together.
-    fn words6(&mut self, nets: &[(Net6, Span)], offset: u32, word: u32) -> TreeId {
+    fn words6(&mut self, nets: &[(Net6, Span)], offset: u32, word: u32) -> Result {
         let part = |bits: u128| (bits >> (96 - 32 * word)) as u32;
         let mut tests = Vec::new();
         for alike in nets.chunk_by(|(a, _), (b, _)| part(a.address) == part(b.address)) {
             let (net, span) = alike[0];
             self.span = span;
+            self.check_limits()?;
             let (mask, address) = (part(net.mask), part(net.address));
             let same = self.compare_masked(Rel::Net, offset + 4 * word, Size::B4, mask, RelOp::Eq, address);
             tests.push(if word == 3 {
                 same
             } else {
-                let rest = self.words6(alike, offset, word + 1);
+                let rest = self.words6(alike, offset, word + 1)?;
                 self.and(same, rest)
             });
         }
-        self.any(&tests)
+        Ok(self.any(&tests))
     }
 
     fn no_addresses(&self, proto: Proto, family: &str, kind: Option<Kind>) -> Box<crate::diag::Diagnostic> {

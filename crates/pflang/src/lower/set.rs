@@ -4,9 +4,9 @@
 //! table lookup is the optimiser's business, which must do it for chains anyway.
 //!
 //! But an IPv6 address is four words, and the way back from each word that differs leads to the next member. So
-//! IPv6 networks are asked for as a tree, word by word, and first at one end of the packet's way, then at the other. Within one
-//! end this is still what the chain does: no member is found before all four words were read. Only between the ends the order tells,
-//! of packets that are cut off within the addresses.
+//! IPv6 networks are asked for behind the IPv4 ones, as a tree, word by word, and first at one end of the packet's way, then at the other. No
+//! member is found before all four words were read, so that a packet that is cut off within the addresses tells the order only where it is
+//! compared at both ends, or where the link type does not say which version of IP it carries.
 //!
 //! A file has one member a line, written as within the braces; `#` starts a comment.
 
