@@ -272,6 +272,27 @@ fn fields_that_never_see_ip6() {
     }
 }
 
+/// What a warning of an address proposes is a filter, and the set's is a set's.
+#[test]
+fn addresses_that_look_otherwise() {
+    for (source, span, help) in [
+        ("src 80", "src 80", "write `src port 80` for the port, `src host 0.0.0.80` for the host"),
+        ("host 10.0.0.1 or 443", "443", "write `port 443` for the port, `host 0.0.1.187` for the host"),
+        (
+            "arp host 10.1.2",
+            "arp host 10.1.2",
+            "write `arp net 10.1.2.0/24` for these; one host has four numbers",
+        ),
+        ("host in {::1, 10.1}", "10.1", "write `10.1.0.0/16` for these; one host has four numbers"),
+        ("src host in {::1, 80}", "80", "write `src port in {80}` for the port, `0.0.0.80` for the host"),
+    ] {
+        let filter = crate::Compiler::new(LinkType::EN10MB).compile(source).unwrap();
+        let [lint] = filter.lints() else { panic!("{source}: {:?}", filter.lints()) };
+        let said = (lint.code, lint.span.text(source), lint.help.as_deref());
+        assert_eq!(said, (Code::OtherAddress, span, Some(help)), "{source}");
+    }
+}
+
 /// Filters from everyday work. None deserves a warning.
 #[rustfmt::skip]
 const COMMON: &[&str] = &[
@@ -292,6 +313,7 @@ const COMMON: &[&str] = &[
     "tcp port 80 and (((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0)",
     "less 64", "greater 1500", "len > 1000", "vlan", "vlan 100", "vlan 100 and tcp port 80", "vlan and vlan", "mpls and ip",
     "pppoes and ip", "ether proto 0x88cc", "ip proto 47", "ip6 proto 58", "proto 50", "llc", "udp[8] = 0x80",
+    "host 0", "src host 0.0.0.80", "host 167772161", "net 10.1.2", "net 10", "decnet host 1.2", "host in {10.1.2.0/24, 2001:db8::/32}",
     "port in {80, 443, 8000-8080}", "host in {10.0.0.1, 10.0.0.2}", "tcp port 80 and host 10.0.0.1 and not host 10.0.0.2",
 ];
 

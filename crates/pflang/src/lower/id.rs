@@ -77,9 +77,7 @@ impl Lowerer<'_> {
                 self.check_network_layer(quals)?;
                 let net = if quals.kind == Some(Kind::Net) { promoted(number) } else { Net4::host(number) };
                 let net = if quals.proto == Some(Proto::Decnet) { Net4::host(number) } else { net };
-                let test = self.net4(net, quals)?;
-                self.lint_port_as_host(number, quals);
-                Ok(test)
+                self.net4(net, quals)
             }
             Some(Kind::Port | Kind::Portrange) => self.port_number(number, quals),
             Some(Kind::Gateway) => Err(self.gateway_needs_name()),
@@ -93,10 +91,7 @@ impl Lowerer<'_> {
             None | Some(Kind::Host | Kind::Net) => {
                 self.check_network_layer(quals)?;
                 let mask = u32::MAX << (32 - u32::from(bits));
-                let net = Net4 { address: left_aligned(value, bits), mask };
-                let test = self.net4(net, quals)?;
-                self.lint_net_as_host(net, quals);
-                Ok(test)
+                self.net4(Net4 { address: left_aligned(value, bits), mask }, quals)
             }
             Some(Kind::Gateway) => Err(self.gateway_needs_name()),
             Some(_) => Err(self.not_an_address(quals.kind)),
@@ -285,7 +280,7 @@ fn is_without_addresses(proto: Proto) -> bool {
 }
 
 /// The parts that were written, moved to where an address starts.
-fn left_aligned(value: u32, bits: u8) -> u32 {
+pub(crate) fn left_aligned(value: u32, bits: u8) -> u32 {
     value.checked_shl(32 - u32::from(bits)).unwrap_or(0)
 }
 

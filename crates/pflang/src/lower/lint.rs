@@ -1,12 +1,12 @@
 //! Warnings about filters that compile but may not mean what their author thinks.
 
-use super::host::Net4;
+use super::id::left_aligned;
 use super::lowerer::{Layers, Lowerer};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, Value, ValueId};
 use crate::span::Span;
-use crate::syntax::ast::{Kind, Proto, Quals, RelOp};
+use crate::syntax::ast::{Id, Kind, Proto, Quals, RelOp};
 use std::net::Ipv4Addr;
 
 /// More than this nobody reads.
@@ -36,27 +36,20 @@ impl Lowerer<'_> {
         self.lint(lint);
     }
 
-    /// `src 80`, which is the host 0.0.0.80. Nobody means a host whose number is that of a port.
-    pub(crate) fn lint_port_as_host(&mut self, number: u32, quals: Quals) {
-        let port = Quals { kind: Some(Kind::Port), ..quals };
-        if quals.proto.is_none() && quals.kind != Some(Kind::Net) && number <= u32::from(u16::MAX) {
-            let (address, host) = (Ipv4Addr::from(number), Quals { kind: Some(Kind::Host), ..quals });
-            let message = format!("this is the host {address}, not a port");
-            let help = format!("write `{port}{number}` for the port, `{host}{address}` for the host");
+    /// An address that is another than it looks, alone or as the member of a set.
+    pub(crate) fn lint_address(&mut self, quals: Quals, id: &Id, is_member: bool) {
+        let found = match (quals.kind, quals.proto, id) {
+            (None | Some(Kind::Host), None, &Id::Number(number)) => port_as_host(number, quals, is_member),
+            (None | Some(Kind::Host), proto, &Id::V4 { value, bits: bits @ ..32 })
+                if proto != Some(Proto::Decnet) =>
+            {
+                Some(net_as_host(left_aligned(value, bits), bits, quals, is_member))
+            }
+            _ => None,
+        };
+        if let Some((message, help)) = found {
             self.lint(Diagnostic::new(Code::OtherAddress, self.span, message).help(help));
         }
-    }
-
-    /// `host 10.1.2`, which is a net.
-    pub(crate) fn lint_net_as_host(&mut self, net: Net4, quals: Quals) {
-        if quals.kind == Some(Kind::Net) || quals.proto == Some(Proto::Decnet) || net.mask == u32::MAX {
-            return;
-        }
-        let (first, last) = (Ipv4Addr::from(net.address), Ipv4Addr::from(net.address | !net.mask));
-        let message = format!("this is a net: all hosts from {first} to {last}");
-        let (len, quals) = (net.mask.count_ones(), Quals { kind: Some(Kind::Net), ..quals });
-        let help = format!("write `{quals}{first}/{len}` for these; one host has four numbers");
-        self.lint(Diagnostic::new(Code::OtherAddress, self.span, message).help(help));
     }
 
     /// A primitive that came out as a constant, or compares a field with a number that does not fit it.
@@ -179,4 +172,25 @@ impl Lowerer<'_> {
         );
         self.lint(lint);
     }
+}
+
+/// `src 80`, which is the host 0.0.0.80. Nobody means a host whose number is that of a port; 0 is none that packets are sent to.
+fn port_as_host(number: u32, quals: Quals, is_member: bool) -> Option<(String, String)> {
+    let number = u16::try_from(number).ok().filter(|&number| number > 0)?;
+    let address = Ipv4Addr::from(u32::from(number));
+    let [port, host] = [Kind::Port, Kind::Host].map(|kind| Quals { kind: Some(kind), ..quals });
+    let help = match is_member {
+        true => format!("write `{port}in {{{number}}}` for the port, `{address}` for the host"),
+        false => format!("write `{port}{number}` for the port, `{host}{address}` for the host"),
+    };
+    Some((format!("this is the host {address}, not a port"), help))
+}
+
+/// `host 10.1.2`, which is a net.
+fn net_as_host(address: u32, len: u8, quals: Quals, is_member: bool) -> (String, String) {
+    let (first, last) = (Ipv4Addr::from(address), Ipv4Addr::from(address | u32::MAX >> len));
+    let quals = Quals { kind: Some(Kind::Net), ..quals };
+    let quals = if is_member { String::new() } else { quals.to_string() };
+    let help = format!("write `{quals}{first}/{len}` for these; one host has four numbers");
+    (format!("this is a net: all hosts from {first} to {last}"), help)
 }

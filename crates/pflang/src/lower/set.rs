@@ -72,12 +72,11 @@ impl Lowerer<'_> {
     /// A prefix stands for its addresses, whether the set is one of hosts or of nets.
     fn member_id(&mut self, quals: Quals, id: &Id) -> Result {
         let is_prefix = matches!(id, Id::V4Prefix { .. } | Id::V4Mask { .. } | Id::V6Prefix(..));
-        match quals.kind {
-            None | Some(Kind::Host) if is_prefix => {
-                self.identifier(Quals { kind: Some(Kind::Net), ..quals }, id)
-            }
-            _ => self.identifier(quals, id),
-        }
+        let is_net = is_prefix && matches!(quals.kind, None | Some(Kind::Host));
+        let quals = if is_net { Quals { kind: Some(Kind::Net), ..quals } } else { quals };
+        let test = self.identifier(quals, id)?;
+        self.lint_address(quals, id, true);
+        Ok(test)
     }
 
     /// Each line that has a member is a term, as each member within the braces is.

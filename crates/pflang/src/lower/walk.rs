@@ -112,7 +112,11 @@ impl Lowerer<'_> {
 
     fn primitive(&mut self, ast: &Ast, primitive: &Expr) -> Result {
         match *primitive {
-            Expr::Id(quals, ref id) => self.identifier(quals, id),
+            Expr::Id(quals, ref id) => {
+                let test = self.identifier(quals, id)?;
+                self.lint_address(quals, id, false);
+                Ok(test)
+            }
             Expr::In(quals, ref items) => self.set(quals, items),
             Expr::Proto(proto) => self.abbreviation(proto),
             Expr::Relation(op, a, b) => {
