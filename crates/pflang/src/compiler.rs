@@ -170,11 +170,11 @@ impl Compiler {
     /// ```
     /// # use pflang::Compiler;
     /// # use wire::LinkType;
-    /// let portable = Compiler::new(LinkType::EN10MB).baseline(true);
+    /// let portable = Compiler::new(LinkType::EN10MB).baseline();
     /// assert!(portable.compile("tcp port 80").is_ok());
     /// ```
-    pub fn baseline(mut self, baseline: bool) -> Self {
-        self.baseline = baseline;
+    pub fn baseline(mut self) -> Self {
+        self.baseline = true;
         self
     }
 

@@ -71,7 +71,7 @@ impl Golden {
             Some(other) => panic!("{}: no dialect is called `{other}`", self.name()),
         }
         // The same code wherever the test runs.
-        let compiler = Compiler::new(linktype).dialect(dialect).baseline(true);
+        let compiler = Compiler::new(linktype).dialect(dialect).baseline();
         match self.directive("netmask") {
             Some(mask) => compiler.netmask(mask.parse().expect("a netmask")),
             None => compiler,
