@@ -377,7 +377,7 @@ impl Worker {
 
     /// Breathes until told to stop, or an app wants the run to end.
     pub(crate) fn run(&mut self, control: &WorkerControl, busywait: bool) {
-        let (mut rest, mut awake) = (Rest::new(self.is_sent_to()), Awake::new(self.exchanged()));
+        let (mut rest, mut awake) = (self.rest(), Awake::new(self.exchanged()));
         self.load.pause();
         self.is_over = false;
         while !control.is_stopping() && !self.is_over {
@@ -440,8 +440,13 @@ impl Worker {
         self.slots.iter().flat_map(Slot::rings).any(Ring::is_pressed).then(|| self.exchanged())
     }
 
+    /// How it sleeps in a run.
+    pub(crate) fn rest(&self) -> Rest {
+        Rest::new(self.is_sent_to())
+    }
+
     /// Whether another worker sends to this one. Apps move between runs only.
-    pub(crate) fn is_sent_to(&self) -> bool {
+    fn is_sent_to(&self) -> bool {
         self.slots.iter().flat_map(|slot| &slot.plugs.inputs).any(|input| !input.ring().is_local())
     }
 

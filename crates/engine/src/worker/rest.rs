@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Knowledge of the breaths before.
 #[derive(Debug)]
-pub(super) struct Rest {
+pub(crate) struct Rest {
     /// The longest sleep when nothing has come for a while, in microseconds.
     idle_sleep_us_max: u64,
     /// The last sleep.
@@ -55,7 +55,7 @@ impl Rest {
 
     /// Nothing has moved, and nothing waits. `until_event_ns` is how long it is until an app wants to be called: it is not called later than it
     /// would be after short sleeps.
-    pub(super) fn without_packets(&mut self, until_event_ns: impl FnOnce() -> Option<u64>) -> Duration {
+    pub(crate) fn without_packets(&mut self, until_event_ns: impl FnOnce() -> Option<u64>) -> Duration {
         self.waiting = 0;
         if self.idle_us < IDLE_US {
             self.idle_us += self.longer(SLEEP_US_MAX);
