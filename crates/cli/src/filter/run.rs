@@ -53,6 +53,16 @@ impl Totals {
         self.errors.is_empty() && self.signal.is_none() && !self.is_satisfied
     }
 
+    /// A run in which nothing could be opened has no result, and ends as its first input did; in any other the refusal is told.
+    fn check_begun(mut self, terminal: &Terminal) -> Result<Totals, Failure> {
+        match self.refused.take() {
+            Some(failure) if !self.has_begun => return Err(failure),
+            Some(failure) => terminal.tell(&failure.message),
+            None => {}
+        }
+        Ok(self)
+    }
+
     /// How the command ends.
     pub(crate) fn outcome(&self, no_fail: bool) -> Outcome {
         match self.signal {
@@ -103,14 +113,7 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
         result.and(finished).map(|()| run.totals)
     })?;
     totals.signal = tally.signals.signal();
-    match totals.refused.take() {
-        Some(failure) if !totals.has_begun => Err(failure),
-        Some(failure) => {
-            terminal.tell(&failure.message);
-            Ok(totals)
-        }
-        None => Ok(totals),
-    }
+    totals.check_begun(terminal)
 }
 
 struct Run<'a> {
