@@ -283,7 +283,7 @@ impl Running {
     fn fail(&mut self, error: &io::Error) {
         self.lose_lines();
         self.is_closed = !may_pass(error);
-        self.is_unread = error.kind() == ErrorKind::BrokenPipe;
+        self.is_unread = capture::reader_has_left(error);
         if self.is_unread {
             return;
         }

@@ -316,8 +316,14 @@ impl Error {
         let (ErrorKind::Write(error) | ErrorKind::Unfinished { source: error, .. }) = &self.kind else {
             return false;
         };
-        error.kind() == io::ErrorKind::BrokenPipe
+        reader_has_left(error)
     }
+}
+
+/// Whether writing has failed because nobody reads any more: a pipe is broken, and a socket reset as well, if its reader left something unread.
+#[must_use]
+pub fn reader_has_left(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 impl std::fmt::Display for Error {

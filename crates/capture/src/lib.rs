@@ -73,7 +73,7 @@ mod zstd;
 
 pub use batch::{Batch, PacketRef};
 pub use compression::Compression;
-pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles, Written};
+pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles, Written, reader_has_left};
 pub use found::{BATCH_MAX, Block, Interface, Record};
 pub use growth::BeforeGrowing;
 pub use inputs::{Expansion, Input, expand, place_of};

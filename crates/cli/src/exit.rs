@@ -61,8 +61,7 @@ impl Failure {
 
     /// An error of writing to `what`.
     pub(crate) fn writing(what: &str, error: &std::io::Error) -> Self {
-        let blame =
-            if error.kind() == std::io::ErrorKind::BrokenPipe { Blame::ClosedPipe } else { Blame::World };
+        let blame = if capture::reader_has_left(error) { Blame::ClosedPipe } else { Blame::World };
         Failure::of(blame, format_args!("cannot write {what}: {error}"))
     }
 

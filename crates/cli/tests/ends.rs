@@ -377,6 +377,24 @@ fn a_closed_pipe_is_a_success() {
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
 }
 
+/// It is told of a reset, not of a broken pipe, where something was left unread.
+#[test]
+fn a_socket_whose_reader_left_is_as_a_closed_pipe() {
+    let big = vec!["captures/mixed.pcap"; 40];
+    let all = |args: &[&'static str]| [args, &big].concat();
+    let graph = arg(&root().join("examples/policy.toml")).to_owned();
+    for args in [all(&["filter", "--lines", ""]), all(&["filter", ""]), vec!["run", &graph]] {
+        let (mut reader, stdout) = std::os::unix::net::UnixStream::pair().unwrap();
+        let stdout = Stdio::from(std::os::fd::OwnedFd::from(stdout));
+        let child = sluss(&args).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+        reader.read_exact(&mut [0; 100]).unwrap();
+        drop(reader);
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{args:?}: {:?}: {}", output.status, stderr(&output));
+        assert!(!stderr(&output).contains("cannot write"), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn an_output_goes_on_behind_another_whose_reader_left() {
     let folder = scratch("reader-left");

@@ -33,7 +33,7 @@ pub(crate) fn tell(mut told: Error) -> ExitCode {
     }
     escape_values(&mut told);
     match told.print() {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => 3,
+        Err(error) if !capture::reader_has_left(&error) => 3,
         _ => told.exit_code() as u8,
     }
     .into()
