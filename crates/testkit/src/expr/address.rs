@@ -60,8 +60,14 @@ impl Generator {
 
     /// One identifier, or several that share the qualifiers before them.
     fn ids(&mut self, mut one: impl FnMut(&mut Self) -> String) -> String {
-        match self.rng.below(10) {
+        match self.rng.below(12) {
             0 => format!("{} or {}", one(self), one(self)),
+            // Enough for tables, tries and ranges, which chains of a few are not made into.
+            5 => {
+                let (first, join) = *self.rng.pick(&[("", " or "), ("", " or "), ("not ", " and not ")]);
+                let many: Vec<String> = (0..4 + self.rng.below(20)).map(|_| one(self)).collect();
+                format!("({first}{})", many.join(join))
+            }
             1 => format!("({} or {} or {})", one(self), one(self), one(self)),
             2 => format!("({} or not {})", one(self), one(self)),
             3 => format!("{} and not {}", one(self), one(self)),

@@ -22,6 +22,9 @@ const DEPTH: usize = 3;
 impl Generator {
     /// `tcp[12] & 0xf0 >> 2 > 20`.
     pub(super) fn relation(&mut self) -> String {
+        if self.rng.chance(1, 12) {
+            return self.relations_of_one_field();
+        }
         let left = self.value(DEPTH);
         let relation = self.pick(RELATIONS);
         let right = if self.rng.chance(3, 4) { self.number() } else { self.value(DEPTH - 1) };
@@ -29,6 +32,19 @@ impl Generator {
             return format!("{right} {relation} {left}");
         }
         format!("{left} {relation} {right}")
+    }
+
+    /// `(ip[8] > 3 and ip[8] <= 64 or ip[8] = 255)`: what is known of a field tells what is asked of it next.
+    fn relations_of_one_field(&mut self) -> String {
+        let field = self.load(0);
+        let mut text = String::from("(");
+        for i in 0..2 + self.rng.below(7) {
+            let join = if i == 0 { "" } else { self.pick(&[" and ", " or ", " or "]) };
+            let (not, relation) = (self.pick(&["", "", "", "not "]), self.pick(RELATIONS));
+            let near = [self.rng.below(8), 0x0800, 255, 256];
+            text.push_str(&format!("{join}{not}{field} {relation} {}", self.rng.pick(&near)));
+        }
+        text + ")"
     }
 
     fn value(&mut self, depth: usize) -> String {
