@@ -202,6 +202,27 @@ impl Level {
         self.conjunction.clear();
     }
 
+    /// A protocol or field, and what it is compared with from `at` on.
+    fn field(&mut self, tokens: &Tokens<'_>, name: &str, at: &mut usize) -> Option<()> {
+        let test = match find(PROTOCOLS, name) {
+            Some(filter) => filter.to_owned(),
+            None => test(tokens, name, at)?,
+        };
+        // Here the word shifts what follows, there it does not, wherever it stands.
+        if shifts(name) {
+            if tokens.list.iter().any(|token| is_no_conjunction(token.kind)) || !self.nots.is_empty() {
+                return None;
+            }
+            self.conjunction.insert(0, test);
+        } else if name == "tcp.len" {
+            // The arithmetic alone does not ask for TCP.
+            self.operand(&format!("tcp and {test}"));
+        } else {
+            self.operand(&test);
+        }
+        Some(())
+    }
+
     fn text(mut self) -> String {
         self.or();
         self.alternatives.join(" or ")
@@ -239,23 +260,7 @@ fn translate(tokens: &Tokens<'_>) -> Option<String> {
                 joined = false;
             }
             TokenKind::Name => {
-                let test = match find(PROTOCOLS, text) {
-                    Some(filter) => filter.to_owned(),
-                    None => test(tokens, text, &mut at)?,
-                };
-                // Here the word shifts what follows, there it does not, wherever it stands.
-                if shifts(text) {
-                    if tokens.list.iter().any(|token| is_no_conjunction(token.kind)) || !level.nots.is_empty()
-                    {
-                        return None;
-                    }
-                    level.conjunction.insert(0, test);
-                } else if text == "tcp.len" {
-                    // The arithmetic alone does not ask for TCP.
-                    level.operand(&format!("tcp and {test}"));
-                } else {
-                    level.operand(&test);
-                }
+                level.field(tokens, text, &mut at)?;
                 joined = false;
             }
             _ => return None,

@@ -30,7 +30,33 @@ const SUGGESTION_MAX: usize = 100;
 /// The finding with what was meant, where that is known and the dialect does not refuse it.
 #[cold]
 pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) -> Diagnostic {
-    let phrases: &[Phrase] = match found.code {
+    // Of a text that ends too early the counterpart lacks a value as well.
+    let is_helpful = |meant: &String| {
+        meant.len() <= SUGGESTION_MAX
+            && (is_filter(meant, dialect) || is_filter(&format!("{meant} 1"), dialect))
+    };
+    if let Some(meant) = meant(tokens, found.span, phrases(found.code)).filter(is_helpful) {
+        return match width::exceeded(&meant, dialect) {
+            Some(range) if found.code == Code::OutOfRange => range.instead_of(found),
+            Some(range) => found.help(range.to_string()),
+            None => found.suggest(meant),
+        };
+    }
+    if (found.code == Code::BadQualifier && found.help.is_some())
+        || found.meant().is_some_and(|meant| meant.contains(' '))
+    {
+        return found;
+    }
+    match (hints::repaired(tokens, &found, dialect), hints::hint(tokens, &found)) {
+        (Some(meant), _) => found.suggest(meant),
+        (None, Some(hint)) => found.help(hint),
+        (None, None) => found,
+    }
+}
+
+/// What may stand where there is such an error; the first that does is taken.
+fn phrases(code: Code) -> &'static [Phrase] {
+    match code {
         Code::Unexpected | Code::UnknownWord => &[
             ports,
             addresses,
@@ -67,28 +93,6 @@ pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) 
         Code::OutOfRange | Code::LinkType => &[fields::message, kinds],
         Code::BadQualifier => &[slips::addresses_of_transport],
         _ => &[],
-    };
-    // Of a text that ends too early the counterpart lacks a value as well.
-    let is_helpful = |meant: &String| {
-        meant.len() <= SUGGESTION_MAX
-            && (is_filter(meant, dialect) || is_filter(&format!("{meant} 1"), dialect))
-    };
-    if let Some(meant) = meant(tokens, found.span, phrases).filter(is_helpful) {
-        return match width::exceeded(&meant, dialect) {
-            Some(range) if found.code == Code::OutOfRange => range.instead_of(found),
-            Some(range) => found.help(range.to_string()),
-            None => found.suggest(meant),
-        };
-    }
-    if (found.code == Code::BadQualifier && found.help.is_some())
-        || found.meant().is_some_and(|meant| meant.contains(' '))
-    {
-        return found;
-    }
-    match (hints::repaired(tokens, &found, dialect), hints::hint(tokens, &found)) {
-        (Some(meant), _) => found.suggest(meant),
-        (None, Some(hint)) => found.help(hint),
-        (None, None) => found,
     }
 }
 

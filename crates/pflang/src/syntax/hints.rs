@@ -77,10 +77,9 @@ pub(super) fn hint(tokens: &Tokens<'_>, found: &Diagnostic) -> Option<String> {
         (Code::UnknownWord, "rtp") => {
             "RTP has no port of its own: name the one that it uses, as in `udp portrange 16384-32767`"
         }
-        (Code::Unexpected | Code::UnknownWord, _) if begins_with_flag(tokens) => {
-            "this looks like a flag of a command, which is no part of a filter"
-        }
-        (Code::Unexpected, "-") if next_is_letter(tokens, at) => {
+        (Code::Unexpected | Code::UnknownWord, _)
+            if begins_with_flag(tokens) || (text == "-" && next_is_letter(tokens, at)) =>
+        {
             "this looks like a flag of a command, which is no part of a filter"
         }
         (Code::Unexpected | Code::UnknownWord, _) if is_list_of_tags(tokens, at) => {
