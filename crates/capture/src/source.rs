@@ -25,6 +25,11 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 25;
 
 /// Bytes that decide what an input is: the longest signature we look for.
 const SNIFF_LEN: usize = 6;
+/// Bytes that are read at first, if as many are there.
+///
+/// PERF: a page, so that the reads of compressed bytes behind them begin with one. A Zen 4 takes three times as long to copy bytes to a place in a page that is
+/// 1 to 15 bytes further on than theirs. Where the first read took 6 bytes, gzip and zstd input took 1.07 and 1.04 times the CPU there.
+const HEAD_LEN: usize = 4096;
 
 pub(crate) fn open(path: &Path) -> io::Result<ByteStream> {
     Ok(of_file(File::open(path)?))
@@ -80,8 +85,7 @@ pub(crate) fn sniff(
     mut raw: ByteStream,
     before_growing: Option<BeforeGrowing>,
 ) -> io::Result<(ByteStream, Vec<u8>, Option<Compression>)> {
-    let mut head = Vec::with_capacity(SNIFF_LEN);
-    raw.by_ref().take(SNIFF_LEN as u64).read_to_end(&mut head)?;
+    let head = head(&mut raw)?;
     let Some(compression) = compression_of(&head) else { return Ok((raw, head, None)) };
     let compressed = BufReader::with_capacity(COMPRESSED_CHUNK, Cursor::new(head).chain(raw));
     let plain: ByteStream = match compression {
@@ -89,6 +93,22 @@ pub(crate) fn sniff(
         Compression::Zstd => Box::new(Zstd::new(compressed, ZSTD_WINDOW_LOG_MAX, before_growing)?),
     };
     Ok((plain, Vec::new(), Some(compression)))
+}
+
+/// The first bytes: no more than are there without waiting, unless they are too few to tell what the input is.
+fn head(raw: &mut ByteStream) -> io::Result<Vec<u8>> {
+    let mut head = vec![0; HEAD_LEN];
+    let mut len = 0;
+    while len < SNIFF_LEN {
+        match raw.read(&mut head[len..]) {
+            Ok(0) => break,
+            Ok(got) => len += got,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    head.truncate(len);
+    Ok(head)
 }
 
 fn compression_of(head: &[u8]) -> Option<Compression> {
@@ -126,5 +146,61 @@ pub(crate) fn read_error(error: io::Error, compression: Option<Compression>) -> 
             ErrorKind::Decompress { format: c.name(), source: error }
         }
         _ => ErrorKind::Read(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    /// A file that notes where reads begin.
+    struct Noting {
+        bytes: Cursor<Vec<u8>>,
+        begins: Arc<Mutex<Vec<u64>>>,
+    }
+
+    impl Read for Noting {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            self.begins.lock().unwrap().push(self.bytes.position());
+            self.bytes.read(out)
+        }
+    }
+
+    #[test]
+    fn compressed_bytes_are_read_in_whole_pages() {
+        // A linear congruential generator's upper bits: nothing that compresses.
+        let next = |seed: &u64| Some(seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        let noise: Vec<u8> =
+            std::iter::successors(Some(1_u64), next).map(|seed| (seed >> 56) as u8).take(600_000).collect();
+        let bytes = Cursor::new(::zstd::encode_all(&noise[..], 1).unwrap());
+        let begins = Arc::default();
+        let (mut plain, ..) = sniff(Box::new(Noting { bytes, begins: Arc::clone(&begins) }), None).unwrap();
+        let mut seen = Vec::new();
+        plain.read_to_end(&mut seen).unwrap();
+        assert_eq!(seen, noise);
+        let begins = begins.lock().unwrap();
+        assert!(begins.len() > 3, "{begins:?}");
+        // The last one finds the end.
+        assert!(begins[..begins.len() - 1].iter().all(|begin| begin % HEAD_LEN as u64 == 0), "{begins:?}");
+    }
+
+    /// Gives a byte a read.
+    struct Drip(Cursor<Vec<u8>>);
+
+    impl Read for Drip {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let few = out.len().min(1);
+            self.0.read(&mut out[..few])
+        }
+    }
+
+    #[test]
+    fn no_more_is_waited_for_than_tells_the_format() {
+        let (mut rest, head, compression) = sniff(Box::new(Drip(Cursor::new(vec![7; 20]))), None).unwrap();
+        assert_eq!((head.len(), compression), (SNIFF_LEN, None));
+        let mut more = Vec::new();
+        rest.read_to_end(&mut more).unwrap();
+        assert_eq!(more.len(), 20 - SNIFF_LEN);
     }
 }
