@@ -1,5 +1,6 @@
 //! Filters that are too large for libpcap: against plain sets, and against the graph as built in the interpreter.
 
+use pflang::internals::ir::{Cond, Node, NodeId};
 use pflang::{Code, Compiler, Limits};
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -153,14 +154,68 @@ fn ipv6_sets_at_one_end_are_lists() {
     }
 }
 
-/// How many questions a packet is asked at most.
+/// Addresses that are compared in several steps, at one of two places, written out: each step of each leads to the next address.
+#[test]
+fn two_thousand_long_addresses_written_out() {
+    let mut rng = Rng::new(9);
+    let addresses: Vec<u64> = (0..2000).map(|_| rng.next_u64() & 0x03ff_0000_0000_00ff).collect();
+    let set: HashSet<u64> = addresses.iter().copied().collect();
+    let mac = |address: u64| {
+        let bytes = address.rotate_left(8).to_be_bytes();
+        bytes[..6].iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
+    };
+    let macs: HashSet<String> = set.iter().map(|&address| mac(address)).collect();
+    let v6 = |address: u64| Ipv6Addr::from(u128::from(address) << 64 | 1).to_string();
+    let filters = [
+        ("host", joined(&addresses, |&address| format!("host {}", v6(address)))),
+        ("and", joined(&addresses, |&address| format!("src and dst host {}", v6(address)))),
+        ("ether", joined(&addresses, |&address| format!("ether host {}", mac(address)))),
+        (
+            "ether",
+            format!("ether host in {{{}}}", addresses.iter().map(|&a| mac(a)).collect::<Vec<_>>().join(", ")),
+        ),
+    ];
+    for (kind, filter) in filters {
+        let engines = Engines::compile(&Compiler::new(LinkType::EN10MB), &filter).unwrap();
+        let mut probe =
+            || if rng.below(2) == 0 { *rng.pick(&addresses) } else { rng.next_u64() & 0x03ff_0000_0000_00ff };
+        for _ in 0..200 {
+            let (src, dst) = (probe(), probe());
+            let dst = if src % 3 == 0 { src } else { dst };
+            let (text, expected) = match kind {
+                "host" => (
+                    format!("eth / ip6(src={},dst={})", v6(src), v6(dst)),
+                    set.contains(&src) || set.contains(&dst),
+                ),
+                "and" => {
+                    (format!("eth / ip6(src={},dst={})", v6(src), v6(dst)), src == dst && set.contains(&src))
+                }
+                _ => (
+                    format!("eth(src={},dst={}) / 'x'", mac(src), mac(dst)),
+                    macs.contains(&mac(src)) || macs.contains(&mac(dst)),
+                ),
+            };
+            let packet = Packet::parse(&text).expect("it builds");
+            assert_eq!(engines.disagreement(&packet, expected), None, "{kind}: {}", packet.to_line());
+        }
+        assert!(longest_way(&filter) < 40, "{kind}: {} questions one after the other", longest_way(&filter));
+    }
+}
+
+/// How many questions a packet is asked at most that holds all the bytes asked for.
 fn longest_way(filter: &str) -> usize {
     let graph = Compiler::new(LinkType::EN10MB).stages(filter).unwrap().optimised;
     let mut behind = vec![0; graph.node_count()];
     for &id in graph.topological().iter().rev() {
-        graph
-            .node(id)
-            .for_each_successor(|next| behind[id.index()] = behind[id.index()].max(1 + behind[next.index()]));
+        let mut longest = 0;
+        let mut next = |next: NodeId| longest = longest.max(1 + behind[next.index()]);
+        match graph.node(id) {
+            Node::Branch { cond, then, .. } if matches!(graph.pool.get_cond(*cond), Cond::Bounds { .. }) => {
+                next(*then)
+            }
+            node => node.for_each_successor(next),
+        }
+        behind[id.index()] = longest;
     }
     behind[graph.root.index()]
 }

@@ -25,7 +25,7 @@ pub enum TreeNode {
     True,
     /// Never.
     False,
-    /// The condition holds. Never a `Bounds`: guards are implied by the loads.
+    /// The condition holds. No `Bounds` comes from lowering, since loads imply guards; gathering adds one for a list that it writes twice.
     Test(CondId),
     /// A value is in a set. Lowering makes none: lists of like tests become one when they are gathered.
     In(SetId),

@@ -16,26 +16,38 @@
 //! ```text
 //! A₁ A₂ B₁ A₃ B₂ …   ->   A₁ A{2} B₁ A{3, …} B{2, …}        (A, B: kinds of terms)
 //! ```
+//!
+//! An IPv6 address is four words, one compared behind the other, and only a yes to all of them settles the list. Such terms do not all go the same
+//! way: one whose first word is right reads the second, and rejects a packet that ends before it. So where many terms are left, the list is
+//! written twice. For packets that hold all that these comparisons read, the terms may be gathered as well, into a tree that asks word by word; for
+//! shorter ones the list stays as it was.
+//!
+//! ```text
+//! A₁ A₂ A₃ …   ->   captured >= n  ?  A₁ A{2, 3, …}  :  A₁ A₂ A₃ …
+//! ```
 
 use crate::ir::tree::{Set, Tree, TreeId, TreeNode};
-use crate::ir::{BinOp, CmpOp, Cond, CondId, Pool, Spans, Value, ValueId};
-use foldhash::fast::RandomState;
-use std::collections::HashMap;
+use crate::ir::{Cond, Spans};
+use kinds::{Asked, Group, Kinds, Member, Unit};
+
+mod kinds;
 
 /// Shorter lists stay as they are.
 const TERMS_MIN: u32 = 8;
 /// Fewer terms of a kind stay as they are.
 const MEMBERS_MIN: usize = 4;
-/// Larger terms are of no kind: each would be read again for each list that it is a part of. Two words a node.
-const TERM_WORDS_MAX: usize = 256;
+/// Lists are written twice that many levels deep at most: the innermost is there four times then.
+const SPLITS_MAX: u8 = 2;
 
 /// Gathers the lists of a tree that has these roots, each beside the leaf that it leads to.
 pub(crate) fn gather(tree: &mut Tree, arms: &mut [(TreeId, u32)]) {
     let Some(lists) = lists(tree) else { return };
     let new = (0..tree.len() as u32).map(TreeId).collect();
-    let mut gatherer = Gatherer { tree, new, terms: Vec::new(), kinds: Kinds::default() };
+    let mut gatherer = Gatherer { tree, new, splits: Vec::new(), terms: Vec::new(), kinds: Kinds::default() };
     for (i, list) in (0..).zip(lists) {
         let id = TreeId(i);
+        let splits = gatherer.splits_below(id);
+        gatherer.splits.push(splits);
         let new = if list.is_top { gatherer.list(id) } else { gatherer.rewritten(id) };
         gatherer.new[id.index()] = new;
     }
@@ -117,6 +129,8 @@ struct Gatherer<'t> {
     tree: &'t mut Tree,
     /// What each node has become.
     new: Vec<TreeId>,
+    /// How many lists below each node are written twice, one within the other.
+    splits: Vec<u8>,
     /// Scratch: the terms of the list in hand.
     terms: Vec<TreeId>,
     kinds: Kinds,
@@ -143,23 +157,63 @@ impl Gatherer<'_> {
 
     /// What a list becomes.
     fn list(&mut self, top: TreeId) -> TreeId {
-        let joined_by = Operator::of(self.tree.node(top));
         let mut terms = std::mem::take(&mut self.terms);
         self.flatten(top, &mut terms);
-        let mut kinds = std::mem::take(&mut self.kinds);
-        kinds.begin();
-        let mut out = Vec::new();
-        for &term in &terms {
-            if !kinds.take(self.tree, term, joined_by) {
-                // The first of its kind may reject the packet: what came before it must be asked before it.
-                self.spill(&mut kinds, &mut out);
-                out.push(term);
+        let alone = self.grouped(top, &terms, Unit::Test);
+        let list = if alone.terms.len() < terms.len() {
+            self.joined(top, &alone.terms)
+        } else {
+            self.rewritten(top)
+        };
+        let mut new = list;
+        if alone.kinds >= TERMS_MIN as usize && self.splits[top.index()] < SPLITS_MAX {
+            let runs = self.grouped(top, &terms, Unit::Run);
+            if runs.terms.len() + TERMS_MIN as usize <= alone.terms.len() {
+                new = self.split(top, &runs, list);
             }
         }
-        self.spill(&mut kinds, &mut out);
-        let gathered = out.len() < terms.len();
-        (self.terms, self.kinds) = (terms, kinds);
-        if gathered { self.joined(top, &out) } else { self.rewritten(top) }
+        self.terms = terms;
+        new
+    }
+
+    fn splits_below(&self, id: TreeId) -> u8 {
+        let at = |operand: TreeId| self.splits[operand.index()];
+        match self.tree.node(id) {
+            TreeNode::And(a, b) | TreeNode::Or(a, b) => at(a).max(at(b)),
+            TreeNode::Not(a) => at(a),
+            _ => 0,
+        }
+    }
+
+    /// The terms of a list, where those of one kind are one.
+    fn grouped(&mut self, top: TreeId, terms: &[TreeId], unit: Unit) -> Grouped {
+        let mut kinds = std::mem::take(&mut self.kinds);
+        kinds.begin(Operator::of(self.tree.node(top)), unit);
+        let mut grouped = Grouped { terms: Vec::new(), kinds: 0, end: 0 };
+        for &term in terms {
+            if !kinds.take(self.tree, term) {
+                // The first of its kind may reject the packet: what came before it must be asked before it.
+                self.spill(&mut kinds, &mut grouped);
+                grouped.terms.push(term);
+            }
+        }
+        self.spill(&mut kinds, &mut grouped);
+        grouped.kinds = kinds.count();
+        self.kinds = kinds;
+        grouped
+    }
+
+    /// The terms in which runs of tests were gathered for packets that hold what these read, the list as it was for others.
+    fn split(&mut self, top: TreeId, runs: &Grouped, as_it_was: TreeId) -> TreeId {
+        self.splits[top.index()] += 1;
+        let base = self.tree.pool.constant(0);
+        let is_captured = self.tree.pool.cond(Cond::Bounds { base, end: runs.end });
+        let is_captured = self.push(TreeNode::Test(is_captured), top);
+        let is_cut = self.push(TreeNode::Not(is_captured), top);
+        let whole = self.joined(top, &runs.terms);
+        let whole = self.push(TreeNode::And(is_captured, whole), top);
+        let cut = self.push(TreeNode::And(is_cut, as_it_was), top);
+        self.push(TreeNode::Or(whole, cut), top)
     }
 
     /// The terms of a list, in order, as what they have become.
@@ -176,25 +230,24 @@ impl Gatherer<'_> {
     }
 
     /// Ends what was gathered so far: a term for each kind, or the few terms themselves.
-    fn spill(&mut self, kinds: &mut Kinds, out: &mut Vec<TreeId>) {
+    fn spill(&mut self, kinds: &mut Kinds, grouped: &mut Grouped) {
         for group in kinds.take_groups() {
-            if group.members.len() < MEMBERS_MIN {
-                out.extend(group.members);
+            if group.terms.len() < MEMBERS_MIN {
+                grouped.terms.extend(group.terms);
             } else {
-                out.push(self.gathered(group));
+                grouped.end = grouped.end.max(group.end);
+                grouped.terms.push(self.gathered(&group));
             }
         }
     }
 
-    /// One term for all members of a group: the first of them, asking for sets.
-    fn gathered(&mut self, group: Group) -> TreeId {
-        let model = group.members[0];
+    /// One term for all of a group: the first of them, asking for sets.
+    fn gathered(&mut self, group: &Group) -> TreeId {
+        let model = group.terms[0];
         let mut ids = term_nodes(self.tree, model);
         ids.sort_unstable_by_key(|id| id.0);
-        for Asked { test, value, mut ranges, spans } in group.asked {
-            normalise(&mut ranges);
-            let set = self.tree.add_set(Set { value, ranges, spans });
-            self.new[test.index()] = self.push(TreeNode::In(set), test);
+        for asked in &group.asked {
+            self.new[asked.at.index()] = self.any_member(asked);
         }
         for &id in &ids {
             if self.new[id.index()] == id {
@@ -205,6 +258,47 @@ impl Gatherer<'_> {
         // The model itself stays what it was.
         ids.iter().for_each(|&id| self.new[id.index()] = id);
         term
+    }
+
+    /// Whether the packet has what one of the terms asks for at this place.
+    fn any_member(&mut self, asked: &Asked) -> TreeId {
+        let mut runs: Vec<&[Member]> = asked.members.chunks(asked.run_len).collect();
+        if asked.run_len > 1 {
+            runs.sort_unstable_by(|a, b| a.iter().map(Member::range).cmp(b.iter().map(Member::range)));
+        }
+        self.any_run(&runs, asked.at)
+    }
+
+    /// Whether one of these runs of tests holds, in ascending order of what they compare with: what begins alike is asked for together.
+    fn any_run(&mut self, runs: &[&[Member]], like: TreeId) -> TreeId {
+        if let [_] = runs[0] {
+            return self.any_last(runs, like);
+        }
+        let mut any = None;
+        for alike in runs.chunk_by(|a, b| a[0].range() == b[0].range()) {
+            let rest: Vec<&[Member]> = alike.iter().map(|run| &run[1..]).collect();
+            let rest = self.any_run(&rest, like);
+            let run = self.push(TreeNode::And(alike[0][0].test, rest), alike[0][0].test);
+            any = Some(match any {
+                Some(any) => self.push(TreeNode::Or(any, run), like),
+                None => run,
+            });
+        }
+        any.unwrap_or(like)
+    }
+
+    /// Whether one of these tests holds.
+    fn any_last(&mut self, tests: &[&[Member]], like: TreeId) -> TreeId {
+        if let [test] = tests {
+            return test[0].test;
+        }
+        let members = || tests.iter().map(|run| run[0]);
+        let mut ranges: Vec<(u32, u32)> = members().map(|member| member.range()).collect();
+        normalise(&mut ranges);
+        let mut spans = Spans::default();
+        members().for_each(|member| spans.add(self.tree.span(member.test)));
+        let set = self.tree.add_set(Set { value: tests[0][0].value, ranges, spans });
+        self.push(TreeNode::In(set), like)
     }
 
     fn joined(&mut self, top: TreeId, terms: &[TreeId]) -> TreeId {
@@ -219,6 +313,15 @@ impl Gatherer<'_> {
         }
         all
     }
+}
+
+/// The terms of a list, in order, of which some stand for several.
+struct Grouped {
+    terms: Vec<TreeId>,
+    /// How many kinds of terms there are.
+    kinds: usize,
+    /// Just past the last byte that runs of tests in them read.
+    end: u32,
 }
 
 /// All nodes of a term.
@@ -246,180 +349,6 @@ fn normalise(ranges: &mut Vec<(u32, u32)>) {
         }
         touches
     });
-}
-
-/// The kinds of terms met in a list, and what was gathered since one of a new kind was met.
-#[derive(Default)]
-struct Kinds {
-    /// By what its terms have in common: the number of a kind.
-    known: HashMap<Box<[u32]>, u32, RandomState>,
-    /// By kind: where its group is; [`NO_GROUP`] where there is none.
-    places: Vec<u32>,
-    groups: Vec<Group>,
-    /// Scratch: what the term in hand has in common with its kind, and where it may differ.
-    common: Vec<u32>,
-    memberships: Vec<(TreeId, Membership)>,
-    pending: Vec<(TreeId, Option<bool>)>,
-}
-
-const NO_GROUP: u32 = u32::MAX;
-
-/// Terms of one kind.
-struct Group {
-    kind: u32,
-    members: Vec<TreeId>,
-    /// For each comparison in which they may differ.
-    asked: Vec<Asked>,
-}
-
-/// What the terms of a kind ask at one place.
-struct Asked {
-    /// The comparison of the first member.
-    test: TreeId,
-    value: ValueId,
-    ranges: Vec<(u32, u32)>,
-    spans: Spans,
-}
-
-/// A value compared with a constant, or with two: whether it lies in a range.
-#[derive(Clone, Copy)]
-struct Membership {
-    value: ValueId,
-    low: u32,
-    high: u32,
-}
-
-impl Kinds {
-    /// Begins another list.
-    fn begin(&mut self) {
-        self.known.clear();
-        self.places.clear();
-        self.groups.clear();
-    }
-
-    /// Takes a term of a list, unless it is the first of its kind.
-    fn take(&mut self, tree: &Tree, term: TreeId, joined_by: Operator) -> bool {
-        if !self.read(tree, term, joined_by) {
-            return false;
-        }
-        let Some(&kind) = self.known.get(&self.common[..]) else {
-            self.known.insert(self.common[..].into(), self.places.len() as u32);
-            self.places.push(NO_GROUP);
-            return false;
-        };
-        let place = &mut self.places[kind as usize];
-        if *place == NO_GROUP {
-            *place = self.groups.len() as u32;
-            self.groups.push(Group::new(kind, &self.memberships));
-        }
-        self.groups[*place as usize].add(tree, term, &self.memberships);
-        true
-    }
-
-    /// Ends the groups in hand.
-    fn take_groups(&mut self) -> Vec<Group> {
-        self.groups.iter().for_each(|group| self.places[group.kind as usize] = NO_GROUP);
-        std::mem::take(&mut self.groups)
-    }
-
-    /// Reads a term of a list; says whether it is small enough to be of a kind.
-    fn read(&mut self, tree: &Tree, term: TreeId, joined_by: Operator) -> bool {
-        self.common.clear();
-        self.memberships.clear();
-        self.pending.clear();
-        // Beside each node: the answer of it that settles the list, if one does.
-        self.pending.push((term, Some(joined_by == Operator::Or)));
-        while let Some((id, settles)) = self.pending.pop() {
-            if self.common.len() > TERM_WORDS_MAX {
-                return false;
-            }
-            if let Some(found) = membership(tree, id).filter(|_| settles == Some(true)) {
-                self.common.extend([7, found.value.0]);
-                self.memberships.push((id, found));
-                continue;
-            }
-            let words = match tree.node(id) {
-                TreeNode::And(a, b) => {
-                    self.pending.extend([(b, settles), (a, settles.filter(|&yes| !yes))]);
-                    [0, 0]
-                }
-                TreeNode::Or(a, b) => {
-                    self.pending.extend([(b, settles), (a, settles.filter(|&yes| yes))]);
-                    [1, 0]
-                }
-                TreeNode::Not(a) => {
-                    self.pending.push((a, settles.map(|yes| !yes)));
-                    [2, 0]
-                }
-                TreeNode::True => [3, 0],
-                TreeNode::False => [4, 0],
-                TreeNode::Eval(value) => [5, value.0],
-                TreeNode::In(set) => [6, set.0],
-                TreeNode::Test(cond) => [8, cond.0],
-            };
-            self.common.extend(words);
-        }
-        true
-    }
-}
-
-impl Group {
-    fn new(kind: u32, memberships: &[(TreeId, Membership)]) -> Group {
-        let asked = memberships.iter().map(|&(test, Membership { value, .. })| Asked {
-            test,
-            value,
-            ranges: Vec::new(),
-            spans: Spans::default(),
-        });
-        Group { kind, members: Vec::new(), asked: asked.collect() }
-    }
-
-    fn add(&mut self, tree: &Tree, term: TreeId, memberships: &[(TreeId, Membership)]) {
-        self.members.push(term);
-        for (asked, &(test, Membership { low, high, .. })) in self.asked.iter_mut().zip(memberships) {
-            asked.ranges.push((low, high));
-            asked.spans.add(tree.span(test));
-        }
-    }
-}
-
-/// What asks whether a loaded number lies in a range.
-fn membership(tree: &Tree, test: TreeId) -> Option<Membership> {
-    match tree.node(test) {
-        TreeNode::Test(cond) => equality(&tree.pool, cond),
-        TreeNode::And(a, b) => between(tree, a, b),
-        _ => None,
-    }
-}
-
-/// The comparison of a loaded number, or of its first bits, with a constant that it can be.
-fn equality(pool: &Pool, cond: CondId) -> Option<Membership> {
-    let Cond::Cmp(CmpOp::Eq, a, k) = pool.get_cond(cond) else { return None };
-    let k = pool.as_const(k)?;
-    let (value, mask) = match pool.get(a) {
-        Value::Op(BinOp::And, x, mask) => (x, pool.as_const(mask)?),
-        _ => (a, u32::MAX),
-    };
-    let Value::Load { size, .. } = pool.get(value) else { return None };
-    let free = !mask & size.max();
-    let is_prefix = free & free.wrapping_add(1) == 0;
-    (is_prefix && k <= size.max() && k & free == 0).then_some(Membership { value, low: k, high: k | free })
-}
-
-/// A loaded number is neither below one constant nor above another.
-fn between(tree: &Tree, not_below: TreeId, not_above: TreeId) -> Option<Membership> {
-    let [below, above] = [not_below, not_above].map(|test| {
-        let TreeNode::Not(less) = tree.node(test) else { return None };
-        let TreeNode::Test(cond) = tree.node(less) else { return None };
-        match tree.pool.get_cond(cond) {
-            Cond::Cmp(CmpOp::Lt, a, b) => Some((a, b)),
-            _ => None,
-        }
-    });
-    let ((value, low), (high, same)) = (below?, above?);
-    let (low, high) = (tree.pool.as_const(low)?, tree.pool.as_const(high)?);
-    let Value::Load { size, .. } = tree.pool.get(value) else { return None };
-    (value == same && low <= high && high <= size.max()).then_some(Membership { value, low, high })
 }
 
 #[cfg(test)]

@@ -65,7 +65,6 @@ fn ports_behind_extension_headers_become_sets() {
 fn what_is_no_list_of_one_kind_stays() {
     let cases = [
         "tcp port 80 or tcp port 443".to_owned(),
-        list(50, |i| format!("(ip src host 10.0.0.{i} and ip dst host 10.0.1.{i})")),
         list(50, |i| format!("ip[{i}] = 7")),
         list(50, |i| format!("not ip src host 10.0.0.{i}")),
         list(50, |i| format!("ip src host 10.0.0.{i}")).replace(" or ", " and "),
@@ -75,6 +74,46 @@ fn what_is_no_list_of_one_kind_stays() {
         let (sets, before, after) = sizes(&filter);
         assert_eq!((sets, after), (0, before), "{filter}");
     }
+}
+
+/// The list is there twice: as trees, and as it was for packets that are cut.
+#[test]
+fn lists_of_runs_become_trees() {
+    let cases = [
+        list(50, |i| format!("host 2001:db8:{i}::{i}")),
+        list(50, |i| format!("ip6 src net 2001:db8:{i}::/{}", 48 + i % 16)),
+        list(50, |i| format!("ether host 02:00:00:00:00:{i:02}")),
+        list(50, |i| format!("(ip src host 10.0.0.{i} and ip dst host 10.0.1.{i})")),
+        list(50, |i| format!("not ether src 02:00:00:00:{i:02}:00")).replace(" or ", " and "),
+        list(50, |i| if i % 9 == 5 { "arp".into() } else { format!("ether dst 02:00:00:00:00:{i:02}") }),
+    ];
+    for filter in cases {
+        let lowered = Compiler::new(LinkType::EN10MB).stages(&filter).unwrap().lowered;
+        let (mut tree, mut arms) = (lowered.tree, [(lowered.root, ACCEPT)]);
+        gather(&mut tree, &mut arms);
+        assert_eq!(splits(&tree), 1, "{filter}");
+    }
+}
+
+/// How many lists were written twice.
+fn splits(tree: &Tree) -> usize {
+    let is_guard = |&id: &u32| match tree.node(TreeId(id)) {
+        TreeNode::Test(cond) => matches!(tree.pool.get_cond(cond), Cond::Bounds { .. }),
+        _ => false,
+    };
+    (0..tree.len() as u32).filter(is_guard).count()
+}
+
+/// However deep lists lie in each other, few are written twice: else each level would double what is below.
+#[test]
+fn lists_in_lists_do_not_double_at_each_level() {
+    let level = |inner: String, i: usize| {
+        let hosts = |word: &str| (0..20).map(|j| format!("{word} 2001:db8:{i}::{j}:1")).collect::<Vec<_>>();
+        format!("({} or ({} and {inner}))", hosts("host").join(" or "), hosts("not host").join(" and "))
+    };
+    let filter = (0..12).fold("arp".to_owned(), level);
+    let stages = Compiler::new(LinkType::EN10MB).stages(&filter).unwrap();
+    assert!(stages.optimised.node_count() < 4 * stages.graph.node_count());
 }
 
 struct Rng(u64);
@@ -152,6 +191,11 @@ enum Piece {
 
 fn template(pool: &mut Pool, rng: &mut Rng) -> Vec<Piece> {
     let mut pieces = Vec::new();
+    if rng.below(3) == 0 {
+        let values = [(); 2].map(|()| value(pool, rng));
+        pieces.extend([Piece::Compare(values[0], None), Piece::Compare(values[1], None), Piece::And]);
+        return pieces;
+    }
     let leaves = 1 + rng.below(4);
     for i in 0..leaves {
         let value = value(pool, rng);
@@ -199,7 +243,7 @@ fn leaves(graph: &Graph, packets: &[Vec<u8>]) -> Vec<u32> {
 
 #[test]
 fn random_lists_mean_what_they_meant() {
-    let mut gathered_any = 0;
+    let (mut gathered_any, mut split_any) = (0, 0);
     for seed in 0..3000 {
         let mut rng = Rng(seed);
         let mut tree = Tree::default();
@@ -210,6 +254,7 @@ fn random_lists_mean_what_they_meant() {
         let (mut gathered, mut gathered_arms) = (tree.clone(), arms);
         gather(&mut gathered, &mut gathered_arms);
         gathered_any += u32::from(gathered_arms != arms);
+        split_any += u32::from(splits(&gathered) > 0);
         let (before, after) = (build(tree, &arms), build(gathered, &gathered_arms));
         assert_eq!(verify(&after), Ok(()), "seed {seed}");
         let packets: Vec<Vec<u8>> =
@@ -217,6 +262,7 @@ fn random_lists_mean_what_they_meant() {
         assert_eq!(leaves(&before, &packets), leaves(&after, &packets), "seed {seed}");
     }
     assert!(gathered_any > 1000, "{gathered_any} of the lists had something to gather");
+    assert!(split_any > 100, "{split_any} of the lists are there twice");
 }
 
 /// Where a packet ends between two tests, the order of all that reads it counts.
@@ -238,6 +284,41 @@ fn cut_packets_are_judged_by_the_first_that_reads_too_far() {
             }
             let cut: Vec<Vec<u8>> = (0..=80).map(|len| packet[..len].to_vec()).collect();
             assert_eq!(leaves(&stages.graph, &cut), leaves(&stages.optimised, &cut), "{kind:x} {src} {dst}");
+        }
+    }
+}
+
+/// Where a packet ends within an address, the members that begin like it reject it, and the order of source and destination counts.
+#[test]
+fn cut_packets_are_judged_by_lists_of_runs_as_they_stood() {
+    for seed in 0..60 {
+        let mut rng = Rng(seed);
+        let mut word = || rng.below(2);
+        let mut v6 = || format!("{:x}::{:x}:0:{:x}:0:{:x}", 1 + word(), word(), word(), 1 + word());
+        let v6 = |_| v6();
+        let addresses: Vec<String> = (0..24).map(v6).collect();
+        let mut rng = Rng(seed + 1000);
+        let terms: Vec<String> = addresses
+            .iter()
+            .map(|address| match (seed % 4, rng.below(9)) {
+                (0, 0) => "arp".into(),
+                (1, 0) => format!("ip[{}] = 1", rng.below(60)),
+                (2, _) => format!("ether host 0{}:00:00:00:00:0{}", rng.below(2), rng.below(3)),
+                (3, 0) => format!("host 10.0.0.{}", rng.below(3)),
+                _ => format!("host {address}"),
+            })
+            .collect();
+        let filter = format!("{} ({})", ["", "not"][rng.below(2) as usize], terms.join(" or "));
+        let filter = [filter.clone(), format!("{filter} or len > 3")][rng.below(2) as usize].clone();
+        let stages = Compiler::new(LinkType::EN10MB).stages(&filter).unwrap();
+        for _ in 0..12 {
+            let mut packet = [0u8; 64];
+            for at in [0, 5, 6, 11, 23, 37, 39, 53] {
+                packet[at] = rng.below(3) as u8;
+            }
+            packet[12..14].copy_from_slice(&[0x86, 0xdd]);
+            let cut: Vec<Vec<u8>> = (0..=64).map(|len| packet[..len].to_vec()).collect();
+            assert_eq!(leaves(&stages.graph, &cut), leaves(&stages.optimised, &cut), "{filter}");
         }
     }
 }
