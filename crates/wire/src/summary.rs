@@ -89,7 +89,7 @@ pub struct Summary<'a> {
     app: Option<App<'a>>,
     /// The place of a fragment.
     fragment: Option<Fragment>,
-    /// Of an AH header that what IPv4 carries stands behind: security parameters index and sequence number.
+    /// Of an AH header that what IP carries stands behind: security parameters index and sequence number.
     authenticated: Option<(u32, u32)>,
     /// Bytes that the innermost protocol carries, or of the whole packet where it does not say.
     len: u32,
@@ -268,11 +268,28 @@ impl<'a> Summary<'a> {
         if Ipv6::LEN + stated > bytes.len() + self.missing {
             self.flaw = Some(BAD_LENGTH);
         }
-        self.set_len(stated.saturating_sub(transport.headers_len));
-        self.transport(ip.src().into(), ip.dst().into(), transport.protocol, transport.payload);
+        let (number, headers_len) = match self.authenticated_v6(&ip) {
+            Ok(()) => (transport.protocol, transport.headers_len),
+            Err(headers_len) => (protocol::AH, headers_len),
+        };
+        self.set_len(stated.saturating_sub(headers_len));
+        let payload = &ip.payload()[headers_len..];
+        // Of an authentication header, what was captured of it says something.
+        let payload = if transport.is_cut && number != protocol::AH { &[] } else { payload };
+        self.transport(ip.src().into(), ip.dst().into(), number, payload);
         if transport.is_cut {
             self.ends_within_header(ip.payload().len(), stated);
         }
+    }
+
+    /// Notes the first authentication header among the extension headers. Of one that is shorter than any, where it begins: then nobody can
+    /// tell where it ends.
+    fn authenticated_v6(&mut self, ip: &Ipv6<'_>) -> Result<(), usize> {
+        if let Some(extension) = ip.extensions().find(|extension| extension.kind == protocol::AH) {
+            let ah = detail::Ah::read(extension.bytes).ok_or(extension.off - Ipv6::LEN)?;
+            self.authenticated = Some((ah.spi, ah.seq));
+        }
+        Ok(())
     }
 
     /// Fills in what IP carries. Only a first fragment starts with a transport header.

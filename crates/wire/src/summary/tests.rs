@@ -329,6 +329,46 @@ fn security_tunnels_and_groups() {
     }
 }
 
+/// A header of so many units of four bytes, minus two, in front of `payload` (RFC 4302, 2.2).
+fn ah(next: u8, units: u8, payload: &[u8]) -> Vec<u8> {
+    let icv = vec![0xee; (usize::from(units) + 2).saturating_mul(4).saturating_sub(12)];
+    packet(&[&[next, units, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3], &icv, payload])
+}
+
+#[test]
+fn authentication_in_ipv6() {
+    let options = |next| [next, 0, 1, 4, 0, 0, 0, 0];
+    let ports = "[2001::1]:5353 > [ff02::fb]:5353";
+    let hosts = "2001::1 > ff02::fb";
+    let spi = "ah spi 0x00000102 seq 3";
+    for (next_header, payload, expected) in [
+        (51, ah(17, 4, UDP), format!("{ports} {spi} udp len 2")),
+        // As BSD sends it: no multiple of eight bytes.
+        (51, ah(17, 5, UDP), format!("{ports} {spi} udp len 2")),
+        (60, packet(&[&options(51), &ah(60, 4, &options(17)), UDP]), format!("{ports} {spi} udp len 2")),
+        (51, ah(51, 1, &ah(17, 4, UDP)), format!("{ports} {spi} udp len 2")),
+        (51, ah(99, 4, &[1]), format!("{hosts} {spi} ip6 protocol 99 len 1")),
+        (
+            51,
+            packet(&[&[44, 1, 0, 0, 0, 0, 1, 2, 0, 0, 0, 3], &[17, 0, 0, 8, 0, 0, 0, 1], &[5, 5]]),
+            format!("{hosts} {spi} udp fragment 8 len 2"),
+        ),
+        // Shorter than any, and longer than what holds it.
+        (51, ah(17, 0, UDP), format!("{hosts} {spi} len 22, bad header length")),
+        (
+            60,
+            packet(&[&options(51), &ah(17, 9, UDP)[..20]]),
+            format!("{hosts} {spi} len 20, bad header length"),
+        ),
+        (51, vec![17, 4, 0, 0, 0, 0, 1, 2], format!("{hosts} ah len 8, short header")),
+    ] {
+        assert_eq!(line(LinkType::RAW, &ipv6(next_header, &payload)), expected);
+    }
+    let whole = ipv6(51, &ah(17, 4, UDP));
+    let cut = summarize(LinkType::RAW, &whole[..60], whole.len() as u32).to_string();
+    assert_eq!(cut, format!("{hosts} {spi} len 34 cut"));
+}
+
 /// Two records: a group to be left, one to be joined.
 const REPORT_V3: &[u8] = &[0x22, 0, 0, 0, 0, 0, 0, 2, 3, 0, 0, 0, 233, 252, 0, 1, 4, 0, 0, 0, 233, 252, 0, 2];
 
@@ -647,6 +687,8 @@ fn samples() -> Vec<(LinkType, Vec<u8>)> {
         (58, message(136, &packet(&[&[0xfe; 16], &[14, 1, 9, 9, 9, 9, 9, 9, 2, 1, 2, 0, 0, 0, 0, 7]]))),
         (58, message(137, &[0xfe; 32])),
         (44, packet(&[&[17, 0, 0, 1, 0, 0, 0, 1], UDP])),
+        (51, ah(17, 4, UDP)),
+        (51, ah(60, 4, &packet(&[&[17, 0, 1, 4, 0, 0, 0, 0], UDP]))),
         (0, vec![0; 60]),
     ] {
         all.push(ether(0x86dd, &ipv6(next_header, &payload)));
