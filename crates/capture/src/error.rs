@@ -4,12 +4,12 @@ use std::io;
 use std::sync::Arc;
 
 use crate::compression::Compression;
-use wire::LinkType;
+use wire::{LinkType, in_one_line};
 
 /// Why a capture could not be read or written.
 ///
 /// The message names the input, the byte where it went wrong (counted after decompression) and what was found
-/// there.
+/// there. It is one line: control characters in the input's name are escaped, which [`Error::input`] gives as it is.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -329,7 +329,7 @@ pub fn reader_has_left(error: &io::Error) -> bool {
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(input) = &self.input {
-            write!(f, "{input}: ")?;
+            write!(f, "{}: ", in_one_line(input))?;
         }
         match self.offset {
             Some(offset) if self.compression.is_some() => write!(f, "byte {offset} (decompressed): ")?,
@@ -364,4 +364,17 @@ fn block_name(block: u32) -> String {
 /// The indefinite article of a noun.
 fn article(noun: &str) -> &'static str {
     if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_makes_no_lines_and_no_colours() {
+        let name = "a\x1b[31m\nb: no such file\u{9b}2J";
+        let error = Error::new(ErrorKind::Empty).of(&name.into());
+        assert_eq!(error.to_string(), "a\\u{1b}[31m\\nb: no such file\\u{9b}2J: the file is empty");
+        assert_eq!(error.input(), Some(name));
+    }
 }

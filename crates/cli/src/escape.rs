@@ -1,7 +1,7 @@
 //! Texts for a terminal, which obeys control characters.
 
 /// A name as it stands in a line: without any control character, as it has neither lines nor colours of ours.
-pub(crate) use engine::in_one_line as shown;
+pub(crate) use wire::in_one_line as shown;
 
 /// The text without control characters, which may come from the name of a file and would be obeyed by a terminal.
 /// Line ends and our own colours stay.

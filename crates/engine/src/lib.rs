@@ -110,7 +110,6 @@ mod config;
 pub mod drops;
 mod engine;
 mod graph;
-mod line;
 #[allow(unsafe_code)]
 pub mod link;
 #[cfg(all(test, loom))]
@@ -141,7 +140,6 @@ pub use graph::{
 };
 // Commands put names into lines as apps do. No part of what the engine is for.
 #[doc(hidden)]
-pub use line::in_one_line;
 pub use link::{Input, Output};
 pub use notice::{Notice, NoticeLevel, Notices, Notifier};
 pub use option::{Fault, OptionError, OptionWarning, Review};

@@ -1,9 +1,9 @@
 //! What apps tell whoever runs the engine, as it happens: a device is gone, a device is back. What is so at the end, a
 //! [report](crate::App::report) says.
 
-use crate::line::in_one_line;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use wire::in_one_line;
 
 /// Something that an app tells.
 #[derive(Clone, Debug, PartialEq, Eq)]

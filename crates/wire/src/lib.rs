@@ -41,6 +41,7 @@
 //! | make and repair checksums | [`checksum`] |
 //! | spread flows over workers | [`flow`] |
 //! | read addresses and prefixes from text | [`mac`], [`cidr`] |
+//! | put a name into a line | [`in_one_line`] |
 //!
 //! This crate knows nothing about files, devices or filters, touches no operating system and holds no unsafe
 //! code. Every view takes any bytes: what is not there is `None`, never a panic.
@@ -54,6 +55,7 @@ pub mod cidr;
 pub mod ether;
 pub mod flow;
 pub mod ip;
+mod line;
 pub mod link;
 pub mod linktype;
 pub mod mac;
@@ -65,6 +67,7 @@ pub mod vlan;
 
 pub use cidr::{Cidr, Cidr4, Cidr6, ParseCidrError};
 pub use flow::{FlowHash, FlowHasher};
+pub use line::in_one_line;
 pub use linktype::{LinkType, LinkTypeInfo, ParseLinkTypeError};
 pub use mac::{Mac, ParseMacError};
 pub use summary::{Summary, summarize};

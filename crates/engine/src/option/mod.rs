@@ -5,8 +5,8 @@ mod review;
 pub(crate) use review::Prepared;
 pub use review::Review;
 
-use crate::line::in_one_line;
 use std::fmt;
+use wire::in_one_line;
 
 /// What is wrong with an option of an app.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,8 @@
 //! Errors and warnings about the text of a graph.
 
-use crate::line::in_one_line;
 use std::fmt;
 use std::ops::Range;
+use wire::in_one_line;
 
 /// Everything that is wrong with the text of a graph, in its order; warnings are among it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
