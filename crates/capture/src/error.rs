@@ -141,6 +141,9 @@ pub enum ErrorKind {
         /// Of the packets that do not fit.
         second: u8,
     },
+    /// A pcap file has 26 bits for the link type, a description of an interface in pcapng 16.
+    #[error("link type {0} does not fit pcapng, which goes up to 65535: write to a pcap file")]
+    LinkTypeBeyondPcapng(LinkType),
     /// A packet is longer than the snap length the output's header has already promised.
     #[error(
         "a packet of {captured} bytes does not fit the output's snap length of {snaplen}, which the first input \
@@ -300,6 +303,7 @@ impl Error {
             | ErrorKind::NoFiles(_) => Class::System,
             ErrorKind::MixedLinkTypes { .. }
             | ErrorKind::MixedFcsLengths { .. }
+            | ErrorKind::LinkTypeBeyondPcapng(_)
             | ErrorKind::OverSnaplen { .. } => Class::Request,
             _ => Class::Damaged,
         }

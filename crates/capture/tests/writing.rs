@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use capture::{ByteOrder, Encoder, ErrorKind, Reader, Target, Writer};
+use capture::{ByteOrder, Class, Encoder, ErrorKind, Reader, Target, Writer};
 use common::*;
 
 fn pcap(order: ByteOrder, magic: u32, link: u32, packets: &[(u32, u32, &[u8])]) -> Vec<u8> {
@@ -101,6 +101,19 @@ fn two_linktypes_in_one_pcap_are_refused_by_name() {
     assert!(error.to_string().contains("EN10MB") && error.to_string().contains("LINUX_SLL"), "{error}");
     // By the name of the input that does not fit.
     assert_eq!(error.input(), Some("test"));
+}
+
+/// A pcap file has more bits for the link type than pcapng: 65536 above Ethernet is not Ethernet.
+#[test]
+fn a_linktype_that_pcapng_has_no_room_for_is_refused() {
+    let high = pcap(ByteOrder::Little, MICRO, 0x1_0001, THREE);
+    assert_eq!(copy(&[&high], |_| true).unwrap(), high);
+    let ng = Bytes::new(ByteOrder::Big).section().interface(1, 0).enhanced(0, 7, b"y", 2).bytes;
+    let error = copy(&[&ng, &high], |_| true).unwrap_err();
+    assert_eq!((error.class(), error.input()), (Class::Request, Some("test")));
+    let text = "test: link type 65537 does not fit pcapng, which goes up to 65535: write to a pcap file";
+    assert_eq!(error.to_string(), text);
+    assert_eq!(copy(&[&ng, &high], |i| i == 0).unwrap(), copy(&[&ng], |_| true).unwrap());
 }
 
 #[test]

@@ -89,8 +89,8 @@ impl Encoder {
     /// Appends the selected packets, given by rising index into [`Batch::packets`], and the blocks around them.
     ///
     /// # Errors
-    /// If a selected packet cannot be put into this format: another link type, another length of frame check sequence, or
-    /// longer than the snap length. The error names the input.
+    /// If a selected packet cannot be put into this format: another link type, or one for which it has no room, another length of frame check
+    /// sequence, or longer than the snap length. The error names the input.
     ///
     /// # Panics
     /// If an index is beyond the batch.
@@ -100,7 +100,7 @@ impl Encoder {
         selected: impl IntoIterator<Item = usize>,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let selected = selected.into_iter().map(|index| &batch.packets()[index]);
+        let mut selected = selected.into_iter().map(|index| &batch.packets()[index]);
         match (self.target, batch.format()) {
             (Target::Pcap { .. }, format) => self
                 .put_records(format, batch, selected, out)
@@ -110,8 +110,13 @@ impl Encoder {
                 Ok(())
             }
             (Target::Pcapng, Format::Pcap(from)) => {
+                let Ok(linktype) = u16::try_from(from.linktype.value()) else {
+                    // Nor is the interface written, which need not fit without packets.
+                    let misfit = ErrorKind::LinkTypeBeyondPcapng(from.linktype);
+                    return selected.next().map_or(Ok(()), |_| Err(Error::new(misfit).of(batch.input)));
+                };
                 if batch.starts_section() {
-                    put_section(&from, out);
+                    put_section(&from, linktype, out);
                 }
                 selected.for_each(|packet| put_enhanced(&from, batch, packet, out));
                 Ok(())
@@ -261,14 +266,14 @@ fn copy_block(order: ByteOrder, block: &[u8], out: &mut Vec<u8>) {
 }
 
 /// A section header and the one interface of a pcap file.
-fn put_section(from: &PcapHeader, out: &mut Vec<u8>) {
+fn put_section(from: &PcapHeader, linktype: u16, out: &mut Vec<u8>) {
     layout::put_section(from.order, out);
     let interface = from.interface();
     let digits = if from.precision == Precision::Nano { 9 } else { 6 };
     let fcs_len = interface.fcs_len.map(InterfaceOption::FcsLen);
     let options: Vec<InterfaceOption<'_>> =
         [InterfaceOption::Digits(digits)].into_iter().chain(fcs_len).collect();
-    layout::put_interface(from.order, interface.linktype, interface.snaplen, &options, out);
+    layout::put_interface(from.order, linktype, interface.snaplen, &options, out);
 }
 
 fn put_enhanced(from: &PcapHeader, batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {

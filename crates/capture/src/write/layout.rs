@@ -7,7 +7,6 @@ use crate::block_type::{BYTE_ORDER_MAGIC, ENHANCED_PACKET, INTERFACE, SECTION_HE
 use crate::order::ByteOrder;
 use crate::pcap::RECORD_HEADER_LEN;
 use crate::pcapng::{OPT_IF_FCSLEN, OPT_IF_NAME, OPT_IF_TSRESOL};
-use wire::LinkType;
 
 /// Bytes of an enhanced packet block before those of the packet.
 const ENHANCED_HEADER_LEN: usize = 28;
@@ -89,16 +88,16 @@ pub fn put_section(order: ByteOrder, out: &mut Vec<u8>) {
     });
 }
 
-/// Appends an interface description block.
+/// Appends an interface description block, which has 16 bits for the number of a [`LinkType`](wire::LinkType).
 pub fn put_interface(
     order: ByteOrder,
-    linktype: LinkType,
+    linktype: u16,
     snaplen: u32,
     options: &[InterfaceOption<'_>],
     out: &mut Vec<u8>,
 ) {
     put_block(order, INTERFACE, out, |out| {
-        out.extend(order.put_u16(linktype.value() as u16));
+        out.extend(order.put_u16(linktype));
         out.extend([0; 2]);
         out.extend(order.put_u32(snaplen));
         for option in options {

@@ -196,6 +196,7 @@ impl Class for PcapReader {
             Some(stream) => stream,
             None => Tape::open(&self.path, self.passes).map_err(refused)?,
         };
+        tape.check().map_err(|why| OptionError::new("path", why))?;
         tape.hold(reading);
         let fresh = Left { tape, taken: 0, has_ended: false, error: None };
         Ok(self.begin(fresh, legacy, setup))

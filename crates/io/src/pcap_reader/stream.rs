@@ -11,7 +11,7 @@
 //!
 //! A FIFO is opened at once, whether anybody writes into it or not.
 
-use super::tape::{Described, Memory};
+use super::tape::{Described, Memory, check_linktype};
 use crate::held::{STDIN, file_identity, stdin_identity};
 use crate::interfaces::Section;
 use capture::Reader;
@@ -125,7 +125,7 @@ impl Drop for Stream {
 fn read(bytes: Bytes, name: &str, parts: &SyncSender<Part>, used: &Receiver<Memory>) {
     let last = match read_records(bytes, name, parts, used) {
         Ok(()) => Part::End,
-        Err(error) => Part::Damaged(error.to_string()),
+        Err(why) => Part::Damaged(why),
     };
     let _ = parts.send(last);
 }
@@ -135,14 +135,15 @@ fn read_records(
     name: &str,
     parts: &SyncSender<Part>,
     used: &Receiver<Memory>,
-) -> Result<(), capture::Error> {
-    let mut reader = Reader::new(bytes, name)?;
+) -> Result<(), String> {
+    let mut reader = Reader::new(bytes, name).map_err(|error| error.to_string())?;
     let mut section = Section::of(Path::new(name));
-    while let Some(batch) = reader.next_batch()? {
+    while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
         section.follow(&batch);
         if batch.is_empty() {
             continue;
         }
+        check_linktype(batch.format(), name)?;
         let mut memory = used.try_recv().unwrap_or_default();
         memory.clear();
         memory.keep(&Described { batch, section: &section });

@@ -10,7 +10,7 @@ use capture::{Batch, Error, Format, Reader};
 use engine::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
-use wire::LinkType;
+use wire::{LinkType, in_one_line};
 
 /// Captures up to this size are kept for further passes, in bytes of packets and of what is known of them. Tests have small ones.
 const MEMORY_MAX: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
@@ -83,6 +83,12 @@ impl Tape {
         })
     }
 
+    /// Refuses what it is known to hold, if it cannot be brought into a graph.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let reader = self.reader.as_ref();
+        reader.map_or(Ok(()), |reader| check_linktype(reader.format(), &self.path.to_string_lossy()))
+    }
+
     /// Opens a stream, if the path leads to one.
     pub(super) fn open_stream(path: &Path) -> io::Result<Option<Self>> {
         let stream = is_stream(path).then(|| Stream::open(path)).transpose()?;
@@ -140,20 +146,21 @@ impl Tape {
     pub(super) fn load(&mut self) -> Result<Load, String> {
         match &self.reader {
             Some(reader) if self.at < reader.batch().len() => Ok(Load::Ready),
-            Some(_) => self.next_batch().map_err(|error| error.to_string()),
+            Some(_) => self.next_batch(),
             None if self.at < self.memory.records.len() => Ok(Load::Ready),
             None => self.next_part(),
         }
     }
 
-    fn next_batch(&mut self) -> Result<Load, Error> {
+    fn next_batch(&mut self) -> Result<Load, String> {
         let Some(reader) = &mut self.reader else { return Ok(Load::End) };
         self.at = 0;
-        while let Some(batch) = reader.next_batch()? {
+        while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
             self.section.follow(&batch);
             if batch.is_empty() {
                 continue;
             }
+            check_linktype(batch.format(), batch.input())?;
             self.has_packets = true;
             self.foreign = self.foreign.or_else(|| batch.linktype().filter(is_foreign));
             if self.is_kept && !self.memory.keep(&Described { batch, section: &self.section }) {
@@ -316,7 +323,7 @@ impl Records for Described<'_> {
         Metadata {
             timestamp_ns: self.timestamp_ns(index),
             cut_len: packet.wire_len.saturating_sub(packet.captured_len),
-            linktype: number_of(batch.format().as_read_here(interface.linktype)),
+            linktype: number_of(batch.format().as_read_here(interface.linktype)).unwrap_or(u16::MAX),
             interface: section.number(packet.interface),
             precision: precision(interface.resolution.ticks_per_s()),
             ..Metadata::default()
@@ -329,9 +336,21 @@ fn is_foreign(linktype: &LinkType) -> bool {
     *linktype != LinkType::ETHERNET
 }
 
-/// Link types have 16 bits; what a file claims beyond is none.
-fn number_of(linktype: LinkType) -> u16 {
-    u16::try_from(linktype.value()).unwrap_or(u16::MAX)
+/// Refuses a capture whose link type metadata have no room for: that of a pcap file has 26 bits, and all that are known have 16.
+pub(super) fn check_linktype(format: Format, input: &str) -> Result<(), String> {
+    match format {
+        Format::Pcap(header) if number_of(header.linktype).is_none() => Err(format!(
+            "{}: packets of link type {}, but networks of apps know such up to {} only",
+            in_one_line(input),
+            header.linktype,
+            u16::MAX
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn number_of(linktype: LinkType) -> Option<u16> {
+    linktype.value().try_into().ok()
 }
 
 /// Decimal digits of a second that timestamps have; 9 where they are no power of ten, or finer than nanoseconds.

@@ -301,6 +301,27 @@ fn a_capture_of_another_linktype_in_the_place_of_the_first_is_dropped() {
     assert!(report.apps["reader"].text.as_deref().unwrap().contains("link type RAW"));
 }
 
+/// Link types of a pcap file have 26 bits, those of packets 16: 65536 above Ethernet is not Ethernet.
+#[test]
+fn a_linktype_that_packets_cannot_have_is_refused() {
+    let scratch = Scratch::new();
+    let sound = pcap(&[(1, 60, vec![1; 60])]);
+    let mut high = sound.clone();
+    high[22] = 1;
+    let (alone, joined) = (scratch.file("high.pcap", &high), [sound, high].concat());
+    let mut graph = Graph::new();
+    graph.app("reader", reader(&alone)).unwrap();
+    let error = Engine::new(Settings::new().unwrap()).unwrap().configure(&graph).unwrap_err().to_string();
+    let what = ": packets of link type 65537, but networks of apps know such up to 65535 only";
+    assert!(error.contains(&format!("{}{what}", alone.display())), "{error}");
+
+    let path = scratch.file("joined.pcap", &joined);
+    let mut rig = rig(reader(&path));
+    assert_eq!(all(&mut rig).len(), 1);
+    let app = rig.report().apps.remove(APP).unwrap();
+    assert_eq!((app.text, app.has_failed), (Some(format!("{}{what}", path.display())), true));
+}
+
 #[test]
 fn packets_of_any_length_pass_up_to_the_longest() {
     let scratch = Scratch::new();

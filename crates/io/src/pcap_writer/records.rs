@@ -209,5 +209,5 @@ fn put_interface(origin: Origin, out: &mut Vec<u8>) {
     let name = name.as_deref().map(InterfaceOption::Name);
     let options: Vec<InterfaceOption<'_>> =
         name.into_iter().chain([InterfaceOption::Digits(origin.precision)]).collect();
-    layout::put_interface(ORDER, LinkType::new(origin.linktype.into()), SNAPLEN, &options, out);
+    layout::put_interface(ORDER, origin.linktype, SNAPLEN, &options, out);
 }

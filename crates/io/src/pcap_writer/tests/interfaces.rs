@@ -4,7 +4,6 @@ use super::*;
 use crate::Passes;
 use capture::layout::{self, InterfaceOption};
 use capture::{ByteOrder, Reader};
-use wire::LinkType;
 
 /// A capture of a packet from each of these interfaces; the first byte of each is given.
 fn pcapng(interfaces: &[(&str, u8)]) -> Vec<u8> {
@@ -13,13 +12,7 @@ fn pcapng(interfaces: &[(&str, u8)]) -> Vec<u8> {
     layout::put_section(order, &mut file);
     for (index, (name, first)) in interfaces.iter().enumerate() {
         let options = [InterfaceOption::Name(name)];
-        layout::put_interface(
-            order,
-            LinkType::EN10MB,
-            0,
-            &options[..usize::from(!name.is_empty())],
-            &mut file,
-        );
+        layout::put_interface(order, 1, 0, &options[..usize::from(!name.is_empty())], &mut file);
         layout::put_enhanced(order, index as u32, 1_000_000, 60, &[*first; 60], &mut file);
     }
     file
