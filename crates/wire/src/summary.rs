@@ -241,8 +241,11 @@ impl<'a> Summary<'a> {
         if has_more || ip.fragment_off() != 0 {
             self.fragment = Some(Fragment { off: ip.fragment_off(), has_more, id: 0 });
         }
-        // Offloaded segments state no length; then the captured bytes are the best there is.
-        let stated = if ip.total_len() == 0 { Some(ip.payload().len()) } else { ip.payload_len() };
+        // Offloaded segments state no length; then they go as far as the frame.
+        let stated = match ip.total_len() {
+            0 => Some((bytes.len() + self.missing).saturating_sub(ip.header_len())),
+            _ => ip.payload_len(),
+        };
         if stated.is_none() || usize::from(ip.total_len()) > bytes.len() + self.missing {
             self.flaw = Some(BAD_LENGTH);
         }
@@ -262,7 +265,9 @@ impl<'a> Summary<'a> {
         let transport = ip.transport();
         self.fragment = transport.fragment;
         let stated = match usize::from(ip.payload_len()) {
-            0 => ip.payload().len(),
+            // Behind this header nothing can be.
+            0 if ip.next_header() == protocol::NO_NEXT => 0,
+            0 => ip.payload().len() + self.missing,
             stated => stated,
         };
         if Ipv6::LEN + stated > bytes.len() + self.missing {

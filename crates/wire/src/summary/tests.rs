@@ -210,6 +210,27 @@ fn what_was_cut_and_what_is_wrong() {
     assert_eq!(summarize(LinkType::RAW, &whole[..3], 43).to_string(), "ip len 43 cut");
 }
 
+/// A segment that a device was to cut, of which a snap length kept the headers.
+#[test]
+fn offloaded_segments_go_as_far_as_the_frame() {
+    let segment = tcp(0x10, &[7; 3000]);
+    let mut v4 = ipv4(6, 0, &segment);
+    v4[2..4].fill(0);
+    let mut v6 = ipv6(6, &segment);
+    v6[4..6].fill(0);
+    for (bytes, from_to, headers_len) in
+        [(v4, "192.0.2.1:40000 > 192.0.2.2:80", 40), (v6, "[2001::1]:40000 > [ff02::fb]:80", 60)]
+    {
+        for captured in [headers_len, bytes.len()] {
+            let summary = summarize(LinkType::RAW, &bytes[..captured], bytes.len() as u32).to_string();
+            assert_eq!(summary, format!("{from_to} tcp ACK seq 1000 ack 7 win 64240 len 3000"));
+        }
+    }
+    // No segment, but nothing, behind which a frame is padded.
+    let nothing = packet(&[&ipv6(59, &[]), &[0; 6]]);
+    assert_eq!(line(LinkType::RAW, &nothing), "2001::1 > ff02::fb no-next len 0");
+}
+
 #[test]
 fn icmp_says_why_and_about_whom() {
     let quoted = ipv4(17, 0, UDP);
