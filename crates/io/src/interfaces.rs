@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 const FIRST: u32 = 1 << 31;
 /// How many interfaces of captures are told apart: as many as one section of pcapng can have. A capture may describe any number.
 const CAPTURED_MAX: usize = if cfg!(test) { 100 } else { 1 << 16 };
-/// Bytes of the longest name of an interface that is kept.
+/// Bytes of the name of an interface that are kept: a capture may have any number of names of 64 KiB.
 const NAME_MAX: usize = 255;
 
 /// An interface that has a number.
@@ -39,7 +39,7 @@ impl Known {
 
     /// The number of an interface of a capture; where there are too many, that which it has there.
     fn captured(&mut self, path: &Arc<Path>, index: u32, name: Option<&str>) -> u32 {
-        let name = name.filter(|name| name.len() <= NAME_MAX).map(str::to_owned);
+        let name = name.map(|name| name[..name.floor_char_boundary(NAME_MAX)].to_owned());
         let interface = Interface::Captured { path: Arc::clone(path), index, name };
         if let Some(&number) = self.numbers.get(&interface) {
             return number;
@@ -143,8 +143,8 @@ mod tests {
         let others =
             [known.captured(b, 0, Some("eth0")), known.captured(a, 1, None), known.captured(a, 0, None)];
         assert_eq!(others, [first + 1, first + 2, first + 3]);
-        let long = known.captured(b, 7, Some(&"x".repeat(NAME_MAX + 1)));
-        assert_eq!(known.name(long), None);
+        let long = known.captured(b, 7, Some(&"é".repeat(NAME_MAX)));
+        assert_eq!(known.name(long), Some("é".repeat(NAME_MAX / 2)));
         for index in 0..CAPTURED_MAX as u32 {
             known.captured(b, 100 + index, None);
         }

@@ -14,7 +14,7 @@ const ENHANCED_HEADER_LEN: usize = 28;
 /// A fact about an interface, which its description in a pcapng file states (section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InterfaceOption<'a> {
-    /// What it is called (`if_name`).
+    /// What it is called (`if_name`). An option has room for 65,535 bytes; the characters beyond are left out.
     Name(&'a str),
     /// Decimal digits of a second that its timestamps have (`if_tsresol`); 6 unless stated.
     Digits(u8),
@@ -102,7 +102,10 @@ pub fn put_interface(
         out.extend(order.put_u32(snaplen));
         for option in options {
             match option {
-                InterfaceOption::Name(name) => put_option(order, OPT_IF_NAME, name.as_bytes(), out),
+                InterfaceOption::Name(name) => {
+                    let len = name.floor_char_boundary(u16::MAX.into());
+                    put_option(order, OPT_IF_NAME, &name.as_bytes()[..len], out);
+                }
                 InterfaceOption::Digits(digits) => put_option(order, OPT_IF_TSRESOL, &[*digits], out),
                 InterfaceOption::FcsLen(len) => put_option(order, OPT_IF_FCSLEN, &[*len], out),
             }
@@ -134,6 +137,20 @@ pub(crate) fn put_block(order: ByteOrder, kind: u32, out: &mut Vec<u8>, body: im
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_interfaces_are_cut_where_an_option_ends() {
+        for (name, len) in
+            [("é".repeat(32_767), 65_534), ("é".repeat(32_768), 65_534), ("x".repeat(1 << 17), 65_535)]
+        {
+            let mut out = vec![];
+            put_interface(ByteOrder::Big, 1, 0, &[InterfaceOption::Name(&name)], &mut out);
+            assert_eq!(out[16..20], [0, 2, 0xff, if len % 2 == 0 { 0xfe } else { 0xff }]);
+            assert_eq!(out[20..20 + len], name.as_bytes()[..len]);
+            // Padding, the end of the options, and the length of the block once more.
+            assert_eq!(out[20 + len..], [&[0; 6][..6 - len % 2], &(out.len() as u32).to_be_bytes()].concat());
+        }
+    }
 
     #[test]
     fn records_of_any_length_hold_their_bytes() {
