@@ -1,18 +1,23 @@
 //! DNS (RFC 1035), and what is spoken like it: multicast DNS (RFC 6762) and LLMNR (RFC 4795).
 
+mod answer;
+mod names;
+
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use answer::Answer;
+use names::{code_name, opcode_name, type_name};
 
 use super::text::{Escaper, Kind, WORD_MAX};
-use crate::bytes::{array_at, u8_at, u16_at};
+use crate::bytes::{u8_at, u16_at, u32_at};
 
 /// The ports of DNS, of multicast DNS and of LLMNR.
 pub(super) const PORTS: [u16; 3] = [53, 5353, 5355];
 
 /// Bytes that show that it is one.
 pub(super) const HEADER_LEN: usize = 12;
-/// Records among which an address is looked for.
-const RECORDS_MAX: usize = 8;
+/// Records that are looked into. Servers send fewer to who takes them over UDP.
+const RECORDS_MAX: usize = 64;
 /// Times that a name may go on elsewhere. Each goes back, so this only makes it sooner that a hostile one ends.
 const JUMPS_MAX: usize = 16;
 /// Bytes of a name (RFC 1035, 2.3.4).
@@ -21,8 +26,7 @@ const NAME_LEN_MAX: usize = 255;
 const IS_RESPONSE: u16 = 0x8000;
 const IS_TRUNCATED: u16 = 0x0200;
 
-const TYPE_A: u16 = 1;
-const TYPE_AAAA: u16 = 28;
+const TYPE_OPT: u16 = 41;
 
 /// A message.
 #[derive(Clone, Copy, Debug)]
@@ -30,15 +34,28 @@ pub(super) struct Dns<'a> {
     message: &'a [u8],
     id: u16,
     flags: u16,
+    /// The response code, of which an OPT record has the upper eight bits (RFC 6891, 6.1.3).
+    code: u16,
     answers: u16,
     /// What is asked, or the first answer where no question is repeated: its type, and where its name is.
     subject: Option<(u16, usize)>,
-    /// The first address among the answers.
-    address: Option<IpAddr>,
+    /// The answer that says most.
+    answer: Option<Answer<'a>>,
     /// Whether all was there that a line shows.
     pub(super) is_whole: bool,
     /// Whether a name was met that cannot be one, behind which nothing can be found.
     pub(super) has_bad_name: bool,
+}
+
+/// A resource record (RFC 1035, 4.1.3).
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    kind: u16,
+    /// Of an OPT record, what it adds to the header.
+    ttl: u32,
+    /// Where its data begins, and where it should end.
+    data: usize,
+    end: usize,
 }
 
 impl<'a> Dns<'a> {
@@ -46,23 +63,24 @@ impl<'a> Dns<'a> {
     pub(super) fn read(message: &'a [u8]) -> Option<Dns<'a>> {
         let number = |at| u16_at(message, at);
         let (id, flags, questions, answers) = (number(0)?, number(2)?, number(4)?, number(6)?);
-        message.get(HEADER_LEN..)?;
+        let (authorities, additional) = (number(8)?, number(10)?);
         let mut dns = Dns {
             message,
             id,
             flags,
+            code: flags & 15,
             answers,
             subject: None,
-            address: None,
+            answer: None,
             is_whole: false,
             has_bad_name: false,
         };
-        dns.is_whole = dns.read_records(questions).is_some() || dns.has_bad_name;
+        dns.is_whole = dns.read_records(questions, [authorities, additional]).is_some() || dns.has_bad_name;
         Some(dns)
     }
 
     /// Reads what is asked and answered; `None` where the message ends early.
-    fn read_records(&mut self, questions: u16) -> Option<()> {
+    fn read_records(&mut self, questions: u16, others: [u16; 2]) -> Option<()> {
         let mut at = HEADER_LEN;
         if questions > 0 {
             let end = self.name_end(at)?;
@@ -70,8 +88,48 @@ impl<'a> Dns<'a> {
             at = end + 4;
         }
         // Behind several questions, which nobody asks in one message, the answers are not looked for.
-        if questions <= 1 && self.flags & IS_RESPONSE != 0 {
-            self.read_answers(at)?;
+        if questions > 1 || self.flags & IS_RESPONSE == 0 {
+            return Some(());
+        }
+        let answers = usize::from(self.answers);
+        // An OPT record is an additional one; without any, nothing matters behind the answers.
+        let behind = if others[1] > 0 { others.map(usize::from).iter().sum() } else { 0 };
+        for number in 0..(answers + behind).min(RECORDS_MAX) {
+            let record = self.record(at)?;
+            if number < answers {
+                self.subject = self.subject.or(Some((record.kind, at)));
+                self.take_answer(&record)?;
+                if behind == 0 && self.answer.is_some_and(|answer| Some(answer.kind) == self.asked()) {
+                    break;
+                }
+            } else if record.kind == TYPE_OPT {
+                self.code |= (record.ttl >> 24 << 4) as u16;
+                break;
+            }
+            at = record.end;
+        }
+        Some(())
+    }
+
+    fn asked(&self) -> Option<u16> {
+        self.subject.map(|(kind, _)| kind)
+    }
+
+    fn record(&mut self, at: usize) -> Option<Record> {
+        let end = self.name_end(at)?;
+        // Behind the name: type, class, time to live, length.
+        let (kind, ttl) = (u16_at(self.message, end)?, u32_at(self.message, end + 4)?);
+        let data = end + 10;
+        Some(Record { kind, ttl, data, end: data + usize::from(u16_at(self.message, end + 8)?) })
+    }
+
+    /// Takes the answer in if it says more than what there is: what was asked, then an address, then the first of others, such as another name to ask for.
+    fn take_answer(&mut self, record: &Record) -> Option<()> {
+        let worth = |kind| (Some(kind) == self.asked(), answer::is_address(kind));
+        if self.answer.is_none_or(|answer| worth(record.kind) > worth(answer.kind))
+            && answer::is_known(record.kind)
+        {
+            self.answer = Answer::read(self, record)?.or(self.answer);
         }
         Some(())
     }
@@ -89,26 +147,6 @@ impl<'a> Dns<'a> {
         }
         self.has_bad_name = true;
         None
-    }
-
-    fn read_answers(&mut self, mut at: usize) -> Option<()> {
-        for _ in 0..usize::from(self.answers).min(RECORDS_MAX) {
-            let end = self.name_end(at)?;
-            // Behind the name: type, class, time to live, length.
-            let (kind, len) = (u16_at(self.message, end)?, u16_at(self.message, end + 8)?);
-            self.subject = self.subject.or(Some((kind, at)));
-            let data = end + 10;
-            self.address = match (kind, len) {
-                (TYPE_A, 4) => Some(Ipv4Addr::from(array_at::<4>(self.message, data)?).into()),
-                (TYPE_AAAA, 16) => Some(Ipv6Addr::from(array_at::<16>(self.message, data)?).into()),
-                _ => None,
-            };
-            if self.address.is_some() {
-                break;
-            }
-            at = data + usize::from(len);
-        }
-        Some(())
     }
 }
 
@@ -132,7 +170,7 @@ impl fmt::Display for Dns<'_> {
             write_name(self.message, at, &mut Escaper::new(f, Kind::Label, WORD_MAX))?;
         }
         if is_response {
-            match self.flags & 15 {
+            match self.code {
                 // Then the number of answers says it.
                 0 => {}
                 code => match code_name(code) {
@@ -142,8 +180,15 @@ impl fmt::Display for Dns<'_> {
             }
             write!(f, " answers {}", self.answers)?;
         }
-        if let Some(address) = self.address {
-            write!(f, " {address}")?;
+        if let Some(answer) = self.answer {
+            // What was asked for needs not be named again, and an address says what it is.
+            match type_name(answer.kind) {
+                Some(name) if Some(answer.kind) != self.asked() && !answer::is_address(answer.kind) => {
+                    write!(f, " {name} ")?;
+                }
+                _ => f.write_str(" ")?,
+            }
+            answer.write(self.message, f)?;
         }
         if self.flags & IS_TRUNCATED != 0 {
             f.write_str(" truncated")?;
@@ -185,74 +230,4 @@ fn write_name(message: &[u8], mut at: usize, out: &mut Escaper<'_, '_>) -> fmt::
             _ => return out.separator('?'),
         }
     }
-}
-
-/// IANA, "DNS Parameters": OpCodes.
-fn opcode_name(opcode: u16) -> Option<&'static str> {
-    Some(match opcode {
-        2 => "status",
-        4 => "notify",
-        5 => "update",
-        6 => "stateful",
-        _ => return None,
-    })
-}
-
-/// IANA, "DNS Parameters": RCODEs that fit the header.
-fn code_name(code: u16) -> Option<&'static str> {
-    Some(match code {
-        1 => "FORMERR",
-        2 => "SERVFAIL",
-        3 => "NXDOMAIN",
-        4 => "NOTIMP",
-        5 => "REFUSED",
-        6 => "YXDOMAIN",
-        7 => "YXRRSET",
-        8 => "NXRRSET",
-        9 => "NOTAUTH",
-        10 => "NOTZONE",
-        _ => return None,
-    })
-}
-
-/// IANA, "DNS Parameters": resource record types; others are written as RFC 3597 has it.
-fn type_name(kind: u16) -> Option<&'static str> {
-    Some(match kind {
-        TYPE_A => "A",
-        2 => "NS",
-        5 => "CNAME",
-        6 => "SOA",
-        10 => "NULL",
-        12 => "PTR",
-        13 => "HINFO",
-        15 => "MX",
-        16 => "TXT",
-        TYPE_AAAA => "AAAA",
-        29 => "LOC",
-        33 => "SRV",
-        35 => "NAPTR",
-        37 => "CERT",
-        39 => "DNAME",
-        41 => "OPT",
-        43 => "DS",
-        44 => "SSHFP",
-        46 => "RRSIG",
-        47 => "NSEC",
-        48 => "DNSKEY",
-        50 => "NSEC3",
-        52 => "TLSA",
-        59 => "CDS",
-        60 => "CDNSKEY",
-        64 => "SVCB",
-        65 => "HTTPS",
-        99 => "SPF",
-        249 => "TKEY",
-        250 => "TSIG",
-        251 => "IXFR",
-        252 => "AXFR",
-        255 => "ANY",
-        256 => "URI",
-        257 => "CAA",
-        _ => return None,
-    })
 }

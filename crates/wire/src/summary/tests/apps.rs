@@ -51,7 +51,7 @@ fn names_and_addresses_of_dns() {
         // Multicast DNS answers what nobody asks.
         (
             dns(0x8400, [0, 1], &[NAME, PTR, TTL, &[0, 2, 0xc0, 12]]),
-            "response id 9180 PTR www.example answers 1",
+            "response id 9180 PTR www.example answers 1 www.example",
         ),
         (dns(0x2800, [1, 0], &[NAME, &[0, 6, 0, 1]]), "update query id 9180 SOA www.example"),
         (dns(0x7800, [0, 0], &[]), "opcode 15 query id 9180"),
@@ -73,6 +73,77 @@ fn names_and_addresses_of_dns() {
     assert_eq!(over_udp(53, 40000, &dns(0, [0, 0], &[])[..11]), "len 11");
 }
 
+/// A record for the name of the question.
+fn record(kind: u8, data: &[u8]) -> Vec<u8> {
+    packet(&[POINTER, &[0, kind, 0, 1], TTL, &(data.len() as u16).to_be_bytes(), data])
+}
+
+/// An answer to a question of the first type.
+fn answered(kinds: &[(u8, &[u8])]) -> Vec<u8> {
+    let records: Vec<u8> = kinds.iter().flat_map(|(kind, data)| record(*kind, data)).collect();
+    dns(0x8180, [1, kinds.len() as u8], &[NAME, &[0, kinds[0].0, 0, 1], &records])
+}
+
+#[test]
+fn what_dns_answers() {
+    let mx = b"\0\x0a\x04mail\xc0\x10";
+    let soa = packet(&[b"\x02ns\xc0\x10", b"\x05admin\xc0\x10", &[0, 0, 0, 7], &[0; 16]]);
+    let address = &[192, 0, 2, 80][..];
+    for (answers, expected) in [
+        (&[(2, &b"\x02ns\xc0\x10"[..])][..], "NS www.example answers 1 ns.example"),
+        (&[(5, b"\x01a\0"), (1, address)], "CNAME www.example answers 2 a"),
+        (&[(15, mx), (1, address)], "MX www.example answers 2 10 mail.example"),
+        (&[(33, b"\0\0\0\x05\x13\xc4\x03sip\xc0\x10")], "SRV www.example answers 1 0 5 5060 sip.example"),
+        (&[(16, b"\x09v=spf1 \"a\x04next")], r#"TXT www.example answers 1 "v=spf1 \034a""#),
+        (&[(16, b"\0")], r#"TXT www.example answers 1 """#),
+        (&[(6, &soa)], "SOA www.example answers 1 ns.example serial 7"),
+        // Nothing is shown of what is not as it should be.
+        (&[(1, &address[1..])], "A www.example answers 1"),
+        (&[(16, b"\x09v=spf1")], "TXT www.example answers 1"),
+        (&[(12, b"\x03abc"), (1, address)], "PTR www.example answers 2 192.0.2.80"),
+        (&[(6, &soa[..16])], "SOA www.example answers 1"),
+        (&[(15, b"\0")], "MX www.example answers 1"),
+        (&[(64, b"\0\x01\0")], "SVCB www.example answers 1"),
+    ] {
+        let message = answered(answers);
+        let expected = format!("dns response id 9180 {expected} len {}", message.len());
+        assert_eq!(over_udp(53, 40000, &message), expected);
+    }
+    // Not what was asked for: an address, or else the first that says something.
+    let message = dns(0x8180, [1, 2], &[NAME, AAAA, &record(64, &[0; 3]), &record(5, b"\x01a\0")]);
+    assert!(
+        over_udp(53, 40000, &message)
+            .starts_with("dns response id 9180 AAAA www.example answers 2 CNAME a len")
+    );
+}
+
+/// A response with an answer, a record about the zone, and an OPT record with the upper bits of a code.
+fn dns_with_opt(flags: u16, code: u8) -> Vec<u8> {
+    let opt = [0, 0, 41, 4, 0xd0, code, 0, 0x80, 0, 0, 0];
+    let zone = record(6, b"\x02ns\0\0");
+    let mut message = dns(flags, [1, 1], &[NAME, A, &record(1, &[192, 0, 2, 80]), &zone, &opt]);
+    (message[9], message[11]) = (1, 1);
+    message
+}
+
+#[test]
+fn codes_of_dns_that_need_more_than_four_bits() {
+    for (flags, code, expected) in [
+        (0x8180, 0, "response id 9180 A www.example answers 1 192.0.2.80"),
+        (0x8180, 1, "response id 9180 A www.example BADVERS answers 1 192.0.2.80"),
+        (0x8187, 1, "response id 9180 A www.example BADCOOKIE answers 1 192.0.2.80"),
+        (0x8182, 2, "response id 9180 A www.example code 34 answers 1 192.0.2.80"),
+        (0x818f, 0xff, "response id 9180 A www.example code 4095 answers 1 192.0.2.80"),
+        (0x0100, 1, "query id 9180 A www.example"),
+    ] {
+        let message = dns_with_opt(flags, code);
+        assert_eq!(over_udp(53, 40000, &message), format!("dns {expected} len {}", message.len()));
+    }
+    let whole = ipv4(17, 0, &udp(53, 40000, &dns_with_opt(0x8180, 1)));
+    let cut = summarize(LinkType::RAW, &whole[..whole.len() - 5], whole.len() as u32).to_string();
+    assert!(cut.ends_with(" A www.example answers 1 192.0.2.80 len 73 cut"), "{cut}");
+}
+
 /// What was not captured of a message is told of; what its sender left out is not.
 #[test]
 fn messages_that_were_cut() {
@@ -81,7 +152,7 @@ fn messages_that_were_cut() {
     };
     let dns = ipv4(17, 0, &udp(53, 40000, &dns_answer()));
     assert!(cut(&dns, 0).ends_with(" A www.example answers 2 192.0.2.80 len 62"));
-    assert!(cut(&dns, 1).ends_with(" A www.example answers 2 len 62 cut"));
+    assert!(cut(&dns, 1).ends_with(" A www.example answers 2 CNAME w2.example len 62 cut"));
     assert!(cut(&dns, 45).ends_with(" dns response id 9180 answers 2 len 62 cut"));
     let dhcp = ipv4(17, 0, &udp(68, 67, &dhcp(1, [0; 4], &[53, 1, 1, 12, 1, 7, 255])));
     assert!(cut(&dhcp, 1).ends_with("dhcp discover id 0x1234abcd 02:00:00:00:00:02 len 247 cut"));
@@ -368,6 +439,10 @@ pub(super) fn samples() -> Vec<Vec<u8>> {
     let of_udp = |src, dst, payload: &[u8]| ipv4(17, 0, &udp(src, dst, payload));
     vec![
         of_udp(53, 40000, &dns_answer()),
+        of_udp(53, 40000, &answered(&[(16, b"\x04next"), (15, b"\0\x0a\x04mail\xc0\x10")])),
+        of_udp(53, 40000, &answered(&[(33, b"\0\0\0\x05\x13\xc4\x03sip\xc0\x10")])),
+        of_udp(53, 40000, &answered(&[(6, b"\x02ns\0\x05admin\xc0\x10\0\0\0\x07\0\0\0\0")])),
+        of_udp(53, 40000, &dns_with_opt(0x8180, 1)),
         of_udp(68, 67, &dhcp(1, [0; 4], &[0, 53, 1, 3, 50, 4, 192, 0, 2, 7, 255])),
         of_udp(546, 547, &[1, 2, 3, 4]),
         of_udp(123, 123, &ntp(0xdc, 0, *b"RATE")),
