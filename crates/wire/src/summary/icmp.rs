@@ -12,8 +12,12 @@ use crate::transport::{Icmp, icmp_kind, icmp_name, icmpv6_name};
 const ROUTER_ADVERTISEMENT: u8 = 134;
 const ROUTER_OPTIONS_AT: usize = 16;
 const NEIGHBOUR_OPTIONS_AT: usize = 24;
+const REDIRECT_OPTIONS_AT: usize = 40;
 const TARGET_LINK_ADDRESS: u8 = 2;
 const PREFIX_INFORMATION: u8 = 3;
+const REDIRECTED_HEADER: u8 = 4;
+/// Bytes of that option before the packet (RFC 4861, 4.6.3).
+const REDIRECTED_AT: usize = 8;
 const LISTENER_REPORT_V2: u8 = 143;
 
 /// An ICMP or ICMPv6 message; a field is there where its type has it and it was captured.
@@ -53,8 +57,8 @@ pub(super) struct IcmpDetail {
 #[derive(Clone, Copy, Debug)]
 struct Quoted {
     dst: Endpoint,
-    /// What it carried, where that is known by name.
-    protocol: Option<&'static str>,
+    /// What it carried, where the error says so.
+    protocol: Option<u8>,
 }
 
 impl IcmpDetail {
@@ -87,17 +91,13 @@ impl IcmpDetail {
 
     fn is_whole_v6(&self, message: &[u8], quoted: &[u8]) -> bool {
         match self.kind {
-            1..=4 => Ipv6::new(quoted).is_some_and(|ip| {
-                let transport = ip.transport();
-                let is_later = transport.is_later_fragment();
-                !transport.is_cut && (is_later || has_ports(transport.protocol, transport.payload))
-            }),
+            1..=4 => is_quoted_v6(quoted),
             130..=132 | icmp_kind::NEIGHBOUR_SOLICITATION => message.len() >= 24,
             LISTENER_REPORT_V2 => self.groups == Some(0) || message.len() >= 28,
             // More options may follow.
             ROUTER_ADVERTISEMENT => self.prefix.is_some(),
             icmp_kind::NEIGHBOUR_ADVERTISEMENT => self.target_mac.is_some(),
-            icmp_kind::REDIRECT_V6 => self.quoted.is_some(),
+            icmp_kind::REDIRECT_V6 => redirected(message).is_some_and(is_quoted_v6),
             _ => true,
         }
     }
@@ -146,12 +146,14 @@ impl IcmpDetail {
                 detail.target = address(8);
                 // Of eight bytes: a hardware address of six (RFC 4861, 4.6.1).
                 let link = option(message, NEIGHBOUR_OPTIONS_AT, TARGET_LINK_ADDRESS).unwrap_or_default();
-                detail.target_mac = array_at(link, 2).filter(|_| link.len() == 8).map(Mac);
+                detail.target_mac = array_at(link, 2).filter(|_| link.len() == 8 && link[1] == 1).map(Mac);
             }
             icmp_kind::REDIRECT_V6 => {
                 detail.gateway = address(8).map(IpAddr::from);
+                // Where it goes stands in front of what may quote it.
                 let dst = address(24).map(|dst| Endpoint::Ip(dst.into()));
-                detail.quoted = dst.map(|dst| Quoted { dst, protocol: None });
+                let unquoted = dst.map(|dst| Quoted { dst, protocol: None });
+                detail.quoted = redirected(message).and_then(quoted_v6).or(unquoted);
             }
             _ => {}
         }
@@ -164,16 +166,20 @@ impl IcmpDetail {
     }
 }
 
-/// The first option of a kind, its header included (RFC 4861, 4.6). Each takes eight bytes or more, so this ends.
+/// What was captured of the packet that a redirect quotes, if it does.
+fn redirected(message: &[u8]) -> Option<&[u8]> {
+    option(message, REDIRECT_OPTIONS_AT, REDIRECTED_HEADER)?.get(REDIRECTED_AT..)
+}
+
+/// What was captured of the first option of a kind, its header included (RFC 4861, 4.6). Each takes eight bytes or more, so this ends.
 fn option(message: &[u8], at: usize, kind: u8) -> Option<&[u8]> {
     let mut options = message.get(at..)?;
     loop {
         let len = 8 * usize::from(u8_at(options, 1).filter(|&len| len > 0)?);
-        let (option, rest) = options.split_at_checked(len)?;
-        if option[0] == kind {
-            return Some(option);
+        if options[0] == kind {
+            return Some(&options[..len.min(options.len())]);
         }
-        options = rest;
+        options = options.get(len..)?;
     }
 }
 
@@ -192,6 +198,15 @@ fn quoted_v4(packet: &[u8]) -> Option<Quoted> {
     Some(Quoted::new(ip.dst().into(), ip.protocol(), payload))
 }
 
+/// Whether all is there of a quoted packet that is shown.
+fn is_quoted_v6(packet: &[u8]) -> bool {
+    Ipv6::new(packet).is_some_and(|ip| {
+        let transport = ip.transport();
+        let is_later = transport.is_later_fragment();
+        !transport.is_cut && (is_later || has_ports(transport.protocol, transport.payload))
+    })
+}
+
 fn quoted_v6(packet: &[u8]) -> Option<Quoted> {
     let ip = Ipv6::new(packet)?;
     let transport = ip.transport();
@@ -205,7 +220,7 @@ impl Quoted {
             Some((_, port)) => Endpoint::Socket((dst, port).into()),
             None => Endpoint::Ip(dst),
         };
-        Quoted { dst, protocol: protocol_name(number) }
+        Quoted { dst, protocol: Some(number) }
     }
 }
 
@@ -251,7 +266,11 @@ impl fmt::Display for IcmpDetail {
         }
         if let Some(Quoted { dst, protocol }) = self.quoted {
             write!(f, " to {dst}")?;
-            protocol.map_or(Ok(()), |name| write!(f, " {name}"))?;
+            match protocol.map(|number| (number, protocol_name(number))) {
+                Some((_, Some(name))) => write!(f, " {name}")?,
+                Some((number, None)) => write!(f, " protocol {number}")?,
+                None => {}
+            }
         }
         Ok(())
     }

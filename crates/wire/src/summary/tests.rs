@@ -255,6 +255,11 @@ fn icmp_says_why_and_about_whom() {
             &ipv4(17, 185, UDP),
             "time exceeded (in transit) to 192.0.2.2 udp len 38",
         ),
+        (
+            [3, 2, 0, 0, 0, 0, 0, 0],
+            &ipv4(99, 0, &[1]),
+            "unreachable (protocol) to 192.0.2.2 protocol 99 len 29",
+        ),
         ([12, 0, 0, 0, 7, 0, 0, 0], &[], "parameter problem (bad header) at byte 7 len 8"),
         ([0, 0, 0, 0, 0, 3, 0, 4], &[], "echo reply id 3 seq 4 len 8"),
     ] {
@@ -298,6 +303,17 @@ fn icmp6_says_why_and_about_whom() {
             [137, 0, 0, 0, 0, 0, 0, 0],
             packet(&[&other, &target]),
             "redirect gateway fe80::1 to 2001::9 len 40",
+        ),
+        // With the packet, behind another option.
+        (
+            [137, 0, 0, 0, 0, 0, 0, 0],
+            packet(&[&other, &target, &mac, &[4, 8, 0, 0, 0, 0, 0, 0], &quoted]),
+            "redirect gateway fe80::1 to [ff02::fb]:5353 udp len 106",
+        ),
+        (
+            [4, 1, 0, 0, 0, 0, 0, 6],
+            ipv6(99, &[1]),
+            "parameter problem (next header) at byte 6 to ff02::fb protocol 99 len 49",
         ),
         ([131, 0, 0, 0, 0, 0, 0, 0], other.to_vec(), "listener report fe80::1 len 24"),
         ([130, 0, 0, 0, 0, 0, 0, 0], vec![0; 16], "listener query len 24"),
@@ -706,7 +722,7 @@ fn samples() -> Vec<(LinkType, Vec<u8>)> {
         (58, message(131, &[0xff; 16])),
         (58, message(135, &[0xfe; 16])),
         (58, message(136, &packet(&[&[0xfe; 16], &[14, 1, 9, 9, 9, 9, 9, 9, 2, 1, 2, 0, 0, 0, 0, 7]]))),
-        (58, message(137, &[0xfe; 32])),
+        (58, message(137, &packet(&[&[0xfe; 32], &[4, 8, 0, 0, 0, 0, 0, 0], &ipv6(17, UDP)]))),
         (44, packet(&[&[17, 0, 0, 1, 0, 0, 0, 1], UDP])),
         (51, ah(17, 4, UDP)),
         (51, ah(60, 4, &packet(&[&[17, 0, 1, 4, 0, 0, 0, 0], UDP]))),
