@@ -419,9 +419,13 @@ impl<'a> Summary<'a> {
                 self.carries(kind, geneve.header_len(), geneve.payload());
             }
             Some(App::L2tp(l2tp)) => {
-                // An offset may lead anywhere.
-                if let Some((kind, at)) = l2tp.carried().filter(|&(_, at)| at < self.len as usize) {
-                    self.carries(kind, at, payload.get(at..).unwrap_or_default());
+                let sent = self.len as usize;
+                if l2tp.has_bad_length(sent) {
+                    self.flaw = self.flaw.or(Some(BAD_LENGTH));
+                }
+                if let Some((kind, frame)) = l2tp.carried(sent) {
+                    let bytes = &payload[..frame.end.min(payload.len())];
+                    self.carries_part(kind, frame.len(), bytes.get(frame.start..).unwrap_or_default());
                 }
             }
             _ => {}
@@ -465,13 +469,17 @@ impl<'a> Summary<'a> {
 
     /// Notes the packet behind the header of a tunnel. What the first fragment of one holds is not all of it.
     fn carries(&mut self, kind: Kind, header_len: usize, bytes: &'a [u8]) {
+        self.carries_part(kind, (self.len as usize).saturating_sub(header_len), bytes);
+    }
+
+    /// The same of a packet that has so many bytes.
+    fn carries_part(&mut self, kind: Kind, len: usize, bytes: &'a [u8]) {
         if self.fragment.is_none() {
-            let wire_len = self.len.saturating_sub(header_len as u32);
             let is_shown = Inside::is_shown(kind, self.depth);
             if is_shown && bytes.is_empty() {
-                self.ends_within_message(0, wire_len as usize);
+                self.ends_within_message(0, len);
             } else if is_shown {
-                self.inside = Some(Inside::new(kind, bytes, wire_len, self.depth));
+                self.inside = Some(Inside::new(kind, bytes, len as u32, self.depth));
             }
         }
     }

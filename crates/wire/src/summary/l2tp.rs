@@ -5,6 +5,7 @@
 //! session carries is known to its two ends only. Where an Ethernet frame seems to stand is a guess.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::inside::Kind;
 use super::pseudowire::{FRAME_LEAST, Guess, is_frame};
@@ -106,8 +107,10 @@ pub(super) enum Datagram {
     Session {
         tunnel: u16,
         session: u16,
-        /// Where its frame of PPP begins.
+        /// Where its frame of PPP begins, behind what an offset leads over.
         frame_at: usize,
+        /// Where the packet ends, as it says itself: what follows is padding.
+        end: Option<usize>,
     },
     Control {
         tunnel: u16,
@@ -139,7 +142,8 @@ impl Datagram {
         if flags & IS_CONTROL == 0 {
             let skipped = if flags & HAS_OFFSET == 0 { 0 } else { u16_at(bytes, offset_at)? };
             let frame_at = bytes.get(..end)?.len() + usize::from(skipped);
-            return Some(Datagram::Session { tunnel, session, frame_at });
+            let stated = if flags & HAS_LENGTH == 0 { None } else { Some(u16_at(bytes, length_at)?.into()) };
+            return Some(Datagram::Session { tunnel, session, frame_at, end: stated });
         }
         // Messages have both.
         if flags & HAS_LENGTH == 0 || flags & HAS_NUMBERS == 0 {
@@ -159,14 +163,25 @@ impl Datagram {
         Some(L2tp::Session { id, frame, is_whole: guess != Guess::Cut })
     }
 
-    /// What it carries, and where that begins.
-    pub(super) fn carried(&self) -> Option<(Kind, usize)> {
+    /// What it carries, and where that begins and ends, in a datagram of which `sent` bytes were sent.
+    pub(super) fn carried(&self, sent: usize) -> Option<(Kind, Range<usize>)> {
         match *self {
-            Datagram::Session { frame_at, .. } => Some((Kind::Ppp, frame_at)),
+            Datagram::Session { frame_at, end, .. } => Some((Kind::Ppp, frame_at..end.unwrap_or(sent))),
             Datagram::V3(L2tp::Session { frame, .. }) => {
-                frame.map(|at| (Kind::Ethertype(TRANSPARENT_ETHERNET), at))
+                frame.map(|at| (Kind::Ethertype(TRANSPARENT_ETHERNET), at..sent))
             }
             _ => None,
+        }
+        // An offset may lead anywhere.
+        .filter(|(_, frame)| frame.start < frame.end && frame.end <= sent)
+    }
+
+    /// Whether a session's packet says to be longer than what holds it, of which `sent` bytes were sent, or shorter than its header.
+    pub(super) fn has_bad_length(&self, sent: usize) -> bool {
+        match *self {
+            Datagram::Session { frame_at, end: Some(end), .. } => end > sent || frame_at > end,
+            Datagram::Session { frame_at, .. } => frame_at > sent,
+            _ => false,
         }
     }
 

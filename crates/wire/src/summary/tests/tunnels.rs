@@ -183,7 +183,10 @@ fn l2tp_datagram(parts: &[&[u8]]) -> Vec<u8> {
 }
 
 /// In front of what it carries, with every field there may be, and three bytes to pass over.
-const L2TP_FIELDS: &[u8] = &[0x4a, 2, 0, 60, 0, 10, 0, 7, 0, 1, 0, 2, 0, 3, 9, 9, 9];
+fn l2tp_fields(len: u8) -> [u8; 17] {
+    [0x4a, 2, 0, len, 0, 10, 0, 7, 0, 1, 0, 2, 0, 3, 9, 9, 9]
+}
+
 const L2TP_SESSION: &[u8] = &[0, 2, 0, 10, 0, 7];
 const L2TP_SESSION_3: &[u8] = &[0, 3, 0, 0, 0, 0, 0, 7];
 const L2TP_MESSAGE: &[u8] = &[0xc8, 2, 0, 20, 0, 10, 0, 0, 0, 1, 0, 2, 0x80, 8, 0, 0, 0, 0, 0, 10];
@@ -195,10 +198,19 @@ fn sessions_and_messages_of_l2tp_over_udp() {
     let lcp = [0xff, 3, 0xc0, 0x21, 1, 1, 0, 4];
     for (parts, expected) in [
         (&[L2TP_SESSION, &[0xff, 3, 0, 0x21], &ip][..], format!("tunnel 10 session 7 len 40: {inside}")),
-        (&[L2TP_FIELDS, &[0x21], &ip], format!("tunnel 10 session 7 len 48: {inside}")),
+        (&[&l2tp_fields(48), &[0x21], &ip], format!("tunnel 10 session 7 len 48: {inside}")),
         (&[L2TP_SESSION, &lcp], "tunnel 10 session 7 len 14: ppp lcp len 8".to_owned()),
-        // An offset beyond the end.
-        (&[&[2, 2, 0, 10, 0, 7, 0, 99], &lcp], "tunnel 10 session 7 len 16".to_owned()),
+        // Behind its end there is padding.
+        (
+            &[&[0x40, 2, 0, 16, 0, 10, 0, 7], &lcp, &[0; 5]],
+            "tunnel 10 session 7 len 21: ppp lcp len 8".to_owned(),
+        ),
+        // An offset that leads to the end, and beyond.
+        (&[&[2, 2, 0, 10, 0, 7, 0, 8], &lcp], "tunnel 10 session 7 len 16".to_owned()),
+        (&[&[2, 2, 0, 10, 0, 7, 0, 9], &lcp], "tunnel 10 session 7 len 16, bad length".to_owned()),
+        (&[&[0x42, 2, 0, 12, 0, 10, 0, 7, 0, 3], &lcp], "tunnel 10 session 7 len 18, bad length".to_owned()),
+        (&[&[0x40, 2, 0, 17, 0, 10, 0, 7], &lcp], "tunnel 10 session 7 len 16, bad length".to_owned()),
+        (&[&[0x40, 2, 0, 7, 0, 10, 0, 7], &lcp], "tunnel 10 session 7 len 16, bad length".to_owned()),
         (&[L2TP_MESSAGE], "tunnel 10 session 0 control ns 1 nr 2 ICRQ len 20".to_owned()),
         (&[&L2TP_MESSAGE[..12]], "tunnel 10 session 0 control ns 1 nr 2 len 12".to_owned()),
         (&[L2TP_SESSION_3, &[0x99; 8], &frame], format!("session 7 ethernet (guessed) len 60: {inside}")),
@@ -241,7 +253,8 @@ pub(super) fn samples() -> Vec<Vec<u8>> {
         ipv4(115, 0, &packet(&[&[0, 0, 0, 7], &[0x99; 8], &frame(&ip)])),
         ipv4(115, 0, &packet(&[&[0, 0, 0, 7], &frame(&ip)])),
         ipv4(115, 0, &control(1)),
-        l2tp_datagram(&[L2TP_FIELDS, &[0x21], &ip]),
+        l2tp_datagram(&[&l2tp_fields(78), &[0x21], &ip]),
+        l2tp_datagram(&[&[0x40, 2, 0, 16, 0, 10, 0, 7], &[0xff, 3, 0xc0, 0x21, 1, 1, 0, 4], &[0; 5]]),
         l2tp_datagram(&[L2TP_MESSAGE]),
         l2tp_datagram(&[L2TP_SESSION_3, &[0x99; 8], &frame(&ip)]),
         l2tp_datagram(&[&control(1)[4..]]),
