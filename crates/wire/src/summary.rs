@@ -51,7 +51,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::arp::Arp;
 use crate::ether::ethertype;
-use crate::ip::{Fragment, Ipv4, Ipv6, protocol, protocol_name};
+use crate::ip::{Fragment, Ipv4, Ipv6, Route, protocol, protocol_name};
 use crate::link::{Direction, Link, Network, Tag, strip};
 use crate::linktype::LinkType;
 use crate::mac::Mac;
@@ -89,6 +89,8 @@ pub struct Summary<'a> {
     app: Option<App<'a>>,
     /// The place of a fragment.
     fragment: Option<Fragment>,
+    /// Of a routing header of IPv6.
+    route: Option<Route>,
     /// Of an AH header that what IP carries stands behind: security parameters index and sequence number.
     authenticated: Option<(u32, u32)>,
     /// Bytes that the innermost protocol carries, or of the whole packet where it does not say.
@@ -162,6 +164,7 @@ impl<'a> Summary<'a> {
             detail: Detail::None,
             app: None,
             fragment: None,
+            route: None,
             authenticated: None,
             len: wire_len,
             flaw: None,
@@ -263,7 +266,7 @@ impl<'a> Summary<'a> {
             return;
         };
         let transport = ip.transport();
-        self.fragment = transport.fragment;
+        (self.fragment, self.route) = (transport.fragment, ip.route());
         let stated = match usize::from(ip.payload_len()) {
             // Behind this header nothing can be.
             0 if ip.next_header() == protocol::NO_NEXT => 0,
@@ -587,6 +590,12 @@ impl fmt::Display for Summary<'_> {
             (Some(src), None) => write!(f, "{src} ")?,
             (None, Some(dst)) => write!(f, "to {dst} ")?,
             (None, None) => {}
+        }
+        if let Some(Route { kind, segments_left, last }) = self.route {
+            write!(f, "route type {kind} left {segments_left} ")?;
+            if let Some(last) = last.filter(|_| segments_left > 0) {
+                write!(f, "to {last} ")?;
+            }
         }
         if let Some((spi, seq)) = self.authenticated {
             write!(f, "ah{} ", Detail::Ipsec(spi, seq))?;

@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-use super::protocol;
+use super::{Route, protocol};
 use crate::bytes::{array_at, put, u8_at, u16_at, u32_at};
 use crate::checksum::Addresses;
 
@@ -74,11 +74,27 @@ impl<'a> Ipv6<'a> {
         array_at::<16>(self.bytes, 24).unwrap_or_default().into()
     }
 
-    /// Both addresses, for the checksum of what the packet carries.
+    /// What the first routing header says, if there is one and it was captured whole.
+    #[must_use]
+    pub fn route(&self) -> Option<Route> {
+        let header = self.extensions().find(|extension| extension.kind == protocol::ROUTING)?;
+        Route::parse(header.bytes)
+    }
+
+    /// Where the packet goes in the end: on its way by the nodes of a routing header, its destination is the next of them.
+    #[inline]
+    #[must_use]
+    pub fn last_dst(&self) -> Ipv6Addr {
+        let route = if self.has_extensions() { self.route() } else { None };
+        let last = route.filter(|route| route.segments_left > 0).and_then(|route| route.last);
+        last.unwrap_or(self.dst())
+    }
+
+    /// Both addresses, for the checksum of what the packet carries: its destination is the last (RFC 8200, 8.1).
     #[inline]
     #[must_use]
     pub fn addresses(&self) -> Addresses {
-        Addresses::V6 { src: self.src(), dst: self.dst() }
+        Addresses::V6 { src: self.src(), dst: self.last_dst() }
     }
 
     /// The captured payload, extension headers included, without what pads the frame. A payload length of 0

@@ -406,6 +406,25 @@ fn authentication_in_ipv6() {
     assert_eq!(cut, format!("{hosts} {spi} len 34 cut"));
 }
 
+/// A routing header in front of UDP.
+fn routed(kind: u8, segments_left: u8) -> Vec<u8> {
+    packet(&[&[17, 2, kind, segments_left, 0, 0, 0, 0], &[0x20], &[0; 14], &[9], UDP])
+}
+
+#[test]
+fn routes_of_ipv6() {
+    let from_to = "[2001::1]:5353 > [ff02::fb]:5353";
+    for (kind, segments_left, expected) in [
+        (0, 1, "route type 0 left 1 to 2000::9"),
+        (4, 1, "route type 4 left 1 to 2000::9"),
+        (4, 0, "route type 4 left 0"),
+        (3, 1, "route type 3 left 1"),
+    ] {
+        let bytes = ipv6(43, &routed(kind, segments_left));
+        assert_eq!(line(LinkType::RAW, &bytes), format!("{from_to} {expected} udp len 2"));
+    }
+}
+
 /// Two records: a group to be left, one to be joined.
 const REPORT_V3: &[u8] = &[0x22, 0, 0, 0, 0, 0, 0, 2, 3, 0, 0, 0, 233, 252, 0, 1, 4, 0, 0, 0, 233, 252, 0, 2];
 
@@ -724,6 +743,7 @@ fn samples() -> Vec<(LinkType, Vec<u8>)> {
         (58, message(136, &packet(&[&[0xfe; 16], &[14, 1, 9, 9, 9, 9, 9, 9, 2, 1, 2, 0, 0, 0, 0, 7]]))),
         (58, message(137, &packet(&[&[0xfe; 32], &[4, 8, 0, 0, 0, 0, 0, 0], &ipv6(17, UDP)]))),
         (44, packet(&[&[17, 0, 0, 1, 0, 0, 0, 1], UDP])),
+        (43, routed(4, 1)),
         (51, ah(17, 4, UDP)),
         (51, ah(60, 4, &packet(&[&[17, 0, 1, 4, 0, 0, 0, 0], UDP]))),
         (0, vec![0; 60]),

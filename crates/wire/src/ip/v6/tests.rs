@@ -166,3 +166,32 @@ fn other_bytes_have_no_view() {
     let mut v4 = [0x45; 40];
     assert!(Ipv6::new(&v4).is_none() && Ipv6Mut::new(&mut v4).is_none());
 }
+
+/// A routing header of this type in front of UDP, with two addresses.
+fn route(kind: u8, segments_left: u8) -> Vec<u8> {
+    let header = [protocol::UDP, 4, kind, segments_left, 1, 0, 0, 0];
+    ipv6(protocol::ROUTING, &[&header[..], &[0x21; 16], &[0x22; 16], &[0; 8]].concat())
+}
+
+#[test]
+fn routing_headers_lead_elsewhere() {
+    let at = |byte: u8| Ipv6Addr::from([byte; 16]);
+    for (kind, segments_left, last, last_dst) in [
+        (0, 2, Some(at(0x22)), Some(at(0x22))),
+        (2, 1, Some(at(0x22)), Some(at(0x22))),
+        (4, 1, Some(at(0x21)), Some(at(0x21))),
+        (4, 0, Some(at(0x21)), None),
+        (3, 1, None, None),
+    ] {
+        let packet = route(kind, segments_left);
+        let ip = Ipv6::new(&packet).unwrap();
+        assert_eq!(ip.route(), Some(Route { kind, segments_left, last }));
+        let dst = last_dst.unwrap_or(ip.dst());
+        assert_eq!(ip.last_dst(), dst);
+        assert_eq!(ip.addresses(), Addresses::V6 { src: ip.src(), dst });
+        // Of a header that was cut, nothing is known.
+        let cut = Ipv6::new(&packet[..60]).unwrap();
+        assert_eq!((cut.route(), cut.last_dst()), (None, ip.dst()));
+    }
+    assert_eq!(Route::parse(&[17, 0, 0, 1, 0, 0, 0, 0]).unwrap().last, None);
+}
