@@ -3,6 +3,8 @@
 //! One function, [`strip`], takes any link type it knows down to an EtherType and a payload, over VLAN tags,
 //! PPPoE and MPLS labels, and notes what it passed.
 
+mod wifi;
+
 use std::fmt;
 
 use crate::bytes::{array_at, u8_at, u16_at, u32_at};
@@ -23,6 +25,8 @@ pub enum Tag {
     Mpls(u32),
     /// A PPPoE session, by its number.
     Pppoe(u16),
+    /// An A-MSDU of 802.11, of which this is the first frame.
+    Amsdu,
 }
 
 /// What is inside the link header.
@@ -169,12 +173,8 @@ fn link_header(linktype: LinkType, bytes: &[u8]) -> Option<Link<'_>> {
         LinkType::C_HDLC => cisco_hdlc(bytes)?,
         LinkType::FRELAY => frame_relay(bytes)?,
         LinkType::MPLS => mpls(bytes)?,
-        LinkType::IEEE802_11 => wifi(bytes)?,
-        LinkType::IEEE802_11_RADIO => {
-            // The radiotap header is little-endian and states its length.
-            let len = u16::from_le_bytes(array_at(bytes, 2)?);
-            wifi(bytes.get(len.into()..)?)?
-        }
+        LinkType::IEEE802_11 => wifi::wifi(bytes)?,
+        LinkType::IEEE802_11_RADIO => wifi::radiotap(bytes)?,
         _ => return None,
     })
 }
@@ -298,30 +298,6 @@ fn mpls(bytes: &[u8]) -> Option<Link<'_>> {
     let mut link = Link::carrying(network, payload);
     link.note(tag);
     Some(link)
-}
-
-/// IEEE 802.11: addresses by the two direction bits, LLC inside data frames that are neither empty nor
-/// encrypted.
-fn wifi(bytes: &[u8]) -> Option<Link<'_>> {
-    let (control, flags) = (u8_at(bytes, 0)?, u8_at(bytes, 1)?);
-    let (kind, subtype) = (control >> 2 & 3, control >> 4);
-    let address = |number: usize| array_at(bytes, [4, 10, 16, 24][number]).map(Mac);
-    let (dst, src) = match flags & 3 {
-        0 => (address(0), address(1)),
-        1 => (address(2), address(1)),
-        2 => (address(0), address(2)),
-        _ => (address(2), address(3)),
-    };
-    // Clear to send and acknowledgement name the receiver only.
-    let src = if (kind, subtype) == (1, 12) || (kind, subtype) == (1, 13) { None } else { src };
-    let has_data = kind == 2 && subtype & 4 == 0 && flags & 0x40 == 0;
-    if !has_data {
-        return Some(Link { src, dst, ..Link::carrying(Network::Wifi(kind, subtype), bytes) });
-    }
-    let four_addresses = if flags & 3 == 3 { 6 } else { 0 };
-    let qos = if subtype & 8 != 0 { 2 } else { 0 };
-    let (network, payload) = llc(bytes.get(24 + four_addresses + qos..)?);
-    Some(Link { src, dst, ..Link::carrying(network, payload) })
 }
 
 /// One tag, what it carries and where that starts.

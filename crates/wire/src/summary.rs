@@ -583,6 +583,7 @@ impl fmt::Display for Summary<'_> {
                 Tag::Vlan(id) => write!(f, "vlan {id} ")?,
                 Tag::Mpls(label) => write!(f, "mpls {label} ")?,
                 Tag::Pppoe(session) => write!(f, "pppoe {session} ")?,
+                Tag::Amsdu => f.write_str("a-msdu ")?,
             }
         }
         match (self.src, self.dst) {

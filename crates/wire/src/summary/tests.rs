@@ -580,6 +580,49 @@ fn wifi() {
     assert_eq!(line(LinkType::IEEE802_11_RADIO, &packet(&[&radiotap, &data])), expected);
 }
 
+const WIFI_ADDRESSES: &[u8] = &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 3, 0, 0];
+const SNAP: &[u8] = &[0xaa, 0xaa, 3, 0, 0, 0, 8];
+
+/// Two frames to others than the one that the outer addresses name.
+fn amsdu() -> Vec<u8> {
+    let ip = packet(&[SNAP, &[0], &ipv4(17, 0, UDP)]);
+    let arp = packet(&[SNAP, &[6], &[0; 28]]);
+    let header = |last, len| [2, 0, 0, 0, 0, 7, 2, 0, 0, 0, 0, last, 0, len];
+    packet(&[
+        &[0x88, 2, 0, 0],
+        WIFI_ADDRESSES,
+        &[0x80, 0],
+        &header(8, 38),
+        &ip,
+        &[0; 2],
+        &header(9, 36),
+        &arp,
+    ])
+}
+
+#[test]
+fn wifi_frames_with_quality_of_service() {
+    let udp = "192.0.2.1:5353 > 192.0.2.2:5353 udp len 2";
+    let ip = packet(&[SNAP, &[0], &ipv4(17, 0, UDP)]);
+    let qos = |flags, fields: &[u8]| packet(&[&[0x88, flags, 0, 0], WIFI_ADDRESSES, fields, &ip]);
+    for bytes in [
+        qos(2, &[0, 0]),
+        // With HT control, and with a fourth address before both.
+        qos(0x82, &[0, 0, 9, 9, 9, 9]),
+        qos(0x83, &[2, 0, 0, 0, 0, 4, 0, 0, 9, 9, 9, 9]),
+    ] {
+        assert_eq!(line(LinkType::IEEE802_11, &bytes), udp);
+    }
+    let mut bytes = amsdu();
+    assert_eq!(line(LinkType::IEEE802_11, &bytes), format!("a-msdu {udp}"));
+    // What is no packet of IP has the addresses of the frame inside.
+    bytes[47] = 6;
+    let from_to = "02:00:00:00:00:08 > 02:00:00:00:00:07";
+    assert_eq!(line(LinkType::IEEE802_11, &bytes), format!("a-msdu {from_to} arp len 130"));
+    let cut = summarize(LinkType::IEEE802_11, &bytes[..38], 100).to_string();
+    assert_eq!(cut, "IEEE802_11 len 100 cut");
+}
+
 /// Link types whose headers are looked into.
 fn linktypes() -> impl Strategy<Value = LinkType> {
     let known: Vec<_> = LinkType::all().iter().map(|info| info.linktype).collect();
@@ -766,5 +809,6 @@ fn samples() -> Vec<(LinkType, Vec<u8>)> {
     let snap = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
     let data = packet(&[&[8, 2, 0, 0], &addresses, &[0, 0], &snap, &ipv4(17, 0, UDP)]);
     all.push((LinkType::IEEE802_11, data));
+    all.push((LinkType::IEEE802_11, amsdu()));
     all
 }
