@@ -580,6 +580,28 @@ fn wifi() {
     assert_eq!(line(LinkType::IEEE802_11_RADIO, &packet(&[&radiotap, &data])), expected);
 }
 
+/// A card may put the body where a processor reads it best, and says so in the radiotap header.
+#[test]
+fn wifi_frames_that_are_padded() {
+    let udp = "192.0.2.1:5353 > 192.0.2.2:5353 udp len 2";
+    let ip = packet(&[SNAP, &[0], &ipv4(17, 0, UDP)]);
+    let qos = |padding: &[u8]| packet(&[&[0x88, 2, 0, 0], WIFI_ADDRESSES, &[0, 0], padding, &ip]);
+    for (radiotap, padding) in [
+        (&[0, 0, 9, 0, 2, 0, 0, 0, 0x20][..], &[9, 9][..]),
+        (&[0, 0, 9, 0, 2, 0, 0, 0, 0x10], &[]),
+        // Without flags, what stands in their place is another field.
+        (&[0, 0, 9, 0, 4, 0, 0, 0, 0x20], &[]),
+        (&[0, 0, 17, 0, 3, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0x20], &[9, 9]),
+        // The timer begins at a multiple of eight, behind two words, and three.
+        (&[0, 0, 25, 0, 3, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0x20], &[9, 9]),
+        (&[0, 0, 25, 0, 3, 0, 0, 0x80, 0, 0, 0, 0x80, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0x20], &[9, 9]),
+        (&[0, 0, 8, 0, 2, 0, 0, 0], &[]),
+    ] {
+        let bytes = packet(&[radiotap, &qos(padding)]);
+        assert_eq!(line(LinkType::IEEE802_11_RADIO, &bytes), udp, "{radiotap:?}");
+    }
+}
+
 const WIFI_ADDRESSES: &[u8] = &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 3, 0, 0];
 const SNAP: &[u8] = &[0xaa, 0xaa, 3, 0, 0, 0, 8];
 
@@ -810,5 +832,6 @@ fn samples() -> Vec<(LinkType, Vec<u8>)> {
     let data = packet(&[&[8, 2, 0, 0], &addresses, &[0, 0], &snap, &ipv4(17, 0, UDP)]);
     all.push((LinkType::IEEE802_11, data));
     all.push((LinkType::IEEE802_11, amsdu()));
+    all.push((LinkType::IEEE802_11_RADIO, packet(&[&[0, 0, 9, 0, 2, 0, 0, 0, 0x20], &amsdu()])));
     all
 }
