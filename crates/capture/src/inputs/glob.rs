@@ -1,7 +1,8 @@
 //! Patterns over paths: `*`, `?`, `[a-z]`, `[!a-z]`, each within one segment, and `**` as a segment of its own for folders at any
-//! depth; a leading dot only matches a dot.
+//! depth; a leading dot only matches a dot. They are matched character by character, in UTF-8; a byte that is none counts as one.
 
 use std::path::{Component, Path, PathBuf};
+use std::str::Utf8Chunk;
 
 pub(super) fn is_pattern(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().iter().any(|b| b"*?[".contains(b))
@@ -92,23 +93,25 @@ fn here(folder: &Path) -> &Path {
 fn entries(folder: &Path, pattern: &[u8]) -> Vec<PathBuf> {
     // A folder that cannot be listed matches nothing, as in a shell.
     let Ok(listing) = std::fs::read_dir(here(folder)) else { return Vec::new() };
+    let is_for_hidden = pattern[0] == b'.';
+    let pattern = characters(pattern);
     listing
         .filter_map(|entry| Some(entry.ok()?.file_name()))
         .filter(|name| {
             let name = name.as_encoded_bytes();
-            (pattern[0] == b'.' || !name.starts_with(b".")) && is_match(pattern, name)
+            (is_for_hidden || !name.starts_with(b".")) && is_match(&pattern, &characters(name))
         })
         .map(|name| folder.join(name))
         .collect()
 }
 
-/// Matches with one point of return: on a mismatch the last `*` takes one byte more. Linear in practice, and
+/// Matches with one point of return: on a mismatch the last `*` takes one character more. Linear in practice, and
 /// at worst the product of the lengths.
-fn is_match(pattern: &[u8], name: &[u8]) -> bool {
+fn is_match(pattern: &[Character], name: &[Character]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut star = None;
     while n < name.len() {
-        if pattern.get(p) == Some(&b'*') {
+        if pattern.get(p) == Some(&plain(b'*')) {
             star = Some((p, n));
             p += 1;
         } else if let Some(len) = one(&pattern[p..], name[n]) {
@@ -121,41 +124,60 @@ fn is_match(pattern: &[u8], name: &[u8]) -> bool {
             return false;
         }
     }
-    pattern[p..].iter().all(|&b| b == b'*')
+    pattern[p..].iter().all(|&c| c == plain(b'*'))
 }
 
-/// How many bytes of the pattern match this one byte, if they do.
-fn one(pattern: &[u8], byte: u8) -> Option<usize> {
-    match *pattern.first()? {
-        b'?' => Some(1),
-        b'[' => match class(&pattern[1..], byte) {
-            Some((len, is_in)) => is_in.then_some(len + 1),
-            None => (byte == b'[').then_some(1),
-        },
-        literal => (literal == byte).then_some(1),
+/// How many characters of the pattern match this one, if they do.
+fn one(pattern: &[Character], character: Character) -> Option<usize> {
+    let first = *pattern.first()?;
+    if first == plain(b'?') {
+        return Some(1);
+    }
+    match class(pattern, character) {
+        Some((len, is_in)) => is_in.then_some(len),
+        None => (first == character).then_some(1),
     }
 }
 
-/// The length of a class after its `[`, and whether the byte is in it; `None` if it never ends.
-fn class(pattern: &[u8], byte: u8) -> Option<(usize, bool)> {
-    let is_negated = matches!(pattern.first(), Some(b'!' | b'^'));
+/// The length of a class, and whether the character is in it; `None` if there is none, or it never ends.
+fn class(pattern: &[Character], character: Character) -> Option<(usize, bool)> {
+    let pattern = pattern.strip_prefix(&[plain(b'[')])?;
+    let is_negated = [b'!', b'^'].map(plain).contains(pattern.first()?);
     let first = usize::from(is_negated);
     // A bracket in first place is a member.
-    let end = first + 1 + pattern.get(first + 1..)?.iter().position(|&b| b == b']')?;
+    let end = first + 1 + pattern.get(first + 1..)?.iter().position(|&c| c == plain(b']'))?;
     let mut rest = &pattern[first..end];
     let mut is_in = false;
     while let [low, after @ ..] = rest {
         (is_in, rest) = match after {
-            [b'-', high, after @ ..] => (is_in || (*low..=*high).contains(&byte), after),
-            _ => (is_in || *low == byte, after),
+            [hyphen, high, after @ ..] if *hyphen == plain(b'-') => {
+                (is_in || (*low..=*high).contains(&character), after)
+            }
+            _ => (is_in || *low == character, after),
         };
     }
-    Some((end + 1, is_in != is_negated))
+    Some((end + 2, is_in != is_negated))
+}
+
+/// A character by its number, or a byte that belongs to none, above all numbers.
+type Character = u32;
+
+const fn plain(ascii: u8) -> Character {
+    ascii as Character
+}
+
+fn characters(bytes: &[u8]) -> Vec<Character> {
+    const STRAY: Character = char::MAX as Character + 1;
+    let of_chunk = |chunk: Utf8Chunk<'_>| -> Vec<Character> {
+        let stray = chunk.invalid().iter().map(|&byte| STRAY + Character::from(byte));
+        chunk.valid().chars().map(Character::from).chain(stray).collect()
+    };
+    bytes.utf8_chunks().flat_map(of_chunk).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_match;
+    use super::{characters, is_match};
 
     #[test]
     fn patterns() {
@@ -177,8 +199,33 @@ mod tests {
             ("", "", true),
             ("", "a", false),
             ("*[0-9]*[0-9]", "a1b2c3", true),
+            ("?.pcap", "é.pcap", true),
+            ("??.pcap", "é.pcap", false),
+            ("r?sum?", "résumé", true),
+            ("[é]", "é", true),
+            ("[é]", "è", false),
+            ("[à-é]x", "èx", true),
+            ("[à-é]", "ê", false),
+            ("[!a-z]", "ü", true),
+            ("*é", "aé", true),
+            ("?", "𝄞", true),
         ] {
-            assert_eq!(is_match(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
+            let is = is_match(&characters(pattern.as_bytes()), &characters(name.as_bytes()));
+            assert_eq!(is, expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_byte_that_is_no_character_counts_as_one() {
+        for (pattern, name, expected) in [
+            (&b"?"[..], &b"\xe9"[..], true),
+            (b"?", b"\xe9\xe9", false),
+            (b"a?c", b"a\xc3c", true),
+            (b"\xe9*", b"\xe9.pcap", true),
+            (b"\xe9", "é".as_bytes(), false),
+            (b"[!x]", b"\xff", true),
+        ] {
+            assert_eq!(is_match(&characters(pattern), &characters(name)), expected, "{pattern:?} {name:?}");
         }
     }
 }
