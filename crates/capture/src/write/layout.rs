@@ -8,6 +8,8 @@ use crate::order::ByteOrder;
 use crate::pcap::RECORD_HEADER_LEN;
 use crate::pcapng::{OPT_IF_FCSLEN, OPT_IF_NAME, OPT_IF_TSRESOL};
 
+pub use super::spans::{RecordSpan, RecordSpans};
+
 /// Bytes of an enhanced packet block before those of the packet.
 const ENHANCED_HEADER_LEN: usize = 28;
 

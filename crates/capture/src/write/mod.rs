@@ -24,6 +24,7 @@
 mod encoder;
 pub mod layout;
 mod name;
+mod spans;
 mod torn;
 mod writer;
 

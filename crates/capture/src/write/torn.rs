@@ -8,10 +8,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::Target;
-use crate::block_type::{BYTE_ORDER_MAGIC, SECTION_HEADER};
+use super::spans::RecordSpans;
 use crate::order::ByteOrder;
-use crate::pcap::{FILE_HEADER_LEN, RECORD_HEADER_LEN};
-use crate::pcapng::BLOCK_OVERHEAD;
 
 /// An output that has failed. Places in it count from its first byte, which need not be that of the file.
 #[derive(Clone, Copy, Debug)]
@@ -57,45 +55,20 @@ impl Torn {
 
     /// How many of these bytes, which stand at the place where a record ends, are whole records.
     fn whole_len(self, bytes: &[u8]) -> usize {
+        let end = |spans: RecordSpans<'_>| spans.last().map_or(0, |span| span.range.end);
         match self.target {
             None => 0,
-            Some(Target::Pcap { order, .. }) => {
-                let header_len = if self.whole == 0 { FILE_HEADER_LEN } else { 0 };
-                walk(bytes, header_len, |head| {
-                    Some(RECORD_HEADER_LEN + order.u32(head.get(..RECORD_HEADER_LEN)?, 8) as usize)
-                })
+            Some(Target::Pcap { order, .. }) if self.whole == 0 => {
+                end(RecordSpans::of_pcap_file(order, bytes))
             }
+            Some(Target::Pcap { order, .. }) => end(RecordSpans::of_records(order, bytes)),
             // The order of the section is not known here. In the wrong one, lengths lead nowhere.
             Some(Target::Pcapng) => {
                 let orders = [ByteOrder::Little, ByteOrder::Big];
-                orders.map(|order| walk_blocks(bytes, order)).into_iter().max().unwrap_or(0)
+                orders.map(|order| end(RecordSpans::of_blocks(order, bytes))).into_iter().max().unwrap_or(0)
             }
         }
     }
-}
-
-fn walk_blocks(bytes: &[u8], mut order: ByteOrder) -> usize {
-    walk(bytes, 0, |rest| {
-        let head = rest.get(..BLOCK_OVERHEAD as usize)?;
-        if order.u32(head, 0) == SECTION_HEADER {
-            let orders = [ByteOrder::Little, ByteOrder::Big];
-            order = orders.into_iter().find(|order| order.u32(head, 8) == BYTE_ORDER_MAGIC)?;
-        }
-        let len = order.u32(head, 4);
-        let block = rest.get(..len as usize).filter(|block| block.len() >= head.len())?;
-        (order.u32(block, block.len() - 4) == len).then_some(block.len())
-    })
-}
-
-/// Goes from record to record, by the length of the one that begins there, and says where the last one ends that is there as a whole.
-fn walk(bytes: &[u8], first_len: usize, mut len: impl FnMut(&[u8]) -> Option<usize>) -> usize {
-    let mut at = 0;
-    let mut next = Some(first_len);
-    while let Some(rest) = next.and_then(|len| bytes.get(at + len..)) {
-        at = bytes.len() - rest.len();
-        next = len(rest);
-    }
-    at
 }
 
 /// Reads a part of a file that was opened to be written only.

@@ -3,7 +3,7 @@
 
 use super::Format;
 use crate::interfaces;
-use capture::layout::{self, InterfaceOption};
+use capture::layout::{self, InterfaceOption, RecordSpan, RecordSpans};
 use capture::{ByteOrder, Precision, Target};
 use engine::{Metadata, Packet};
 use std::collections::HashMap;
@@ -14,11 +14,7 @@ use wire::LinkType;
 pub(super) const SNAPLEN: u32 = 256 << 10;
 
 const ORDER: ByteOrder = ByteOrder::NATIVE;
-const FILE_HEADER_LEN: usize = 24;
-const RECORD_HEADER_LEN: usize = 16;
 const NS_PER_S: u64 = 1_000_000_000;
-
-const ENHANCED_PACKET: u32 = 6;
 
 /// Makes records of packets.
 #[derive(Debug)]
@@ -162,16 +158,13 @@ impl Encoder {
     /// How many bytes of the buffer are whole records of which all bytes are among the first `done`, and how many packets
     /// stand behind them, but for those among the first `counted` bytes.
     pub(super) fn whole(&self, buffer: &[u8], is_begin: bool, done: usize, counted: usize) -> (usize, u64) {
-        let mut at = 0;
         let mut whole = 0;
         let mut lost = 0;
-        while at < buffer.len() {
-            let (len, is_packet) = self.record_at(buffer, is_begin, at);
-            at += len;
-            if at <= done {
-                whole = at;
+        for RecordSpan { range, is_packet } in self.spans(buffer, is_begin) {
+            if range.end <= done {
+                whole = range.end;
             } else {
-                lost += u64::from(is_packet && at > counted);
+                lost += u64::from(is_packet && range.end > counted);
             }
         }
         (whole, lost)
@@ -179,23 +172,17 @@ impl Encoder {
 
     /// Which record of the buffer has some of its bytes among the first `done`, and others not; an empty range if none.
     pub(super) fn begun(&self, buffer: &[u8], is_begin: bool, done: usize) -> Range<usize> {
-        let (start, _) = self.whole(buffer, is_begin, done, 0);
-        let len = if start < done { self.record_at(buffer, is_begin, start).0 } else { 0 };
-        start..start + len
+        let mut ranges = self.spans(buffer, is_begin).map(|span| span.range);
+        ranges.find(|range| range.start < done && done < range.end).unwrap_or(done..done)
     }
 
-    /// Length of the record at a place, and whether it is that of a packet.
-    fn record_at(&self, buffer: &[u8], is_begin: bool, at: usize) -> (usize, bool) {
+    fn spans<'a>(&self, buffer: &'a [u8], is_begin: bool) -> RecordSpans<'a> {
         match self.format {
-            Format::Pcap if is_begin && at == 0 => (FILE_HEADER_LEN, false),
-            Format::Pcap => (RECORD_HEADER_LEN + number_at(buffer, at + 8), true),
-            Format::Pcapng => (number_at(buffer, at + 4), number_at(buffer, at) == ENHANCED_PACKET as usize),
+            Format::Pcap if is_begin => RecordSpans::of_pcap_file(ORDER, buffer),
+            Format::Pcap => RecordSpans::of_records(ORDER, buffer),
+            Format::Pcapng => RecordSpans::of_blocks(ORDER, buffer),
         }
     }
-}
-
-fn number_at(buffer: &[u8], at: usize) -> usize {
-    u32::from_ne_bytes(buffer[at..at + 4].try_into().expect("four bytes")) as usize
 }
 
 fn file_header(linktype: u16, precision: Precision) -> Vec<u8> {
