@@ -34,6 +34,7 @@ mod terminal;
 mod top;
 mod trace;
 mod units;
+mod unwritable;
 mod values;
 mod words;
 

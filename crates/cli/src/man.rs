@@ -2,6 +2,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::help::{self, Behind};
+use crate::unwritable;
 use clap::Command;
 use clap::builder::Resettable;
 use std::fs;
@@ -13,9 +14,7 @@ pub(crate) fn write(folder: &Path) -> Result<Outcome, Failure> {
     // Without a page for `sluss help run`, which shows what the page of `sluss run` does.
     let mut command = help::whole().disable_help_subcommand(true);
     command.build();
-    write_pages(&command, folder).map_err(|error| {
-        Failure::world(format!("cannot write man pages to {}: {error}", folder.display()))
-    })?;
+    write_pages(&command, folder).map_err(|error| unwritable::folder(folder, "man pages", &error))?;
     Ok(Outcome::Done)
 }
 

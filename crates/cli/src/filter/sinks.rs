@@ -6,6 +6,7 @@ use crate::filter::names;
 use crate::filter::plan::{Output, Selection};
 use crate::filter::render::{Numbers, Renderer};
 use crate::reader::Patient;
+use crate::unwritable;
 use capture::{Encoder, Format, Writer};
 use std::fs::File;
 use std::io::Write;
@@ -127,9 +128,7 @@ fn stdout() -> Result<Patient, Failure> {
 }
 
 fn create(path: &Path) -> Result<Writer<Patient>, Failure> {
-    let name = path.to_string_lossy();
     let file = File::create(path).and_then(|file| Patient::of(&file));
-    let patient = file
-        .map_err(|error| Failure::world(format_args!("{name}: cannot write: {error}")).about_file(&name))?;
-    Ok(patient.writer(&name))
+    let patient = file.map_err(|error| unwritable::capture(path, &error))?;
+    Ok(patient.writer(&path.to_string_lossy()))
 }

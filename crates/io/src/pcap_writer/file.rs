@@ -229,6 +229,9 @@ fn open_at_once(path: &Path) -> io::Result<File> {
             Some(libc::ENXIO) if is_fifo() => {
                 io::Error::other("nobody reads this FIFO: start who reads it first")
             }
+            Some(libc::ENOENT) => {
+                no_new_file(path).map_or(error, |why| io::Error::new(ErrorKind::NotFound, why))
+            }
             _ => error,
         }
     })

@@ -289,7 +289,7 @@ fn another_path_is_opened_before_the_old_one_is_let_go() {
         (scratch.path("old.pcap"), scratch.path("new.pcap"), scratch.path("wrong/x.pcap"));
     let mut engine = ended(&writers(&[("w", writer(&old))]));
     let changes = engine.configure(&writers(&[("w", writer(&wrong))])).unwrap();
-    assert!(failed(&changes)[0].contains("No such file"), "{changes:?}");
+    assert!(failed(&changes)[0].contains("cannot write: there is no folder"), "{changes:?}");
     let other = PcapWriter { format: Some(Format::Pcapng), ..writer(&old) };
     let changes = engine.configure(&writers(&[("w", other)])).unwrap();
     assert!(failed(&changes)[0].contains("give it another `path`"), "{changes:?}");

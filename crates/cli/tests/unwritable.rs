@@ -1,0 +1,60 @@
+//! Outputs in places where no file can be made: the error names what is in the way, and what to do about it.
+
+mod common;
+
+use common::{arg, code, root, scratch, sluss, stderr};
+use std::path::Path;
+
+fn told(folder: &Path, args: &[&str]) -> String {
+    let output = sluss(args).current_dir(folder).output().unwrap();
+    assert_eq!(code(&output), 3, "{args:?}: {}", stderr(&output));
+    stderr(&output)
+}
+
+#[test]
+fn an_output_that_cannot_be_made_is_told_with_what_to_do() {
+    let folder = scratch("unwritable");
+    std::fs::create_dir(folder.join("there")).unwrap();
+    std::fs::write(folder.join("file"), "").unwrap();
+    std::os::unix::fs::symlink("away/x.pcap", folder.join("link.pcap")).unwrap();
+    let capture = root().join("captures/web.pcap");
+    for (out, why, help) in [
+        ("none/x.pcap", "there is no folder none", "make it first: mkdir -p none"),
+        ("a b/c/x.pcap", "there is no folder a b/c", "make it first: mkdir -p 'a b/c'"),
+        ("there", "it names a folder", "name a file in it: there/out.pcap"),
+        ("none/", "it names a folder", "name a file in it: none/out.pcap"),
+        ("file/x.pcap", "file is not a folder", "name a file in a folder"),
+        ("file/y/x.pcap", "file is not a folder", "name a file in a folder"),
+        ("link.pcap", "there is no folder ./away", "make it first: mkdir -p ./away"),
+    ] {
+        let expected = format!("error: {out}: cannot write: {why}\nhelp: {help}\n");
+        assert_eq!(told(&folder, &["filter", "tcp", arg(&capture), "-o", out]), expected);
+    }
+    let json = told(&folder, &["filter", "--json", "tcp", arg(&capture), "-o", "none/x.pcap"]);
+    let object: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(object["error"]["help"], "make it first: mkdir -p none");
+    assert_eq!(object["file"], "none/x.pcap");
+}
+
+#[test]
+fn a_folder_for_man_pages_that_is_none_is_told_with_what_to_do() {
+    let folder = scratch("unwritable-man");
+    std::fs::write(folder.join("file"), "").unwrap();
+    let what = "error: cannot write man pages to";
+    assert_eq!(
+        told(&folder, &["man", "none"]),
+        format!("{what} none: there is no folder none\nhelp: make it first: mkdir -p none\n")
+    );
+    assert_eq!(
+        told(&folder, &["man", "file"]),
+        format!("{what} file: file is not a folder\nhelp: name a folder\n")
+    );
+}
+
+#[test]
+fn a_target_in_no_folder_is_told_with_the_folder() {
+    let capture = root().join("captures/web.pcap");
+    let told =
+        told(&scratch("unwritable-blast"), &["blast", arg(&capture), "--to", "none/x.pcap", "-c", "1"]);
+    assert_eq!(told, "error: none/x.pcap: cannot write: there is no folder none\n");
+}
