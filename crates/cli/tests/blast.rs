@@ -156,9 +156,9 @@ fn what_is_wrong_is_told_as_flags() {
         (&["--synth", "--to", "null", "--sport", "x"], 2, "error: --sport: `x` is no port"),
         (&["--synth", "--to", ""], 2, "error: `--to ` has no name"),
         (&["--synth", "--to", "tap:"], 2, "error: `--to tap:` has no name: write `eth0`, `tap:NAME`"),
-        (&["--to", "null"], 2, "required"),
-        (&[&capture, "--synth", "--to", "null"], 2, "cannot be used with"),
-        (&[&capture, "--size", "60", "--to", "null"], 2, ""),
+        (&["--to", "null"], 2, "error: no capture given\nhelp: `sluss blast trace.pcap"),
+        (&[&capture, "--synth", "--to", "null"], 2, "`CAPTURE` and `--synth` exclude each other"),
+        (&[&capture, "--size", "60", "--to", "null"], 2, "`CAPTURE` and `--size` exclude"),
     ] {
         let output = blast(args);
         let errors = String::from_utf8_lossy(&output.stderr);

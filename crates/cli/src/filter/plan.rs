@@ -131,8 +131,7 @@ fn refuse_two_ways(args: &FilterArgs) -> Result<(), Failure> {
 
 /// The words, and what the result depends on beside filter and captures.
 fn command_line(args: &FilterArgs) -> Words<'_> {
-    // Who reads with tcpdump's -r writes with its -w.
-    let to = if args.read.is_empty() { "-o" } else { "-w" };
+    let to = output_flag(args);
     let mut flags: Vec<String> =
         args.output.iter().map(|file| format!("{to} {}", shell_word(file))).collect();
     flags.extend(args.max_count.map(|max| format!("-c {max}")));
@@ -148,11 +147,20 @@ fn command_line(args: &FilterArgs) -> Words<'_> {
     Words { command: "sluss filter", words: &args.words, read: &args.read, flags }
 }
 
+/// Who reads with tcpdump's -r writes with its -w.
+fn output_flag(args: &FilterArgs) -> &'static str {
+    if args.read.is_empty() { "-o" } else { "-w" }
+}
+
 fn outputs(args: &FilterArgs, filters: &[FilterText]) -> Result<Vec<Output>, Failure> {
     if args.count {
         if !args.output.is_empty() {
-            return Err(Failure::user(
-                "--count prints a number and nothing else: leave out -o, or leave out --count (the summary counts)",
+            return Err(Failure::user(format_args!(
+                "`--count` and `{}` exclude each other: a count is one number, and nothing is written",
+                output_flag(args)
+            ))
+            .help(
+                "leave one of them out; on a terminal, and with --json, a summary says how many were written",
             ));
         }
         return Ok(filters.iter().map(|_| Output::Count).collect());

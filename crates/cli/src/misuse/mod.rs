@@ -1,37 +1,34 @@
 //! A command line that cannot be understood.
 
+mod live;
 mod tcpdump;
 mod translated;
+mod usage;
 
 use crate::args::Cli;
-use crate::escape::shown;
 use crate::exit::Failure;
 use crate::terminal::{Terminal, When};
 use crate::words::{self, Known};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
 use pflang::{Backend, Code, Compiler};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
+use usage::Usage;
 use wire::LinkType;
 
 /// Prints help, a version, or what is wrong with the command line.
-pub(crate) fn tell(mut told: Error) -> ExitCode {
+pub(crate) fn tell(told: Error) -> ExitCode {
     let failure = match command() {
         Some(command) => from_tcpdump(&command, &told),
         None => without_command(&told),
     };
-    if let Some(failure) = failure {
+    let failure = failure.or_else(|| Usage::of(typed(0)).failure(&told));
+    if let Some(failure) = failure.or_else(|| told.use_stderr().then(|| as_failure(&told)).flatten()) {
         return fail(&failure);
     }
-    // Clap proposes to put an unknown flag after `--`. There it would be a filter or a file, which nobody means.
-    told.remove(ContextKind::Suggested);
-    if told.use_stderr() && is_json_asked_for() {
-        return fail(&as_failure(&told));
-    }
-    escape_values(&mut told);
     match told.print() {
         Err(error) if !capture::reader_has_left(&error) => 3,
         _ => told.exit_code() as u8,
@@ -39,37 +36,23 @@ pub(crate) fn tell(mut told: Error) -> ExitCode {
     .into()
 }
 
-/// What was typed may hold line ends and colours, also as the name of a file that a shell has put there.
-fn escape_values(told: &mut Error) {
-    let text = |text: &String| shown(text).into_owned();
-    let escaped = |value: &ContextValue| match value {
-        ContextValue::String(value) => Some(ContextValue::String(text(value))),
-        ContextValue::Strings(values) => Some(ContextValue::Strings(values.iter().map(text).collect())),
-        _ => None,
-    };
-    let values: Vec<_> = told.context().filter_map(|(kind, value)| Some((kind, escaped(value)?))).collect();
-    for (kind, value) in values {
-        told.insert(kind, value);
-    }
-}
-
 fn fail(failure: &Failure) -> ExitCode {
     Terminal::new(When::Auto, is_json_asked_for()).tell(&failure.message);
     failure.code()
 }
 
-/// With what clap proposes as help.
-fn as_failure(told: &Error) -> Failure {
+/// What parsers of values have put into words, and what else clap says with an `error: ` in front. Other text is help.
+fn as_failure(told: &Error) -> Option<Failure> {
     let text = told.to_string();
-    let (message, help) = paragraphs(&text);
+    let (message, help) = paragraphs(&text)?;
     let failure = Failure::user(message);
-    if help.is_empty() { failure } else { failure.help(help.trim()) }
+    Some(if help.is_empty() { failure } else { failure.help(help) })
 }
 
 /// What is wrong, and what clap proposes.
-fn paragraphs(text: &str) -> (&str, &str) {
+fn paragraphs(text: &str) -> Option<(&str, &str)> {
     let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
-    (message.strip_prefix("error: ").unwrap_or(message).trim_end(), help)
+    Some((message.strip_prefix("error: ")?.trim_end(), help.trim()))
 }
 
 /// A command line of tcpdump, in which no command stands before flags and filter.
@@ -88,26 +71,52 @@ fn without_command(told: &Error) -> Option<Failure> {
         None => Path::new(word).exists() || begins_filter(word),
     };
     let what = format_args!("`{word}` is no {kind}");
-    is_meant.then(|| match (translated(0), tcpdump::instead_of("filter", word)) {
-        (None, Some(instead)) => Failure::user(what).help(instead),
-        (command, _) => {
+    is_meant.then(|| Failure::user(what).help(in_place_of(word)))
+}
+
+/// What there is in place of a command line of tcpdump in which this word is the first that is wrong.
+fn in_place_of(word: &str) -> String {
+    let device = live(0).map(|command| format!("of a device, as root, by `{command}`"));
+    match (translated(0), tcpdump::instead_of("filter", word), device) {
+        (None, Some(instead), None) => instead.to_owned(),
+        (None, _, Some(device)) => format!("captures are read by `sluss filter`, and packets {device}"),
+        (command, _, device) => {
             let command = command.unwrap_or_else(|| "sluss filter 'tcp port 80' FILE".to_owned());
-            Failure::user(what).help(format_args!("packets of captures are selected by `{command}`"))
+            let device = device.map_or(String::new(), |device| format!(", those {device}"));
+            format!("packets of captures are selected by `{command}`{device}")
         }
-    })
+    }
+}
+
+/// The command for a capture from a device, if the words behind so many of ours ask for one: they name it, or say where to write, and
+/// nothing that is read.
+fn live(before: usize) -> Option<String> {
+    let words = typed(before);
+    let line = translated::line(&words)?;
+    let is_input = |word: &&OsStr| words::is_called_capture(word) || words::exists(word);
+    let is_asked_for = line.device.is_some() || line.output.is_some() && !line.words.iter().any(is_input);
+    if is_asked_for { live::live(&line) } else { None }
 }
 
 /// The command for a command line of tcpdump behind so many words of ours.
 fn translated(before: usize) -> Option<String> {
-    let line: Vec<OsString> = std::env::args_os().skip(1 + before).collect();
+    let line = typed(before);
     let is_filter = |text: &str| compiler().compile(text).is_ok();
     let known = Known { exists: &words::exists, is_filter: &is_filter };
     translated::translated(&line, known, !std::io::stdout().is_terminal())
 }
 
+/// The words of the command line behind so many of ours.
+fn typed(before: usize) -> Vec<OsString> {
+    std::env::args_os().skip(1 + before).collect()
+}
+
 /// Whether a command, or tcpdump, has a flag of one letter.
 fn has(command: &Command, flag: &str) -> bool {
-    let is_ours = |arg: &Arg| arg.get_short().is_some_and(|short| flag.starts_with(short));
+    let is_ours = |arg: &Arg| {
+        let shorts = arg.get_short_and_visible_aliases().unwrap_or_default();
+        shorts.iter().any(|short| flag.starts_with(*short))
+    };
     command.get_arguments().any(is_ours) || tcpdump::instead_of("filter", &format!("-{flag}")).is_some()
 }
 
@@ -130,12 +139,16 @@ fn from_tcpdump(command: &str, told: &Error) -> Option<Failure> {
             // Where the flag only has to go.
             let without = (command == "filter").then(|| translated(1)).flatten();
             let without = without.map_or(String::new(), |command| format!("; without it: `{command}`"));
-            Some(Failure::user(what).help(format_args!("{words}{without}")))
+            let device = (command == "filter").then(|| live(1)).flatten();
+            let device = device.map_or(String::new(), |command| format!(": as root, `{command}`"));
+            Some(Failure::user(what).help(format_args!("{words}{without}{device}")))
         }
         ErrorKind::ValueValidation if flag.starts_with("--jobs ") => {
             let Some(ContextValue::String(value)) = told.get(ContextKind::InvalidValue) else { return None };
             let is_word = value.starts_with(|first: char| first.is_ascii_alphabetic());
-            is_word.then(|| Failure::user(paragraphs(&told.to_string()).0).help(tcpdump::JOBS))
+            is_word.then(|| {
+                Failure::user(format_args!("-j {value}: write a whole number, 1 or more")).help(tcpdump::JOBS)
+            })
         }
         _ => None,
     }

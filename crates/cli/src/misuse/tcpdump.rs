@@ -20,7 +20,8 @@ pub(super) fn instead_of(command: &str, flag: &str) -> Option<&'static str> {
 
 fn in_filter(letter: char) -> Option<&'static str> {
     Some(match letter {
-        'i' | 'D' | 'I' | 'J' | 'L' | 'p' | 'B' | 'Q' => {
+        'D' => "`ip link` lists devices",
+        'i' | 'I' | 'J' | 'L' | 'p' | 'B' | 'Q' => {
             "captures are read here; `sluss run` reads from a network device, with the app `af_packet`"
         }
         's' => "packets are written as long as they are; `sluss run` cuts them, with the app `truncate`",

@@ -11,18 +11,23 @@ const LEFT_OUT_WITH_VALUE: &[u8] = b"BsZ";
 
 /// What there is in a command line.
 #[derive(Default)]
-struct Line<'a> {
+pub(super) struct Line<'a> {
     /// The filter and, here only, captures.
-    words: Vec<&'a OsStr>,
-    files: Vec<&'a OsStr>,
-    filter_file: Option<&'a OsStr>,
-    /// As they are written.
+    pub(super) words: Vec<&'a OsStr>,
+    pub(super) files: Vec<&'a OsStr>,
+    pub(super) filter_file: Option<&'a OsStr>,
+    /// What is captured from.
+    pub(super) device: Option<&'a OsStr>,
+    pub(super) output: Option<&'a OsStr>,
+    /// Our flags, as they are written, with that for the output.
     flags: String,
+    /// Whether there are others than that.
+    pub(super) has_more: bool,
 }
 
 /// The command for these words; none where a flag has no counterpart.
 pub(super) fn translated(words: &[OsString], known: Known<'_>, lines_into_pipe: bool) -> Option<String> {
-    let Line { words, files, filter_file, mut flags } = line(words)?;
+    let Line { words, files, filter_file, mut flags, device: None, .. } = line(words)? else { return None };
     let [before, filter, behind] = parted(&words, known, !files.is_empty());
     let inputs = [&files, before, behind].concat();
     if flags.is_empty() && lines_into_pipe {
@@ -43,13 +48,17 @@ pub(super) fn translated(words: &[OsString], known: Known<'_>, lines_into_pipe: 
     Some(command + &flags)
 }
 
-fn line(words: &[OsString]) -> Option<Line<'_>> {
+/// What is in the words of a command line; nothing where a flag has no counterpart.
+pub(super) fn line(words: &[OsString]) -> Option<Line<'_>> {
     let mut line = Line::default();
     let mut words = words.iter().map(OsString::as_os_str);
     while let Some(word) = words.next() {
         match word.as_bytes() {
             b"--" => line.words.extend(words.by_ref()),
-            b"--count" | b"--json" | b"--lines" => line.flags.push_str(&format!(" {}", word.display())),
+            b"--count" | b"--json" | b"--lines" => {
+                line.flags.push_str(&format!(" {}", word.display()));
+                line.has_more = true;
+            }
             [b'-', b'-', ..] => return None,
             [b'-', letters @ ..] if !letters.is_empty() => letters_of(letters, &mut words, &mut line)?,
             _ => line.words.push(word),
@@ -70,8 +79,15 @@ fn letters_of<'a>(
     match letter {
         b'r' => line.files.push(value),
         b'F' => line.filter_file = Some(value),
-        b'w' => line.flags.push_str(&format!(" -o {}", shell_word(value))),
-        b'c' => line.flags.push_str(&format!(" -c {}", shell_word(value))),
+        b'i' => line.device = Some(value),
+        b'w' => {
+            line.flags.push_str(&format!(" -o {}", shell_word(value)));
+            line.output = Some(value);
+        }
+        b'c' => {
+            line.flags.push_str(&format!(" -c {}", shell_word(value)));
+            line.has_more = true;
+        }
         _ if LEFT_OUT_WITH_VALUE.contains(&letter) => {}
         _ => return None,
     }

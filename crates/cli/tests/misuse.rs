@@ -1,0 +1,127 @@
+//! What is said of command lines that cannot be: what is wrong, why, and what to type instead.
+
+mod common;
+
+use common::{code, run, stderr};
+use std::process::Command;
+
+fn told(args: &[&str]) -> String {
+    let output = run(args);
+    assert_eq!(code(&output), 2, "{args:?}: {}", stderr(&output));
+    assert!(output.stdout.is_empty(), "{args:?}");
+    stderr(&output)
+}
+
+#[test]
+fn flags_that_exclude_each_other_are_told_with_why() {
+    for (args, what, help) in [
+        (&["filter", "--count", "tcp", "x", "-w", "y"][..], "`--count` and `-o` exclude", "a summary says"),
+        (
+            &["filter", "--count", "--lines", "tcp"],
+            "`--count` and `--lines` exclude",
+            "leave one of them out",
+        ),
+        (&["filter", "-#", "--count", "tcp"], "`-#` and `--count` exclude", "leave one of them out"),
+        (
+            &["filter", "--lines", "tcp", "x", "-w", "y"],
+            "`--lines` and `-w` exclude",
+            "`sluss filter --lines OUT`",
+        ),
+        (&["filter", "-f", "tcp", "-F", "x"], "`-f` and `-F` exclude", "`-f @FILE`"),
+        (&["run", "--check", "--svg", "x"], "`--check` and `--svg` exclude", "leave out --check"),
+        (&["run", "--dot", "--svg", "x"], "`--dot` and `--svg` exclude", "leave one of them out"),
+        (
+            &["blast", "x", "--synth", "--to", "null"],
+            "`CAPTURE` and `--synth` exclude",
+            "leave one of them out",
+        ),
+        (
+            &["blast", "x", "--vlan", "1", "--to", "null"],
+            "`CAPTURE` and `--vlan` exclude",
+            "`--synth` in place",
+        ),
+        (
+            &["blast", "--synth", "--loop", "1", "--to", "null"],
+            "`--loop` exclude",
+            "`--count` or `--duration`",
+        ),
+        (&["filter", "-c", "1", "--max-count", "2", "tcp"], "`--max-count` is given more than once", "once"),
+    ] {
+        let text = told(args);
+        let (message, rest) = text.split_once("\nhelp: ").unwrap_or_else(|| panic!("{args:?}: {text}"));
+        assert!(message.starts_with("error: ") && message.contains(what), "{args:?}: {text}");
+        assert!(rest.contains(help) && rest.lines().count() == 1, "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn what_is_missing_or_unknown_is_told_with_what_there_is() {
+    for (args, expected) in [
+        (&["compile"][..], "error: no filter given\nhelp: `sluss compile 'tcp port 80'`\n"),
+        (&["man"], "error: no folder given\nhelp: `sluss man .` writes man pages into this one\n"),
+        (&["completions"], "error: no SHELL given\nhelp: one of bash, elvish, fish, powershell, zsh\n"),
+        (&["filter", "tcp", "-o"], "error: `-o` has no value\nhelp: write `-o OUT`\n"),
+        (&["explain", "-y"], "error: `-y` has no value\nhelp: write `-y LINKTYPE`\n"),
+        (&["man", ""], "error: FOLDER is empty\nhelp: `sluss man -h` shows how it is used\n"),
+        (
+            &["filter", "--foo"],
+            "error: `--foo` is no flag of `sluss filter`\nhelp: `sluss filter --help` lists the flags\n",
+        ),
+        (
+            &["bench", "engin"],
+            "error: `engin` is no command of `sluss bench`\nhelp: did you mean `sluss bench engine`?\n",
+        ),
+        (
+            &["ps", "x"],
+            "error: `x` is one word too many for `sluss ps`\nhelp: `sluss ps -h` shows how it is used\n",
+        ),
+        (
+            &["filter", "--count=5"],
+            "error: `--count` takes no value, and was given `5`\nhelp: leave the value out\n",
+        ),
+        (&["top", "--color", "red"], "error: --color: there is no `red`\nhelp: one of auto, always, never\n"),
+    ] {
+        assert_eq!(told(args), expected, "{args:?}");
+    }
+    assert!(told(&["blast"]).contains("`--to tap:NAME`"));
+    assert!(told(&["blast", "--size", "60", "--to", "null"]).contains("`--synth` is missing"));
+    // As an object, too.
+    let json = told(&["top", "--json"]);
+    let object: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(object["error"]["help"], "`sluss top --once --json`");
+}
+
+/// The command, as it stands between the backticks.
+fn proposed(text: &str) -> &str {
+    let begin = text.find("`printf ").unwrap_or_else(|| panic!("{text}"));
+    text[begin + 1..].trim_end().strip_suffix('`').unwrap_or_else(|| panic!("{text}"))
+}
+
+#[test]
+fn a_capture_from_a_device_is_answered_with_a_graph() {
+    let file = told(&["-w", "out.pcap", "tcp"]);
+    let begin = "error: `-w` is no flag of `sluss` itself\nhelp: packets of captures are selected by `sluss filter 'tcp' FILE -o out.pcap`, those of a device, as root, by `printf ";
+    assert!(file.starts_with(begin), "{file}");
+    let lines = told(&["-ni", "lo", "udp", "and", "port", "53"]);
+    let in_filter = told(&["filter", "-i", "lo", "host it's"]);
+    let all = told(&["-i", "lo", "-w", "a b.pcap"]);
+    // A shell and the graph's reader take them as they are meant.
+    for (text, apps) in [(file, "3 apps, 2 links"), (lines, "3 apps, 2 links"), (all, "2 apps, 1 link")] {
+        let command = proposed(&text).replace("sluss run -", "\"$SLUSS\" run --check -");
+        let output = Command::new("sh")
+            .args(["-c", &command])
+            .env("SLUSS", env!("CARGO_BIN_EXE_sluss"))
+            .output()
+            .unwrap();
+        assert!(String::from_utf8_lossy(&output.stdout).contains(apps), "{command}: {}", stderr(&output));
+    }
+    assert!(in_filter.contains(r#"filter = "host it'\''s"}'"#), "{in_filter}");
+    // What has no counterpart there.
+    for args in [
+        &["-i", "eth0", "-c", "5"][..],
+        &["-i", "eth0", "-r", "captures/web.pcap"],
+        &["-i", "eth0", "-w", "-"],
+    ] {
+        assert!(!told(args).contains("printf"), "{args:?}");
+    }
+}
