@@ -6,7 +6,7 @@ use crate::exit::{Failure, Outcome};
 use crate::language::{self, FilterText, one_line};
 use crate::plural::{self, counted};
 use crate::terminal::{Terminal, print};
-use crate::words::{self, Known, Words, shell_word};
+use crate::words::{self, Known, Words, file_word};
 use capture::Reader;
 use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPrimitive};
 use serde_json::{Value, json};
@@ -61,18 +61,18 @@ fn request(args: &TraceArgs, known: Known<'_>) -> Result<(FilterText, PathBuf), 
     match files.as_slice() {
         [file] => Ok((source, file.clone())),
         [] => {
-            let example = format!("sluss trace {} trace.pcap", source.as_word());
+            let example = words::command_with("sluss trace", &source.as_word(), &["trace.pcap".to_owned()]);
             Err(Failure::user("no capture given").help(example))
         }
         [first, ..] => {
-            let example = format!("sluss trace {} {}", source.as_word(), shell_word(first));
+            let example = words::command_with("sluss trace", &source.as_word(), &[file_word(first)]);
             Err(Failure::user("a packet is traced in one capture at a time").help(example))
         }
     }
 }
 
 fn no_filter(file: &OsStr) -> Failure {
-    Failure::user("no filter given").help(format_args!("sluss trace 'tcp port 80' {}", shell_word(file)))
+    Failure::user("no filter given").help(format_args!("sluss trace 'tcp port 80' {}", file_word(file)))
 }
 
 fn command_line(args: &TraceArgs) -> Words<'_> {

@@ -1,7 +1,7 @@
 //! Files that cannot be made: what is in the way, and what to do about it.
 
 use crate::exit::Failure;
-use crate::words::shell_word;
+use crate::words::file_word;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ pub(crate) fn folder(path: &Path, what: &str, error: &io::Error) -> Failure {
 fn why(path: &Path, error: &io::Error) -> Option<(String, String)> {
     if ends_with_slash(path) || path.is_dir() {
         let file = path.join("out.pcap");
-        return Some(("it names a folder".to_owned(), format!("name a file in it: {}", shell_word(file))));
+        return Some(("it names a folder".to_owned(), format!("name a file in it: {}", file_word(file))));
     }
     // A link may lead to a place elsewhere.
     let place = if path.is_symlink() { capture::place_of(path) } else { path.to_owned() };
@@ -79,9 +79,7 @@ fn no_folder_but_file(file: &Path) -> String {
 }
 
 fn to_make(folder: &Path) -> String {
-    // What begins with a `-` would be a flag.
-    let dashes = if folder.as_os_str().as_encoded_bytes().starts_with(b"-") { "-- " } else { "" };
-    format!("make it first: mkdir -p {dashes}{}", shell_word(folder))
+    format!("make it first: mkdir -p {}", file_word(folder))
 }
 
 fn ends_with_slash(path: &Path) -> bool {

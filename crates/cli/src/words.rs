@@ -66,13 +66,13 @@ impl Words<'_> {
     fn unquoted(&self, known: Known<'_>) -> Failure {
         let words = self.words;
         let [before, filter, after] = parted(words, known, !self.read.is_empty());
-        let mut command = format!("{} {}", self.command, quoted(joined(filter)));
-        self.read.iter().for_each(|file| command.push_str(&format!(" -r {}", shell_word(file))));
-        before.iter().chain(after).for_each(|file| command.push_str(&format!(" {}", shell_word(file))));
-        if self.read.is_empty() && before.is_empty() && after.is_empty() {
-            command.push_str(" FILE");
+        let mut rest: Vec<String> = self.read.iter().map(|file| format!("-r {}", file_word(file))).collect();
+        rest.extend(before.iter().chain(after).map(file_word));
+        if rest.is_empty() {
+            rest.push("FILE".to_owned());
         }
-        self.flags.iter().for_each(|flag| command.push_str(&format!(" {flag}")));
+        rest.extend_from_slice(&self.flags);
+        let command = command_with(self.command, &quoted(joined(filter)), &rest);
         let rule = match filter {
             [_] => "the filter stands before the captures",
             _ => "a filter of several words is one quoted argument",
@@ -129,12 +129,28 @@ pub(crate) fn switches(switches: &[(bool, &str)]) -> impl Iterator<Item = String
     switches.iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| (*flag).to_owned())
 }
 
-/// In quotes only where a shell would make something else of it.
+/// A command with a filter, in quotes, and what else there is: captures, then flags. A filter that begins with a `-` would be a flag in front.
+pub(crate) fn command_with(command: &str, filter: &str, rest: &[String]) -> String {
+    let rest = rest.join(" ");
+    let is_like_flag = filter.trim_start_matches('$').starts_with("'-");
+    if is_like_flag { format!("{command} {rest} -- {filter}") } else { format!("{command} {filter} {rest}") }
+}
+
+/// The name of a file, which is no flag either.
+pub(crate) fn file_word(name: impl AsRef<OsStr>) -> String {
+    let name = name.as_ref();
+    let is_like_flag = name != "-" && name.as_bytes().starts_with(b"-");
+    if is_like_flag { shell_word(Path::new(".").join(name)) } else { shell_word(name) }
+}
+
+/// In quotes only where a shell would make something else of it: zsh takes `=x` for a command.
 pub(crate) fn shell_word(word: impl AsRef<OsStr>) -> String {
     let word = word.as_ref();
     let is_plain = |c: char| c.is_alphanumeric() || "_-./:,+=@%".contains(c);
     match word.to_str() {
-        Some(text) if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
+        Some(text) if !text.is_empty() && !text.starts_with('=') && text.chars().all(is_plain) => {
+            text.to_owned()
+        }
         _ => quoted(word),
     }
 }
@@ -201,11 +217,14 @@ mod tests {
         for (word, told) in [
             (&b"in.pcap"[..], "in.pcap"),
             (b"", "''"),
+            (b"=x", "'=x'"),
+            (b"a=x", "a=x"),
             (b"it's *", r"'it'\''s *'"),
             (b"it's\xff\n.pcap", r"$'it\'s\xff\n.pcap'"),
             ("é \u{9b}2\\\"J\x1b".as_bytes(), r#"$'é \xc2\x9b2\\"J\x1b'"#),
         ] {
             assert_eq!(shell_word(OsStr::from_bytes(word)), told);
         }
+        assert_eq!(["-x", "-", "- y", "=x"].map(file_word), ["./-x", "-", "'./- y'", "'=x'"]);
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{code, run, stderr};
+use common::{code, root, run, scratch, sluss, stderr};
 use std::process::Command;
 
 fn told(args: &[&str]) -> String {
@@ -124,4 +124,46 @@ fn a_capture_from_a_device_is_answered_with_a_graph() {
     ] {
         assert!(!told(args).contains("printf"), "{args:?}");
     }
+}
+
+#[test]
+fn what_begins_with_a_dash_and_is_no_flag_is_told_how_to_be_written() {
+    let folder = scratch("dashed");
+    for name in ["-x.pcap", "=x"] {
+        std::fs::copy(root().join("captures/web.pcap"), folder.join(name)).unwrap();
+    }
+    let in_folder = |args: &[&str]| sluss(args).current_dir(&folder).output().unwrap();
+    for (args, help) in [
+        (&["filter", "--count", "tcp", "-x.pcap"][..], "the file is written `./-x.pcap`"),
+        (&["trace", "tcp", "-x.pcap"], "the file is written `./-x.pcap`"),
+        (&["filter", "--count", "-r", "-x.pcap", "tcp"], "the value of `-r` is written `-r=-x.pcap`"),
+        (&["filter", "tcp", "=x", "--output", "-y"], "the value of `--output` is written `--output=-y`"),
+        (&["filter", "-f", "-1 = 2", "=x"], "the value of `-f` is written `-f='-1 = 2'`"),
+        (&["explain", "-1 = 2"], "a filter that begins so stands behind `--`: `sluss explain -- '-1 = 2'`"),
+        (
+            &["filter", "-1 = 2", "=x"],
+            "a filter that begins so stands behind `--`: `sluss filter FILE -- '-1 = 2'`",
+        ),
+        (&["compile", "-1", "=", "2"], "a filter that begins so stands behind `--`: `sluss compile -- -1 …`"),
+    ] {
+        let output = in_folder(args);
+        let text = stderr(&output);
+        assert_eq!(code(&output), 2, "{args:?}: {text}");
+        assert!(
+            text.contains("` is taken for a flag\n") && text.ends_with(&format!("help: {help}\n")),
+            "{args:?}: {text}"
+        );
+    }
+    // So it is read, and so a command is proposed.
+    for args in [&["filter", "--count", "tcp", "./-x.pcap"][..], &["filter", "--count", "-r=-x.pcap", "tcp"]]
+    {
+        assert_eq!(code(&in_folder(args)), 0, "{args:?}");
+    }
+    let proposed = |args: &[&str]| stderr(&in_folder(args)).lines().last().unwrap_or_default().to_owned();
+    assert_eq!(
+        proposed(&["filter", "--count", "-r-x.pcap", "tcp", "port", "80"]),
+        "help: sluss filter 'tcp port 80' -r ./-x.pcap --count"
+    );
+    assert_eq!(proposed(&["trace", "tcp", "port", "80", "=x"]), "help: sluss trace 'tcp port 80' '=x'");
+    assert_eq!(proposed(&["trace", "--", "-1", "=", "2"]), "help: sluss trace trace.pcap -- '-1 = 2'");
 }

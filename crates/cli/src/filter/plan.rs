@@ -4,7 +4,7 @@ use crate::args::FilterArgs;
 use crate::exit::Failure;
 use crate::language::{self, FilterText};
 use crate::plural::counted;
-use crate::words::{self, Known, Words, quoted, shell_word};
+use crate::words::{self, Known, Words, file_word, quoted, shell_word};
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -108,8 +108,11 @@ fn no_capture(args: &FilterArgs, filters: &[FilterText]) -> Failure {
     let words = || args.rest.iter().map(shell_word).collect::<Vec<_>>().join(" ");
     let command = match (args.filter.as_slice(), &args.filter_file, filters.first()) {
         ([_, _, ..], ..) => "sluss filter trace.pcap -f FILTER -o OUT -f FILTER -o OUT".to_owned(),
+        ([only], ..) if only.as_encoded_bytes().starts_with(b"-") => {
+            format!("sluss filter trace.pcap -f={}", quoted(only))
+        }
         ([only], ..) => format!("sluss filter trace.pcap -f {}", quoted(only)),
-        (_, Some(path), _) => format!("sluss filter trace.pcap -F {}", shell_word(path)),
+        (_, Some(path), _) => format!("sluss filter trace.pcap -F {}", file_word(path)),
         _ if !args.rest.is_empty() => format!("sluss filter trace.pcap -- {}", words()),
         (_, _, Some(filter)) if !filter.is_empty() => format!("sluss filter {} trace.pcap", filter.as_word()),
         _ => "sluss filter 'tcp port 80' trace.pcap".to_owned(),
@@ -132,8 +135,7 @@ fn refuse_two_ways(args: &FilterArgs) -> Result<(), Failure> {
 /// The words, and what the result depends on beside filter and captures.
 fn command_line(args: &FilterArgs) -> Words<'_> {
     let to = output_flag(args);
-    let mut flags: Vec<String> =
-        args.output.iter().map(|file| format!("{to} {}", shell_word(file))).collect();
+    let mut flags: Vec<String> = args.output.iter().map(|file| format!("{to} {}", file_word(file))).collect();
     flags.extend(args.max_count.map(|max| format!("-c {max}")));
     flags.extend(words::switches(&[
         (args.lines, "--lines"),

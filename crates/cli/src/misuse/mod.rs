@@ -1,5 +1,6 @@
 //! A command line that cannot be understood.
 
+mod dashed;
 mod live;
 mod tcpdump;
 mod translated;
@@ -21,11 +22,12 @@ use wire::LinkType;
 
 /// Prints help, a version, or what is wrong with the command line.
 pub(crate) fn tell(told: Error) -> ExitCode {
-    let failure = match command() {
+    let usage = Usage::of(typed(0));
+    let failure = dashed::failure(&told, &usage).or_else(|| match command() {
         Some(command) => from_tcpdump(&command, &told),
         None => without_command(&told),
-    };
-    let failure = failure.or_else(|| Usage::of(typed(0)).failure(&told));
+    });
+    let failure = failure.or_else(|| usage.failure(&told));
     if let Some(failure) = failure.or_else(|| told.use_stderr().then(|| as_failure(&told)).flatten()) {
         return fail(&failure);
     }

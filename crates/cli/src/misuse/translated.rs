@@ -1,6 +1,6 @@
 //! The command of ours that does what a command line of tcpdump asks for, where there is one.
 
-use crate::words::{Known, joined, parted, quoted, shell_word};
+use crate::words::{Known, command_with, file_word, joined, parted, quoted, shell_word};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
@@ -20,7 +20,7 @@ pub(super) struct Line<'a> {
     pub(super) device: Option<&'a OsStr>,
     pub(super) output: Option<&'a OsStr>,
     /// Our flags, as they are written, with that for the output.
-    flags: String,
+    flags: Vec<String>,
     /// Whether there are others than that.
     pub(super) has_more: bool,
 }
@@ -31,21 +31,20 @@ pub(super) fn translated(words: &[OsString], known: Known<'_>, lines_into_pipe: 
     let [before, filter, behind] = parted(&words, known, !files.is_empty());
     let inputs = [&files, before, behind].concat();
     if flags.is_empty() && lines_into_pipe {
-        flags = " --lines".to_owned();
+        flags.push("--lines".to_owned());
     }
-    let mut command = "sluss filter".to_owned();
+    let mut rest: Vec<String> = inputs.iter().map(file_word).collect();
+    if rest.is_empty() {
+        rest.push("FILE".to_owned());
+    }
+    rest.extend(flags);
     match filter_file {
-        Some(_) if !filter.is_empty() => return None,
-        Some(file) => command.push_str(&format!(" -F {}", shell_word(file))),
+        Some(_) if !filter.is_empty() => None,
+        Some(file) => Some(format!("sluss filter -F {} {}", file_word(file), rest.join(" "))),
         // One capture alone is no filter.
-        None if filter.is_empty() && inputs.len() == 1 => {}
-        None => command.push_str(&format!(" {}", quoted(joined(filter)))),
+        None if filter.is_empty() && inputs.len() == 1 => Some(format!("sluss filter {}", rest.join(" "))),
+        None => Some(command_with("sluss filter", &quoted(joined(filter)), &rest)),
     }
-    inputs.iter().for_each(|file| command.push_str(&format!(" {}", shell_word(file))));
-    if inputs.is_empty() {
-        command.push_str(" FILE");
-    }
-    Some(command + &flags)
 }
 
 /// What is in the words of a command line; nothing where a flag has no counterpart.
@@ -56,7 +55,7 @@ pub(super) fn line(words: &[OsString]) -> Option<Line<'_>> {
         match word.as_bytes() {
             b"--" => line.words.extend(words.by_ref()),
             b"--count" | b"--json" | b"--lines" => {
-                line.flags.push_str(&format!(" {}", word.display()));
+                line.flags.push(word.display().to_string());
                 line.has_more = true;
             }
             [b'-', b'-', ..] => return None,
@@ -81,11 +80,11 @@ fn letters_of<'a>(
         b'F' => line.filter_file = Some(value),
         b'i' => line.device = Some(value),
         b'w' => {
-            line.flags.push_str(&format!(" -o {}", shell_word(value)));
+            line.flags.push(format!("-o {}", file_word(value)));
             line.output = Some(value);
         }
         b'c' => {
-            line.flags.push_str(&format!(" -c {}", shell_word(value)));
+            line.flags.push(format!("-c {}", shell_word(value)));
             line.has_more = true;
         }
         _ if LEFT_OUT_WITH_VALUE.contains(&letter) => {}
@@ -116,6 +115,8 @@ mod tests {
             ("-r x.pcap src host ::1", "sluss filter 'src host ::1' x.pcap"),
             ("ip and src host ::1 -", "sluss filter 'ip and src host ::1' -"),
             ("-r - -- tcp[13] = -1", "sluss filter 'tcp[13] = -1' -"),
+            ("-r -x.pcap -w -y -- -1 = 2", "sluss filter ./-x.pcap -o ./-y -- '-1 = 2'"),
+            ("-r =x -F -f", "sluss filter -F ./-f '=x'"),
         ] {
             assert_eq!(of(line, false).as_deref(), Some(command), "{line}");
         }

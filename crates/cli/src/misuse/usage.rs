@@ -4,7 +4,7 @@ use crate::args::Cli;
 use crate::exit::Failure;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 /// A command, and the command line on which it stands.
@@ -160,6 +160,27 @@ impl Usage {
             ),
             _ => None,
         }
+    }
+
+    /// `sluss bench engine`.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The first word that is meant, and the flag in front whose value it would be if it were none.
+    pub(super) fn word(&self, is_meant: &dyn Fn(&OsStr) -> bool) -> Option<(Option<String>, &OsStr)> {
+        let end = self.words.iter().position(|word| word == "--").unwrap_or(self.words.len());
+        let at = self.words[..end].iter().position(|word| is_meant(word))?;
+        let takes_value = |flag: &&OsString| {
+            let names = |arg: &Arg| {
+                let shorts = arg.get_short_and_visible_aliases().unwrap_or_default();
+                let short = shorts.iter().any(|short| **flag == *format!("-{short}"));
+                short || arg.get_long().is_some_and(|long| **flag == *format!("--{long}"))
+            };
+            self.command.get_arguments().any(|arg| arg.get_action().takes_values() && names(arg))
+        };
+        let before = at.checked_sub(1).map(|before| &self.words[before]).filter(takes_value);
+        Some((before.map(|flag| flag.to_string_lossy().into_owned()), &self.words[at]))
     }
 
     fn conflict(&self, arg: &str, told: &Error) -> Option<Failure> {
