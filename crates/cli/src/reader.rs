@@ -137,6 +137,16 @@ fn is_drawn() -> MutexGuard<'static, bool> {
     IS_DRAWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Prints a result on the terminal on which lines are drawn: in the place of the last one, and none comes between.
+pub(crate) fn print_over_drawn(print: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let mut is_drawn = is_drawn();
+    if *is_drawn {
+        // Where that waits, so does what is printed.
+        *is_drawn = write(Stream::Stderr, ERASE.as_bytes(), &|| until_signal(TO_END)).is_err();
+    }
+    print()
+}
+
 /// Draws a line in place of the last one, as far as the terminal takes it at once: one that is stopped (Ctrl-S) shows the next.
 pub(crate) fn draw(line: &str) {
     if let Ok(mut is_drawn) = IS_DRAWN.try_lock() {

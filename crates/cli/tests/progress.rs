@@ -84,6 +84,39 @@ fn a_message_takes_the_place_of_what_was_drawn() {
     assert_eq!(end(&mut child), Some(5));
 }
 
+/// As a whole: a line of a packet neither begins behind what was drawn, nor is it drawn over.
+#[test]
+fn a_line_of_a_packet_takes_the_place_of_what_was_drawn() {
+    let mut terminal = Terminal::new();
+    let mut command = sluss(&["filter", "-q", "--lines", "--progress", "always", "tcp", "-"]);
+    let command = command.env("TERM", "xterm").stdin(Stdio::piped()).stdout(terminal.theirs());
+    let mut child = command.stderr(terminal.theirs()).spawn().unwrap();
+    let capture = std::fs::read(common::root().join("captures/web.pcap")).unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let (begin, rest) = capture.split_at(capture.len() / 2);
+    stdin.write_all(begin).unwrap();
+    let mut seen = String::new();
+    let mut read_until = |end: &str| {
+        let from = seen.len();
+        while !seen[from..].contains(end) {
+            let mut more = [0; 1000];
+            let len = terminal.ours.read(&mut more).unwrap();
+            seen.push_str(&String::from_utf8_lossy(&more[..len]));
+        }
+        seen.clone()
+    };
+    read_until(" match (");
+    stdin.write_all(rest).unwrap();
+    read_until("Z 192.0.2.10");
+    let seen = read_until(" match (");
+    drop(stdin);
+    for packet in seen.split(" match (").skip(1).filter(|behind| behind.contains("Z 192.0.2.10")) {
+        let drawn = packet.split("2026-").next().unwrap();
+        assert!(drawn.ends_with("\r\x1b[K"), "{seen:?}");
+    }
+    assert_eq!(end(&mut child), Some(0));
+}
+
 /// The terminal would stop it, and a shell's line be drawn over.
 #[test]
 fn nothing_is_drawn_from_the_background() {

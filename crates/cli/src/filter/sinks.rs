@@ -5,11 +5,11 @@ use crate::exit::Failure;
 use crate::filter::names;
 use crate::filter::plan::{Output, Selection};
 use crate::filter::render::{Numbers, Renderer};
-use crate::reader::Patient;
+use crate::reader::{Patient, print_over_drawn};
 use crate::unwritable;
 use capture::{Encoder, Format, Writer};
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 /// What standard output is called.
@@ -28,9 +28,16 @@ pub(crate) struct Sinks {
 enum Sink {
     Nothing,
     Capture(Box<Writer<Patient>>),
-    Text(Patient),
+    Text(Text),
     /// Its reader has gone.
     Left,
+}
+
+/// Standard output, for lines.
+struct Text {
+    stdout: Patient,
+    /// Whether progress may be drawn on it as well.
+    is_terminal: bool,
 }
 
 impl Sinks {
@@ -38,7 +45,7 @@ impl Sinks {
     pub(crate) fn open(selections: &[Selection], format: Format) -> Result<Sinks, Failure> {
         let open = |selection: &Selection| match &selection.output {
             Output::Count => Ok(Sink::Nothing),
-            Output::Lines | Output::Json => stdout().map(Sink::Text),
+            Output::Lines | Output::Json => text().map(Sink::Text),
             Output::Capture(path) if STDOUT_NAMES.iter().any(|name| path.as_os_str() == *name) => {
                 stdout().map(|stdout| Sink::Capture(Box::new(stdout.writer(STDOUT))))
             }
@@ -111,7 +118,7 @@ impl Sink {
         match self {
             Sink::Nothing | Sink::Left => Ok(()),
             Sink::Capture(writer) => writer.write_encoded(output).map_err(|error| Failure::capture(&error)),
-            Sink::Text(stdout) => stdout.write_all(output).map_err(|error| Failure::writing(STDOUT, &error)),
+            Sink::Text(text) => text.write(output).map_err(|error| Failure::writing(STDOUT, &error)),
         }
     }
 
@@ -121,6 +128,20 @@ impl Sink {
             Sink::Nothing | Sink::Text(_) | Sink::Left => Ok(()),
         }
     }
+}
+
+impl Text {
+    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        if self.is_terminal && !lines.is_empty() {
+            print_over_drawn(|| self.stdout.write_all(lines))
+        } else {
+            self.stdout.write_all(lines)
+        }
+    }
+}
+
+fn text() -> Result<Text, Failure> {
+    Ok(Text { stdout: stdout()?, is_terminal: io::stdout().is_terminal() })
 }
 
 fn stdout() -> Result<Patient, Failure> {
