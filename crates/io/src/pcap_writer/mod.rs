@@ -33,12 +33,14 @@
 //!
 //! NOTE: a slow disk holds up the other apps of its worker.
 
+mod buffer;
 mod file;
 mod records;
 #[cfg(test)]
 mod tests;
 
 use crate::held::file_identity;
+use buffer::Buffer;
 use capture::{NameHint, NamedFormat};
 use engine::shm::Counter;
 use engine::{
@@ -46,16 +48,13 @@ use engine::{
     Review, Roles, Setup, Use,
 };
 use file::{Patience, Target};
-use records::Encoder;
+use records::{Encoder, Put};
 use serde::Deserialize;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes that are written at a time: enough that the call costs nothing beside its copy, few enough to stay in the
-/// second-level cache.
-const BLOCK: usize = 128 << 10;
 /// Packets that are encoded before the buffer is looked at.
 const ENCODED_BURST: usize = 64;
 /// How long a packet waits at most before it is written, in nanoseconds.
@@ -106,14 +105,7 @@ pub enum Format {
 #[derive(Debug)]
 pub struct Running {
     target: Target,
-    /// Records that wait to be written.
-    buffer: Vec<u8>,
-    /// How much of the buffer is whole records of packets that count as delivered.
-    whole: usize,
-    /// How much of it a pipe has taken.
-    sent: usize,
-    /// How much at its front was left by another writer, which has counted it as lost.
-    inherited: usize,
+    buffer: Buffer,
     /// Since when a pipe has had no room for the rest, and has taken nothing.
     blocked_since: Option<Instant>,
     /// How often room was waited for since it took something.
@@ -232,15 +224,10 @@ impl Class for PcapWriter {
             Some(Left { target, encoder, begun, .. }) => (target, encoder, begun),
             None => (self.open()?, Encoder::new(self.format(), self.snaplen()), Begun::default()),
         };
-        let mut buffer = Vec::with_capacity(2 * BLOCK);
-        buffer.extend(begun.record);
         Ok(Running {
             target,
-            whole: buffer.len(),
             blocked_since: begun.since,
-            inherited: buffer.len(),
-            buffer,
-            sent: begun.sent,
+            buffer: Buffer::inheriting(&begun.record, begun.sent),
             vain_waits: 0,
             encoder,
             due_ns: None,
@@ -336,11 +323,11 @@ impl App for Running {
         self.idle_breaths = 0;
         self.due_ns.get_or_insert(io.now_ns.saturating_add(WAIT_NS_MAX));
         let mut patience = self.patience();
-        if self.is_full() {
+        if self.buffer.is_full() {
             self.vain_waits = self.vain_waits.saturating_add(1);
             self.flush(&mut patience);
         }
-        while !self.is_full()
+        while !self.buffer.is_full()
             && let Some(burst) = io.inputs[0].burst_of_at_most(ENCODED_BURST)
         {
             if self.error.is_some() {
@@ -357,7 +344,7 @@ impl App for Running {
                     io.pool.free(packet, if fits { &counters.delivered } else { &counters.wrong_linktype });
                 }
             }
-            if self.is_full() {
+            if self.buffer.is_full() {
                 self.flush(&mut patience);
             }
         }
@@ -404,9 +391,8 @@ impl App for Running {
 /// A writer that goes in the middle of a turn, since it has failed, writes what counts as delivered.
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.whole < self.buffer.len() {
-            self.buffer.truncate(self.whole);
-            self.encoder.go_on_without(self.target.written() > 0 || self.whole > 0);
+        if self.buffer.cut() {
+            self.encoder.go_on_without(self.target.written() > 0 || !self.buffer.is_empty());
         }
         if self.target.is_begun() {
             self.flush_at_last();
@@ -423,17 +409,18 @@ impl Running {
     fn encode(&mut self, burst: &Burst<'_>) -> bool {
         let mut misfits = 0;
         let mut less_precise = 0;
-        for packet in burst.iter() {
-            match self.encoder.put(packet, &mut self.buffer) {
-                records::Put::Done => {}
-                records::Put::LessPrecise => less_precise += 1,
-                records::Put::WrongLinkType => misfits += 1,
+        self.buffer.append(|records| {
+            for packet in burst.iter() {
+                match self.encoder.put(packet, records) {
+                    Put::Done => {}
+                    Put::LessPrecise => less_precise += 1,
+                    Put::WrongLinkType => misfits += 1,
+                }
             }
-        }
+        });
         if less_precise > 0 {
             self.counters.less_precise.add(less_precise);
         }
-        self.whole = self.buffer.len();
         misfits == 0
     }
 
@@ -447,7 +434,7 @@ impl Running {
     /// Writes all there is to the file; also what makes it a capture, where no packet has come.
     fn finish(&mut self) {
         if self.error.is_none() && self.target.written() == 0 && self.buffer.is_empty() {
-            self.encoder.begin(&NO_PACKET, &mut self.buffer);
+            self.buffer.append(|records| self.encoder.begin(&NO_PACKET, records));
             self.is_blank = true;
         }
         self.flush_at_last();
@@ -458,19 +445,18 @@ impl Running {
         if self.vain_waits < VAIN_WAITS_MAX { Patience::of(PATIENCE) } else { Patience::none() }
     }
 
-    /// Whether the buffer has to be written before it takes more.
-    fn is_full(&self) -> bool {
-        self.buffer.len() >= BLOCK
-    }
-
     /// Writes what waits, as far as there is room for it.
     fn flush(&mut self, patience: &mut Patience) {
         if self.error.is_some() {
             return self.forget();
         }
-        match self.target.write(&self.buffer[self.sent..], patience) {
-            Ok(done) if self.sent + done < self.buffer.len() => {
-                self.sent += done;
+        match self.target.write(self.buffer.unsent(), patience) {
+            Ok(done) => {
+                self.buffer.take(done);
+                if self.buffer.unsent().is_empty() {
+                    self.target.note(self.buffer.bytes().len());
+                    return self.forget();
+                }
                 if done > 0 {
                     self.vain_waits = 0;
                 }
@@ -478,11 +464,7 @@ impl Running {
                     self.blocked_since = Some(Instant::now());
                 }
             }
-            Ok(_) => {
-                self.target.note(self.buffer.len());
-                self.forget();
-            }
-            Err((done, error)) => self.fail(self.sent + done, &error),
+            Err((done, error)) => self.fail(self.buffer.sent() + done, &error),
         }
     }
 
@@ -494,17 +476,18 @@ impl Running {
             self.flush(&mut Patience::of(LAST_PATIENCE.saturating_sub(since.elapsed())));
         }
         if let Some(since) = self.blocked_since {
-            let begun = self.encoder.begun(&self.buffer, self.target.written() == 0, self.sent);
-            let (sent, record) = (self.sent - begun.start, self.buffer[begun].to_vec());
-            self.begun = Begun { since: (!record.is_empty()).then_some(since), record, sent };
-            self.fail(self.sent, &io::Error::new(io::ErrorKind::TimedOut, "nobody reads it any more"));
+            let sent = self.buffer.sent();
+            let begun = self.encoder.begun(self.buffer.bytes(), self.target.written() == 0, sent);
+            let (record, begun_sent) = self.buffer.begun(begun);
+            self.begun = Begun { since: (!record.is_empty()).then_some(since), record, sent: begun_sent };
+            self.fail(sent, &io::Error::new(io::ErrorKind::TimedOut, "nobody reads it any more"));
         }
     }
 
     /// Empties the buffer.
     fn forget(&mut self) {
         self.buffer.clear();
-        (self.whole, self.sent, self.inherited, self.vain_waits) = (0, 0, 0, 0);
+        self.vain_waits = 0;
         self.blocked_since = None;
         self.due_ns = None;
     }
@@ -514,7 +497,7 @@ impl Running {
     #[cold]
     fn fail(&mut self, done: usize, error: &io::Error) {
         let is_begin = self.target.written() == 0;
-        let (bytes, lost) = self.encoder.whole(&self.buffer, is_begin, done, self.inherited);
+        let (bytes, lost) = self.encoder.whole(self.buffer.bytes(), is_begin, done, self.buffer.inherited());
         let mut message = format!("{}: cannot write: {error}; ", self.target.path().display());
         message.push_str(&match self.target.cut(bytes) {
             Ok(()) => format!("it holds the packets before that, {} bytes", self.target.written()),

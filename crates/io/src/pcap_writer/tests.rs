@@ -589,9 +589,9 @@ impl App for Tearing {
         if self.count != self.torn.number || !is_first(&self.torn.writer.path) {
             return self.running.flush(&mut Patience::none());
         }
-        let done = self.torn.done.min(self.running.buffer.len() - 1);
+        let done = self.torn.done.min(self.running.buffer.bytes().len() - 1);
         let mut file = File::options().append(true).open(&self.torn.writer.path).unwrap();
-        file.write_all(&self.running.buffer[..done]).unwrap();
+        file.write_all(&self.running.buffer.bytes()[..done]).unwrap();
         self.running.fail(done, &ErrorKind::StorageFull.into());
         panic!("told to fail");
     }
