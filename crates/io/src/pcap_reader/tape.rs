@@ -21,9 +21,7 @@ pub(super) struct Tape {
     path: PathBuf,
     /// Keeps writers from the file.
     reading: Option<Reading>,
-    /// `None` in passes from memory, and where there is a stream.
-    reader: Option<Reader>,
-    stream: Option<Stream>,
+    source: Source,
     /// The interfaces that the reader knows.
     section: Section,
     /// The next record of the reader's batch, or of the memory.
@@ -38,6 +36,17 @@ pub(super) struct Tape {
     foreign: Option<LinkType>,
     /// Whether nothing but Ethernet frames was to come when it was opened first.
     is_ethernet: bool,
+}
+
+/// What records come from.
+#[derive(Debug)]
+enum Source {
+    /// The file.
+    File(Box<Reader>),
+    /// What was kept of it.
+    Memory,
+    /// A stream, by way of the memory.
+    Stream(Stream),
 }
 
 /// Records that lie ready.
@@ -77,7 +86,7 @@ impl Tape {
             matches!(reader.format(), Format::Pcap(header) if header.linktype == LinkType::ETHERNET);
         Ok(Tape {
             is_kept: passes != Passes::Times(1),
-            reader: Some(reader),
+            source: Source::File(Box::new(reader)),
             is_ethernet,
             ..Self::empty(path)
         })
@@ -85,14 +94,16 @@ impl Tape {
 
     /// Refuses what it is known to hold, if it cannot be brought into a graph.
     pub(super) fn check(&self) -> Result<(), String> {
-        let reader = self.reader.as_ref();
-        reader.map_or(Ok(()), |reader| check_linktype(reader.format(), &self.path.to_string_lossy()))
+        match &self.source {
+            Source::File(reader) => check_linktype(reader.format(), &self.path.to_string_lossy()),
+            Source::Memory | Source::Stream(_) => Ok(()),
+        }
     }
 
     /// Opens a stream, if the path leads to one.
     pub(super) fn open_stream(path: &Path) -> io::Result<Option<Self>> {
         let stream = is_stream(path).then(|| Stream::open(path)).transpose()?;
-        Ok(stream.map(|stream| Tape { stream: Some(stream), ..Self::empty(path) }))
+        Ok(stream.map(|stream| Tape { source: Source::Stream(stream), ..Self::empty(path) }))
     }
 
     /// Without anything on it.
@@ -100,8 +111,7 @@ impl Tape {
         Tape {
             path: path.to_owned(),
             reading: None,
-            reader: None,
-            stream: None,
+            source: Source::Memory,
             section: Section::of(path),
             at: 0,
             memory: Memory::default(),
@@ -123,7 +133,7 @@ impl Tape {
 
     /// Whether it is read from a stream.
     pub(super) fn is_stream(&self) -> bool {
-        self.stream.is_some()
+        matches!(self.source, Source::Stream(_))
     }
 
     /// Whether a whole pass has brought no packet.
@@ -144,16 +154,17 @@ impl Tape {
     /// Makes sure that a record lies ready, if one is there.
     #[inline]
     pub(super) fn load(&mut self) -> Result<Load, String> {
-        match &self.reader {
-            Some(reader) if self.at < reader.batch().len() => Ok(Load::Ready),
-            Some(_) => self.next_batch(),
-            None if self.at < self.memory.records.len() => Ok(Load::Ready),
-            None => self.next_part(),
+        match &self.source {
+            Source::File(reader) if self.at < reader.batch().len() => Ok(Load::Ready),
+            Source::File(_) => self.next_batch(),
+            _ if self.at < self.memory.records.len() => Ok(Load::Ready),
+            Source::Memory => Ok(Load::End),
+            Source::Stream(_) => self.next_part(),
         }
     }
 
     fn next_batch(&mut self) -> Result<Load, String> {
-        let Some(reader) = &mut self.reader else { return Ok(Load::End) };
+        let Source::File(reader) = &mut self.source else { return Ok(Load::End) };
         self.at = 0;
         while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
             self.section.follow(&batch);
@@ -172,7 +183,7 @@ impl Tape {
     }
 
     fn next_part(&mut self) -> Result<Load, String> {
-        let Some(stream) = &mut self.stream else { return Ok(Load::End) };
+        let Source::Stream(stream) = &mut self.source else { return Ok(Load::End) };
         match stream.next() {
             Some(Part::Records(memory)) => {
                 self.at = 0;
@@ -190,13 +201,13 @@ impl Tape {
     /// Begins again.
     pub(super) fn rewind(&mut self) -> Result<(), Error> {
         self.at = 0;
-        self.reader = None;
+        self.source = Source::Memory;
         if !self.is_kept {
             // It may be another by now, and have none.
             self.has_packets = false;
             // Who would empty this very one has been told not to.
             self.reading = Reading::of(&self.path).unwrap_or_default();
-            self.reader = Some(Reader::open(&self.path)?);
+            self.source = Source::File(Box::new(Reader::open(&self.path)?));
         }
         Ok(())
     }
@@ -204,9 +215,9 @@ impl Tape {
     /// The records that lie ready, and the number of the next one, which is to be moved on.
     #[inline]
     pub(super) fn ready(&mut self) -> (Ready<'_>, &mut usize) {
-        let ready = match &self.reader {
-            Some(reader) => Ready::Batch(Described { batch: reader.batch(), section: &self.section }),
-            None => Ready::Memory(&self.memory),
+        let ready = match &self.source {
+            Source::File(reader) => Ready::Batch(Described { batch: reader.batch(), section: &self.section }),
+            Source::Memory | Source::Stream(_) => Ready::Memory(&self.memory),
         };
         (ready, &mut self.at)
     }
