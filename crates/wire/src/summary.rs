@@ -56,7 +56,7 @@ use crate::link::{Direction, Link, Network, Tag, strip};
 use crate::linktype::LinkType;
 use crate::mac::Mac;
 use crate::transport::{Icmp, Tcp, Udp};
-use crate::tunnel::{Gre, TRANSPARENT_ETHERNET, Vxlan};
+use crate::tunnel::{Gre, TRANSPARENT_ETHERNET};
 
 /// Who speaks or is spoken to.
 #[derive(Clone, Copy, Debug)]
@@ -413,25 +413,13 @@ impl<'a> Summary<'a> {
             self.app = Some(App::L2tp(l2tp.without_frame()));
         }
         self.tell_of_cut_app(payload.len(), App::least_of_udp(ports, payload));
-        match self.app {
-            Some(App::Vxlan(vxlan)) => {
-                self.carries(Kind::Ethertype(TRANSPARENT_ETHERNET), Vxlan::LEN, vxlan.payload())
-            }
-            Some(App::Geneve(geneve)) => {
-                let kind = Kind::Ethertype(geneve.protocol());
-                self.carries(kind, geneve.header_len(), geneve.payload());
-            }
-            Some(App::L2tp(l2tp)) => {
-                let sent = self.len as usize;
-                if l2tp.has_bad_length(sent) {
-                    self.flaw = self.flaw.or(Some(BAD_LENGTH));
-                }
-                if let Some((kind, frame)) = l2tp.carried(sent) {
-                    let bytes = &payload[..frame.end.min(payload.len())];
-                    self.carries_part(kind, frame.len(), bytes.get(frame.start..).unwrap_or_default());
-                }
-            }
-            _ => {}
+        let sent = self.len as usize;
+        if matches!(self.app, Some(App::L2tp(l2tp)) if l2tp.has_bad_length(sent)) {
+            self.flaw = self.flaw.or(Some(BAD_LENGTH));
+        }
+        if let Some((kind, part)) = self.app.and_then(|app| app.carried(sent)) {
+            let bytes = &payload[..part.end.min(payload.len())];
+            self.carries_part(kind, part.len(), bytes.get(part.start..).unwrap_or_default());
         }
     }
 

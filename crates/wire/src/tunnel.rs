@@ -3,6 +3,7 @@
 //! ```text
 //! ip │ gre: flags, EtherType, checksum?, key?, sequence number? │ packet
 //! ip │ udp 4789 │ vxlan: flags, network identifier              │ Ethernet frame
+//! ip │ udp 4790 │ vxlan-gpe: flags, protocol, network identifier │ packet, or Ethernet frame
 //! ip │ udp 6081 │ geneve: EtherType, network identifier, options?  │ packet
 //! ip6, next header 115 │ session, 64-bit cookie                 │ Ethernet frame
 //! ```
@@ -11,8 +12,10 @@ mod geneve;
 mod gre;
 mod keyed;
 mod vxlan;
+mod vxlan_gpe;
 
 pub use geneve::{GENEVE_PORT, Geneve};
 pub use gre::{Gre, GreHeader, TRANSPARENT_ETHERNET};
 pub use keyed::{KeyedTunnel, KeyedTunnelHeader, SESSION_ANY};
 pub use vxlan::{VXLAN_PORT, Vxlan, VxlanHeader, vxlan_src_port};
+pub use vxlan_gpe::{VXLAN_GPE_PORT, VxlanGpe};

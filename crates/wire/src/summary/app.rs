@@ -1,16 +1,23 @@
 //! What UDP and TCP carry, where that can be told from ports and first bytes.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::dhcp::{self, Dhcp, Dhcp6};
 use super::dns::{self, Dns};
+use super::inside::Kind;
 use super::l2tp;
 use super::ntp::{self, Ntp};
 use super::quic::{self, Quic};
 use super::tls::{self, Hello};
 use super::words::{self, Words};
 use crate::bytes::u16_at;
-use crate::tunnel::{GENEVE_PORT, Geneve, VXLAN_PORT, Vxlan};
+use crate::ether::ethertype;
+use crate::tunnel::{GENEVE_PORT, Geneve, TRANSPARENT_ETHERNET, VXLAN_GPE_PORT, VXLAN_PORT, Vxlan, VxlanGpe};
+
+/// The port of MPLS over UDP (RFC 7510), and the bytes of a label.
+const MPLS_PORT: u16 = 6635;
+const MPLS_LEN: usize = 4;
 
 /// A message of an application, or the header of a tunnel.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +30,8 @@ pub(super) enum App<'a> {
     Words(Words<'a>),
     Quic(Quic),
     Vxlan(Vxlan<'a>),
+    VxlanGpe(VxlanGpe<'a>),
+    Mpls,
     Geneve(Geneve<'a>),
     L2tp(l2tp::Datagram),
 }
@@ -34,7 +43,9 @@ impl<'a> App<'a> {
         // The ports of tunnels are those of who receives; who sends chooses one for each flow inside.
         match ports[1] {
             VXLAN_PORT => return Vxlan::new(payload).map(App::Vxlan),
+            VXLAN_GPE_PORT => return VxlanGpe::new(payload).map(App::VxlanGpe),
             GENEVE_PORT => return Geneve::new(payload).map(App::Geneve),
+            MPLS_PORT => return payload.get(..MPLS_LEN).map(|_| App::Mpls),
             _ => {}
         }
         if is_of(&dns::PORTS) {
@@ -68,6 +79,8 @@ impl<'a> App<'a> {
         let is_of = |known: &[u16]| ports.iter().any(|port| known.contains(port));
         match (ports[1], payload.first()) {
             (VXLAN_PORT, _) => Vxlan::LEN,
+            (VXLAN_GPE_PORT, _) => VxlanGpe::LEN,
+            (MPLS_PORT, _) => MPLS_LEN,
             // The first byte counts the options.
             (GENEVE_PORT, first) => Geneve::LEN + first.map_or(0, |first| usize::from(first & 0x3f) * 4),
             _ if is_of(&dns::PORTS) => dns::HEADER_LEN,
@@ -100,6 +113,19 @@ impl App<'_> {
         matches!(self, App::Dns(Dns { has_bad_name: true, .. }))
     }
 
+    /// The packet that a tunnel carries in a datagram of which `sent` bytes were sent: its kind, and where it is.
+    pub(super) fn carried(&self, sent: usize) -> Option<(Kind, Range<usize>)> {
+        let (kind, at) = match self {
+            App::Vxlan(_) => (Kind::Ethertype(TRANSPARENT_ETHERNET), Vxlan::LEN),
+            App::VxlanGpe(gpe) => (Kind::Ethertype(gpe.ethertype()?), VxlanGpe::LEN),
+            App::Geneve(geneve) => (Kind::Ethertype(geneve.protocol()), geneve.header_len()),
+            App::Mpls => (Kind::Ethertype(ethertype::MPLS), 0),
+            App::L2tp(l2tp) => return l2tp.carried(sent),
+            _ => return None,
+        };
+        Some((kind, at..sent.max(at)))
+    }
+
     /// Whether all was there that a line would show.
     pub(super) fn is_whole(&self) -> bool {
         match self {
@@ -124,6 +150,14 @@ impl fmt::Display for App<'_> {
             App::Tls(hello) => hello.fmt(f),
             App::Words(words) => words.fmt(f),
             App::Quic(quic) => quic.fmt(f),
+            App::VxlanGpe(gpe) => {
+                write!(f, "vxlan-gpe {}", gpe.vni())?;
+                if gpe.ethertype().is_none() {
+                    write!(f, " protocol {}", gpe.protocol())?;
+                }
+                Ok(())
+            }
+            App::Mpls => f.write_str("mpls"),
             App::Vxlan(vxlan) => write!(f, "vxlan {}", vxlan.vni()),
             App::Geneve(geneve) => write!(f, "geneve {}", geneve.vni()),
             App::L2tp(l2tp) => l2tp.fmt(f),

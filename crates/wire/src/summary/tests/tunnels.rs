@@ -17,6 +17,15 @@ fn vxlan(frame: &[u8]) -> Vec<u8> {
     ipv4(17, 0, &udp(50000, 4789, &packet(&[&[8, 0, 0, 0, 0, 0, 7, 0], frame])))
 }
 
+fn vxlan_gpe(protocol: u8, payload: &[u8]) -> Vec<u8> {
+    ipv4(17, 0, &udp(50000, 4790, &packet(&[&[0x0c, 0, 0, protocol, 0, 0, 7, 0], payload])))
+}
+
+/// Behind two labels.
+fn mpls_in_udp(payload: &[u8]) -> Vec<u8> {
+    ipv4(17, 0, &udp(50000, 6635, &packet(&[&[0, 1, 0x10, 64, 0, 1, 1, 64], payload])))
+}
+
 /// With eight bytes of options.
 fn geneve(ethertype: u16, payload: &[u8]) -> Vec<u8> {
     let [high, low] = ethertype.to_be_bytes();
@@ -57,6 +66,23 @@ fn what_tunnels_carry_is_shown_behind_them() {
         (
             ipv4(47, 0, &packet(&[&[0, 0, 0x88, 0x47, 0, 1, 1, 64], &ip])),
             format!("{FROM_TO} gre len 38: mpls 16 {expected}"),
+        ),
+        (
+            vxlan_gpe(3, &frame(&ip)),
+            format!("192.0.2.1:50000 > 192.0.2.2:4790 udp vxlan-gpe 7 len 52: {expected}"),
+        ),
+        (vxlan_gpe(1, &ip), format!("192.0.2.1:50000 > 192.0.2.2:4790 udp vxlan-gpe 7 len 38: {expected}")),
+        (
+            vxlan_gpe(5, &packet(&[&[0, 1, 1, 64], &ip])),
+            format!("192.0.2.1:50000 > 192.0.2.2:4790 udp vxlan-gpe 7 len 42: mpls 16 {expected}"),
+        ),
+        (
+            vxlan_gpe(4, &[9, 9]),
+            "192.0.2.1:50000 > 192.0.2.2:4790 udp vxlan-gpe 7 protocol 4 len 10".to_owned(),
+        ),
+        (
+            mpls_in_udp(&ip),
+            format!("192.0.2.1:50000 > 192.0.2.2:6635 udp mpls len 38: mpls 17 mpls 16 {expected}"),
         ),
         // Of a protocol that nobody knows, and of PPTP's version, there is nothing to show.
         (ipv4(47, 0, &[0, 0, 0x20, 1, 9, 9]), format!("{FROM_TO} gre 0x2001 len 6")),
@@ -248,6 +274,8 @@ pub(super) fn samples() -> Vec<Vec<u8>> {
     vec![
         vxlan(&frame(&ipv4(47, 0, &packet(&[&[0, 0, 8, 0], &ip])))),
         geneve(0x6558, &frame(&ip)),
+        vxlan_gpe(1, &ip),
+        mpls_in_udp(&ip),
         ipv4(51, 0, &ah(6, &tcp_with(16, SACK_OPTIONS))),
         ipv4(51, 0, &ah(4, &ip)),
         ipv4(115, 0, &packet(&[&[0, 0, 0, 7], &[0x99; 8], &frame(&ip)])),
