@@ -59,6 +59,12 @@ pub mod protocol {
     pub const NO_NEXT: u8 = 59;
     /// IPv6 destination options.
     pub const DESTINATION: u8 = 60;
+    /// OSPF.
+    pub const OSPF: u8 = 89;
+    /// PIM.
+    pub const PIM: u8 = 103;
+    /// VRRP.
+    pub const VRRP: u8 = 112;
     /// L2TP version 3.
     pub const L2TP: u8 = 115;
     /// SCTP.
@@ -87,10 +93,10 @@ pub fn protocol_name(protocol: u8) -> Option<&'static str> {
         protocol::ICMPV6 => "icmp6",
         protocol::NO_NEXT => "no-next",
         88 => "eigrp",
-        89 => "ospf",
-        103 => "pim",
+        protocol::OSPF => "ospf",
+        protocol::PIM => "pim",
         108 => "ipcomp",
-        112 => "vrrp",
+        protocol::VRRP => "vrrp",
         protocol::L2TP => "l2tp",
         protocol::SCTP => "sctp",
         136 => "udplite",

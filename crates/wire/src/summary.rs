@@ -31,6 +31,7 @@ mod lldp;
 mod ntp;
 mod pseudowire;
 mod quic;
+mod routing;
 mod sctp;
 mod stp;
 mod tcp;

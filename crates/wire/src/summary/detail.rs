@@ -9,6 +9,7 @@ use super::l2tp::L2tp;
 use super::lacp::Lacp;
 use super::lldp::Lldp;
 use super::pseudowire::Pseudowire;
+use super::routing::Routing;
 use super::sctp::Chunks;
 use super::stp::Stp;
 use super::tcp::TcpDetail;
@@ -29,6 +30,7 @@ pub(super) enum Detail<'a> {
     Icmp(IcmpDetail),
     Igmp(Igmp),
     Sctp(Chunks),
+    Routing(Routing),
     Gre(GreDetail),
     L2tp(L2tp),
     Pseudowire(Pseudowire),
@@ -154,6 +156,7 @@ impl fmt::Display for Detail<'_> {
             Detail::Icmp(icmp) => write!(f, " {icmp}"),
             Detail::Igmp(igmp) => write!(f, " {igmp}"),
             Detail::Sctp(chunks) => chunks.fmt(f),
+            Detail::Routing(routing) => routing.fmt(f),
             Detail::Stp(stp) => write!(f, " {stp}"),
             Detail::Lldp(lldp) => lldp.fmt(f),
             Detail::Lacp(lacp) => write!(f, " {lacp}"),
@@ -271,6 +274,9 @@ pub(super) fn of_protocol(number: u8, payload: &[u8], stated: usize) -> Option<D
         protocol::ESP => ipsec(0),
         protocol::AH => ipsec(4),
         protocol::IGMP => Igmp::read(payload).map(Detail::Igmp),
+        protocol::OSPF | protocol::PIM | protocol::VRRP => {
+            Routing::read(number, payload).map(Detail::Routing)
+        }
         protocol::SCTP => Chunks::read(payload, stated).map(Detail::Sctp),
         _ => return None,
     };

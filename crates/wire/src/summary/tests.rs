@@ -366,6 +366,32 @@ fn security_tunnels_and_groups() {
     }
 }
 
+#[test]
+fn messages_between_routers() {
+    let ospf = |kind| packet(&[&[2, kind, 0, 44, 10, 0, 0, 1, 0, 0, 0, 9], &[0; 32]]);
+    for (protocol, payload, expected) in [
+        (89, ospf(1), "ospf v2 hello router 10.0.0.1 area 0.0.0.9 len 44"),
+        (89, ospf(5), "ospf v2 ls-ack router 10.0.0.1 area 0.0.0.9 len 44"),
+        (89, ospf(0), "ospf v2 type 0 router 10.0.0.1 area 0.0.0.9 len 44"),
+        (89, ospf(1)[..11].to_vec(), "ospf len 11, short header"),
+        (103, vec![0x20, 0, 0, 0], "pim v2 hello len 4"),
+        (103, vec![0x23, 0, 0, 0], "pim v2 join-prune len 4"),
+        (103, vec![0x2f, 0, 0, 0], "pim v2 type 15 len 4"),
+        (103, vec![], "pim len 0, short header"),
+        (112, vec![0x31, 7, 100, 1, 0, 0, 0, 0], "vrrp v3 advertisement vrid 7 prio 100 len 8"),
+        (112, vec![0x22, 7, 0, 1], "vrrp v2 type 2 vrid 7 prio 0 len 4"),
+        (112, vec![0x31, 7], "vrrp len 2, short header"),
+    ] {
+        let expected = format!("192.0.2.1 > 192.0.2.2 {expected}");
+        assert_eq!(line(LinkType::RAW, &ipv4(protocol, 0, &payload)), expected);
+    }
+    let bytes = ipv6(89, &packet(&[&[3, 4, 0, 36, 10, 0, 0, 1, 0, 0, 0, 0], &[0; 24]]));
+    assert_eq!(
+        line(LinkType::RAW, &bytes),
+        "2001::1 > ff02::fb ospf v3 ls-update router 10.0.0.1 area 0.0.0.0 len 36"
+    );
+}
+
 /// A header of so many units of four bytes, minus two, in front of `payload` (RFC 4302, 2.2).
 fn ah(next: u8, units: u8, payload: &[u8]) -> Vec<u8> {
     let icv = vec![0xee; (usize::from(units) + 2).saturating_mul(4).saturating_sub(12)];
@@ -786,6 +812,9 @@ fn samples() -> Vec<(LinkType, Vec<u8>)> {
         (132, sctp(&[(10, 5), (0, 17)])),
         (47, vec![0x20, 0, 0x86, 0xdd, 0, 0, 0, 1, 0x60, 0, 0]),
         (47, vec![0x30, 0, 0x12, 0x34, 0, 0, 0, 1, 0, 0, 0, 2]),
+        (89, vec![2; 20]),
+        (103, vec![0x20; 20]),
+        (112, vec![0x31; 20]),
         (50, vec![7; 20]),
         (51, vec![7; 20]),
         (2, vec![0x16, 0, 0, 0, 224, 0, 0, 251]),
