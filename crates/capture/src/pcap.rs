@@ -308,6 +308,11 @@ pub(crate) fn fcs_len(link_bits: u32) -> Option<u8> {
     (link_bits & FCS_PRESENT != 0).then_some((link_bits >> 28) as u8 * 2)
 }
 
+/// The bits above the link type for so many bytes of frame check sequence: an even number up to 30.
+pub(crate) fn fcs_bits(len: u8) -> Option<u32> {
+    (len.is_multiple_of(2) && len <= 30).then_some(u32::from(len / 2) << 28 | FCS_PRESENT)
+}
+
 fn understood_snaplen(stored: u32, linktype: LinkType, faked_header_len: u32) -> u32 {
     let snaplen = match stored {
         1..=SNAPLEN_SANE_MAX => stored,

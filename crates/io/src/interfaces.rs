@@ -1,5 +1,5 @@
 //! Numbers that stand for interfaces in the metadata of packets, in the whole process: for a device one for each name, whichever app has it, and also when
-//! it goes and comes back; for an interface of a capture one for each file, number and name, however often it is read.
+//! it goes and comes back; for an interface of a capture one for each file, number, name and length of frame check sequence, however often it is read.
 
 use capture::Batch;
 use std::collections::HashMap;
@@ -17,7 +17,16 @@ const NAME_MAX: usize = 255;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Interface {
     Device(String),
-    Captured { path: Arc<Path>, index: u32, name: Option<String> },
+    Captured { path: Arc<Path>, index: u32, facts: Facts },
+}
+
+/// What a capture says of an interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Facts {
+    /// What it is called.
+    pub(crate) name: Option<String>,
+    /// Bytes of the frame check sequence behind each packet, if that is known.
+    pub(crate) fcs_len: Option<u8>,
 }
 
 /// All interfaces so far.
@@ -38,9 +47,10 @@ impl Known {
     }
 
     /// The number of an interface of a capture; where there are too many, that which it has there.
-    fn captured(&mut self, path: &Arc<Path>, index: u32, name: Option<&str>) -> u32 {
+    fn captured(&mut self, path: &Arc<Path>, index: u32, name: Option<&str>, fcs_len: Option<u8>) -> u32 {
         let name = name.map(|name| name[..name.floor_char_boundary(NAME_MAX)].to_owned());
-        let interface = Interface::Captured { path: Arc::clone(path), index, name };
+        let facts = Facts { name, fcs_len };
+        let interface = Interface::Captured { path: Arc::clone(path), index, facts };
         if let Some(&number) = self.numbers.get(&interface) {
             return number;
         }
@@ -51,11 +61,11 @@ impl Known {
         self.number(interface)
     }
 
-    fn name(&self, number: u32) -> Option<String> {
-        match &**self.interfaces.get(number.checked_sub(FIRST)? as usize)? {
-            Interface::Device(name) => Some(name.clone()),
-            Interface::Captured { name, .. } => name.clone(),
-        }
+    fn facts(&self, number: u32) -> Option<Facts> {
+        Some(match &**self.interfaces.get(number.checked_sub(FIRST)? as usize)? {
+            Interface::Device(name) => Facts { name: Some(name.clone()), fcs_len: None },
+            Interface::Captured { facts, .. } => facts.clone(),
+        })
     }
 }
 
@@ -64,9 +74,9 @@ pub(crate) fn number_of_device(device: &str) -> u32 {
     known().number(Interface::Device(device.to_owned()))
 }
 
-/// The name of the interface that a number stands for, if it has one.
-pub(crate) fn name_of(number: u32) -> Option<String> {
-    known().name(number)
+/// What is known of the interface that a number stands for.
+pub(crate) fn facts_of(number: u32) -> Facts {
+    known().facts(number).unwrap_or_default()
 }
 
 fn known() -> MutexGuard<'static, Known> {
@@ -104,10 +114,10 @@ impl Section {
         let mut known = known();
         // A pcap file has one interface, which no block describes.
         let names = batch.interface_names().chain(std::iter::repeat(None));
-        let count = batch.interfaces().len() - self.numbers.len();
-        for name in names.take(count) {
-            let number = known.captured(&self.path, self.numbers.len() as u32, name.as_deref());
-            self.numbers.push(number);
+        let new = &batch.interfaces()[self.numbers.len()..];
+        for (interface, name) in new.iter().zip(names) {
+            let index = self.numbers.len() as u32;
+            self.numbers.push(known.captured(&self.path, index, name.as_deref(), interface.fcs_len));
         }
     }
 
@@ -120,7 +130,7 @@ impl Section {
 
 #[cfg(test)]
 mod tests {
-    use super::{CAPTURED_MAX, FIRST, Known, NAME_MAX, name_of, number_of_device};
+    use super::{CAPTURED_MAX, FIRST, Facts, Known, NAME_MAX, facts_of, number_of_device};
     use std::path::Path;
     use std::sync::Arc;
 
@@ -128,8 +138,11 @@ mod tests {
     fn each_device_has_a_number() {
         let [a, b, again] = ["test a", "test b", "test a"].map(number_of_device);
         assert!(a == again && a != b && a >= FIRST);
-        assert_eq!([a, b].map(name_of), ["test a", "test b"].map(|name| Some(name.to_owned())));
-        assert_eq!([0, 7, u32::MAX].map(name_of), [const { None }; 3]);
+        assert_eq!(
+            [a, b].map(|number| facts_of(number).name),
+            ["test a", "test b"].map(|name| Some(name.to_owned()))
+        );
+        assert_eq!([0, 7, u32::MAX].map(|number| facts_of(number).name), [const { None }; 3]);
     }
 
     #[test]
@@ -137,19 +150,24 @@ mod tests {
         let mut known = Known::default();
         let [a, b] = ["a.pcapng", "b.pcapng"].map(|path| Arc::from(Path::new(path)));
         let (a, b) = (&a, &b);
-        let first = known.captured(a, 0, Some("eth0"));
-        assert_eq!(known.captured(a, 0, Some("eth0")), first);
-        assert_eq!(known.name(first).as_deref(), Some("eth0"));
-        let others =
-            [known.captured(b, 0, Some("eth0")), known.captured(a, 1, None), known.captured(a, 0, None)];
-        assert_eq!(others, [first + 1, first + 2, first + 3]);
-        let long = known.captured(b, 7, Some(&"é".repeat(NAME_MAX)));
-        assert_eq!(known.name(long), Some("é".repeat(NAME_MAX / 2)));
+        let first = known.captured(a, 0, Some("eth0"), None);
+        assert_eq!(known.captured(a, 0, Some("eth0"), None), first);
+        assert_eq!(known.facts(first).unwrap().name.as_deref(), Some("eth0"));
+        assert_ne!(known.captured(b, 0, Some("eth0"), Some(4)), known.captured(b, 0, Some("eth0"), None));
+        let others = [
+            known.captured(b, 0, Some("eth0"), None),
+            known.captured(a, 1, None, None),
+            known.captured(a, 0, None, None),
+        ];
+        assert_eq!(others, [first + 2, first + 3, first + 4]);
+        let long = known.captured(b, 7, Some(&"é".repeat(NAME_MAX)), Some(4));
+        let facts = Facts { name: Some("é".repeat(NAME_MAX / 2)), fcs_len: Some(4) };
+        assert_eq!(known.facts(long), Some(facts));
         for index in 0..CAPTURED_MAX as u32 {
-            known.captured(b, 100 + index, None);
+            known.captured(b, 100 + index, None, None);
         }
         assert_eq!(
-            (known.captured(b, 5000, Some("late")), known.captured(a, 0, Some("eth0"))),
+            (known.captured(b, 5000, Some("late"), None), known.captured(a, 0, Some("eth0"), None)),
             (5000, first)
         );
     }

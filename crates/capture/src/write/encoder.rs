@@ -47,6 +47,17 @@ impl Target {
         }
     }
 
+    /// The bits above the link type ([`Target::Pcap`]) that say how many bytes of frame check sequence stand behind each packet; `None` for a
+    /// number that they have no room for: odd, or above 30.
+    ///
+    /// ```
+    /// assert_eq!([0, 4, 3].map(capture::Target::fcs_bits), [Some(0x0400_0000), Some(0x2400_0000), None]);
+    /// ```
+    #[must_use]
+    pub fn fcs_bits(len: u8) -> Option<u32> {
+        pcap::fcs_bits(len)
+    }
+
     /// The header of such a file; empty for pcapng, where sections bring their own headers.
     #[must_use]
     pub fn file_header(&self) -> Vec<u8> {

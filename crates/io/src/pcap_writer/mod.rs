@@ -6,13 +6,13 @@
 //! | `format` | `"pcap"` or `"pcapng"`; unless set, `"pcapng"` if the path ends so, or so before `.gz` or `.zst`, else `"pcap"`. Nothing is compressed |
 //! | `snaplen` | bytes that are kept of a packet; all unless set |
 //! | `delivered` | counts packets written |
-//! | `wrong_linktype` | drops: packets of another link type than the first; pcapng takes them all |
+//! | `wrong_linktype` | drops: packets of another link type, or with a frame check sequence of another length, than the first; pcapng takes them all |
 //! | `write_error` | drops: packets that the file system did not take, or who reads a pipe |
 //! | `less_precise` | counts packets whose timestamps lost digits, since the first packet had fewer; never in pcapng |
 //!
 //! Timestamps and lengths on the wire come from the packets' metadata, so that a capture read and written again keeps
-//! them exactly; packets that come from no capture have the time of their breath. The link type of a pcap file, and
-//! whether it counts micro- or nanoseconds, are those of the first packet. In pcapng, each interface of each capture,
+//! them exactly; packets that come from no capture have the time of their breath. The link type of a pcap file,
+//! whether it counts micro- or nanoseconds, and what it says of frame check sequences, are those of the first packet. In pcapng, each interface of each capture,
 //! and each device (`af_packet`, `tap`), becomes one with its name.
 //!
 //! Packets are written in large blocks: when enough have come together, when none has come for a tick, and every second. When

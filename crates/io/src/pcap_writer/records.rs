@@ -2,7 +2,7 @@
 //! machine's byte order.
 
 use super::Format;
-use crate::interfaces;
+use crate::interfaces::{self, Facts};
 use capture::layout::{self, InterfaceOption, RecordSpan, RecordSpans};
 use capture::{ByteOrder, Precision, Target};
 use engine::{Metadata, Packet};
@@ -25,6 +25,10 @@ pub(super) struct Encoder {
     current: Option<Origin>,
     /// Of pcapng: the interfaces that are in the file.
     interfaces: HashMap<Origin, u32>,
+    /// Of pcap: the fate of packets of other origins than the first.
+    others: HashMap<Origin, Put>,
+    /// The last of them.
+    last_other: Option<(Origin, Put)>,
     /// Of pcapng: the interface of `current`.
     interface: u32,
     /// The length of one unit of a timestamp of `current`.
@@ -58,9 +62,33 @@ impl From<&Metadata> for Origin {
     }
 }
 
+impl Origin {
+    /// What becomes of a packet of another origin in a pcap file whose first packet is of this one, and which counts nanoseconds or not.
+    fn fate_of(self, other: Origin, is_exact: bool) -> Put {
+        // Where nothing is said of a frame check sequence there is none, as far as anybody knows.
+        let fcs_len = |origin: Origin| interfaces::facts_of(origin.interface).fcs_len.unwrap_or(0);
+        if self.linktype != other.linktype || fcs_len(self) != fcs_len(other) {
+            Put::WrongLinkType
+        } else if other.precision > 6 && !is_exact {
+            Put::LessPrecise
+        } else {
+            Put::Done
+        }
+    }
+}
+
 impl Encoder {
     pub(super) fn new(format: Format, snaplen: usize) -> Self {
-        Encoder { format, snaplen, current: None, interfaces: HashMap::new(), interface: 0, ns_per_unit: 1 }
+        Encoder {
+            format,
+            snaplen,
+            current: None,
+            interfaces: HashMap::new(),
+            others: HashMap::new(),
+            last_other: None,
+            interface: 0,
+            ns_per_unit: 1,
+        }
     }
 
     pub(super) fn format(&self) -> Format {
@@ -79,10 +107,9 @@ impl Encoder {
         }
     }
 
-    /// Whether such a packet can be in the file. The first one always can.
+    /// Whether such a packet, which was to be put into the file, is in it.
     pub(super) fn fits(&self, metadata: &Metadata) -> bool {
-        self.format == Format::Pcapng
-            || self.current.is_none_or(|current| current.linktype == metadata.linktype)
+        self.others.get(&Origin::from(metadata)) != Some(&Put::WrongLinkType)
     }
 
     /// Writes what a file begins with whose first packet is such.
@@ -129,14 +156,20 @@ impl Encoder {
     #[cold]
     fn change(&mut self, origin: Origin, out: &mut Vec<u8>) -> Put {
         match (self.format, self.current) {
-            (Format::Pcap, Some(file)) if file.linktype != origin.linktype => Put::WrongLinkType,
-            (Format::Pcap, Some(_)) if origin.precision > 6 && self.ns_per_unit > 1 => Put::LessPrecise,
-            (Format::Pcap, Some(_)) => Put::Done,
+            (Format::Pcap, Some(file)) => {
+                if let Some((_, fate)) = self.last_other.filter(|&(last, _)| last == origin) {
+                    return fate;
+                }
+                let is_exact = self.ns_per_unit == 1;
+                let fate = *self.others.entry(origin).or_insert_with(|| file.fate_of(origin, is_exact));
+                self.last_other = Some((origin, fate));
+                fate
+            }
             (Format::Pcap, None) => {
                 self.current = Some(origin);
                 let precision = if origin.precision > 6 { Precision::Nano } else { Precision::Micro };
                 self.ns_per_unit = u64::from(precision.ns_per_unit());
-                out.extend(file_header(origin.linktype, precision));
+                out.extend(file_header(origin, precision));
                 Put::Done
             }
             (Format::Pcapng, current) => {
@@ -197,17 +230,20 @@ fn units(ns: u64, ns_per_unit: u64) -> u64 {
     }
 }
 
-fn file_header(linktype: u16, precision: Precision) -> Vec<u8> {
-    let linktype = LinkType::new(linktype.into());
-    Target::Pcap { order: ORDER, precision, snaplen: SNAPLEN, linktype, link_bits: 0 }.file_header()
+fn file_header(origin: Origin, precision: Precision) -> Vec<u8> {
+    let linktype = LinkType::new(origin.linktype.into());
+    let fcs_len = interfaces::facts_of(origin.interface).fcs_len;
+    let link_bits = fcs_len.and_then(Target::fcs_bits).unwrap_or(0);
+    Target::Pcap { order: ORDER, precision, snaplen: SNAPLEN, linktype, link_bits }.file_header()
 }
 
-/// Describes an interface: its name, if it has one, and the resolution of its timestamps.
+/// Describes an interface: its name, if it has one, the resolution of its timestamps, and the length of its frame check sequence, if that is known.
 fn put_interface(origin: Origin, out: &mut Vec<u8>) {
-    let name = interfaces::name_of(origin.interface);
+    let Facts { name, fcs_len } = interfaces::facts_of(origin.interface);
     let name = name.as_deref().map(InterfaceOption::Name);
-    let options: Vec<InterfaceOption<'_>> =
-        name.into_iter().chain([InterfaceOption::Digits(origin.precision)]).collect();
+    let digits = InterfaceOption::Digits(origin.precision);
+    let fcs_len = fcs_len.map(InterfaceOption::FcsLen);
+    let options: Vec<InterfaceOption<'_>> = name.into_iter().chain([digits]).chain(fcs_len).collect();
     layout::put_interface(ORDER, origin.linktype, SNAPLEN, &options, out);
 }
 

@@ -63,3 +63,45 @@ fn interfaces_of_several_captures_keep_their_names_and_stay_apart() {
         interfaces(&out).into_iter().skip(1).step_by(2).map(|(_, number, _)| number).collect();
     assert_eq!(again, numbers, "the second pass is of the same interfaces");
 }
+
+/// What a capture says of the frame check sequences at the end of its packets stays with them.
+#[test]
+fn lengths_of_check_sequences_are_kept() {
+    let scratch = Scratch::new();
+    let fcs_len = |path: &Path| {
+        let mut reader = Reader::open(path).unwrap();
+        let batch = reader.next_batch().unwrap().unwrap();
+        (batch.interface(&batch.packets()[0]).fcs_len, batch.len())
+    };
+    let with = |link: u8| {
+        let mut file = pcap(&[(1, 60, vec![8; 60]), (2, 60, vec![9; 60])]);
+        file[23] = link;
+        file
+    };
+    for (link, expected) in [(0x24, Some(4)), (0x04, Some(0)), (0, None)] {
+        let from = scratch.file("from.pcap", &with(link));
+        for out in ["out.pcap", "out.pcapng"].map(|name| scratch.path(name)) {
+            copy(&from, writer(&out));
+            assert_eq!(fcs_len(&out), (expected, 2), "{}", out.display());
+        }
+    }
+    // One length in each pcap file; that nothing is said of it is as good as none.
+    let [a, b, c] = [("a.pcap", 0x24), ("b.pcap", 0x04), ("c.pcap", 0)]
+        .map(|(name, link)| scratch.file(name, &with(link)));
+    for (first, second, delivered) in [(&a, &b, 2), (&b, &c, 4), (&c, &a, 2)] {
+        let out = scratch.path("joined.pcap");
+        let mut graph = Graph::new();
+        graph.app("join", apps::Join {}).unwrap();
+        graph.app("writer", writer(&out)).unwrap();
+        graph.link("join.output -> writer.input").unwrap();
+        for (name, path) in [("a", first), ("b", second)] {
+            graph.app(name, PcapReader { path: path.clone(), ..PcapReader::default() }).unwrap();
+            graph.link(&format!("{name}.output -> join.{name}")).unwrap();
+        }
+        let report = ended(&graph).report();
+        assert_eq!(
+            (count(&report, "delivered"), count(&report, "wrong_linktype")),
+            (delivered, 4 - delivered)
+        );
+    }
+}
