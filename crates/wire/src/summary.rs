@@ -31,11 +31,15 @@ mod lldp;
 mod ntp;
 mod pseudowire;
 mod quic;
+mod radius;
 mod routing;
 mod sctp;
+mod snmp;
 mod stp;
+mod syslog;
 mod tcp;
 mod text;
+mod tftp;
 mod tls;
 mod words;
 

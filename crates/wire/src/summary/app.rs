@@ -9,6 +9,10 @@ use super::inside::Kind;
 use super::l2tp;
 use super::ntp::{self, Ntp};
 use super::quic::{self, Quic};
+use super::radius::{self, Radius};
+use super::snmp::{self, Snmp};
+use super::syslog::{self, Syslog};
+use super::tftp::{self, Tftp};
 use super::tls::{self, Hello};
 use super::words::{self, Words};
 use crate::bytes::u16_at;
@@ -28,6 +32,10 @@ pub(super) enum App<'a> {
     Ntp(Ntp),
     Tls(Hello<'a>),
     Words(Words<'a>),
+    Snmp(Snmp<'a>),
+    Radius(Radius),
+    Syslog(Syslog<'a>),
+    Tftp(Tftp<'a>),
     Quic(Quic),
     Vxlan(Vxlan<'a>),
     VxlanGpe(VxlanGpe<'a>),
@@ -58,6 +66,16 @@ impl<'a> App<'a> {
             Ntp::read(payload, sent).map(App::Ntp)
         } else if is_of(&[l2tp::PORT]) {
             l2tp::Datagram::read(payload, sent).map(App::L2tp)
+        } else if is_of(&snmp::PORTS) {
+            Snmp::read(payload).map(App::Snmp)
+        } else if is_of(&radius::PORTS) {
+            Radius::read(payload, sent).map(App::Radius)
+        } else if is_of(&[syslog::PORT]) {
+            Syslog::read(payload, sent).map(App::Syslog)
+        } else if is_of(&[tftp::PORT]) {
+            Tftp::read(payload).map(App::Tftp)
+        } else if is_of(&[words::SIP_PORT]) {
+            Words::read(ports, payload, sent).map(App::Words)
         } else {
             Quic::read(payload, ports).map(App::Quic)
         }
@@ -88,6 +106,11 @@ impl<'a> App<'a> {
             _ if is_of(&dhcp::PORTS_V6) => dhcp::LEAST_V6,
             _ if is_of(&[ntp::PORT]) => ntp::LEAST,
             _ if is_of(&[l2tp::PORT]) => l2tp::Datagram::least(payload),
+            _ if is_of(&snmp::PORTS) => Snmp::least(payload),
+            _ if is_of(&radius::PORTS) => radius::LEAST,
+            _ if is_of(&[syslog::PORT]) => Syslog::least(payload),
+            _ if is_of(&[tftp::PORT]) => tftp::LEAST,
+            _ if is_of(&[words::SIP_PORT]) => words::least(ports, payload),
             (_, Some(first)) if first & quic::LONG_HEADER == 0 => 1,
             _ => quic::LEAST,
         }
@@ -135,6 +158,9 @@ impl App<'_> {
             App::Tls(Hello::Client { server }) => server.is_some(),
             App::Words(words) => words.is_whole,
             App::L2tp(l2tp) => l2tp.is_whole(),
+            App::Snmp(snmp) => snmp.is_whole,
+            App::Syslog(syslog) => syslog.is_whole,
+            App::Tftp(tftp) => tftp.is_whole,
             _ => true,
         }
     }
@@ -150,6 +176,10 @@ impl fmt::Display for App<'_> {
             App::Tls(hello) => hello.fmt(f),
             App::Words(words) => words.fmt(f),
             App::Quic(quic) => quic.fmt(f),
+            App::Snmp(snmp) => snmp.fmt(f),
+            App::Radius(radius) => radius.fmt(f),
+            App::Syslog(syslog) => syslog.fmt(f),
+            App::Tftp(tftp) => tftp.fmt(f),
             App::VxlanGpe(gpe) => {
                 write!(f, "vxlan-gpe {}", gpe.vni())?;
                 if gpe.ethertype().is_none() {

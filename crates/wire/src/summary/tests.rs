@@ -1,4 +1,5 @@
 mod apps;
+mod services;
 mod tunnels;
 
 use proptest::prelude::*;
@@ -845,6 +846,7 @@ fn samples() -> Vec<(LinkType, Vec<u8>)> {
         all.push(ether(0x86dd, &ipv6(next_header, &payload)));
     }
     all.extend(apps::samples().into_iter().map(|bytes| ether(0x0800, &bytes)));
+    all.extend(services::samples().into_iter().map(|bytes| ether(0x0800, &bytes)));
     all.extend(tunnels::samples().into_iter().map(|bytes| ether(0x0800, &bytes)));
     all.extend(tunnels::labelled_samples());
     let mut all: Vec<_> = all.into_iter().map(|bytes| (LinkType::EN10MB, bytes)).collect();

@@ -1,5 +1,5 @@
-//! The first line of what is said in words: requests and responses of HTTP/1 (RFC 9112) on any port, and commands and replies of SMTP
-//! (RFC 5321) and FTP (RFC 959) on theirs.
+//! The first line of what is said in words: requests and responses of HTTP/1 (RFC 9112) on any port, commands and replies of SMTP
+//! (RFC 5321) and FTP (RFC 959), and requests and responses of SIP (RFC 3261) on theirs.
 
 use std::fmt;
 
@@ -8,6 +8,9 @@ use super::text::{LINE_MAX, QuotedLine};
 const FTP_PORT: u16 = 21;
 /// To other servers, and from users (RFC 6409).
 const SMTP_PORTS: [u16; 2] = [25, 587];
+
+/// Of both UDP and TCP.
+pub(super) const SIP_PORT: u16 = 5060;
 
 /// What HTTP begins with. A method alone might be that of another protocol, such as RTSP.
 const HTTP: [&[u8]; 20] = [
@@ -32,6 +35,25 @@ const HTTP: [&[u8]; 20] = [
     b"DELETE http",
     b"PATCH http",
     b"OPTIONS http",
+];
+
+/// What SIP begins with (IANA, "SIP Methods").
+const SIP: [&[u8]; 15] = [
+    b"SIP/2.0 ",
+    b"INVITE ",
+    b"ACK ",
+    b"BYE ",
+    b"CANCEL ",
+    b"OPTIONS ",
+    b"REGISTER ",
+    b"PRACK ",
+    b"SUBSCRIBE ",
+    b"NOTIFY ",
+    b"PUBLISH ",
+    b"INFO ",
+    b"REFER ",
+    b"MESSAGE ",
+    b"UPDATE ",
 ];
 
 const SMTP: [&[u8]; 15] = [
@@ -110,16 +132,18 @@ fn beginning([src, dst]: [u16; 2], payload: &[u8]) -> (&'static str, Beginning) 
     match (is_of(&[FTP_PORT]), is_of(&SMTP_PORTS)) {
         ((from, to), _) if from || to => ("ftp", spoken(from, &FTP)),
         (_, (from, to)) if from || to => ("smtp", spoken(from, &SMTP)),
-        _ => ("http", of_http(payload)),
+        _ if src == SIP_PORT || dst == SIP_PORT => ("sip", of_known(payload, &SIP)),
+        _ => ("http", of_known(payload, &HTTP)),
     }
 }
 
-fn of_http(payload: &[u8]) -> Beginning {
+/// One of several beginnings, each with a capital letter.
+fn of_known(payload: &[u8], beginnings: &[&[u8]]) -> Beginning {
     // Most of what TCP carries begins with no capital letter.
     if !payload.first().is_some_and(u8::is_ascii_uppercase) {
         return Beginning::Other;
     }
-    most(HTTP.iter().map(|&known| {
+    most(beginnings.iter().map(|&known| {
         if payload.starts_with(known) {
             Beginning::Known
         } else if known.starts_with(payload) {
