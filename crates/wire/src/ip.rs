@@ -41,6 +41,8 @@ pub mod protocol {
     pub const TCP: u8 = 6;
     /// UDP.
     pub const UDP: u8 = 17;
+    /// DCCP.
+    pub const DCCP: u8 = 33;
     /// IPv6 in IP.
     pub const IPV6: u8 = 41;
     /// IPv6 routing header.
@@ -71,6 +73,8 @@ pub mod protocol {
     pub const SCTP: u8 = 132;
     /// IPv6 mobility.
     pub const MOBILITY: u8 = 135;
+    /// UDP-Lite.
+    pub const UDPLITE: u8 = 136;
 }
 
 /// What a protocol number is called, where it is common.
@@ -84,7 +88,7 @@ pub fn protocol_name(protocol: u8) -> Option<&'static str> {
         8 => "egp",
         9 => "igrp",
         protocol::UDP => "udp",
-        33 => "dccp",
+        protocol::DCCP => "dccp",
         protocol::IPV6 => "ip6-in-ip",
         46 => "rsvp",
         protocol::GRE => "gre",
@@ -99,7 +103,7 @@ pub fn protocol_name(protocol: u8) -> Option<&'static str> {
         protocol::VRRP => "vrrp",
         protocol::L2TP => "l2tp",
         protocol::SCTP => "sctp",
-        136 => "udplite",
+        protocol::UDPLITE => "udplite",
         _ => return None,
     })
 }

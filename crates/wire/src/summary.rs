@@ -63,6 +63,9 @@ use crate::mac::Mac;
 use crate::transport::{Icmp, Tcp, Udp};
 use crate::tunnel::{Gre, TRANSPARENT_ETHERNET};
 
+/// Length of the shortest header of DCCP (RFC 4340, 5.1).
+const DCCP_LEN: usize = 12;
+
 /// Who speaks or is spoken to.
 #[derive(Clone, Copy, Debug)]
 enum Endpoint {
@@ -376,6 +379,8 @@ impl<'a> Summary<'a> {
                 self.l2tp(payload, stated);
                 true
             }
+            protocol::DCCP => payload.len() >= DCCP_LEN,
+            protocol::UDPLITE => payload.len() >= Udp::LEN,
             _ => {
                 if let Some(detail) = detail::of_protocol(number, payload, stated) {
                     self.detail = detail;
@@ -558,7 +563,8 @@ fn up_to(bytes: &[u8], len: u32) -> &[u8] {
 
 /// Source and destination port of what a protocol with ports carries, if they are there.
 fn ports(number: u8, payload: &[u8]) -> Option<(u16, u16)> {
-    let has_ports = matches!(number, protocol::TCP | protocol::UDP | protocol::SCTP);
+    use protocol::{DCCP, SCTP, TCP, UDP, UDPLITE};
+    let has_ports = matches!(number, TCP | UDP | SCTP | DCCP | UDPLITE);
     let &[a, b, c, d] = payload.first_chunk().filter(|_| has_ports)?;
     Some((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
 }
