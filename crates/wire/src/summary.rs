@@ -278,7 +278,7 @@ impl<'a> Summary<'a> {
         let stated = match usize::from(ip.payload_len()) {
             // Behind this header nothing can be.
             0 if ip.next_header() == protocol::NO_NEXT => 0,
-            0 => ip.payload().len() + self.missing,
+            0 => ip.jumbo_len().map_or(ip.payload().len() + self.missing, |len| len as usize),
             stated => stated,
         };
         if Ipv6::LEN + stated > bytes.len() + self.missing {
@@ -409,7 +409,11 @@ impl<'a> Summary<'a> {
     }
 
     fn udp(&mut self, udp: &Udp<'a>) {
-        let len = u32::from(udp.len());
+        // A jumbogram has no room to say how long it is (RFC 2675, 4).
+        let len = match udp.len() {
+            0 if self.len > u16::MAX.into() => self.len,
+            len => len.into(),
+        };
         // The first of several fragments holds less than the datagram.
         let is_more = self.fragment.is_none() && len > self.len;
         if len < Udp::LEN as u32 || is_more {

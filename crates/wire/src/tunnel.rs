@@ -17,5 +17,5 @@ mod vxlan_gpe;
 pub use geneve::{GENEVE_PORT, Geneve};
 pub use gre::{Gre, GreHeader, TRANSPARENT_ETHERNET};
 pub use keyed::{KeyedTunnel, KeyedTunnelHeader, SESSION_ANY};
-pub use vxlan::{VXLAN_PORT, Vxlan, VxlanHeader, vxlan_src_port};
+pub use vxlan::{VXLAN_PORT, VXLAN_PORT_LINUX, Vxlan, VxlanHeader, vxlan_src_port};
 pub use vxlan_gpe::{VXLAN_GPE_PORT, VxlanGpe};

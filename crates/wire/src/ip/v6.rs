@@ -46,6 +46,29 @@ impl<'a> Ipv6<'a> {
         u16_at(self.bytes, 4).unwrap_or_default()
     }
 
+    /// Length of all that follows the fixed header of a jumbogram, as the first of the hop-by-hop options of that kind states it (RFC 2675, 2).
+    /// `None` where there is none, or it was not captured.
+    #[must_use]
+    pub fn jumbo_len(&self) -> Option<u32> {
+        const JUMBO_PAYLOAD: u8 = 0xc2;
+        if self.payload_len() != 0 || self.next_header() != protocol::HOP_BY_HOP {
+            return None;
+        }
+        let mut options = self.extensions().next()?.bytes.get(2..)?;
+        loop {
+            // One byte of padding has no length.
+            let len = match *options.first()? {
+                0 => 1,
+                _ => 2 + usize::from(u8_at(options, 1)?),
+            };
+            let (option, rest) = options.split_at_checked(len)?;
+            if let [JUMBO_PAYLOAD, 4, len @ ..] = option {
+                return u32_at(len, 0).filter(|&len| len > u16::MAX.into());
+            }
+            options = rest;
+        }
+    }
+
     /// What follows the fixed header.
     #[inline]
     #[must_use]

@@ -17,7 +17,9 @@ use super::tls::{self, Hello};
 use super::words::{self, Words};
 use crate::bytes::u16_at;
 use crate::ether::ethertype;
-use crate::tunnel::{GENEVE_PORT, Geneve, TRANSPARENT_ETHERNET, VXLAN_GPE_PORT, VXLAN_PORT, Vxlan, VxlanGpe};
+use crate::tunnel::{
+    GENEVE_PORT, Geneve, TRANSPARENT_ETHERNET, VXLAN_GPE_PORT, VXLAN_PORT, VXLAN_PORT_LINUX, Vxlan, VxlanGpe,
+};
 
 /// The port of MPLS over UDP (RFC 7510), and the bytes of a label.
 const MPLS_PORT: u16 = 6635;
@@ -50,7 +52,7 @@ impl<'a> App<'a> {
         let is_of = |known: &[u16]| ports.iter().any(|port| known.contains(port));
         // The ports of tunnels are those of who receives; who sends chooses one for each flow inside.
         match ports[1] {
-            VXLAN_PORT => return Vxlan::new(payload).map(App::Vxlan),
+            VXLAN_PORT | VXLAN_PORT_LINUX => return Vxlan::new(payload).map(App::Vxlan),
             VXLAN_GPE_PORT => return VxlanGpe::new(payload).map(App::VxlanGpe),
             GENEVE_PORT => return Geneve::new(payload).map(App::Geneve),
             MPLS_PORT => return payload.get(..MPLS_LEN).map(|_| App::Mpls),
@@ -96,7 +98,7 @@ impl<'a> App<'a> {
     pub(super) fn least_of_udp(ports: [u16; 2], payload: &[u8]) -> usize {
         let is_of = |known: &[u16]| ports.iter().any(|port| known.contains(port));
         match (ports[1], payload.first()) {
-            (VXLAN_PORT, _) => Vxlan::LEN,
+            (VXLAN_PORT | VXLAN_PORT_LINUX, _) => Vxlan::LEN,
             (VXLAN_GPE_PORT, _) => VxlanGpe::LEN,
             (MPLS_PORT, _) => MPLS_LEN,
             // The first byte counts the options.

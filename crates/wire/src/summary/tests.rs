@@ -234,6 +234,16 @@ fn offloaded_segments_go_as_far_as_the_frame() {
             assert_eq!(summary, format!("{from_to} tcp ACK seq 1000 ack 7 win 64240 len 3000"));
         }
     }
+    // A jumbogram says it itself, and a datagram in it says nothing.
+    for (len, expected) in
+        [(70_000, "udp len 69992"), (69_999, "udp len 69991"), (70_001, "udp len 69993, bad length")]
+    {
+        let datagram = packet(&[&[0x13, 0x88, 0, 9, 0, 0, 0, 0], &[7; 69_992]]);
+        let option = packet(&[&[17, 0, 0xc2, 4], &u32::to_be_bytes(len + 8)]);
+        let mut bytes = ipv6(0, &packet(&[&option, &datagram]));
+        bytes[4..6].fill(0);
+        assert_eq!(line(LinkType::RAW, &bytes), format!("[2001::1]:5000 > [ff02::fb]:9 {expected}"));
+    }
     // No segment, but nothing, behind which a frame is padded.
     let nothing = packet(&[&ipv6(59, &[]), &[0; 6]]);
     assert_eq!(line(LinkType::RAW, &nothing), "2001::1 > ff02::fb no-next len 0");

@@ -12,6 +12,9 @@ use crate::bytes::u32_at;
 /// The UDP port that VXLAN is sent to.
 pub const VXLAN_PORT: u16 = 4789;
 
+/// The UDP port that Linux sends it to unless told otherwise (`drivers/net/vxlan`): that of before it had one.
+pub const VXLAN_PORT_LINUX: u16 = 8472;
+
 /// Says that the network identifier is valid.
 const HAS_VNI: u8 = 0x08;
 

@@ -195,3 +195,29 @@ fn routing_headers_lead_elsewhere() {
     }
     assert_eq!(Route::parse(&[17, 0, 0, 1, 0, 0, 0, 0]).unwrap().last, None);
 }
+
+#[test]
+fn jumbograms_state_their_length_in_an_option() {
+    let jumbo = |options: [u8; 14]| {
+        let mut packet = ipv6(protocol::HOP_BY_HOP, &[&[protocol::UDP, 1], &options[..]].concat());
+        packet[4..6].fill(0);
+        packet
+    };
+    for (options, expected) in [
+        ([0xc2, 4, 0, 1, 0, 0, 1, 6, 0, 0, 0, 0, 0, 0], Some(65_536)),
+        // Behind padding of one byte, and of four.
+        ([0, 0, 1, 2, 0, 0, 0xc2, 4, 0, 1, 0, 9, 0, 0], Some(65_545)),
+        // Too short for one, and not of its length; and none, to the end.
+        ([0xc2, 4, 0, 0, 0xff, 0xff, 1, 6, 0, 0, 0, 0, 0, 0], None),
+        ([0xc2, 3, 0, 1, 0, 1, 7, 0, 0, 0, 0, 0, 0, 0], None),
+        ([1, 99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], None),
+        ([0; 14], None),
+    ] {
+        let packet = jumbo(options);
+        assert_eq!(Ipv6::new(&packet).unwrap().jumbo_len(), expected, "{options:?}");
+    }
+    let mut packet = jumbo([0xc2, 4, 0, 1, 0, 0, 1, 6, 0, 0, 0, 0, 0, 0]);
+    packet[5] = 16;
+    assert_eq!(Ipv6::new(&packet).unwrap().jumbo_len(), None, "no jumbogram");
+    assert_eq!(Ipv6::new(&ipv6(protocol::UDP, &[])).unwrap().jumbo_len(), None);
+}

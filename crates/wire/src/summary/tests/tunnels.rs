@@ -68,6 +68,10 @@ fn what_tunnels_carry_is_shown_behind_them() {
             format!("{FROM_TO} gre len 38: mpls 16 {expected}"),
         ),
         (
+            ipv4(17, 0, &udp(50000, 8472, &packet(&[&[8, 0, 0, 0, 0, 0, 7, 0], &frame(&ip)]))),
+            format!("192.0.2.1:50000 > 192.0.2.2:8472 udp vxlan 7 len 52: {expected}"),
+        ),
+        (
             vxlan_gpe(3, &frame(&ip)),
             format!("192.0.2.1:50000 > 192.0.2.2:4790 udp vxlan-gpe 7 len 52: {expected}"),
         ),
