@@ -31,6 +31,8 @@ pub mod ethertype {
     pub const QINQ_OLD: u16 = 0x9100;
     /// IPv6.
     pub const IPV6: u16 = 0x86dd;
+    /// MACsec (IEEE 802.1AE).
+    pub const MACSEC: u16 = 0x88e5;
     /// MPLS, unicast.
     pub const MPLS: u16 = 0x8847;
     /// MPLS, multicast.
@@ -68,7 +70,7 @@ pub fn ethertype_name(ethertype: u16) -> Option<&'static str> {
         0x8137 => "ipx",
         ethertype::SLOW => "slow",
         0x888e => "eapol",
-        0x88e5 => "macsec",
+        ethertype::MACSEC => "macsec",
         0x88f7 => "ptp",
         0x8906 => "fcoe",
         0x9000 => "loopback",

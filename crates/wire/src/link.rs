@@ -3,6 +3,7 @@
 //! One function, [`strip`], takes any link type it knows down to an EtherType and a payload, over VLAN tags,
 //! PPPoE and MPLS labels, and notes what it passed.
 
+pub(crate) mod macsec;
 mod wifi;
 
 use std::fmt;
@@ -25,6 +26,8 @@ pub enum Tag {
     Mpls(u32),
     /// A PPPoE session, by its number.
     Pppoe(u16),
+    /// MACsec that authenticates and does not encrypt.
+    Macsec,
     /// An A-MSDU of 802.11, of which this is the first frame.
     Amsdu,
 }
@@ -321,6 +324,10 @@ fn next_tag(ethertype: u16, bytes: &[u8]) -> Option<(Tag, Network, &[u8])> {
                 Network::Ethertype(ethertype)
             };
             Some((Tag::Mpls(entry >> 12), network, payload))
+        }
+        ethertype::MACSEC => {
+            let (network, payload) = macsec::payload(bytes)?;
+            Some((Tag::Macsec, network, payload))
         }
         ethertype::PPPOE_SESSION => {
             let session = u16_at(bytes, 2)?;

@@ -586,6 +586,7 @@ impl fmt::Display for Summary<'_> {
                 Tag::Vlan(id) => write!(f, "vlan {id} ")?,
                 Tag::Mpls(label) => write!(f, "mpls {label} ")?,
                 Tag::Pppoe(session) => write!(f, "pppoe {session} ")?,
+                Tag::Macsec => f.write_str("macsec ")?,
                 Tag::Amsdu => f.write_str("a-msdu ")?,
             }
         }

@@ -16,6 +16,7 @@ use super::tcp::TcpDetail;
 use crate::bytes::{u8_at, u16_at, u32_at};
 use crate::ether::{ethertype, ethertype_name};
 use crate::ip::protocol;
+use crate::link::macsec;
 use crate::mac::Mac;
 use crate::tunnel::Gre;
 
@@ -257,6 +258,7 @@ pub(super) fn of_ethertype(ethertype: u16, payload: &[u8]) -> (&'static str, Det
         ethertype::VLAN | ethertype::QINQ | ethertype::QINQ_OLD if payload.len() < 4 => Detail::Short,
         ethertype::MPLS | ethertype::MPLS_MULTICAST if payload.len() < 4 => Detail::Short,
         ethertype::PPPOE_SESSION if payload.len() < 8 => Detail::Short,
+        ethertype::MACSEC if macsec::is_short(payload) => Detail::Short,
         _ if name.is_none() => Detail::Ethertype(ethertype),
         ethertype::LLDP => Detail::Lldp(Lldp::read(payload)),
         ethertype::SLOW if Lacp::is_short(payload) => Detail::Short,
