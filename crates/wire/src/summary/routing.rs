@@ -24,18 +24,29 @@ enum From {
     /// Of VRRP: number of the virtual router, and priority.
     Virtual(u8, u8),
     Unnamed,
+    /// Nothing is known of a message of such a version.
+    OtherVersion,
 }
 
 impl Routing {
     /// Reads a message of one of these protocols, if its first bytes are there.
     pub(super) fn read(number: u8, bytes: &[u8]) -> Option<Routing> {
         let first = u8_at(bytes, 0)?;
-        let (version, kind) = (first >> 4, first & 15);
+        let (version, kind) = match number {
+            protocol::OSPF => (first, u8_at(bytes, 1)?),
+            _ => (first >> 4, first & 15),
+        };
+        let is_known = match number {
+            protocol::PIM => version == 2,
+            _ => matches!(version, 2 | 3),
+        };
+        if !is_known {
+            return Some(Routing { version, kind, name: None, from: From::OtherVersion });
+        }
         Some(match number {
             protocol::OSPF => {
                 let from = From::Router(u32_at(bytes, 4)?.into(), u32_at(bytes, 8)?.into());
-                let kind = u8_at(bytes, 1)?;
-                Routing { version: first, kind, name: ospf_name(kind), from }
+                Routing { version, kind, name: ospf_name(kind), from }
             }
             protocol::VRRP => {
                 let from = From::Virtual(u8_at(bytes, 1)?, u8_at(bytes, 2)?);
@@ -50,13 +61,14 @@ impl Routing {
 impl fmt::Display for Routing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name {
+            None if self.from == From::OtherVersion => write!(f, " v{}", self.version)?,
             Some(name) => write!(f, " v{} {name}", self.version)?,
             None => write!(f, " v{} type {}", self.version, self.kind)?,
         }
         match self.from {
             From::Router(router, area) => write!(f, " router {router} area {area}"),
             From::Virtual(number, priority) => write!(f, " vrid {number} prio {priority}"),
-            From::Unnamed => Ok(()),
+            From::Unnamed | From::OtherVersion => Ok(()),
         }
     }
 }

@@ -28,7 +28,8 @@ impl<'a> Syslog<'a> {
         // One byte more shows that there is more than fits.
         let text = &payload[end + 1..];
         let seen = &text[..text.len().min(LINE_MAX + 1)];
-        let line_end = seen.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+        // Some senders end it as a text in C.
+        let line_end = seen.iter().position(|byte| matches!(byte, b'\r' | b'\n' | 0));
         let is_whole = line_end.is_some() || seen.len() > LINE_MAX || payload.len() >= sent;
         Some(Syslog { priority, text: &seen[..line_end.unwrap_or(seen.len())], is_whole })
     }

@@ -39,6 +39,7 @@ fn messages_of_services() {
             r#"syslog auth.crit "1 2003-10-11T22:14:15Z host su - x""#,
         ),
         (514, b"<191>a\x07\nb".to_vec(), r#"syslog local7.debug "a\007""#),
+        (514, b"<5>a\0".to_vec(), r#"syslog kern.notice "a""#),
         (514, b"<192>a".to_vec(), ""),
         (514, b"<+1>a".to_vec(), ""),
         (514, b"hello".to_vec(), ""),
