@@ -86,7 +86,9 @@ impl App for Running {
                 self.template = io.pool.packet(&self.frame);
             }
         }
-        let Some(template) = &self.template else { return };
+        let Some(template) = &mut self.template else { return };
+        // It may have been made before anybody asked for the time.
+        io.pool.describe_as_new(template);
         for (due, output) in self.outputs.iter_mut().zip(io.outputs.iter_mut()) {
             let left = usize::try_from(due.left).unwrap_or(usize::MAX);
             let sent = output.send_copies(io.pool, template, io.burst.min(left).min(output.room()));
@@ -196,6 +198,18 @@ mod tests {
         let (a, b) = (rig.take("a"), rig.take("b"));
         assert_eq!((a.len(), b.len()), (50, 50));
         assert!(a.iter().chain(&b).all(|packet| packet.len() == 60_000));
+    }
+
+    #[test]
+    fn packets_have_the_time_at_which_they_are_sent() {
+        let mut rig = Rig::new(Source { size: 60, count: None }, &[], &["a"]);
+        for _ in 0..3 {
+            rig.advance(1_000_000);
+            let now_ns = rig.now_ns();
+            let received = rig.received("a");
+            assert!(!received.is_empty());
+            assert!(received.iter().all(|packet| packet.metadata.timestamp_ns == now_ns));
+        }
     }
 
     #[test]

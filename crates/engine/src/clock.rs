@@ -26,6 +26,8 @@ pub(crate) struct Clock {
     /// The time of day when the instant was taken.
     start_ns: u64,
     start: Instant,
+    /// What the time of day is asked from.
+    day_ns: fn() -> u64,
     now_ns: u64,
     /// How far the time of day is ahead of that.
     ahead_ns: i64,
@@ -48,7 +50,16 @@ impl Clock {
             ClockKind::Wall => start_ns,
             ClockKind::Capture => 0,
         };
-        Clock { kind, start_ns, start: Instant::now(), now_ns, ahead_ns: 0, breaths: 0, breaths_max: 1 }
+        Clock {
+            kind,
+            start_ns,
+            start: Instant::now(),
+            day_ns,
+            now_ns,
+            ahead_ns: 0,
+            breaths: 0,
+            breaths_max: 1,
+        }
     }
 
     pub(crate) fn kind(&self) -> ClockKind {
@@ -83,7 +94,7 @@ impl Clock {
     pub(crate) fn follow_day(&mut self) {
         if self.kind == ClockKind::Wall {
             let before_ns = self.elapsed_ns();
-            let day_ns = day_ns();
+            let day_ns = (self.day_ns)();
             self.follow(day_ns, before_ns..=self.elapsed_ns());
         }
     }
@@ -105,6 +116,21 @@ impl Clock {
     /// The thread has slept: the next breath reads the clock.
     pub(crate) fn slept(&mut self) {
         self.breaths = self.breaths_max;
+    }
+
+    /// The workers have stood still, nobody knows for how long: what is done until they breathe again has the time that it is.
+    pub(crate) fn stood(&mut self) {
+        self.slept();
+        self.advance();
+        self.follow_day();
+    }
+
+    /// As if the system's clock was set.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn set_day(&mut self, day_ns: fn() -> u64) {
+        self.day_ns = day_ns;
+        let own_ns = self.elapsed_ns();
+        self.follow(day_ns(), own_ns..=own_ns);
     }
 
     fn read(&mut self) {

@@ -230,10 +230,7 @@ impl App for Running {
             let flow = self.choose();
             self.frames[size].address(packet.data_mut(), flow as u32, &mut self.flows[flow]);
             // A copy has its template's time.
-            io.pool.describe(
-                &mut packet,
-                engine::Metadata { timestamp_ns: io.now_ns, linktype: 1, ..Default::default() },
-            );
+            io.pool.describe_as_new(&mut packet);
             output.put(packet);
             if let Some(rate) = &mut self.rate {
                 rate.sent(io.now_ns, self.frames[size].bytes().len());

@@ -20,7 +20,7 @@ use crate::option::{Fault, OptionError};
 use crate::panic::guarded;
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
-use crate::worker::{LastWords, Method, Slot};
+use crate::worker::{LastWords, Method, Slot, Worker};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -87,6 +87,7 @@ impl Engine {
     /// When an option is wrong or a new app does not start: then nothing has changed.
     pub fn configure(&mut self, graph: &Graph) -> Result<Changes, ConfigureError> {
         self.check(graph)?;
+        self.workers.iter_mut().for_each(Worker::stood);
         let mut changes = Changes::default();
         let heirs = self.heirs(graph)?;
         let mut fresh = self.start_fresh(graph, &heirs, &mut changes)?;
@@ -357,7 +358,7 @@ impl Engine {
         for (worker, slots) in self.workers.iter_mut().zip(slots) {
             worker.not_before(now_ns);
             if stamping {
-                worker.pool.stamp(now_ns);
+                worker.stamp();
             }
             worker.install(slots);
         }

@@ -407,6 +407,15 @@ impl Pool {
         }
     }
 
+    /// Says of a packet what is said of every new one, if anybody reads metadata: copies have the time of their original, which may be kept
+    /// for long.
+    #[inline]
+    pub fn describe_as_new(&self, packet: &mut Packet) {
+        if let Some(metadata) = self.stamping {
+            packet.set_metadata(metadata);
+        }
+    }
+
     /// Says that headers of up to 64 bytes are going to be put before these packets: where another worker may have had them last, the
     /// lines for headers are asked for, all at once.
     ///

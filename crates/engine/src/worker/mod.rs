@@ -62,6 +62,8 @@ pub(crate) struct Worker {
     breaths: u64,
     load: Load,
     measured: Measured,
+    /// Whether capture time has not begun, and an app will know when.
+    awaits_time: bool,
     /// Whether any app is down and waits to be started again.
     any_down: bool,
     /// Whether an app wants the run to end.
@@ -148,6 +150,7 @@ impl Worker {
             breaths: 0,
             load: Load::default(),
             measured: Measured::default(),
+            awaits_time: false,
             any_down: false,
             is_over: false,
             gauges,
@@ -176,7 +179,9 @@ impl Worker {
         self.pool.fetch_returns();
         self.breaths += 1;
         self.gauges.breaths.set(self.breaths);
-        let moved = if self.breaths.is_multiple_of(TIMED_EVERY / 2) {
+        let moved = if self.awaits_time {
+            self.turns_before_time(now_ns)
+        } else if self.breaths.is_multiple_of(TIMED_EVERY / 2) {
             self.timed_turns(now_ns)
         } else {
             self.turns::<false>(Method::Pull, Slot::pull, now_ns)
@@ -209,13 +214,26 @@ impl Worker {
             return self.clock.advance();
         }
         let Some(next_ns) = self.slots.iter().filter_map(Slot::next_event_ns).min() else {
+            self.awaits_time = false;
             return self.clock.now_ns();
         };
+        self.awaits_time = next_ns == 0 && self.clock.now_ns() == 0;
         if next_ns <= self.clock.now_ns() {
             // It was due in the breath before, which has not settled it: perhaps the app does that when it ticks.
             self.next_tick_ns = 0;
         }
         self.clock.jump(next_ns)
+    }
+
+    /// The turns of a breath before capture time has begun: of the apps that pull, those alone that will know when.
+    #[cold]
+    fn turns_before_time(&mut self, now_ns: u64) -> bool {
+        let pull = |slot: &mut Slot, breath: &mut Breath<'_>| match slot.next_event_ns() {
+            Some(0) => slot.pull(breath),
+            _ => None,
+        };
+        self.turns::<false>(Method::Pull, pull, now_ns)
+            | self.turns::<false>(Method::Push, Slot::push, now_ns)
     }
 
     /// Times the turns of one breath, or another breath as a whole, in which no clock is read between turns.
@@ -379,6 +397,7 @@ impl Worker {
     pub(crate) fn run(&mut self, control: &WorkerControl, busywait: bool) {
         let (mut rest, mut awake) = (self.rest(), Awake::new(self.exchanged()));
         self.load.pause();
+        self.stood();
         self.is_over = false;
         while !control.is_stopping() && !self.is_over {
             if self.breathe() {
@@ -526,6 +545,23 @@ impl Worker {
 
     pub(crate) fn now_ns(&self) -> u64 {
         self.clock.now_ns()
+    }
+
+    /// It breathes, or its apps change, after nobody has looked at the clock for a while.
+    pub(crate) fn stood(&mut self) {
+        self.clock.stood();
+        self.pool.stamp_time(self.clock.stamp_ns());
+    }
+
+    /// From now on, new packets get metadata, as do those that are out.
+    pub(crate) fn stamp(&mut self) {
+        self.pool.stamp(self.clock.stamp_ns());
+    }
+
+    /// As if the system's clock was set.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn set_day(&mut self, day_ns: fn() -> u64) {
+        self.clock.set_day(day_ns);
     }
 
     /// It is at least so late: an app that came from another worker has seen this time.

@@ -1,5 +1,6 @@
 //! The clocks that apps see.
 
+use super::metadata::Reader;
 use super::*;
 
 #[test]
@@ -25,4 +26,69 @@ fn capture_time_does_not_stand_still_at_what_is_due_in_a_tick() {
     graph.link("numbers.output -> oven.input").expect("ports");
     engine.configure(&graph).expect("a graph");
     assert_eq!(run_to_the_end(&mut engine).delivered, 3);
+}
+
+#[test]
+fn apps_that_start_know_what_time_it_is() {
+    const PAUSE: Duration = Duration::from_millis(1);
+    let mut engine = engine(2, 100);
+    let (before_ns, begin) = (engine.now_ns(), Instant::now());
+    while begin.elapsed() <= PAUSE {}
+    engine.configure(&line(Keeper::of(1))).expect("a graph");
+    assert!(engine.now_ns() >= before_ns + PAUSE.as_nanos() as u64);
+}
+
+#[test]
+fn nothing_comes_in_before_a_capture_begins() {
+    let mut engine = capture_engine();
+    let mut graph = Graph::new();
+    // By name, it pulls before the capture does.
+    graph.app("a", Numbers::up_to(100)).expect("a name");
+    graph.app("capture", Late { at_ns: 1_000_000 }).expect("a name");
+    graph.app("reader", Reader { since_ns: 1_000_000 - 1 }).expect("a name");
+    graph.link("a.output -> reader.input").expect("ports");
+    engine.configure(&graph).expect("a graph");
+    assert_eq!(run_to_the_end(&mut engine).delivered, 100);
+}
+
+/// A capture without packets, of which one learns in the second breath when it begins.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Late {
+    at_ns: u64,
+}
+
+struct Beginning {
+    at_ns: u64,
+    breaths: u64,
+    now_ns: u64,
+}
+
+impl Class for Late {
+    const TYPE: &'static str = "late";
+    const INPUTS: Ports = Ports::NONE;
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Beginning;
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Beginning, OptionError> {
+        Ok(Beginning { at_ns: self.at_ns, breaths: 0, now_ns: 0 })
+    }
+}
+
+impl App for Beginning {
+    fn roles(&self) -> Roles {
+        Roles::PULL
+    }
+
+    fn pull(&mut self, io: &mut Io<'_>) {
+        self.breaths += 1;
+        self.now_ns = io.now_ns;
+    }
+
+    fn is_finished(&self) -> bool {
+        self.now_ns >= self.at_ns
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        (!self.is_finished()).then_some(if self.breaths < 2 { 0 } else { self.at_ns })
+    }
 }
