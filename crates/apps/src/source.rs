@@ -10,7 +10,7 @@
 //! gets as many as those before it.
 
 use engine::{
-    App, Class, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, Packet, PortNames, Ports, Roles, Setup,
+    App, Class, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, Packet, Pool, PortNames, Ports, Roles, Setup,
 };
 use serde::Deserialize;
 
@@ -36,8 +36,8 @@ pub struct Running {
     frame: Vec<u8>,
     /// The packet that is copied; made in the first turn, which has the pool.
     template: Option<Packet>,
-    /// Whether the pool can never have the packet and a copy of it.
-    is_impossible: bool,
+    /// Why there can be no packets: the pool can never have one to keep, and a copy of it.
+    impossible: Option<String>,
     count: Option<u64>,
     /// The number of packets that each output is still to get.
     outputs: Vec<Due>,
@@ -62,7 +62,7 @@ impl Class for Source {
     fn start(&self, _: &mut Setup<'_>) -> Result<Running, OptionError> {
         let mut frame = vec![0; self.size];
         frame[12..14].copy_from_slice(&[0x88, 0xb5]);
-        Ok(Running { frame, template: None, is_impossible: false, count: self.count, outputs: Vec::new() })
+        Ok(Running { frame, template: None, impossible: None, count: self.count, outputs: Vec::new() })
     }
 }
 
@@ -81,8 +81,8 @@ impl App for Running {
 
     fn pull(&mut self, io: &mut Io<'_>) {
         if self.template.is_none() && !self.is_finished() {
-            self.is_impossible = self.frame.len() > MAX_PAYLOAD && io.pool.large_total() < 2;
-            if !self.is_impossible {
+            self.impossible = why_impossible(self.frame.len(), io.pool);
+            if self.impossible.is_none() {
                 self.template = io.pool.packet(&self.frame);
             }
         }
@@ -104,19 +104,28 @@ impl App for Running {
     }
 
     fn report(&self) -> Option<String> {
-        let len = self.frame.len();
-        self.is_impossible.then(|| {
-            format!("packets of {len} bytes take large packets, 2 at least: give the pool as many (`--large-packets`)")
-        })
+        self.impossible.clone()
     }
 
     fn has_failed(&self) -> bool {
-        self.is_impossible
+        self.impossible.is_some()
     }
 
     fn is_finished(&self) -> bool {
-        self.is_impossible || self.count.is_some() && self.outputs.iter().all(|due| due.left == 0)
+        self.impossible.is_some() || self.count.is_some() && self.outputs.iter().all(|due| due.left == 0)
     }
+}
+
+/// Why a pool has no room for a packet of this length and a copy of it.
+#[cold]
+fn why_impossible(len: usize, pool: &Pool) -> Option<String> {
+    let (kind, total, flag) = match len > MAX_PAYLOAD {
+        true => (" large", pool.large_total(), "--large-packets"),
+        false => ("", pool.usual_total(), "--packets"),
+    };
+    let why =
+        || format!("packets of {len} bytes take{kind} packets, 2 at least: give the pool as many (`{flag}`)");
+    (total < 2).then(why)
 }
 
 #[cfg(test)]
@@ -147,6 +156,18 @@ mod tests {
             let app = report.apps.values().find(|app| app.class == "source").expect("the app");
             assert_eq!((app.has_failed, app.text.is_some()), (failed, failed), "{large}");
             assert_eq!(rig.take("a").is_empty(), failed, "{large}");
+        }
+    }
+
+    #[test]
+    fn a_pool_of_one_packet_is_a_failure() {
+        for (packets, failed) in [(1, true), (2, false)] {
+            let mut rig = Rig::with(Source { size: 60, count: Some(3) }, &[], &["a"], packets);
+            (0..5).for_each(|_| rig.breathe());
+            let report = rig.report();
+            let app = report.apps.values().find(|app| app.class == "source").expect("the app");
+            assert_eq!((app.has_failed, app.text.is_some()), (failed, failed), "{packets}");
+            assert_eq!(rig.take("a").is_empty(), failed, "{packets}");
         }
     }
 

@@ -490,9 +490,9 @@ pub(crate) struct RunArgs {
     /// Packets that an app brings in per breath, 1 to 1024.
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 64, value_parser = whole(1..=1024_u16), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) burst: u16,
-    /// Packets of each worker's pool, 1 to 87210.
-    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 16384, value_parser = whole(1..=engine::Pool::MAX_PACKETS as u32), allow_negative_numbers = true, help_heading = "Engine")]
-    pub(crate) packets: u32,
+    /// Packets of each worker's pool, 1 to 87210 [default: 16384, or more where links can hold so many].
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = whole(1..=engine::Pool::MAX_PACKETS as u32), allow_negative_numbers = true, help_heading = "Engine")]
+    pub(crate) packets: Option<u32>,
     /// Packets of more than 10240 bytes, up to 65535, that each pool has besides; 0 drops them where they come in.
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 256, value_parser = whole(0..=engine::Pool::MAX_LARGE_PACKETS as u32), allow_negative_numbers = true, help_heading = "Engine")]
     pub(crate) large_packets: u32,

@@ -23,6 +23,25 @@ fn a_finite_graph_ends_by_itself_and_reports() {
 }
 
 #[test]
+fn a_pool_has_more_packets_than_links_can_hold() {
+    let links: Vec<String> = (0..20).map(|i| format!("\"source.{i} -> sink.{i}\"")).collect();
+    let graph = format!(
+        "links = [{}]\n[app.source]\ntype = \"source\"\ncount = 10\n[app.sink]\ntype = \"sink\"\n",
+        links.join(", ")
+    );
+    let folder = folder("pool", &graph);
+    let output = run(&folder, &["--json"]);
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
+    assert_eq!(last_object(&output)["pool"]["total"], 20 * 1024 + 8192);
+
+    let output = run(&folder, &["--packets", "20480"]);
+    let told = "warning: net.toml: 20 links can hold 20480 packets, and a pool has 20480 packets: while links are full, apps get none; \
+                `--packets 28672` is enough\n";
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, told));
+    assert_eq!(stderr(&run(&folder, &["--packets", "20481"])), "");
+}
+
+#[test]
 fn the_last_line_is_one_object_with_these_keys() {
     let folder = folder("json", ENDLESS);
     let begin = Instant::now();

@@ -26,6 +26,7 @@ mod tests;
 
 use crate::shared::host::check_mac;
 use crate::shared::random::Random;
+use engine::plural::counted;
 use engine::{
     App, Class, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, Packet, Pool, Ports, Rate, Roles, Setup,
 };
@@ -125,8 +126,8 @@ pub struct Running {
     left: u64,
     /// Whether there was no room, or no memory, for a packet.
     is_blocked: bool,
-    /// Whether there are long frames, and the pool has no large packets.
-    is_impossible: bool,
+    /// Why there can be no packets: the pool has too few for those that are kept, or no large ones.
+    impossible: Option<String>,
 }
 
 impl Class for Synth {
@@ -177,7 +178,7 @@ impl Class for Synth {
             rate: Rate::new(self.rate_pps, self.rate_mbps),
             left: self.count.unwrap_or(u64::MAX),
             is_blocked: false,
-            is_impossible: false,
+            impossible: None,
         })
     }
 }
@@ -252,18 +253,15 @@ impl App for Running {
     }
 
     fn report(&self) -> Option<String> {
-        let longest = self.frames.iter().map(|frame| frame.bytes().len()).max().unwrap_or(0);
-        self.is_impossible.then(|| {
-            format!("packets of {longest} bytes take large packets: give the pool some (`--large-packets`)")
-        })
+        self.impossible.clone()
     }
 
     fn has_failed(&self) -> bool {
-        self.is_impossible
+        self.impossible.is_some()
     }
 
     fn is_finished(&self) -> bool {
-        self.is_impossible || self.left == 0
+        self.impossible.is_some() || self.left == 0
     }
 
     /// None while the link is full: then time has to pass for somebody else.
@@ -276,9 +274,8 @@ impl Running {
     /// Returns whether there are all.
     #[cold]
     fn make_templates(&mut self, pool: &mut Pool) -> bool {
-        let is_long = |frame: &Frame| frame.bytes().len() > MAX_PAYLOAD;
-        self.is_impossible = pool.large_total() == 0 && self.frames.iter().any(is_long);
-        if self.is_impossible {
+        self.impossible = self.why_impossible(pool);
+        if self.impossible.is_some() {
             return false;
         }
         for frame in &self.frames {
@@ -291,6 +288,23 @@ impl Running {
             self.templates.push(template);
         }
         true
+    }
+
+    /// Why a pool has no room for the packets.
+    #[cold]
+    fn why_impossible(&self, pool: &Pool) -> Option<String> {
+        let longest = self.frames.iter().map(|frame| frame.bytes().len()).max().unwrap_or(0);
+        if longest > MAX_PAYLOAD && pool.large_total() == 0 {
+            return Some(format!(
+                "packets of {longest} bytes take large packets: give the pool some (`--large-packets`)"
+            ));
+        }
+        let kept = self.frames.iter().filter(|frame| !is_long(frame)).count();
+        let why = || {
+            let sizes = counted(kept as u64, "size");
+            format!("a packet of each of {sizes} is kept: give the pool more than those (`--packets`)")
+        };
+        (kept > 0 && pool.usual_total() <= kept).then(why)
     }
 
     fn put_templates_back(&mut self, pool: &mut Pool) {
@@ -314,6 +328,10 @@ impl Running {
         self.next_size %= self.frames.len();
         flow
     }
+}
+
+fn is_long(frame: &Frame) -> bool {
+    frame.bytes().len() > MAX_PAYLOAD
 }
 
 /// How many sizes to leave out after each round, so that every flow has packets of all sizes in turn: the steps of a flow

@@ -157,6 +157,20 @@ fn an_exhausted_pool_is_waited_for() {
 }
 
 #[test]
+fn a_pool_without_room_for_a_packet_of_each_size_is_a_failure() {
+    let options = Synth { sizes: Some((60..70).collect()), count: Some(100), ..Synth::default() };
+    for packets in [9, 10, 11] {
+        let mut rig = Rig::with(options.clone(), &[], &["output"], packets);
+        (0..200).for_each(|_| rig.breathe());
+        let report = rig.report();
+        let text = "a packet of each of 10 sizes is kept: give the pool more than those (`--packets`)";
+        let told = (packets <= 10).then_some(text);
+        assert_eq!(report.apps[testkit::rig::APP].text.as_deref(), told, "{packets}");
+        assert_eq!(rig.take("output").len(), if packets <= 10 { 0 } else { 100 }, "{packets}");
+    }
+}
+
+#[test]
 fn long_packets_come_as_large_ones_are_free() {
     let options = Synth { sizes: Some(vec![60_000, 60, 10_241]), count: Some(90), ..Synth::default() };
     let mut rig = Rig::with_large(options.clone(), &[], &["output"], 64, 1);

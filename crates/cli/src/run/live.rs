@@ -12,7 +12,7 @@ use crate::reader::{print_at_end, print_beside_packets};
 use crate::registry::registry;
 use crate::signals::{self, Caught, Hangup};
 use engine::shm::Segment;
-use engine::{ClockKind, Engine, GraphFile, Rebalancer, Settings, TimerId, Timers};
+use engine::{ClockKind, Engine, Graph, GraphFile, Rebalancer, Settings, TimerId, Timers};
 use signal_hook::consts::SIGHUP;
 use std::io;
 use std::time::Instant;
@@ -47,8 +47,9 @@ pub(super) fn run(
     let name = args.name.clone().unwrap_or_else(|| source.instance_name());
     let signals = signals::caught()?;
     let hangup = Hangup::caught()?;
-    let mut engine = Engine::new(settings(args, &name, teller)?).map_err(Failure::no_engine)?;
+    let mut engine = Engine::new(settings(args, &name, &file.graph, teller)?).map_err(Failure::no_engine)?;
     engine.configure(&file.graph).map_err(|error| teller.refused(&file, &error, "nothing was started"))?;
+    teller.warn_of_pool(&engine);
     let begin = Instant::now();
     let mut timers = Timers::new();
     if let Some(duration) = args.duration {
@@ -116,6 +117,9 @@ fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) {
     let teller = lookout.teller;
     match engine.configure(&file.graph) {
         Ok(changes) => {
+            if !changes.linked.is_empty() {
+                teller.warn_of_pool(engine);
+            }
             lookout.had_failed |= changes.reports.iter().any(|(_, last)| last.has_failed);
             let told = teller.changes(file, &changes);
             if teller.terminal.json {
@@ -224,7 +228,7 @@ impl Lookout<'_> {
     }
 }
 
-fn settings(args: &RunArgs, name: &str, teller: &Teller<'_>) -> Result<Settings, Failure> {
+fn settings(args: &RunArgs, name: &str, graph: &Graph, teller: &Teller<'_>) -> Result<Settings, Failure> {
     if args.workers > 1 && args.clock == ClockName::Capture {
         let why = "with several workers, each would see another time: use `--workers 1`, or the time of day";
         return Err(Failure::user(format!("`--clock capture` is for one worker; {why}")));
@@ -243,7 +247,7 @@ fn settings(args: &RunArgs, name: &str, teller: &Teller<'_>) -> Result<Settings,
     };
     let settings = Settings {
         burst: usize::from(args.burst),
-        packets: args.packets as usize,
+        packets: args.packets.map_or_else(|| Settings::packets_for(graph), |packets| packets as usize),
         large_packets: args.large_packets as usize,
         workers: usize::from(args.workers),
         cores: args.cpu.clone(),

@@ -8,7 +8,9 @@ use crate::json::value_of;
 use crate::message::Message;
 use crate::plural::{self, counted};
 use crate::terminal::Terminal;
-use engine::{Changes, ConfigureError, GraphCode, GraphFile, GraphFileError, GraphFileErrors, Link};
+use engine::{
+    Changes, ConfigureError, Engine, GraphCode, GraphFile, GraphFileError, GraphFileErrors, Link, Settings,
+};
 use pflang::{Finding, Severity, Span};
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -74,6 +76,25 @@ impl<'a> Teller<'a> {
         }
         let text = self.rendered(&findings).join("\n\n");
         self.terminal.tell(&Message::found(text, self.object("warning", "warnings", &findings)));
+    }
+
+    /// That links can take all packets there are, if they can.
+    pub(super) fn warn_of_pool(&self, engine: &Engine) {
+        let (capacity, packets) = (engine.graph().link_capacity(), engine.settings().packets);
+        if capacity < packets {
+            return;
+        }
+        let (links, packets) = (engine.graph().links().len() as u64, counted(packets as u64, "packet"));
+        let better = Settings::packets_for(engine.graph());
+        let remedy = match better > capacity {
+            true => format!("`--packets {better}` is enough"),
+            false => format!("more than {better} are not possible"),
+        };
+        let (graph, links) = (&self.graph, counted(links, "link"));
+        let warning = format_args!(
+            "{graph}: {links} can hold {capacity} packets, and a pool has {packets}: while links are full, apps get none; {remedy}"
+        );
+        self.terminal.tell(&Message::warning(warning));
     }
 
     /// That a graph which is no file does not change.

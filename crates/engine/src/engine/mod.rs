@@ -34,6 +34,7 @@ pub struct Settings {
     /// Packets that a pull brings in at most: 1 to 1024; 64 fits the L1 cache.
     pub burst: usize,
     /// Packets of each worker's pool: 1 to [`Pool::MAX_PACKETS`], of 12 KiB each; those never used take no memory.
+    /// [`Settings::packets_for`] a graph are enough whatever its links hold.
     pub packets: usize,
     /// Packets of more than [`MAX_PAYLOAD`](crate::MAX_PAYLOAD) bytes that each worker's pool has besides: up to
     /// [`Pool::MAX_LARGE_PACKETS`], of 65.5 KiB each; 0 for none, when they are dropped where they come in. The memory is reserved
@@ -67,11 +68,20 @@ impl Settings {
         Ok(Self::with_counters(Segment::private()?))
     }
 
+    /// The number of packets of a pool, unless set otherwise.
+    const PACKETS: usize = 16 * 1024;
+
+    /// How many packets a pool for a graph should have: those that its links can hold and, for apps to keep, half of the default; the default
+    /// at least.
+    pub fn packets_for(graph: &Graph) -> usize {
+        (graph.link_capacity() + Self::PACKETS / 2).clamp(Self::PACKETS, Pool::MAX_PACKETS)
+    }
+
     /// The default settings, with counters in this segment.
     pub fn with_counters(counters: Segment) -> Self {
         Settings {
             burst: 64,
-            packets: 16 * 1024,
+            packets: Self::PACKETS,
             large_packets: Pool::LARGE_PACKETS,
             workers: 1,
             cores: Vec::new(),

@@ -10,6 +10,7 @@ pub(crate) use order::breathing_order;
 
 use crate::app::{Class, Direction, PortNames, Ports};
 use crate::config::Config;
+use crate::link::CAPACITY;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
@@ -226,6 +227,13 @@ impl Graph {
     /// The links, sorted.
     pub fn links(&self) -> impl ExactSizeIterator<Item = &Link> {
         self.links.iter()
+    }
+
+    /// How many packets its links hold when all are full.
+    ///
+    /// A pool should have more than those: an app that does not read its input would else take the packets of all others.
+    pub fn link_capacity(&self) -> usize {
+        self.links.len() * CAPACITY
     }
 
     /// The links that leave an app, sorted.
