@@ -5,7 +5,7 @@
 //! | outputs | `output` |
 //! | `limit` | packets kept at most, 4096 unless set |
 //! | `count` | packets sent in all; without end unless set |
-//! | `repeater_full` | counts packets dropped as there are `limit` already, or half of the large packets there are |
+//! | `repeater_full` | counts packets dropped as there are `limit` already, or half of the packets of the pool, or of its large ones |
 //! | `repeated` | counts packets that were kept, and were let go in the end |
 //! | `no_packet` | counts copies of long packets that were left out, as the pool had no large packet |
 //!
@@ -13,12 +13,12 @@
 //! they are copies of, its timestamp included. As many are sent as the link has room for: a repeater drops nothing that it sends,
 //! unless its output is not linked, when all is dropped as `unlinked`.
 //!
-//! Packets that are kept are the pool's: `limit` has to be well below the number of its packets. Of its large packets, no more than half
-//! are kept, since copies need as many again. Where others hold the rest, a long packet that has waited for a whole turn is passed
+//! Packets that are kept are the pool's. No more than half of them are kept, nor of its large ones, since copies need as many again; the
+//! first that is not kept for that reason is told. Where others hold the rest, a long packet that has waited for a whole turn is passed
 //! over: the short ones after it are sent, and it has its next chance in the next round.
 
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Packet, Pool, Reconfigured, Roles, Setup};
+use engine::{App, Class, Io, MAX_PAYLOAD, Notifier, OptionError, Packet, Pool, Reconfigured, Roles, Setup};
 use serde::Deserialize;
 
 /// Options of `repeater`.
@@ -47,6 +47,9 @@ pub struct Running {
     next: usize,
     left: u64,
     limit: usize,
+    /// Whether it was told that the pool is too small.
+    has_told: bool,
+    notifier: Notifier,
     full: Counter,
     repeated: Counter,
     no_packet: Counter,
@@ -67,6 +70,8 @@ impl Class for Repeater {
             next: 0,
             left: self.count.unwrap_or(u64::MAX),
             limit: self.limit,
+            has_told: false,
+            notifier: setup.notifier(),
             full: setup.drops("repeater_full"),
             repeated: setup.consumed("repeated"),
             no_packet: setup.counter("no_packet"),
@@ -150,11 +155,29 @@ impl App for Running {
 impl Running {
     fn keep(&mut self, packet: Packet, pool: &mut Pool) {
         let is_large = packet.max_len() > MAX_PAYLOAD;
-        if is_large && self.large >= pool.large_total() / 2 {
+        let (kept, total) = match is_large {
+            true => (self.large, pool.large_total()),
+            false => (self.packets.len() - self.large, pool.usual_total()),
+        };
+        if kept >= total / 2 {
+            self.tell(is_large, total);
             return pool.free(packet, &self.full);
         }
         self.large += usize::from(is_large);
         self.packets.push(packet);
+    }
+
+    /// Tells that the pool is too small to keep more, once.
+    #[cold]
+    fn tell(&mut self, is_large: bool, total: usize) {
+        if std::mem::replace(&mut self.has_told, true) {
+            return;
+        }
+        let (packets, flag) =
+            if is_large { ("large packets", "--large-packets") } else { ("packets", "--packets") };
+        self.notifier.warn(format!(
+            "the pool has {total} {packets}, of which half are kept; others are dropped: give it more (`{flag}`)"
+        ));
     }
 
     /// Leaves out the long packets whose turn it is, for which there is no memory. Returns whether a short one comes after them.
@@ -244,6 +267,26 @@ mod tests {
         let lens: Vec<usize> = rig.take("output").iter().map(Vec::len).collect();
         assert_eq!(lens, [20_000, 60, 30_000].repeat(3));
         assert_eq!((rig.counter("repeater_full"), rig.counter("repeated")), (1, 3));
+        assert_eq!(told(&rig), [told_of("4 large packets", "--large-packets")]);
+    }
+
+    #[test]
+    fn of_the_pool_half_is_kept() {
+        let repeater = Repeater { count: Some(9), ..Repeater::default() };
+        let mut rig = Rig::with(repeater, &["input"], &["output"], 6);
+        (0..6_u8).for_each(|i| rig.send("input", [i]));
+        (0..20).for_each(|_| rig.breathe());
+        assert_eq!(rig.take("output").len(), 9);
+        assert_eq!((rig.counter("repeater_full"), rig.counter("repeated")), (3, 3));
+        assert_eq!(told(&rig), [told_of("6 packets", "--packets")]);
+    }
+
+    fn told(rig: &Rig) -> Vec<String> {
+        rig.notices().into_iter().map(|notice| notice.text).collect()
+    }
+
+    fn told_of(packets: &str, flag: &str) -> String {
+        format!("the pool has {packets}, of which half are kept; others are dropped: give it more (`{flag}`)")
     }
 
     /// Two repeaters that get two long packets each, all there can be, and so many short ones.
