@@ -1,6 +1,6 @@
 //! Numbers with one writer.
 
-use super::segment::Shared;
+use super::shared::Shared;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

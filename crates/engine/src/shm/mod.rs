@@ -8,8 +8,10 @@ mod counter;
 pub mod format;
 mod lock;
 mod process;
+mod record;
 pub mod runtime;
 mod segment;
+mod shared;
 mod snapshot;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -19,6 +21,6 @@ pub use counter::{Counter, Histogram};
 pub use format::{EntryKind, RecordKind};
 pub use lock::{is_held, remove_dead};
 pub use process::Process;
+pub(crate) use record::{Record, RecordSize};
 pub use segment::Segment;
-pub(crate) use segment::{Record, RecordSize};
 pub use snapshot::{Entry, RecordView, Snapshot, SnapshotError};
