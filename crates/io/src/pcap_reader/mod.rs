@@ -36,6 +36,7 @@
 //! NOTE: a file system that is slow holds up the other apps of a worker.
 
 mod pace;
+mod records;
 mod stream;
 mod tape;
 #[cfg(test)]
@@ -49,13 +50,14 @@ use engine::{
     Pool, Ports, Rate, Reconfigured, Review, Roles, Setup, Use,
 };
 use pace::Pace;
+use records::{Ready, Records};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use stream::is_stream;
-use tape::{Load, Ready, Records, Tape};
+use tape::{Load, Tape};
 
 /// Options of `pcap_reader`.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]

@@ -11,7 +11,7 @@
 //!
 //! A FIFO is opened at once, whether anybody writes into it or not.
 
-use super::tape::{Described, Memory, check_linktype};
+use super::records::{Described, Memory, check_linktype};
 use crate::held::{STDIN, file_identity, stdin_identity};
 use crate::interfaces::Section;
 use capture::Reader;

@@ -3,17 +3,14 @@
 //! PERF: opening a capture costs some microseconds, which a capture of a few packets would pay for each pass.
 
 use super::Passes;
+use super::records::{Described, Memory, Ready, Records, check_linktype};
 use super::stream::{Part, Stream, is_stream};
 use crate::held::Reading;
 use crate::interfaces::Section;
-use capture::{Batch, Error, Format, Reader};
-use engine::Metadata;
+use capture::{Error, Format, Reader};
 use std::io;
 use std::path::{Path, PathBuf};
-use wire::{LinkType, in_one_line};
-
-/// Captures up to this size are kept for further passes, in bytes of packets and of what is known of them. Tests have small ones.
-const MEMORY_MAX: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
+use wire::LinkType;
 
 /// A capture that is read pass after pass.
 #[derive(Debug)]
@@ -47,22 +44,6 @@ enum Source {
     Memory,
     /// A stream, by way of the memory.
     Stream(Stream),
-}
-
-/// Records that lie ready.
-pub(super) trait Records {
-    fn len(&self) -> usize;
-    /// The captured bytes of a record.
-    fn data(&self, index: usize) -> &[u8];
-    /// When it was captured.
-    fn timestamp_ns(&self, index: usize) -> u64;
-    fn metadata(&self, index: usize) -> Metadata;
-
-    /// Whether it is an Ethernet frame.
-    #[inline]
-    fn is_ethernet(&self, index: usize) -> bool {
-        u32::from(self.metadata(index).linktype) == LinkType::ETHERNET.value()
-    }
 }
 
 /// The packets to play.
@@ -157,7 +138,7 @@ impl Tape {
         match &self.source {
             Source::File(reader) if self.at < reader.batch().len() => Ok(Load::Ready),
             Source::File(_) => self.next_batch(),
-            _ if self.at < self.memory.records.len() => Ok(Load::Ready),
+            _ if self.at < self.memory.len() => Ok(Load::Ready),
             Source::Memory => Ok(Load::End),
             Source::Stream(_) => self.next_part(),
         }
@@ -223,158 +204,9 @@ impl Tape {
     }
 }
 
-/// Records that lie ready, of either kind.
-pub(super) enum Ready<'a> {
-    Batch(Described<'a>),
-    Memory(&'a Memory),
-}
-
-/// A batch, and the interfaces of its section.
-pub(super) struct Described<'a> {
-    pub(super) batch: Batch<'a>,
-    pub(super) section: &'a Section,
-}
-
-/// The records of a whole capture.
-#[derive(Debug, Default)]
-pub(super) struct Memory {
-    bytes: Vec<u8>,
-    records: Vec<Record>,
-}
-
-#[derive(Debug)]
-struct Record {
-    offset: usize,
-    captured_len: usize,
-    timestamp_ns: u64,
-    cut_len: u32,
-    linktype: u16,
-    interface: u32,
-    precision: u8,
-}
-
-impl Memory {
-    /// Forgets what it holds.
-    pub(super) fn clear(&mut self) {
-        self.bytes.clear();
-        self.records.clear();
-    }
-
-    /// The link type of the first record: all of a batch share it.
-    fn linktype(&self) -> Option<LinkType> {
-        self.records.first().map(|record| LinkType::new(record.linktype.into()))
-    }
-
-    /// Takes a batch in; `false` if that would be too much.
-    pub(super) fn keep(&mut self, batch: &Described<'_>) -> bool {
-        for index in 0..batch.len() {
-            let data = batch.data(index);
-            let Metadata { timestamp_ns, cut_len, linktype, interface, precision, .. } =
-                batch.metadata(index);
-            let (offset, captured_len) = (self.bytes.len(), data.len());
-            self.bytes.extend_from_slice(data);
-            self.records.push(Record {
-                offset,
-                captured_len,
-                timestamp_ns,
-                cut_len,
-                linktype,
-                interface,
-                precision,
-            });
-        }
-        self.bytes.len() + self.records.len() * size_of::<Record>() <= MEMORY_MAX
-    }
-}
-
-impl Records for Memory {
-    fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    #[inline]
-    fn data(&self, index: usize) -> &[u8] {
-        let record = &self.records[index];
-        &self.bytes[record.offset..][..record.captured_len]
-    }
-
-    #[inline]
-    fn timestamp_ns(&self, index: usize) -> u64 {
-        self.records[index].timestamp_ns
-    }
-
-    #[inline]
-    fn metadata(&self, index: usize) -> Metadata {
-        let &Record { timestamp_ns, cut_len, linktype, interface, precision, .. } = &self.records[index];
-        Metadata { timestamp_ns, cut_len, linktype, interface, precision, ..Metadata::default() }
-    }
-}
-
-impl Records for Described<'_> {
-    fn len(&self) -> usize {
-        self.batch.len()
-    }
-
-    #[inline]
-    fn data(&self, index: usize) -> &[u8] {
-        self.batch.data(&self.batch.packets()[index])
-    }
-
-    #[inline]
-    fn timestamp_ns(&self, index: usize) -> u64 {
-        // Before 1970 there is nothing.
-        u64::try_from(self.batch.timestamp_ns(&self.batch.packets()[index])).unwrap_or(0)
-    }
-
-    #[inline]
-    fn metadata(&self, index: usize) -> Metadata {
-        let Described { batch, section } = self;
-        let packet = &batch.packets()[index];
-        let interface = batch.interface(packet);
-        Metadata {
-            timestamp_ns: self.timestamp_ns(index),
-            cut_len: packet.wire_len.saturating_sub(packet.captured_len),
-            linktype: number_of(batch.format().as_read_here(interface.linktype)).unwrap_or(u16::MAX),
-            interface: section.number(packet.interface),
-            precision: precision(interface.resolution.ticks_per_s()),
-            ..Metadata::default()
-        }
-    }
-}
-
 /// Whether frames of this link type are no Ethernet frames.
 fn is_foreign(linktype: &LinkType) -> bool {
     *linktype != LinkType::ETHERNET
-}
-
-/// Refuses a capture whose link type metadata have no room for: that of a pcap file has 26 bits, and all that are known have 16.
-pub(super) fn check_linktype(format: Format, input: &str) -> Result<(), String> {
-    match format {
-        Format::Pcap(header) if number_of(header.linktype).is_none() => Err(format!(
-            "{}: packets of link type {}, but networks of apps know such up to {} only",
-            in_one_line(input),
-            header.linktype,
-            u16::MAX
-        )),
-        _ => Ok(()),
-    }
-}
-
-fn number_of(linktype: LinkType) -> Option<u16> {
-    linktype.value().try_into().ok()
-}
-
-/// Decimal digits of a second that timestamps have; 9 where they are no power of ten, or finer than nanoseconds.
-#[inline]
-fn precision(ticks_per_s: u64) -> u8 {
-    match ticks_per_s {
-        1_000_000 => 6,
-        1_000_000_000 => 9,
-        _ => {
-            let digits = ticks_per_s.max(1).ilog10();
-            if digits > 9 || 10_u64.pow(digits) != ticks_per_s { 9 } else { digits as u8 }
-        }
-    }
 }
 
 #[cfg(test)]
