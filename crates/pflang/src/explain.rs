@@ -14,6 +14,7 @@
 //! one operator become one list, and nesting is an indentation up to `DEEPEST` levels.
 
 mod primitive;
+mod protocol;
 mod relation;
 #[cfg(test)]
 mod tests;

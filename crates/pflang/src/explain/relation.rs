@@ -1,6 +1,6 @@
 //! The words for comparisons: header fields by their names, flags one by one, numbers as text where they are text.
 
-use super::primitive::name;
+use super::protocol::name;
 use super::written::Written;
 use crate::lint::guards::Lost;
 use crate::syntax::ast::{Arith, ArithId, ArithOp, Ast, Proto, RelOp};

@@ -8,8 +8,9 @@
 //! IPv6, and must not match by what it reads elsewhere.
 
 use super::Result;
+use super::layers::{Layers, Offset, Rel};
 use super::loads::for_each_load;
-use super::lowerer::{Layers, Lowerer, Offset, Rel};
+use super::lowerer::Lowerer;
 use super::numbers::ipproto;
 use crate::diag::Code;
 use crate::ir::tree::TreeId;

@@ -7,7 +7,8 @@
 //! Channels with a purpose of their own are those of ITU-T I.361; the messages are Q.2931's.
 
 use super::Result;
-use super::lowerer::{Lowerer, Offset, Rel};
+use super::layers::{Offset, Rel};
+use super::lowerer::Lowerer;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
 use crate::ir::tree::TreeId;

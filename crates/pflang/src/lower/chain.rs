@@ -16,7 +16,8 @@
 //! (`protochain-through-ah`).
 
 use super::Result;
-use super::lowerer::{Lowerer, NOT_SET, Offset, Rel};
+use super::layers::{NOT_SET, Offset, Rel};
+use super::lowerer::Lowerer;
 use super::numbers::{ethertype, ipproto};
 use crate::diag::Code;
 use crate::ir::tree::TreeId;

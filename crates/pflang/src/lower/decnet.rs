@@ -3,7 +3,8 @@
 
 use super::Result;
 use super::direction::End;
-use super::lowerer::{Lowerer, Rel};
+use super::layers::Rel;
+use super::lowerer::Lowerer;
 use super::numbers::ethertype;
 use crate::ir::Size;
 use crate::ir::tree::TreeId;

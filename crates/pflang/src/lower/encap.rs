@@ -2,7 +2,8 @@
 //! [`Layers`](super::lowerer::Layers) past it, for every primitive that follows.
 
 use super::Result;
-use super::lowerer::{Lowerer, Rel};
+use super::layers::Rel;
+use super::lowerer::Lowerer;
 use super::numbers::{ethertype, ppp};
 use crate::diag::Code;
 use crate::ir::Size;

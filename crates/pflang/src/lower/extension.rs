@@ -7,7 +7,8 @@
 use super::Result;
 use super::arith::Transport;
 use super::direction::End;
-use super::lowerer::{Lowerer, Offset, Rel};
+use super::layers::{Offset, Rel};
+use super::lowerer::Lowerer;
 use super::numbers::{ethertype, ipproto};
 use super::port::Ports;
 use crate::ir::tree::TreeId;

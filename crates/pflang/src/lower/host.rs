@@ -5,7 +5,9 @@
 
 use super::Result;
 use super::direction::End;
-use super::lowerer::{Lowerer, NOT_SET, Rel};
+use super::layers::{NOT_SET, Rel};
+use super::lowerer::Lowerer;
+use super::net::{Net4, Net6};
 use super::numbers::ethertype;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
@@ -15,32 +17,6 @@ use crate::span::Span;
 use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
 use crate::syntax::ident::range_ends;
 use crate::syntax::lex::TokenKind;
-
-/// An IPv4 network; a host is one with a mask of ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Net4 {
-    pub(crate) address: u32,
-    pub(crate) mask: u32,
-}
-
-impl Net4 {
-    pub(crate) fn host(address: u32) -> Self {
-        Net4 { address, mask: u32::MAX }
-    }
-}
-
-/// An IPv6 network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Net6 {
-    pub(crate) address: u128,
-    pub(crate) mask: u128,
-}
-
-impl Net6 {
-    pub(crate) fn host(address: u128) -> Self {
-        Net6 { address, mask: u128::MAX }
-    }
-}
 
 impl Lowerer<'_> {
     /// An IPv4 host or network, where `quals.proto` looks for such: by default in IPv4, ARP and RARP.

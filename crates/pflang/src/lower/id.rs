@@ -1,8 +1,8 @@
 //! Identifiers behind their qualifiers: which test `src host a`, `port 80`, `net 10.0.0.0/8` … ask for.
 
 use super::Result;
-use super::host::{Net4, Net6};
 use super::lowerer::Lowerer;
+use super::net::{Net4, Net6};
 use crate::diag::{Code, Diagnostic};
 use crate::syntax::ast::{Dir, Id, Kind, Proto, Quals};
 use std::net::Ipv6Addr;

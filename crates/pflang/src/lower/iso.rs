@@ -1,7 +1,8 @@
 //! The OSI protocols: CLNP, ES-IS, and IS-IS with its kinds of packet.
 
 use super::Result;
-use super::lowerer::{Lowerer, Rel};
+use super::layers::Rel;
+use super::lowerer::Lowerer;
 use super::numbers::sap;
 use crate::ir::Size;
 use crate::syntax::ast::{Proto, RelOp};

@@ -1,7 +1,8 @@
 //! Warnings about filters that compile but may not mean what their author thinks.
 
 use super::id::left_aligned;
-use super::lowerer::{Layers, Lowerer};
+use super::layers::Layers;
+use super::lowerer::Lowerer;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, Value, ValueId};

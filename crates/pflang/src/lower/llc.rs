@@ -1,8 +1,9 @@
 //! `llc` and its frame types (IEEE 802.2, 5.4): the low bits of the control field tell the format.
 
 use super::Result;
+use super::layers::Rel;
 use super::link::is_wlan;
-use super::lowerer::{Lowerer, Rel};
+use super::lowerer::Lowerer;
 use crate::ir::Size;
 use crate::ir::tree::TreeId;
 use crate::syntax::ast::{Llc, RelOp};

@@ -5,7 +5,8 @@
 
 use super::Result;
 use super::direction::End;
-use super::lowerer::{Lowerer, Rel};
+use super::layers::Rel;
+use super::lowerer::Lowerer;
 use super::numbers::ethertype;
 use crate::diag::Code;
 use crate::ir::Size;

@@ -10,7 +10,8 @@
 //! its two. The label is a little-endian 32-bit number: 14 bits destination, 14 bits origin, 4 bits link.
 
 use super::Result;
-use super::lowerer::{Lowerer, Rel};
+use super::layers::Rel;
+use super::lowerer::Lowerer;
 use crate::diag::Code;
 use crate::ir::Size;
 use crate::ir::tree::TreeId;

@@ -6,7 +6,8 @@
 //! ```
 
 use super::Result;
-use super::lowerer::{Lowerer, Rel};
+use super::layers::Rel;
+use super::lowerer::Lowerer;
 use crate::diag::Code;
 use crate::ir::Size;
 use crate::ir::tree::TreeId;

@@ -5,7 +5,8 @@
 
 use super::Result;
 use super::direction::End;
-use super::lowerer::{Lowerer, Rel};
+use super::layers::Rel;
+use super::lowerer::Lowerer;
 use super::numbers::{ethertype, ipproto};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::TreeId;

@@ -1,7 +1,8 @@
 //! Protocols: the abbreviations (`tcp`, `arp`, …) and `proto N`.
 
 use super::Result;
-use super::lowerer::{Lowerer, Rel};
+use super::layers::Rel;
+use super::lowerer::Lowerer;
 use super::numbers::{ethertype, ipproto, sap};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;

@@ -11,8 +11,8 @@
 //! A file has one member a line, written as within the braces; `#` starts a comment.
 
 use super::Result;
-use super::host::Net4;
 use super::lowerer::Lowerer;
+use super::net::Net4;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::TreeId;
 use crate::span::Span;

@@ -9,7 +9,8 @@
 //! wherever they are used (`geneve-not-matched`).
 
 use super::Result;
-use super::lowerer::{Lowerer, NOT_SET, Offset, Rel};
+use super::layers::{NOT_SET, Offset, Rel};
+use super::lowerer::Lowerer;
 use super::numbers::{ethertype, ipproto};
 use super::port::Ports;
 use crate::diag::Code;

@@ -1,8 +1,9 @@
 //! The filter as a whole: its boolean structure, and each primitive's way to the code that lowers it.
 
 use super::Result;
+use super::layers::Rel;
 use super::link::Direction;
-use super::lowerer::{Lowerer, Rel};
+use super::lowerer::Lowerer;
 use crate::diag::Code;
 use crate::ir::Size;
 use crate::ir::tree::{TreeId, TreeNode};

@@ -11,8 +11,9 @@
 //! Control frames have neither.
 
 use super::Result;
+use super::layers::Rel;
 use super::link::is_wlan;
-use super::lowerer::{Lowerer, Rel};
+use super::lowerer::Lowerer;
 use crate::ir::Size;
 use crate::ir::tree::TreeId;
 use crate::syntax::ast::{Dir, RelOp, Wlan};

@@ -15,7 +15,7 @@
 
 use super::question::{Question, eq, less, test, within};
 use super::range::Ranges;
-use super::value::{load, op};
+use super::value::{Folder, load, op};
 use crate::clock::Clock;
 use crate::diag::Diagnostic;
 use crate::filled::filled;
@@ -25,13 +25,6 @@ use crate::ir::{
     Arm, BinOp, CmpOp, Cond, CondId, FEW_NODES, Graph, Node, NodeId, Pool, Switch, Value, ValueId,
 };
 use crate::options::Limits;
-
-/// A pool that is being filled, with the ranges of what it holds.
-#[derive(Debug, Default)]
-pub(super) struct Folder {
-    pub(super) pool: Pool,
-    pub(super) ranges: Ranges,
-}
 
 /// A graph over simplified values, and their ranges: what the other passes take.
 #[derive(Debug)]

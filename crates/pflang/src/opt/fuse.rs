@@ -11,11 +11,11 @@
 //!
 //! Nothing lies between the two tests, so both values may be loaded where the first one was.
 
-use super::fold::Folder;
 use super::question::{Question, test};
 use super::range::Ranges;
 use super::rebuild::{Rebuild, Room};
 use super::shape::{Shape, take};
+use super::value::Folder;
 use super::value::op;
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Size, Value, ValueId};
 

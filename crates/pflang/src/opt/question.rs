@@ -7,7 +7,7 @@
 //! ```
 //! Each rule peels one operator, in a loop: a value may be as deep as its text is long.
 
-use super::fold::Folder;
+use super::value::Folder;
 use super::value::{Address, address, op};
 pub(super) use crate::ir::Question;
 use crate::ir::{BinOp, CmpOp, Cond, Value, ValueId};

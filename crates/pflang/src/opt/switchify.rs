@@ -7,12 +7,12 @@
 //! matter: tests of several values (source and destination) are then sorted by value, one switch each. Nothing in a
 //! chain guards anything, so whatever is evaluated in it may be evaluated at its head.
 
-use super::fold::Folder;
 use super::membership::{Membership, Recogniser};
 use super::question::{Question, eq, less};
 use super::range::Ranges;
 use super::rebuild::{Rebuild, Room};
 use super::shape::{Shape, take};
+use super::value::Folder;
 use crate::filled::filled;
 use crate::ir::{Arm, BinOp, Graph, Node, NodeId, Switch, ValueId};
 use std::collections::BTreeSet;

@@ -4,8 +4,15 @@
 //! where the operator commutes; of two constants under one associative operator one remains; a mask keeps some
 //! bit and drops some bit that its operand can have; multiplication and division by powers of two are shifts.
 
-use super::fold::Folder;
-use crate::ir::{BinOp, Order, Size, Value, ValueId};
+use super::range::Ranges;
+use crate::ir::{BinOp, Order, Pool, Size, Value, ValueId};
+
+/// A pool that is being filled, with the ranges of what it holds.
+#[derive(Debug, Default)]
+pub(super) struct Folder {
+    pub(super) pool: Pool,
+    pub(super) ranges: Ranges,
+}
 
 impl Folder {
     pub(super) fn constant(&mut self, k: u32) -> ValueId {

@@ -3,7 +3,8 @@
 
 use crate::ir::Size;
 use crate::ir::tree::TreeId;
-use crate::lower::lowerer::{Lowerer, Rel};
+use crate::lower::layers::Rel;
+use crate::lower::lowerer::Lowerer;
 use crate::lower::numbers::ethertype;
 
 impl Lowerer<'_> {

@@ -6,7 +6,8 @@ use super::table::{Carries, link};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
 use crate::lower::Result;
-use crate::lower::lowerer::{Lowerer, Rel};
+use crate::lower::layers::Rel;
+use crate::lower::lowerer::Lowerer;
 use crate::syntax::ast::RelOp;
 use wire::LinkType;
 

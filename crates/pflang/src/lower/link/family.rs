@@ -4,7 +4,8 @@
 
 use crate::ir::tree::TreeId;
 use crate::ir::{BinOp, Size};
-use crate::lower::lowerer::{Lowerer, Offset, Rel};
+use crate::lower::layers::{Offset, Rel};
+use crate::lower::lowerer::Lowerer;
 use crate::lower::numbers::ethertype;
 
 /// `AF_INET`, everywhere.

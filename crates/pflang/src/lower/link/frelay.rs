@@ -2,7 +2,8 @@
 
 use crate::ir::Size;
 use crate::ir::tree::TreeId;
-use crate::lower::lowerer::{Lowerer, Rel};
+use crate::lower::layers::Rel;
+use crate::lower::lowerer::Lowerer;
 use crate::lower::numbers::{ethertype, sap};
 
 /// Network layer protocol ids (ISO/IEC TR 9577).

@@ -7,7 +7,8 @@
 
 use crate::ir::Size;
 use crate::ir::tree::TreeId;
-use crate::lower::lowerer::{Lowerer, Rel};
+use crate::lower::layers::Rel;
+use crate::lower::lowerer::Lowerer;
 use crate::lower::numbers::{MAX_LENGTH, ethertype, sap};
 
 /// The control field of an unnumbered information frame.

@@ -11,11 +11,12 @@ mod family;
 mod frelay;
 mod llc;
 mod ppp;
-mod table;
+pub(super) mod table;
 mod wireless;
 
 use super::Result;
-use super::lowerer::{Layers, Lowerer, Offset, Rel};
+use super::layers::{Layers, Offset, Rel};
+use super::lowerer::Lowerer;
 use super::numbers::ethertype;
 use crate::diag::Diagnostic;
 use crate::ir::Size;
@@ -142,20 +143,4 @@ pub(crate) fn is_wlan(linktype: LinkType) -> bool {
 /// and look at different bytes of the same packets.
 pub(crate) fn tells_protocols(linktype: LinkType) -> bool {
     !matches!(table::link(linktype.canonical()).carries, Carries::Magic { .. })
-}
-
-/// What can be asked about packets of a link type about which little can: the suggestion of an error.
-pub(crate) fn possible(linktype: LinkType) -> Option<&'static str> {
-    if !table::is_known(linktype) {
-        return Some("nothing can be compiled for it, as in libpcap");
-    }
-    match linktype {
-        LinkType::MTP2 | LinkType::MTP2_WITH_PHDR | LinkType::ERF => Some(
-            "what works on it: `fisu`, `sio` and the other SS7 words, `link[…]`, `len`, `less`, `greater`",
-        ),
-        _ if table::link(linktype).carries == Carries::Nothing => {
-            Some("what works on it: `link[…]`, `len`, `less`, `greater`, `byte`")
-        }
-        _ => None,
-    }
 }

@@ -5,7 +5,7 @@
 //! Juniper's cookies): the meaning of a filter is what libpcap makes of it.
 
 use self::Carries::*;
-use crate::lower::lowerer::NOT_SET;
+use crate::lower::layers::NOT_SET;
 use crate::lower::numbers::ethertype;
 use wire::LinkType;
 
@@ -88,6 +88,22 @@ pub(super) struct Link {
     pub(super) net: u32,
     /// The network header behind LLC alone.
     pub(super) net_nosnap: u32,
+}
+
+/// What can be asked about packets of a link type about which little can: the suggestion of an error.
+pub(crate) fn possible(linktype: LinkType) -> Option<&'static str> {
+    if !is_known(linktype) {
+        return Some("nothing can be compiled for it, as in libpcap");
+    }
+    match linktype {
+        LinkType::MTP2 | LinkType::MTP2_WITH_PHDR | LinkType::ERF => Some(
+            "what works on it: `fisu`, `sio` and the other SS7 words, `link[…]`, `len`, `less`, `greater`",
+        ),
+        _ if link(linktype).carries == Carries::Nothing => {
+            Some("what works on it: `link[…]`, `len`, `less`, `greater`, `byte`")
+        }
+        _ => None,
+    }
 }
 
 /// The table's line for a link type; a line that knows nothing for one that is not in the table.

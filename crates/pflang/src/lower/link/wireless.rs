@@ -15,7 +15,8 @@
 
 use super::Radio;
 use crate::ir::{BinOp, Size, ValueId};
-use crate::lower::lowerer::{Lowerer, Offset, Padding, Rel};
+use crate::lower::layers::{Offset, Rel};
+use crate::lower::lowerer::{Lowerer, Padding};
 use wire::LinkType;
 
 /// Frame control, first byte: two bits of type, with `DATA` for data frames …
