@@ -12,7 +12,7 @@ use crate::drops;
 use crate::graph::{Graph, Link};
 use crate::link::{Input, Output, Ring};
 use crate::shm::{EntryKind, Histogram};
-use crate::worker::{AppState, LastWords, Slot, TIMED_EVERY, Worker};
+use crate::worker::{AppState, LastWords, TIMED_EVERY, Task, Worker};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -154,11 +154,11 @@ impl Report {
         };
         for (index, worker) in workers.iter().enumerate() {
             report.add_pool(worker);
-            for slot in &worker.slots {
-                report.add_app(index, slot, graph);
+            for task in &worker.tasks {
+                report.add_app(index, task, graph);
             }
         }
-        let plugs = || workers.iter().flat_map(|worker| &worker.slots).map(|slot| &slot.plugs);
+        let plugs = || workers.iter().flat_map(|worker| &worker.tasks).map(|task| &task.plugs);
         let outputs = plugs().flat_map(|plugs| &plugs.outputs).map(|end| (Arc::as_ptr(end.ring()), end));
         let inputs = plugs().flat_map(|plugs| &plugs.inputs).map(|end| (Arc::as_ptr(end.ring()), end));
         let (outputs, inputs): (BTreeMap<_, _>, BTreeMap<_, _>) = (outputs.collect(), inputs.collect());
@@ -182,9 +182,9 @@ impl Report {
         *self.drops.entry(drops::LINK_REMOVED.to_owned()).or_default() += worker.without_app();
     }
 
-    fn add_app(&mut self, worker: usize, slot: &Slot, graph: &Graph) {
-        self.pool.held += slot.held();
-        let counters = slot.told_counters();
+    fn add_app(&mut self, worker: usize, task: &Task, graph: &Graph) {
+        self.pool.held += task.held();
+        let counters = task.told_counters();
         for (name, kind, value) in &counters {
             match kind {
                 EntryKind::Drop => *self.drops.entry(name.clone()).or_default() += value,
@@ -192,22 +192,22 @@ impl Report {
                 _ => {}
             }
         }
-        let latency = slot.latency();
+        let latency = task.latency();
         let quantile = |q| Histogram::quantile(&latency, q);
         let app = AppReport {
-            class: graph.get(slot.name()).map_or("", |app| app.config.class().name),
-            state: slot.state(),
-            restarts: slot.restarts(),
-            last_error: slot.last_error().map(str::to_owned),
+            class: graph.get(task.name()).map_or("", |app| app.config.class().name),
+            state: task.state(),
+            restarts: task.restarts(),
+            last_error: task.last_error().map(str::to_owned),
             worker,
-            busy_ns: slot.timed_ns() * TIMED_EVERY,
+            busy_ns: task.timed_ns() * TIMED_EVERY,
             turn_ns: quantile(0.5).zip(quantile(0.99)),
-            held: slot.held(),
+            held: task.held(),
             counters,
-            text: slot.report(),
-            has_failed: slot.has_failed(),
+            text: task.report(),
+            has_failed: task.has_failed(),
         };
-        self.apps.insert(slot.name().to_owned(), app);
+        self.apps.insert(task.name().to_owned(), app);
     }
 
     /// `output` and `input` are its ends: an app may have changed the places of its own.
@@ -259,8 +259,8 @@ pub(crate) struct Retired {
 
 impl Retired {
     /// Keeps what an app has counted that goes.
-    pub(crate) fn add_app(&mut self, slot: &Slot) {
-        for (name, kind, value) in slot.record.entries() {
+    pub(crate) fn add_app(&mut self, task: &Task) {
+        for (name, kind, value) in task.record.entries() {
             match kind {
                 EntryKind::Drop => *self.drops.entry(name.to_owned()).or_default() += value,
                 EntryKind::Delivered => self.delivered += value,

@@ -18,7 +18,7 @@
 use super::Engine;
 use super::configure::breathing_names;
 use super::placement::{self, Places, Placing};
-use crate::worker::{Method, Slot, Worker};
+use crate::worker::{Method, Task, Worker};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The shortest time over which costs mean something.
@@ -164,7 +164,7 @@ impl Engine {
     /// Where apps are now.
     fn places(&self) -> Places {
         let of = |(index, worker): (usize, &Worker)| -> Vec<(String, usize)> {
-            worker.slots.iter().map(|slot| (slot.name().to_owned(), index)).collect()
+            worker.tasks.iter().map(|task| (task.name().to_owned(), index)).collect()
         };
         self.workers.iter().enumerate().flat_map(of).collect()
     }
@@ -172,12 +172,12 @@ impl Engine {
     /// The names of all apps, as they breathe.
     fn order(&self) -> Vec<String> {
         let pulling: BTreeSet<&str> =
-            self.slots().filter(|slot| slot.has(Method::Pull)).map(Slot::name).collect();
+            self.tasks().filter(|task| task.has(Method::Pull)).map(Task::name).collect();
         breathing_names(&self.graph, |name| pulling.contains(name))
     }
 
-    fn slots(&self) -> impl Iterator<Item = &Slot> {
-        self.workers.iter().flat_map(|worker| &worker.slots)
+    fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.workers.iter().flat_map(|worker| &worker.tasks)
     }
 
     /// For how long apps have been measured.
@@ -187,7 +187,7 @@ impl Engine {
 
     /// Packets that the present apps have delivered so far.
     fn delivered(&self) -> u64 {
-        self.slots().map(Slot::delivered).sum()
+        self.tasks().map(Task::delivered).sum()
     }
 
     /// The rate of delivery since measuring began, if that is long enough ago.
@@ -215,10 +215,10 @@ impl Engine {
     /// The cost of each app since costs were forgotten, where it is known.
     fn costs(&self) -> Costs {
         let (turns, turns_ns) = self
-            .slots()
-            .map(Slot::usual_turn)
+            .tasks()
+            .map(Task::usual_turn)
             .fold((0, 0.0), |sum, turn| (sum.0 + turn.count, sum.1 + turn.total_ns()));
-        let with_apps = self.workers.iter().filter(|worker| !worker.slots.is_empty());
+        let with_apps = self.workers.iter().filter(|worker| !worker.tasks.is_empty());
         let (breaths, breaths_ns) = with_apps
             .map(Worker::usual_breath)
             .fold((0, 0.0), |sum, breath| (sum.0 + breath.count, sum.1 + breath.total_ns()));
@@ -227,24 +227,24 @@ impl Engine {
         let clock_ns = ((turns_ns - breaths_ns) / turns as f64).max(0.0);
         // There may be turns of one more breath than of those that were timed as a whole.
         let clock_ns = if breaths < BREATHS_MIN { 0.0 } else { clock_ns };
-        let cost = |slot: &Slot| {
-            let turn = slot.usual_turn();
+        let cost = |task: &Task| {
+            let turn = task.usual_turn();
             turn.count as f64 * (turn.mean_ns - clock_ns).max(turn.mean_ns / 16.0)
         };
         let are_held_up = self.workers.iter().any(Worker::holds_up_others);
         let of = |worker: &Worker| -> Vec<(String, f64)> {
             let waits = are_held_up && !worker.holds_up_others();
-            let costs = worker.slots.iter().map(cost).sum();
+            let costs = worker.tasks.iter().map(cost).sum();
             let scale = scale(worker, costs) * if waits { WAITING } else { 1.0 };
-            worker.slots.iter().map(|slot| (slot.name().to_owned(), scale * cost(slot))).collect()
+            worker.tasks.iter().map(|task| (task.name().to_owned(), scale * cost(task))).collect()
         };
         self.workers.iter().flat_map(of).filter(|&(_, cost)| cost > 0.0).collect()
     }
 
     fn place(&mut self, placing: &Placing) {
-        let mut slots = self.take_slots();
-        let ends = self.take_ends(&mut slots);
-        self.assemble(slots, ends, placing);
+        let mut tasks = self.take_tasks();
+        let ends = self.take_ends(&mut tasks);
+        self.assemble(tasks, ends, placing);
     }
 }
 

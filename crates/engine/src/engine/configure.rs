@@ -20,7 +20,7 @@ use crate::option::{Fault, OptionError};
 use crate::panic::guarded;
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
-use crate::worker::{LastWords, Method, Slot, Worker};
+use crate::worker::{LastWords, Method, Task, Worker};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -77,8 +77,8 @@ pub(super) struct Ends {
 /// Apps that take over what another has left, by name: the name of that one, and a record.
 type Heirs = BTreeMap<String, (String, Record)>;
 
-/// Slots that have been taken out of their workers, with the worker they were on.
-pub(super) type Slots = BTreeMap<String, (usize, Slot)>;
+/// Tasks that have been taken out of their workers, with the worker they were on.
+pub(super) type Tasks = BTreeMap<String, (usize, Task)>;
 
 impl Engine {
     /// Runs another graph from now on. Apps and links that are in both keep their state and their packets.
@@ -95,22 +95,22 @@ impl Engine {
         let costs = self.lasting_costs();
 
         let mut graph = graph.clone();
-        let mut slots = self.take_slots();
-        self.stop_gone(&graph, &mut slots, &mut changes);
-        self.start_heirs(heirs, &graph, &mut slots, &mut fresh, &mut changes);
-        self.change(&mut graph, &mut slots, &mut changes);
-        let mut ends = self.take_ends(&mut slots);
+        let mut tasks = self.take_tasks();
+        self.stop_gone(&graph, &mut tasks, &mut changes);
+        self.start_heirs(heirs, &graph, &mut tasks, &mut fresh, &mut changes);
+        self.change(&mut graph, &mut tasks, &mut changes);
+        let mut ends = self.take_ends(&mut tasks);
         self.drop_links(&graph, &mut ends, &mut changes);
         for (link, output, input) in new_links {
             ends.outputs.insert(link.clone(), output);
             ends.inputs.insert(link, input);
         }
-        slots.append(&mut fresh);
+        tasks.append(&mut fresh);
         // A review prepares all apps, also those that keep their options.
         graph.apps().for_each(|(_, app)| app.config.forget_prepared());
         self.graph = graph;
         self.publish_retired();
-        self.assemble(slots, ends, &Placing::ByCost(costs.clone()));
+        self.assemble(tasks, ends, &Placing::ByCost(costs.clone()));
         self.start_balance(costs);
         Ok(changes)
     }
@@ -182,7 +182,7 @@ impl Engine {
 
     fn app_record(&self, name: &str, app: &AppSpec) -> io::Result<Record> {
         let class = app.config.class().name;
-        self.settings.counters.record(RecordKind::App, name, class, Slot::RECORD_SIZE)
+        self.settings.counters.record(RecordKind::App, name, class, Task::RECORD_SIZE)
     }
 
     /// Starts the apps that are new, or of another class than before, heirs excepted.
@@ -191,16 +191,16 @@ impl Engine {
         graph: &Graph,
         heirs: &Heirs,
         changes: &mut Changes,
-    ) -> Result<Slots, ConfigureError> {
+    ) -> Result<Tasks, ConfigureError> {
         let is_fresh =
             |name: &str, app: &AppSpec| is_new(name, app, &self.graph) && !heirs.contains_key(name);
         let (clock, restarts, now_ns) = (self.settings.clock, self.settings.restarts(), self.now_ns());
-        let mut fresh = Slots::new();
+        let mut fresh = Tasks::new();
         for (name, app) in graph.apps().filter(|&(name, app)| is_fresh(name, app)) {
             let record = self.app_record(name, app)?;
-            let mut slot = Slot::vacant(name, app.config.clone(), record, clock, restarts, &self.notices);
-            slot.start(now_ns).map_err(|error| app_error(name, app, error))?;
-            fresh.insert(name.to_owned(), (0, slot));
+            let mut task = Task::vacant(name, app.config.clone(), record, clock, restarts, &self.notices);
+            task.start(now_ns).map_err(|error| app_error(name, app, error))?;
+            fresh.insert(name.to_owned(), (0, task));
             changes.started.push(name.to_owned());
         }
         Ok(fresh)
@@ -223,25 +223,25 @@ impl Engine {
         Ok(made.into_iter().map(remember).collect())
     }
 
-    pub(super) fn take_slots(&mut self) -> Slots {
-        let mut slots = Slots::new();
+    pub(super) fn take_tasks(&mut self) -> Tasks {
+        let mut tasks = Tasks::new();
         for (index, worker) in self.workers.iter_mut().enumerate() {
-            worker.sweep(Slot::discarded);
-            for slot in worker.slots.drain(..) {
-                slots.insert(slot.name().to_owned(), (index, slot));
+            worker.sweep(Task::discarded);
+            for task in worker.tasks.drain(..) {
+                tasks.insert(task.name().to_owned(), (index, task));
             }
         }
-        slots
+        tasks
     }
 
     /// Stops the apps that are gone, or that another was started for.
-    fn stop_gone(&mut self, graph: &Graph, slots: &mut Slots, changes: &mut Changes) {
-        for (name, (worker, slot)) in slots.iter_mut() {
+    fn stop_gone(&mut self, graph: &Graph, tasks: &mut Tasks, changes: &mut Changes) {
+        for (name, (worker, task)) in tasks.iter_mut() {
             let is_gone = |app: &AppSpec| is_new(name, app, graph);
             if self.graph.get(name).is_none_or(is_gone) {
-                let report = self.workers[*worker].stop(slot);
+                let report = self.workers[*worker].stop(task);
                 changes.reports.extend(report.map(|report| (name.clone(), report)));
-                self.retired.add_app(slot);
+                self.retired.add_app(task);
                 changes.stopped.push(name.clone());
             }
         }
@@ -252,18 +252,18 @@ impl Engine {
         &self,
         heirs: Heirs,
         graph: &Graph,
-        slots: &mut Slots,
-        fresh: &mut Slots,
+        tasks: &mut Tasks,
+        fresh: &mut Tasks,
         changes: &mut Changes,
     ) {
         let (clock, restarts, now_ns) = (self.settings.clock, self.settings.restarts(), self.now_ns());
         for (name, (before, record)) in heirs {
-            let (Some(app), Some((_, before))) = (graph.get(&name), slots.get_mut(&before)) else { continue };
-            let mut slot = Slot::vacant(&name, app.config.clone(), record, clock, restarts, &self.notices);
-            let started = slot.take_over(before, now_ns);
+            let (Some(app), Some((_, before))) = (graph.get(&name), tasks.get_mut(&before)) else { continue };
+            let mut task = Task::vacant(&name, app.config.clone(), record, clock, restarts, &self.notices);
+            let started = task.take_over(before, now_ns);
             changes.failed.extend(started.err().map(|error| (name.clone(), error)));
             changes.started.push(name.clone());
-            fresh.insert(name, (0, slot));
+            fresh.insert(name, (0, task));
         }
         changes.started.sort_unstable();
     }
@@ -271,39 +271,39 @@ impl Engine {
     /// Gives apps that have changed their new options. One that does not start with them has its old ones again in `graph`.
     ///
     /// All that are started anew are stopped before the first of them starts: what they share may not take two sorts of options at a time.
-    fn change(&mut self, graph: &mut Graph, slots: &mut Slots, changes: &mut Changes) {
+    fn change(&mut self, graph: &mut Graph, tasks: &mut Tasks, changes: &mut Changes) {
         let mut stopped = Vec::new();
-        for (name, (worker, slot)) in slots.iter_mut() {
+        for (name, (worker, task)) in tasks.iter_mut() {
             // They were stopped in the order of their names.
             if changes.stopped.binary_search(name).is_ok() {
                 continue;
             }
-            let Some(app) = graph.get_mut(name).filter(|app| app.config != *slot.config()) else { continue };
+            let Some(app) = graph.get_mut(name).filter(|app| app.config != *task.config()) else { continue };
             let worker = &mut self.workers[*worker];
-            match worker.reconfigure(slot, &app.config) {
+            match worker.reconfigure(task, &app.config) {
                 Ok(Reconfigured::Kept) => changes.reconfigured.push(name.clone()),
                 Ok(Reconfigured::NeedsRestart) => {
-                    let report = worker.stop(slot);
+                    let report = worker.stop(task);
                     changes.reports.extend(report.map(|report| (name.clone(), report)));
                     stopped.push(name.clone());
                 }
                 Err(error) => {
-                    app.config = slot.config().clone();
+                    app.config = task.config().clone();
                     changes.failed.push((name.clone(), error));
                 }
             }
         }
         for name in stopped {
-            let (Some(app), Some((worker, slot))) = (graph.get_mut(&name), slots.get_mut(&name)) else {
+            let (Some(app), Some((worker, task))) = (graph.get_mut(&name), tasks.get_mut(&name)) else {
                 continue;
             };
-            let (old, now_ns) = (slot.config().clone(), self.workers[*worker].now_ns());
-            match slot.replace(&app.config, now_ns) {
+            let (old, now_ns) = (task.config().clone(), self.workers[*worker].now_ns());
+            match task.replace(&app.config, now_ns) {
                 Ok(()) => changes.restarted.push(name),
                 Err(error) => {
                     // At once: an app that shares something with it may be refused then, and goes back as well, so that both run.
                     // If the old ones fail as well, the app is down, and is started again later.
-                    let _ = slot.replace(&old, now_ns);
+                    let _ = task.replace(&old, now_ns);
                     app.config = old;
                     changes.failed.push((name, error));
                 }
@@ -311,20 +311,20 @@ impl Engine {
         }
     }
 
-    /// Takes the ends of all links out of the slots; ends without a link are gone.
+    /// Takes the ends of all links out of the tasks; ends without a link are gone.
     ///
     /// Which is which is said by their rings, not by where they are: an app may have changed the places of its ends.
-    pub(super) fn take_ends(&self, slots: &mut Slots) -> Ends {
+    pub(super) fn take_ends(&self, tasks: &mut Tasks) -> Ends {
         let links: BTreeMap<*const Ring, &Link> =
             self.links.iter().map(|(link, state)| (state.ring.as_ptr(), link)).collect();
         let link_of = |ring: &Arc<Ring>| links.get(&Arc::as_ptr(ring)).map(|&link| link.clone());
         let mut ends = Ends::default();
-        for (_, slot) in slots.values_mut() {
-            slot.output_names.clear();
-            slot.input_names.clear();
-            let outputs = slot.plugs.outputs.drain(..);
+        for (_, task) in tasks.values_mut() {
+            task.output_names.clear();
+            task.input_names.clear();
+            let outputs = task.plugs.outputs.drain(..);
             ends.outputs.extend(outputs.filter_map(|output| Some((link_of(output.ring())?, output))));
-            let inputs = slot.plugs.inputs.drain(..);
+            let inputs = task.plugs.inputs.drain(..);
             ends.inputs.extend(inputs.filter_map(|input| Some((link_of(input.ring())?, input))));
         }
         ends
@@ -342,25 +342,25 @@ impl Engine {
             changes.unlinked.push(link);
         }
         Orphans::leave();
-        self.workers[0].sweep(Slot::discarded);
+        self.workers[0].sweep(Task::discarded);
     }
 
     /// Hands apps with their links to the workers.
-    pub(super) fn assemble(&mut self, slots: Slots, mut ends: Ends, placing: &Placing) {
-        let pulls = |name: &str| slots.get(name).is_some_and(|(_, slot)| slot.has(Method::Pull));
+    pub(super) fn assemble(&mut self, tasks: Tasks, mut ends: Ends, placing: &Placing) {
+        let pulls = |name: &str| tasks.get(name).is_some_and(|(_, task)| task.has(Method::Pull));
         let order = breathing_names(&self.graph, pulls);
         let places = placing.places(&self.graph, &order, self.workers.len());
         self.tell_links(&places, &ends);
         ends.outputs.values_mut().for_each(Output::settle);
-        let slots = self.plugged_in(slots, &mut ends, &order, &places);
-        let stamping = slots.iter().flatten().any(Slot::uses_metadata);
+        let tasks = self.plugged_in(tasks, &mut ends, &order, &places);
+        let stamping = tasks.iter().flatten().any(Task::uses_metadata);
         let now_ns = self.now_ns();
-        for (worker, slots) in self.workers.iter_mut().zip(slots) {
+        for (worker, tasks) in self.workers.iter_mut().zip(tasks) {
             worker.not_before(now_ns);
             if stamping {
                 worker.stamp();
             }
-            worker.install(slots);
+            worker.install(tasks);
         }
         self.counters.generation.add(1);
         self.counters.apps.set(self.graph.apps().len() as u64);
@@ -384,18 +384,18 @@ impl Engine {
     /// The apps of each worker that are still in the graph, as they breathe, with the ends of their links.
     fn plugged_in(
         &self,
-        mut slots: Slots,
+        mut tasks: Tasks,
         ends: &mut Ends,
         order: &[String],
         places: &Places,
-    ) -> Vec<Vec<Slot>> {
-        let mut plugged_in: Vec<Vec<Slot>> = self.workers.iter().map(|_| Vec::new()).collect();
+    ) -> Vec<Vec<Task>> {
+        let mut plugged_in: Vec<Vec<Task>> = self.workers.iter().map(|_| Vec::new()).collect();
         for name in order {
-            let Some((_, mut slot)) = slots.remove(name) else { continue };
+            let Some((_, mut task)) = tasks.remove(name) else { continue };
             let place = places.get(name).copied().unwrap_or(0);
-            plug_in(&mut slot, &self.graph, ends);
-            slot.record.set_worker(place);
-            plugged_in[place].push(slot);
+            plug_in(&mut task, &self.graph, ends);
+            task.record.set_worker(place);
+            plugged_in[place].push(task);
         }
         plugged_in
     }
@@ -411,28 +411,28 @@ fn claim(app: &AppSpec) -> Option<String> {
     guarded(|| app.config.claim()).unwrap_or_default()
 }
 
-/// Gives a slot the ends of its links, in the order that its class promises.
-fn plug_in(slot: &mut Slot, graph: &Graph, ends: &mut Ends) {
-    let class = slot.config().class();
-    let name = slot.name().to_owned();
+/// Gives a task the ends of its links, in the order that its class promises.
+fn plug_in(task: &mut Task, graph: &Graph, ends: &mut Ends) {
+    let class = task.config().class();
+    let name = task.name().to_owned();
     let linked = graph.linked_ports(&name);
-    slot.output_names = port_names(class.outputs, &linked.outputs);
-    slot.input_names = port_names(class.inputs, &linked.inputs);
+    task.output_names = port_names(class.outputs, &linked.outputs);
+    task.input_names = port_names(class.inputs, &linked.inputs);
     let mut leaving: BTreeMap<&str, &Link> =
         graph.links_from(&name).map(|link| (link.from.port.as_str(), link)).collect();
     let mut arriving: BTreeMap<&str, &Link> =
         graph.links_to(&name).map(|link| (link.to.port.as_str(), link)).collect();
-    let unlinked = slot.record.number(drops::UNLINKED, EntryKind::Drop);
+    let unlinked = task.record.number(drops::UNLINKED, EntryKind::Drop);
     let output = |port: &String| {
         let link = leaving.remove(port.as_str());
         link.and_then(|link| ends.outputs.remove(link)).unwrap_or_else(|| Output::unlinked(unlinked.clone()))
     };
-    slot.plugs.outputs = slot.output_names.iter().map(output).collect();
+    task.plugs.outputs = task.output_names.iter().map(output).collect();
     let input = |port: &String| {
         let link = arriving.remove(port.as_str());
         link.and_then(|link| ends.inputs.remove(link)).unwrap_or_else(Input::unlinked)
     };
-    slot.plugs.inputs = slot.input_names.iter().map(input).collect();
+    task.plugs.inputs = task.input_names.iter().map(input).collect();
 }
 
 /// The names of an app's ports, in the order in which it sees them.

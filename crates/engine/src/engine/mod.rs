@@ -21,7 +21,7 @@ use crate::notice::Notices;
 use crate::pool::Pool;
 use crate::report::{Report, Retired};
 use crate::shm::{Counter, EntryKind, Record, RecordKind, RecordSize, Segment};
-use crate::worker::{Control, Outlook, Pace, Restarts, Slot, TIMED_EVERY, Worker};
+use crate::worker::{Control, Outlook, Pace, Restarts, TIMED_EVERY, Task, Worker};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Weak;
@@ -296,7 +296,7 @@ impl Engine {
 
     /// Brings packets home that wait with, or on the way from, other workers.
     fn collect_returns(&mut self) {
-        self.workers[0].sweep(Slot::discarded);
+        self.workers[0].sweep(Task::discarded);
         self.workers.iter_mut().for_each(|worker| worker.pool.return_foreign());
         self.workers.iter_mut().for_each(|worker| worker.pool.fetch_all_returns());
         self.workers.iter_mut().for_each(Worker::publish_pool);
@@ -306,7 +306,7 @@ impl Engine {
 /// Apps are stopped, and packets come home, so that the memory of the pools can go.
 impl Drop for Engine {
     fn drop(&mut self) {
-        if !self.workers.iter().all(|worker| worker.slots.is_empty()) {
+        if !self.workers.iter().all(|worker| worker.tasks.is_empty()) {
             self.stop();
         }
         self.collect_returns();

@@ -14,15 +14,15 @@ mod control;
 mod load;
 mod rest;
 mod restarts;
-mod slot;
 mod state;
+mod task;
 mod usual;
 
 pub(crate) use control::Control;
 pub(crate) use restarts::Restarts;
-pub use slot::LastWords;
-pub(crate) use slot::{Method, Outlook, Slot};
 pub use state::AppState;
+pub use task::LastWords;
+pub(crate) use task::{Method, Outlook, Task};
 pub(crate) use usual::Usual;
 
 use crate::app::{Breath, Reconfigured};
@@ -37,8 +37,8 @@ use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
 use control::WorkerControl;
 use load::{Load, Sent};
 use rest::{Awake, Rest, Way};
-use slot::ChangeFailure;
 use std::time::{Duration, Instant};
+use task::ChangeFailure;
 use usual::Measured;
 
 /// Every 256th breath is timed app by app; halfway between two of these, one breath is timed as a whole.
@@ -53,7 +53,7 @@ const ASKED_EVERY: u64 = 64 * LOOKED_AFTER_EVERY;
 /// The apps of one thread, and their packets.
 #[derive(Debug)]
 pub(crate) struct Worker {
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) tasks: Vec<Task>,
     pub(crate) pool: Pool,
     schedule: Schedule,
     clock: Clock,
@@ -89,10 +89,10 @@ struct Schedule {
 
 impl Schedule {
     /// Those in this order push; those that pull do so in the order of their names.
-    fn new(slots: &[Slot]) -> Self {
-        let with = |method| (0..).zip(slots).filter(move |(_, slot)| slot.has(method)).map(|(slot, _)| slot);
+    fn new(tasks: &[Task]) -> Self {
+        let with = |method| (0..).zip(tasks).filter(move |(_, task)| task.has(method)).map(|(task, _)| task);
         let mut pulls: Vec<u32> = with(Method::Pull).collect();
-        pulls.sort_by_key(|&slot| slots[slot as usize].name());
+        pulls.sort_by_key(|&task| tasks[task as usize].name());
         Schedule { pulls, pushes: with(Method::Push).collect(), ticks: with(Method::Tick).collect() }
     }
 
@@ -141,7 +141,7 @@ impl Worker {
     pub(crate) fn new(pool: Pool, clock: Clock, pace: Pace, mut record: Record) -> Self {
         let gauges = Gauges::new(&mut record);
         Worker {
-            slots: Vec::new(),
+            tasks: Vec::new(),
             pool,
             schedule: Schedule::default(),
             next_tick_ns: 0,
@@ -159,14 +159,14 @@ impl Worker {
     }
 
     /// Takes the apps on, given in the order in which they push.
-    pub(crate) fn install(&mut self, slots: Vec<Slot>) {
-        self.slots = slots;
-        self.schedule = Schedule::new(&self.slots);
+    pub(crate) fn install(&mut self, tasks: Vec<Task>) {
+        self.tasks = tasks;
+        self.schedule = Schedule::new(&self.tasks);
         self.load = Load::new(self.sent_away());
-        self.any_down = self.slots.iter().any(Slot::is_down);
-        for slot in 0..self.slots.len() {
-            if let Err(panic) = self.slots[slot].announce_ports() {
-                self.app_panicked(slot, panic.message(), Outlook::GoesOn);
+        self.any_down = self.tasks.iter().any(Task::is_down);
+        for task in 0..self.tasks.len() {
+            if let Err(panic) = self.tasks[task].announce_ports() {
+                self.app_panicked(task, panic.message(), Outlook::GoesOn);
             }
         }
     }
@@ -184,8 +184,8 @@ impl Worker {
         } else if self.breaths.is_multiple_of(TIMED_EVERY / 2) {
             self.timed_turns(now_ns)
         } else {
-            self.turns::<false>(Method::Pull, Slot::pull, now_ns)
-                | self.turns::<false>(Method::Push, Slot::push, now_ns)
+            self.turns::<false>(Method::Pull, Task::pull, now_ns)
+                | self.turns::<false>(Method::Push, Task::push, now_ns)
         };
         self.load.moved(moved);
         if self.breaths.is_multiple_of(LOOKED_AFTER_EVERY) {
@@ -195,7 +195,7 @@ impl Worker {
             // Not with the ticks only: time may stand still until an app runs again.
             self.look_after_apps(now_ns);
             if self.breaths.is_multiple_of(ASKED_EVERY) {
-                self.is_over = self.slots.iter().any(Slot::ends_run);
+                self.is_over = self.tasks.iter().any(Task::ends_run);
             }
         }
         if now_ns >= self.next_tick_ns {
@@ -203,7 +203,7 @@ impl Worker {
             self.tick(now_ns);
         }
         if Orphans::any() {
-            self.sweep(Slot::discarded);
+            self.sweep(Task::discarded);
         }
         moved
     }
@@ -213,7 +213,7 @@ impl Worker {
         if self.clock.kind() == ClockKind::Wall {
             return self.clock.advance();
         }
-        let Some(next_ns) = self.slots.iter().filter_map(Slot::next_event_ns).min() else {
+        let Some(next_ns) = self.tasks.iter().filter_map(Task::next_event_ns).min() else {
             self.awaits_time = false;
             return self.clock.now_ns();
         };
@@ -228,24 +228,24 @@ impl Worker {
     /// The turns of a breath before capture time has begun: of the apps that pull, those alone that will know when.
     #[cold]
     fn turns_before_time(&mut self, now_ns: u64) -> bool {
-        let pull = |slot: &mut Slot, breath: &mut Breath<'_>| match slot.next_event_ns() {
-            Some(0) => slot.pull(breath),
+        let pull = |task: &mut Task, breath: &mut Breath<'_>| match task.next_event_ns() {
+            Some(0) => task.pull(breath),
             _ => None,
         };
         self.turns::<false>(Method::Pull, pull, now_ns)
-            | self.turns::<false>(Method::Push, Slot::push, now_ns)
+            | self.turns::<false>(Method::Push, Task::push, now_ns)
     }
 
     /// Times the turns of one breath, or another breath as a whole, in which no clock is read between turns.
     #[cold]
     fn timed_turns(&mut self, now_ns: u64) -> bool {
         if self.breaths.is_multiple_of(TIMED_EVERY) {
-            return self.turns::<true>(Method::Pull, Slot::pull, now_ns)
-                | self.turns::<true>(Method::Push, Slot::push, now_ns);
+            return self.turns::<true>(Method::Pull, Task::pull, now_ns)
+                | self.turns::<true>(Method::Push, Task::push, now_ns);
         }
         let begin = Instant::now();
-        let moved = self.turns::<false>(Method::Pull, Slot::pull, now_ns)
-            | self.turns::<false>(Method::Push, Slot::push, now_ns);
+        let moved = self.turns::<false>(Method::Pull, Task::pull, now_ns)
+            | self.turns::<false>(Method::Push, Task::push, now_ns);
         self.gauges.latency.record(begin.elapsed().as_nanos() as u64);
         moved
     }
@@ -256,7 +256,7 @@ impl Worker {
     fn turns<const TIMED: bool>(
         &mut self,
         method: Method,
-        turn: impl Fn(&mut Slot, &mut Breath<'_>) -> Option<u32> + Copy,
+        turn: impl Fn(&mut Task, &mut Breath<'_>) -> Option<u32> + Copy,
         now_ns: u64,
     ) -> bool {
         // Unless an app has an engine of its own, nobody.
@@ -265,9 +265,9 @@ impl Worker {
         let mut moved = false;
         loop {
             let turns = || {
-                let Worker { slots, schedule, pool, pace, .. } = self;
+                let Worker { tasks, schedule, pool, pace, .. } = self;
                 let schedule = schedule.of(method).get(first..).unwrap_or_default();
-                each::<TIMED>(schedule, slots, Breath { pool, now_ns, burst: pace.burst }, turn)
+                each::<TIMED>(schedule, tasks, Breath { pool, now_ns, burst: pace.burst }, turn)
             };
             match guarded(turns) {
                 Ok(more) => {
@@ -286,7 +286,7 @@ impl Worker {
     #[cold]
     fn turn_panicked(&mut self, method: Method, panic: Panic) -> usize {
         let Some(running) = Orphans::running() else { panic.resume() };
-        let position = self.schedule.of(method).iter().position(|&slot| slot == running);
+        let position = self.schedule.of(method).iter().position(|&task| task == running);
         self.app_panicked(running as usize, panic.message(), Outlook::GoesOn);
         position.map_or(usize::MAX, |position| position + 1)
     }
@@ -295,7 +295,7 @@ impl Worker {
     #[cold]
     fn tick(&mut self, now_ns: u64) {
         self.clock.follow_day();
-        self.turns::<false>(Method::Tick, Slot::tick, now_ns);
+        self.turns::<false>(Method::Tick, Task::tick, now_ns);
         self.look_after_apps(now_ns);
     }
 
@@ -303,27 +303,27 @@ impl Worker {
     fn look_after_apps(&mut self, now_ns: u64) {
         self.hear_complaints(Outlook::GoesOn);
         if self.any_down {
-            self.slots.iter_mut().for_each(|slot| slot.restart_if_due(now_ns));
-            self.any_down = self.slots.iter().any(Slot::is_down);
+            self.tasks.iter_mut().for_each(|task| task.restart_if_due(now_ns));
+            self.any_down = self.tasks.iter().any(Task::is_down);
         }
     }
 
     /// Takes down apps that failed when they were asked something. Returns whether there were any.
     pub(crate) fn hear_complaints(&mut self, outlook: Outlook) -> bool {
         let mut any = false;
-        for slot in 0..self.slots.len() {
-            if let Some(complaint) = self.slots[slot].take_complaint() {
-                self.app_panicked(slot, complaint, outlook);
+        for task in 0..self.tasks.len() {
+            if let Some(complaint) = self.tasks[task].take_complaint() {
+                self.app_panicked(task, complaint, outlook);
                 any = true;
             }
         }
         any
     }
 
-    fn app_panicked(&mut self, slot: usize, why: String, outlook: Outlook) {
+    fn app_panicked(&mut self, task: usize, why: String, outlook: Outlook) {
         // The app's own packets are dropped with it, on its account.
-        Orphans::enter(slot as u32);
-        self.slots[slot].panicked(why, outlook);
+        Orphans::enter(task as u32);
+        self.tasks[task].panicked(why, outlook);
         Orphans::leave();
         self.any_down = true;
         self.sweep(
@@ -335,12 +335,12 @@ impl Worker {
 
     /// Takes home what was dropped, and has it counted by the app that dropped it.
     #[cold]
-    pub(crate) fn sweep(&mut self, count: impl Fn(&Slot, u64)) {
-        let Worker { slots, pool, gauges, .. } = self;
+    pub(crate) fn sweep(&mut self, count: impl Fn(&Task, u64)) {
+        let Worker { tasks, pool, gauges, .. } = self;
         Orphans::sweep(pool.engine(), |whose, packet| {
             match whose {
-                Whose::App(slot) => match slots.get(slot as usize) {
-                    Some(slot) => count(slot, 1),
+                Whose::App(task) => match tasks.get(task as usize) {
+                    Some(task) => count(task, 1),
                     None => gauges.without_app.add(1),
                 },
                 Whose::Nobody => gauges.without_app.add(1),
@@ -352,13 +352,13 @@ impl Worker {
 
     /// Stops an app that was taken off: it may still send what it holds, and what it then drops is counted.
     /// Returns what it had to report at last.
-    pub(crate) fn stop(&mut self, slot: &mut Slot) -> Option<LastWords> {
+    pub(crate) fn stop(&mut self, task: &mut Task) -> Option<LastWords> {
         Orphans::leave();
         let (now_ns, burst) = (self.clock.now_ns(), self.pace.burst);
-        let report = slot.stop(&mut Breath { pool: &mut self.pool, now_ns, burst });
+        let report = task.stop(&mut Breath { pool: &mut self.pool, now_ns, burst });
         self.take_home(|whose| {
             if whose != Whose::Counted {
-                slot.lost_in_stop(1);
+                task.lost_in_stop(1);
             }
         });
         report
@@ -367,19 +367,19 @@ impl Worker {
     /// Gives other options to an app that was taken off. If it panics, it is down.
     pub(crate) fn reconfigure(
         &mut self,
-        slot: &mut Slot,
+        task: &mut Task,
         config: &Config,
     ) -> Result<Reconfigured, OptionError> {
-        let why = match slot.reconfigure(config, self.clock.now_ns()) {
+        let why = match task.reconfigure(config, self.clock.now_ns()) {
             Ok(done) => return Ok(done),
             Err(ChangeFailure::Refused(error)) => return Err(error),
             Err(ChangeFailure::Panicked(panic)) => panic.message(),
         };
         Orphans::leave();
-        slot.panicked(why.clone(), Outlook::GoesOn);
+        task.panicked(why.clone(), Outlook::GoesOn);
         self.take_home(|whose| {
             if whose != Whose::Counted {
-                slot.lost_in_panic(1);
+                task.lost_in_panic(1);
             }
         });
         Err(OptionError::failed("take on other options", why))
@@ -423,7 +423,7 @@ impl Worker {
             }
         }
         // The thread ends, and its list with it, some time after the engine goes on.
-        self.sweep(Slot::discarded);
+        self.sweep(Task::discarded);
         self.return_foreign();
         self.publish_pool();
     }
@@ -456,7 +456,7 @@ impl Worker {
 
     /// [`Worker::exchanged`], where a link to or from another worker is half full.
     fn pressed(&self) -> Option<u32> {
-        self.slots.iter().flat_map(Slot::rings).any(Ring::is_pressed).then(|| self.exchanged())
+        self.tasks.iter().flat_map(Task::rings).any(Ring::is_pressed).then(|| self.exchanged())
     }
 
     /// How it sleeps in a run.
@@ -466,12 +466,12 @@ impl Worker {
 
     /// Whether another worker sends to this one. Apps move between runs only.
     fn is_sent_to(&self) -> bool {
-        self.slots.iter().flat_map(|slot| &slot.plugs.inputs).any(|input| !input.ring().is_local())
+        self.tasks.iter().flat_map(|task| &task.plugs.inputs).any(|input| !input.ring().is_local())
     }
 
     /// How many packets have been sent over all links to or from other workers, modulo 2^32.
     fn exchanged(&self) -> u32 {
-        let away = self.slots.iter().flat_map(Slot::rings).filter(|ring| !ring.is_local());
+        let away = self.tasks.iter().flat_map(Task::rings).filter(|ring| !ring.is_local());
         away.fold(0, |sum: u32, ring| sum.wrapping_add(ring.sent()))
     }
 
@@ -479,9 +479,9 @@ impl Worker {
     fn may_sleep(&self, rest: &mut Rest) -> Option<Duration> {
         let now_ns = self.clock.now_ns();
         // What was due has had its turn, and did nothing.
-        let events = || self.slots.iter().filter_map(Slot::next_event_ns).filter(|&ns| ns > now_ns);
+        let events = || self.tasks.iter().filter_map(Task::next_event_ns).filter(|&ns| ns > now_ns);
         let until_event_ns = || events().min().map(|next_ns| next_ns - now_ns);
-        match self.slots.iter().map(Slot::waiting).sum() {
+        match self.tasks.iter().map(Task::waiting).sum() {
             0 => Some(rest.without_packets(until_event_ns)),
             waiting => match until_event_ns() {
                 // The next breath has that time.
@@ -493,7 +493,7 @@ impl Worker {
 
     /// Whether nothing will move unless something comes from outside, and nothing will.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.slots.iter().all(Slot::is_at_rest)
+        self.tasks.iter().all(Task::is_at_rest)
     }
 
     pub(crate) fn publish_pool(&mut self) {
@@ -515,7 +515,7 @@ impl Worker {
     pub(crate) fn measure_anew(&mut self) {
         self.measured = Measured::from_now(&self.gauges.latency);
         self.load = Load::new(self.sent_away());
-        self.slots.iter_mut().for_each(Slot::measure_anew);
+        self.tasks.iter_mut().for_each(Task::measure_anew);
     }
 
     /// For how long it has breathed since then.
@@ -535,7 +535,7 @@ impl Worker {
 
     /// Packets sent by those of its apps that send to other workers.
     fn sent_away(&self) -> Sent {
-        let outputs = self.slots.iter().filter(|slot| slot.sends_away()).flat_map(|slot| &slot.plugs.outputs);
+        let outputs = self.tasks.iter().filter(|task| task.sends_away()).flat_map(|task| &task.plugs.outputs);
         outputs.fold(Sent::default(), |sum, output| sum + Sent::over(output))
     }
 
@@ -579,22 +579,22 @@ impl Worker {
 #[inline(always)]
 fn each<const TIMED: bool>(
     schedule: &[u32],
-    slots: &mut [Slot],
+    tasks: &mut [Task],
     mut breath: Breath<'_>,
-    turn: impl Fn(&mut Slot, &mut Breath<'_>) -> Option<u32>,
+    turn: impl Fn(&mut Task, &mut Breath<'_>) -> Option<u32>,
 ) -> bool {
     let mut moved = false;
     let mut begin = TIMED.then(Instant::now);
-    for &slot in schedule {
-        Orphans::enter(slot);
-        let slot = &mut slots[slot as usize];
-        let Some(count) = turn(slot, &mut breath) else { continue };
+    for &task in schedule {
+        Orphans::enter(task);
+        let task = &mut tasks[task as usize];
+        let Some(count) = turn(task, &mut breath) else { continue };
         if count > 0 {
             moved = true;
         }
         if let Some(begin) = &mut begin {
             let end = Instant::now();
-            slot.took((end - *begin).as_nanos() as u64);
+            task.took((end - *begin).as_nanos() as u64);
             *begin = end;
         }
     }

@@ -273,9 +273,9 @@ fn an_app_that_does_not_start_is_waited_for_longer_each_time_and_not_for_ever() 
     engine.breathe();
     assert_eq!(engine.report().apps["keeper"].state, AppState::Down);
     // The app ran for longer than the longest pause; its restarts fail at once.
-    let slots = &mut engine.workers[0].slots;
-    let slot = slots.iter_mut().find(|slot| slot.name() == "keeper").expect("a slot");
-    slot.refuse(Config::new(Keeper { refuse: true, ..Keeper::of(0) }), Duration::from_secs(1));
+    let tasks = &mut engine.workers[0].tasks;
+    let task = tasks.iter_mut().find(|task| task.name() == "keeper").expect("a task");
+    task.refuse(Config::new(Keeper { refuse: true, ..Keeper::of(0) }), Duration::from_secs(1));
     let begin = Instant::now();
     let report = run_to_the_end(&mut engine);
     // After 1, 2 and 4 ms.

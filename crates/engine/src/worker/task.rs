@@ -1,6 +1,6 @@
-//! An app in its place: with its links, its counters, and what is needed to start it again.
+//! A task: an app on its worker, with its links, its counters, and what is needed to start it again.
 //!
-//! A slot outlives its app. While the app is down, its inputs are emptied (`app_down`), its links and counters stay, and what it has left for
+//! A task outlives its app. While the app is down, its inputs are emptied (`app_down`), its links and counters stay, and what it has left for
 //! the next one (`Setup::legacy`) waits. Every call into an app is guarded against panics, in the breath or here.
 
 use super::restarts::{Outage, Restarts};
@@ -28,8 +28,8 @@ pub(crate) enum Method {
     Tick,
 }
 
-/// An app in its place.
-pub(crate) struct Slot {
+/// An app on its worker.
+pub(crate) struct Task {
     /// `None` while it is down.
     app: Option<Box<dyn AnyApp>>,
     pub(crate) plugs: Plugs,
@@ -80,7 +80,7 @@ impl Counters {
     }
 }
 
-impl Slot {
+impl Task {
     /// The size of an app's record: the entries of the engine, and room for the app's own.
     pub(crate) const RECORD_SIZE: RecordSize = RecordSize { entries: 48, numbers: 48 + Histogram::BUCKETS };
 
@@ -94,7 +94,7 @@ impl Slot {
         notices: &Notices,
     ) -> Self {
         let counters = Counters::new(&mut record);
-        Slot {
+        Task {
             roles: Roles::NONE,
             app: None,
             plugs: Plugs::default(),
@@ -116,7 +116,7 @@ impl Slot {
 
     /// Starts the app.
     pub(crate) fn start(&mut self, now_ns: u64) -> Result<(), OptionError> {
-        let Slot { name, record, clock, legacy, notifier, config, .. } = self;
+        let Task { name, record, clock, legacy, notifier, config, .. } = self;
         let prepared = config.prepared();
         let (app, roles) =
             start(config, Setup { name, clock: *clock, now_ns, record, legacy, notifier, prepared })?;
@@ -125,7 +125,7 @@ impl Slot {
     }
 
     /// Starts the app, which takes over what another has left. If it does not start, it is down.
-    pub(crate) fn take_over(&mut self, before: &mut Slot, now_ns: u64) -> Result<(), OptionError> {
+    pub(crate) fn take_over(&mut self, before: &mut Task, now_ns: u64) -> Result<(), OptionError> {
         self.legacy = before.legacy.take();
         // Of the same class: should it start later only, the schedule knows what to call.
         self.roles = before.roles;
@@ -269,7 +269,7 @@ impl Slot {
 
     /// Starts an app in the place of one that is gone, and tells it which links it has.
     fn start_again(&mut self, config: &Config, now_ns: u64) -> Result<(), OptionError> {
-        let Slot { name, record, clock, legacy, notifier, input_names, output_names, .. } = self;
+        let Task { name, record, clock, legacy, notifier, input_names, output_names, .. } = self;
         let prepared = config.prepared();
         let (mut app, roles) =
             start(config, Setup { name, clock: *clock, now_ns, record, legacy, notifier, prepared })?;
@@ -291,7 +291,7 @@ impl Slot {
         config: &Config,
         now_ns: u64,
     ) -> Result<Reconfigured, ChangeFailure> {
-        let Slot { app, name, record, config: old, clock, legacy, notifier, .. } = self;
+        let Task { app, name, record, config: old, clock, legacy, notifier, .. } = self;
         let Some(app) = app.as_deref_mut() else { return Ok(Reconfigured::NeedsRestart) };
         let prepared = config.prepared();
         let setup = &mut Setup { name, clock: *clock, now_ns, record, legacy, notifier, prepared };
@@ -430,7 +430,7 @@ impl Slot {
         outputs.map(|output| &**output.ring()).chain(inputs.map(|input| &**input.ring()))
     }
 
-    /// The usual time of its turns since [`Slot::measure_anew`], of those that were timed.
+    /// The usual time of its turns since [`Task::measure_anew`], of those that were timed.
     pub(crate) fn usual_turn(&self) -> Usual {
         self.measured.usual(&self.counters.latency)
     }
@@ -486,8 +486,8 @@ pub struct LastWords {
     pub counters: Vec<(String, EntryKind, u64)>,
 }
 
-/// A slot goes whatever the destructors of the app, and of what it has left, do.
-impl Drop for Slot {
+/// A task goes whatever the destructors of the app, and of what it has left, do.
+impl Drop for Task {
     fn drop(&mut self) {
         let _ = self.drop_app();
         let_go(self.legacy.take());
@@ -530,7 +530,7 @@ fn start(config: &Config, mut setup: Setup<'_>) -> Result<(Box<dyn AnyApp>, Role
         let why = format!(
             "it has more counters than there is room for: {} with those of the engine, and those of the options before; \
              an app of another name begins with none",
-            Slot::RECORD_SIZE.entries
+            Task::RECORD_SIZE.entries
         );
         return Err(OptionError::failed("start", why));
     }
@@ -548,7 +548,7 @@ fn names<'a>(inputs: &'a [String], outputs: &'a [String]) -> PortNames<'a> {
     }
 }
 
-impl fmt::Debug for Slot {
+impl fmt::Debug for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {:?}", self.name, self.config)
     }
