@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::message::Message;
+use engine::shm::runtime;
 use observe::Found;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,10 +14,32 @@ pub(crate) fn find(folders: &[PathBuf]) -> Result<Found, Failure> {
     })
 }
 
+/// What starts one, and where others may be.
+const HOW_TO_START: &str = "`sluss run GRAPH` starts one; SLUSS_RUNTIME_DIR says where else they are";
+
 /// Says where there is nothing.
 pub(crate) fn nothing_in(folders: &[PathBuf]) -> Message {
-    let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    Message::note(format_args!("no instances: there are no counters in {}", names.join(", ")))
+    let names = joined(folders.iter().map(|folder| folder.display().to_string()));
+    Message::note(format_args!("no instances: there are no counters in {names}; {HOW_TO_START}"))
+}
+
+/// As many of those that there are in place of one that is not are named.
+const NAMES_MAX: usize = 10;
+
+/// It is the user's fault that what was named is not there.
+pub(crate) fn none_called(which: &str) -> Failure {
+    let failure = Failure::user(format_args!("no instance has the name or process number `{which}`"));
+    let there_are = find(&runtime::folders()).map(|found| found.instances).unwrap_or_default();
+    if there_are.is_empty() {
+        return failure.help(format_args!("there are no instances: {HOW_TO_START}"));
+    }
+    let names = joined(there_are.iter().take(NAMES_MAX).map(|one| format!("{} ({})", one.name, one.pid)));
+    let more = if there_are.len() > NAMES_MAX { ", …: `sluss ps` lists all" } else { "" };
+    failure.help(format_args!("there are {names}{more}"))
+}
+
+fn joined(names: impl Iterator<Item = String>) -> String {
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// The time, in nanoseconds since 1970.

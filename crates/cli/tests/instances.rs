@@ -122,9 +122,33 @@ fn a_running_instance_has_rates() {
     let table = stdout(&instance.sluss(&["top", "--once", "--interval", "100ms", &pid.to_string()]));
     assert!(table.contains("rates (pid") && table.contains("source.output -> tee.input"), "{table}");
     let output = instance.sluss(&["top", "--once", "another"]);
-    assert_eq!(code(&output), 2, "{}", stdout(&output));
+    let told = format!(
+        "error: no instance has the name or process number `another`\nhelp: there are rates ({pid})\n"
+    );
+    assert_eq!((code(&output), stderr(&output)), (2, told));
     let output = instance.sluss(&["top"]);
     assert!(code(&output) == 2 && stderr(&output).contains("--once"), "{}", stderr(&output));
+}
+
+#[test]
+fn where_nothing_runs_it_is_said_what_starts_something() {
+    let folder = common::scratch("no-instances");
+    let how = "`sluss run GRAPH` starts one; SLUSS_RUNTIME_DIR says where else they are";
+    let nothing = format!("note: no instances: there are no counters in {}; {how}\n", folder.display());
+    for (args, expected, told) in [
+        (&["ps"][..], 0, nothing.clone()),
+        (&["top", "--once"], 1, nothing),
+        (
+            &["top", "--once", "x"],
+            2,
+            format!(
+                "error: no instance has the name or process number `x`\nhelp: there are no instances: {how}\n"
+            ),
+        ),
+    ] {
+        let output = in_folder(&folder, args);
+        assert_eq!((code(&output), stderr(&output)), (expected, told), "{args:?}");
+    }
 }
 
 #[test]

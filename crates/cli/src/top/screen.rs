@@ -150,7 +150,7 @@ fn pane_title(view: &View, pane: Pane) -> String {
     let sort = view.sort_of(pane).as_str();
     let Some(seen) = view.instance() else {
         return match pane {
-            Pane::Instances => " no instances ".to_owned(),
+            Pane::Instances => " no instances: `sluss run GRAPH` starts one ".to_owned(),
             Pane::Apps => " apps ".to_owned(),
             Pane::Links => " links ".to_owned(),
         };

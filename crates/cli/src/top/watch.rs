@@ -51,9 +51,7 @@ impl Watch {
     pub(super) fn first(&mut self) -> Result<Moment, Failure> {
         let moment = self.look()?;
         match &self.which {
-            Some(which) if moment.instances.is_empty() => Err(Failure::user(format!(
-                "no instance has the name or process number `{which}`; `sluss ps` lists them"
-            ))),
+            Some(which) if moment.instances.is_empty() => Err(instances::none_called(which)),
             _ => Ok(moment),
         }
     }
