@@ -26,6 +26,19 @@ fn script(shell: Shell) -> String {
     }
 }
 
+/// The script with one part in place of another, which `clap_complete` has written as it is here: should it write that otherwise, tests fail.
+fn replaced(script: &str, part: &str, by: &str) -> String {
+    debug_assert!(script.contains(part), "{part:?} is not in the script:\n{script}");
+    script.replace(part, by)
+}
+
+/// What stands in front of a part of the script and behind it, that part left out. Tests fail where it is not there, as above.
+fn parted<'s>(script: &'s str, part: &str) -> Option<(&'s str, &'s str)> {
+    let parted = script.split_once(part);
+    debug_assert!(parted.is_some(), "{part:?} is not in the script:\n{script}");
+    parted
+}
+
 /// A value of which nothing is known is no file.
 fn hinted(command: Command) -> Command {
     let is_unknown = |arg: &Arg| {
@@ -76,33 +89,50 @@ fn all<'a>(command: &'a Command, before: &[&'a str], act: &mut impl FnMut(&[&str
 }
 
 /// The script offers flags where a word is to come, and files where it knows no word. With flags only where one was begun, and files
-/// only where they can stand.
-fn bash(mut script: String, command: &Command) -> String {
-    const OFFERED: &str = "COMPREPLY=( $(compgen -W \"${opts}\" -- \"${cur}\") )";
+/// only where they can stand; and with values behind `--flag=`, which bash takes for three words.
+fn bash(script: String, command: &Command) -> String {
+    const PREVIOUS: &str = "    prev=\"$3\"\n";
+    const BEFORE_EQUALS: &str = "    [[ \"${prev}\" == \"=\" ]] && prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n";
+    let mut script = replaced(&script, PREVIOUS, &format!("{PREVIOUS}{BEFORE_EQUALS}"));
     all(command, &[], &mut |words, command| {
-        let begin = format!("\n        sluss__subcmd__{})\n", words.join("__subcmd__"));
-        let Some((before, rest)) = script.split_once(&begin) else { return };
-        let Some((section, after)) = rest.split_once("\n            ;;\n") else { return };
-        let Some((flags, _)) = section.rsplit_once(OFFERED) else { return };
-        let at = format!(" || ${{COMP_CWORD}} -eq {} ]]", words.len() + 1);
-        let offered = match behind(command) {
-            Behind::Words(words) => {
-                format!("COMPREPLY=( $(compgen -W \"{}\" -- \"${{cur}}\") )", words.join(" "))
-            }
-            Behind::Files => "COMPREPLY=()".to_owned(),
-            Behind::Folder => "COMPREPLY=()\n            compopt +o default -o dirnames".to_owned(),
-            Behind::Other => format!("{OFFERED}\n            compopt +o default +o bashdefault"),
-        };
-        let flags = flags.replacen(&at, " ]]", 1);
-        script = format!("{before}{begin}{flags}{offered}\n            return 0\n            ;;\n{after}");
+        if let Some(changed) = with_words(&script, words, command) {
+            script = changed;
+        }
     });
     script
 }
 
-/// The script has flags and commands only, and none behind `help`, which it takes for a command that was seen.
+/// The script with what stands behind the flags of a command.
+fn with_words(script: &str, words: &[&str], command: &Command) -> Option<String> {
+    const OFFERED: &str = "COMPREPLY=( $(compgen -W \"${opts}\" -- \"${cur}\") )";
+    let begin = format!("\n        sluss__subcmd__{})\n", words.join("__subcmd__"));
+    let (before, rest) = parted(script, &begin)?;
+    let (section, after) = parted(rest, "\n            ;;\n")?;
+    // Where a flag was begun, and at the end of all.
+    let (at_flags, _) = parted(section, OFFERED)?;
+    let (flags, _) = section.rsplit_once(OFFERED).filter(|(flags, _)| *flags != at_flags)?;
+    let at = format!(" || ${{COMP_CWORD}} -eq {} ]]", words.len() + 1);
+    let offered = match behind(command) {
+        Behind::Words(words) => {
+            format!("COMPREPLY=( $(compgen -W \"{}\" -- \"${{cur}}\") )", words.join(" "))
+        }
+        Behind::Files => "COMPREPLY=()".to_owned(),
+        Behind::Folder => "COMPREPLY=()\n            compopt +o default -o dirnames".to_owned(),
+        Behind::Other => format!("{OFFERED}\n            compopt +o default +o bashdefault"),
+    };
+    let flags = replaced(flags, &at, " ]]");
+    Some(format!("{before}{begin}{flags}{offered}\n            return 0\n            ;;\n{after}"))
+}
+
+/// The script has flags and commands only, and none behind `help`, which it takes for a command that was seen. Behind `sluss --color` it knows
+/// no word, since that flag lacks its value, and so would offer files.
 fn fish(script: &str, command: &Command) -> String {
+    const ALL_WORDS: &str = "    argparse -s (__fish_sluss_global_optspecs) -- $cmd 2>/dev/null\n";
+    let but_last = format!("{ALL_WORDS}    or begin\n        set -e cmd[-1]\n    {ALL_WORDS}    end\n");
+    let script = replaced(script, ALL_WORDS, &but_last);
     // Unquoted, a comment begins at a `#`.
-    let mut script = script.replace(" -s # ", " -s '#' ").replace(" man help\" -f", " man\" -f");
+    let script = replaced(&script, " -s # ", " -s '#' ");
+    let mut script = replaced(&script, " man help\" -f", " man\" -f");
     all(command, &[], &mut |words, command| {
         let condition = match words {
             [name] => format!("__fish_sluss_using_subcommand {name}"),

@@ -1,4 +1,4 @@
-//! What bash offers, from the script that it is given.
+//! What shells offer, from the scripts that they are given.
 
 mod common;
 
@@ -45,4 +45,29 @@ fn bash_offers_files_only_where_they_can_stand() {
     assert_eq!(offered(&["completions", ""]), "bash elvish fish powershell zsh");
     assert_eq!(offered(&["bench", "e"]), "engine");
     assert_eq!(offered(&["top", "--on"]), "--once");
+    // Three words to bash.
+    assert_eq!(offered(&["compile", "--stage", "=", "as"]), "ast asm");
+    assert_eq!(offered(&["--color", "=", "al"]), "always");
+}
+
+#[test]
+fn fish_offers_values_behind_flags() {
+    let script = stdout(&run(&["completions", "fish"]));
+    let offered = |words: &str| {
+        let ask = format!("printf '%s' \"$script\" | source; complete -C '{words}'");
+        let output = Command::new("fish").env("script", &script).args(["-N", "-c", &ask]).output();
+        output.ok().map(|output| stdout(&output))
+    };
+    let Some(colours) = offered("sluss --color ") else {
+        return common::say("skipped: fish_offers_values_behind_flags: there is no fish");
+    };
+    assert_eq!(colours, "always\nauto\nnever\n");
+    for (words, first) in [
+        ("sluss filter --color ", "always\n"),
+        ("sluss compile --stage a", "allocated\n"),
+        ("sluss --color auto to", "top\t"),
+    ] {
+        let offered = offered(words).unwrap_or_default();
+        assert!(offered.starts_with(first), "{words}: {offered}");
+    }
 }
