@@ -1,6 +1,7 @@
 //! How the command ends: kinds of failure, never mixed, each with its exit code.
 
 use crate::blame::Blame;
+use crate::escape::shown;
 use crate::message::Message;
 use engine::ConfigureError;
 use std::any::Any;
@@ -147,7 +148,7 @@ pub(crate) fn kept(what: &str) -> String {
     let report = format!("sluss {}\n{what}\narguments: {arguments:?}\n", env!("CARGO_PKG_VERSION"));
     let path = std::env::temp_dir().join(format!("sluss-internal-error-{}.txt", std::process::id()));
     match std::fs::write(&path, report) {
-        Ok(()) => format!("what is needed to reproduce it is in {}", path.display()),
+        Ok(()) => format!("what is needed to reproduce it is in {}", shown(&path.to_string_lossy())),
         Err(error) => format!("no report could be kept: {error}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Files whose names are not UTF-8: on Linux a name is any bytes.
+//! Files whose names are not UTF-8, or not one line: on Linux a name is any bytes.
 
 #![cfg(target_os = "linux")]
 
@@ -176,4 +176,52 @@ fn what_is_removed_may_have_any_name() {
     let object: serde_json::Value =
         serde_json::from_str(&stdout(&output)).unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
     assert!(object["path"].as_str().unwrap().contains("\u{fffd}/gone."), "{object}");
+}
+
+/// A name makes no line of its own, nor colours, in any command.
+#[test]
+fn a_name_makes_no_lines() {
+    const NAME: &str = "a\n\u{1b}[31merror: b";
+    let folder = scratch("names-with-lines");
+    let whole = std::fs::read(root().join("captures/web.pcap")).unwrap();
+    let files: [(&str, &[u8]); 6] = [
+        ("pcap", &whole),
+        ("cut.pcap", &whole[..100]),
+        ("txt.pcap", b"hello"),
+        ("filter", b"tcp prot 80"),
+        ("set", b"10.0.0.300"),
+        ("toml", b"links = [1]\n"),
+    ];
+    for (end, bytes) in files {
+        std::fs::write(folder.join(format!("{NAME}.{end}")), bytes).unwrap();
+    }
+    let lines: [&[&str]; 19] = [
+        &["filter", "--count", "tcp", "N.cut.pcap"],
+        &["filter", "--count", "tcp", "N.txt.pcap", "none/N"],
+        &["filter", "tcp", "N.pcap", "-o", "N.pcap"],
+        &["filter", "tcp", "N.pcap", "-o", "none/N"],
+        &["filter", "--number", "tcp", "N.pcap", "N.cut.pcap"],
+        &["filter", "-F", "N.filter", "N.pcap"],
+        &["filter", "@N.filter", "N.pcap"],
+        &["filter", "host in {@N.set}", "N.pcap"],
+        &["filter", "host N", "N.pcap"],
+        &["trace", "tcp", "N.pcap", "-n", "9999"],
+        &["trace", "tcp", "N.pcap"],
+        &["compile", "host N"],
+        &["run", "N.toml"],
+        &["run", "--check", "N.pcap"],
+        &["blast", "N.pcap", "--to", "N.pcap"],
+        &["bench", "engine", "--net", "filter", "--pcap", "N.txt.pcap"],
+        &["man", "N"],
+        &["top", "--once", "N"],
+        &["N.pcap"],
+    ];
+    for args in lines {
+        let args: Vec<String> = args.iter().map(|arg| arg.replace('N', NAME)).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let output = sluss(&args).current_dir(&folder).env("SLUSS_RUNTIME_DIR", &folder).output().unwrap();
+        for said in [stderr(&output), stdout(&output)] {
+            assert!(!said.contains("a\n") && !said.contains("\u{1b}[31m"), "{args:?}: {said:?}");
+        }
+    }
 }

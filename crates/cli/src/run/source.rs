@@ -1,6 +1,7 @@
 //! The file of a graph: reading it, and noticing that it has changed.
 
 use crate::blame::Blame;
+use crate::escape::shown;
 use crate::exit::Failure;
 use crate::message::Message;
 use engine::GraphFile;
@@ -83,7 +84,7 @@ impl Source {
             "app": null, "key": null, "detail": null,
         });
         let object = json!({ "v": 1, "type": "error", "graph": self.name(), "errors": [finding] });
-        let message = Message::found(format!("error[GR001]: {message}\nhelp: {help}"), object);
+        let message = Message::found(format!("error[GR001]: {}\nhelp: {help}", shown(&message)), object);
         Failure { message, blame: Blame::User }
     }
 
