@@ -3,6 +3,7 @@
 use crate::blame::Blame;
 use crate::escape::shown;
 use crate::message::Message;
+use capture::ErrorKind;
 use engine::ConfigureError;
 use std::any::Any;
 use std::backtrace::Backtrace;
@@ -11,7 +12,11 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::io;
 use std::panic::PanicHookInfo;
+use std::path::Path;
 use std::process::ExitCode;
+
+/// What to do about a folder where one capture is read.
+const ONE_CAPTURE: &str = "name one capture; `sluss filter` reads all of a folder";
 
 /// A successful end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,10 +75,22 @@ impl Failure {
     pub(crate) fn capture(error: &capture::Error) -> Self {
         let blame = if error.is_broken_pipe() { Blame::ClosedPipe } else { error.class().into() };
         let failure = Failure::of(blame, error);
+        let failure = match error.kind() {
+            ErrorKind::Open(why) | ErrorKind::Read(why) if why.kind() == io::ErrorKind::IsADirectory => {
+                failure.help(ONE_CAPTURE)
+            }
+            _ => failure,
+        };
         match error.input() {
             Some(name) => failure.about_file(name),
             None => failure,
         }
+    }
+
+    /// A folder in the place of a capture.
+    pub(crate) fn is_folder(path: &Path) -> Self {
+        let name = path.to_string_lossy();
+        Failure::world(format_args!("{name}: this is a folder")).help(ONE_CAPTURE).about_file(&name)
     }
 
     /// Writing somewhere would lose what is read: `what` says where.

@@ -120,7 +120,10 @@ pub(crate) fn from_file(path: &Path) -> Result<FilterText, Failure> {
     blank_comments(&mut bytes);
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::user(format!("the filter file {name} is not UTF-8 text: byte {at}"))
+        let what = Failure::user(format!("the filter file {name} is not UTF-8 text: byte {at}"));
+        what.help(
+            "behind `-F` or `@` stands the name of a file that holds a filter; a capture stands behind that",
+        )
     })?;
     Ok(FilterText { text, file: Some(path.to_owned()) })
 }

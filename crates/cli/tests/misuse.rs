@@ -167,3 +167,29 @@ fn what_begins_with_a_dash_and_is_no_flag_is_told_how_to_be_written() {
     assert_eq!(proposed(&["trace", "tcp", "port", "80", "=x"]), "help: sluss trace 'tcp port 80' '=x'");
     assert_eq!(proposed(&["trace", "--", "-1", "=", "2"]), "help: sluss trace trace.pcap -- '-1 = 2'");
 }
+
+#[test]
+fn what_is_in_the_wrong_place_is_told_with_what_stands_there() {
+    let folder = "name one capture; `sluss filter` reads all of a folder";
+    for (args, exit, help) in [
+        (&["trace", "tcp", "captures"][..], 3, folder),
+        (&["blast", "captures", "--to", "null", "--count", "1"], 3, folder),
+        (&["bench", "engine", "--net", "filter", "--runs", "1", "--pcap", "captures"], 3, folder),
+        (&["run", "captures"], 3, "name the file of one graph"),
+        (&["filter", "-F", "captures/web.pcap", "captures/web.pcap"], 2, "a file that holds a filter"),
+        (
+            &["filter", "-f", "tcp", "-f", "arp", "captures/web.pcap"],
+            2,
+            "sluss filter FILE -f arp -o arp.pcap",
+        ),
+        // Standard input is /dev/null.
+        (&["filter", "--count", "tcp"], 2, "name one, `sluss filter 'tcp' trace.pcap`"),
+        (&["filter", "-f", "-1 = 2"], 2, "`-f='-1 = 2'`"),
+    ] {
+        let output = run(args);
+        let text = stderr(&output);
+        assert_eq!((code(&output), text.lines().count()), (exit, 2), "{args:?}: {text}");
+        assert!(text.lines().nth(1).is_some_and(|line| line.contains(help)), "{args:?}: {text}");
+    }
+    assert_eq!(code(&run(&["filter", "--count", "tcp", "-"])), 5, "what was named is read");
+}

@@ -21,6 +21,7 @@ pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
     let mut graph = Graph::new();
     let (rate_pps, rate_mbps) = args.rate.as_deref().map_or(Ok((None, None)), rate)?;
     let source = match &args.capture {
+        Some(path) if path.is_dir() => return Err(Failure::is_folder(path)),
         Some(path) => Config::new(PcapReader {
             path: path.clone(),
             passes: passes(args, path),

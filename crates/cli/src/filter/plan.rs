@@ -7,6 +7,7 @@ use crate::plural::counted;
 use crate::words::{self, Known, Words, file_word, quoted, shell_word};
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What is to be done.
@@ -67,7 +68,7 @@ fn filters_and_inputs(
     let mut inputs = args.read.clone();
     inputs.extend(files.iter().map(PathBuf::from));
     if inputs.is_empty() {
-        if std::io::stdin().is_terminal() {
+        if is_stdin_empty() {
             return Err(no_capture(args, &filters));
         }
         inputs.push("-".into());
@@ -103,7 +104,14 @@ fn filters_and_files<'a>(
     }
 }
 
-/// Nothing to read, and a terminal in the place of a pipe.
+/// Whether nobody has put anything on standard input: it is a terminal, or /dev/null.
+fn is_stdin_empty() -> bool {
+    let number = |path: &str| std::fs::metadata(path).ok().map(|metadata| metadata.rdev());
+    std::io::stdin().is_terminal()
+        || number("/dev/stdin").is_some_and(|rdev| rdev != 0 && number("/dev/null") == Some(rdev))
+}
+
+/// Nothing to read, and a terminal or /dev/null in the place of a pipe.
 fn no_capture(args: &FilterArgs, filters: &[FilterText]) -> Failure {
     let words = || args.rest.iter().map(shell_word).collect::<Vec<_>>().join(" ");
     let command = match (args.filter.as_slice(), &args.filter_file, filters.first()) {
@@ -182,7 +190,8 @@ fn outputs(args: &FilterArgs, filters: &[FilterText]) -> Result<Vec<Output>, Fai
         1 if args.json => Ok(vec![Output::Json]),
         1 if args.lines || args.number || std::io::stdout().is_terminal() => Ok(vec![Output::Lines]),
         1 => Ok(vec![Output::Capture("-".into())]),
-        _ => Err(Failure::user("several filters need a -o each, or --count")),
+        _ => Err(Failure::user("several filters need a -o each, or --count")
+            .help("sluss filter FILE -f arp -o arp.pcap -f 'port 53' -o dns.pcap")),
     }
 }
 

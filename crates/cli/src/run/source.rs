@@ -51,7 +51,13 @@ impl Source {
 
     /// The whole text.
     pub(super) fn read(&self) -> Result<String, Failure> {
-        let refused = |error: io::Error| Failure::world(format!("cannot read {}: {error}", self.name()));
+        let refused = |error: io::Error| {
+            let failure = Failure::world(format!("cannot read {}: {error}", self.name()));
+            match error.kind() {
+                io::ErrorKind::IsADirectory => failure.help("name the file of one graph"),
+                _ => failure,
+            }
+        };
         // One byte more than there may be: the reader of graphs says what is wrong with that.
         let limit = GraphFile::LEN_MAX as u64 + 1;
         let mut bytes = Vec::new();
