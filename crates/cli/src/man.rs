@@ -23,7 +23,10 @@ fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         write_pages(below, folder)?;
     }
-    let man = clap_mangen::Man::new(command.clone().after_help(Resettable::Reset));
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).to_owned();
+    let shown = command.clone().after_help(Resettable::Reset).override_usage(usage);
+    let man = clap_mangen::Man::new(shown).source(concat!("sluss ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();
     man.render(&mut page)?;
     // Not adjusted at the right, which would put blanks into what is to be typed.
@@ -31,7 +34,7 @@ fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
     let (before, version) = page.find(".SH VERSION").map_or((page.as_str(), ""), |at| page.split_at(at));
     let sections = sections(help::behind(command.get_name()));
     // In the locale of C, roff shows nothing for what is not ASCII.
-    let page = format!("{before}{sections}{version}").replace('…', "...");
+    let page = format!("{before}{sections}{}{version}", see_also(command)).replace('…', "...");
     fs::write(folder.join(man.get_filename()), page)
 }
 
@@ -58,6 +61,16 @@ fn sections(behind: &Behind) -> String {
         behind.exit_codes.iter().for_each(|(numbers, meaning)| out.push_str(&item(numbers, meaning)));
     }
     out
+}
+
+/// The page of all commands, and that of the language where a command takes filters.
+fn see_also(command: &Command) -> String {
+    let all = (command.get_name() != "sluss").then_some("sluss");
+    let takes_filters = all.is_none()
+        || command.get_arguments().any(|arg| arg.get_id() == "dialect" || arg.get_id() == "graph");
+    let pages = all.map(|name| (name, 1)).into_iter().chain(takes_filters.then_some(("pcap\\-filter", 7)));
+    let pages: Vec<String> = pages.map(|(name, section)| format!("\\fB{name}\\fR({section})")).collect();
+    format!(".SH \"SEE ALSO\"\n{}\n", pages.join(", "))
 }
 
 /// A word, and what it means.

@@ -442,6 +442,9 @@ fn completions_and_man_pages_come_from_the_definitions() {
     let (filter, run) = (page("sluss-filter.1"), page("sluss-run.1"));
     assert!(filter.contains(".SH EXAMPLES\n.nf\nsluss filter \\(aqtcp port 80\\(aq trace.pcap"), "{filter}");
     assert!(run.contains(".TP\n129, 130 and 143\nended by a hangup, SIGINT"), "{run}");
+    assert!(run.contains(".TH sluss-run 1  \"sluss 0.1.0\""), "{run}");
+    assert!(run.contains("sluss run\\fR [OPTIONS] <GRAPH>\n"), "{run}");
+    assert!(run.contains(".SH \"SEE ALSO\"\n\\fBsluss\\fR(1), \\fBpcap\\-filter\\fR(7)\n"), "{run}");
     let version = page("sluss.1");
     for (page, codes) in [
         ("sluss-filter", &["0", "1", "2", "3", "4", "5", "130 and 143"][..]),
