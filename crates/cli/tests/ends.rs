@@ -528,8 +528,10 @@ fn help_that_cannot_be_written_is_no_success() {
     let Ok(full) = full else {
         return common::say("skipped: help_that_cannot_be_written_is_no_success: no /dev/full");
     };
-    let status = sluss(&["--help"]).stdout(full).stderr(Stdio::null()).status().unwrap();
-    assert_eq!(status.code(), Some(3));
+    let child = sluss(&["--help"]).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 3);
+    assert!(stderr(&output).starts_with("error: cannot write standard output: "), "{}", stderr(&output));
 }
 
 #[cfg(unix)]

@@ -32,7 +32,9 @@ pub(crate) fn tell(told: Error) -> ExitCode {
         return fail(&failure);
     }
     match told.print() {
-        Err(error) if !capture::reader_has_left(&error) => 3,
+        Err(error) if !capture::reader_has_left(&error) => {
+            return fail(&Failure::writing("standard output", &error));
+        }
         _ => told.exit_code() as u8,
     }
     .into()
