@@ -24,6 +24,7 @@ pub(crate) fn folder(path: &Path, what: &str, error: &io::Error) -> Failure {
     match lacking(path) {
         Some(Lacking::Folder) => failed(no_folder(path)).help(to_make(path)),
         Some(Lacking::IsFile(file)) => failed(no_folder_but_file(&file)).help("name a folder"),
+        None if is_refused(error) => failed(error.to_string()).help("name a folder that you may write to"),
         None => failed(error.to_string()),
     }
 }
@@ -36,17 +37,21 @@ fn why(path: &Path, error: &io::Error) -> Option<(String, String)> {
     }
     // A link may lead to a place elsewhere.
     let place = if path.is_symlink() { capture::place_of(path) } else { path.to_owned() };
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty())?;
-    match (lacking(folder), error.kind()) {
-        (Some(Lacking::Folder), _) => Some((no_folder(folder), to_make(folder))),
-        (Some(Lacking::IsFile(file)), _) => {
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match lacking(folder) {
+        Some(Lacking::Folder) => Some((no_folder(folder), to_make(folder))),
+        Some(Lacking::IsFile(file)) => {
             Some((no_folder_but_file(&file), "name a file in a folder".to_owned()))
         }
-        (None, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
+        None if is_refused(error) => {
             Some((error.to_string(), "name a file in a folder that you may write to".to_owned()))
         }
-        (None, _) => None,
+        None => None,
     }
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
 
 /// What a folder lacks to be one.

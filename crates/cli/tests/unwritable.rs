@@ -58,3 +58,18 @@ fn a_target_in_no_folder_is_told_with_the_folder() {
         told(&scratch("unwritable-blast"), &["blast", arg(&capture), "--to", "none/x.pcap", "-c", "1"]);
     assert_eq!(told, "error: none/x.pcap: cannot write: there is no folder none\n");
 }
+
+/// Root may write anywhere, but not where the kernel makes the files.
+#[test]
+fn a_place_where_nobody_may_write_is_told_with_another() {
+    if !Path::new("/sys/kernel").is_dir() {
+        return common::say("skipped: a_place_where_nobody_may_write_is_told_with_another: no /sys");
+    }
+    let capture = root().join("captures/web.pcap");
+    for out in ["/sys/kernel/x.pcap", "x.pcap"] {
+        let text = told(Path::new("/sys/kernel"), &["filter", "tcp", arg(&capture), "-o", out]);
+        assert!(text.ends_with("\nhelp: name a file in a folder that you may write to\n"), "{text}");
+    }
+    let text = told(Path::new("/sys/kernel"), &["man", "."]);
+    assert!(text.ends_with("\nhelp: name a folder that you may write to\n"), "{text}");
+}
