@@ -193,3 +193,43 @@ fn what_is_in_the_wrong_place_is_told_with_what_stands_there() {
     }
     assert_eq!(code(&run(&["filter", "--count", "tcp", "-"])), 5, "what was named is read");
 }
+
+#[test]
+fn what_tcpdump_prints_of_a_packet_is_told_with_the_pipe_to_it() {
+    let last = |args: &[&str]| told(args).lines().last().unwrap_or_default().to_owned();
+    for (args, command) in [
+        (
+            &["filter", "-X", "-r", "captures/web.pcap", "port", "80"][..],
+            "'port 80' captures/web.pcap -o - | tcpdump -r - -X",
+        ),
+        (&["filter", "-vvv", "captures/web.pcap"], "captures/web.pcap -o - | tcpdump -r - -vvv"),
+        (&["filter", "-A", "captures/web.pcap", "-c", "2"], "captures/web.pcap -o - -c 2 | tcpdump -r - -A"),
+        (
+            &["filter", "-X", "captures/web.pcap", "--", "-1", "=", "2"],
+            "captures/web.pcap -o - -- '-1 = 2' | tcpdump -r - -X",
+        ),
+        // With what cannot go that way.
+        (&["filter", "-X", "--count", "captures/web.pcap"], "FILTER FILE -o - | tcpdump -r - -X"),
+        (&["filter", "-X", "tcp", "captures/web.pcap", "-w", "x"], "FILTER FILE -o - | tcpdump -r - -X"),
+    ] {
+        let text = last(args);
+        assert!(text.ends_with(&format!(": `sluss filter {command}`")), "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn commands_of_other_tools_lead_to_ours() {
+    for (word, ours) in [
+        ("capture", "`sluss -i eth0 tcp`"),
+        ("dump", "`sluss filter --lines FILTER FILE`"),
+        ("list", "`sluss ps`"),
+        ("check", "`sluss run --check GRAPH`"),
+        ("replay", "`sluss blast trace.pcap --to eth0`"),
+    ] {
+        let text = told(&[word]);
+        assert!(
+            text.starts_with(&format!("error: `{word}` is no command\nhelp: ")) && text.contains(ours),
+            "{text}"
+        );
+    }
+}

@@ -92,6 +92,21 @@ fn in_place_of(word: &str) -> String {
     }
 }
 
+/// The command that lets tcpdump print what this flag asks for; of what was typed, it has what it can have.
+fn through_tcpdump(flag: &str) -> String {
+    let is_it = |word: &OsString| word.to_str().is_some_and(|word| word.trim_end_matches(&flag[1..]) == "-");
+    let is_other_output = |word: &OsString| word != "--" && word.as_encoded_bytes().starts_with(b"--");
+    let words = typed(1);
+    let others: Vec<OsString> = words.iter().filter(|word| !is_it(word)).cloned().collect();
+    let is_meant = !others.iter().any(is_other_output)
+        && translated::line(&others).is_some_and(|line| line.output.is_none());
+    let to_stdout = [&["-w".into(), "-".into()][..], &others].concat();
+    let command = known(|known| translated::translated(&to_stdout, known, false)).filter(|_| is_meant);
+    let command = command.unwrap_or_else(|| "sluss filter FILTER FILE -o -".to_owned());
+    let flag = words.iter().find(|word| is_it(word)).and_then(|word| word.to_str()).unwrap_or(flag);
+    format!("{command} | tcpdump -r - {flag}")
+}
+
 /// The command for a capture from a device, if the words behind so many of ours ask for one: they name it, or say where to write, and
 /// nothing that is read.
 fn live(before: usize) -> Option<String> {
@@ -105,9 +120,12 @@ fn live(before: usize) -> Option<String> {
 /// The command for a command line of tcpdump behind so many words of ours.
 fn translated(before: usize) -> Option<String> {
     let line = typed(before);
+    known(|known| translated::translated(&line, known, !std::io::stdout().is_terminal()))
+}
+
+fn known<T>(ask: impl FnOnce(Known<'_>) -> T) -> T {
     let is_filter = |text: &str| compiler().compile(text).is_ok();
-    let known = Known { exists: &words::exists, is_filter: &is_filter };
-    translated::translated(&line, known, !std::io::stdout().is_terminal())
+    ask(Known { exists: &words::exists, is_filter: &is_filter })
 }
 
 /// The words of the command line behind so many of ours.
@@ -140,12 +158,17 @@ fn from_tcpdump(command: &str, told: &Error) -> Option<Failure> {
         ErrorKind::UnknownArgument => {
             let words = tcpdump::instead_of(command, flag)?;
             let what = format_args!("`{flag}` is a flag of tcpdump that `sluss {command}` does not have");
-            // Where the flag only has to go.
-            let without = (command == "filter").then(|| translated(1)).flatten();
-            let without = without.map_or(String::new(), |command| format!("; without it: `{command}`"));
+            let instead = match command {
+                "filter" if tcpdump::prints_more(flag) => format!(": `{}`", through_tcpdump(flag)),
+                // Where the flag only has to go.
+                "filter" => {
+                    translated(1).map_or(String::new(), |command| format!("; without it: `{command}`"))
+                }
+                _ => String::new(),
+            };
             let device = (command == "filter").then(|| live(1)).flatten();
             let device = device.map_or(String::new(), |command| format!(": as root, `{command}`"));
-            Some(Failure::user(what).help(format_args!("{words}{without}{device}")))
+            Some(Failure::user(what).help(format_args!("{words}{instead}{device}")))
         }
         ErrorKind::ValueValidation if flag.starts_with("--jobs ") => {
             let Some(ContextValue::String(value)) = told.get(ContextKind::InvalidValue) else { return None };

@@ -18,6 +18,11 @@ pub(super) fn instead_of(command: &str, flag: &str) -> Option<&'static str> {
     }
 }
 
+/// Whether a flag, without repetition, asks for more of each packet than lines here show.
+pub(super) fn prints_more(flag: &str) -> bool {
+    ["-X", "-x", "-A", "-e", "-v"].contains(&flag)
+}
+
 fn in_filter(letter: char) -> Option<&'static str> {
     Some(match letter {
         'D' => "`ip link` lists devices",
@@ -33,10 +38,10 @@ fn in_filter(letter: char) -> Option<&'static str> {
         }
         'V' => "name all captures: `sluss filter FILTER FILE…`",
         'X' | 'x' | 'A' => {
-            "no bytes are printed; `sluss trace` shows those that a filter reads, and `-w - | tcpdump -r - -X` prints all"
+            "no bytes are printed; `sluss trace` shows those that a filter reads, and tcpdump prints all"
         }
-        'e' => "lines show addresses of frames only where there is no IP; `-w - | tcpdump -r - -e` shows all",
-        'v' => "a packet is one line; `sluss trace` shows more of one",
+        'e' => "lines show addresses of frames only where there is no IP, and tcpdump all",
+        'v' => "a packet is one line; `sluss trace` shows more of one, tcpdump of all",
         't' => "each line begins with the time in UTC; `--json` has it as `time`",
         'd' => "`sluss compile` prints code, and each stage before it",
         'O' => "`sluss compile --stage graph` prints what was not optimised",

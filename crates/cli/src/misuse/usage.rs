@@ -118,6 +118,30 @@ const MISSING: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
+/// What commands of other tools do, and what does it here.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (
+        &["capture", "sniff", "listen", "live"],
+        "`sluss run` captures, with the app `af_packet`; `sluss -i eth0 tcp` is answered with a graph that does",
+    ),
+    (&["read", "show", "print", "view", "dump", "cat"], "`sluss filter --lines FILTER FILE` prints packets"),
+    (&["count"], "`sluss filter --count FILTER FILE`"),
+    (
+        &["select", "grep", "extract", "split", "merge", "convert"],
+        "`sluss filter FILTER FILE -o OUT`; `sluss filter -h` shows more",
+    ),
+    (&["check", "lint", "validate"], "`sluss run --check GRAPH`, or `sluss explain FILTER`"),
+    (&["list", "status", "instances"], "`sluss ps` lists what runs, `sluss apps` the types of apps"),
+    (&["start"], "`sluss run GRAPH`"),
+    (&["stop", "kill"], "Ctrl-C, or SIGTERM to the process that `sluss ps` lists"),
+    (&["reload"], "SIGHUP to the process that `sluss ps` lists, or just save the file of its graph"),
+    (
+        &["send", "replay", "generate"],
+        "`sluss blast trace.pcap --to eth0`, or `sluss blast --synth --to eth0`",
+    ),
+    (&["version"], "`sluss --version`"),
+];
+
 impl Usage {
     /// Of the command that these words, without the program's name, ask for, as far as they go.
     pub(super) fn of(words: Vec<OsString>) -> Usage {
@@ -239,6 +263,9 @@ impl Usage {
     fn no_command(&self, word: &str, told: &Error) -> Failure {
         let of = if self.name == "sluss" { String::new() } else { format!(" of `{}`", self.name) };
         let what = Failure::user(format_args!("`{word}` is no command{of}"));
+        if let Some((_, ours)) = ELSEWHERE.iter().find(|(words, _)| words.contains(&word)) {
+            return what.help(ours);
+        }
         let similar = match told.get(ContextKind::SuggestedSubcommand) {
             Some(ContextValue::Strings(similar)) => similar.first(),
             _ => None,
