@@ -202,13 +202,18 @@ fn draw_graph(frame: &mut Frame<'_>, view: &View, area: Rect) {
 }
 
 fn draw_help(frame: &mut Frame<'_>, area: Rect) {
-    let width = HELP.iter().map(|line| line.chars().count()).max().unwrap_or(0) as u16 + 4;
-    let (width, height) = (width.min(area.width), (HELP.len() as u16 + 2).min(area.height));
+    let help = if width_of(HELP) <= area.width { HELP } else { NARROW_HELP };
+    let (width, height) = (width_of(help).min(area.width), (help.len() as u16 + 2).min(area.height));
     let middle = Rect::new((area.width - width) / 2, (area.height - height) / 2, width, height);
     let block = Block::bordered().title(" help ").border_style(Style::new().add_modifier(Modifier::BOLD));
-    let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::from(format!(" {line}"))).collect();
+    let lines: Vec<Line<'_>> = help.iter().map(|line| Line::from(format!(" {line}"))).collect();
     frame.render_widget(Clear, middle);
     frame.render_widget(Paragraph::new(lines).block(block), middle);
+}
+
+/// With a frame, and a blank at each side.
+fn width_of(help: &[&str]) -> u16 {
+    help.iter().map(|line| line.chars().count()).max().unwrap_or(0) as u16 + 4
 }
 
 const KEYS: &str = "q quit  ? help  space pause  ←→ step  tab pane  ↑↓ select  s sort";
@@ -228,6 +233,23 @@ const HELP: &[&str] = &[
     "P50 P99 of turns in the interval, exact to a quarter",
     "!       packets are being dropped, or an app is down",
     "-       not known: new, replaced, or crashed",
+];
+
+/// For a terminal of [`WIDTH_MIN`] columns; what does not fit into its lines is what the columns mean.
+const NARROW_HELP: &[&str] = &[
+    "q        quit (ctrl-c)",
+    "?        this help, and away",
+    "space    pause, go on",
+    "← →      a moment back, forward",
+    "tab      next pane",
+    "↑ ↓ j k  select",
+    "enter    links of this app; esc: all",
+    "s        sort the pane",
+    "!        drops, or an app is down",
+    "-        not known",
+    "PPS      packets that came to an end",
+    "FILL     packets in a breath",
+    "P50 P99  of turns in the interval",
 ];
 
 /// For what wants attention, or else is as usual.

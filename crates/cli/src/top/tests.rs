@@ -164,6 +164,7 @@ fn screens_look_as_they_should() {
     golden("80x24-paused", &drawn(&view, 80, 24));
     view.act(Action::Help);
     golden("80x24-help", &drawn(&view, 80, 24));
+    golden("40x12-help", &drawn(&view, 40, 12));
     let mut crash = View::new(Duration::from_secs(1), false);
     crash.push(moment(0, vec![crashed()]));
     golden("80x24-crashed", &drawn(&crash, 80, 24));
