@@ -306,12 +306,36 @@ fn reason_v4(kind: u8, code: u8) -> Option<&'static str> {
     reasons.get(usize::from(code)).copied()
 }
 
-/// What a code means (RFC 4443, 3).
+/// What a code means (RFC 4443, 3; RFC 6550, 20.18; RFC 7112, 7; RFC 8754, 2.1; RFC 8883, 2 and 3).
 fn reason_v6(kind: u8, code: u8) -> Option<&'static str> {
+    const UNREACHABLE: [&str; 9] = [
+        "no route",
+        "prohibited",
+        "beyond scope",
+        "address",
+        "port",
+        "policy",
+        "reject route",
+        "source route failed",
+        "headers too long",
+    ];
+    const PROBLEM: [&str; 11] = [
+        "bad header",
+        "next header",
+        "option",
+        "incomplete headers",
+        "segment routing",
+        "next header in transit",
+        "header too big",
+        "headers too long",
+        "too many headers",
+        "too many options",
+        "option too big",
+    ];
     let reasons: &[&str] = match kind {
-        1 => &["no route", "prohibited", "beyond scope", "address", "port", "policy", "reject route"],
+        1 => &UNREACHABLE,
         3 => &["in transit", "reassembly"],
-        4 => &["bad header", "next header", "option"],
+        4 => &PROBLEM,
         _ => &[],
     };
     reasons.get(usize::from(code)).copied()

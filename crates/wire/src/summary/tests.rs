@@ -53,6 +53,7 @@ fn transport_over_ip() {
             "192.0.2.1 > 192.0.2.2 icmp echo request id 7 seq 1 len 10",
         ),
         (ipv4(1, 0, &[3, 3, 0, 0, 0, 0, 0, 0]), "192.0.2.1 > 192.0.2.2 icmp unreachable (port) len 8"),
+        (ipv4(1, 0, &[17, 0, 0, 0, 0, 0, 0, 0]), "192.0.2.1 > 192.0.2.2 icmp address mask request len 8"),
         (ipv4(1, 0, &[42, 0, 0, 0, 0, 0, 0, 0]), "192.0.2.1 > 192.0.2.2 icmp type 42 len 8"),
         (ipv4(99, 0, &[1]), "192.0.2.1 > 192.0.2.2 ip protocol 99 len 1"),
         (ipv4(132, 0, &[1]), "192.0.2.1 > 192.0.2.2 sctp len 1, short header"),
@@ -368,6 +369,10 @@ fn icmp6_says_why_and_about_whom() {
             "router advertisement lifetime 1800 prefix 2001::9/64 len 56",
         ),
         ([134, 0, 0, 0, 64, 0, 0, 0], vec![0; 16], "router advertisement lifetime 0 len 24"),
+        ([4, 3, 0, 0, 0, 0, 0, 48], vec![], "parameter problem (incomplete headers) at byte 48 len 8"),
+        ([4, 11, 0, 0, 0, 0, 0, 48], vec![], "parameter problem code 11 at byte 48 len 8"),
+        ([1, 8, 0, 0, 0, 0, 0, 0], vec![], "unreachable (headers too long) len 8"),
+        ([155, 2, 0, 0, 0, 0, 0, 0], vec![], "rpl control code 2 len 8"),
         ([4, 1, 0, 0, 0, 0, 0, 40], vec![], "parameter problem (next header) at byte 40 len 8"),
         ([128, 0, 0, 0, 0, 3, 0, 4], vec![], "echo request id 3 seq 4 len 8"),
     ] {

@@ -225,6 +225,8 @@ pub fn icmp_name(kind: u8) -> Option<&'static str> {
         12 => "parameter problem",
         13 => "timestamp request",
         14 => "timestamp reply",
+        17 => "address mask request",
+        18 => "address mask reply",
         _ => return None,
     })
 }
@@ -247,7 +249,14 @@ pub fn icmpv6_name(kind: u8) -> Option<&'static str> {
         135 => "neighbour solicitation",
         136 => "neighbour advertisement",
         137 => "redirect",
+        138 => "router renumbering",
+        139 => "node information query",
+        140 => "node information reply",
         143 => "listener report v2",
+        151 => "multicast router advertisement",
+        152 => "multicast router solicitation",
+        153 => "multicast router termination",
+        155 => "rpl control",
         _ => return None,
     })
 }
