@@ -13,6 +13,7 @@ use crate::shm::{Counter, EntryKind, Record};
 use serde::de::DeserializeOwned;
 use std::any::Any;
 use std::fmt;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 /// A running app.
@@ -75,6 +76,12 @@ pub trait App: Any + Send {
     /// Whether the app will not bring in any more packets. A run ends when that is so of every app that pulls, and all is at rest.
     fn is_finished(&self) -> bool {
         false
+    }
+
+    /// What becomes readable when there is something to pull, for an app that pulls nothing else, and holds nothing back. Where all that pull
+    /// name such a thing, or are finished, and nothing has come for a second, the worker waits for these, and does not look by itself.
+    fn wakes_on(&self) -> Option<BorrowedFd<'_>> {
+        None
     }
 
     /// Whether the whole run is to end, as if its time were over: whoever it was for has gone, such as the reader of what a printer prints.

@@ -44,10 +44,11 @@ pub struct Settings {
     pub workers: usize,
     /// The cores that workers are bound to, in turn; empty leaves them to the system.
     pub cores: Vec<usize>,
-    /// Whether workers go on breathing when there is nothing to do, rather than sleep for up to 0.1 ms. Those that fill and empty a link
-    /// between them do not sleep in any case, unless other processes take their cores.
+    /// Whether workers go on breathing when there is nothing to do, rather than sleep for up to 0.1 ms, and for longer
+    /// after a second without packets. Those that fill and empty a link between them do not sleep in any case, unless other processes take their
+    /// cores.
     pub busywait: bool,
-    /// How often [`App::tick`](crate::App::tick) is called, in Hz.
+    /// How often [`App::tick`](crate::App::tick) is called, in Hz; less often, a hundred times a second at least, while a worker waits for devices.
     pub tick_hz: u32,
     /// Which clock the apps see. Capture time is for one worker.
     pub clock: ClockKind,

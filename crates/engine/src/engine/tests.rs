@@ -4,6 +4,7 @@
 mod claims;
 mod conservation;
 mod counters;
+mod devices;
 mod ends;
 mod failures;
 mod flow;

@@ -1,6 +1,7 @@
 //! How long a worker sleeps between two breaths in which nothing moves.
 //!
-//! Nobody wakes it: it finds out by itself what has come meanwhile, so that no sleep is longer than a tenth of a millisecond, or 0.4 ms
+//! Only devices wake it: where nothing but these can bring in packets, and nothing has come for a second, it waits for them in poll(2), 10 ms at most. Otherwise it
+//! finds out by itself what has come meanwhile, so that no sleep is longer than a tenth of a millisecond, or 0.4 ms
 //! when nothing has come for a second and no other worker sends to it. Where no packet waits it sleeps at once, from breath to breath for longer. With links to or from another worker that fill up it stays [`Awake`].
 //!
 //! Where packets wait in its links that apps leave there, it does so only when no more have come for some breaths, as links that hold
@@ -21,6 +22,8 @@ pub(crate) struct Rest {
     sleep_us: u64,
     /// The sum of the sleeps since anything moved or waited, in microseconds.
     idle_us: u64,
+    /// Whether a device had something to say, and then nothing has moved.
+    had_false_alarm: bool,
     /// Packets that waited.
     waiting: usize,
     /// Breaths since that number was another, or something moved.
@@ -35,6 +38,8 @@ const IDLE_US: u64 = 1_000_000;
 /// only if there are more than a million a second. A link has room for 1024, and nothing behind it that would hold more: whoever sends over it
 /// drops what it has no room for, and a worker sends several millions a second. Its receiver sleeps no longer than ever.
 const IDLE_SLEEP_US_MAX: u64 = 400;
+/// How long it waits for devices, in microseconds. So late may it see that it is to stop, and tick.
+const DEVICE_WAIT_US: u64 = 10_000;
 /// The time that a sleep may last too long, in microseconds: Linux adds 50 to spare its timers.
 const OVERSLEEP_US: u64 = 60;
 /// The number of breaths without change after which waiting packets are expected to wait for longer.
@@ -44,13 +49,31 @@ impl Rest {
     /// `is_sent_to` says whether another worker sends to this one.
     pub(super) fn new(is_sent_to: bool) -> Self {
         let idle_sleep_us_max = if is_sent_to { SLEEP_US_MAX } else { IDLE_SLEEP_US_MAX };
-        Rest { idle_sleep_us_max, sleep_us: 0, idle_us: 0, waiting: 0, quiet: 0 }
+        Rest { idle_sleep_us_max, sleep_us: 0, idle_us: 0, had_false_alarm: false, waiting: 0, quiet: 0 }
     }
 
     /// Something has moved.
     pub(super) fn moved(&mut self) {
         self.sleep_us /= 2;
-        (self.quiet, self.idle_us) = (0, 0);
+        (self.quiet, self.idle_us, self.had_false_alarm) = (0, 0, false);
+    }
+
+    /// How long it may wait for devices, where nothing else can come: when nothing has come for a while, and a device that says it had
+    /// something, was right. `until_event_ns` is how long it is until an app wants to be called.
+    pub(super) fn until_device(&self, until_event_ns: impl FnOnce() -> Option<u64>) -> Option<Duration> {
+        let is_sent_to = self.idle_sleep_us_max < IDLE_SLEEP_US_MAX;
+        if is_sent_to || self.had_false_alarm || self.idle_us < IDLE_US {
+            return None;
+        }
+        let spare_us = until_event_ns().map_or(u64::MAX, |ns| (ns / 1000).saturating_sub(OVERSLEEP_US));
+        Some(DEVICE_WAIT_US.min(spare_us))
+            .filter(|&us| us > self.idle_sleep_us_max)
+            .map(Duration::from_micros)
+    }
+
+    /// A device has something to say. That is forgotten when something moves.
+    pub(super) fn alarmed(&mut self) {
+        self.had_false_alarm = true;
     }
 
     /// Nothing has moved, and nothing waits. `until_event_ns` is how long it is until an app wants to be called: it is not called later than it
@@ -168,8 +191,8 @@ impl Awake {
 #[cfg(test)]
 mod tests {
     use super::{
-        AWAKE_NS, Awake, IDLE_SLEEP_US_MAX, IDLE_US, LOST_NS, OVERSLEEP_US, QUIET_BREATHS, Rest, SENT_MIN,
-        SLEEP_US_MAX, Way,
+        AWAKE_NS, Awake, DEVICE_WAIT_US, IDLE_SLEEP_US_MAX, IDLE_US, LOST_NS, OVERSLEEP_US, QUIET_BREATHS,
+        Rest, SENT_MIN, SLEEP_US_MAX, Way,
     };
     use std::time::Duration;
 
@@ -203,6 +226,25 @@ mod tests {
         assert_eq!(sleeps, [SLEEP_US_MAX, 250 - OVERSLEEP_US, IDLE_SLEEP_US_MAX].map(us));
         rest.moved();
         assert_eq!(rest.without_packets(|| None), us(SLEEP_US_MAX));
+    }
+
+    #[test]
+    fn devices_are_waited_for_when_nothing_has_come_for_a_second() {
+        let idle = |is_sent_to| {
+            let mut rest = Rest::new(is_sent_to);
+            (0..2 * IDLE_US / SLEEP_US_MAX).for_each(|_| _ = rest.without_packets(|| None));
+            rest
+        };
+        assert_eq!(Rest::new(false).until_device(|| None), None);
+        assert_eq!(idle(true).until_device(|| None), None, "another worker may send");
+        let mut rest = idle(false);
+        assert_eq!(rest.until_device(|| None), Some(us(DEVICE_WAIT_US)));
+        assert_eq!(rest.until_device(|| Some(2_000_000)), Some(us(2000 - OVERSLEEP_US)));
+        assert_eq!(rest.until_device(|| Some(200_000)), None, "a sleep is enough");
+        rest.alarmed();
+        assert_eq!(rest.until_device(|| None), None, "it would say so at once again");
+        rest.moved();
+        assert_eq!(rest.until_device(|| None), None);
     }
 
     #[test]

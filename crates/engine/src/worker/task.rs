@@ -17,6 +17,7 @@ use crate::panic::{Panic, guarded, let_go};
 use crate::pool::Pool;
 use crate::shm::format::HOUSEKEEPING;
 use crate::shm::{Counter, EntryKind, Histogram, Record, RecordSize};
+use rustix::event::{PollFd, PollFlags};
 use std::cell::Cell;
 use std::fmt;
 
@@ -365,7 +366,7 @@ impl Task {
     }
 
     /// Asks the app something. `None` if there is none, or if it panics, which is kept as a complaint.
-    fn ask<T>(&self, question: impl FnOnce(&dyn App) -> T) -> Option<T> {
+    fn ask<'a, T>(&'a self, question: impl FnOnce(&'a dyn App) -> T) -> Option<T> {
         let app = self.app.as_deref()?;
         let answer = guarded(|| question(app));
         answer.map_err(|panic| self.complaint.set(Some(panic.message()))).ok()
@@ -399,6 +400,19 @@ impl Task {
             self.ask(|app| (!pulls || app.is_finished()) && app.held() == 0).unwrap_or(false)
         };
         rests && self.plugs.inputs.iter().all(|input| input.queued() == 0)
+    }
+
+    /// Whether nothing will move in this place before one of these devices has something, to which its own are added.
+    pub(super) fn waits_for<'a>(&'a self, devices: &mut Vec<PollFd<'a>>) -> bool {
+        if self.waiting() > 0 {
+            return false;
+        }
+        if !self.roles.has(Roles::PULL) {
+            return true;
+        }
+        let device = self.ask(App::wakes_on).flatten();
+        devices.extend(device.map(|device| PollFd::from_borrowed_fd(device, PollFlags::IN)));
+        device.is_some() || self.ask(App::is_finished).unwrap_or(false)
     }
 
     /// Whether the app wants the run to end.

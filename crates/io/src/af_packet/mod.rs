@@ -68,6 +68,7 @@ use serde::Deserialize;
 use socket::{BURST_MAX, OpenError, Received, Socket, Step};
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use wire::LinkType;
 
 /// Packets that a device is offered at least, when it has brought few.
@@ -359,6 +360,12 @@ impl App for Running {
 
     fn is_finished(&self) -> bool {
         !self.is_listening
+    }
+
+    /// What waits for room in the socket, or in the output, comes first.
+    fn wakes_on(&self) -> Option<BorrowedFd<'_>> {
+        let socket = self.socket.as_ref().filter(|_| self.is_listening)?;
+        (self.waiting.is_empty() && self.uncut.is_empty()).then(|| socket.as_fd())
     }
 
     fn report(&self) -> Option<String> {

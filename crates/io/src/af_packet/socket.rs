@@ -11,7 +11,7 @@ use crate::device::REST_MAX;
 use engine::Packet;
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// The most frames that one call moves.
 pub(super) const BURST_MAX: usize = 64;
@@ -77,6 +77,12 @@ pub(super) enum Step {
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Control([u8; CONTROL_LEN]);
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
 
 impl Socket {
     /// A socket on a device, which receives from now on.

@@ -36,6 +36,7 @@ use losses::Losses;
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wire::LinkType;
 
@@ -233,6 +234,10 @@ impl App for Running {
 
     fn is_finished(&self) -> bool {
         !self.is_listening
+    }
+
+    fn wakes_on(&self) -> Option<BorrowedFd<'_>> {
+        self.is_listening.then(|| self.file.as_fd())
     }
 
     fn report(&self) -> Option<String> {
