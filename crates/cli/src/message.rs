@@ -11,6 +11,8 @@ use std::fmt;
 pub(crate) struct Message {
     /// Ready to print; several lines where there is a caret.
     text: String,
+    /// Whether the text has the colours that it is to have.
+    is_rendered: bool,
     /// Of type `error` or `warning`.
     object: Value,
 }
@@ -24,7 +26,7 @@ impl Message {
         let object = json!({ "v": 1, "type": "error", "error": finding(Some(&code), "error", &message) });
         // What broke of ours is told in lines of ours.
         let text = if blame == Blame::Internal { message.into() } else { shown(&message) };
-        Message { text: format!("{kind}: {text}"), object }
+        Message { text: format!("{kind}: {text}"), is_rendered: false, object }
     }
 
     /// A warning that is about neither a filter nor a graph.
@@ -39,12 +41,12 @@ impl Message {
 
     /// What a filter or a graph has in it, as those have rendered it who know its text.
     pub(crate) fn found(text: String, object: Value) -> Self {
-        Message { text, object }
+        Message { text, is_rendered: true, object }
     }
 
     fn unasked(severity: &str, message: &str) -> Self {
         let object = json!({ "v": 1, "type": "warning", "warning": finding(None, severity, message) });
-        Message { text: format!("{severity}: {}", shown(message)), object }
+        Message { text: format!("{severity}: {}", shown(message)), is_rendered: false, object }
     }
 
     /// What is wrong, as programs have it. Only for an error from [`Message::error`].
@@ -79,6 +81,15 @@ impl Message {
         self
     }
 
+    /// For people whose terminal takes colours: those that errors of filters have.
+    pub(crate) fn coloured(&self) -> String {
+        if self.is_rendered {
+            return self.text.clone();
+        }
+        let lines: Vec<String> = self.text.lines().map(coloured).collect();
+        lines.join("\n")
+    }
+
     /// On one line, for programs. Control characters that JSON allows in texts, and a terminal would obey, are escaped as well.
     pub(crate) fn to_json(&self) -> String {
         let mut out = String::new();
@@ -91,6 +102,23 @@ impl Message {
         }
         out
     }
+}
+
+/// A line with its first word in colour, if that says what the line is.
+fn coloured(line: &str) -> String {
+    const WORDS: [(&str, &str, bool); 5] = [
+        ("internal error", "\x1b[1;31m", true),
+        ("error", "\x1b[1;31m", true),
+        ("warning", "\x1b[1;33m", true),
+        ("note", "\x1b[1;36m", false),
+        ("help", "\x1b[1;36m", false),
+    ];
+    let word = |(word, colour, is_bold)| {
+        let rest = line.strip_prefix(word)?.strip_prefix(": ")?;
+        let (bold, reset) = if is_bold { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+        Some(format!("{colour}{word}\x1b[0m{bold}: {rest}{reset}"))
+    };
+    WORDS.into_iter().find_map(word).unwrap_or_else(|| line.to_owned())
 }
 
 /// The text for people.
@@ -129,6 +157,17 @@ mod tests {
         );
         assert_eq!(Message::error(Blame::Internal, "x").to_string(), "internal error: x");
         assert_eq!(Message::note("x").to_string(), "note: x");
+    }
+
+    #[test]
+    fn colours_are_those_of_filters() {
+        let message = Message::error(Blame::World, "a: b\x1b[0m").with_help("c");
+        let text = "\x1b[1;31merror\x1b[0m\x1b[1m: a: b\\u{1b}[0m\x1b[0m\n\x1b[1;36mhelp\x1b[0m: c";
+        assert_eq!(message.coloured(), text);
+        let internal = Message::error(Blame::Internal, "a\nat b").coloured();
+        assert_eq!(internal, "\x1b[1;31minternal error\x1b[0m\x1b[1m: a\x1b[0m\nat b");
+        assert_eq!(Message::note("x").coloured(), "\x1b[1;36mnote\x1b[0m: x");
+        assert_eq!(Message::found("error: x".to_owned(), Value::Null).coloured(), "error: x");
     }
 
     #[test]

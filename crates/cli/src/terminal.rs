@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::message::Message;
 use crate::reader;
 use clap::ValueEnum;
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 
@@ -14,6 +15,18 @@ pub(crate) enum When {
     Auto,
     Always,
     Never,
+}
+
+impl When {
+    /// What `--color` says in a command line that is not understood yet.
+    pub(crate) fn asked_for(words: impl Iterator<Item = OsString>) -> When {
+        let words: Vec<String> =
+            words.take_while(|word| word != "--").map(|word| word.to_string_lossy().into_owned()).collect();
+        let behind = |pair: &[String]| (pair[0] == "--color").then(|| pair[1].clone());
+        let within = words.iter().find_map(|word| word.strip_prefix("--color=")).map(str::to_owned);
+        let value = words.windows(2).find_map(behind).or(within);
+        value.and_then(|value| When::from_str(&value, false).ok()).unwrap_or(When::Auto)
+    }
 }
 
 /// What is known of the terminal.
@@ -54,7 +67,11 @@ impl Terminal {
 
     /// Prints an error, a warning or a note, in the form that is asked for.
     pub(crate) fn tell(&self, message: &Message) {
-        if self.json { self.put(&message.to_json()) } else { self.say(&message.to_string()) }
+        match self.json {
+            true => self.put(&message.to_json()),
+            false if self.colour_stderr => self.say(&message.coloured()),
+            false => self.say(&message.to_string()),
+        }
     }
 
     /// Prints what is said to people only.
@@ -91,4 +108,19 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
         .map_err(|error| Failure::writing("standard output", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_asked_for_in_two_ways() {
+        let asked = |line: &str| When::asked_for(line.split(' ').map(OsString::from));
+        assert_eq!(asked("sluss --color never -h"), When::Never);
+        assert_eq!(asked("sluss filter --color=always --foo"), When::Always);
+        for line in ["sluss", "sluss --color", "sluss --color red", "sluss filter -- --color never"] {
+            assert_eq!(asked(line), When::Auto, "{line}");
+        }
+    }
 }

@@ -233,3 +233,17 @@ fn commands_of_other_tools_lead_to_ours() {
         );
     }
 }
+
+#[test]
+fn colours_hold_for_help_and_wrong_flags_too() {
+    let has_colours = |args: &[&str]| {
+        let output = run(args);
+        [output.stdout, output.stderr].concat().contains(&b'\x1b')
+    };
+    for args in [&["filter", "-h"][..], &["filter", "--foo"], &["filter", "--count", "tcp", "none.pcap"]] {
+        for flag in [&["--color", "always"][..], &["--color=always"]] {
+            assert!(has_colours(&[args, flag].concat()), "{args:?} {flag:?}");
+        }
+        assert!(!has_colours(&[args, &["--color", "never"]].concat()) && !has_colours(args), "{args:?}");
+    }
+}

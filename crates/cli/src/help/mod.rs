@@ -7,8 +7,9 @@
 mod behind;
 
 use crate::args::Cli;
+use crate::terminal::When;
 use clap::builder::Resettable;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, ColorChoice, Command, CommandFactory};
 use std::ffi::OsString;
 
 #[cfg(test)]
@@ -17,7 +18,12 @@ pub(crate) use behind::{Behind, behind};
 
 /// The definition of the command line, whose help is as long as was asked for.
 pub(crate) fn command() -> Command {
-    if is_all_asked_for(std::env::args_os()) { whole() } else { each(Cli::command(), &brief) }
+    let command = if is_all_asked_for(std::env::args_os()) { whole() } else { each(Cli::command(), &brief) };
+    command.color(match When::asked_for(std::env::args_os()) {
+        When::Auto => ColorChoice::Auto,
+        When::Always => ColorChoice::Always,
+        When::Never => ColorChoice::Never,
+    })
 }
 
 /// The definition whose help tells everything.

@@ -41,7 +41,7 @@ pub(crate) fn tell(told: Error) -> ExitCode {
 }
 
 fn fail(failure: &Failure) -> ExitCode {
-    Terminal::new(When::Auto, is_json_asked_for()).tell(&failure.message);
+    Terminal::new(When::asked_for(std::env::args_os()), is_json_asked_for()).tell(&failure.message);
     failure.code()
 }
 
