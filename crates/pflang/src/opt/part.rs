@@ -9,28 +9,33 @@
 //! those that are cut between the two ports. The ways meet again before the next filter, and with that is forgotten which
 //! guard was passed; behind the second guard both ports are loaded once more. Here the ways stay apart as long as a guard
 //! would ask what one of them knows. Nothing is copied but nodes from which such a guard is reached, and no node more
-//! often than there are answers to the guards behind it. Copies are few: they come out of a [`Spare`] that all bases share.
+//! often than there are answers to the guards behind it. Copies are few: they come out of a [`Spare`].
 
 use super::shape::Shape;
 use crate::filled::filled;
 use crate::ir::{Cond, Graph, Node, NodeId, ValueId};
 use std::collections::{BTreeMap, HashMap};
 
-/// Larger graphs are left as they are: most of their nodes are not guards. So the time is bounded as well, with which no
-/// sweep here is concerned: some hundred bases at most, and for each of them work linear in this.
+/// In larger graphs only guards at fixed offsets are looked at. So the time is bounded as well, with which no sweep here is concerned: some
+/// hundred bases at most, and for each of them work linear in this; or one, and work linear in the graph.
 const NODES_MAX: usize = 1024;
 /// Guards on one base with more ends than this are left as they are.
 const ENDS_MAX: usize = u64::BITS as usize;
 
-/// What may be spent on copies, in branches and arms: a part of what the graph had at first, for all bases and sweeps together. Where
-/// many filters read at places that packets name, each such place would multiply the graph.
+/// What may be spent on copies, in branches and arms, for all sweeps together.
 #[derive(Debug)]
-pub(super) struct Spare(usize);
+pub(super) struct Spare {
+    /// For guards at fixed offsets. Most of what is copied goes again when paths are threaded, since few packets are cut so short.
+    fixed: usize,
+    /// For all others: where many filters read at places that packets name, each such place would multiply the graph.
+    variable: usize,
+}
 
 impl Spare {
+    /// Parts of what the graph has at first.
     pub(super) fn of(graph: &Graph, shape: &Shape) -> Spare {
         let all: usize = shape.order.iter().map(|&id| weight(graph.node(id))).sum();
-        Spare(16 + all / 2)
+        Spare { fixed: 16 + 2 * all, variable: 16 + all / 2 }
     }
 }
 
@@ -46,8 +51,10 @@ fn weight(node: &Node) -> usize {
 pub(super) fn part(graph: &mut Graph, shape: &mut Shape, spare: &mut Spare) -> bool {
     let before = graph.root;
     for base in repeated_bases(graph, shape) {
-        if shape.order.len() > NODES_MAX || spare.0 == 0 {
-            break;
+        let is_fixed = graph.pool.as_const(base).is_some();
+        let spare = if is_fixed { &mut spare.fixed } else { &mut spare.variable };
+        if *spare == 0 || shape.order.len() > NODES_MAX && !is_fixed {
+            continue;
         }
         if let Some(root) = Parting::new(graph, shape, base, spare).run() {
             graph.root = root;
@@ -76,7 +83,8 @@ struct Parting<'g> {
     made: HashMap<(NodeId, Known), NodeId>,
     /// By node: whether it was looked at; again costs.
     seen: Vec<bool>,
-    spare: &'g mut Spare,
+    /// What is left of what may be spent.
+    spare: &'g mut usize,
 }
 
 /// A bit for each end, the least first.
@@ -105,7 +113,7 @@ impl Known {
 }
 
 impl<'g> Parting<'g> {
-    fn new(graph: &'g mut Graph, shape: &Shape, base: ValueId, spare: &'g mut Spare) -> Parting<'g> {
+    fn new(graph: &'g mut Graph, shape: &Shape, base: ValueId, spare: &'g mut usize) -> Parting<'g> {
         let end_of = |id: NodeId| guard(graph, id).filter(|(of, _)| *of == base).map(|(_, end)| end);
         let mut ends: Vec<u32> = shape.order.iter().filter_map(|&id| end_of(id)).collect();
         ends.sort_unstable();
@@ -151,8 +159,8 @@ impl<'g> Parting<'g> {
     /// Pays for a node, unless this is the first look at it; `None` where nothing is left.
     fn spend(&mut self, node: NodeId) -> Option<()> {
         if std::mem::replace(&mut self.seen[node.index()], true) {
-            let left = self.spare.0.checked_sub(weight(self.graph.node(node)));
-            self.spare.0 = left.unwrap_or(0);
+            let left = self.spare.checked_sub(weight(self.graph.node(node)));
+            *self.spare = left.unwrap_or(0);
             left?;
         }
         Some(())
