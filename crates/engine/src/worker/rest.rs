@@ -22,8 +22,8 @@ pub(crate) struct Rest {
     sleep_us: u64,
     /// The sum of the sleeps since anything moved or waited, in microseconds.
     idle_us: u64,
-    /// Whether a device had something to say, and then nothing has moved.
-    had_false_alarm: bool,
+    /// How long it is to sleep before it waits for devices again: one had something to say, and then nothing has moved.
+    alarm_us: u64,
     /// Packets that waited.
     waiting: usize,
     /// Breaths since that number was another, or something moved.
@@ -49,20 +49,20 @@ impl Rest {
     /// `is_sent_to` says whether another worker sends to this one.
     pub(super) fn new(is_sent_to: bool) -> Self {
         let idle_sleep_us_max = if is_sent_to { SLEEP_US_MAX } else { IDLE_SLEEP_US_MAX };
-        Rest { idle_sleep_us_max, sleep_us: 0, idle_us: 0, had_false_alarm: false, waiting: 0, quiet: 0 }
+        Rest { idle_sleep_us_max, sleep_us: 0, idle_us: 0, alarm_us: 0, waiting: 0, quiet: 0 }
     }
 
     /// Something has moved.
     pub(super) fn moved(&mut self) {
         self.sleep_us /= 2;
-        (self.quiet, self.idle_us, self.had_false_alarm) = (0, 0, false);
+        (self.quiet, self.idle_us, self.alarm_us) = (0, 0, 0);
     }
 
-    /// How long it may wait for devices, where nothing else can come: when nothing has come for a while, and a device that says it had
-    /// something, was right. `until_event_ns` is how long it is until an app wants to be called.
+    /// How long it may wait for devices, where nothing else can come: when nothing has come for a while, nor a device said in vain that
+    /// it had something. `until_event_ns` is how long it is until an app wants to be called.
     pub(super) fn until_device(&self, until_event_ns: impl FnOnce() -> Option<u64>) -> Option<Duration> {
         let is_sent_to = self.idle_sleep_us_max < IDLE_SLEEP_US_MAX;
-        if is_sent_to || self.had_false_alarm || self.idle_us < IDLE_US {
+        if is_sent_to || self.alarm_us > 0 || self.idle_us < IDLE_US {
             return None;
         }
         let spare_us = until_event_ns().map_or(u64::MAX, |ns| (ns / 1000).saturating_sub(OVERSLEEP_US));
@@ -71,9 +71,9 @@ impl Rest {
             .map(Duration::from_micros)
     }
 
-    /// A device has something to say. That is forgotten when something moves.
+    /// A device has something to say. That is forgotten when something moves, or after a second: it may have been an error that has passed.
     pub(super) fn alarmed(&mut self) {
-        self.had_false_alarm = true;
+        self.alarm_us = IDLE_US;
     }
 
     /// Nothing has moved, and nothing waits. `until_event_ns` is how long it is until an app wants to be called: it is not called later than it
@@ -85,6 +85,7 @@ impl Rest {
             return Duration::from_micros(self.sleep_us);
         }
         let sleep_us = self.longer(self.idle_sleep_us_max);
+        self.alarm_us = self.alarm_us.saturating_sub(sleep_us);
         let spare_us = until_event_ns().map_or(u64::MAX, |ns| (ns / 1000).saturating_sub(OVERSLEEP_US));
         Duration::from_micros(sleep_us.min(spare_us.max(SLEEP_US_MAX)))
     }
@@ -243,6 +244,9 @@ mod tests {
         assert_eq!(rest.until_device(|| Some(200_000)), None, "a sleep is enough");
         rest.alarmed();
         assert_eq!(rest.until_device(|| None), None, "it would say so at once again");
+        (0..2 * IDLE_US / IDLE_SLEEP_US_MAX).for_each(|_| _ = rest.without_packets(|| None));
+        assert_eq!(rest.until_device(|| None), Some(us(DEVICE_WAIT_US)));
+        rest.alarmed();
         rest.moved();
         assert_eq!(rest.until_device(|| None), None);
     }
