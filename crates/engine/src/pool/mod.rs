@@ -140,7 +140,7 @@ impl Pool {
             self.exhausted += 1;
             return None;
         };
-        self.allocated += 1;
+        self.allocated = self.allocated.wrapping_add(1);
         packet.clear();
         if let Some(metadata) = self.stamping {
             packet.set_metadata(metadata);
@@ -222,7 +222,7 @@ impl Pool {
             Some(packet) => packet,
             None => self.recall()?,
         };
-        self.allocated += 1;
+        self.allocated = self.allocated.wrapping_add(1);
         if self.has_travelled
             && let Some(later) = self.free.len().checked_sub(PREFETCHED)
         {
@@ -299,7 +299,7 @@ impl Pool {
         }
         let taken = count.min(self.free.len());
         self.exhausted += (count - taken) as u64;
-        self.allocated += taken as u64;
+        self.allocated = self.allocated.wrapping_add(taken as u64);
         let left = self.free.len() - taken;
         // SAFETY: the list becomes shorter; what lies behind its end stays in place.
         unsafe {

@@ -102,6 +102,17 @@ fn packets_of_another_pool_find_home() {
 }
 
 #[test]
+fn a_pool_that_took_a_guest_back_first_allocates_all_the_same() {
+    let (mut here, mut there) = (Pool::new(4).expect("memory"), Pool::new(4).expect("memory"));
+    let guest = there.allocate().expect("a packet");
+    here.take_back(guest);
+    let packet = here.allocate().expect("a packet");
+    assert_eq!(here.allocated().wrapping_add(there.allocated()), 1);
+    here.put_back(packet);
+    here.return_foreign();
+}
+
+#[test]
 fn threads_return_packets_at_the_same_time() {
     let rounds = if cfg!(miri) { 1 } else { 200 };
     let mut pool = Pool::new(300).expect("memory");
