@@ -3,6 +3,7 @@
 use crate::blame::Blame;
 use crate::escape::shown;
 use crate::message::Message;
+use crate::missing;
 use capture::ErrorKind;
 use engine::ConfigureError;
 use std::any::Any;
@@ -79,11 +80,21 @@ impl Failure {
             ErrorKind::Open(why) | ErrorKind::Read(why) if why.kind() == io::ErrorKind::IsADirectory => {
                 failure.help(ONE_CAPTURE)
             }
+            ErrorKind::Open(why) => failure.if_missing(Path::new(error.input().unwrap_or_default()), why),
             _ => failure,
         };
         match error.input() {
             Some(name) => failure.about_file(name),
             None => failure,
+        }
+    }
+
+    /// With what there is in place of a file that is not there, if anything is.
+    pub(crate) fn if_missing(self, path: &Path, error: &io::Error) -> Self {
+        let is_missing = error.kind() == io::ErrorKind::NotFound;
+        match is_missing.then(|| missing::help(path)).flatten() {
+            Some(help) => self.help(help),
+            None => self,
         }
     }
 

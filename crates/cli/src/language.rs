@@ -116,7 +116,9 @@ pub(crate) fn from_file(path: &Path) -> Result<FilterText, Failure> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(FILTER_FILE_MAX + 1).read_to_end(&mut bytes));
     let name = path.display();
-    read.map_err(|error| Failure::world(format!("cannot read the filter file {name}: {error}")))?;
+    read.map_err(|error| {
+        Failure::world(format!("cannot read the filter file {name}: {error}")).if_missing(path, &error)
+    })?;
     blank_comments(&mut bytes);
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -247,3 +247,22 @@ fn colours_hold_for_help_and_wrong_flags_too() {
         assert!(!has_colours(&[args, &["--color", "never"]].concat()) && !has_colours(args), "{args:?}");
     }
 }
+
+#[test]
+fn a_file_that_is_not_there_is_told_with_what_is() {
+    for (args, help) in [
+        (&["filter", "--count", "tcp", "captures/wbe.pcap0"][..], ""),
+        (&["filter", "--count", "tcp", "captures/mixd.pcap"], "did you mean `captures/mixed.pcap`?"),
+        (&["filter", "--count", "tcp", "captures/dns.pcap"], "did you mean `captures/dns.pcap.zst`?"),
+        (&["trace", "tcp", "captures/Mixed.pcap"], "did you mean `captures/mixed.pcap`?"),
+        (&["filter", "--count", "tcp", "capture/web.pcap"], "there is no folder capture"),
+        (&["run", "examples/polcy.toml"], "did you mean `examples/policy.toml`?"),
+        (&["filter", "-F", "README", "captures/web.pcap"], "did you mean `README.md`?"),
+    ] {
+        let output = run(args);
+        let text = stderr(&output);
+        assert_eq!(code(&output), 3, "{args:?}: {text}");
+        let expected = if help.is_empty() { String::new() } else { format!("help: {help}") };
+        assert_eq!(text.lines().nth(1).unwrap_or_default(), expected, "{args:?}: {text}");
+    }
+}

@@ -55,7 +55,7 @@ impl Source {
             let failure = Failure::world(format!("cannot read {}: {error}", self.name()));
             match error.kind() {
                 io::ErrorKind::IsADirectory => failure.help("name the file of one graph"),
-                _ => failure,
+                _ => failure.if_missing(&self.0, &error),
             }
         };
         // One byte more than there may be: the reader of graphs says what is wrong with that.
