@@ -23,40 +23,63 @@ pub(crate) fn help(path: &Path) -> Option<String> {
     if LOOKS.fetch_add(1, Ordering::Relaxed) >= LOOKS_MAX {
         return None;
     }
+    if path.is_symlink() {
+        return Some("it is a link, and what it leads to is not there".into());
+    }
     let name = path.file_name()?.to_str()?;
     let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?.take(NAMES_MAX).flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let near = names.filter_map(|there| Some((apart(name, &there)?, there)));
-    let (_, nearest) = near.min()?;
+    let is_file = |name: &str| fs::metadata(path.with_file_name(name)).is_ok_and(|there| !there.is_dir());
+    let (_, nearest) = near.filter(|(_, name)| is_file(name)).min()?;
     Some(format!("did you mean `{}`?", file_word(path.with_file_name(nearest))))
 }
 
-/// How far two names are from each other, if they are near: some letters, or what is behind the first dot.
+/// How far two names are from each other, if they are near: some letters, or of captures what is behind the first dot.
 fn apart(name: &str, there: &str) -> Option<usize> {
-    // One slip in four letters, two in eight.
-    const LETTERS_A_SLIP: usize = 4;
-    let stem = |name: &str| name.split('.').next().unwrap_or_default().to_lowercase();
-    let slips = distance(&name.to_lowercase(), &there.to_lowercase());
-    let may_be = (stem(name).len() / LETTERS_A_SLIP).min(2);
+    // One slip in a stem of three letters, two in one of eight.
+    let may_be = match stem(name).len() {
+        0..3 => 0,
+        3..8 => 1,
+        _ => 2,
+    };
+    let [a, b] = [name, there].map(|name| name.to_lowercase().chars().collect::<Vec<char>>());
+    let slips = if a.len().abs_diff(b.len()) <= may_be { distance(&a, &b) } else { usize::MAX };
     if slips <= may_be {
         return Some(slips);
     }
-    (!stem(name).is_empty() && stem(name) == stem(there)).then_some(may_be + 1)
+    let are_captures = may_be_capture(name) && may_be_capture(there);
+    (are_captures && !stem(name).is_empty() && stem(name) == stem(there)).then_some(may_be + 1)
 }
 
-/// How many letters must be put in, left out or changed (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, a) in a.chars().enumerate() {
-        let mut before = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in b.iter().enumerate() {
-            let change = before + usize::from(a != *b);
-            before = row[j + 1];
-            row[j + 1] = change.min(before + 1).min(row[j] + 1);
+fn stem(name: &str) -> String {
+    name.split('.').next().unwrap_or_default().to_lowercase()
+}
+
+/// Whether a name says that it is of a capture, or nothing.
+fn may_be_capture(name: &str) -> bool {
+    let behind_stem = name.split('.').nth(1).map(str::to_lowercase);
+    behind_stem.is_none_or(|kind| ["pcap", "pcapng", "cap", "gz", "zst"].contains(&&kind[..]))
+}
+
+/// How many letters must be put in, left out or changed, or change places with the next one (Damerau and Levenshtein's distance, where no letter
+/// is changed twice).
+fn distance(a: &[char], b: &[char]) -> usize {
+    // A row for each beginning of `a`, with a place for each beginning of `b`.
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for (i, here) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, there) in b.iter().enumerate() {
+            let changed = rows[i][j] + usize::from(here != there);
+            let mut least = changed.min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *here == b[j - 1] && a[i - 1] == *there {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -70,13 +93,20 @@ mod tests {
             ("TRACE.pcap", "trace.pcap", Some(0)),
             ("trace.pcap", "trace.pcap.gz", Some(2)),
             ("trace", "trace.pcapng", Some(2)),
-            ("router01.pcap", "ruoter01.pcap", Some(2)),
+            ("router01.pcap", "ruoter01.pcap", Some(1)),
+            ("wbe.pcap", "web.pcap", Some(1)),
+            ("wrb.pcap", "web.pcap", Some(1)),
+            ("web.toml", "web.pcap", None),
+            ("web.txt", "web.pcap", None),
             ("a.pcap", "b.pcap", None),
             ("web.pcap", "dns.pcap", None),
             ("x", ".x", None),
         ] {
             assert_eq!(apart(name, there), told, "{name} {there}");
         }
+        let distance =
+            |a: &str, b: &str| distance(&a.chars().collect::<Vec<char>>(), &b.chars().collect::<Vec<char>>());
         assert_eq!(["", "a", "kitten"].map(|text| distance(text, "sitting")), [7, 7, 3]);
+        assert_eq!([distance("ab", "ba"), distance("abc", "bac"), distance("", "")], [1, 1, 0]);
     }
 }

@@ -306,7 +306,7 @@ fn reason_v4(kind: u8, code: u8) -> Option<&'static str> {
     reasons.get(usize::from(code)).copied()
 }
 
-/// What a code means (RFC 4443, 3; RFC 6550, 20.18; RFC 7112, 7; RFC 8754, 2.1; RFC 8883, 2 and 3).
+/// What a code means (RFC 4443, 3; RFC 6550, 20.18; RFC 7112, 7; RFC 8754, 4.3.1.2; RFC 8883, 2 and 3).
 fn reason_v6(kind: u8, code: u8) -> Option<&'static str> {
     const UNREACHABLE: [&str; 9] = [
         "no route",
