@@ -14,7 +14,8 @@
 //! unless its output is not linked, when all is dropped as `unlinked`.
 //!
 //! Packets that are kept are the pool's. No more than half of them are kept, nor of its large ones, since copies need as many again; the
-//! first that is not kept for that reason is told. Where others hold the rest, a long packet that has waited for a whole turn is passed
+//! first that is not kept for that reason is told. Each repeater has a half of its own: several in a graph can hold the whole pool, and then stand still;
+//! give them limits that leave room. Where others hold the rest, a long packet that has waited for a whole turn is passed
 //! over: the short ones after it are sent, and it has its next chance in the next round.
 
 use engine::shm::Counter;

@@ -36,7 +36,7 @@ pub trait App: Any + Send {
         let _ = io;
     }
 
-    /// Does what has to be done from time to time, a thousand times a second unless set otherwise.
+    /// Does what has to be done from time to time, a thousand times a second unless set otherwise; a hundred times while the worker waits for devices alone.
     fn tick(&mut self, io: &mut Io<'_>) {
         let _ = io;
     }
@@ -79,7 +79,7 @@ pub trait App: Any + Send {
     }
 
     /// What becomes readable when there is something to pull, for an app that pulls nothing else, and holds nothing back. Where all that pull
-    /// name such a thing, or are finished, and nothing has come for a second, the worker waits for these, and does not look by itself.
+    /// name such a thing, or are finished, and nothing has come for a second, the worker waits for these, 10 ms at a time.
     fn wakes_on(&self) -> Option<BorrowedFd<'_>> {
         None
     }

@@ -34,7 +34,7 @@ pub struct Settings {
     /// Packets that a pull brings in at most: 1 to 1024; 64 fits the L1 cache.
     pub burst: usize,
     /// Packets of each worker's pool: 1 to [`Pool::MAX_PACKETS`], of 12 KiB each; those never used take no memory.
-    /// [`Settings::packets_for`] a graph are enough whatever its links hold.
+    /// [`Settings::packets_for`] a graph are enough whatever its links hold, up to that maximum.
     pub packets: usize,
     /// Packets of more than [`MAX_PAYLOAD`](crate::MAX_PAYLOAD) bytes that each worker's pool has besides: up to
     /// [`Pool::MAX_LARGE_PACKETS`], of 65.5 KiB each; 0 for none, when they are dropped where they come in. The memory is reserved

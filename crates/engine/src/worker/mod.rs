@@ -39,6 +39,7 @@ use load::{Load, Sent};
 pub(crate) use rest::Rest;
 use rest::{Awake, Way};
 use rustix::event::{Timespec, poll};
+use rustix::io::Errno;
 use std::time::{Duration, Instant};
 use task::ChangeFailure;
 use usual::Measured;
@@ -437,6 +438,10 @@ impl Worker {
     /// PERF: of an idle worker with an `af_packet`, this leaves 0.4 % of a core of 4.1 %, and 100 of 2,080 wakings a second; a packet that
     /// comes then is there and back in 0.15 to 0.19 ms (median) in place of 0.21 to 0.45.
     pub(crate) fn waits_for_devices(&mut self, rest: &mut Rest) -> bool {
+        // Capture time comes when somebody asks for it.
+        if self.clock.kind() != ClockKind::Wall {
+            return false;
+        }
         let now_ns = self.clock.now_ns();
         let events = || self.tasks.iter().filter_map(Task::next_event_ns).filter(|&ns| ns > now_ns);
         let Some(time) = rest.until_device(|| events().min().map(|next_ns| next_ns - now_ns)) else {
@@ -447,10 +452,12 @@ impl Worker {
         {
             return false;
         }
-        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
-        // A signal is none of its own: the next breath looks anyway.
-        if poll(&mut devices, Some(&timeout)).is_ok_and(|ready| ready > 0) {
-            rest.alarmed();
+        let timeout = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
+        match poll(&mut devices, Some(&timeout)) {
+            // After a signal, too, the next breath looks anyway.
+            Ok(0) | Err(Errno::INTR) => {}
+            // Where the system has no memory, or forbids it, it would return at once again and again.
+            Ok(_) | Err(_) => rest.alarmed(),
         }
         // So few breaths come that to count them takes long.
         self.is_over |= self.tasks.iter().any(Task::ends_run);

@@ -412,7 +412,7 @@ impl Task {
         }
         let device = self.ask(App::wakes_on).flatten();
         devices.extend(device.map(|device| PollFd::from_borrowed_fd(device, PollFlags::IN)));
-        device.is_some() || self.ask(App::is_finished).unwrap_or(false)
+        device.is_some() || self.ask(|app| app.is_finished() && app.held() == 0).unwrap_or(false)
     }
 
     /// Whether the app wants the run to end.

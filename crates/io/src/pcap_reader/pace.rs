@@ -80,7 +80,10 @@ impl Pace {
         match self {
             Pace::Free => None,
             Pace::Rate(rate) => rate.next_ns(),
-            Pace::Timestamps(timestamps) => Some(timestamps.next_ns),
+            // 0 says that it is not known yet, and a capture may begin at 0.
+            Pace::Timestamps(timestamps) => {
+                Some(timestamps.next_ns.max(u64::from(timestamps.base_ns.is_some())))
+            }
         }
     }
 }
@@ -94,5 +97,20 @@ impl Timestamps {
         self.next_ns = base_ns.saturating_add(timestamp_ns.saturating_sub(first_ns));
         self.latest_ns = self.latest_ns.max(self.next_ns);
         self.next_ns <= now_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pace;
+
+    #[test]
+    fn a_capture_may_begin_when_time_does() {
+        let mut pace = Pace::capture_time();
+        assert_eq!(pace.next_ns(), Some(0), "not known yet");
+        assert!(pace.is_due(0, || 0));
+        assert_eq!(pace.next_ns(), Some(1), "known");
+        assert!(!pace.is_due(0, || 7));
+        assert_eq!(pace.next_ns(), Some(7));
     }
 }
