@@ -5,7 +5,7 @@ use crate::race::{race, thread_cpu_ns};
 use crate::report::{Figure, Report, Target::AtMost};
 use crate::traffic::{Mix, Traffic};
 use pflang::Compiler;
-use std::fmt::Write;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use testkit::oracle::Options;
 use testkit::rng::Rng;
 use wire::LinkType;
@@ -22,12 +22,28 @@ pub(crate) fn run(report: &mut Report) {
 /// Hosts drawn from the range that the traffic's sources come from, so that some match.
 fn hosts(count: usize) -> String {
     let mut rng = Rng::new(99);
-    let mut text = String::new();
-    for i in 0..count {
-        let address = std::net::Ipv4Addr::from(0x0a00_0000 | rng.below(1 << 16) as u32);
-        let _ = write!(text, "{}host {address}", if i == 0 { "" } else { " or " });
-    }
-    text
+    list(count, || format!("host {}", Ipv4Addr::from(0x0a00_0000 | rng.below(1 << 16) as u32)))
+}
+
+/// Hosts of IPv6 that begin like those of the traffic, so that a comparison of their first bytes does not suffice.
+fn hosts6(count: usize) -> String {
+    let mut rng = Rng::new(99);
+    let mut word = || u128::from(rng.next_u32());
+    list(count, || format!("host {}", Ipv6Addr::from(0x2001_0db8 << 96 | word() << 64 | word() & 0xffff)))
+}
+
+/// MAC addresses of which as many begin like those of the traffic.
+fn macs(count: usize) -> String {
+    let mut rng = Rng::new(99);
+    let mut bytes = || (rng.below(2) * 2, rng.below(256), rng.below(256));
+    list(count, || {
+        let (first, fifth, sixth) = bytes();
+        format!("ether host {first:02x}:02:02:02:{fifth:02x}:{sixth:02x}")
+    })
+}
+
+fn list(count: usize, mut term: impl FnMut() -> String) -> String {
+    (0..count).map(|_| term()).collect::<Vec<_>>().join(" or ")
 }
 
 fn compile_times(report: &mut Report) {
@@ -76,17 +92,26 @@ fn libpcap_compile_times(report: &mut Report) {
 }
 
 fn per_packet(report: &mut Report) {
+    times_per_packet(report, "hosts", hosts);
+    times_per_packet(report, "IPv6 hosts", hosts6);
+    times_per_packet(report, "MAC addresses", macs);
+}
+
+fn times_per_packet(report: &mut Report, what: &str, list: fn(usize) -> String) {
+    let [_, ten, _, _, ten_thousand] = [1, 10, 100, 1000, 10_000]
+        .map(|count| ns_per_packet(report, &format!("{count} {what}"), &list(count)));
+    let name = format!("per packet, mixed: 10,000 {what} / 10 {what}");
+    report.ratio(SUITE, &name, ten_thousand / ten, Some(AtMost(2.0)));
+}
+
+/// Median nanoseconds a packet of mixed traffic.
+fn ns_per_packet(report: &mut Report, what: &str, source: &str) -> f64 {
     let traffic = Traffic::hot(Mix::Mixed);
-    let mut medians = Vec::new();
-    for count in [1, 10, 100, 1000, 10_000] {
-        let filter = compiled(&hosts(count));
-        let mut engines = [calls("sluss", native(&filter).one())];
-        let lap = race(&traffic.descriptors, &mut engines, usize::MAX, 61).remove(0);
-        tell(report, &format!("{count} hosts, mixed"), "sluss", lap.min_ns, lap.median_ns, "ns/packet");
-        medians.push(lap.median_ns);
-    }
-    let ratio = medians[4] / medians[1];
-    report.ratio(SUITE, "per packet, mixed: 10,000 hosts / 10 hosts", ratio, Some(AtMost(2.0)));
+    let filter = compiled(source);
+    let mut engines = [calls("sluss", native(&filter).one())];
+    let lap = race(&traffic.descriptors, &mut engines, usize::MAX, 61).remove(0);
+    tell(report, &format!("{what}, mixed"), "sluss", lap.min_ns, lap.median_ns, "ns/packet");
+    lap.median_ns
 }
 
 fn tell(report: &mut Report, what: &str, engine: &'static str, min: f64, median: f64, unit: &'static str) {
