@@ -208,6 +208,9 @@ fn what_tcpdump_prints_of_a_packet_is_told_with_the_pipe_to_it() {
             &["filter", "-X", "captures/web.pcap", "--", "-1", "=", "2"],
             "captures/web.pcap -o - -- '-1 = 2' | tcpdump -r - -X",
         ),
+        // A lone `-` is no such flag.
+        (&["filter", "tcp", "-", "-X"], "'tcp' - -o - | tcpdump -r - -X"),
+        (&["filter", "-r", "-", "-X", "tcp"], "'tcp' - -o - | tcpdump -r - -X"),
         // With what cannot go that way.
         (&["filter", "-X", "--count", "captures/web.pcap"], "FILTER FILE -o - | tcpdump -r - -X"),
         (&["filter", "-X", "tcp", "captures/web.pcap", "-w", "x"], "FILTER FILE -o - | tcpdump -r - -X"),

@@ -94,7 +94,10 @@ fn in_place_of(word: &str) -> String {
 
 /// The command that lets tcpdump print what this flag asks for; of what was typed, it has what it can have.
 fn through_tcpdump(flag: &str) -> String {
-    let is_it = |word: &OsString| word.to_str().is_some_and(|word| word.trim_end_matches(&flag[1..]) == "-");
+    // A lone `-` is standard input.
+    let is_it = |word: &OsString| {
+        word.to_str().is_some_and(|word| word != "-" && word.trim_end_matches(&flag[1..]) == "-")
+    };
     let is_other_output = |word: &OsString| word != "--" && word.as_encoded_bytes().starts_with(b"--");
     let words = typed(1);
     let others: Vec<OsString> = words.iter().filter(|word| !is_it(word)).cloned().collect();
