@@ -214,10 +214,19 @@ fn what_tcpdump_prints_of_a_packet_is_told_with_the_pipe_to_it() {
         // With what cannot go that way.
         (&["filter", "-X", "--count", "captures/web.pcap"], "FILTER FILE -o - | tcpdump -r - -X"),
         (&["filter", "-X", "tcp", "captures/web.pcap", "-w", "x"], "FILTER FILE -o - | tcpdump -r - -X"),
+        // Behind a flag of all commands.
+        (
+            &["--color", "never", "filter", "-v", "tcp", "captures/web.pcap"],
+            "'tcp' captures/web.pcap -o - | tcpdump -r - -v",
+        ),
     ] {
         let text = last(args);
         assert!(text.ends_with(&format!(": `sluss filter {command}`")), "{args:?}: {text}");
     }
+    let text = last(&["--color", "never", "filter", "-S", "tcp", "captures/web.pcap"]);
+    assert!(text.ends_with("; without it: `sluss filter 'tcp' captures/web.pcap --lines`"), "{text}");
+    let text = last(&["--color", "never", "filter", "-i", "eth0", "tcp"]);
+    assert!(text.contains(r#"filter = "tcp"}"#), "{text}");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn through_tcpdump(flag: &str) -> String {
         word.to_str().is_some_and(|word| word != "-" && word.trim_end_matches(&flag[1..]) == "-")
     };
     let is_other_output = |word: &OsString| word != "--" && word.as_encoded_bytes().starts_with(b"--");
-    let words = typed(1);
+    let words = typed(words_to_command());
     let others: Vec<OsString> = words.iter().filter(|word| !is_it(word)).cloned().collect();
     let is_meant = !others.iter().any(is_other_output)
         && translated::line(&others).is_some_and(|line| line.output.is_none());
@@ -164,12 +164,11 @@ fn from_tcpdump(command: &str, told: &Error) -> Option<Failure> {
             let instead = match command {
                 "filter" if tcpdump::prints_more(flag) => format!(": `{}`", through_tcpdump(flag)),
                 // Where the flag only has to go.
-                "filter" => {
-                    translated(1).map_or(String::new(), |command| format!("; without it: `{command}`"))
-                }
+                "filter" => translated(words_to_command())
+                    .map_or(String::new(), |command| format!("; without it: `{command}`")),
                 _ => String::new(),
             };
-            let device = (command == "filter").then(|| live(1)).flatten();
+            let device = (command == "filter").then(|| live(words_to_command())).flatten();
             let device = device.map_or(String::new(), |command| format!(": as root, `{command}`"));
             Some(Failure::user(what).help(format_args!("{words}{instead}{device}")))
         }
@@ -186,9 +185,19 @@ fn from_tcpdump(command: &str, told: &Error) -> Option<Failure> {
 
 /// The command that was asked for, as far as it goes.
 fn command() -> Option<String> {
+    typed(0).get(command_at()?)?.to_str().map(str::to_owned)
+}
+
+/// Up to and with the command: flags of all commands may stand in front of it.
+fn words_to_command() -> usize {
+    command_at().map_or(0, |at| at + 1)
+}
+
+/// Which word is the command.
+fn command_at() -> Option<usize> {
     let commands = Cli::command();
-    let words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
-    words.take_while(|word| word != "--").find(|word| commands.find_subcommand(word).is_some())
+    let words = typed(0);
+    words.iter().take_while(|word| *word != "--").position(|word| commands.find_subcommand(word).is_some())
 }
 
 /// Whether `--json` is among the flags.
