@@ -91,6 +91,26 @@ fn what_is_missing_or_unknown_is_told_with_what_there_is() {
     assert_eq!(object["error"]["help"], "`sluss top --once --json`");
 }
 
+#[test]
+fn a_flag_in_front_of_its_command_is_told_where_it_stands() {
+    for (args, flag, moved) in [
+        (&["--json", "filter", "tcp", "captures/web.pcap"][..], "--json", "sluss filter --json"),
+        (&["--lines", "filter", "tcp", "captures/web.pcap"], "--lines", "sluss filter --lines"),
+        (&["--count", "filter", "tcp", "captures/web.pcap"], "--count", "sluss filter --count"),
+        (&["-c", "5", "filter", "tcp", "captures/web.pcap"], "-c", "sluss filter -c 5"),
+        (&["-w", "a b", "filter", "tcp", "captures/web.pcap"], "-w", "sluss filter -w 'a b'"),
+        (&["--workers", "2", "run", "examples/policy.toml"], "--workers", "sluss run --workers 2"),
+        (&["--workers=2", "run", "examples/policy.toml"], "--workers", "sluss run --workers"),
+    ] {
+        let text = told(args);
+        let name = moved.split(" -").next().unwrap_or_default();
+        let expected = format!("`{flag}` is a flag of `{name}`, and stands in front of it");
+        assert!(text.contains(&expected), "{args:?}: {text}");
+        assert!(text.contains(&format!("`{moved} …`")), "{args:?}: {text}");
+    }
+    assert!(told(&["--foo", "filter", "tcp"]).contains("`--foo` is no flag of `sluss filter`"));
+}
+
 /// The command, as it stands between the backticks.
 fn proposed(text: &str) -> &str {
     let begin = text.find("`printf ").unwrap_or_else(|| panic!("{text}"));

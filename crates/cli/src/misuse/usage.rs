@@ -2,6 +2,7 @@
 
 use crate::args::Cli;
 use crate::exit::Failure;
+use crate::words::shell_word;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
 use std::ffi::{OsStr, OsString};
@@ -195,14 +196,8 @@ impl Usage {
     pub(super) fn word(&self, is_meant: &dyn Fn(&OsStr) -> bool) -> Option<(Option<String>, &OsStr)> {
         let end = self.words.iter().position(|word| word == "--").unwrap_or(self.words.len());
         let at = self.words[..end].iter().position(|word| is_meant(word))?;
-        let takes_value = |flag: &&OsString| {
-            let names = |arg: &Arg| {
-                let shorts = arg.get_short_and_visible_aliases().unwrap_or_default();
-                let short = shorts.iter().any(|short| **flag == *format!("-{short}"));
-                short || arg.get_long().is_some_and(|long| **flag == *format!("--{long}"))
-            };
-            self.command.get_arguments().any(|arg| arg.get_action().takes_values() && names(arg))
-        };
+        let takes_value =
+            |flag: &&OsString| self.flag(flag).is_some_and(|arg| arg.get_action().takes_values());
         let before = at.checked_sub(1).map(|before| &self.words[before]).filter(takes_value);
         Some((before.map(|flag| flag.to_string_lossy().into_owned()), &self.words[at]))
     }
@@ -251,6 +246,12 @@ impl Usage {
             let what = format_args!("`{arg}` is one word too many for `{}`", self.name);
             return Failure::user(what).help(self.more());
         }
+        if let Some(flag) = self.flag(OsStr::new(arg)) {
+            let what = format_args!("`{arg}` is a flag of `{}`, and stands in front of it", self.name);
+            let moved = self.with_value(arg, flag);
+            return Failure::user(what)
+                .help(format_args!("flags of a command stand behind it: `{} {moved} …`", self.name));
+        }
         let what = Failure::user(format_args!("`{arg}` is no flag of `{}`", self.name));
         match text(told, ContextKind::SuggestedArg) {
             Some(similar) => {
@@ -258,6 +259,13 @@ impl Usage {
             }
             None => what.help(format_args!("`{} --help` lists the flags", self.name)),
         }
+    }
+
+    /// A flag as it was typed, with its value, if it is a word of its own.
+    fn with_value(&self, typed: &str, flag: &Arg) -> String {
+        let at = self.words.iter().position(|word| word == typed);
+        let value = at.and_then(|at| self.words.get(at + 1)).filter(|_| flag.get_action().takes_values());
+        value.map_or_else(|| typed.to_owned(), |value| format!("{typed} {}", shell_word(value)))
     }
 
     fn no_command(&self, word: &str, told: &Error) -> Failure {
@@ -341,6 +349,16 @@ impl Usage {
             (Some(name), None) | (None, Some(name)) => name,
             (None, None) => arg.to_string(),
         }
+    }
+
+    /// The definition of the flag that is written so.
+    fn flag(&self, typed: &OsStr) -> Option<&Arg> {
+        self.command.get_arguments().find(|arg| {
+            let shorts = arg.get_short_and_visible_aliases().unwrap_or_default();
+            let longs = arg.get_long_and_visible_aliases().unwrap_or_default();
+            shorts.iter().any(|short| *typed == *format!("-{short}"))
+                || longs.iter().any(|long| *typed == *format!("--{long}"))
+        })
     }
 
     fn flags(&self) -> impl Iterator<Item = &[u8]> {
