@@ -125,8 +125,18 @@ fn a_capture_from_a_device_is_answered_with_a_graph() {
     let lines = told(&["-ni", "lo", "udp", "and", "port", "53"]);
     let in_filter = told(&["filter", "-i", "lo", "host it's"]);
     let all = told(&["-i", "lo", "-w", "a b.pcap"]);
+    let cut = told(&["-p", "-i", "lo", "-s", "96", "-w", "o.pcap"]);
+    assert!(cut.contains("promiscuous = false") && cut.contains("snaplen = 96}"), "{cut}");
+    let whole = told(&["-pni", "lo", "-s0", "-w", "o.pcap"]);
+    assert!(whole.contains("promiscuous = false") && !whole.contains("snaplen"), "{whole}");
+    assert!(all.contains("promiscuous = true"), "{all}");
     // A shell and the graph's reader take them as they are meant.
-    for (text, apps) in [(file, "3 apps, 2 links"), (lines, "3 apps, 2 links"), (all, "2 apps, 1 link")] {
+    for (text, apps) in [
+        (file, "3 apps, 2 links"),
+        (lines, "3 apps, 2 links"),
+        (all, "2 apps, 1 link"),
+        (cut, "2 apps, 1 link"),
+    ] {
         let command = proposed(&text).replace("sluss run -", "\"$SLUSS\" run --check -");
         let output = Command::new("sh")
             .args(["-c", &command])
@@ -141,6 +151,7 @@ fn a_capture_from_a_device_is_answered_with_a_graph() {
         &["-i", "eth0", "-c", "5"][..],
         &["-i", "eth0", "-r", "captures/web.pcap"],
         &["-i", "eth0", "-w", "-"],
+        &["-i", "eth0", "-s", "many", "-w", "o.pcap"],
     ] {
         assert!(!told(args).contains("printf"), "{args:?}");
     }

@@ -4,6 +4,9 @@ use super::translated::Line;
 use crate::words::{joined, quoted};
 use std::ffi::OsStr;
 
+/// The most that tcpdump captures of a packet, MAXIMUM_SNAPLEN of its netdissect.h; `pcap_writer` takes no more either.
+const SNAPLEN_MAX: u32 = 256 << 10;
+
 /// A graph on one line: device, filter, and a file or lines. None where something was asked for that has no counterpart.
 pub(super) fn live(line: &Line<'_>) -> Option<String> {
     let device = line.device.map_or(Some("eth0"), OsStr::to_str)?;
@@ -13,14 +16,18 @@ pub(super) fn live(line: &Line<'_>) -> Option<String> {
         return None;
     }
     let mut apps = vec![format!(
-        "app.device = {{type = \"af_packet\", device = {}, promiscuous = true, outgoing = true}}",
-        text(device)
+        "app.device = {{type = \"af_packet\", device = {}, promiscuous = {}, outgoing = true}}",
+        text(device),
+        !line.is_not_promiscuous
     )];
     if !filter.is_empty() {
         apps.push(format!("app.filter = {{type = \"filter\", filter = {}}}", text(&filter)));
     }
     apps.push(match line.output {
-        Some(file) => format!("app.file = {{type = \"pcap_writer\", path = {}}}", text(file.to_str()?)),
+        Some(file) => {
+            let path = text(file.to_str()?);
+            format!("app.file = {{type = \"pcap_writer\", path = {path}{}}}", snaplen(line)?)
+        }
         None => "app.lines = {type = \"printer\", to = \"stdout\"}".to_owned(),
     });
     let links = match (filter.is_empty(), line.output) {
@@ -31,6 +38,16 @@ pub(super) fn live(line: &Line<'_>) -> Option<String> {
     };
     let lines: Vec<String> = [links.to_owned()].iter().chain(&apps).map(quoted).collect();
     Some(format!("printf '%s\\n' {} | sluss run -", lines.join(" ")))
+}
+
+/// The option for how much of each packet is written, if not all is: 0 is all, as tcpdump has it. None where it is no length.
+fn snaplen(line: &Line<'_>) -> Option<String> {
+    let length: u32 = line.snaplen.map_or(Some(0), |length| length.to_str()?.parse().ok())?;
+    match length {
+        0 | SNAPLEN_MAX => Some(String::new()),
+        1..SNAPLEN_MAX => Some(format!(", snaplen = {length}")),
+        _ => None,
+    }
 }
 
 /// A text of TOML: what JSON writes, TOML reads.

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Flags that change nothing, or no more than how much of each packet is printed.
 const LEFT_OUT: &[u8] = b"#eKlnNOpqStUv";
-/// The same with a value: how much is captured, who runs it.
-const LEFT_OUT_WITH_VALUE: &[u8] = b"BsZ";
+/// The same with a value: how large the buffer is, who runs it.
+const LEFT_OUT_WITH_VALUE: &[u8] = b"BZ";
 
 /// What there is in a command line.
 #[derive(Default)]
@@ -19,6 +19,10 @@ pub(super) struct Line<'a> {
     /// What is captured from.
     pub(super) device: Option<&'a OsStr>,
     pub(super) output: Option<&'a OsStr>,
+    /// How many bytes of each packet are captured; a capture that is read has what it has.
+    pub(super) snaplen: Option<&'a OsStr>,
+    /// Whether frames for other stations are left alone.
+    pub(super) is_not_promiscuous: bool,
     /// Our flags, as they are written, with that for the output.
     flags: Vec<String>,
     /// Whether there are others than that.
@@ -73,12 +77,14 @@ fn letters_of<'a>(
     line: &mut Line<'a>,
 ) -> Option<()> {
     let at = letters.iter().position(|letter| !LEFT_OUT.contains(letter));
+    line.is_not_promiscuous |= letters[..at.unwrap_or(letters.len())].contains(&b'p');
     let Some((&letter, value)) = at.and_then(|at| letters[at..].split_first()) else { return Some(()) };
     let value = if value.is_empty() { words.next()? } else { OsStr::from_bytes(value) };
     match letter {
         b'r' => line.files.push(value),
         b'F' => line.filter_file = Some(value),
         b'i' => line.device = Some(value),
+        b's' => line.snaplen = Some(value),
         b'w' => {
             line.flags.push(format!("-o {}", file_word(value)));
             line.output = Some(value);
