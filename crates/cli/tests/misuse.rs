@@ -158,6 +158,21 @@ fn a_capture_from_a_device_is_answered_with_a_graph() {
 }
 
 #[test]
+fn a_capture_from_all_devices_is_told_to_name_one() {
+    for args in [
+        &["-i", "any", "tcp"][..],
+        &["-w", "o.pcap", "-i", "any"],
+        &["-niany", "-c", "5"],
+        &["filter", "-i", "any", "tcp"],
+        &["--color", "never", "filter", "-i", "any", "tcp"],
+    ] {
+        let text = told(args);
+        assert!(text.contains("`any` is none: name one"), "{args:?}: {text}");
+        assert!(!text.contains("printf"), "{args:?}: {text}");
+    }
+}
+
+#[test]
 fn what_begins_with_a_dash_and_is_no_flag_is_told_how_to_be_written() {
     let folder = scratch("dashed");
     for name in ["-x.pcap", "=x"] {

@@ -7,9 +7,17 @@ use std::ffi::OsStr;
 /// The most that tcpdump captures of a packet, MAXIMUM_SNAPLEN of its netdissect.h; `pcap_writer` takes no more either.
 const SNAPLEN_MAX: u32 = 256 << 10;
 
+/// What is said where all devices are asked for.
+pub(super) const ONE_DEVICE: &str = "`any` is none: name one, as in `-i eth0`";
+
+/// Whether a capture from all devices is asked for, by the name that libpcap has for them: a packet socket is bound to one.
+pub(super) fn is_of_all(line: &Line<'_>) -> bool {
+    line.device.is_some_and(|device| device == "any") && line.files.is_empty()
+}
+
 /// A graph on one line: device, filter, and a file or lines. None where something was asked for that has no counterpart.
 pub(super) fn live(line: &Line<'_>) -> Option<String> {
-    let device = line.device.map_or(Some("eth0"), OsStr::to_str)?;
+    let device = line.device.map_or(Some("eth0"), OsStr::to_str).filter(|_| !is_of_all(line))?;
     let filter = joined(&line.words).into_string().ok()?;
     let to_stdout = line.output.is_some_and(|file| file == "-");
     if !line.files.is_empty() || line.filter_file.is_some() || line.has_more || to_stdout {

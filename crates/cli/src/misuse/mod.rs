@@ -80,6 +80,9 @@ fn without_command(told: &Error) -> Option<Failure> {
 
 /// What there is in place of a command line of tcpdump in which this word is the first that is wrong.
 fn in_place_of(word: &str) -> String {
+    if is_of_all_devices(0) {
+        return format!("`sluss run` captures from a network device, and {}", live::ONE_DEVICE);
+    }
     let device = live(0).map(|command| format!("of a device, as root, by `{command}`"));
     match (translated(0), tcpdump::instead_of("filter", word), device) {
         (None, Some(instead), None) => instead.to_owned(),
@@ -118,6 +121,20 @@ fn live(before: usize) -> Option<String> {
     let is_input = |word: &&OsStr| words::is_called_capture(word) || words::exists(word);
     let is_asked_for = line.device.is_some() || line.output.is_some() && !line.words.iter().any(is_input);
     if is_asked_for { live::live(&line) } else { None }
+}
+
+/// What is added for `sluss filter` where a device is asked for.
+fn with_device() -> String {
+    let before = words_to_command();
+    if is_of_all_devices(before) {
+        return format!("; {}", live::ONE_DEVICE);
+    }
+    live(before).map_or(String::new(), |command| format!(": as root, `{command}`"))
+}
+
+/// Whether the words behind so many of ours ask for a capture from all devices.
+fn is_of_all_devices(before: usize) -> bool {
+    translated::line(&typed(before)).is_some_and(|line| live::is_of_all(&line))
 }
 
 /// The command for a command line of tcpdump behind so many words of ours.
@@ -168,8 +185,7 @@ fn from_tcpdump(command: &str, told: &Error) -> Option<Failure> {
                     .map_or(String::new(), |command| format!("; without it: `{command}`")),
                 _ => String::new(),
             };
-            let device = (command == "filter").then(|| live(words_to_command())).flatten();
-            let device = device.map_or(String::new(), |command| format!(": as root, `{command}`"));
+            let device = if command == "filter" { with_device() } else { String::new() };
             Some(Failure::user(what).help(format_args!("{words}{instead}{device}")))
         }
         ErrorKind::ValueValidation if flag.starts_with("--jobs ") => {
