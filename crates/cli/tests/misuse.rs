@@ -151,6 +151,7 @@ fn a_capture_from_a_device_is_answered_with_a_graph() {
         &["-i", "eth0", "-c", "5"][..],
         &["-i", "eth0", "-r", "captures/web.pcap"],
         &["-i", "eth0", "-w", "-"],
+        &["-i", "eth0", "-X"],
         &["-i", "eth0", "-s", "many", "-w", "o.pcap"],
     ] {
         assert!(!told(args).contains("printf"), "{args:?}");
@@ -260,6 +261,13 @@ fn what_tcpdump_prints_of_a_packet_is_told_with_the_pipe_to_it() {
         // With what cannot go that way.
         (&["filter", "-X", "--count", "captures/web.pcap"], "FILTER FILE -o - | tcpdump -r - -X"),
         (&["filter", "-X", "tcp", "captures/web.pcap", "-w", "x"], "FILTER FILE -o - | tcpdump -r - -X"),
+        // Without the command.
+        (&["-A", "-r", "captures/web.pcap", "tcp"], "'tcp' captures/web.pcap -o - | tcpdump -r - -A"),
+        (&["-r", "captures/web.pcap", "-X"], "captures/web.pcap -o - | tcpdump -r - -X"),
+        (&["-r", "captures/web.pcap", "-e", "-XX", "-n"], "captures/web.pcap -o - | tcpdump -r - -e -XX"),
+        // In front of the command, and in one word with others.
+        (&["-X", "filter", "tcp", "captures/web.pcap"], "'tcp' captures/web.pcap -o - | tcpdump -r - -X"),
+        (&["filter", "-nv", "captures/web.pcap"], "captures/web.pcap -o - | tcpdump -r - -v"),
         // Behind a flag of all commands.
         (
             &["--color", "never", "filter", "-v", "tcp", "captures/web.pcap"],

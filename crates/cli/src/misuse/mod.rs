@@ -83,6 +83,9 @@ fn in_place_of(word: &str) -> String {
     if is_of_all_devices(0) {
         return format!("`sluss run` captures from a network device, and {}", live::ONE_DEVICE);
     }
+    if let Some(command) = piped(&typed(0)) {
+        return format!("lines show no more of a packet than its headers, and tcpdump all: `{command}`");
+    }
     let device = live(0).map(|command| format!("of a device, as root, by `{command}`"));
     match (translated(0), tcpdump::instead_of("filter", word), device) {
         (None, Some(instead), None) => instead.to_owned(),
@@ -97,20 +100,35 @@ fn in_place_of(word: &str) -> String {
 
 /// The command that lets tcpdump print what this flag asks for; of what was typed, it has what it can have.
 fn through_tcpdump(flag: &str) -> String {
-    // A lone `-` is standard input.
-    let is_it = |word: &OsString| {
-        word.to_str().is_some_and(|word| word != "-" && word.trim_end_matches(&flag[1..]) == "-")
-    };
+    let mut words = typed(words_to_command());
+    // It stands in front of the command, or in one word with others.
+    if split_off_printing(&words).0.is_empty() {
+        words.insert(0, flag.into());
+    }
+    piped(&words).unwrap_or_else(|| {
+        format!("sluss filter FILTER FILE -o - | tcpdump -r - {}", split_off_printing(&words).0)
+    })
+}
+
+/// That command for a command line of tcpdump which has such flags, if all of it can go that way.
+fn piped(words: &[OsString]) -> Option<String> {
+    let (flags, others) = split_off_printing(words);
     let is_other_output = |word: &OsString| word != "--" && word.as_encoded_bytes().starts_with(b"--");
-    let words = typed(words_to_command());
-    let others: Vec<OsString> = words.iter().filter(|word| !is_it(word)).cloned().collect();
-    let is_meant = !others.iter().any(is_other_output)
+    let is_meant = !flags.is_empty()
+        && !others.iter().any(is_other_output)
         && translated::line(&others).is_some_and(|line| line.output.is_none());
     let to_stdout = [&["-w".into(), "-".into()][..], &others].concat();
-    let command = known(|known| translated::translated(&to_stdout, known, false)).filter(|_| is_meant);
-    let command = command.unwrap_or_else(|| "sluss filter FILTER FILE -o -".to_owned());
-    let flag = words.iter().find(|word| is_it(word)).and_then(|word| word.to_str()).unwrap_or(flag);
-    format!("{command} | tcpdump -r - {flag}")
+    let command = known(|known| translated::translated(&to_stdout, known, false)).filter(|_| is_meant)?;
+    Some(format!("{command} | tcpdump -r - {flags}"))
+}
+
+/// Flags that ask for more of each packet, once or repeated, as they were typed; and the other words.
+fn split_off_printing(words: &[OsString]) -> (String, Vec<OsString>) {
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let is_it = |word: &OsString| word.to_str().is_some_and(tcpdump::prints_more);
+    let (flags, mut others): (Vec<OsString>, Vec<OsString>) = words[..end].iter().cloned().partition(is_it);
+    others.extend_from_slice(&words[end..]);
+    (words::joined(&flags).to_string_lossy().into_owned(), others)
 }
 
 /// The command for a capture from a device, if the words behind so many of ours ask for one: they name it, or say where to write, and

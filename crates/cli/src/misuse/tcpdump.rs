@@ -18,9 +18,11 @@ pub(super) fn instead_of(command: &str, flag: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a flag, without repetition, asks for more of each packet than lines here show.
+/// Whether a flag, once or repeated, asks for more of each packet than lines here show.
 pub(super) fn prints_more(flag: &str) -> bool {
-    ["-X", "-x", "-A", "-e", "-v"].contains(&flag)
+    let letters = flag.strip_prefix('-').unwrap_or_default();
+    let first = letters.chars().next().filter(|first| "XxAev".contains(*first));
+    first.is_some_and(|first| letters.chars().all(|letter| letter == first))
 }
 
 fn in_filter(letter: char) -> Option<&'static str> {
@@ -57,7 +59,7 @@ fn in_filter(letter: char) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::instead_of;
+    use super::{instead_of, prints_more};
 
     #[test]
     fn flags_are_known_once_and_repeated() {
@@ -65,6 +67,10 @@ mod tests {
         assert_eq!(filter("-tttt"), filter("-t"));
         assert!(filter("-i").is_some_and(|words| words.contains("`af_packet`")));
         assert_eq!(["--interface", "-", "i", "-is", "-k"].map(filter), [None; 5]);
+        assert_eq!(
+            ["-X", "-vvv", "-", "--", "X", "-Xv", "-n"].map(prints_more),
+            [true, true, false, false, false, false, false]
+        );
         assert!(instead_of("compile", "-dd").is_some_and(|words| words.contains("`--stage`")));
         assert_eq!([instead_of("compile", "-i"), instead_of("trace", "-d")], [None; 2]);
     }
