@@ -35,7 +35,8 @@ pub(crate) fn help(path: &Path) -> Option<String> {
     Some(format!("did you mean `{}`?", file_word(path.with_file_name(nearest))))
 }
 
-/// How far two names are from each other, if they are near: some letters, or of captures what is behind the first dot.
+/// How far two names are from each other, if they are near: some letters, or what is behind the first dot of captures,
+/// or of anything where one has no dot.
 fn apart(name: &str, there: &str) -> Option<usize> {
     // One slip in a stem of three letters, two in one of eight.
     let may_be = match stem(name).len() {
@@ -48,18 +49,18 @@ fn apart(name: &str, there: &str) -> Option<usize> {
     if slips <= may_be {
         return Some(slips);
     }
-    let are_captures = may_be_capture(name) && may_be_capture(there);
-    (are_captures && !stem(name).is_empty() && stem(name) == stem(there)).then_some(may_be + 1)
+    let is_kind_of = !name.contains('.') || [name, there].into_iter().all(is_capture);
+    (is_kind_of && !stem(name).is_empty() && stem(name) == stem(there)).then_some(may_be + 1)
 }
 
 fn stem(name: &str) -> String {
     name.split('.').next().unwrap_or_default().to_lowercase()
 }
 
-/// Whether a name says that it is of a capture, or nothing.
-fn may_be_capture(name: &str) -> bool {
-    let behind_stem = name.split('.').nth(1).map(str::to_lowercase);
-    behind_stem.is_none_or(|kind| ["pcap", "pcapng", "cap", "gz", "zst"].contains(&&kind[..]))
+/// Whether a name says that it is of a capture.
+fn is_capture(name: &str) -> bool {
+    let kind = name.split('.').nth(1).unwrap_or_default().to_lowercase();
+    ["pcap", "pcapng", "cap", "gz", "zst"].contains(&&kind[..])
 }
 
 /// How many letters must be put in, left out or changed, or change places with the next one (Damerau and Levenshtein's distance, where no letter
@@ -97,6 +98,7 @@ mod tests {
             ("wbe.pcap", "web.pcap", Some(1)),
             ("wrb.pcap", "web.pcap", Some(1)),
             ("web.toml", "web.pcap", None),
+            ("README", "README.md", Some(2)),
             ("web.txt", "web.pcap", None),
             ("a.pcap", "b.pcap", None),
             ("web.pcap", "dns.pcap", None),

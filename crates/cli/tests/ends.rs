@@ -628,7 +628,6 @@ fn a_command_line_of_tcpdump_is_told_the_command() {
     let capture = "captures/web.pcap";
     for (args, what, command) in [
         (&["-r", capture][..], "`-r` is no flag of `sluss` itself", "captures/web.pcap --lines"),
-        (&["-r", capture, "-X"], "`-r` is no flag of `sluss` itself", "'tcp port 80' FILE"),
         (
             &["-nn", "-r", capture, "-w", "o", "arp"],
             "`-n` is no flag of `sluss` itself",
