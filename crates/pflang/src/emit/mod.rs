@@ -25,10 +25,11 @@ use crate::ir::verify::Verified;
 use crate::ir::{Graph, NodeId, REJECT};
 use std::fmt::{self, Write};
 use std::marker::PhantomData;
-use x64::assembler::{AsmLabel, Assembled, Line};
+use x64::assembler::{Assembled, Line};
 use x64::burst::Writes;
 use x64::convention::Convention;
 use x64::inst::Inst;
+use x64::label::AsmLabel;
 use x64::reg::{Base, Mem, Reg};
 
 /// How to compile.

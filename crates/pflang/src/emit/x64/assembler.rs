@@ -6,21 +6,11 @@
 
 use super::encode::{RipDisp, encode};
 use super::inst::Inst;
+use super::label::AsmLabel;
 use super::reg::Cc;
 use crate::emit::Listing;
 use crate::filled::filled;
-use std::fmt;
 use std::ops::Range;
-
-/// A place in the code or the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct AsmLabel(pub u32);
-
-impl fmt::Display for AsmLabel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "L{}", self.0)
-    }
-}
 
 /// Where data and functions begin: a cache line.
 pub const ALIGNMENT: usize = 64;

@@ -14,13 +14,14 @@
 //! PERF: nothing of it depends on the filter but where its frame is and whether it reads the wire length, and it was a third
 //! of what a small filter is emitted of. So the last one made is kept, and what comes next mostly takes it as it is.
 
-use super::assembler::{AsmLabel, Assembler};
+use super::assembler::Assembler;
 use super::body::Loop;
 use super::convention::{
     AHEAD, ANSWERS, CAPTURED, CAPTURED_AT, DESCRIPTOR_SIZE, Frame, INDEX, OUT, PACKET, RUN_END, SAVED,
     SCRATCH, WIRE_AT, WORD,
 };
 use super::inst::{Alu, Inst as X, Shift};
+use super::label::AsmLabel;
 use super::reg::{Cc, Mem, Reg, Width};
 use crate::emit::{Listing, Options};
 use Reg::{R8, R9, R10, Rax, Rcx, Rdi, Rdx, Rsi, Rsp};
@@ -76,6 +77,11 @@ impl Points {
         let [burst, next, end, accept, reject, store, plan, done] = std::array::from_fn(|_| asm.label());
         debug_assert_eq!(burst, AsmLabel(0), "the first labels");
         Points { burst, next, end, accept, reject, store, plan, done }
+    }
+
+    /// Those that the body jumps to.
+    pub(super) fn around_body(&self) -> Loop {
+        Loop { accept: self.accept, reject: self.reject, next: self.next, end: self.end }
     }
 }
 
@@ -174,7 +180,7 @@ impl Maker {
     }
 
     fn shift_in_bit(&mut self) {
-        let around = Loop::between(&self.points);
+        let around = self.points.around_body();
         self.asm.bind(around.accept);
         self.push(X::Lea(Q, WORD, WORD + WORD + 1));
         around.advance(&mut |inst| self.asm.push(inst, None));

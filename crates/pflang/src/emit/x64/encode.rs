@@ -4,6 +4,7 @@
 //! Reference: Intel 64 Software Developer's Manual, volume 2.
 
 use super::inst::{Alu, Inst};
+use super::label::AsmLabel;
 use super::reg::{Base, Mem, Reg, Rm, Width};
 
 /// Appends the bytes of an instruction that is not a jump to a label. A displacement from the next
@@ -100,7 +101,7 @@ pub struct RipDisp {
     /// The end of the instruction, from which it counts.
     pub end: usize,
     /// Where it leads.
-    pub label: super::assembler::AsmLabel,
+    pub label: AsmLabel,
 }
 
 /// When a REX prefix is written that says nothing.
@@ -115,7 +116,7 @@ enum Rex {
 struct Encoding {
     buffer: [u8; ROOM],
     len: usize,
-    rip: Option<(usize, super::assembler::AsmLabel)>,
+    rip: Option<(usize, AsmLabel)>,
 }
 
 impl Encoding {

@@ -6,11 +6,12 @@
 //! burst(descriptors: rdi, count: rsi, out: rdx)            count is not 0; see `burst`
 //! ```
 
-use super::assembler::{AsmLabel, Assembled, Assembler};
-use super::body::{Body, Finish, Loop, Part, Place, leaves};
+use super::assembler::{Assembled, Assembler};
+use super::body::{Body, Finish, Part, Place, leaves};
 use super::burst::{Around, Points, Writes};
 use super::convention::{Convention, Frame};
 use super::inst::{Alu, Inst as X};
+use super::label::AsmLabel;
 use super::reg::{Reg, Width};
 use crate::emit::allocate::Allocated;
 use crate::emit::program::{Program, Table};
@@ -97,7 +98,7 @@ impl Emitter<'_> {
         let around = Around::of(self.writes, self.frame, wire_len, self.options);
         self.asm.append(&around.before);
         self.body(match self.writes {
-            Writes::Bits => Finish::Loop(Loop::between(points)),
+            Writes::Bits => Finish::Loop(points.around_body()),
             Writes::Leaves => Finish::Store(points.store),
         });
         self.asm.append(&around.after);

@@ -1,6 +1,6 @@
 //! The instructions that generated code is made of, and how they are written (Intel's syntax).
 
-use super::assembler::AsmLabel;
+use super::label::AsmLabel;
 use super::reg::{Cc, Mem, Reg, Rm, Width};
 use std::fmt;
 

@@ -10,6 +10,7 @@ pub mod convention;
 pub mod encode;
 pub mod entry;
 pub mod inst;
+pub mod label;
 pub mod reg;
 #[cfg(test)]
 mod tests;

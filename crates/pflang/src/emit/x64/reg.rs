@@ -1,6 +1,6 @@
 //! Registers, memory operands and condition codes, and how they are written.
 
-use super::assembler::AsmLabel;
+use super::label::AsmLabel;
 use std::fmt;
 use std::ops::{Add, Mul};
 

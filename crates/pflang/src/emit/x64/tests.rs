@@ -1,8 +1,9 @@
 //! Every form of every instruction, decoded and written out again by an independent disassembler.
 
-use super::assembler::{AsmLabel, Assembler};
+use super::assembler::Assembler;
 use super::encode::encode;
 use super::inst::{Alu, Inst, Shift};
+use super::label::AsmLabel;
 use super::reg::{Base, Cc, Mem, Reg, Rm, Width};
 use crate::emit::Listing;
 use Width::{B, D, Q, W};

@@ -5,6 +5,7 @@ use super::glance::Glance;
 use super::loads;
 use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Place, Starts};
 use super::program::MaskProgram;
+use super::registers::{load, store};
 use crate::exec::Packet;
 use std::arch::x86_64::*;
 use std::ptr;
@@ -374,20 +375,4 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
             })
         }
     }
-}
-
-/// # Safety
-/// The processor has AVX-512F.
-#[inline(always)]
-pub(super) unsafe fn load(numbers: &Numbers, g: usize) -> __m512i {
-    // SAFETY: 16 numbers, at a multiple of 64 bytes from where numbers are aligned to as many.
-    unsafe { _mm512_load_si512(numbers.0[16 * g..16 * g + 16].as_ptr().cast()) }
-}
-
-/// # Safety
-/// The processor has AVX-512F.
-#[inline(always)]
-pub(super) unsafe fn store(numbers: &mut Numbers, g: usize, x: __m512i) {
-    // SAFETY: as above.
-    unsafe { _mm512_store_si512(numbers.0[16 * g..16 * g + 16].as_mut_ptr().cast(), x) }
 }

@@ -3,8 +3,8 @@
 //! PERF: a gather is one instruction, but where the processor makes it of many small operations, loads and shuffles
 //! take less time: `docs/design/mask-vm.md` has figures.
 
-use super::avx512::{load, store};
 use super::machine::{LANES, NOTHING, Numbers, Place, Starts};
+use super::registers::{load, store};
 use std::arch::x86_64::*;
 use std::ptr;
 

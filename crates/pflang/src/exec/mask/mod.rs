@@ -18,6 +18,8 @@ mod loads;
 mod machine;
 mod portable;
 mod program;
+#[cfg(target_arch = "x86_64")]
+mod registers;
 mod translate;
 mod window;
 

@@ -5,9 +5,9 @@
 
 use super::{Body, Finish, Loop, Place};
 use crate::emit::program::{Label, Operand, Relation, Test};
-use crate::emit::x64::assembler::AsmLabel;
 use crate::emit::x64::convention::{SCRATCH, WORD};
 use crate::emit::x64::inst::{Alu, Inst as X};
+use crate::emit::x64::label::AsmLabel;
 use crate::emit::x64::reg::{Cc, Reg, Width};
 use crate::ir::{ACCEPT, Order, REJECT};
 use Reg::{Rax, Rcx};

@@ -9,10 +9,10 @@ mod lookup;
 mod place;
 mod test;
 
-use super::assembler::{AsmLabel, Assembler, Straight};
-use super::burst::Points;
+use super::assembler::{Assembler, Straight};
 use super::convention::{DESCRIPTOR_SIZE, Frame, INDEX, SCRATCH};
 use super::inst::{Alu, Inst as X};
+use super::label::AsmLabel;
 use super::reg::{Cc, Mem, Reg, Width};
 use crate::emit::Features;
 use crate::emit::allocate::Place as AnyPlace;
@@ -49,11 +49,6 @@ pub(super) struct Loop {
 }
 
 impl Loop {
-    /// The loop that has these places.
-    pub(super) fn between(points: &Points) -> Loop {
-        Loop { accept: points.accept, reject: points.reject, next: points.next, end: points.end }
-    }
-
     /// Counts the packet and goes on; does not fall through.
     pub(super) fn advance(self, push: &mut dyn FnMut(X)) {
         push(X::AluImm(Alu::Add, Q, INDEX.into(), DESCRIPTOR_SIZE));
