@@ -14,10 +14,10 @@ use crate::lower::{self, Lowered};
 use crate::opt::{self, Folded};
 use crate::options::{Backend, Dialect, Limits, Names, NoNames};
 use crate::span::Span;
+use crate::syntax::advice;
 use crate::syntax::ast::Ast;
-use crate::syntax::habits;
 use crate::syntax::lex::{TokenKind, lex};
-use crate::syntax::parse;
+use crate::syntax::{parse, parser};
 use crate::trace::{Trace, trace};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -293,7 +293,7 @@ impl Compiler {
             source,
             match found.code {
                 Code::LinkType | Code::BadQualifier => {
-                    Box::new(habits::advise(&lex(source), *found, &self.dialect))
+                    Box::new(advice::advise(&lex(source), *found, &self.dialect))
                 }
                 _ => found,
             },
@@ -307,7 +307,7 @@ impl Compiler {
             found.help = refusal;
         }
         if found.help.is_none() {
-            found.help = habits::hint(&lex(source), &found);
+            found.help = advice::hint(&lex(source), &found);
         }
         found
     }
@@ -315,7 +315,7 @@ impl Compiler {
     /// Whether a suggestion would be refused; with what there is to say instead, if there is anything. Names count as known:
     /// nobody is asked for them.
     fn refusal(&self, meant: &str) -> Option<Option<String>> {
-        let Some(ast) = parse::attempt(meant, &self.dialect, &self.limits) else {
+        let Some(ast) = parser::attempt(meant, &self.dialect, &self.limits) else {
             // Words that stand in place of others may be offered without what follows them.
             return (!is_words(meant)).then_some(None);
         };

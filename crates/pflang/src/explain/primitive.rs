@@ -6,7 +6,7 @@ use super::written::Written;
 use crate::options::Dialect;
 use crate::syntax::ast::*;
 use crate::syntax::fmt;
-use crate::syntax::ident::numeric_range;
+use crate::syntax::range;
 use crate::syntax::words::{Word, spelling};
 
 /// Members of a set that are named.
@@ -132,7 +132,7 @@ fn singular(ast: &Written<'_>, quals: Quals, id: &Id) -> String {
         (Id::Name(name), Some(Kind::Net)) => format!("in the network `{name}`"),
         (Id::Name(name), None | Some(Kind::Host)) => format!("the host `{name}`"),
         // It may be written the wrong way round.
-        (Id::Name(name), Some(Kind::Portrange)) => match numeric_range(name) {
+        (Id::Name(name), Some(Kind::Portrange)) => match range::numbers(name) {
             Some((low, high)) if high < low => format!("in the range {high}-{low}"),
             _ => format!("in the range {name}"),
         },

@@ -15,8 +15,8 @@ use crate::names::number_like_c;
 use crate::options::HostAddrs;
 use crate::span::Span;
 use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
-use crate::syntax::ident::range_ends;
 use crate::syntax::lex::TokenKind;
+use crate::syntax::range;
 
 impl Lowerer<'_> {
     /// An IPv4 host or network, where `quals.proto` looks for such: by default in IPv4, ARP and RARP.
@@ -156,7 +156,7 @@ impl Lowerer<'_> {
 
     /// With the set that it was meant to be, if the name is `10.0.0.5-10.0.0.9`.
     fn meant_as_range(&self, name: &str, quals: Quals, error: Box<Diagnostic>) -> Box<Diagnostic> {
-        match range_ends(name, Span::new(0, 0)) {
+        match range::ends(name, Span::new(0, 0)) {
             Some([low, high])
                 if (low.kind, high.kind) == (TokenKind::Dotted, TokenKind::Dotted)
                     && name.split('-').all(|end| end.parse::<std::net::Ipv4Addr>().is_ok())

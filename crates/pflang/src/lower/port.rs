@@ -12,7 +12,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::TreeId;
 use crate::ir::{Size, ValueId};
 use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
-use crate::syntax::ident::numeric_range;
+use crate::syntax::range;
 
 /// Which ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Lowerer<'_> {
         error.help =
             Some("write its number, from 0 to 65535, or make the name known to the system's files".into());
         let range = name.replacen("..", "-", 1);
-        let Some((low, high)) = numeric_range(&range) else { return error };
+        let Some((low, high)) = range::numbers(&range) else { return error };
         let quals = Quals { kind: Some(Kind::Portrange), ..quals };
         Box::new(error.suggest(format_args!("{quals}{}-{}", low.min(high), low.max(high))))
     }

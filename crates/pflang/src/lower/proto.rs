@@ -102,7 +102,7 @@ impl Lowerer<'_> {
     /// "No such protocol": some that people look for are ports, or words.
     fn unknown_proto(&self, what: &str, name: &str) -> Box<Diagnostic> {
         let error = self.unknown(what, name);
-        match crate::syntax::protocol_by_name(name) {
+        match crate::syntax::advice::protocol(name) {
             Some(filter) => Box::new(error.suggest(filter)),
             None => error,
         }

@@ -17,8 +17,9 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::TreeId;
 use crate::span::Span;
 use crate::syntax::ast::{Dir, Id, Kind, Quals, SetItem};
-use crate::syntax::ident::{member, numeric_range};
-use crate::syntax::parse::check_terms;
+use crate::syntax::parse::member;
+use crate::syntax::parser::check_terms;
+use crate::syntax::range;
 use std::net::Ipv4Addr;
 
 /// Characters of a wrong line that are shown: before the place, and from it on.
@@ -55,10 +56,10 @@ impl Lowerer<'_> {
         match *item {
             SetItem::Id(ref id, _) => self.member_id(quals, id).map_err(|error| match id {
                 // Unescaped, it would have been read as a range.
-                Id::Name(name) if numeric_range(name).is_some() => {
+                Id::Name(name) if range::numbers(name).is_some() => {
                     Box::new(error.help(format!("write the range without a backslash: `{name}`")))
                 }
-                Id::Name(name) if numeric_range(&name.replacen("..", "-", 1)).is_some() => {
+                Id::Name(name) if range::numbers(&name.replacen("..", "-", 1)).is_some() => {
                     Box::new(error.help(format!("write the range as `{}`", name.replacen("..", "-", 1))))
                 }
                 _ => error,

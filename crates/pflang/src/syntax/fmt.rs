@@ -5,8 +5,8 @@
 
 use super::ast::*;
 use super::codes;
-use super::ident::range_ends;
 use super::lex::{TokenKind, lex};
+use super::range;
 use super::words::{Word, spelling};
 use std::fmt;
 
@@ -261,7 +261,7 @@ fn set(f: &mut fmt::Formatter<'_>, quals: Quals, items: &[SetItem]) -> fmt::Resu
     for (i, item) in items.iter().enumerate() {
         f.write_str(if i > 0 { ", " } else { "" })?;
         match item {
-            SetItem::Id(Id::Name(name), span) if range_ends(name, *span).is_some() => write!(f, "\\{name}")?,
+            SetItem::Id(Id::Name(name), span) if range::ends(name, *span).is_some() => write!(f, "\\{name}")?,
             SetItem::Id(id, _) => write!(f, "{id}")?,
             SetItem::Range(low, high, _) => write!(f, "{low}-{high}")?,
             SetItem::Addresses(low, high, _) => write!(f, "{low}-{high}")?,

@@ -4,10 +4,10 @@
 //! it, or a protocol that only Wireshark knows is used alone.
 
 use super::habits::is_range;
-use super::lex::{Sign, Token, TokenKind, Tokens};
-use super::words::Word;
 use crate::diag::{Code, Diagnostic, as_capture_filter};
 use crate::options::Dialect;
+use crate::syntax::lex::{Sign, Token, TokenKind, Tokens};
+use crate::syntax::words::Word;
 
 /// Fields with a counterpart, and what comes before the value.
 #[rustfmt::skip]
@@ -86,7 +86,7 @@ static PRESENT: &[(&str, &[&str])] = &[
 ];
 
 /// The filter for a protocol that has no keyword.
-pub(super) fn protocol(name: &str) -> Option<&'static str> {
+pub(crate) fn protocol(name: &str) -> Option<&'static str> {
     find(PROTOCOLS, &name.to_ascii_lowercase())
 }
 

@@ -1,8 +1,11 @@
 //! Which known word an unknown one was meant to be.
 
+/// Bytes of a suggestion that is still helpful.
+pub(super) const SUGGESTION_MAX: usize = 100;
+
 /// The candidate nearest to `text`, if one is near enough: equal except for case, or with one typing error
 /// away (two in a long word). Of equals the first.
-pub(crate) fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let text = text.to_ascii_lowercase();
     let slips = match text.len() {
         0..=1 => 0,

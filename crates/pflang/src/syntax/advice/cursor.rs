@@ -1,8 +1,8 @@
 //! Reading phrases that the grammar does not have, token by token: for what stands in [`habits`](super::habits) and
 //! [`slips`](super::slips).
 
-use super::lex::{Sign, Token, TokenKind, Tokens, lex};
-use super::words::Word;
+use crate::syntax::lex::{Sign, Token, TokenKind, Tokens, lex};
+use crate::syntax::words::Word;
 
 /// Reads a phrase and says it in other words.
 pub(super) type Phrase = fn(&mut Cursor<'_>) -> Option<String>;

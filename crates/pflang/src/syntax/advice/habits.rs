@@ -7,116 +7,13 @@
 //! tcp flags syn            tcp[tcpflags] & tcp-syn != 0
 //! port 80 443              port 80 or port 443
 //! ```
-//! Runs only after the parser has failed, and looks at the words around that place: a phrase counts only if the place
-//! lies within it.
 
-use super::cursor::{Cursor, Phrase, joined};
-use super::fields;
-use super::hints;
-use super::lex::{Sign, TokenKind, Tokens};
-use super::parse::is_filter;
-use super::slips;
-use super::width;
-use super::words::{self, Word};
-use crate::diag::{Code, Diagnostic};
-use crate::options::Dialect;
-use crate::span::Span;
-
-/// How many words in front of the place a phrase may begin.
-const WORDS_BEFORE: usize = 7;
-/// Bytes of a suggestion that is still helpful.
-const SUGGESTION_MAX: usize = 100;
-
-/// The finding with what was meant, where that is known and the dialect does not refuse it.
-#[cold]
-pub(crate) fn advise(tokens: &Tokens<'_>, found: Diagnostic, dialect: &Dialect) -> Diagnostic {
-    // Of a text that ends too early the counterpart lacks a value as well.
-    let is_helpful = |meant: &String| {
-        meant.len() <= SUGGESTION_MAX
-            && (is_filter(meant, dialect) || is_filter(&format!("{meant} 1"), dialect))
-    };
-    if let Some(meant) = meant(tokens, found.span, phrases(found.code)).filter(is_helpful) {
-        return match width::exceeded(&meant, dialect) {
-            Some(range) if found.code == Code::OutOfRange => range.instead_of(found),
-            Some(range) => found.help(range.to_string()),
-            None => found.suggest(meant),
-        };
-    }
-    if (found.code == Code::BadQualifier && found.help.is_some())
-        || found.meant().is_some_and(|meant| meant.contains(' '))
-    {
-        return found;
-    }
-    match (hints::repaired(tokens, &found, dialect), hints::hint(tokens, &found)) {
-        (Some(meant), _) => found.suggest(meant),
-        (None, Some(hint)) => found.help(hint),
-        (None, None) => found,
-    }
-}
-
-/// What may stand where there is such an error; the first that does is taken.
-fn phrases(code: Code) -> &'static [Phrase] {
-    match code {
-        Code::Unexpected | Code::UnknownWord => &[
-            ports,
-            addresses,
-            transport,
-            fields::message,
-            fields::fields,
-            fields::protocol_number,
-            flags,
-            joined_flags,
-            kinds,
-            set,
-            slips::range,
-            slips::mask,
-            slips::between,
-            slips::compared,
-            slips::both_ends,
-            slips::commas,
-            slips::socket,
-            slips::carrier_behind_direction,
-            slips::hardware_address,
-            slips::sender,
-            slips::scoped_address,
-            slips::group,
-            slips::protocol,
-            slips::service,
-            slips::length,
-            slips::bounds,
-            slips::rule,
-            slips::arp,
-            slips::wildcard,
-            juxtaposed,
-        ],
-        // Types of ICMP or Ethernet that were read as types of 802.11.
-        Code::OutOfRange | Code::LinkType => &[fields::message, kinds],
-        Code::BadQualifier => &[slips::addresses_of_transport],
-        _ => &[],
-    }
-}
-
-/// What there is to say about a finding that nothing can be suggested for.
-pub(crate) fn hint(tokens: &Tokens<'_>, found: &Diagnostic) -> Option<String> {
-    hints::hint(tokens, found)
-}
-
-/// The meaning of the phrase that `place` lies in, if it is one of these.
-fn meant(tokens: &Tokens<'_>, place: Span, phrases: &[Phrase]) -> Option<String> {
-    let at = tokens.list.iter().position(|token| token.span.start >= place.start)?;
-    (at.saturating_sub(WORDS_BEFORE)..=at).find_map(|start| {
-        phrases.iter().find_map(|phrase| {
-            let mut cursor = Cursor { tokens, at: start };
-            let meant = phrase(&mut cursor)?;
-            // What follows a comma is part of the phrase, though not understood.
-            let is_whole = cursor.at > at && cursor.sign(Sign::Comma).is_none();
-            (is_whole && cursor.is_news(start, &meant)).then_some(meant)
-        })
-    })
-}
+use super::cursor::{Cursor, joined};
+use crate::syntax::lex::{Sign, TokenKind};
+use crate::syntax::words::{self, Word};
 
 /// `tcp dport 80`, `udp sport != 53`, `th dport 80-90`, `tcp dport >= 1024`.
-fn ports(cursor: &mut Cursor<'_>) -> Option<String> {
+pub(super) fn ports(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
     let proto = cursor.one_of(&["tcp", "udp", "sctp", "th"]).filter(|proto| *proto != "th");
     let dir = match cursor.one_of(&["dport", "sport"])? {
@@ -144,7 +41,7 @@ pub(super) fn ports_that_are(sign: Sign, bound: u16) -> Option<String> {
 }
 
 /// `ip saddr 192.0.2.10`, `ip6 daddr 2001:db8::/32`, `ether saddr …`.
-fn addresses(cursor: &mut Cursor<'_>) -> Option<String> {
+pub(super) fn addresses(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
     let proto = cursor.one_of(&["ip", "ip6", "ether"])?;
     let dir = match cursor.one_of(&["daddr", "saddr"])? {
@@ -163,7 +60,7 @@ fn addresses(cursor: &mut Cursor<'_>) -> Option<String> {
 }
 
 /// `meta l4proto tcp`, `meta l4proto {tcp, udp}`.
-fn transport(cursor: &mut Cursor<'_>) -> Option<String> {
+pub(super) fn transport(cursor: &mut Cursor<'_>) -> Option<String> {
     cursor.one_of(&["meta"])?;
     cursor.one_of(&["l4proto"])?;
     let not = cursor.negation();
@@ -177,7 +74,7 @@ fn transport(cursor: &mut Cursor<'_>) -> Option<String> {
 }
 
 /// `tcp syn`, `tcp flags syn`, `tcp flags syn / syn,ack`, `tcp flags & (syn|ack) == syn`, `flags:SA`.
-fn flags(cursor: &mut Cursor<'_>) -> Option<String> {
+pub(super) fn flags(cursor: &mut Cursor<'_>) -> Option<String> {
     let is_term = cursor.begins_term();
     let is_tcp = cursor.one_of(&["tcp"]).is_some();
     if !is_tcp && !is_term {
@@ -230,7 +127,7 @@ fn both(mask: &str) -> String {
 }
 
 /// `tcp[tcpflags] = tcp-syn and tcp-ack`.
-fn joined_flags(cursor: &mut Cursor<'_>) -> Option<String> {
+pub(super) fn joined_flags(cursor: &mut Cursor<'_>) -> Option<String> {
     const FLAGS: &[&str] =
         &["tcp-fin", "tcp-syn", "tcp-rst", "tcp-push", "tcp-ack", "tcp-urg", "tcp-ece", "tcp-cwr"];
     cursor.one_of(&["tcp"])?;
@@ -296,7 +193,7 @@ fn flag_letters(cursor: &mut Cursor<'_>) -> Option<String> {
 }
 
 /// `ether type arp`, `vlan id 10`, `mpls label 5`, `meta pkttype multicast`.
-fn kinds(cursor: &mut Cursor<'_>) -> Option<String> {
+pub(super) fn kinds(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
     match cursor.one_of(&["ether", "vlan", "mpls", "geneve", "vxlan", "pppoes", "meta"])? {
         "ether" => {
@@ -337,7 +234,7 @@ fn protocol(cursor: &mut Cursor<'_>) -> Option<String> {
 }
 
 /// `tcp port {80, 443}`, `port in (80, 443)`, `port in 80, 443`, `dst host (a, b)`.
-fn set(cursor: &mut Cursor<'_>) -> Option<String> {
+pub(super) fn set(cursor: &mut Cursor<'_>) -> Option<String> {
     let quals = cursor.qualifiers()?;
     let is_named = cursor.one_of(&["in"]).is_some();
     let braces = cursor.token()?.kind == TokenKind::Sign(Sign::LBrace);
@@ -350,7 +247,7 @@ fn set(cursor: &mut Cursor<'_>) -> Option<String> {
 }
 
 /// `port 80 443`.
-fn juxtaposed(cursor: &mut Cursor<'_>) -> Option<String> {
+pub(super) fn juxtaposed(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
     let quals = cursor.qualifiers()?;
     let mut values = Vec::new();
@@ -366,5 +263,5 @@ fn juxtaposed(cursor: &mut Cursor<'_>) -> Option<String> {
 }
 
 pub(super) fn is_range(value: Option<&str>) -> bool {
-    value.and_then(super::ident::numeric_range).is_some()
+    value.and_then(crate::syntax::range::numbers).is_some()
 }

@@ -1,13 +1,15 @@
 //! The parser's part for primitives: keywords and what follows them, up to an identifier or an operator.
 
-use super::ast::{AtmField, ByteOp, Dir, Expr, ExprId, Kind, Llc, Mtp3Field, Pf, Proto, Quals, RelOp, Wlan};
-use super::codes;
-use super::expect::Expected;
-use super::lex::{Sign, TokenKind};
-use super::parse::{Operand, Parser, Step, Value, relation};
-use super::words::Word;
+use super::expected::Expected;
+use super::{Operand, Parser, Step, Value, relation};
 use crate::diag::{Code, Diagnostic};
 use crate::span::Span;
+use crate::syntax::ast::{
+    AtmField, ByteOp, Dir, Expr, ExprId, Kind, Llc, Mtp3Field, Pf, Proto, Quals, RelOp, Wlan,
+};
+use crate::syntax::codes;
+use crate::syntax::lex::{Sign, TokenKind};
+use crate::syntax::words::Word;
 
 /// A field of ATM or MTP3 that is compared with numbers.
 #[derive(Clone, Copy)]

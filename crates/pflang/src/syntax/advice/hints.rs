@@ -1,13 +1,11 @@
 //! What to know about a mistake for which no filter can be suggested.
 
 use super::cursor::has_ports;
-use super::lex::{Sign, TokenKind, Tokens};
-use super::parse::is_filter;
+use super::suggest::SUGGESTION_MAX;
 use crate::diag::{Code, Diagnostic};
 use crate::options::Dialect;
-
-/// Bytes of a suggestion that is still helpful.
-const SUGGESTION_MAX: usize = 100;
+use crate::syntax::lex::{Sign, TokenKind, Tokens};
+use crate::syntax::parser::is_filter;
 
 /// The whole filter without the quotes around it and the full stop behind it, if that is all that is wrong.
 pub(super) fn repaired(tokens: &Tokens<'_>, found: &Diagnostic, dialect: &Dialect) -> Option<String> {
@@ -34,7 +32,7 @@ pub(super) fn is_foreign(word: &str) -> bool {
 
 /// What is advised about a finding.
 #[cold]
-pub(super) fn hint(tokens: &Tokens<'_>, found: &Diagnostic) -> Option<String> {
+pub(crate) fn hint(tokens: &Tokens<'_>, found: &Diagnostic) -> Option<String> {
     let text = found.span.text(tokens.source);
     let at = tokens.list.partition_point(|token| token.span.start < found.span.start);
     let back = |by| at.checked_sub(by).and_then(|at| tokens.list.get(at)).copied();
@@ -173,7 +171,7 @@ fn is_list_of_tags(tokens: &Tokens<'_>, at: usize) -> bool {
             _,
         )) => true,
         Some((TokenKind::Name, text)) => {
-            text == "in" || super::ident::numeric_range(text).is_some() || (text == "id" && tag == "vlan")
+            text == "in" || crate::syntax::range::numbers(text).is_some() || (text == "id" && tag == "vlan")
         }
         Some((TokenKind::Number(_), _)) => true,
         _ => false,

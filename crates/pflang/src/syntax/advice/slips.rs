@@ -13,7 +13,8 @@
 
 use super::cursor::{Cursor, has_ports, joined};
 use super::habits::is_range;
-use super::lex::{Sign, TokenKind};
+use crate::syntax::lex::{Sign, TokenKind};
+use crate::syntax::words::Word;
 
 /// `port 80 - 90`, `portrange 80:90`, `portrange 80 to 90`, `portrange 80 90`, `port between 80 and 90`.
 pub(super) fn range(cursor: &mut Cursor<'_>) -> Option<String> {
@@ -67,7 +68,7 @@ pub(super) fn between(cursor: &mut Cursor<'_>) -> Option<String> {
 fn bound(cursor: &mut Cursor<'_>) -> Option<(u32, u32)> {
     let sign = cursor.ordering()?;
     let range = super::habits::ports_that_are(sign, cursor.value()?.parse().ok()?)?;
-    super::ident::numeric_range(&range)
+    crate::syntax::range::numbers(&range)
 }
 
 /// `src port or dst port 80`, `tcp src port or dst port 80`.
@@ -157,7 +158,7 @@ pub(super) fn protocol(cursor: &mut Cursor<'_>) -> Option<String> {
     let token = cursor.token()?;
     cursor.at += 1;
     let value = match token.kind {
-        TokenKind::Word(super::words::Word::Proto(_)) => format!("\\{}", cursor.tokens.text(token)),
+        TokenKind::Word(Word::Proto(_)) => format!("\\{}", cursor.tokens.text(token)),
         TokenKind::Number(_) | TokenKind::Name => cursor.tokens.text(token).to_owned(),
         _ => return None,
     };

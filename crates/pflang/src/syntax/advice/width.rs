@@ -1,9 +1,9 @@
 //! Numbers that do not fit the field that they are compared with.
 
-use super::ast::{Arith, ArithId, ArithOp, Ast, Expr};
-use super::parse::attempt;
 use crate::diag::Diagnostic;
 use crate::options::{Dialect, Limits};
+use crate::syntax::ast::{Arith, ArithId, ArithOp, Ast, Expr};
+use crate::syntax::parser::attempt;
 use std::fmt;
 
 /// A field, and a number that it cannot be.

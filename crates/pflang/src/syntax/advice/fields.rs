@@ -10,8 +10,8 @@
 //! Like [`habits`](super::habits), these phrases are looked for only after the parser has failed.
 
 use super::cursor::Cursor;
-use super::lex::{Sign, TokenKind};
-use super::words::{self, Word};
+use crate::syntax::lex::{Sign, TokenKind};
+use crate::syntax::words::{self, Word};
 
 /// Fields that are numbers: the protocol, its names for the field, where it stands.
 #[rustfmt::skip]

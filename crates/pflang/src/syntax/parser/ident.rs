@@ -1,30 +1,25 @@
 //! The parser's part for identifiers (hosts, nets, ports, numbers) and sets of them.
 
-use super::ast::{Expr, Id, Kind, Proto, Quals, SetItem};
-use super::expect::Expected;
-use super::lex::{Sign, Token, TokenKind, Within, lex, lex_within};
-use super::parse::{Context, Operand, Parser, Step, Value};
-use super::words::Word;
+use super::expected::Expected;
+use super::{Context, Operand, Parser, Step, Value};
 use crate::diag::{Code, Diagnostic};
-use crate::options::{Dialect, Limits};
 use crate::span::Span;
-
-/// Reads a line of a set's file: one member, written as it is within braces. Spans are those of the line.
-///
-/// # Errors
-/// What is wrong with it.
-pub(crate) fn member(line: &str, quals: Quals, dialect: &Dialect, limits: &Limits) -> Step<SetItem> {
-    let tokens = lex_within(line, Within::Set);
-    let mut parser = Parser::new(&tokens, dialect, limits);
-    parser.quals = Some(quals);
-    let item = parser.set_item(quals)?;
-    match parser.peek().kind {
-        TokenKind::End if tokens.error.is_none() => Ok(item),
-        _ => Err(parser.unexpected(Expected::LineEnd)),
-    }
-}
+use crate::syntax::ast::{Expr, Id, Kind, Proto, Quals, SetItem};
+use crate::syntax::lex::{Sign, Token, TokenKind};
+use crate::syntax::range;
+use crate::syntax::words::Word;
 
 impl Parser<'_> {
+    /// Reads a member of a set, and nothing behind it.
+    pub(in crate::syntax) fn member(&mut self, quals: Quals) -> Step<SetItem> {
+        self.quals = Some(quals);
+        let item = self.set_item(quals)?;
+        match self.peek().kind {
+            TokenKind::End if self.tokens.error.is_none() => Ok(item),
+            _ => Err(self.unexpected(Expected::LineEnd)),
+        }
+    }
+
     /// Whether a token begins an identifier that is no number.
     pub(super) fn begins_id(&self, token: Token) -> bool {
         match token.kind {
@@ -214,7 +209,7 @@ impl Parser<'_> {
             }
             TokenKind::Name => {
                 self.next();
-                match range_ends(self.tokens.text(token), token.span) {
+                match range::ends(self.tokens.text(token), token.span) {
                     Some([low, high]) => self.range(quals, low, high),
                     None => Ok(SetItem::Id(Id::Name(self.tokens.name(token).to_owned()), token.span)),
                 }
@@ -229,7 +224,7 @@ impl Parser<'_> {
     }
 
     /// A range of ports or of IPv4 addresses; like libpcap's `portrange`, it may be written the wrong way round.
-    fn range(&self, quals: Quals, low: Token, high: Token) -> Step<SetItem> {
+    fn range(&mut self, quals: Quals, low: Token, high: Token) -> Step<SetItem> {
         let span = low.span.to(high.span);
         let bad = |label: &str| {
             let found =
@@ -266,31 +261,10 @@ impl Parser<'_> {
     }
 
     /// An identifier where nothing can be inherited from.
-    fn unqualified(&self, token: Token) -> Box<Diagnostic> {
+    fn unqualified(&mut self, token: Token) -> Box<Diagnostic> {
         let inside = matches!(self.context, Context::TermOrId | Context::TermOrFirstId);
         self.unexpected_at(token, if inside { Expected::TermAfterJoin } else { Expected::Term })
     }
-}
-
-/// The ends of a range that the lexer reads as one name: `8000-8080`, `10.0.0.5-10.0.0.9`.
-pub(crate) fn range_ends(name: &str, span: Span) -> Option<[Token; 2]> {
-    let (low, high) = name.split_once('-')?;
-    let end = |text: &str, start: u32| match lex(text).list[..] {
-        [Token { kind: kind @ (TokenKind::Number(_) | TokenKind::Dotted), .. }, end]
-            if end.span.start as usize == text.len() =>
-        {
-            Some(Token { kind, span: Span::new(start, start + end.span.start) })
-        }
-        _ => None,
-    };
-    Some([end(low, span.start)?, end(high, span.start + low.len() as u32 + 1)?])
-}
-
-/// `8000-8080`, which reads as one name.
-pub(crate) fn numeric_range(text: &str) -> Option<(u32, u32)> {
-    let (low, high) = text.split_once('-')?;
-    let number = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse().ok()).flatten();
-    Some((number(low)?, number(high)?))
 }
 
 /// What C's `%d` makes of the digits that a text begins with, and the rest of it: too large a number becomes -1.
