@@ -179,6 +179,11 @@ impl Compiler {
     }
 
     /// The link type this compiler compiles for.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// assert_eq!(Compiler::new(LinkType::RAW).linktype(), LinkType::RAW);
+    /// ```
     pub fn linktype(&self) -> LinkType {
         self.linktype
     }

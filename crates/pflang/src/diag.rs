@@ -63,12 +63,24 @@ impl Diagnostic {
     }
 
     /// With the words under the carets.
+    ///
+    /// ```
+    /// # use pflang::{Code, Diagnostic, Severity, Span};
+    /// let found = Diagnostic::new(Code::SetFile, Span::new(5, 13), "`bad.txt` is gone");
+    /// assert_eq!(found.label("read before").label.as_deref(), Some("read before"));
+    /// ```
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
     /// With a suggestion.
+    ///
+    /// ```
+    /// # use pflang::{Code, Diagnostic, Severity, Span};
+    /// let found = Diagnostic::new(Code::SetFile, Span::new(5, 13), "`bad.txt` is gone");
+    /// assert_eq!(found.help("restore it").help.as_deref(), Some("restore it"));
+    /// ```
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -87,6 +99,12 @@ impl Diagnostic {
     }
 
     /// How bad it is.
+    ///
+    /// ```
+    /// # use pflang::{Code, Diagnostic, Severity, Span};
+    /// let found = Diagnostic::new(Code::AlwaysTrue, Span::new(0, 9), "this is always true");
+    /// assert_eq!(found.severity(), Severity::Warning);
+    /// ```
     pub fn severity(&self) -> Severity {
         if self.code.is_lint() { Severity::Warning } else { Severity::Error }
     }
@@ -189,6 +207,24 @@ pub struct Finding<'a> {
 
 impl Finding<'_> {
     /// As [`Diagnostic::render`].
+    ///
+    /// ```
+    /// use pflang::{Colours, Finding, Severity, Span};
+    ///
+    /// let found = Finding {
+    ///     code: "GR006".into(),
+    ///     severity: Severity::Error,
+    ///     message: "app `a` has no type",
+    ///     span: Span::new(0, 7),
+    ///     label: None,
+    ///     also: None,
+    ///     help: None,
+    /// };
+    /// assert_eq!(found.render("[app.a]", Colours::None), "\
+    /// error[GR006]: app `a` has no type
+    ///   | [app.a]
+    ///   | ^^^^^^^");
+    /// ```
     pub fn render(&self, source: &str, colours: Colours) -> String {
         render::render(self, source, colours)
     }
@@ -258,6 +294,10 @@ pub enum Severity {
 
 impl Severity {
     /// `error` or `warning`.
+    ///
+    /// ```
+    /// assert_eq!(pflang::Severity::Warning.name(), "warning");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -394,11 +434,20 @@ impl Code {
     ];
 
     /// `PF` and three digits.
+    ///
+    /// ```
+    /// assert_eq!(pflang::Code::UnknownWord.name(), "PF003");
+    /// ```
     pub fn name(self) -> String {
         format!("PF{:03}", self as u16)
     }
 
     /// Whether it is a lint, with which the filter compiles.
+    ///
+    /// ```
+    /// # use pflang::Code;
+    /// assert!(Code::AlwaysTrue.is_lint() && !Code::UnknownWord.is_lint());
+    /// ```
     pub fn is_lint(self) -> bool {
         self as u16 >= 100
     }
@@ -424,11 +473,23 @@ impl Error {
     }
 
     /// Which finding.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let error = Compiler::new(LinkType::EN10MB).compile("tcp prot 80").unwrap_err();
+    /// assert_eq!(error.code(), pflang::Code::UnknownWord);
+    /// ```
     pub fn code(&self) -> Code {
         self.diagnostic.code
     }
 
     /// Where in the filter.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let error = Compiler::new(LinkType::EN10MB).compile("tcp prot 80").unwrap_err();
+    /// assert_eq!(error.span().text("tcp prot 80"), "prot");
+    /// ```
     pub fn span(&self) -> Span {
         self.diagnostic.span
     }

@@ -134,6 +134,13 @@ impl Filter {
     }
 
     /// The link type of the packets it understands.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let filter = Compiler::new(LinkType::RAW).compile("udp")?;
+    /// assert_eq!(filter.linktype(), LinkType::RAW);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     pub fn linktype(&self) -> LinkType {
         self.0.linktype
     }
@@ -196,6 +203,15 @@ impl Filter {
     }
 
     /// The reason why there is no machine code, where it was wanted; the interpreter runs the filter then.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let filter = Compiler::new(LinkType::EN10MB).compile("udp")?;
+    /// if let Some(reason) = filter.fallback_reason() {
+    ///     eprintln!("the interpreter runs it: {reason}");
+    /// }
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     pub fn fallback_reason(&self) -> Option<&NoExec> {
         self.0.executable.fallback_reason()
     }

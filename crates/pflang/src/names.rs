@@ -37,6 +37,11 @@ pub struct FileNames {
 
 impl FileNames {
     /// No names.
+    ///
+    /// ```
+    /// # use pflang::{FileNames, Names};
+    /// assert!(FileNames::new().service("https").is_none());
+    /// ```
     pub fn new() -> Self {
         FileNames::default()
     }

@@ -21,21 +21,42 @@ pub struct Span {
 
 impl Span {
     /// The range `start..end`.
+    ///
+    /// ```
+    /// # use pflang::Span;
+    /// assert_eq!(Span::new(4, 8), Span { start: 4, end: 8 });
+    /// ```
     pub const fn new(start: u32, end: u32) -> Self {
         Span { start, end }
     }
 
     /// The smallest span that covers both.
+    ///
+    /// ```
+    /// # use pflang::Span;
+    /// assert_eq!(Span::new(0, 3).to(Span::new(4, 8)), Span::new(0, 8));
+    /// ```
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
     /// This range of a text, in another text that contains it from byte `by` on.
+    ///
+    /// ```
+    /// # use pflang::Span;
+    /// assert_eq!(Span::new(0, 3).moved(4), Span::new(4, 7));
+    /// ```
     pub fn moved(self, by: u32) -> Span {
         Span { start: self.start.saturating_add(by), end: self.end.saturating_add(by) }
     }
 
     /// The text that the span covers, or "" where it does not fit `source`.
+    ///
+    /// ```
+    /// # use pflang::Span;
+    /// assert_eq!(Span::new(4, 8).text("tcp port 80"), "port");
+    /// assert_eq!(Span::new(4, 80).text("tcp port 80"), "");
+    /// ```
     pub fn text(self, source: &str) -> &str {
         source.get(self.start as usize..self.end as usize).unwrap_or("")
     }

@@ -65,6 +65,10 @@ impl Stage {
     ];
 
     /// Its name on the command line.
+    ///
+    /// ```
+    /// assert_eq!(pflang::Stage::Optimised.name(), "optimised");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Stage::Tokens => "tokens",

@@ -42,6 +42,11 @@ impl<'p> Packet<'p> {
     }
 
     /// The captured bytes.
+    ///
+    /// ```
+    /// # use pflang::Packet;
+    /// assert_eq!(Packet::new(&[1, 2, 3], 1500).data(), [1, 2, 3]);
+    /// ```
     #[inline]
     pub fn data(&self) -> &'p [u8] {
         // SAFETY: the invariant of `data`: both fields come from one slice that lives for `'p`.
@@ -49,6 +54,11 @@ impl<'p> Packet<'p> {
     }
 
     /// Length on the wire, in bytes.
+    ///
+    /// ```
+    /// # use pflang::Packet;
+    /// assert_eq!(Packet::new(&[1, 2, 3], 1500).wire_len(), 1500);
+    /// ```
     #[inline]
     pub fn wire_len(&self) -> u32 {
         self.wire

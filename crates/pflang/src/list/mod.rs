@@ -192,6 +192,13 @@ impl FilterList {
     }
 
     /// The link type of the packets it understands.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let list = Compiler::new(LinkType::RAW).compile_list(&[("udp", 1)])?;
+    /// assert_eq!(list.linktype(), LinkType::RAW);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     pub fn linktype(&self) -> LinkType {
         self.0.linktype
     }
@@ -237,6 +244,15 @@ impl FilterList {
     }
 
     /// The reason why there is no machine code, where it was wanted; the interpreter runs the list then.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let list = Compiler::new(LinkType::EN10MB).compile_list(&[("udp", 1)])?;
+    /// if let Some(reason) = list.fallback_reason() {
+    ///     eprintln!("the interpreter runs it: {reason}");
+    /// }
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     pub fn fallback_reason(&self) -> Option<&NoExec> {
         self.0.executable.fallback_reason()
     }

@@ -78,6 +78,11 @@ impl Isa {
     pub const ALL: &[Isa] = &[Isa::Portable, Isa::Avx2, Isa::Avx512Loads, Isa::Avx512];
 
     /// The best that this processor has.
+    ///
+    /// ```
+    /// # use pflang::Isa;
+    /// assert!(Isa::detect().is_available());
+    /// ```
     pub fn detect() -> Isa {
         static BEST: LazyLock<Isa> = LazyLock::new(|| {
             let is_slow = |isa| isa == Isa::Avx512 && gathers_are_slow();
@@ -93,6 +98,11 @@ impl Isa {
     }
 
     /// Whether this processor has them.
+    ///
+    /// ```
+    /// # use pflang::Isa;
+    /// assert!(Isa::Portable.is_available());
+    /// ```
     pub fn is_available(self) -> bool {
         match self {
             Isa::Portable => true,
