@@ -5,7 +5,7 @@
 //! | outputs | `output` |
 //! | `limit` | packets kept at most, 4096 unless set |
 //! | `count` | packets sent in all; without end unless set |
-//! | `repeater_full` | counts packets dropped as there are `limit` already, or half of the packets of the pool, or of its large ones |
+//! | `repeater_full` | counts packets dropped as there are `limit` already, or as repeaters keep half of the packets of the pool, or of its large ones |
 //! | `repeated` | counts packets that were kept, and were let go in the end |
 //! | `no_packet` | counts copies of long packets that were left out, as the pool had no large packet |
 //!
@@ -13,13 +13,15 @@
 //! they are copies of, its timestamp included. As many are sent as the link has room for: a repeater drops nothing that it sends,
 //! unless its output is not linked, when all is dropped as `unlinked`.
 //!
-//! Packets that are kept are the pool's. No more than half of them are kept, nor of its large ones, since copies need as many again; the
-//! first that is not kept for that reason is told. Each repeater has a half of its own: several in a graph can hold the whole pool, and then stand still;
-//! give them limits that leave room. Where others hold the rest, a long packet that has waited for a whole turn is passed
+//! Packets that are kept are the pool's. All repeaters together keep no more than half of them, nor of its large ones, since copies need as many again; the
+//! first that is not kept for that reason is told. Each worker has a pool of its own, and a packet counts where it came from.
+//! Where others hold the rest, a long packet that has waited for a whole turn is passed
 //! over: the short ones after it are sent, and it has its next chance in the next round.
 
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_PAYLOAD, Notifier, OptionError, Packet, Pool, Reconfigured, Roles, Setup};
+use engine::{
+    App, Class, Io, Kept, MAX_PAYLOAD, Notifier, OptionError, Packet, Pool, Reconfigured, Roles, Setup,
+};
 use serde::Deserialize;
 
 /// Options of `repeater`.
@@ -41,9 +43,7 @@ impl Default for Repeater {
 /// A running `repeater`.
 #[derive(Debug)]
 pub struct Running {
-    packets: Vec<Packet>,
-    /// Large ones among them.
-    large: usize,
+    packets: Kept,
     /// The next to be sent.
     next: usize,
     left: u64,
@@ -65,9 +65,10 @@ impl Class for Repeater {
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let mut packets = Kept::default();
+        packets.make_room(self.limit);
         Ok(Running {
-            packets: Vec::with_capacity(self.limit),
-            large: 0,
+            packets,
             next: 0,
             left: self.count.unwrap_or(u64::MAX),
             limit: self.limit,
@@ -87,7 +88,7 @@ impl Class for Repeater {
         _: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
         app.limit = self.limit;
-        app.packets.reserve(self.limit.saturating_sub(app.packets.len()));
+        app.packets.make_room(self.limit);
         if self.count != old.count {
             app.left = self.count.unwrap_or(u64::MAX);
         }
@@ -155,29 +156,24 @@ impl App for Running {
 
 impl Running {
     fn keep(&mut self, packet: Packet, pool: &mut Pool) {
-        let is_large = packet.max_len() > MAX_PAYLOAD;
-        let (kept, total) = match is_large {
-            true => (self.large, pool.large_total()),
-            false => (self.packets.len() - self.large, pool.usual_total()),
-        };
-        if kept >= total / 2 {
-            self.tell(is_large, total);
-            return pool.free(packet, &self.full);
+        if let Err(packet) = self.packets.keep(packet) {
+            self.tell(&packet, pool);
+            pool.free(packet, &self.full);
         }
-        self.large += usize::from(is_large);
-        self.packets.push(packet);
     }
 
     /// Tells that the pool is too small to keep more, once.
     #[cold]
-    fn tell(&mut self, is_large: bool, total: usize) {
+    fn tell(&mut self, packet: &Packet, pool: &Pool) {
         if std::mem::replace(&mut self.has_told, true) {
             return;
         }
-        let (packets, flag) =
-            if is_large { ("large packets", "--large-packets") } else { ("packets", "--packets") };
+        let (total, packets, flag) = match packet.max_len() > MAX_PAYLOAD {
+            true => (pool.large_total(), "large packets", "--large-packets"),
+            false => (pool.usual_total(), "packets", "--packets"),
+        };
         self.notifier.warn(format!(
-            "the pool has {total} {packets}, of which half are kept; others are dropped: give it more (`{flag}`)"
+            "the pool has {total} {packets}, of which repeaters keep half; others are dropped: give it more (`{flag}`)"
         ));
     }
 
@@ -194,15 +190,15 @@ impl Running {
     }
 
     fn let_go(&mut self, pool: &mut Pool) {
-        (self.next, self.large) = (0, 0);
-        self.packets.drain(..).for_each(|packet| pool.free(packet, &self.repeated));
+        self.next = 0;
+        self.packets.free(pool, &self.repeated);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Repeater;
-    use crate::{Join, Sink, Source, Tee};
+    use crate::{Delay, Join, Sink, Source, Tee};
     use engine::{Class, Engine, Graph, Settings};
     use testkit::rig::Rig;
 
@@ -287,56 +283,103 @@ mod tests {
     }
 
     fn told_of(packets: &str, flag: &str) -> String {
-        format!("the pool has {packets}, of which half are kept; others are dropped: give it more (`{flag}`)")
+        format!(
+            "the pool has {packets}, of which repeaters keep half; others are dropped: give it more (`{flag}`)"
+        )
     }
 
-    /// Two repeaters that get two long packets each, all there can be, and so many short ones.
-    fn two_with_long_packets(short: u64) -> Engine {
+    /// A repeater and an app that holds up what it gets: both get two long packets, all there can be, and so many short ones.
+    fn beside_a_delay(short: u64) -> Engine {
         let mut graph = Graph::new();
         graph.app("long", Source { size: 20_000, count: Some(2) }).unwrap();
         graph.app("short", Source { count: Some(short), ..Source::default() }).unwrap();
         graph.app("join", Join {}).unwrap();
         graph.app("tee", Tee {}).unwrap();
+        graph.app("repeater", Repeater { count: Some(500), ..Repeater::default() }).unwrap();
+        graph.app("delay", Delay { delay_ms: 3_600_000.0, ..Delay::default() }).unwrap();
+        graph.app("sink", Sink {}).unwrap();
+        graph.app("later", Sink {}).unwrap();
         graph.link("long.output -> join.a").unwrap();
         graph.link("short.output -> join.b").unwrap();
         graph.link("join.output -> tee.input").unwrap();
-        for name in ["one", "two"] {
-            graph.app(name, Repeater { count: Some(500), ..Repeater::default() }).unwrap();
-            graph.app(&format!("sink_{name}"), Sink {}).unwrap();
-            graph.link(&format!("tee.{name} -> {name}.input")).unwrap();
-            graph.link(&format!("{name}.output -> sink_{name}.input")).unwrap();
-        }
-        let settings = Settings { large_packets: 4, ..Settings::new().unwrap() };
+        graph.link("tee.a -> repeater.input").unwrap();
+        graph.link("repeater.output -> sink.input").unwrap();
+        graph.link("tee.b -> delay.input").unwrap();
+        graph.link("delay.output -> later.input").unwrap();
+        engine_of(&graph, Settings { large_packets: 4, ..Settings::new().unwrap() })
+    }
+
+    fn engine_of(graph: &Graph, settings: Settings) -> Engine {
         let mut engine = Engine::new(settings).unwrap();
-        engine.configure(&graph).unwrap();
+        engine.configure(graph).unwrap();
         engine
     }
 
-    fn left_out(engine: &mut Engine, app: &str) -> u64 {
+    fn counter(engine: &mut Engine, app: &str, name: &str) -> u64 {
         let counters = engine.report().apps[app].counters.clone();
-        counters.iter().find(|(name, ..)| name == "no_packet").map_or(0, |&(.., count)| count)
+        counters.iter().find(|(known, ..)| known == name).map_or(0, |&(.., count)| count)
     }
 
-    #[test]
-    fn two_that_hold_all_large_packets_go_on_with_short_ones() {
-        let mut engine = two_with_long_packets(3);
-        for _ in 0..500 {
-            engine.breathe();
-        }
+    fn sent(engine: &mut Engine, app: &str) -> u64 {
         let report = engine.report();
         assert!(report.balanced(), "{:#?}", report.imbalances);
-        let sent = |name| report.links.iter().find(|link| link.link.from.app == name).unwrap().txpackets;
-        assert_eq!((sent("one"), sent("two")), (500, 500));
-        assert!(left_out(&mut engine, "one") > 0 && left_out(&mut engine, "two") > 0);
+        report.links.iter().find(|link| link.link.from.app == app).unwrap().txpackets
     }
 
     #[test]
-    fn two_that_hold_all_large_packets_and_no_others_say_so() {
-        let mut engine = two_with_long_packets(0);
-        for _ in 0..20 {
-            engine.breathe();
+    fn where_others_hold_all_large_packets_it_goes_on_with_short_ones() {
+        let mut engine = beside_a_delay(3);
+        (0..500).for_each(|_| _ = engine.breathe());
+        assert_eq!(sent(&mut engine, "repeater"), 500);
+        assert!(counter(&mut engine, "repeater", "no_packet") > 0);
+    }
+
+    #[test]
+    fn where_others_hold_all_large_packets_and_there_are_no_short_ones_it_says_so() {
+        let mut engine = beside_a_delay(0);
+        (0..20).for_each(|_| _ = engine.breathe());
+        assert!(counter(&mut engine, "repeater", "no_packet") > 0);
+    }
+
+    /// So many repeaters, each of which gets packets without end.
+    fn fed_without_end(repeaters: &[&str]) -> Graph {
+        let mut graph = Graph::new();
+        graph.app("source", Source::default()).unwrap();
+        for name in repeaters {
+            graph.app(name, Repeater::default()).unwrap();
+            graph.app(&format!("sink_{name}"), Sink {}).unwrap();
+            graph.link(&format!("source.{name} -> {name}.input")).unwrap();
+            graph.link(&format!("{name}.output -> sink_{name}.input")).unwrap();
         }
-        assert!(left_out(&mut engine, "one") > 0 && left_out(&mut engine, "two") > 0);
+        graph
+    }
+
+    fn breathe_with_a_small_pool(graph: &Graph) -> Engine {
+        let mut engine = engine_of(graph, Settings { packets: 64, burst: 4, ..Settings::new().unwrap() });
+        (0..100).for_each(|_| _ = engine.breathe());
+        engine
+    }
+
+    #[test]
+    fn several_together_keep_half_of_the_pool() {
+        let mut engine = breathe_with_a_small_pool(&fed_without_end(&["a", "b", "c"]));
+        // The source keeps one.
+        assert_eq!(engine.report().pool.held, 32 + 1);
+        for name in ["a", "b", "c"] {
+            let before = (sent(&mut engine, name), counter(&mut engine, name, "repeater_full"));
+            (0..10).for_each(|_| _ = engine.breathe());
+            let after = (sent(&mut engine, name), counter(&mut engine, name, "repeater_full"));
+            assert!(after.0 > before.0 && after.1 > before.1, "{name}: {before:?}, then {after:?}");
+        }
+    }
+
+    #[test]
+    fn what_one_that_goes_had_kept_others_may_keep() {
+        let mut engine = breathe_with_a_small_pool(&fed_without_end(&["a", "b"]));
+        engine.configure(&fed_without_end(&["b", "c"])).unwrap();
+        (0..100).for_each(|_| _ = engine.breathe());
+        assert_eq!(engine.report().pool.held, 32 + 1);
+        assert!(sent(&mut engine, "c") > 0);
     }
 
     #[test]

@@ -20,6 +20,7 @@
 //! - Memory is not unmapped while a packet is out: a pool dropped early leaks its region instead.
 
 mod burst;
+mod kept;
 mod large;
 mod meta;
 mod orphans;
@@ -31,6 +32,7 @@ mod tests;
 mod wide;
 
 pub use burst::Burst;
+pub use kept::Kept;
 pub use meta::Metadata;
 pub(crate) use orphans::{Orphans, Whose, abandon, abandon_counted};
 pub use packet::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Packet, TooLong};

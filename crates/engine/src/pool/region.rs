@@ -4,6 +4,7 @@ use super::Metadata;
 use super::meta::MetadataLine;
 use super::packet::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Packet, RawPacket};
 use super::returns::Returns;
+use crate::sync::{AtomicU32, Ordering};
 use std::io;
 use std::num::NonZero;
 use std::ptr::NonNull;
@@ -99,6 +100,9 @@ struct Head {
     returns: Returns,
     /// Which engine the packets belong to.
     engine: u64,
+    /// How many packets apps may keep, and how many they do. These stand for themselves: no other memory is read by what they say.
+    kept_max: u32,
+    kept: AtomicU32,
     /// The metadata of the packets that were out when the pool began to stamp packets. They may be in any thread by then, so that nobody
     /// but their owners may write theirs.
     without_stamp: OnceLock<Metadata>,
@@ -121,6 +125,9 @@ impl Region {
             base.cast::<Head>().write(Head {
                 returns: Returns::default(),
                 engine,
+                // Those that are kept are copied, and the copies take as many again. A region has fewer chunks than 2^32.
+                kept_max: (chunks / 2) as u32,
+                kept: AtomicU32::new(0),
                 without_stamp: OnceLock::new(),
             })
         };
@@ -264,6 +271,20 @@ pub(super) unsafe fn returns_at<'a>(start: Start) -> &'a Returns {
 pub(super) fn engine_of(packet: &Packet) -> u64 {
     // SAFETY: the region lives while the packet is out.
     unsafe { head_at(Start::of(packet)) }.engine
+}
+
+/// Counts a packet among those of its region that are kept, unless there are too many of them. Returns whether it did.
+pub(super) fn begin_to_keep(packet: &Packet) -> bool {
+    // SAFETY: the region lives while the packet is out.
+    let head = unsafe { head_at(Start::of(packet)) };
+    let one_more = |kept| (kept < head.kept_max).then_some(kept + 1);
+    head.kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+}
+
+/// Counts a packet no longer among those that are kept.
+pub(super) fn end_to_keep(packet: &Packet) {
+    // SAFETY: the region lives while the packet is out.
+    unsafe { head_at(Start::of(packet)) }.kept.fetch_sub(1, Ordering::Relaxed);
 }
 
 /// The metadata of a packet that has none of its own, once its pool stamps packets.

@@ -26,6 +26,28 @@ fn memory_stays_while_a_packet_is_out() {
     std::mem::forget(packet);
 }
 
+#[test]
+fn what_is_kept_and_dropped_makes_room_for_others() {
+    let mut pool = Pool::new(8).and_then(|pool| pool.with_large(2)).expect("memory");
+    let packet = |pool: &mut Pool, len: usize| pool.packet(&vec![1; len]).expect("a packet");
+    let mut kept = Kept::default();
+    for len in [20_000, 60, 60, 60, 60] {
+        kept.keep(packet(&mut pool, len)).expect("room");
+    }
+    for len in [20_000, 60] {
+        let refused = kept.keep(packet(&mut pool, len)).expect_err("no room");
+        pool.put_back(refused);
+    }
+    // As in a panic: what was kept is swept up some time later.
+    drop(kept);
+    let mut kept = Kept::default();
+    kept.keep(packet(&mut pool, 20_000)).expect("room");
+    kept.keep(packet(&mut pool, 60)).expect("room");
+    kept.free(&mut pool, &Counter::hidden());
+    Orphans::sweep(0, |_, packet| pool.put_back(packet));
+    assert_eq!(pool.available(), pool.total());
+}
+
 /// An app may have handed a packet to a thread of its own: Miri sees whether anybody writes there.
 #[test]
 fn stamping_begins_while_another_thread_has_a_packet() {
