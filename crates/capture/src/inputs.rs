@@ -117,33 +117,6 @@ pub fn expand<W: AsRef<Path>>(words: impl IntoIterator<Item = W>) -> Result<Expa
     Ok(Expansion { inputs, left_out })
 }
 
-/// Where a file is or would be created: symbolic links are followed, also one that leads to what is not there yet, and the folder has
-/// its one true name, if it is there.
-///
-/// ```
-/// assert_eq!(capture::place_of("src/../none.pcap"), capture::place_of("./none.pcap"));
-/// assert_ne!(capture::place_of("src/none.pcap"), capture::place_of("none.pcap"));
-/// ```
-#[must_use]
-pub fn place_of(path: impl AsRef<Path>) -> PathBuf {
-    // As many as Linux follows.
-    const LINKS_MAX: usize = 40;
-    let mut path = path.as_ref().to_owned();
-    for _ in 0..LINKS_MAX {
-        let Ok(target) = std::fs::read_link(&path) else { break };
-        path = folder_of(&path).join(target);
-    }
-    let folder = std::fs::canonicalize(folder_of(&path));
-    match (folder, path.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => path,
-    }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 /// Every capture below a folder, in the order of the names; notes the files that are none.
 fn captures_below(folder: &Path, left_out: &mut Vec<PathBuf>) -> Result<Vec<Input>, Error> {
     let mut found = Vec::new();

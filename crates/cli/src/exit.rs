@@ -91,7 +91,7 @@ impl Failure {
 
     /// With what there is in place of a file that is not there, if anything is.
     pub(crate) fn if_missing(self, path: &Path, error: &io::Error) -> Self {
-        let is_missing = error.kind() == io::ErrorKind::NotFound;
+        let is_missing = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
         match is_missing.then(|| missing::help(path)).flatten() {
             Some(help) => self.help(help),
             None => self,

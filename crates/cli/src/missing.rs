@@ -1,6 +1,7 @@
 //! A file that is not there: what is there, under a name that is nearly the same.
 
 use crate::shell::file_word;
+use capture::NoFolder;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,8 +18,8 @@ static LOOKS: AtomicUsize = AtomicUsize::new(0);
 /// What can be said of a file that is not there.
 pub(crate) fn help(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|folder| !folder.exists()) {
-        return Some(format!("there is no folder {}", folder.display()));
+    if let Some(lacking) = folder.and_then(NoFolder::at) {
+        return Some(lacking.to_string());
     }
     if LOOKS.fetch_add(1, Ordering::Relaxed) >= LOOKS_MAX {
         return None;

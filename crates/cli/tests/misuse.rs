@@ -322,6 +322,7 @@ fn a_file_that_is_not_there_is_told_with_what_is() {
         (&["filter", "--count", "tcp", "captures/dns.pcap"], "did you mean `captures/dns.pcap.zst`?"),
         (&["trace", "tcp", "captures/Mixed.pcap"], "did you mean `captures/mixed.pcap`?"),
         (&["filter", "--count", "tcp", "capture/web.pcap"], "there is no folder capture"),
+        (&["filter", "tcp", "captures/web.pcap/x.pcap", "--count"], "captures/web.pcap is not a folder"),
         (&["run", "examples/polcy.toml"], "did you mean `examples/policy.toml`?"),
         (&["filter", "-F", "README", "captures/web.pcap"], "did you mean `README.md`?"),
     ] {

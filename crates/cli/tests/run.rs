@@ -201,7 +201,7 @@ fn a_capture_that_cannot_be_written_is_warned_of_by_a_check() {
     fs::write(folder.join("there.pcap"), "").unwrap();
     for (path, told) in [
         ("absent/out.pcap", "there is no folder absent"),
-        ("there.pcap/out.pcap", "cannot write there.pcap/out.pcap: Not a directory"),
+        ("there.pcap/out.pcap", "there.pcap is not a folder"),
         ("folder", "folder is a folder"),
         ("out.pcap", ""),
         ("there.pcap", ""),

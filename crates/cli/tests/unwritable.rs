@@ -54,9 +54,15 @@ fn a_folder_for_man_pages_that_is_none_is_told_with_what_to_do() {
 #[test]
 fn a_target_in_no_folder_is_told_with_the_folder() {
     let capture = root().join("captures/web.pcap");
-    let told =
-        told(&scratch("unwritable-blast"), &["blast", arg(&capture), "--to", "none/x.pcap", "-c", "1"]);
-    assert_eq!(told, "error: none/x.pcap: cannot write: there is no folder none\n");
+    let folder = scratch("unwritable-blast");
+    std::fs::write(folder.join("file"), "").unwrap();
+    for (to, why) in [
+        ("none/x.pcap", "there is no folder none\nhelp: make it first: mkdir -p none\n"),
+        ("file/x.pcap", "file is not a folder\nhelp: name a file in a folder\n"),
+    ] {
+        let told = told(&folder, &["blast", arg(&capture), "--to", to, "-c", "1"]);
+        assert_eq!(told, format!("error: {to}: cannot write: {why}"));
+    }
 }
 
 /// Root may write anywhere, but not where the kernel makes the files.

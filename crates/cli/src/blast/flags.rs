@@ -3,6 +3,7 @@
 use super::cut::Cut;
 use crate::args::{BlastArgs, ProtoName, SynthArgs};
 use crate::exit::Failure;
+use crate::unwritable;
 use crate::values::{NEGATIVE, is_negative};
 use apps::{Proto, Sink, Synth};
 use capture::{Input, Reader};
@@ -194,9 +195,10 @@ fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
     Ok(if is_bits { (None, Some(rate / 1e6)) } else { (Some(rate), None) })
 }
 
-/// An option of an app, told as the flag that it came from.
-pub(super) fn refused(error: &ConfigureError) -> Failure {
-    let ConfigureError::App { error: OptionError { option, message, detail, fault, .. }, .. } = error else {
+/// An option of an app, told as the flag that it came from; of a file, with what has to be there.
+pub(super) fn refused(error: &ConfigureError, args: &BlastArgs) -> Failure {
+    let ConfigureError::App { app, error: OptionError { option, message, detail, fault, .. }, .. } = error
+    else {
         return Failure::world(error);
     };
     let flag = match option.as_deref() {
@@ -207,7 +209,11 @@ pub(super) fn refused(error: &ConfigureError) -> Failure {
     };
     let below = detail.as_ref().map_or(String::new(), |detail| format!("\n{detail}"));
     let message = format!("{flag}{}{below}", with_flags(message));
-    Failure::of((*fault).into(), message)
+    let failure = Failure::of((*fault).into(), message);
+    match (&app[..], option.as_deref()) {
+        (TARGET, Some("path")) => unwritable::with_help(failure, Path::new(&args.to)),
+        _ => failure,
+    }
 }
 
 /// A message of an app that names other options, with their flags.

@@ -28,7 +28,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let graph = flags::graph(args)?;
     let mut engine = Settings::new().and_then(Engine::new).map_err(Failure::no_engine)?;
-    engine.configure(&graph).map_err(|error| flags::refused(&error))?;
+    engine.configure(&graph).map_err(|error| flags::refused(&error, args))?;
     let signals = signals::caught()?;
     let begin = Instant::now();
     let to = &*args.to.to_string_lossy();

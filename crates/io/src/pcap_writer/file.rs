@@ -3,6 +3,7 @@
 //! One that is being read by the same process is refused. One that was created here, and never begun, is removed again.
 
 use crate::held::{Doomed, is_same};
+use capture::NoFolder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -200,21 +201,22 @@ pub(super) fn obstacle(path: &Path) -> Option<String> {
     match path.metadata() {
         Ok(metadata) if metadata.is_dir() => Some(format!("{place} is a folder")),
         Ok(_) => access(path, Access::WRITE_OK).err().map(|error| format!("cannot write {place}: {error}")),
-        Err(error) if error.kind() == ErrorKind::NotFound => no_new_file(path),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            no_new_file(path)
+        }
         Err(error) => Some(format!("cannot write {place}: {error}")),
     }
 }
 
 fn no_new_file(path: &Path) -> Option<String> {
+    if let Some(lacking) = NoFolder::around(path) {
+        return Some(lacking.to_string());
+    }
     // A link that leads nowhere has the file made where it leads.
     let path = capture::place_of(path);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let place = folder.display();
-    if !folder.is_dir() {
-        return Some(format!("there is no folder {place}"));
-    }
     let allowed = access(folder, Access::WRITE_OK | Access::EXEC_OK);
-    allowed.err().map(|error| format!("cannot create a file in {place}: {error}"))
+    allowed.err().map(|error| format!("cannot create a file in {}: {error}", folder.display()))
 }
 
 /// Opens what is there. Only a FIFO would be waited for, until somebody reads it: that would hold up the other apps, and signals. So would
@@ -229,8 +231,9 @@ fn open_at_once(path: &Path) -> io::Result<File> {
             Some(libc::ENXIO) if is_fifo() => {
                 io::Error::other("nobody reads this FIFO: start who reads it first")
             }
-            Some(libc::ENOENT) => {
-                no_new_file(path).map_or(error, |why| io::Error::new(ErrorKind::NotFound, why))
+            Some(libc::ENOENT | libc::ENOTDIR) => {
+                let kind = error.kind();
+                no_new_file(path).map_or(error, |why| io::Error::new(kind, why))
             }
             _ => error,
         }
