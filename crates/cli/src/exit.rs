@@ -98,6 +98,15 @@ impl Failure {
         }
     }
 
+    /// With the name of the capture that could not be read, and what there is in its place, if it is not there.
+    pub(crate) fn about_capture(self, path: &Path) -> Self {
+        let failure = match path.metadata() {
+            Err(error) => self.if_missing(path, &error),
+            Ok(_) => self,
+        };
+        failure.about_file(&path.to_string_lossy())
+    }
+
     /// A folder in the place of a capture.
     pub(crate) fn is_folder(path: &Path) -> Self {
         let name = path.to_string_lossy();

@@ -323,6 +323,8 @@ fn a_file_that_is_not_there_is_told_with_what_is() {
         (&["trace", "tcp", "captures/Mixed.pcap"], "did you mean `captures/mixed.pcap`?"),
         (&["filter", "--count", "tcp", "capture/web.pcap"], "there is no folder capture"),
         (&["filter", "tcp", "captures/web.pcap/x.pcap", "--count"], "captures/web.pcap is not a folder"),
+        (&["blast", "captures/wbe.pcap", "--to", "null"], "did you mean `captures/web.pcap`?"),
+        (&["blast", "capture/web.pcap", "--to", "null"], "there is no folder capture"),
         (&["run", "examples/polcy.toml"], "did you mean `examples/policy.toml`?"),
         (&["filter", "-F", "README", "captures/web.pcap"], "did you mean `README.md`?"),
     ] {

@@ -195,7 +195,7 @@ fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
     Ok(if is_bits { (None, Some(rate / 1e6)) } else { (Some(rate), None) })
 }
 
-/// An option of an app, told as the flag that it came from; of a file, with what has to be there.
+/// An option of an app, told as the flag that it came from; of a file, with what there is in its place, or what has to be.
 pub(super) fn refused(error: &ConfigureError, args: &BlastArgs) -> Failure {
     let ConfigureError::App { app, error: OptionError { option, message, detail, fault, .. }, .. } = error
     else {
@@ -210,8 +210,9 @@ pub(super) fn refused(error: &ConfigureError, args: &BlastArgs) -> Failure {
     let below = detail.as_ref().map_or(String::new(), |detail| format!("\n{detail}"));
     let message = format!("{flag}{}{below}", with_flags(message));
     let failure = Failure::of((*fault).into(), message);
-    match (&app[..], option.as_deref()) {
-        (TARGET, Some("path")) => unwritable::with_help(failure, Path::new(&args.to)),
+    match (&app[..], option.as_deref(), &args.capture) {
+        (SOURCE, Some("path"), Some(capture)) => failure.about_capture(capture),
+        (TARGET, Some("path"), _) => unwritable::with_help(failure, Path::new(&args.to)),
         _ => failure,
     }
 }
