@@ -18,6 +18,17 @@ use crate::time::Precision;
 ///
 /// A batch may hold no packet: the first one of every file says what the file is, whether or not it holds any,
 /// and a batch of pcapng may hold blocks only.
+///
+/// ```
+/// # let bytes = capture::doc_example();
+/// let mut reader = capture::Reader::new(std::io::Cursor::new(bytes), "web.pcap")?;
+/// let batch = reader.next_batch()?.expect("the first says what the file is");
+/// for packet in batch.packets() {
+///     assert_eq!((batch.data(packet).len(), packet.wire_len), (64, 64));
+///     assert_eq!(batch.timestamp_ns(packet), 1_700_000_000_000_000_000);
+/// }
+/// # Ok::<(), capture::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     pub(crate) window: &'a [u8],
@@ -111,6 +122,17 @@ impl<'a> Batch<'a> {
     }
 
     /// The packets one by one, with everything about each at hand; for loops where clarity beats speed.
+    ///
+    /// ```
+    /// # let bytes = capture::doc_example();
+    /// let mut reader = capture::Reader::new(std::io::Cursor::new(bytes), "web.pcap")?;
+    /// while let Some(batch) = reader.next_batch()? {
+    ///     for packet in batch.iter() {
+    ///         println!("{} ns, {} bytes", packet.timestamp_ns, packet.wire_len);
+    ///     }
+    /// }
+    /// # Ok::<(), capture::Error>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = PacketRef<'a>> + use<'a> {
         let batch = *self;
         batch.packets().iter().map(move |packet| batch.get(packet))

@@ -287,6 +287,17 @@ impl Error {
     }
 
     /// Where the offending record, block or byte starts, counted in the decompressed data.
+    ///
+    /// ```
+    /// use capture::{Class, Reader};
+    ///
+    /// let cut = capture::doc_example()[..50].to_vec();
+    /// let mut reader = Reader::new(std::io::Cursor::new(cut), "cut.pcap")?;
+    /// let error = reader.next_packet().expect_err("its packet is not whole");
+    /// assert_eq!((error.input(), error.offset()), (Some("cut.pcap"), Some(24)));
+    /// assert_eq!(error.class(), Class::Damaged);
+    /// # Ok::<(), capture::Error>(())
+    /// ```
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.offset

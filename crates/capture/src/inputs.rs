@@ -75,6 +75,15 @@ pub struct Expansion {
 
 /// Finds the inputs that these words stand for, in order.
 ///
+/// ```
+/// use capture::{Input, expand};
+///
+/// // Plain names are not looked at before they are opened; folders and patterns are.
+/// let inputs = expand(["a.pcap", "-"])?.inputs;
+/// assert_eq!(inputs, [Input::File("a.pcap".into()), Input::Stdin]);
+/// # Ok::<(), capture::Error>(())
+/// ```
+///
 /// # Errors
 /// If a folder cannot be read, or no word stands for anything. A plain name is not looked at: it fails when it is
 /// opened, as does a folder or a pattern that stands for nothing beside others that do not.

@@ -64,6 +64,16 @@ enum State {
 impl Reader {
     /// Opens a file.
     ///
+    /// ```no_run
+    /// # fn show() -> Result<(), capture::Error> {
+    /// let mut reader = capture::Reader::open("web.pcapng.zst")?;
+    /// while let Some(packet) = reader.next_packet()? {
+    ///     println!("{} bytes", packet.wire_len);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// If it cannot be opened or is not a capture.
     pub fn open(path: impl AsRef<Path>) -> Result<Reader, Error> {
@@ -138,6 +148,17 @@ impl Reader {
     ///
     /// Blocks until at least one record is there, never until a batch is full: a pipe is read as it fills.
     ///
+    /// ```
+    /// # let bytes = capture::doc_example();
+    /// let mut reader = capture::Reader::new(std::io::Cursor::new(bytes), "web.pcap")?;
+    /// let mut packets = 0;
+    /// while let Some(batch) = reader.next_batch()? {
+    ///     packets += batch.len();
+    /// }
+    /// assert_eq!(packets, 1);
+    /// # Ok::<(), capture::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the input ends early or is damaged, after the packets before that.
     pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>, Error> {
@@ -145,6 +166,15 @@ impl Reader {
     }
 
     /// The next packet, or `None` at the end. Blocks of pcapng that carry no packet are skipped.
+    ///
+    /// ```
+    /// # let bytes = capture::doc_example();
+    /// let mut reader = capture::Reader::new(std::io::Cursor::new(bytes), "web.pcap")?;
+    /// while let Some(packet) = reader.next_packet()? {
+    ///     assert_eq!(packet.linktype, wire::LinkType::EN10MB);
+    /// }
+    /// # Ok::<(), capture::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Reader::next_batch`].
@@ -163,6 +193,14 @@ impl Reader {
     /// The link type of the first packets, if that is known before more is read than the first of them: always of pcap, and of
     /// pcapng unless much else comes before its packets. Nothing is taken from the input; what is wrong with it comes from
     /// the next call that takes something.
+    ///
+    /// ```
+    /// # let bytes = capture::doc_example();
+    /// let mut reader = capture::Reader::new(std::io::Cursor::new(bytes), "web.pcap")?;
+    /// assert_eq!(reader.first_linktype(), Some(wire::LinkType::EN10MB));
+    /// assert!(reader.next_packet()?.is_some(), "nothing has been taken");
+    /// # Ok::<(), capture::Error>(())
+    /// ```
     pub fn first_linktype(&mut self) -> Option<LinkType> {
         if matches!(self.state, State::Fresh) {
             match self.scan_batch() {

@@ -16,6 +16,23 @@ use crate::reader::Reader;
 ///
 /// An error ends the input it happened in, not the stream: the next call goes on with the next input, so that
 /// one damaged file among a thousand costs what is damaged and nothing else.
+///
+/// ```no_run
+/// use capture::{Stream, expand};
+///
+/// # fn show() -> Result<(), capture::Error> {
+/// let mut stream = Stream::new(expand(["captures", "*.pcap.gz"])?.inputs);
+/// let mut packets = 0;
+/// loop {
+///     match stream.next_batch() {
+///         Ok(Some(batch)) => packets += batch.len(),
+///         Ok(None) => break,
+///         Err(error) => eprintln!("{error}"),
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Stream {
     waiting: vec::IntoIter<Input>,

@@ -66,6 +66,10 @@ impl Resolution {
     }
 
     /// Nanoseconds since 1970 for this many ticks.
+    ///
+    /// ```
+    /// assert_eq!(capture::Resolution::MICRO.to_ns(1_500_000), 1_500_000_000);
+    /// ```
     #[must_use]
     pub fn to_ns(self, ticks: u64) -> i64 {
         let (whole, rest) = (ticks / self.ticks_per_s, ticks % self.ticks_per_s);

@@ -80,6 +80,24 @@ impl Target {
 ///
 /// Feed it every batch of an input, also those nothing was selected from: they carry section headers,
 /// interfaces and names.
+///
+/// ```
+/// use capture::{Encoder, Target, Writer};
+///
+/// # let bytes = capture::doc_example();
+/// let mut reader = capture::Reader::new(std::io::Cursor::new(bytes), "web.pcap")?;
+/// let mut writer = Writer::new(Vec::new(), "out.pcapng");
+/// writer.begin(Target::Pcapng);
+/// // One for each thread that reads; the writer takes what they have made in order.
+/// let encoder = Encoder::new(Target::Pcapng);
+/// while let Some(batch) = reader.next_batch()? {
+///     let mut records = Vec::new();
+///     encoder.encode(&batch, 0..batch.len(), &mut records)?;
+///     writer.write_encoded(&records)?;
+/// }
+/// writer.finish()?;
+/// # Ok::<(), capture::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Encoder {
     target: Target,
