@@ -71,6 +71,7 @@ fn why(reason: &str, count: u64) -> String {
         "no_buffers" => "the queue of the device was full",
         "send_error" => "the kernel refused them",
         "write_error" => "they could not be written",
+        "wrong_fcs_len" => "with a frame check sequence of another length than the first",
         "wrong_linktype" => "of another link type than the target takes",
         _ => return format!("{count} {reason}"),
     };

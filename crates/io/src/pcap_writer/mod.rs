@@ -6,7 +6,8 @@
 //! | `format` | `"pcap"` or `"pcapng"`; unless set, `"pcapng"` if the path ends so, or so before `.gz` or `.zst`, else `"pcap"`. Nothing is compressed |
 //! | `snaplen` | bytes that are kept of a packet; all unless set |
 //! | `delivered` | counts packets written |
-//! | `wrong_linktype` | drops: packets of another link type, or with a frame check sequence of another length, than the first; pcapng takes them all |
+//! | `wrong_linktype` | drops: packets of another link type than the first; pcapng takes them all |
+//! | `wrong_fcs_len` | drops: packets with a frame check sequence of another length than the first, or of none; pcapng takes them all |
 //! | `write_error` | drops: packets that the file system did not take, or who reads a pipe |
 //! | `less_precise` | counts packets whose timestamps lost digits, since the first packet had fewer; never in pcapng |
 //!
@@ -48,7 +49,7 @@ use engine::{
     Review, Roles, Setup, Use,
 };
 use file::{Patience, Target};
-use records::{Encoder, Put};
+use records::{Encoder, Misfit, Put};
 use serde::Deserialize;
 use std::io;
 use std::path::PathBuf;
@@ -155,8 +156,20 @@ struct Begun {
 struct Counters {
     delivered: Counter,
     wrong_linktype: Counter,
+    wrong_fcs_len: Counter,
     write_error: Counter,
     less_precise: Counter,
+}
+
+impl Counters {
+    /// Where a packet counts.
+    fn of(&self, misfit: Option<Misfit>) -> &Counter {
+        match misfit {
+            None => &self.delivered,
+            Some(Misfit::LinkType) => &self.wrong_linktype,
+            Some(Misfit::FcsLen) => &self.wrong_fcs_len,
+        }
+    }
 }
 
 impl PcapWriter {
@@ -243,6 +256,7 @@ impl Class for PcapWriter {
             counters: Counters {
                 delivered: setup.delivered(),
                 wrong_linktype: setup.drops("wrong_linktype"),
+                wrong_fcs_len: setup.drops("wrong_fcs_len"),
                 write_error: setup.drops("write_error"),
                 less_precise: setup.counter("less_precise"),
             },
@@ -339,9 +353,8 @@ impl App for Running {
                 io.pool.free_burst(burst, &self.counters.delivered);
             } else {
                 for packet in burst {
-                    let fits = self.encoder.fits(packet.metadata());
-                    let counters = &self.counters;
-                    io.pool.free(packet, if fits { &counters.delivered } else { &counters.wrong_linktype });
+                    let misfit = self.encoder.misfit(packet.metadata());
+                    io.pool.free(packet, self.counters.of(misfit));
                 }
             }
             if self.buffer.is_full() {
@@ -414,7 +427,7 @@ impl Running {
                 match self.encoder.put(packet, records) {
                     Put::Done => {}
                     Put::LessPrecise => less_precise += 1,
-                    Put::WrongLinkType => misfits += 1,
+                    Put::Left(_) => misfits += 1,
                 }
             }
         });

@@ -50,7 +50,15 @@ pub(super) enum Put {
     /// Digits of its timestamp were cut off.
     LessPrecise,
     /// It is not in the file.
-    WrongLinkType,
+    Left(Misfit),
+}
+
+/// Why a packet has no place in a pcap file, of which the header says one thing of all packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misfit {
+    LinkType,
+    /// Its frame check sequence has another length.
+    FcsLen,
 }
 
 impl From<&Metadata> for Origin {
@@ -67,8 +75,10 @@ impl Origin {
     fn fate_of(self, other: Origin, is_exact: bool) -> Put {
         // Where nothing is said of a frame check sequence there is none, as far as anybody knows.
         let fcs_len = |origin: Origin| interfaces::facts_of(origin.interface).fcs_len.unwrap_or(0);
-        if self.linktype != other.linktype || fcs_len(self) != fcs_len(other) {
-            Put::WrongLinkType
+        if self.linktype != other.linktype {
+            Put::Left(Misfit::LinkType)
+        } else if fcs_len(self) != fcs_len(other) {
+            Put::Left(Misfit::FcsLen)
         } else if other.precision > 6 && !is_exact {
             Put::LessPrecise
         } else {
@@ -107,9 +117,12 @@ impl Encoder {
         }
     }
 
-    /// Whether such a packet, which was to be put into the file, is in it.
-    pub(super) fn fits(&self, metadata: &Metadata) -> bool {
-        self.others.get(&Origin::from(metadata)) != Some(&Put::WrongLinkType)
+    /// Why such a packet, which was to be put into the file, is not in it; `None` if it is.
+    pub(super) fn misfit(&self, metadata: &Metadata) -> Option<Misfit> {
+        match self.others.get(&Origin::from(metadata)) {
+            Some(&Put::Left(misfit)) => Some(misfit),
+            _ => None,
+        }
     }
 
     /// Writes what a file begins with whose first packet is such.
@@ -125,7 +138,7 @@ impl Encoder {
         let mut outcome = Put::Done;
         if self.current != Some(origin) {
             outcome = self.change(origin, out);
-            if outcome == Put::WrongLinkType {
+            if matches!(outcome, Put::Left(_)) {
                 return outcome;
             }
         }
