@@ -1,6 +1,7 @@
 //! One error type: what went wrong, in which input, at which byte.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::compression::Compression;
@@ -14,6 +15,7 @@ use wire::{LinkType, in_one_line};
 pub struct Error {
     kind: ErrorKind,
     input: Option<Arc<str>>,
+    path: Option<Box<Path>>,
     offset: Option<u64>,
     compression: Option<Compression>,
 }
@@ -258,7 +260,7 @@ pub enum BlockProblem {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind) -> Error {
-        Error { kind, input: None, offset: None, compression: None }
+        Error { kind, input: None, path: None, offset: None, compression: None }
     }
 
     pub(crate) fn at(self, offset: u64) -> Error {
@@ -267,6 +269,11 @@ impl Error {
 
     pub(crate) fn of(self, input: &Arc<str>) -> Error {
         Error { input: Some(input.clone()), ..self }
+    }
+
+    /// The same of a file, which is named as it is.
+    pub(crate) fn of_file(self, path: &Path) -> Error {
+        Error { path: Some(path.into()), ..self.of(&path.to_string_lossy()[..].into()) }
     }
 
     /// The same of an input that is compressed so, if it is: places count behind the decoder.
@@ -284,6 +291,12 @@ impl Error {
     #[must_use]
     pub fn input(&self) -> Option<&str> {
         self.input.as_deref()
+    }
+
+    /// The file that could not be opened, whatever bytes are in its name; [`Error::input`] has the name as text.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// Where the offending record, block or byte starts, counted in the decompressed data.

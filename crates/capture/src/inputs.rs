@@ -208,5 +208,5 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
 }
 
 fn error(path: &Path, kind: ErrorKind) -> Error {
-    Error::new(kind).of(&path.to_string_lossy()[..].into())
+    Error::new(kind).of_file(path)
 }

@@ -89,10 +89,8 @@ impl Reader {
     }
 
     fn open_file(path: &Path, before_growing: Option<BeforeGrowing>) -> Result<Reader, Error> {
-        let input: Arc<str> = path.to_string_lossy().into();
-        let failed = |e| Error::new(ErrorKind::Open(e)).of(&input);
-        let stream = source::open(path).map_err(failed)?;
-        let mut reader = Reader::start(stream, input, before_growing)?;
+        let stream = source::open(path).map_err(|e| Error::new(ErrorKind::Open(e)).of_file(path))?;
+        let mut reader = Reader::start(stream, path.to_string_lossy().into(), before_growing)?;
         reader.input_len = std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| m.len());
         Ok(reader)
     }

@@ -80,7 +80,10 @@ impl Failure {
             ErrorKind::Open(why) | ErrorKind::Read(why) if why.kind() == io::ErrorKind::IsADirectory => {
                 failure.help(ONE_CAPTURE)
             }
-            ErrorKind::Open(why) => failure.if_missing(Path::new(error.input().unwrap_or_default()), why),
+            ErrorKind::Open(why) => match error.path() {
+                Some(path) => failure.if_missing(path, why),
+                None => failure,
+            },
             _ => failure,
         };
         match error.input() {

@@ -2,6 +2,7 @@
 
 use crate::shell::file_word;
 use capture::NoFolder;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,11 +28,11 @@ pub(crate) fn help(path: &Path) -> Option<String> {
     if path.is_symlink() {
         return Some("it is a link, and what it leads to is not there".into());
     }
-    let name = path.file_name()?.to_str()?;
+    let name = path.file_name()?.to_string_lossy();
     let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?.take(NAMES_MAX).flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let near = names.filter_map(|there| Some((apart(name, &there)?, there)));
-    let is_file = |name: &str| fs::metadata(path.with_file_name(name)).is_ok_and(|there| !there.is_dir());
+    let names = entries.map(|entry| entry.file_name());
+    let near = names.filter_map(|there| Some((apart(&name, &there.to_string_lossy())?, there)));
+    let is_file = |name: &OsStr| fs::metadata(path.with_file_name(name)).is_ok_and(|there| !there.is_dir());
     let (_, nearest) = near.filter(|(_, name)| is_file(name)).min()?;
     Some(format!("did you mean `{}`?", file_word(path.with_file_name(nearest))))
 }

@@ -137,6 +137,25 @@ fn what_a_file_holds_is_text() {
 }
 
 #[test]
+fn a_capture_of_any_name_that_is_not_there_is_told_with_what_is() {
+    let Some(odd) = Odd::new("odd-missing") else { return };
+    let below = odd.path(b"below\xff");
+    std::fs::create_dir_all(&below).unwrap();
+    std::fs::copy(&odd.capture, below.join("web.pcap")).unwrap();
+    for (wrong, right) in [
+        (odd.path(b"inn\xff.pcap"), r"/in\xff.pcap'`?"),
+        (below.join("wbe.pcap"), r"/below\xff/web.pcap'`?"),
+        (below.join("web.pcap.zst"), r"/below\xff/web.pcap'`?"),
+    ] {
+        let output = odd.run(&[&"filter", &"--count", &"tcp", &wrong]);
+        let told = stderr(&output);
+        let help = told.lines().nth(1).unwrap_or_default();
+        assert_eq!(code(&output), 3, "{told}");
+        assert!(help.starts_with("help: did you mean `$'/") && help.ends_with(right), "{told}");
+    }
+}
+
+#[test]
 fn an_input_of_any_name_is_not_overwritten() {
     let Some(odd) = Odd::new("odd-inputs") else { return };
     let bytes = bytes_of(&odd.capture);
