@@ -91,8 +91,9 @@ pub trait App: Any + Send {
     }
 
     /// When the app has something to do next of its own accord, in nanoseconds since 1970. On capture time, the clock jumps there,
-    /// and stands still as long as any app names a time that is past: one that waits for room or memory names none. Capture time begins at 0, and no app pulls then as long as any names 0, except
-    /// those that do: they will know when the capture begins. On the time of day,
+    /// and stands still as long as any app names a time that is past: one that waits for room or memory names none. It counts from 0 until
+    /// an app that has named 0 names another time, which it jumps to: that one knows when the capture begins. As long as any names 0 before that, nobody else
+    /// pulls. On the time of day,
     /// a worker whose apps leave packets in their links, and that has nothing else to do, does not sleep beyond it.
     fn next_event_ns(&self) -> Option<u64> {
         None

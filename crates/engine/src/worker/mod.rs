@@ -65,7 +65,9 @@ pub(crate) struct Worker {
     breaths: u64,
     load: Load,
     measured: Measured,
-    /// Whether capture time has not begun, and an app will know when.
+    /// Whether an app has said when capture time begins.
+    has_time: bool,
+    /// Whether none has, and one will.
     awaits_time: bool,
     /// Whether any app is down and waits to be started again.
     any_down: bool,
@@ -153,6 +155,7 @@ impl Worker {
             breaths: 0,
             load: Load::default(),
             measured: Measured::default(),
+            has_time: false,
             awaits_time: false,
             any_down: false,
             is_over: false,
@@ -216,16 +219,27 @@ impl Worker {
         if self.clock.kind() == ClockKind::Wall {
             return self.clock.advance();
         }
-        let Some(next_ns) = self.tasks.iter().filter_map(Task::next_event_ns).min() else {
-            self.awaits_time = false;
-            return self.clock.now_ns();
-        };
-        self.awaits_time = next_ns == 0 && self.clock.now_ns() == 0;
+        let events = self.tasks.iter().filter_map(Task::next_event_ns);
+        let next_ns = events.min();
+        self.awaits_time = next_ns == Some(0) && !self.has_time;
+        let Some(next_ns) = self.beginning_ns().or(next_ns) else { return self.clock.now_ns() };
         if next_ns <= self.clock.now_ns() {
             // It was due in the breath before, which has not settled it: perhaps the app does that when it ticks.
             self.next_tick_ns = 0;
         }
         self.clock.jump(next_ns)
+    }
+
+    /// When capture time begins, if an app has found out since the breath before, and time was counted from 1970 until then: what others wait for by that count
+    /// is past.
+    fn beginning_ns(&mut self) -> Option<u64> {
+        if self.has_time || self.awaits_time {
+            return None;
+        }
+        let who_know = self.tasks.iter().filter(|task| task.tells_time());
+        let begin_ns = who_know.filter_map(Task::next_event_ns).min();
+        self.has_time = begin_ns.is_some();
+        begin_ns.filter(|_| self.clock.now_ns() > 0)
     }
 
     /// The turns of a breath before capture time has begun: of the apps that pull, those alone that will know when.

@@ -41,6 +41,8 @@ pub(crate) struct Task {
     last_error: Option<String>,
     /// The message of a panic when the app was asked something; the app is still there, and has to be taken down.
     complaint: Cell<Option<String>>,
+    /// Whether the app has said that it will know when capture time begins.
+    tells_time: Cell<bool>,
     name: String,
     config: Config,
     clock: ClockKind,
@@ -104,6 +106,7 @@ impl Task {
             outage: Outage::none(restarts),
             last_error: None,
             complaint: Cell::new(None),
+            tells_time: Cell::new(false),
             name: name.to_owned(),
             config,
             clock,
@@ -378,7 +381,16 @@ impl Task {
     }
 
     pub(super) fn next_event_ns(&self) -> Option<u64> {
-        self.ask(App::next_event_ns)?
+        let next_ns = self.ask(App::next_event_ns)?;
+        if next_ns == Some(0) {
+            self.tells_time.set(true);
+        }
+        next_ns
+    }
+
+    /// Whether the app has said that it will know when capture time begins.
+    pub(super) fn tells_time(&self) -> bool {
+        self.tells_time.get()
     }
 
     /// Packets that the app keeps.

@@ -2,7 +2,8 @@ mod streams;
 
 use super::pace::Pace;
 use super::{Passes, PcapReader, Replay};
-use crate::scratch::{Scratch, capture, pcap, records};
+use crate::PcapWriter;
+use crate::scratch::{Record, Scratch, capture, pcap, records};
 use engine::shm::Counter;
 use engine::{
     App, Class, ClockKind, ConfigureError, Engine, Fault, Graph, Io, MAX_PAYLOAD, OptionError, Ports,
@@ -479,4 +480,39 @@ fn capture_time_goes_on_while_the_link_is_full_or_memory_is_out() {
         assert_eq!(report.drops.get("unlinked"), Some(&3000), "{report:#?}");
         engine.stop();
     }
+}
+
+/// What sources with a rate count from 1970 is past when the first capture comes.
+#[test]
+fn a_first_capture_that_a_reload_adds_sets_the_time() {
+    let scratch = Scratch::new();
+    // A thousand seconds later: not a time that the synth comes to by itself.
+    let packets: Vec<_> = (0..20).map(|us| (1_000_000_000 + us, 60, vec![1; 60])).collect();
+    let (from, to) = (scratch.file("from.pcap", &pcap(&packets)), scratch.path("to.pcap"));
+    let mut graph = Graph::new();
+    graph.app("synth", apps::Synth { rate_pps: Some(1000.0), ..apps::Synth::default() }).unwrap();
+    graph.app("join", apps::Join {}).unwrap();
+    graph.app("writer", PcapWriter { path: to.clone(), ..PcapWriter::default() }).unwrap();
+    graph.link("synth.output -> join.synth").unwrap();
+    graph.link("join.output -> writer.input").unwrap();
+    let settings = Settings { clock: ClockKind::Capture, ..Settings::new().unwrap() };
+    let mut engine = Engine::new(settings).unwrap();
+    engine.configure(&graph).unwrap();
+    (0..100).for_each(|_| _ = engine.breathe());
+    graph.app("reader", reader(&from)).unwrap();
+    graph.link("reader.output -> join.reader").unwrap();
+    engine.configure(&graph).unwrap();
+    (0..100).for_each(|_| _ = engine.breathe());
+    engine.stop();
+    assert!(engine.report().balanced());
+    let written = records(&to);
+    let is_replayed = |record: &&Record| record.data == [1; 60];
+    assert_eq!(written.iter().filter(is_replayed).count(), packets.len());
+    let made_ns: Vec<i64> =
+        written.iter().filter(|record| !is_replayed(record)).map(|record| record.timestamp_ns).collect();
+    assert!(made_ns.is_sorted(), "{made_ns:?}");
+    // In 100 breaths a packet a millisecond, and then from the first of the capture on.
+    let (second_ns, begin_ns) = (1_000_000_000, 1_000_000_000_000);
+    assert!(made_ns.iter().all(|&ns| ns < second_ns || ns >= begin_ns), "{made_ns:?}");
+    assert!(made_ns.iter().any(|&ns| ns >= begin_ns));
 }
