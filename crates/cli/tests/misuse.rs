@@ -130,14 +130,24 @@ fn a_capture_from_a_device_is_answered_with_a_graph() {
     let whole = told(&["-pni", "lo", "-s0", "-w", "o.pcap"]);
     assert!(whole.contains("promiscuous = false") && !whole.contains("snaplen"), "{whole}");
     assert!(all.contains("promiscuous = true"), "{all}");
+    let bytes = told(&["-nni", "lo", "-s96", "-vX", "udp"]);
+    assert!(bytes.contains("snaplen = 96}' | sluss run - --no-report | tcpdump -r - -nn -vX`"), "{bytes}");
+    let stream = told(&["-i", "lo", "-w", "-"]);
+    assert!(stream.contains(r#""/dev/stdout"}' | sluss run - --no-report`"#), "{stream}");
+    let short = told(&["-i", "lo", "-s", "96"]);
+    assert!(short.contains(r#"{type = "truncate", length = 96}"#), "{short}");
     // A shell and the graph's reader take them as they are meant.
     for (text, apps) in [
         (file, "3 apps, 2 links"),
         (lines, "3 apps, 2 links"),
         (all, "2 apps, 1 link"),
         (cut, "2 apps, 1 link"),
+        (bytes, "3 apps, 2 links"),
+        (stream, "2 apps, 1 link"),
+        (short, "3 apps, 2 links"),
     ] {
-        let command = proposed(&text).replace("sluss run -", "\"$SLUSS\" run --check -");
+        let command = proposed(&text).split(" | tcpdump").next().unwrap_or_default();
+        let command = command.replace("sluss run -", "\"$SLUSS\" run --check -");
         let output = Command::new("sh")
             .args(["-c", &command])
             .env("SLUSS", env!("CARGO_BIN_EXE_sluss"))
@@ -150,8 +160,7 @@ fn a_capture_from_a_device_is_answered_with_a_graph() {
     for args in [
         &["-i", "eth0", "-c", "5"][..],
         &["-i", "eth0", "-r", "captures/web.pcap"],
-        &["-i", "eth0", "-w", "-"],
-        &["-i", "eth0", "-X"],
+        &["-i", "eth0", "-X", "-c", "5"],
         &["-i", "eth0", "-s", "many", "-w", "o.pcap"],
     ] {
         assert!(!told(args).contains("printf"), "{args:?}");
@@ -264,10 +273,14 @@ fn what_tcpdump_prints_of_a_packet_is_told_with_the_pipe_to_it() {
         // Without the command.
         (&["-A", "-r", "captures/web.pcap", "tcp"], "'tcp' captures/web.pcap -o - | tcpdump -r - -A"),
         (&["-r", "captures/web.pcap", "-X"], "captures/web.pcap -o - | tcpdump -r - -X"),
-        (&["-r", "captures/web.pcap", "-e", "-XX", "-n"], "captures/web.pcap -o - | tcpdump -r - -e -XX"),
+        (&["-r", "captures/web.pcap", "-e", "-XX", "-n"], "captures/web.pcap -o - | tcpdump -r - -e -XX -n"),
         // In front of the command, and in one word with others.
         (&["-X", "filter", "tcp", "captures/web.pcap"], "'tcp' captures/web.pcap -o - | tcpdump -r - -X"),
-        (&["filter", "-nv", "captures/web.pcap"], "captures/web.pcap -o - | tcpdump -r - -v"),
+        (&["filter", "-nv", "captures/web.pcap"], "captures/web.pcap -o - | tcpdump -r - -nv"),
+        (&["filter", "-nX", "tcp", "captures/web.pcap"], "'tcp' captures/web.pcap -o - | tcpdump -r - -nX"),
+        (&["filter", "-nnvXr", "captures/web.pcap"], "captures/web.pcap -o - | tcpdump -r - -nnvX"),
+        (&["-nnvr", "captures/web.pcap", "tcp"], "'tcp' captures/web.pcap -o - | tcpdump -r - -nnv"),
+        (&["-Xr", "captures/web.pcap", "-s", "96"], "captures/web.pcap -o - | tcpdump -r - -X"),
         // Behind a flag of all commands.
         (
             &["--color", "never", "filter", "-v", "tcp", "captures/web.pcap"],

@@ -15,6 +15,7 @@ use clap::{Arg, Command, CommandFactory};
 use pflang::{Backend, Code, Compiler};
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::ExitCode;
 use usage::Usage;
@@ -122,23 +123,42 @@ fn piped(words: &[OsString]) -> Option<String> {
     Some(format!("{command} | tcpdump -r - {flags}"))
 }
 
-/// Flags that ask for more of each packet, once or repeated, as they were typed; and the other words.
+/// Flags of printing, in words of their own, if one asks for more of each packet than lines here show; and the other words.
 fn split_off_printing(words: &[OsString]) -> (String, Vec<OsString>) {
-    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let is_it = |word: &OsString| word.to_str().is_some_and(tcpdump::prints_more);
-    let (flags, mut others): (Vec<OsString>, Vec<OsString>) = words[..end].iter().cloned().partition(is_it);
-    others.extend_from_slice(&words[end..]);
-    (words::joined(&flags).to_string_lossy().into_owned(), others)
+    let (mut flags, mut others) = (Vec::new(), Vec::new());
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let letters = word.as_bytes().strip_prefix(b"-").unwrap_or_default();
+        if letters.is_empty() || letters.starts_with(b"-") {
+            others.push(word.clone());
+            if word == "--" {
+                others.extend(rest.by_ref().cloned());
+            }
+            continue;
+        }
+        let value_at = letters.iter().position(|letter| tcpdump::WITH_VALUE.contains(letter));
+        let (ours, behind) = letters.split_at(value_at.unwrap_or(letters.len()));
+        let (printing, kept): (Vec<u8>, Vec<u8>) =
+            ours.iter().partition(|letter| tcpdump::is_of_printing(**letter));
+        let kept = [&kept, behind].concat();
+        flags.extend((!printing.is_empty()).then(|| format!("-{}", String::from_utf8_lossy(&printing))));
+        others.extend((!kept.is_empty()).then(|| OsString::from_vec([b"-", &kept[..]].concat())));
+        if behind.len() == 1 {
+            others.extend(rest.next().cloned());
+        }
+    }
+    let is_asked_for = flags.iter().any(|flag| flag.contains(tcpdump::MORE));
+    if is_asked_for { (flags.join(" "), others) } else { (String::new(), words.to_vec()) }
 }
 
 /// The command for a capture from a device, if the words behind so many of ours ask for one: they name it, or say where to write, and
 /// nothing that is read.
 fn live(before: usize) -> Option<String> {
-    let words = typed(before);
+    let (printing, words) = split_off_printing(&typed(before));
     let line = translated::line(&words)?;
     let is_input = |word: &&OsStr| words::is_called_capture(word) || words::exists(word);
     let is_asked_for = line.device.is_some() || line.output.is_some() && !line.words.iter().any(is_input);
-    if is_asked_for { live::live(&line) } else { None }
+    if is_asked_for { live::live(&line, &printing) } else { None }
 }
 
 /// What is added for `sluss filter` where a device is asked for.
@@ -152,7 +172,8 @@ fn with_device() -> String {
 
 /// Whether the words behind so many of ours ask for a capture from all devices.
 fn is_of_all_devices(before: usize) -> bool {
-    translated::line(&typed(before)).is_some_and(|line| live::is_of_all(&line))
+    let (_, words) = split_off_printing(&typed(before));
+    translated::line(&words).is_some_and(|line| live::is_of_all(&line))
 }
 
 /// The command for a command line of tcpdump behind so many words of ours.
@@ -196,14 +217,16 @@ fn from_tcpdump(command: &str, told: &Error) -> Option<Failure> {
         ErrorKind::UnknownArgument => {
             let words = tcpdump::instead_of(command, flag)?;
             let what = format_args!("`{flag}` is a flag of tcpdump that `sluss {command}` does not have");
+            let device = if command == "filter" { with_device() } else { String::new() };
             let instead = match command {
+                // The device has a command of its own.
+                _ if !device.is_empty() => String::new(),
                 "filter" if tcpdump::prints_more(flag) => format!(": `{}`", through_tcpdump(flag)),
                 // Where the flag only has to go.
                 "filter" => translated(words_to_command())
                     .map_or(String::new(), |command| format!("; without it: `{command}`")),
                 _ => String::new(),
             };
-            let device = if command == "filter" { with_device() } else { String::new() };
             Some(Failure::user(what).help(format_args!("{words}{instead}{device}")))
         }
         ErrorKind::ValueValidation if flag.starts_with("--jobs ") => {

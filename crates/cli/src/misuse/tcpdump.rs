@@ -3,6 +3,18 @@
 /// What `-j` means, where its value is not a number.
 pub(super) const JOBS: &str = "`-j` is the number of threads; tcpdump's is the type of timestamps, and those of a capture are what they are";
 
+/// Flags that ask for more of each packet than lines here show.
+pub(super) const MORE: [char; 5] = ['X', 'x', 'A', 'e', 'v'];
+
+/// Those that have a value, there or in `sluss filter`: what follows in the same word is it, or the next word.
+pub(super) const WITH_VALUE: &[u8] = b"BCEFGMQTVWZcfijmorswyz";
+
+/// Whether a flag without a value says how packets are printed. Those beside the ones of [`MORE`] change nothing here, and much there:
+/// without `-n` names are looked up.
+pub(super) fn is_of_printing(letter: u8) -> bool {
+    MORE.contains(&char::from(letter)) || b"nNtSK".contains(&letter)
+}
+
 /// What a command has in place of a flag, as it was typed: `-s`, `-vv`, `-i`.
 pub(super) fn instead_of(command: &str, flag: &str) -> Option<&'static str> {
     let mut letters = flag.strip_prefix('-')?.chars();
@@ -21,7 +33,7 @@ pub(super) fn instead_of(command: &str, flag: &str) -> Option<&'static str> {
 /// Whether a flag, once or repeated, asks for more of each packet than lines here show.
 pub(super) fn prints_more(flag: &str) -> bool {
     let letters = flag.strip_prefix('-').unwrap_or_default();
-    let first = letters.chars().next().filter(|first| "XxAev".contains(*first));
+    let first = letters.chars().next().filter(|first| MORE.contains(first));
     first.is_some_and(|first| letters.chars().all(|letter| letter == first))
 }
 
