@@ -249,8 +249,17 @@ pub(crate) struct FilterArgs {
 #[derive(Args, Debug)]
 pub(crate) struct TextArgs {
     /// The filter: one quoted argument, several words, or @FILE.
-    #[arg(value_name = "FILTER", required = true)]
+    #[arg(value_name = "FILTER", required_unless_present = "filter_file")]
     pub(crate) words: Vec<OsString>,
+    /// Read the filter from a file.
+    #[arg(
+        long_help = "Read the filter from a file, where `#` begins a comment",
+        short = 'F',
+        long = "filter-file",
+        value_name = "FILE",
+        conflicts_with = "words"
+    )]
+    pub(crate) filter_file: Option<PathBuf>,
     /// Link type, by name or number.
     #[arg(long_help = "Link type of the packets: libpcap's name or number", short = 'y', long, value_name = "LINKTYPE", default_value = "EN10MB", hide_possible_values = true, value_parser = LinkTypes)]
     pub(crate) linktype: LinkType,
@@ -311,9 +320,17 @@ pub(crate) struct ExplainArgs {
 #[command(override_usage = "sluss trace [OPTIONS] FILTER FILE\n       \
     sluss trace [OPTIONS] FILE -- FILTER WORDS…")]
 pub(crate) struct TraceArgs {
-    /// The filter or @FILE, unless `--` gives it; then the capture, or `-`.
+    /// The filter or @FILE, unless -F or `--` gives it; then the capture, or `-`.
     #[arg(value_name = "FILTER FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) words: Vec<OsString>,
+    /// Read the filter from a file.
+    #[arg(
+        long_help = "Read the filter from a file, where `#` begins a comment",
+        short = 'F',
+        long = "filter-file",
+        value_name = "FILE"
+    )]
+    pub(crate) filter_file: Option<PathBuf>,
     /// Read this capture (as tcpdump has it; the same as FILE).
     #[arg(short = 'r', long = "read", value_name = "FILE")]
     pub(crate) read: Option<PathBuf>,

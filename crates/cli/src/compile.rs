@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// Runs the command.
 pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let source = language::filter_text(&args.text.words)?;
+    let source = language::given(&args.text)?;
     let linktype = args.text.linktype;
     let compiler = language::compiler(linktype, &args.text.language, At::Auto);
     let printed = compiler

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Runs the command.
 pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let source = language::filter_text(&args.text.words)?;
+    let source = language::given(&args.text)?;
     let linktype = args.text.linktype;
     let compiler = language::compiler(linktype, &args.text.language, At::Auto);
     let wrong = |error: pflang::Error| language::wrong_filter(error, &source, &args.text.language, terminal);

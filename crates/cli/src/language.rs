@@ -1,6 +1,6 @@
 //! From command line to compiler: where the filter's text comes from, and what it depends on.
 
-use crate::args::{At, DialectName, LanguageArgs};
+use crate::args::{At, DialectName, LanguageArgs, TextArgs};
 use crate::blame::Blame;
 use crate::exit::{Failure, kept};
 use crate::json::value_of;
@@ -95,6 +95,11 @@ pub(crate) fn compiler(linktype: LinkType, language: &LanguageArgs, at: At) -> C
         compiler = compiler.netmask(mask);
     }
     compiler
+}
+
+/// The filter of a command that takes nothing else.
+pub(crate) fn given(args: &TextArgs) -> Result<FilterText, Failure> {
+    args.filter_file.as_deref().map_or_else(|| filter_text(&args.words), from_file)
 }
 
 /// Several words are one filter; `@FILE` holds it.

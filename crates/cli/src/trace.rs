@@ -10,7 +10,7 @@ use crate::words::{self, Known, Words, file_word};
 use capture::Reader;
 use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPrimitive};
 use serde_json::{Value, json};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::PathBuf;
 use wire::LinkType;
@@ -46,18 +46,8 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
 
 /// The filter's text, and the capture.
 fn request(args: &TraceArgs, known: Known<'_>) -> Result<(FilterText, PathBuf), Failure> {
-    let words = args.words.as_slice();
-    let (filter, files) = match words {
-        _ if !args.rest.is_empty() => (args.rest.as_slice(), words),
-        [only] if args.read.is_none() && (known.exists)(only) => return Err(no_filter(only)),
-        [] => return Err(no_filter(args.read.as_deref().unwrap_or("FILE".as_ref()).as_os_str())),
-        [first, files @ ..] => {
-            command_line(args).check(known)?;
-            (std::slice::from_ref(first), files)
-        }
-    };
+    let (source, files) = filter_and_files(args, known)?;
     let files: Vec<PathBuf> = args.read.iter().cloned().chain(files.iter().map(PathBuf::from)).collect();
-    let source = language::filter_text(filter)?;
     match files.as_slice() {
         [file] => Ok((source, file.clone())),
         [] => {
@@ -67,6 +57,24 @@ fn request(args: &TraceArgs, known: Known<'_>) -> Result<(FilterText, PathBuf), 
         [first, ..] => {
             let example = words::command_with("sluss trace", &source.as_word(), &[file_word(first)]);
             Err(Failure::user("a packet is traced in one capture at a time").help(example))
+        }
+    }
+}
+
+fn filter_and_files<'a>(
+    args: &'a TraceArgs,
+    known: Known<'_>,
+) -> Result<(FilterText, &'a [OsString]), Failure> {
+    let words = args.words.as_slice();
+    match (words, &args.filter_file) {
+        (_, Some(_)) if !args.rest.is_empty() => Err(words::two_filters("-F", &args.rest)),
+        (_, Some(path)) => Ok((language::from_file(path)?, words)),
+        _ if !args.rest.is_empty() => Ok((language::filter_text(&args.rest)?, words)),
+        ([only], _) if args.read.is_none() && (known.exists)(only) => Err(no_filter(only)),
+        ([], _) => Err(no_filter(args.read.as_deref().unwrap_or("FILE".as_ref()).as_os_str())),
+        ([first, files @ ..], _) => {
+            command_line(args).check(known)?;
+            Ok((language::filter_text(std::slice::from_ref(first))?, files))
         }
     }
 }

@@ -113,6 +113,14 @@ pub(crate) fn is_called_capture(word: &OsStr) -> bool {
     end.is_some_and(|end| ENDS.iter().any(|known| end == *known)) || word.to_string_lossy().contains(".pcap")
 }
 
+/// The failure for words after `--` beside a filter that a flag gives: one of them would be lost.
+pub(crate) fn two_filters(flag: &str, words: &[OsString]) -> Failure {
+    let words = words.join(OsStr::new(" "));
+    let message =
+        format_args!("two filters: {flag} gives one, and `{}` after `--` is another", words.display());
+    Failure::user(message).help("leave one of them out; captures stand before `--`")
+}
+
 /// The flags for what a text means, as they were written.
 pub(crate) fn language_flags(language: &LanguageArgs) -> Vec<String> {
     let mut flags: Vec<String> = language.netmask.iter().map(|mask| format!("--netmask {mask}")).collect();

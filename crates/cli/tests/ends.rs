@@ -613,6 +613,10 @@ fn a_filter_file_is_named_by_what_is_wrong_in_it() {
         &["explain", &at_file],
         &["compile", &at_file],
         &["trace", &at_file, capture],
+        &["explain", "-F", arg(&file)],
+        &["compile", "--filter-file", arg(&file)],
+        &["trace", "-F", arg(&file), capture],
+        &["trace", "-r", capture, "-F", arg(&file)],
     ] {
         let output = run(args);
         assert!(code(&output) == 2 && stderr(&output).ends_with(&told), "{args:?}: {}", stderr(&output));

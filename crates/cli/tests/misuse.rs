@@ -28,6 +28,12 @@ fn flags_that_exclude_each_other_are_told_with_why() {
             "`sluss filter --lines OUT`",
         ),
         (&["filter", "-f", "tcp", "-F", "x"], "`-f` and `-F` exclude", "`-f @FILE`"),
+        (&["explain", "-F", "x", "tcp"], "`-F` and `FILTER` exclude", "leave one of them out"),
+        (
+            &["trace", "-F", "README.md", "x", "--", "tcp"],
+            "two filters: -F gives one",
+            "leave one of them out",
+        ),
         (&["run", "--check", "--svg", "x"], "`--check` and `--svg` exclude", "leave out --check"),
         (&["run", "--dot", "--svg", "x"], "`--dot` and `--svg` exclude", "leave one of them out"),
         (

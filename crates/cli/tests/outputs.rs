@@ -293,6 +293,13 @@ fn comments_in_a_filter_file_are_none_of_the_filter() {
     let summary = stdout(&run(&["filter", "--count", "--json", "-F", arg(&file), "captures/mixed.pcap"]));
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
     assert_eq!(summary["filters"][0]["filter"], "udp port 53");
+    for command in ["explain", "compile"] {
+        let [from_flag, from_word] =
+            [&["-F", arg(&file)][..], &[&at_file]].map(|filter| stdout(&run(&[&[command], filter].concat())));
+        assert!(!from_flag.is_empty() && from_flag == from_word, "{command}: {from_flag}");
+    }
+    let traced = run(&["trace", "-F", arg(&file), "-r", "captures/mixed.pcap"]);
+    assert!(stdout(&traced).contains("\n  udp"), "{}", stdout(&traced));
     // What is wrong has its place in the file.
     std::fs::write(&file, "tcp # or udp\n and prot 53 # DNS").unwrap();
     let told = stderr(&run(&["filter", "--count", "--json", "-F", arg(&file), "captures/mixed.pcap"]));

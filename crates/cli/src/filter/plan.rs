@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::language::{self, FilterText};
 use crate::plural::counted;
 use crate::words::{self, Known, Words, file_word, quoted, shell_word};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -134,10 +134,7 @@ fn refuse_two_ways(args: &FilterArgs) -> Result<(), Failure> {
     if args.rest.is_empty() || args.filter.is_empty() && args.filter_file.is_none() {
         return Ok(());
     }
-    let words = args.rest.join(OsStr::new(" "));
-    let message =
-        format_args!("two filters: {flag} gives one, and `{}` after `--` is another", words.display());
-    Err(Failure::user(message).help("leave one of them out; captures stand before `--`"))
+    Err(words::two_filters(flag, &args.rest))
 }
 
 /// The words, and what the result depends on beside filter and captures.
@@ -204,7 +201,7 @@ mod tests {
     fn plan_of(line: &[&str]) -> Result<Plan, Failure> {
         let cli = Cli::parse_from(["sluss", "filter"].iter().chain(line));
         let Command::Filter(args) = cli.command else { panic!("not a filter command") };
-        let exists = |word: &OsStr| word.to_string_lossy().ends_with(".pcap");
+        let exists = |word: &std::ffi::OsStr| word.to_string_lossy().ends_with(".pcap");
         let is_filter = |text: &str| ["tcp", "arp", "ip host a", "tcp port 80"].contains(&text);
         plan(&args, Known { exists: &exists, is_filter: &is_filter })
     }

@@ -49,6 +49,20 @@ const CONFLICTS: &[Conflict] = &[
         help: "write `-f @FILE` in place of `-F FILE`, if there are to be several",
     },
     Conflict {
+        command: "compile",
+        one: &["words"],
+        other: &["filter_file"],
+        why: "each gives a filter",
+        help: "leave one of them out",
+    },
+    Conflict {
+        command: "explain",
+        one: &["words"],
+        other: &["filter_file"],
+        why: "each gives a filter",
+        help: "leave one of them out",
+    },
+    Conflict {
         command: "run",
         one: &["check"],
         other: &["dot", "svg"],
