@@ -223,11 +223,11 @@ impl Graph {
         *from = self.origins.both(*from, origin);
     }
 
-    /// The same for many.
-    pub(crate) fn add_origins(&mut self, id: NodeId, origins: impl Iterator<Item = Origin>) {
-        let mut all = *self.spans(id);
+    /// What came from all of these.
+    pub(crate) fn joined_origin(&mut self, origins: impl Iterator<Item = Origin>) -> Origin {
+        let mut all = Spans::default();
         origins.for_each(|origin| all.merge(self.origins.spans(origin)));
-        self.nodes[id.index()].from = self.origins.of(&all);
+        self.origins.of(&all)
     }
 
     /// Takes out all nodes and where they came from, keeping values and conditions: what a pass starts a rebuild with.

@@ -30,6 +30,7 @@ mod shape;
 mod switchify;
 mod thread;
 mod trie;
+mod turns;
 mod value;
 mod widen;
 

@@ -16,9 +16,11 @@ use crate::filled::filled;
 use crate::ir::{Cond, Graph, Node, NodeId, ValueId};
 use std::collections::{BTreeMap, HashMap};
 
-/// In larger graphs only guards at fixed offsets are looked at. So the time is bounded as well, with which no sweep here is concerned: some
-/// hundred bases at most, and for each of them work linear in this; or one, and work linear in the graph.
+/// In larger graphs guards at variable offsets are looked at only where these have few bases. So the time is bounded as well, with which no
+/// sweep here is concerned: some hundred bases at most, and for each of them work linear in this; or few, and work linear in the graph.
 const NODES_MAX: usize = 1024;
+/// The ends of an IPv4 header and of IPv6's extension headers, of which a list of filters may ask for ports thousands of times.
+const BASES_FEW: usize = 2;
 /// Guards on one base with more ends than this are left as they are.
 const ENDS_MAX: usize = u64::BITS as usize;
 
@@ -50,10 +52,12 @@ fn weight(node: &Node) -> usize {
 /// Keeps the ways of whole and of cut packets apart; says whether any met. The graph is then to be rebuilt.
 pub(super) fn part(graph: &mut Graph, shape: &mut Shape, spare: &mut Spare) -> bool {
     let before = graph.root;
-    for base in repeated_bases(graph, shape) {
+    let bases = repeated_bases(graph, shape);
+    let many = bases.iter().filter(|&&base| graph.pool.as_const(base).is_none()).count() > BASES_FEW;
+    for base in bases {
         let is_fixed = graph.pool.as_const(base).is_some();
         let spare = if is_fixed { &mut spare.fixed } else { &mut spare.variable };
-        if *spare == 0 || shape.order.len() > NODES_MAX && !is_fixed {
+        if *spare == 0 || many && shape.order.len() > NODES_MAX && !is_fixed {
             continue;
         }
         if let Some(root) = Parting::new(graph, shape, base, spare).run() {

@@ -94,8 +94,8 @@ impl<'g> Rebuild<'g> {
         self.graph.add_origin(new, self.origin(old));
     }
 
-    /// Records that a new node replaces these old ones as well.
-    pub(super) fn came_from_all(&mut self, new: NodeId, old: &[NodeId]) {
-        self.graph.add_origins(new, old.iter().map(|old| self.old.nodes[old.index()].from));
+    /// Where these old nodes came from.
+    pub(super) fn origin_of_all(&mut self, old: &[NodeId]) -> Origin {
+        self.graph.joined_origin(old.iter().map(|old| self.old.nodes[old.index()].from))
     }
 }

@@ -4,21 +4,25 @@
 //! if v in r₁ then t₁ else if v in r₂ then t₂ else … rest     ->   switch v { r₁ -> t₁, r₂ -> t₂, … } else rest
 //! ```
 //! Ranges that overlap go to the first that names them. Where all hits lead to one target the order does not
-//! matter: tests of several values (source and destination) are then sorted by value, one switch each. Nothing in a
-//! chain guards anything, so whatever is evaluated in it may be evaluated at its head.
+//! matter: tests of several values (source and destination) are then sorted by value, one switch each. Where it does, and two
+//! values take turns, [`super::turns`] finds out which is met first. Nothing in a chain guards anything, so whatever is evaluated in it may
+//! be evaluated at its head.
 
 use super::membership::{Membership, Recogniser};
 use super::question::{Question, eq, less};
 use super::range::Ranges;
 use super::rebuild::{Rebuild, Room};
 use super::shape::{Shape, take};
+use super::turns::{self, Side, Turn};
 use super::value::Folder;
 use crate::filled::filled;
-use crate::ir::{Arm, BinOp, Graph, Node, NodeId, Switch, ValueId};
+use crate::ir::{Arm, BinOp, Graph, Node, NodeId, Origin, Switch, ValueId};
 use std::collections::BTreeSet;
 
 /// Fewer tests of one value stay tests.
 const ARMS_MIN: usize = 3;
+/// Where two values take turns less often, they are asked for one after the other.
+const TURNS_MIN: u32 = 16;
 
 /// Replaces chains that begin at any of `heads`, given from the root down, by switches, and pairs of tests by range
 /// tests; says whether there were any.
@@ -55,12 +59,16 @@ struct Chain {
     groups: Vec<Group>,
     /// Where a packet goes that misses all.
     rest: NodeId,
+    /// Whether the order of the groups among each other matters.
+    by_turns: bool,
 }
 
 struct Group {
     value: ValueId,
     /// In order of precedence.
     arms: Vec<Arm>,
+    /// For each arm, how often the value that was asked for had changed before.
+    turns: Vec<u32>,
     /// The nodes it replaces.
     members: Vec<NodeId>,
 }
@@ -97,7 +105,7 @@ fn find_chains<'g>(recogniser: &Recogniser<'g>, heads: impl Iterator<Item = Node
         walk.links.iter().flat_map(Link::members).for_each(|member| seen[member.index()] = true);
         if walk.may_pay() {
             let chain = walk.chain();
-            if chain.groups.iter().any(|group| group.pays(chain.rest)) {
+            if chain.by_turns || chain.groups.iter().any(|group| group.pays(chain.rest)) {
                 chains.push((head, chain));
             }
         }
@@ -139,6 +147,8 @@ struct Walk<'g> {
     /// By value: where it is among those of this chain.
     places: Vec<u32>,
     rest: NodeId,
+    /// Whether the links have several targets and two values by turns.
+    by_turns: bool,
 }
 
 /// The chain in hand does not look at the value.
@@ -150,16 +160,17 @@ const LINKS_FEW: usize = 8;
 impl<'g> Walk<'g> {
     fn new(values: usize) -> Self {
         let (links, met) = (Vec::with_capacity(LINKS_FEW), Vec::with_capacity(LINKS_FEW));
-        Walk { links, values: met, places: vec![NO_PLACE; values], rest: NodeId(0) }
+        Walk { links, values: met, places: vec![NO_PLACE; values], rest: NodeId(0), by_turns: false }
     }
 
-    /// Walks along the chain from `head` on.
+    /// Walks along the chain from `head` on: up to where its order begins to matter, or further if two values take turns.
     fn follow(&mut self, recogniser: &Recogniser<'g>, head: NodeId) {
-        self.values.iter().for_each(|(value, _)| self.places[value.index()] = NO_PLACE);
-        self.values.clear();
+        self.forget();
         self.links.clear();
         self.rest = head;
         let mut one_target = true;
+        // How many links there are, and what follows them, up to where the order matters.
+        let mut unordered = None;
         // How many edges lead from the chain so far to its rest.
         let mut edges = 0;
         while let Some(next) = link(recogniser, self.rest) {
@@ -168,15 +179,49 @@ impl<'g> Walk<'g> {
             }
             let target = self.links.first().map_or(next.target(), Link::target);
             one_target &= next.arms.as_slice().iter().all(|arm| arm.target == target);
-            let one_value = self.values.iter().all(|(value, _)| *value == next.value);
-            if !one_target && (self.values.len() > 1 || !one_value) {
-                break;
+            let is_new = self.places[next.value.index()] == NO_PLACE;
+            let values = self.values.len() + usize::from(is_new);
+            if !one_target && values > 1 {
+                unordered.get_or_insert((self.links.len(), self.rest));
+                if values > 2 {
+                    break;
+                }
             }
             self.count(next.value, next.members().count() as u32);
             edges = next.edges;
             self.rest = next.miss;
             self.links.push(next);
         }
+        self.by_turns = unordered.is_some() && self.turns().last().is_some_and(|&last| last + 1 >= TURNS_MIN);
+        if let Some((links, rest)) = unordered.filter(|_| !self.by_turns) {
+            self.cut(links, rest);
+        }
+    }
+
+    fn forget(&mut self) {
+        self.values.iter().for_each(|(value, _)| self.places[value.index()] = NO_PLACE);
+        self.values.clear();
+    }
+
+    /// Keeps the first so many links.
+    fn cut(&mut self, links: usize, rest: NodeId) {
+        self.forget();
+        self.links.truncate(links);
+        self.rest = rest;
+        for i in 0..links {
+            let (value, nodes) = (self.links[i].value, self.links[i].members().count());
+            self.count(value, nodes as u32);
+        }
+    }
+
+    /// For each link, how often the value that is asked for has changed before.
+    fn turns(&self) -> Vec<u32> {
+        let changes = self.links.windows(2).map(|pair| u32::from(pair[0].value != pair[1].value));
+        let turns = std::iter::once(0).chain(changes).scan(0, |turn, change| {
+            *turn += change;
+            Some(*turn)
+        });
+        turns.collect()
     }
 
     fn count(&mut self, value: ValueId, nodes: u32) {
@@ -191,6 +236,9 @@ impl<'g> Walk<'g> {
     /// Whether any group could. One node alone, and two that ask for ranges apart, come to nothing unless a test does
     /// not matter.
     fn may_pay(&self) -> bool {
+        if self.by_turns {
+            return true;
+        }
         let idle = self.links.iter().flat_map(|link| link.arms.as_slice()).any(|arm| arm.target == self.rest);
         idle || self.values.iter().any(|&(value, nodes)| match nodes {
             0 | 1 => false,
@@ -212,16 +260,21 @@ impl<'g> Walk<'g> {
     /// The chain, in groups.
     fn chain(&self) -> Chain {
         let group = |&(value, nodes): &(ValueId, u32)| {
-            let members = Vec::with_capacity(nodes as usize);
-            Group { value, arms: Vec::with_capacity(nodes as usize), members }
+            let room = nodes as usize;
+            let turns = Vec::with_capacity(if self.by_turns { room } else { 0 });
+            Group { value, arms: Vec::with_capacity(room), turns, members: Vec::with_capacity(room) }
         };
         let mut groups: Vec<Group> = self.values.iter().map(group).collect();
-        for link in &self.links {
+        let turns = if self.by_turns { self.turns() } else { Vec::new() };
+        for (i, link) in self.links.iter().enumerate() {
             let group = &mut groups[self.places[link.value.index()] as usize];
             group.arms.extend_from_slice(link.arms.as_slice());
             group.members.extend(link.members());
+            if let Some(&turn) = turns.get(i) {
+                group.turns.resize(group.arms.len(), turn);
+            }
         }
-        Chain { groups, rest: self.rest }
+        Chain { groups, rest: self.rest, by_turns: self.by_turns }
     }
 }
 
@@ -276,29 +329,76 @@ fn link<'g>(recogniser: &Recogniser<'g>, id: NodeId) -> Option<Link<'g>> {
     Some(Link { node: id, value, arms, miss, second, edges })
 }
 
-fn build_chain(rebuild: &mut Rebuild<'_>, ranges: &mut Ranges, chain: Chain) -> NodeId {
+fn build_chain(rebuild: &mut Rebuild<'_>, ranges: &mut Ranges, mut chain: Chain) -> NodeId {
     let mut node = rebuild.at(chain.rest);
-    for mut group in chain.groups.into_iter().rev() {
+    for group in &mut chain.groups {
         group.arms.iter_mut().for_each(|arm| arm.target = rebuild.at(arm.target));
-        let arms = first_match(&group.arms, node);
-        if arms.len() < ARMS_MIN {
-            for arm in arms.into_iter().rev() {
-                let test = range_test(rebuild.graph, ranges, group.value, arm, node);
-                carry_spans(rebuild, test, node, &group.members);
-                node = test;
-            }
-        } else {
-            let switch = rebuild.graph.switch(Switch { value: group.value, arms, default: node });
-            carry_spans(rebuild, switch, node, &group.members);
-            node = switch;
-        }
+    }
+    if chain.by_turns
+        && let [v, w] = &chain.groups[..]
+    {
+        return build_turns(rebuild, ranges, [v, w], node);
+    }
+    for group in chain.groups.iter().rev() {
+        let origin = rebuild.origin_of_all(&group.members);
+        node = lookup(rebuild, ranges, group.value, first_match(&group.arms, node), node, origin);
     }
     node
 }
 
-fn carry_spans(rebuild: &mut Rebuild<'_>, new: NodeId, miss: NodeId, members: &[NodeId]) {
+/// Two values of which the one that is met first decides.
+fn build_turns(rebuild: &mut Rebuild<'_>, ranges: &mut Ranges, groups: [&Group; 2], rest: NodeId) -> NodeId {
+    let origins = groups.map(|group| rebuild.origin_of_all(&group.members));
+    let mut alone = |side: usize, rest| {
+        let group = groups[side];
+        lookup(rebuild, ranges, group.value, first_match(&group.arms, rest), rest, origins[side])
+    };
+    // Where one value is not met, or later than the other.
+    let last = [0, 1].map(|side| alone(side, rest));
+    let sides = [0, 1].map(|side| Side { arms: turns_of(groups[side]), last: last[side] });
+    turns::first(&sides, &mut |side, arms, default| {
+        let arms = joined(arms.into_iter().filter(|arm| arm.target != default));
+        lookup(rebuild, ranges, groups[side].value, arms, default, origins[side])
+    })
+}
+
+/// At which turn each range is asked for first.
+fn turns_of(group: &Group) -> Vec<Turn> {
+    let numbered = (0..).zip(&group.arms).map(|(i, arm)| Arm { target: NodeId(i), ..*arm });
+    let first = first_match(&numbered.collect::<Vec<_>>(), NO_ARM);
+    first
+        .iter()
+        .map(|arm| Turn { low: arm.low, high: arm.high, turn: group.turns[arm.target.index()] })
+        .collect()
+}
+
+/// Stands for where no range leads.
+const NO_ARM: NodeId = NodeId(u32::MAX);
+
+/// A switch, or a few tests.
+fn lookup(
+    rebuild: &mut Rebuild<'_>,
+    ranges: &mut Ranges,
+    value: ValueId,
+    arms: Vec<Arm>,
+    default: NodeId,
+    origin: Origin,
+) -> NodeId {
+    if arms.len() >= ARMS_MIN {
+        let switch = rebuild.graph.switch(Switch { value, arms, default });
+        carry_origin(rebuild, switch, default, origin);
+        return switch;
+    }
+    arms.into_iter().rev().fold(default, |miss, arm| {
+        let test = range_test(rebuild.graph, ranges, value, arm, miss);
+        carry_origin(rebuild, test, miss, origin);
+        test
+    })
+}
+
+fn carry_origin(rebuild: &mut Rebuild<'_>, new: NodeId, miss: NodeId, origin: Origin) {
     if new != miss && !matches!(rebuild.graph.node(new), Node::Leaf(_)) {
-        rebuild.came_from_all(new, members);
+        rebuild.graph.add_origin(new, origin);
     }
 }
 

@@ -324,9 +324,63 @@ fn long_lists_of_hosts_are_asked_at_once() {
     };
     let one_end = hosts("src host");
     assert!(one_end < 420, "{one_end} nodes");
-    // The first of two ends that is in the list decides: each entry asks for both, but only in two ways (IPv4 and ARP).
-    let both_ends = hosts("host");
-    assert!(both_ends < 400 * 6, "{both_ends} nodes");
+}
+
+/// The most nodes that a packet can pass.
+fn longest_path(graph: &Graph) -> usize {
+    let mut longest = BTreeMap::new();
+    for id in graph.topological().into_iter().rev() {
+        let mut behind = 0;
+        graph.node(id).for_each_successor(|next| behind = behind.max(longest[&next]));
+        longest.insert(id, behind + 1);
+    }
+    longest[&graph.root]
+}
+
+/// The first of two ends that is in the list decides, which is not asked entry by entry; and in no larger a graph than that would be.
+#[test]
+fn the_end_that_is_met_first_is_found_at_once() {
+    let host = |i: u32| std::net::Ipv4Addr::from(0x0a00_0000 + i * 0x1_0003);
+    let lists: [(u32, &dyn Fn(u32) -> String); 5] = [
+        (400, &|i| format!("host {}", host(i))),
+        (400, &|i| format!("net {}/28", std::net::Ipv4Addr::from(0x0a00_0000 + i % 90 * 0x1_0010))),
+        (400, &|i| format!("ip host in {{{}, {}}}", host(i), host(i * 7))),
+        (2000, &|i| format!("port {}", 3 * i)),
+        (2000, &|i| format!("tcp port {}", 3 * i)),
+    ];
+    for (count, text) in lists {
+        let list = ethernet().compile_list(&numbered((0..count).map(text))).unwrap();
+        let (graph, first) = (list.graph(), text(0));
+        let (nodes, longest) = (graph.topological().len(), longest_path(graph));
+        assert!(nodes < count as usize * 6, "{count} times `{first}`: {nodes} nodes");
+        assert!(longest < 60, "{count} times `{first}`: {longest} nodes in a row");
+    }
+}
+
+/// Hosts, networks that overlap, sets and ports at both ends, on every way in which a list can run, for packets whole and cut.
+#[test]
+fn of_two_ends_the_first_in_the_list_decides() {
+    let host = |i: u32| std::net::Ipv4Addr::from(0x0a00_0000 + i % 61);
+    let net = |i: u32| std::net::Ipv4Addr::from((0x0a00_0000 + i % 61) >> (i % 5) << (i % 5));
+    let lists: [&dyn Fn(u32) -> String; 5] = [
+        &|i| format!("host {}", host(i * 7)),
+        &|i| format!("net {}/{}", net(i * 7), 32 - i * 7 % 5),
+        &|i| format!("{} host {}", ["src", "dst", "ip"][i as usize % 3], host(i * 5)),
+        &|i| format!("host in {{{}, {}}}", host(i * 7), host(i * 3)),
+        &|i| format!("port {}", i * 7 % 61),
+    ];
+    let mut rng = Rng::new(4);
+    for text in lists {
+        let list = numbered((0..40).map(text));
+        let ways = Ways::new(&ethernet(), &list);
+        let mut packets = random_packets(ETHERNET, &mut rng);
+        packets.extend((0..300).map(|_| {
+            let [src, dst] = [0; 2].map(|_| host(rng.below(61) as u32));
+            let [sport, dport] = [0; 2].map(|_| rng.below(64));
+            packet(&format!("eth / ip4(src={src},dst={dst}) / tcp({sport},{dport})"))
+        }));
+        ways.check_all(&packets, &|| format!("{list:?}"));
+    }
 }
 
 /// One list for each of these: addresses, ports of both ends, pairs, sets.
