@@ -1,12 +1,14 @@
 //! `cut`: counts packets that a capture has only in part, on their way from it to a device.
 
-use super::flags::CUT;
 use crate::message::Message;
 use crate::plural::{self, counted};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Report, Setup};
 use serde::Deserialize;
 use std::path::Path;
+
+/// Its name in the graph.
+pub(super) const CUT: &str = "cut";
 
 /// The app, which there is one of.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -1,6 +1,6 @@
 //! From the flags of `sluss blast` to a graph, and from what apps refuse back to flags.
 
-use super::cut::Cut;
+use super::cut::{CUT, Cut};
 use crate::args::{BlastArgs, ProtoName, SynthArgs};
 use crate::exit::Failure;
 use crate::unwritable;
@@ -14,7 +14,6 @@ use io::{AfPacket, PcapReader, PcapWriter, Tap};
 use std::path::Path;
 
 const SOURCE: &str = "source";
-pub(super) const CUT: &str = "cut";
 pub(super) const TARGET: &str = "target";
 
 /// The source and the target, linked; what a device gets of a capture is looked at in between.
