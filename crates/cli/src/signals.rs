@@ -8,10 +8,13 @@ use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What comes so soon after the first signal says no more than that: timeout(1) signals a process and then its whole group.
 const ONCE_MORE: Duration = Duration::from_millis(500);
+
+/// How long after the signal a terminal has gone at the latest; the kernel does both at once.
+const HANGING_UP: Duration = Duration::from_secs(1);
 
 /// Whether there was one that was caught, for whoever waits for a reader: a signal is the process's, and so is this.
 static HAS_COME: AtomicBool = AtomicBool::new(false);
@@ -49,7 +52,7 @@ pub(crate) fn caught() -> Result<Caught, Failure> {
     Ok(caught)
 }
 
-/// From now on, signals that ask for an end are noted. Some time after the first, a signal kills.
+/// From now on, signals that ask for an end are noted. The first wakes the calling thread where it is parked; some time after it, a signal kills.
 pub(crate) fn catch(caught: &Caught) -> Result<(), Failure> {
     let Caught { number, is_any, kills } = caught;
     for signal in [SIGINT, SIGTERM] {
@@ -59,10 +62,12 @@ pub(crate) fn catch(caught: &Caught) -> Result<(), Failure> {
         registered.map_err(|error| refused(signal, &error))?;
     }
     let kills = Arc::clone(kills);
+    let caller = std::thread::current();
     let wait = |mut signals: Signals| {
         let wait = move || {
             signals.forever().next();
             HAS_COME.store(true, Ordering::Relaxed);
+            caller.unpark();
             std::thread::sleep(ONCE_MORE);
             kills.store(true, Ordering::Relaxed);
         };
@@ -76,29 +81,46 @@ pub(crate) fn catch(caught: &Caught) -> Result<(), Failure> {
 #[derive(Debug)]
 pub(crate) struct Hangup {
     is_new: Arc<AtomicBool>,
-    has_come: bool,
+    /// When it last came.
+    came: Option<Instant>,
     /// The terminal that this was started on, if it was.
     terminal: Option<OwnedFd>,
 }
 
 impl Hangup {
-    /// What is caught from now on.
+    /// What is caught from now on. It wakes the calling thread where that is parked.
     pub(crate) fn caught() -> Result<Hangup, Failure> {
         let is_new = Arc::new(AtomicBool::new(false));
-        signal_hook::flag::register(SIGHUP, Arc::clone(&is_new)).map_err(|error| refused(SIGHUP, &error))?;
-        Ok(Hangup { is_new, has_come: false, terminal: terminal() })
+        let caller = std::thread::current();
+        let wake = |mut signals: Signals| {
+            let wake = move || signals.forever().for_each(|_| caller.unpark());
+            std::thread::Builder::new().name("hangups".to_owned()).spawn(wake)
+        };
+        // The flag first: who is woken finds it.
+        signal_hook::flag::register(SIGHUP, Arc::clone(&is_new))
+            .and_then(|_| Signals::new([SIGHUP]))
+            .and_then(wake)
+            .map_err(|error| refused(SIGHUP, &error))?;
+        Ok(Hangup { is_new, came: None, terminal: terminal() })
     }
 
     /// Whether there was a signal since this was asked last.
     pub(crate) fn has_come(&mut self) -> bool {
         let is_new = self.is_new.swap(false, Ordering::Relaxed);
-        self.has_come |= is_new;
+        if is_new {
+            self.came = Some(Instant::now());
+        }
         is_new
+    }
+
+    /// Whether the terminal may be about to go: the signal comes a moment before that can be seen.
+    pub(crate) fn may_follow(&self) -> bool {
+        self.terminal.is_some() && self.came.is_some_and(|came| came.elapsed() < HANGING_UP)
     }
 
     /// Whether the terminal has gone, and that was told, before or after. Who is not told of it, as behind `disown`, is to go on.
     pub(crate) fn is_of_terminal(&self) -> bool {
-        let Some(terminal) = self.terminal.as_ref().filter(|_| self.has_come) else { return false };
+        let Some(terminal) = self.terminal.as_ref().filter(|_| self.came.is_some()) else { return false };
         // Nothing is asked for: what is told then is that it hung up.
         let mut asked = [PollFd::new(terminal, PollFlags::empty())];
         poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|told| told > 0)

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
 use wire::in_one_line;
 
 /// Something that an app tells.
@@ -35,6 +36,17 @@ pub struct Notices(Arc<Mutex<Waiting>>);
 struct Waiting {
     notices: VecDeque<Notice>,
     lost: u64,
+    /// Who is to look at them.
+    reader: Option<Thread>,
+}
+
+/// As long as it is there, notices wake the thread that made it.
+pub(crate) struct Woken<'a>(&'a Notices);
+
+impl Drop for Woken<'_> {
+    fn drop(&mut self) {
+        self.0.lock().reader = None;
+    }
 }
 
 impl Notices {
@@ -54,6 +66,15 @@ impl Notices {
         } else {
             waiting.lost += 1;
         }
+        if let Some(reader) = &waiting.reader {
+            reader.unpark();
+        }
+    }
+
+    /// From now on, each notice wakes this thread.
+    pub(crate) fn wake_this_thread(&self) -> Woken<'_> {
+        self.lock().reader = Some(thread::current());
+        Woken(self)
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {

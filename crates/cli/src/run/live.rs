@@ -15,7 +15,12 @@ use engine::shm::Segment;
 use engine::{ClockKind, Engine, Graph, GraphFile, Rebalancer, Settings, TimerId, Timers};
 use signal_hook::consts::SIGHUP;
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How often what may happen is looked for at least: terminals that hang up, and lines that were held back, are announced by nobody.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often that is done while a terminal may be about to hang up.
+const SOON: Duration = Duration::from_millis(1);
 
 /// Why the workers are to come to the end of a breath.
 enum Wake {
@@ -98,9 +103,9 @@ pub(super) fn run(
 fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<Option<i32>, Failure> {
     loop {
         let mut wake = None;
-        let ran = engine.run(|_| {
+        let ran = engine.run_until(|_| {
             wake = lookout.look();
-            wake.is_none()
+            wake.is_none().then(|| lookout.until_next_look())
         });
         ran.map_err(|error| Failure::world(format!("cannot start a thread: {error}")))?;
         match wake {
@@ -182,6 +187,16 @@ impl Lookout<'_> {
             self.watch.is_read();
         }
         if asked || self.watch.has_changed() { self.other_graph() } else { None }
+    }
+
+    /// How long nothing can happen of which nobody tells: signals and notices wake this thread.
+    fn until_next_look(&self) -> Duration {
+        let now_ns = self.now_ns();
+        let until_timer =
+            self.timers.next_ns().map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
+        let until_hangup = self.hangup.may_follow().then_some(SOON);
+        let waits = [until_timer, until_hangup, self.watch.until_next_look()];
+        waits.into_iter().flatten().fold(LOOK_EVERY, Duration::min)
     }
 
     /// Has apps measured and placed anew from now on, if there is something to choose.

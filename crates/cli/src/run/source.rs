@@ -156,6 +156,11 @@ impl Watch {
         false
     }
 
+    /// How long until the file is looked at again, if it ever is.
+    pub(super) fn until_next_look(&self) -> Option<Duration> {
+        self.known.map(|_| self.next_look.saturating_duration_since(Instant::now()))
+    }
+
     /// The file is about to be read, whatever it is.
     pub(super) fn is_read(&mut self) {
         self.known = self.source.stamp().or(self.known);

@@ -21,7 +21,7 @@ use crate::notice::Notices;
 use crate::pool::Pool;
 use crate::report::{Report, Retired};
 use crate::shm::{Counter, EntryKind, Record, RecordKind, RecordSize, Segment};
-use crate::worker::{Control, Outlook, Pace, Restarts, TIMED_EVERY, Task, Worker};
+use crate::worker::{Control, Outlook, Pace, Restarts, Stillness, TIMED_EVERY, Task, Worker};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Weak;
@@ -113,7 +113,7 @@ const RECORD_SIZE: RecordSize = RecordSize { entries: 64, numbers: 64 };
 /// The number of the next engine; pools without one have 0.
 static ENGINES: AtomicU64 = AtomicU64::new(1);
 
-/// How often the engine looks after its workers.
+/// How often the engine looks after its workers, where something may have happened.
 const POLL: Duration = Duration::from_millis(1);
 
 /// The state of a running engine.
@@ -219,44 +219,55 @@ impl Engine {
     /// # Errors
     /// When a thread cannot be started.
     pub fn run(&mut self, mut go_on: impl FnMut(&Status) -> bool) -> io::Result<()> {
+        self.run_until(|status| go_on(status).then_some(POLL))
+    }
+
+    /// As [`Engine::run`], but `next` says how long it need not be asked again, or `None` for the end. It is asked before that time is over when an
+    /// app has told something ([`Engine::notices`]), or whoever knows of something unparks the calling thread
+    /// ([`Thread::unpark`](std::thread::Thread::unpark)); no more than once a millisecond, unless it asks for more.
+    ///
+    /// # Errors
+    /// As for [`Engine::run`].
+    pub fn run_until(&mut self, mut next: impl FnMut(&Status) -> Option<Duration>) -> io::Result<()> {
         let begin = Instant::now();
         // A worker that rested, and has had no time since packets came for it, seems to rest still; now that all stand, what
         // waits can be seen.
-        while self.run_threads(begin, &mut go_on)? && !self.workers.iter().all(Worker::is_at_rest) {}
+        while self.run_threads(begin, &mut next)? && !self.workers.iter().all(Worker::is_at_rest) {}
         Ok(())
     }
 
-    /// Breathes until `go_on` returns false, or all workers seem to be at rest: then it returns true.
-    fn run_threads(&mut self, begin: Instant, go_on: &mut impl FnMut(&Status) -> bool) -> io::Result<bool> {
+    /// Breathes until `next` returns `None`, or all workers seem to be at rest: then it returns true.
+    fn run_threads(
+        &mut self,
+        begin: Instant,
+        next: &mut impl FnMut(&Status) -> Option<Duration>,
+    ) -> io::Result<bool> {
         let control = Control::new(self.workers.len());
+        let _told = self.notices.wake_this_thread();
         let (cores, busywait) = (self.settings.cores.clone(), self.settings.busywait);
         std::thread::scope(|scope| {
-            // Also when `go_on` panics: the scope ends only when its threads do.
+            // Also when `next` panics: the scope ends only when its threads do.
             let _stop = StopOnDrop(&control);
-            let mut threads = Vec::new();
             for (index, worker) in self.workers.iter_mut().enumerate() {
                 let share = control.share(index);
                 let core = cores.get(index % cores.len().max(1)).copied();
                 let thread = std::thread::Builder::new().name(format!("worker {index}"));
-                let started = thread.spawn_scoped(scope, move || {
+                thread.spawn_scoped(scope, move || {
                     if let Some(core) = core {
                         bind_to_core(core);
                     }
                     worker.run(&share, busywait);
-                });
-                threads.push(started?);
+                })?;
             }
             loop {
+                let wait = next(&Status { elapsed: begin.elapsed() });
                 // One that ended before it was told to ends the run: an app wanted that, or it has panicked, which the scope hands on.
-                if !go_on(&Status { elapsed: begin.elapsed() })
-                    || threads.iter().any(|thread| thread.is_finished())
-                {
-                    return Ok(false);
+                let Some(wait) = wait.filter(|_| !control.has_ended()) else { return Ok(false) };
+                match control.stillness() {
+                    Stillness::Finished => return Ok(true),
+                    Stillness::Resting => pause(wait.min(POLL)),
+                    Stillness::Busy => pause(wait),
                 }
-                if control.is_finished() {
-                    return Ok(true);
-                }
-                std::thread::sleep(POLL);
             }
         })
     }
@@ -266,7 +277,7 @@ impl Engine {
     /// # Errors
     /// As for [`Engine::run`].
     pub fn run_for(&mut self, duration: Duration) -> io::Result<()> {
-        self.run(|status| status.elapsed < duration)
+        self.run_until(|status| duration.checked_sub(status.elapsed).filter(|left| !left.is_zero()))
     }
 
     /// An exact report of the time so far: packets on their way between workers are brought home first.
@@ -329,6 +340,14 @@ fn new_worker(settings: &Settings, index: usize, engine: u64, clock: Clock) -> i
     record.set_worker(index);
     let pool = Pool::of_engine(settings.packets, engine)?.with_large(settings.large_packets)?;
     Ok(Worker::new(pool, clock, settings.pace(), record))
+}
+
+/// Waits for so long, or until the thread is unparked: workers that come to rest again and again do that often, so that it waits for [`POLL`] at least if it was
+/// to wait that long.
+fn pause(wait: Duration) {
+    let begin = Instant::now();
+    std::thread::park_timeout(wait);
+    std::thread::sleep(wait.min(POLL).saturating_sub(begin.elapsed()));
 }
 
 /// Binds the calling thread to a core. Where that is not allowed it runs anywhere.

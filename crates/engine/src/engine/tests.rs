@@ -14,6 +14,7 @@ mod places;
 mod prepared;
 mod time;
 mod together;
+mod wakes;
 
 use super::*;
 use crate::app::{App, Class, Io, Ports, Reconfigured, Roles, Setup};

@@ -18,7 +18,7 @@ mod state;
 mod task;
 mod usual;
 
-pub(crate) use control::Control;
+pub(crate) use control::{Control, Stillness};
 pub(crate) use restarts::Restarts;
 pub use state::AppState;
 pub use task::LastWords;
