@@ -214,3 +214,45 @@ fn mistakes_in_meaning_say_what_was_meant() {
         );
     }
 }
+
+/// What a link type lacks is told with what it has.
+#[test]
+fn what_a_link_type_lacks_is_told_with_what_to_ask() {
+    use wire::LinkType;
+    for (linktype, source, help) in [
+        (LinkType::RAW, "ether host 00:11:22:33:44:55", "its packets have none: ask for addresses of IP"),
+        (LinkType::RAW, "gateway nobody", "its packets have none: ask for addresses of IP"),
+        (
+            LinkType::LINUX_SLL,
+            "ether src 00:11:22:33:44:55",
+            "its header has the sender's: `link[6:4] = 0x00112233 and link[10:2] = 0x4455`",
+        ),
+        (
+            LinkType::LINUX_SLL2,
+            "ether src 00:11:22:33:44:55",
+            "its header has the sender's: `link[12:4] = 0x00112233 and link[16:2] = 0x4455`",
+        ),
+        (LinkType::RAW, "vlan 5", "it is for link type EN10MB or IEEE802_11"),
+        (LinkType::LINUX_SLL, "vlan 5", "its header has the type: `link[14:2] = 0x8100`"),
+        (LinkType::LINUX_SLL2, "mpls", "its header has the type: `link[0:2] = 0x8847`"),
+        (LinkType::IPV4, "mpls", "it is for link type EN10MB, C_HDLC or PPP"),
+        (LinkType::RAW, "broadcast", "IP's is `dst host 255.255.255.255`"),
+        (LinkType::LINUX_SLL, "ether broadcast", "its header says so: `link[0:2] = 1`"),
+        (LinkType::NULL, "multicast", "IP's is `ip multicast or ip6 multicast`"),
+        (LinkType::LINUX_SLL2, "multicast", "its header says so: `link[10] = 2`"),
+        (LinkType::EN10MB, "link host $7", "it is for link type ARCNET or ARCNET_LINUX"),
+        (LinkType::IEEE802_11, "ip6 protochain 6", "the first header alone can be asked for: `ip6 proto 6`"),
+        (LinkType::PFLOG, "protochain 6", "the first header alone can be asked for: `proto 6`"),
+        (LinkType::MTP2, "vlan 5", "what works on it: `fisu`"),
+    ] {
+        let compiler = crate::Compiler::new(linktype);
+        let error = compiler.compile(source).unwrap_err();
+        assert_eq!(error.code(), Code::LinkType, "{source}: {error}");
+        let told = error.diagnostic.help.unwrap_or_default();
+        assert!(told.starts_with(help), "{source}: {told}");
+        // What stands in backticks and is no list of words is a filter there.
+        if let [_, filter, _] = told.split('`').collect::<Vec<_>>()[..] {
+            assert!(compiler.compile(filter).is_ok(), "{source}: {filter}");
+        }
+    }
+}

@@ -19,7 +19,7 @@ use super::Result;
 use super::layers::{NOT_SET, Offset, Rel};
 use super::lowerer::Lowerer;
 use super::numbers::{ethertype, ipproto};
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::TreeId;
 use crate::ir::{BinOp, Size, ValueId};
 use crate::syntax::ast::{Proto, Quals, RelOp};
@@ -49,6 +49,10 @@ enum Family {
 impl Lowerer<'_> {
     /// `protochain N`.
     pub(crate) fn protochain(&mut self, wanted: u32, quals: Quals) -> Result {
+        let is_known = matches!(quals.proto, None | Some(Proto::Ip | Proto::Ip6));
+        if is_known && self.layers.payload.variable.is_some() {
+            return Err(self.no_protochain(wanted, quals.proto));
+        }
         match quals.proto {
             None => {
                 let four = self.chain(wanted, Family::Ip4)?;
@@ -66,13 +70,14 @@ impl Lowerer<'_> {
         }
     }
 
+    fn no_protochain(&self, wanted: u32, proto: Option<Proto>) -> Box<Diagnostic> {
+        let what = "`protochain` is not supported where the link-layer header varies in length";
+        let proto = proto.map_or(String::new(), |proto| format!("{} ", proto.name()));
+        let first = format!("the first header alone can be asked for: `{proto}proto {wanted}`");
+        Box::new(self.error(Code::LinkType, what).help(first))
+    }
+
     fn chain(&mut self, wanted: u32, family: Family) -> Result {
-        if self.layers.payload.variable.is_some() {
-            return Err(self.error(
-                Code::LinkType,
-                "`protochain` is not supported where the link-layer header varies in length",
-            ));
-        }
         let link = match family {
             Family::Ip4 => self.linktype(ethertype::IP)?,
             Family::Ip6 => self.linktype(ethertype::IPV6)?,

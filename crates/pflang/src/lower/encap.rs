@@ -34,7 +34,7 @@ impl Lowerer<'_> {
             | LinkType::PRISM_HEADER
             | LinkType::IEEE802_11_RADIO_AVS
             | LinkType::IEEE802_11_RADIO => {}
-            _ => return Err(self.linktype_error("`vlan`")),
+            _ => return Err(self.no_vlan()),
         }
         self.check_number("VLAN id", id, VLAN_MAX)?;
         let tags = [ethertype::VLAN, ethertype::VLAN_AD, ethertype::VLAN_QINQ];
@@ -64,7 +64,7 @@ impl Lowerer<'_> {
             | LinkType::NETANALYZER
             | LinkType::NETANALYZER_TRANSPARENT => self.linktype(ethertype::MPLS)?,
             LinkType::PPP => self.linktype(ppp::MPLS)?,
-            _ => return Err(self.linktype_error("`mpls`")),
+            _ => return Err(self.no_mpls()),
         };
         if let Some(label) = label {
             let same = self.compare_masked(Rel::Net, 0, Size::B4, 0xffff_f000, RelOp::Eq, label << 12);

@@ -66,14 +66,14 @@ impl Lowerer<'_> {
                 Ok(self.behind(check, same))
             }
             Addressing::Wlan => Ok(self.wlan_host(address, dir)),
-            Addressing::Arcnet | Addressing::None => Err(self.linktype_error("an Ethernet address")),
+            Addressing::Arcnet | Addressing::None => Err(self.no_ether_host(Some(address))),
         }
     }
 
     /// `ether host NAME`: ethers(5).
     pub(crate) fn named_ether_host(&mut self, name: &str, dir: Option<Dir>) -> Result {
         if matches!(addressing(self.layers.linktype), Addressing::None | Addressing::Arcnet) {
-            return Err(self.linktype_error("an Ethernet address"));
+            return Err(self.no_ether_host(None));
         }
         let address = self.options.names.ether(name).ok_or_else(|| self.unknown_ether_host(name))?;
         self.ether_host(address, dir)
@@ -82,7 +82,7 @@ impl Lowerer<'_> {
     /// `link host $n`. The source comes first, unlike Ethernet's.
     pub(crate) fn arcnet_host(&mut self, address: u8, dir: Option<Dir>) -> Result {
         if addressing(self.layers.linktype) != Addressing::Arcnet {
-            return Err(self.linktype_error("an ARCnet address"));
+            return Err(self.elsewhere("an ARCnet address", "ARCNET or ARCNET_LINUX"));
         }
         self.ends(dir, "an ARCnet address", |this, end| {
             Ok(this.eq(Rel::LinkHdr, if end == End::Src { 0 } else { 1 }, Size::B1, address.into()))
@@ -94,7 +94,7 @@ impl Lowerer<'_> {
         match proto {
             None | Some(Proto::Link) => match addressing(self.layers.linktype) {
                 Addressing::Arcnet => self.arcnet_host(ARCNET_BROADCAST, Some(Dir::Dst)),
-                Addressing::None => Err(self.linktype_error("link-layer `broadcast`")),
+                Addressing::None => Err(self.no_broadcast()),
                 Addressing::Mac { .. } | Addressing::Wlan => self.ether_host(BROADCAST, Some(Dir::Dst)),
             },
             Some(Proto::Ip) => self.ip_broadcast(),
@@ -129,7 +129,7 @@ impl Lowerer<'_> {
                     Ok(self.behind(check, group))
                 }
                 Addressing::Wlan => Ok(self.wlan_multicast()),
-                Addressing::None => Err(self.linktype_error("link-layer `multicast`")),
+                Addressing::None => Err(self.no_multicast()),
             },
             Some(Proto::Ip) => {
                 let link = self.linktype(ethertype::IP)?;

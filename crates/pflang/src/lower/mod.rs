@@ -27,6 +27,7 @@ mod extension;
 pub(crate) mod gather;
 mod host;
 mod id;
+mod instead;
 mod iso;
 mod layers;
 mod link;

@@ -10,6 +10,17 @@ use std::ops::Range;
 /// The apps that the text names: their classes, where these are known.
 pub(super) type Apps = BTreeMap<String, Option<ClassInfo>>;
 
+/// Words between apps that are written in the place of an arrow.
+const JOINTS: [&str; 3] = ["to", "into", "and"];
+
+/// As many links are proposed for one text.
+const MEANT_MAX: usize = 5;
+
+/// Whether names of apps and ports are made of such.
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
 /// Checks one link after the other.
 pub(super) struct Links<'a> {
     text: &'a str,
@@ -34,7 +45,7 @@ impl<'a> Links<'a> {
         let parsed: Link = match link.parse() {
             Ok(parsed) => parsed,
             Err(error) => {
-                problems.add(|| bad_link(link, span, &error));
+                problems.add(|| self.bad_link(link, span, &error));
                 return None;
             }
         };
@@ -80,6 +91,55 @@ impl<'a> Links<'a> {
         known
     }
 
+    fn bad_link(&self, link: &str, span: Range<usize>, error: &GraphError) -> GraphFileError {
+        if let GraphError::BadName { .. } = error {
+            return GraphFileError::new(GraphCode::BadName, span, error.to_string());
+        }
+        let what = format!("`{}` is no link", shown(link));
+        let problem =
+            GraphFileError::new(GraphCode::BadLink, span, what).label("expected \"app.port -> app.port\"");
+        match self.meant(link).as_deref() {
+            Some([one]) => problem.help(format!("did you mean \"{one}\"?")),
+            Some(links) => {
+                let links: Vec<String> = links.iter().map(|link| format!("\"{link}\"")).collect();
+                problem.help(format!("each link is a text of its own: {}", links.join(", ")))
+            }
+            None => problem.help("write it as \"app.output -> app.input\""),
+        }
+    }
+
+    /// The links that a text means which has apps of this graph in it, joined by any sign or word: a chain of them, each with its port
+    /// unless it has only one.
+    fn meant(&self, link: &str) -> Option<Vec<String>> {
+        let is_backward = link.contains("<-");
+        let words = link.split(|c: char| !(is_of_name(c) || c == '.'));
+        let ends = words.filter(|end| !end.is_empty() && !JOINTS.contains(end));
+        let mut ends: Vec<&str> = ends.take(MEANT_MAX + 2).collect();
+        if is_backward {
+            ends.reverse();
+        }
+        let links: Option<Vec<String>> = ends.windows(2).map(|pair| self.link(pair[0], pair[1])).collect();
+        links.filter(|links| (1..=MEANT_MAX).contains(&links.len()))
+    }
+
+    fn link(&self, from: &str, to: &str) -> Option<String> {
+        let [from, to] = [(from, Direction::Output), (to, Direction::Input)]
+            .map(|(end, direction)| self.port(end, direction));
+        Some(format!("{} -> {}", from?, to?)).filter(|link| link.parse::<Link>().is_ok())
+    }
+
+    /// `app.port`, or the app alone, if it has but one port.
+    fn port(&self, end: &str, direction: Direction) -> Option<String> {
+        let (app, port) = end.split_once('.').map_or((end, None), |(app, port)| (app, Some(port)));
+        let class = (*self.apps.get(app)?)?;
+        match (port, class.ports(direction).names()) {
+            (Some(port), _) if class.ports(direction).allow(port) => Some(end.to_owned()),
+            // In the middle of a chain, an app has the port of one side only.
+            (_, [only]) => Some(format!("{app}.{only}")),
+            _ => None,
+        }
+    }
+
     fn unknown_app(&self, name: &str, place: Range<usize>) -> GraphFileError {
         let problem = GraphFileError::new(GraphCode::UnknownApp, place, format!("no app is called `{name}`"));
         let problem = problem.of(name, None);
@@ -87,14 +147,6 @@ impl<'a> Links<'a> {
             Some(similar) => problem.help(format!("did you mean `{similar}`?")),
             None => problem.help(format!("add an app: [app.{name}]")),
         }
-    }
-}
-
-fn bad_link(link: &str, span: Range<usize>, error: &GraphError) -> GraphFileError {
-    match error {
-        GraphError::BadName { .. } => GraphFileError::new(GraphCode::BadName, span, error.to_string()),
-        _ => GraphFileError::new(GraphCode::BadLink, span, format!("`{}` is no link", shown(link)))
-            .label("expected \"app.port -> app.port\""),
     }
 }
 

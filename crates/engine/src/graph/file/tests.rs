@@ -465,12 +465,28 @@ fn links() {
     check_links(
         "\"s.output h.a\", \"s.output ->\", 7, \"s.output -> h.\", \"s.output -> h.a\"",
         &[
-            "GR013 line 1, column 8: `s.output h.a` is no link",
-            "GR013 line 1, column 24: `s.output ->` is no link",
+            "GR013 line 1, column 8: `s.output h.a` is no link; did you mean \"s.output -> h.a\"?",
+            "GR013 line 1, column 24: `s.output ->` is no link; write it as \"app.output -> app.input\"",
             "GR005 line 1, column 39: a link must be a text; write \"a.output -> b.input\"",
             "GR006 line 1, column 42: `` is no name for a port: use 1 to 30 letters, digits and underscores",
         ],
     );
+    for (link, help) in [
+        ("s -> h.a", "did you mean \"s.output -> h.a\"?"),
+        ("h.a <- s.output", "did you mean \"s.output -> h.a\"?"),
+        ("s to h.a", "did you mean \"s.output -> h.a\"?"),
+        ("s.output => h.a", "did you mean \"s.output -> h.a\"?"),
+        ("s, h.a, h.b", "each link is a text of its own: \"s.output -> h.a\", \"h.a -> h.b\""),
+        ("s -> h", "write it as \"app.output -> app.input\""),
+        ("s -> x.a.", "write it as \"app.output -> app.input\""),
+        ("", "write it as \"app.output -> app.input\""),
+    ] {
+        let told = format!("GR013 line 1, column 8: `{link}` is no link; {help}");
+        let Err(errors) = GraphFile::parse(&format!("links=[\"{link}\"]\n{apps}"), &registry()) else {
+            panic!("{link}");
+        };
+        assert_eq!(format!("{} {}", errors.0[0].code, errors.0[0]), told);
+    }
     check_links(
         "\"s.output -> x.a\", \"spring.output -> h.a\"",
         &[

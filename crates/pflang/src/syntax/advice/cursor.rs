@@ -55,8 +55,10 @@ impl<'a> Cursor<'a> {
 
     /// Reads a comparison: what stands for "unequal" here.
     pub(super) fn negation(&mut self) -> Option<&'static str> {
-        let is_unequal = self.sign(Sign::Ne).is_some();
-        self.sign(Sign::Eq);
+        let is_unequal = self.sign(Sign::Ne).is_some() || self.one_of(&["ne", "neq"]).is_some();
+        if self.one_of(&["eq"]).is_none() {
+            self.sign(Sign::Eq);
+        }
         is_unequal.then_some("not")
     }
 
@@ -74,8 +76,10 @@ impl<'a> Cursor<'a> {
 
     /// Reads `<`, `<=`, `>` or `>=`.
     pub(super) fn ordering(&mut self) -> Option<Sign> {
-        let signs = [Sign::Lt, Sign::Le, Sign::Gt, Sign::Ge];
-        signs.into_iter().find(|sign| self.sign(*sign).is_some())
+        let signs = [("lt", Sign::Lt), ("le", Sign::Le), ("gt", Sign::Gt), ("ge", Sign::Ge)];
+        // In words, as Wireshark, nftables and routers have them.
+        let mut is_next = |(word, sign)| self.one_of(&[word]).is_some() || self.sign(sign).is_some();
+        signs.into_iter().find(|&pair| is_next(pair)).map(|(_, sign)| sign)
     }
 
     /// Reads a comparison: the sign for it here, which is `=` where there is none.

@@ -170,7 +170,9 @@ pub(super) fn compared(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
     let proto = cursor.one_of(&["tcp", "udp", "sctp", "ip", "ip6", "arp", "rarp"]);
     let quals = cursor.qualifiers()?;
-    let is_signed = matches!(cursor.token()?.kind, TokenKind::Sign(_));
+    let next = cursor.token()?;
+    let is_signed =
+        matches!(next.kind, TokenKind::Sign(_)) || matches!(cursor.tokens.text(next), "eq" | "ne" | "neq");
     // `port:80`.
     cursor.sign(Sign::Colon);
     match (cursor.ordering(), quals.strip_suffix("port")) {
