@@ -4,7 +4,8 @@ use crate::args::{At, ExplainArgs};
 use crate::exit::{Failure, Outcome};
 use crate::json::value_of;
 use crate::language;
-use crate::terminal::{Terminal, print};
+use crate::table::folded;
+use crate::terminal::{Terminal, columns, print};
 use serde_json::{Value, json};
 
 /// Runs the command.
@@ -33,7 +34,8 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
             .iter()
             .map(|lint| format!("\n{}\n", lint.render(&source, terminal.colour_stdout.into()).trim_end()))
             .collect();
-        format!("{explanation}{lints}")
+        let words = explanation.to_string();
+        columns(std::io::stdout()).map_or_else(|| words.clone(), |width| folded(&words, width)) + &lints
     };
     print(&output)?;
     Ok(Outcome::Done)

@@ -6,7 +6,7 @@ use crate::exit::{Failure, Outcome};
 use crate::instances::{find, nothing_in, unix_ns};
 use crate::message::Message;
 use crate::table::{Column, Table};
-use crate::terminal::{Terminal, print};
+use crate::terminal::{Terminal, columns, print};
 use crate::units;
 use engine::shm::{RecordKind, runtime};
 use observe::{Found, Instance, Rates, Sample};
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure
     } else if found.instances.is_empty() {
         terminal.tell(&nothing_in(&found.folders));
     } else {
-        print(&table(&found.instances, now_unix_ns).text())?;
+        print(&table(&found.instances, now_unix_ns).text_on(columns(std::io::stdout())))?;
     }
     Ok(Outcome::Done)
 }
@@ -85,11 +85,11 @@ fn table(instances: &[Instance], now_unix_ns: u64) -> Table {
         Column::left("NAME", 8, 0),
         Column::right("PID", 7, 0),
         Column::left("STATE", 7, 0),
-        Column::right("UPTIME", 7, 0),
-        Column::right("WORKERS", 7, 0),
-        Column::right("APPS", 5, 0),
-        Column::right("LINKS", 5, 0),
-        Column::right("PACKETS", 8, 0),
+        Column::right("UPTIME", 7, 2),
+        Column::right("WORKERS", 7, 5),
+        Column::right("APPS", 5, 3),
+        Column::right("LINKS", 5, 4),
+        Column::right("PACKETS", 8, 1),
         Column::right("DROPS", 8, 0),
     ];
     let mut table = Table::new(columns);

@@ -60,6 +60,21 @@ impl Table {
         wide.lines(width).iter().map(|line| format!("{}\n", line.trim_end())).collect()
     }
 
+    /// The same on a terminal `width` columns wide, if on one: what does not fit is left out, the least wanted columns first, and then the ends
+    /// of names in the first.
+    pub(crate) fn text_on(&self, width: Option<usize>) -> String {
+        let Some(width) = width else { return self.text() };
+        let mut table = self.clone();
+        for (index, column) in table.columns.iter_mut().enumerate() {
+            let needed = self.needed(index);
+            column.width = if index == 0 { column.width.min(needed) } else { needed };
+        }
+        let behind: usize =
+            table.shown(width).iter().skip(1).map(|(_, column)| column.width + self.gap).sum();
+        let lines = table.lines(width.min(behind + self.needed(0)));
+        lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+
     /// The same in `width` columns, as far as can be: what does not fit into the last column goes on below it.
     pub(crate) fn text_within(&self, width: usize) -> String {
         const LAST_MIN: usize = 20;
@@ -136,6 +151,22 @@ pub(crate) fn filled(text: &str, width: usize) -> String {
     out
 }
 
+/// Lines none of which is longer than `width`, unless a word is. What goes on in another line stands below where the text began, behind the
+/// sign of an item.
+pub(crate) fn folded(text: &str, width: usize) -> String {
+    text.lines().map(|line| folded_line(line, width) + "\n").collect()
+}
+
+fn folded_line(line: &str, width: usize) -> String {
+    let text = line.trim_start();
+    let item = if text.starts_with("- ") { 2 } else { 0 };
+    let indent = line.len() - text.len() + item;
+    // Where there is hardly room beside it, it is none.
+    let (head, text) = line.split_at(if indent < width / 2 { indent } else { 0 });
+    let below = format!("\n{}", " ".repeat(head.len()));
+    format!("{head}{}", filled(text, width - head.len()).replace('\n', &below))
+}
+
 /// The text in `width` columns, cut with an ellipsis where it is longer.
 fn padded(text: &str, width: usize, is_right: bool) -> String {
     let len = text.chars().count();
@@ -167,6 +198,33 @@ mod tests {
             table().text(),
             "NAME        TYPE  PPS\na_long_name tee  1.2k\nb\u{fffd}          sink    7\n"
         );
+    }
+
+    #[test]
+    fn on_a_terminal_it_is_no_wider_than_that() {
+        assert_eq!((table().text_on(None), table().text_on(Some(21))), (table().text(), table().text()));
+        assert_eq!(table().text_on(Some(200)), table().text());
+        assert_eq!(
+            table().text_on(Some(20)),
+            "NAME       TYPE  PPS\na_long_na… tee  1.2k\nb\u{fffd}         sink    7\n"
+        );
+        assert_eq!(table().text_on(Some(12)), "NAME     PPS\na_long… 1.2k\nb\u{fffd}         7\n");
+        for width in 0..30 {
+            assert!(
+                table().text_on(Some(width)).lines().all(|line| line.chars().count() <= width),
+                "{width}"
+            );
+        }
+    }
+
+    #[test]
+    fn lines_go_on_below_where_they_began() {
+        let text = "all of it:\n  - one and two\n  - three\n\nfour";
+        assert_eq!(folded(text, 11), "all of it:\n  - one and\n    two\n  - three\n\nfour\n");
+        assert_eq!(folded(text, 100), format!("{text}\n"));
+        // Too narrow to be told apart.
+        assert_eq!(folded("      - one two", 8), "- one\ntwo\n");
+        (0..9).for_each(|width| drop(folded(text, width)));
     }
 
     #[test]

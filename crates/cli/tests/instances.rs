@@ -151,6 +151,40 @@ fn where_nothing_runs_it_is_said_what_starts_something() {
     }
 }
 
+/// What a command prints on a narrow terminal.
+fn on_narrow_terminal(folder: &Path, args: &[&str]) -> String {
+    let mut terminal = Terminal::of_columns("40");
+    let mut command = sluss(args);
+    command.env("SLUSS_RUNTIME_DIR", folder).stdout(terminal.theirs()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // With the last of those at its other end, a terminal ends (EIO).
+    drop(command);
+    let mut seen = Vec::new();
+    let mut more = [0; 1000];
+    while let Ok(len @ 1..) = terminal.ours.read(&mut more) {
+        seen.extend(&more[..len]);
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
+    String::from_utf8(seen).unwrap()
+}
+
+#[test]
+fn a_narrow_terminal_is_kept_to() {
+    let instance = Instance::start("narrow_terminal_of_an_instance");
+    for (args, end) in [
+        (&["ps"][..], "DROPS"),
+        (&["top", "--once", "--interval", "100ms"], "DROPS/S"),
+        (&["explain", "not vlan and tcp port 80", "--color", "never"], "In full:"),
+    ] {
+        let text = on_narrow_terminal(&instance.folder, args);
+        let is_narrow = |line: &str| line.trim_end().chars().count() <= 40;
+        let words = text.split("warning[").next().unwrap_or_default();
+        assert!(words.lines().all(is_narrow) && words.contains(end), "{args:?}: {text}");
+    }
+    let wide = stdout(&instance.sluss(&["ps"]));
+    assert!(wide.contains("WORKERS") && wide.contains("narrow_terminal_of_an_instance"), "{wide}");
+}
+
 #[test]
 fn a_killed_instance_keeps_its_counters_until_cleaned() {
     let mut instance = Instance::start("killed");

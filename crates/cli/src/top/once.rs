@@ -5,7 +5,8 @@ use super::watch::{Moment, Seen, Watch};
 use crate::exit::{Failure, Outcome};
 use crate::instances;
 use crate::message::Message;
-use crate::terminal::{Terminal, print};
+use crate::table::folded;
+use crate::terminal::{Terminal, columns, print};
 use crate::units::{one_line, rate, share, uptime};
 use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, State, WorkerRates};
 use serde_json::{Map, Value, json};
@@ -28,16 +29,30 @@ pub(super) fn run(
         terminal.tell(&instances::nothing_in(&moment.folders));
         return Ok(Outcome::NothingMatched);
     }
-    print(&if json { objects(&moment) } else { in_words(&moment) })?;
+    print(&if json { objects(&moment) } else { in_words(&moment, columns(std::io::stdout())) })?;
     Ok(Outcome::Done)
 }
 
-/// All instances, as tables.
-pub(super) fn in_words(moment: &Moment) -> String {
-    moment.instances.iter().map(instance_in_words).collect::<Vec<_>>().join("\n")
+/// All instances, as tables, on a terminal so many columns wide, if on one.
+pub(super) fn in_words(moment: &Moment, width: Option<usize>) -> String {
+    let texts: Vec<String> = moment.instances.iter().map(|seen| instance_in_words(seen, width)).collect();
+    texts.join("\n")
 }
 
-fn instance_in_words(seen: &Seen) -> String {
+fn instance_in_words(seen: &Seen, width: Option<usize>) -> String {
+    let rates = &seen.rates;
+    let head = head(seen);
+    let tables = [
+        Some(tables::apps(seen.state, rates.apps.iter())),
+        Some(tables::links(rates.links.iter())),
+        tables::counters(rates.apps.iter()),
+    ];
+    let tables: String = tables.iter().flatten().map(|table| table.text_on(width)).collect();
+    width.map_or_else(|| head.clone(), |width| folded(&head, width)) + &tables
+}
+
+/// What is told in sentences.
+fn head(seen: &Seen) -> String {
     let rates = &seen.rates;
     let up = seen.uptime.map_or(String::new(), |time| format!(", up {}", uptime(time)));
     let mut text = format!(
@@ -50,10 +65,7 @@ fn instance_in_words(seen: &Seen) -> String {
         share(rates.cpu_max()),
     );
     rates.workers.iter().for_each(|worker| text += &format!("{}\n", tables::worker(worker)));
-    text += &format!("drops: {}\n", tables::drops(rates).unwrap_or_else(|| "none".to_owned()));
-    text += &tables::apps(seen.state, rates.apps.iter()).text();
-    text += &tables::links(rates.links.iter()).text();
-    text + &tables::counters(rates.apps.iter()).map_or_else(String::new, |table| table.text())
+    text + &format!("drops: {}\n", tables::drops(rates).unwrap_or_else(|| "none".to_owned()))
 }
 
 /// All instances, a line of JSON each.

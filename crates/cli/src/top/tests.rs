@@ -169,7 +169,9 @@ fn screens_look_as_they_should() {
     crash.push(moment(0, vec![crashed()]));
     golden("80x24-crashed", &drawn(&crash, 80, 24));
     golden("80x24-empty", &drawn(&View::new(Duration::from_secs(1), false), 80, 24));
-    golden("once", &once::in_words(&moment(0, vec![edge(1e6), crashed()])));
+    let moment = moment(0, vec![edge(1e6), crashed()]);
+    golden("once", &once::in_words(&moment, None));
+    golden("once-narrow", &once::in_words(&moment, Some(40)));
 }
 
 #[test]

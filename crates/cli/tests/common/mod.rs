@@ -50,13 +50,19 @@ pub struct Terminal {
 impl Terminal {
     /// One of 30 lines and 100 columns.
     pub fn new() -> Terminal {
+        Terminal::of_columns("100")
+    }
+
+    /// One of 30 lines.
+    pub fn of_columns(columns: &str) -> Terminal {
         use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
         let ours =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
         grantpt(&ours).and_then(|()| unlockpt(&ours)).expect("a terminal");
         let path = ptsname(&ours, Vec::new()).expect("its name").into_string().expect("an ASCII name");
         let terminal = Terminal { ours: ours.into(), path };
-        let size = Command::new("stty").args(["rows", "30", "cols", "100"]).stdin(terminal.theirs()).status();
+        let size =
+            Command::new("stty").args(["rows", "30", "cols", columns]).stdin(terminal.theirs()).status();
         assert!(size.expect("stty").success());
         terminal
     }
