@@ -456,11 +456,7 @@ impl Worker {
         if self.clock.kind() != ClockKind::Wall {
             return false;
         }
-        let now_ns = self.clock.now_ns();
-        let events = || self.tasks.iter().filter_map(Task::next_event_ns).filter(|&ns| ns > now_ns);
-        let Some(time) = rest.until_device(|| events().min().map(|next_ns| next_ns - now_ns)) else {
-            return false;
-        };
+        let Some(time) = rest.until_device(|| self.until_called_ns()) else { return false };
         let mut devices = Vec::new();
         if self.any_down || !self.tasks.iter().all(|task| task.waits_for(&mut devices)) || devices.is_empty()
         {
@@ -476,6 +472,17 @@ impl Worker {
         // So few breaths come that to count them takes long.
         self.is_over |= self.tasks.iter().any(Task::ends_run);
         true
+    }
+
+    /// How long it is until an app wants to be called, or is to tick since it has not settled in its turn what was due.
+    pub(crate) fn until_called_ns(&self) -> Option<u64> {
+        let now_ns = self.clock.now_ns();
+        let call_ns = |task: &Task| match task.next_event_ns()? {
+            next_ns if next_ns > now_ns => Some(next_ns),
+            _ => task.has(Method::Tick).then_some(self.next_tick_ns),
+        };
+        let next_ns = self.tasks.iter().filter_map(call_ns).min()?;
+        Some(next_ns.saturating_sub(now_ns))
     }
 
     /// Lets others have the core for a moment.

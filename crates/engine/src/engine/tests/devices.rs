@@ -104,6 +104,25 @@ fn who_has_other_things_to_look_at_waits_for_no_device() {
 }
 
 #[test]
+fn what_is_due_and_settled_by_a_tick_is_not_held_up_by_a_wait_for_devices() {
+    const SECOND_NS: u64 = 1_000_000_000;
+    let settings = Settings { packets: 100, tick_hz: 1, ..Settings::new().expect("a system") };
+    let mut engine = Engine::new(settings).expect("a pool");
+    let mut graph = Graph::new();
+    graph.app("oven", Oven { bake_ns: vec![0, 5 * SECOND_NS] }).expect("a name");
+    graph.app("numbers", Numbers::up_to(0)).expect("a name");
+    graph.link("numbers.output -> oven.input").expect("ports");
+    engine.configure(&graph).expect("a graph");
+    engine.breathe();
+    assert_eq!(engine.workers[0].until_called_ns(), None);
+    graph.get_mut("numbers").expect("an app").config = Config::new(Numbers::up_to(2));
+    engine.configure(&graph).expect("a graph");
+    engine.breathe();
+    let until_tick_ns = engine.workers[0].until_called_ns();
+    assert!(until_tick_ns.is_some_and(|ns| ns <= SECOND_NS), "{until_tick_ns:?}");
+}
+
+#[test]
 fn on_capture_time_no_device_is_waited_for() {
     let settings = Settings { packets: 100, clock: ClockKind::Capture, ..Settings::new().expect("a system") };
     let (mut engine, ..) = with_socket(Engine::new(settings).expect("a pool"), &mut Graph::new());
