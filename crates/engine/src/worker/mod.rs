@@ -467,7 +467,7 @@ impl Worker {
             // After a signal, too, the next breath looks anyway.
             Ok(0) | Err(Errno::INTR) => {}
             // Where the system has no memory, or forbids it, it would return at once again and again.
-            Ok(_) | Err(_) => rest.alarmed(),
+            Ok(_) | Err(_) => rest.bar_devices(),
         }
         // So few breaths come that to count them takes long.
         self.is_over |= self.tasks.iter().any(Task::ends_run);

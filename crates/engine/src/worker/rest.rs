@@ -22,8 +22,8 @@ pub(crate) struct Rest {
     sleep_us: u64,
     /// The sum of the sleeps since anything moved or waited, in microseconds.
     idle_us: u64,
-    /// How long it is to sleep before it waits for devices again: one had something to say, and then nothing has moved.
-    alarm_us: u64,
+    /// How long it is to sleep before it waits for devices again, in microseconds: one had something, and then nothing has moved.
+    devices_barred_us: u64,
     /// Packets that waited.
     waiting: usize,
     /// Breaths since that number was another, or something moved.
@@ -49,31 +49,31 @@ impl Rest {
     /// `is_sent_to` says whether another worker sends to this one.
     pub(super) fn new(is_sent_to: bool) -> Self {
         let idle_sleep_us_max = if is_sent_to { SLEEP_US_MAX } else { IDLE_SLEEP_US_MAX };
-        Rest { idle_sleep_us_max, sleep_us: 0, idle_us: 0, alarm_us: 0, waiting: 0, quiet: 0 }
+        Rest { idle_sleep_us_max, sleep_us: 0, idle_us: 0, devices_barred_us: 0, waiting: 0, quiet: 0 }
     }
 
     /// Something has moved.
     pub(super) fn moved(&mut self) {
         self.sleep_us /= 2;
-        (self.quiet, self.idle_us, self.alarm_us) = (0, 0, 0);
+        (self.quiet, self.idle_us, self.devices_barred_us) = (0, 0, 0);
     }
 
     /// How long it may wait for devices, where nothing else can come: when nothing has come for a while, nor a device said in vain that
     /// it had something. `until_event_ns` is how long it is until an app wants to be called.
     pub(super) fn until_device(&self, until_event_ns: impl FnOnce() -> Option<u64>) -> Option<Duration> {
         let is_sent_to = self.idle_sleep_us_max < IDLE_SLEEP_US_MAX;
-        if is_sent_to || self.alarm_us > 0 || self.idle_us < IDLE_US {
+        if is_sent_to || self.devices_barred_us > 0 || self.idle_us < IDLE_US {
             return None;
         }
-        let spare_us = until_event_ns().map_or(u64::MAX, |ns| (ns / 1000).saturating_sub(OVERSLEEP_US));
-        Some(DEVICE_WAIT_US.min(spare_us))
+        Some(DEVICE_WAIT_US.min(punctual_us(until_event_ns())))
             .filter(|&us| us > self.idle_sleep_us_max)
             .map(Duration::from_micros)
     }
 
-    /// A device has something to say. That is forgotten when something moves, or after a second: it may have been an error that has passed.
-    pub(super) fn alarmed(&mut self) {
-        self.alarm_us = IDLE_US;
+    /// A device has something: if nothing moves then, it would say so at once again and again, so that devices are not waited for. That is
+    /// forgotten when something moves, or after a second: it may have been an error that has passed.
+    pub(super) fn bar_devices(&mut self) {
+        self.devices_barred_us = IDLE_US;
     }
 
     /// Nothing has moved, and nothing waits. `until_event_ns` is how long it is until an app wants to be called: it is not called later than it
@@ -85,9 +85,9 @@ impl Rest {
             return Duration::from_micros(self.sleep_us);
         }
         let sleep_us = self.longer(self.idle_sleep_us_max);
-        self.alarm_us = self.alarm_us.saturating_sub(sleep_us);
-        let spare_us = until_event_ns().map_or(u64::MAX, |ns| (ns / 1000).saturating_sub(OVERSLEEP_US));
-        Duration::from_micros(sleep_us.min(spare_us.max(SLEEP_US_MAX)))
+        self.devices_barred_us = self.devices_barred_us.saturating_sub(sleep_us);
+        // A short sleep may make an app late, as it may any packet.
+        Duration::from_micros(sleep_us.min(punctual_us(until_event_ns()).max(SLEEP_US_MAX)))
     }
 
     /// Nothing has moved, but `waiting` packets wait. `until_event_ns` is how long it is until an app wants to be called.
@@ -100,11 +100,10 @@ impl Rest {
         if self.quiet <= QUIET_BREATHS {
             return None;
         }
-        let spare_us = match until_event_ns {
-            Some(ns) => (ns / 1000).checked_sub(OVERSLEEP_US).filter(|&us| us > 0)?,
-            None => u64::MAX,
-        };
-        Some(Duration::from_micros(self.longer(SLEEP_US_MAX).min(spare_us)))
+        match punctual_us(until_event_ns) {
+            0 => None,
+            punctual_us => Some(Duration::from_micros(self.longer(SLEEP_US_MAX).min(punctual_us))),
+        }
     }
 
     /// A sleep that is a little longer than the last one.
@@ -112,6 +111,11 @@ impl Rest {
         self.sleep_us = (self.sleep_us + 1).min(max_us);
         self.sleep_us
     }
+}
+
+/// The longest sleep after which an app is called in time that wants to be called in so long, in microseconds.
+fn punctual_us(until_event_ns: Option<u64>) -> u64 {
+    until_event_ns.map_or(u64::MAX, |ns| (ns / 1000).saturating_sub(OVERSLEEP_US))
 }
 
 /// Whether a worker goes on without sleep where nothing moves, since a link to or from another worker was filling up.
@@ -242,11 +246,11 @@ mod tests {
         assert_eq!(rest.until_device(|| None), Some(us(DEVICE_WAIT_US)));
         assert_eq!(rest.until_device(|| Some(2_000_000)), Some(us(2000 - OVERSLEEP_US)));
         assert_eq!(rest.until_device(|| Some(200_000)), None, "a sleep is enough");
-        rest.alarmed();
+        rest.bar_devices();
         assert_eq!(rest.until_device(|| None), None, "it would say so at once again");
         (0..2 * IDLE_US / IDLE_SLEEP_US_MAX).for_each(|_| _ = rest.without_packets(|| None));
         assert_eq!(rest.until_device(|| None), Some(us(DEVICE_WAIT_US)));
-        rest.alarmed();
+        rest.bar_devices();
         rest.moved();
         assert_eq!(rest.until_device(|| None), None);
     }
