@@ -8,6 +8,8 @@ mod interfaces;
 mod offload;
 #[path = "kernel/outgoing.rs"]
 mod outgoing;
+#[path = "kernel/wakes.rs"]
+mod wakes;
 
 use engine::{Class, Engine, Graph, Report, Settings};
 use io::{AfPacket, PcapReader, PcapWriter, Tap};

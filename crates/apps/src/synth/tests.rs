@@ -150,6 +150,18 @@ fn a_rate_is_kept() {
 }
 
 #[test]
+fn packets_have_the_time_at_which_they_are_sent() {
+    let mut rig = Rig::new(Synth::default(), &[], &["output"]);
+    for _ in 0..3 {
+        rig.advance(1_000_000);
+        let now_ns = rig.now_ns();
+        let received = rig.received("output");
+        assert!(!received.is_empty());
+        assert!(received.iter().all(|packet| packet.metadata.timestamp_ns == now_ns));
+    }
+}
+
+#[test]
 fn an_exhausted_pool_is_waited_for() {
     let mut rig = Rig::with(Synth { count: Some(100), ..Synth::default() }, &[], &["output"], 4);
     (0..200).for_each(|_| rig.breathe());

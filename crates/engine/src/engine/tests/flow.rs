@@ -135,3 +135,18 @@ fn an_engine_that_goes_stops_its_apps() {
         assert_eq!(RUNG.load(Ordering::Relaxed) - before, 1);
     }
 }
+
+#[test]
+fn a_graph_has_packets_for_its_links_and_for_what_apps_keep() {
+    let packets_for = |links: usize| {
+        let mut graph = Graph::new();
+        graph.app("numbers", Numbers::up_to(1)).expect("a name");
+        graph.app("end", End { pause_ms: 0 }).expect("a name");
+        (0..links).for_each(|i| graph.link(&format!("numbers.{i} -> end.{i}")).expect("ports"));
+        Settings::packets_for(&graph)
+    };
+    assert_eq!([0, 1, 8].map(packets_for), [16_384; 3]);
+    assert_eq!([9, 20].map(packets_for), [17 * 1024, 28 * 1024]);
+    assert_eq!(packets_for(77), 85 * 1024);
+    assert_eq!(packets_for(78), Pool::MAX_PACKETS);
+}
