@@ -45,6 +45,8 @@ pub mod ethertype {
     pub const LLDP: u16 = 0x88cc;
     /// Slow protocols, of which LACP is one (IEEE 802.3, annex 57A).
     pub const SLOW: u16 = 0x8809;
+    /// The network service header (RFC 8300).
+    pub const NSH: u16 = 0x894f;
     /// Below this a type field is a length, and 802.2 LLC follows.
     pub const LEAST: u16 = 0x0600;
 }
@@ -71,6 +73,7 @@ pub fn ethertype_name(ethertype: u16) -> Option<&'static str> {
         ethertype::SLOW => "slow",
         0x888e => "eapol",
         ethertype::MACSEC => "macsec",
+        ethertype::NSH => "nsh",
         0x88f7 => "ptp",
         0x8906 => "fcoe",
         0x9000 => "loopback",

@@ -25,9 +25,11 @@ mod dns;
 mod icmp;
 mod igmp;
 mod inside;
+mod ipsec;
 mod l2tp;
 mod lacp;
 mod lldp;
+mod nsh;
 mod ntp;
 mod pseudowire;
 mod quic;
@@ -48,6 +50,7 @@ use detail::{Detail, Extent, GreDetail, Slarp};
 use icmp::IcmpDetail;
 use inside::{Inside, Kind};
 use l2tp::L2tp;
+use nsh::Nsh;
 use pseudowire::{Guess, Pseudowire};
 use tcp::TcpDetail;
 
@@ -192,6 +195,7 @@ impl<'a> Summary<'a> {
             Network::Ethertype(ethertype::IPV4) => self.ipv4(payload),
             Network::Ethertype(ethertype::IPV6) => self.ipv6(payload),
             Network::Ethertype(kind @ (ethertype::ARP | ethertype::RARP)) => self.arp(kind, payload),
+            Network::Ethertype(ethertype::NSH) => self.nsh(payload),
             Network::Ethertype(kind) => self.control(detail::of_ethertype(kind, payload)),
             Network::Slarp => self.slarp(payload),
             Network::Llc(dsap, ssap) => self.control(detail::llc(dsap, ssap, payload)),
@@ -228,6 +232,30 @@ impl<'a> Summary<'a> {
             }
             Guess::Cut => self.flaw = Some(Flaw::Cut),
             Guess::Unknown => {}
+        }
+    }
+
+    /// Fills in a network service header, and what is behind it.
+    fn nsh(&mut self, bytes: &'a [u8]) {
+        self.protocol = "nsh";
+        let sent = bytes.len() + self.missing;
+        self.set_len(sent);
+        if Nsh::is_of_other_version(bytes) {
+            self.flaw = Some(BAD_VERSION);
+            return;
+        }
+        let Some(nsh) = Nsh::read(bytes) else {
+            self.ends_within_header(bytes.len(), sent);
+            return;
+        };
+        self.detail = Detail::Nsh(nsh);
+        match (nsh.header_len().filter(|&len| len <= sent), nsh.ethertype()) {
+            (None, _) => self.flaw = Some(BAD_HEADER_LENGTH),
+            (Some(len), Some(ethertype)) => {
+                self.carries(Kind::Ethertype(ethertype), len, bytes.get(len..).unwrap_or_default());
+            }
+            (Some(len), None) if bytes.len() < len => self.flaw = Some(Flaw::Cut),
+            (Some(_), None) => {}
         }
     }
 

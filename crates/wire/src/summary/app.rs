@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::dhcp::{self, Dhcp, Dhcp6};
 use super::dns::{self, Dns};
 use super::inside::Kind;
+use super::ipsec::{self, Ipsec};
 use super::l2tp;
 use super::ntp::{self, Ntp};
 use super::quic::{self, Quic};
@@ -44,6 +45,7 @@ pub(super) enum App<'a> {
     Mpls,
     Geneve(Geneve<'a>),
     L2tp(l2tp::Datagram),
+    Ipsec(Ipsec),
 }
 
 impl<'a> App<'a> {
@@ -72,6 +74,12 @@ impl<'a> App<'a> {
             Snmp::read(payload).map(App::Snmp)
         } else if is_of(&radius::PORTS) {
             Radius::read(payload, sent).map(App::Radius)
+        } else if is_of(&[radius::PORT_OF_CHANGES]) {
+            Radius::read_change(payload, sent).map(App::Radius)
+        } else if is_of(&[ipsec::IKE_PORT]) {
+            Ipsec::read_ike(payload, sent).map(App::Ipsec)
+        } else if is_of(&[ipsec::NAT_PORT]) {
+            Ipsec::read(payload, sent).map(App::Ipsec)
         } else if is_of(&[syslog::PORT]) {
             Syslog::read(payload, sent).map(App::Syslog)
         } else if is_of(&[tftp::PORT]) {
@@ -109,7 +117,9 @@ impl<'a> App<'a> {
             _ if is_of(&[ntp::PORT]) => ntp::LEAST,
             _ if is_of(&[l2tp::PORT]) => l2tp::Datagram::least(payload),
             _ if is_of(&snmp::PORTS) => Snmp::least(payload),
-            _ if is_of(&radius::PORTS) => radius::LEAST,
+            _ if is_of(&radius::PORTS) || is_of(&[radius::PORT_OF_CHANGES]) => radius::LEAST,
+            _ if is_of(&[ipsec::IKE_PORT]) => Ipsec::least(ipsec::IKE_PORT, payload),
+            _ if is_of(&[ipsec::NAT_PORT]) => Ipsec::least(ipsec::NAT_PORT, payload),
             _ if is_of(&[syslog::PORT]) => Syslog::least(payload),
             _ if is_of(&[tftp::PORT]) => tftp::LEAST,
             _ if is_of(&[words::SIP_PORT]) => words::least(ports, payload),
@@ -193,6 +203,7 @@ impl fmt::Display for App<'_> {
             App::Vxlan(vxlan) => write!(f, "vxlan {}", vxlan.vni()),
             App::Geneve(geneve) => write!(f, "geneve {}", geneve.vni()),
             App::L2tp(l2tp) => l2tp.fmt(f),
+            App::Ipsec(ipsec) => ipsec.fmt(f),
         }
     }
 }

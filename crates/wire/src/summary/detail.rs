@@ -8,6 +8,7 @@ use super::igmp::Igmp;
 use super::l2tp::L2tp;
 use super::lacp::Lacp;
 use super::lldp::Lldp;
+use super::nsh::Nsh;
 use super::pseudowire::Pseudowire;
 use super::routing::Routing;
 use super::sctp::Chunks;
@@ -33,6 +34,7 @@ pub(super) enum Detail<'a> {
     Sctp(Chunks),
     Routing(Routing),
     Gre(GreDetail),
+    Nsh(Nsh),
     L2tp(L2tp),
     Pseudowire(Pseudowire),
     /// Of an ESP or AH header: security parameters index and sequence number.
@@ -166,6 +168,7 @@ impl fmt::Display for Detail<'_> {
                 None => write!(f, " code {code:#04x}"),
             },
             Detail::Gre(gre) => gre.fmt(f),
+            Detail::Nsh(nsh) => nsh.fmt(f),
             Detail::L2tp(l2tp) => l2tp.fmt(f),
             Detail::Pseudowire(pseudowire) => pseudowire.fmt(f),
             Detail::Ipsec(spi, seq) => write!(f, " spi {spi:#010x} seq {seq}"),

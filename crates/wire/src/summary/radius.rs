@@ -6,6 +6,11 @@ use crate::bytes::{u8_at, u16_at};
 
 /// Of authentication and of accounting, those in use before them, and that of changes.
 pub(super) const PORTS: [u16; 5] = [1812, 1813, 1645, 1646, 3799];
+/// Where Juniper's JUNOSe takes changes by default ("Configuring RADIUS-Initiated Change of Authorization"), and others may. Gateways of
+/// LoRaWAN speak there, too.
+pub(super) const PORT_OF_CHANGES: u16 = 1700;
+/// Codes of changes and of their answers (RFC 5176, 2.3).
+const CHANGES: std::ops::RangeInclusive<u8> = 40..=45;
 /// Bytes of a header that show that it is one: a code, a number, a length.
 pub(super) const LEAST: usize = 4;
 /// Code, number, length, and what authenticates it.
@@ -26,6 +31,14 @@ impl Radius {
         let is_one = len >= HEADER_LEN && usize::from(len) <= sent;
         let name = code_name(u8_at(payload, 0)?).filter(|_| is_one)?;
         Some(Radius { name, id: u8_at(payload, 1)? })
+    }
+}
+
+impl Radius {
+    /// The same, if it is a change or the answer to one.
+    pub(super) fn read_change(payload: &[u8], sent: usize) -> Option<Radius> {
+        let is_change = CHANGES.contains(&u8_at(payload, 0)?);
+        Radius::read(payload, sent).filter(|_| is_change)
     }
 }
 

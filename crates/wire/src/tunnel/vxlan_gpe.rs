@@ -57,6 +57,7 @@ impl<'a> VxlanGpe<'a> {
             1 => ethertype::IPV4,
             2 => ethertype::IPV6,
             3 => TRANSPARENT_ETHERNET,
+            4 => ethertype::NSH,
             5 => ethertype::MPLS,
             _ => return None,
         })

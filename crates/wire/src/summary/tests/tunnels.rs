@@ -21,6 +21,43 @@ fn vxlan_gpe(protocol: u8, payload: &[u8]) -> Vec<u8> {
     ipv4(17, 0, &udp(50000, 4790, &packet(&[&[0x0c, 0, 0, protocol, 0, 0, 7, 0], payload])))
 }
 
+/// A header of so many words, with zeros in those that not all have (RFC 8300, 2.2 to 2.4).
+fn nsh(next: u8, words: u8, payload: &[u8]) -> Vec<u8> {
+    let more = vec![0; (usize::from(words) * 4).saturating_sub(8)];
+    packet(&[&[0x0f, 0xc0 | words, 1, next, 0, 0, 5, 254], &more, payload])
+}
+
+#[test]
+fn paths_through_services_are_shown_with_what_takes_them() {
+    const FROM_TO: &str = "02:00:00:00:00:01 > 02:00:00:00:00:02 nsh";
+    let (ip, expected) = inner();
+    let over = |nsh: &[u8]| packet(&[MACS, &[0x89, 0x4f], nsh]);
+    for (nsh, told) in [
+        (nsh(1, 6, &ip), format!(" path 5 index 254 len 54: {expected}")),
+        (nsh(3, 2, &frame(&ip)), format!(" path 5 index 254 len 52: {expected}")),
+        (nsh(5, 2, &packet(&[&[0, 1, 1, 64], &ip])), format!(" path 5 index 254 len 42: mpls 16 {expected}")),
+        (
+            nsh(4, 2, &nsh(1, 2, &ip)),
+            format!(" path 5 index 254 len 46: nsh path 5 index 254 len 38: {expected}"),
+        ),
+        (nsh(254, 2, &[9; 5]), " path 5 index 254 protocol 254 len 13".to_owned()),
+        (nsh(1, 1, &ip), " path 5 index 254 len 38, bad header length".to_owned()),
+        (nsh(1, 2, &ip)[..7].to_vec(), " len 7, short header".to_owned()),
+        (vec![0x4f, 0xc2, 1, 1, 0, 0, 5, 254], " len 8, bad version".to_owned()),
+        (vec![0x0f, 0xc6, 1, 1, 0, 0, 5, 254], " path 5 index 254 len 8, bad header length".to_owned()),
+    ] {
+        assert_eq!(line(LinkType::EN10MB, &over(&nsh)), format!("{FROM_TO}{told}"));
+    }
+    let whole = over(&nsh(1, 6, &ip));
+    let cut = |len: usize| summarize(LinkType::EN10MB, &whole[..len], whole.len() as u32).to_string();
+    assert_eq!(cut(14), format!("{FROM_TO} len 54 cut"));
+    assert_eq!(cut(21), format!("{FROM_TO} len 54 cut"));
+    for len in [22, 30, 38] {
+        assert_eq!(cut(len), format!("{FROM_TO} path 5 index 254 len 54 cut"));
+    }
+    assert_eq!(cut(50), format!("{FROM_TO} path 5 index 254 len 54: ip len 30 cut"));
+}
+
 /// Behind two labels.
 fn mpls_in_udp(payload: &[u8]) -> Vec<u8> {
     ipv4(17, 0, &udp(50000, 6635, &packet(&[&[0, 1, 0x10, 64, 0, 1, 1, 64], payload])))
@@ -81,8 +118,14 @@ fn what_tunnels_carry_is_shown_behind_them() {
             format!("192.0.2.1:50000 > 192.0.2.2:4790 udp vxlan-gpe 7 len 42: mpls 16 {expected}"),
         ),
         (
-            vxlan_gpe(4, &[9, 9]),
-            "192.0.2.1:50000 > 192.0.2.2:4790 udp vxlan-gpe 7 protocol 4 len 10".to_owned(),
+            vxlan_gpe(6, &[9, 9]),
+            "192.0.2.1:50000 > 192.0.2.2:4790 udp vxlan-gpe 7 protocol 6 len 10".to_owned(),
+        ),
+        (
+            vxlan_gpe(4, &nsh(3, 2, &frame(&ip))),
+            format!(
+                "192.0.2.1:50000 > 192.0.2.2:4790 udp vxlan-gpe 7 len 60: nsh path 5 index 254 len 52: {expected}"
+            ),
         ),
         (
             mpls_in_udp(&ip),
@@ -279,6 +322,7 @@ pub(super) fn samples() -> Vec<Vec<u8>> {
         vxlan(&frame(&ipv4(47, 0, &packet(&[&[0, 0, 8, 0], &ip])))),
         geneve(0x6558, &frame(&ip)),
         vxlan_gpe(1, &ip),
+        vxlan_gpe(4, &nsh(3, 6, &frame(&ip))),
         mpls_in_udp(&ip),
         ipv4(51, 0, &ah(6, &tcp_with(16, SACK_OPTIONS))),
         ipv4(51, 0, &ah(4, &ip)),
