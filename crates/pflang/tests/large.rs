@@ -277,6 +277,46 @@ fn two_thousand_pairs_of_hosts() {
     }
 }
 
+/// Each term asks for either end of the packet, and for something else.
+#[test]
+fn a_thousand_terms_of_two_ends() {
+    let mut rng = Rng::new(11);
+    let (hosts, ports) = (members(400, &mut rng), members(100, &mut rng));
+    let pairs: Vec<(u32, u32, u16)> =
+        (0..1000).map(|_| (*rng.pick(&hosts), *rng.pick(&hosts), *rng.pick(&ports) as u16)).collect();
+    let v4 = |a: u32| Ipv4Addr::from(a);
+    let v6 = |a: u32| Ipv6Addr::from(0x2001_0db8 << 96 | u128::from(a) << 64 | 1);
+    let filters = [
+        ("port", joined(&pairs, |&(a, _, p)| format!("(host {} and port {p})", v4(a)))),
+        ("port", joined(&pairs, |&(a, _, p)| format!("(tcp port {p} and host {})", v4(a)))),
+        ("host", joined(&pairs, |&(a, b, _)| format!("(host {} and host {})", v4(a), v4(b)))),
+        ("ip6", joined(&pairs, |&(a, _, p)| format!("(ip6 host {} and port {p})", v6(a)))),
+    ];
+    for (kind, filter) in filters {
+        let engines = engines(&filter);
+        for i in 0..300 {
+            let (a, b, p) = *rng.pick(&pairs);
+            let other = probe(&hosts, &mut rng);
+            let (src, dst) = [(a, b), (b, a), (a, other), (other, a)][i % 4];
+            let (sport, dport) = [(p, 9), (9, p), (p, p), (9, 9)][i / 4 % 4];
+            let either = |end: u32| src == end || dst == end;
+            let holds = |&(a, b, p): &(u32, u32, u16)| match kind {
+                "host" => either(a) && either(b),
+                _ => either(a) && (sport == p || dport == p),
+            };
+            let addresses = match kind {
+                "ip6" => format!("ip6(src={},dst={})", v6(src), v6(dst)),
+                _ => format!("ip4(src={},dst={})", v4(src), v4(dst)),
+            };
+            let packet =
+                Packet::parse(&format!("eth / {addresses} / tcp({sport},{dport})")).expect("it builds");
+            let expected = pairs.iter().any(holds);
+            assert_eq!(engines.disagreement(&packet, expected), None, "{kind}: {}", packet.to_line());
+        }
+        assert!(longest_way(&filter) < 50, "{kind}: {} questions one after the other", longest_way(&filter));
+    }
+}
+
 /// Lists with exceptions: a list of hosts, without some nets, on some ports.
 #[test]
 fn lists_with_exceptions() {

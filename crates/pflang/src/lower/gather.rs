@@ -30,6 +30,8 @@ use crate::ir::tree::{Set, Tree, TreeId, TreeNode};
 use crate::ir::{Cond, Spans};
 use kinds::{Asked, Group, Kinds, Member, Unit};
 
+mod columns;
+mod distribute;
 mod kinds;
 
 /// Shorter lists stay as they are.
@@ -172,8 +174,39 @@ impl Gatherer<'_> {
                 new = self.split(top, &runs, list);
             }
         }
+        if new == list
+            && alone.kinds >= TERMS_MIN as usize
+            && Operator::of(self.tree.node(top)) == Operator::Or
+        {
+            new = self.distributed(top, &terms).unwrap_or(list);
+        }
         self.terms = terms;
         new
+    }
+
+    /// The list, where the terms of one shape that follow each other are asked end by end.
+    fn distributed(&mut self, top: TreeId, terms: &[TreeId]) -> Option<TreeId> {
+        let mut out = Vec::new();
+        let mut rest = terms;
+        let mut changed = false;
+        while !rest.is_empty() {
+            let (alike, behind) = rest.split_at(columns::alike(self.tree, rest));
+            rest = behind;
+            let as_it_was = |tree: &mut Tree| {
+                let or = |any, &term: &TreeId| tree.push_like(TreeNode::Or(any, term), top);
+                alike[1..].iter().fold(alike[0], or)
+            };
+            match distribute::distributed(self.tree, alike, as_it_was) {
+                Some(list) => {
+                    changed = true;
+                    out.push(list);
+                }
+                None => out.extend(alike),
+            }
+        }
+        // What was added has become what it is.
+        self.new.extend((self.new.len() as u32..self.tree.len() as u32).map(TreeId));
+        changed.then(|| self.joined(top, &out))
     }
 
     fn splits_below(&self, id: TreeId) -> u8 {

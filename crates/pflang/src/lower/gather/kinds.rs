@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
 /// Larger terms are of no kind: each would be read again for each list that it is a part of. Two words a node.
-const TERM_WORDS_MAX: usize = 256;
+pub(super) const TERM_WORDS_MAX: usize = 256;
 
 /// What may differ from term to term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -212,7 +212,7 @@ impl Group {
 }
 
 /// What asks whether a loaded number lies in a range.
-fn membership(tree: &Tree, test: TreeId) -> Option<Member> {
+pub(super) fn membership(tree: &Tree, test: TreeId) -> Option<Member> {
     let (value, low, high) = match tree.node(test) {
         TreeNode::Test(cond) => equality(&tree.pool, cond),
         TreeNode::And(a, b) => between(tree, a, b),

@@ -196,6 +196,11 @@ fn template(pool: &mut Pool, rng: &mut Rng) -> Vec<Piece> {
         pieces.extend([Piece::Compare(values[0], None), Piece::Compare(values[1], None), Piece::And]);
         return pieces;
     }
+    let two_ends = rng.below(2) == 0;
+    if two_ends {
+        let values = [(); 2].map(|()| value(pool, rng));
+        pieces.extend([Piece::Compare(values[0], None), Piece::Compare(values[1], None), Piece::Or]);
+    }
     let leaves = 1 + rng.below(4);
     for i in 0..leaves {
         let value = value(pool, rng);
@@ -211,6 +216,9 @@ fn template(pool: &mut Pool, rng: &mut Rng) -> Vec<Piece> {
         if i > 0 {
             pieces.push(if rng.below(2) == 0 { Piece::And } else { Piece::Or });
         }
+    }
+    if two_ends {
+        pieces.push(Piece::And);
     }
     pieces
 }
@@ -321,4 +329,78 @@ fn cut_packets_are_judged_by_lists_of_runs_as_they_stood() {
             assert_eq!(leaves(&stages.graph, &cut), leaves(&stages.optimised, &cut), "{filter}");
         }
     }
+}
+
+/// Terms of two ends are asked end by end only of packets that hold all that any of them reads.
+#[test]
+fn cut_packets_are_judged_by_lists_of_two_ends_as_they_stood() {
+    for seed in 0..120 {
+        let mut rng = Rng(seed);
+        let mut pick = |from: &[&str]| from[rng.below(from.len() as u32) as usize].to_owned();
+        let shape = seed % 6;
+        let terms: Vec<String> = (0..20)
+            .map(|i| {
+                // Every other host is in no packet: there must be many.
+                let (v4_none, v6_none) = (format!("10.2.0.{i}"), format!("3::{i}"));
+                let mut v4 = || pick(&["10.0.0.1", "10.0.0.2", "10.1.0.1", "10.1.0.2"]);
+                let (a, b) = (if i % 2 == 0 { v4() } else { v4_none }, v4());
+                let v6 = if i % 2 == 0 { pick(&["1::1", "1::2", "2::1", "1:0:1::1"]) } else { v6_none };
+                let port = pick(&["1", "2", "0-1"]);
+                match shape {
+                    0 => format!("(host {a} and portrange {port})"),
+                    1 => format!("(host {a} and host {b})"),
+                    2 => format!("(host {v6} and portrange {port})"),
+                    3 if i == 9 => "ip[50] = 1".into(),
+                    3 => format!("(udp portrange {port} and host {a})"),
+                    4 => format!("(host {a} and not ip[6] = 1 and (src portrange {port} or dst host {b}))"),
+                    _ => {
+                        format!("((ether src 2:0:0:0:0:{0} or ether dst 2:0:0:0:0:{0}) and host {a})", i % 3)
+                    }
+                }
+            })
+            .collect();
+        let filter = format!("{} ({})", ["", "not"][rng.below(2) as usize], terms.join(" or "));
+        let filter = [filter.clone(), format!("{filter} or len > 3")][rng.below(2) as usize].clone();
+        let dialect = if seed % 4 == 0 { Dialect::MODERN } else { Dialect::default() };
+        let stages = Compiler::new(LinkType::EN10MB).dialect(dialect).stages(&filter).unwrap();
+        for _ in 0..20 {
+            let packet = two_ended_packet(&mut rng);
+            let cut: Vec<Vec<u8>> = (0..=packet.len()).map(|len| packet[..len].to_vec()).collect();
+            assert_eq!(leaves(&stages.graph, &cut), leaves(&stages.optimised, &cut), "{filter}");
+        }
+    }
+}
+
+/// IPv4 with a header of one of three lengths, IPv6, or ARP, from and to few addresses and ports.
+fn two_ended_packet(rng: &mut Rng) -> [u8; 72] {
+    let mut packet = [0; 72];
+    packet[0] = 2;
+    packet[6] = 2;
+    for at in [5, 11, 55, 57] {
+        packet[at] = rng.below(3) as u8;
+    }
+    let kind: [u8; 2] = [[8, 0], [8, 0], [8, 6], [0x86, 0xdd]][rng.below(4) as usize];
+    packet[12..14].copy_from_slice(&kind);
+    let protocol = [6, 17, 1][rng.below(3) as usize];
+    if kind == [0x86, 0xdd] {
+        packet[14] = 0x60;
+        packet[20] = protocol;
+        for at in [22, 38] {
+            packet[at + 1] = 1 + rng.below(2) as u8;
+            packet[at + 5] = rng.below(5) as u8 / 4;
+            packet[at + 15] = 1 + rng.below(2) as u8;
+        }
+        return packet;
+    }
+    let header = 5 + rng.below(3) as usize;
+    packet[14] = 0x40 | header as u8;
+    packet[20] = rng.below(9) as u8 / 8;
+    packet[23] = protocol;
+    for at in [26, 28, 30, 38] {
+        let address = [10, rng.below(2) as u8, 0, 1 + rng.below(2) as u8];
+        packet[at..at + 4].copy_from_slice(&address);
+    }
+    packet[14 + 4 * header + 1] = rng.below(3) as u8;
+    packet[14 + 4 * header + 3] = rng.below(3) as u8;
+    packet
 }
