@@ -64,7 +64,9 @@ impl<'a> Announcer<'a> {
 }
 
 fn message(notice: &Notice, name: &str) -> Message {
-    let text = format_args!("{name}: {}", notice.text);
+    // What an app tells of a file begins with its name, which may be what the app is called.
+    let begin = format!("{name}: ");
+    let text = format!("{begin}{}", notice.text.strip_prefix(&begin).unwrap_or(&notice.text));
     let message = match notice.level {
         NoticeLevel::Note => Message::note(text),
         _ => Message::warning(text),

@@ -346,3 +346,11 @@ fn a_full_disk_is_told_where_nobody_reads_the_summary() {
     assert_eq!(output.status.code(), Some(5), "{errors}");
     assert!(errors.contains("error: /dev/full: "), "{errors}");
 }
+
+/// What an app tells of a file has its name.
+#[test]
+fn a_warning_names_its_file_once() {
+    let output = common::run(&["blast", "captures/web.pcap", "--to", "/dev/full", "-c", "5"]);
+    let told = common::stderr(&output);
+    assert!(told.starts_with("warning: /dev/full: cannot write: "), "{told}");
+}
