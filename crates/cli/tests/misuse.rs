@@ -303,6 +303,21 @@ fn what_tcpdump_prints_of_a_packet_is_told_with_the_pipe_to_it() {
 }
 
 #[test]
+fn a_flag_of_tcpdump_that_nothing_here_does_is_named() {
+    for (args, told) in [
+        (
+            &["-r", "captures/web.pcap", "-C", "5", "-w", "x"][..],
+            "`-C` has no counterpart: each filter writes one file",
+        ),
+        (&["-i", "eth0", "-nG60", "-w", "x.pcap"], "`-G` has no counterpart: each filter writes one file"),
+        (&["-r", "captures/web.pcap", "-Q", "in", "tcp"], "`-Q` has no counterpart: captures are read here"),
+    ] {
+        let text = self::told(args);
+        assert!(text.contains(&format!("\nhelp: {told}")), "{args:?}: {text}");
+    }
+}
+
+#[test]
 fn commands_of_other_tools_lead_to_ours() {
     for (word, ours) in [
         ("capture", "`sluss -i eth0 tcp`"),

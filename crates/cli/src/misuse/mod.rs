@@ -89,6 +89,12 @@ fn in_place_of(word: &str) -> String {
     }
     let device = live(0).map(|command| format!("of a device, as root, by `{command}`"));
     match (translated(0), tcpdump::instead_of("filter", word), device) {
+        (None, _, None)
+            if let Some((flag, instead)) = without_counterpart(&typed(0))
+                && word != format!("-{flag}") =>
+        {
+            format!("`-{flag}` has no counterpart: {instead}")
+        }
         (None, Some(instead), None) => instead.to_owned(),
         (None, _, Some(device)) => format!("captures are read by `sluss filter`, and packets {device}"),
         (command, _, device) => {
@@ -97,6 +103,19 @@ fn in_place_of(word: &str) -> String {
             format!("packets of captures are selected by `{command}`{device}")
         }
     }
+}
+
+/// The first flag of one letter that nothing here does, and what there is in its place.
+fn without_counterpart(words: &[OsString]) -> Option<(char, &'static str)> {
+    let words = words.iter().take_while(|word| *word != "--");
+    let letters = words.filter_map(|word| word.to_str()?.strip_prefix('-')).flat_map(|letters| {
+        let value_at = letters.bytes().position(|letter| tcpdump::WITH_VALUE.contains(&letter));
+        letters.char_indices().take_while(move |(at, _)| value_at.is_none_or(|value_at| *at <= value_at))
+    });
+    let mut strange = letters
+        .map(|(_, letter)| letter)
+        .filter(|letter| !translated::is_known(*letter) && !tcpdump::MORE.contains(letter));
+    strange.find_map(|flag| Some((flag, tcpdump::instead_of("filter", &format!("-{flag}"))?)))
 }
 
 /// The command that lets tcpdump print what this flag asks for; of what was typed, it has what it can have.

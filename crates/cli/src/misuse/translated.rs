@@ -9,6 +9,13 @@ const LEFT_OUT: &[u8] = b"#eKlnNOpqStUv";
 /// The same with a value: how large the buffer is, who runs it.
 const LEFT_OUT_WITH_VALUE: &[u8] = b"BZ";
 
+/// Whether a flag of one letter has a counterpart, or changes nothing.
+pub(super) fn is_known(letter: char) -> bool {
+    u8::try_from(letter).is_ok_and(|letter| {
+        LEFT_OUT.contains(&letter) || LEFT_OUT_WITH_VALUE.contains(&letter) || b"rFiswc".contains(&letter)
+    })
+}
+
 /// What there is in a command line.
 #[derive(Default)]
 pub(super) struct Line<'a> {
