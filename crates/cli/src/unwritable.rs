@@ -24,7 +24,7 @@ pub(crate) fn capture(path: &Path, error: &io::Error) -> Failure {
 /// The failure to write a file, with what is to be done about its folder, if that is none.
 pub(crate) fn with_help(failure: Failure, path: &Path) -> Failure {
     match NoFolder::around(path) {
-        Some(lacking) => failure.help(in_place_of(&lacking, OTHER_FILE)),
+        Some(lacking) => failure.help(in_place_of(&lacking)),
         None => failure,
     }
 }
@@ -34,7 +34,7 @@ pub(crate) fn folder(path: &Path, what: &str, error: &io::Error) -> Failure {
     let failed =
         |why: String| Failure::world(format_args!("cannot write {what} to {}: {why}", path.display()));
     match NoFolder::at(path) {
-        Some(lacking) => failed(lacking.to_string()).help(in_place_of(&lacking, "name a folder")),
+        Some(lacking) => failed(lacking.to_string()).help(to_make_or(&lacking, "name a folder")),
         None if is_refused(error) => failed(error.to_string()).help("name a folder that you may write to"),
         None => failed(error.to_string()),
     }
@@ -47,7 +47,7 @@ fn why(path: &Path, error: &io::Error) -> Option<(String, String)> {
         return Some(("it names a folder".to_owned(), format!("name a file in it: {}", file_word(file))));
     }
     match NoFolder::around(path) {
-        Some(lacking) => Some((lacking.to_string(), in_place_of(&lacking, OTHER_FILE))),
+        Some(lacking) => Some((lacking.to_string(), in_place_of(&lacking))),
         None if is_refused(error) => {
             Some((error.to_string(), "name a file in a folder that you may write to".to_owned()))
         }
@@ -59,8 +59,12 @@ fn is_refused(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
 
-/// What to do where there is no folder.
-fn in_place_of(lacking: &NoFolder, other: &str) -> String {
+/// What to do where there is no folder for a file.
+pub(crate) fn in_place_of(lacking: &NoFolder) -> String {
+    to_make_or(lacking, OTHER_FILE)
+}
+
+fn to_make_or(lacking: &NoFolder, other: &str) -> String {
     match lacking {
         NoFolder::Absent(folder) => format!("make it first: mkdir -p {}", file_word(folder)),
         NoFolder::NotAFolder(_) => other.to_owned(),

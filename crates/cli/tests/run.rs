@@ -211,6 +211,8 @@ fn a_capture_that_cannot_be_written_is_warned_of_by_a_check() {
         let expected = format!("warning[GR106]: `path` of app `sink`: {told}");
         let is_told = stderr(&checked).starts_with(&expected);
         assert!(code(&checked) == 0 && is_told != told.is_empty(), "{path}: {}", stderr(&checked));
+        let has_help = stderr(&checked).contains("\nhelp: make it first: mkdir -p absent");
+        assert_eq!(has_help, path.starts_with("absent"), "{path}: {}", stderr(&checked));
     }
     assert!(!folder.join("out.pcap").exists());
 }

@@ -6,14 +6,18 @@ use crate::escape::shown;
 use crate::exit::Failure;
 use crate::json::value_of;
 use crate::message::Message;
+use crate::missing;
 use crate::plural::{self, counted};
 use crate::terminal::Terminal;
+use crate::unwritable;
+use capture::NoFolder;
 use engine::{
     Changes, ConfigureError, Engine, GraphCode, GraphFile, GraphFileError, GraphFileErrors, Link, Settings,
 };
 use pflang::{Finding, Severity, Span};
 use serde_json::{Value, json};
 use std::ops::Range;
+use std::path::Path;
 
 /// Says things about one graph.
 #[derive(Clone, Debug)]
@@ -44,7 +48,7 @@ impl<'a> Teller<'a> {
         let ConfigureError::App { app, error, .. } = error else {
             return Failure::world(format!("{}: {error}; {outcome}", self.graph));
         };
-        let problem = file.explain(app, error);
+        let problem = with_path(file.explain(app, error), file.text());
         self.failure(&[(&problem, file.text())], 0, outcome)
     }
 
@@ -70,7 +74,8 @@ impl<'a> Teller<'a> {
 
     fn warn_of(&self, file: &GraphFile, is_told: impl Fn(&GraphFileError) -> bool) {
         let told = file.warnings.iter().filter(|warning| is_told(warning));
-        let findings: Vec<_> = told.map(|warning| (warning, file.text())).collect();
+        let told: Vec<GraphFileError> = told.map(|warning| with_path(warning.clone(), file.text())).collect();
+        let findings: Vec<_> = told.iter().map(|warning| (warning, file.text())).collect();
         if findings.is_empty() {
             return;
         }
@@ -158,6 +163,24 @@ fn with_command(mut problem: GraphFileError) -> GraphFileError {
             format!("{help}{separator}{COMMAND}")
         });
         problem.help = Some(help);
+    }
+    problem
+}
+
+/// A file that is not there, or cannot be made: with what there is in its place, or what to do.
+fn with_path(mut problem: GraphFileError, text: &str) -> GraphFileError {
+    let is_of_file = matches!(problem.code, GraphCode::Refused | GraphCode::Absent)
+        && problem.key.as_deref() == Some("path");
+    let written = text.get(problem.span.clone()).filter(|_| is_of_file && problem.help.is_none());
+    // As it is written, without its quotes; one with escapes is left alone.
+    let path = written.map(|written| written.trim_matches(['"', '\''])).filter(|path| !path.contains('\\'));
+    if let Some(path) = path.map(Path::new).filter(|path| !path.exists()) {
+        // What is said of the folder is said of a file that is to be made.
+        problem.help =
+            match NoFolder::around(path).filter(|lacking| problem.message.ends_with(&lacking.to_string())) {
+                Some(lacking) => Some(unwritable::in_place_of(&lacking)),
+                None => missing::help(path),
+            };
     }
     problem
 }
