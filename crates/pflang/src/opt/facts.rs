@@ -58,6 +58,8 @@ const COVERED: u64 = 3 << 32;
 
 /// How many facts of each side a join looks at.
 const JOINED_MAX: usize = 32;
+/// How far a join looks for them: in a long list, thousands of facts in a row may be about a few things.
+const STEPS_MAX: usize = 8 * JOINED_MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -305,7 +307,9 @@ impl<'p> Facts<'p> {
     fn collect(&mut self, from: Known, to: Known, facts: &mut Vec<Fact>) {
         facts.clear();
         let mut at = from;
-        while at != to && facts.len() < JOINED_MAX {
+        let mut steps = 0;
+        while at != to && facts.len() < JOINED_MAX && steps < STEPS_MAX {
+            steps += 1;
             let entry = self.entry(at);
             let about_length_only = matches!(entry.fact, Fact::Captured);
             if !about_length_only && facts.iter().all(|fact| fact.key() != entry.fact.key()) {

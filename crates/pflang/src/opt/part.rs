@@ -21,6 +21,11 @@ use std::collections::{BTreeMap, HashMap};
 const NODES_MAX: usize = 1024;
 /// The ends of an IPv4 header and of IPv6's extension headers, of which a list of filters may ask for ports thousands of times.
 const BASES_FEW: usize = 2;
+/// A plain filter accepts or rejects, and a list of filters has more answers.
+const PLAIN_LEAVES: usize = 2;
+/// In larger graphs of plain filters no ways are parted. What has so many nodes once its lists are sets is mostly what is asked of packets
+/// that are cut within an address: each ending there would get a copy of the list, which takes longer to simplify than all else.
+const PLAIN_NODES_MAX: usize = 1 << 14;
 /// Guards on one base with more ends than this are left as they are.
 const ENDS_MAX: usize = u64::BITS as usize;
 
@@ -36,6 +41,10 @@ pub(super) struct Spare {
 impl Spare {
     /// Parts of what the graph has at first.
     pub(super) fn of(graph: &Graph, shape: &Shape) -> Spare {
+        let leaves = shape.order.iter().filter(|&&id| matches!(graph.node(id), Node::Leaf(_))).count();
+        if leaves <= PLAIN_LEAVES && shape.order.len() > PLAIN_NODES_MAX {
+            return Spare { fixed: 0, variable: 0 };
+        }
         let all: usize = shape.order.iter().map(|&id| weight(graph.node(id))).sum();
         Spare { fixed: 16 + 2 * all, variable: 16 + all / 2 }
     }
