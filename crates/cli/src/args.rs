@@ -584,10 +584,10 @@ pub(crate) struct EngineBenchArgs {
         long_help = "The network, one of those below"
     )]
     pub(crate) net: Net,
-    /// Bytes of a packet, where a source sends copies of one [default: 60].
+    /// Bytes of a packet [default: 60; traces of mixed sizes; 1514 for `frag`].
     #[arg(long, value_name = "BYTES", value_parser = at_least(0_usize), allow_negative_numbers = true)]
     pub(crate) size: Option<usize>,
-    /// The trace, for `filter`, `match` and `rss`; a mixture is made unless given.
+    /// The trace, for `filter`, `match` and `rss` [default: a mixture].
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     /// Packets that a source brings in per breath, 1 to 1024.

@@ -82,7 +82,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Blast(args) => blast::run(args, terminal),
         Command::Run(args) => run::run(args, terminal),
         Command::Apps(args) => catalogue::run(args),
-        Command::Bench(args) => bench::run(args),
+        Command::Bench(args) => bench::run(args, terminal),
         Command::Ps(args) => ps::run(args, terminal),
         Command::Top(args) => top::run(args, terminal),
         Command::Completions { shell } => completions::run(*shell),

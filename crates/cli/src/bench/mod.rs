@@ -8,8 +8,9 @@ use crate::args::{BenchArgs, EngineBenchArgs};
 use crate::clock::cpu_time;
 use crate::ended::unbalanced;
 use crate::exit::{Failure, Outcome};
+use crate::message::Message;
 use crate::plural::counted;
-use crate::terminal::print;
+use crate::terminal::{Terminal, print};
 use engine::{ConfigureError, Engine, OptionError, Report, Settings};
 use nets::Bed;
 use serde_json::{Value, json};
@@ -45,14 +46,15 @@ fn refused(error: &ConfigureError) -> Failure {
 }
 
 /// Runs a suite.
-pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &BenchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     match args {
-        BenchArgs::Engine(args) => engine_suite(args),
+        BenchArgs::Engine(args) => engine_suite(args, terminal),
     }
 }
 
-fn engine_suite(args: &EngineBenchArgs) -> Result<Outcome, Failure> {
+fn engine_suite(args: &EngineBenchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let mut bed = Bed::new(args)?;
+    bed.idle_flags.iter().for_each(|flag| terminal.tell(&Message::warning(flag)));
     let settings = Settings::new().map_err(Failure::no_engine)?;
     let settings = Settings {
         burst: usize::from(args.burst),

@@ -19,8 +19,10 @@ pub(super) struct Bed {
     pub(super) graph: Graph,
     pub(super) workers: usize,
     net: Net,
-    /// Bytes of each packet, unless they differ or there are none.
-    pub(super) size: Option<usize>,
+    /// Bytes of a packet, the mean where they differ; 0 where there are none.
+    pub(super) size: usize,
+    /// The flags that say nothing about this network, and why.
+    pub(super) idle_flags: Vec<String>,
     arrived: Arc<Arrived>,
     scratch: Option<Scratch>,
 }
@@ -38,28 +40,23 @@ const CAPTURE_PACKETS: usize = 100_000;
 
 impl Bed {
     pub(super) fn new(args: &EngineBenchArgs) -> Result<Self, Failure> {
-        if let Some(path) = args.pcap.as_ref().filter(|_| !takes_trace(args.net)) {
-            return Err(Failure::user(format!(
-                "--pcap {}: the network `{}` makes its own packets: leave --pcap out, or measure `filter`, `match` or `rss`",
-                path.display(),
-                args.net
-            )));
-        }
-        let size = size(args)?;
         let arrived = Arc::new(Arrived::default());
-        let frame = size.unwrap_or(SIZE);
+        let frame = args.size.unwrap_or(SIZE);
         let scratch =
             (args.net == Net::Pcap).then(|| traffic::file_of(frame, CAPTURE_PACKETS)).transpose()?;
-        let trace = match &args.pcap {
-            Some(path) => traffic::capture(path)?,
-            None => traffic::mixture(),
+        let packets = trace(args)?;
+        let size = match &packets {
+            Some(packets) => packets.iter().map(Vec::len).sum::<usize>() / packets.len(),
+            None if args.net == Net::Idle50 => 0,
+            None => frame,
         };
+        let trace = Trace { packets: packets.unwrap_or_default() };
         let mut graph = Graph::new();
-        Builder { net: args.net, size: frame, graph: &mut graph, trace: Trace { packets: trace } }
+        Builder { net: args.net, size: frame, graph: &mut graph, trace }
             .build(&arrived, scratch.as_ref())
             .map_err(Failure::user)?;
         let workers = if args.net == Net::Pair { 2 } else { 1 };
-        Ok(Bed { graph, workers, net: args.net, size, arrived, scratch })
+        Ok(Bed { graph, workers, net: args.net, size, idle_flags: idle_flags(args), arrived, scratch })
     }
 
     /// Prepares a run: what the one before has written makes room.
@@ -102,26 +99,48 @@ impl Bed {
     }
 }
 
-/// Bytes of the packets of a network; none where they differ, or there are none.
-fn size(args: &EngineBenchArgs) -> Result<Option<usize>, Failure> {
-    let own = match args.net {
-        Net::Filter | Net::Match | Net::Rss | Net::Idle50 => None,
-        Net::Frag => Some(FRAGMENTED_SIZE),
-        _ => return Ok(Some(args.size.unwrap_or(SIZE))),
-    };
-    match args.size {
-        None => Ok(own),
+/// The packets of a network that sends a trace.
+fn trace(args: &EngineBenchArgs) -> Result<Option<Arc<[Vec<u8>]>>, Failure> {
+    Ok(match (&args.pcap, args.net) {
+        (Some(path), net) if takes_trace(net) => Some(traffic::capture(path)?),
+        (_, Net::Frag) => Some(traffic::large(traced_size(args)?.unwrap_or(FRAGMENTED_SIZE))),
+        (_, net) if takes_trace(net) => Some(traffic::mixture(traced_size(args)?)),
+        // Its ports send frames that are kept in memory, each its own.
+        (_, Net::Bridge) => traced_size(args).map(|_| None)?,
+        _ => None,
+    })
+}
+
+/// The size that was asked for, of packets with headers that are kept in memory.
+fn traced_size(args: &EngineBenchArgs) -> Result<Option<usize>, Failure> {
+    let range = SIZE..=engine::MAX_PAYLOAD;
+    match args.size.filter(|size| !range.contains(size)) {
+        None => Ok(args.size),
         Some(size) => {
-            let why = match own {
-                Some(own) => format!("the packets of the network `{}` have {own} bytes", args.net),
-                None if args.net == Net::Idle50 => format!("the network `{}` has no packets", args.net),
-                None => format!("the packets of the network `{}` differ in size", args.net),
-            };
-            Err(Failure::user(format_args!("--size {size}: {why}")).help(
-                "leave --size out, or measure `source-sink`, `tee`, `chain10`, `vlan`, `bridge`, `tunnel`, `pcap` or `pair`",
-            ))
+            let (least, most) = (range.start(), range.end());
+            let message =
+                format!("--size: {size} is not between {least} and {most}, as in the network `{}`", args.net);
+            Err(Failure::user(message))
         }
     }
+}
+
+/// What is told of flags that say nothing about a network: scripts give all networks the same ones.
+fn idle_flags(args: &EngineBenchArgs) -> Vec<String> {
+    let net = args.net;
+    let pcap = args.pcap.as_ref().map(|path| path.display());
+    let size = match (args.size, &pcap) {
+        (Some(size), _) if net == Net::Idle50 => {
+            Some(format!("--size {size}: the network `{net}` has no packets"))
+        }
+        (Some(size), Some(pcap)) if takes_trace(net) => {
+            Some(format!("--size {size}: the packets are those of {pcap}"))
+        }
+        _ => None,
+    };
+    let pcap = pcap.filter(|_| !takes_trace(net));
+    let pcap = pcap.map(|pcap| format!("--pcap {pcap}: not read: the network `{net}` makes its own packets"));
+    size.into_iter().chain(pcap).collect()
 }
 
 /// Whether its packets can come from a capture.
@@ -163,7 +182,6 @@ impl Builder<'_> {
             Net::Bridge => self.bridged(),
             Net::Tunnel => self.tunnel(),
             Net::Frag => {
-                self.trace = Trace { packets: traffic::large(FRAGMENTED_SIZE) };
                 self.traced()?;
                 self.rest(SOURCE, [Config::new(Fragmenter { mtu: 500 }), Config::new(Reassembler::default())])
             }

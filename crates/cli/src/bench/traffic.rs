@@ -26,13 +26,13 @@ pub(super) fn capture(path: &Path) -> Result<Arc<[Vec<u8>]>, Failure> {
     Ok(packets.into())
 }
 
-/// A mixture: TCP to and from port 80 (a quarter), other TCP, UDP, IPv6; of many flows and sizes.
-pub(super) fn mixture() -> Arc<[Vec<u8>]> {
+/// A mixture: TCP to and from port 80 (a quarter), other TCP, UDP, IPv6; of many flows and sizes, or of one size, but for IPv6 with no room in it.
+pub(super) fn mixture(size: Option<usize>) -> Arc<[Vec<u8>]> {
     (0..4096_u32)
         .map(|number| {
             // Some order that no predictor learns by heart (Knuth's multiplicative hash).
             let dice = number.wrapping_mul(2_654_435_761);
-            let size = [60, 60, 90, 200, 600, 1500][(dice >> 13) as usize % 6];
+            let size = size.unwrap_or([60, 60, 90, 200, 600, 1500][(dice >> 13) as usize % 6]);
             match (dice >> 20) % 8 {
                 0 => tcp(number, 80, size),
                 1 => swapped(tcp(number, 80, size)),
