@@ -577,64 +577,6 @@ fn a_missing_flag_is_named_as_it_is_written() {
 }
 
 #[test]
-fn every_network_is_measured_with_the_same_flags() {
-    let nets = [
-        "source-sink",
-        "tee",
-        "chain10",
-        "idle50",
-        "filter",
-        "match",
-        "vlan",
-        "bridge",
-        "tunnel",
-        "frag",
-        "rss",
-        "pcap",
-        "pair",
-    ];
-    for net in nets {
-        let flags =
-            ["bench", "engine", "--net", net, "--size", "64", "--burst", "64", "--runs", "1", "--json"];
-        let output = run(&flags);
-        assert_eq!(code(&output), 0, "{net}: {}", stderr(&output));
-        let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a line of JSON");
-        let size = if net == "idle50" { 0 } else { 64 };
-        assert_eq!((&result["net"], &result["size"]), (&net.into(), &size.into()), "{result}");
-    }
-}
-
-#[test]
-fn flags_that_say_nothing_about_a_network_are_told() {
-    let told = |net: &str, flags: &[&str]| {
-        let output = run(&[&["bench", "engine", "--net", net, "--runs", "1"], flags].concat());
-        assert_eq!(code(&output), 0, "{}", stderr(&output));
-        stderr(&output)
-    };
-    let capture = ["--pcap", "captures/web.pcap"];
-    let not_read = "warning: --pcap captures/web.pcap: not read: the network `tee` makes its own packets\n";
-    assert_eq!(told("tee", &capture), not_read);
-    let of_the_capture = "warning: --size 64: the packets are those of captures/web.pcap\n";
-    assert_eq!(told("rss", &[&capture[..], &["--size", "64"]].concat()), of_the_capture);
-    assert_eq!(
-        told("idle50", &["--size", "64"]),
-        "warning: --size 64: the network `idle50` has no packets\n"
-    );
-}
-
-#[test]
-fn a_size_that_no_packet_has_is_refused() {
-    for (net, size) in [("rss", "59"), ("bridge", "14"), ("frag", "10241")] {
-        let output = run(&["bench", "engine", "--net", net, "--runs", "1", "--size", size]);
-        let told = format!("error: --size: {size} is not between 60 and 10240, as in the network `{net}`\n");
-        assert_eq!((code(&output), stderr(&output)), (2, told));
-    }
-    let output = run(&["bench", "engine", "--net", "tee", "--runs", "1", "--size", "1"]);
-    let told = (code(&output), stderr(&output));
-    assert_eq!(told, (2, "error: --size: 1 is not between 14 and 65535\n".to_owned()));
-}
-
-#[test]
 fn a_filter_file_is_named_by_what_is_wrong_in_it() {
     let file = scratch("filter-file").join("web.filter");
     std::fs::write(&file, "# the web\ntcp and\n  prot 80\n").unwrap();
