@@ -42,7 +42,7 @@ pub struct Settings {
     pub large_packets: usize,
     /// Worker threads, at least 1.
     pub workers: usize,
-    /// The cores that workers are bound to, in turn; empty leaves them to the system.
+    /// The cores that workers are bound to, in turn; empty leaves them to the system. A worker's packets are in memory of the node of its core.
     pub cores: Vec<usize>,
     /// Whether workers go on breathing when there is nothing to do, rather than sleep for up to 0.1 ms, and for longer
     /// after a second without packets. Those that fill and empty a link between them do not sleep in any case, unless other processes take their
@@ -100,6 +100,11 @@ impl Settings {
             burst: self.burst.clamp(1, crate::link::CAPACITY) as u32,
             tick_ns: 1_000_000_000 / u64::from(self.tick_hz.max(1)),
         }
+    }
+
+    /// The core of a worker, if it is bound to one.
+    fn core_of(&self, worker: usize) -> Option<usize> {
+        self.cores.get(worker % self.cores.len().max(1)).copied()
     }
 
     fn restarts(&self) -> Restarts {
@@ -244,13 +249,13 @@ impl Engine {
     ) -> io::Result<bool> {
         let control = Control::new(self.workers.len());
         let _told = self.notices.wake_this_thread();
-        let (cores, busywait) = (self.settings.cores.clone(), self.settings.busywait);
+        let (settings, busywait) = (&self.settings, self.settings.busywait);
         std::thread::scope(|scope| {
             // Also when `next` panics: the scope ends only when its threads do.
             let _stop = StopOnDrop(&control);
             for (index, worker) in self.workers.iter_mut().enumerate() {
                 let share = control.share(index);
-                let core = cores.get(index % cores.len().max(1)).copied();
+                let core = settings.core_of(index);
                 let thread = std::thread::Builder::new().name(format!("worker {index}"));
                 thread.spawn_scoped(scope, move || {
                     if let Some(core) = core {
@@ -338,8 +343,25 @@ fn new_worker(settings: &Settings, index: usize, engine: u64, clock: Clock) -> i
     let name = format!("worker {index}");
     let record = settings.counters.record(RecordKind::Worker, &name, "", Worker::RECORD_SIZE)?;
     record.set_worker(index);
-    let pool = Pool::of_engine(settings.packets, engine)?.with_large(settings.large_packets)?;
+    let pool = || Pool::of_engine(settings.packets, engine)?.with_large(settings.large_packets);
+    let pool = match settings.core_of(index) {
+        Some(core) => on_core(core, pool)?,
+        None => pool()?,
+    };
     Ok(Worker::new(pool, clock, settings.pace(), record))
+}
+
+/// Makes something on a core, by a thread of its own. Memory is of the node of the core that touches it first (numa(7)), and a pool touches
+/// what it makes.
+fn on_core<T: Send>(core: usize, make: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name(format!("memory {core}"));
+        let made = thread.spawn_scoped(scope, || {
+            bind_to_core(core);
+            make()
+        })?;
+        made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Waits for so long, or until the thread is unparked: workers that come to rest again and again do that often, so that it waits for [`POLL`] at least if it was

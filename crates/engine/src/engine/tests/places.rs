@@ -164,3 +164,14 @@ fn few_packets_come_home_from_a_busy_worker() {
     engine.stop();
     balanced(&mut engine);
 }
+
+/// What is made on a core is touched there first, and whoever asks for it runs where it ran.
+#[test]
+fn pools_are_made_on_the_cores_of_their_workers() {
+    let allowed = rustix::thread::sched_getaffinity(None).expect("the cores of this thread");
+    for core in (0..64).filter(|&core| allowed.is_set(core)) {
+        let made_on = super::super::on_core(core, || Ok(rustix::thread::sched_getcpu())).expect("a thread");
+        assert_eq!(made_on, core);
+    }
+    assert_eq!(rustix::thread::sched_getaffinity(None).expect("the cores of this thread"), allowed);
+}
