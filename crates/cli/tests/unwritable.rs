@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{arg, code, root, scratch, sluss, stderr};
+use common::{arg, code, root, run, scratch, sluss, stderr};
 use std::path::Path;
 
 fn told(folder: &Path, args: &[&str]) -> String {
@@ -78,4 +78,37 @@ fn a_place_where_nobody_may_write_is_told_with_another() {
     }
     let text = told(Path::new("/sys/kernel"), &["man", "."]);
     assert!(text.ends_with("\nhelp: name a folder that you may write to\n"), "{text}");
+}
+
+/// Where one output cannot be opened: what the others hold is kept, and what was made for this run goes.
+#[test]
+fn a_run_that_cannot_begin_leaves_outputs_as_they_were() {
+    let folder = scratch("cannot-begin");
+    let path = |name: &str| folder.join(name);
+    let whole = std::fs::read(root().join("captures/mixed.pcap")).unwrap();
+    std::fs::write(path("keep.pcap"), &whole).unwrap();
+    std::os::unix::fs::symlink("target.pcap", path("link.pcap")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(path("fifo")).status();
+    assert!(made.unwrap().success());
+    let first = ["keep.pcap", "new.pcap", "link.pcap", "fifo", "/dev/null"].map(path);
+    let outputs = first.iter().flat_map(|out| ["-f", "tcp", "-o", arg(out)]).collect::<Vec<_>>();
+    let missing = path("none/b2.pcap");
+    for last in [arg(&missing), arg(&folder), "/sys/kernel/x.pcap"] {
+        let fifo = path("fifo");
+        let reader = std::thread::spawn(move || std::fs::read(fifo).unwrap());
+        let input: &[&str] = &["filter", "captures/mixed.pcap"];
+        let output = run(&[input, &outputs, &["-f", "udp", "-o", last]].concat());
+        assert_eq!(code(&output), 3, "{}", stderr(&output));
+        assert!(reader.join().unwrap().is_empty());
+        assert!(std::fs::read(path("keep.pcap")).unwrap() == whole, "{last}");
+        assert!(!path("new.pcap").exists() && !path("target.pcap").exists(), "{last}");
+        assert!(path("link.pcap").is_symlink() && std::fs::metadata("/dev/null").unwrap().len() == 0);
+    }
+    // One that begins leaves nothing of what a longer file held.
+    let [keep, new, link, ..] = first;
+    for out in [&keep, &new, &link] {
+        assert_eq!(code(&run(&["filter", "tcp", "captures/mixed.pcap", "-o", arg(out)])), 0);
+    }
+    let [keep, new, link] = [keep, new, link].map(|out| std::fs::read(out).unwrap());
+    assert!(keep.len() < whole.len() && keep == new && keep == link);
 }

@@ -9,6 +9,7 @@
 mod bits;
 mod budget;
 mod names;
+mod opening;
 mod places;
 mod plan;
 mod progress;

@@ -259,13 +259,15 @@ impl Run<'_> {
                 None => self.filters.check_words()?,
             }
             let format = ahead.map_or_else(|| reader.format(), |(_, format)| format);
-            self.sinks = Some(Sinks::open(&self.plan.selections, format)?);
+            let (sinks, opening) = Sinks::open(&self.plan.selections, format)?;
             if !self.is_quiet {
                 self.warn_of_names(format);
             }
             // Up to here a signal ends the process: a FIFO may never be opened at its other end, nor a pipe bring its first
             // byte, and nothing was written that could be cut.
             signals::catch(&self.tally.signals)?;
+            opening.empty()?;
+            self.sinks = Some(sinks);
             self.totals.has_begun = true;
         }
         let sinks = self.sinks.as_mut().expect("opened above");

@@ -3,12 +3,11 @@
 use crate::blame::Blame;
 use crate::exit::Failure;
 use crate::filter::names;
+use crate::filter::opening::Opening;
 use crate::filter::plan::{Output, Selection};
 use crate::filter::render::{Numbers, Renderer};
 use crate::reader::{Patient, print_over_drawn};
-use crate::unwritable;
 use capture::{Encoder, Format, Writer};
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -41,18 +40,21 @@ struct Text {
 }
 
 impl Sinks {
-    /// Opens every destination, for packets of inputs that begin in this format.
-    pub(crate) fn open(selections: &[Selection], format: Format) -> Result<Sinks, Failure> {
+    /// Opens every destination, for packets of inputs that begin in this format. What files hold is there until the opening is over.
+    pub(super) fn open(selections: &[Selection], format: Format) -> Result<(Sinks, Opening), Failure> {
+        let mut opening = Opening::default();
         let open = |selection: &Selection| match &selection.output {
             Output::Count => Ok(Sink::Nothing),
             Output::Lines | Output::Json => text().map(Sink::Text),
             Output::Capture(path) if STDOUT_NAMES.iter().any(|name| path.as_os_str() == *name) => {
                 stdout().map(|stdout| Sink::Capture(Box::new(stdout.writer(STDOUT))))
             }
-            Output::Capture(path) => create(path).map(|writer| Sink::Capture(Box::new(writer))),
+            Output::Capture(path) => {
+                opening.open(path).map(|file| Sink::Capture(Box::new(file.writer(&path.to_string_lossy()))))
+            }
         };
-        let sinks = selections.iter().map(open).collect::<Result<_, _>>();
-        Ok(Sinks { sinks: sinks?, format })
+        let sinks = selections.iter().map(open).collect::<Result<_, _>>()?;
+        Ok((Sinks { sinks, format }, opening))
     }
 
     /// Begins every capture in the format of the first packets, or in pcapng where its name says so, and gives the renderers that fit,
@@ -146,10 +148,4 @@ fn text() -> Result<Text, Failure> {
 
 fn stdout() -> Result<Patient, Failure> {
     Patient::stdout().map_err(|error| Failure::writing(STDOUT, &error))
-}
-
-fn create(path: &Path) -> Result<Writer<Patient>, Failure> {
-    let file = File::create(path).and_then(|file| Patient::of(&file));
-    let patient = file.map_err(|error| unwritable::capture(path, &error))?;
-    Ok(patient.writer(&path.to_string_lossy()))
 }
