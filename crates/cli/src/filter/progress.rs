@@ -15,8 +15,10 @@ const REFRESH: Duration = Duration::from_millis(125);
 const REFRESH_LINES: Duration = Duration::from_secs(1);
 /// A run shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// Characters of the bar itself.
+/// Characters of the bar itself, where there is room for them.
 const BAR: usize = 24;
+/// A shorter one says too little.
+const BAR_MIN: usize = 8;
 
 /// A bar that is being drawn.
 pub(crate) struct Progress<'s> {
@@ -72,12 +74,12 @@ fn draw(total_bytes: Option<u64>, tally: &Tally, done: &AtomicBool) {
     std::thread::park_timeout(PATIENCE);
     let is_drawn = terminal::has_cursor();
     while !done.load(Ordering::Relaxed) {
-        let line = Seen::of(tally, total_bytes, start.elapsed()).line();
+        let seen = Seen::of(tally, total_bytes, start.elapsed());
         if !is_drawn {
-            reader::say_now(&format!("{line}\n"));
+            reader::say_now(&format!("{}\n", seen.line(usize::MAX)));
         } else if !terminal::is_in_background() {
-            let width = terminal::columns(std::io::stderr()).unwrap_or(80) - 1;
-            reader::draw(&line.chars().take(width).collect::<String>());
+            // A line that fills the last column would make some terminals go to the next.
+            reader::draw(&seen.line(terminal::columns(std::io::stderr()).unwrap_or(80) - 1));
         }
         std::thread::park_timeout(if is_drawn { REFRESH } else { REFRESH_LINES });
     }
@@ -99,27 +101,79 @@ impl Seen {
         Seen { bytes, total_bytes, packets, matched, elapsed }
     }
 
-    /// In ASCII, which every terminal shows.
-    fn line(&self) -> String {
-        let a_second = |count: u64| count as f64 / self.elapsed.as_secs_f64();
-        let (bytes_a_second, packets_a_second) = (a_second(self.bytes), a_second(self.packets));
-        let speed = quantity(bytes_a_second, "B/s");
-        let matches = format!(
-            "{} of {} match ({})",
-            self.matched,
-            counted(self.packets, "packet"),
-            quantity(packets_a_second, "pps")
-        );
-        let Some(total) = self.total_bytes.filter(|&total| total > 0) else {
-            return format!("{} at {speed}, {matches}", quantity(self.bytes as f64, "B"));
+    /// As much as there is room for, so many characters, in whole fields. In ASCII, which every terminal shows.
+    fn line(&self, width: usize) -> String {
+        let share = self.total_bytes.filter(|&total| total > 0).map(|total| (self.share_of(total), total));
+        let texts = match share {
+            Some((share, total)) => self.of_total(share, total),
+            None => self.without_total(),
         };
-        let share = (self.bytes as f64 / total as f64).min(1.0);
-        let full = (share * BAR as f64) as usize;
-        let bar = "#".repeat(full) + &"-".repeat(BAR - full);
-        let left = Duration::try_from_secs_f64(total.saturating_sub(self.bytes) as f64 / bytes_a_second);
-        let left = left.map_or(String::new(), |left| format!(", {} left", uptime(left)));
-        let total = quantity(total as f64, "B");
-        format!("{bar} {:>3.0}% of {total} at {speed}, {matches}{left}", share * 100.0)
+        let Some(fits) = texts.iter().position(|text| text.len() <= width) else { return String::new() };
+        let text = &texts[fits];
+        // The first to go: where a field is left out there is none.
+        let bar = width.saturating_sub(text.len() + 1).min(BAR);
+        match share {
+            Some((share, _)) if fits == 0 && bar >= BAR_MIN => {
+                let full = (share * bar as f64) as usize;
+                "#".repeat(full) + &"-".repeat(bar - full) + " " + text
+            }
+            _ => text.clone(),
+        }
+    }
+
+    /// What may stand behind the bar, each text with less in it than the one before.
+    fn of_total(&self, share: f64, total: u64) -> Vec<String> {
+        let (speed, pps, matches) = (self.speed(), self.packet_rate(), self.matches());
+        let done = format!("{:>3.0}%", share * 100.0);
+        let of_total = format!("{done} of {}", quantity(total as f64, "B"));
+        let left = self.left_of(total);
+        let end = left.as_ref().map_or(String::new(), |left| format!(", {left} left"));
+        vec![
+            format!("{of_total} at {speed}, {matches} ({pps}){end}"),
+            format!("{of_total} at {speed}, {pps}{end}"),
+            format!("{of_total} at {speed}{end}"),
+            format!("{done} at {speed}{end}"),
+            format!("{done} {speed} {}", left.unwrap_or_default()).trim_end().to_owned(),
+            format!("{done}{end}"),
+            done,
+        ]
+    }
+
+    /// The same where nobody knows how much there is.
+    fn without_total(&self) -> Vec<String> {
+        let (bytes, speed, pps) = (quantity(self.bytes as f64, "B"), self.speed(), self.packet_rate());
+        vec![
+            format!("{bytes} at {speed}, {} ({pps})", self.matches()),
+            format!("{bytes} at {speed}, {pps}"),
+            format!("{bytes} at {speed}"),
+            bytes,
+        ]
+    }
+
+    fn share_of(&self, total: u64) -> f64 {
+        (self.bytes as f64 / total as f64).min(1.0)
+    }
+
+    /// How long it takes at this speed, if it goes on at all.
+    fn left_of(&self, total: u64) -> Option<String> {
+        let left = total.saturating_sub(self.bytes) as f64 / self.a_second(self.bytes);
+        Duration::try_from_secs_f64(left).ok().map(uptime)
+    }
+
+    fn a_second(&self, count: u64) -> f64 {
+        count as f64 / self.elapsed.as_secs_f64()
+    }
+
+    fn speed(&self) -> String {
+        quantity(self.a_second(self.bytes), "B/s")
+    }
+
+    fn packet_rate(&self) -> String {
+        quantity(self.a_second(self.packets), "pps")
+    }
+
+    fn matches(&self) -> String {
+        format!("{} of {} match", self.matched, counted(self.packets, "packet"))
     }
 }
 
@@ -137,17 +191,83 @@ mod tests {
             elapsed: Duration::from_secs(2),
         };
         let rest = "12.5 MB/s, 7 of 400000 packets match (200 kpps)";
-        assert_eq!(seen.line(), format!("######------------------  25% of 100 MB at {rest}, 6s left"));
+        assert_eq!(
+            seen.line(usize::MAX),
+            format!("######------------------  25% of 100 MB at {rest}, 6s left")
+        );
         seen.total_bytes = None;
-        assert_eq!(seen.line(), format!("25.0 MB at {rest}"));
+        assert_eq!(seen.line(usize::MAX), format!("25.0 MB at {rest}"));
         // A file that has grown, and nothing yet.
         (seen.total_bytes, seen.bytes) = (Some(1000), 2000);
-        assert!(seen.line().starts_with("######################## 100% of 1.00 kB at 1.00 kB/s, "));
+        assert!(seen.line(usize::MAX).starts_with("######################## 100% of 1.00 kB at 1.00 kB/s, "));
         (seen.bytes, seen.packets) = (0, 0);
         assert!(
-            seen.line().ends_with("   0% of 1.00 kB at 0 B/s, 7 of 0 packets match (0 pps)"),
+            seen.line(usize::MAX).ends_with("   0% of 1.00 kB at 0 B/s, 7 of 0 packets match (0 pps)"),
             "{}",
-            seen.line()
+            seen.line(usize::MAX)
         );
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_loses_whole_fields() {
+        let mut seen = Seen {
+            bytes: 1_392_000_000,
+            total_bytes: Some(1_740_000_000),
+            packets: 10_470_410,
+            matched: 6_987_086,
+            elapsed: Duration::from_secs(4),
+        };
+        for (width, line) in [
+            (
+                120,
+                "###################-----  80% of 1.74 GB at 348 MB/s, 6987086 of 10470410 packets match (2.62 Mpps), 1s left",
+            ),
+            (
+                100,
+                "############----  80% of 1.74 GB at 348 MB/s, 6987086 of 10470410 packets match (2.62 Mpps), 1s left",
+            ),
+            (85, " 80% of 1.74 GB at 348 MB/s, 6987086 of 10470410 packets match (2.62 Mpps), 1s left"),
+            (80, " 80% of 1.74 GB at 348 MB/s, 2.62 Mpps, 1s left"),
+            (60, " 80% of 1.74 GB at 348 MB/s, 2.62 Mpps, 1s left"),
+            (40, " 80% of 1.74 GB at 348 MB/s, 1s left"),
+            (30, " 80% at 348 MB/s, 1s left"),
+            (20, " 80% 348 MB/s 1s"),
+            (15, " 80%, 1s left"),
+            (10, " 80%"),
+            (3, ""),
+        ] {
+            assert_eq!(seen.line(width), line, "{width}");
+        }
+        seen.total_bytes = None;
+        for (width, line) in [
+            (80, "1.39 GB at 348 MB/s, 6987086 of 10470410 packets match (2.62 Mpps)"),
+            (60, "1.39 GB at 348 MB/s, 2.62 Mpps"),
+            (20, "1.39 GB at 348 MB/s"),
+            (10, "1.39 GB"),
+        ] {
+            assert_eq!(seen.line(width), line, "{width}");
+        }
+    }
+
+    /// With few digits and with many.
+    #[test]
+    fn the_share_the_speed_and_the_time_left_are_the_last_to_go() {
+        for (packets, elapsed_s) in [(9, 2), (10_470_410, 4), (10_470_410_000, 4000), (1, 400_000)] {
+            let elapsed = Duration::from_secs(elapsed_s);
+            let bytes = 1_392_000_000;
+            let seen =
+                Seen { bytes, total_bytes: Some(1_740_000_000), packets, matched: packets / 2, elapsed };
+            let whole = seen.line(usize::MAX);
+            let words = |line: &str| {
+                line.split([' ', ',', '(', ')']).map(str::to_owned).collect::<std::collections::HashSet<_>>()
+            };
+            for width in [20, 40, 60, 80, 100, 120] {
+                let line = seen.line(width - 1);
+                let bar = line.trim_start_matches(['#', '-']);
+                assert!(line.len() < width && words(bar).is_subset(&words(&whole)), "{line}");
+                assert!(line.contains("80%") && (width < 40 || line.contains("B/s")), "{line}");
+                assert!(line.contains(&seen.left_of(1_740_000_000).unwrap()), "{line}");
+            }
+        }
     }
 }
