@@ -196,6 +196,7 @@ fn a_killed_instance_keeps_its_counters_until_cleaned() {
     let [top] = &instance.lines(&["top", "--once", "--json", "--interval", "1h"])[..] else { panic!("one") };
     assert!(begin.elapsed() < Duration::from_secs(60), "it does not wait for what is dead");
     assert_eq!((&top["state"], &top["packets_per_s"]), (&"crashed".into(), &Value::Null));
+    assert!(top["workers"][0]["breath_ns"]["p50"].as_u64().is_some_and(|ns| ns > 0), "{top}");
     assert!(top["links"]["tee.a -> sink.a"]["txpackets"].as_u64() > Some(0), "{top}");
     assert_eq!(top["apps"]["tee"]["state"], "crashed");
     let table = stdout(&instance.sluss(&["top", "--once"]));

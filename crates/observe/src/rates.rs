@@ -156,10 +156,21 @@ pub struct Quantiles {
 impl Rates {
     /// Compares two samples. `None` for the earlier gives totals, without rates.
     pub fn between(earlier: Option<&Sample>, later: &Sample) -> Self {
+        Self::since(earlier, later, Durations::OfInterval)
+    }
+
+    /// All that there was up to a sample after which nothing came, such as the last of an instance that is gone: totals without
+    /// rates, and quantiles of all durations since the start.
+    pub fn in_all(last: &Sample) -> Self {
+        Self::since(None, last, Durations::OfAllTime)
+    }
+
+    fn since(earlier: Option<&Sample>, later: &Sample, durations: Durations) -> Self {
         let is_same = |earlier: &&Sample| is_same_instance(&earlier.snapshot, &later.snapshot);
         let earlier = earlier.filter(is_same);
         let interval = earlier.map_or(Duration::ZERO, |earlier| later.at.saturating_sub(earlier.at));
-        let pairs = Pairs::new(earlier.map(|earlier| &earlier.snapshot), &later.snapshot, interval);
+        let pairs =
+            Pairs::new(earlier.map(|earlier| &earlier.snapshot), &later.snapshot, interval, durations);
         let engine = later.snapshot.of(RecordKind::Engine).next();
         let gauge = |name: &str| engine.map_or(0, |record| record.value(name));
         let timed_every = gauge("timed_every");
@@ -283,20 +294,35 @@ struct Pairs<'a> {
     all: Vec<Pair<'a>>,
 }
 
+/// Which durations quantiles are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Durations {
+    /// Those between the two samples; unknown without an earlier one.
+    OfInterval,
+    /// Those since the start.
+    OfAllTime,
+}
+
 /// A record now, and as it was, if it is still the same one.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     now: &'a RecordView,
     before: Option<&'a RecordView>,
     seconds: f64,
+    durations: Durations,
 }
 
 impl<'a> Pairs<'a> {
-    fn new(earlier: Option<&'a Snapshot>, later: &'a Snapshot, interval: Duration) -> Self {
+    fn new(
+        earlier: Option<&'a Snapshot>,
+        later: &'a Snapshot,
+        interval: Duration,
+        durations: Durations,
+    ) -> Self {
         let records = earlier.map_or(&[][..], |earlier| &earlier.records);
         let known: BTreeMap<_, _> = records.iter().map(|record| (identity(record), record)).collect();
         let seconds = interval.as_secs_f64();
-        let pair = |now| Pair { now, before: known.get(&identity(now)).copied(), seconds };
+        let pair = |now| Pair { now, before: known.get(&identity(now)).copied(), seconds, durations };
         Pairs { all: later.records.iter().map(pair).collect() }
     }
 
@@ -356,16 +382,22 @@ impl Pair<'_> {
     /// The durations that were added to a histogram.
     fn quantiles(&self, name: &str) -> Option<Quantiles> {
         let now = &self.now.entry(name)?.values;
-        let before = &self.before?.entry(name)?.values;
-        if now.len() != before.len() || now.len() > Histogram::BUCKETS {
+        if now.len() > Histogram::BUCKETS {
             return None;
         }
-        let added: Option<Vec<u64>> =
-            now.iter().zip(before).map(|(now, before)| now.checked_sub(*before)).collect();
-        let added = added?;
-        let quantile = |q| Histogram::quantile(&added, q);
+        let counts = match self.durations {
+            Durations::OfAllTime => now.clone(),
+            Durations::OfInterval => added(now, &self.before?.entry(name)?.values)?,
+        };
+        let quantile = |q| Histogram::quantile(&counts, q);
         Some(Quantiles { p50_ns: quantile(0.5)?, p99_ns: quantile(0.99)? })
     }
+}
+
+/// What was added to the buckets of a histogram; `None` if it is another one, or went backwards.
+fn added(now: &[u64], before: &[u64]) -> Option<Vec<u64>> {
+    let growth = || now.iter().zip(before).map(|(now, before)| now.checked_sub(*before)).collect();
+    if now.len() == before.len() { growth() } else { None }
 }
 
 fn worker(pair: Pair<'_>) -> WorkerRates {

@@ -5,10 +5,11 @@ use super::watch::{Moment, Seen, Watch};
 use crate::exit::{Failure, Outcome};
 use crate::instances;
 use crate::message::Message;
+use crate::plural::counted;
 use crate::table::folded;
 use crate::terminal::{Terminal, columns, print};
 use crate::units::{one_line, rate, share, uptime};
-use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, State, WorkerRates};
+use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, Rates, State, WorkerRates};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ fn instance_in_words(seen: &Seen, width: Option<usize>) -> String {
     let head = head(seen);
     let tables = [
         Some(tables::apps(seen.state, rates.apps.iter())),
-        Some(tables::links(rates.links.iter())),
+        Some(tables::links(seen.state, rates.links.iter())),
         tables::counters(rates.apps.iter()),
     ];
     let tables: String = tables.iter().flatten().map(|table| table.text_on(width)).collect();
@@ -55,17 +56,23 @@ fn instance_in_words(seen: &Seen, width: Option<usize>) -> String {
 fn head(seen: &Seen) -> String {
     let rates = &seen.rates;
     let up = seen.uptime.map_or(String::new(), |time| format!(", up {}", uptime(time)));
-    let mut text = format!(
-        "{} (pid {}): {}{up}; {} packets/s, {} drops/s, busiest worker {}\n",
-        one_line(&seen.name),
-        seen.pid,
-        seen.state.as_str(),
-        rate(rates.packets_per_s),
-        rate(rates.drops_per_s),
-        share(rates.cpu_max()),
-    );
+    let did = if seen.state == State::Crashed { did_in_all(rates) } else { does(rates) };
+    let (name, state) = (one_line(&seen.name), seen.state.as_str());
+    let mut text = format!("{name} (pid {}): {state}{up}; {did}\n", seen.pid);
     rates.workers.iter().for_each(|worker| text += &format!("{}\n", tables::worker(worker)));
     text + &format!("drops: {}\n", tables::drops(rates).unwrap_or_else(|| "none".to_owned()))
+}
+
+/// What an instance that runs does.
+fn does(rates: &Rates) -> String {
+    let (packets, drops) = (rate(rates.packets_per_s), rate(rates.drops_per_s));
+    format!("{packets} packets/s, {drops} drops/s, busiest worker {}", share(rates.cpu_max()))
+}
+
+/// What one that is gone has done.
+fn did_in_all(rates: &Rates) -> String {
+    let drops = rates.drops.iter().map(|drop| drop.total).fold(0, u64::saturating_add);
+    format!("{} and {} in all", counted(rates.packets, "packet"), counted(drops, "drop"))
 }
 
 /// All instances, a line of JSON each.

@@ -115,7 +115,8 @@ fn rows(view: &View, pane: Pane, width: usize) -> (Vec<String>, Vec<bool>) {
         Pane::Links => {
             let rows = view.links();
             let alarms = rows.iter().map(|link| tables::goes_on(link.drops_per_s));
-            (tables::links(rows.iter().copied()).lines(width), alarms.collect())
+            let state = view.instance().map_or(State::Running, |seen| seen.state);
+            (tables::links(state, rows.iter().copied()).lines(width), alarms.collect())
         }
     }
 }

@@ -71,8 +71,28 @@ pub(super) fn apps<'a>(instance: State, rows: impl Iterator<Item = &'a AppRates>
     table
 }
 
-/// Links, a row each.
-pub(super) fn links<'a>(rows: impl Iterator<Item = &'a LinkRates>) -> Table {
+/// Links of an instance in a state, a row each: with what they carry, or have carried where it is gone.
+pub(super) fn links<'a>(instance: State, rows: impl Iterator<Item = &'a LinkRates>) -> Table {
+    if instance == State::Crashed { link_totals(rows) } else { link_rates(rows) }
+}
+
+fn link_totals<'a>(rows: impl Iterator<Item = &'a LinkRates>) -> Table {
+    let mut table = Table::new(vec![
+        Column::left("LINK", 16, 0),
+        Column::right("SENT", 6, 0),
+        Column::right("RECEIVED", 8, 1),
+        Column::right("QUEUED", 6, 2),
+        Column::right("DROPS", 6, 0),
+    ]);
+    for link in rows {
+        let drops = link.drops.iter().map(|drop| drop.total).fold(0, u64::saturating_add);
+        let numbers = [link.txpackets, link.rxpackets, link.queued(), drops].map(|count| count.to_string());
+        table.push(std::iter::once(link.name.clone()).chain(numbers).collect());
+    }
+    table
+}
+
+fn link_rates<'a>(rows: impl Iterator<Item = &'a LinkRates>) -> Table {
     let mut table = Table::new(vec![
         Column::left("LINK", 16, 0),
         Column::right("PPS", 6, 0),

@@ -108,7 +108,29 @@ fn edge(packets_per_s: f64) -> Seen {
 }
 
 fn crashed() -> Seen {
-    let rates = Rates { packets: 77, ..Rates::default() };
+    let rates = Rates {
+        packets: 77,
+        apps: vec![AppRates {
+            cpu: None,
+            fill: None,
+            drops_per_s: None,
+            ..app("source", "source", 0.0, (None, None))
+        }],
+        links: vec![LinkRates {
+            txpackets: 81,
+            rxpackets: 77,
+            tx_per_s: None,
+            rx_per_s: None,
+            bits_per_s: None,
+            wire_bits_per_s: None,
+            fill: None,
+            drops: vec![DropRate { reason: "link_full".to_owned(), total: 4, per_s: None }],
+            drops_per_s: None,
+            ..link("source.output -> sink.input", 0.0, vec![])
+        }],
+        drops: vec![DropRate { reason: "link_full".to_owned(), total: 4, per_s: None }],
+        ..Rates::default()
+    };
     let (path, name) = (PathBuf::from("lab.99.counters"), "lab\x1b[2J".to_owned());
     Seen { path, name, pid: 99, state: State::Crashed, uptime: None, rates }
 }

@@ -77,9 +77,11 @@ impl Watch {
         let uptime = instance.uptime(at_unix_ns);
         let Instance { path, name, pid, state, snapshot } = instance;
         let sample = Sample { at: self.began.elapsed(), snapshot };
-        // What does not run has no rates, not rates of 0.
-        let before = before.get(&path).filter(|_| state != State::Crashed);
-        let rates = Rates::between(before, &sample);
+        // What does not run has no rates, not rates of 0, and quantiles of all that it did.
+        let rates = match state {
+            State::Crashed => Rates::in_all(&sample),
+            State::Running | State::Stopped => Rates::between(before.get(&path), &sample),
+        };
         self.before.insert(path.clone(), sample);
         Seen { path, name, pid, state, uptime, rates }
     }

@@ -195,6 +195,20 @@ fn quantiles_are_those_of_the_interval() {
 }
 
 #[test]
+fn of_what_is_gone_quantiles_are_those_of_all_time() {
+    let mut counts = vec![0; Histogram::BUCKETS];
+    counts[Histogram::bucket(100)] = 98;
+    counts[Histogram::bucket(5000)] = 2;
+    let made = |counts| two_apps(1000, 5000, 1, 10).app("c", 6, 0, 0).histogram("turn_ns", counts).at(1);
+    let rates = Rates::in_all(&made(counts.clone()));
+    assert_eq!(rates.apps[2].turn, Some(Quantiles { p50_ns: 112, p99_ns: 5120 }));
+    assert_eq!((rates.packets, rates.packets_per_s, rates.links[0].txpackets), (5000, None, 5001));
+    assert_eq!(Rates::between(None, &made(counts)).apps[2].turn, None, "the first look at one that runs");
+    assert_eq!(Rates::in_all(&made(vec![0; Histogram::BUCKETS])).apps[2].turn, None, "no turn");
+    assert_eq!(Rates::in_all(&made(vec![1; 1000])).apps[2].turn, None, "larger than any");
+}
+
+#[test]
 fn hostile_numbers_do_no_harm() {
     let most = u64::MAX;
     let zero = Made::new().worker(0, 0).app("a", 4, 0, 0).link("a.o -> a.i", 1, 0).at(0);
