@@ -149,7 +149,7 @@ pub enum ErrorKind {
     /// A packet is longer than the snap length the output's header has already promised.
     #[error(
         "a packet of {captured} bytes does not fit the output's snap length of {snaplen}, which the first input \
-         gave it: name the input with the largest snap length first"
+         gave it: name the input with the largest snap length first, or write to a .pcapng file"
     )]
     OverSnaplen {
         /// Captured bytes of the packet.

@@ -237,6 +237,47 @@ fn lengths_of_check_sequences_do_not_mix_in_pcap() {
 }
 
 #[test]
+fn what_a_pcap_file_cannot_say_is_warned_of() {
+    let out = scratch("losses").join("out.pcap");
+    let told = |files: &[&str], out: &std::path::Path| {
+        let output = run(&[&["filter", "", "-o", arg(out)][..], files].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        stderr(&output).replace(&format!("{}/", arg(out.parent().unwrap())), "")
+    };
+    let (micro, nano, blocks) = ("captures/mixed.pcap", "captures/ntp-nano.pcap", "captures/router.pcapng");
+    for jobs in ["-j1", "-j2"] {
+        assert_eq!(
+            told(&[jobs, micro, nano, nano], &out),
+            "warning: captures/ntp-nano.pcap: the nanoseconds of its times are lost in out.pcap, which has microseconds, as the first \
+             input has: name a file with nanoseconds first, or write to a .pcapng file\n"
+        );
+        let text = told(&[jobs, micro, blocks], &out);
+        let lost = "warning: captures/router.pcapng: its interfaces, comments and names are lost in out.pcap, which is pcap";
+        assert!(text.contains(lost), "{text}");
+        // What the output has room for is none, nor what goes elsewhere.
+        assert_eq!(told(&[jobs, nano, micro], &out), "");
+        assert_eq!(told(&[jobs, micro, nano, blocks], &out.with_extension("pcapng")), "");
+        assert_eq!(told(&[jobs, "-q", micro, nano], &out), "");
+    }
+}
+
+/// The order within a folder cannot be changed.
+#[test]
+fn a_packet_beyond_the_snap_length_is_told_with_both_ways_out() {
+    let folder = scratch("over-snaplen");
+    let short = folder.join("a.pcap");
+    let mut capture = common::pcap(1, 1);
+    capture[16..20].copy_from_slice(&60_u32.to_le_bytes());
+    std::fs::write(&short, capture).unwrap();
+    let join =
+        |name: &str| run(&["filter", "", arg(&short), "captures/web.pcap", "-o", arg(&folder.join(name))]);
+    let output = join("out.pcap");
+    let help = "name the input with the largest snap length first, or write to a .pcapng file\n";
+    assert!(code(&output) == 2 && stderr(&output).ends_with(help), "{}", stderr(&output));
+    assert_eq!(code(&join("out.pcapng")), 0);
+}
+
+#[test]
 fn lines_are_one_a_packet() {
     let lines = stdout(&run(&["filter", "--lines", "arp", "captures/mixed.pcap"]));
     let count = stdout(&run(&["filter", "--count", "arp", "captures/mixed.pcap"]));

@@ -111,7 +111,8 @@ impl Encoder {
     }
 
     /// The format of the output.
-    pub(super) fn target(&self) -> Target {
+    #[must_use]
+    pub fn target(&self) -> Target {
         self.target
     }
 

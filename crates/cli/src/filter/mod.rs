@@ -8,6 +8,7 @@
 
 mod bits;
 mod budget;
+mod losses;
 mod names;
 mod opening;
 mod places;

@@ -3,6 +3,7 @@
 use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
 use crate::filter::budget::{Budget, Open};
+use crate::filter::losses::{Known, Loss};
 use crate::filter::names;
 use crate::filter::places::{refuse_to_append, refuse_to_lose};
 use crate::filter::plan::{Output, Plan};
@@ -104,6 +105,7 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
             totals: Totals { matched: vec![0; plan.selections.len()], ..Totals::default() },
             sinks: None,
             described: None,
+            known_losses: Known::default(),
         };
         let result = run.scan(&inputs, args.jobs).and_then(|()| run.check_untried());
         let finished = run.sinks.take().map_or(Ok(()), Sinks::finish);
@@ -130,6 +132,8 @@ struct Run<'a> {
     sinks: Option<Sinks>,
     /// What the first input says its packets are, should no input have any.
     described: Option<LinkType>,
+    /// What was told.
+    known_losses: Known,
 }
 
 impl Run<'_> {
@@ -283,6 +287,18 @@ impl Run<'_> {
         }
     }
 
+    /// Tells of each kind of loss in each output once.
+    fn warn_of_losses(&mut self, losses: &[Loss]) {
+        for loss in losses {
+            let path = self.plan.selections[loss.output].output.path().filter(|_| !self.is_quiet);
+            if let Some(path) = path
+                && self.known_losses.is_new(loss.output, loss.what)
+            {
+                self.terminal.tell(&loss.message(path));
+            }
+        }
+    }
+
     /// Where all has ended without a packet, a filter that is wrong for what was described is told all the same.
     fn check_untried(&self) -> Result<(), Failure> {
         let has_ended = self.totals.errors.is_empty() && !self.tally.should_stop();
@@ -297,6 +313,7 @@ impl Run<'_> {
         for (total, matched) in self.totals.matched.iter_mut().zip(&chunk.matched) {
             *total += matched;
         }
+        self.warn_of_losses(&chunk.losses);
         self.sinks.as_mut().map_or(Ok(()), |sinks| sinks.write(&chunk.outputs))
     }
 

@@ -2,6 +2,7 @@
 
 use super::bits::{WORDS, keep_first};
 use crate::exit::Failure;
+use crate::filter::losses::{Known, Loss};
 use crate::filter::render::Renderer;
 use crate::filter::select::Filters;
 use crate::signals::Caught;
@@ -22,6 +23,8 @@ pub(crate) struct Chunk {
     pub(crate) matched: Vec<u64>,
     /// Packets read.
     pub(crate) packets: u64,
+    /// What the packets in it have lost, if that was not told in a chunk before.
+    pub(super) losses: Vec<Loss>,
 }
 
 /// What workers share: counters that the progress display reads, and the wish to stop.
@@ -65,6 +68,7 @@ pub(crate) struct Scanner<'a> {
     /// How many more matches each filter may have.
     remaining: Vec<u64>,
     current: Option<(LinkType, Vec<Filter>)>,
+    known_losses: Known,
     chunk: Chunk,
 }
 
@@ -83,6 +87,7 @@ impl<'a> Scanner<'a> {
             renderers,
             remaining: vec![max.unwrap_or(u64::MAX); count],
             current: None,
+            known_losses: Known::default(),
             chunk: Chunk::sized(count),
         }
     }
@@ -162,6 +167,9 @@ impl<'a> Scanner<'a> {
             self.chunk.matched[i] += matched;
             matched_any += matched;
             renderer.render(batch, before, &bits, &mut self.chunk.outputs[i])?;
+            if let Renderer::Capture(encoder) = renderer {
+                self.chunk.losses.extend(self.known_losses.look(i, encoder.target(), batch, &bits));
+            }
         }
         self.chunk.packets += batch.len() as u64;
         self.tally.packets.fetch_add(batch.len() as u64, Ordering::Relaxed);
@@ -188,7 +196,7 @@ impl Chunk {
     }
 
     fn sized(filters: usize) -> Chunk {
-        Chunk { outputs: vec![Vec::new(); filters], matched: vec![0; filters], packets: 0 }
+        Chunk { outputs: vec![Vec::new(); filters], matched: vec![0; filters], ..Chunk::default() }
     }
 
     /// Makes it empty, for a number of filters.
@@ -198,5 +206,6 @@ impl Chunk {
         self.matched.clear();
         self.matched.resize(filters, 0);
         self.packets = 0;
+        self.losses.clear();
     }
 }
