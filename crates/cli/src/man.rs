@@ -3,8 +3,8 @@
 use crate::exit::{Failure, Outcome};
 use crate::help::{self, Behind};
 use crate::unwritable;
-use clap::Command;
 use clap::builder::Resettable;
+use clap::{Arg, Command};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
     }
     let usage = command.clone().render_usage().to_string();
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).to_owned();
-    let shown = command.clone().after_help(Resettable::Reset).override_usage(usage);
+    let shown = command.clone().after_help(Resettable::Reset).override_usage(usage).mut_args(with_aliases);
     let man = clap_mangen::Man::new(shown).source(concat!("sluss ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();
     man.render(&mut page)?;
@@ -36,6 +36,18 @@ fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
     // In the locale of C, roff shows nothing for what is not ASCII.
     let page = format!("{before}{sections}{}{version}", see_also(command)).replace('…', "...");
     fs::write(folder.join(man.get_filename()), page)
+}
+
+/// With the other names of an option behind what it does, as in the help: `clap_mangen` leaves them out.
+fn with_aliases(arg: Arg) -> Arg {
+    let short = arg.get_visible_short_aliases().unwrap_or_default().into_iter().map(|c| format!("-{c}"));
+    let long = arg.get_visible_aliases().unwrap_or_default().into_iter().map(|name| format!("--{name}"));
+    let names: Vec<String> = short.chain(long).collect();
+    let Some(help) = arg.get_long_help().or_else(|| arg.get_help()).filter(|_| !names.is_empty()) else {
+        return arg;
+    };
+    let help = format!("{help} [alias: {}]", names.join(", "));
+    arg.long_help(help)
 }
 
 /// What stands behind the options in the help, as sections of a man page.

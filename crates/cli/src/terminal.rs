@@ -43,14 +43,14 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Follows the flag, then NO_COLOR (no-color.org) and CLICOLOR_FORCE (bixense.com/clicolors), then the terminal.
+    /// Follows the flag, then NO_COLOR (no-color.org) and CLICOLOR_FORCE (bixense.com/clicolors), then the terminal and its kind.
     pub(crate) fn new(when: When, json: bool) -> Self {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
         let colour = |is_terminal: bool| match when {
             When::Always => true,
             When::Never => false,
             When::Auto if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => false,
-            When::Auto => set("CLICOLOR_FORCE") || is_terminal,
+            When::Auto => set("CLICOLOR_FORCE") || is_terminal && !is_dumb(),
         };
         Terminal {
             colour_stderr: colour(std::io::stderr().is_terminal()),
@@ -86,7 +86,12 @@ impl Terminal {
 
 /// Whether standard error is a terminal on which a line can be drawn anew.
 pub(crate) fn has_cursor() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    std::io::stderr().is_terminal() && !is_dumb()
+}
+
+/// Whether the terminal shows control sequences as text, as that of an editor may (terminfo's `dumb`).
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// Whether a shell has put this process into the background of the terminal that standard error is. People type there, and the terminal may

@@ -422,6 +422,26 @@ fn short_help_fits_a_screen_and_long_help_has_all() {
 }
 
 #[test]
+fn a_dumb_terminal_gets_no_colours_unless_they_are_asked_for() {
+    use std::io::Read;
+    for (term, colour, is_coloured) in [
+        ("dumb", "auto", false),
+        ("dumb", "always", true),
+        ("xterm", "auto", true),
+        ("xterm", "never", false),
+    ] {
+        let mut terminal = common::Terminal::new();
+        let mut command = sluss(&["filter", "--color", colour, "tcp prot 80", "captures/web.pcap"]);
+        command.env("TERM", term).env_remove("NO_COLOR").stderr(terminal.theirs());
+        assert_eq!(command.stdout(std::process::Stdio::null()).status().unwrap().code(), Some(2));
+        let mut seen = [0; 4096];
+        let len = terminal.ours.read(&mut seen).unwrap();
+        let seen = String::from_utf8_lossy(&seen[..len]);
+        assert_eq!(seen.contains('\u{1b}'), is_coloured, "{term} {colour}: {seen:?}");
+    }
+}
+
+#[test]
 fn help_is_a_command_as_well() {
     for command in ["filter", "compile", "explain", "trace", "blast", "run", "apps", "bench", "ps", "top"] {
         let (help, flag) = (run(&["help", command]), run(&[command, "--help"]));
@@ -493,6 +513,7 @@ fn completions_and_man_pages_come_from_the_definitions() {
     assert!(run.contains(".TH sluss-run 1  \"sluss 0.1.0\""), "{run}");
     assert!(run.contains("sluss run\\fR [OPTIONS] <GRAPH>\n"), "{run}");
     assert!(run.contains(".SH \"SEE ALSO\"\n\\fBsluss\\fR(1), \\fBpcap\\-filter\\fR(7)\n"), "{run}");
+    assert!(filter.contains("One for each \\-f [alias: \\-w]"), "{filter}");
     let version = page("sluss.1");
     for (page, codes) in [
         ("sluss-filter", &["0", "1", "2", "3", "4", "5", "130 and 143"][..]),

@@ -92,6 +92,7 @@ fn filters_and_files<'a>(
         return Ok((vec![language::from_file(path)?], words));
     }
     if !args.rest.is_empty() {
+        refuse_captures_as_filter(args, known)?;
         return Ok((vec![language::filter_text(&args.rest)?], words));
     }
     match words {
@@ -135,6 +136,19 @@ fn refuse_two_ways(args: &FilterArgs) -> Result<(), Failure> {
         return Ok(());
     }
     Err(words::two_filters(flag, &args.rest))
+}
+
+/// The filter before `--`, and captures behind it.
+fn refuse_captures_as_filter(args: &FilterArgs, known: Known<'_>) -> Result<(), Failure> {
+    let is_filter = |word: &&OsString| !(known.exists)(word) && word.to_str().is_some_and(known.is_filter);
+    let are_captures = args.rest.iter().all(|word| (known.exists)(word));
+    let Some(filter) = args.words.iter().find(is_filter).filter(|_| are_captures) else { return Ok(()) };
+    let captures = args.words.iter().filter(|&word| word != filter).chain(&args.rest).map(file_word);
+    let mut parts: Vec<String> = captures.collect();
+    parts.extend(command_line(args).flags);
+    let command = format!("sluss filter {} -- {}", parts.join(" "), shell_word(filter));
+    Err(Failure::user(format_args!("`{}` is not a capture: the filter stands behind `--`", filter.display()))
+        .help(command))
 }
 
 /// The words, and what the result depends on beside filter and captures.
@@ -229,6 +243,19 @@ mod tests {
         let plan = plan_of(&["--count", "a.pcap", "--", "tcp", "port", "80"]).unwrap();
         assert_eq!(plan.inputs, [Path::new("a.pcap")]);
         assert_eq!(plan.selections, [selection("tcp port 80", Output::Count)]);
+    }
+
+    #[test]
+    fn captures_after_two_dashes_are_told_where_they_stand() {
+        for (line, help) in [
+            (&["--count", "tcp", "--", "a.pcap"][..], "a.pcap --count -- tcp"),
+            (&["b.pcap", "tcp port 80", "--", "a.pcap"], "b.pcap a.pcap -- 'tcp port 80'"),
+        ] {
+            let told = plan_of(line).unwrap_err().message.to_string();
+            assert!(told.contains("the filter stands behind `--`"), "{told}");
+            assert!(told.ends_with(&format!("\nhelp: sluss filter {help}")), "{told}");
+        }
+        assert_eq!(plan_of(&["none", "--count", "--", "tcp"]).unwrap().inputs, [Path::new("none")]);
     }
 
     #[test]
