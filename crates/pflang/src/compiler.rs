@@ -354,7 +354,9 @@ impl Compiler {
         let (tree, mut arms) = (&mut lowered.tree, [(lowered.root, ACCEPT)]);
         let folded = self.build(tree, &mut arms, &clock)?;
         let as_built = || self.build_unfolded(lowered.tree, &arms, &clock);
-        Ok((self.checked(folded, as_built, &clock, source)?, lints))
+        let checked = self.checked(folded, as_built, &clock, source)?;
+        lints.extend(lint::of_whole(&ast, checked.graph(), &lints));
+        Ok((checked, lints))
     }
 
     /// A graph, optimised and verified, and how to build it with nothing folded.

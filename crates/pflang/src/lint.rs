@@ -1,7 +1,8 @@
 //! Warnings that the syntax tree alone can give: operators that bind otherwise than they look, and parts that
 //! exclude each other.
 //!
-//! What depends on offsets and widths (encapsulations, loads, comparisons) is the business of lowering.
+//! What depends on offsets and widths (encapsulations, loads, comparisons) is the business of lowering. What only the
+//! optimiser finds out is told of the filter as a whole ([`of_whole`]).
 //!
 //! Contradictions are found by computing for each part, operands first, what every packet it accepts must be like
 //! ([`Possible`]). An intersection that comes out empty accepts nothing.
@@ -10,6 +11,7 @@ pub(crate) mod guards;
 mod possible;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use crate::diag::{Code, Diagnostic};
 use crate::lower::{for_each_load, tells_protocols};
@@ -19,6 +21,7 @@ use crate::syntax::fmt;
 use crate::syntax::words;
 use guards::Lost;
 use possible::{Outcomes, Possible};
+pub(crate) use whole::of_whole;
 use wire::LinkType;
 
 /// More than this nobody reads.

@@ -99,6 +99,103 @@ fn parts_that_exclude_each_other() {
     }
 }
 
+fn compiled_lints(linktype: LinkType, source: &str) -> Vec<(Code, String)> {
+    let filter = crate::Compiler::new(linktype).compile(source).unwrap_or_else(|error| panic!("{error}"));
+    let lints = filter.lints().iter().filter(|lint| lint.code != Code::NoIpv6);
+    lints.map(|lint| (lint.code, lint.span.text(source).to_owned())).collect()
+}
+
+/// What only the optimiser finds out is said of the whole filter.
+#[test]
+fn filters_that_match_nothing() {
+    for source in [
+        "tcp and not tcp",
+        "port 80 and not port 80",
+        "ip[0] & 0xf0 = 0x45",
+        "src host 1.2.3.4 and src host 1.2.3.5",
+        "ip src host 1.2.3.4 and ip src host 1.2.3.5",
+        "ether src 1:2:3:4:5:6 and ether src 1:2:3:4:5:7",
+        "dst net 10.0.0.0/8 and dst net 11.0.0.0/8",
+        "icmp[0]=8 and icmp[0]=0",
+        "tcp[13]=2 and tcp[13]=18",
+        "ip[8]>5 and ip[8]<3",
+        "ip[0] | 1 = 0",
+        "ip[0] * 2 = 3",
+        "ip[0] % 4 = 5",
+        "(ip[8] > 5 and ip[8] < 3)",
+    ] {
+        assert_eq!(compiled_lints(LinkType::EN10MB, source), [(Code::AlwaysFalse, source.to_owned())]);
+    }
+    // A part that is told of already.
+    for source in ["tcp and udp", "ip[0] > 255", "less 60 and greater 100", "ip proto 300 and len > 60"] {
+        let lints = compiled_lints(LinkType::EN10MB, source);
+        assert_eq!(
+            lints.iter().filter(|(code, _)| *code == Code::AlwaysFalse).count(),
+            1,
+            "{source}: {lints:?}"
+        );
+    }
+    for source in ["tcp[13] = 2 and tcp[14] = 18", "src host 1.2.3.4 and dst host 1.2.3.5", "ip[0] * 2 = 4"] {
+        assert_eq!(compiled_lints(LinkType::EN10MB, source), [], "{source}");
+    }
+}
+
+#[test]
+fn filters_that_match_everything() {
+    for source in ["len < 60 or len >= 60", "less 60 or not less 60"] {
+        assert_eq!(compiled_lints(LinkType::EN10MB, source), [(Code::AlwaysTrue, source.to_owned())]);
+    }
+    assert_eq!(
+        compiled_lints(LinkType::EN10MB, "len >= 0 or arp"),
+        [(Code::AlwaysTrue, "len >= 0".to_owned())]
+    );
+    // Packets without the bytes are rejected.
+    for source in ["", " ", "tcp or not tcp", "len < 60 or len > 60"] {
+        assert_eq!(compiled_lints(LinkType::EN10MB, source), [], "{source}");
+    }
+}
+
+#[test]
+fn the_help_of_a_filter_that_matches_nothing() {
+    let help = |source| {
+        let filter = crate::Compiler::new(LinkType::EN10MB).compile(source).unwrap();
+        filter.lints().last().unwrap().help.clone()
+    };
+    let either = "if the parts around `and` exclude each other, write `or` to accept either";
+    assert_eq!(help("icmp[0]=8 and (icmp[0]=0)").as_deref(), Some(either));
+    assert_eq!(help("tcp and not tcp"), None);
+    assert_eq!(help("ip[0] * 2 = 3"), None);
+}
+
+/// What the link type decides is said of the word, with or without `not`.
+#[test]
+fn what_a_link_type_decides_is_told_once() {
+    for (linktype, source, code, span) in [
+        (LinkType::IPV4, "arp", Code::AlwaysFalse, "arp"),
+        (LinkType::IPV4, "not arp", Code::AlwaysFalse, "arp"),
+        (LinkType::IPV4, "not (not ip)", Code::AlwaysTrue, "ip"),
+        (LinkType::IPV4, "ip6 and tcp", Code::AlwaysFalse, "ip6"),
+        (LinkType::RAW, "arp and host 10.0.0.1", Code::AlwaysFalse, "arp"),
+        (LinkType::NULL, "arp", Code::AlwaysFalse, "arp"),
+    ] {
+        assert_eq!(compiled_lints(linktype, source), [(code, span.to_owned())], "{linktype} {source}");
+    }
+    for linktype in [LinkType::RAW, LinkType::PPP, LinkType::EN10MB, LinkType::LINUX_SLL] {
+        for source in ["ip", "ip6", "tcp", "ip or ip6", "not tcp", "port 80"] {
+            assert_eq!(compiled_lints(linktype, source), [], "{linktype} {source}");
+        }
+    }
+}
+
+/// What an entry of a list leaves nothing for is told of as that (PF108).
+#[test]
+fn entries_of_lists_are_no_whole_filters() {
+    let list = crate::Compiler::new(LinkType::EN10MB).compile_list(&[("ip", 1), ("ip src host 10.0.0.1", 2)]);
+    let list = list.unwrap();
+    let codes: Vec<Code> = list.entries().flat_map(|entry| entry.lints).map(|lint| lint.code).collect();
+    assert_eq!(codes, [Code::NeverDecides]);
+}
+
 /// `ip` and `ip6` are one test there: each takes every packet of Juniper's for what it asks for.
 #[test]
 fn link_types_that_do_not_say_what_they_carry() {
