@@ -102,6 +102,46 @@ fn a_hangup_loads_the_file_at_once() {
     assert_eq!(objects[1]["balanced"], true);
 }
 
+/// An app that cannot have its new options keeps the old ones; what is said is what was done.
+#[test]
+fn a_change_in_part_is_called_so() {
+    let two = |size: u32, path: &str| {
+        format!(
+            "{}\n[app.writer]\ntype = \"pcap_writer\"\npath = \"{path}\"\n",
+            ENDLESS.replace("\"source\"\n", &format!("\"source\"\nsize = {size}\n"))
+        )
+        .replace(
+            "source.output -> sink.input",
+            "source.output -> tee.input\", \"tee.a -> sink.input\", \"tee.b -> writer.input",
+        ) + "[app.tee]\ntype = \"tee\"\n"
+    };
+    let folder = folder("in-part", &two(60, "/dev/null"));
+    let live = Live::start(&folder, &["--json"]);
+    let reload = |text: &str| -> Value {
+        fs::write(folder.join("net.toml"), text).unwrap();
+        signal(&live.child, "HUP");
+        let line = live.printed.recv_timeout(Duration::from_secs(30)).expect("a line about the change");
+        serde_json::from_str(&line).unwrap()
+    };
+    let told = reload(&two(100, "/nonexistent/x.pcap"));
+    assert_eq!((&told["complete"], &told["restarted"]), (&false.into(), &serde_json::json!(["source"])));
+    assert_eq!((&told["failed"][0]["app"], &told["down"]), (&"writer".into(), &serde_json::json!([])));
+    let told = reload(&two(100, "/dev/null"));
+    assert_eq!((&told["complete"], &told["failed"]), (&true.into(), &serde_json::json!([])));
+    assert_eq!(live.end("TERM").0, 143);
+
+    let live = Live::start(&folder, &[]);
+    fs::write(folder.join("net.toml"), two(60, "/nonexistent/x.pcap")).unwrap();
+    signal(&live.child, "HUP");
+    live.told("net.toml: reloaded in part, without the new options of 1 app");
+    live.told("restarted    source");
+    live.told("error: app `writer` does not take its new options, and goes on with the old ones");
+    fs::write(folder.join("net.toml"), two(60, "/nonexistent/y.pcap")).unwrap();
+    signal(&live.child, "HUP");
+    live.told("net.toml: not reloaded: 1 app refused, and there was no other change");
+    assert_eq!(live.end("TERM").0, 143);
+}
+
 /// Whatever a change is printed to: the graph goes on, and everything is told at the end.
 #[test]
 fn a_change_that_cannot_be_printed_ends_nothing() {

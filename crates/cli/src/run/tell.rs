@@ -117,20 +117,16 @@ impl<'a> Teller<'a> {
         if self.terminal.json {
             return self.changes_object(changes, &findings).to_string();
         }
-        let mut lines = vec![format!("{}: reloaded", shown(&self.graph))];
         let lists = lists(changes);
+        let mut lines = vec![format!("{}: {}", shown(&self.graph), in_short(changes))];
         lines.extend(lists.iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| {
             let separator = if what.ends_with("linked") { "\n               " } else { ", " };
             format!("  {what:<12} {}", names.join(separator))
         }));
-        if lists.iter().all(|(_, names)| names.is_empty()) && failed.is_empty() {
-            lines[0].push_str(", nothing has changed");
-        }
         lines.extend(changes.reports.iter().map(|(app, last)| format!("  {app}: {}", last.text)));
         lines.extend(self.rendered(&findings));
-        lines.extend(changes.failed.iter().map(|(app, _)| {
-            format!("error: app `{app}` does not start with its new options, and goes on with the old ones")
-        }));
+        let failed = changes.failed.iter();
+        lines.extend(failed.map(|(app, _)| format!("error: app `{app}` {}", fate(app, changes))));
         lines.join("\n")
     }
 
@@ -139,6 +135,8 @@ impl<'a> Teller<'a> {
         for (what, names) in lists(changes) {
             object[what] = names.into();
         }
+        object["complete"] = changes.failed.is_empty().into();
+        object["down"] = changes.down.clone().into();
         object["failed"] = failed.iter().map(|(problem, _)| problem_object(problem)).collect();
         object
     }
@@ -196,6 +194,29 @@ fn blame(codes: impl Iterator<Item = GraphCode>) -> Blame {
     let by_rank = [Blame::User, Blame::Internal, Blame::World, Blame::Damage];
     let rank = |blame: &Blame| by_rank.iter().position(|ranked| ranked == blame);
     blames.min_by_key(rank).unwrap_or(Blame::User)
+}
+
+/// How much of another graph has come to be.
+fn in_short(changes: &Changes) -> String {
+    let is_unchanged = lists(changes).iter().all(|(_, names)| names.is_empty());
+    let refused = counted(changes.failed.len() as u64, "app");
+    match (changes.failed.is_empty(), is_unchanged) {
+        (true, false) => "reloaded".to_owned(),
+        (true, true) => "reloaded, nothing has changed".to_owned(),
+        (false, false) => format!("reloaded in part, without the new options of {refused}"),
+        (false, true) => format!("not reloaded: {refused} refused, and there was no other change"),
+    }
+}
+
+/// What becomes of an app that has failed to start.
+fn fate(app: &String, changes: &Changes) -> &'static str {
+    match (changes.down.contains(app), changes.started.contains(app)) {
+        (false, _) => "does not take its new options, and goes on with the old ones",
+        (true, false) => {
+            "does not take its new options, nor start with the old ones: it is down, and is started with those later"
+        }
+        (true, true) => "does not start: it is down, and is started again later",
+    }
 }
 
 /// What has changed, in words, with the names of apps or links.

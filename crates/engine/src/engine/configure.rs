@@ -21,7 +21,7 @@ use crate::panic::guarded;
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
 use crate::worker::{LastWords, Method, Task, Worker};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
@@ -44,6 +44,10 @@ pub struct Changes {
     /// Apps that did not start with their new options, or in place of one that was stopped for them. They run with the old ones
     /// again, or are down, and will be started with them.
     pub failed: Vec<(String, OptionError)>,
+    /// Those of the failed that are down. The others run.
+    pub down: Vec<String>,
+    /// Apps that have gone on on another worker.
+    pub moved: Vec<String>,
     /// The last reports of apps that were stopped.
     pub reports: Vec<(String, LastWords)>,
 }
@@ -110,9 +114,29 @@ impl Engine {
         graph.apps().for_each(|(_, app)| app.config.forget_prepared());
         self.graph = graph;
         self.publish_retired();
+        let before = workers_of(&tasks, &changes);
         self.assemble(tasks, ends, &Placing::ByCost(costs.clone()));
+        self.tell_outcome(&before, &mut changes);
         self.start_balance(costs);
         Ok(changes)
+    }
+
+    /// Tells which apps are on another worker than before, and which of those that failed are down.
+    fn tell_outcome(&self, before: &BTreeMap<String, usize>, changes: &mut Changes) {
+        let failed: BTreeSet<&str> = changes.failed.iter().map(|(name, _)| name.as_str()).collect();
+        for (index, worker) in self.workers.iter().enumerate() {
+            for task in &worker.tasks {
+                let name = task.name();
+                if before.get(name).is_some_and(|&before| before != index) {
+                    changes.moved.push(name.to_owned());
+                }
+                if failed.contains(name) && task.is_down() {
+                    changes.down.push(name.to_owned());
+                }
+            }
+        }
+        changes.moved.sort_unstable();
+        changes.down.sort_unstable();
     }
 
     /// Whether a graph would be accepted, as far as that is known before its apps are started. Options that run already
@@ -399,6 +423,13 @@ impl Engine {
         }
         plugged_in
     }
+}
+
+/// The workers of the apps that go on, by name; those that have been started have been on none.
+fn workers_of(tasks: &Tasks, changes: &Changes) -> BTreeMap<String, usize> {
+    let goes_on = |name: &String| changes.started.binary_search(name).is_err();
+    let going_on = tasks.iter().filter(|(name, _)| goes_on(name));
+    going_on.map(|(name, (worker, _))| (name.clone(), *worker)).collect()
 }
 
 /// Whether there is no such app in a graph, or one of another class.

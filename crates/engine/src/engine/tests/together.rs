@@ -80,6 +80,7 @@ fn one_that_goes_back_takes_those_after_it_along() {
     let changes = engine.configure(&members(&club, [13, 2])).unwrap();
     let failed: Vec<&str> = changes.failed.iter().map(|(name, _)| &**name).collect();
     assert_eq!((failed, changes.restarted.len()), (vec!["a", "b"], 0));
+    assert!(changes.down.is_empty(), "{:?}", changes.down);
     assert_eq!(*club.lock().unwrap(), [1, 1]);
     assert_eq!(*engine.graph(), members(&club, [1, 1]));
     assert!(engine.report().apps.values().all(|app| app.state == AppState::Running));
@@ -92,6 +93,7 @@ fn one_that_cannot_go_back_is_down() {
     engine.configure(&members(&club, [1, 1])).unwrap();
     let changes = engine.configure(&members(&club, [2, 13])).unwrap();
     assert_eq!((changes.restarted.as_slice(), changes.failed.len()), (&["a".to_owned()][..], 1));
+    assert_eq!(changes.down, ["b"]);
     assert_eq!(*engine.graph(), members(&club, [2, 1]));
     let report = engine.report();
     assert_eq!(["a", "b"].map(|name| report.apps[name].state), [AppState::Running, AppState::Down]);
