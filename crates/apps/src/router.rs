@@ -14,6 +14,7 @@
 //! | drops `bad_checksum` | counts IPv4 headers with a wrong one (RFC 1812, 5.2.2) |
 //! | drops `malformed` | counts headers that make no sense, and packets that are cut |
 //! | drops `martian` | counts packets from or for an address that is never routed, groups included |
+//! | drops `own_address` | counts packets for an address that a port has: they are for the router itself, and go no further (RFC 1812, 5.2.3) |
 //! | drops `other_mac` | counts frames for somebody else, or for a group |
 //! | drops `not_ip` | counts everything else, frames with a VLAN tag included |
 //! | `icmp_sent` | counts ICMP errors sent |
@@ -27,7 +28,7 @@
 //! **Errors.** Where a port has an address of its version, the sender of a packet that is dropped as `ttl_exceeded`, `no_route` or
 //! `too_big` is told so (RFC 792, RFC 4443): through the port that a route leads to him by, else that of the name of the input where
 //! the packet came in, and from its address; where that port has none, from the first port's that has one (RFC 1812, 4.3.2.4). Without
-//! addresses nobody is told. Nothing else is done for these addresses: `icmp_echo`, `arp_responder` and `nd_responder` before a
+//! addresses nobody is told. Packets for these addresses are dropped: `icmp_echo`, `arp_responder` and `nd_responder` before a
 //! router answer for them.
 
 mod errors;
@@ -101,6 +102,8 @@ pub struct Route {
 
 /// Routes at most.
 const ROUTES_MAX: usize = 1_000_000;
+/// In place of a route's number: an address of the router itself. No route has it.
+const OWN: u32 = ROUTES_MAX as u32;
 
 /// A running `router`.
 #[derive(Debug)]
@@ -142,6 +145,7 @@ struct Counters {
     bad_checksum: Counter,
     malformed: Counter,
     martian: Counter,
+    own_address: Counter,
     other_mac: Counter,
     not_ip: Counter,
     icmp_sent: Counter,
@@ -159,6 +163,7 @@ enum Refusal {
     BadChecksum,
     Malformed,
     Martian,
+    OwnAddress,
     OtherMac,
     NotIp,
 }
@@ -280,6 +285,7 @@ impl Counters {
             bad_checksum: setup.drops("bad_checksum"),
             malformed: setup.drops("malformed"),
             martian: setup.drops("martian"),
+            own_address: setup.drops("own_address"),
             other_mac: setup.drops("other_mac"),
             not_ip: setup.drops("not_ip"),
             icmp_sent: setup.counter("icmp_sent"),
@@ -298,6 +304,7 @@ impl Counters {
             Refusal::BadChecksum => &self.bad_checksum,
             Refusal::Malformed => &self.malformed,
             Refusal::Martian => &self.martian,
+            Refusal::OwnAddress => &self.own_address,
             Refusal::OtherMac => &self.other_mac,
             Refusal::NotIp => &self.not_ip,
         }
@@ -331,14 +338,24 @@ impl Running {
         self.ports.clone_from(&options.port);
         self.hops = options.route.iter().map(hop).collect();
         let numbered = || options.route.iter().zip(0..);
-        self.v4 = Lpm::new(numbered().filter_map(|(route, number)| match route.prefix {
+        let own = || options.port.values().flat_map(|port| &port.ip);
+        let routes = numbered().filter_map(|(route, number)| match route.prefix {
             Cidr::V4(prefix) => Some((prefix.addr().to_bits(), prefix.len(), number)),
             Cidr::V6(_) => None,
-        }));
-        self.v6 = Lpm::new(numbered().filter_map(|(route, number)| match route.prefix {
+        });
+        // Behind the routes: of two prefixes that are the same, the later counts.
+        self.v4 = Lpm::new(routes.chain(own().filter_map(|ip| match ip {
+            IpAddr::V4(ip) => Some((ip.to_bits(), 32, OWN)),
+            IpAddr::V6(_) => None,
+        })));
+        let routes = numbered().filter_map(|(route, number)| match route.prefix {
             Cidr::V6(prefix) => Some((prefix.addr().to_bits(), prefix.len(), number)),
             Cidr::V4(_) => None,
-        }));
+        });
+        self.v6 = Lpm::new(routes.chain(own().filter_map(|ip| match ip {
+            IpAddr::V6(ip) => Some((ip.to_bits(), 128, OWN)),
+            IpAddr::V4(_) => None,
+        })));
     }
 
     fn find_outputs(&mut self) {
@@ -414,8 +431,7 @@ impl Running {
         if is_martian_v4(view.src()) || is_martian_v4(view.dst()) {
             return Err(Refusal::Martian);
         }
-        let route = self.v4.find(view.dst().to_bits()).ok_or(Refusal::Told(Cause::NoRoute))?;
-        let hop = &self.hops[route as usize];
+        let hop = self.hop(self.v4.find(view.dst().to_bits()))?;
         if total_len > hop.mtu && view.has_dont_fragment() && view.ttl() > 1 {
             return Err(too_big(hop.mtu));
         }
@@ -435,13 +451,19 @@ impl Running {
         if is_martian_v6(view.src()) || is_martian_v6(view.dst()) {
             return Err(Refusal::Martian);
         }
-        let route = self.v6.find(view.dst().to_bits()).ok_or(Refusal::Told(Cause::NoRoute))?;
-        let hop = &self.hops[route as usize];
+        let hop = self.hop(self.v6.find(view.dst().to_bits()))?;
         if len > hop.mtu && len > errors::LEN_MAX_V6 && view.hop_limit() > 1 {
             return Err(too_big(hop.mtu.max(errors::LEN_MAX_V6)));
         }
         ip.decrement_hop_limit().ok_or(Refusal::Told(Cause::TtlExceeded))?;
         Ok(hop)
+    }
+
+    /// Where what was found leads to.
+    #[inline]
+    fn hop(&self, found: Option<u32>) -> Result<&Hop, Refusal> {
+        let route = found.ok_or(Refusal::Told(Cause::NoRoute))?;
+        self.hops.get(route as usize).ok_or(Refusal::OwnAddress)
     }
 
     /// Tells the sender of a packet why it goes no further, unless nobody has asked for that.
@@ -491,8 +513,7 @@ impl Running {
             IpAddr::V4(ip) => self.v4.find(ip.to_bits()),
             IpAddr::V6(ip) => self.v6.find(ip.to_bits()),
         };
-        let hop = route.map(|route| &self.hops[route as usize]);
-        match hop.filter(|hop| hop.output < self.exits.len()) {
+        match self.hop(route).ok().filter(|hop| hop.output < self.exits.len()) {
             Some(hop) => Some((hop.output, hop.mac)),
             None => Some((self.back.get(input).copied()??, subject.src_mac())),
         }

@@ -117,6 +117,39 @@ fn what_is_not_sent_on_is_counted() {
 }
 
 #[test]
+fn packets_for_the_router_go_no_further() {
+    let ports = "
+        [port.a]
+        ip = ['10.0.0.1', '2001:db8::1']
+        mtu = 1280
+        [port.b]
+        ip = '192.0.2.1'
+        [[route]]
+        prefix = '192.0.2.1'
+        port = 'b'
+        next_hop = '02:00:00:00:00:0e'";
+    let mut rig = rig(&format!("{OPTIONS}{ports}"));
+    for line in [
+        "eth / ip4(dst=10.0.0.1) / udp",
+        "eth / ip4(dst=10.0.0.1, ttl=1) / udp",
+        // With a route to the very address.
+        "eth / ip4(dst=192.0.2.1) / udp",
+        "eth / ip6(dst=2001:db8::1) / udp",
+        "eth / ip6(dst=2001:db8::1, hops=1) / udp",
+    ] {
+        rig.send("input", frame(line));
+    }
+    rig.breathe();
+    assert!(rig.take("a").is_empty() && rig.take("b").is_empty());
+    assert_eq!((rig.counter("own_address"), rig.counter("icmp_sent")), (5, 0));
+    for line in ["eth / ip4(dst=10.0.0.2) / udp", "eth / ip6(dst=2001:db8::2) / udp"] {
+        rig.send("input", frame(line));
+    }
+    rig.breathe();
+    assert_eq!((rig.take("a").len(), rig.take("b").len()), (1, 1), "their neighbours are routed");
+}
+
+#[test]
 fn a_router_with_an_address_takes_frames_for_it() {
     let mut rig = rig(&format!("mac = '02:00:00:00:00:01'\n{OPTIONS}"));
     rig.send("input", frame(&format!("{} / ip4(dst=10.0.0.1)", eth(1, 9))));
