@@ -5,9 +5,11 @@
 //!     cost of an app   = its usual turn x its turns, less the clock's part
 //!     scale to         the time in which its worker did something of use
 //!     discount         by a tenth if its worker waits for one that is always busy
-//!     if the last move is on trial, less is delivered now and a worker is full:
+//!     if the last move is on trial, and less is delivered now and a worker is full, or more is lost between workers for too little:
 //!         undo it, and pause for 1, 2, 4 .. 32 calls
 //!     else, unless pausing:
+//!         if packets are lost between workers, and one worker can do it all: all apps on one, on trial
+//!     else, unless moves have lost packets and no worker is full:
 //!         cut the order of breathing into one stretch a worker, the heaviest as light as possible
 //!         if that spares the heaviest worker enough: move, on trial
 //! ```
@@ -24,6 +26,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The shortest time over which costs mean something.
 const MEASURED_MIN_NS: u64 = 100_000_000;
 
+const NS_PER_S: f64 = 1e9;
+
 /// The fewest breaths from which the cost of reading the clock is derived: with fewer, one more on either side weighs an eighth or more.
 const BREATHS_MIN: u64 = 8;
 
@@ -33,6 +37,9 @@ const WAITING: f64 = 0.9;
 
 /// The share of useful time from which a worker counts as full.
 const FULL: f64 = 0.9;
+
+/// How much more is to be delivered, net of what is lost between workers, by places that lose more there.
+const LOSSES_PAY: f64 = 1.1;
 
 /// The number of undone moves in a row after which the pause grows no more.
 const UNDONE_MAX: u32 = 5;
@@ -53,29 +60,82 @@ pub(super) struct Balance {
     undone: u32,
     /// How often nothing is to be moved.
     pause: u32,
+    /// Whether a move has lost packets between workers for too little: while no worker is full, there is no need for another.
+    has_lost: bool,
+    /// The packets a second that one worker can deliver, by what took it how much of its time when it last had all apps.
+    one_carries: Option<f64>,
+}
+
+/// What became of packets while apps were measured.
+#[derive(Clone, Copy, Debug)]
+struct Measure {
+    /// Packets delivered in a second.
+    delivered: f64,
+    /// Packets lost in a second at full links between workers.
+    lost: f64,
+    /// The share of its time that the busiest worker has used.
+    used: f64,
+}
+
+impl Measure {
+    /// Whether a worker had no time left.
+    fn is_full(&self) -> bool {
+        self.used >= FULL
+    }
+
+    fn net(&self) -> f64 {
+        (self.delivered - self.lost).max(0.0)
+    }
+
+    /// Whether these places do harm, compared with earlier ones.
+    fn is_worse_than(&self, before: &Measure) -> bool {
+        self.loses_for_nothing(before) || (self.is_full() && self.delivered < before.delivered)
+    }
+
+    /// Whether more is lost between workers, and not much more delivered.
+    fn loses_for_nothing(&self, before: &Measure) -> bool {
+        self.lost > before.lost && self.net() < LOSSES_PAY * before.net()
+    }
 }
 
 /// Apps that have moved, and what was before.
 #[derive(Debug)]
 struct Trial {
     places: Places,
-    /// Packets that were delivered in a nanosecond.
-    delivered_per_ns: f64,
+    before: Measure,
 }
 
 impl Balance {
-    /// The places before the last move, if it did harm: a worker is full, and less is delivered than before.
-    fn undo(&mut self, delivered_per_ns: Option<f64>, is_any_full: bool) -> Option<Places> {
+    /// The places before the last move, if it did harm: a worker is full, and less is delivered than before, or more is lost between workers.
+    fn undo(&mut self, now: Option<Measure>) -> Option<Places> {
         let trial = self.trial.take()?;
-        let is_less = delivered_per_ns.is_some_and(|now| now < trial.delivered_per_ns);
-        if is_less && is_any_full {
-            self.pause = 1 << self.undone;
-            self.undone = (self.undone + 1).min(UNDONE_MAX);
-            Some(trial.places)
-        } else {
+        let Some(now) = now.filter(|now| now.is_worse_than(&trial.before)) else {
             self.undone = 0;
-            None
-        }
+            return None;
+        };
+        self.has_lost |= now.loses_for_nothing(&trial.before);
+        self.pause = 1 << self.undone;
+        self.undone = (self.undone + 1).min(UNDONE_MAX);
+        Some(trial.places)
+    }
+
+    /// All apps that are free were on one worker.
+    fn were_together(&mut self, now: &Measure) {
+        self.one_carries = (now.used > 0.0).then(|| FULL * now.delivered / now.used);
+    }
+
+    /// Whether packets are lost between workers though one worker can do it all, as far as is known. Apps are to go there then, on trial, and
+    /// stay while it has time left.
+    fn is_one_enough(&mut self, now: &Measure) -> bool {
+        let is_enough = self.one_carries.is_none_or(|most| now.delivered + now.lost <= most);
+        let is_one_enough = now.lost > 0.0 && is_enough;
+        self.has_lost |= is_one_enough;
+        is_one_enough
+    }
+
+    /// Whether apps are to stay: moves have lost packets, and no worker needs one.
+    fn stays(&self, now: Option<&Measure>) -> bool {
+        self.has_lost && !now.is_some_and(Measure::is_full)
     }
 
     /// Whether nothing is to be moved this time.
@@ -92,45 +152,59 @@ impl Engine {
     /// else nothing is done, and `false` returned. So apps that take less than 2 % of a core, or 4 % if they could be halved, stay where they are.
     ///
     /// What apps cost depends on where they are: call it again after some time, a tenth of a second at least, until it changes nothing. If
-    /// less was delivered since apps moved, though a worker was busy all the time, they go back to where they were; the
-    /// next call moves none then, and the next 2, 4, up to 32 calls, if that happens again and again.
+    /// less was delivered since apps moved, though a worker was busy all the time, or more was lost at full links between workers and not a
+    /// tenth more delivered besides, they go back to where they were; the next call moves none then, and the next 2, 4, up to 32 calls, if that
+    /// happens again and again. Where packets are lost between workers, and one worker can do it all, apps go there, and stay until it has
+    /// no time left.
     pub fn rebalance(&mut self, gain_min: f64) -> bool {
         let costs = self.costs();
-        let delivered_per_ns = self.delivered_per_ns();
-        let places = self.better_places(&costs, gain_min, delivered_per_ns);
+        let now = self.measure();
+        let before = self.places();
+        let places = self.better_places(&before, &costs, gain_min, now);
         let have_moved = places.is_some();
-        if let Some(places) = places {
+        if let Some((places, is_trial)) = places {
+            self.balance.trial = now.filter(|_| is_trial).map(|now| Trial { places: before, before: now });
             self.place(&Placing::At(places));
         }
         self.measure_anew(costs);
         have_moved
     }
 
-    /// Where apps are to move, if they are.
+    /// Where apps are to move, if they are, and whether that is to be tried: not if it undoes a move.
     fn better_places(
         &mut self,
+        before: &Places,
         costs: &Costs,
         gain_min: f64,
-        delivered_per_ns: Option<f64>,
-    ) -> Option<Places> {
-        let is_any_full = self.is_any_full();
-        if let Some(places) = self.balance.undo(delivered_per_ns, is_any_full) {
-            return Some(places);
+        now: Option<Measure>,
+    ) -> Option<(Places, bool)> {
+        let together = Placing::OnFirst.places(&self.graph, &self.order(), self.workers.len());
+        let are_together = *before == together;
+        if let Some(now) = now.filter(|_| are_together) {
+            self.balance.were_together(&now);
+        }
+        if let Some(places) = self.balance.undo(now) {
+            return Some((places, false));
         }
         if self.balance.is_pausing() {
             return None;
         }
-        let before = self.places();
-        let places = Placing::ByCost(costs.clone()).places(&self.graph, &self.order(), self.workers.len());
-        let heaviest = |places: &Places| placement::heaviest(places, costs, self.workers.len());
-        let gain = heaviest(&before) - heaviest(&places);
-        let least = gain_min * (self.measured_ns() as f64).max(heaviest(&before));
-        if costs.is_empty() || gain <= 0.0 || gain < least {
+        if !are_together && now.is_some_and(|now| self.balance.is_one_enough(&now)) {
+            return Some((together, true));
+        }
+        if self.balance.stays(now.as_ref()) {
             return None;
         }
-        self.balance.trial =
-            delivered_per_ns.map(|delivered_per_ns| Trial { places: before, delivered_per_ns });
-        Some(places)
+        self.lighter_places(before, costs, gain_min).map(|places| (places, true))
+    }
+
+    /// Where apps are to move to spare the busiest worker that share of its time, if that can be.
+    fn lighter_places(&self, before: &Places, costs: &Costs, gain_min: f64) -> Option<Places> {
+        let places = Placing::ByCost(costs.clone()).places(&self.graph, &self.order(), self.workers.len());
+        let heaviest = |places: &Places| placement::heaviest(places, costs, self.workers.len());
+        let gain = heaviest(before) - heaviest(&places);
+        let least = gain_min * (self.measured_ns() as f64).max(heaviest(before));
+        (!costs.is_empty() && gain > 0.0 && gain >= least).then_some(places)
     }
 
     /// Puts all apps that are not placed by hand on the first worker, to be measured there until [`Engine::rebalance`]. On a worker of
@@ -190,20 +264,24 @@ impl Engine {
         self.tasks().map(Task::delivered).sum()
     }
 
-    /// The rate of delivery since measuring began, if that is long enough ago.
-    fn delivered_per_ns(&self) -> Option<f64> {
+    /// What became of packets since measuring began, if that is long enough ago.
+    fn measure(&self) -> Option<Measure> {
         let measured_ns = self.measured_ns();
         // It falls where what was written is lost.
         let delivered = self.delivered().checked_sub(self.balance.delivered)?;
-        (measured_ns >= MEASURED_MIN_NS).then(|| delivered as f64 / measured_ns as f64)
+        let lost: u64 = self.workers.iter().map(Worker::lost).sum();
+        let per_second = |count: u64| count as f64 * NS_PER_S / measured_ns as f64;
+        (measured_ns >= MEASURED_MIN_NS).then(|| Measure {
+            delivered: per_second(delivered),
+            lost: per_second(lost),
+            used: self.used(),
+        })
     }
 
-    /// Whether a worker had no time left.
-    fn is_any_full(&self) -> bool {
-        let is_full = |worker: &Worker| {
-            worker.useful_ns().is_some_and(|useful_ns| useful_ns >= FULL * worker.measured_ns() as f64)
-        };
-        self.workers.iter().any(is_full)
+    /// The share of its time that the busiest worker has used.
+    fn used(&self) -> f64 {
+        let used = |worker: &Worker| Some(worker.useful_ns()? / worker.measured_ns() as f64);
+        self.workers.iter().filter_map(used).fold(0.0, f64::max)
     }
 
     /// The cost of each app; an earlier one where nothing is known since costs were forgotten.
@@ -259,35 +337,108 @@ fn scale(worker: &Worker, costs: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Balance, Places, Trial};
+    use super::{Balance, Measure, Places, Trial};
 
-    /// Where an app goes back to that was on worker 7 when 5 packets a nanosecond were delivered.
-    fn undo(balance: &mut Balance, delivered_per_ns: Option<f64>, is_any_full: bool) -> Option<usize> {
+    /// So many packets a second, with a busiest worker that has no time left, or has.
+    fn measure(delivered: f64, lost: f64, is_full: bool) -> Measure {
+        Measure { delivered, lost, used: if is_full { 0.95 } else { 0.3 } }
+    }
+
+    fn full(delivered: f64) -> Option<Measure> {
+        Some(measure(delivered, 0.0, true))
+    }
+
+    /// Where an app goes back to that was on worker 7 when that was measured.
+    fn undo_from(balance: &mut Balance, before: Measure, now: Option<Measure>) -> Option<usize> {
         let places = Places::from([("app".to_owned(), 7)]);
-        balance.trial = Some(Trial { places, delivered_per_ns: 5.0 });
-        balance.undo(delivered_per_ns, is_any_full).map(|places| places["app"])
+        balance.trial = Some(Trial { places, before });
+        balance.undo(now).map(|places| places["app"])
+    }
+
+    /// When 500 packets a second were delivered, and none lost.
+    fn undo(balance: &mut Balance, now: Option<Measure>) -> Option<usize> {
+        undo_from(balance, measure(500.0, 0.0, false), now)
     }
 
     #[test]
     fn moves_are_undone_that_do_harm() {
         let mut balance = Balance::default();
-        assert_eq!(undo(&mut balance, Some(4.9), true), Some(7));
-        assert!(balance.undo(Some(0.1), true).is_none(), "it is done once");
-        assert_eq!(undo(&mut balance, Some(5.0), true), None);
-        assert_eq!(undo(&mut balance, Some(0.1), false), None, "less comes, since nobody is busy");
-        assert_eq!(undo(&mut balance, None, true), None, "nothing is known");
+        assert_eq!(undo(&mut balance, full(490.0)), Some(7));
+        assert!(balance.undo(full(10.0)).is_none(), "it is done once");
+        assert_eq!(undo(&mut balance, full(500.0)), None);
+        let less = Some(measure(10.0, 0.0, false));
+        assert_eq!(undo(&mut balance, less), None, "less comes, since nobody is busy");
+        assert_eq!(undo(&mut balance, None), None, "nothing is known");
+        assert!(!balance.has_lost);
+    }
+
+    #[test]
+    fn moves_are_undone_that_lose_packets_between_workers() {
+        for is_full in [false, true] {
+            for (delivered, lost) in [(497.0, 3.0), (500.0, 1.0), (600.0, 300.0)] {
+                let mut balance = Balance::default();
+                assert_eq!(undo(&mut balance, Some(measure(delivered, lost, is_full))), Some(7));
+                assert!(balance.is_pausing() && !balance.is_pausing());
+            }
+        }
+        let mut balance = Balance::default();
+        let lost_before = measure(500.0, 20.0, false);
+        assert_eq!(undo_from(&mut balance, lost_before, Some(measure(500.0, 30.0, false))), Some(7));
+        assert_eq!(undo_from(&mut balance, lost_before, Some(measure(500.0, 20.0, false))), None);
+        assert_eq!(undo_from(&mut balance, lost_before, Some(measure(500.0, 10.0, false))), None);
+    }
+
+    #[test]
+    fn losses_are_borne_where_much_more_is_delivered() {
+        let mut balance = Balance::default();
+        assert_eq!(undo(&mut balance, Some(measure(800.0, 100.0, true))), None);
+        assert!(!balance.stays(None));
+    }
+
+    #[test]
+    fn apps_stay_after_losses_while_no_worker_is_full() {
+        let mut balance = Balance::default();
+        let (some_time_left, none_left) = (measure(500.0, 0.0, false), measure(500.0, 0.0, true));
+        assert!(!balance.stays(Some(&some_time_left)), "nothing is known against a move");
+        undo(&mut balance, Some(measure(490.0, 10.0, false)));
+        assert!(balance.stays(Some(&some_time_left)) && balance.stays(None));
+        assert!(!balance.stays(Some(&none_left)));
+    }
+
+    #[test]
+    fn apps_that_lose_go_to_one_worker_if_it_can_do_it_all() {
+        let mut balance = Balance::default();
+        balance.were_together(&Measure { delivered: 500.0, lost: 0.0, used: 0.5 });
+        assert!(!balance.is_one_enough(&measure(800.0, 0.0, false)), "nothing is lost");
+        assert!(!balance.is_one_enough(&measure(890.0, 20.0, false)), "one worker carries 900");
+        assert!(!balance.has_lost);
+        assert!(balance.is_one_enough(&measure(870.0, 20.0, false)));
+        assert!(balance.has_lost, "and they are to stay there");
+        assert!(
+            Balance::default().is_one_enough(&measure(9.0, 1.0, true)),
+            "it is tried where nothing is known"
+        );
+    }
+
+    #[test]
+    fn apps_leave_one_worker_again_if_it_cannot_do_it_all() {
+        let mut balance = Balance::default();
+        let apart = measure(800.0, 20.0, false);
+        assert_eq!(undo_from(&mut balance, apart, Some(measure(700.0, 0.0, true))), Some(7));
+        assert!(balance.is_pausing());
+        assert_eq!(undo_from(&mut balance, apart, Some(measure(799.0, 0.0, false))), None, "less comes");
     }
 
     #[test]
     fn the_pause_grows_until_a_move_is_right() {
         let mut balance = Balance::default();
         assert!(!balance.is_pausing());
-        let mut undone = |delivered_per_ns| {
-            undo(&mut balance, Some(delivered_per_ns), true);
+        let mut undone = |delivered| {
+            undo(&mut balance, full(delivered));
             (0..).take_while(|_| balance.is_pausing()).count()
         };
-        let grown: Vec<usize> = (0..7).map(|_| undone(1.0)).collect();
+        let grown: Vec<usize> = (0..7).map(|_| undone(100.0)).collect();
         assert_eq!(grown, [1, 2, 4, 8, 16, 32, 32]);
-        assert_eq!([undone(9.0), undone(1.0)], [0, 1]);
+        assert_eq!([undone(900.0), undone(100.0)], [0, 1]);
     }
 }

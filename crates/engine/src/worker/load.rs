@@ -86,10 +86,15 @@ impl Load {
         is_busy && now.sent > self.sent_before.sent && self.dropped(now) < 1.0 / HARDLY as f64
     }
 
+    /// How many packets links to other workers had no room for.
+    pub(super) fn lost(&self, now: Sent) -> u64 {
+        now.dropped.saturating_sub(self.sent_before.dropped)
+    }
+
     /// Which share of what was sent towards other workers was dropped.
     fn dropped(&self, now: Sent) -> f64 {
         let sent = now.sent.saturating_sub(self.sent_before.sent);
-        let dropped = now.dropped.saturating_sub(self.sent_before.dropped);
+        let dropped = self.lost(now);
         dropped as f64 / (sent + dropped).max(1) as f64
     }
 }
@@ -144,6 +149,7 @@ mod tests {
         load.moved(true);
         load.breath(101);
         assert_eq!(load.useful_ns(Sent { sent: 110, dropped: 30 }), Some(75.0));
+        assert_eq!(load.lost(Sent { sent: 110, dropped: 30 }), 20);
     }
 
     #[test]

@@ -585,6 +585,11 @@ impl Worker {
         self.load.useful_ns(self.sent_away())
     }
 
+    /// Packets that links to other workers had no room for since it is measured.
+    pub(crate) fn lost(&self) -> u64 {
+        self.load.lost(self.sent_away())
+    }
+
     /// Whether others could do more if it did.
     pub(crate) fn holds_up_others(&self) -> bool {
         self.load.holds_up_others(self.sent_away())
