@@ -6,7 +6,7 @@ use crate::message::Message;
 use crate::reader;
 use clap::ValueEnum;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 /// When to use colour.
@@ -108,9 +108,13 @@ pub(crate) fn columns(stream: impl AsFd) -> Option<usize> {
 
 /// Prints a result.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
+    print_with(|out| out.write_all(text.as_bytes()))
+}
+
+/// Prints a result that may be too large to be had whole.
+pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let mut stdout = BufWriter::new(std::io::stdout().lock());
+    write(&mut stdout)
         .and_then(|()| stdout.flush())
         .map_err(|error| Failure::writing("standard output", &error))
 }

@@ -1,17 +1,19 @@
 //! `sluss trace`: why one packet does or does not match.
 
+mod object;
+
 use crate::args::{At, TraceArgs};
 use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
 use crate::language::{self, FilterText, one_line};
 use crate::plural::{self, counted};
-use crate::terminal::{Terminal, print};
+use crate::terminal::{Terminal, print_with};
 use crate::words::{self, Known, Words, file_word};
 use capture::Reader;
+use object::Object;
 use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPrimitive};
-use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use wire::LinkType;
 use wire::link::Direction;
@@ -33,14 +35,17 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let compiler = language::compiler(packet.linktype, &args.language, At::Interp);
     let wrong = |error| language::wrong_filter(error, &source, &args.language, terminal);
     let filter = compiler.compile(&source).map_err(wrong)?;
-    let trace = compiler.trace(&source, &packet.data, packet.wire_len).map_err(wrong)?;
     language::tell_lints(&filter, &source, terminal);
-    let output = if args.json {
-        format!("{}\n", object(args, &source, &packet, &trace))
-    } else {
-        in_words(args, &source, &packet, &trace)
-    };
-    print(&output)?;
+    // Of a long filter it is large, and not needed any more.
+    drop(filter);
+    let trace = compiler.trace(&source, &packet.data, packet.wire_len).map_err(wrong)?;
+    print_with(|out| match args.json {
+        true => {
+            serde_json::to_writer(&mut *out, &Object::new(args.number, &source, &packet, &trace))?;
+            writeln!(out)
+        }
+        false => in_words(out, args, &source, &packet, &trace),
+    })?;
     Ok(if trace.matches { Outcome::Done } else { Outcome::NothingMatched })
 }
 
@@ -119,22 +124,25 @@ fn packet(args: &TraceArgs, file: PathBuf) -> Result<Wanted, Failure> {
     )))
 }
 
-fn in_words(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> String {
+fn in_words(
+    out: &mut dyn Write,
+    args: &TraceArgs,
+    source: &str,
+    packet: &Wanted,
+    trace: &Trace,
+) -> io::Result<()> {
     let summary =
         wire::summary::summarize(packet.linktype, &packet.data, packet.wire_len).going(packet.direction);
-    let mut text =
-        format!("packet {} of {}: {summary}\n", args.number, shown(&packet.file.to_string_lossy()));
+    writeln!(out, "packet {} of {}: {summary}", args.number, shown(&packet.file.to_string_lossy()))?;
     let width = question_width(trace);
     for primitive in &trace.primitives {
         let (verdict, indent) = (verdict(primitive), if primitive.is_member { "    " } else { "  " });
-        let _ = writeln!(text, "{indent}{} => {verdict}", primitive_text(primitive.span, source));
+        writeln!(out, "{indent}{} => {verdict}", primitive_text(primitive.span, source))?;
         for step in &primitive.steps {
-            let _ = writeln!(text, "{indent}  {}", step_in_words(step, packet, width));
+            writeln!(out, "{indent}  {}", step_in_words(step, packet, width))?;
         }
     }
-    let verdict = if trace.matches { "matches" } else { "does not match" };
-    let _ = writeln!(text, "  => {verdict}");
-    text
+    writeln!(out, "  => {}", if trace.matches { "matches" } else { "does not match" })
 }
 
 /// The width of the column of questions. Those of arithmetic may be much longer, and leave it.
@@ -185,65 +193,6 @@ fn load_in_words(load: TracedLoad, data: &[u8]) -> String {
 fn bytes_of(load: TracedLoad, data: &[u8]) -> &[u8] {
     let start = usize::try_from(load.offset).unwrap_or(usize::MAX);
     data.get(start..start.saturating_add(load.size as usize)).unwrap_or_default()
-}
-
-fn object(args: &TraceArgs, source: &str, packet: &Wanted, trace: &Trace) -> Value {
-    json!({
-        "v": 1,
-        "type": "trace",
-        "filter": source,
-        "file": packet.file.to_string_lossy(),
-        "number": args.number,
-        "linktype": packet.linktype.to_string(),
-        "captured_bytes": packet.data.len(),
-        "wire_bytes": packet.wire_len,
-        "primitives": trace.primitives.iter().map(|primitive| primitive_object(primitive, source)).collect::<Vec<_>>(),
-        "steps": steps_objects(trace, source, packet),
-        "matches": trace.matches,
-    })
-}
-
-fn primitive_object(primitive: &TracedPrimitive, source: &str) -> Value {
-    json!({
-        "primitive": primitive.span.text(source),
-        "span": span_object(primitive.span),
-        "member": primitive.is_member,
-        "verdict": verdict(primitive),
-    })
-}
-
-fn span_object(span: Span) -> Value {
-    json!({ "start": span.start, "end": span.end })
-}
-
-/// All steps in order, each with the primitive that it belongs to.
-fn steps_objects(trace: &Trace, source: &str, packet: &Wanted) -> Vec<Value> {
-    let of = |primitive: &TracedPrimitive| {
-        let object = |step: &TraceStep| step_object(step, primitive.span, source, packet);
-        primitive.steps.iter().map(object).collect::<Vec<_>>()
-    };
-    trace.primitives.iter().flat_map(of).collect()
-}
-
-fn step_object(step: &TraceStep, span: Span, source: &str, packet: &Wanted) -> Value {
-    let (answer, needed) = match step.answer {
-        Answer::Yes => ("yes", None),
-        Answer::No => ("no", None),
-        Answer::NotCaptured { needed } => ("not_captured", Some(needed)),
-        Answer::DividesByZero => ("divides_by_zero", None),
-    };
-    let load = |load: &TracedLoad| {
-        let bytes = bytes_of(*load, &packet.data);
-        json!({ "offset": load.offset, "bytes": bytes, "value": load.value })
-    };
-    json!({
-        "primitive": span.text(source),
-        "span": span_object(span),
-        "question": step.question,
-        "loads": step.loads.iter().map(load).collect::<Vec<_>>(),
-        "answer": answer,
-        "needed_bytes": needed,
-    })
 }
 
 /// The text of a primitive; one that the whole filter implies has none.

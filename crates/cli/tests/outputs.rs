@@ -775,3 +775,25 @@ fn standard_output_by_its_name_is_not_emptied() {
         assert!(std::fs::read(&log).unwrap() == [&b"before"[..], &capture].concat(), "{name}");
     }
 }
+
+/// The object of a long filter is many times as large as what it is made of, and is not had whole.
+#[test]
+fn the_trace_of_a_long_filter_takes_little_memory() {
+    const HOSTS: u32 = 20_000;
+    /// Kilobytes of address space: half of what the object took as values in memory.
+    const ENOUGH: u32 = 400_000;
+    let hosts: Vec<String> =
+        (0..HOSTS).map(|i| format!("host {}", std::net::Ipv4Addr::from(0x0a00_0000 + i))).collect();
+    let filter = scratch("long-trace").join("filter");
+    std::fs::write(&filter, hosts.join(" or ")).unwrap();
+    let script =
+        format!("ulimit -v {ENOUGH}; exec \"$0\" trace --json -F {} captures/mixed.pcap -n 17", arg(&filter));
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_sluss")]).current_dir(root());
+    let output = command.output().unwrap();
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let primitives = object["primitives"].as_array().unwrap();
+    assert_eq!(primitives.len(), HOSTS as usize);
+    assert!(primitives.iter().all(|primitive| primitive["verdict"] == "no"));
+}

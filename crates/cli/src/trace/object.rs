@@ -1,0 +1,141 @@
+//! A trace as one JSON object, written piece by piece: that of a long filter is much larger than the trace itself.
+
+use super::{Wanted, bytes_of, verdict};
+use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPrimitive};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+
+/// The version of the form.
+const VERSION: u32 = 1;
+
+/// The whole answer.
+#[derive(Serialize)]
+pub(super) struct Object<'a> {
+    v: u32,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    filter: &'a str,
+    file: Cow<'a, str>,
+    number: u64,
+    linktype: String,
+    captured_bytes: usize,
+    wire_bytes: u32,
+    primitives: Primitives<'a>,
+    steps: Steps<'a>,
+    matches: bool,
+}
+
+impl<'a> Object<'a> {
+    pub(super) fn new(number: u64, source: &'a str, packet: &'a Wanted, trace: &'a Trace) -> Self {
+        Object {
+            v: VERSION,
+            kind: "trace",
+            filter: source,
+            file: packet.file.to_string_lossy(),
+            number,
+            linktype: packet.linktype.to_string(),
+            captured_bytes: packet.data.len(),
+            wire_bytes: packet.wire_len,
+            primitives: Primitives { source, trace },
+            steps: Steps { source, packet, trace },
+            matches: trace.matches,
+        }
+    }
+}
+
+struct Primitives<'a> {
+    source: &'a str,
+    trace: &'a Trace,
+}
+
+impl Serialize for Primitives<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let object = |primitive: &TracedPrimitive| Primitive {
+            primitive: primitive.span.text(self.source),
+            span: Place::of(primitive.span),
+            member: primitive.is_member,
+            verdict: verdict(primitive),
+        };
+        serializer.collect_seq(self.trace.primitives.iter().map(object))
+    }
+}
+
+#[derive(Serialize)]
+struct Primitive<'a> {
+    primitive: &'a str,
+    span: Place,
+    member: bool,
+    verdict: &'static str,
+}
+
+#[derive(Serialize)]
+struct Place {
+    start: u32,
+    end: u32,
+}
+
+impl Place {
+    fn of(span: Span) -> Place {
+        Place { start: span.start, end: span.end }
+    }
+}
+
+/// All steps in order, each with the primitive that it belongs to.
+struct Steps<'a> {
+    source: &'a str,
+    packet: &'a Wanted,
+    trace: &'a Trace,
+}
+
+impl Serialize for Steps<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let with_spans = self
+            .trace
+            .primitives
+            .iter()
+            .flat_map(|primitive| primitive.steps.iter().map(|step| (step, primitive.span)));
+        serializer.collect_seq(with_spans.map(|(step, span)| self.step(step, span)))
+    }
+}
+
+impl<'a> Steps<'a> {
+    fn step<'s>(&self, step: &'s TraceStep, span: Span) -> Step<'s>
+    where
+        'a: 's,
+    {
+        let (answer, needed_bytes) = match step.answer {
+            Answer::Yes => ("yes", None),
+            Answer::No => ("no", None),
+            Answer::NotCaptured { needed } => ("not_captured", Some(needed)),
+            Answer::DividesByZero => ("divides_by_zero", None),
+        };
+        let data = &self.packet.data;
+        let load =
+            |load: &TracedLoad| Load { offset: load.offset, bytes: bytes_of(*load, data), value: load.value };
+        Step {
+            primitive: span.text(self.source),
+            span: Place::of(span),
+            question: &step.question,
+            loads: step.loads.iter().map(load).collect(),
+            answer,
+            needed_bytes,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Step<'a> {
+    primitive: &'a str,
+    span: Place,
+    question: &'a str,
+    loads: Vec<Load<'a>>,
+    answer: &'static str,
+    needed_bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Load<'a> {
+    offset: u64,
+    bytes: &'a [u8],
+    value: u32,
+}
