@@ -110,11 +110,6 @@ impl fmt::Display for BurstEngine {
     }
 }
 
-/// Fewer packets than this are left to machine code.
-///
-/// An estimate: the mask VM takes some 200 ns for up to 64 packets, and machine code 8 for one in mixed traffic.
-const MASKED_MIN: usize = 24;
-
 /// The mask VM takes up to so many packets through its steps at once.
 const MASKED_MAX: usize = 256;
 
@@ -125,7 +120,7 @@ impl<W: Masked> Executable<W> {
     /// If there is no room for the answer for each packet.
     pub(crate) fn run_burst(&self, packets: &[Packet<'_>], to: &mut [W::Cell]) {
         match self.native() {
-            Some(native) if packets.len() < MASKED_MIN => native.run_burst(packets, to),
+            Some(native) if packets.len() < Isa::detect().packets_min() => native.run_burst(packets, to),
             native => match (self.masks(), native) {
                 (Some(masks), Some(native)) if packets.len() < masks.packets_min() => {
                     native.run_burst(packets, to);
@@ -174,7 +169,7 @@ fn masked<W: Masked>(
     let behind = packets.len() % MASKED_MAX;
     let last = match behind % 64 {
         _ if behind < masks.packets_min() => behind,
-        last if last < MASKED_MIN => last,
+        last if last < Isa::detect().packets_min() => last,
         _ => 0,
     };
     match native.filter(|_| last > 0) {

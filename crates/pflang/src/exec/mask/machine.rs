@@ -63,8 +63,8 @@ pub(crate) struct Machine {
 }
 
 /// What differs between processors. A value of the type is proof that the processor has the instructions. The answer
-/// to a question has a bit for each packet. How packets are read is written here for any processor; AVX-512
-/// has its own ways.
+/// to a question has a bit for each packet. How packets are read is written here for any processor; those with
+/// vectors have their own ways.
 pub(crate) trait Lanes: Copy {
     /// Whether a fetch of some packets waits for their mask, so that it is worth while to have one of all apart.
     const WAITS: bool = false;
@@ -305,14 +305,14 @@ impl Machine {
                         });
                     }
                 }
-                Step::FetchPair { first, at, from } => {
-                    let (earlier, dst) = self.columns.split_at_mut(usize::from(first.0));
-                    let [a, b, ..] = dst else { unreachable!("such a fetch has two columns") };
-                    for (i, (a, b)) in a.iter_mut().zip(b).enumerate().take(parts) {
+                Step::FetchPair { low, high, at, from } => {
+                    let (earlier, dst) = self.columns.split_at_mut(usize::from(low.0));
+                    let (low, high) = dst.split_at_mut(usize::from(high.0 - low.0));
+                    for (i, (low, high)) in low[0].iter_mut().zip(&mut high[0]).enumerate().take(parts) {
                         let base = at.base.map(|base| &earlier[usize::from(base.0)][i]);
                         // SAFETY: as above.
                         each_there!(L, lanes[i], lanes => unsafe {
-                            isa.fetch_pair(Place { lanes, starts: &self.starts[i], base, offset: at.offset }, from, [a, b]);
+                            isa.fetch_pair(Place { lanes, starts: &self.starts[i], base, offset: at.offset }, from, [low, high]);
                         });
                     }
                 }
@@ -629,7 +629,8 @@ fn all_there(lanes: &[u64]) -> bool {
 }
 
 /// The positions of the bits that are set, rising.
-fn set_bits(mut bits: u64) -> impl Iterator<Item = usize> {
+#[inline(always)]
+pub(super) fn set_bits(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
         bits &= bits - 1;

@@ -18,8 +18,6 @@ mod loads;
 mod machine;
 mod portable;
 mod program;
-#[cfg(target_arch = "x86_64")]
-mod registers;
 mod translate;
 mod window;
 
@@ -92,9 +90,27 @@ impl Isa {
         *BEST
     }
 
-    /// Whether it has AVX-512, however packets are read.
-    fn is_avx512(self) -> bool {
-        matches!(self, Isa::Avx512Loads | Isa::Avx512)
+    /// Steps of the longest program that is preferred to machine code.
+    ///
+    /// PERF: every step is taken if only one packet is there. With AVX2 (Zen 3) nine filters of 57 steps together took 0.9 of the
+    /// time of machine code on either traffic, of 65 steps 1.2 on uniform, and a list of 16 with 199 steps 1.3 to 1.4.
+    fn steps_max(self) -> usize {
+        match self {
+            Isa::Avx512Loads | Isa::Avx512 => 256,
+            Isa::Avx2 | Isa::Portable => 60,
+        }
+    }
+
+    /// Fewer packets than this are left to machine code.
+    ///
+    /// PERF: up to 64 packets take the same time. With AVX2 (Zen 3) that is 154 ns for `tcp port 80` on uniform traffic and 350
+    /// on mixed, 106 and 213 behind others; machine code takes 2 and 6 ns a packet. With AVX-512 an estimate: 200 ns, and 8 for a
+    /// packet in mixed traffic.
+    pub(crate) fn packets_min(self) -> usize {
+        match self {
+            Isa::Avx512Loads | Isa::Avx512 => 24,
+            Isa::Avx2 | Isa::Portable => 48,
+        }
     }
 
     /// Whether this processor has them.
@@ -149,9 +165,9 @@ thread_local! {
 impl<W: Masked> MaskFilter<W> {
     /// Translates a graph; `None` where it is too large to be worth it.
     pub fn new(graph: Verified<'_>) -> Option<Self> {
-        // PERF: with AVX-512 sixteen bytes of each packet are turned into columns together, without it eight and eight.
+        // PERF: with vectors sixteen bytes of each packet are turned into columns together, without them eight and eight.
         // A pair costs less than two loads of four bytes, and less than two gathers where all packets are there.
-        let wide = Isa::detect().is_avx512();
+        let wide = Isa::detect() != Isa::Portable;
         let fetches = Fetches { words_max: if wide { 4 } else { 2 }, pairs: wide };
         Self::with(graph, fetches)
     }
@@ -163,20 +179,19 @@ impl<W: Masked> MaskFilter<W> {
 
     /// Translates a graph, unless machine code is likely to take less time on mixed traffic.
     ///
-    /// PERF: with AVX-512 and mixed traffic, machine code took 1 to 3 times as long on all filters tried, but for those
-    /// with large switches: it settles one with a look into a table, the mask VM packet by packet in three to ten times
-    /// the time. Very long programs are left to machine code as well, since every step is taken if only one packet is
-    /// there. With AVX2 the gain is smaller, and uniform traffic would pay for it.
+    /// PERF: with AVX-512 and mixed traffic, machine code took 1 to 3 times as long on all filters tried, with AVX2 1 to 3.5
+    /// times, but for those with large switches: it settles one with a look into a table, the mask VM packet by packet in three
+    /// to ten times the time. Long programs are left to machine code as well.
     pub(crate) fn if_fast(graph: Verified<'_>, isa: Isa) -> Option<Self> {
         let nodes = graph.graph().topological();
         let is_large = |node: &NodeId| match graph.graph().node(*node) {
             Node::Switch(switch) => switch.arms.len() > TESTS_PER_SWITCH,
             Node::Leaf(_) | Node::Branch { .. } => false,
         };
-        if !isa.is_avx512() || nodes.len() > STEPS_MAX || nodes.iter().any(is_large) {
+        if isa == Isa::Portable || nodes.len() > isa.steps_max() || nodes.iter().any(is_large) {
             return None;
         }
-        Self::new(graph).filter(|filter| filter.program.steps.len() <= STEPS_MAX)
+        Self::new(graph).filter(|filter| filter.program.steps.len() <= isa.steps_max())
     }
 
     /// For fewer packets than this, machine code takes less time.
@@ -226,16 +241,32 @@ impl<W: Masked> MaskFilter<W> {
             isa.run(&mut machine, &self.program, packets);
             W::gather(isa, &machine, &self.program, packets.len() * LANES, to);
         }
-        if let Some(&first) = rest.first() {
-            // PERF: it stands in for those that are missing, so that they take no longer than whole runs.
-            let mut filled = [[first; LANES]; PARTS];
-            filled[..with_rest.len()].copy_from_slice(with_rest);
-            filled[with_rest.len()][..rest.len()].copy_from_slice(rest);
-            isa.run(&mut machine, &self.program, &filled[..=with_rest.len()]);
+        if !rest.is_empty() {
+            let run = &mut |packets: &[[Packet<'_>; LANES]]| isa.run(&mut machine, &self.program, packets);
+            match with_rest.len() {
+                0 => run(&filled::<1>(with_rest, rest)),
+                1 => run(&filled::<2>(with_rest, rest)),
+                2 => run(&filled::<3>(with_rest, rest)),
+                _ => run(&filled::<PARTS>(with_rest, rest)),
+            }
             W::gather(isa, &machine, &self.program, with_rest.len() * LANES + rest.len(), to_rest);
         }
         SPARE.set(Some(machine));
     }
+}
+
+/// Whole runs, and one of fewer packets: its first one stands in for those that are missing, so that it takes no longer than
+/// the others.
+///
+/// PERF: copied are as many as there are. Always making [`PARTS`] of them took 30 ns more, a fifth of a run of 64.
+fn filled<'p, const RUNS: usize>(
+    whole: &[[Packet<'p>; LANES]],
+    rest: &[Packet<'p>],
+) -> [[Packet<'p>; LANES]; RUNS] {
+    let mut filled = [[rest.first().copied().unwrap_or(Packet::EMPTY); LANES]; RUNS];
+    filled[..whole.len()].copy_from_slice(whole);
+    filled[whole.len()][..rest.len()].copy_from_slice(rest);
+    filled
 }
 
 /// How masks become what a burst writes.
@@ -288,9 +319,6 @@ impl Masked for Leaves {
         }
     }
 }
-
-/// Steps of the longest program that is preferred to machine code.
-const STEPS_MAX: usize = 256;
 
 /// The steps, one a line.
 impl<W> fmt::Display for MaskFilter<W> {

@@ -74,8 +74,8 @@ pub(super) enum Step {
     Fetch4 { dst: Column, at: At },
     /// Eight bytes as two little-endian numbers.
     Fetch8 { low: Column, high: Column, at: At },
-    /// Four bytes each at two places of sixteen, so far from their beginning, as little-endian numbers, in this column and the one after it.
-    FetchPair { first: Column, at: At, from: [u8; 2] },
+    /// Four bytes each at two places of sixteen, so far from their beginning, as little-endian numbers.
+    FetchPair { low: Column, high: Column, at: At, from: [u8; 2] },
     /// Sixteen bytes as four little-endian numbers, in this column and the three after it.
     Fetch16 { first: Column, at: At },
     /// Fewer than four bytes as a little-endian number, where no more may be read.
@@ -210,6 +210,41 @@ impl Test {
     }
 }
 
+/// `a & mask == k`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Equality {
+    a: Column,
+    mask: u32,
+    k: u32,
+}
+
+impl Test {
+    /// The test, or its negation, as an equality.
+    pub(super) fn equality(self, negated: bool) -> Option<Equality> {
+        match (self, negated) {
+            (Test::Equal { a, k }, false) => Some(Equality { a, mask: u32::MAX, k }),
+            (Test::EqualMasked { a, mask, k }, false) => Some(Equality { a, mask, k }),
+            (Test::Any { a, mask }, true) => Some(Equality { a, mask, k: 0 }),
+            _ => None,
+        }
+    }
+}
+
+impl Equality {
+    /// Both, if they are about one column and do not contradict each other.
+    pub(super) fn and(self, Equality { a, mask, k }: Equality) -> Option<Equality> {
+        let agree = self.a == a && (self.k ^ k) & self.mask & mask == 0;
+        agree.then_some(Equality { a, mask: self.mask | mask, k: self.k | k })
+    }
+
+    pub(super) fn test(self) -> Test {
+        match self {
+            Equality { a, mask: u32::MAX, k } => Test::Equal { a, k },
+            Equality { a, mask, k } => Test::EqualMasked { a, mask, k },
+        }
+    }
+}
+
 impl Bits {
     /// All of the number.
     pub(super) const ALL: Bits = Bits { swap: false, right: 0, mask: u32::MAX, left: 0 };
@@ -298,9 +333,8 @@ impl fmt::Display for Shown<'_> {
             Step::Enter { mask, skip_to } => write!(f, "enter {mask:?}, else {skip_to}"),
             Step::Fetch4 { dst, at } => write!(f, "{dst:?} = le32{at}"),
             Step::Fetch8 { low, high, at } => write!(f, "{low:?}, {high:?} = le64{at}"),
-            Step::FetchPair { first, at, from: [low, high] } => {
-                let second = Column(first.0 + 1);
-                write!(f, "{first:?}, {second:?} = le32 {low} and {high} into le128{at}")
+            Step::FetchPair { low, high, at, from: [first, second] } => {
+                write!(f, "{low:?}, {high:?} = le32 {first} and {second} into le128{at}")
             }
             Step::Fetch16 { first, at } => {
                 let last = Column(first.0 + 3);

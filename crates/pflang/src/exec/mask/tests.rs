@@ -2,7 +2,7 @@
 //! Generated graphs and packets at the edge of memory are in `tests/native`.
 
 use super::glance::Glance;
-use super::program::{Bits, Ends, MaskProgram, Step};
+use super::program::{Bits, Ends, MaskProgram, Step, Test};
 use super::translate::translate;
 use super::window::{Fetches, Pair, Wanted, Window};
 use super::{Isa, MaskFilter};
@@ -21,8 +21,11 @@ fn stages(source: &str) -> Stages {
 }
 
 fn translated(source: &str, words_max: u64) -> MaskProgram {
+    translated_with(source, Fetches { words_max, pairs: false })
+}
+
+fn translated_with(source: &str, fetches: Fetches) -> MaskProgram {
     let stages = stages(source);
-    let fetches = Fetches { words_max, pairs: false };
     translate(Verified::new(&stages.optimised).unwrap(), fetches, Ends::Accept).unwrap()
 }
 
@@ -175,6 +178,39 @@ fn two_places_of_sixteen_are_fetched_together() {
     assert_eq!(Pair::of(four(14), &[far], 40), None);
     assert_eq!(Pair::of(four(0), &[load(6, Size::B1)], 15), None);
     assert_eq!(Pair::of(four(14), &[load(16, Size::B2)], 40), None);
+}
+
+#[test]
+fn of_sixteen_bytes_two_numbers_are_fetched_if_no_others_are_asked_for() {
+    let fetches = |source, pairs| {
+        let program = translated_with(source, Fetches { words_max: 4, pairs });
+        let from = |step: &Step| match step {
+            Step::FetchPair { from, .. } => Some(from.to_vec()),
+            Step::Fetch16 { .. } => Some(vec![0, 4, 8, 12]),
+            _ => None,
+        };
+        program.steps.iter().filter_map(from).collect::<Vec<_>>()
+    };
+    // Type and header length; fragment and protocol.
+    assert_eq!(fetches("tcp port 80", true), [[4, 12]]);
+    assert_eq!(fetches("tcp port 80", false), [[0, 4, 8, 12]]);
+    let three = "ether[14:4] = 1 and ether[18:4] = 2 and ether[26:4] = 3";
+    assert_eq!(fetches(three, true), [[0, 4, 8, 12]]);
+}
+
+#[test]
+fn two_tests_of_one_column_are_one() {
+    let tests = |source| {
+        let of_column = |step: &&Step| match step {
+            Step::Fork { test, .. } | Step::Branch { test, .. } => !matches!(test, Test::Captured { .. }),
+            _ => false,
+        };
+        translated(source, 4).steps.iter().filter(of_column).count()
+    };
+    assert_eq!(tests("ether[12] = 1 and ether[13] & 0xf = 2 and ether[14] & 0x80 = 0"), 1);
+    assert_eq!(tests("ether[12] = 1 and not ether[13] & 0xf = 2 and ether[14] & 0x80 = 0"), 3);
+    // The packets that do not go on have different ways to go.
+    assert_eq!(tests("ether[12] = 1 and (ether[13] = 2 or ether[14] = 3)"), 3);
 }
 
 #[test]

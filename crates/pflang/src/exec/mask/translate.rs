@@ -155,13 +155,47 @@ impl<'g> Translator<'g> {
             only && !matches!(self.graph.node(*next), Node::Leaf(_))
         });
         let (negated, rest) = if next == Some(then) { (false, els) } else { (true, then) };
+        let rest = self.mask_of(rest);
         match next.filter(|&next| next == then || next == els) {
             Some(next) => {
-                self.begin(next, Step::Fork { test, negated, rest: self.mask_of(rest), skip_to: 0 });
+                match self.with_the_last(test, negated, rest) {
+                    Some(joined) => self.push(Step::Fork { test: joined, negated: false, rest, skip_to: 0 }),
+                    None => self.begin(next, Step::Fork { test, negated, rest, skip_to: 0 }),
+                }
                 self.goes_on = Some(next);
             }
-            None => self.push(Step::Branch { test, then: self.mask_of(then), els: self.mask_of(els) }),
+            None => self.end(test, self.mask_of(then), self.mask_of(els)),
         }
+    }
+
+    /// Sends the lanes where the test sends them.
+    fn end(&mut self, test: Test, then: Mask, els: Mask) {
+        if let Some(test) = self.with_the_last(test, false, els) {
+            self.begins.pop();
+            self.push(Step::Branch { test, then, els });
+        } else if let Some(test) = self.with_the_last(test, true, then) {
+            self.begins.pop();
+            self.push(Step::Branch { test, then: els, els: then });
+        } else {
+            self.push(Step::Branch { test, then, els });
+        }
+    }
+
+    /// One test in place of the step before, which is taken back, and of a test of the same column behind it, if both send
+    /// the others to the same mask.
+    ///
+    /// PERF: protocol and fragment of an IPv4 header are in one column as a rule.
+    fn with_the_last(&mut self, test: Test, negated: bool, rest: Mask) -> Option<Test> {
+        let Some(&Step::Fork { test: last, negated: last_negated, rest: last_rest, .. }) =
+            self.program.steps.last()
+        else {
+            return None;
+        };
+        let joined = last.equality(last_negated)?.and(test.equality(negated)?)?;
+        (last_rest == rest).then(|| {
+            self.program.steps.pop();
+            joined.test()
+        })
     }
 
     fn switch(&mut self, switch: &ir::Switch) -> Option<()> {
@@ -399,10 +433,12 @@ impl<'g> Translator<'g> {
         let first = self.fresh()?;
         let rest: Option<Vec<Column>> = (1..words.len()).map(|_| self.fresh()).collect();
         self.push(match (pair, &rest?[..]) {
-            (Some(Pair { start, from }), _) => Step::FetchPair { first, at: at(start)?, from },
-            (None, []) => Step::Fetch4 { dst: first, at: at(window.start)? },
-            (None, &[high]) => Step::Fetch8 { low: first, high, at: at(window.start)? },
-            (None, _) => Step::Fetch16 { first, at: at(window.start)? },
+            (Some(Pair { start, from }), &[high]) => {
+                Step::FetchPair { low: first, high, at: at(start)?, from }
+            }
+            (_, []) => Step::Fetch4 { dst: first, at: at(window.start)? },
+            (_, &[high]) => Step::Fetch8 { low: first, high, at: at(window.start)? },
+            (_, _) => Step::Fetch16 { first, at: at(window.start)? },
         });
         let columns = (first.0..).map(Column);
         let field = |load: &Wanted| {
@@ -455,7 +491,7 @@ impl<'g> Translator<'g> {
 
     /// Drops what nothing reads.
     fn sweep(&mut self) {
-        let steps = std::mem::take(&mut self.program.steps);
+        let mut steps = std::mem::take(&mut self.program.steps);
         let mut is_read = vec![false; usize::from(self.program.columns)];
         let mut keeps = vec![true; steps.len()];
         for (keep, step) in keeps.iter_mut().zip(&steps).rev() {
@@ -465,6 +501,9 @@ impl<'g> Translator<'g> {
             if *keep {
                 step.reads().for_each(|column| is_read[usize::from(column.0)] = true);
             }
+        }
+        if self.fetches.pairs {
+            steps.iter_mut().for_each(|step| *step = narrowed(*step, &is_read));
         }
         // What stands in a shared column is read from where it was put first.
         let kept_before = |at: usize| keeps[..at].iter().filter(|&&keep| keep).count();
@@ -486,6 +525,16 @@ impl<'g> Translator<'g> {
             }
         }
     }
+}
+
+/// A fetch of sixteen bytes of which two columns are read, as one of these two.
+fn narrowed(step: Step, is_read: &[bool]) -> Step {
+    let Step::Fetch16 { first, at } = step else { return step };
+    let mut words = (0..4).filter(|word| is_read[usize::from(first.0 + word)]);
+    let (Some(low), Some(high), None) = (words.next(), words.next(), words.next()) else { return step };
+    let from = [low, high].map(|word| 4 * word as u8);
+    let [low, high] = [low, high].map(|word| Column(first.0 + word));
+    Step::FetchPair { low, high, at, from }
 }
 
 /// The masks that a program begins with.

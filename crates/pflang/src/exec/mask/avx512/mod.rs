@@ -1,12 +1,14 @@
 //! The mask VM with AVX-512: a column is four registers, an answer four masks of 16 bits, a fetch a gather that leaves
-//! alone what is masked out, or plain loads ([`super::loads`]).
+//! alone what is masked out, or plain loads ([`loads`]).
+
+mod loads;
+mod registers;
 
 use super::glance::Glance;
-use super::loads;
 use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Place, Starts};
 use super::program::MaskProgram;
-use super::registers::{load, store};
 use crate::exec::Packet;
+use registers::{load, store};
 use std::arch::x86_64::*;
 use std::ptr;
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
 //! Sixteen of the 64 numbers of a column as a register of AVX-512, and back.
 
-use super::machine::Numbers;
+use crate::exec::mask::machine::Numbers;
 use std::arch::x86_64::*;
 
 /// # Safety
