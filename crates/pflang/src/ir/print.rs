@@ -316,7 +316,12 @@ impl<'p> Exprs<'p> {
             (CmpOp::Lt, true, true) => "<=",
         };
         let (left, right) = if swapped { (b, a) } else { (a, b) };
-        format!("{} {sign} {}", self.value(left), self.value(right))
+        let right = match (self.pool.get(left), self.pool.as_const(right)) {
+            // Nobody thinks of lengths in hexadecimal.
+            (Value::Len, Some(k)) => k.to_string(),
+            _ => self.value(right),
+        };
+        format!("{} {sign} {right}", self.value(left))
     }
 
     /// A condition.

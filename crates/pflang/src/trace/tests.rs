@@ -39,6 +39,7 @@ fn questions_are_asked_as_they_were_written() {
         ("len >= 55", "Some(false): len >= 55 No"),
         ("len <= 54", "Some(true): len <= 54 Yes"),
         ("len < 54", "Some(false): len < 54 No"),
+        ("len < 1500", "Some(true): len < 1500 Yes"),
         ("len != 54", "Some(false): len != 54 No"),
         ("less 54", "Some(true): len <= 54 Yes"),
         ("greater 55", "Some(false): len >= 55 No"),
