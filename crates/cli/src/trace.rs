@@ -1,19 +1,18 @@
 //! `sluss trace`: why one packet does or does not match.
 
 mod object;
+mod text;
 
 use crate::args::{At, TraceArgs};
-use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
-use crate::language::{self, FilterText, one_line};
-use crate::plural::{self, counted};
+use crate::language::{self, FilterText};
+use crate::plural::counted;
 use crate::terminal::{Terminal, print_with};
 use crate::words::{self, Known, Words, file_word};
 use capture::Reader;
 use object::Object;
-use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPrimitive};
+use pflang::{TracedLoad, TracedPrimitive};
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
 use std::path::PathBuf;
 use wire::LinkType;
 use wire::link::Direction;
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
             serde_json::to_writer(&mut *out, &Object::new(args.number, &source, &packet, &trace))?;
             writeln!(out)
         }
-        false => in_words(out, args, &source, &packet, &trace),
+        false => text::write(out, args.number, &source, &packet, &trace),
     })?;
     Ok(if trace.matches { Outcome::Done } else { Outcome::NothingMatched })
 }
@@ -124,83 +123,18 @@ fn packet(args: &TraceArgs, file: PathBuf) -> Result<Wanted, Failure> {
     )))
 }
 
-fn in_words(
-    out: &mut dyn Write,
-    args: &TraceArgs,
-    source: &str,
-    packet: &Wanted,
-    trace: &Trace,
-) -> io::Result<()> {
-    let summary =
-        wire::summary::summarize(packet.linktype, &packet.data, packet.wire_len).going(packet.direction);
-    writeln!(out, "packet {} of {}: {summary}", args.number, shown(&packet.file.to_string_lossy()))?;
-    let width = question_width(trace);
-    for primitive in &trace.primitives {
-        let (verdict, indent) = (verdict(primitive), if primitive.is_member { "    " } else { "  " });
-        writeln!(out, "{indent}{} => {verdict}", primitive_text(primitive.span, source))?;
-        for step in &primitive.steps {
-            writeln!(out, "{indent}  {}", step_in_words(step, packet, width))?;
-        }
-    }
-    writeln!(out, "  => {}", if trace.matches { "matches" } else { "does not match" })
-}
-
-/// The width of the column of questions. Those of arithmetic may be much longer, and leave it.
-fn question_width(trace: &Trace) -> usize {
-    const USUAL: usize = 34;
-    const MOST: usize = 44;
-    let steps = trace.primitives.iter().flat_map(|primitive| &primitive.steps);
-    let lengths = steps.map(|step| step.question.len()).filter(|&length| length <= MOST);
-    lengths.max().unwrap_or_default().max(USUAL)
-}
-
 fn verdict(primitive: &TracedPrimitive) -> &'static str {
     match primitive.holds {
+        _ if !primitive.is_asked => "not asked",
         Some(true) => "yes",
         Some(false) => "no",
         None => "rejected",
     }
 }
 
-/// `be16[12] == 0x800       bytes 12..14 = 08 00         yes`
-fn step_in_words(step: &TraceStep, packet: &Wanted, width: usize) -> String {
-    let answer = match step.answer {
-        Answer::Yes => "yes".to_owned(),
-        Answer::No => "no".to_owned(),
-        Answer::NotCaptured { needed } => {
-            let captured = packet.data.len();
-            let needed = counted(needed, "captured byte");
-            let are = plural::choose(captured as u64, "is", "are");
-            return format!("needs {needed}, there {are} {captured}: rejected whatever else holds");
-        }
-        Answer::DividesByZero => "divides by zero: rejected whatever else holds".to_owned(),
-    };
-    let looked_at = step.loads.iter().filter(|load| !load.is_for_place);
-    let mut seen: Vec<String> = step.wire_len.iter().map(|len| format!("len = {len}")).collect();
-    seen.extend(looked_at.map(|load| load_in_words(*load, &packet.data)));
-    format!("{:<width$} {:<34} {answer}", step.question, seen.join(", ")).trim_end().to_owned()
-}
-
-fn load_in_words(load: TracedLoad, data: &[u8]) -> String {
-    let end = load.offset + u64::from(load.size);
-    let bytes: Vec<String> = bytes_of(load, data).iter().map(|byte| format!("{byte:02x}")).collect();
-    match load.size {
-        1 => format!("byte {} = {}", load.offset, bytes.join(" ")),
-        _ => format!("bytes {}..{end} = {}", load.offset, bytes.join(" ")),
-    }
-}
-
 fn bytes_of(load: TracedLoad, data: &[u8]) -> &[u8] {
     let start = usize::try_from(load.offset).unwrap_or(usize::MAX);
     data.get(start..start.saturating_add(load.size as usize)).unwrap_or_default()
-}
-
-/// The text of a primitive; one that the whole filter implies has none.
-fn primitive_text(span: Span, source: &str) -> String {
-    match span.text(source) {
-        "" => "(every packet)".to_owned(),
-        text => one_line(text),
-    }
 }
 
 #[cfg(test)]

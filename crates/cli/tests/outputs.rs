@@ -392,6 +392,90 @@ fn trace_shows_the_bytes_and_the_outcome() {
     assert_eq!(told(1), (&"0x806".into(), &true.into()));
 }
 
+/// The bytes, also those that only tell where others are, the value, the outcome; and what was not asked.
+#[test]
+fn trace_shows_values_places_and_what_was_not_asked() {
+    let traced = |filter: &str| stdout(&run(&["trace", filter, "captures/mixed.pcap", "-n", "17"]));
+    let below_packet = |text: &str| text.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap();
+    assert_eq!(
+        below_packet(&traced("not arp and tcp dst port 80 or (len > 100 and udp)")),
+        "  arp => no
+    be16[12] == 0x806       bytes 12..14 = 08 00  value 0x800  no
+  tcp dst port 80 => yes
+    be16[12] == 0x86dd      bytes 12..14 = 08 00  value 0x800  no
+    be16[12] == 0x800       bytes 12..14 = 08 00  value 0x800  yes
+    u8[23] == 6             byte 23 = 06          value 6      yes
+    be16[20] & 0x1fff == 0  bytes 20..22 = 40 00  value 0      yes
+    (u8[14] & 0xf) << 2     byte 14 = 45          value 20     bytes to skip
+    be16[36] == 80          bytes 36..38 = 00 50  value 80     yes
+  len > 100 => not asked
+  udp => not asked
+  => matches
+"
+    );
+    assert_eq!(
+        below_packet(&traced("len > 1500 or ip[0] = tcp[13] or 6 / (len - len) = 1 or tcp")),
+        "  len > 1500 => no
+    len > 1500                  len = 66                    value 66       no
+  ip[0] = tcp[13] => no
+    be16[12] == 0x800           bytes 12..14 = 08 00        value 0x800    yes
+    be16[12] == 0x800           bytes 12..14 = 08 00        value 0x800    yes
+    be16[12] == 0x800           bytes 12..14 = 08 00        value 0x800    yes
+    u8[23] == 6                 byte 23 = 06                value 6        yes
+    be16[20] & 0x1fff == 0      bytes 20..22 = 40 00        value 0        yes
+    13 + ((u8[14] & 0xf) << 2)  byte 14 = 45                value 33       bytes to skip
+    u8[14] == u8[47]            byte 14 = 45, byte 47 = 11  values 69, 17  no
+  6 / (len - len) = 1 => rejected
+    6 / (len - len) is defined  len = 66                    values 6, 0    divides by zero: rejected whatever else holds
+  tcp => not asked
+  => does not match
+"
+    );
+    // More was read than there is room for on a line.
+    let both = traced("tcp[4:4] < ip[12:4]");
+    let lines: Vec<&str> = both.lines().rev().skip(1).take(2).collect();
+    let expected = [
+        "                               bytes 38..42 = 5f 3b a6 81",
+        "    be32[38] < be32[26]        bytes 26..30 = c0 00 02 0a,  values 0x5f3ba681, 0xc000020a  yes",
+    ];
+    assert_eq!(lines, expected, "{both}");
+    let ports: Vec<String> = (0..100).map(|port| (80 + port).to_string()).collect();
+    let text = traced(&format!("tcp dst port in {{{}}} and not udp", ports.join(", ")));
+    assert!(text.contains("… => yes\n    80 => yes\n"), "{text}");
+    let rest = "    81 => not asked\n    82 => not asked\n    83 => not asked\n    and 96 more, not asked\n  udp => no\n";
+    assert!(text.contains(rest), "{text}");
+    assert!(text.lines().skip(1).all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn the_object_of_a_trace_has_values_places_and_what_was_not_asked() {
+    let filter = "tcp src port 1 or udp and arp";
+    let text = stdout(&run(&["trace", "--json", filter, "captures/mixed.pcap", "-n", "17"]));
+    let object: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let verdicts: Vec<_> =
+        object["primitives"].as_array().unwrap().iter().map(|primitive| &primitive["verdict"]).collect();
+    assert_eq!(verdicts, ["no", "no", "not_asked"]);
+    let port = &object["steps"][4];
+    assert_eq!((&port["left"], &port["right"]), (&39068.into(), &1.into()));
+    let for_place: Vec<_> =
+        port["loads"].as_array().unwrap().iter().map(|load| (&load["offset"], &load["for_place"])).collect();
+    assert_eq!(for_place, [(&14.into(), &true.into()), (&34.into(), &false.into())]);
+    let expected = serde_json::json!([{
+        "expression": "(u8[14] & 0xf) << 2",
+        "loads": [{ "offset": 14, "bytes": [0x45], "value": 0x45, "for_place": false }],
+        "skipped": 20,
+    }]);
+    assert_eq!(port["places"], expected);
+    assert_eq!(object["steps"][3]["places"], serde_json::json!([]));
+    let rejected = stdout(&run(&["trace", "--json", "tcp[100] = 1", "captures/mixed.pcap", "-n", "17"]));
+    let rejected: serde_json::Value = serde_json::from_str(&rejected).unwrap();
+    let last = rejected["steps"].as_array().and_then(|steps| steps.last()).unwrap();
+    assert_eq!(
+        (&last["left"], &last["right"], &last["needed_bytes"]),
+        (&66.into(), &135.into(), &135.into())
+    );
+}
+
 /// A terminal of 24 lines and 80 columns, with a line for the next command.
 #[test]
 fn short_help_fits_a_screen_and_long_help_has_all() {
@@ -796,4 +880,8 @@ fn the_trace_of_a_long_filter_takes_little_memory() {
     let primitives = object["primitives"].as_array().unwrap();
     assert_eq!(primitives.len(), HOSTS as usize);
     assert!(primitives.iter().all(|primitive| primitive["verdict"] == "no"));
+    // Of those that are not asked, the text has a few.
+    std::fs::write(&filter, format!("tcp or {}", hosts.join(" or "))).unwrap();
+    let text = stdout(&run(&["trace", "-F", arg(&filter), "captures/mixed.pcap", "-n", "17"]));
+    assert!(text.contains("\n  and 19997 more, not asked\n") && text.lines().count() == 9, "{text}");
 }

@@ -72,7 +72,7 @@ pub use names::FileNames;
 pub use options::{Backend, Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use span::Span;
 pub use stage::{Stage, UnknownStage};
-pub use trace::{Answer, Trace, TraceStep, TracedLoad, TracedPrimitive};
+pub use trace::{Answer, Sides, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
 #[doc(no_inline)]
 pub use wire::LinkType;
 

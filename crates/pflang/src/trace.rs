@@ -1,7 +1,8 @@
 //! Why a packet does or does not match: one run through the lowered tree, question by question.
 //!
 //! The tree is what the text says: it has a question as it is asked (`len > 100`), where the decision graph may have
-//! it the other way round, with its arms swapped. Nothing recurses.
+//! it the other way round, with its arms swapped. What is passed over, because what stands before it decided, is
+//! walked through for its primitives only. Nothing recurses.
 
 use crate::ir::print::Exprs;
 use crate::ir::tree::{Tree, TreeId, TreeNode};
@@ -10,6 +11,7 @@ use crate::lower::Lowered;
 use crate::span::Span;
 use crate::syntax::ast::{Ast, Expr};
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 /// One run of one packet.
 ///
@@ -20,11 +22,15 @@ use std::collections::{HashMap, HashSet};
 /// let trace = Compiler::new(LinkType::EN10MB).trace("arp or len = 60", &[0; 60], 60)?;
 /// assert!(trace.matches);
 /// assert_eq!(trace.primitives.len(), 2);
+///
+/// let trace = Compiler::new(LinkType::EN10MB).trace("arp and len = 60", &[0; 60], 60)?;
+/// assert!(!trace.primitives[1].is_asked, "`arp` has decided");
 /// # Ok::<(), pflang::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Trace {
-    /// The primitives that were looked at, in order; behind a set, its members.
+    /// The primitives of the filter, in order; behind a set that was looked at, its members.
     pub primitives: Vec<TracedPrimitive>,
     /// Whether the packet matches.
     pub matches: bool,
@@ -43,14 +49,17 @@ pub struct Trace {
 /// # Ok::<(), pflang::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TracedPrimitive {
     /// Its place in the filter.
     pub span: Span,
     /// Whether it is a member of the set before it.
     pub is_member: bool,
+    /// Whether it was looked at; not where the primitives before it decided, or rejected the packet.
+    pub is_asked: bool,
     /// Its questions, in order.
     pub steps: Vec<TraceStep>,
-    /// Whether it holds; `None` where the packet was rejected before that was known.
+    /// Whether it holds; `None` where it was not asked, or the packet was rejected before that was known.
     pub holds: Option<bool>,
 }
 
@@ -63,18 +72,99 @@ pub struct TracedPrimitive {
 /// let trace = Compiler::new(LinkType::EN10MB).trace("arp", &[0; 60], 60)?;
 /// let step = &trace.primitives[0].steps[0];
 /// assert_eq!((step.question.as_str(), step.answer), ("be16[12] == 0x806", Answer::No));
+/// assert_eq!((step.sides.left, step.sides.right), (0, 0x806));
 /// # Ok::<(), pflang::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TraceStep {
     /// The question, places as numbers: `be16[12] == 0x800`.
     pub question: String,
+    /// What its two sides are for this packet.
+    pub sides: Sides,
     /// The bytes of the packet that it read; empty for a question about lengths.
     pub loads: Vec<TracedLoad>,
+    /// How the places that vary were found, unless a question before this one in its primitive has told.
+    pub places: Vec<TracedPlace>,
     /// The length on the wire, if it asked for that.
     pub wire_len: Option<u32>,
     /// The answer.
     pub answer: Answer,
+}
+
+/// The two sides of a question, as numbers for one packet.
+///
+/// Printed, it is what the question does not show: the left side, and the right one unless that is a constant. The
+/// numbers are decimal or hexadecimal as in the question.
+///
+/// ```
+/// use pflang::Compiler;
+/// use wire::LinkType;
+///
+/// let trace = Compiler::new(LinkType::EN10MB).trace("ether[0:2] & 0xff0 = 0 or ether[0] < len", &[18; 60], 60)?;
+/// let mask = trace.primitives[0].steps[0].sides;
+/// assert_eq!((mask.left, mask.right, mask.to_string()), (0x210, 0, "0x210".to_owned()));
+/// let len = trace.primitives[1].steps[0].sides;
+/// assert_eq!((len.left, len.right, len.to_string()), (18, 60, "18, 60".to_owned()));
+/// # Ok::<(), pflang::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sides {
+    /// The left side: bits behind a mask for a question that has one; captured bytes where too few were; what is to
+    /// be divided.
+    pub left: u64,
+    /// The right side: captured bytes that are needed; the divisor.
+    pub right: u64,
+    /// Whether the question shows what the right side is.
+    pub is_right_shown: bool,
+    /// Whether the numbers are hexadecimal when printed.
+    pub is_hex: bool,
+}
+
+impl Sides {
+    /// As of a question that shows its right side, in decimal.
+    fn of(left: impl Into<u64>, right: impl Into<u64>) -> Sides {
+        Sides { left: left.into(), right: right.into(), is_right_shown: true, is_hex: false }
+    }
+}
+
+impl fmt::Display for Sides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = |k: u64| if self.is_hex && k > 9 { format!("{k:#x}") } else { k.to_string() };
+        match self.is_right_shown {
+            true => write!(f, "{}", number(self.left)),
+            false => write!(f, "{}, {}", number(self.left), number(self.right)),
+        }
+    }
+}
+
+/// How the place of bytes was found that stand behind others of varying length.
+///
+/// ```
+/// use pflang::Compiler;
+/// use wire::LinkType;
+///
+/// let mut packet = [0; 60];
+/// packet[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
+/// packet[23] = 6;
+/// let trace = Compiler::new(LinkType::EN10MB).trace("tcp src port 80", &packet, 60)?;
+/// let port = &trace.primitives[0].steps[4];
+/// assert_eq!((port.question.as_str(), port.loads[1].offset), ("be16[34] == 80", 34));
+/// let header = &port.places[0];
+/// assert_eq!((header.expression.as_str(), header.skipped), ("(u8[14] & 0xf) << 2", 20));
+/// assert_eq!((header.loads[0].offset, header.loads[0].value), (14, 0x45));
+/// # Ok::<(), pflang::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TracedPlace {
+    /// The part of the place that varies: `(u8[14] & 0xf) << 2`, the length of an IPv4 header.
+    pub expression: String,
+    /// The bytes of the packet in it.
+    pub loads: Vec<TracedLoad>,
+    /// What it comes to: bytes that are skipped.
+    pub skipped: u32,
 }
 
 /// Bytes that a question read.
@@ -89,6 +179,7 @@ pub struct TraceStep {
 /// # Ok::<(), pflang::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TracedLoad {
     /// Offset of the first from the start of the frame.
     pub offset: u64,
@@ -136,10 +227,12 @@ pub fn trace(ast: &Ast, lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace 
         exprs: Exprs::of_pool(&tree.pool),
         packet: Packet { data, wire_len },
         values: vec![None; tree.pool.value_count()],
+        told_places: HashMap::new(),
         primitives: Vec::new(),
         tasks: vec![Task::Visit(lowered.root, Outer::default())],
     };
     let matches = run.root() == Ok(true);
+    run.pass_over_rest();
     run.primitives.retain(|primitive| primitive.span != Span::default() || !primitive.steps.is_empty());
     Trace { primitives: run.primitives, matches }
 }
@@ -195,6 +288,8 @@ struct Run<'t> {
     packet: Packet<'t>,
     /// Values that have been evaluated for this packet.
     values: Vec<Option<u32>>,
+    /// The last primitive for which it was told how a place was found.
+    told_places: HashMap<ValueId, usize>,
     primitives: Vec<TracedPrimitive>,
     tasks: Vec<Task>,
 }
@@ -207,7 +302,7 @@ impl Run<'_> {
                 Task::Visit(id, outer) => holds = self.visit(id, outer)?.unwrap_or(holds),
                 Task::Then(right, outer) if holds => self.tasks.push(Task::Visit(right, outer)),
                 Task::Else(right, outer) if !holds => self.tasks.push(Task::Visit(right, outer)),
-                Task::Then(..) | Task::Else(..) => {}
+                Task::Then(right, outer) | Task::Else(right, outer) => self.pass_over(right, outer),
                 Task::Negate => holds = !holds,
                 Task::Holds(primitive) => self.primitives[primitive].holds = Some(holds),
             }
@@ -251,28 +346,15 @@ impl Run<'_> {
         })
     }
 
-    /// What the operands of a node stand in. A primitive begins where the text is another than around, and stays the same
-    /// below, or nothing is below.
+    /// What the operands of a node stand in.
     fn enter(&mut self, id: TreeId, outer: Outer) -> Outer {
         let span = self.tree.span(id);
-        // What the link type asks first, of every packet, has no text, and the filter stands behind it.
-        let has_text = span != Span::default();
-        if outer.span == Some(span) && has_text {
+        if outer.span == Some(span) && span != Span::default() {
             return outer;
         }
-        let is_same = |operand: TreeId| self.tree.span(operand) == span && has_text;
-        let is_primitive = match self.tree.node(id) {
-            TreeNode::Not(a) => is_same(a),
-            TreeNode::And(a, b) | TreeNode::Or(a, b) => is_same(a) || is_same(b) || self.sets.contains(&span),
-            TreeNode::True | TreeNode::False | TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) => {
-                true
-            }
-        };
         let mut primitive = outer.primitive;
-        if is_primitive {
-            // A file of several members has a node, and they all have its place.
-            let is_told = |set: &Span| primitive.is_some_and(|outer| self.primitives[outer].span == *set);
-            let set = self.only_members.get(&span).copied().filter(|set| !is_told(set));
+        if self.is_primitive(id) {
+            let set = self.untold_set(span, primitive);
             if let Some(set) = set {
                 self.begin(set, primitive.is_some());
             }
@@ -281,12 +363,82 @@ impl Run<'_> {
         Outer { primitive, span: Some(span), negated: false }
     }
 
+    /// Whether a primitive begins at a node where the text is another than around: it stays the same below, or nothing is
+    /// below.
+    fn is_primitive(&self, id: TreeId) -> bool {
+        let span = self.tree.span(id);
+        // What the link type asks first, of every packet, has no text, and the filter stands behind it.
+        let is_same = |operand: TreeId| self.tree.span(operand) == span && span != Span::default();
+        match self.tree.node(id) {
+            TreeNode::Not(a) => is_same(a),
+            TreeNode::And(a, b) | TreeNode::Or(a, b) => is_same(a) || is_same(b) || self.sets.contains(&span),
+            TreeNode::True | TreeNode::False | TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) => {
+                true
+            }
+        }
+    }
+
+    /// The set whose only member stands here, unless the primitive around is that set already: a file of several members
+    /// has a node, and they all have its place.
+    fn untold_set(&self, member: Span, primitive: Option<usize>) -> Option<Span> {
+        let is_told = |set: &Span| primitive.is_some_and(|outer| self.primitives[outer].span == *set);
+        self.only_members.get(&member).copied().filter(|set| !is_told(set))
+    }
+
     /// A primitive that has been reached, and is done when what has been left to do since is.
     fn begin(&mut self, span: Span, is_member: bool) -> usize {
         let index = self.primitives.len();
         self.tasks.push(Task::Holds(index));
-        self.primitives.push(TracedPrimitive { span, is_member, steps: Vec::new(), holds: None });
+        self.primitives.push(TracedPrimitive {
+            span,
+            is_member,
+            is_asked: true,
+            steps: Vec::new(),
+            holds: None,
+        });
         index
+    }
+
+    /// What remains where the packet has been rejected.
+    fn pass_over_rest(&mut self) {
+        while let Some(task) = self.tasks.pop() {
+            match task {
+                Task::Visit(id, outer) | Task::Then(id, outer) | Task::Else(id, outer) => {
+                    self.pass_over(id, outer);
+                }
+                Task::Negate | Task::Holds(_) => {}
+            }
+        }
+    }
+
+    /// Names the primitives of an operand that is not asked for; of a set, not its members.
+    fn pass_over(&mut self, id: TreeId, outer: Outer) {
+        let mut pending = vec![(id, outer.span)];
+        while let Some((id, around)) = pending.pop() {
+            let span = self.tree.span(id);
+            let is_inside = around == Some(span) && span != Span::default();
+            if !is_inside && self.is_primitive(id) {
+                self.primitives.push(TracedPrimitive {
+                    span: self.untold_set(span, outer.primitive).unwrap_or(span),
+                    is_member: outer.primitive.is_some(),
+                    is_asked: false,
+                    steps: Vec::new(),
+                    holds: None,
+                });
+                continue;
+            }
+            match self.tree.node(id) {
+                TreeNode::Not(a) => pending.push((a, Some(span))),
+                TreeNode::And(a, b) | TreeNode::Or(a, b) => {
+                    pending.extend([(b, Some(span)), (a, Some(span))])
+                }
+                TreeNode::True
+                | TreeNode::False
+                | TreeNode::Test(_)
+                | TreeNode::In(_)
+                | TreeNode::Eval(_) => {}
+            }
+        }
     }
 
     /// Asks, in the words of the text.
@@ -304,24 +456,60 @@ impl Run<'_> {
         };
         let question = self.exprs.at(&self.values).question(cond, outer.negated);
         let answer = if holds != outer.negated { Answer::Yes } else { Answer::No };
-        self.step(outer, question, pool.cond_operands(cond), answer);
+        self.step(outer, question, self.sides(cond), pool.cond_operands(cond), answer);
         Ok(holds)
+    }
+
+    /// What is on the two sides of a question.
+    fn sides(&self, cond: CondId) -> Sides {
+        let pool = &self.tree.pool;
+        match pool.get_cond(cond) {
+            Cond::Cmp(_, a, b) => {
+                let exprs = self.exprs.at(&self.values);
+                let (left, right) = exprs.sides(a, b);
+                Sides {
+                    is_right_shown: pool.as_const(right).is_some(),
+                    is_hex: exprs.is_hex(left, right),
+                    ..Sides::of(self.known(left), self.known(right))
+                }
+            }
+            Cond::Test(a, mask) => {
+                Sides { is_hex: true, ..Sides::of(self.known(a) & self.known(mask), 0u32) }
+            }
+            Cond::Bounds { base, end } => {
+                Sides::of(self.packet.data.len() as u64, u64::from(self.known(base)) + u64::from(end))
+            }
+        }
     }
 
     fn step(
         &mut self,
         outer: Outer,
         question: String,
+        sides: Sides,
         looked_at: impl Iterator<Item = ValueId>,
         answer: Answer,
     ) {
         let Some(primitive) = outer.primitive else { return };
         let looks = looks(&self.tree.pool, looked_at);
+        let asks_len = looks.iter().any(|look| self.tree.pool.get(look.value) == Value::Len);
+        let step = TraceStep {
+            question,
+            sides,
+            loads: self.loads(&looks),
+            places: self.places(&looks, primitive),
+            wire_len: asks_len.then_some(self.packet.wire_len),
+            answer,
+        };
+        self.primitives[primitive].steps.push(step);
+    }
+
+    fn loads(&self, looks: &[Look]) -> Vec<TracedLoad> {
         let mut loads: Vec<TracedLoad> = looks.iter().filter_map(|&look| self.load(look)).collect();
         loads.sort_unstable_by_key(|load| (load.offset, load.size));
-        let asks_len = looks.iter().any(|look| self.tree.pool.get(look.value) == Value::Len);
-        let wire_len = asks_len.then_some(self.packet.wire_len);
-        self.primitives[primitive].steps.push(TraceStep { question, loads, wire_len, answer });
+        // A long filter has very many, of one load mostly.
+        loads.shrink_to_fit();
+        loads
     }
 
     fn load(&self, look: Look) -> Option<TracedLoad> {
@@ -332,6 +520,28 @@ impl Run<'_> {
             value: self.values[look.value.index()]?,
             is_for_place: look.is_for_place,
         })
+    }
+
+    /// How the places of what matters for itself were found, if this primitive has not told that before.
+    fn places(&mut self, looks: &[Look], primitive: usize) -> Vec<TracedPlace> {
+        let pool = &self.tree.pool;
+        let varying = |look: &Look| match pool.get(look.value) {
+            Value::Load { base, .. } => Some(base).filter(|&base| pool.as_const(base).is_none()),
+            _ => None,
+        };
+        let looks = looks.iter().filter(|look| !look.is_for_place);
+        let mut bases: Vec<ValueId> = looks.filter_map(varying).collect();
+        bases.sort_unstable();
+        bases.retain(|&base| self.told_places.insert(base, primitive) != Some(primitive));
+        bases.into_iter().map(|base| self.place(base)).collect()
+    }
+
+    fn place(&self, base: ValueId) -> TracedPlace {
+        TracedPlace {
+            expression: self.exprs.at(&self.values).definition(base),
+            loads: self.loads(&looks(&self.tree.pool, [base].into_iter())),
+            skipped: self.known(base),
+        }
     }
 
     /// Evaluates values and what they are computed from, operands first.
@@ -345,16 +555,24 @@ impl Run<'_> {
             match compute(pool, &self.values, self.packet, value) {
                 Ok(known) => self.values[value.index()] = Some(known),
                 Err(why) => {
-                    let question = match why {
-                        Answer::NotCaptured { needed } => format!("captured >= {needed}"),
-                        _ => format!("{} is defined", self.exprs.at(&self.values).definition(value)),
-                    };
-                    self.step(outer, question, pool.operands(value), why);
+                    let (question, sides) = self.failure(value, why);
+                    self.step(outer, question, sides, [value].into_iter(), why);
                     return Err(Rejected);
                 }
             }
         }
         Ok(())
+    }
+
+    /// The question that a value which cannot be had amounts to.
+    fn failure(&self, value: ValueId, why: Answer) -> (String, Sides) {
+        if let Answer::NotCaptured { needed } = why {
+            return (format!("captured >= {needed}"), Sides::of(self.packet.data.len() as u64, needed));
+        }
+        let question = format!("{} is defined", self.exprs.at(&self.values).definition(value));
+        let mut operands = self.tree.pool.operands(value).map(|operand| self.known(operand));
+        let mut operand = || operands.next().expect("a division has two");
+        (question, Sides { is_right_shown: false, ..Sides::of(operand(), operand()) })
     }
 
     fn known(&self, value: ValueId) -> u32 {

@@ -163,7 +163,7 @@ const EXPLAIN: Behind = Behind {
 };
 
 const TRACE: Behind = Behind {
-    notes: &["For each primitive of the filter: which bytes it read, and the outcome."],
+    notes: &["For each primitive of the filter: the bytes that it read, the value, and the outcome."],
     examples: &["sluss trace 'tcp port 80' trace.pcap -n 17"],
     exit_codes: &[
         ("0", "the packet matches"),

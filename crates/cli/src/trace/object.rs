@@ -1,7 +1,7 @@
 //! A trace as one JSON object, written piece by piece: that of a long filter is much larger than the trace itself.
 
 use super::{Wanted, bytes_of, verdict};
-use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPrimitive};
+use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -54,7 +54,7 @@ impl Serialize for Primitives<'_> {
             primitive: primitive.span.text(self.source),
             span: Place::of(primitive.span),
             member: primitive.is_member,
-            verdict: verdict(primitive),
+            verdict: if primitive.is_asked { verdict(primitive) } else { "not_asked" },
         };
         serializer.collect_seq(self.trace.primitives.iter().map(object))
     }
@@ -109,17 +109,38 @@ impl<'a> Steps<'a> {
             Answer::NotCaptured { needed } => ("not_captured", Some(needed)),
             Answer::DividesByZero => ("divides_by_zero", None),
         };
-        let data = &self.packet.data;
-        let load =
-            |load: &TracedLoad| Load { offset: load.offset, bytes: bytes_of(*load, data), value: load.value };
         Step {
             primitive: span.text(self.source),
             span: Place::of(span),
             question: &step.question,
-            loads: step.loads.iter().map(load).collect(),
+            left: step.sides.left,
+            right: step.sides.right,
+            loads: self.loads(&step.loads),
+            places: step.places.iter().map(|place| self.place(place)).collect(),
             answer,
             needed_bytes,
         }
+    }
+
+    fn place<'s>(&self, place: &'s TracedPlace) -> VaryingPlace<'s>
+    where
+        'a: 's,
+    {
+        VaryingPlace {
+            expression: &place.expression,
+            loads: self.loads(&place.loads),
+            skipped: place.skipped,
+        }
+    }
+
+    fn loads(&self, loads: &[TracedLoad]) -> Vec<Load<'a>> {
+        let load = |load: &TracedLoad| Load {
+            offset: load.offset,
+            bytes: bytes_of(*load, &self.packet.data),
+            value: load.value,
+            for_place: load.is_for_place,
+        };
+        loads.iter().map(load).collect()
     }
 }
 
@@ -128,9 +149,20 @@ struct Step<'a> {
     primitive: &'a str,
     span: Place,
     question: &'a str,
+    left: u64,
+    right: u64,
     loads: Vec<Load<'a>>,
+    places: Vec<VaryingPlace<'a>>,
     answer: &'static str,
     needed_bytes: Option<u64>,
+}
+
+/// How a place was found that the packet itself decides.
+#[derive(Serialize)]
+struct VaryingPlace<'a> {
+    expression: &'a str,
+    loads: Vec<Load<'a>>,
+    skipped: u32,
 }
 
 #[derive(Serialize)]
@@ -138,4 +170,5 @@ struct Load<'a> {
     offset: u64,
     bytes: &'a [u8],
     value: u32,
+    for_place: bool,
 }

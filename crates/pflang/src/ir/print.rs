@@ -306,8 +306,7 @@ impl<'p> Exprs<'p> {
             Cond::Test(..) if negated => return self.cond(cond).replace(" != 0", " == 0"),
             Cond::Test(..) | Cond::Bounds { .. } => return self.cond(cond),
         };
-        let swapped = self.pool.as_const(a).is_some() && self.pool.as_const(b).is_none();
-        let sign = match (op, swapped, negated) {
+        let sign = match (op, self.is_swapped(a, b), negated) {
             (CmpOp::Eq, _, false) => "==",
             (CmpOp::Eq, _, true) => "!=",
             (CmpOp::Lt, false, false) => "<",
@@ -315,13 +314,33 @@ impl<'p> Exprs<'p> {
             (CmpOp::Lt, true, false) => ">",
             (CmpOp::Lt, true, true) => "<=",
         };
-        let (left, right) = if swapped { (b, a) } else { (a, b) };
+        let (left, right) = self.sides(a, b);
         let right = match (self.pool.get(left), self.pool.as_const(right)) {
             // Nobody thinks of lengths in hexadecimal.
             (Value::Len, Some(k)) => k.to_string(),
             _ => self.value(right),
         };
         format!("{} {sign} {right}", self.value(left))
+    }
+
+    /// The operands of a comparison as a question has them, left and right.
+    pub(crate) fn sides(&self, a: ValueId, b: ValueId) -> (ValueId, ValueId) {
+        if self.is_swapped(a, b) { (b, a) } else { (a, b) }
+    }
+
+    fn is_swapped(&self, a: ValueId, b: ValueId) -> bool {
+        self.pool.as_const(a).is_some() && self.pool.as_const(b).is_none()
+    }
+
+    /// Whether what stands on the left of a question is best told in hexadecimal: where a constant on the right is, and
+    /// where bits are asked for. Of two values that both vary, numbers of more than 16 bits are addresses, mostly.
+    pub(crate) fn is_hex(&self, left: ValueId, right: ValueId) -> bool {
+        let is_masked = matches!(self.pool.get(left), Value::Op(BinOp::And | BinOp::Or | BinOp::Xor, ..));
+        match self.pool.as_const(right) {
+            Some(0) => is_masked,
+            Some(k) => k >= HEX_FROM && self.pool.get(left) != Value::Len,
+            None => self.known(left).max(self.known(right)) > Some(0xffff),
+        }
     }
 
     /// A condition.

@@ -68,15 +68,18 @@ fn each_primitive_has_a_verdict() {
         ("udp", Some(false)),
         ("host in {10.0.0.1, 10.0.0.9}", Some(true)),
         ("10.0.0.1", Some(true)),
+        ("10.0.0.9", None),
         ("port 22", Some(false)),
         ("ip", Some(true)),
         ("tcp[100] = 1", None),
+        ("arp", None),
     ];
     assert_eq!(verdicts, expected);
     let members = trace.primitives.iter().filter(|primitive| primitive.is_member);
-    assert_eq!(members.count(), 1, "the second is not asked for");
-    let last = trace.primitives.last().and_then(|primitive| primitive.steps.last()).unwrap();
+    assert_eq!(members.map(|member| member.is_asked).collect::<Vec<_>>(), [true, false]);
+    let last = trace.primitives[6].steps.last().unwrap();
     assert_eq!(last.answer, Answer::NotCaptured { needed: 135 });
+    assert_eq!((last.sides.left, last.sides.right), (54, 135));
     assert!(!trace.matches);
 }
 
@@ -91,12 +94,87 @@ fn a_set_of_one_member_is_told_as_any_other() {
         ),
         ("udp port in {1-2}", &[("udp port in {1-2}", false, false), ("1-2", false, true)]),
         ("port in {53, 54}", &[("port in {53, 54}", false, false), ("53", false, true), ("54", false, true)]),
+        ("udp and port in {80}", &[("udp", false, false), ("port in {80}", false, false)]),
     ] {
         let trace = traced(LinkType::EN10MB, filter, &bytes(SYN), 54);
         let told = |primitive: &TracedPrimitive| {
             (primitive.span.text(filter), primitive.holds == Some(true), primitive.is_member)
         };
         assert_eq!(trace.primitives.iter().map(told).collect::<Vec<_>>(), expected, "{filter}");
+    }
+}
+
+/// What those before it decided, what stands behind a rejection, and members of a set behind the one that holds.
+#[test]
+fn what_was_not_asked_is_told() {
+    for (filter, expected) in [
+        ("udp and (arp or not ip) and tcp", &["arp", "ip", "tcp"][..]),
+        ("tcp or not (udp and port in {53, 54}) or port 22", &["udp", "port in {53, 54}", "port 22"]),
+        ("not tcp and vlan 3 and port 80", &["vlan 3", "port 80"]),
+        ("host 10.0.0.1 or 10.0.0.2 or net 10.0.0.0/8", &["10.0.0.2", "net 10.0.0.0/8"]),
+        ("port in {1-9, 80, 443, 500-510} or arp", &["443", "500-510", "arp"]),
+        ("tcp[100] = 1 or arp and ip6 protochain 6", &["arp", "ip6 protochain 6"]),
+        ("6 / (len - 54) = 1 or (arp and not portrange 1-6)", &["arp", "portrange 1-6"]),
+        ("udp or tcp", &[]),
+    ] {
+        let trace = traced(LinkType::EN10MB, filter, &bytes(SYN), 54);
+        let not_asked = trace.primitives.iter().filter(|primitive| !primitive.is_asked);
+        assert!(not_asked.clone().all(|primitive| primitive.holds.is_none() && primitive.steps.is_empty()));
+        let told: Vec<_> = not_asked.map(|primitive| primitive.span.text(filter)).collect();
+        assert_eq!(told, expected, "{filter}");
+        assert!(trace.primitives.is_sorted_by_key(|primitive| primitive.span.start), "{filter}");
+    }
+}
+
+/// The sides of the last question of the last primitive that was asked, and what they are printed as.
+#[test]
+fn what_is_compared_is_told() {
+    for (filter, left, right, printed) in [
+        ("tcp port 80", 80, 80, "80"),
+        ("tcp port 81", 80, 81, "80"),
+        ("tcp src port 8080", 1024, 8080, "0x400"),
+        ("ip", 0x800, 0x800, "0x800"),
+        ("ip src host 10.0.0.2", 0x0a00_0001, 0x0a00_0002, "0xa000001"),
+        ("tcp[tcpflags] & tcp-ack = 0", 0, 0, "0"),
+        ("tcp[tcpflags] & 0xf2 != 0", 2, 0, "2"),
+        ("tcp[14:2] & 0xfff0 != 0", 0xfff0, 0, "0xfff0"),
+        ("ip[0] & 0xf = 5", 5, 5, "5"),
+        ("len > 1500", 54, 1500, "54"),
+        ("1500 > len", 54, 1500, "54"),
+        ("len - 60 > 5", 0xffff_fffa, 5, "4294967290"),
+        ("ip[2:2] = len", 40, 54, "40, 54"),
+        ("ip[12:4] < ip[16:4]", 0x0a00_0001, 0x0a00_0002, "0xa000001, 0xa000002"),
+        ("tcp[100] = 1", 54, 135, "54"),
+        ("5 / (len - 54) = 1", 5, 0, "5, 0"),
+    ] {
+        let trace = traced(LinkType::EN10MB, filter, &bytes(SYN), 54);
+        let sides = trace.primitives[0].steps.last().unwrap().sides;
+        assert_eq!((sides.left, sides.right, &sides.to_string()[..]), (left, right, printed), "{filter}");
+    }
+}
+
+/// Once a primitive, at the question that needs it first, also where that fails.
+#[test]
+fn how_a_place_was_found_is_told() {
+    let length = "(u8[14] & 0xf) << 2";
+    let tcp_length = "(u8[46] >> 2) + ((u8[14] & 0xf) << 2)";
+    for (filter, expected) in [
+        (
+            "tcp port 81 or port in {82, 80}",
+            &[(length, 20, &[14][..]), (length, 20, &[14]), (length, 20, &[14])][..],
+        ),
+        ("tcp[tcp[12] >> 2] = 5", &[(tcp_length, 40, &[14, 46])]),
+        ("ip[0] = 0x45 and src host 10.0.0.1 and len < 4", &[]),
+    ] {
+        let trace = traced(LinkType::EN10MB, filter, &bytes(SYN), 54);
+        let steps = trace.primitives.iter().flat_map(|primitive| &primitive.steps);
+        let places: Vec<_> = steps.flat_map(|step| &step.places).collect();
+        assert_eq!(places.len(), expected.len(), "{filter}: {places:?}");
+        for (place, (expression, skipped, read)) in places.into_iter().zip(expected) {
+            assert_eq!((&place.expression[..], place.skipped), (*expression, *skipped), "{filter}");
+            let offsets: Vec<_> = place.loads.iter().map(|load| load.offset).collect();
+            assert_eq!(offsets, *read, "{filter}");
+        }
     }
 }
 
@@ -130,7 +208,8 @@ fn headers_of_varying_length_come_first() {
     radiotap[8] = 0x08;
     let expected = vec![("ip".to_owned(), Some(false)), ("type data".to_owned(), Some(true))];
     assert_eq!(verdicts(&radiotap), expected);
-    assert_eq!(verdicts(&[0, 0, 8]), vec![(String::new(), None)]);
+    let rejected = ["", "ip", "type data"].map(|text| (text.to_owned(), None));
+    assert_eq!(verdicts(&[0, 0, 8]), rejected);
 }
 
 #[test]
@@ -170,6 +249,11 @@ fn long_and_deep_filters_are_traced_in_time() {
         "tcp and (udp or (".repeat(N / 10) + "arp" + &"))".repeat(N / 10),
         "len".to_owned() + &" + 1".repeat(N) + " = 1",
         "host 10.1.0.1".to_owned() + &" or 10.1.0.1".repeat(N) + " or 10.1.0.2",
+        "tcp or host 10.1.0.1".to_owned() + &" or 10.1.0.1".repeat(N),
+        "tcp or not (udp and (".to_owned()
+            + &"arp or (ip and (".repeat(N / 20)
+            + "arp"
+            + &"))".repeat(N / 20 + 1),
     ] {
         traced(LinkType::EN10MB, &filter, &bytes(SYN), 54);
     }
