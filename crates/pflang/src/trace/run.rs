@@ -1,0 +1,433 @@
+//! The run of one packet through the lowered tree.
+//!
+//! The tree is what the text says: it has a question as it is asked (`len > 100`), where the decision graph may have
+//! it the other way round, with its arms swapped. What is passed over, because what stands before it decided, is
+//! walked through for its primitives only. Nothing recurses.
+
+use super::{Answer, Sides, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
+use crate::ir::print::Exprs;
+use crate::ir::tree::{Tree, TreeId, TreeNode};
+use crate::ir::{CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
+use crate::lower::Lowered;
+use crate::span::Span;
+use crate::syntax::ast::{Ast, Expr};
+use std::collections::{HashMap, HashSet};
+
+/// Runs a packet through a filter as it was parsed and lowered.
+pub fn trace(ast: &Ast, lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace {
+    let tree = &lowered.tree;
+    let is_set = |(expr, _): &(&Expr, _)| matches!(expr, Expr::In(..));
+    let mut run = Run {
+        tree,
+        sets: ast.exprs.iter().zip(&ast.expr_spans).filter(is_set).map(|(_, span)| *span).collect(),
+        only_members: ast.exprs.iter().zip(&ast.expr_spans).filter_map(only_member).collect(),
+        exprs: Exprs::of_pool(&tree.pool),
+        packet: Packet { data, wire_len },
+        values: vec![None; tree.pool.value_count()],
+        told_places: HashMap::new(),
+        primitives: Vec::new(),
+        tasks: vec![Task::Visit(lowered.root, Outer::default())],
+    };
+    let matches = run.root() == Ok(true);
+    run.pass_over_rest();
+    run.primitives.retain(|primitive| primitive.span != Span::default() || !primitive.steps.is_empty());
+    Trace { primitives: run.primitives, matches }
+}
+
+/// The places of the only member of a set, and of the set.
+fn only_member((expr, set): (&Expr, &Span)) -> Option<(Span, Span)> {
+    let Expr::In(_, items) = expr else { return None };
+    match items.as_slice() {
+        [only] => Some((only.span(), *set)),
+        _ => None,
+    }
+}
+
+/// The packet is rejected at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rejected;
+
+#[derive(Clone, Copy)]
+struct Packet<'p> {
+    data: &'p [u8],
+    wire_len: u32,
+}
+
+/// The surroundings of a node.
+#[derive(Clone, Copy, Default)]
+struct Outer {
+    /// Index of the innermost primitive, and the span of the node around.
+    primitive: Option<usize>,
+    span: Option<Span>,
+    /// Whether the primitive asks for the contrary.
+    negated: bool,
+}
+
+/// Tasks that remain, last first.
+enum Task {
+    Visit(TreeId, Outer),
+    /// The left operand of an `and` is done.
+    Then(TreeId, Outer),
+    /// The left operand of an `or` is done.
+    Else(TreeId, Outer),
+    Negate,
+    /// This primitive is done.
+    Holds(usize),
+}
+
+struct Run<'t> {
+    tree: &'t Tree,
+    /// Places of sets, whose members have spans of their own.
+    sets: HashSet<Span>,
+    /// The sets of one member by the place of that. They are nothing but their member, and so have no node.
+    only_members: HashMap<Span, Span>,
+    exprs: Exprs<'t>,
+    packet: Packet<'t>,
+    /// Values that have been evaluated for this packet.
+    values: Vec<Option<u32>>,
+    /// The last primitive for which it was told how a place was found.
+    told_places: HashMap<ValueId, usize>,
+    primitives: Vec<TracedPrimitive>,
+    tasks: Vec<Task>,
+}
+
+impl Run<'_> {
+    fn root(&mut self) -> Result<bool, Rejected> {
+        let mut holds = true;
+        while let Some(task) = self.tasks.pop() {
+            match task {
+                Task::Visit(id, outer) => holds = self.visit(id, outer)?.unwrap_or(holds),
+                Task::Then(right, outer) if holds => self.tasks.push(Task::Visit(right, outer)),
+                Task::Else(right, outer) if !holds => self.tasks.push(Task::Visit(right, outer)),
+                Task::Then(right, outer) | Task::Else(right, outer) => self.pass_over(right, outer),
+                Task::Negate => holds = !holds,
+                Task::Holds(primitive) => self.primitives[primitive].holds = Some(holds),
+            }
+        }
+        Ok(holds)
+    }
+
+    /// Answers a test; what an operator needs is left to do.
+    fn visit(&mut self, id: TreeId, outer: Outer) -> Result<Option<bool>, Rejected> {
+        let outer = self.enter(id, outer);
+        let plain = Outer { negated: false, ..outer };
+        Ok(match self.tree.node(id) {
+            TreeNode::True => Some(true),
+            TreeNode::False => Some(false),
+            TreeNode::Test(cond) => Some(self.test(cond, outer)?),
+            TreeNode::In(set) => {
+                let set = self.tree.set(set);
+                self.evaluate([set.value], outer)?;
+                let value = self.known(set.value);
+                Some(set.ranges.iter().any(|&(low, high)| (low..=high).contains(&value)))
+            }
+            TreeNode::Eval(value) => {
+                self.evaluate([value], outer)?;
+                Some(true)
+            }
+            TreeNode::Not(a) => {
+                // `not` before a primitive is no part of its question.
+                let is_own = outer.span == Some(self.tree.span(a));
+                let inside = Outer { negated: is_own && !outer.negated, ..outer };
+                self.tasks.extend([Task::Negate, Task::Visit(a, inside)]);
+                None
+            }
+            TreeNode::And(a, b) => {
+                self.tasks.extend([Task::Then(b, plain), Task::Visit(a, plain)]);
+                None
+            }
+            TreeNode::Or(a, b) => {
+                self.tasks.extend([Task::Else(b, plain), Task::Visit(a, plain)]);
+                None
+            }
+        })
+    }
+
+    /// What the operands of a node stand in.
+    fn enter(&mut self, id: TreeId, outer: Outer) -> Outer {
+        let span = self.tree.span(id);
+        if outer.span == Some(span) && span != Span::default() {
+            return outer;
+        }
+        let mut primitive = outer.primitive;
+        if self.is_primitive(id) {
+            let set = self.untold_set(span, primitive);
+            if let Some(set) = set {
+                self.begin(set, primitive.is_some());
+            }
+            primitive = Some(self.begin(span, primitive.is_some() || set.is_some()));
+        }
+        Outer { primitive, span: Some(span), negated: false }
+    }
+
+    /// Whether a primitive begins at a node where the text is another than around: it stays the same below, or nothing is
+    /// below.
+    fn is_primitive(&self, id: TreeId) -> bool {
+        let span = self.tree.span(id);
+        // What the link type asks first, of every packet, has no text, and the filter stands behind it.
+        let is_same = |operand: TreeId| self.tree.span(operand) == span && span != Span::default();
+        match self.tree.node(id) {
+            TreeNode::Not(a) => is_same(a),
+            TreeNode::And(a, b) | TreeNode::Or(a, b) => is_same(a) || is_same(b) || self.sets.contains(&span),
+            TreeNode::True | TreeNode::False | TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) => {
+                true
+            }
+        }
+    }
+
+    /// The set whose only member stands here, unless the primitive around is that set already: a file of several members
+    /// has a node, and they all have its place.
+    fn untold_set(&self, member: Span, primitive: Option<usize>) -> Option<Span> {
+        let is_told = |set: &Span| primitive.is_some_and(|outer| self.primitives[outer].span == *set);
+        self.only_members.get(&member).copied().filter(|set| !is_told(set))
+    }
+
+    /// A primitive that has been reached, and is done when what has been left to do since is.
+    fn begin(&mut self, span: Span, is_member: bool) -> usize {
+        let index = self.primitives.len();
+        self.tasks.push(Task::Holds(index));
+        self.primitives.push(TracedPrimitive {
+            span,
+            is_member,
+            is_asked: true,
+            steps: Vec::new(),
+            holds: None,
+        });
+        index
+    }
+
+    /// What remains where the packet has been rejected.
+    fn pass_over_rest(&mut self) {
+        while let Some(task) = self.tasks.pop() {
+            match task {
+                Task::Visit(id, outer) | Task::Then(id, outer) | Task::Else(id, outer) => {
+                    self.pass_over(id, outer);
+                }
+                Task::Negate | Task::Holds(_) => {}
+            }
+        }
+    }
+
+    /// Names the primitives of an operand that is not asked for; of a set, not its members.
+    fn pass_over(&mut self, id: TreeId, outer: Outer) {
+        let mut pending = vec![(id, outer.span)];
+        while let Some((id, around)) = pending.pop() {
+            let span = self.tree.span(id);
+            let is_inside = around == Some(span) && span != Span::default();
+            if !is_inside && self.is_primitive(id) {
+                self.primitives.push(TracedPrimitive {
+                    span: self.untold_set(span, outer.primitive).unwrap_or(span),
+                    is_member: outer.primitive.is_some(),
+                    is_asked: false,
+                    steps: Vec::new(),
+                    holds: None,
+                });
+                continue;
+            }
+            match self.tree.node(id) {
+                TreeNode::Not(a) => pending.push((a, Some(span))),
+                TreeNode::And(a, b) | TreeNode::Or(a, b) => {
+                    pending.extend([(b, Some(span)), (a, Some(span))])
+                }
+                TreeNode::True
+                | TreeNode::False
+                | TreeNode::Test(_)
+                | TreeNode::In(_)
+                | TreeNode::Eval(_) => {}
+            }
+        }
+    }
+
+    /// Asks, in the words of the text.
+    fn test(&mut self, cond: CondId, outer: Outer) -> Result<bool, Rejected> {
+        let pool = &self.tree.pool;
+        self.evaluate(pool.cond_operands(cond), outer)?;
+        let holds = match pool.get_cond(cond) {
+            Cond::Cmp(CmpOp::Eq, a, b) => self.known(a) == self.known(b),
+            Cond::Cmp(CmpOp::Lt, a, b) => self.known(a) < self.known(b),
+            Cond::Test(a, mask) => self.known(a) & self.known(mask) != 0,
+            // No tree holds one: guards are implied by the loads.
+            Cond::Bounds { base, end } => {
+                u64::from(self.known(base)) + u64::from(end) <= self.packet.data.len() as u64
+            }
+        };
+        let question = self.exprs.at(&self.values).question(cond, outer.negated);
+        let answer = if holds != outer.negated { Answer::Yes } else { Answer::No };
+        self.step(outer, question, self.sides(cond), pool.cond_operands(cond), answer);
+        Ok(holds)
+    }
+
+    /// What is on the two sides of a question.
+    fn sides(&self, cond: CondId) -> Sides {
+        let pool = &self.tree.pool;
+        match pool.get_cond(cond) {
+            Cond::Cmp(_, a, b) => {
+                let exprs = self.exprs.at(&self.values);
+                let (left, right) = exprs.sides(a, b);
+                Sides {
+                    is_right_shown: pool.as_const(right).is_some(),
+                    is_hex: exprs.is_hex(left, right),
+                    ..Sides::of(self.known(left), self.known(right))
+                }
+            }
+            Cond::Test(a, mask) => {
+                Sides { is_hex: true, ..Sides::of(self.known(a) & self.known(mask), 0u32) }
+            }
+            Cond::Bounds { base, end } => {
+                Sides::of(self.packet.data.len() as u64, u64::from(self.known(base)) + u64::from(end))
+            }
+        }
+    }
+
+    fn step(
+        &mut self,
+        outer: Outer,
+        question: String,
+        sides: Sides,
+        looked_at: impl Iterator<Item = ValueId>,
+        answer: Answer,
+    ) {
+        let Some(primitive) = outer.primitive else { return };
+        let looks = looks(&self.tree.pool, looked_at);
+        let asks_len = looks.iter().any(|look| self.tree.pool.get(look.value) == Value::Len);
+        let step = TraceStep {
+            question,
+            sides,
+            loads: self.loads(&looks),
+            places: self.places(&looks, primitive),
+            wire_len: asks_len.then_some(self.packet.wire_len),
+            answer,
+        };
+        self.primitives[primitive].steps.push(step);
+    }
+
+    fn loads(&self, looks: &[Look]) -> Vec<TracedLoad> {
+        let mut loads: Vec<TracedLoad> = looks.iter().filter_map(|&look| self.load(look)).collect();
+        loads.sort_unstable_by_key(|load| (load.offset, load.size));
+        // A long filter has very many, of one load mostly.
+        loads.shrink_to_fit();
+        loads
+    }
+
+    fn load(&self, look: Look) -> Option<TracedLoad> {
+        let Value::Load { base, offset, size, .. } = self.tree.pool.get(look.value) else { return None };
+        Some(TracedLoad {
+            offset: u64::from(self.values[base.index()]?) + u64::from(offset),
+            size: size.bytes(),
+            value: self.values[look.value.index()]?,
+            is_for_place: look.is_for_place,
+        })
+    }
+
+    /// How the places of what matters for itself were found, if this primitive has not told that before.
+    fn places(&mut self, looks: &[Look], primitive: usize) -> Vec<TracedPlace> {
+        let pool = &self.tree.pool;
+        let varying = |look: &Look| match pool.get(look.value) {
+            Value::Load { base, .. } => Some(base).filter(|&base| pool.as_const(base).is_none()),
+            _ => None,
+        };
+        let looks = looks.iter().filter(|look| !look.is_for_place);
+        let mut bases: Vec<ValueId> = looks.filter_map(varying).collect();
+        bases.sort_unstable();
+        bases.retain(|&base| self.told_places.insert(base, primitive) != Some(primitive));
+        bases.into_iter().map(|base| self.place(base)).collect()
+    }
+
+    fn place(&self, base: ValueId) -> TracedPlace {
+        TracedPlace {
+            expression: self.exprs.at(&self.values).definition(base),
+            loads: self.loads(&looks(&self.tree.pool, [base].into_iter())),
+            skipped: self.known(base),
+        }
+    }
+
+    /// Evaluates values and what they are computed from, operands first.
+    fn evaluate(&mut self, values: impl IntoIterator<Item = ValueId>, outer: Outer) -> Result<(), Rejected> {
+        let pool = &self.tree.pool;
+        let mut missing = looks(pool, values.into_iter());
+        missing.retain(|look| self.values[look.value.index()].is_none());
+        // Ids are a topological order.
+        missing.sort_unstable_by_key(|look| look.value);
+        for Look { value, .. } in missing {
+            match compute(pool, &self.values, self.packet, value) {
+                Ok(known) => self.values[value.index()] = Some(known),
+                Err(why) => {
+                    let (question, sides) = self.failure(value, why);
+                    self.step(outer, question, sides, [value].into_iter(), why);
+                    return Err(Rejected);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The question that a value which cannot be had amounts to.
+    fn failure(&self, value: ValueId, why: Answer) -> (String, Sides) {
+        if let Answer::NotCaptured { needed } = why {
+            return (format!("captured >= {needed}"), Sides::of(self.packet.data.len() as u64, needed));
+        }
+        let question = format!("{} is defined", self.exprs.at(&self.values).definition(value));
+        let mut operands = self.tree.pool.operands(value).map(|operand| self.known(operand));
+        let mut operand = || operands.next().expect("a division has two");
+        (question, Sides { is_right_shown: false, ..Sides::of(operand(), operand()) })
+    }
+
+    fn known(&self, value: ValueId) -> u32 {
+        self.values[value.index()].expect("it has been evaluated")
+    }
+}
+
+/// A value whose operands are known, or why there is none.
+fn compute(pool: &Pool, values: &[Option<u32>], packet: Packet<'_>, value: ValueId) -> Result<u32, Answer> {
+    let known = |value: ValueId| values[value.index()].expect("operands have smaller ids");
+    match pool.get(value) {
+        Value::Const(k) => Ok(k),
+        Value::Len => Ok(packet.wire_len),
+        Value::Load { base, offset, size, order } => {
+            let at = u64::from(known(base)) + u64::from(offset);
+            load(packet.data, at, size, order)
+                .ok_or(Answer::NotCaptured { needed: at + u64::from(size.bytes()) })
+        }
+        Value::Op(op, a, b) => op.eval(known(a), known(b)).ok_or(Answer::DividesByZero),
+    }
+}
+
+fn load(data: &[u8], at: u64, size: Size, order: Order) -> Option<u32> {
+    let start = usize::try_from(at).ok()?;
+    let bytes = data.get(start..start.checked_add(size.bytes() as usize)?)?;
+    let shift_in = |x, byte: &u8| x << 8 | u32::from(*byte);
+    Some(match order {
+        Order::Network => bytes.iter().fold(0, shift_in),
+        Order::Little => bytes.iter().rev().fold(0, shift_in),
+    })
+}
+
+/// A value that something looks at.
+#[derive(Clone, Copy)]
+struct Look {
+    value: ValueId,
+    /// Only to find the place of a load.
+    is_for_place: bool,
+}
+
+/// What these values are computed from, they themselves included: what matters for itself first.
+fn looks(pool: &Pool, roots: impl Iterator<Item = ValueId>) -> Vec<Look> {
+    let mut found: Vec<Look> = Vec::new();
+    let mut seen: HashSet<ValueId> = HashSet::new();
+    let mut places: Vec<ValueId> = Vec::new();
+    let mut pending: Vec<ValueId> = roots.collect();
+    let mut is_for_place = false;
+    while let Some(value) = pending.pop().or_else(|| {
+        is_for_place = true;
+        places.pop()
+    }) {
+        if seen.insert(value) {
+            found.push(Look { value, is_for_place });
+            match pool.get(value) {
+                Value::Load { base, .. } => places.push(base),
+                _ => pending.extend(pool.operands(value)),
+            }
+        }
+    }
+    found
+}
