@@ -57,6 +57,12 @@ pub struct TracedPrimitive {
     pub holds: Option<bool>,
 }
 
+impl TracedPrimitive {
+    fn not_asked(span: Span, is_member: bool) -> TracedPrimitive {
+        TracedPrimitive { span, is_member, is_asked: false, steps: Vec::new(), holds: None }
+    }
+}
+
 /// One question and its answer.
 ///
 /// ```

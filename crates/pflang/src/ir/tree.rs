@@ -109,6 +109,18 @@ impl Tree {
         self.nodes[id.index()]
     }
 
+    /// The nodes that an operator works on, in order.
+    pub(crate) fn operands(&self, id: TreeId) -> impl DoubleEndedIterator<Item = TreeId> + use<> {
+        let operands = match self.node(id) {
+            TreeNode::Not(a) => [Some(a), None],
+            TreeNode::And(a, b) | TreeNode::Or(a, b) => [Some(a), Some(b)],
+            TreeNode::True | TreeNode::False | TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) => {
+                [None; 2]
+            }
+        };
+        operands.into_iter().flatten()
+    }
+
     /// Where it came from, in the text of all.
     pub fn span(&self, id: TreeId) -> Span {
         self.spans[id.index()]

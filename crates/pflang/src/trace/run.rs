@@ -26,6 +26,8 @@ pub fn trace(ast: &Ast, lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace 
         values: vec![None; tree.pool.value_count()],
         told_places: HashMap::new(),
         primitives: Vec::new(),
+        late_members: Vec::new(),
+        late_places: HashMap::new(),
         tasks: vec![Task::Visit(lowered.root, Outer::default())],
     };
     let matches = run.root() == Ok(true);
@@ -61,6 +63,20 @@ struct Outer {
     span: Option<Span>,
     /// Whether the primitive asks for the contrary.
     negated: bool,
+    /// Whether all members of the set stand before it, or it is the last.
+    is_end_of_set: bool,
+    /// Among the words of a set's IPv6 addresses.
+    words: Option<Words>,
+}
+
+/// Words of the IPv6 addresses of a set, which are asked for behind its other members. A word is asked for once for all addresses
+/// that begin alike.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    /// Of several addresses.
+    Shared,
+    /// Of one: the last.
+    Own,
 }
 
 /// Tasks that remain, last first.
@@ -88,6 +104,9 @@ struct Run<'t> {
     /// The last primitive for which it was told how a place was found.
     told_places: HashMap<ValueId, usize>,
     primitives: Vec<TracedPrimitive>,
+    /// The IPv6 addresses of the set at hand, and by place.
+    late_members: Vec<usize>,
+    late_places: HashMap<Span, usize>,
     tasks: Vec<Task>,
 }
 
@@ -101,7 +120,7 @@ impl Run<'_> {
                 Task::Else(right, outer) if !holds => self.tasks.push(Task::Visit(right, outer)),
                 Task::Then(right, outer) | Task::Else(right, outer) => self.pass_over(right, outer),
                 Task::Negate => holds = !holds,
-                Task::Holds(primitive) => self.primitives[primitive].holds = Some(holds),
+                Task::Holds(primitive) => self.end(primitive, holds),
             }
         }
         Ok(holds)
@@ -109,8 +128,13 @@ impl Run<'_> {
 
     /// Answers a test; what an operator needs is left to do.
     fn visit(&mut self, id: TreeId, outer: Outer) -> Result<Option<bool>, Rejected> {
+        if self.is_late_member(id, outer) {
+            self.add_late_member(id);
+            return Ok(Some(false));
+        }
+        let around = outer.primitive;
         let outer = self.enter(id, outer);
-        let plain = Outer { negated: false, ..outer };
+        let plain = Outer { negated: false, is_end_of_set: false, ..outer };
         Ok(match self.tree.node(id) {
             TreeNode::True => Some(true),
             TreeNode::False => Some(false),
@@ -133,11 +157,15 @@ impl Run<'_> {
                 None
             }
             TreeNode::And(a, b) => {
-                self.tasks.extend([Task::Then(b, plain), Task::Visit(a, plain)]);
+                let words = self.words(id, outer);
+                let left = Outer { words: words.map(|_| Words::Shared), ..plain };
+                self.tasks.extend([Task::Then(b, Outer { words, ..plain }), Task::Visit(a, left)]);
                 None
             }
             TreeNode::Or(a, b) => {
-                self.tasks.extend([Task::Else(b, plain), Task::Visit(a, plain)]);
+                // The uppermost operator of a set ends it.
+                let is_end_of_set = outer.primitive != around && self.sets.contains(&self.tree.span(id));
+                self.tasks.extend([Task::Else(b, Outer { is_end_of_set, ..plain }), Task::Visit(a, plain)]);
                 None
             }
         })
@@ -146,18 +174,22 @@ impl Run<'_> {
     /// What the operands of a node stand in.
     fn enter(&mut self, id: TreeId, outer: Outer) -> Outer {
         let span = self.tree.span(id);
-        if outer.span == Some(span) && span != Span::default() {
+        let is_more_of_the_same = match outer.words {
+            None => outer.span == Some(span) && span != Span::default(),
+            Some(Words::Shared) => true,
+            Some(Words::Own) => self.tree.operands(id).next().is_some(),
+        };
+        if is_more_of_the_same {
             return outer;
         }
         let mut primitive = outer.primitive;
         if self.is_primitive(id) {
-            let set = self.untold_set(span, primitive);
-            if let Some(set) = set {
-                self.begin(set, primitive.is_some());
-            }
-            primitive = Some(self.begin(span, primitive.is_some() || set.is_some()));
+            primitive = Some(match self.late_member(span, outer) {
+                Some(member) => self.begin_late(member),
+                None => self.begin_with_set(span, primitive),
+            });
         }
-        Outer { primitive, span: Some(span), negated: false }
+        Outer { primitive, span: Some(span), words: outer.words, ..Outer::default() }
     }
 
     /// Whether a primitive begins at a node where the text is another than around: it stays the same below, or nothing is
@@ -182,18 +214,69 @@ impl Run<'_> {
         self.only_members.get(&member).copied().filter(|set| !is_told(set))
     }
 
+    fn begin_with_set(&mut self, span: Span, outer: Option<usize>) -> usize {
+        let set = self.untold_set(span, outer);
+        if let Some(set) = set {
+            self.begin(set, outer.is_some());
+        }
+        self.begin(span, outer.is_some() || set.is_some())
+    }
+
     /// A primitive that has been reached, and is done when what has been left to do since is.
     fn begin(&mut self, span: Span, is_member: bool) -> usize {
         let index = self.primitives.len();
         self.tasks.push(Task::Holds(index));
-        self.primitives.push(TracedPrimitive {
-            span,
-            is_member,
-            is_asked: true,
-            steps: Vec::new(),
-            holds: None,
-        });
+        self.primitives
+            .push(TracedPrimitive { is_asked: true, ..TracedPrimitive::not_asked(span, is_member) });
         index
+    }
+
+    fn end(&mut self, primitive: usize, holds: bool) {
+        self.primitives[primitive].holds = Some(holds);
+        if self.primitives[primitive].is_member {
+            return;
+        }
+        self.late_places.clear();
+        for member in self.late_members.drain(..).filter(|_| !holds) {
+            let member = &mut self.primitives[member];
+            (member.is_asked, member.holds) = (true, Some(false));
+        }
+    }
+
+    /// Whether this is the place of a set's IPv6 address among its members; it is asked for behind the others.
+    fn is_late_member(&self, id: TreeId, outer: Outer) -> bool {
+        let is_of_set = |outer: usize| self.sets.contains(&self.primitives[outer].span);
+        self.tree.node(id) == TreeNode::False && outer.primitive.is_some_and(is_of_set)
+    }
+
+    fn add_late_member(&mut self, id: TreeId) {
+        let (span, index) = (self.tree.span(id), self.primitives.len());
+        self.late_members.push(index);
+        self.late_places.insert(span, index);
+        self.primitives.push(TracedPrimitive::not_asked(span, true));
+    }
+
+    /// The IPv6 address that is asked for here, behind the members of its set. Before, others may have its place, if that is a file.
+    fn late_member(&self, span: Span, outer: Outer) -> Option<usize> {
+        let is_behind = outer.is_end_of_set || outer.words.is_some();
+        self.late_places.get(&span).copied().filter(|_| is_behind)
+    }
+
+    fn begin_late(&mut self, member: usize) -> usize {
+        self.tasks.push(Task::Holds(member));
+        self.primitives[member].is_asked = true;
+        member
+    }
+
+    /// What an `and` is about on the right, where it is of the words of a set's IPv6 addresses: no other stands in a set and
+    /// has its place.
+    fn words(&self, and: TreeId, outer: Outer) -> Option<Words> {
+        let span = self.tree.span(and);
+        let is_of_set = |outer: usize| self.primitives[outer].span == span && self.sets.contains(&span);
+        match self.tree.node(and) {
+            TreeNode::And(..) if outer.primitive.is_some_and(is_of_set) => outer.words.or(Some(Words::Own)),
+            _ => outer.words,
+        }
     }
 
     /// What remains where the packet has been rejected.
@@ -210,31 +293,28 @@ impl Run<'_> {
 
     /// Names the primitives of an operand that is not asked for; of a set, not its members.
     fn pass_over(&mut self, id: TreeId, outer: Outer) {
+        if outer.words.is_some() {
+            return;
+        }
         let mut pending = vec![(id, outer.span)];
         while let Some((id, around)) = pending.pop() {
             let span = self.tree.span(id);
             let is_inside = around == Some(span) && span != Span::default();
-            if !is_inside && self.is_primitive(id) {
-                self.primitives.push(TracedPrimitive {
-                    span: self.untold_set(span, outer.primitive).unwrap_or(span),
-                    is_member: outer.primitive.is_some(),
-                    is_asked: false,
-                    steps: Vec::new(),
-                    holds: None,
-                });
-                continue;
+            if self.is_late_member(id, outer) {
+                self.add_late_member(id);
+            } else if !is_inside && self.is_primitive(id) {
+                self.name(span, outer);
+            } else if self.words(id, outer).is_none() {
+                pending.extend(self.tree.operands(id).rev().map(|operand| (operand, Some(span))));
             }
-            match self.tree.node(id) {
-                TreeNode::Not(a) => pending.push((a, Some(span))),
-                TreeNode::And(a, b) | TreeNode::Or(a, b) => {
-                    pending.extend([(b, Some(span)), (a, Some(span))])
-                }
-                TreeNode::True
-                | TreeNode::False
-                | TreeNode::Test(_)
-                | TreeNode::In(_)
-                | TreeNode::Eval(_) => {}
-            }
+        }
+    }
+
+    /// A primitive that is not asked for.
+    fn name(&mut self, span: Span, outer: Outer) {
+        if self.late_member(span, outer).is_none() {
+            let whole = self.untold_set(span, outer.primitive).unwrap_or(span);
+            self.primitives.push(TracedPrimitive::not_asked(whole, outer.primitive.is_some()));
         }
     }
 

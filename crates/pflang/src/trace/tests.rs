@@ -178,12 +178,50 @@ fn how_a_place_was_found_is_told() {
     }
 }
 
+/// The IPv6 addresses of a set are asked for word by word behind its other members, those that begin alike together.
+#[test]
+fn each_ipv6_address_of_a_set_is_told_once() {
+    let packet = "ffffffffffff020000000001 86dd 6000000000143b40 20010db8000000000000000000000002 \
+                  20010db8000000000000000000000005 00000000";
+    let set = ["2001:db8::1", "10.0.0.1", "2001:db8::2", "2001:db8::5", "10.0.0.2"];
+    for (chosen, expected) in [
+        // The first packet is from ::2 to ::5, the second from 10.0.0.1 to 10.0.0.2.
+        (&[0, 1, 2, 3][..], ["no no yes -", "- yes - -"]),
+        (&[0, 1], ["no no", "- yes"]),
+        (&[2], ["yes", "no"]),
+        (&[3, 1], ["yes no", "- yes"]),
+        (&[0, 3], ["no yes", "no no"]),
+        (&[0], ["no", "no"]),
+        (&[4, 0, 2], ["no no yes", "yes - -"]),
+    ] {
+        let members: Vec<&str> = chosen.iter().map(|&index| set[index]).collect();
+        let filter = format!("host in {{{}}} or arp", members.join(", "));
+        for (packet, expected) in [packet, SYN].into_iter().zip(expected) {
+            let trace = traced(LinkType::EN10MB, &filter, &bytes(packet), 58);
+            let told: Vec<&TracedPrimitive> = trace.primitives.iter().filter(|told| told.is_member).collect();
+            let texts: Vec<&str> = told.iter().map(|member| member.span.text(&filter)).collect();
+            assert_eq!(texts, members, "{filter}");
+            let holds = |holds: Option<bool>| holds.map_or("-", |holds| if holds { "yes" } else { "no" });
+            let verdicts: Vec<&str> = told.iter().map(|member| holds(member.holds)).collect();
+            assert_eq!(verdicts.join(" "), expected, "{filter}: {packet}");
+            assert!(told.iter().all(|member| member.is_asked == member.holds.is_some()), "{filter}");
+        }
+    }
+}
+
 /// All members of a file have the place of its name.
 #[test]
 fn a_set_in_a_file_is_told_once() {
     let names = FileNames::new().with_sets(|path| Ok(path.split('+').collect::<Vec<_>>().join("\n")));
     let compiler = Compiler::new(LinkType::EN10MB).names(Arc::new(names));
-    for (filter, members) in [("port in {@80}", 1), ("port in {@53+54+80}", 3)] {
+    for (filter, members) in [
+        ("port in {@80}", 1),
+        ("port in {@53+54+80}", 3),
+        ("host in {@2001:db8::1+10.0.0.9+2001:db8::2+10.0.0.1+2001:db8::3}", 5),
+        ("host in {@10.0.0.9+2001:db8::1+10.0.0.8}", 3),
+        ("host in {@2001:db8::1+10.0.0.1}", 2),
+        ("host in {@2001:db8::1}", 1),
+    ] {
         let trace = compiler.trace(filter, &bytes(SYN), 54).unwrap_or_else(|error| panic!("{error}"));
         let are_members: Vec<bool> = trace.primitives.iter().map(|primitive| primitive.is_member).collect();
         assert_eq!(are_members, [&[false][..], &vec![true; members]].concat(), "{filter}");
