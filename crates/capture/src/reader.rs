@@ -224,12 +224,6 @@ impl Reader {
         None
     }
 
-    /// The link type of the first interface that the current section describes. It may have no packets.
-    #[must_use]
-    pub fn described_linktype(&self) -> Option<LinkType> {
-        self.section.interfaces.first().map(|interface| interface.linktype)
-    }
-
     /// Lets a signal handler end the input: when a signal interrupts a read and the flag is set, the input is
     /// over there, without an error. Between batches the caller looks at the flag itself.
     pub fn stop_when(&mut self, flag: Arc<AtomicBool>) {

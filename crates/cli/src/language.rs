@@ -144,16 +144,14 @@ fn blank_comments(text: &mut [u8]) {
     }
 }
 
-/// Compiles for running, telling lints and a fall-back to the interpreter.
-pub(crate) fn compile(
-    compiler: &Compiler,
+/// Takes a filter for running, telling lints and a fall-back to the interpreter.
+pub(crate) fn accept(
+    filter: Filter,
     source: &FilterText,
-    language: &LanguageArgs,
     at: At,
     quiet: bool,
     terminal: &Terminal,
 ) -> Result<Filter, Failure> {
-    let filter = compiler.compile(source).map_err(|error| wrong_filter(error, source, language, terminal))?;
     if !quiet {
         tell_lints(&filter, source, terminal);
     }

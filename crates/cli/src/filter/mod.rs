@@ -9,6 +9,7 @@
 mod bits;
 mod budget;
 mod losses;
+mod misfits;
 mod names;
 mod opening;
 mod places;

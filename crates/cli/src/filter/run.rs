@@ -4,15 +4,17 @@ use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
 use crate::filter::budget::{Budget, Open};
 use crate::filter::losses::{Known, Loss};
+use crate::filter::misfits::Misfits;
 use crate::filter::names;
 use crate::filter::places::{refuse_to_append, refuse_to_lose};
 use crate::filter::plan::{Output, Plan};
 use crate::filter::progress;
 use crate::filter::render::{Numbers, Renderer};
 use crate::filter::scan::{Chunk, End, Scanner, Tally};
-use crate::filter::select::Filters;
+use crate::filter::select::{Filters, described};
 use crate::filter::sinks::Sinks;
 use crate::inputs;
+use crate::language::one_line;
 use crate::message::Message;
 use crate::signals;
 use crate::terminal::Terminal;
@@ -104,14 +106,16 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
             },
             totals: Totals { matched: vec![0; plan.selections.len()], ..Totals::default() },
             sinks: None,
-            described: None,
+            described: Vec::new(),
             known_losses: Known::default(),
+            misfits: Misfits::default(),
         };
         let result = run.scan(&inputs, args.jobs).and_then(|()| run.check_untried());
         let finished = run.sinks.take().map_or(Ok(()), Sinks::finish);
         if let Some(bar) = bar {
             bar.finish();
         }
+        run.warn_of_misfits();
         result.and(finished).map(|()| run.totals)
     })?;
     totals.signal = tally.signals.signal();
@@ -130,10 +134,12 @@ struct Run<'a> {
     totals: Totals,
     /// Opened with the first readable input, whose format they take.
     sinks: Option<Sinks>,
-    /// What the first input says its packets are, should no input have any.
-    described: Option<LinkType>,
+    /// What the inputs say their packets are, should none have any.
+    described: Vec<LinkType>,
     /// What was told.
     known_losses: Known,
+    /// What is told at the end.
+    misfits: Misfits,
 }
 
 impl Run<'_> {
@@ -171,7 +177,9 @@ impl Run<'_> {
                 if is_live { self.flush() } else { Ok(()) }
             });
             self.ended(end)?;
-            self.described = self.described.or_else(|| described(&reader));
+            if self.filters.are_untried() {
+                self.described.extend(described(&reader));
+            }
             if scanner.is_satisfied() {
                 self.totals.is_satisfied = true;
                 break;
@@ -257,12 +265,16 @@ impl Run<'_> {
     fn begin(&mut self, reader: &mut Reader, inputs: &[Input]) -> Result<Vec<Renderer>, Failure> {
         if self.sinks.is_none() {
             // A wrong filter must not empty an existing output file.
-            let ahead = first_packets(reader, inputs);
-            match &ahead {
-                Some((linktype, _)) => self.filters.check(*linktype)?,
-                None => self.filters.check_words()?,
-            }
-            let format = ahead.map_or_else(|| reader.format(), |(_, format)| format);
+            let format = match first_packets(reader, inputs) {
+                Some(ahead) => {
+                    let fitting = self.filters.check(std::iter::once(ahead).chain(others(reader, inputs)))?;
+                    fitting.unwrap_or(ahead.1)
+                }
+                None => {
+                    self.filters.check_words()?;
+                    reader.format()
+                }
+            };
             let (sinks, opening) = Sinks::open(&self.plan.selections, format)?;
             if !self.is_quiet {
                 self.warn_of_names(format);
@@ -302,9 +314,19 @@ impl Run<'_> {
     /// Where all has ended without a packet, a filter that is wrong for what was described is told all the same.
     fn check_untried(&self) -> Result<(), Failure> {
         let has_ended = self.totals.errors.is_empty() && !self.tally.should_stop();
-        match self.described {
-            Some(linktype) if has_ended && self.filters.are_untried() => self.filters.check(linktype),
-            _ => Ok(()),
+        if has_ended && self.filters.are_untried() {
+            self.filters.check(self.described.iter().map(|&linktype| (linktype, ())))?;
+        }
+        Ok(())
+    }
+
+    /// Tells of packets that filters could not be asked about.
+    fn warn_of_misfits(&self) {
+        let selections = &self.plan.selections;
+        for misfit in self.misfits.iter().filter(|_| !self.is_quiet) {
+            let filter = (selections.len() > 1).then(|| one_line(&selections[misfit.filter].filter));
+            let why = self.filters.why_not(misfit.filter, misfit.linktype);
+            self.terminal.tell(&misfit.message(filter.as_deref(), &why));
         }
     }
 
@@ -314,6 +336,7 @@ impl Run<'_> {
             *total += matched;
         }
         self.warn_of_losses(&chunk.losses);
+        self.misfits.append(&chunk.misfits);
         self.sinks.as_mut().map_or(Ok(()), |sinks| sinks.write(&chunk.outputs))
     }
 
@@ -432,13 +455,24 @@ fn first_packets(first: &mut Reader, inputs: &[Input]) -> Option<(LinkType, Form
     };
     let mut files = inputs.iter().take_while(|input| can_be_opened_again(input));
     let are_all_files = inputs.iter().all(can_be_opened_again);
-    let described = || described(first).map(|linktype| (linktype, first.format()));
+    let described = || described(first).first().map(|&linktype| (linktype, first.format()));
     files.find_map(seek).or_else(|| described().filter(|_| are_all_files))
 }
 
-/// What the first interface that an input has described says its packets are.
-fn described(reader: &Reader) -> Option<LinkType> {
-    reader.described_linktype().map(|linktype| reader.format().as_read_here(linktype))
+/// The link types that these inputs describe before their first packets, the first input of which has been opened. Files are opened as
+/// far as they are asked for.
+fn others<'a>(first: &'a Reader, inputs: &'a [Input]) -> impl Iterator<Item = (LinkType, Format)> + use<'a> {
+    let in_format = |reader: &Reader| {
+        let format = reader.format();
+        described(reader).into_iter().map(move |linktype| (linktype, format))
+    };
+    let look = move |input: &Input| {
+        let mut reader = input.open().ok()?;
+        reader.first_linktype();
+        Some(in_format(&reader))
+    };
+    let files = inputs.iter().skip(1).filter(|input| can_be_opened_again(input));
+    in_format(first).chain(files.filter_map(look).flatten())
 }
 
 /// Whether opening an input takes nothing from it. A pipe that was opened to look at its format has lost its beginning.

@@ -3,11 +3,12 @@
 use super::bits::{WORDS, keep_first};
 use crate::exit::Failure;
 use crate::filter::losses::{Known, Loss};
+use crate::filter::misfits::{InterfaceNames, Misfits};
 use crate::filter::render::Renderer;
-use crate::filter::select::Filters;
+use crate::filter::select::{Filters, ForLinkType};
 use crate::signals::Caught;
 use capture::{Batch, Reader};
-use pflang::{Filter, Packet};
+use pflang::Packet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wire::LinkType;
 
@@ -25,6 +26,8 @@ pub(crate) struct Chunk {
     pub(crate) packets: u64,
     /// What the packets in it have lost, if that was not told in a chunk before.
     pub(super) losses: Vec<Loss>,
+    /// Packets that filters could not be asked about.
+    pub(super) misfits: Misfits,
 }
 
 /// What workers share: counters that the progress display reads, and the wish to stop.
@@ -67,7 +70,8 @@ pub(crate) struct Scanner<'a> {
     renderers: Vec<Renderer>,
     /// How many more matches each filter may have.
     remaining: Vec<u64>,
-    current: Option<(LinkType, Vec<Filter>)>,
+    current: Option<(LinkType, ForLinkType)>,
+    interface_names: InterfaceNames,
     known_losses: Known,
     chunk: Chunk,
 }
@@ -87,6 +91,7 @@ impl<'a> Scanner<'a> {
             renderers,
             remaining: vec![max.unwrap_or(u64::MAX); count],
             current: None,
+            interface_names: InterfaceNames::default(),
             known_losses: Known::default(),
             chunk: Chunk::sized(count),
         }
@@ -147,17 +152,26 @@ impl<'a> Scanner<'a> {
 
     /// Filters a batch, before which so many packets of its input came.
     fn batch(&mut self, batch: &Batch<'_>, before: u64) -> Result<(), Failure> {
+        self.interface_names.look(batch);
         self.choose_filters(batch)?;
         // PERF: one allocation a batch is cheaper than to clear an array for it.
         let packets: Vec<Packet<'_>> =
             batch.packets().iter().map(|found| Packet::new(batch.data(found), found.wire_len)).collect();
-        let filters = self.current.as_ref().map_or(&[][..], |(_, filters)| filters);
+        let (linktype, filters) = match &self.current {
+            Some((linktype, filters)) => (*linktype, filters.as_slice()),
+            // No packet has come.
+            None => (LinkType::NULL, &[][..]),
+        };
         let mut matched_any = 0;
         for (i, renderer) in self.renderers.iter_mut().enumerate() {
             let mut bits = [0_u64; WORDS];
             let mut matched = match filters.get(i) {
-                Some(filter) => filter.match_burst(&packets, &mut bits) as u64,
-                None => 0,
+                Some(Some(filter)) => filter.match_burst(&packets, &mut bits) as u64,
+                Some(None) if self.remaining[i] > 0 => {
+                    self.chunk.misfits.add(i, linktype, batch, &self.interface_names);
+                    0
+                }
+                _ => 0,
             };
             if matched > self.remaining[i] {
                 keep_first(&mut bits, self.remaining[i]);
@@ -183,7 +197,7 @@ impl<'a> Scanner<'a> {
         let Some(linktype) = batch.linktype() else { return Ok(()) };
         let linktype = batch.format().as_read_here(linktype);
         if self.current.as_ref().is_none_or(|(current, _)| *current != linktype) {
-            self.current = Some((linktype, self.filters.for_packets(linktype, batch.input())?));
+            self.current = Some((linktype, self.filters.for_packets(linktype, batch)?));
         }
         Ok(())
     }
@@ -207,5 +221,6 @@ impl Chunk {
         self.matched.resize(filters, 0);
         self.packets = 0;
         self.losses.clear();
+        self.misfits.clear();
     }
 }

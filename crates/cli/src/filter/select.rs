@@ -5,14 +5,17 @@ use crate::exit::Failure;
 use crate::filter::plan::Selection;
 use crate::language::{self, FilterText};
 use crate::terminal::Terminal;
-use pflang::Filter;
-use std::collections::HashMap;
+use capture::{Batch, Reader};
+use pflang::{Compiler, Filter};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wire::LinkType;
 
-type Compiled = HashMap<LinkType, Vec<Filter>>;
+/// The filters of a plan for packets of one link type; `None` where the language has no such filter on it.
+pub(crate) type ForLinkType = Vec<Option<Filter>>;
 
-/// Compiles each filter once for each link type, on demand; shared by the workers.
+/// Compiles each filter once for each link type, on demand; shared by the workers. A filter that exists for the packets of one
+/// interface may not exist for those of another, which it then does not match. One that exists for none is wrong.
 pub(crate) struct Filters<'a> {
     sources: Vec<&'a FilterText>,
     language: &'a LanguageArgs,
@@ -20,6 +23,15 @@ pub(crate) struct Filters<'a> {
     quiet: bool,
     terminal: &'a Terminal,
     compiled: Mutex<Compiled>,
+}
+
+#[derive(Default)]
+struct Compiled {
+    by_linktype: HashMap<LinkType, ForLinkType>,
+    /// Why there is no filter where there is none.
+    misfits: HashMap<(LinkType, usize), pflang::Error>,
+    /// The filters that exist for some link type.
+    existing: HashSet<usize>,
 }
 
 impl<'a> Filters<'a> {
@@ -35,30 +47,35 @@ impl<'a> Filters<'a> {
         }
     }
 
-    /// The filters for packets of this link type, in the order of the plan. A filter that compiles for the first packets but not
-    /// for others deserves the reason, and the name of the input they are in.
-    pub(crate) fn for_packets(&self, linktype: LinkType, input: &str) -> Result<Vec<Filter>, Failure> {
+    /// The filters for the packets of this batch, which are of this link type. Those that have not been found to exist may do so for
+    /// another interface. A filter that fails where it should exist, after it was found to, deserves the name of the input.
+    pub(crate) fn for_packets(&self, linktype: LinkType, batch: &Batch<'_>) -> Result<ForLinkType, Failure> {
         let mut compiled = self.lock();
-        if let Some(filters) = compiled.get(&linktype) {
-            return Ok(filters.clone());
+        if !compiled.by_linktype.contains_key(&linktype) {
+            let is_first = compiled.by_linktype.is_empty();
+            self.compile(linktype, &mut compiled).map_err(|failure| {
+                if is_first { failure } else { on_linktype(failure, linktype, batch.input()) }
+            })?;
         }
-        let is_first = compiled.is_empty();
-        self.compile(linktype, &mut compiled)
-            .map_err(|failure| if is_first { failure } else { on_linktype(failure, linktype, input) })
+        if compiled.existing.len() < self.sources.len() {
+            let described = linktypes(batch).map(|other| (other, ()));
+            self.find(std::iter::once((linktype, ())).chain(described), &mut compiled)?;
+        }
+        Ok(compiled.by_linktype[&linktype].clone())
     }
 
-    /// Refuses filters that are wrong for this link type, before anything is written.
-    pub(crate) fn check(&self, linktype: LinkType) -> Result<(), Failure> {
-        let mut compiled = self.lock();
-        if compiled.contains_key(&linktype) {
-            return Ok(());
-        }
-        self.compile(linktype, &mut compiled).map(|_| ())
+    /// Refuses filters that are wrong for all these link types, before anything is written. Asks for no more of them than are needed.
+    /// Returns what stands beside the first for which there is any of the filters.
+    pub(crate) fn check<T>(
+        &self,
+        linktypes: impl Iterator<Item = (LinkType, T)>,
+    ) -> Result<Option<T>, Failure> {
+        self.find(linktypes, &mut self.lock())
     }
 
     /// Refuses what is no filter, whatever the link type of the packets to come.
     pub(crate) fn check_words(&self) -> Result<(), Failure> {
-        let compiler = language::compiler(LinkType::EN10MB, self.language, self.at);
+        let compiler = self.compiler(LinkType::EN10MB);
         let is_wrong = |error: &pflang::Error| {
             use pflang::Code::{BadToken, DisplaySyntax, Unexpected, UnknownWord};
             matches!(error.code(), BadToken | DisplaySyntax | Unexpected | UnknownWord)
@@ -72,24 +89,90 @@ impl<'a> Filters<'a> {
 
     /// Whether no packet has come that the filters would have been compiled for.
     pub(crate) fn are_untried(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().by_linktype.is_empty()
+    }
+
+    /// Why this filter does not exist for this link type.
+    pub(crate) fn why_not(&self, filter: usize, linktype: LinkType) -> String {
+        let compiled = self.lock();
+        compiled
+            .misfits
+            .get(&(linktype, filter))
+            .map_or_else(String::new, |error| error.diagnostic.message.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, Compiled> {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn compile(&self, linktype: LinkType, compiled: &mut Compiled) -> Result<Vec<Filter>, Failure> {
-        let compiler = language::compiler(linktype, self.language, self.at);
-        // What a text means for lints hardly depends on the link type: tell them once.
-        let quiet = self.quiet || !compiled.is_empty();
-        let compile = |source: &&FilterText| {
-            language::compile(&compiler, source, self.language, self.at, quiet, self.terminal)
-        };
-        let filters: Vec<Filter> = self.sources.iter().map(compile).collect::<Result<_, _>>()?;
-        compiled.insert(linktype, filters.clone());
-        Ok(filters)
+    fn compiler(&self, linktype: LinkType) -> Compiler {
+        language::compiler(linktype, self.language, self.at)
     }
+
+    fn find<T>(
+        &self,
+        linktypes: impl Iterator<Item = (LinkType, T)>,
+        compiled: &mut Compiled,
+    ) -> Result<Option<T>, Failure> {
+        let (mut first, mut found) = (None, None);
+        for (linktype, beside) in linktypes {
+            self.compile(linktype, compiled)?;
+            first = first.or(Some(linktype));
+            let has_any = compiled.by_linktype[&linktype].iter().any(Option::is_some);
+            found = found.or_else(|| has_any.then_some(beside));
+            if found.is_some() && compiled.existing.len() == self.sources.len() {
+                return Ok(found);
+            }
+        }
+        let missing = (0..self.sources.len()).find(|filter| !compiled.existing.contains(filter));
+        let error =
+            first.zip(missing).and_then(|place| compiled.misfits.get(&place).map(|error| (place.1, error)));
+        error.map_or(Ok(found), |(filter, error)| {
+            Err(language::wrong_filter(error.clone(), self.sources[filter], self.language, self.terminal))
+        })
+    }
+
+    /// Compiles the filters for a link type, if that was not done before.
+    fn compile(&self, linktype: LinkType, compiled: &mut Compiled) -> Result<(), Failure> {
+        if compiled.by_linktype.contains_key(&linktype) {
+            return Ok(());
+        }
+        let compiler = self.compiler(linktype);
+        let mut filters = Vec::with_capacity(self.sources.len());
+        for (i, source) in self.sources.iter().enumerate() {
+            filters.push(match compiler.compile(source) {
+                Ok(filter) => {
+                    // What a text means for lints hardly depends on the link type: tell them once.
+                    let is_first = compiled.existing.insert(i);
+                    let quiet = self.quiet || !is_first;
+                    Some(language::accept(filter, source, self.at, quiet, self.terminal)?)
+                }
+                Err(error) if depends_on_linktype(error.code()) => {
+                    compiled.misfits.insert((linktype, i), error);
+                    None
+                }
+                Err(error) => {
+                    return Err(language::wrong_filter(error, source, self.language, self.terminal));
+                }
+            });
+        }
+        compiled.by_linktype.insert(linktype, filters);
+        Ok(())
+    }
+}
+
+/// What the interfaces that an input has described so far say their packets are, as they are read here.
+pub(crate) fn described(reader: &Reader) -> Vec<LinkType> {
+    linktypes(&reader.batch()).collect()
+}
+
+fn linktypes<'b>(batch: &Batch<'b>) -> impl Iterator<Item = LinkType> + use<'b> {
+    let format = batch.format();
+    batch.interfaces().iter().map(move |interface| format.as_read_here(interface.linktype))
+}
+
+fn depends_on_linktype(code: pflang::Code) -> bool {
+    matches!(code, pflang::Code::LinkType | pflang::Code::LiveOnly)
 }
 
 fn on_linktype(failure: Failure, linktype: LinkType, input: &str) -> Failure {

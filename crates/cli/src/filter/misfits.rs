@@ -1,0 +1,129 @@
+//! Packets of link types for which a filter does not exist: it does not match them, and that is told once.
+
+use crate::message::Message;
+use crate::plural::counted;
+use capture::{Batch, Format};
+use std::fmt;
+use wire::LinkType;
+
+/// Packets that one filter could not be asked about, by link type.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Misfits(Vec<Misfit>);
+
+#[derive(Clone, Debug)]
+pub(super) struct Misfit {
+    /// Which filter, counted from 0.
+    pub(super) filter: usize,
+    pub(super) linktype: LinkType,
+    packets: u64,
+    /// Where the first of them were.
+    place: Place,
+    /// Whether others were in other inputs, or from other interfaces of this one.
+    has_other_inputs: bool,
+    has_other_interfaces: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    input: String,
+    /// Of pcapng.
+    interface: Option<(u32, Option<String>)>,
+}
+
+/// What interfaces of the current section are called, as far as that was said.
+#[derive(Debug, Default)]
+pub(super) struct InterfaceNames(Vec<Option<String>>);
+
+impl InterfaceNames {
+    /// Takes note of the interfaces that a batch describes.
+    pub(super) fn look(&mut self, batch: &Batch<'_>) {
+        if batch.starts_section() {
+            self.0.clear();
+        }
+        self.0.extend(batch.interface_names().map(|name| name.map(|name| name.into_owned())));
+    }
+
+    fn place(&self, batch: &Batch<'_>, interface: u32) -> Place {
+        let name = || self.0.get(interface as usize).cloned().flatten();
+        let interface = matches!(batch.format(), Format::Pcapng(_)).then(|| (interface, name()));
+        Place { input: batch.input().to_owned(), interface }
+    }
+}
+
+impl Misfits {
+    /// Adds the packets of a batch, which are of this link type.
+    pub(super) fn add(
+        &mut self,
+        filter: usize,
+        linktype: LinkType,
+        batch: &Batch<'_>,
+        names: &InterfaceNames,
+    ) {
+        for packets in batch.packets().chunk_by(|a, b| a.interface == b.interface) {
+            self.merge(Misfit {
+                filter,
+                linktype,
+                packets: packets.len() as u64,
+                place: names.place(batch, packets[0].interface),
+                has_other_inputs: false,
+                has_other_interfaces: false,
+            });
+        }
+    }
+
+    /// Takes what a later stretch has found.
+    pub(super) fn append(&mut self, other: &Misfits) {
+        other.0.iter().for_each(|misfit| self.merge(misfit.clone()));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Misfit> {
+        self.0.iter()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn merge(&mut self, other: Misfit) {
+        let is_same = |known: &&mut Misfit| (known.filter, known.linktype) == (other.filter, other.linktype);
+        match self.0.iter_mut().find(is_same) {
+            Some(known) => known.merge(&other),
+            None => self.0.push(other),
+        }
+    }
+}
+
+impl Misfit {
+    fn merge(&mut self, other: &Misfit) {
+        self.packets += other.packets;
+        self.has_other_inputs |= other.has_other_inputs || self.place.input != other.place.input;
+        self.has_other_interfaces |= other.has_other_interfaces || self.place != other.place;
+    }
+
+    /// What to tell of it: the filter where there are several, and why it does not exist.
+    pub(super) fn message(&self, filter: Option<&str>, why: &str) -> Message {
+        let Misfit { linktype, packets, place, .. } = self;
+        let and_others = |has_others| if has_others { " and others" } else { "" };
+        let input = format_args!("{}{}", place.input, and_others(self.has_other_inputs));
+        let interface =
+            place.interface.as_ref().filter(|_| !self.has_other_inputs).map_or_else(String::new, |_| {
+                format!(" from {place}{}", and_others(self.has_other_interfaces))
+            });
+        let packets = counted(*packets, "packet");
+        let filter = filter.map_or_else(String::new, |filter| format!(" `{filter}`"));
+        Message::warning(format_args!(
+            "{input}: {packets} of link type {linktype}{interface} cannot match{filter}: {why}"
+        ))
+        .with_file(&place.input)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.interface {
+            Some((number, Some(name))) => write!(f, "interface {number} ({name})"),
+            Some((number, None)) => write!(f, "interface {number}"),
+            None => f.write_str(&self.input),
+        }
+    }
+}
