@@ -24,8 +24,11 @@ const WINDOW: Duration = Duration::from_millis(500);
 const BREATHS: u32 = 256;
 
 /// What was measured.
+#[derive(Default)]
 struct Measured {
     packets: u64,
+    /// Packets that were lost in the runs.
+    drops: u64,
     cpu_s: f64,
     /// Of each run: packets, breaths, seconds of CPU time.
     runs: Vec<(u64, u64, f64)>,
@@ -78,7 +81,7 @@ fn engine_suite(args: &EngineBenchArgs, terminal: &Terminal) -> Result<Outcome, 
 
 /// One worker, on this thread: nothing but breaths is in the figure.
 fn measure(engine: &mut Engine, bed: &mut Bed, runs: u16) -> Result<Measured, Failure> {
-    let breathe_for = |engine: &mut Engine, bed: &Bed, duration: Duration| {
+    let breathe_for = |engine: &mut Engine, duration: Duration| {
         let begin = cpu_time().as_secs_f64();
         let mut breaths = 0;
         loop {
@@ -88,17 +91,17 @@ fn measure(engine: &mut Engine, bed: &mut Bed, runs: u16) -> Result<Measured, Fa
             breaths += u64::from(BREATHS);
             let took = cpu_time().as_secs_f64() - begin;
             if took >= duration.as_secs_f64() {
-                return (bed.packets(&engine.report()), breaths, took);
+                return (breaths, took);
             }
         }
     };
-    let (mut before, ..) = breathe_for(engine, bed, WARM_UP);
-    let mut measured = Measured { packets: 0, cpu_s: 0.0, runs: Vec::new(), windows: Vec::new() };
+    breathe_for(engine, WARM_UP);
+    let mut measured = Measured::default();
     for run in 0..runs {
         bed.prepare(engine, usize::from(run))?;
-        let (packets, breaths, took) = breathe_for(engine, bed, WINDOW);
-        measured.add(packets - before, breaths, took);
-        before = packets;
+        let before = engine.report();
+        let (breaths, took) = breathe_for(engine, WINDOW);
+        measured.add(bed, &before, &engine.report(), breaths, took);
     }
     Ok(measured)
 }
@@ -106,7 +109,7 @@ fn measure(engine: &mut Engine, bed: &mut Bed, runs: u16) -> Result<Measured, Fa
 /// Several workers, each on its thread; packets are counted where they arrive, in windows of a millisecond.
 fn measure_threads(engine: &mut Engine, bed: &Bed, runs: u16) -> Result<Measured, Failure> {
     engine.run_for(WARM_UP).map_err(Failure::no_engine)?;
-    let mut measured = Measured { packets: 0, cpu_s: 0.0, runs: Vec::new(), windows: Vec::new() };
+    let mut measured = Measured::default();
     for _ in 0..runs {
         let before = engine.report();
         let begin = cpu_time().as_secs_f64();
@@ -121,15 +124,18 @@ fn measure_threads(engine: &mut Engine, bed: &Bed, runs: u16) -> Result<Measured
         engine.run(sample).map_err(Failure::no_engine)?;
         let took = cpu_time().as_secs_f64() - begin;
         let after = engine.report();
-        measured.add(bed.packets(&after) - bed.packets(&before), after.breaths - before.breaths, took);
+        measured.add(bed, &before, &after, after.breaths - before.breaths, took);
     }
     measured.windows.sort_by(f64::total_cmp);
     Ok(measured)
 }
 
 impl Measured {
-    fn add(&mut self, packets: u64, breaths: u64, cpu_s: f64) {
+    /// Adds a run between two reports.
+    fn add(&mut self, bed: &Bed, before: &Report, after: &Report, breaths: u64, cpu_s: f64) {
+        let packets = bed.packets(after) - bed.packets(before);
         self.packets += packets;
+        self.drops += bed.lost(after) - bed.lost(before);
         self.cpu_s += cpu_s;
         self.runs.push((packets, breaths, cpu_s));
     }
@@ -172,7 +178,7 @@ fn result(args: &EngineBenchArgs, measured: &Measured, bed: &Bed, report: &Repor
         "mpps_per_cpu_s": round(quantile(&rates, 0.5)),
         "min": round(quantile(&rates, 0.0)),
         "max": round(quantile(&rates, 1.0)),
-        "drops": bed.lost(report),
+        "drops": measured.drops,
         "balanced": report.balanced(),
     });
     if bed.is_idle() {
@@ -213,4 +219,32 @@ fn in_words(args: &EngineBenchArgs, measured: &Measured, report: &Report) -> Str
 
 fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use apps::{Case, Match, Source};
+    use clap::Parser;
+    use engine::Graph;
+
+    #[test]
+    fn what_the_warm_up_loses_is_not_in_the_drops() {
+        let line = ["sluss", "bench", "engine", "--net", "tee", "--runs", "1"];
+        let Command::Bench(BenchArgs::Engine(args)) = Cli::parse_from(line).command else { panic!("bench") };
+        let mut bed = Bed::new(&args).expect("a network");
+        bed.graph = Graph::new();
+        let case = Case { port: "none".to_owned(), filter: "".to_owned() };
+        bed.graph.app("source", Source { size: 60, count: None }).unwrap();
+        bed.graph.app("match", Match { case: vec![case], linktype: None }).unwrap();
+        bed.graph.link("source.output -> match.input").unwrap();
+        let settings = Settings::new().expect("settings");
+        let mut engine = Engine::new(Settings { busywait: true, ..settings }).unwrap();
+        engine.configure(&bed.graph).unwrap();
+        let measured = measure(&mut engine, &mut bed, args.runs).unwrap();
+        // Each packet of the run is lost in it, those in the link at either end aside.
+        assert!(measured.drops > 0 && measured.drops.abs_diff(measured.packets) < 4096, "{}", measured.drops);
+        assert!(bed.lost(&engine.report()) > measured.drops, "the warm-up has losses of its own");
+    }
 }
