@@ -67,7 +67,7 @@ struct Totals {
 impl Totals {
     fn of(instance: &Instance, now_unix_ns: u64) -> Self {
         let count = |kind| instance.snapshot.of(kind).count();
-        let sample = Sample { at: Duration::ZERO, snapshot: instance.snapshot.clone() };
+        let sample = Sample { at: Duration::ZERO, cpu: instance.cpu, snapshot: instance.snapshot.clone() };
         let rates = Rates::between(None, &sample);
         Totals {
             uptime: instance.uptime(now_unix_ns),

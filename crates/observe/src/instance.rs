@@ -17,6 +17,8 @@ pub struct Instance {
     pub pid: u32,
     /// Whether that is there.
     pub state: State,
+    /// The CPU time that it has taken; `None` where it is not seen here: it has gone, or is in another PID namespace.
+    pub cpu: Option<Duration>,
     /// What it counts, or counted last.
     pub snapshot: Snapshot,
 }
@@ -50,11 +52,13 @@ impl Instance {
     /// When it is no file of counters, or cannot be read.
     pub fn read(path: &Path) -> Result<Self, SnapshotError> {
         let snapshot = Snapshot::read(path)?;
+        let process = Process::of(snapshot.pid).filter(|process| is_it(snapshot.start_ticks, process));
         Ok(Instance {
             path: path.to_owned(),
             name: snapshot.name.clone(),
             pid: snapshot.pid,
-            state: State::of(snapshot.start_ticks, Process::of(snapshot.pid), shm::is_held(path)),
+            state: State::of(process, shm::is_held(path)),
+            cpu: process.map(|process| process.cpu),
             snapshot,
         })
     }
@@ -68,13 +72,10 @@ impl Instance {
 }
 
 impl State {
-    /// What the process that has the number now says of the one that wrote the file. Numbers are used again; a process
-    /// that began at another time is another one. A file that does not know when its process began is believed. One that is
-    /// held has a process, if only in another PID namespace, where nobody knows here whether it is stopped.
-    fn of(start_ticks: u64, process: Option<Process>, is_held: bool) -> Self {
-        let is_it =
-            |found: &Process| !found.has_ended && (start_ticks == 0 || found.start_ticks == start_ticks);
-        match process.filter(is_it) {
+    /// What the process that wrote the file says, if it is seen. A file that is held has a process, if only in another PID namespace,
+    /// where nobody knows here whether it is stopped.
+    fn of(process: Option<Process>, is_held: bool) -> Self {
+        match process {
             Some(found) if found.is_stopped => State::Stopped,
             Some(_) => State::Running,
             None if is_held => State::Running,
@@ -90,6 +91,12 @@ impl State {
             State::Crashed => "crashed",
         }
     }
+}
+
+/// Whether the process that has the number now is the one that wrote the file, which began at this time. Numbers are used again; a process
+/// that began at another time is another one. A file that does not know when its process began is believed.
+fn is_it(start_ticks: u64, found: &Process) -> bool {
+    !found.has_ended && (start_ticks == 0 || found.start_ticks == start_ticks)
 }
 
 impl Found {
@@ -167,7 +174,7 @@ mod tests {
     use testkit::files::Scratch;
 
     fn process(start_ticks: u64, has_ended: bool, is_stopped: bool) -> Option<Process> {
-        Some(Process { start_ticks, has_ended, is_stopped })
+        Some(Process { start_ticks, has_ended, is_stopped, cpu: Duration::ZERO })
     }
 
     #[test]
@@ -181,7 +188,8 @@ mod tests {
             (5, None, State::Crashed, State::Running),
             (0, process(6, false, false), State::Running, State::Running),
         ] {
-            let found = [false, true].map(|is_held| State::of(start_ticks, process, is_held));
+            let process = process.filter(|process| is_it(start_ticks, process));
+            let found = [false, true].map(|is_held| State::of(process, is_held));
             assert_eq!(found, [expected, if_held], "{start_ticks} {process:?}");
         }
     }
@@ -208,6 +216,7 @@ mod tests {
         assert_eq!(listed, [("a", State::Crashed), ("b", State::Running)]);
         assert_eq!(found.unreadable.len(), 2);
         assert_eq!(found.instances[0].uptime(u64::MAX), None);
+        assert_eq!((found.instances[0].cpu, found.instances[1].cpu.is_some()), (None, true));
         let started = found.instances[1].snapshot.started_unix_ns;
         assert_eq!(found.instances[1].uptime(started + 7), Some(Duration::from_nanos(7)));
         assert_eq!(found.instances[1].uptime(0), Some(Duration::ZERO), "a clock that went back");

@@ -6,7 +6,7 @@
 
 use engine::AppState;
 use engine::shm::{EntryKind, Histogram, RecordKind, RecordView, Snapshot};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Bytes that a packet takes on an Ethernet beside those that are counted: preamble and start of frame (8), checksum (4),
@@ -18,6 +18,8 @@ pub const WIRE_OVERHEAD_BYTES: u64 = 24;
 pub struct Sample {
     /// On a clock that never goes back.
     pub at: Duration,
+    /// The CPU time of the process until then, if known.
+    pub cpu: Option<Duration>,
     /// The counters.
     pub snapshot: Snapshot,
 }
@@ -31,6 +33,8 @@ pub struct Rates {
     pub generation: u64,
     /// Packets that a pull brings in at most.
     pub burst: u64,
+    /// The CPU time that the process took of the interval, all threads and system calls included: 1 is all of one core.
+    pub cpu: Option<f64>,
     /// Packets that have come to their end, delivered or dropped, of all workers.
     pub packets: u64,
     /// The same, per second.
@@ -56,7 +60,7 @@ pub struct WorkerRates {
     pub breaths_per_s: Option<f64>,
     /// How long a breath took.
     pub breath: Option<Quantiles>,
-    /// The share of its time that its apps took, 0 to 1.
+    /// The share of its time that its apps took, 0 to 1; 0 where it has none.
     pub cpu: Option<f64>,
     /// Packets of its pool.
     pub pool_total: u64,
@@ -175,7 +179,13 @@ impl Rates {
         let gauge = |name: &str| engine.map_or(0, |record| record.value(name));
         let timed_every = gauge("timed_every");
         let burst = gauge("burst");
-        let mut rates = Rates { interval, generation: gauge("generation"), burst, ..Rates::default() };
+        let took = later.cpu.zip(earlier.and_then(|earlier| earlier.cpu));
+        let took = took.and_then(|(later, earlier)| later.checked_sub(earlier));
+        let cpu = took
+            .zip(earlier)
+            .filter(|_| !interval.is_zero())
+            .map(|(took, _)| took.div_duration_f64(interval));
+        let mut rates = Rates { interval, generation: gauge("generation"), burst, cpu, ..Rates::default() };
         rates.workers = pairs.of(RecordKind::Worker).map(worker).collect();
         rates.workers.sort_by_key(|worker| worker.index);
         rates.apps = pairs.of(RecordKind::App).map(|pair| app(pair, timed_every)).collect();
@@ -265,8 +275,11 @@ impl Rates {
             let sum = sums.get(&app.worker).copied().unwrap_or(0.0);
             app.cpu = app.cpu.map(|share| share / sum.max(1.0));
         }
+        let with_apps: BTreeSet<u32> = self.apps.iter().map(|app| app.worker).collect();
         for worker in &mut self.workers {
-            worker.cpu = sums.get(&worker.index).map(|sum| sum.min(1.0));
+            // Where there is an interval at all.
+            let nothing = worker.breaths_per_s.filter(|_| !with_apps.contains(&worker.index)).map(|_| 0.0);
+            worker.cpu = sums.get(&worker.index).map(|sum| sum.min(1.0)).or(nothing);
         }
     }
 }

@@ -66,7 +66,8 @@ fn head(seen: &Seen) -> String {
 /// What an instance that runs does.
 fn does(rates: &Rates) -> String {
     let (packets, drops) = (rate(rates.packets_per_s), rate(rates.drops_per_s));
-    format!("{packets} packets/s, {drops} drops/s, busiest worker {}", share(rates.cpu_max()))
+    let (busiest, cpu) = (share(rates.cpu_max()), share(rates.cpu));
+    format!("{packets} packets/s, {drops} drops/s, busiest worker {busiest}, CPU {cpu}")
 }
 
 /// What one that is gone has done.
@@ -96,6 +97,7 @@ fn object(seen: &Seen) -> Value {
         "interval_s": rates.interval.as_secs_f64(),
         "generation": rates.generation,
         "burst": rates.burst,
+        "cpu": rates.cpu,
         "packets": rates.packets,
         "packets_per_s": rates.packets_per_s,
         "drops_per_s": rates.drops_per_s,

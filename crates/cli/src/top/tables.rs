@@ -17,6 +17,7 @@ pub(super) fn instances<'a>(rows: impl Iterator<Item = &'a Seen>) -> Table {
         Column::right("LINKS", 5, 5),
         Column::right("PPS", 6, 0),
         Column::right("WIRE BIT/S", 10, 3),
+        Column::right("BUSY", 4, 8),
         Column::right("CPU", 4, 4),
         Column::right("DROPS/S", 8, 0),
     ]);
@@ -32,6 +33,7 @@ pub(super) fn instances<'a>(rows: impl Iterator<Item = &'a Seen>) -> Table {
             rate(rates.packets_per_s),
             rate(rates.wire_bits_per_s_max()),
             share(rates.cpu_max()),
+            share(rates.cpu),
             marked(rates.drops_per_s),
         ]);
     }

@@ -75,6 +75,7 @@ fn edge(packets_per_s: f64) -> Seen {
         interval: Duration::from_secs(1),
         generation: 3,
         burst: 64,
+        cpu: Some(1.04),
         packets: 123_456_789,
         packets_per_s: Some(packets_per_s),
         workers: vec![worker],

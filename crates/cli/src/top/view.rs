@@ -162,7 +162,7 @@ impl View {
             self.moment().map_or(Vec::new(), |moment| moment.instances.iter().collect());
         rows.sort_by(|a, b| match self.sort_of(Pane::Instances) {
             Sort::Name => Ordering::Equal,
-            Sort::Cpu => most_first(a.rates.cpu_max(), b.rates.cpu_max()),
+            Sort::Cpu => most_first(a.rates.cpu, b.rates.cpu),
             Sort::Rate => most_first(a.rates.packets_per_s, b.rates.packets_per_s),
             Sort::Drops => most_first(a.rates.drops_per_s, b.rates.drops_per_s),
         });

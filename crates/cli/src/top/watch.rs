@@ -75,8 +75,8 @@ impl Watch {
 
     fn compare(&mut self, instance: Instance, before: &BTreeMap<PathBuf, Sample>, at_unix_ns: u64) -> Seen {
         let uptime = instance.uptime(at_unix_ns);
-        let Instance { path, name, pid, state, snapshot } = instance;
-        let sample = Sample { at: self.began.elapsed(), snapshot };
+        let Instance { path, name, pid, state, cpu, snapshot } = instance;
+        let sample = Sample { at: self.began.elapsed(), cpu, snapshot };
         // What does not run has no rates, not rates of 0, and quantiles of all that it did.
         let rates = match state {
             State::Crashed => Rates::in_all(&sample),

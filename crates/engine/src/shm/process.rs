@@ -1,4 +1,7 @@
-//! Whether a process is still the one that it was: by its number and the time it began, since numbers are used again.
+//! Whether a process is still the one that it was: by its number and the time it began, since numbers are used again. And what it has taken.
+
+use rustix::param::clock_ticks_per_second;
+use std::time::Duration;
 
 /// Facts about a process from proc(5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +12,8 @@ pub struct Process {
     pub has_ended: bool,
     /// Whether it is stopped, by a signal or a debugger.
     pub is_stopped: bool,
+    /// The CPU time of all its threads so far, their system calls included, to a clock tick (mostly 10 ms).
+    pub cpu: Duration,
 }
 
 impl Process {
@@ -27,11 +32,18 @@ impl Process {
         let end = stat.iter().rposition(|&byte| byte == b')')?;
         let mut fields = std::str::from_utf8(&stat[end + 1..]).ok()?.split_ascii_whitespace();
         let state = fields.next()?;
-        // Field 22 of the line, counted from 1; the state is field 3.
-        let start_ticks = fields.nth(22 - 4)?.parse().ok()?;
+        // Fields 14, 15 and 22 of the line, counted from 1; the state is field 3.
+        let user: u64 = fields.nth(14 - 4)?.parse().ok()?;
+        let system: u64 = fields.next()?.parse().ok()?;
+        let start_ticks = fields.nth(22 - 16)?.parse().ok()?;
         let is = |states: &[&str]| states.contains(&state);
-        Some(Process { start_ticks, has_ended: is(&["Z", "X", "x"]), is_stopped: is(&["T", "t"]) })
+        let cpu = time_of(user.saturating_add(system));
+        Some(Process { start_ticks, has_ended: is(&["Z", "X", "x"]), is_stopped: is(&["T", "t"]), cpu })
     }
+}
+
+fn time_of(ticks: u64) -> Duration {
+    Duration::from_millis(ticks.saturating_mul(1000) / clock_ticks_per_second().max(1))
 }
 
 #[cfg(test)]
@@ -49,8 +61,9 @@ mod tests {
             ("9 sluss S".to_owned(), None),
             (String::new(), None),
         ] {
-            let found = Process::parse(stat.as_bytes()).map(|p| (p.start_ticks, p.has_ended, p.is_stopped));
-            assert_eq!(found, expected, "{stat}");
+            let process = Process::parse(stat.as_bytes());
+            assert_eq!(process.map(|p| (p.start_ticks, p.has_ended, p.is_stopped)), expected, "{stat}");
+            assert!(process.is_none_or(|process| process.cpu == time_of(11 + 12)), "{process:?}");
         }
     }
 

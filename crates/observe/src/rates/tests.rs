@@ -60,7 +60,7 @@ impl Made {
     }
 
     fn at(self, seconds: u64) -> Sample {
-        Sample { at: Duration::from_secs(seconds), snapshot: self.0 }
+        Sample { at: Duration::from_secs(seconds), cpu: None, snapshot: self.0 }
     }
 }
 
@@ -104,6 +104,30 @@ fn nothing_dropped_is_no_negative_number() {
     for rate in [rates.drops_per_s, rates.apps[0].drops_per_s, rates.links[0].drops_per_s] {
         assert!(rate.is_some_and(|rate| rate == 0.0 && rate.is_sign_positive()), "{rate:?}");
     }
+}
+
+#[test]
+fn the_process_takes_what_its_threads_take() {
+    let sample = |at, cpu| Sample { cpu, ..two_apps(1000, 5000, 1, 0).at(at) };
+    let cpu = |earlier, later| Rates::between(Some(&sample(10, earlier)), &sample(12, later)).cpu;
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    assert_eq!(cpu(seconds(4), seconds(7)), Some(1.5));
+    assert_eq!(cpu(seconds(4), seconds(4)), Some(0.0));
+    // Not seen, or another process.
+    for (earlier, later) in [(None, seconds(7)), (seconds(4), None), (seconds(7), seconds(4))] {
+        assert_eq!(cpu(earlier, later), None);
+    }
+    assert_eq!(Rates::between(None, &sample(12, seconds(7))).cpu, None);
+}
+
+#[test]
+fn a_worker_without_apps_is_idle() {
+    let sample = |at| Made::new().worker(at, 1).at(at);
+    assert_eq!(Rates::between(Some(&sample(1)), &sample(2)).workers[0].cpu, Some(0.0));
+    assert_eq!(Rates::between(None, &sample(2)).workers[0].cpu, None, "nobody knows");
+    // An app that came since the earlier sample has taken nobody knows what.
+    let with_app = Made::new().worker(2, 1).app("a", 4, 1, 0).at(2);
+    assert_eq!(Rates::between(Some(&sample(1)), &with_app).workers[0].cpu, None);
 }
 
 #[test]
