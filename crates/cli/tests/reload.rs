@@ -62,6 +62,33 @@ fn a_changed_file_is_loaded_by_difference() {
 }
 
 #[test]
+fn a_change_that_only_moves_apps_says_which() {
+    let placed = |source: u8| {
+        ENDLESS
+            .replace("\"source\"\n", &format!("\"source\"\nworker = {source}\n"))
+            .replace("\"sink\"\n", "\"sink\"\nworker = 0\n")
+    };
+    let folder = folder("moved", &placed(0));
+    let live = Live::start(&folder, &["--workers", "2"]);
+    fs::write(folder.join("net.toml"), placed(1)).unwrap();
+    signal(&live.child, "HUP");
+    assert_eq!(live.told("net.toml: "), "net.toml: reloaded");
+    assert_eq!(live.told("").trim(), "moved        source");
+    assert_eq!(live.end("TERM").0, 143);
+    // For programs.
+    let live = Live::start(&folder, &["--workers", "2", "--json"]);
+    fs::write(folder.join("net.toml"), placed(0)).unwrap();
+    signal(&live.child, "HUP");
+    let reload = live.printed.recv_timeout(Duration::from_secs(30)).expect("a line about the change");
+    let reload: Value = serde_json::from_str(&reload).unwrap();
+    assert_eq!(
+        (&reload["moved"], &reload["restarted"]),
+        (&serde_json::json!(["source"]), &serde_json::json!([]))
+    );
+    assert_eq!(live.end("TERM").0, 143);
+}
+
+#[test]
 fn filters_that_surprise_are_warned_of_at_start_and_on_reload() {
     let filter = |text: &str| {
         ENDLESS

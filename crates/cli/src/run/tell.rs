@@ -220,13 +220,14 @@ fn fate(app: &String, changes: &Changes) -> &'static str {
 }
 
 /// What has changed, in words, with the names of apps or links.
-fn lists(changes: &Changes) -> [(&'static str, Vec<String>); 6] {
+fn lists(changes: &Changes) -> [(&'static str, Vec<String>); 7] {
     let links = |links: &[Link]| links.iter().map(ToString::to_string).collect();
     [
         ("started", changes.started.clone()),
         ("stopped", changes.stopped.clone()),
         ("reconfigured", changes.reconfigured.clone()),
         ("restarted", changes.restarted.clone()),
+        ("moved", changes.moved.clone()),
         ("linked", links(&changes.linked)),
         ("unlinked", links(&changes.unlinked)),
     ]
