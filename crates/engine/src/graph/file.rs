@@ -191,10 +191,7 @@ impl<'t> Reader<'t> {
             Some(apps) => self.apps(apps),
             // Whoever has misspelled it has been told so.
             None if self.problems.any_errors() => {}
-            None => self.problems.add(|| {
-                let problem = GraphFileError::new(GraphCode::Empty, 0..0, "the graph has no app");
-                problem.help("add one: a line [app.NAME], and a line type = \"...\" below it")
-            }),
+            None => self.problems.add(|| no_app(0..0)),
         }
         self.links(links);
         self.conflicts();
@@ -226,6 +223,9 @@ impl<'t> Reader<'t> {
             let message = format!("{} apps; there can be {} at most", apps.len(), GraphFile::APPS_MAX);
             self.problems.add(|| GraphFileError::new(GraphCode::Limit, span, message));
             return;
+        }
+        if apps.is_empty() {
+            self.problems.add(|| no_app(span));
         }
         for (name, value) in apps {
             self.app(name, value);
@@ -377,6 +377,11 @@ impl<'t> Reader<'t> {
 
 fn shape(span: Range<usize>, message: &str, help: &str) -> GraphFileError {
     GraphFileError::new(GraphCode::Shape, span, message).help(help)
+}
+
+fn no_app(span: Range<usize>) -> GraphFileError {
+    let problem = GraphFileError::new(GraphCode::Empty, span, "the graph has no app");
+    problem.help("add one: a line [app.NAME], and a line type = \"...\" below it")
 }
 
 fn unknown_key(key: &str, span: Range<usize>) -> GraphFileError {

@@ -264,6 +264,18 @@ fn top_level() {
         ],
     );
     check(
+        "links = []\n[app]",
+        &[
+            "GR018 line 2, column 1: the graph has no app; add one: a line [app.NAME], and a line type = \"...\" below it",
+        ],
+    );
+    check(
+        "app = {}",
+        &[
+            "GR018 line 1, column 7: the graph has no app; add one: a line [app.NAME], and a line type = \"...\" below it",
+        ],
+    );
+    check(
         "link = []\n[apps.s]\ntype = \"spring\"",
         &[
             "GR003 line 1, column 1: unknown key `link`; did you mean `links`?",
