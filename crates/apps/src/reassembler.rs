@@ -22,8 +22,8 @@
 //! else passes as it is. A packet of which two fragments overlap is never delivered (RFC 5722), so that nobody can slip bytes past a
 //! filter. An IPv6 fragment that is a whole packet loses its header (RFC 6946). A packet in the making holds one packet of the
 //! pool, a large one where it becomes longer than 10240 bytes, and becomes 65535 bytes long at most, the header of its link included;
-//! the oldest gives way when there are too many, or when they would hold more than half
-//! of the pool, or of its large packets, whatever `max_reassemblies` says: what comes in must find room. As long as any packet is in the making, a run
+//! the oldest gives way when there are too many, or when those of all reassemblers would hold more than half
+//! of a pool, or of its large packets, whatever `max_reassemblies` says: what comes in must find room. Whoever holds less than a sixteenth may have one more, for which others give way. As long as any packet is in the making, a run
 //! does not end: after the last packet of a capture that may take `timeout_s`, unless the graph runs on capture time.
 
 mod assembly;
@@ -33,10 +33,10 @@ mod table;
 mod tests;
 
 use crate::shared::whole::note_whole;
-use assembly::{Outcome, Refusal};
+use assembly::{Outcome, Refusal, is_large};
 use engine::plural::counted;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Output, Packet, Pool, Reconfigured, Roles, Setup};
+use engine::{App, Class, Held, Io, OptionError, Output, Packet, Pool, Reconfigured, Roles, Setup};
 use piece::{Parsed, Piece};
 use serde::Deserialize;
 use table::Table;
@@ -198,9 +198,10 @@ impl Running {
 
     /// Puts a fragment where it belongs.
     fn join(&mut self, piece: &Piece, packet: Packet, output: &mut Output, pool: &mut Pool, now_ns: u64) {
-        let id = self.table.find(&piece.key).unwrap_or_else(|| self.begin(piece, pool, now_ns));
+        let found = self.table.find(&piece.key).or_else(|| self.begin(piece, &packet, pool, now_ns));
+        let Some(id) = found else { return pool.free(packet, &self.counters.evicted) };
         if self.table.get_mut(id).takes_large(piece, &packet, self.max_fragments, pool.max_len()) {
-            self.make_large_room(pool);
+            self.make_large_room(&packet, pool);
         }
         match self.table.add(id, piece, packet, self.max_fragments, pool) {
             Outcome::Kept => self.table.note_held(),
@@ -230,25 +231,30 @@ impl Running {
         }
     }
 
-    /// Makes room for one more packet in the making.
-    fn begin(&mut self, piece: &Piece, pool: &mut Pool, now_ns: u64) -> u32 {
-        // Of its whole: what is free at the moment says little where other workers hold the rest.
-        let held_max = (pool.usual_total() / 2).max(1);
-        while self.table.is_full() || self.table.held() >= held_max {
+    /// Makes room for one more packet in the making, of which this is a part. `None` if there is none: others hold all that may be held.
+    fn begin(&mut self, piece: &Piece, packet: &Packet, pool: &mut Pool, now_ns: u64) -> Option<u32> {
+        while self.table.is_full() {
             if let Some(packet) = self.table.remove_oldest() {
                 pool.free(packet, &self.counters.evicted);
             }
         }
-        self.table.insert(piece.key, now_ns)
+        // Room for a large one is made where it is known that it is taken.
+        while !is_large(packet) && !Held::has_room(packet, self.table.usual()) {
+            pool.free(self.table.remove_oldest_beside(packet)?, &self.counters.evicted);
+        }
+        Some(self.table.insert(piece.key, now_ns))
     }
 
-    /// Makes room for one more large packet in the making; those that hold usual ones stay.
+    /// Makes room for one more large packet in the making: this one, or one of the pool. Those that hold usual ones stay.
     #[cold]
-    fn make_large_room(&mut self, pool: &mut Pool) {
-        let large_max = (pool.large_total() / 2).max(1);
-        while self.table.large() >= large_max {
-            let Some(packet) = self.table.remove_first_large() else { return };
-            pool.free(packet, &self.counters.evicted);
+    fn make_large_room(&mut self, packet: &Packet, pool: &mut Pool) {
+        let has_room = |pool: &Pool, own| match is_large(packet) {
+            true => Held::has_room(packet, own),
+            false => pool.has_room_to_hold_large(own),
+        };
+        while !has_room(pool, self.table.large()) {
+            let Some(evicted) = self.table.remove_first_large() else { return };
+            pool.free(evicted, &self.counters.evicted);
         }
     }
 

@@ -143,7 +143,7 @@ pub use graph::{
 pub use link::{Input, Output};
 pub use notice::{Notice, NoticeLevel, Notices, Notifier};
 pub use option::{Fault, OptionError, OptionWarning, Review};
-pub use pool::{Burst, Kept, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
+pub use pool::{Burst, Held, Kept, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 pub use rate::Rate;
 pub use report::{AppReport, LinkReport, PoolReport, Report};
 pub use timer::{TimerId, Timers};

@@ -9,13 +9,13 @@
 //! of their bytes each, into the place where they stay.
 
 use super::piece::{Congestion, Piece};
-use engine::{MAX_PAYLOAD, Packet, Pool};
+use engine::{Held, MAX_PAYLOAD, Packet, Pool};
 
 /// A packet in the making.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     /// Headers, once the first fragment has come, and payload. `None` before any has come, and when the packet was given up.
-    packet: Option<Packet>,
+    packet: Option<Held>,
     /// Why it was given up.
     given_up: Option<Refusal>,
     /// Length of the headers; 0 until the first fragment comes.
@@ -83,13 +83,18 @@ impl Assembly {
 
     /// Takes the buffer out.
     pub(super) fn take_packet(&mut self) -> Option<Packet> {
-        self.packet.take()
+        self.packet.take().map(Held::release)
+    }
+
+    /// Whether the buffer is of the same pool and size as this packet; `None` where there is none.
+    pub(super) fn is_beside(&self, packet: &Packet) -> Option<bool> {
+        self.packet.as_ref().map(|buffer| buffer.is_beside(packet))
     }
 
     /// Whether the buffer is a large packet.
     #[inline]
     pub(super) fn is_large(&self) -> bool {
-        self.packet.as_ref().is_some_and(is_large)
+        self.packet.as_ref().is_some_and(|buffer| is_large(buffer))
     }
 
     /// Whether the buffer would become a large packet with this fragment, which is not going to be refused.
@@ -139,8 +144,14 @@ impl Assembly {
             Ok(gap) => gap,
             Err(refusal) => return self.refuse(packet, refusal),
         };
-        if len > MAX_PAYLOAD && !pool.make_room(self.packet.as_mut().unwrap_or(&mut packet), len) {
-            return self.refuse(packet, Refusal::NoPacket);
+        if len > MAX_PAYLOAD {
+            let has_room = match &mut self.packet {
+                Some(buffer) => buffer.make_room(pool, len),
+                None => pool.make_room(&mut packet, len),
+            };
+            if !has_room {
+                return self.refuse(packet, Refusal::NoPacket);
+            }
         }
         self.fragments += 1;
         self.congestion = self.congestion.and(piece.congestion);
@@ -158,7 +169,7 @@ impl Assembly {
     #[cold]
     fn refuse(&mut self, packet: Packet, refusal: Refusal) -> Outcome {
         let is_duplicate = refusal == Refusal::Duplicate;
-        let given_up = if is_duplicate { None } else { self.packet.take() };
+        let given_up = if is_duplicate { None } else { self.take_packet() };
         if !is_duplicate {
             self.given_up = Some(refusal);
         }
@@ -238,13 +249,13 @@ impl Assembly {
             // There is room: `check` has seen to it. What is opened will be written before it is read.
             let _ = packet.open_front(piece.off);
         }
-        self.packet = Some(packet);
+        self.packet = Some(Held::new(packet));
         Outcome::Kept
     }
 
     /// Copies the fragment into the buffer.
     #[inline]
-    fn join(&mut self, piece: &Piece, mut buffer: Packet, packet: Packet) -> Outcome {
+    fn join(&mut self, piece: &Piece, mut buffer: Held, packet: Packet) -> Outcome {
         let data = packet.data();
         if piece.off == 0 {
             let _ = buffer.prepend(&data[..piece.headers_len]);
@@ -257,14 +268,14 @@ impl Assembly {
                 .end
                 .is_some_and(|end| matches!(self.ranges[..], [Range { start: 0, end: last }] if last == end));
         if is_whole {
-            return Outcome::Whole { joined: packet, whole: buffer, congestion: self.congestion };
+            return Outcome::Whole { joined: packet, whole: buffer.release(), congestion: self.congestion };
         }
         self.packet = Some(buffer);
         Outcome::Joined(packet)
     }
 }
 
-fn is_large(packet: &Packet) -> bool {
+pub(super) fn is_large(packet: &Packet) -> bool {
     packet.max_len() > MAX_PAYLOAD
 }
 

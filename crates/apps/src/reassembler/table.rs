@@ -45,6 +45,9 @@ struct Entry {
 
 const NONE: u32 = u32::MAX;
 
+/// Entries among which one is looked for that makes room. Where all packets are of one pool, the first that holds one does.
+const LOOKED_AT_MAX: usize = 64;
+
 impl Table {
     /// A table for `max` packets.
     pub(super) fn new(max: usize) -> Self {
@@ -77,6 +80,11 @@ impl Table {
     /// Those that hold a packet.
     pub(super) fn held(&self) -> usize {
         self.held
+    }
+
+    /// Those that hold a packet of usual size.
+    pub(super) fn usual(&self) -> usize {
+        self.held - self.large.len()
     }
 
     /// Those that hold a large packet.
@@ -170,6 +178,23 @@ impl Table {
     /// Removes the one that began first, and returns the packet it holds, if it does.
     pub(super) fn remove_oldest(&mut self) -> Option<Packet> {
         if self.oldest == NONE { None } else { self.remove_with_packet(self.oldest) }
+    }
+
+    /// Removes the one that began first of those whose packet is of the same pool and size as this, and returns that packet. Looks at few;
+    /// those among them that hold no packet are removed.
+    pub(super) fn remove_oldest_beside(&mut self, packet: &Packet) -> Option<Packet> {
+        let mut id = self.oldest;
+        for _ in 0..LOOKED_AT_MAX {
+            let entry = self.entries.get(id as usize)?;
+            let newer = entry.newer;
+            match entry.assembly.is_beside(packet) {
+                Some(true) => return self.remove_with_packet(id),
+                Some(false) => {}
+                None => self.remove(id),
+            }
+            id = newer;
+        }
+        None
     }
 
     /// Removes the one that has held a large packet for longest, and returns that.

@@ -3,7 +3,10 @@
 use super::Reassembler;
 use crate::Fragmenter;
 use crate::testing::{frame, read};
-use engine::{Class, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata};
+use engine::{
+    App, Class, Engine, Graph, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, OptionError, Ports, Roles,
+    Settings, Setup,
+};
 use testkit::rig::Rig;
 use testkit::rng::Rng;
 use wire::ip::{Ipv4, Ipv6};
@@ -305,6 +308,96 @@ fn half_of_the_pool_is_left_to_others() {
     }
     assert_eq!((rig.report().pool.held, rig.counter("evicted")), (32, 168));
     assert_eq!(rig.pass(&[&part(199, 0, 8, false), &part(199, 16, 24, true)]), [whole(199, 24)]);
+}
+
+/// Sends first fragments, each of another packet, and long enough that they take a large packet of the pool if they are `long`.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+struct Beginnings {
+    is_long: bool,
+}
+
+impl Class for Beginnings {
+    const TYPE: &'static str = "beginnings";
+    const INPUTS: Ports = Ports::NONE;
+    type App = Beginning;
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Beginning, OptionError> {
+        let len = if self.is_long { MAX_PAYLOAD } else { 16 };
+        Ok(Beginning { fragment: part(0, 0, len, false), id: 0 })
+    }
+}
+
+struct Beginning {
+    fragment: Vec<u8>,
+    id: u16,
+}
+
+impl App for Beginning {
+    fn roles(&self) -> Roles {
+        Roles::PULL
+    }
+
+    fn pull(&mut self, io: &mut Io<'_>) {
+        // Of IPv4 behind Ethernet, with a checksum that takes the change.
+        self.id += 1;
+        let checksum = |fragment: &mut [u8]| {
+            fragment[24..26].fill(0);
+            let sum: u32 = fragment[14..34]
+                .chunks(2)
+                .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
+                .sum();
+            fragment[24..26].copy_from_slice(&(!((sum & 0xffff) + (sum >> 16)) as u16).to_be_bytes());
+        };
+        self.fragment[18..20].copy_from_slice(&self.id.to_be_bytes());
+        checksum(&mut self.fragment);
+        if let Some(packet) = io.pool.packet(&self.fragment) {
+            io.outputs[0].put(packet);
+        }
+    }
+}
+
+/// So many reassemblers, each of which gets packets without end that are never whole.
+fn beginnings_for(reassemblers: &[&str], is_long: bool) -> Graph {
+    let mut graph = Graph::new();
+    for name in reassemblers {
+        graph.app(&format!("source_{name}"), Beginnings { is_long }).unwrap();
+        graph.app(name, Reassembler::default()).unwrap();
+        graph.app(&format!("sink_{name}"), crate::Sink {}).unwrap();
+        graph.link(&format!("source_{name}.output -> {name}.input")).unwrap();
+        graph.link(&format!("{name}.output -> sink_{name}.input")).unwrap();
+    }
+    graph
+}
+
+#[test]
+fn several_together_leave_half_of_the_pool_to_others() {
+    for is_long in [false, true] {
+        let settings = Settings::new().unwrap();
+        let packets = if is_long { 600 } else { 64 };
+        let mut engine = Engine::new(Settings { packets, large_packets: 64, burst: 4, ..settings }).unwrap();
+        engine.configure(&beginnings_for(&["a"], is_long)).unwrap();
+        (0..200).for_each(|_| _ = engine.breathe());
+        assert_eq!(engine.report().pool.held, 32, "long: {is_long}");
+        // Those that come later, and find half of it held, have a sixteenth: who has more gives way.
+        engine.configure(&beginnings_for(&["a", "b", "c"], is_long)).unwrap();
+        (0..200).for_each(|_| _ = engine.breathe());
+        let report = engine.report();
+        assert!(report.balanced(), "{:#?}", report.imbalances);
+        assert_eq!(report.pool.held, 32, "long: {is_long}");
+        let making = ["a", "b", "c"].map(|name| report.apps[name].text.clone().unwrap_or_default());
+        assert_eq!(
+            making,
+            ["24 packets in the making", "4 packets in the making", "4 packets in the making"]
+        );
+        for name in ["a", "b", "c"] {
+            let evicted = report.apps[name].drops().find(|(reason, _)| *reason == "evicted");
+            assert!(evicted.is_some_and(|(_, count)| count > 100), "{name}: {evicted:?}");
+        }
+        // What one that goes had held others may hold.
+        engine.configure(&beginnings_for(&["b", "c"], is_long)).unwrap();
+        (0..200).for_each(|_| _ = engine.breathe());
+        assert_eq!(engine.report().pool.held, 32, "long: {is_long}");
+    }
 }
 
 #[test]

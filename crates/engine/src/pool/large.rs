@@ -48,6 +48,11 @@ impl Large {
         self.chunks.as_ref().map_or(0, |chunks| chunks.region.chunks())
     }
 
+    /// Whether an app that holds `own` of them may hold one more.
+    pub(super) fn has_room_to_hold(&self, own: usize) -> bool {
+        self.chunks.as_ref().is_none_or(|chunks| chunks.region.has_room_to_hold(own))
+    }
+
     /// Packets ready to be allocated.
     pub(super) fn available(&self) -> usize {
         self.chunks.as_ref().map_or(0, |chunks| chunks.free.len())

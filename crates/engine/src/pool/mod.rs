@@ -20,6 +20,7 @@
 //! - Memory is not unmapped while a packet is out: a pool dropped early leaks its region instead.
 
 mod burst;
+mod held;
 mod kept;
 mod large;
 mod meta;
@@ -32,6 +33,7 @@ mod tests;
 mod wide;
 
 pub use burst::Burst;
+pub use held::Held;
 pub use kept::Kept;
 pub use meta::Metadata;
 pub(crate) use orphans::{Orphans, Whose, abandon, abandon_counted};
@@ -448,6 +450,11 @@ impl Pool {
     /// Large packets that the pool can have, whether any was asked for or not.
     pub fn large_total(&self) -> usize {
         self.large.max()
+    }
+
+    /// Whether an app that holds `own` large packets may hold one more, of this pool: see [`Held::has_room`].
+    pub fn has_room_to_hold_large(&self, own: usize) -> bool {
+        self.large.has_room_to_hold(own)
     }
 
     /// Packets ready to be allocated.

@@ -103,6 +103,9 @@ struct Head {
     /// How many packets apps may keep, and how many they do. These stand for themselves: no other memory is read by what they say.
     kept_max: u32,
     kept: AtomicU32,
+    /// How many packets there are, and how many apps hold until others have come.
+    chunks: u32,
+    held: AtomicU32,
     /// The metadata of the packets that were out when the pool began to stamp packets. They may be in any thread by then, so that nobody
     /// but their owners may write theirs.
     without_stamp: OnceLock<Metadata>,
@@ -128,6 +131,8 @@ impl Region {
                 // Those that are kept are copied, and the copies take as many again. A region has fewer chunks than 2^32.
                 kept_max: (chunks / 2) as u32,
                 kept: AtomicU32::new(0),
+                chunks: chunks as u32,
+                held: AtomicU32::new(0),
                 without_stamp: OnceLock::new(),
             })
         };
@@ -174,6 +179,12 @@ impl Region {
 
     pub(super) fn chunks(&self) -> usize {
         self.chunks
+    }
+
+    /// Whether an app that holds `own` packets of it may hold one more.
+    pub(super) fn has_room_to_hold(&self, own: usize) -> bool {
+        // SAFETY: the region lives.
+        may_hold(unsafe { head_at(self.start()) }, own)
     }
 
     /// Keeps the memory for ever.
@@ -285,6 +296,35 @@ pub(super) fn begin_to_keep(packet: &Packet) -> bool {
 pub(super) fn end_to_keep(packet: &Packet) {
     // SAFETY: the region lives while the packet is out.
     unsafe { head_at(Start::of(packet)) }.kept.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// Whether an app that holds `own` packets of a region may hold one more: see [`Held::has_room`](super::Held::has_room).
+fn may_hold(head: &Head, own: usize) -> bool {
+    let share = |part: u32| (head.chunks / part).max(1);
+    head.held.load(Ordering::Relaxed) < share(2) || own < share(16) as usize
+}
+
+/// The same for the region of a packet.
+pub(super) fn has_room_to_hold(packet: &Packet, own: usize) -> bool {
+    // SAFETY: the region lives while the packet is out.
+    may_hold(unsafe { head_at(Start::of(packet)) }, own)
+}
+
+/// Counts a packet among those of its region that are held.
+pub(super) fn begin_to_hold(packet: &Packet) {
+    // SAFETY: the region lives while the packet is out.
+    unsafe { head_at(Start::of(packet)) }.held.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Counts a packet no longer among those that are held.
+pub(super) fn end_to_hold(packet: &Packet) {
+    // SAFETY: the region lives while the packet is out.
+    unsafe { head_at(Start::of(packet)) }.held.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// Whether two packets belong to one region.
+pub(super) fn are_of_one(a: &Packet, b: &Packet) -> bool {
+    Start::of(a) == Start::of(b)
 }
 
 /// The metadata of a packet that has none of its own, once its pool stamps packets.
