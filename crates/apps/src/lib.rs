@@ -58,7 +58,7 @@ pub use queue::{Policy, Queue};
 pub use rate_limiter::RateLimiter;
 pub use reassembler::Reassembler;
 pub use repeater::Repeater;
-pub use router::{Route, Router, RouterPort};
+pub use router::{Route, Router, RouterPort, RoutesFile};
 pub use rss::Rss;
 pub use sampler::Sampler;
 pub use shared::names::SystemNames;

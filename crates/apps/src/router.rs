@@ -4,6 +4,7 @@
 //! |---|---|
 //! | outputs | those that routes or ports name |
 //! | `route` | list of routes: `prefix`, `port`, `next_hop` (a hardware address) |
+//! | `routes_file` | a file with more of them: a prefix, a port and a hardware address a line, comments from `#` on |
 //! | `mac` | the router's hardware address. Unless set, it takes frames for any, and sends from the one they came for |
 //! | `port` | by name of the output: `ip`, the router's address there, or a list of them, one of each version; `mtu`, bytes of the longest IP packet that may leave there, 68 to 65521 |
 //! | `icmp_limit` | ICMP errors a second, 1 to 1000000, a twentieth of them at once; 1000 unless set |
@@ -32,6 +33,7 @@
 //! router answer for them.
 
 mod errors;
+mod file;
 mod lpm;
 #[cfg(test)]
 mod tests;
@@ -45,9 +47,11 @@ use engine::{
     Setup,
 };
 use errors::{Cause, Subject, Way};
+use file::FileRoute;
+pub use file::RoutesFile;
 use lpm::Lpm;
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::Cidr;
 use wire::ether::{Ethernet, EthernetMut, Mac, ethertype};
@@ -59,6 +63,8 @@ use wire::ip::{Ipv4Mut, Ipv6, Ipv6Mut};
 pub struct Router {
     /// The routes, in any order.
     pub route: Vec<Route>,
+    /// More of them.
+    pub routes_file: Option<RoutesFile>,
     /// The router's hardware address.
     #[serde(deserialize_with = "text::some")]
     pub mac: Option<Mac>,
@@ -71,7 +77,7 @@ pub struct Router {
 impl Default for Router {
     fn default() -> Self {
         // As many as Linux sends unless told otherwise.
-        Router { route: Vec::new(), mac: None, port: BTreeMap::new(), icmp_limit: 1000 }
+        Router { route: Vec::new(), routes_file: None, mac: None, port: BTreeMap::new(), icmp_limit: 1000 }
     }
 }
 
@@ -102,14 +108,14 @@ pub struct Route {
 
 /// Routes at most.
 const ROUTES_MAX: usize = 1_000_000;
-/// In place of a route's number: an address of the router itself. No route has it.
+/// In place of a hop's number: an address of the router itself. No hop has it, as there are no more of them than routes.
 const OWN: u32 = ROUTES_MAX as u32;
 
 /// A running `router`.
 #[derive(Debug)]
 pub struct Running {
     mac: Option<Mac>,
-    /// By number of the route.
+    /// By number: each port and hardware address that there are routes to.
     hops: Vec<Hop>,
     v4: Lpm<u32>,
     v6: Lpm<u128>,
@@ -175,20 +181,23 @@ impl Class for Router {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        if self.route.len() > ROUTES_MAX {
-            return Err(OptionError::new(
-                "route",
-                format!("{} routes; {ROUTES_MAX} at most", self.route.len()),
-            ));
+        let routes = self.route.len() + self.in_file()?.len();
+        if routes > ROUTES_MAX {
+            return Err(OptionError::new("route", format!("{routes} routes; {ROUTES_MAX} at most")));
         }
         self.mac.map_or(Ok(()), |mac| check_mac("mac", mac))?;
         let mut prefixes = BTreeSet::new();
         for (i, route) in self.route.iter().enumerate() {
-            check_mac("next_hop", route.next_hop)
-                .map_err(|error| error.at(&format!("route[{i}].next_hop")))?;
+            check_hop(route.next_hop).map_err(|error| error.at(&format!("route[{i}].next_hop")))?;
             if !prefixes.insert(route.prefix) {
                 let message = format!("two routes for {}", route.prefix);
                 return Err(OptionError::new(&format!("route[{i}].prefix"), message));
+            }
+        }
+        if let Some(file) = &self.routes_file {
+            let mut is_new = |route: &&FileRoute| prefixes.insert(route.prefix);
+            if let Some(route) = file.routes()?.iter().find(|route| !is_new(route)) {
+                return Err(file.error_at(route, format_args!("another route for {}", route.prefix)));
             }
         }
         self.port.iter().try_for_each(|(name, port)| port.check(name))?;
@@ -196,7 +205,7 @@ impl Class for Router {
     }
 
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
-        let routed: BTreeSet<&str> = self.route.iter().map(|route| route.port.as_str()).collect();
+        let routed: BTreeSet<&str> = self.routes()?.map(|route| route.port).collect();
         let known: BTreeSet<&str> = self.port.keys().map(String::as_str).collect();
         let outputs: BTreeSet<&str> = linked.outputs.iter().copied().collect();
         let unlinked =
@@ -204,8 +213,14 @@ impl Class for Router {
         let refused =
             |option: &str, port| OptionError::new(option, format!("nothing is linked to port `{port}`"));
         if let Some(port) = unlinked(&routed) {
-            let route = self.route.iter().position(|route| route.port == port).unwrap_or(0);
-            return Err(refused(&format!("route[{route}].port"), port));
+            if let Some(route) = self.route.iter().position(|route| route.port == port) {
+                return Err(refused(&format!("route[{route}].port"), port));
+            }
+            let in_file = self.in_file()?.iter().find(|route| *route.port == *port);
+            let error = self.routes_file.as_ref().zip(in_file).map(|(file, route)| {
+                file.error_at(route, format_args!("nothing is linked to port `{port}`"))
+            });
+            return Err(error.unwrap_or_else(|| refused("route", port)));
         }
         if let Some(port) = unlinked(&known) {
             return Err(refused(&format!("port.{port}"), port));
@@ -229,7 +244,7 @@ impl Class for Router {
             limit: Bucket::new(self.icmp_limit, self.icmp_burst(), setup.now_ns),
             counters: Counters::new(setup),
         };
-        running.learn(self);
+        running.learn(self)?;
         Ok(running)
     }
 
@@ -239,14 +254,46 @@ impl Class for Router {
         _: &Self,
         _: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
+        app.learn(self)?;
         app.limit = app.limit.changed(self.icmp_limit, self.icmp_burst());
-        app.learn(self);
         app.find_outputs();
         Ok(Reconfigured::Kept)
     }
 }
 
+/// A route, wherever it is written.
+struct AnyRoute<'a> {
+    prefix: Cidr,
+    port: &'a str,
+    next_hop: Mac,
+}
+
+/// A hardware address that a packet can be sent to.
+fn check_hop(next_hop: Mac) -> Result<(), OptionError> {
+    check_mac("next_hop", next_hop)
+}
+
 impl Router {
+    fn in_file(&self) -> Result<&[FileRoute], OptionError> {
+        self.routes_file.as_ref().map_or(Ok(&[]), RoutesFile::routes)
+    }
+
+    /// All routes.
+    fn routes(&self) -> Result<impl Iterator<Item = AnyRoute<'_>>, OptionError> {
+        let here = self.route.iter().map(|&Route { prefix, ref port, next_hop }| AnyRoute {
+            prefix,
+            port,
+            next_hop,
+        });
+        let in_file = self.in_file()?.iter();
+        let in_file = in_file.map(|route| AnyRoute {
+            prefix: route.prefix,
+            port: &route.port,
+            next_hop: route.next_hop,
+        });
+        Ok(here.chain(in_file))
+    }
+
     /// ICMP errors that may be sent at once: those of 50 ms.
     fn icmp_burst(&self) -> u64 {
         self.icmp_limit.div_ceil(20)
@@ -327,35 +374,45 @@ impl App for Running {
 
 impl Running {
     /// Takes on the routes and ports of a configuration.
-    fn learn(&mut self, options: &Router) {
-        let hop = |route: &Route| Hop {
-            port: route.port.clone(),
+    ///
+    /// # Errors
+    /// When the file with routes cannot be read, or is wrong. Then it is as before.
+    fn learn(&mut self, options: &Router) -> Result<(), OptionError> {
+        let hop = |port: &str, mac| Hop {
+            port: port.to_owned(),
             output: usize::MAX,
-            mac: route.next_hop,
-            mtu: options.port.get(&route.port).and_then(|port| port.mtu).unwrap_or(usize::MAX),
+            mac,
+            mtu: options.port.get(port).and_then(|port| port.mtu).unwrap_or(usize::MAX),
         };
+        // Many routes, few hops.
+        let mut hops = Vec::new();
+        let mut known = HashMap::new();
+        let mut routes_v4 = Vec::new();
+        let mut routes_v6 = Vec::new();
+        for AnyRoute { prefix, port, next_hop } in options.routes()? {
+            let number = *known.entry((port, next_hop)).or_insert_with(|| {
+                hops.push(hop(port, next_hop));
+                hops.len() as u32 - 1
+            });
+            match prefix {
+                Cidr::V4(prefix) => routes_v4.push((prefix.addr().to_bits(), prefix.len(), number)),
+                Cidr::V6(prefix) => routes_v6.push((prefix.addr().to_bits(), prefix.len(), number)),
+            }
+        }
+        self.hops = hops;
         self.mac = options.mac;
         self.ports.clone_from(&options.port);
-        self.hops = options.route.iter().map(hop).collect();
-        let numbered = || options.route.iter().zip(0..);
         let own = || options.port.values().flat_map(|port| &port.ip);
-        let routes = numbered().filter_map(|(route, number)| match route.prefix {
-            Cidr::V4(prefix) => Some((prefix.addr().to_bits(), prefix.len(), number)),
-            Cidr::V6(_) => None,
-        });
         // Behind the routes: of two prefixes that are the same, the later counts.
-        self.v4 = Lpm::new(routes.chain(own().filter_map(|ip| match ip {
+        self.v4 = Lpm::new(routes_v4.into_iter().chain(own().filter_map(|ip| match ip {
             IpAddr::V4(ip) => Some((ip.to_bits(), 32, OWN)),
             IpAddr::V6(_) => None,
         })));
-        let routes = numbered().filter_map(|(route, number)| match route.prefix {
-            Cidr::V6(prefix) => Some((prefix.addr().to_bits(), prefix.len(), number)),
-            Cidr::V4(_) => None,
-        });
-        self.v6 = Lpm::new(routes.chain(own().filter_map(|ip| match ip {
+        self.v6 = Lpm::new(routes_v6.into_iter().chain(own().filter_map(|ip| match ip {
             IpAddr::V6(ip) => Some((ip.to_bits(), 128, OWN)),
             IpAddr::V4(_) => None,
         })));
+        Ok(())
     }
 
     fn find_outputs(&mut self) {

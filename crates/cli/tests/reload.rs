@@ -89,6 +89,40 @@ fn a_change_that_only_moves_apps_says_which() {
 }
 
 #[test]
+fn a_file_of_routes_is_loaded_with_the_graph() {
+    let graph = "\
+links = [\"source.output -> core.input\", \"core.a -> sink.a\", \"core.b -> sink.b\"]
+[app.source]
+type = \"source\"
+[app.core]
+type = \"router\"
+routes_file = \"routes.txt\"
+[app.sink]
+type = \"sink\"
+";
+    let folder = folder("routes", graph);
+    let routes = |prefix: &str| {
+        let text = format!("{prefix} a 02:00:00:00:00:0a\n::/0 b 02:00:00:00:00:0b\n");
+        fs::write(folder.join("routes.txt"), text).unwrap();
+    };
+    let output = command(&folder, &["--check"]).output().unwrap();
+    assert_eq!(code(&output), 3);
+    assert!(stderr(&output).contains("error[GR019]: `routes_file` of app `core`"), "{}", stderr(&output));
+    routes("10.0.0.0/8");
+    let live = Live::start(&folder, &[]);
+    for (prefix, told) in [
+        ("11.0.0.0/8", "reconfigured core"),
+        ("11.0.0.0/8", "reloaded, nothing has changed"),
+        ("11.0.0.1/8", "routes.txt, line 1: `11.0.0.1/8`"),
+    ] {
+        routes(prefix);
+        signal(&live.child, "HUP");
+        live.told(told);
+    }
+    assert_eq!(live.end("TERM").0, 143);
+}
+
+#[test]
 fn filters_that_surprise_are_warned_of_at_start_and_on_reload() {
     let filter = |text: &str| {
         ENDLESS

@@ -4,7 +4,9 @@ mod errors;
 
 use super::Router;
 use crate::testing::{frame, read};
-use engine::{Class, PortNames};
+use engine::{Class, Fault, PortNames};
+use std::path::Path;
+use testkit::files::Scratch;
 use testkit::rig::Rig;
 use wire::ip::Ipv4;
 
@@ -167,6 +169,101 @@ fn routes_can_change() {
     rig.send("input", frame("eth / ip4(dst=10.2.0.1)"));
     rig.breathe();
     assert_eq!((rig.take("a").len(), rig.take("b").len()), (1, 1));
+}
+
+/// The routes of [`OPTIONS`], in a file.
+const FILE: &str = "\
+# prefix      port  next hop
+10.0.0.0/8      a   02:00:00:00:00:0a   # inside
+10.1.0.0/16     b   02:00:00:00:00:0b
+
+2001:db8::/32   b   02:00:00:00:00:0c
+\t2001:db8:1::/48 a 02:00:00:00:00:0d
+";
+
+fn from_file(path: &Path, more: &str) -> Router {
+    read(&format!("routes_file = '{}'\n{more}", path.display())).unwrap()
+}
+
+#[test]
+fn routes_in_a_file_are_those_of_the_options() {
+    let folder = Scratch::new();
+    let path = folder.file("routes.txt", FILE.as_bytes());
+    let more = "[[route]]\nprefix = '11.0.0.0/8'\nport = 'a'\nnext_hop = '02:00:00:00:00:0e'";
+    let mut rig = Rig::new(from_file(&path, more), &["input"], &["a", "b"]);
+    for (dst, port, hop) in [
+        ("ip4(dst=10.2.3.4)", "a", 0x0a),
+        ("ip4(dst=10.1.3.4)", "b", 0x0b),
+        ("ip6(dst=2001:db8::5)", "b", 0x0c),
+        ("ip6(dst=2001:db8:1::5)", "a", 0x0d),
+        ("ip4(dst=11.0.0.1)", "a", 0x0e),
+    ] {
+        rig.send("input", frame(&format!("eth / {dst} / udp")));
+        rig.breathe();
+        let out = rig.take(port);
+        assert!(matches!(&out[..], [packet] if packet[5] == hop), "{dst}: {out:?}");
+    }
+}
+
+#[test]
+fn options_read_again_bring_what_is_in_the_file_by_then() {
+    let folder = Scratch::new();
+    let path = folder.file("routes.txt", FILE.as_bytes());
+    let before = from_file(&path, "");
+    let mut rig = Rig::new(before.clone(), &["input"], &["a", "b"]);
+    assert!(before == from_file(&path, ""), "nothing has changed");
+    std::fs::write(&path, FILE.replace("10.1.0.0/16", "10.2.0.0/16")).unwrap();
+    let after = from_file(&path, "");
+    assert!(after.check().is_ok() && before != after);
+    rig.reconfigure(after);
+    rig.send("input", frame("eth / ip4(dst=10.1.0.1)"));
+    rig.send("input", frame("eth / ip4(dst=10.2.0.1)"));
+    rig.breathe();
+    assert_eq!((rig.take("a").len(), rig.take("b").len()), (1, 1));
+}
+
+#[test]
+fn what_is_wrong_in_a_file_of_routes_has_its_line() {
+    const EXPECTED: &str =
+        "expected a prefix, a port and a hardware address, as in `10.0.0.0/8 inside 02:00:00:00:00:0a`";
+    let folder = Scratch::new();
+    let hop = "02:00:00:00:00:0a";
+    for (text, error) in [
+        (format!("\n10.0.0.0/8 a"), format!("line 2: this is no route: {EXPECTED}")),
+        (format!("10.0.0.0/8 -> a {hop}"), format!("line 1: this is no route: {EXPECTED}")),
+        (
+            format!("10.0.0.1/8 a {hop}"),
+            format!(
+                "line 1: `10.0.0.1/8` has bits set behind its first 8: write 10.0.0.0/8, or 10.0.0.1/32 for one address"
+            ),
+        ),
+        (
+            format!("# x\n::/0 a {hop}:0b"),
+            format!(
+                "line 2: hardware address `{hop}:0b` has 7 bytes, not 6: write it like 02:00:5e:10:00:01"
+            ),
+        ),
+        (
+            format!("::/0 a 03{}", &hop[2..]),
+            format!("line 1: 03{} is the address of a group, not of one host", &hop[2..]),
+        ),
+        (format!("::/0 a {hop}\n::/0 b {hop}"), "line 2: another route for ::/0".to_owned()),
+    ] {
+        let path = folder.file("routes.txt", text.as_bytes());
+        let told = from_file(&path, "").check().unwrap_err();
+        assert_eq!(told.to_string(), format!("`routes_file`: {}, {error}", path.display()));
+        assert_eq!(told.fault, Fault::Option);
+    }
+    let path = folder.file("routes.txt", b"::/0 \xff 02:00:00:00:00:0a\n\xfe");
+    let told = from_file(&path, "").check().unwrap_err().to_string();
+    assert!(told.contains("line 2: this is no route"), "{told}");
+    let path = folder.file("routes.txt", format!("::/1 a {hop}\n::/0 c {hop}").as_bytes());
+    let linked = PortNames { inputs: vec!["input"], outputs: vec!["a"] };
+    let told = from_file(&path, "").check_ports(&linked).unwrap_err().to_string();
+    assert_eq!(told, format!("`routes_file`: {}, line 2: nothing is linked to port `c`", path.display()));
+    let absent = from_file(&folder.path("absent"), "").check().unwrap_err();
+    assert_eq!(absent.fault, Fault::System);
+    assert!(absent.to_string().starts_with("`routes_file`: cannot read "), "{absent}");
 }
 
 #[test]

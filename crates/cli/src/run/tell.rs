@@ -168,7 +168,7 @@ fn with_command(mut problem: GraphFileError) -> GraphFileError {
 /// A file that is not there, or cannot be made: with what there is in its place, or what to do.
 fn with_path(mut problem: GraphFileError, text: &str) -> GraphFileError {
     let is_of_file = matches!(problem.code, GraphCode::Refused | GraphCode::Absent)
-        && problem.key.as_deref() == Some("path");
+        && matches!(problem.key.as_deref(), Some("path" | "routes_file"));
     let written = text.get(problem.span.clone()).filter(|_| is_of_file && problem.help.is_none());
     // As it is written, without its quotes; one with escapes is left alone.
     let path = written.map(|written| written.trim_matches(['"', '\''])).filter(|path| !path.contains('\\'));
