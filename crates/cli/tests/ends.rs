@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{arg, code, root, run, run_with_input, scratch, sluss, stderr, stdout};
+use common::{arg, code, root, run, run_with_input, scratch, sluss, stderr, stdout, told};
 use std::io::{Read, Write};
 use std::process::Stdio;
 
@@ -129,140 +129,6 @@ fn a_filter_wrong_for_a_pcapng_capture_leaves_the_output_alone() {
         assert_eq!(code(&run(&["filter", filter, "captures/router.pcapng", "-o", arg(&out)])), 2);
         assert_eq!(std::fs::read(&out).unwrap(), b"precious");
     }
-}
-
-/// What no Ethernet capture has, and no cooked or raw one understands.
-const ETHER: &str = "ether host 02:00:00:00:00:01";
-const COOKED: u8 = 113;
-const RAW: u32 = 101;
-
-#[test]
-fn an_interface_without_packets_is_nothing_to_a_filter() {
-    let folder = scratch("no-packets-of-it");
-    let (statistics, names) = (common::block(5, &[0; 12]), common::block(4, &[0; 4]));
-    let begin = common::section(&[COOKED, 1]);
-    let packets = |count| common::enhanced(1).repeat(count);
-    for (name, file, count) in [
-        // Blocks alone behind a full batch, and before the first packet.
-        ("statistics", [&begin[..], &packets(256), &statistics.repeat(2)].concat(), 256),
-        ("names", [&begin[..], &names.repeat(300), &packets(3)].concat(), 3),
-        ("both", [&begin[..], &names.repeat(600), &packets(512), &statistics].concat(), 512),
-    ] {
-        let path = folder.join(name);
-        std::fs::write(&path, &file).unwrap();
-        let expected = (0, format!("{count}\n"));
-        for inputs in [&[arg(&path)][..], &["-"]] {
-            let output = run_with_input(&[&["filter", "--count", ETHER], inputs].concat(), &file);
-            assert_eq!((code(&output), stdout(&output)), expected, "{inputs:?}: {}", stderr(&output));
-        }
-        // Nor is a capture without any, wherever it stands.
-        let empty = folder.join("empty.pcap");
-        std::fs::write(&empty, common::pcap(RAW, 0)).unwrap();
-        for jobs in ["1", "2"] {
-            let args = ["filter", "--count", ETHER, "-j", jobs, arg(&empty), arg(&path), arg(&empty)];
-            let output = run(&args);
-            assert_eq!((code(&output), stdout(&output)), expected, "{args:?}: {}", stderr(&output));
-        }
-    }
-}
-
-#[test]
-fn a_filter_wrong_for_a_capture_without_packets_is_told() {
-    let folder = scratch("wrong-for-nothing");
-    let (path, out) = (folder.join("in"), folder.join("out"));
-    for file in [common::pcap(RAW, 0), common::section(&[COOKED, RAW as u8])] {
-        std::fs::write(&path, &file).unwrap();
-        std::fs::write(&out, "precious").unwrap();
-        assert_eq!(code(&run(&["filter", ETHER, arg(&path), "-o", arg(&out)])), 2);
-        assert_eq!(std::fs::read(&out).unwrap(), b"precious");
-        assert_eq!(code(&run_with_input(&["filter", "--count", ETHER, "-"], &file)), 2);
-        let output = run_with_input(&["filter", "ether hsot 2:0:0:0:0:1", "-o", arg(&out)], &file);
-        assert_eq!((code(&output), std::fs::read(&out).unwrap()), (2, b"precious".to_vec()));
-        // What is cut off might have had packets.
-        let mut cut = common::section(&[COOKED]);
-        cut.extend([5, 0, 0, 0]);
-        assert_eq!(code(&run_with_input(&["filter", "--count", ETHER, "-"], &cut)), 5);
-    }
-}
-
-#[test]
-fn packets_of_another_linktype_have_the_name_of_their_capture() {
-    let folder = scratch("named-misfit");
-    let (first, raw) = (folder.join("first.pcap"), folder.join("raw.pcap"));
-    std::fs::write(&first, common::pcap(1, 1)).unwrap();
-    std::fs::write(&raw, common::pcap(RAW, 1)).unwrap();
-    let out = folder.join("out.pcap");
-    for (args, exit) in [(&["filter", "--count", ETHER][..], 0), (&["filter", "", "-o", arg(&out)], 2)] {
-        let args = [args, &[arg(&first), arg(&raw)]].concat();
-        let output = run(&args);
-        assert_eq!(code(&output), exit);
-        assert!(stderr(&output).contains("raw.pcap"), "{}", stderr(&output));
-        let [told] = &told(&run(&[&args[..], &["--json"]].concat()))[..] else { panic!("{args:?}") };
-        assert_eq!(told["file"], arg(&raw));
-    }
-}
-
-/// Without a link-layer address, a host or anything else that filters ask about.
-const USB: u8 = 189;
-
-#[test]
-fn an_interface_of_an_odd_linktype_does_not_keep_the_others_from_a_filter() {
-    let folder = scratch("odd-interface");
-    let (path, out) = (folder.join("in.pcapng"), folder.join("out.pcapng"));
-    let packets = |interface, count| common::enhanced(interface).repeat(count);
-    for (linktypes, odd) in [([USB, 1], 0), ([1, USB], 1)] {
-        let parts = [packets(0, 300), packets(1, 2), packets(odd, 1), packets(1 - odd, 1)];
-        let file = [common::section(&linktypes), parts.concat()].concat();
-        std::fs::write(&path, &file).unwrap();
-        let (matching, others) = if odd == 0 { (3, 301) } else { (301, 3) };
-        for inputs in [arg(&path), "-"] {
-            let output = run_with_input(&["filter", "--count", "ip", inputs], &file);
-            assert_eq!((code(&output), stdout(&output)), (0, format!("{matching}\n")), "{}", stderr(&output));
-            let name = if inputs == "-" { "standard input" } else { inputs };
-            let start = format!(
-                "warning: {name}: {others} packets of link type USB_LINUX from interface {odd} cannot match: "
-            );
-            let told = stderr(&output);
-            assert!(told.starts_with(&start) && told.lines().count() == 1, "{told}");
-        }
-        let output = run(&["filter", "-q", "ip", arg(&path), "-o", arg(&out)]);
-        assert_eq!((code(&output), stderr(&output)), (0, String::new()));
-        assert_eq!(stdout(&run(&["filter", "--count", "", arg(&out)])), format!("{matching}\n"));
-        // What does not exist for one of them is told with its name; for none, it is wrong.
-        let output = run(&["filter", "--count", arg(&path), "-f", "ip", "-f", "len > 5"]);
-        assert_eq!(stdout(&output), format!("{matching}\tip\n{}\tlen > 5\n", matching + others));
-        assert!(stderr(&output).contains("cannot match `ip`: "), "{}", stderr(&output));
-        std::fs::write(&out, "precious").unwrap();
-        let output =
-            run(&["filter", arg(&path), "-f", "ip", "-o", "/dev/null", "-f", "lane", "-o", arg(&out)]);
-        assert_eq!((code(&output), std::fs::read(&out).unwrap()), (2, b"precious".to_vec()));
-    }
-}
-
-#[test]
-fn a_capture_of_one_odd_linktype_has_no_filter_that_is_not_there() {
-    let folder = scratch("odd-alone");
-    let (odd, plain, out) = (folder.join("odd.pcap"), folder.join("plain.pcap"), folder.join("out.pcap"));
-    std::fs::write(&odd, common::pcap(USB.into(), 4)).unwrap();
-    std::fs::write(&plain, common::pcap(1, 3)).unwrap();
-    assert_eq!(code(&run(&["filter", "--count", "ip", arg(&odd), arg(&odd)])), 2);
-    // Beside others it is as an interface: wherever it stands.
-    for inputs in [[arg(&odd), arg(&plain)], [arg(&plain), arg(&odd)]] {
-        for jobs in ["1", "2"] {
-            let output = run(&[&["filter", "ip", "-j", jobs, "-o", arg(&out)][..], &inputs].concat());
-            assert_eq!(code(&output), 0, "{}", stderr(&output));
-            let start = format!("warning: {}: 4 packets of link type USB_LINUX cannot match: ", arg(&odd));
-            assert!(stderr(&output).starts_with(&start), "{}", stderr(&output));
-            assert!(read_bytes(&out) == read_bytes(&plain), "what matched fits a file of its link type");
-        }
-    }
-    // Nothing matched is no error.
-    let output = run(&["filter", "--count", "arp", arg(&odd), arg(&plain)]);
-    assert_eq!((code(&output), stdout(&output)), (1, "0\n".to_owned()), "{}", stderr(&output));
-}
-
-fn read_bytes(path: &std::path::Path) -> Vec<u8> {
-    std::fs::read(path).unwrap()
 }
 
 #[test]
@@ -719,14 +585,6 @@ fn errors_are_json_where_json_is_asked_for() {
     let error: serde_json::Value = serde_json::from_str(&stderr(&output)).unwrap();
     assert_eq!(error["error"]["code"], "PF003");
     assert_eq!(error["error"]["span"]["start"], 4);
-}
-
-/// What a command says on standard error where it was given `--json`: objects, each on its line.
-fn told(output: &std::process::Output) -> Vec<serde_json::Value> {
-    let text = stderr(output);
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {text}")))
-        .collect()
 }
 
 #[test]

@@ -89,6 +89,14 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// What a command says on standard error where it was given `--json`: objects, each on its line.
+pub fn told(output: &Output) -> Vec<serde_json::Value> {
+    let text = stderr(output);
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {text}")))
+        .collect()
+}
+
 /// The root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it exists")
