@@ -229,13 +229,12 @@ fn what_is_wrong_in_a_file_of_routes_has_its_line() {
     let folder = Scratch::new();
     let hop = "02:00:00:00:00:0a";
     for (text, error) in [
-        (format!("\n10.0.0.0/8 a"), format!("line 2: this is no route: {EXPECTED}")),
+        ("\n10.0.0.0/8 a".to_owned(), format!("line 2: this is no route: {EXPECTED}")),
         (format!("10.0.0.0/8 -> a {hop}"), format!("line 1: this is no route: {EXPECTED}")),
         (
             format!("10.0.0.1/8 a {hop}"),
-            format!(
-                "line 1: `10.0.0.1/8` has bits set behind its first 8: write 10.0.0.0/8, or 10.0.0.1/32 for one address"
-            ),
+            "line 1: `10.0.0.1/8` has bits set behind its first 8: write 10.0.0.0/8, or 10.0.0.1/32 for one address"
+                .to_owned(),
         ),
         (
             format!("# x\n::/0 a {hop}:0b"),
