@@ -20,12 +20,44 @@ pub struct Input {
     published: u32,
     /// Packets received in earlier turns.
     received: u64,
+    bytes: Bytes,
     counters: LinkCounters,
+}
+
+/// How many bytes packets have together, known from what their sender has counted. Between threads it is not.
+#[derive(Debug, Default)]
+struct Bytes {
+    /// Of all packets sent until this turn began.
+    sent: u64,
+    /// Of all that were taken, unless some of a turn's were left behind.
+    taken: Option<u64>,
+}
+
+impl Bytes {
+    #[inline]
+    fn begin(&mut self, ring: &Ring) {
+        self.sent = ring.bytes();
+        if !ring.is_local() {
+            self.taken = None;
+        }
+    }
+
+    /// Those of all packets that wait, if they are known. What is taken after them is not, until all were.
+    #[inline]
+    fn take(&mut self) -> Option<u64> {
+        Some(self.sent.wrapping_sub(self.taken.take()?))
+    }
+
+    /// Ends a turn in which packets were taken: perhaps all that waited, on one thread.
+    #[inline]
+    fn end(&mut self, all: bool) {
+        self.taken = all.then_some(self.sent);
+    }
 }
 
 impl Input {
     pub(super) fn new(ring: Arc<Ring>, counters: LinkCounters) -> Self {
-        Input { ring, next: 0, tail: 0, published: 0, received: 0, counters }
+        Input { ring, next: 0, tail: 0, published: 0, received: 0, bytes: Bytes::default(), counters }
     }
 
     /// The end of no link: nothing ever comes.
@@ -71,9 +103,10 @@ impl Input {
         }
         let first = self.ring.slots(self.next, count);
         self.next = self.next.wrapping_add(count);
+        let known_bytes = self.bytes.take().filter(|_| count == waiting);
         // SAFETY: these slots hold packets and are ours; `next` has passed them, and the sender learns of that only when
         // the turn ends, which is after the burst has ended.
-        Some(unsafe { Burst::from_slots(first, count as usize) })
+        Some(unsafe { Burst::from_slots(first, count as usize, known_bytes) })
     }
 
     /// The packets of the next [`Input::burst`], which stay where they are: for apps that leave them in the link until
@@ -96,6 +129,7 @@ impl Input {
     #[inline]
     pub(crate) fn begin(&mut self) -> bool {
         self.tail = self.ring.tail();
+        self.bytes.begin(&self.ring);
         self.tail != self.next
     }
 
@@ -108,6 +142,7 @@ impl Input {
         }
         self.received += u64::from(taken);
         self.counters.received(self.received);
+        self.bytes.end(self.next == self.tail && self.ring.is_local());
         if self.ring.is_local() && self.next == self.ring.tail() {
             self.ring.rewind();
             (self.next, self.tail) = (0, 0);

@@ -40,7 +40,7 @@ impl Output {
     /// As if so many packets, modulo 2^32, had gone over a new link.
     #[cfg(all(test, not(loom)))]
     pub(super) fn begin_at(&mut self, position: u32) {
-        self.ring.set_tail(position);
+        self.ring.set_tail(position, 0);
         (self.next, self.limit, self.published) = (position, position, position);
     }
 
@@ -300,7 +300,7 @@ impl Output {
     pub(crate) fn end(&mut self) -> u32 {
         let pending = self.pending();
         if pending != 0 {
-            self.ring.set_tail(self.next);
+            self.ring.set_tail(self.next, self.bytes);
             self.published = self.next;
             self.sent += u64::from(pending);
             self.counters.sent(self.sent, self.bytes);

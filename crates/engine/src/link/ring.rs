@@ -5,6 +5,8 @@ use crate::pool::Packet;
 use crate::sync::{AtomicBool, AtomicU32, Ordering, OwnLine};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
+// Not loom's: no order depends on it.
+use std::sync::atomic::AtomicU64;
 
 /// Slots of a ring.
 pub(super) const CAPACITY: u32 = if cfg!(loom) { 4 } else { 1024 };
@@ -19,10 +21,24 @@ pub(super) const CAPACITY: u32 = if cfg!(loom) { 4 } else { 1024 };
 #[derive(Debug)]
 pub(crate) struct Ring {
     head: OwnLine<AtomicU32>,
-    tail: OwnLine<AtomicU32>,
+    tail: OwnLine<Tail>,
     slots: Slots,
     is_local: AtomicBool,
     watch: Watch,
+}
+
+/// What the sender stores at the end of a turn.
+#[derive(Debug)]
+struct Tail {
+    position: AtomicU32,
+    /// Of all packets up to there, since the link is there. On one thread only: between two, both are not read at once.
+    bytes: AtomicU64,
+}
+
+impl Tail {
+    fn at(position: u32) -> Self {
+        Tail { position: AtomicU32::new(position), bytes: AtomicU64::new(0) }
+    }
 }
 
 /// The memory of slots.
@@ -70,7 +86,7 @@ impl Ring {
     pub(super) fn new(between: Between) -> Self {
         Ring {
             head: OwnLine(AtomicU32::new(0)),
-            tail: OwnLine(AtomicU32::new(0)),
+            tail: OwnLine(Tail::at(0)),
             slots: Slots::new(),
             is_local: AtomicBool::new(between == Between::OneThread),
             watch: Watch::new(CAPACITY),
@@ -81,7 +97,7 @@ impl Ring {
     pub(super) fn full() -> Self {
         Ring {
             head: OwnLine(AtomicU32::new(0)),
-            tail: OwnLine(AtomicU32::new(CAPACITY)),
+            tail: OwnLine(Tail::at(CAPACITY)),
             slots: Slots::none(),
             is_local: AtomicBool::new(true),
             watch: Watch::new(0),
@@ -122,7 +138,7 @@ impl Ring {
     /// Where the sender is. What it has sent may be read after this.
     #[inline]
     pub(super) fn tail(&self) -> u32 {
-        self.tail.0.load(Ordering::Acquire)
+        self.tail.0.position.load(Ordering::Acquire)
     }
 
     #[inline]
@@ -130,9 +146,17 @@ impl Ring {
         self.head.0.store(head, Ordering::Release);
     }
 
+    /// How many bytes have been sent, up to the tail. Only where both ends belong to the calling thread.
     #[inline]
-    pub(super) fn set_tail(&self, tail: u32) {
-        self.tail.0.store(tail, Ordering::Release);
+    pub(super) fn bytes(&self) -> u64 {
+        self.tail.0.bytes.load(Ordering::Relaxed)
+    }
+
+    /// What was sent up to `tail` may be received. All that ever was has so many bytes.
+    #[inline]
+    pub(super) fn set_tail(&self, tail: u32, bytes: u64) {
+        self.tail.0.bytes.store(bytes, Ordering::Relaxed);
+        self.tail.0.position.store(tail, Ordering::Release);
     }
 
     /// Whether both ends belong to apps of one thread.
@@ -151,7 +175,7 @@ impl Ring {
     #[inline]
     pub(super) fn rewind(&self) {
         self.head.0.store(0, Ordering::Relaxed);
-        self.tail.0.store(0, Ordering::Relaxed);
+        self.tail.0.position.store(0, Ordering::Relaxed);
     }
 
     /// Whether it leads to another thread and is half full.

@@ -1,8 +1,8 @@
 //! Links: in order, nothing twice, nothing lost.
 
 use super::*;
-use crate::pool::{Packet, Pool};
-use crate::shm::LinkCounters;
+use crate::pool::{Burst, Packet, Pool};
+use crate::shm::{Counter, LinkCounters};
 
 fn number(packet: &Packet) -> u64 {
     u64::from_be_bytes(packet.data().try_into().expect("8 bytes"))
@@ -301,4 +301,67 @@ fn a_sift_that_panics_has_sent_what_it_had_kept() {
         pool.put_back(packet);
     });
     assert_eq!((swept, pool.available()), (5, 8));
+}
+
+/// Bytes are known from the sender where a burst is passed on as it came, and counted else: always as many as there are.
+#[test]
+fn bytes_are_those_of_the_packets() {
+    let mut state = 0x5eed_u64;
+    let mut random = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let mut pool = Pool::new(4 * CAPACITY).expect("memory");
+    let (mut first, mut between) = link(LinkCounters::hidden(), Between::OneThread);
+    let (mut second, mut last) = link(LinkCounters::hidden(), Between::OneThread);
+    let (mut known, mut sent, mut received) = (0, 0, 0);
+    let rounds = if cfg!(miri) { 30 } else { 3000 };
+    for _ in 0..rounds {
+        if random(50) == 0 {
+            let place = [Between::OneThread, Between::TwoThreads][random(2) as usize];
+            between.ring().place(place);
+            first.settle();
+        }
+        let most = if random(9) == 0 { 600 } else { 70 };
+        for _ in 0..random(most).min(first.room() as u64) {
+            let packet = pool.packet(&vec![0; random(100) as usize]).expect("a packet");
+            sent += packet.len() as u64;
+            first.put(packet);
+        }
+        first.end();
+        assert_eq!(first.bytes(), sent);
+        between.begin();
+        let turns = if random(4) == 0 { random(3) } else { 2 };
+        for _ in 0..turns {
+            let limit = if random(4) == 0 { random(40) as usize } else { CAPACITY };
+            let Some(mut burst) = between.burst_of_at_most(limit.min(second.room())) else { break };
+            match random(8) {
+                0 => burst.iter_mut().for_each(|packet| packet.truncate(30)),
+                1 => burst.next().into_iter().for_each(|packet| pool.put_back(packet)),
+                2 => second.send(burst.split_front(5)),
+                3 if burst.len() <= Burst::SIFTED => {
+                    let (kept, others) = burst.partition(0x5555_5555_5555_5555);
+                    pool.free_burst(others, &Counter::hidden());
+                    burst = kept;
+                }
+                _ => {}
+            }
+            let bytes: u64 = burst.iter().map(|packet| packet.len() as u64).sum();
+            assert_eq!(burst.bytes(), bytes);
+            known += u32::from(burst.knows_its_bytes());
+            second.send(burst);
+        }
+        between.end();
+        second.end();
+        last.begin();
+        while let Some(burst) = last.burst() {
+            received += burst.iter().map(|packet| packet.len() as u64).sum::<u64>();
+            pool.free_burst(burst, &Counter::hidden());
+        }
+        last.end();
+        assert_eq!(second.bytes(), received);
+    }
+    assert!(known > rounds / 6, "{known}");
 }
