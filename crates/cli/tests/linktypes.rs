@@ -136,3 +136,21 @@ fn a_capture_of_one_odd_linktype_has_no_filter_that_is_not_there() {
     let output = run(&["filter", "--count", "arp", arg(&odd), arg(&plain)]);
     assert_eq!((code(&output), stdout(&output)), (1, "0\n".to_owned()), "{}", stderr(&output));
 }
+
+#[test]
+fn a_capture_without_packets_does_not_say_what_a_file_is_for() {
+    let folder = scratch("empty-between");
+    let [odd, empty, plain, out] =
+        ["odd.pcap", "empty.pcap", "plain.pcap", "out.pcap"].map(|name| folder.join(name));
+    std::fs::write(&odd, common::pcap(USB.into(), 4)).unwrap();
+    std::fs::write(&empty, common::pcap(RAW, 0)).unwrap();
+    std::fs::write(&plain, common::pcap(1, 3)).unwrap();
+    for inputs in [[&odd, &empty, &plain], [&empty, &odd, &plain], [&plain, &empty, &odd]] {
+        for jobs in ["1", "2"] {
+            let files = inputs.map(|path| arg(path));
+            let output = run(&[&["filter", "ip", "-j", jobs, "-o", arg(&out)][..], &files].concat());
+            assert_eq!(code(&output), 0, "{files:?}: {}", stderr(&output));
+            assert!(std::fs::read(&out).unwrap() == std::fs::read(&plain).unwrap(), "{files:?}");
+        }
+    }
+}

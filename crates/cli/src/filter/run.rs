@@ -459,20 +459,29 @@ fn first_packets(first: &mut Reader, inputs: &[Input]) -> Option<(LinkType, Form
     files.find_map(seek).or_else(|| described().filter(|_| are_all_files))
 }
 
-/// The link types that these inputs describe before their first packets, the first input of which has been opened. Files are opened as
-/// far as they are asked for.
+/// The link types that these inputs describe before their first packets, the first input of which has been opened. Inputs without packets come
+/// last: none of theirs will be written. Files are opened as far as they are asked for.
 fn others<'a>(first: &'a Reader, inputs: &'a [Input]) -> impl Iterator<Item = (LinkType, Format)> + use<'a> {
     let in_format = |reader: &Reader| {
         let format = reader.format();
         described(reader).into_iter().map(move |linktype| (linktype, format))
     };
-    let look = move |input: &Input| {
+    let with_packets = move |input: &Input| {
+        let mut reader = input.open().ok()?;
+        reader.seek_linktype()?;
+        Some(in_format(&reader))
+    };
+    let without = move |input: &Input| {
         let mut reader = input.open().ok()?;
         reader.first_linktype();
         Some(in_format(&reader))
     };
-    let files = inputs.iter().skip(1).filter(|input| can_be_opened_again(input));
-    in_format(first).chain(files.filter_map(look).flatten())
+    let files = move |from: usize| inputs.iter().skip(from).filter(|input| can_be_opened_again(input));
+    let is_known = !first.batch().is_empty() || !can_be_opened_again(&inputs[0]);
+    let at_once = is_known.then(|| in_format(first)).into_iter().flatten();
+    at_once
+        .chain(files(usize::from(is_known)).filter_map(with_packets).flatten())
+        .chain(files(0).filter_map(without).flatten())
 }
 
 /// Whether opening an input takes nothing from it. A pipe that was opened to look at its format has lost its beginning.
