@@ -23,7 +23,8 @@
 //! filter. An IPv6 fragment that is a whole packet loses its header (RFC 6946). A packet in the making holds one packet of the
 //! pool, a large one where it becomes longer than 10240 bytes, and becomes 65535 bytes long at most, the header of its link included;
 //! the oldest gives way when there are too many, or when those of all reassemblers would hold more than half
-//! of a pool, or of its large packets, whatever `max_reassemblies` says: what comes in must find room. Whoever holds less than a sixteenth may have one more, for which others give way. As long as any packet is in the making, a run
+//! of a pool, or of its large packets, whatever `max_reassemblies` says: what comes in must find room. Whoever holds less than a sixteenth may have one more, for which others give way, as
+//! long as all hold less than three quarters. As long as any packet is in the making, a run
 //! does not end: after the last packet of a capture that may take `timeout_s`, unless the graph runs on capture time.
 
 mod assembly;
@@ -200,8 +201,10 @@ impl Running {
     fn join(&mut self, piece: &Piece, packet: Packet, output: &mut Output, pool: &mut Pool, now_ns: u64) {
         let found = self.table.find(&piece.key).or_else(|| self.begin(piece, &packet, pool, now_ns));
         let Some(id) = found else { return pool.free(packet, &self.counters.evicted) };
-        if self.table.get_mut(id).takes_large(piece, &packet, self.max_fragments, pool.max_len()) {
-            self.make_large_room(&packet, pool);
+        if self.table.get_mut(id).takes_large(piece, &packet, self.max_fragments, pool.max_len())
+            && !self.make_large_room(&packet, pool)
+        {
+            return self.evict(id, packet, pool);
         }
         match self.table.add(id, piece, packet, self.max_fragments, pool) {
             Outcome::Kept => self.table.note_held(),
@@ -245,17 +248,26 @@ impl Running {
         Some(self.table.insert(piece.key, now_ns))
     }
 
-    /// Makes room for one more large packet in the making: this one, or one of the pool. Those that hold usual ones stay.
+    /// Makes room for one more large packet in the making: this one, or one of the pool. Those that hold usual ones stay. Says whether there is
+    /// room: others may hold all that may be held.
     #[cold]
-    fn make_large_room(&mut self, packet: &Packet, pool: &mut Pool) {
+    fn make_large_room(&mut self, packet: &Packet, pool: &mut Pool) -> bool {
         let has_room = |pool: &Pool, own| match is_large(packet) {
             true => Held::has_room(packet, own),
             false => pool.has_room_to_hold_large(own),
         };
         while !has_room(pool, self.table.large()) {
-            let Some(evicted) = self.table.remove_first_large() else { return };
+            let Some(evicted) = self.table.remove_first_large() else { return false };
             pool.free(evicted, &self.counters.evicted);
         }
+        true
+    }
+
+    /// Frees a fragment for which there is no room, and the packet in the making that it is of.
+    #[cold]
+    fn evict(&mut self, id: u32, packet: Packet, pool: &mut Pool) {
+        let begun = self.table.remove_with_packet(id);
+        begun.into_iter().chain([packet]).for_each(|packet| pool.free(packet, &self.counters.evicted));
     }
 
     #[cold]

@@ -203,7 +203,8 @@ impl Table {
         self.remove_with_packet(id)
     }
 
-    fn remove_with_packet(&mut self, id: u32) -> Option<Packet> {
+    /// Removes one, and returns the packet it holds, if it does.
+    pub(super) fn remove_with_packet(&mut self, id: u32) -> Option<Packet> {
         let assembly = &mut self.entries[id as usize].assembly;
         if assembly.is_large() {
             self.large.retain(|&large| large != id);

@@ -401,6 +401,23 @@ fn several_together_leave_half_of_the_pool_to_others() {
 }
 
 #[test]
+fn any_number_together_leave_room_for_what_comes_in() {
+    for (reassemblers, is_long) in [(12, false), (40, false), (12, true), (40, true)] {
+        let names: Vec<String> = (0..reassemblers).map(|number| format!("r{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let settings = Settings::new().unwrap();
+        let packets = if is_long { 600 } else { 64 };
+        let mut engine = Engine::new(Settings { packets, large_packets: 64, burst: 4, ..settings }).unwrap();
+        engine.configure(&beginnings_for(&names, is_long)).unwrap();
+        (0..200).for_each(|_| _ = engine.breathe());
+        let report = engine.report();
+        assert!(report.balanced(), "{:#?}", report.imbalances);
+        let held = report.pool.held;
+        assert!((32..=48).contains(&held), "{reassemblers}, long: {is_long}: {held}");
+    }
+}
+
+#[test]
 fn packets_of_many_fragments_are_given_up() {
     let mut rig =
         Rig::new(Reassembler { max_fragments: 4, ..Reassembler::default() }, &["input"], &["output"]);

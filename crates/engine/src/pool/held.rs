@@ -1,4 +1,4 @@
-//! Packets that apps hold until others have come, such as packets in the making: half of each pool at most, whoever holds them.
+//! Packets that apps hold until others have come, such as packets in the making: half of each pool, or three quarters where many hold few each.
 //!
 //! As for packets that are [kept](super::Kept), the tally is in the head of the region that a packet belongs to. It is another one: who keeps packets
 //! for ever would leave nothing to those who hold them for a while.
@@ -30,7 +30,8 @@ const THERE: &str = "it has not been released";
 
 impl Held {
     /// Whether an app that holds `own` packets of this size may hold this one as well: if all apps together hold less than half of those of its pool
-    /// and size, or the app less than a sixteenth, so that one that holds much does not leave others without any.
+    /// and size, or the app less than a sixteenth, so that one that holds much does not leave others without any. The sixteenth becomes less the more
+    /// than half is held, and nothing where that is three quarters.
     pub fn has_room(packet: &Packet, own: usize) -> bool {
         region::has_room_to_hold(packet, own)
     }

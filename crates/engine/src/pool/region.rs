@@ -300,8 +300,10 @@ pub(super) fn end_to_keep(packet: &Packet) {
 
 /// Whether an app that holds `own` packets of a region may hold one more: see [`Held::has_room`](super::Held::has_room).
 fn may_hold(head: &Head, own: usize) -> bool {
-    let share = |part: u32| (head.chunks / part).max(1);
-    head.held.load(Ordering::Relaxed) < share(2) || own < share(16) as usize
+    let held = head.held.load(Ordering::Relaxed);
+    // A sixteenth where half is held, and less the more it is: however many apps there are, a quarter is left to what comes in.
+    let own_max = (head.chunks - head.chunks.div_ceil(4)).saturating_sub(held).div_ceil(4);
+    held < (head.chunks / 2).max(1) || own < own_max as usize
 }
 
 /// The same for the region of a packet.
