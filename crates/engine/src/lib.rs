@@ -94,7 +94,7 @@
 //!
 //! let mut engine = Engine::new(Settings::new()?)?;
 //! engine.configure(&graph)?;
-//! engine.run_for(Duration::from_millis(10))?;
+//! engine.run_for(Duration::from_secs(1))?;
 //!
 //! let report = engine.report();
 //! assert_eq!(report.links[0].txpackets, 1000);
