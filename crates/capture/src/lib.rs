@@ -51,6 +51,7 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod block_reader;
 mod block_type;
 mod compression;
 mod error;

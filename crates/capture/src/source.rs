@@ -4,9 +4,10 @@
 //! that shrinks while we read it ends early, it does not kill the process.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::Path;
 
+use crate::block_reader::BlockReader;
 use crate::compression::Compression;
 use crate::error::ErrorKind;
 use crate::growth::BeforeGrowing;
@@ -87,7 +88,7 @@ pub(crate) fn sniff(
 ) -> io::Result<(ByteStream, Vec<u8>, Option<Compression>)> {
     let head = head(&mut raw)?;
     let Some(compression) = compression_of(&head) else { return Ok((raw, head, None)) };
-    let compressed = BufReader::with_capacity(COMPRESSED_CHUNK, Cursor::new(head).chain(raw));
+    let compressed = BlockReader::new(Cursor::new(head).chain(raw), COMPRESSED_CHUNK);
     let plain: ByteStream = match compression {
         Compression::Gzip => Box::new(Gzip::new(compressed)),
         Compression::Zstd => Box::new(Zstd::new(compressed, ZSTD_WINDOW_LOG_MAX, before_growing)?),

@@ -3,7 +3,7 @@
 //! A call of the decoder that meets damage does not say how much it has decoded before. So each call gets no more than one block, or
 //! the header of one, and what came from the blocks before is handed out; the damage is told with the next call.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 use std::sync::{Mutex, PoisonError};
 
 use ::zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
@@ -16,7 +16,9 @@ const BLOCK_HEADER_LEN: usize = 3;
 
 /// Decodes what a reader gives.
 pub(crate) struct Zstd<R> {
-    compressed: BufReader<R>,
+    compressed: R,
+    /// Whether the compressed bytes that were read last are not all used.
+    has_more: bool,
     decoder: Decoder<'static>,
     /// Bytes that the decoder asks for: a block and the header of the next one, mostly; 0 between frames.
     wanted: usize,
@@ -34,10 +36,10 @@ pub(crate) struct Zstd<R> {
 /// would be there once for each, since glibc keeps what a thread has freed.
 static SPARE: Mutex<Option<Decoder<'static>>> = Mutex::new(None);
 
-impl<R: Read> Zstd<R> {
+impl<R: BufRead> Zstd<R> {
     /// Frames that need a history of more than 2 to the power of `window_log_max` bytes are damage.
     pub(crate) fn new(
-        compressed: BufReader<R>,
+        compressed: R,
         window_log_max: u32,
         before_growing: Option<BeforeGrowing>,
     ) -> io::Result<Zstd<R>> {
@@ -45,6 +47,7 @@ impl<R: Read> Zstd<R> {
         decoder.set_parameter(DParameter::WindowLogMax(window_log_max))?;
         Ok(Zstd {
             compressed,
+            has_more: false,
             decoder,
             wanted: 0,
             is_full: false,
@@ -84,6 +87,9 @@ impl<R: Read> Zstd<R> {
         self.wanted = self.decoder.run(&mut from, &mut to)?;
         self.is_full = self.wanted != 0 && to.pos() == to.capacity();
         let (taken, given) = (from.pos(), to.pos());
+        if !input.is_empty() {
+            self.has_more = taken < input.len();
+        }
         self.compressed.consume(taken);
         Ok(Some(given))
     }
@@ -133,14 +139,14 @@ fn history_len(frame: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(number) + if content_len == 2 { 256 } else { 0 })
 }
 
-impl<R: Read> Read for Zstd<R> {
+impl<R: BufRead> Read for Zstd<R> {
     /// Decodes blocks until `out` is full or more would have to be waited for.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if let Some(damage) = self.damage.take() {
             return Err(damage);
         }
         let mut given = 0;
-        while given < out.len() && (given == 0 || !self.compressed.buffer().is_empty()) {
+        while given < out.len() && (given == 0 || self.has_more) {
             match self.step(&mut out[given..]) {
                 Ok(Some(more)) => given += more,
                 Ok(None) => break,
@@ -157,7 +163,7 @@ impl<R: Read> Read for Zstd<R> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{BufReader, Write};
 
     use super::*;
 
