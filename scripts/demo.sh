@@ -60,4 +60,4 @@ if command -v tcpdump >/dev/null; then
 else
     say "tcpdump is not installed, so there is no race (sudo apt-get install tcpdump)"
 fi
-say "More: $sluss --help, README.md, and make test"
+say "More: $sluss help, README.md, and make test"

@@ -1,6 +1,6 @@
 //! The command line: every flag is defined here once; help, completions and man pages are derived from it.
 //!
-//! `-h` leaves out what has `hide_short_help`, and headings; `--help` has all, and `long_help` in place of the first line. See `help`.
+//! `--help` leaves out what has `hide_short_help`, and headings; `sluss help COMMAND` has all, and `long_help` in place of the first line. See `help`.
 
 use crate::terminal::When;
 use crate::values::{at_least, core, duration, interval, netmask, pause, whole};
@@ -390,7 +390,7 @@ pub(crate) struct BlastArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Packets that are made up")]
 pub(crate) struct SynthArgs {
-    /// Make packets up; --help tells which there can be.
+    /// Make packets up; `sluss help blast` tells of what kinds.
     #[arg(long, long_help = "Make packets up")]
     pub(crate) synth: bool,
     /// Their sizes in turn, in bytes: 60,508,1514.
@@ -576,7 +576,7 @@ pub(crate) enum BenchArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct EngineBenchArgs {
-    /// The network; `--help` lists them.
+    /// The network; `sluss help bench engine` lists them.
     #[arg(
         long,
         value_name = "NET",

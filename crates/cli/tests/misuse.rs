@@ -71,7 +71,7 @@ fn what_is_missing_or_unknown_is_told_with_what_there_is() {
         (&["man", ""], "error: FOLDER is empty\nhelp: `sluss man -h` shows how it is used\n"),
         (
             &["filter", "--foo"],
-            "error: `--foo` is no flag of `sluss filter`\nhelp: `sluss filter --help` lists the flags\n",
+            "error: `--foo` is no flag of `sluss filter`\nhelp: `sluss help filter` lists the flags\n",
         ),
         (
             &["bench", "engin"],

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 /// The texts of one command.
 #[derive(Debug)]
 pub(crate) struct Behind {
-    /// What nobody can do without: a line each, also in `-h`.
+    /// What nobody can do without: a line each, also in `--help`.
     pub(crate) first: &'static [&'static str],
     /// More of it: a paragraph each.
     pub(crate) notes: &'static [&'static str],
@@ -26,7 +26,7 @@ pub(crate) struct Table {
 }
 
 impl Behind {
-    /// For `-h`.
+    /// For `--help`.
     pub(super) fn brief(&self) -> String {
         [self.first.join("\n"), self.examples()]
             .into_iter()
@@ -35,7 +35,7 @@ impl Behind {
             .join("\n\n")
     }
 
-    /// For `--help`.
+    /// For `sluss help`.
     pub(super) fn in_full(&self) -> String {
         let mut parts = vec![self.first.join("\n")];
         parts.extend(self.notes.iter().map(|&note| note.to_owned()));

@@ -1,7 +1,7 @@
-//! Help in two lengths: `-h` fits a terminal of 24 lines, `--help` is all there is.
+//! Help in two lengths: `sluss filter --help`, or `-h`, fits a terminal of 24 lines; `sluss help filter` is all there is.
 //!
-//! Both come from the one definition of the flags in `args`. What `-h` leaves out is marked there (`hide_short_help`), and what is said
-//! at greater length in the other has a `long_help`. Clap would print the long form with each flag in a paragraph of its own; here it keeps
+//! Both come from the one definition of the flags in `args`. What the short one leaves out is marked there (`hide_short_help`), and what is
+//! said at greater length in the other has a `long_help`. Clap would print the long form with each flag in a paragraph of its own; here it keeps
 //! its two columns, in which one can look things up.
 
 mod behind;
@@ -9,7 +9,7 @@ mod behind;
 use crate::args::Cli;
 use crate::terminal::When;
 use clap::builder::Resettable;
-use clap::{Arg, ColorChoice, Command, CommandFactory};
+use clap::{Arg, ArgAction, ColorChoice, Command, CommandFactory};
 use std::ffi::OsString;
 
 #[cfg(test)]
@@ -18,7 +18,7 @@ pub(crate) use behind::{Behind, behind};
 
 /// The definition of the command line, whose help is as long as was asked for.
 pub(crate) fn command() -> Command {
-    let command = if is_all_asked_for(std::env::args_os()) { whole() } else { each(Cli::command(), &brief) };
+    let command = if is_all_asked_for(std::env::args_os()) { whole() } else { short() };
     command.color(match When::asked_for(std::env::args_os()) {
         When::Auto => ColorChoice::Auto,
         When::Always => ColorChoice::Always,
@@ -26,9 +26,20 @@ pub(crate) fn command() -> Command {
     })
 }
 
+/// The definition whose help fits a terminal.
+fn short() -> Command {
+    each(Cli::command(), "sluss help", &brief)
+}
+
 /// The definition whose help tells everything.
 pub(crate) fn whole() -> Command {
-    each(Cli::command(), &in_full)
+    each(Cli::command(), "sluss help", &in_full)
+}
+
+/// How to ask for all the help of a command, by the name that it calls itself: `sluss help filter` for `sluss filter`.
+pub(crate) fn how_to_ask(name: &str) -> String {
+    let (program, below) = name.split_once(' ').map_or((name, ""), |(program, below)| (program, below));
+    format!("{program} help {below}").trim_end().to_owned()
 }
 
 /// The words of the command line. That help is asked for twice, as by `help filter -h`, is no error.
@@ -40,26 +51,40 @@ pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
 
 /// A guess from the words alone is good enough: the two definitions take the same command lines, and differ in their help only.
 fn is_all_asked_for(words: impl Iterator<Item = OsString>) -> bool {
-    let mut words = words.skip(1).peekable();
-    words.next_if(|word| word == "help").is_some() || words.any(|word| word == "--help")
+    let mut words = words.skip(1);
+    words.next().is_some_and(|word| word == "help")
 }
 
-/// With a change made to the command and to all below it.
-fn each(command: Command, change: &dyn Fn(Command) -> Command) -> Command {
-    change(command).mut_subcommands(|below| each(below, change))
+/// With a change made to the command and to all below it; `asked` is how all the help of the command is asked for.
+fn each(command: Command, asked: &str, change: &dyn Fn(Command, &str) -> Command) -> Command {
+    change(command, asked).mut_subcommands(|below| {
+        let asked = format!("{asked} {}", below.get_name());
+        each(below, &asked, change)
+    })
 }
 
 /// Of what is not left out, without headings and with examples.
-fn brief(command: Command) -> Command {
+fn brief(command: Command, asked: &str) -> Command {
     let told = behind(command.get_name()).brief();
     command
         .mut_args(|arg| if arg.is_hide_short_help_set() { arg } else { arg.help_heading(None) })
+        .disable_help_flag(true)
+        .arg(help_flag(format!("Print this; `{asked}` prints everything")))
         .after_help(told)
 }
 
-fn in_full(command: Command) -> Command {
+fn in_full(command: Command, _: &str) -> Command {
     let told = behind(command.get_name()).in_full();
-    command.mut_args(arg_in_full).after_help(told)
+    command
+        .mut_args(arg_in_full)
+        .disable_help_flag(true)
+        .arg(help_flag("Print the flags that are used most".to_owned()))
+        .after_help(told)
+}
+
+fn help_flag(about: String) -> Arg {
+    let flag = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
+    flag.help_heading(None).help(about)
 }
 
 /// Clap takes what is said at length as a reason for its long form.
@@ -109,10 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn all_is_asked_for_by_word_or_flag() {
+    fn all_is_asked_for_by_word() {
         let is_asked = |line: &str| is_all_asked_for(line.split(' ').map(OsString::from));
-        assert!(is_asked("sluss filter --help") && is_asked("sluss help filter") && is_asked("sluss --help"));
-        assert!(!is_asked("sluss filter -h") && !is_asked("sluss filter help -h") && !is_asked("sluss"));
+        assert!(is_asked("sluss help filter") && is_asked("sluss help"));
+        assert!(!is_asked("sluss filter --help") && !is_asked("sluss filter help -h") && !is_asked("sluss"));
+        assert_eq!(
+            (how_to_ask("sluss"), how_to_ask("sluss bench engine")),
+            ("sluss help".into(), "sluss help bench engine".into())
+        );
     }
 
     #[test]

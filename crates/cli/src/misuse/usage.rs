@@ -2,6 +2,7 @@
 
 use crate::args::Cli;
 use crate::exit::Failure;
+use crate::help;
 use crate::words::shell_word;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
@@ -105,12 +106,7 @@ const CONFLICTS: &[Conflict] = &[
 const MISSING: &[(&str, &str, &str, &str)] = &[
     ("compile", "words", "no filter given", "`sluss compile 'tcp port 80'`"),
     ("explain", "words", "no filter given", "`sluss explain 'tcp port 80'`"),
-    (
-        "run",
-        "graph",
-        "no graph given",
-        "`sluss run net.toml`; `sluss run --help` says what stands in a graph",
-    ),
+    ("run", "graph", "no graph given", "`sluss run net.toml`; `sluss help run` says what stands in a graph"),
     ("man", "folder", "no folder given", "`sluss man .` writes man pages into this one"),
     ("top", "once", "`--json` is for one look only: `--once` is missing", "`sluss top --once --json`"),
     (
@@ -271,7 +267,7 @@ impl Usage {
             Some(similar) => {
                 what.help(format_args!("did you mean `{}`?", similar.split(' ').next().unwrap_or(similar)))
             }
-            None => what.help(format_args!("`{} --help` lists the flags", self.name)),
+            None => what.help(format_args!("`{}` lists the flags", help::how_to_ask(&self.name))),
         }
     }
 
