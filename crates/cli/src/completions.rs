@@ -1,10 +1,10 @@
 //! Completion scripts, from the definitions of the flags. What `clap_complete` makes offers files wherever it knows no words; here files are
 //! offered only where they can stand.
 
-use crate::args::Cli;
 use crate::exit::{Failure, Outcome};
+use crate::help;
 use crate::terminal::print;
-use clap::{Arg, Command, CommandFactory, ValueHint};
+use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
 
 /// Prints the script of a shell.
@@ -14,7 +14,7 @@ pub(crate) fn run(shell: Shell) -> Result<Outcome, Failure> {
 }
 
 fn script(shell: Shell) -> String {
-    let mut command = hinted(Cli::command());
+    let mut command = hinted(help::short());
     command.build();
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "sluss", &mut script);

@@ -540,7 +540,7 @@ fn help_is_a_command_as_well() {
         // What the short one points to is there.
         let short = stdout(&run(&command.split_whitespace().chain(["--help"]).collect::<Vec<_>>()));
         let asked =
-            format!("Print this; `{}` prints everything\n", format!("sluss help {command}").trim_end());
+            format!("Print help in brief; `{}` prints all\n", format!("sluss help {command}").trim_end());
         assert!(short.contains(&asked) && stdout(&help).contains("--color"), "{command}: {short}");
     }
     assert_eq!(code(&run(&["help", "rnu"])), 2);

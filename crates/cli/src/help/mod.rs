@@ -27,7 +27,7 @@ pub(crate) fn command() -> Command {
 }
 
 /// The definition whose help fits a terminal.
-fn short() -> Command {
+pub(crate) fn short() -> Command {
     each(Cli::command(), "sluss help", &brief)
 }
 
@@ -69,7 +69,7 @@ fn brief(command: Command, asked: &str) -> Command {
     command
         .mut_args(|arg| if arg.is_hide_short_help_set() { arg } else { arg.help_heading(None) })
         .disable_help_flag(true)
-        .arg(help_flag(format!("Print this; `{asked}` prints everything")))
+        .arg(help_flag(format!("Print help in brief; `{asked}` prints all")))
         .after_help(told)
 }
 
@@ -78,7 +78,7 @@ fn in_full(command: Command, _: &str) -> Command {
     command
         .mut_args(arg_in_full)
         .disable_help_flag(true)
-        .arg(help_flag("Print the flags that are used most".to_owned()))
+        .arg(help_flag("Print help in brief".to_owned()))
         .after_help(told)
 }
 
