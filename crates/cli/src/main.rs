@@ -50,6 +50,7 @@ use terminal::Terminal;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(exit::note_place));
+    signals::fail_at_file_size();
     let mut command = help::command();
     let parsed = command.try_get_matches_from_mut(help::words(std::env::args_os()));
     let cli = match parsed

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, OwnedFd};
@@ -45,17 +45,25 @@ impl Caught {
     }
 }
 
+/// Signals that ask for an end; to a graph, [`Hangup`] says something else.
+pub(crate) const ENDING: &[i32] = &[SIGINT, SIGTERM, SIGHUP];
+pub(crate) const ENDING_GRAPHS: &[i32] = &[SIGINT, SIGTERM];
+
 /// What is caught from now on.
-pub(crate) fn caught() -> Result<Caught, Failure> {
+pub(crate) fn caught(signals: &[i32]) -> Result<Caught, Failure> {
     let caught = Caught::default();
-    catch(&caught)?;
+    catch(&caught, signals)?;
     Ok(caught)
 }
 
-/// From now on, signals that ask for an end are noted. The first wakes the calling thread where it is parked; some time after it, a signal kills.
-pub(crate) fn catch(caught: &Caught) -> Result<(), Failure> {
+/// From now on, these signals are noted, but for those that whoever started this has had ignored, as nohup(1) does. The first wakes the
+/// calling thread where it is parked; some time after it, a signal kills.
+pub(crate) fn catch(caught: &Caught, signals: &[i32]) -> Result<(), Failure> {
     let Caught { number, is_any, kills } = caught;
-    for signal in [SIGINT, SIGTERM] {
+    let ignored = ignored();
+    let signals: Vec<i32> =
+        signals.iter().copied().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect();
+    for &signal in &signals {
         let registered = signal_hook::flag::register_conditional_default(signal, Arc::clone(kills))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(is_any)))
             .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(number), signal as usize));
@@ -73,8 +81,21 @@ pub(crate) fn catch(caught: &Caught) -> Result<(), Failure> {
         };
         std::thread::Builder::new().name("signals".to_owned()).spawn(wait)
     };
-    Signals::new([SIGINT, SIGTERM]).and_then(wait).map_err(|error| refused(SIGINT, &error))?;
+    Signals::new(signals).and_then(wait).map_err(|error| refused(SIGINT, &error))?;
     Ok(())
+}
+
+/// The signals that are ignored, as bits: proc_pid_status(5). None where nobody says.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// From now on, a file that may become no longer is an error of who writes to it (EFBIG), and does not end the process in the middle of a record: setrlimit(2).
+pub(crate) fn fail_at_file_size() {
+    // Where that cannot be had, it ends the process, as it does others.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
 /// What SIGHUP says: that the configuration is to be read again, or that the terminal has gone.

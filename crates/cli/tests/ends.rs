@@ -467,21 +467,62 @@ fn help_that_cannot_be_written_is_no_success() {
 #[test]
 fn a_signal_ends_cleanly_with_what_was_written_intact() {
     use std::os::unix::process::ExitStatusExt;
-    let out = scratch("signal").join("out.pcap");
-    let capture = std::fs::read(root().join("captures/mixed.pcap")).unwrap();
-    let mut child = sluss(&["filter", "", "-", "-q", "-o", arg(&out)]).stdin(Stdio::piped()).spawn().unwrap();
+    for (name, number) in [("HUP", 129), ("INT", 130), ("TERM", 143)] {
+        let out = scratch("signal").join(name).with_extension("pcap");
+        let capture = std::fs::read(root().join("captures/mixed.pcap")).unwrap();
+        let mut child =
+            sluss(&["filter", "", "-", "-q", "-o", arg(&out)]).stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(&capture).unwrap();
+        stdin.flush().unwrap();
+        // What has come is handed on while more is waited for.
+        while std::fs::metadata(&out).map_or(0, |metadata| metadata.len()) < capture.len() as u64 {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        common::signal(&child, name);
+        // The pipe stays open: the signal ends the read that waits.
+        let status = child.wait().unwrap();
+        drop(stdin);
+        assert_eq!((status.code(), status.signal()), (Some(number), None));
+        let read_back = run(&["filter", "--count", "", arg(&out)]);
+        assert_eq!(code(&read_back), 0, "{}", stderr(&read_back));
+    }
+}
+
+/// As behind nohup(1), and as a shell does for SIGINT with what it starts in the background.
+#[cfg(unix)]
+#[test]
+fn a_signal_that_is_ignored_stays_so() {
+    let out = scratch("ignored").join("out.pcap");
+    let capture = std::fs::read(root().join("captures/web.pcap")).unwrap();
+    let script = r#"trap '' HUP INT; exec "$0" filter '' - -q -o "$1""#;
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_sluss"), arg(&out)]).stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(&capture).unwrap();
-    stdin.flush().unwrap();
-    // What has come is handed on while more is waited for.
     while std::fs::metadata(&out).map_or(0, |metadata| metadata.len()) < capture.len() as u64 {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
+    common::signal(&child, "HUP");
     common::signal(&child, "INT");
-    // The pipe stays open: the signal ends the read that waits.
-    let status = child.wait().unwrap();
+    stdin.write_all(&capture[24..]).unwrap();
     drop(stdin);
-    assert_eq!((status.code(), status.signal()), (Some(130), None));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(std::fs::read(&out).unwrap().len(), 2 * capture.len() - 24);
+}
+
+/// setrlimit(2), RLIMIT_FSIZE; a shell counts in blocks of 512 or 1024 bytes.
+#[cfg(unix)]
+#[test]
+fn an_output_that_may_become_no_longer_ends_with_a_whole_record() {
+    let out = scratch("file-size").join("out.pcap");
+    let script = r#"ulimit -f 20; exec "$0" filter '' captures/mixed.pcap -q -o "$1""#;
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_sluss"), arg(&out)]).current_dir(root());
+    let output = command.output().unwrap();
+    assert_eq!(code(&output), 3, "{}", stderr(&output));
+    assert!(stderr(&output).contains("out.pcap: cannot write: File too large"), "{}", stderr(&output));
     let read_back = run(&["filter", "--count", "", arg(&out)]);
     assert_eq!(code(&read_back), 0, "{}", stderr(&read_back));
 }

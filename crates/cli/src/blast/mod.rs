@@ -29,7 +29,7 @@ pub(crate) fn run(args: &BlastArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let graph = flags::graph(args)?;
     let mut engine = Settings::new().and_then(Engine::new).map_err(Failure::no_engine)?;
     engine.configure(&graph).map_err(|error| flags::refused(&error, args))?;
-    let signals = signals::caught()?;
+    let signals = signals::caught(signals::ENDING)?;
     let begin = Instant::now();
     let to = &*args.to.to_string_lossy();
     let mut announcer = Announcer::new(&engine, terminal).calling(flags::TARGET, to);

@@ -281,7 +281,7 @@ impl Run<'_> {
             }
             // Up to here a signal ends the process: a FIFO may never be opened at its other end, nor a pipe bring its first
             // byte, and nothing was written that could be cut.
-            signals::catch(&self.tally.signals)?;
+            signals::catch(&self.tally.signals, signals::ENDING)?;
             opening.empty()?;
             self.sinks = Some(sinks);
             self.totals.has_begun = true;

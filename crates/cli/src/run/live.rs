@@ -50,7 +50,7 @@ pub(super) fn run(
     teller: &Teller<'_>,
 ) -> Result<Outcome, Failure> {
     let name = args.name.clone().unwrap_or_else(|| source.instance_name());
-    let signals = signals::caught()?;
+    let signals = signals::caught(signals::ENDING_GRAPHS)?;
     let hangup = Hangup::caught()?;
     let mut engine = Engine::new(settings(args, &name, &file.graph, teller)?).map_err(Failure::no_engine)?;
     engine.configure(&file.graph).map_err(|error| teller.refused(&file, &error, "nothing was started"))?;
