@@ -4,7 +4,7 @@ use crate::hand::Entry;
 use crate::race::{Engine, engine};
 use crate::traffic::Descriptor;
 use pflang::internals::exec::NativeFilter;
-use pflang::{Compiler, Filter};
+use pflang::{Backend, Compiler, Filter};
 use testkit::oracle::{self, Libpcap, Options};
 use wire::LinkType;
 
@@ -38,6 +38,19 @@ pub(crate) fn compiled(source: &str) -> Filter {
 /// Its machine code.
 pub(crate) fn native(filter: &Filter) -> &NativeFilter {
     filter.native().expect("checked when it was compiled")
+}
+
+/// The reference interpreter, so that counts are checked where no peer could be asked.
+pub(crate) fn interpreter<'e>(source: &str) -> Engine<'e, Descriptor> {
+    let compiler = Compiler::new(LinkType::EN10MB).backend(Backend::Interpreter);
+    let filter = compiler.compile(source).expect("the benchmark's filters compile");
+    engine("interpreter", move |packets: &[Descriptor]| {
+        // SAFETY: as in `call_each`.
+        let data = |packet: &Descriptor| unsafe {
+            std::slice::from_raw_parts(packet.data, packet.captured as usize)
+        };
+        packets.iter().filter(|&packet| filter.matches_captured(data(packet), packet.wire)).count() as u64
+    })
 }
 
 /// libpcap's optimised bytecode in its own `bpf_filter`.

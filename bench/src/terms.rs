@@ -1,6 +1,6 @@
 //! Many terms: `host a or host b or …`, from text to code, and per packet.
 
-use crate::engines::{calls, compiled, native, peer};
+use crate::engines::{calls, compiled, interpreter, native, peer};
 use crate::race::{race, thread_cpu_ns};
 use crate::report::{Figure, Report, Target::AtMost};
 use crate::traffic::{Mix, Traffic};
@@ -108,7 +108,7 @@ fn times_per_packet(report: &mut Report, what: &str, list: fn(usize) -> String) 
 fn ns_per_packet(report: &mut Report, what: &str, source: &str) -> f64 {
     let traffic = Traffic::hot(Mix::Mixed);
     let filter = compiled(source);
-    let mut engines = [calls("sluss", native(&filter).one())];
+    let mut engines = [calls("sluss", native(&filter).one()), interpreter(source)];
     let lap = race(&traffic.descriptors, &mut engines, usize::MAX, 61).remove(0);
     tell(report, &format!("{what}, mixed"), "sluss", lap.min_ns, lap.median_ns, "ns/packet");
     lap.median_ns
