@@ -36,11 +36,15 @@ impl Selector<'_> {
         {
             return true;
         }
+        let end = self.at;
         let mut flag = None;
         for &node in chain {
+            // As far as this test, so that what those after it look at, too, is read once.
+            self.at = self.layout.position[node.index()];
             let next = self.set(node);
             flag = Some(flag.map_or(next, |flag| self.either(flag, next)));
         }
+        self.at = end;
         let Some(flag) = flag else { return false };
         self.finish_block(head, self.label(head), Exit::Flag(flag));
         true

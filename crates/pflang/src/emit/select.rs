@@ -377,8 +377,7 @@ impl<'g> Selector<'g> {
     }
 
     fn constant_last(&self, op: BinOp, a: ValueId, b: ValueId) -> (ValueId, ValueId) {
-        let commutes = matches!(op, BinOp::Add | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor);
-        if commutes && self.graph.pool.as_const(a).is_some() { (b, a) } else { (a, b) }
+        if op.commutes() && self.graph.pool.as_const(a).is_some() { (b, a) } else { (a, b) }
     }
 
     /// Computes a value whose operands are held.

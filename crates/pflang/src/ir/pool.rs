@@ -112,6 +112,11 @@ pub enum BinOp {
 }
 
 impl BinOp {
+    /// Whether the operands may change places.
+    pub fn commutes(self) -> bool {
+        matches!(self, BinOp::Add | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor)
+    }
+
     /// The result for constants; `None` for a zero divisor.
     pub fn eval(self, a: u32, b: u32) -> Option<u32> {
         Some(match self {

@@ -69,21 +69,17 @@ pub(super) fn address(folder: &mut Folder, base: ValueId, offset: u32) -> Addres
 
 /// `a op b`, simplified.
 pub(super) fn op(folder: &mut Folder, op: BinOp, a: ValueId, b: ValueId) -> ValueId {
-    let (a, b) = if commutes(op) && precedes(folder, b, a) { (b, a) } else { (a, b) };
+    let (a, b) = if op.commutes() && precedes(folder, b, a) { (b, a) } else { (a, b) };
     match (folder.as_const(a), folder.as_const(b)) {
         (Some(x), Some(y)) => match op.eval(x, y) {
             Some(k) => folder.constant(k),
             None => folder.pool.op(op, a, b),
         },
         (_, Some(k)) => with_constant(folder, op, a, k),
-        (Some(0), None) if !commutes(op) && op != BinOp::Sub => a,
+        (Some(0), None) if !op.commutes() && op != BinOp::Sub => a,
         _ if a == b => with_itself(folder, op, a),
         _ => folder.pool.op(op, a, b),
     }
-}
-
-fn commutes(op: BinOp) -> bool {
-    matches!(op, BinOp::Add | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor)
 }
 
 /// Whether `a` belongs on the left of `b`: constants on the right, else by id.

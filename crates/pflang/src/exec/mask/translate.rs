@@ -347,9 +347,8 @@ impl<'g> Translator<'g> {
     }
 
     fn op(&mut self, op: BinOp, a: ValueId, b: ValueId) -> Option<Column> {
-        let commutes = matches!(op, BinOp::Add | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor);
         let constant = |value| self.graph.pool.as_const(value);
-        let (a, b) = if commutes && constant(a).is_some() { (b, a) } else { (a, b) };
+        let (a, b) = if op.commutes() && constant(a).is_some() { (b, a) } else { (a, b) };
         let k = constant(b);
         let from = self.column(a)?;
         let Some(k) = k else {

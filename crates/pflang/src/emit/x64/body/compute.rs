@@ -75,6 +75,10 @@ impl Body<'_> {
                 self.push(X::ImulImm(to, self.rm(a), k as i32));
                 self.write(dst, to);
             }
+            (op, to, a, Operand::Reg(b)) if op.commutes() && b == Place::Reg(to) => {
+                self.two_address(op, to, Operand::Reg(a));
+                self.write(dst, to);
+            }
             // Two-address form: the result must not be where the right operand still is.
             (_, to, a, b) => {
                 let to = if b == Operand::Reg(Place::Reg(to)) && a != Place::Reg(to) { SCRATCH } else { to };
