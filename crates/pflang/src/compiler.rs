@@ -49,6 +49,11 @@ pub struct Compiler {
 
 impl Compiler {
     /// Packets ahead whose first bytes a burst fetches into the cache.
+    ///
+    /// ```
+    /// # use pflang::Compiler;
+    /// assert!(Compiler::PREFETCH_DISTANCE > 0);
+    /// ```
     pub const PREFETCH_DISTANCE: u32 = crate::emit::PREFETCH_DISTANCE;
 
     /// A compiler with libpcap's meaning, no names and the default limits.

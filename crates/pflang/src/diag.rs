@@ -404,6 +404,12 @@ pub enum Code {
 
 impl Code {
     /// Every code there is, in order.
+    ///
+    /// ```
+    /// use pflang::Code;
+    ///
+    /// assert!(Code::ALL.iter().any(|code| code.to_string() == "PF104"));
+    /// ```
     pub const ALL: &[Code] = &[
         Code::BadToken,
         Code::Unexpected,

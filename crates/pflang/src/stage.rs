@@ -50,6 +50,12 @@ pub enum Stage {
 
 impl Stage {
     /// Every stage, the earliest first.
+    ///
+    /// ```
+    /// use pflang::Stage;
+    ///
+    /// assert_eq!(Stage::ALL.last(), Some(&Stage::Bytes));
+    /// ```
     pub const ALL: &[Stage] = &[
         Stage::Tokens,
         Stage::Ast,

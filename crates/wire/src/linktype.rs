@@ -295,21 +295,44 @@ const MATCHING_MIN: u32 = 104;
 
 impl LinkType {
     /// Ethernet, by its name in tcpdump.org's list; the same as [`LinkType::EN10MB`].
+    ///
+    /// ```
+    /// # use wire::LinkType;
+    /// assert_eq!(LinkType::ETHERNET, LinkType::EN10MB);
+    /// ```
     pub const ETHERNET: LinkType = LinkType::EN10MB;
 
     /// The link type with this `LINKTYPE_` value, known or not.
+    ///
+    /// ```
+    /// # use wire::LinkType;
+    /// assert_eq!(LinkType::new(1), LinkType::EN10MB);
+    /// assert_eq!(LinkType::new(65_535).name(), None);
+    /// ```
     #[must_use]
     pub const fn new(value: u32) -> LinkType {
         LinkType(value)
     }
 
     /// The `LINKTYPE_` value, as capture files store it.
+    ///
+    /// ```
+    /// # use wire::LinkType;
+    /// assert_eq!(LinkType::RAW.value(), 101);
+    /// ```
     #[must_use]
     pub const fn value(self) -> u32 {
         self.0
     }
 
     /// The link type for one of Linux's `DLT_` values, or `None` where libpcap has no file value for it.
+    ///
+    /// ```
+    /// # use wire::LinkType;
+    /// // Linux calls raw IP 12, files call it 101.
+    /// assert_eq!(LinkType::from_dlt(12), Some(LinkType::RAW));
+    /// assert_eq!(LinkType::from_dlt(101), None);
+    /// ```
     #[must_use]
     pub fn from_dlt(dlt: u32) -> Option<LinkType> {
         if let Some(&(_, linktype)) = DLT_DIFFERS.iter().find(|&&(d, _)| d == dlt) {
@@ -321,6 +344,12 @@ impl LinkType {
 
     /// Linux's `DLT_` value for this link type. A value nobody knows is returned unchanged, as libpcap does,
     /// since it may be newer than this table.
+    ///
+    /// ```
+    /// # use wire::LinkType;
+    /// assert_eq!(LinkType::RAW.to_dlt(), 12);
+    /// assert_eq!(LinkType::EN10MB.to_dlt(), 1);
+    /// ```
     #[must_use]
     pub fn to_dlt(self) -> u32 {
         DLT_DIFFERS.iter().find(|&&(_, l)| l == self).map_or(self.0, |&(dlt, _)| dlt)
@@ -342,24 +371,44 @@ impl LinkType {
     }
 
     /// The table's line for this link type, if it has one.
+    ///
+    /// ```
+    /// # use wire::LinkType;
+    /// assert_eq!(LinkType::EN10MB.info().map(|info| info.file_name), Some("ETHERNET"));
+    /// ```
     #[must_use]
     pub fn info(self) -> Option<&'static LinkTypeInfo> {
         TABLE.binary_search_by_key(&self, |info| info.linktype).ok().map(|i| &TABLE[i])
     }
 
     /// The name that `tcpdump -y` takes, if this link type has one.
+    ///
+    /// ```
+    /// # use wire::LinkType;
+    /// assert_eq!(LinkType::LINUX_SLL2.name(), Some("LINUX_SLL2"));
+    /// ```
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         self.info().map(|info| info.name)
     }
 
     /// What it is, in a few words, if it is known.
+    ///
+    /// ```
+    /// # use wire::LinkType;
+    /// assert_eq!(LinkType::EN10MB.description(), Some("Ethernet"));
+    /// ```
     #[must_use]
     pub fn description(self) -> Option<&'static str> {
         self.info().map(|info| info.description)
     }
 
     /// Every link type that has a name, by rising value.
+    ///
+    /// ```
+    /// # use wire::LinkType;
+    /// assert!(LinkType::all().iter().any(|info| info.name == "EN10MB"));
+    /// ```
     #[must_use]
     pub fn all() -> &'static [LinkTypeInfo] {
         TABLE
@@ -393,6 +442,12 @@ pub struct ParseLinkTypeError {
 
 impl ParseLinkTypeError {
     /// What was given.
+    ///
+    /// ```
+    /// # use wire::LinkType;
+    /// let error = "EN10GB".parse::<LinkType>().unwrap_err();
+    /// assert_eq!(error.text(), "EN10GB");
+    /// ```
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text

@@ -21,6 +21,13 @@ pub struct Packet<'p> {
 
 impl<'p> Packet<'p> {
     /// No bytes at all.
+    ///
+    /// ```
+    /// use pflang::Packet;
+    ///
+    /// let burst = [Packet::EMPTY; 64];
+    /// assert!(burst.iter().all(|packet| packet.wire_len() == 0));
+    /// ```
     pub const EMPTY: Packet<'static> =
         Packet { data: [].as_ptr(), captured: 0, wire: 0, borrow: PhantomData };
 

@@ -79,6 +79,16 @@ pub struct Entry<'p> {
 impl FilterList {
     /// The answer that a burst writes for a packet that no filter matches. A filter may have it for an answer: what it is the first
     /// to match is not asked of those behind it and gets no answer.
+    ///
+    /// ```
+    /// use pflang::{Compiler, FilterList, LinkType, Packet};
+    ///
+    /// let list = Compiler::new(LinkType::EN10MB).compile_list(&[("tcp", 1)])?;
+    /// let mut answers = [7];
+    /// list.decide_burst(&[Packet::EMPTY], &mut answers);
+    /// assert_eq!(answers, [FilterList::NONE]);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
     pub const NONE: u32 = REJECT;
 
     /// Makes a list of its parts.
