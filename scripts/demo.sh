@@ -18,7 +18,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 say "Packets of $capture that match a filter, one line each"
-prompt "filter 'tcp port 80 or arp' $capture"
+prompt "filter --lines 'tcp port 80 or arp' $capture"
 head_of 8 "$sluss" filter --lines 'tcp port 80 or arp' "$capture"
 echo "…"
 
