@@ -148,13 +148,13 @@ pub enum ErrorKind {
     LinkTypeBeyondPcapng(LinkType),
     /// A packet is longer than the snap length the output's header has already promised.
     #[error(
-        "a packet of {captured} bytes does not fit the output's snap length of {snaplen}, which the first input \
-         gave it: name the input with the largest snap length first, or write to a .pcapng file"
+        "a packet of {captured} bytes does not fit the output, which was begun for packets of at most {snaplen}: \
+         name the input with the largest snap length first, or write to a .pcapng file"
     )]
     OverSnaplen {
         /// Captured bytes of the packet.
         captured: u32,
-        /// The value in the output's header.
+        /// The most there is room for.
         snaplen: u32,
     },
     /// A pattern matched no file, or a folder holds none.

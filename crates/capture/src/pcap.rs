@@ -143,7 +143,8 @@ impl PcapHeader {
             order,
             precision: if magic == MAGIC_NANO { Precision::Nano } else { Precision::Micro },
             version,
-            snaplen: understood_snaplen(order.u32(bytes, 16), linktype, faked_header_len),
+            snaplen: (understood_snaplen(order.u32(bytes, 16), linktype) + faked_header_len)
+                .min(SNAPLEN_SANE_MAX),
             linktype,
             link_bits: link & !LINKTYPE_MASK,
             modified,
@@ -154,6 +155,12 @@ impl PcapHeader {
     /// Whether a record can be copied byte by byte into a new file of the same order and precision.
     pub(crate) fn is_plain(&self) -> bool {
         !self.modified && self.lengths == Lengths::CapturedFirst
+    }
+
+    /// Whether its snap length is no shorter than the longest record that a pcap file of its link type may have.
+    #[must_use]
+    pub fn takes_every_packet(&self) -> bool {
+        self.snaplen >= captured_max(self.linktype)
     }
 
     fn record_header_len(&self) -> usize {
@@ -313,12 +320,12 @@ pub(crate) fn fcs_bits(len: u8) -> Option<u32> {
     (len.is_multiple_of(2) && len <= 30).then_some(u32::from(len / 2) << 28 | FCS_PRESENT)
 }
 
-fn understood_snaplen(stored: u32, linktype: LinkType, faked_header_len: u32) -> u32 {
-    let snaplen = match stored {
+/// What a snap length means to libpcap: 0 and nonsense are the maximum.
+pub(crate) fn understood_snaplen(stored: u32, linktype: LinkType) -> u32 {
+    match stored {
         1..=SNAPLEN_SANE_MAX => stored,
         _ => captured_max(linktype),
-    };
-    (snaplen + faked_header_len).min(SNAPLEN_SANE_MAX)
+    }
 }
 
 fn need_header(bytes: usize) -> Stop {

@@ -213,6 +213,22 @@ impl Reader {
         }
     }
 
+    /// The most bytes that are kept of packets of this link type, as far as that is known before more is read than the first packets;
+    /// `None` where no interface of this link type is described. Nothing is taken from the input.
+    ///
+    /// ```
+    /// # let bytes = capture::doc_example();
+    /// let mut reader = capture::Reader::new(std::io::Cursor::new(bytes), "web.pcap")?;
+    /// assert_eq!(reader.first_snaplen(wire::LinkType::EN10MB), Some(65_535));
+    /// assert_eq!(reader.first_snaplen(wire::LinkType::RAW), None);
+    /// # Ok::<(), capture::Error>(())
+    /// ```
+    pub fn first_snaplen(&mut self, linktype: LinkType) -> Option<u32> {
+        self.first_linktype();
+        let interfaces = self.section.interfaces.iter().filter(|interface| interface.linktype == linktype);
+        interfaces.map(|interface| pcap::understood_snaplen(interface.snaplen, linktype)).max()
+    }
+
     /// Reads on to the next packets, wherever they come, and returns their link type; `None` where there are no more. For who
     /// opens an input to ask just that: what is passed over is lost, and damage ends the input.
     pub fn seek_linktype(&mut self) -> Option<LinkType> {

@@ -261,22 +261,6 @@ fn what_a_pcap_file_cannot_say_is_warned_of() {
     }
 }
 
-/// The order within a folder cannot be changed.
-#[test]
-fn a_packet_beyond_the_snap_length_is_told_with_both_ways_out() {
-    let folder = scratch("over-snaplen");
-    let short = folder.join("a.pcap");
-    let mut capture = common::pcap(1, 1);
-    capture[16..20].copy_from_slice(&60_u32.to_le_bytes());
-    std::fs::write(&short, capture).unwrap();
-    let join =
-        |name: &str| run(&["filter", "", arg(&short), "captures/web.pcap", "-o", arg(&folder.join(name))]);
-    let output = join("out.pcap");
-    let help = "name the input with the largest snap length first, or write to a .pcapng file\n";
-    assert!(code(&output) == 2 && stderr(&output).ends_with(help), "{}", stderr(&output));
-    assert_eq!(code(&join("out.pcapng")), 0);
-}
-
 #[test]
 fn lines_are_one_a_packet() {
     let lines = stdout(&run(&["filter", "--lines", "arp", "captures/mixed.pcap"]));

@@ -18,7 +18,7 @@ use crate::language::one_line;
 use crate::message::Message;
 use crate::signals;
 use crate::terminal::Terminal;
-use capture::{Format, Input, Reader};
+use capture::{Format, Input, Reader, Target};
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -275,6 +275,7 @@ impl Run<'_> {
                     reader.format()
                 }
             };
+            let format = if self.writes_pcap(format) { with_room_for(inputs, format) } else { format };
             let (sinks, opening) = Sinks::open(&self.plan.selections, format)?;
             if !self.is_quiet {
                 self.warn_of_names(format);
@@ -288,6 +289,12 @@ impl Run<'_> {
         }
         let sinks = self.sinks.as_mut().expect("opened above");
         Ok(sinks.begin(&self.plan.selections, self.numbers))
+    }
+
+    /// Whether an output is a pcap file, where the first packets are in this format.
+    fn writes_pcap(&self, format: Format) -> bool {
+        let mut paths = self.plan.selections.iter().filter_map(|selection| selection.output.path());
+        paths.any(|path| names::target(path, format) != Target::Pcapng)
     }
 
     /// Tells of outputs whose names say something else than is in them.
@@ -457,6 +464,21 @@ fn first_packets(first: &mut Reader, inputs: &[Input]) -> Option<(LinkType, Form
     let are_all_files = inputs.iter().all(can_be_opened_again);
     let described = || described(first).first().map(|&linktype| (linktype, first.format()));
     files.find_map(seek).or_else(|| described().filter(|_| are_all_files))
+}
+
+/// The format of the first packets, with the largest snap length of these inputs: a pcap file states one for all its packets, and before
+/// the first of them. Files are looked at for that as long as one may have a larger one; what a pipe has is not known.
+fn with_room_for(inputs: &[Input], format: Format) -> Format {
+    let (Format::Pcap(mut header), [_, _, ..]) = (format, inputs) else { return format };
+    for input in inputs.iter().filter(|input| can_be_opened_again(input)) {
+        if header.takes_every_packet() {
+            break;
+        }
+        let linktype = header.linktype;
+        let snaplen = input.open().ok().and_then(|mut reader| reader.first_snaplen(linktype));
+        header.snaplen = header.snaplen.max(snaplen.unwrap_or(0));
+    }
+    Format::Pcap(header)
 }
 
 /// The link types that these inputs describe before their first packets, the first input of which has been opened. Inputs without packets come
