@@ -116,6 +116,26 @@ fn a_linktype_that_pcapng_has_no_room_for_is_refused() {
     assert_eq!(copy(&[&ng, &high], |i| i == 0).unwrap(), copy(&[&ng], |_| true).unwrap());
 }
 
+/// Whatever its header says: readers of pcap take such a length for damage.
+#[test]
+fn a_packet_of_pcapng_may_be_too_long_for_any_pcap() {
+    for (linktype, most) in [(1, 256 << 10), (249, 1 << 20), (231, 8 << 20)] {
+        let first = pcap_header(ByteOrder::Little, MICRO, (2, 4), i32::MAX as u32, linktype.into()).bytes;
+        let of_length = |len: u32| {
+            let file = Bytes::new(ByteOrder::Little).section().interface(linktype, 0);
+            copy(&[&first, &file.enhanced(0, 5, &vec![7; len as usize], len).bytes], |_| true)
+        };
+        assert_eq!(packets(&of_length(most).unwrap())[0].data.len(), most as usize);
+        if linktype != 231 {
+            let error = of_length(most + 1).unwrap_err();
+            assert!(
+                matches!(error.kind(), ErrorKind::OverSnaplen { snaplen, .. } if *snaplen == most),
+                "{error}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_is_not_written_need_not_fit() {
     let first = pcap(ByteOrder::Little, MICRO, 1, THREE);

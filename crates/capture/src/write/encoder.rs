@@ -196,7 +196,11 @@ impl Encoder {
         selected: impl Iterator<Item = &'a Record>,
         out: &mut Vec<u8>,
     ) -> Result<(), ErrorKind> {
-        let Target::Pcap { order, precision, snaplen, link_bits, .. } = self.target else { return Ok(()) };
+        let Target::Pcap { order, precision, snaplen, linktype, link_bits } = self.target else {
+            return Ok(());
+        };
+        // Packets of pcapng may be longer than any reader takes from pcap.
+        let snaplen = snaplen.min(pcap::captured_max(linktype));
         // Where nothing is said of a frame check sequence there is none, as far as anybody knows.
         let first = pcap::fcs_len(link_bits).unwrap_or(0);
         for packet in selected {
