@@ -60,9 +60,9 @@ pub enum ErrorKind {
         /// The decoder's message.
         source: io::Error,
     },
-    /// A zstd frame refers further back than we keep.
+    /// A zstd frame refers further back than we keep, and than `zstd -dc` does unless it is told to.
     #[error(
-        "the zstd data needs more than {} MiB of history: pipe it through `zstd -dc --long=31`",
+        "the zstd data needs more than {} MiB of history: pipe it in, `zstd -dc --long=31 FILE |`",
         limit >> 20
     )]
     ZstdWindow {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 /// Is called before an input takes more memory than most do: more than 1 MiB for a record, or more than 8 MiB for the history of a
-/// decoder, which is at most 32. It may wait until others have given theirs back.
+/// decoder, which is at most 128. It may wait until others have given theirs back.
 pub type BeforeGrowing = Arc<dyn Fn() + Send + Sync>;
 
 /// A window of this length needs no leave.

@@ -41,7 +41,7 @@
 //! * **Nothing before the damage is lost.** A truncated or damaged input yields every whole record, then an
 //!   [`Error`] that names the byte.
 //! * **Memory stays flat.** One record is at most 16 MiB ([`ErrorKind::TooLong`] else), a decoder's history at
-//!   most 32 MiB, and a claimed length costs nothing until its bytes arrive. Of many inputs at once, each can be told to ask before it
+//!   most 128 MiB, and a claimed length costs nothing until its bytes arrive. Of many inputs at once, each can be told to ask before it
 //!   takes that much ([`BeforeGrowing`]).
 //! * **Output is the input's format**: byte order, precision, snap length, interfaces, options, unknown blocks.
 //!

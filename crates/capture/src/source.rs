@@ -20,9 +20,9 @@ pub(crate) type ByteStream = Box<dyn Read + Send>;
 /// Compressed bytes are read this many at a time.
 const COMPRESSED_CHUNK: usize = 128 << 10;
 
-/// Frames that need a larger history are refused, so that a hostile file cannot make us hold 2 GiB. 32 MiB is
-/// eight times what `zstd -19` uses.
-const ZSTD_WINDOW_LOG_MAX: u32 = 25;
+/// Frames that need a larger history are refused, so that a hostile file cannot make us hold 2 GiB. 128 MiB is what `zstd --long` and
+/// `zstd --ultra -22` use, and the most that `zstd -dc` takes unless it is told to. Of it there is no more than has been decoded.
+const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
 /// Bytes that decide what an input is: the longest signature we look for.
 const SNIFF_LEN: usize = 6;

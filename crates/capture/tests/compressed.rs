@@ -192,14 +192,54 @@ fn compressed_twice_is_said_to_be() {
     assert!(error.unwrap().to_string().contains("compressed twice"));
 }
 
+fn zstd_with_window(log: u32, bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.long_distance_matching(true).unwrap();
+    encoder.window_log(log).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 #[test]
 fn a_zstd_window_beyond_the_limit_is_refused() {
-    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
-    encoder.window_log(27).unwrap();
-    encoder.write_all(&plain()).unwrap();
-    let (_, error) = read_all(&encoder.finish().unwrap());
+    let (_, error) = read_all(&zstd_with_window(28, &plain()));
     let error = error.unwrap();
-    assert!(matches!(error.kind(), ErrorKind::ZstdWindow { limit: 0x200_0000 }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::ZstdWindow { limit: 0x800_0000 }), "{error}");
+    let told = "test: byte 0 (decompressed): the zstd data needs more than 128 MiB of history: \
+                pipe it in, `zstd -dc --long=31 FILE |`";
+    assert_eq!(error.to_string(), told);
+}
+
+/// `zstd --long` and `zstd --ultra -22` make such frames, and `zstd -dc` takes them.
+#[test]
+fn a_history_of_128_mib_is_read() {
+    const COUNT: usize = 300;
+    const LEN: usize = 128 << 10;
+    let short = plain();
+    assert_eq!(packets(&zstd_with_window(27, &short)), packets(&short));
+    // The second half is the first one, further back than a history of 32 MiB reaches.
+    let mut long = pcap_header(ByteOrder::Little, MICRO, (2, 4), 262_144, 1);
+    let mut state = 1_u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    })
+    .take(COUNT * LEN)
+    .collect();
+    for _ in 0..2 {
+        for data in noise.chunks(LEN) {
+            long = long.u32(0).u32(0).u32(LEN as u32).u32(LEN as u32).raw(data);
+        }
+    }
+    let packed = zstd_with_window(27, &long.bytes);
+    assert!(packed.len() < long.bytes.len() * 2 / 3, "it refers far back");
+    let mut reader = reader(&packed).unwrap();
+    let mut count = 0;
+    while let Some(packet) = reader.next_packet().unwrap() {
+        assert!(packet.data == &noise[count % COUNT * LEN..][..LEN], "packet {count}");
+        count += 1;
+    }
+    assert_eq!(count, 2 * COUNT);
 }
 
 /// How often an input asks for leave while it is read.
@@ -224,17 +264,13 @@ fn inputs_ask_before_they_take_much_memory() {
             .enhanced(0, 0, &vec![7; len], len as u32)
             .bytes
     };
-    let zstd_with_window = |log: u32| {
-        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
-        encoder.window_log(log).unwrap();
-        encoder.write_all(&plain()).unwrap();
-        encoder.finish().unwrap()
-    };
+    let zstd_with_window = |log: u32| zstd_with_window(log, &plain());
     assert_eq!(asks("small", &with_block(500_000)), 0);
     assert_ne!(asks("large", &with_block(5_000_000)), 0);
     assert_ne!(asks("large.gz", &gzip(&with_block(5_000_000))), 0);
     assert_eq!(asks("history-23", &zstd_with_window(23)), 0);
     assert_eq!(asks("history-24", &zstd_with_window(24)), 1);
+    assert_eq!(asks("history-27", &zstd_with_window(27)), 1);
     assert_eq!(asks("histories", &[zstd_with_window(10), zstd_with_window(24)].concat()), 1);
 }
 
