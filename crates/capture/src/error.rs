@@ -146,7 +146,7 @@ pub enum ErrorKind {
     /// A pcap file has 26 bits for the link type, a description of an interface in pcapng 16.
     #[error("link type {0} does not fit pcapng, which goes up to 65535: write to a pcap file")]
     LinkTypeBeyondPcapng(LinkType),
-    /// A packet is longer than the snap length the output's header has already promised.
+    /// A packet is longer than the snap length the output's header has already promised, or than readers of pcap take.
     #[error(
         "a packet of {captured} bytes does not fit the output, which was begun for packets of at most {snaplen}: \
          name the input with the largest snap length first, or write to a .pcapng file"
@@ -249,6 +249,12 @@ pub enum BlockProblem {
         code: u16,
         /// The length it has.
         length: u16,
+    },
+    /// An option that may stand in its block once, and on which the timestamps depend.
+    #[error("option {code} stands there twice, and the times of packets depend on it")]
+    OptionTwice {
+        /// The option's code.
+        code: u16,
     },
     /// More interfaces than any real capture has.
     #[error("more than {limit} interfaces in one section")]

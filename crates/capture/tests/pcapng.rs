@@ -323,6 +323,14 @@ fn damage_is_named_with_its_offset() {
             BlockProblem::Option { code: 2, length: 99 },
         ),
         (
+            start().block(INTERFACE, |b| b.u16(1).u16(0).u32(0).option(9, &[6]).option(9, &[9]).u32(0)),
+            BlockProblem::OptionTwice { code: 9 },
+        ),
+        (
+            start().block(INTERFACE, |b| b.u16(1).u16(0).u32(0).option(14, &[0; 8]).option(14, &[0; 8])),
+            BlockProblem::OptionTwice { code: 14 },
+        ),
+        (
             start().block(INTERFACE, |b| b.u16(1).u16(0).u32(0).option(9, &[6, 6])),
             BlockProblem::Option { code: 9, length: 2 },
         ),

@@ -142,24 +142,27 @@ fn interface(order: ByteOrder, bytes: &[u8]) -> Result<Interface, BlockProblem> 
         resolution: Resolution::MICRO,
         fcs_len: None,
     };
-    let mut offset_s = 0;
+    let (mut resolution, mut offset_s) = (None, None);
     for option in Options::new(order, &bytes[16..bytes.len() - 4]) {
         let (code, value) = option?;
         let wrong_length = BlockProblem::Option { code, length: value.len() as u16 };
         match code {
+            // Nobody knows which of two counts. The draft forbids them, and libpcap refuses them too.
+            OPT_IF_TSRESOL if resolution.is_some() => return Err(BlockProblem::OptionTwice { code }),
+            OPT_IF_TSOFFSET if offset_s.is_some() => return Err(BlockProblem::OptionTwice { code }),
             OPT_IF_TSRESOL => {
                 let &[tsresol] = value else { return Err(wrong_length) };
-                interface.resolution =
-                    Resolution::from_tsresol(tsresol).ok_or(BlockProblem::Resolution { tsresol })?;
+                let stated = Resolution::from_tsresol(tsresol).ok_or(BlockProblem::Resolution { tsresol })?;
+                resolution = Some(stated);
             }
-            OPT_IF_TSOFFSET if value.len() == 8 => offset_s = order.u64(value, 0) as i64,
+            OPT_IF_TSOFFSET if value.len() == 8 => offset_s = Some(order.u64(value, 0) as i64),
             OPT_IF_TSOFFSET => return Err(wrong_length),
             // Packets can be read without it.
             OPT_IF_FCSLEN => interface.fcs_len = value.first().copied().filter(|_| value.len() == 1),
             _ => {}
         }
     }
-    interface.resolution = interface.resolution.with_offset(offset_s);
+    interface.resolution = resolution.unwrap_or(Resolution::MICRO).with_offset(offset_s.unwrap_or(0));
     Ok(interface)
 }
 
