@@ -16,8 +16,8 @@
 //! out as they are, so that a writer can copy them; of their contents only section headers and interfaces are
 //! understood here.
 //!
-//! COMPAT: libpcap refuses files whose interfaces differ in link type or snap length, and packets longer than
-//! the snap length; both are read here.
+//! COMPAT: libpcap refuses files whose interfaces differ in link type or snap length, sections that differ in byte order, packets longer than
+//! the snap length, no interface at all, and an end of options that has a length; all are read here.
 
 mod options;
 mod scan;
