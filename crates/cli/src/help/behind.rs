@@ -124,7 +124,7 @@ const FILTER: Behind = Behind {
         REFUSED,
         INTERNAL,
         ("5", "an input is damaged, cut off, unreadable or no capture"),
-        ("129, 130 and 143", "ended by SIGHUP, SIGINT and SIGTERM, with what was written intact"),
+        ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM; the output is whole"),
     ],
     ..NOTHING
 };
@@ -192,7 +192,7 @@ const BLAST: Behind = Behind {
         REFUSED,
         ("4", "packets unaccounted for"),
         ("5", "not all were read or sent"),
-        ("129, 130 and 143", "ended by SIGHUP, SIGINT and SIGTERM, after the summary"),
+        ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM, after the summary"),
     ],
     ..NOTHING
 };
