@@ -340,6 +340,9 @@ pub(crate) struct TraceArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Exit 0 even where the packet does not match.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_fail: bool,
     #[command(flatten)]
     pub(crate) language: LanguageArgs,
     /// The filter as words, after `--`.

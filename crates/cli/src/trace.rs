@@ -45,7 +45,7 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
         }
         false => text::write(out, args.number, &source, &packet, &trace),
     })?;
-    Ok(if trace.matches { Outcome::Done } else { Outcome::NothingMatched })
+    Ok(if trace.matches || args.no_fail { Outcome::Done } else { Outcome::NothingMatched })
 }
 
 /// The filter's text, and the capture.
@@ -92,7 +92,7 @@ fn command_line(args: &TraceArgs) -> Words<'_> {
     if args.number != 1 {
         flags.push(format!("-n {}", args.number));
     }
-    flags.extend(words::switches(&[(args.json, "--json")]));
+    flags.extend(words::switches(&[(args.json, "--json"), (args.no_fail, "--no-fail")]));
     flags.extend(words::language_flags(&args.language));
     Words { command: "sluss trace", words: &args.words, read: args.read.as_slice(), flags }
 }
@@ -176,8 +176,8 @@ mod tests {
                 "error: `port` is not a capture: a filter of several words is one quoted argument\nhelp: sluss trace 'tcp port 80' a.pcap -n 5",
             ),
             (
-                &["a.pcap", "tcp", "--json"],
-                "error: `tcp` is not a capture: the filter stands before the captures\nhelp: sluss trace 'tcp' a.pcap --json",
+                &["a.pcap", "tcp", "--json", "--no-fail"],
+                "error: `tcp` is not a capture: the filter stands before the captures\nhelp: sluss trace 'tcp' a.pcap --json --no-fail",
             ),
             (
                 &["-r", "a.pcap", "host", "it's", "--dialect", "modern"],

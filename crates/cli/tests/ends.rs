@@ -11,6 +11,8 @@ fn exit_codes() {
     assert_eq!(code(&run(&["filter", "--count", "ip", "captures/web.pcap"])), 0);
     assert_eq!(code(&run(&["filter", "--count", "udp port 9", "captures/web.pcap"])), 1);
     assert_eq!(code(&run(&["filter", "--count", "--no-fail", "udp port 9", "captures/web.pcap"])), 0);
+    assert_eq!(code(&run(&["trace", "udp port 9", "captures/web.pcap"])), 1);
+    assert_eq!(code(&run(&["trace", "--no-fail", "udp port 9", "captures/web.pcap"])), 0);
     assert_eq!(code(&run(&["filter", "--count", "tcp prot 80", "captures/web.pcap"])), 2);
     assert_eq!(code(&run(&["filter", "--nonsense"])), 2);
     assert_eq!(code(&run(&["filter", "--count", "captures/web.pcap", "-f", "arp", "--", "tcp"])), 2);

@@ -166,7 +166,7 @@ const TRACE: Behind = Behind {
     notes: &["For each primitive of the filter: the bytes that it read, the value, and the outcome."],
     examples: &["sluss trace 'tcp port 80' trace.pcap -n 17"],
     exit_codes: &[
-        ("0", "the packet matches"),
+        ("0", "the packet matches, or --no-fail"),
         ("1", "the packet does not match"),
         ("2", "wrong filter or flag, or no packet of this number"),
         REFUSED,
