@@ -130,7 +130,8 @@ impl Seen {
         let end = left.as_ref().map_or(String::new(), |left| format!(", {left} left"));
         vec![
             format!("{of_total} at {speed}, {matches} ({pps}){end}"),
-            format!("{of_total} at {speed}, {pps}{end}"),
+            format!("{of_total} at {speed}, {pps}, {} matched{end}", self.matched),
+            format!("{of_total} at {speed}, {} matched{end}", self.matched),
             format!("{of_total} at {speed}{end}"),
             format!("{done} at {speed}{end}"),
             format!("{done} {speed} {}", left.unwrap_or_default()).trim_end().to_owned(),
@@ -144,7 +145,8 @@ impl Seen {
         let (bytes, speed, pps) = (quantity(self.bytes as f64, "B"), self.speed(), self.packet_rate());
         vec![
             format!("{bytes} at {speed}, {} ({pps})", self.matches()),
-            format!("{bytes} at {speed}, {pps}"),
+            format!("{bytes} at {speed}, {pps}, {} matched", self.matched),
+            format!("{bytes} at {speed}, {} matched", self.matched),
             format!("{bytes} at {speed}"),
             bytes,
         ]
@@ -227,8 +229,8 @@ mod tests {
                 "############----  80% of 1.74 GB at 348 MB/s, 6987086 of 10470410 packets match (2.62 Mpps), 1s left",
             ),
             (85, " 80% of 1.74 GB at 348 MB/s, 6987086 of 10470410 packets match (2.62 Mpps), 1s left"),
-            (80, " 80% of 1.74 GB at 348 MB/s, 2.62 Mpps, 1s left"),
-            (60, " 80% of 1.74 GB at 348 MB/s, 2.62 Mpps, 1s left"),
+            (80, " 80% of 1.74 GB at 348 MB/s, 2.62 Mpps, 6987086 matched, 1s left"),
+            (60, " 80% of 1.74 GB at 348 MB/s, 6987086 matched, 1s left"),
             (40, " 80% of 1.74 GB at 348 MB/s, 1s left"),
             (30, " 80% at 348 MB/s, 1s left"),
             (20, " 80% 348 MB/s 1s"),
@@ -241,7 +243,8 @@ mod tests {
         seen.total_bytes = None;
         for (width, line) in [
             (80, "1.39 GB at 348 MB/s, 6987086 of 10470410 packets match (2.62 Mpps)"),
-            (60, "1.39 GB at 348 MB/s, 2.62 Mpps"),
+            (60, "1.39 GB at 348 MB/s, 2.62 Mpps, 6987086 matched"),
+            (40, "1.39 GB at 348 MB/s, 6987086 matched"),
             (20, "1.39 GB at 348 MB/s"),
             (10, "1.39 GB"),
         ] {
@@ -257,7 +260,8 @@ mod tests {
             let bytes = 1_392_000_000;
             let seen =
                 Seen { bytes, total_bytes: Some(1_740_000_000), packets, matched: packets / 2, elapsed };
-            let whole = seen.line(usize::MAX);
+            // A shorter word stands there for `of` all packets that match.
+            let whole = seen.line(usize::MAX) + " matched";
             let words = |line: &str| {
                 line.split([' ', ',', '(', ')']).map(str::to_owned).collect::<std::collections::HashSet<_>>()
             };
@@ -266,6 +270,7 @@ mod tests {
                 let bar = line.trim_start_matches(['#', '-']);
                 assert!(line.len() < width && words(bar).is_subset(&words(&whole)), "{line}");
                 assert!(line.contains("80%") && (width < 40 || line.contains("B/s")), "{line}");
+                assert!(width < 80 || line.contains(" match"), "{line}");
                 assert!(line.contains(&seen.left_of(1_740_000_000).unwrap()), "{line}");
             }
         }
