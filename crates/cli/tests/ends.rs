@@ -149,6 +149,34 @@ fn a_missing_input_leaves_the_result_of_the_others() {
     assert_eq!(code(&run(&["filter", "--count", "ip", "absent.pcap", "gone.pcap"])), 3);
 }
 
+/// However many workers there are, and whichever is the first that can be opened.
+#[test]
+fn missing_inputs_are_told_in_their_order() {
+    let text = scratch("missing-in-order").join("text");
+    std::fs::write(&text, "this is no capture at all").unwrap();
+    let (there, damaged) = ("captures/web.pcap", arg(&text));
+    for (inputs, exit) in [
+        (&[there, "n1.cap", "n2.cap", damaged, "n3.cap", "n4.cap"][..], 5),
+        (&["n1.cap", "n2.cap", damaged, there, "n3.cap", damaged], 5),
+        (&["n1.cap", there], 5),
+        (&["n1.cap", damaged, "n2.cap"], 3),
+    ] {
+        for jobs in ["1", "3"] {
+            let output = run(&[&["filter", "--count", "ip", "-j", jobs][..], inputs].concat());
+            let said = stderr(&output);
+            assert_eq!(code(&output), exit, "{said}");
+            let mut errors = said.lines();
+            for input in inputs.iter().filter(|&&input| input != there) {
+                assert!(
+                    errors.next().is_some_and(|error| error.contains(input)),
+                    "{inputs:?} {jobs}: {said}"
+                );
+            }
+            assert_eq!(errors.next(), None, "{said}");
+        }
+    }
+}
+
 #[test]
 fn standard_input_is_not_overwritten() {
     let file = scratch("stdin-not-overwritten").join("in.pcap");

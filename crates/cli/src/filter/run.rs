@@ -40,8 +40,9 @@ pub(crate) struct Totals {
     pub(crate) packets: u64,
     /// What is wrong with inputs that could not be read to their end.
     pub(crate) errors: Vec<String>,
-    /// What is wrong with the first input that the system refused: the end of a run in which nothing could be opened.
-    refused: Option<Failure>,
+    /// What is wrong with inputs, in their order, from the first that the system refused, until one is opened: where none is, the run ends as that
+    /// first one did.
+    refused: Vec<Failure>,
     /// Whether an input could be opened, so that there is a result.
     has_begun: bool,
     /// The signal that ended the run early.
@@ -56,14 +57,16 @@ impl Totals {
         self.errors.is_empty() && self.signal.is_none() && !self.is_satisfied
     }
 
-    /// A run in which nothing could be opened has no result, and ends as its first input did; in any other the refusal is told.
+    /// A run in which nothing could be opened has no result, and ends as its first input did; the last message is told by whoever ends it.
     fn check_begun(mut self, terminal: &Terminal) -> Result<Totals, Failure> {
-        match self.refused.take() {
-            Some(failure) if !self.has_begun => return Err(failure),
-            Some(failure) => terminal.tell(&failure.message),
-            None => {}
-        }
-        Ok(self)
+        let Some(blame) = self.refused.first().map(|failure| failure.blame) else { return Ok(self) };
+        let last = self.refused.pop();
+        self.tell_refused(terminal);
+        last.map_or(Ok(self), |failure| Err(Failure { blame, ..failure }))
+    }
+
+    fn tell_refused(&mut self, terminal: &Terminal) {
+        self.refused.drain(..).for_each(|failure| terminal.tell(&failure.message));
     }
 
     /// How the command ends.
@@ -286,6 +289,7 @@ impl Run<'_> {
             opening.empty()?;
             self.sinks = Some(sinks);
             self.totals.has_begun = true;
+            self.totals.tell_refused(self.terminal);
         }
         let sinks = self.sinks.as_mut().expect("opened above");
         Ok(sinks.begin(&self.plan.selections, self.numbers))
@@ -367,10 +371,11 @@ impl Run<'_> {
     fn input_failed(&mut self, error: &capture::Error) {
         let failure = Failure::capture(error);
         self.totals.errors.push(failure.message.what().to_owned());
-        match error.class() {
-            capture::Class::Damaged => self.terminal.tell(&failure.message),
-            _ if self.totals.refused.is_none() => self.totals.refused = Some(failure),
-            _ => self.terminal.tell(&failure.message),
+        let is_refused = error.class() != capture::Class::Damaged || !self.totals.refused.is_empty();
+        if is_refused && !self.totals.has_begun {
+            self.totals.refused.push(failure);
+        } else {
+            self.terminal.tell(&failure.message);
         }
     }
 }
