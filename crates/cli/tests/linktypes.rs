@@ -113,6 +113,31 @@ fn an_interface_of_an_odd_linktype_does_not_keep_the_others_from_a_filter() {
 }
 
 #[test]
+fn of_many_odd_linktypes_a_few_are_told() {
+    let path = scratch("many-odd").join("in.pcapng");
+    // None above 65,000 has a name, nor a filter.
+    for (odd, told) in
+        [(100, None), (101, Some("note: 1 more warning")), (400, Some("note: 300 more warnings"))]
+    {
+        let linktypes = [1].into_iter().chain(65_000..65_000 + odd);
+        let interfaces = linktypes
+            .flat_map(|linktype: u16| common::block(1, &[&linktype.to_le_bytes()[..], &[0; 6]].concat()));
+        let packets = (0..=u32::from(odd)).flat_map(|interface| {
+            let head = [interface, 0, 0, 60, 60].map(u32::to_le_bytes).concat();
+            common::block(6, &[&head[..], &[0; 60]].concat())
+        });
+        let file: Vec<u8> = common::section(&[]).into_iter().chain(interfaces).chain(packets).collect();
+        std::fs::write(&path, file).unwrap();
+        let output = run(&["filter", "--count", "--no-fail", "tcp", arg(&path)]);
+        let said = stderr(&output);
+        assert_eq!((code(&output), stdout(&output)), (0, "0\n".to_owned()), "{said}");
+        assert_eq!(said.lines().filter(|line| line.starts_with("warning: ")).count(), 100, "{said}");
+        let last = said.lines().nth(100).map(|line| line.split(" of packets").next().unwrap_or_default());
+        assert_eq!(last, told, "{said}");
+    }
+}
+
+#[test]
 fn a_capture_of_one_odd_linktype_has_no_filter_that_is_not_there() {
     let folder = scratch("odd-alone");
     let (odd, plain, out) = (folder.join("odd.pcap"), folder.join("plain.pcap"), folder.join("out.pcap"));

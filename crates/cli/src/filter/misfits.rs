@@ -3,12 +3,21 @@
 use crate::message::Message;
 use crate::plural::counted;
 use capture::{Batch, Format};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use wire::LinkType;
 
+/// So many are told: a hostile capture has tens of thousands of link types.
+pub(super) const TOLD_MAX: usize = 100;
+
 /// Packets that one filter could not be asked about, by link type.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Misfits(Vec<Misfit>);
+pub(super) struct Misfits {
+    found: Vec<Misfit>,
+    /// Where among those a filter and a link type are.
+    places: HashMap<(usize, LinkType), usize>,
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct Misfit {
@@ -73,22 +82,30 @@ impl Misfits {
 
     /// Takes what a later stretch has found.
     pub(super) fn append(&mut self, other: &Misfits) {
-        other.0.iter().for_each(|misfit| self.merge(misfit.clone()));
+        other.found.iter().for_each(|misfit| self.merge(misfit.clone()));
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Misfit> {
-        self.0.iter()
+        self.found.iter()
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.found.len()
     }
 
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.found.clear();
+        self.places.clear();
     }
 
     fn merge(&mut self, other: Misfit) {
-        let is_same = |known: &&mut Misfit| (known.filter, known.linktype) == (other.filter, other.linktype);
-        match self.0.iter_mut().find(is_same) {
-            Some(known) => known.merge(&other),
-            None => self.0.push(other),
+        match self.places.entry((other.filter, other.linktype)) {
+            Entry::Occupied(place) => self.found[*place.get()].merge(&other),
+            Entry::Vacant(place) => {
+                place.insert(self.found.len());
+                self.found.push(other);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::args::FilterArgs;
 use crate::exit::{Failure, Outcome};
 use crate::filter::budget::{Budget, Open};
 use crate::filter::losses::{Known, Loss};
-use crate::filter::misfits::Misfits;
+use crate::filter::misfits::{Misfits, TOLD_MAX};
 use crate::filter::names;
 use crate::filter::places::{refuse_to_append, refuse_to_lose};
 use crate::filter::plan::{Output, Plan};
@@ -16,6 +16,7 @@ use crate::filter::sinks::Sinks;
 use crate::inputs;
 use crate::language::one_line;
 use crate::message::Message;
+use crate::plural::{self, counted};
 use crate::signals;
 use crate::terminal::Terminal;
 use capture::{Format, Input, Reader, Target};
@@ -333,11 +334,20 @@ impl Run<'_> {
 
     /// Tells of packets that filters could not be asked about.
     fn warn_of_misfits(&self) {
+        if self.is_quiet {
+            return;
+        }
         let selections = &self.plan.selections;
-        for misfit in self.misfits.iter().filter(|_| !self.is_quiet) {
+        for misfit in self.misfits.iter().take(TOLD_MAX) {
             let filter = (selections.len() > 1).then(|| one_line(&selections[misfit.filter].filter));
             let why = self.filters.why_not(misfit.filter, misfit.linktype);
             self.terminal.tell(&misfit.message(filter.as_deref(), &why));
+        }
+        let more = self.misfits.len().saturating_sub(TOLD_MAX) as u64;
+        if more > 0 {
+            let (more, are) = (counted(more, "more warning"), plural::choose(more, "is", "are"));
+            self.terminal
+                .tell(&Message::note(format_args!("{more} of packets that cannot match {are} not shown")));
         }
     }
 
