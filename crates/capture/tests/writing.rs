@@ -320,6 +320,22 @@ fn pcap_joins_pcapng_as_a_section() {
     }
 }
 
+/// As where a signal comes before anything is read.
+#[test]
+fn a_file_that_nothing_was_put_into_is_a_capture() {
+    let empty = pcap(ByteOrder::NATIVE, MICRO, 1, &[]);
+    let like_pcap = Target::like(Reader::new(std::io::Cursor::new(empty), "").unwrap().format());
+    for (target, len) in [(Target::Pcapng, 28), (like_pcap, 24)] {
+        let mut out = Vec::new();
+        let mut writer = Writer::new(&mut out, "out");
+        writer.begin(target);
+        writer.finish().unwrap();
+        assert_eq!(out.len(), len);
+        let mut reader = Reader::new(std::io::Cursor::new(out), "out").unwrap();
+        assert!(reader.next_packet().unwrap().is_none());
+    }
+}
+
 #[test]
 fn large_outputs_are_whole() {
     let data = [9; 90];

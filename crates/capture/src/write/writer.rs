@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::torn::{self, Torn};
-use super::{Encoder, Target};
+use super::{Encoder, Target, layout};
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind, Written};
+use crate::order::ByteOrder;
 
 /// Each write but the last ends at a multiple of this many bytes of the output: the kernel then takes memory for it in
 /// few large pieces, of which each costs. It is few enough that what waits does not push the window and the packets
@@ -155,11 +156,15 @@ impl<W: Write> Writer<W> {
         self.sink.flush().map_err(|error| self.fail(error))
     }
 
-    /// Writes the rest.
+    /// Writes the rest. A pcapng file that nothing was put into is a section without packets then: an empty file is no capture.
     ///
     /// # Errors
     /// If the system refuses, now or with an earlier call.
     pub fn finish(mut self) -> Result<(), Error> {
+        let is_pcapng = self.encoder.as_ref().is_some_and(|encoder| encoder.target() == Target::Pcapng);
+        if is_pcapng && self.written == 0 && self.buffer.is_empty() {
+            layout::put_section(ByteOrder::NATIVE, &mut self.buffer);
+        }
         self.flush()
     }
 

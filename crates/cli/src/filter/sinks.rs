@@ -111,7 +111,7 @@ impl Sinks {
 
     /// Writes what is buffered: nothing is lost, whatever the reason for the end.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        self.flush()
+        self.each(Sink::finish)
     }
 }
 
@@ -128,6 +128,17 @@ impl Sink {
         match self {
             Sink::Capture(writer) => writer.flush().map_err(|error| Failure::capture(&error)),
             Sink::Nothing | Sink::Text(_) | Sink::Left => Ok(()),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        match std::mem::replace(self, Sink::Nothing) {
+            Sink::Capture(writer) => writer.finish().map_err(|error| Failure::capture(&error)),
+            Sink::Nothing | Sink::Text(_) => Ok(()),
+            Sink::Left => {
+                *self = Sink::Left;
+                Ok(())
+            }
         }
     }
 }
