@@ -76,6 +76,13 @@ pub(crate) fn is_filter(text: &str, language: &LanguageArgs) -> bool {
     compiler(LinkType::EN10MB, &language, At::Interp).compile(text).is_ok()
 }
 
+/// Whether a filter may begin with this text, or go on with it.
+pub(crate) fn begins_filter(text: &str, language: &LanguageArgs) -> bool {
+    let language = LanguageArgs { resolve: false, ..language.clone() };
+    let compiled = compiler(LinkType::EN10MB, &language, At::Interp).compile(text);
+    compiled.map_or_else(|error| error.code() == Code::Unexpected, |_| true)
+}
+
 /// A compiler for one link type, as the flags have it.
 pub(crate) fn compiler(linktype: LinkType, language: &LanguageArgs, at: At) -> Compiler {
     let has = |name| language.dialect.contains(&name) || language.dialect.contains(&DialectName::Modern);

@@ -29,7 +29,9 @@ struct Wanted {
 /// Runs the command.
 pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let is_filter = |text: &str| language::is_filter(text, &args.language);
-    let (source, file) = request(args, Known { exists: &words::exists, is_filter: &is_filter })?;
+    let begins_filter = |text: &str| language::begins_filter(text, &args.language);
+    let known = Known { exists: &words::exists, is_filter: &is_filter, begins_filter: &begins_filter };
+    let (source, file) = request(args, known)?;
     let packet = packet(args, file)?;
     let compiler = language::compiler(packet.linktype, &args.language, At::Interp);
     let wrong = |error| language::wrong_filter(error, &source, &args.language, terminal);
@@ -148,7 +150,7 @@ mod tests {
         let Command::Trace(args) = cli.command else { panic!("not a trace command") };
         let exists = |word: &OsStr| word == "-" || word.to_string_lossy().ends_with(".pcap");
         let is_filter = |text: &str| ["tcp", "tcp port 80"].contains(&text);
-        request(&args, Known { exists: &exists, is_filter: &is_filter })
+        request(&args, Known { exists: &exists, is_filter: &is_filter, begins_filter: &|_| false })
             .map(|(filter, file)| (filter.to_string(), file))
             .map_err(|failure| failure.message.to_string())
     }

@@ -15,6 +15,8 @@ pub(crate) struct Known<'a> {
     pub(crate) exists: &'a dyn Fn(&OsStr) -> bool,
     /// Which texts are filters, on an Ethernet.
     pub(crate) is_filter: &'a dyn Fn(&str) -> bool,
+    /// Which words begin filters, or go on with them (`and`).
+    pub(crate) begins_filter: &'a dyn Fn(&str) -> bool,
 }
 
 /// Whether a word is an input that is there.
@@ -37,7 +39,20 @@ pub(crate) struct Words<'a> {
 impl Words<'_> {
     /// The failure for a filter that was given as several words, or behind the captures.
     pub(crate) fn check(&self, known: Known<'_>) -> Result<(), Failure> {
-        if self.looks_unquoted(known) { Err(self.unquoted(known)) } else { Ok(()) }
+        let Some(first) = self.words.first() else { return Ok(()) };
+        let parted = || parted(self.words, known, !self.read.is_empty());
+        if self.looks_unquoted(known) {
+            return Err(self.unquoted(&self.words[1], parted(), known));
+        }
+        let is_filter = first.to_str().is_some_and(known.is_filter);
+        let is_capture = !is_filter && (is_called_capture(first) || (known.exists)(first));
+        let (before, behind) = self.words.split_at(1);
+        let filter = if is_capture { &[] } else { before };
+        match strays(filter, behind, known).first() {
+            None => Ok(()),
+            Some(stray) if is_capture => Err(self.unquoted(stray, parted(), known)),
+            Some(stray) => Err(self.unquoted(stray, [&[], before, behind], known)),
+        }
     }
 
     /// Whether a filter was given as several words: the second word is no input, nor the name of one that is missing.
@@ -62,22 +77,53 @@ impl Words<'_> {
             && !(known.is_filter)(&format!("{first} {second}"))
     }
 
-    /// The command as it was meant: the filter, in one piece and in front, and all the rest.
-    fn unquoted(&self, known: Known<'_>) -> Failure {
-        let words = self.words;
-        let [before, filter, after] = parted(words, known, !self.read.is_empty());
+    /// The command as it was meant: the filter, in one piece and in front, and all the rest. `word` is the one that is told to be no capture.
+    fn unquoted(&self, word: &OsStr, parts: [&[OsString]; 3], known: Known<'_>) -> Failure {
+        let [before, filter, after] = parts;
+        let strays = strays(filter, after, known);
         let mut rest: Vec<String> = self.read.iter().map(|file| format!("-r {}", file_word(file))).collect();
-        rest.extend(before.iter().chain(after).map(file_word));
+        let captures = before.iter().chain(after.iter().filter(|word| !strays.contains(word)));
+        rest.extend(captures.map(file_word));
+        let filter: Vec<&OsString> = filter.iter().chain(strays).collect();
         if rest.is_empty() {
             rest.push("FILE".to_owned());
         }
         rest.extend_from_slice(&self.flags);
-        let command = command_with(self.command, &quoted(joined(filter)), &rest);
-        let rule = match filter {
+        let command = command_with(self.command, &quoted(joined(&filter)), &rest);
+        let rule = match filter.as_slice() {
             [_] => "the filter stands before the captures",
             _ => "a filter of several words is one quoted argument",
         };
-        Failure::user(format!("`{}` is not a capture: {rule}", words[1].display())).help(command)
+        Failure::user(format!("`{}` is not a capture: {rule}", word.display())).help(command)
+    }
+}
+
+/// The words behind a filter, among captures, that belong to it: those that are not there, if they make a filter with it, or one of them is a word
+/// of the language.
+fn strays<'w>(filter: &[OsString], behind: &'w [OsString], known: Known<'_>) -> Vec<&'w OsString> {
+    let missing: Vec<&OsString> =
+        behind.iter().filter(|&word| !(known.exists)(word) && !is_called_capture(word)).collect();
+    if missing.is_empty() || filter.iter().any(|word| word.as_encoded_bytes().starts_with(b"@")) {
+        return Vec::new();
+    }
+    let is_filter = |more: &[&OsString]| {
+        let words: Vec<&OsString> = filter.iter().chain(more.iter().copied()).collect();
+        joined(&words).to_str().is_some_and(known.is_filter)
+    };
+    // A name that looks like a file's may be one, or an address.
+    let plain = |word: &OsStr| !word.to_string_lossy().contains(['.', '/', '*', '?', '[']);
+    let plain: Vec<&OsString> = missing.iter().copied().filter(|&word| plain(word)).collect();
+    let is_word =
+        |word: &str| !word.starts_with(|first: char| first.is_ascii_digit()) && (known.begins_filter)(word);
+    let has_word = || plain.iter().any(|word| word.to_str().is_some_and(is_word));
+    if is_filter(&missing) {
+        missing
+    } else if is_filter(&plain) {
+        plain
+    } else if has_word() {
+        missing
+    } else {
+        Vec::new()
     }
 }
 
@@ -154,7 +200,7 @@ mod tests {
         let is_filter = |text: &str| text == "src host 10.0.0.1";
         let parted = |line: &'static str, are_named_by_flag| {
             let words: Vec<&str> = line.split(' ').collect();
-            let known = Known { exists: &exists, is_filter: &is_filter };
+            let known = Known { exists: &exists, is_filter: &is_filter, begins_filter: &|_| false };
             super::parted(&words, known, are_named_by_flag).map(|words| words.join(" "))
         };
         for (line, parts) in [
@@ -170,7 +216,9 @@ mod tests {
         let unquoted = |words: &[&str]| {
             let words: Vec<OsString> = words.iter().map(OsString::from).collect();
             let words = Words { command: "sluss filter", words: &words, read: &[], flags: Vec::new() };
-            words.looks_unquoted(Known { exists: &exists, is_filter: &|text| text == "tcp" })
+            let known =
+                Known { exists: &exists, is_filter: &|text| text == "tcp", begins_filter: &|_| false };
+            words.looks_unquoted(known)
         };
         assert!(unquoted(&["tcp", "and", "src", "port", "80", "x.pcap"]));
         assert!(!unquoted(&["tcp", "missing", "folder", "x.pcap"]));

@@ -257,6 +257,34 @@ fn what_is_in_the_wrong_place_is_told_with_what_stands_there() {
 }
 
 #[test]
+fn words_of_a_filter_behind_a_capture_are_told_with_the_quoting() {
+    let out = scratch("words-behind").join("out.pcap");
+    let capture = "captures/web.pcap";
+    for (words, quoted) in [
+        (&["tcp", capture, "port", "80"][..], "'tcp port 80'"),
+        (&["tcp", capture, "and", "port", "80"], "'tcp and port 80'"),
+        (&["tcp", capture, "and", "host", "192.0.2.1"], "'tcp and host 192.0.2.1'"),
+        (&["tcp", capture, "and", "tcp[13]", "=", "2"], "'tcp and tcp[13] = 2'"),
+        (&["tcp", capture, "arp"], "'tcp arp'"),
+        (&["tcp", "arp", capture], "'tcp arp'"),
+    ] {
+        std::fs::write(&out, "precious").unwrap();
+        let text = told(&[&["filter", "-o", arg(&out)][..], words].concat());
+        let help = format!("help: sluss filter {quoted} {capture} -o {}\n", arg(&out));
+        assert!(text.contains("one quoted argument\n") && text.ends_with(&help), "{text}");
+        assert_eq!(std::fs::read(&out).unwrap(), b"precious");
+        assert!(
+            told(&[&["trace"][..], words].concat()).contains(&format!("sluss trace {quoted} {capture}\n"))
+        );
+    }
+    for missing in ["absent", "absent.cap", "absent.dat", "./arp", "80"] {
+        let output = run(&["filter", "--count", "tcp", capture, missing]);
+        assert_eq!(code(&output), 5, "{missing}: {}", stderr(&output));
+        assert_eq!(code(&run(&["filter", "--count", "tcp", missing, capture])), 5, "{missing}");
+    }
+}
+
+#[test]
 fn what_tcpdump_prints_of_a_packet_is_told_with_the_pipe_to_it() {
     let last = |args: &[&str]| told(args).lines().last().unwrap_or_default().to_owned();
     for (args, command) in [

@@ -39,7 +39,9 @@ use std::path::Path;
 /// Runs the command.
 pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let is_filter = |text: &str| language::is_filter(text, &args.language);
-    let plan = plan::plan(args, Known { exists: &words::exists, is_filter: &is_filter })?;
+    let begins_filter = |text: &str| language::begins_filter(text, &args.language);
+    let known = Known { exists: &words::exists, is_filter: &is_filter, begins_filter: &begins_filter };
+    let plan = plan::plan(args, known)?;
     let totals = run::run(&plan, args, terminal)?;
     tell(&plan, args, terminal, &totals)?;
     Ok(totals.outcome(args.no_fail))

@@ -217,7 +217,8 @@ mod tests {
         let Command::Filter(args) = cli.command else { panic!("not a filter command") };
         let exists = |word: &std::ffi::OsStr| word.to_string_lossy().ends_with(".pcap");
         let is_filter = |text: &str| ["tcp", "arp", "ip host a", "tcp port 80"].contains(&text);
-        plan(&args, Known { exists: &exists, is_filter: &is_filter })
+        let begins_filter = |text: &str| ["and", "arp", "port"].contains(&text);
+        plan(&args, Known { exists: &exists, is_filter: &is_filter, begins_filter: &begins_filter })
     }
 
     fn selection(filter: &str, output: Output) -> Selection {
@@ -304,6 +305,37 @@ mod tests {
         // What makes a filter of it, or no filter of both, or cannot be a name.
         for words in [["ip", "host a"], ["host", "a"], ["tcp", "prot 80"]] {
             assert!(plan_of(&words).is_err(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn words_behind_a_capture_are_of_the_filter() {
+        for (line, word, help) in [
+            (&["tcp", "a.pcap", "port", "80", "-o", "o"][..], "port", "'tcp port 80' a.pcap -o o"),
+            (
+                &["tcp", "a.pcap", "port", "80", "gone", "--count"],
+                "port",
+                "'tcp port 80 gone' a.pcap --count",
+            ),
+            (&["tcp", "a.pcap", "port", "80", "x/y", "b.cap"], "port", "'tcp port 80' a.pcap x/y b.cap"),
+            (&["ip", "a.pcap", "host", "a", "b.pcap"], "host", "'ip host a' a.pcap b.pcap"),
+            (&["tcp", "a.pcap", "arp"], "arp", "'tcp arp' a.pcap"),
+            (&["tcp", "arp", "a.pcap"], "arp", "'tcp arp' a.pcap"),
+            (&["a.pcap", "b.pcap", "tcp", "port", "80"], "tcp", "'tcp port 80' a.pcap b.pcap"),
+            (&["tcp", "-r", "a.pcap", "b.pcap", "and", "x.y"], "and", "'tcp and x.y' -r a.pcap b.pcap"),
+        ] {
+            let told = plan_of(line).unwrap_err().message.to_string();
+            let rule = "a filter of several words is one quoted argument";
+            assert_eq!(told, format!("error: `{word}` is not a capture: {rule}\nhelp: sluss filter {help}"));
+        }
+        // What may be a file that is missing.
+        for line in [
+            ["tcp", "a.pcap", "gone"],
+            ["tcp", "a.pcap", "arp.cap"],
+            ["tcp", "a.pcap", "./arp"],
+            ["tcp", "a.pcap", "80"],
+        ] {
+            assert_eq!(plan_of(&line).unwrap().inputs.len(), 2, "{line:?}");
         }
     }
 

@@ -203,7 +203,7 @@ fn translated(before: usize) -> Option<String> {
 
 fn known<T>(ask: impl FnOnce(Known<'_>) -> T) -> T {
     let is_filter = |text: &str| compiler().compile(text).is_ok();
-    ask(Known { exists: &words::exists, is_filter: &is_filter })
+    ask(Known { exists: &words::exists, is_filter: &is_filter, begins_filter: &begins_filter })
 }
 
 /// The words of the command line behind so many of ours.

@@ -115,7 +115,8 @@ mod tests {
         let of = |line: &str, into_pipe| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let exists = |word: &OsStr| word == "src" || word == "-";
-            translated(&words, Known { exists: &exists, is_filter: &|_| false }, into_pipe)
+            let known = Known { exists: &exists, is_filter: &|_| false, begins_filter: &|_| false };
+            translated(&words, known, into_pipe)
         };
         for (line, command) in [
             ("-r x.pcap -nn port 80", "sluss filter 'port 80' x.pcap"),
