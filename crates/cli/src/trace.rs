@@ -57,6 +57,9 @@ fn request(args: &TraceArgs, known: Known<'_>) -> Result<(FilterText, PathBuf), 
     match files.as_slice() {
         [file] => Ok((source, file.clone())),
         [] => {
+            if args.filter_file.is_none() && args.rest.is_empty() {
+                words::missing_capture("sluss trace", &args.words, known)?;
+            }
             let example = words::command_with("sluss trace", &source.as_word(), &["trace.pcap".to_owned()]);
             Err(Failure::user("no capture given").help(example))
         }

@@ -3,6 +3,7 @@
 
 use crate::args::LanguageArgs;
 use crate::exit::Failure;
+use crate::missing;
 pub(crate) use crate::shell::{file_word, quoted, shell_word};
 use clap::ValueEnum;
 use std::ffi::{OsStr, OsString};
@@ -125,6 +126,19 @@ fn strays<'w>(filter: &[OsString], behind: &'w [OsString], known: Known<'_>) -> 
     } else {
         Vec::new()
     }
+}
+
+/// The failure for the name of a capture that is not there, where only a filter is given.
+pub(crate) fn missing_capture(command: &str, words: &[OsString], known: Known<'_>) -> Result<(), Failure> {
+    let [word] = words else { return Ok(()) };
+    let is_meant = |text: &str| !text.contains(char::is_whitespace) && !(known.is_filter)(text);
+    if !is_called_capture(word) || (known.exists)(word) || !word.to_str().is_none_or(is_meant) {
+        return Ok(());
+    }
+    let near = missing::help(Path::new(word)).map_or(String::new(), |near| format!("{near} "));
+    let help = format_args!("{near}a filter stands in front of a capture: `{command} 'tcp port 80' FILE`");
+    Err(Failure::user(format_args!("`{}` does not exist, and is taken for the filter", word.display()))
+        .help(help))
 }
 
 /// The captures in front of a filter of several words, the filter, and what is behind it. A word of a filter may be the name of a folder

@@ -285,6 +285,23 @@ fn words_of_a_filter_behind_a_capture_are_told_with_the_quoting() {
 }
 
 #[test]
+fn a_capture_that_is_not_there_is_not_called_a_filter() {
+    let near = "did you mean `captures/web.pcap`? ";
+    for (args, near) in [
+        (&["filter", "nosuch.pcap", "--count"][..], ""),
+        (&["filter", "captures/wbe.pcap"], near),
+        (&["trace", "captures/wbe.pcap", "-n", "5"], near),
+    ] {
+        let help =
+            format!("{near}a filter stands in front of a capture: `sluss {} 'tcp port 80' FILE`", args[0]);
+        let expected =
+            format!("error: `{}` does not exist, and is taken for the filter\nhelp: {help}\n", args[1]);
+        assert_eq!(told(args), expected);
+    }
+    assert!(told(&["filter", "tcp"]).starts_with("error: no capture given\n"));
+}
+
+#[test]
 fn what_tcpdump_prints_of_a_packet_is_told_with_the_pipe_to_it() {
     let last = |args: &[&str]| told(args).lines().last().unwrap_or_default().to_owned();
     for (args, command) in [

@@ -68,6 +68,9 @@ fn filters_and_inputs(
     let mut inputs = args.read.clone();
     inputs.extend(files.iter().map(PathBuf::from));
     if inputs.is_empty() {
+        if args.filter.is_empty() && args.filter_file.is_none() && args.rest.is_empty() {
+            words::missing_capture("sluss filter", &args.words, known)?;
+        }
         if is_stdin_empty() {
             return Err(no_capture(args, &filters));
         }
