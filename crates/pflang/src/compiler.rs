@@ -325,19 +325,26 @@ impl Compiler {
     /// Whether a suggestion would be refused; with what there is to say instead, if there is anything. Names count as known:
     /// nobody is asked for them.
     fn refusal(&self, meant: &str) -> Option<Option<String>> {
+        let but = |refused: Diagnostic| {
+            let more = refused.help.map(|help| format!(": {help}")).unwrap_or_default();
+            Some(Some(format!("it is written `{meant}`, but {}{more}", refused.message)))
+        };
         let Some(ast) = parser::attempt(meant, &self.dialect, &self.limits) else {
             // Words that stand in place of others may be offered without what follows them.
-            return (!is_words(meant)).then_some(None);
+            if is_words(meant) {
+                return None;
+            }
+            return match parse::parse(meant, &self.dialect, &self.limits) {
+                Err(refused) if refused.code == Code::Strict => but(refused),
+                _ => Some(None),
+            };
         };
         let options = lower::Options { names: &NoNames, ..self.lower_options() };
         let refused = lower::lower_within(&ast, &options, Clock::new(self.limits)).err()?;
         match refused.code {
             Code::UnknownName | Code::SetFile if refused.meant().is_none() => None,
             // It is what was meant all the same, and something else is wrong with it.
-            Code::OutOfRange | Code::LinkType | Code::LiveOnly | Code::Netmask => {
-                let more = refused.help.map(|help| format!(": {help}")).unwrap_or_default();
-                Some(Some(format!("it is written `{meant}`, but {}{more}", refused.message)))
-            }
+            Code::OutOfRange | Code::LinkType | Code::LiveOnly | Code::Netmask => but(*refused),
             _ => Some(None),
         }
     }

@@ -4,7 +4,11 @@
 //! added by hand, and dropped if they are none.
 
 use pflang::{Colours, Compiler, Error};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use testkit::packet::Packet;
+use testkit::rng::Rng;
+use testkit::{corpus, mutate};
 use wire::LinkType;
 
 fn path() -> PathBuf {
@@ -76,10 +80,7 @@ fn what_is_suggested_compiles() {
     let golden = golden();
     for (filter, error) in errors(&golden) {
         let help = error.diagnostic.help.as_deref().unwrap_or_default();
-        let meant = help
-            .strip_prefix("did you mean `")
-            .or_else(|| help.strip_prefix("as a capture filter: `"))
-            .and_then(|rest| rest.strip_suffix("`?").or_else(|| rest.strip_suffix('`')));
+        let meant = suggested(help);
         let to_write = help.strip_prefix("write ").unwrap_or_default().split('`').skip(1).step_by(2);
         let filters = meant.into_iter().chain(to_write.filter(|text| !text.contains('…')));
         for meant in filters.filter(|meant| meant.contains(' ')) {
@@ -93,3 +94,135 @@ fn what_is_suggested_compiles() {
         }
     }
 }
+
+/// The filter that an error suggests.
+fn suggested(help: &str) -> Option<&str> {
+    let rest = help.strip_prefix("did you mean `").or_else(|| help.strip_prefix("as a capture filter: `"))?;
+    rest.split_once('`').map(|(filter, _)| filter)
+}
+
+/// Mistakes, and what is meant by them: what is suggested has the same packets.
+#[rustfmt::skip]
+const MEANT: &[(&str, &[(&str, &str)])] = &[
+    ("EN10MB", &[
+        // Display filters.
+        ("ip.version == 6", "ip6"),
+        ("ip.version == 4", "ip"),
+        ("ip.version != 4", "not ip"),
+        ("!(ip.version == 4)", "not ip"),
+        ("ip.version == 4 && tcp.port == 80", "ip and tcp port 80"),
+        ("tcp.srcport == tcp.dstport", "tcp[0:2] = tcp[2:2]"),
+        ("udp.srcport > udp.dstport", "udp[0:2] > udp[2:2]"),
+        ("ip.src == ip.dst", "ip[12:4] = ip[16:4]"),
+        ("ip.ttl != ip.proto", "ip[8] != ip[9]"),
+        ("tcp.dstport >= 80 && tcp.dstport <= 90", "tcp dst portrange 80-90"),
+        ("tcp.port >= 80 && tcp.port <= 90", "tcp portrange 80-90"),
+        ("(tcp.port > 79) && (tcp.port < 91)", "tcp portrange 80-90"),
+        ("!(tcp.port >= 80 && tcp.port <= 90)", "not tcp portrange 80-90"),
+        ("udp.srcport lt 1024 && ip && udp.srcport ge 53", "udp src portrange 53-1023 and ip"),
+        ("tcp.port >= 80 && !(tcp.port <= 90)", "tcp portrange 80-65535 and not tcp portrange 0-90"),
+        ("tcp.srcport >= 1024 && tcp.dstport <= 90", "tcp src portrange 1024-65535 and tcp dst portrange 0-90"),
+        ("tcp.port <= 80 && tcp.port >= 1024", "tcp portrange 0-80 and tcp portrange 1024-65535"),
+        ("tcp.port >= 80 || tcp.port <= 22", "tcp portrange 80-65535 or tcp portrange 0-22"),
+        ("vxlan.vni == 5000", "vxlan 5000"),
+        ("geneve.vni == 7000", "geneve 7000"),
+        ("pppoe.session_id == 5", "pppoes 5"),
+        ("vlan.id == 10", "vlan 10"),
+        ("icmp && vlan.id == 10", "vlan 10 and icmp"),
+        ("mpls.label == 1000", "mpls 1000"),
+        ("vlan.id != 10", "vlan and ether[14:2] & 0xfff != 10"),
+        ("ip.addr == 192.0.2.10 && tcp.port == 80 || udp.port == 53", "(host 192.0.2.10 and tcp port 80) or udp port 53"),
+        ("ip.src != 192.0.2.10", "ip and not src host 192.0.2.10"),
+        ("ip.addr == 198.51.100.0/24", "net 198.51.100.0/24"),
+        ("tcp.port in {80, 443, 8000..8090}", "tcp port 80 or tcp port 443 or tcp portrange 8000-8090"),
+        ("udp.port != 53", "udp and not port 53"),
+        ("tcp.flags.syn == 1 && tcp.flags.ack == 0", "tcp[13] & 0x12 = 2"),
+        ("frame.len > 100 && ip.ttl < 64", "len > 100 and ip[8] < 64"),
+        ("tcp.len > 0", "tcp and ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2) > 0"),
+        ("eth.type == 0x86dd", "ip6"),
+        ("http && ip.dst == 198.51.100.80", "tcp port 80 and dst host 198.51.100.80"),
+    ]),
+];
+
+/// Packets of the captures, some with changes, some with two fields equal, and some that no capture has.
+fn packets(linktype: LinkType) -> Vec<Packet> {
+    let mut rng = Rng::new(0x5eed);
+    let captures = corpus::captures().into_iter().filter(|capture| capture.linktype == linktype);
+    let mut packets: Vec<Packet> = captures.flat_map(|capture| capture.packets).collect();
+    for at in 0..packets.len() {
+        packets.push(mutate::headers(&packets[at], &mut rng));
+        // Of IPv4 in Ethernet, addresses and ports.
+        for (from, to) in [(26..30, 30), (34..36, 36)] {
+            let mut equal = packets[at].clone();
+            if equal.bytes.len() >= to + from.len() {
+                equal.bytes.copy_within(from, to);
+                packets.push(equal);
+            }
+        }
+    }
+    for session in 4..7 {
+        let mut bytes = vec![0; 60];
+        bytes[12..20].copy_from_slice(&[0x88, 0x64, 0x11, 0, 0, session, 0, 2]);
+        packets.push(Packet::whole(bytes));
+    }
+    for _ in 0..2000 {
+        let bytes = (0..40).map(|_| *rng.pick(&[0, 1, 2, 5, 6, 0x40, 0x80])).collect();
+        packets.push(Packet::whole(bytes));
+    }
+    packets
+}
+
+#[test]
+fn what_is_suggested_is_what_is_meant() {
+    let mut packets_of = HashMap::new();
+    for (linktype, mistakes) in MEANT {
+        let linktype = testkit::linktype::by_name(linktype).expect("a link type");
+        let packets: &Vec<Packet> = packets_of.entry(linktype).or_insert_with(|| packets(linktype));
+        let compiler = Compiler::new(linktype);
+        for (mistake, meant) in *mistakes {
+            let error = compiler.compile(mistake).expect_err(mistake);
+            let help = error.diagnostic.help.as_deref().unwrap_or_default();
+            let suggested = suggested(help).unwrap_or_else(|| panic!("{mistake}: {error} {help}"));
+            let [suggested_filter, right] = [suggested, meant].map(|text| {
+                compiler.compile(text).unwrap_or_else(|error| panic!("{mistake}: {text}: {error}"))
+            });
+            let mut counts = [0, 0];
+            for packet in packets {
+                let answer = right.matches(&packet.bytes);
+                assert_eq!(
+                    suggested_filter.matches(&packet.bytes),
+                    answer,
+                    "{mistake}: {suggested}, not {meant}"
+                );
+                counts[usize::from(answer)] += 1;
+            }
+            assert!(counts.iter().all(|count| *count > 0), "{mistake}: {counts:?} packets tell nothing");
+        }
+    }
+}
+
+/// Where no filter says it, or the one that does has another meaning than it seems to.
+#[test]
+fn what_is_not_suggested() {
+    let strict = Compiler::new(LinkType::EN10MB).dialect(pflang::Dialect::STRICT);
+    for (compiler, mistake, expected) in [
+        (&compiler(), "tcp.srcport == udp.srcport", Some(OTHER)),
+        (&compiler(), "eth.src == eth.dst", Some(OTHER)),
+        (&compiler(), "ip.src == ipv6.src", Some(OTHER)),
+        (&compiler(), "tcp.port == tcp.flags.syn", Some(OTHER)),
+        (&compiler(), "ip.version > 4", Some(OTHER)),
+        (&compiler(), "mpls.label != 5", Some(OTHER)),
+        (
+            &strict,
+            "vxlan.vni == 5",
+            Some(
+                "it is written `vxlan 5`, but `vxlan` is an extension: compile it without the `strict` dialect",
+            ),
+        ),
+    ] {
+        let error = compiler.compile(mistake).expect_err(mistake);
+        assert_eq!(error.diagnostic.help.as_deref(), expected, "{mistake}");
+    }
+}
+
+const OTHER: &str = "capture filters have another language: `tcp port 80`, `host 10.0.0.1`, `ip[8] < 5`";

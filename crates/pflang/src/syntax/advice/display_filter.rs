@@ -3,6 +3,7 @@
 //! Runs only after the parser has failed. A text counts as a display filter if a field such as `tcp.port` is in
 //! it, or a protocol that only Wireshark knows is used alone.
 
+use super::fields;
 use super::habits::is_range;
 use crate::diag::{Code, Diagnostic, as_capture_filter};
 use crate::options::Dialect;
@@ -20,20 +21,31 @@ static FIELDS: &[(&str, &str)] = &[
     ("udp.port", "udp port"), ("udp.srcport", "udp src port"), ("udp.dstport", "udp dst port"),
     ("sctp.port", "sctp port"), ("sctp.srcport", "sctp src port"), ("sctp.dstport", "sctp dst port"),
     ("eth.addr", "ether host"), ("eth.src", "ether src"), ("eth.dst", "ether dst"), ("eth.type", "ether proto"),
-    ("vlan.id", "vlan"), ("mpls.label", "mpls"),
+    ("vlan.id", "vlan"), ("mpls.label", "mpls"), ("vxlan.vni", "vxlan"), ("geneve.vni", "geneve"), ("pppoe.session_id", "pppoes"),
+];
+
+/// Where fields of these are that can be compared with others; those of [`NUMBERS`] say it themselves.
+#[rustfmt::skip]
+static PLACES: &[(&str, &str)] = &[
+    ("ip.src", "ip[12:4]"), ("ip.dst", "ip[16:4]"), ("ip.proto", "ip[9]"), ("ipv6.nxt", "ip6[6]"), ("eth.type", "ether[12:2]"),
+    ("tcp.srcport", "tcp[0:2]"), ("tcp.dstport", "tcp[2:2]"), ("udp.srcport", "udp[0:2]"), ("udp.dstport", "udp[2:2]"),
+    ("sctp.srcport", "sctp[0:2]"), ("sctp.dstport", "sctp[2:2]"),
 ];
 
 /// Fields that are numbers in a place of their own.
 #[rustfmt::skip]
 static NUMBERS: &[(&str, &str)] = &[
     ("frame.len", "len"), ("ip.ttl", "ip[8]"), ("ip.len", "ip[2:2]"), ("ip.id", "ip[4:2]"),
-    ("ip.version", "ip[0] >> 4"), ("ipv6.hlim", "ip6[7]"), ("ipv6.plen", "ip6[4:2]"),
+    ("ipv6.hlim", "ip6[7]"), ("ipv6.plen", "ip6[4:2]"),
     ("tcp.seq_raw", "tcp[4:4]"), ("tcp.ack_raw", "tcp[8:4]"), ("tcp.flags", "tcp[tcpflags]"),
     ("tcp.window_size_value", "tcp[14:2]"), ("udp.length", "udp[4:2]"),
     ("icmp.type", "icmp[icmptype]"), ("icmp.code", "icmp[icmpcode]"),
     ("icmpv6.type", "icmp6[icmp6type]"), ("icmpv6.code", "icmp6[icmp6code]"),
     ("arp.opcode", "arp[6:2]"), ("tcp.len", "ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2)"),
 ];
+
+/// The field that says by which protocol the packet is read.
+const VERSION: &str = "ip.version";
 
 /// Single bits.
 #[rustfmt::skip]
@@ -67,8 +79,8 @@ static PROTOCOLS: &[(&str, &str)] = &[
 /// The first parts of fields that are surely Wireshark's.
 #[rustfmt::skip]
 static PREFIXES: &[&str] = &[
-    "arp", "bootp", "data", "dhcp", "dns", "eth", "frame", "ftp", "http", "http2", "icmp", "icmpv6", "ip", "ipv6",
-    "mpls", "ntp", "quic", "rtp", "sctp", "sip", "smb", "smb2", "ssl", "tcp", "tls", "udp", "vlan", "wlan",
+    "arp", "bootp", "data", "dhcp", "dns", "eth", "frame", "ftp", "geneve", "http", "http2", "icmp", "icmpv6", "ip",
+    "ipv6", "mpls", "ntp", "pppoe", "quic", "rtp", "sctp", "sip", "smb", "smb2", "ssl", "tcp", "tls", "udp", "vlan", "vxlan", "wlan",
 ];
 
 /// The rest of fields without a comparison, after the first part: "has it".
@@ -147,10 +159,13 @@ fn is_field(tokens: &Tokens<'_>, token: Token) -> bool {
 /// A host may be called `http.example.com`: a field is compared, or is one that we know.
 fn looks_like_field(tokens: &Tokens<'_>, token: Token, rest: &str) -> bool {
     let text = tokens.text(token);
-    let known = [FIELDS, NUMBERS, FLAGS].iter().any(|table| find(table, text).is_some());
     let at = tokens.list.partition_point(|other| other.span.start < token.span.start);
     let compared = tokens.list.get(at + 1).is_some_and(|next| comparison(tokens, *next).is_some());
-    known || (compared && !rest.is_empty()) || (!is_qualified(tokens, at) && is_present(text))
+    is_known(text) || (compared && !rest.is_empty()) || (!is_qualified(tokens, at) && is_present(text))
+}
+
+fn is_known(field: &str) -> bool {
+    field == VERSION || [FIELDS, NUMBERS, FLAGS].iter().any(|table| find(table, field).is_some())
 }
 
 /// Whether a field is used alone, which a packet has or has not: `tcp.analysis.retransmission`.
@@ -173,6 +188,8 @@ struct Level {
     conjunction: Vec<String>,
     /// `not`, as often as it stands in front of the operand to come.
     nots: String,
+    /// Operands at the front of the conjunction inside of which the others are looked for.
+    shifting: usize,
 }
 
 impl Level {
@@ -182,6 +199,12 @@ impl Level {
     }
 
     fn operand(&mut self, text: &str) {
+        if self.nots.is_empty()
+            && let Some((at, range)) = self.range_with(text)
+        {
+            self.conjunction[at] = range;
+            return;
+        }
         // `and` and `or` bind alike, from the left, and `not` binds closer.
         let is_first = self.conjunction.is_empty() && self.nots.is_empty();
         let is_whole = text.starts_with('(') || (!text.contains(" and ") && !text.contains(" or "));
@@ -192,6 +215,12 @@ impl Level {
         });
     }
 
+    /// Of two bounds for the ports of a packet, the range between: which of the operands becomes it.
+    fn range_with(&self, text: &str) -> Option<(usize, String)> {
+        let between = |(at, other): (usize, &String)| Some((at, between(other, text)?));
+        self.conjunction.iter().enumerate().find_map(between)
+    }
+
     /// For Wireshark `and` binds closer than `or`; here both bind alike.
     fn or(&mut self) {
         let text = self.conjunction.join(" and ");
@@ -200,6 +229,7 @@ impl Level {
         let is_loose = text.contains(" and ") && !is_single && !self.alternatives.is_empty();
         self.alternatives.push(if is_loose { format!("({text})") } else { text });
         self.conjunction.clear();
+        self.shifting = 0;
     }
 
     /// A protocol or field, and what it is compared with from `at` on.
@@ -213,7 +243,8 @@ impl Level {
             if tokens.list.iter().any(|token| is_no_conjunction(token.kind)) || !self.nots.is_empty() {
                 return None;
             }
-            self.conjunction.insert(0, test);
+            self.conjunction.insert(self.shifting, test);
+            self.shifting += 1;
         } else if name == "tcp.len" {
             // The arithmetic alone does not ask for TCP.
             self.operand(&format!("tcp and {test}"));
@@ -227,6 +258,21 @@ impl Level {
         self.or();
         self.alternatives.join(" or ")
     }
+}
+
+/// The range of ports that `tcp portrange 80-65535` and `tcp portrange 0-90` have in common.
+fn between(one: &str, other: &str) -> Option<String> {
+    let ports = |text: &'_ str| -> Option<(String, (u32, u32))> {
+        let text = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
+        let (quals, range) = text.split_once("portrange ")?;
+        Some((quals.to_owned(), crate::syntax::range::numbers(range)?))
+    };
+    let ((quals, one), (other_quals, other)) = (ports(one)?, ports(other)?);
+    let (low, high) = (one.0.max(other.0), one.1.min(other.1));
+    let last = u32::from(u16::MAX);
+    // Two ranges with both their ends are asked for of either port.
+    let are_bounds = (one.0 == 0 && other.1 == last) || (other.0 == 0 && one.1 == last);
+    (quals == other_quals && are_bounds && low <= high).then(|| format!("{quals}portrange {low}-{high}"))
 }
 
 /// Writes the filter again, token by token; `None` as soon as something has no counterpart.
@@ -272,7 +318,7 @@ fn translate(tokens: &Tokens<'_>) -> Option<String> {
 
 /// Whether what stands behind a field is looked for inside of what it names.
 fn shifts(field: &str) -> bool {
-    field.starts_with("vlan") || field.starts_with("mpls")
+    matches!(field.split('.').next(), Some("vlan" | "mpls" | "vxlan" | "geneve" | "pppoe"))
 }
 
 /// What keeps the operands of a filter from changing places.
@@ -293,7 +339,20 @@ fn test(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
         return None;
     }
     *at += 1;
+    let other = tokens.text(*tokens.list.get(*at)?);
+    if is_known(other) || is_present(other) {
+        *at += 1;
+        return compared(field, op, other);
+    }
     let value = value(tokens, at)?;
+    if field == VERSION {
+        let proto = fields::of_version(&value)?;
+        return match op {
+            "=" => Some(proto.to_owned()),
+            "!=" => Some(format!("not {proto}")),
+            _ => None,
+        };
+    }
     if let Some(quals) = find(FIELDS, field) {
         let range = value.replace("..", "-");
         let (quals, value) = match quals.strip_suffix("port") {
@@ -303,6 +362,8 @@ fn test(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
         };
         return match op {
             "=" => Some(format!("{quals} {value}")),
+            // The word would still shift what is behind it.
+            "!=" if shifts(field) && quals != "vlan" => None,
             "!=" => Some(unequal(&quals, &value)),
             _ => {
                 let range = super::habits::ports_that_are(sign_of(op)?, value.parse().ok()?)?;
@@ -324,6 +385,14 @@ fn test(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
         return Some(format!("{bit} {} 0", if set { "!=" } else { "=" }));
     }
     find(NUMBERS, field).map(|number| format!("{number} {op} {value}"))
+}
+
+/// Two fields of one header.
+fn compared(field: &str, op: &str, other: &str) -> Option<String> {
+    let place = |field| find(PLACES, field).or_else(|| find(NUMBERS, field));
+    let (left, right) = (place(field)?, place(other)?);
+    let header = |place: &'static str| place.split('[').next();
+    (header(left) == header(right)).then(|| format!("{left} {op} {right}"))
 }
 
 /// A field that has another value. Only packets of its protocol have the field; without that, all others would match as

@@ -66,15 +66,20 @@ pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
 /// The rest of `ip version 4` and `ip version != 6`; other comparisons have no counterpart.
 fn version(cursor: &mut Cursor<'_>, start: usize) -> Option<String> {
     let not = cursor.negation();
-    let proto = match cursor.number()?.as_str() {
-        "4" => "ip",
-        "6" => "ip6",
-        _ => return None,
-    };
+    let proto = of_version(&cursor.number()?)?;
     Some(match not {
         Some(not) => cursor.operands(start, &format!("{not} {proto}")),
         None => proto.to_owned(),
     })
+}
+
+/// The protocol of a version of IP.
+pub(super) fn of_version(number: &str) -> Option<&'static str> {
+    match number {
+        "4" => Some("ip"),
+        "6" => Some("ip6"),
+        _ => None,
+    }
 }
 
 /// The rest of `ip protocol gre`.
