@@ -313,8 +313,15 @@ impl Compiler {
     /// Without what it says was meant, if that would be refused as well.
     #[cold]
     fn vouched(&self, source: &str, mut found: Box<Diagnostic>) -> Box<Diagnostic> {
-        if let Some(refusal) = found.meant().and_then(|meant| self.refusal(meant)) {
-            found.help = refusal;
+        if let Some(meant) = found.meant() {
+            match self.refusal(source, &found, meant) {
+                Some(refusal) => found.help = refusal,
+                None => {
+                    if let Some(warning) = self.order_trap(meant) {
+                        found.help = found.help.map(|help| format!("{help} {warning}"));
+                    }
+                }
+            }
         }
         if found.help.is_none() {
             found.help = advice::hint(&lex(source), &found);
@@ -324,7 +331,7 @@ impl Compiler {
 
     /// Whether a suggestion would be refused; with what there is to say instead, if there is anything. Names count as known:
     /// nobody is asked for them.
-    fn refusal(&self, meant: &str) -> Option<Option<String>> {
+    fn refusal(&self, source: &str, found: &Diagnostic, meant: &str) -> Option<Option<String>> {
         let but = |refused: Diagnostic| {
             let more = refused.help.map(|help| format!(": {help}")).unwrap_or_default();
             Some(Some(format!("it is written `{meant}`, but {}{more}", refused.message)))
@@ -343,10 +350,24 @@ impl Compiler {
         let refused = lower::lower_within(&ast, &options, Clock::new(self.limits)).err()?;
         match refused.code {
             Code::UnknownName | Code::SetFile if refused.meant().is_none() => None,
+            // Of words guessed by their letters, or for a number or an address alone, one that cannot be meant.
+            Code::LinkType if is_words(meant) => Some(None),
+            Code::LinkType if found.code == Code::Unexpected && !has_first_word_of(meant, source) => {
+                Some(refused.help)
+            }
             // It is what was meant all the same, and something else is wrong with it.
             Code::OutOfRange | Code::LinkType | Code::LiveOnly | Code::Netmask => but(*refused),
             _ => Some(None),
         }
+    }
+
+    /// What is said of a suggestion in which one of the alternatives is looked for inside of the other.
+    fn order_trap(&self, meant: &str) -> Option<String> {
+        let ast = parser::attempt(meant, &self.dialect, &self.limits)?;
+        let options = lower::Options { names: &NoNames, ..self.lower_options() };
+        let lowered = lower::lower_within(&ast, &options, Clock::new(self.limits)).ok()?;
+        let trap = lowered.lints.into_iter().find(|lint| lint.code == Code::ShiftsOffsets)?;
+        Some(format!("It gets {}: `{}`: {}", trap.code, trap.span.text(meant), trap.message))
     }
 
     fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
@@ -491,6 +512,13 @@ fn is_words(text: &str) -> bool {
     let tokens = lex(text).list;
     let tokens = tokens.iter().filter(|token| token.kind != TokenKind::End);
     tokens.clone().count() == 1 || tokens.into_iter().all(|token| matches!(token.kind, TokenKind::Word(_)))
+}
+
+/// Whether the first word of `meant` stands in the text as well.
+fn has_first_word_of(meant: &str, source: &str) -> bool {
+    let first = meant.split_whitespace().next().unwrap_or_default();
+    let tokens = lex(source);
+    tokens.list.iter().any(|token| tokens.text(*token) == first)
 }
 
 pub(crate) fn whole(source: &str) -> Span {

@@ -141,7 +141,21 @@ const MEANT: &[(&str, &[(&str, &str)])] = &[
         ("tcp.len > 0", "tcp and ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2) > 0"),
         ("eth.type == 0x86dd", "ip6"),
         ("http && ip.dst == 198.51.100.80", "tcp port 80 and dst host 198.51.100.80"),
+        // Numbers that are not handed on.
+        ("vlan 10 or 20", "vlan 10 or vlan 20"),
+        ("mpls 1000 or 100", "mpls 1000 or mpls 100"),
+        ("tcp[13] = 2 or 18", "tcp[13] = 2 or tcp[13] = 18"),
+        ("tcp[13] = 2 or 18 or 16", "tcp[13] = 2 or tcp[13] = 18 or tcp[13] = 16"),
+        ("tcp[13]=2 or 18 or arp", "tcp[13] = 2 or tcp[13] = 18"),
+        ("tcp[13] != 2 or 18", "tcp[13] != 2 and tcp[13] != 18"),
+        ("tcp[tcpflags] = tcp-syn or tcp-ack", "tcp[13] = 2 or tcp[13] = 16"),
+        ("ip[8] = 64 or 63", "ip[8] = 64 or ip[8] = 63"),
+        ("ip[6:2] & 0x1fff = 0 or 185", "ip[6:2] & 0x1fff = 0 or ip[6:2] & 0x1fff = 185"),
+        ("less 60 or 70", "less 60 or less 70"),
+        ("greater 60 and 70", "greater 60 and greater 70"),
     ]),
+    ("SUNATM", &[("vci 5 or 6", "vci (5 or 6)"), ("vpi 1 or 2 or 5", "vpi (1 or 2 or 5)"), ("vci = 5 or 6", "vci (5 or 6)")]),
+    ("MTP2", &[("sio 5 or 6", "sio (5 or 6)")]),
 ];
 
 /// Packets of the captures, some with changes, some with two fields equal, and some that no capture has.
@@ -205,7 +219,16 @@ fn what_is_suggested_is_what_is_meant() {
 #[test]
 fn what_is_not_suggested() {
     let strict = Compiler::new(LinkType::EN10MB).dialect(pflang::Dialect::STRICT);
+    let mtp2 = Compiler::new(testkit::linktype::by_name("MTP2").expect("a link type"));
     for (compiler, mistake, expected) in [
+        (
+            &compiler(),
+            "vlan 5 or 6",
+            Some(
+                "did you mean `vlan 5 or vlan 6`? It gets PF101: `vlan 6`: this is looked for inside the encapsulation to its left, although the two are alternatives",
+            ),
+        ),
+        (&compiler(), "tcp[13] = 2 and 18", None),
         (&compiler(), "tcp.srcport == udp.srcport", Some(OTHER)),
         (&compiler(), "eth.src == eth.dst", Some(OTHER)),
         (&compiler(), "ip.src == ipv6.src", Some(OTHER)),
@@ -217,6 +240,13 @@ fn what_is_not_suggested() {
             "vxlan.vni == 5",
             Some(
                 "it is written `vxlan 5`, but `vxlan` is an extension: compile it without the `strict` dialect",
+            ),
+        ),
+        (
+            &mtp2,
+            "tcp or 6",
+            Some(
+                "what works on it: `fisu`, `sio` and the other SS7 words, `link[…]`, `len`, `less`, `greater`",
             ),
         ),
     ] {

@@ -39,7 +39,7 @@ pub(super) fn at_stop(parser: &Parser<'_>, found: Diagnostic) -> Diagnostic {
 }
 
 /// How many words in front of the place a phrase may begin: it counts only if the place lies within it.
-const WORDS_BEFORE: usize = 7;
+const WORDS_BEFORE: usize = 12;
 
 /// The finding with what was meant, where that is known and the dialect does not refuse it.
 #[cold]
@@ -80,6 +80,7 @@ fn phrases(code: Code) -> &'static [Phrase] {
             fields::protocol_number,
             habits::flags,
             habits::joined_flags,
+            slips::repeated,
             habits::kinds,
             habits::set,
             slips::range,

@@ -7,13 +7,17 @@
 //! net 10.0.0.0/255.0.0.0   net 10.0.0.0 mask 255.0.0.0
 //! host 10.0.0.1:80         host 10.0.0.1 and port 80
 //! src ip 10.0.0.1          ip src host 10.0.0.1
+//! vlan 5 or 6              vlan 5 or vlan 6
 //! length greater 100       len > 100
 //! ```
 //! Like [`habits`](super::habits), these phrases are looked for only after the parser has failed.
 
 use super::cursor::{Cursor, has_ports, joined};
 use super::habits::is_range;
+use crate::options::Dialect;
+use crate::span::Span;
 use crate::syntax::lex::{Sign, TokenKind};
+use crate::syntax::parser::is_filter;
 use crate::syntax::words::Word;
 
 /// `port 80 - 90`, `portrange 80:90`, `portrange 80 to 90`, `portrange 80 90`, `port between 80 and 90`.
@@ -284,6 +288,52 @@ pub(super) fn hardware_address(cursor: &mut Cursor<'_>) -> Option<String> {
     cursor.one_of(&["host", "mac"]);
     let address = cursor.text_of(|kind| matches!(kind, TokenKind::Mac(_)))?;
     Some(format!("ether {} {address}", dir.unwrap_or("host")))
+}
+
+/// `vlan 5 or 6`, `tcp[13] = 2 or 18`, `less 60 or 70`: numbers of a primitive that hands nothing on, which has to be written
+/// again; `vci 5 or 6`, which has to have parentheses.
+pub(super) fn repeated(cursor: &mut Cursor<'_>) -> Option<String> {
+    let start = cursor.at;
+    if !cursor.begins_term() || cursor.is_negated() || cursor.one_of(&["not", "!"]).is_some() {
+        return None;
+    }
+    let is_join = |kind| matches!(kind, TokenKind::Word(Word::And | Word::Or));
+    while cursor.token().is_some_and(|token| !is_join(token.kind)) {
+        cursor.at += 1;
+    }
+    let (first, last) = (cursor.tokens.list[start], cursor.at.checked_sub(2).filter(|last| *last >= start)?);
+    cursor.at -= 1;
+    let number = cursor.tokens.list[cursor.at].span.start;
+    let head = Span::new(first.span.start, number).text(cursor.tokens.source);
+    let mut numbers = vec![cursor.number()?];
+    let join = cursor.token()?.kind;
+    while cursor.token().is_some_and(|token| token.kind == join) {
+        cursor.at += 1;
+        let Some(number) = cursor.number() else {
+            cursor.at -= 1;
+            break;
+        };
+        numbers.push(number);
+    }
+    let is_end =
+        cursor.token().is_none_or(|next| is_join(next.kind) || next.kind == TokenKind::Sign(Sign::RParen));
+    let is_filter = |text: &str| is_filter(text, &Dialect::default());
+    if !is_end || numbers.len() < 2 || !is_filter(&format!("{head}{}", numbers[0])) {
+        return None;
+    }
+    let list = format!("{head}({})", numbers.join(" or "));
+    let join = match (cursor.tokens.list[last].kind, join == TokenKind::Word(Word::Or)) {
+        (_, true) if is_filter(&list) => return Some(list),
+        // What is not one of them is unequal to each.
+        (TokenKind::Sign(Sign::Ne), true) => " and ",
+        (_, true) => " or ",
+        // Nothing is two numbers at once.
+        (TokenKind::Sign(Sign::Eq), false) => return None,
+        (_, false) if is_filter(&list) => return None,
+        (_, false) => " and ",
+    };
+    let tests: Vec<String> = numbers.iter().map(|number| format!("{head}{number}")).collect();
+    Some(cursor.operands(start, &tests.join(join)))
 }
 
 /// `443/tcp`, `dst port 443/tcp`, `port http/tcp`, `tcp:443`, `tcp/80,443`, `tcp = 443`.

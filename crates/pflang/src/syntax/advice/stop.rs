@@ -61,11 +61,16 @@ impl Stopped<'_> {
             (Expected::TermAfterJoin, TokenKind::Number(_)) if text.starts_with("tcp-") => {
                 Some(format!("tcp[tcpflags] & {text} != 0"))
             }
-            (Expected::TermAfterJoin, TokenKind::Number(_)) => Some(format!("port {text}")),
+            (Expected::TermAfterJoin, TokenKind::Number(_)) => {
+                (!self.is_next_to_number(self.at())).then(|| format!("port {text}"))
+            }
             (Expected::Operator { number: true }, _) => {
                 match self.parser.tokens.text(self.parser.previous()?) {
                     flag if flag.starts_with("tcp-") => Some(format!("tcp[tcpflags] & {flag} != 0")),
-                    number if number.starts_with(|first: char| first.is_ascii_digit()) => {
+                    number
+                        if number.starts_with(|first: char| first.is_ascii_digit())
+                            && !self.is_next_to_number(self.at() - 1) =>
+                    {
                         Some(format!("port {number}"))
                     }
                     _ => None,
@@ -83,6 +88,17 @@ impl Stopped<'_> {
             (Expected::Join, TokenKind::Word(_)) => self.joined_by_and(),
             _ => None,
         }
+    }
+
+    /// The place of the token.
+    fn at(&self) -> usize {
+        self.parser.tokens.list.partition_point(|other| other.span.start < self.token.span.start)
+    }
+
+    /// Whether the primitive to the left ends with a number, which is no port: the number at `at` would be one.
+    fn is_next_to_number(&self, at: usize) -> bool {
+        let before = at.checked_sub(2).and_then(|before| self.parser.tokens.list.get(before));
+        before.is_some_and(|before| matches!(before.kind, TokenKind::Number(_)))
     }
 
     /// What to know, where nothing in particular seems to be meant.
