@@ -35,6 +35,11 @@ static WLAN_DATA: &[(&str, u8)] = &[
 pub static WLAN_SUBTYPES: &[(u8, &[(&str, u8)])] =
     &[(0x00, WLAN_MANAGEMENT), (0x04, WLAN_CONTROL), (0x08, WLAN_DATA)];
 
+/// Whether an 802.11 frame of some type may be of this subtype.
+pub fn is_wlan_subtype(name: &str) -> bool {
+    WLAN_SUBTYPES.iter().any(|(_, names)| names.iter().any(|(known, _)| *known == name))
+}
+
 /// Where an 802.11 frame comes from and goes to.
 pub static WLAN_DIRECTIONS: &[(&str, u32)] = &[("nods", 0), ("tods", 1), ("fromds", 2), ("dstods", 3)];
 

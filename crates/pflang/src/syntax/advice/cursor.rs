@@ -210,19 +210,40 @@ impl<'a> Cursor<'a> {
         Some(items).filter(|items| !items.is_empty())
     }
 
-    /// Reads the qualifiers in front of hosts, nets and ports: the words as they are written.
+    /// Reads the qualifiers in front of hosts, nets and ports: the words for them here.
     pub(super) fn qualifiers(&mut self) -> Option<String> {
-        let start = self.token()?.span;
-        self.one_of(&["tcp", "udp", "sctp", "ip", "ip6", "arp", "rarp", "ether"]);
-        if self.one_of(&["src", "dst"]).is_some() && self.one_of(&["or", "and"]).is_some() {
-            self.one_of(&["src", "dst"])?;
+        let carriers = ["tcp", "udp", "sctp", "ip", "ip6", "arp", "rarp", "ether", "ethernet"];
+        let proto = self.one_of(&carriers).map(|proto| if proto == "ethernet" { "ether" } else { proto });
+        if let Some((dir, kind)) = self.directed_kind() {
+            return Some(joined(&[proto, Some(dir), Some(kind)]));
         }
-        // Some write the plural.
-        let kind = self.one_of(&["host", "net", "port", "portrange", "hosts", "nets", "ports"])?;
-        let end = self.tokens.list.get(self.at.checked_sub(1)?)?.span;
-        let text = start.to(end).text(self.tokens.source);
-        let words = text.strip_suffix(kind)?.split_whitespace().chain([kind.trim_end_matches('s')]);
-        Some(words.collect::<Vec<_>>().join(" "))
+        let dir = self.one_of(&["src", "dst"]);
+        let join = dir.and_then(|_| self.one_of(&["or", "and"]));
+        let other = match join {
+            Some(_) => Some(self.one_of(&["src", "dst"])?),
+            None => None,
+        };
+        Some(joined(&[proto, dir, join, other, Some(self.kind()?)]))
+    }
+
+    /// Reads `host`, `net`, `port` or `portrange`, or what others call them: the word for it here.
+    pub(super) fn kind(&mut self) -> Option<&'static str> {
+        let kind = kind_named(self.tokens.text(self.token()?))?;
+        self.at += 1;
+        let is_range = kind == "port" && self.one_of(&["range"]).is_some();
+        Some(if is_range { "portrange" } else { kind })
+    }
+
+    /// Reads `srcport`, `dst-port`, `src.port` or `src_ip`: a direction and a kind in one word.
+    fn directed_kind(&mut self) -> Option<(&'static str, &'static str)> {
+        let text = self.tokens.text(self.token()?);
+        let (dir, rest) = ["src", "dst"].iter().find_map(|dir| Some((*dir, text.strip_prefix(dir)?)))?;
+        let kind = match rest.trim_start_matches(['-', '_', '.']) {
+            "ip" => "host",
+            name => kind_named(name)?,
+        };
+        self.at += 1;
+        Some((dir, kind))
     }
 
     /// Whether `meant` is something else than what has been read since `start`.
@@ -234,6 +255,17 @@ impl<'a> Cursor<'a> {
             .map(|token| token.span.text(meant))
             .filter(|text| !text.is_empty()))
     }
+}
+
+/// The kind of identifiers that a word stands for; some write the plural.
+fn kind_named(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "host" | "hosts" | "addr" | "address" => "host",
+        "net" | "nets" | "network" | "subnet" | "cidr" => "net",
+        "port" | "ports" => "port",
+        "portrange" => "portrange",
+        _ => return None,
+    })
 }
 
 /// Whether a protocol has ports.

@@ -4,6 +4,7 @@
 //! ip ttl < 5               ip[8] < 5
 //! ip tos 0x10              ip[1] = 0x10
 //! ip frag                  ip[6:2] & 0x3fff != 0
+//! ttl < 5                  ip[8] < 5
 //! icmp type echo-request   icmp[icmptype] = icmp-echo
 //! ip[9] = tcp              ip[9] = 6
 //! ```
@@ -34,11 +35,20 @@ static BITS: &[(&str, &[&str], &str)] = &[
     ("ip", &["option", "options"], "ip[0] & 0xf > 5"), ("tcp", &["option", "options"], "tcp[12] >> 4 > 5"),
 ];
 
-/// `ip protocol gre`, `ip ttl < 5`, `ip dscp ef`, `ip frag-off & 0x1fff != 0`, `ip version 6`, `ip df`.
+/// The protocol that alone has a field of this name, which then is understood without it.
+fn owner(field: &str) -> Option<&'static str> {
+    let of = |(_, names, _): &&(&str, &[&str], &str)| names.contains(&field);
+    let mut owners = NUMBERS.iter().chain(BITS).filter(of).map(|(proto, ..)| *proto);
+    owners.next().filter(|_| owners.next().is_none())
+}
+
+/// `ip protocol gre`, `ip ttl < 5`, `ip dscp ef`, `ip frag-off & 0x1fff != 0`, `ip version 6`, `ip df`, `ttl < 5`, `df`.
 pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
-    let proto = cursor.one_of(&["ip", "ip6", "tcp", "udp", "arp", "icmp", "icmp6"])?;
+    let is_term = cursor.begins_term();
+    let proto = cursor.one_of(&["ip", "ip6", "tcp", "udp", "arp", "icmp", "icmp6"]);
     let word = cursor.text_of(|kind| matches!(kind, TokenKind::Name | TokenKind::Word(Word::Len)))?;
+    let proto = proto.or_else(|| owner(word).filter(|_| is_term))?;
     let named = |table: &'static [(&str, &[&str], &str)]| {
         table.iter().find(|(of, names, _)| *of == proto && names.contains(&word)).map(|(.., field)| *field)
     };

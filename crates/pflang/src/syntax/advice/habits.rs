@@ -192,7 +192,7 @@ fn flag_letters(cursor: &mut Cursor<'_>) -> Option<String> {
     }
 }
 
-/// `ether type arp`, `vlan id 10`, `mpls label 5`, `meta pkttype multicast`.
+/// `ether type arp`, `vlan id 10`, `vlan:10`, `mpls label 5`, `meta pkttype multicast`.
 pub(super) fn kinds(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
     match cursor.one_of(&["ether", "vlan", "mpls", "geneve", "vxlan", "pppoes", "meta"])? {
@@ -208,6 +208,7 @@ pub(super) fn kinds(cursor: &mut Cursor<'_>) -> Option<String> {
                 return Some(word.to_owned());
             }
             cursor.one_of(&["id", "label", "vni", "tag", "vid", "session"]);
+            cursor.sign(Sign::Colon);
             cursor.negation().is_none().then_some(format!("{word} {}", cursor.number()?))
         }
         _ => {

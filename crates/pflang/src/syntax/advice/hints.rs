@@ -27,7 +27,7 @@ static OUTSIDE: &[&str] = &[
 
 /// Words of other languages, near to words of this one by chance.
 pub(super) fn is_foreign(word: &str) -> bool {
-    OUTSIDE.contains(&word) || matches!(word, "any" | "all" | "in" | "is" | "to" | "rtp" | "rt")
+    OUTSIDE.contains(&word) || matches!(word, "mtu" | "any" | "all" | "in" | "is" | "to" | "rtp" | "rt")
 }
 
 /// What is advised about a finding.
@@ -46,6 +46,9 @@ pub(crate) fn hint(tokens: &Tokens<'_>, found: &Diagnostic) -> Option<String> {
         (Code::BadToken, "@") => "a file with the members of a set is written `in {@file}`",
         (Code::BadToken, ";") => "a filter is one expression: join its parts by `and` or `or`",
         (Code::UnknownWord, "meta") => metadata(tokens),
+        (Code::UnknownWord, "mtu") => {
+            "`len` counts the link header, too: of Ethernet, packets larger than 1500 bytes are `len > 1514`"
+        }
         (Code::UnknownWord, "ct" | "ctstate" | "state" | "established") => {
             "this has no counterpart: a filter looks at one packet, and connections are not tracked"
         }

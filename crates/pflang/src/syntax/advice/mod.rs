@@ -103,9 +103,12 @@ fn phrases(code: Code) -> &'static [Phrase] {
             slips::arp,
             slips::wildcard,
             habits::juxtaposed,
+            slips::qualified,
+            slips::subtype,
+            slips::bytes_of_address,
         ],
         // Types of ICMP or Ethernet that were read as types of 802.11.
-        Code::OutOfRange | Code::LinkType => &[fields::message, habits::kinds],
+        Code::OutOfRange | Code::LinkType => &[fields::message, habits::kinds, slips::bytes_of_address],
         Code::BadQualifier => &[slips::addresses_of_transport],
         _ => &[],
     }

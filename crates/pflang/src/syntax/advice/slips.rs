@@ -16,6 +16,7 @@ use super::cursor::{Cursor, has_ports, joined};
 use super::habits::is_range;
 use crate::options::Dialect;
 use crate::span::Span;
+use crate::syntax::codes;
 use crate::syntax::lex::{Sign, TokenKind};
 use crate::syntax::parser::is_filter;
 use crate::syntax::words::Word;
@@ -92,7 +93,7 @@ pub(super) fn both_ends(cursor: &mut Cursor<'_>) -> Option<String> {
     same.then(|| format!("{proto}src {join} dst {kind} {value}"))
 }
 
-/// `from 10.0.0.1 to 10.0.0.2`, `source port 80`, `destination 10.0.0.1`, `src=10.0.0.1`, `dst: 10.0.0.1`.
+/// `from 10.0.0.1 to 10.0.0.2`, `source port 80`, `destination 10.0.0.1`, `src=10.0.0.1`, `src != 10.0.0.1`, `dst: 10.0.0.1`.
 pub(super) fn sender(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
     if !cursor.begins_term() {
@@ -102,19 +103,21 @@ pub(super) fn sender(cursor: &mut Cursor<'_>) -> Option<String> {
     let mut ends = Vec::new();
     while let Some(word) = cursor.one_of(&["from", "to", "source", "destination", "dest", "src", "dst"]) {
         let dir = if matches!(word, "from" | "source" | "src") { "src" } else { "dst" };
-        cursor.one_of(&["address", "addr", "ip"]);
-        let kind = cursor.one_of(&["host", "net", "port", "portrange"]);
-        cursor.sign(Sign::Eq).or_else(|| cursor.sign(Sign::Colon));
+        cursor.one_of(&["ip"]);
+        let kind = cursor.kind();
+        let not = cursor.negation();
+        cursor.sign(Sign::Colon);
         let value = cursor.value()?;
         let is_bare = kind.is_none() && value.bytes().all(|byte| byte.is_ascii_digit());
         let kind = match kind {
+            Some("host") if value.contains('/') => "net",
             Some(kind) => kind,
             // Nobody means the host 0.0.0.80.
             None if is_bare => "port",
             None if value.contains('/') => "net",
             None => "host",
         };
-        ends.push(format!("{dir} {kind} {value}"));
+        ends.push((not, format!("{dir} {kind} {value}")));
         let joined = cursor.at;
         if cursor.one_of(&["and"]).is_some() && cursor.one_of(&["to", "destination", "dest"]).is_some() {
             cursor.at -= 1;
@@ -122,13 +125,14 @@ pub(super) fn sender(cursor: &mut Cursor<'_>) -> Option<String> {
             cursor.at = joined;
         }
     }
-    match (&ends[..], proto) {
-        ([], _) => None,
-        ([one], proto) => Some(cursor.of_protocol(start, proto, None, one)),
-        (several, Some(proto)) => {
-            Some(cursor.operands(start, &format!("{proto} and {}", several.join(" and "))))
+    match &ends[..] {
+        [] => None,
+        [(not, one)] => Some(cursor.of_protocol(start, proto, *not, one)),
+        several => {
+            let tests = several.iter().map(|(not, one)| joined(&[*not, Some(one)]));
+            let tests: Vec<String> = proto.map(str::to_owned).into_iter().chain(tests).collect();
+            Some(cursor.operands(start, &tests.join(" and ")))
         }
-        (several, None) => Some(cursor.operands(start, &several.join(" and "))),
     }
 }
 
@@ -262,32 +266,74 @@ pub(super) fn socket(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(cursor.operands(start, &format!("{}{host} and {port}", proto.unwrap_or_default())))
 }
 
-/// `src ip 10.0.0.1`, `dst tcp port 80`.
+/// `src ip 10.0.0.1`, `dst tcp port 80`, `port tcp 443`.
 pub(super) fn carrier_behind_direction(cursor: &mut Cursor<'_>) -> Option<String> {
     let start = cursor.at;
     if !cursor.begins_term() {
         return None;
     }
-    let dir = cursor.one_of(&["src", "dst"])?;
+    let (dir, kind) = (cursor.one_of(&["src", "dst"]), cursor.kind());
+    if dir.is_none() && kind.is_none() {
+        return None;
+    }
     let proto = cursor.one_of(&["ip", "ip6", "arp", "tcp", "udp", "sctp"])?;
-    let kind = match (cursor.one_of(&["host", "net", "port", "portrange"]), proto) {
+    let kind = match (kind.or_else(|| cursor.kind()), proto) {
         (Some(kind), _) => kind,
         (None, proto) if has_ports(proto) => "port",
         (None, _) => "host",
     };
     let value = cursor.value()?;
+    // Nobody means the host 0.0.0.80.
+    if kind == "host" && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
     let kind = if kind == "host" && value.contains('/') { "net" } else { kind };
-    Some(cursor.of_protocol(start, Some(proto), None, &format!("{dir} {kind} {value}")))
+    Some(cursor.of_protocol(start, Some(proto), None, &joined(&[dir, Some(kind), Some(&value)])))
 }
 
 /// `mac 1:2:3:4:5:6`, `src mac 1:2:3:4:5:6`, `eth src 1:2:3:4:5:6`.
 pub(super) fn hardware_address(cursor: &mut Cursor<'_>) -> Option<String> {
     let before = cursor.one_of(&["src", "dst"]);
-    cursor.one_of(&["mac", "eth", "ether"])?;
+    cursor.one_of(&["mac", "eth", "ether", "ethernet"])?;
     let dir = before.or_else(|| cursor.one_of(&["src", "dst"]));
     cursor.one_of(&["host", "mac"]);
     let address = cursor.text_of(|kind| matches!(kind, TokenKind::Mac(_)))?;
     Some(format!("ether {} {address}", dir.unwrap_or("host")))
+}
+
+/// `ether[0:6] = 0x010203040506`: more bytes than numbers have.
+pub(super) fn bytes_of_address(cursor: &mut Cursor<'_>) -> Option<String> {
+    cursor.one_of(&["ether", "link"])?;
+    cursor.sign(Sign::LBracket)?;
+    let dir = if cursor.one_of(&["0", "6"])? == "0" { "dst" } else { "src" };
+    cursor.sign(Sign::Colon)?;
+    cursor.one_of(&["6"])?;
+    cursor.sign(Sign::RBracket)?;
+    let not = cursor.negation();
+    let token = *cursor.tokens.list.get(cursor.at)?;
+    cursor.at += 1;
+    let address = match token.kind {
+        TokenKind::Mac(_) => cursor.tokens.text(token).to_owned(),
+        // A number that is too large ends the tokens.
+        TokenKind::Number(_) | TokenKind::End => {
+            let text = cursor.tokens.source.get(token.span.start as usize..)?.strip_prefix("0x")?;
+            let end = text.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(text.len());
+            let bytes: Vec<&str> = (0..6).map_while(|byte| text.get(2 * byte..2 * byte + 2)).collect();
+            (end == 12).then(|| bytes.join(":"))?
+        }
+        _ => return None,
+    };
+    Some(joined(&[not, Some("ether"), Some(dir), Some(&address)]))
+}
+
+/// `subnet 10.0.0.0/8`, `ip addr 10.0.0.1`, `srcport 80`, `port range 80-90`: other words for the qualifiers.
+pub(super) fn qualified(cursor: &mut Cursor<'_>) -> Option<String> {
+    let quals = cursor.qualifiers()?;
+    let value = cursor.value()?;
+    match quals.strip_suffix("host") {
+        Some(directed) if value.contains('/') => Some(format!("{directed}net {value}")),
+        _ => Some(format!("{quals} {value}")),
+    }
 }
 
 /// `vlan 5 or 6`, `tcp[13] = 2 or 18`, `less 60 or 70`: numbers of a primitive that hands nothing on, which has to be written
@@ -334,6 +380,14 @@ pub(super) fn repeated(cursor: &mut Cursor<'_>) -> Option<String> {
     };
     let tests: Vec<String> = numbers.iter().map(|number| format!("{head}{number}")).collect();
     Some(cursor.operands(start, &tests.join(join)))
+}
+
+/// `wlan type beacon`, `wlan beacon`: a subtype of 802.11 where its type is asked for.
+pub(super) fn subtype(cursor: &mut Cursor<'_>) -> Option<String> {
+    let of_wlan = cursor.one_of(&["wlan"]);
+    let of_type = cursor.one_of(&["type"]);
+    let name = cursor.text_of(|kind| kind == TokenKind::Name).filter(|name| codes::is_wlan_subtype(name))?;
+    of_wlan.or(of_type).map(|_| format!("subtype {name}"))
 }
 
 /// `443/tcp`, `dst port 443/tcp`, `port http/tcp`, `tcp:443`, `tcp/80,443`, `tcp = 443`.

@@ -1,11 +1,13 @@
 //! What was probably meant where the parser stopped.
 
+use super::cursor::Cursor;
 use super::suggest::{SUGGESTION_MAX, nearest};
 use super::{display_filter, fields, hints};
 use crate::diag::{Diagnostic, did_you_mean};
 use crate::span::Span;
 use crate::syntax::ast::Kind;
-use crate::syntax::lex::{Sign, Token, TokenKind, Within, lex};
+use crate::syntax::codes;
+use crate::syntax::lex::{Sign, Token, TokenKind, Tokens, Within, lex};
 use crate::syntax::parser::expected::{Expected, after_protocol, is_transport};
 use crate::syntax::parser::stop::{Stop, shown};
 use crate::syntax::parser::{Parser, is_filter};
@@ -40,6 +42,11 @@ impl Stopped<'_> {
         if let Some(filter) = self.in_lower_case() {
             return Some(filter);
         }
+        if matches!(self.expected, Expected::Term | Expected::TermAfterJoin)
+            && let Some(filter) = self.completed()
+        {
+            return Some(filter);
+        }
         if self.token.kind == TokenKind::Name
             && let Some(words) = self.words_for()
         {
@@ -48,7 +55,7 @@ impl Stopped<'_> {
         let text = self.parser.tokens.text(self.token);
         match (self.expected, self.token.kind) {
             (Expected::Term | Expected::TermAfterJoin, TokenKind::Dotted | TokenKind::V6(_)) => {
-                Some(self.address())
+                Some(address(self.parser.tokens, self.at()).0)
             }
             (Expected::Term | Expected::TermAfterJoin, TokenKind::Name)
                 if !self.parser.dialect.strict && is_range_of_addresses(text) =>
@@ -99,6 +106,45 @@ impl Stopped<'_> {
     fn is_next_to_number(&self, at: usize) -> bool {
         let before = at.checked_sub(2).and_then(|before| self.parser.tokens.list.get(before));
         before.is_some_and(|before| matches!(before.kind, TokenKind::Number(_)))
+    }
+
+    /// The whole filter with the qualifiers that its addresses lack, and with filters in place of protocols that have no word,
+    /// if that is all it lacks.
+    fn completed(&self) -> Option<String> {
+        let tokens = self.parser.tokens;
+        if tokens.within == Within::Set || tokens.error.is_some() || tokens.source.len() > SUGGESTION_MAX {
+            return None;
+        }
+        let (mut text, mut copied) = (String::new(), 0);
+        let mut cursor = Cursor { tokens, at: 0 };
+        while let Some(token) = cursor.token() {
+            let name = tokens.text(token);
+            let filter = match token.kind {
+                // From here on, identifiers may have their qualifiers from the left.
+                TokenKind::Word(Word::Kind(_) | Word::Dir(_)) => break,
+                _ if !cursor.begins_term() => None,
+                TokenKind::Name => Some((term_for(name)?, cursor.at + 1)),
+                TokenKind::Dotted | TokenKind::V6(_) => Some(address(tokens, cursor.at)),
+                TokenKind::Mac(_) => Some((format!("ether host {name}"), cursor.at + 1)),
+                TokenKind::Number(_) => return None,
+                _ => None,
+            };
+            cursor.at += 1;
+            if let Some((filter, next)) = filter {
+                text.push_str(tokens.source.get(copied..token.span.start as usize)?);
+                text.push_str(&filter);
+                cursor.at = next;
+                copied = tokens.list.get(next - 1)?.span.end as usize;
+            }
+        }
+        // A word that would be taken for an identifier, and is none.
+        let is_left =
+            |token: &Token| token.kind == TokenKind::Name && term_for(tokens.text(*token)).is_some();
+        if tokens.list.get(cursor.at..)?.iter().any(is_left) {
+            return None;
+        }
+        text.push_str(tokens.source.get(copied..)?);
+        is_filter(&text, self.parser.dialect).then(|| text.trim().to_owned())
     }
 
     /// What to know, where nothing in particular seems to be meant.
@@ -160,6 +206,12 @@ impl Stopped<'_> {
             _ if matches!(text, "ipv4" | "inet") => Some("ip"),
             _ if text == "inet6" => Some("ip6"),
             _ if matches!(text, "802.1q" | "802.1Q" | "dot1q" | "qinq" | "802.1ad") => Some("vlan"),
+            (Expected::Term | Expected::TermAfterJoin, _)
+                if codes::is_wlan_subtype(text)
+                    && !codes::WLAN_TYPES.iter().any(|(kind, _)| *kind == text) =>
+            {
+                return Some(format!("subtype {text}"));
+            }
             (Expected::Term | Expected::TermAfterJoin, _) if text == "pppoe" => Some("(pppoed or pppoes)"),
             _ if hints::is_foreign(text) => None,
             (Expected::Join, Some(proto)) => {
@@ -222,11 +274,7 @@ impl Stopped<'_> {
     fn protocol_without_word(&self, name: &str) -> Option<String> {
         let filter = display_filter::protocol(name)?;
         match (self.expected, self.parser.protocol_before()) {
-            // What stands around it may be `not` or `and`.
-            (Expected::Term | Expected::TermAfterJoin, _) if filter.contains(" or ") => {
-                Some(format!("({filter})"))
-            }
-            (Expected::Term | Expected::TermAfterJoin, _) => Some(filter.to_owned()),
+            (Expected::Term | Expected::TermAfterJoin, _) => term_for(name),
             (Expected::Join, Some(proto)) if is_transport(proto) => {
                 let (_, port) = filter.split_once("port ")?;
                 Some(format!("{} port {port}", proto.name())).filter(|filter| !filter.contains(" or "))
@@ -260,22 +308,6 @@ impl Stopped<'_> {
         constant.or_else(|| fields::message_constant(&wanted))
     }
 
-    /// An address with the qualifier that it needs.
-    fn address(&self) -> String {
-        let text = self.parser.tokens.text(self.token);
-        let slash =
-            self.parser.tokens.list.iter().position(|other| other.span == self.token.span).map(|at| at + 1);
-        let next = slash
-            .and_then(|at| Some((self.parser.tokens.list.get(at)?, self.parser.tokens.list.get(at + 1)?)));
-        match next {
-            Some((slash, len)) if slash.kind == TokenKind::Sign(Sign::Slash) => {
-                let word = if len.kind == TokenKind::Dotted { " mask " } else { "/" };
-                format!("net {text}{word}{}", self.parser.tokens.text(*len))
-            }
-            _ => format!("host {text}"),
-        }
-    }
-
     /// `wanted` in the place of the token, with the word before it and the operand after it.
     fn with_neighbours(&self, wanted: &str) -> String {
         let list = &self.parser.tokens.list;
@@ -302,6 +334,24 @@ impl Stopped<'_> {
             after.map(|t| self.parser.tokens.text(t)),
         ];
         words.into_iter().flatten().map(shown).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The filter for a protocol that has no word, as one operand: what stands around it may be `not` or `and`.
+fn term_for(name: &str) -> Option<String> {
+    let filter = display_filter::protocol(name)?;
+    Some(if filter.contains(" or ") { format!("({filter})") } else { filter.to_owned() })
+}
+
+/// The address at `at` with the qualifier that it needs, and the place behind it.
+fn address(tokens: &Tokens<'_>, at: usize) -> (String, usize) {
+    let text = tokens.text(tokens.list[at]);
+    match tokens.list.get(at + 1..at + 3) {
+        Some([slash, len]) if slash.kind == TokenKind::Sign(Sign::Slash) => {
+            let word = if len.kind == TokenKind::Dotted { " mask " } else { "/" };
+            (format!("net {text}{word}{}", tokens.text(*len)), at + 3)
+        }
+        _ => (format!("host {text}"), at + 1),
     }
 }
 
