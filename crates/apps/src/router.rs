@@ -226,7 +226,10 @@ impl Class for Router {
             return Err(refused(&format!("port.{port}"), port));
         }
         if let Some(port) = outputs.iter().find(|port| !routed.contains(*port) && !known.contains(*port)) {
-            return Err(OptionError::new("route", format!("no route names port `{port}`, which has a link")));
+            let message = format!(
+                "no route names port `{port}`, which has a link: add a route, or `port.{port} = {{}}` if none is to lead there"
+            );
+            return Err(OptionError::new("route", message));
         }
         Ok(())
     }

@@ -279,7 +279,10 @@ fn options_are_checked() {
     let router: Router = read(OPTIONS).unwrap();
     for (outputs, error) in [
         (vec!["a"], "`route[1].port`: nothing is linked to port `b`"),
-        (vec!["a", "b", "c"], "`route`: no route names port `c`, which has a link"),
+        (
+            vec!["a", "b", "c"],
+            "`route`: no route names port `c`, which has a link: add a route, or `port.c = {}` if none is to lead there",
+        ),
     ] {
         let linked = PortNames { inputs: vec!["input"], outputs };
         assert_eq!(router.check_ports(&linked).unwrap_err().to_string(), error);
