@@ -39,3 +39,20 @@ impl App for Running {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Sink;
+    use testkit::rig::Rig;
+
+    #[test]
+    fn what_comes_in_anywhere_is_swallowed() {
+        let mut rig = Rig::new(Sink {}, &["a", "b"], &[]);
+        (0..100).for_each(|_| rig.send("a", b"from a"));
+        rig.send("b", vec![7; 20_000]);
+        (0..2).for_each(|_| rig.breathe());
+        assert_eq!(rig.counter("delivered"), 101);
+        let report = rig.report();
+        assert_eq!((report.pool.free, report.drops.len()), (report.pool.total, 0));
+    }
+}
