@@ -5,7 +5,8 @@
 //! | outputs | `output` |
 //! | `limit` | packets kept at most, 4096 unless set |
 //! | `count` | packets sent in all; without end unless set |
-//! | `repeater_full` | counts packets dropped as there are `limit` already, or as repeaters keep half of the packets of the pool, or of its large ones |
+//! | drops `repeater_full` | counts packets as there are `limit` already, or as repeaters keep half of the packets of the pool, or of its large ones |
+//! | drops `repeater_done` | counts packets that came when `count` had been sent |
 //! | `repeated` | counts packets that were kept, and were let go in the end |
 //! | `no_packet` | counts copies of long packets that were left out, as the pool had no large packet |
 //!
@@ -52,6 +53,7 @@ pub struct Running {
     has_told: bool,
     notifier: Notifier,
     full: Counter,
+    done: Counter,
     repeated: Counter,
     no_packet: Counter,
 }
@@ -75,6 +77,7 @@ impl Class for Repeater {
             has_told: false,
             notifier: setup.notifier(),
             full: setup.drops("repeater_full"),
+            done: setup.drops("repeater_done"),
             repeated: setup.consumed("repeated"),
             no_packet: setup.counter("no_packet"),
         })
@@ -104,7 +107,7 @@ impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
         while let Some(mut burst) = io.inputs[0].burst() {
             if self.left == 0 {
-                io.pool.free_burst(burst, &self.repeated);
+                io.pool.free_burst(burst, &self.done);
                 continue;
             }
             let room = self.limit.saturating_sub(self.packets.len());
@@ -223,7 +226,8 @@ mod tests {
         assert_eq!(rig.counter("repeated"), 3);
         rig.send("input", b"late");
         (0..2).for_each(|_| rig.breathe());
-        assert_eq!((rig.take("output").len(), rig.counter("repeated")), (0, 4));
+        assert_eq!(rig.take("output").len(), 0);
+        assert_eq!((rig.counter("repeated"), rig.counter("repeater_done")), (3, 1));
         rig.reconfigure(Repeater { count: Some(5), ..Repeater::default() });
         rig.send("input", b"again");
         (0..2).for_each(|_| rig.breathe());
