@@ -54,6 +54,19 @@ impl App for Running {
             }
         }
     }
+
+    /// Which copies were not made, if any.
+    fn report(&self) -> Option<String> {
+        let missing = self.no_packet.get();
+        let copies = match missing {
+            0 => return None,
+            1 => "a copy was".to_owned(),
+            _ => format!("{missing} copies were"),
+        };
+        Some(format!(
+            "{copies} not made, as no packet was free: give the pool more (`--packets`, or `--large-packets` for long ones)"
+        ))
+    }
 }
 
 impl Running {
@@ -82,6 +95,7 @@ mod tests {
         let packets: Vec<Vec<u8>> = lens.map(|len| vec![len as u8; len]).into();
         packets.iter().for_each(|packet| rig.send("input", packet));
         rig.breathe();
+        assert_eq!(rig.report().apps[testkit::rig::APP].text, None);
         for output in ["a", "b", "c"] {
             let received = rig.received(output);
             assert_eq!(
@@ -107,6 +121,10 @@ mod tests {
         (0..4).for_each(|_| rig.send("input", b"x"));
         rig.breathe();
         assert_eq!((rig.take("a").len(), rig.take("b").len(), rig.counter("no_packet")), (2, 4, 2));
+        let report = rig.report();
+        let app = &report.apps[testkit::rig::APP];
+        assert!(app.text.as_ref().is_some_and(|text| text.starts_with("2 copies were not made")), "{app:?}");
+        assert!(!app.has_failed);
     }
 
     #[test]
