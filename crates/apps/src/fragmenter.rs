@@ -6,7 +6,7 @@
 //! | `mtu` | bytes of the longest IP packet to send, 68 to 65521 |
 //! | `fragmented` | counts packets that were cut |
 //! | `fragments` | counts what became of them |
-//! | drops `dont_fragment` | counts IPv4 packets that are too long and not to be fragmented |
+//! | drops `dont_fragment` | counts IPv4 packets that are too long and not to be fragmented, as those of most hosts and tunnels, and of a `synth`, unless told otherwise |
 //! | drops `malformed` | counts packets that are too long, with a header that makes no sense, has a wrong checksum or is longer than its packet |
 //! | drops `headers` | counts packets whose headers alone leave no room for payload, and IPv6 packets whose headers, that of TCP or the like included, the first fragment would not hold (RFC 7112) |
 //! | drops `no_packet` | counts packets that were not cut because the pool was exhausted, and the fragments made so far |

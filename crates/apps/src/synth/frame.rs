@@ -3,8 +3,8 @@
 //! The checksums are those of the frame with zeroes in the fields that change; for each packet only the fields are
 //! added (RFC 1071, 2: sums of parts add up).
 
-use super::Proto;
 use super::flow::Flow;
+use super::{Proto, Synth};
 use crate::shared::random::Random;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::Mac;
@@ -24,6 +24,8 @@ pub(super) struct Frame {
     ip_at: usize,
     transport_at: usize,
     is_ipv6: bool,
+    /// Whether it is IPv4 that may be cut: then each packet has an identification (RFC 6864, 4.1).
+    has_ident: bool,
     proto: Proto,
     /// The place of the numbers, if there is room.
     numbers_at: Option<usize>,
@@ -50,10 +52,9 @@ impl Frame {
     /// A frame of `size` bytes, which must be enough for all headers. The payload is zeroes unless it is to be random.
     pub(super) fn new(
         size: usize,
+        &Synth { proto, vlan, dont_fragment, .. }: &Synth,
         is_ipv6: bool,
-        proto: Proto,
         (src, dst): (Mac, Mac),
-        vlan: Option<u16>,
         random: Option<&mut Random>,
     ) -> Self {
         let headers = headers_len(is_ipv6, proto, vlan.is_some());
@@ -71,12 +72,9 @@ impl Frame {
             );
         } else {
             let (src, dst) = (Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED);
-            bytes.extend(
-                Ipv4Header::carrying(number, segment_len, src, dst)
-                    .map(|header| header.to_bytes())
-                    .iter()
-                    .flatten(),
-            );
+            let header = Ipv4Header::carrying(number, segment_len, src, dst);
+            let header = header.map(|header| Ipv4Header { dont_fragment, ..header }.to_bytes());
+            bytes.extend(header.iter().flatten());
             bytes[ip_at + 10..ip_at + 12].fill(0);
         }
         let transport_at = bytes.len();
@@ -100,7 +98,8 @@ impl Frame {
         let pseudo = Sum::new().add_u16(number.into()).add_u16(segment_len as u16);
         let sum = pseudo.add_bytes(&bytes[transport_at..]);
         let ip_sum = Sum::new().add_bytes(&bytes[ip_at..transport_at]);
-        Frame { bytes, ip_at, transport_at, is_ipv6, proto, numbers_at, ip_sum, sum }
+        let has_ident = !is_ipv6 && !dont_fragment;
+        Frame { bytes, ip_at, transport_at, is_ipv6, has_ident, proto, numbers_at, ip_sum, sum }
     }
 
     /// The frame, with zeroes where flows differ.
@@ -113,7 +112,7 @@ impl Frame {
     /// PERF: it is written, and never read: a load of what two stores have just written waits for both to reach the cache, and for
     /// the line to come where another core has had the packet.
     #[inline]
-    pub(super) fn address(&self, frame: &mut [u8], number: u32, flow: &mut Flow) {
+    pub(super) fn address(&self, frame: &mut [u8], ident: u16, number: u32, flow: &mut Flow) {
         if self.is_ipv6 {
             let at = self.ip_at + 8;
             frame[at..at + 16].copy_from_slice(&flow.src);
@@ -122,7 +121,12 @@ impl Frame {
             let at = self.ip_at + 12;
             frame[at..at + 4].copy_from_slice(&flow.src[..4]);
             frame[at + 4..at + 8].copy_from_slice(&flow.dst[..4]);
-            let checksum = self.ip_sum.add_u16(flow.addresses).finish();
+            let mut ip_sum = self.ip_sum.add_u16(flow.addresses);
+            if self.has_ident {
+                frame[self.ip_at + 4..self.ip_at + 6].copy_from_slice(&ident.to_be_bytes());
+                ip_sum = ip_sum.add_u16(ident);
+            }
+            let checksum = ip_sum.finish();
             frame[self.ip_at + 10..self.ip_at + 12].copy_from_slice(&checksum.to_be_bytes());
         }
         let transport = self.transport_at;

@@ -10,6 +10,7 @@
 //! | `random` | whether flows are drawn at random rather than in turn, and payload is random; `false` unless set |
 //! | `src_mac`, `dst_mac` | 02:00:00:00:00:01 and 02:00:00:00:00:02 unless set |
 //! | `vlan` | a VLAN that packets are tagged with, 0 to 4094 |
+//! | `dont_fragment` | whether IPv4 packets must not be cut on their way; `true` unless set. Else they get identifications, by which fragments are joined |
 //! | `count` | packets in all; without end unless set |
 //! | `rate_pps`, `rate_mbps` | the most packets, and million bits of packets, a second; none unless set |
 //!
@@ -61,6 +62,8 @@ pub struct Synth {
     pub dst_mac: String,
     /// The VLAN of the frames.
     pub vlan: Option<u16>,
+    /// Whether IPv4 packets must not be cut on their way.
+    pub dont_fragment: bool,
     /// Packets in all.
     pub count: Option<u64>,
     /// The most packets a second.
@@ -94,6 +97,7 @@ impl Default for Synth {
             src_mac: "02:00:00:00:00:01".to_owned(),
             dst_mac: "02:00:00:00:00:02".to_owned(),
             vlan: None,
+            dont_fragment: true,
             count: None,
             rate_pps: None,
             rate_mbps: None,
@@ -162,7 +166,7 @@ impl Class for Synth {
         let mut random = Random::new(1);
         let frame = |&size: &usize| {
             let payload = self.random.then_some(&mut random);
-            Frame::new(size, pattern.is_ipv6(), self.proto, macs, self.vlan, payload)
+            Frame::new(size, self, pattern.is_ipv6(), macs, payload)
         };
         let flows = pattern.flows(self.flows);
         let sizes = self.sizes(pattern.is_ipv6());
@@ -229,7 +233,9 @@ impl App for Running {
                 return;
             };
             let flow = self.choose();
-            self.frames[size].address(packet.data_mut(), flow as u32, &mut self.flows[flow]);
+            // Each of 65536 packets in a row has another identification.
+            let ident = self.left as u16;
+            self.frames[size].address(packet.data_mut(), ident, flow as u32, &mut self.flows[flow]);
             // A copy has its template's time.
             io.pool.describe_as_new(&mut packet);
             output.put(packet);

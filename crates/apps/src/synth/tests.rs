@@ -1,6 +1,7 @@
 use super::{Proto, Synth, skipped_sizes};
-use engine::Class;
-use std::collections::BTreeMap;
+use crate::{Filter, Fragmenter, Reassembler, Sink};
+use engine::{Class, Engine, Graph, Settings};
+use std::collections::{BTreeMap, BTreeSet};
 use testkit::rig::Rig;
 use wire::ether::{Ethernet, ethertype};
 use wire::ip::{Ipv4, Ipv6};
@@ -96,6 +97,55 @@ fn every_packet_of_every_kind_is_sound() {
             }
         }
     }
+}
+
+#[test]
+fn packets_that_may_be_cut_have_identifications() {
+    for dont_fragment in [true, false] {
+        let sizes = Some(vec![60, 3000]);
+        let options = Synth { sizes, dont_fragment, count: Some(200), ..Synth::default() };
+        let packets = packets(options, 10);
+        assert_eq!(packets.len(), 200);
+        let mut idents = BTreeSet::new();
+        for packet in &packets {
+            read(packet, Proto::Udp);
+            let ip = Ipv4::new(&packet[Ethernet::LEN..]).unwrap();
+            assert_eq!(ip.has_dont_fragment(), dont_fragment);
+            idents.insert(ip.ident());
+        }
+        assert_eq!(idents.len(), if dont_fragment { 1 } else { 200 });
+    }
+}
+
+#[test]
+fn packets_that_are_cut_come_together_again() {
+    let mut graph = Graph::new();
+    let synth = Synth {
+        sizes: Some(vec![3000]),
+        dont_fragment: false,
+        random: true,
+        count: Some(500),
+        ..Synth::default()
+    };
+    graph.app("synth", synth).unwrap();
+    graph.app("fragmenter", Fragmenter { mtu: 1500 }).unwrap();
+    graph.app("reassembler", Reassembler::default()).unwrap();
+    graph.app("filter", Filter::new("len = 3000")).unwrap();
+    graph.app("sink", Sink {}).unwrap();
+    for link in [
+        "synth.output -> fragmenter.input",
+        "fragmenter.output -> reassembler.input",
+        "reassembler.output -> filter.input",
+        "filter.output -> sink.input",
+    ] {
+        graph.link(link).unwrap();
+    }
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(&graph).unwrap();
+    (0..100).for_each(|_| _ = engine.breathe());
+    let report = engine.report();
+    let arrived = report.links.iter().find(|link| link.link.to.app == "sink").map(|link| link.rxpackets);
+    assert_eq!((arrived, report.balanced()), (Some(500), true), "{:?}", report.drops);
 }
 
 #[test]
