@@ -55,10 +55,11 @@ fn source_sink(graph: &mut Graph) -> Result<(), GraphError> {
 fn tee(graph: &mut Graph) -> Result<(), GraphError> {
     graph.app("source", Source { size: SIZE, count: None })?;
     graph.app("tee", Tee {})?;
-    graph.app("sink", Sink {})?;
+    graph.app("sink1", Sink {})?;
+    graph.app("sink2", Sink {})?;
     graph.link("source.output -> tee.input")?;
-    graph.link("tee.output1 -> sink.input1")?;
-    graph.link("tee.output2 -> sink.input2")
+    graph.link("tee.output1 -> sink1.input")?;
+    graph.link("tee.output2 -> sink2.input")
 }
 
 fn chain(graph: &mut Graph) -> Result<(), GraphError> {

@@ -635,7 +635,7 @@ pub(crate) struct TopArgs {
 pub(crate) enum Net {
     /// source -> sink
     SourceSink,
-    /// source -> tee -> sink, over two links
+    /// source -> tee -> two sinks
     Tee,
     /// source -> 8 x join -> sink
     Chain10,

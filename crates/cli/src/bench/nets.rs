@@ -163,12 +163,13 @@ impl Builder<'_> {
             Net::SourceSink => self.row([]),
             Net::Tee => {
                 self.source()?;
-                self.graph.app("tee", Tee {})?;
-                self.graph.app("sink", Sink {})?;
+                self.app("tee", Tee {})?;
+                self.app("sink1", Sink {})?;
+                self.app("sink2", Sink {})?;
                 self.links(&[
                     "source.output -> tee.input",
-                    "tee.output1 -> sink.input1",
-                    "tee.output2 -> sink.input2",
+                    "tee.output1 -> sink1.input",
+                    "tee.output2 -> sink2.input",
                 ])
             }
             Net::Chain10 => self.row([(); 8].map(|()| Config::new(Join {}))),
