@@ -89,7 +89,8 @@ pub struct AppRates {
     pub rx_per_s: Option<f64>,
     /// Packets per second to all its outputs.
     pub tx_per_s: Option<f64>,
-    /// Packets in a breath (those it received, or sent if it has no inputs), as a share of the burst.
+    /// Packets in a breath (those it received, or sent if it has no inputs), as a share of the burst. More than 1 where bursts of several apps meet, or
+    /// a link from another worker is emptied.
     pub fill: Option<f64>,
     /// How long a turn took.
     pub turn: Option<Quantiles>,
@@ -129,7 +130,7 @@ pub struct LinkRates {
     pub bits_per_s: Option<f64>,
     /// Bits per second that they would take on an Ethernet: see [`WIRE_OVERHEAD_BYTES`].
     pub wire_bits_per_s: Option<f64>,
-    /// Packets that the sender sent in a breath, as a share of the burst.
+    /// Packets that the sender sent in a breath, as a share of the burst; more than 1 as for apps.
     pub fill: Option<f64>,
     /// What was dropped, by reason: it was full.
     pub drops: Vec<DropRate>,

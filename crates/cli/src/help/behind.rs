@@ -268,7 +268,8 @@ const TOP: Behind = Behind {
     first: &["Keys: q quits, ? shows the others, and what the columns mean."],
     notes: &[
         "Wire bit/s are those that the packets take on an Ethernet, with 24 bytes each for preamble, checksum and gap. \
-         Fill is packets in a breath as a share of the burst; p50 and p99 are of turns in the interval, exact to a quarter.",
+         Fill is packets in a breath as a share of the burst, more than 100 % where bursts of several links meet or a link from another worker is emptied; \
+         p50 and p99 are of turns in the interval, exact to a quarter.",
     ],
     examples: &["sluss top edge", "sluss top --once --json"],
     exit_codes: &[
