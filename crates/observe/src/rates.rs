@@ -62,6 +62,8 @@ pub struct WorkerRates {
     pub breath: Option<Quantiles>,
     /// The share of its time that its apps took, 0 to 1; 0 where it has none.
     pub cpu: Option<f64>,
+    /// The share of a core that its thread took, 0 to 1, sleeping and waiting left out.
+    pub thread_cpu: Option<f64>,
     /// Packets of its pool.
     pub pool_total: u64,
     /// Those ready to be allocated.
@@ -83,7 +85,8 @@ pub struct AppRates {
     pub state: AppState,
     /// How often it was started again.
     pub restarts: u64,
-    /// The share of its worker's time that it took, 0 to 1, estimated from the breaths that were timed.
+    /// The share of its worker's time that it took, 0 to 1: its usual turn, of the breaths that were timed, times all turns. All apps of a worker
+    /// together take no more than its thread.
     pub cpu: Option<f64>,
     /// Packets per second from all its inputs.
     pub rx_per_s: Option<f64>,
@@ -263,8 +266,8 @@ impl Rates {
         self.share_out();
     }
 
-    /// Adds up the shares of each worker's apps. They are estimates, too high where looking at the clock takes as long as a turn:
-    /// where they exceed the whole they are scaled down to it, which keeps their proportions.
+    /// Adds up the shares of each worker's apps. They are estimates, too high where looking at the clock takes as long as a turn, or others
+    /// want the core: where they exceed what its thread took, or the whole, they are scaled down to it, which keeps their proportions.
     fn share_out(&mut self) {
         let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
         for app in &self.apps {
@@ -272,15 +275,19 @@ impl Rates {
                 *sums.entry(app.worker).or_default() += share;
             }
         }
+        let thread = |worker: &WorkerRates| Some((worker.index, worker.thread_cpu?));
+        let threads: BTreeMap<u32, f64> = self.workers.iter().filter_map(thread).collect();
+        let there_was = |worker: u32| threads.get(&worker).copied().unwrap_or(1.0);
         for app in &mut self.apps {
             let sum = sums.get(&app.worker).copied().unwrap_or(0.0);
-            app.cpu = app.cpu.map(|share| share / sum.max(1.0));
+            let scale = if sum > 0.0 { (there_was(app.worker) / sum).min(1.0) } else { 1.0 };
+            app.cpu = app.cpu.map(|share| share * scale);
         }
         let with_apps: BTreeSet<u32> = self.apps.iter().map(|app| app.worker).collect();
         for worker in &mut self.workers {
             // Where there is an interval at all.
             let nothing = worker.breaths_per_s.filter(|_| !with_apps.contains(&worker.index)).map(|_| 0.0);
-            worker.cpu = sums.get(&worker.index).map(|sum| sum.min(1.0)).or(nothing);
+            worker.cpu = sums.get(&worker.index).map(|sum| sum.min(there_was(worker.index))).or(nothing);
         }
     }
 }
@@ -395,16 +402,34 @@ impl Pair<'_> {
 
     /// The durations that were added to a histogram.
     fn quantiles(&self, name: &str) -> Option<Quantiles> {
-        let now = &self.now.entry(name)?.values;
-        if now.len() > Histogram::BUCKETS {
-            return None;
-        }
         let counts = match self.durations {
-            Durations::OfAllTime => now.clone(),
-            Durations::OfInterval => added(now, &self.before?.entry(name)?.values)?,
+            Durations::OfAllTime => self.buckets(name)?.to_vec(),
+            Durations::OfInterval => self.added(name)?,
         };
         let quantile = |q| Histogram::quantile(&counts, q);
         Some(Quantiles { p50_ns: quantile(0.5)?, p99_ns: quantile(0.99)? })
+    }
+
+    fn buckets(&self, name: &str) -> Option<&[u64]> {
+        let buckets = &self.now.entry(name)?.values;
+        (buckets.len() <= Histogram::BUCKETS).then_some(buckets)
+    }
+
+    fn added(&self, name: &str) -> Option<Vec<u64>> {
+        added(self.buckets(name)?, &self.before?.entry(name)?.values)
+    }
+
+    /// What turns took in the interval, of those that were timed, in nanoseconds: if the longest were like the others. A thread that waited for
+    /// a core in one of them seems to have waited in as many as that one stands for.
+    fn timed_ns(&self) -> Option<f64> {
+        let timed_ns = self.growth("timed_ns")? as f64;
+        Some(self.added("turn_ns").map_or(timed_ns, |turns| timed_ns.min(Histogram::usual_total_ns(&turns))))
+    }
+
+    /// The share of the interval that the thread of a worker took; `None` where the file does not say, or none has run it.
+    fn thread_cpu(&self) -> Option<f64> {
+        let is_known = self.now.value("cpu_ns") > 0;
+        self.per_s("cpu_ns").filter(|_| is_known).map(|ns_per_s| (ns_per_s / 1e9).min(1.0))
     }
 }
 
@@ -420,6 +445,7 @@ fn worker(pair: Pair<'_>) -> WorkerRates {
         breaths_per_s: pair.per_s("breaths"),
         breath: pair.quantiles("breath_ns"),
         cpu: None,
+        thread_cpu: pair.thread_cpu(),
         pool_total: pair.now.value("pool_total"),
         pool_free: pair.now.value("pool_free"),
         exhausted_per_s: pair.per_s("pool_exhausted"),
@@ -427,14 +453,14 @@ fn worker(pair: Pair<'_>) -> WorkerRates {
 }
 
 fn app(pair: Pair<'_>, timed_every: u64) -> AppRates {
-    let busy_ns_per_s = pair.per_s("timed_ns").map(|timed_ns| timed_ns * timed_every as f64);
+    let busy_ns = pair.timed_ns().map(|timed_ns| timed_ns * timed_every as f64);
     AppRates {
         name: pair.now.name.clone(),
         class: pair.now.what.clone(),
         worker: pair.now.worker,
         state: AppState::from_code(pair.now.value("state")),
         restarts: pair.now.value("restarts"),
-        cpu: busy_ns_per_s.map(|ns| ns / 1e9),
+        cpu: busy_ns.filter(|_| pair.seconds > 0.0).map(|ns| ns / 1e9 / pair.seconds),
         rx_per_s: None,
         tx_per_s: None,
         fill: None,

@@ -67,6 +67,7 @@ fn edge(packets_per_s: f64) -> Seen {
         breaths_per_s: Some(31_250.0),
         breath: Some(Quantiles { p50_ns: 20_480, p99_ns: 40_960 }),
         cpu: Some(0.87),
+        thread_cpu: Some(0.93),
         pool_total: 16_384,
         pool_free: 16_000,
         exhausted_per_s: Some(0.0),

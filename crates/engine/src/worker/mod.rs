@@ -16,6 +16,7 @@ mod rest;
 mod restarts;
 mod state;
 mod task;
+mod time;
 mod usual;
 
 pub(crate) use control::{Control, Stillness};
@@ -42,6 +43,7 @@ use rustix::event::{Timespec, poll};
 use rustix::io::Errno;
 use std::time::{Duration, Instant};
 use task::ChangeFailure;
+use time::{ThreadTime, share_out};
 use usual::Measured;
 
 /// Every 256th breath is timed app by app; halfway between two of these, one breath is timed as a whole.
@@ -65,6 +67,7 @@ pub(crate) struct Worker {
     breaths: u64,
     load: Load,
     measured: Measured,
+    time: ThreadTime,
     /// Whether an app has said when capture time begins.
     has_time: bool,
     /// Whether none has, and one will.
@@ -141,10 +144,11 @@ impl Gauges {
 
 impl Worker {
     /// The size of a worker's record.
-    pub(crate) const RECORD_SIZE: RecordSize = RecordSize { entries: 8, numbers: 8 + Histogram::BUCKETS };
+    pub(crate) const RECORD_SIZE: RecordSize = RecordSize { entries: 9, numbers: 9 + Histogram::BUCKETS };
 
     pub(crate) fn new(pool: Pool, clock: Clock, pace: Pace, mut record: Record) -> Self {
         let gauges = Gauges::new(&mut record);
+        let time = ThreadTime::new(record.number("cpu_ns", EntryKind::Counter));
         Worker {
             tasks: Vec::new(),
             pool,
@@ -155,6 +159,7 @@ impl Worker {
             breaths: 0,
             load: Load::default(),
             measured: Measured::default(),
+            time,
             has_time: false,
             awaits_time: false,
             any_down: false,
@@ -202,6 +207,7 @@ impl Worker {
             self.look_after_apps(now_ns);
             if self.breaths.is_multiple_of(ASKED_EVERY) {
                 self.is_over = self.tasks.iter().any(Task::ends_run);
+                self.time.publish();
             }
         }
         if now_ns >= self.next_tick_ns {
@@ -312,6 +318,10 @@ impl Worker {
     #[cold]
     fn tick(&mut self, now_ns: u64) {
         self.clock.follow_day();
+        // It may tick in every breath on capture time.
+        if self.clock.kind() == ClockKind::Wall {
+            self.time.publish();
+        }
         self.turns::<false>(Method::Tick, Task::tick, now_ns);
         self.look_after_apps(now_ns);
     }
@@ -415,6 +425,7 @@ impl Worker {
         let (mut rest, mut awake) = (self.rest(), Awake::new(self.exchanged()));
         self.load.pause();
         self.stood();
+        self.time.begin();
         self.is_over = false;
         while !control.is_stopping() && !self.is_over {
             if self.breathe() {
@@ -445,6 +456,7 @@ impl Worker {
         self.sweep(Task::discarded);
         self.return_foreign();
         self.publish_pool();
+        self.time.end();
     }
 
     /// Waits until a device has something, if nothing else can come. Returns whether it has waited.
@@ -561,6 +573,22 @@ impl Worker {
         self.gauges.allocated.set(self.pool.allocated().cast_signed().max(0).cast_unsigned());
         self.gauges.freed.set(self.pool.freed());
         self.gauges.exhausted.set(self.pool.exhausted());
+    }
+
+    /// The time that each of its apps has taken so far, in nanoseconds: their usual turns times all turns, but together no more than its thread has
+    /// taken, if one has run it.
+    pub(crate) fn busy_ns(&self) -> Vec<u64> {
+        let mut busy_ns: Vec<u64> =
+            self.tasks.iter().map(|task| task.busy_ns().saturating_mul(TIMED_EVERY)).collect();
+        if let Some(thread_ns) = self.thread_ns() {
+            share_out(&mut busy_ns, thread_ns);
+        }
+        busy_ns
+    }
+
+    /// The CPU time of the threads that have run it, if any has.
+    pub(crate) fn thread_ns(&self) -> Option<u64> {
+        self.time.total_ns()
     }
 
     /// The usual time of its breaths since [`Worker::measure_anew`], of those that were timed as a whole.

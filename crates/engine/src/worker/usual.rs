@@ -5,8 +5,7 @@
 
 use crate::shm::Histogram;
 
-/// How many durations there were, and their mean without the longest hundredth: a thread that was taken off its processor for a
-/// millisecond is a hundred turns.
+/// How many durations there were, and their mean without the longest hundredth ([`Histogram::usual_total_ns`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usual {
     pub(crate) count: u64,
@@ -40,15 +39,7 @@ impl Usual {
     /// Of the durations in a histogram, which knows each to a quarter.
     pub(super) fn of(buckets: &[u64]) -> Self {
         let count: u64 = buckets.iter().sum();
-        let kept = count - count / 100;
-        let (mut left, mut sum_ns) = (kept, 0.0);
-        for (bucket, &here) in buckets.iter().enumerate() {
-            let here = here.min(left);
-            let middle_ns = (Histogram::bucket_ns(bucket) + Histogram::bucket_ns(bucket + 1)) as f64 / 2.0;
-            sum_ns += here as f64 * middle_ns;
-            left -= here;
-        }
-        Usual { count, mean_ns: sum_ns / kept.max(1) as f64 }
+        Usual { count, mean_ns: Histogram::usual_total_ns(buckets) / count.max(1) as f64 }
     }
 
     /// All of them together.
@@ -70,6 +61,13 @@ mod tests {
         let usual = Usual::of(&histogram.counts());
         assert_eq!(usual.count, 200);
         assert!((896.0..=1024.0).contains(&usual.mean_ns), "{usual:?}");
+        let few = |long| {
+            let histogram = Histogram::hidden();
+            (0..9).for_each(|_| histogram.record(1000));
+            (0..long).for_each(|_| histogram.record(2_000_000));
+            Usual::of(&histogram.counts()).mean_ns
+        };
+        assert!(few(1) < 1024.0 && few(2) > 100_000.0, "one of ten, or of eleven");
         let none = Usual::of(&Histogram::hidden().counts());
         assert!(none.count == 0 && none.total_ns() == 0.0, "{none:?}");
     }

@@ -40,7 +40,11 @@ impl Made {
     }
 
     fn app(self, name: &str, epoch: u64, timed_ns: u64, discarded: u64) -> Self {
-        self.record(RecordKind::App, name, epoch, &[("timed_ns", timed_ns), ("drop:discarded", discarded)])
+        // Turns of a millisecond, and a little more.
+        let mut turns = vec![0; Histogram::BUCKETS];
+        turns[Histogram::bucket(1 << 20)] = timed_ns.div_ceil(1_000_000);
+        let numbers = [("timed_ns", timed_ns), ("drop:discarded", discarded)];
+        self.record(RecordKind::App, name, epoch, &numbers).histogram("turn_ns", turns)
     }
 
     fn link(self, name: &str, packets: u64, full: u64) -> Self {
@@ -55,6 +59,7 @@ impl Made {
 
     fn histogram(mut self, name: &str, values: Vec<u64>) -> Self {
         let record = self.0.records.last_mut().expect("a record");
+        record.entries.retain(|entry| entry.name != name);
         record.entries.push(Entry { name: name.to_owned(), kind: EntryKind::Histogram, values });
         self
     }
@@ -137,6 +142,47 @@ fn shares_of_a_worker_are_not_more_than_all_of_it() {
     let rates = Rates::between(Some(&sample(0, 0, 1)), &sample(375_000_000, 125_000_000, 2));
     assert_eq!((rates.apps[0].cpu, rates.apps[1].cpu), (Some(0.75), Some(0.25)));
     assert_eq!((rates.workers[0].cpu, rates.cpu_max()), (Some(1.0), Some(1.0)));
+}
+
+#[test]
+fn a_turn_that_waited_for_a_core_is_one_turn() {
+    // 100 turns of 20 us in one breath of 4, in 1 s, one of which took 10 ms.
+    let sample = |count: u64, long: u64, at| {
+        let mut turns = vec![0; Histogram::BUCKETS];
+        turns[Histogram::bucket(20_000)] = count;
+        turns[Histogram::bucket(10_000_000)] = long;
+        Made::new().app("a", 4, 20_000 * count + 10_000_000 * long, 0).histogram("turn_ns", turns).at(at)
+    };
+    let cpu = |count: u64, long: u64| {
+        let rates = Rates::between(Some(&sample(1000, 7, 1)), &sample(1000 + count, 7 + long, 2));
+        rates.apps[0].cpu.expect("an interval")
+    };
+    let usual = cpu(100, 0);
+    assert!((0.007..0.01).contains(&usual), "{usual}");
+    assert!((cpu(99, 1) - usual).abs() < 1e-9, "{}", cpu(99, 1));
+    assert!((cpu(0, 100) - 4.0 / 4.0).abs() < 0.1, "where all take long, they do");
+}
+
+#[test]
+fn apps_take_no_more_than_their_thread() {
+    // 1.5 s and 0.5 s in one breath of 4, in 1 s; the thread took a quarter.
+    let sample = |a, b, cpu_ns, at| {
+        let worker = [("breaths", at), ("cpu_ns", cpu_ns)];
+        let made = Made::new().record(RecordKind::Worker, "worker 0", 2, &worker);
+        made.app("a", 4, a, 0).app("b", 5, b, 0).at(at)
+    };
+    let rates = |cpu_ns: u64| {
+        let later = sample(375_000_000, 125_000_000, 1_000_000_000 + cpu_ns, 2);
+        Rates::between(Some(&sample(0, 0, 1_000_000_000, 1)), &later)
+    };
+    let quarter = rates(250_000_000);
+    assert_eq!((quarter.apps[0].cpu, quarter.apps[1].cpu), (Some(0.1875), Some(0.0625)));
+    assert_eq!((quarter.workers[0].cpu, quarter.workers[0].thread_cpu), (Some(0.25), Some(0.25)));
+    assert_eq!(rates(1_000_500_000).workers[0].cpu, Some(1.0), "two clocks differ a little");
+    // Less than the thread took stays what it is.
+    let few = sample(0, 12_500_000, 2_000_000_000, 2);
+    let few = Rates::between(Some(&sample(0, 0, 1_000_000_000, 1)), &few);
+    assert_eq!((few.apps[1].cpu, few.workers[0].cpu), (Some(0.05), Some(0.05)));
 }
 
 #[test]

@@ -92,3 +92,22 @@ impl App for Beginning {
         (!self.is_finished()).then_some(if self.breaths < 2 { 0 } else { self.at_ns })
     }
 }
+
+#[test]
+fn apps_have_taken_no_more_time_than_their_threads() {
+    let mut engine = engine(2, 1000);
+    let mut graph = line(Keeper::of(1));
+    graph.get_mut("numbers").expect("an app").config = Config::new(Numbers::up_to(u64::MAX));
+    engine.configure(&graph).expect("a graph");
+    let begin = Instant::now();
+    engine.run_for(Duration::from_millis(50)).expect("threads");
+    let took_ns = begin.elapsed().as_nanos() as u64;
+    let threads_ns: Vec<u64> =
+        engine.workers.iter().map(|worker| worker.thread_ns().expect("a run")).collect();
+    assert!(threads_ns.iter().all(|&ns| ns <= took_ns), "{threads_ns:?} of {took_ns}");
+    let report = engine.report();
+    for (index, &thread_ns) in threads_ns.iter().enumerate() {
+        let apps = report.apps.values().filter(|app| app.worker == index);
+        assert!(apps.map(|app| app.busy_ns).sum::<u64>() <= thread_ns);
+    }
+}
