@@ -8,7 +8,7 @@ use crate::explain::{Explanation, explain};
 use crate::filter::Filter;
 use crate::ir::tree::{Tree, TreeId};
 use crate::ir::verify::Checked;
-use crate::ir::{self, ACCEPT, Graph};
+use crate::ir::{self, ACCEPT, Graph, Node, REJECT};
 use crate::lint;
 use crate::lower::{self, Lowered};
 use crate::opt::{self, Folded};
@@ -384,12 +384,38 @@ impl Compiler {
         let (ast, mut lowered) = self.front(source, clock)?;
         let mut lints = lint::lint(&ast, source, self.linktype, self.dialect);
         lints.append(&mut lowered.lints);
+        lints.extend(self.out_of_order(&ast, &lowered, &lints, &clock));
         let (tree, mut arms) = (&mut lowered.tree, [(lowered.root, ACCEPT)]);
         let folded = self.build(tree, &mut arms, &clock)?;
         let as_built = || self.build_unfolded(lowered.tree, &arms, &clock);
         let checked = self.checked(folded, as_built, &clock, source)?;
         lints.extend(lint::of_whole(&ast, checked.graph(), &lints));
         Ok((checked, lints))
+    }
+
+    /// The parts that no packet satisfies, of a filter with encapsulations.
+    fn out_of_order(
+        &self,
+        ast: &Ast,
+        lowered: &Lowered,
+        said: &[Diagnostic],
+        clock: &Clock,
+    ) -> Vec<Diagnostic> {
+        let is_never = |tree: &Tree, root| {
+            let folded = opt::build(tree, &[(root, ACCEPT)], self.limits, clock).ok();
+            let graph = folded.and_then(|folded| opt::optimise_within(folded, &|| clock.is_over()));
+            graph.is_some_and(|graph| matches!(graph.node(graph.root), Node::Leaf(REJECT)))
+        };
+        let suits = |text: &str| {
+            let ast = parser::attempt(text, &self.dialect, &self.limits);
+            let lowered = ast.and_then(|ast| lower::lower_within(&ast, &self.lower_options(), *clock).ok());
+            lowered.is_some_and(|Lowered { tree, root, lints, .. }| {
+                let is_odd = |lint: &Diagnostic| matches!(lint.code, Code::ShiftsOffsets | Code::AlwaysFalse);
+                !lints.iter().any(is_odd) && !is_never(&tree, root)
+            })
+        };
+        let of_part = |node| is_never(&lowered.tree, node);
+        lint::out_of_order(ast, lowered, said, self.dialect.scoped, of_part, suits)
     }
 
     /// A graph, optimised and verified, and how to build it with nothing folded.

@@ -8,6 +8,7 @@
 //! ([`Possible`]). An intersection that comes out empty accepts nothing.
 
 pub(crate) mod guards;
+mod order;
 mod possible;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use crate::syntax::ast::{Ast, AtmType, Expr, ExprId, Proto};
 use crate::syntax::fmt;
 use crate::syntax::words;
 use guards::Lost;
+pub(crate) use order::out_of_order;
 use possible::{Outcomes, Possible};
 pub(crate) use whole::of_whole;
 use wire::LinkType;
@@ -176,27 +178,36 @@ fn lost_guards(ast: &Ast, linktype: LinkType, dialect: Dialect) -> Vec<Diagnosti
 }
 
 fn contradiction(ast: &Ast, sides: [ExprId; 2], accepted: [Possible; 2]) -> Diagnostic {
-    let [left, right] = sides.map(|side| ast.span(side));
-    let found = Diagnostic::new(Code::AlwaysFalse, right, "these exclude each other: no packet is both")
-        .label("this and");
+    let found = exclusive(ast, sides);
     let [a, b] = sides.map(|side| ip4_only_load(ast, side));
     let of_ip4 = a.filter(|_| accepted[1].is_ip6()).or(b.filter(|_| accepted[0].is_ip6()));
-    let mut found = match of_ip4.map(Proto::name) {
+    match of_ip4.map(Proto::name) {
         Some(name) => {
             found.help(format!("`{name}[…]` sees IPv4 only; the `ipv6` dialect looks into IPv6, too"))
         }
         None => found.help("write `or` to accept either"),
-    };
+    }
+}
+
+fn exclusive(ast: &Ast, sides: [ExprId; 2]) -> Diagnostic {
+    let [left, right] = sides.map(|side| ast.span(side));
+    let found = Diagnostic::new(Code::AlwaysFalse, right, "these exclude each other: no packet is both");
+    let mut found = found.label("this and");
     found.also = Some((left, "this".to_owned()));
     found
 }
 
-/// What a comparison reads from IPv4 only, though IPv6 carries it as well.
-fn ip4_only_load(ast: &Ast, mut id: ExprId) -> Option<Proto> {
+/// Without the parentheses around it.
+fn ungrouped(ast: &Ast, mut id: ExprId) -> ExprId {
     while let Expr::Group(inside) = *ast.expr(id) {
         id = inside;
     }
-    let Expr::Relation(_, a, b) = *ast.expr(id) else { return None };
+    id
+}
+
+/// What a comparison reads from IPv4 only, though IPv6 carries it as well.
+fn ip4_only_load(ast: &Ast, id: ExprId) -> Option<Proto> {
+    let Expr::Relation(_, a, b) = *ast.expr(ungrouped(ast, id)) else { return None };
     let mut found = None;
     for_each_load(ast, [a, b], |load| {
         let is_one = matches!(load.proto, Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Pim);

@@ -167,6 +167,176 @@ fn the_help_of_a_filter_that_matches_nothing() {
     assert_eq!(help("ip[0] * 2 = 3"), None);
 }
 
+fn compiled_with(dialect: Dialect, source: &str) -> Vec<crate::Diagnostic> {
+    let compiler = crate::Compiler::new(LinkType::EN10MB).dialect(dialect);
+    compiler.compile(source).unwrap_or_else(|error| panic!("{error}")).lints().to_vec()
+}
+
+/// What stands in front of an encapsulation is looked for outside of it.
+#[test]
+fn encapsulations_behind_what_they_carry() {
+    const EITHER: &str = "write `or` to accept either";
+    for (source, span, help) in [
+        ("arp or (tcp port 80 and vlan 5)", "vlan 5", "vlan 5 and tcp port 80"),
+        ("icmp or (ip and vlan)", "vlan", "vlan and ip"),
+        ("arp or (host 1.2.3.4 and mpls)", "mpls", "mpls and host 1.2.3.4"),
+        ("not (ip and vlan)", "vlan", "vlan and ip"),
+        ("ip and vlan", "vlan", "vlan and ip"),
+        ("tcp port 80 and vlan 5", "vlan 5", "vlan 5 and tcp port 80"),
+        ("tcp port 80 or 443 and vlan 5", "vlan 5", "vlan 5 and (tcp port 80 or tcp port 443)"),
+        ("ip and mpls", "mpls", "mpls and ip"),
+        ("ip and pppoes", "pppoes", "pppoes and ip"),
+        ("tcp and geneve", "geneve", "geneve and tcp"),
+        ("tcp and vxlan 7", "vxlan 7", "vxlan 7 and tcp"),
+        ("ip and vlan and tcp", "vlan", "vlan and ip and tcp"),
+        ("ip and vlan 5 and vlan 6", "vlan 5", "vlan 5 and vlan 6 and ip"),
+        ("vlan 5 and tcp and geneve and udp", "geneve", "vlan 5 and geneve and tcp"),
+        ("tcp and (vlan 5 and ip)", "(vlan 5 and ip)", "(vlan 5 and ip) and tcp"),
+        ("len > 60 and ip and vlan", "vlan", "vlan and len > 60 and ip"),
+        ("ip and pppoed", "pppoed", EITHER),
+        ("arp or (vlan and tcp and udp)", "udp", EITHER),
+    ] {
+        let lints = compiled_with(Dialect::default(), source);
+        let found: Vec<_> = lints.iter().filter(|lint| lint.code == Code::AlwaysFalse).collect();
+        let [lint] = found[..] else { panic!("{source}: {lints:?}") };
+        assert_eq!(lint.span.text(source), span, "{source}");
+        let said = lint.help.as_deref().unwrap();
+        match help {
+            EITHER => assert_eq!(said, EITHER, "{source}"),
+            _ => assert_eq!(said, format!("put the encapsulation first: `{help}`"), "{source}"),
+        }
+    }
+    let long = format!("tcp{} and vlan", " and len > 60".repeat(10));
+    let lints = compiled_with(Dialect::default(), &long);
+    let help = lints.iter().find(|lint| lint.code == Code::AlwaysFalse).unwrap().help.as_deref().unwrap();
+    assert!(help.ends_with("put the encapsulation first"), "{help}");
+}
+
+/// Parts that some packet matches.
+#[test]
+fn encapsulations_where_they_can_be() {
+    for source in [
+        "vlan and tcp",
+        "udp and geneve",
+        "udp port 6081 and geneve and tcp",
+        "ip and geneve and ip6",
+        "host 10.0.0.1 and vxlan 5 and arp",
+        "vlan 5 and ip and vxlan and vlan 6 and arp",
+        "mpls and mpls and ip6",
+        "len > 60 and vlan",
+        "ether host 0:1:2:3:4:5 and vlan and ip",
+        "ether proto 0x8100 and vlan",
+        "ether[12:2] = 0x8864 and pppoes and ip",
+        "not vlan 5 and vlan 6",
+        "vlan and not ip",
+        "(arp or vlan) and ip",
+        "ip and not vlan",
+        "udp and not geneve",
+        // The second tag is looked for where an IPv4 header has its length.
+        "tcp and (vlan 5 or vlan 6)",
+    ] {
+        for scoped in [false, true] {
+            let dialect = Dialect { scoped, ..Dialect::default() };
+            let lints = compiled_with(dialect, source);
+            // If an `or` and a parenthesis end the tag, what is in it and around it looks at one header.
+            let is_never = lints.iter().any(|lint| lint.code == Code::AlwaysFalse);
+            assert_eq!(is_never, scoped && source.contains('('), "{source}: {lints:?}");
+        }
+    }
+    // Behind IPv6's headers of extension there is room for both.
+    let walked = Dialect { ipv6: true, ..Dialect::default() };
+    assert_eq!(compiled_with(walked, "tcp and udp and vlan").len(), 1);
+}
+
+#[test]
+fn encapsulations_that_end_at_a_parenthesis() {
+    let scoped = Dialect { scoped: true, ..Dialect::default() };
+    for (source, help) in [
+        (
+            "(vlan 5 or vlan 6) and tcp port 80",
+            "it ends at its parenthesis in this dialect: write `(vlan 5 and tcp port 80) or (vlan 6 and tcp port 80)`",
+        ),
+        ("(vlan 5) and tcp", "it ends at its parenthesis in this dialect: write `vlan 5 and tcp`"),
+        ("arp or (tcp and vlan 5)", "put the encapsulation first: `vlan 5 and tcp`"),
+    ] {
+        let lints = compiled_with(scoped, source);
+        let [lint] = &lints[..] else { panic!("{source}: {lints:?}") };
+        assert_eq!((lint.code, lint.help.as_deref()), (Code::AlwaysFalse, Some(help)), "{source}");
+    }
+}
+
+/// A frame with this type and what stands behind it.
+fn frame(ethertype: u16, rest: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0; 12];
+    frame.extend(ethertype.to_be_bytes());
+    frame.extend(rest);
+    frame.resize(80, 0);
+    frame
+}
+
+/// The help for two encapsulations is a filter that matches what the `scoped` dialect does.
+#[test]
+fn the_help_for_alternative_encapsulations() {
+    let scoped = Dialect { scoped: true, ..Dialect::default() };
+    let mut frames = Vec::new();
+    for number in 0..=7 {
+        frames.extend([0x8100, 0x88a8, 0x0800].map(|tag| frame(tag, &[0x20, number, 0x08, 0])));
+        frames.push(frame(0x8847, &[0, 0, number << 4 | 1, 64, 0x45]));
+        frames.push(frame(0x8864, &[0x11, 0, 0, number, 0, 30, 0, 0x21]));
+    }
+    for (source, expected) in [
+        ("vlan 5 or vlan 6", "vlan and (link[14:2] & 0xfff = 5 or link[14:2] & 0xfff = 6)"),
+        (
+            "arp or vlan 5 or (vlan 6) or vlan 7",
+            "vlan and (link[14:2] & 0xfff = 5 or link[14:2] & 0xfff = 6 or link[14:2] & 0xfff = 7)",
+        ),
+        ("mpls 5 or mpls 6", "mpls and (link[14:4] >> 12 = 5 or link[14:4] >> 12 = 6)"),
+        ("pppoes 5 or pppoes 6", "(link[16:2] = 5 or link[16:2] = 6) and pppoes"),
+        ("vlan or mpls", "link[12:2] = 0x8847 or vlan"),
+        ("vlan 5 or mpls", "link[12:2] = 0x8847 or vlan 5"),
+        ("vlan or pppoes 5", "(link[12:2] = 0x8864 and link[16:2] = 5) or vlan"),
+        ("pppoes or mpls 3", "(link[12:2] = 0x8847 and link[14:4] >> 12 = 3) or pppoes"),
+    ] {
+        let lints = compiled_with(Dialect::default(), source);
+        let last = lints.iter().rfind(|lint| lint.code == Code::ShiftsOffsets).unwrap();
+        let help = last.help.as_deref().unwrap();
+        assert_eq!(help.split('`').nth(1), Some(expected), "{source}");
+        assert_eq!(compiled_with(Dialect::default(), expected), [], "{expected}");
+        let compiler = crate::Compiler::new(LinkType::EN10MB);
+        let instead = compiler.compile(expected).unwrap();
+        let meant = compiler.dialect(scoped).compile(source).unwrap();
+        let answers = |filter: &crate::Filter| -> Vec<bool> {
+            frames.iter().map(|frame| filter.matches(frame)).collect()
+        };
+        assert_eq!(answers(&instead), answers(&meant), "{source}");
+        assert!(answers(&meant).contains(&true), "{source}");
+    }
+}
+
+#[test]
+fn the_help_for_shifts_names_the_word() {
+    for (source, help) in [
+        ("pppoes or ip", "put `pppoes` last, as in `ip or (pppoes and ip)`, or use the `scoped` dialect"),
+        (
+            "(geneve and arp) or ip",
+            "put `geneve` last, as in `ip or (geneve and ip)`, or use the `scoped` dialect",
+        ),
+        ("not mpls and ip", "put it last, as in `ip and not mpls`, or use the `scoped` dialect"),
+        ("vlan or geneve", "use the `scoped` dialect, which looks for both in the same place"),
+        (
+            "(vlan and ip) or (mpls and ip)",
+            "use the `scoped` dialect, which looks for both in the same place",
+        ),
+        ("vlan or vlan 5", "use the `scoped` dialect, which looks for both in the same place"),
+    ] {
+        let lints = compiled_with(Dialect::default(), source);
+        assert_eq!((lints[0].code, lints[0].help.as_deref()), (Code::ShiftsOffsets, Some(help)), "{source}");
+    }
+    // A tag inside a tag has its number four bytes further on.
+    let lints = compiled_with(Dialect::default(), "vlan and (vlan 5 or vlan 6)");
+    assert!(lints[0].help.as_deref().unwrap().contains("link[18:2] & 0xfff = 5"), "{lints:?}");
+}
+
 /// What the link type decides is said of the word, with or without `not`.
 #[test]
 fn what_a_link_type_decides_is_told_once() {

@@ -1,5 +1,6 @@
 //! Filters that the optimiser found to be the same for every packet.
 
+use super::ungrouped;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Graph, Node, REJECT};
 use crate::syntax::ast::{Ast, Expr, ExprId};
@@ -32,13 +33,6 @@ pub(crate) fn of_whole(ast: &Ast, graph: &Graph, said: &[Diagnostic]) -> Option<
 fn asks_for_both(ast: &Ast, root: ExprId) -> bool {
     let Expr::And(left, right) = *ast.expr(ungrouped(ast, root)) else { return false };
     ![left, right].into_iter().any(|part| matches!(ast.expr(ungrouped(ast, part)), Expr::Not(_)))
-}
-
-fn ungrouped(ast: &Ast, mut id: ExprId) -> ExprId {
-    while let Expr::Group(inside) = *ast.expr(id) {
-        id = inside;
-    }
-    id
 }
 
 /// Without groups and `not`.

@@ -1,7 +1,6 @@
 //! Warnings about filters that compile but may not mean what their author thinks.
 
 use super::id::left_aligned;
-use super::layers::Layers;
 use super::lowerer::Lowerer;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{TreeId, TreeNode};
@@ -133,35 +132,6 @@ impl Lowerer<'_> {
             Value::Op(BinOp::And, _, mask) => (0, self.tree.pool.as_const(mask).unwrap_or(u32::MAX)),
             Value::Len | Value::Op(..) => (0, u32::MAX),
         }
-    }
-
-    /// `left` holds an encapsulation word, and everything to its right, in another alternative, is shifted by it.
-    pub(crate) fn lint_shift(&mut self, before: &Layers, word: Option<Span>, right: Span) {
-        if self.layers == *before || self.options.dialect.scoped {
-            return;
-        }
-        let mut lint = Diagnostic::new(
-            Code::ShiftsOffsets,
-            right,
-            "this is looked for inside the encapsulation to its left, although the two are alternatives",
-        )
-        .help("put the encapsulation last, as in `ip or (vlan and ip)`, or use the `scoped` dialect");
-        lint.also = word.map(|span| (span, "this shifts everything to its right".into()));
-        self.lint(lint);
-    }
-
-    /// `not vlan and …`: what follows is looked for inside a tag that is not there.
-    pub(crate) fn lint_negated_shift(&mut self, word: Span) {
-        if self.options.dialect.scoped {
-            return;
-        }
-        let lint = Diagnostic::new(
-            Code::ShiftsOffsets,
-            word,
-            "this shifts everything to its right, although it stands under `not`",
-        )
-        .help("put it last, as in `ip and not vlan`, or use the `scoped` dialect");
-        self.lint(lint);
     }
 
     /// `not` over a relation that loads.

@@ -15,7 +15,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, Size, ValueId};
 use crate::span::Span;
-use crate::syntax::ast::{Ast, RelOp};
+use crate::syntax::ast::{Ast, ExprId, RelOp};
 use wire::LinkType;
 
 /// What becomes of the padding of the outermost link layer's header, where that says that there is some.
@@ -43,9 +43,11 @@ pub(crate) struct Lowerer<'a> {
     /// How many relations so far read a field.
     pub(crate) loading_relations: usize,
     /// The encapsulation word under a `not` that shifts what follows, until something does.
-    pub(crate) negated_shift: Option<crate::span::Span>,
+    pub(crate) negated_shift: Option<ExprId>,
     /// The last encapsulation word, for the lints about what it shifts.
-    pub(crate) encapsulation: Option<Span>,
+    pub(crate) encapsulation: Option<ExprId>,
+    /// What each `and` was lowered to.
+    pub(crate) conjunctions: Vec<(ExprId, TreeId)>,
     /// Values that the outermost link layer's offsets vary by, in the order in which a program computes them at
     /// its very start, and whether anything has used them.
     pub(crate) early: Vec<(ValueId, bool)>,
@@ -78,6 +80,7 @@ impl<'a> Lowerer<'a> {
             loading_relations: 0,
             negated_shift: None,
             encapsulation: None,
+            conjunctions: Vec::new(),
             early: Vec::new(),
             padding,
             terms: 0,

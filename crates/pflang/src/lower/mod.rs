@@ -12,6 +12,7 @@
 //! chain      protochain                            extension  the dialect that sees through IPv6's headers
 //! set        `in { … }`                            lint       warnings
 //! select     conditions and choices as numbers     print      the tree as text
+//! shift      warnings about encapsulations, and what to write instead
 //! gather     lists of like tests as sets, once all is lowered
 //! ```
 //!
@@ -45,6 +46,7 @@ pub mod print;
 mod proto;
 mod select;
 mod set;
+mod shift;
 mod tunnel;
 mod walk;
 mod wlan;
@@ -53,7 +55,7 @@ use crate::clock::Clock;
 use crate::diag::Diagnostic;
 use crate::ir::tree::{Tree, TreeId};
 use crate::options::{Dialect, Limits, Names};
-use crate::syntax::ast::Ast;
+use crate::syntax::ast::{Ast, ExprId};
 pub(crate) use link::tells_protocols;
 pub(crate) use loads::{Load, for_each_load};
 use lowerer::{Lowerer, Padding};
@@ -85,6 +87,8 @@ pub struct Lowered {
     pub lints: Vec<Diagnostic>,
     /// Those of the syntax tree, and the members in files of sets.
     pub terms: usize,
+    /// What each `and` was lowered to.
+    pub conjunctions: Vec<(ExprId, TreeId)>,
 }
 
 /// The error is boxed: it is large, rare, and passes through many hands.
@@ -116,5 +120,6 @@ pub(crate) fn lower_into(tree: Tree, ast: &Ast, options: &Options<'_>, clock: Cl
         lowerer = Lowerer::new(options, lowerer.tree, clock, Padding::Forgotten)?;
         root = lowerer.program(ast)?;
     }
-    Ok(Lowered { tree: lowerer.tree, root, lints: lowerer.lints, terms: lowerer.terms })
+    let Lowerer { tree, lints, terms, conjunctions, .. } = lowerer;
+    Ok(Lowered { tree, root, lints, terms, conjunctions })
 }

@@ -14,7 +14,7 @@ enum Task {
     Visit(ExprId),
     /// Both operands are done.
     Join(ExprId),
-    /// The left operand of an `or` is done.
+    /// The left operand of this `or` is done.
     Alternative(ExprId, Snapshot),
     /// The operand is done; so many relations with loads had been seen before it.
     Negate(ExprId, Snapshot, usize),
@@ -35,15 +35,17 @@ impl Lowerer<'_> {
                 Task::Visit(id) => self.visit(ast, id, &mut tasks, &mut done)?,
                 Task::Join(id) => {
                     let (b, a) = (pop(&mut done), pop(&mut done));
-                    let node = match ast.expr(id) {
-                        Expr::And(..) => TreeNode::And(a, b),
-                        _ => TreeNode::Or(a, b),
-                    };
-                    done.push(self.tree.push(node, ast.span(id)));
+                    let is_and = matches!(ast.expr(id), Expr::And(..));
+                    let node = if is_and { TreeNode::And(a, b) } else { TreeNode::Or(a, b) };
+                    let node = self.tree.push(node, ast.span(id));
+                    if is_and {
+                        self.conjunctions.push((id, node));
+                    }
+                    done.push(node);
                 }
                 Task::Alternative(id, before) => {
                     let before = self.snapshots[before];
-                    self.lint_shift(&before, self.encapsulation, ast.span(id));
+                    self.lint_shift(ast, id, &before);
                     if self.options.dialect.scoped {
                         self.layers = before;
                     }
@@ -55,7 +57,7 @@ impl Lowerer<'_> {
                     }
                     let before = self.snapshots[before];
                     if self.layers != before {
-                        self.negated_shift = Some(self.encapsulation.unwrap_or(ast.span(id)));
+                        self.negated_shift = self.encapsulation;
                     }
                     done.push(self.tree.push(TreeNode::Not(a), ast.span(id)));
                 }
@@ -72,7 +74,7 @@ impl Lowerer<'_> {
                 let before = self.snapshot();
                 tasks.push(Task::Join(id));
                 tasks.extend(self.scope(before));
-                tasks.extend([Task::Visit(b), Task::Alternative(b, before), Task::Visit(a)]);
+                tasks.extend([Task::Visit(b), Task::Alternative(id, before), Task::Visit(a)]);
             }
             Expr::Not(a) => {
                 let before = self.snapshot();
@@ -87,9 +89,9 @@ impl Lowerer<'_> {
             ref primitive => {
                 self.span = ast.span(id);
                 if let Some(word) = self.negated_shift.take() {
-                    self.lint_negated_shift(word);
+                    self.lint_negated_shift(ast, word);
                 }
-                let test = self.primitive(ast, primitive)?;
+                let test = self.primitive(ast, id, primitive)?;
                 self.check_limits()?;
                 self.lint_constant(test);
                 done.push(test);
@@ -111,11 +113,11 @@ impl Lowerer<'_> {
         self.options.dialect.scoped.then_some(Task::Restore(before))
     }
 
-    fn primitive(&mut self, ast: &Ast, primitive: &Expr) -> Result {
+    fn primitive(&mut self, ast: &Ast, id: ExprId, primitive: &Expr) -> Result {
         match *primitive {
-            Expr::Id(quals, ref id) => {
-                let test = self.identifier(quals, id)?;
-                self.lint_address(quals, id, false);
+            Expr::Id(quals, ref name) => {
+                let test = self.identifier(quals, name)?;
+                self.lint_address(quals, name, false);
                 Ok(test)
             }
             Expr::In(quals, ref items) => self.set(quals, items),
@@ -145,7 +147,7 @@ impl Lowerer<'_> {
             | Expr::Geneve(_)
             | Expr::Vxlan(_)
             | Expr::Atm(_) => {
-                self.encapsulation = Some(self.span);
+                self.encapsulation = Some(id);
                 self.encapsulation_word(primitive)
             }
             Expr::And(..) | Expr::Or(..) | Expr::Not(_) | Expr::Group(_) => {
