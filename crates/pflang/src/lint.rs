@@ -46,6 +46,7 @@ const SUGGESTION_MAX: usize = 100;
 pub fn lint(ast: &Ast, source: &str, linktype: LinkType, dialect: Dialect) -> Vec<Diagnostic> {
     let mut lints: Vec<Diagnostic> = precedence(ast, source).into_iter().collect();
     lints.extend(negated_list(ast, source));
+    lints.extend(either_way(ast));
     // Where headers of extension are walked, a packet is of each of their protocols.
     if !dialect.ipv6 {
         lints.extend(contradictions(ast, linktype));
@@ -98,6 +99,34 @@ fn negated_list(ast: &Ast, source: &str) -> Option<Diagnostic> {
             .label(format!("this is `(not {first}) or {second}`"))
             .help(format!("to exclude both, write `not ({first} or {second})`")),
     )
+}
+
+/// `tcp or not tcp`; said once. What an encapsulation stands in is not the same twice.
+fn either_way(ast: &Ast) -> Option<Diagnostic> {
+    let is_not = |expr: &Expr| matches!(expr, Expr::Not(_));
+    if ast.exprs.iter().any(is_encapsulation) || !ast.exprs.iter().any(is_not) {
+        return None;
+    }
+    let id = ast.exprs.iter().enumerate().find_map(|(i, expr)| match *expr {
+        Expr::Or(left, right) if is_negation(ast, left, right) || is_negation(ast, right, left) => {
+            Some(ExprId(i as u32))
+        }
+        _ => None,
+    })?;
+    let words = "this is true of every packet that has the bytes it reads";
+    let found = Diagnostic::new(Code::AlwaysTrue, ast.span(id), words);
+    Some(found.label("one or the other always holds"))
+}
+
+/// Whether `negated` is `not` before what `part` is.
+fn is_negation(ast: &Ast, part: ExprId, negated: ExprId) -> bool {
+    let Expr::Not(negated) = *ast.expr(ungrouped(ast, negated)) else { return false };
+    let [part, negated] = [part, negated].map(|id| ungrouped(ast, id));
+    let [one, other] = [part, negated].map(|id| ast.span(id));
+    // Of long ones nobody writes both.
+    one.end - one.start <= SUGGESTION_MAX as u32
+        && other.end - other.start <= SUGGESTION_MAX as u32
+        && fmt::expr(ast, part) == fmt::expr(ast, negated)
 }
 
 /// Whether an identifier has no qualifiers of its own.

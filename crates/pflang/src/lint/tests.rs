@@ -149,8 +149,24 @@ fn filters_that_match_everything() {
         compiled_lints(LinkType::EN10MB, "len >= 0 or arp"),
         [(Code::AlwaysTrue, "len >= 0".to_owned())]
     );
+    for source in [
+        "tcp or not tcp",
+        "(not port 80) or (port 80)",
+        "ip[0] - ip[0] = 0",
+        "ip[0] = ip[0]",
+        "ip[0] ^ ip[0] < 1",
+    ] {
+        let lints = compiled_lints(LinkType::EN10MB, source);
+        assert_eq!(lints, [(Code::AlwaysTrue, source.to_owned())]);
+    }
+    let lints = compiled_lints(LinkType::EN10MB, "arp or (ip and (tcp or not tcp))");
+    assert_eq!(lints, [(Code::AlwaysTrue, "tcp or not tcp".to_owned())]);
+    for part in ["net 0.0.0.0/0", "net 0.0.0.0 mask 0.0.0.0", "net ::/0", "portrange 0-65535"] {
+        let lints = compiled_lints(LinkType::EN10MB, &format!("{part} or stp"));
+        assert_eq!(lints, [(Code::AlwaysTrue, part.to_owned())]);
+    }
     // Packets without the bytes are rejected.
-    for source in ["", " ", "tcp or not tcp", "len < 60 or len > 60"] {
+    for source in ["", " ", "tcp or not udp", "len < 60 or len > 60", "net 0.0.0.0/1", "portrange 0-65534"] {
         assert_eq!(compiled_lints(LinkType::EN10MB, source), [], "{source}");
     }
 }

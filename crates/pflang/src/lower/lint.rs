@@ -7,6 +7,7 @@ use crate::ir::tree::{TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, Value, ValueId};
 use crate::span::Span;
 use crate::syntax::ast::{Id, Kind, Proto, Quals, RelOp};
+use crate::syntax::range;
 use std::net::Ipv4Addr;
 
 /// More than this nobody reads.
@@ -50,6 +51,9 @@ impl Lowerer<'_> {
         if let Some((message, help)) = found {
             self.lint(Diagnostic::new(Code::OtherAddress, self.span, message).help(help));
         }
+        if let Some(words) = all_of_them(quals, id) {
+            self.lint(Diagnostic::new(Code::AlwaysTrue, self.span, words));
+        }
     }
 
     /// A primitive that came out as a constant, or compares a field with a number that does not fit it.
@@ -83,17 +87,18 @@ impl Lowerer<'_> {
 
     /// A comparison that the widths of its operands decide.
     pub(crate) fn lint_range(&mut self, op: RelOp, a: ValueId, b: ValueId) {
+        let is_same = a == b;
         let (a, b) = (self.range(a), self.range(b));
         let less = if a.1 < b.0 {
             Some(true)
-        } else if a.0 >= b.1 {
+        } else if is_same || a.0 >= b.1 {
             Some(false)
         } else {
             None
         };
         let greater = if a.0 > b.1 {
             Some(true)
-        } else if a.1 <= b.0 {
+        } else if is_same || a.1 <= b.0 {
             Some(false)
         } else {
             None
@@ -129,6 +134,8 @@ impl Lowerer<'_> {
         match self.tree.pool.get(value) {
             Value::Const(k) => (k, k),
             Value::Load { size, .. } => (0, size.max()),
+            // Equal values are one.
+            Value::Op(BinOp::Sub | BinOp::Xor, a, b) if a == b => (0, 0),
             Value::Op(BinOp::And, _, mask) => (0, self.tree.pool.as_const(mask).unwrap_or(u32::MAX)),
             Value::Len | Value::Op(..) => (0, u32::MAX),
         }
@@ -142,6 +149,25 @@ impl Lowerer<'_> {
             "a packet too short for a field read here is rejected, `not` or no `not`",
         );
         self.lint(lint);
+    }
+}
+
+/// `net 0.0.0.0/0` and `portrange 0-65535`, which ask for less than they seem to.
+fn all_of_them(quals: Quals, id: &Id) -> Option<&'static str> {
+    const PORTS: [(u32, u32); 2] = [(0, 65535), (65535, 0)];
+    match (quals.kind, id) {
+        (_, Id::V4Prefix { len: 0, .. } | Id::V4Mask { mask: 0, .. }) => {
+            Some("every IPv4 address is in this network: only the protocol is asked for")
+        }
+        (_, Id::V6Prefix(_, 0)) => {
+            Some("every IPv6 address is in this network: only the protocol is asked for")
+        }
+        (Some(Kind::Portrange), Id::Name(name))
+            if range::numbers(name).is_some_and(|ends| PORTS.contains(&ends)) =>
+        {
+            Some("every port is in this range: it is only asked whether there are ports")
+        }
+        _ => None,
     }
 }
 
