@@ -2,9 +2,10 @@
 
 use crate::args::{At, CompileArgs};
 use crate::exit::{Failure, Outcome};
+use crate::json::value_of;
 use crate::language;
 use crate::terminal::{Terminal, print};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Runs the command.
 pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -14,7 +15,11 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let printed = compiler
         .print(&source, args.stage)
         .map_err(|error| language::wrong_filter(error, &source, &args.text.language, terminal))?;
+    // The stage may be one in front of those that refuse the filter.
+    let filter = compiler.compile(&source).ok();
     let output = if args.text.json {
+        let lints: Vec<Value> =
+            filter.iter().flat_map(pflang::Filter::lints).map(|lint| value_of(&lint.to_json())).collect();
         let object = json!({
             "v": 1,
             "type": "compile",
@@ -22,9 +27,13 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
             "linktype": linktype.to_string(),
             "stage": args.stage.to_string(),
             "text": printed,
+            "lints": lints,
         });
         format!("{object}\n")
     } else {
+        if let Some(filter) = &filter {
+            language::tell_lints(filter, &source, terminal);
+        }
         printed
     };
     print(&output)?;
