@@ -214,7 +214,7 @@ impl Compiler {
         self.compile_steps(&source).map_err(|diagnostic| Error::new(diagnostic, Arc::clone(&source)))
     }
 
-    /// A filter in plain words. Names are not resolved, and nothing is compiled.
+    /// A filter in plain words, with what the names in it stand for, where they are known. Nothing is compiled.
     ///
     /// ```
     /// # use pflang::Compiler;
@@ -228,7 +228,7 @@ impl Compiler {
     /// As the parser's part of [`Compiler::compile`].
     pub fn explain(&self, source: &str) -> Result<Explanation, Error> {
         match self.parse(source) {
-            Ok(ast) => Ok(explain(&ast, source, self.linktype, self.dialect)),
+            Ok(ast) => Ok(explain(&ast, source, self.linktype, self.dialect, &*self.names)),
             Err(diagnostic) => Err(Error::new(diagnostic, source.into())),
         }
     }

@@ -13,6 +13,7 @@
 //! The words describe the meaning of the dialect at hand; they name no offset unless the filter does. Nothing recurses: chains of
 //! one operator become one list, and nesting is an indentation up to `DEEPEST` levels.
 
+mod named;
 mod primitive;
 mod protocol;
 mod relation;
@@ -21,7 +22,7 @@ mod tests;
 mod written;
 
 use crate::lint::guards::{self, Lost};
-use crate::options::Dialect;
+use crate::options::{Dialect, Names};
 use crate::syntax::ast::{Ast, Expr, ExprId, Id, Kind, Proto, Quals, SetItem};
 use crate::syntax::fmt::canonical;
 use std::collections::BTreeSet;
@@ -77,16 +78,16 @@ pub struct Line {
     pub text: String,
 }
 
-/// Puts a filter in words; `source` is the text it was parsed from.
+/// Puts a filter in words; `source` is the text it was parsed from. Names that `names` knows are told with what they stand for.
 ///
 /// ```
 /// use pflang::internals::{explain::explain, syntax::parse::parse};
-/// use pflang::{Dialect, Limits};
+/// use pflang::{Dialect, Limits, NoNames};
 /// use wire::LinkType;
 ///
 /// let source = "not host vs and ace";
 /// let ast = parse(source, &Dialect::default(), &Limits::default()).unwrap();
-/// assert_eq!(explain(&ast, source, LinkType::EN10MB, Dialect::default()).to_string(), "\
+/// assert_eq!(explain(&ast, source, LinkType::EN10MB, Dialect::default(), &NoNames).to_string(), "\
 /// A packet (EN10MB) is accepted if all of these hold:
 ///   - not: the source or destination is the host `vs`
 ///   - the source or destination is the host `ace`
@@ -95,9 +96,15 @@ pub struct Line {
 ///   - IPv4 addresses are looked for in IPv4 headers and, as sender or target, in ARP and RARP.
 /// ");
 /// ```
-pub fn explain(ast: &Ast, source: &str, linktype: LinkType, dialect: Dialect) -> Explanation {
+pub fn explain(
+    ast: &Ast,
+    source: &str,
+    linktype: LinkType,
+    dialect: Dialect,
+    names: &dyn Names,
+) -> Explanation {
     let unguarded = guards::unguarded(ast, linktype, dialect);
-    let ast = &Written::new(ast, source, &unguarded, dialect);
+    let ast = &Written::new(ast, source, &unguarded, dialect, names);
     let mut lines = Vec::new();
     let mut notes = BTreeSet::new();
     notes.extend(unguarded.iter().map(|unguarded| match unguarded.lost {

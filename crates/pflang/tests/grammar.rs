@@ -189,7 +189,9 @@ fn any_text_has_an_answer() {
         }
         match parse(&text, &Dialect::default(), &Limits::default()) {
             Ok(ast) => {
-                let shown = explain(&ast, &text, testkit::linktype::ETHERNET, Dialect::default()).to_string();
+                let shown =
+                    explain(&ast, &text, testkit::linktype::ETHERNET, Dialect::default(), &pflang::NoNames)
+                        .to_string();
                 assert!(!shown.is_empty());
                 for found in lint(&ast, &text, LinkType::EN10MB, Dialect::default()) {
                     assert!(found.render(&text, Colours::Ansi).contains(&found.code.name()));

@@ -1,5 +1,6 @@
 //! The words for each primitive.
 
+use super::named::{Named, named};
 use super::protocol::name;
 use super::relation;
 use super::written::Written;
@@ -15,8 +16,9 @@ const ITEMS_SHOWN: usize = 8;
 pub(super) fn words(ast: &Written<'_>, primitive: &Expr) -> String {
     let number = |number| ast.number(number);
     match primitive {
+        Expr::Id(quals, Id::Name(name)) => by_name(ast, *quals, name),
         Expr::Id(quals, id) => identifier(*quals, &singular(ast, *quals, id)),
-        Expr::In(quals, items) => identifier(*quals, &set(ast, items)),
+        Expr::In(quals, items) => identifier(*quals, &set(ast, *quals, items)),
         Expr::Proto(proto) => protocol(*proto, ast.dialect),
         Expr::Relation(op, a, b) => relation::words(ast, *op, *a, *b),
         Expr::Broadcast(Some(Proto::Ip)) => "the destination is an IPv4 broadcast address".into(),
@@ -54,6 +56,30 @@ pub(super) fn words(ast: &Written<'_>, primitive: &Expr) -> String {
         // Operators have no words of their own.
         Expr::And(..) | Expr::Or(..) | Expr::Not(_) | Expr::Group(_) => String::new(),
     }
+}
+
+/// An identifier that is a name: what it stands for, or the name alone.
+fn by_name(ast: &Written<'_>, quals: Quals, name: &str) -> String {
+    // A range of numbers is read as a name.
+    let is_range = quals.kind == Some(Kind::Portrange) && range::numbers(name).is_some();
+    let known = if is_range { None } else { named(ast, quals, name) };
+    let Some(Named { values, transport }) = known else {
+        let words = singular(ast, quals, &Id::Name(name.to_owned()));
+        return match (quals.kind, quals.proto) {
+            (Some(Kind::Port | Kind::Portrange), None) if !is_range => {
+                format!("the {} {words}, over the protocols that have it", port_ends(quals))
+            }
+            _ => identifier(quals, &words),
+        };
+    };
+    let quals = Quals { proto: quals.proto.or(transport), ..quals };
+    let kind = match quals.kind {
+        Some(Kind::Net) => "in the network ",
+        Some(Kind::Portrange) => "in the range ",
+        _ if values.len() > 1 => "one of ",
+        _ => "",
+    };
+    identifier(quals, &format!("{kind}{} (`{name}`)", values.join(", ")))
 }
 
 /// `what` with the qualifiers in front of it.
@@ -113,15 +139,19 @@ fn address(quals: Quals) -> String {
 }
 
 fn port(quals: Quals, what: &str) -> String {
-    let dir = match quals.dir {
+    let ends = port_ends(quals);
+    match quals.proto {
+        Some(proto) => format!("the {} {ends} {what}", name(proto)),
+        None => format!("the TCP, UDP or SCTP {ends} {what}"),
+    }
+}
+
+fn port_ends(quals: Quals) -> &'static str {
+    match quals.dir {
         Some(Dir::Src) => "source port is",
         Some(Dir::Dst) => "destination port is",
         Some(Dir::SrcAndDst) => "source and destination port are both",
         _ => "source or destination port is",
-    };
-    match quals.proto {
-        Some(proto) => format!("the {} {dir} {what}", name(proto)),
-        None => format!("the TCP, UDP or SCTP {dir} {what}"),
     }
 }
 
@@ -154,8 +184,9 @@ fn singular(ast: &Written<'_>, quals: Quals, id: &Id) -> String {
     }
 }
 
-fn set(ast: &Written<'_>, items: &[SetItem]) -> String {
+fn set(ast: &Written<'_>, quals: Quals, items: &[SetItem]) -> String {
     let word = |item: &SetItem| match item {
+        SetItem::Id(Id::Name(name), _) => member(ast, quals, name),
         SetItem::Id(id, _) => ast.id(id),
         SetItem::Range(low, high, _) => format!("{low}-{high}"),
         SetItem::Addresses(low, high, _) => format!("{low}-{high}"),
@@ -165,6 +196,19 @@ fn set(ast: &Written<'_>, items: &[SetItem]) -> String {
     match items.len().checked_sub(ITEMS_SHOWN) {
         Some(more @ 1..) => format!("one of {} and {more} more", shown.join(", ")),
         _ => format!("one of {}", shown.join(", ")),
+    }
+}
+
+/// A member of a set that is a name.
+fn member(ast: &Written<'_>, quals: Quals, name: &str) -> String {
+    let is_port = quals.kind == Some(Kind::Port) && quals.proto.is_none();
+    match named(ast, quals, name) {
+        Some(Named { values, transport: Some(proto) }) if is_port => {
+            format!("{} (`{name}`, {} only)", values.join(" or "), super::protocol::name(proto))
+        }
+        Some(Named { values, .. }) => format!("{} (`{name}`)", values.join(" or ")),
+        None if is_port => format!("{name} (over the protocols that have it)"),
+        None => name.to_owned(),
     }
 }
 

@@ -1,14 +1,15 @@
 //! What is said about filters.
 
 use super::explain;
-use crate::options::{Dialect, Limits};
+use crate::names::FileNames;
+use crate::options::{Dialect, Limits, NoNames};
 use crate::syntax::parse::parse;
 use wire::LinkType;
 
 fn explained(source: &str) -> super::Explanation {
     let ast =
         parse(source, &Dialect::default(), &Limits::default()).unwrap_or_else(|e| panic!("{source}: {e:?}"));
-    explain(&ast, source, LinkType::EN10MB, Dialect::default())
+    explain(&ast, source, LinkType::EN10MB, Dialect::default(), &NoNames)
 }
 
 #[test]
@@ -16,14 +17,14 @@ fn notes_follow_the_dialect() {
     let source = "vlan and tcp port 80 and tcp[13] = 2 and tcp";
     let ast = parse(source, &Dialect::MODERN, &Limits::default()).unwrap();
     let [strict, modern] = [Dialect::STRICT, Dialect::MODERN]
-        .map(|dialect| explain(&ast, source, LinkType::EN10MB, dialect).notes);
+        .map(|dialect| explain(&ast, source, LinkType::EN10MB, dialect, &NoNames).notes);
     assert_eq!(strict.len(), 4);
     assert!(strict.iter().zip(&modern).all(|(strict, modern)| strict != modern), "{modern:?}");
 
     let source = "icmp6 or icmp6[0] = 128";
     let ast = parse(source, &Dialect::MODERN, &Limits::default()).unwrap();
-    let [strict, modern] =
-        [Dialect::STRICT, Dialect::MODERN].map(|dialect| explain(&ast, source, LinkType::EN10MB, dialect));
+    let [strict, modern] = [Dialect::STRICT, Dialect::MODERN]
+        .map(|dialect| explain(&ast, source, LinkType::EN10MB, dialect, &NoNames));
     assert_eq!((strict.notes.len(), modern.notes.len()), (0, 2));
     assert_eq!(strict.lines[1].text, "the packet is ICMPv6, with no extension header but a fragment's");
     assert_eq!(modern.lines[1].text, "the packet is ICMPv6");
@@ -73,7 +74,7 @@ const WORDS: &[(&str, &str)] = &[
     ("ip[6:2] & 0x3fff != 0", "the IPv4 more-fragments bit and fragment offset is not 0"),
     ("on em0", "pf logged it on an interface whose name begins with em0"),
    
-    ("port http", "the TCP, UDP or SCTP source or destination port is `http`"), ("udp dst port 53", "the UDP destination port is 53"),
+    ("port http", "the source or destination port is `http`, over the protocols that have it"), ("udp dst port 53", "the UDP destination port is 53"),
     ("portrange 1-5", "the TCP, UDP or SCTP source or destination port is in the range 1-5"),
     ("port in {80, 443, 1-5}", "the TCP, UDP or SCTP source or destination port is one of 80, 443, 1-5"),
     ("host in {a,b,c,d,e,f,g,h,i,@j}", "the source or destination is one of a, b, c, d, e, f, g, h and 2 more"),
@@ -102,6 +103,52 @@ const WORDS: &[(&str, &str)] = &[
     ("ip[8] + ip[9] * 2 = 7", "`ip[8] + (ip[9] * 2)` (where ip[8] is the IPv4 time to live, ip[9] is the IPv4 protocol) is 7"),
     ("5 = len", "5 is the length of the packet"),
 ];
+
+/// What names stand for, where they are known.
+#[test]
+fn names_are_told_with_what_they_stand_for() {
+    let names = FileNames::new()
+        .services("http 80/tcp\nhttps 443/tcp\nntp 123/udp\ndomain 53/tcp\ndomain 53/udp")
+        .hosts("127.0.0.1 localhost\n::1 localhost\n10.0.0.1 ace")
+        .networks("office 10.1.2.3")
+        .ethers("2:0:0:0:0:1 ace")
+        .protocols("tcp 6");
+    let compiler = crate::Compiler::new(LinkType::EN10MB).names(std::sync::Arc::new(names));
+    for (source, words) in [
+        ("port http", "the TCP source or destination port is 80 (`http`)"),
+        ("src port ntp", "the UDP source port is 123 (`ntp`)"),
+        ("port domain", "the TCP, UDP or SCTP source or destination port is 53 (`domain`)"),
+        ("udp port domain", "the UDP source or destination port is 53 (`domain`)"),
+        ("port nothing", "the source or destination port is `nothing`, over the protocols that have it"),
+        ("tcp port nothing", "the TCP source or destination port is `nothing`"),
+        ("portrange https-http", "the TCP source or destination port is in the range 80-443 (`https-http`)"),
+        (
+            "portrange http-ntp",
+            "the TCP, UDP or SCTP source or destination port is in the range 80-123 (`http-ntp`)",
+        ),
+        (
+            "port in {http, ntp, 443, domain, other}",
+            "the TCP, UDP or SCTP source or destination port is one of 80 (`http`, TCP only), 123 (`ntp`, UDP only), 443, 53 (`domain`), other (over the protocols that have it)",
+        ),
+        ("host ace", "the source or destination is 10.0.0.1 (`ace`)"),
+        ("host localhost", "the source or destination is one of 127.0.0.1, ::1 (`localhost`)"),
+        ("ip6 src host localhost", "the IPv6 source is ::1 (`localhost`)"),
+        ("arp host ace", "the ARP sender or target is 10.0.0.1 (`ace`)"),
+        ("ether src ace", "the link-layer source is 02:00:00:00:00:01 (`ace`)"),
+        (
+            "host in {localhost, 10.0.0.2}",
+            "the source or destination is one of 127.0.0.1 or ::1 (`localhost`), 10.0.0.2",
+        ),
+        ("net office", "the source or destination is in the network 10.1.2.3/32 (`office`)"),
+        (r"ip proto \tcp", "the IPv4 protocol is 6 (`tcp`)"),
+        (r"ip6 protochain \tcp", "the chain of IPv6 headers leads to protocol 6 (`tcp`)"),
+        (r"ether proto \ip", "the link-layer protocol (EtherType or LLC address) is `ip`"),
+    ] {
+        let explanation = compiler.explain(source).unwrap();
+        assert_eq!(explanation.lines[0].text, words, "{source}");
+    }
+    assert_eq!(compiler.explain("src port http or ntp").unwrap().canonical, "src port http or src port ntp");
+}
 
 /// Without `tcp`, bytes of other protocols are read, and the number is no length of anything.
 #[test]

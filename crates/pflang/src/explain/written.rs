@@ -2,7 +2,7 @@
 //! and with the loads that are not of the header that they name.
 
 use crate::lint::guards::{Lost, Unguarded};
-use crate::options::Dialect;
+use crate::options::{Dialect, Names};
 use crate::syntax::ast::{ArithId, Ast, Id};
 use crate::syntax::lex::{TokenKind, lex};
 use std::collections::{HashMap, HashSet};
@@ -19,12 +19,20 @@ pub(super) struct Written<'a> {
     /// What is read from other packets than its name says.
     unguarded: HashMap<ArithId, Lost>,
     pub(super) dialect: Dialect,
+    pub(super) names: &'a dyn Names,
 }
 
 impl<'a> Written<'a> {
-    pub(super) fn new(ast: &'a Ast, source: &'a str, unguarded: &[Unguarded], dialect: Dialect) -> Self {
+    pub(super) fn new(
+        ast: &'a Ast,
+        source: &'a str,
+        unguarded: &[Unguarded],
+        dialect: Dialect,
+        names: &'a dyn Names,
+    ) -> Self {
         let unguarded = unguarded.iter().map(|unguarded| (unguarded.load, unguarded.lost)).collect();
-        let mut written = Written { ast, hex: HashMap::new(), numbers: Vec::new(), unguarded, dialect };
+        let mut written =
+            Written { ast, hex: HashMap::new(), numbers: Vec::new(), unguarded, dialect, names };
         // Most filters have none.
         if source.contains("0x") || source.contains("0X") {
             let mut decimal = HashSet::new();

@@ -285,7 +285,7 @@ pub(crate) fn left_aligned(value: u32, bits: u8) -> u32 {
 }
 
 /// A network by its number, without the zeros that follow: `net 10` is 10.0.0.0/8.
-fn promoted(number: u32) -> Net4 {
+pub(crate) fn promoted(number: u32) -> Net4 {
     let zeros = if number == 0 { 0 } else { number.leading_zeros() / 8 * 8 };
     Net4 { address: number << zeros, mask: u32::MAX << zeros }
 }

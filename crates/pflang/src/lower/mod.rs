@@ -56,9 +56,12 @@ use crate::diag::Diagnostic;
 use crate::ir::tree::{Tree, TreeId};
 use crate::options::{Dialect, Limits, Names};
 use crate::syntax::ast::{Ast, ExprId};
+pub(crate) use id::promoted;
 pub(crate) use link::tells_protocols;
 pub(crate) use loads::{Load, for_each_load};
 use lowerer::{Lowerer, Padding};
+pub(crate) use numbers::ipproto;
+pub(crate) use port::{service, services};
 use wire::LinkType;
 
 /// What lowering depends on besides the syntax tree.

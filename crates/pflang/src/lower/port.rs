@@ -11,6 +11,7 @@ use super::numbers::{ethertype, ipproto};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::TreeId;
 use crate::ir::{Size, ValueId};
+use crate::options::Names;
 use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
 use crate::syntax::range;
 
@@ -45,7 +46,8 @@ impl Lowerer<'_> {
     /// `port NAME`: services(5) says which transport protocols the name is for.
     pub(crate) fn named_port(&mut self, name: &str, quals: Quals) -> Result {
         let wanted = self.transport(quals)?;
-        let (port, known) = self.service(name).ok_or_else(|| self.unknown_port(name, quals))?;
+        let known = service(self.options.names, name);
+        let (port, known) = known.ok_or_else(|| self.unknown_port(name, quals))?;
         let transport = self.agreed_transport(name, wanted, known)?;
         self.check_port(port)?;
         self.ports(Ports::One(port), transport, quals.dir)
@@ -57,14 +59,11 @@ impl Lowerer<'_> {
         if let Some((low, high)) = leading_numbers(text) {
             return self.port_numbers(low, high, quals);
         }
-        let ends =
-            text.split_once('-').and_then(|(low, high)| Some((self.service(low)?, self.service(high)?)));
-        let ((low, low_proto), (high, high_proto)) = ends.ok_or_else(|| self.unknown("port range", text))?;
-        let known = if low_proto == high_proto { low_proto } else { None };
+        let known = services(self.options.names, text);
+        let (low, high, known) = known.ok_or_else(|| self.unknown("port range", text))?;
         let transport = self.agreed_transport(text, wanted, known)?;
-        self.check_port(low)?;
         self.check_port(high)?;
-        self.ports(Ports::Range(low.min(high), low.max(high)), transport, quals.dir)
+        self.ports(Ports::Range(low, high), transport, quals.dir)
     }
 
     /// "No such port", which may have been meant as a range.
@@ -101,23 +100,6 @@ impl Lowerer<'_> {
             return Err(self.out_of_range("port", port, PORT_MAX));
         }
         Ok(())
-    }
-
-    /// Number of a service, and the one protocol it is for, if it is for one only. A number in place of a name is
-    /// good for any.
-    ///
-    /// COMPAT: `port-numbers-do-not-wrap`: of larger numbers getaddrinfo(3), which libpcap asks, takes the low 16 bits.
-    fn service(&self, name: &str) -> Option<(u32, Option<u32>)> {
-        if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Some((name.parse().unwrap_or(u32::MAX), None));
-        }
-        let service = self.options.names.service(name)?;
-        match (service.tcp, service.udp) {
-            (Some(tcp), Some(udp)) if tcp == udp => Some((tcp.into(), None)),
-            (Some(tcp), _) => Some((tcp.into(), Some(ipproto::TCP))),
-            (None, Some(udp)) => Some((udp.into(), Some(ipproto::UDP))),
-            (None, None) => None,
-        }
     }
 
     /// The protocol that both the filter and services(5) allow.
@@ -209,6 +191,31 @@ impl Lowerer<'_> {
             }
         }
     }
+}
+
+/// Number of a service, and the one protocol it is for, if it is for one only. A number in place of a name is
+/// good for any.
+///
+/// COMPAT: `port-numbers-do-not-wrap`: of larger numbers getaddrinfo(3), which libpcap asks, takes the low 16 bits.
+pub(crate) fn service(names: &dyn Names, name: &str) -> Option<(u32, Option<u32>)> {
+    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some((name.parse().unwrap_or(u32::MAX), None));
+    }
+    let service = names.service(name)?;
+    match (service.tcp, service.udp) {
+        (Some(tcp), Some(udp)) if tcp == udp => Some((tcp.into(), None)),
+        (Some(tcp), _) => Some((tcp.into(), Some(ipproto::TCP))),
+        (None, Some(udp)) => Some((udp.into(), Some(ipproto::UDP))),
+        (None, None) => None,
+    }
+}
+
+/// The least and greatest number of a range between services, and the one protocol that both are for.
+pub(crate) fn services(names: &dyn Names, text: &str) -> Option<(u32, u32, Option<u32>)> {
+    let (low, high) = text.split_once('-')?;
+    let ((low, low_proto), (high, high_proto)) = (service(names, low)?, service(names, high)?);
+    let known = if low_proto == high_proto { low_proto } else { None };
+    Some((low.min(high), low.max(high), known))
 }
 
 /// `A-B…` with A and B decimal. Like libpcap 1.10.3, which ignores what follows: `1-2-3` is `1-2`.
