@@ -56,13 +56,12 @@ pub(crate) fn caught(signals: &[i32]) -> Result<Caught, Failure> {
     Ok(caught)
 }
 
-/// From now on, these signals are noted, but for those that whoever started this has had ignored, as nohup(1) does. The first wakes the
-/// calling thread where it is parked; some time after it, a signal kills.
+/// From now on, these signals are noted, but for SIGHUP where nohup(1) has it ignored. The first wakes the calling thread where it is parked; some
+/// time after it, a signal kills.
 pub(crate) fn catch(caught: &Caught, signals: &[i32]) -> Result<(), Failure> {
     let Caught { number, is_any, kills } = caught;
-    let ignored = ignored();
-    let signals: Vec<i32> =
-        signals.iter().copied().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect();
+    let stays = |signal: &i32| *signal != SIGHUP || !is_hangup_ignored();
+    let signals: Vec<i32> = signals.iter().copied().filter(stays).collect();
     for &signal in &signals {
         let registered = signal_hook::flag::register_conditional_default(signal, Arc::clone(kills))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(is_any)))
@@ -85,11 +84,11 @@ pub(crate) fn catch(caught: &Caught, signals: &[i32]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The signals that are ignored, as bits: proc_pid_status(5). None where nobody says.
-fn ignored() -> u64 {
+/// Whether SIGHUP, the lowest of the bits, is ignored: proc_pid_status(5).
+fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0)
+    bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).is_some_and(|bits| bits & 1 != 0)
 }
 
 /// From now on, a file that may become no longer is an error of who writes to it (EFBIG), and does not end the process in the middle of a record: setrlimit(2).

@@ -497,7 +497,15 @@ fn help_that_cannot_be_written_is_no_success() {
 #[test]
 fn a_signal_ends_cleanly_with_what_was_written_intact() {
     use std::os::unix::process::ExitStatusExt;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).map_or("0", str::trim);
     for (name, number) in [("HUP", 129), ("INT", 130), ("TERM", 143)] {
+        if name == "HUP" && ignored.ends_with(['1', '3', '5', '7', '9', 'b', 'd', 'f']) {
+            common::say(
+                "skipped in part: a_signal_ends_cleanly_with_what_was_written_intact: SIGHUP is ignored here",
+            );
+            continue;
+        }
         let out = scratch("signal").join(name).with_extension("pcap");
         let capture = std::fs::read(root().join("captures/mixed.pcap")).unwrap();
         let mut child =
@@ -519,13 +527,13 @@ fn a_signal_ends_cleanly_with_what_was_written_intact() {
     }
 }
 
-/// As behind nohup(1), and as a shell does for SIGINT with what it starts in the background.
+/// As behind nohup(1).
 #[cfg(unix)]
 #[test]
-fn a_signal_that_is_ignored_stays_so() {
+fn a_hangup_that_is_ignored_stays_so() {
     let out = scratch("ignored").join("out.pcap");
     let capture = std::fs::read(root().join("captures/web.pcap")).unwrap();
-    let script = r#"trap '' HUP INT; exec "$0" filter '' - -q -o "$1""#;
+    let script = r#"trap '' HUP; exec "$0" filter '' - -q -o "$1""#;
     let mut command = std::process::Command::new("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_sluss"), arg(&out)]).stdin(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -535,7 +543,6 @@ fn a_signal_that_is_ignored_stays_so() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     common::signal(&child, "HUP");
-    common::signal(&child, "INT");
     stdin.write_all(&capture[24..]).unwrap();
     drop(stdin);
     assert_eq!(child.wait().unwrap().code(), Some(0));
