@@ -34,13 +34,13 @@ fuzz:            ## a long differential run against libpcap (SECONDS_PER_TARGET=
 	@scripts/fuzz.sh
 
 models:          ## what crosses threads, in every order, under loom
-	CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" cargo test -p engine --release --lib models
+	CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" cargo test -p sluss-engine --release --lib models
 
 miri:            ## packet memory, rings, tables and the front of the compiler under Miri, where a nightly toolchain has it
 	@scripts/miri.sh
 
 soak:            ## ten minutes of packets through graphs that change every second
-	SLUSS_SOAK_SECONDS=$${SECONDS_TO_SOAK:-600} cargo test --release -p apps --test soak
+	SLUSS_SOAK_SECONDS=$${SECONDS_TO_SOAK:-600} cargo test --release -p sluss-apps --test soak
 
 gallery:         ## common filters from syntax tree to machine code, as pages of the book
 	cargo xtask gallery

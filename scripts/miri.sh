@@ -11,7 +11,7 @@ if ! cargo "+$toolchain" miri --version >/dev/null 2>&1; then
 fi
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/miri" MIRIFLAGS="${MIRIFLAGS:--Zmiri-disable-isolation}" PROPTEST_CASES=2
 step() { printf '== %s (%ss since start)\n' "$1" "$SECONDS"; }
-miri() { cargo "+$toolchain" miri test --quiet --package "$1" --lib -- "${@:2}"; }
+miri() { cargo "+$toolchain" miri test --quiet --package "sluss-$1" --lib -- "${@:2}"; }
 
 step "table: lookups that compiled code embeds"
 miri table

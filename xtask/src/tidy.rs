@@ -86,18 +86,23 @@ fn table(page: &str, key: &str) -> BTreeMap<String, BTreeSet<String>> {
 /// Normal dependencies between the workspace's crates are those of the table, which allows none that is not needed.
 fn arrows(metadata: &Value, allowed: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let own: BTreeSet<&str> =
-        packages.iter().filter(|p| p["source"].is_null()).filter_map(|p| p["name"].as_str()).collect();
+    let own: BTreeSet<&str> = packages
+        .iter()
+        .filter(|p| p["source"].is_null())
+        .filter_map(|p| p["name"].as_str())
+        .map(short)
+        .collect();
     let mut problems = Vec::new();
     for package in packages.iter().filter(|package| package["source"].is_null()) {
-        let name = package["name"].as_str().unwrap_or_default();
+        let name = short(package["name"].as_str().unwrap_or_default());
         let Some(may_use) = allowed.get(name) else {
             problems.push(format!("ARCHITECTURE.md: crate `{name}` is missing from the table of crates"));
             continue;
         };
         let dependencies = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
         let normal = dependencies.iter().filter(|dependency| dependency["kind"].is_null());
-        let targets: BTreeSet<&str> = normal.filter_map(|dependency| dependency["name"].as_str()).collect();
+        let targets: BTreeSet<&str> =
+            normal.filter_map(|dependency| dependency["name"].as_str()).map(short).collect();
         for unused in may_use.iter().filter(|word| *word != "anything" && !targets.contains(word.as_str())) {
             problems.push(format!("ARCHITECTURE.md: `{name}` may use `{unused}`, but does not"));
         }
@@ -108,6 +113,11 @@ fn arrows(metadata: &Value, allowed: &BTreeMap<String, BTreeSet<String>>) -> Vec
         }
     }
     problems
+}
+
+/// A crate by the name of its library: the packages carry a prefix, since the plain names are other people's in the registry.
+fn short(package: &str) -> &str {
+    package.strip_prefix("sluss-").unwrap_or(package)
 }
 
 /// Every dependency can be had under a licence of the list.

@@ -1,5 +1,5 @@
 //! Models of what two threads share, in every order that loom can think of:
-//! `RUSTFLAGS="--cfg loom" cargo test -p engine --release models`.
+//! `RUSTFLAGS="--cfg loom" cargo test -p sluss-engine --release models`.
 
 use crate::link::{Between, Input, Output, link};
 use crate::pool::{Foreign, Packet, Pool};

@@ -10,7 +10,7 @@
 //! ```
 //! The head may also say `linktype` (else EN10MB), `dialect` (`modern` or a departure), `netmask`, and how many
 //! `lines` of each stage to keep. Everything below the head is what [`pflang::Compiler::print`] says:
-//! `BLESS=1 cargo test -p pflang --test golden` writes it anew, and the difference is reviewed like code. Files
+//! `BLESS=1 cargo test -p sluss-pflang --test golden` writes it anew, and the difference is reviewed like code. Files
 //! with `gallery` are pages of the book (`cargo xtask gallery`).
 
 use pflang::{Compiler, Dialect, Stage};
@@ -124,7 +124,7 @@ fn golden_files_hold_what_the_compiler_prints() {
     assert!(
         stale.is_empty(),
         "{} golden files differ from what the compiler prints; if the new text is right:\n    \
-        BLESS=1 cargo test -p pflang --test golden && cargo xtask gallery\n\n{}",
+        BLESS=1 cargo test -p sluss-pflang --test golden && cargo xtask gallery\n\n{}",
         stale.len(),
         stale.join("\n")
     );

@@ -1,4 +1,4 @@
-//! Small enough for Miri, which sees each byte that plain Rust reads: `cargo +nightly miri test -p pflang exec::mask`.
+//! Small enough for Miri, which sees each byte that plain Rust reads: `cargo +nightly miri test -p sluss-pflang exec::mask`.
 //! Generated graphs and packets at the edge of memory are in `tests/native`.
 
 use super::glance::Glance;
