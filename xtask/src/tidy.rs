@@ -37,7 +37,14 @@ pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
     let mut problems = Vec::new();
     problems.extend(arrows(&metadata, &table(&architecture, "crate")));
     problems.extend(licences(&metadata));
-    problems.extend(rooms(root, &sources, &listed(&architecture, "## The rooms of the compiler")));
+    for name in with_rooms(&architecture) {
+        problems.extend(rooms(
+            root,
+            &sources,
+            name,
+            &listed(&architecture, &format!("## The rooms of `{name}`")),
+        ));
+    }
     problems.extend(islands(root, &sources, &table(&architecture, "island")));
     problems.extend(file_lengths(root, &sources));
     problems.extend(cycles::check(root, &sources));
@@ -149,10 +156,15 @@ fn listed(page: &str, heading: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// The modules of `pflang` name those in front of them only: its stages know nothing of later ones. Tests may.
-fn rooms(root: &Path, sources: &[PathBuf], order: &[String]) -> Vec<String> {
+/// The crates whose modules the page puts in order.
+fn with_rooms(page: &str) -> impl Iterator<Item = &str> {
+    page.lines().filter_map(|line| line.strip_prefix("## The rooms of `")?.strip_suffix('`'))
+}
+
+/// The modules of a crate name those in front of them only: its stages know nothing of later ones. Tests may.
+fn rooms(root: &Path, sources: &[PathBuf], name: &str, order: &[String]) -> Vec<String> {
     let mut problems = Vec::new();
-    let folder = root.join("crates/pflang/src");
+    let folder = root.join("crates").join(name).join("src");
     for path in sources {
         let Ok(inside) = path.strip_prefix(&folder) else { continue };
         let inside = inside.with_extension("");
@@ -163,14 +175,14 @@ fn rooms(root: &Path, sources: &[PathBuf], order: &[String]) -> Vec<String> {
         }
         let Some(place) = order.iter().position(|listed| listed == room) else {
             problems.push(format!(
-                "ARCHITECTURE.md: module `{room}` of pflang is missing from the list of rooms"
+                "ARCHITECTURE.md: module `{room}` of {name} is missing from the list of rooms"
             ));
             continue;
         };
         for other in cycles::targets(&read(path)) {
             if order.iter().skip(place + 1).any(|later| *later == other) {
                 problems.push(format!(
-                    "crates/pflang/src/{}.rs: looks at `{other}`, a later room",
+                    "crates/{name}/src/{}.rs: looks at `{other}`, a later room",
                     inside.display()
                 ));
             }

@@ -1,8 +1,8 @@
 //! Rendered findings against `testdata/golden/diagnostics.txt`; `BLESS=1` writes the file anew.
 
 use super::{Code, Colours, Diagnostic};
+use crate::Span;
 use crate::options::{Dialect, Limits};
-use crate::span::Span;
 use crate::syntax::parse::parse;
 use std::fmt::Write;
 

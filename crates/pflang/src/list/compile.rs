@@ -8,15 +8,14 @@
 //! about an entry is said with its own text and spans; here is where the one is made of the other.
 
 use super::{FilterList, Stored};
-use crate::clock::Clock;
+use crate::Span;
+use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Code, Diagnostic, Error};
-use crate::emit;
 use crate::executable::Executable;
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{Graph, Node};
 use crate::lint;
-use crate::span::Span;
 use crate::syntax::fmt::canonical;
 use std::collections::{HashMap, HashSet};
 
@@ -131,18 +130,12 @@ impl<'c> Joined<'c> {
 
     fn compile(mut self) -> Result<FilterList, Error> {
         let Joined { compiler, clock, .. } = self;
-        let mut tree = std::mem::take(&mut self.tree);
-        let folded = compiler.build(&mut tree, &mut self.arms, &clock).map_err(|found| self.locate(found))?;
-        let of_all = |diagnostic| Error::new(diagnostic, "".into());
-        let as_built = || compiler.build_unfolded(tree, &self.arms, &clock);
-        let graph = compiler.checked(folded, as_built, &clock, "").map_err(of_all)?;
+        let tree = std::mem::take(&mut self.tree);
+        let graph = compiler.checked(tree, &mut self.arms, &clock, "").map_err(|found| self.locate(found))?;
         self.lint_unreached(graph.graph());
-        let options = compiler.emit_options();
+        let executable = Executable::new(graph, compiler.backend, &compiler.emit_options());
         let executable =
-            Executable::new(graph, compiler.backend, |graph| emit::compile_leaves(graph, &options));
-        let executable = executable.map_err(|error| {
-            of_all(Box::new(Diagnostic::new(Code::Limit, Span::default(), error.to_string())))
-        })?;
+            executable.map_err(|error| Error::new(worded(error.into(), Span::default()), "".into()))?;
         Ok(FilterList::new(self.text, self.entries, compiler.linktype(), executable))
     }
 

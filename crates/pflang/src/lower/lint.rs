@@ -2,10 +2,10 @@
 
 use super::id::left_aligned;
 use super::lowerer::Lowerer;
+use crate::Span;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, Value, ValueId};
-use crate::span::Span;
 use crate::syntax::ast::{Id, Kind, Proto, Quals, RelOp};
 use crate::syntax::range;
 use std::net::Ipv4Addr;

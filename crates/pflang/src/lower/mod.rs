@@ -13,7 +13,6 @@
 //! set        `in { … }`                            lint       warnings
 //! select     conditions and choices as numbers     print      the tree as text
 //! shift      warnings about encapsulations, and what to write instead
-//! gather     lists of like tests as sets, once all is lowered
 //! ```
 //!
 //! This module reads no packet, no file and no name service: names come through [`Names`].
@@ -25,7 +24,6 @@ mod decnet;
 mod direction;
 mod encap;
 mod extension;
-pub(crate) mod gather;
 mod host;
 mod id;
 mod instead;

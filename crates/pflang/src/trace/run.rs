@@ -5,11 +5,11 @@
 //! walked through for its primitives only. Nothing recurses.
 
 use super::{Answer, Sides, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
+use crate::Span;
 use crate::ir::print::Exprs;
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
 use crate::lower::Lowered;
-use crate::span::Span;
 use crate::syntax::ast::{Ast, Expr};
 use std::collections::{HashMap, HashSet};
 

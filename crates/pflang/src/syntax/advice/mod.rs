@@ -22,9 +22,9 @@ mod width;
 
 use super::lex::{Sign, Tokens};
 use super::parser::{Parser, is_filter};
+use crate::Span;
 use crate::diag::{Code, Diagnostic};
 use crate::options::Dialect;
-use crate::span::Span;
 use cursor::{Cursor, Phrase};
 use suggest::SUGGESTION_MAX;
 
