@@ -3,6 +3,18 @@
 //! This is the compiler without a language. A front end (filters, lists of filters, rules, bytecode) builds a graph of tests of
 //! packet bytes that ends in numbered leaves; this crate finds the leaf that a packet reaches.
 //!
+//! | for | see |
+//! |---|---|
+//! | an ordered list of tests joined by and, or, not | [`Tree`], [`Decision::of_tree`] |
+//! | programs whose ways join, such as bytecode | [`Graph`], [`Graph::guard`], [`Decision::of_graph`] |
+//! | values of the packet that a leaf hands out | [`LeafTable`], [`LeafValues`] |
+//! | numbers that the caller gives with each packet | [`Pool::input`], [`Decision::leaf_with`], [`Decision::run_burst_with`] |
+//! | one packet, many packets | [`Decision::leaf`], [`Decision::run_burst`] |
+//! | bounds on what programs of strangers cost | [`Options`], [`Budget`], [`Error`] |
+//!
+//! A graph runs only if the verifier has seen that each load lies inside of what was captured and no divisor is zero. What runs is
+//! machine code on x86-64 Linux, the mask VM for bursts, and elsewhere an interpreter, with the same answers.
+//!
 //! It knows nothing of filter languages, protocols, captures, devices or the file system, and asks the operating system for
 //! executable memory only.
 
@@ -10,12 +22,13 @@
 
 mod budget;
 mod burst;
+mod decision;
 mod error;
 #[allow(unsafe_code)]
 mod exec;
-mod executable;
 mod filled;
 mod ir;
+mod leaves;
 mod opt;
 mod pipeline;
 mod span;
@@ -23,10 +36,17 @@ mod target;
 
 pub use budget::{Bound, Budget, Exceeded};
 pub use burst::{Bits, Leaves};
+pub use decision::{Backend, BurstEngine, Decision, Options};
 pub use error::{Error, ErrorKind};
 pub use exec::mask::Isa;
 pub use exec::{NoExec, Packet, Refusal};
-pub use executable::{Backend, BurstEngine};
+pub use ir::tree::{Set, SetId, Tree, TreeId, TreeNode};
+pub use ir::verify::Violation;
+pub use ir::{
+    Arm, BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Pool, REJECT, Size, Spans, Switch, Value,
+    ValueId,
+};
+pub use leaves::{LeafTable, LeafValues};
 pub use span::Span;
 pub use target::lir::NoCode;
 
@@ -42,10 +62,6 @@ pub mod internals {
     /// Machine code and mask VM, ready to run.
     pub mod exec {
         pub use crate::exec::*;
-    }
-    /// Graphs, ready to run.
-    pub mod executable {
-        pub use crate::executable::*;
     }
     /// Trees and decision graphs.
     pub mod ir {

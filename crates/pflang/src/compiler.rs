@@ -4,7 +4,6 @@ use crate::Backend;
 use crate::Span;
 use crate::clock::{Clock, worded};
 use crate::diag::{Code, Diagnostic, Error};
-use crate::executable::Executable;
 use crate::explain::{Explanation, explain};
 use crate::filter::Filter;
 use crate::ir::tree::{Tree, TreeId};
@@ -18,7 +17,7 @@ use crate::syntax::ast::Ast;
 use crate::syntax::lex::{TokenKind, lex};
 use crate::syntax::{parse, parser};
 use crate::trace::{Trace, trace};
-use crate::x64;
+use decide::Decision;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use wire::LinkType;
@@ -374,9 +373,9 @@ impl Compiler {
 
     fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
         let (graph, lints) = self.graph(source)?;
-        let executable = Executable::new(graph, self.backend, &self.emit_options());
-        let executable = executable.map_err(|error| worded(error.into(), whole(source)))?;
-        Ok(Filter::new(Arc::clone(source), self.linktype, lints, executable))
+        let decision = Decision::of_checked(graph, &self.decide_options());
+        let decision = decision.map_err(|error| worded(error.into(), whole(source)))?;
+        Ok(Filter::new(Arc::clone(source), self.linktype, lints, decision))
     }
 
     /// The graph that back ends take, verified, and the lints.
@@ -428,12 +427,11 @@ impl Compiler {
         decide::internals::checked(tree, arms, clock.budget()).map_err(|error| worded(error, whole(source)))
     }
 
-    /// How machine code is made.
-    pub(crate) fn emit_options(&self) -> x64::Options {
-        let mut options = x64::Options::default();
-        if self.baseline {
-            options.features = x64::Features::BASELINE;
-        }
+    /// How decisions are made ready to run.
+    pub(crate) fn decide_options(&self) -> decide::Options {
+        let mut options = decide::Options::default();
+        options.backend = self.backend;
+        options.baseline = self.baseline;
         options.prefetch_distance = self.prefetch_distance;
         options.code_bytes_max = self.limits.code_bytes;
         options

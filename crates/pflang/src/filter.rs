@@ -1,10 +1,11 @@
 //! A compiled filter: cheap to clone, safe to share, the same answer from every back end.
 
+use crate::BurstEngine;
 use crate::diag::Diagnostic;
 use crate::exec::{NativeFilter, NoExec, Packet, count_ones};
-use crate::executable::{BurstEngine, Executable};
 use crate::ir::{Graph, REJECT};
 use crate::x64::Bits;
+use decide::Decision;
 use std::fmt;
 use std::sync::Arc;
 use wire::LinkType;
@@ -32,7 +33,7 @@ struct Inner {
     source: Arc<str>,
     linktype: LinkType,
     lints: Vec<Diagnostic>,
-    executable: Executable<Bits>,
+    decision: Decision<Bits>,
 }
 
 impl Filter {
@@ -41,9 +42,9 @@ impl Filter {
         source: Arc<str>,
         linktype: LinkType,
         lints: Vec<Diagnostic>,
-        executable: Executable<Bits>,
+        decision: Decision<Bits>,
     ) -> Self {
-        Filter(Arc::new(Inner { source, linktype, lints, executable }))
+        Filter(Arc::new(Inner { source, linktype, lints, decision }))
     }
 
     /// Whether a fully captured packet matches.
@@ -77,7 +78,7 @@ impl Filter {
     /// ```
     #[inline]
     pub fn matches_captured(&self, captured: &[u8], wire_len: u32) -> bool {
-        self.0.executable.leaf(captured, wire_len) != REJECT
+        self.0.decision.leaf(captured, wire_len) != REJECT
     }
 
     /// Which packets of a burst match: bit `i % 64` of word `i / 64` of `bits` is for packet `i`. Returns how many.
@@ -103,7 +104,7 @@ impl Filter {
             bits.len(),
             packets.len()
         );
-        self.0.executable.run_burst(packets, bits);
+        self.0.decision.run_burst(packets, bits);
         count_ones(&bits[..words])
     }
 
@@ -117,7 +118,7 @@ impl Filter {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn burst_engine(&self) -> BurstEngine {
-        self.0.executable.burst_engine()
+        self.0.decision.burst_engine()
     }
 
     /// The text it was compiled from.
@@ -180,7 +181,7 @@ impl Filter {
     /// The graph that runs.
     #[doc(hidden)]
     pub fn graph(&self) -> &Graph {
-        self.0.executable.graph()
+        self.0.decision.graph()
     }
 
     /// Whether it runs as machine code.
@@ -199,7 +200,7 @@ impl Filter {
     /// The machine code.
     #[doc(hidden)]
     pub fn native(&self) -> Option<&NativeFilter> {
-        self.0.executable.native()
+        self.0.decision.native()
     }
 
     /// The reason why there is no machine code, where it was wanted; the interpreter runs the filter then.
@@ -213,7 +214,7 @@ impl Filter {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn fallback_reason(&self) -> Option<&NoExec> {
-        self.0.executable.fallback_reason()
+        self.0.decision.fallback_reason()
     }
 }
 

@@ -154,7 +154,8 @@ impl Compiler {
     /// The stages that the graph goes through which back ends take.
     fn print_graph(&self, checked: &Checked, source: &str, stage: Stage) -> Result<String, Box<Diagnostic>> {
         let code = |print: &dyn Fn(Verified<'_>, &x64::Options) -> Result<String, x64::NoCode>| {
-            print(checked.verified(), &self.emit_options()).map_err(|error| no_code(source, error))
+            print(checked.verified(), &self.decide_options().for_x64())
+                .map_err(|error| no_code(source, error))
         };
         let graph = checked.graph();
         match stage {

@@ -13,7 +13,8 @@ mod packet;
 
 pub use count::count_ones;
 pub use memory::Refusal;
-pub use native::{NativeFilter, NativeList, NoExec};
+pub(crate) use native::NativeValues;
+pub use native::{NativeFilter, NativeList, NativeWithInputs, NoExec};
 pub use packet::Packet;
 
 #[cfg(test)]

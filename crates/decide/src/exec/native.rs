@@ -8,7 +8,7 @@ use super::memory::{Placed, Refusal, Way};
 use crate::burst::{Bits, Leaves, Written};
 use crate::exec::Packet;
 use crate::target::lir::NoCode;
-use crate::target::x64::MachineCode;
+use crate::target::x64::{MachineCode, ValuesCode};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -73,12 +73,25 @@ pub type One = unsafe extern "sysv64" fn(data: *const u8, captured_len: usize, w
 #[cfg(target_arch = "x86_64")]
 pub type Burst<Cell> = unsafe extern "sysv64" fn(packets: *const Packet<'_>, count: usize, to: *mut Cell);
 
+/// The entry for one packet and its row.
+#[cfg(target_arch = "x86_64")]
+type OneWithRow =
+    unsafe extern "sysv64" fn(data: *const u8, captured_len: usize, wire_len: u32, row: *const u32) -> u32;
+/// The entry for a burst and its rows.
+#[cfg(target_arch = "x86_64")]
+type BurstWithRows<Cell> =
+    unsafe extern "sysv64" fn(packets: *const Packet<'_>, count: usize, to: *mut Cell, rows: *const u32);
+
 impl<W> NativeFilter<W> {
     /// Places compiled code in executable memory.
     ///
     /// # Errors
     /// [`NoExec`], with the reason in words, where the platform has no machine code or the system refuses.
+    ///
+    /// # Panics
+    /// If the code reads inputs: see [`NativeWithInputs`].
     pub fn new(code: &MachineCode<W>) -> Result<NativeFilter<W>, NoExec> {
+        assert_eq!(code.inputs(), None, "nobody gives this code inputs");
         NativeFilter::placed(code, &[Way::Memfd, Way::Mprotect])
     }
 
@@ -149,6 +162,132 @@ impl<W: Written> NativeFilter<W> {
     /// Writes the answers for packets.
     #[cfg(not(target_arch = "x86_64"))]
     pub fn run_burst(&self, _: &[Packet<'_>], _: &mut [W::Cell]) {
+        unreachable!("made on x86-64 only")
+    }
+}
+
+/// Machine code that reads numbers which the caller gives with each packet.
+#[derive(Debug)]
+pub struct NativeWithInputs<W = Bits> {
+    /// INVARIANT: its code expects the row as a fourth argument, so that only methods of this type may call it.
+    inner: NativeFilter<W>,
+    /// Numbers in the row of a packet, at least one.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "nothing enters code of another processor")
+    )]
+    row: usize,
+}
+
+impl<W: Written> NativeWithInputs<W> {
+    /// Places compiled code in executable memory.
+    ///
+    /// # Errors
+    /// As [`NativeFilter::new`].
+    ///
+    /// # Panics
+    /// If the code reads no inputs.
+    pub fn new(code: &MachineCode<W>) -> Result<NativeWithInputs<W>, NoExec> {
+        let row = code.inputs().expect("code that reads inputs") as usize;
+        let inner = NativeFilter::placed(code, &[Way::Memfd, Way::Mprotect])?;
+        Ok(NativeWithInputs { inner, row })
+    }
+
+    /// The number of the leaf that a packet reaches with this row.
+    ///
+    /// # Panics
+    /// If the row is too short.
+    #[cfg(target_arch = "x86_64")]
+    pub fn run(&self, captured: &[u8], wire_len: u32, row: &[u32]) -> u32 {
+        assert!(row.len() >= self.row, "{} inputs, of {} that are read", row.len(), self.row);
+        let entry = self.inner.code.start().wrapping_add(self.inner.one);
+        // SAFETY: as in `NativeFilter::one`; the code was made for this signature, since it reads inputs.
+        let entry = unsafe { std::mem::transmute::<*const u8, OneWithRow>(entry) };
+        // SAFETY: as in `NativeFilter::run`; of the row the code reads numbers below `self.row`, which it has.
+        unsafe { entry(captured.as_ptr(), captured.len(), wire_len, row.as_ptr()) }
+    }
+
+    /// Writes the answers for packets, each with a row, one behind the other.
+    ///
+    /// # Panics
+    /// Where there is no room for the answer for each packet, or no row for each.
+    #[cfg(target_arch = "x86_64")]
+    pub fn run_burst(&self, packets: &[Packet<'_>], rows: &[u32], to: &mut [W::Cell]) {
+        assert!(to.len() >= W::cells(packets.len()), "room for the answer for each packet");
+        assert!(rows.len() / self.row >= packets.len(), "a row for each packet");
+        if packets.is_empty() {
+            return;
+        }
+        let entry = self.inner.code.start().wrapping_add(self.inner.burst);
+        // SAFETY: as in `NativeFilter::burst`; the code was made for this signature, since it reads inputs.
+        let entry = unsafe { std::mem::transmute::<*const u8, BurstWithRows<W::Cell>>(entry) };
+        // SAFETY: as in `NativeFilter::run_burst`; the row of packet `i` begins `i * self.row` numbers after the first, and there are
+        // so many rows.
+        unsafe { entry(packets.as_ptr(), packets.len(), to.as_mut_ptr(), rows.as_ptr()) }
+    }
+
+    /// The number of the leaf that a packet reaches with this row.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn run(&self, _: &[u8], _: u32, _: &[u32]) -> u32 {
+        unreachable!("made on x86-64 only")
+    }
+
+    /// Writes the answers for packets, each with a row, one behind the other.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn run_burst(&self, _: &[Packet<'_>], _: &[u32], _: &mut [W::Cell]) {
+        unreachable!("made on x86-64 only")
+    }
+}
+
+/// Machine code that hands out the values of a leaf.
+#[derive(Debug)]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "nothing enters code of another processor")
+)]
+pub(crate) struct NativeValues {
+    /// INVARIANT: its first byte is the entry of code that reads `row` inputs and hands out `outputs` numbers.
+    code: Placed,
+    row: usize,
+    outputs: usize,
+}
+
+/// The entry for one packet, its row, and room for what is handed out; gives whether all could be computed.
+#[cfg(target_arch = "x86_64")]
+type Values = unsafe extern "sysv64" fn(
+    data: *const u8,
+    captured_len: usize,
+    wire_len: u32,
+    row: *const u32,
+    to: *mut u32,
+) -> u32;
+
+impl NativeValues {
+    pub(crate) fn new(code: &ValuesCode) -> Result<NativeValues, NoExec> {
+        if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+            return Err(NoExec::Platform);
+        }
+        let placed = Placed::new(code.bytes(), &[Way::Memfd, Way::Mprotect]).map_err(NoExec::Refused)?;
+        let row = code.inputs().unwrap_or(0) as usize;
+        Ok(NativeValues { code: placed, row, outputs: code.outputs() as usize })
+    }
+
+    /// Hands out the values of a packet; `false` where one cannot be computed.
+    ///
+    /// # Panics
+    /// Where the row is too short, or there is too little room.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn run(&self, (captured, wire_len): (&[u8], u32), row: &[u32], to: &mut [u32]) -> bool {
+        assert!(row.len() >= self.row && to.len() >= self.outputs, "all inputs, and room for all values");
+        // SAFETY: the invariant of `code`; `emit_one` made it for this signature.
+        let entry = unsafe { std::mem::transmute::<*const u8, Values>(self.code.start()) };
+        // SAFETY: as in `NativeFilter::run`, and `CheckedValues` has seen the guards of the values that are handed out; the code reads
+        // inputs below `self.row` and stores numbers below `self.outputs`.
+        unsafe { entry(captured.as_ptr(), captured.len(), wire_len, row.as_ptr(), to.as_mut_ptr()) != 0 }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(crate) fn run(&self, _: (&[u8], u32), _: &[u32], _: &mut [u32]) -> bool {
         unreachable!("made on x86-64 only")
     }
 }

@@ -7,7 +7,7 @@
 use super::memory::Way;
 use super::{NativeFilter, NoExec};
 use crate::burst::Bits;
-use crate::executable::{Backend, Executable};
+use crate::decision::{Decision, Options as DecisionOptions};
 use crate::ir::Size;
 use crate::ir::tree::Tree;
 use crate::ir::verify::Checked;
@@ -85,7 +85,7 @@ fn a_filter_larger_than_a_chunk() {
     let source = tree.pool.at(12, Size::B4);
     let set = tree.is_in(source, (0..20_000).map(|i| (7 * i, 7 * i)).collect());
     let graph = crate::pipeline::checked(tree, &mut [(set, 1)], &Budget::unlimited()).unwrap();
-    let filter = Executable::<Bits>::new(graph, Backend::Auto, &Options::default()).unwrap();
+    let filter = Decision::<Bits>::of_checked(graph, &DecisionOptions::default()).unwrap();
     assert!(filter.native().is_some());
     let mut packet = [0; 20];
     packet[12..16].copy_from_slice(&(7 * 12_345_u32).to_be_bytes());
@@ -162,7 +162,7 @@ fn without_any_executable_memory() {
     assert!(refused.to_string().contains("a file in memory cannot be mapped executable"), "{refused}");
     assert!(refused.to_string().contains("a page cannot be made executable"), "{refused}");
     let graph = Checked::new_while(graph(60), || Ok::<_, ()>(())).unwrap().unwrap();
-    let filter = Executable::<Bits>::new(graph, Backend::Auto, &Options::default()).unwrap();
+    let filter = Decision::<Bits>::of_checked(graph, &DecisionOptions::default()).unwrap();
     assert!(filter.fallback_reason().is_some());
     assert_eq!([60, 61].map(|len| filter.leaf(&[], len)), [1, 0]);
     println!("played");

@@ -11,10 +11,10 @@
 //!
 //! `Asks` decides what a test or a guard asks: just what the tree has, or what the optimiser makes of it.
 
+use super::guard::{Evaluation, Guard};
 use super::tree::{Set, SetId, Tree, TreeId, TreeNode};
-use super::{Arm, BinOp, CmpOp, Cond, CondId, Graph, NodeId, Origin, Pool, REJECT, Switch, Value, ValueId};
+use super::{Arm, CmpOp, Cond, CondId, Graph, NodeId, Origin, Pool, REJECT, Switch, ValueId};
 use crate::budget::{Budget, Exceeded};
-use crate::filled::filled;
 use crate::span::Span;
 use std::convert::Infallible;
 
@@ -128,18 +128,14 @@ struct Builder<'t, A> {
     tree: &'t Tree,
     asks: &'t mut A,
     graph: Graph,
-    /// Scratch of [`Builder::evaluate`]: the last search that reached each value.
-    seen: Vec<u32>,
-    search: u32,
-    pending: Vec<ValueId>,
-    found: Vec<ValueId>,
+    /// Scratch of [`Builder::guarded`].
+    evaluation: Evaluation,
 }
 
 /// The most nodes to make room for, since of a long list most is gathered.
 const NODES_LIKELY_MAX: usize = 512;
 
-/// Values that a test of a header field looks at, and operators around it.
-const VALUES_LIKELY: usize = 8;
+/// Operators around a test of a header field.
 const TASKS_LIKELY: usize = 16;
 
 /// Tasks that remain once the present node is known.
@@ -156,11 +152,8 @@ impl<'t, A: Asks> Builder<'t, A> {
         Builder {
             graph: Graph::with_capacity(Pool::default(), (2 * tree.len()).min(NODES_LIKELY_MAX)),
             tree,
-            seen: filled(0, asks.given().value_count()),
+            evaluation: Evaluation::of(asks.given()),
             asks,
-            search: 0,
-            pending: Vec::with_capacity(VALUES_LIKELY),
-            found: Vec::with_capacity(VALUES_LIKELY),
         }
     }
 
@@ -243,61 +236,21 @@ impl<'t, A: Asks> Builder<'t, A> {
         origin: Origin,
     ) -> NodeId {
         let mut node = next;
-        self.evaluate(values);
-        for i in (0..self.found.len()).rev() {
-            node = match self.guard_of(self.found[i]) {
+        self.evaluation.begin(self.asks.given(), values);
+        while let Some(value) = self.evaluation.next_back() {
+            node = match Guard::of(self.asks.given(), value) {
                 Guard::None => node,
-                Guard::Always(question) => self.ask(question, node, fail, origin),
-                Guard::Unless(question) => self.ask(question, fail, node, origin),
+                Guard::Within { base, end } => {
+                    let question = self.asks.within(base, end);
+                    self.ask(question, node, fail, origin)
+                }
+                Guard::NotZero(divisor) => {
+                    let question = self.asks.is_zero(divisor);
+                    self.ask(question, fail, node, origin)
+                }
                 Guard::Never => fail,
             };
         }
         node
     }
-
-    /// Guards of a value whose operands have been evaluated.
-    fn guard_of(&mut self, value: ValueId) -> Guard {
-        let given = self.asks.given();
-        match given.get(value) {
-            Value::Load { base, offset, size, .. } => match offset.checked_add(size.bytes()) {
-                Some(end) => Guard::Always(self.asks.within(base, end)),
-                None => Guard::Never,
-            },
-            Value::Op(BinOp::Div | BinOp::Mod, _, divisor) => match given.as_const(divisor) {
-                Some(0) => Guard::Never,
-                Some(_) => Guard::None,
-                None => Guard::Unless(self.asks.is_zero(divisor)),
-            },
-            Value::Const(_) | Value::Len | Value::Op(..) => Guard::None,
-        }
-    }
-
-    /// Finds the values and all their operands, in ascending order, except constants, which need no guard.
-    fn evaluate(&mut self, values: impl IntoIterator<Item = ValueId>) {
-        self.search += 1;
-        // Guards may add constants to the pool while we go.
-        self.seen.resize(self.asks.given().value_count(), 0);
-        self.found.clear();
-        values.into_iter().for_each(|value| self.evaluate_later(value));
-        while let Some(value) = self.pending.pop() {
-            if std::mem::replace(&mut self.seen[value.index()], self.search) != self.search {
-                self.found.push(value);
-                self.asks.given().operands(value).for_each(|operand| self.evaluate_later(operand));
-            }
-        }
-        self.found.sort_unstable();
-    }
-
-    fn evaluate_later(&mut self, value: ValueId) {
-        if self.asks.given().as_const(value).is_none() {
-            self.pending.push(value);
-        }
-    }
-}
-
-enum Guard {
-    None,
-    Always(Question),
-    Unless(Question),
-    Never,
 }

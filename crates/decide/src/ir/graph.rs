@@ -108,7 +108,25 @@ impl Node {
 /// Nodes that a pass may add to a small graph.
 pub(crate) const FEW_NODES: usize = 8;
 
-/// A decision program.
+/// A decision program: a DAG of tests that ends in leaves, built from the leaves up, so that what programs share is one node.
+///
+/// ```
+/// use decide::{Arm, CmpOp, Cond, Decision, Graph, Options, Pool, Size, Switch};
+///
+/// let mut pool = Pool::default();
+/// let (first, second, seven) = (pool.at(0, Size::B1), pool.at(1, Size::B1), pool.constant(7));
+/// let is_seven = pool.cond(Cond::Cmp(CmpOp::Eq, second, seven));
+/// let mut graph = Graph::new(pool);
+/// let (reject, one, two) = (graph.leaf(0), graph.leaf(1), graph.leaf(2));
+/// // Two ranges of the first byte lead to one test of the second.
+/// let test = graph.branch(is_seven, one, two);
+/// let arms = [(0, 9), (20, 29)].map(|(low, high)| Arm { low, high, target: test });
+/// let switch = graph.switch(Switch { value: first, arms: arms.to_vec(), default: reject });
+/// graph.root = graph.guard(&[first, second], switch, reject);
+/// let decision: Decision = Decision::of_graph(graph, &Options::default())?;
+/// assert_eq!([[3, 7], [22, 0], [15, 7]].map(|packet| decision.leaf(&packet, 2)), [1, 2, 0]);
+/// # Ok::<(), decide::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// Values and conditions.

@@ -1,13 +1,14 @@
 //! The reference interpreter: walks the graph, evaluating each value at most once a packet. Simple enough to be
 //! obviously right; also what runs where memory cannot be made executable.
 
-use super::{CmpOp, Cond, CondId, Graph, Node, Order, Size, Value, ValueId};
+use super::{CmpOp, Cond, CondId, Graph, Node, Order, REJECT, Size, Value, ValueId};
 
-/// A packet: its captured bytes and its length on the wire.
+/// A packet: its captured bytes, its length on the wire, and what the caller gives with it.
 #[derive(Clone, Copy)]
 struct Seen<'p> {
     captured: &'p [u8],
     wire_len: u32,
+    inputs: &'p [u32],
 }
 
 /// Runs one graph; keeps its scratch memory from packet to packet.
@@ -28,12 +29,48 @@ impl<'g> Interp<'g> {
 
     /// The number of the leaf that a packet reaches of which `captured` is the beginning, from the link-layer header on,
     /// and which was `wire_len` bytes long.
+    ///
+    /// # Panics
+    /// If the graph reads inputs: see [`Interp::run_with`].
     pub fn run(&mut self, captured: &[u8], wire_len: u32) -> u32 {
-        let packet = Seen { captured, wire_len };
+        self.run_with(captured, wire_len, &[])
+    }
+
+    /// The same of a packet with which the caller gives numbers.
+    ///
+    /// # Panics
+    /// If these are fewer than the graph reads.
+    pub fn run_with(&mut self, captured: &[u8], wire_len: u32, inputs: &[u32]) -> u32 {
+        let leaf = self.reach(Seen { captured, wire_len, inputs });
+        self.forget();
+        leaf
+    }
+
+    /// Computes values of a packet that reaches a leaf where they may be computed; `false` where it is rejected.
+    pub(crate) fn values(
+        &mut self,
+        values: &[ValueId],
+        (captured, wire_len): (&[u8], u32),
+        inputs: &[u32],
+        to: &mut [u32],
+    ) -> bool {
+        let packet = Seen { captured, wire_len, inputs };
+        let accepts = self.reach(packet) != REJECT;
+        if accepts {
+            for (to, value) in to.iter_mut().zip(values) {
+                *to = self.value(*value, packet);
+            }
+        }
+        self.forget();
+        accepts
+    }
+
+    /// The leaf of a packet; what was computed on the way stays known.
+    fn reach(&mut self, packet: Seen<'_>) -> u32 {
         let mut node = self.graph.root;
-        let leaf = loop {
+        loop {
             node = match self.graph.node(node) {
-                Node::Leaf(leaf) => break *leaf,
+                Node::Leaf(leaf) => return *leaf,
                 Node::Branch { cond, then, els } => {
                     if self.holds(*cond, packet) {
                         *then
@@ -46,9 +83,11 @@ impl<'g> Interp<'g> {
                     switch.target(x)
                 }
             };
-        };
+        }
+    }
+
+    fn forget(&mut self) {
         self.set.drain(..).for_each(|value| self.memo[value.index()] = None);
-        leaf
     }
 
     fn holds(&mut self, cond: CondId, packet: Seen<'_>) -> bool {
@@ -85,6 +124,7 @@ impl<'g> Interp<'g> {
         match self.graph.pool.get(value) {
             Value::Const(k) => k,
             Value::Len => packet.wire_len,
+            Value::Input(slot) => packet.inputs[slot as usize],
             Value::Load { base, offset, size, order } => {
                 load(packet.captured, self.known(base) as usize + offset as usize, size, order)
             }

@@ -6,6 +6,7 @@ pub mod anf;
 pub mod build;
 pub mod dominators;
 mod graph;
+mod guard;
 mod interner;
 pub mod interp;
 mod origin;

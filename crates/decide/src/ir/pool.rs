@@ -35,6 +35,8 @@ pub enum Value {
     Const(u32),
     /// The wire length.
     Len,
+    /// A number that the caller gives with each packet, by its place in the caller's row.
+    Input(u32),
     /// `size` bytes at `base + offset` (computed without wrap-around), zero-extended.
     Load {
         /// The variable part of the address; `Const(0)` where there is none.
@@ -167,7 +169,12 @@ pub struct Pool {
     cond_ids: Interner,
     /// The constant 0, once it is there: the base of most loads.
     zero: Option<ValueId>,
+    /// Numbers in the row that the caller gives with each packet.
+    inputs: u32,
 }
+
+/// Numbers that a caller's row has at most.
+pub(crate) const INPUTS_MAX: u32 = 1 << 16;
 
 impl Pool {
     /// Empty, with room for this many values and conditions.
@@ -178,6 +185,7 @@ impl Pool {
             conds: Vec::with_capacity(conds),
             cond_ids: Interner::with_capacity(conds),
             zero: None,
+            inputs: 0,
         }
     }
 
@@ -202,6 +210,13 @@ impl Pool {
     }
 
     /// A constant.
+    ///
+    /// ```
+    /// let mut pool = decide::Pool::default();
+    /// let seven = pool.constant(7);
+    /// assert_eq!(pool.as_const(seven), Some(7));
+    /// assert_eq!(pool.constant(7), seven, "equal values have one id");
+    /// ```
     pub fn constant(&mut self, k: u32) -> ValueId {
         self.value(Value::Const(k))
     }
@@ -213,18 +228,77 @@ impl Pool {
         zero
     }
 
+    /// A number that the caller gives with each packet: the one at `slot` of its row.
+    ///
+    /// ```
+    /// let mut pool = decide::Pool::default();
+    /// pool.input(4);
+    /// assert_eq!(pool.inputs(), 5);
+    /// ```
+    ///
+    /// # Panics
+    /// If `slot` is not below 65,536.
+    pub fn input(&mut self, slot: u32) -> ValueId {
+        assert!(slot < INPUTS_MAX, "the slot of an input is below {INPUTS_MAX}");
+        self.widen_row(slot + 1);
+        self.value(Value::Input(slot))
+    }
+
+    /// Makes the caller's row at least this wide, also where not all of it is read.
+    ///
+    /// ```
+    /// let mut pool = decide::Pool::default();
+    /// pool.widen_row(2);
+    /// assert_eq!(pool.inputs(), 2);
+    /// ```
+    pub fn widen_row(&mut self, inputs: u32) {
+        self.inputs = self.inputs.max(inputs);
+    }
+
+    /// How many numbers the caller gives with each packet.
+    pub fn inputs(&self) -> u32 {
+        self.inputs
+    }
+
     /// The big-endian number of `size` bytes at a fixed offset.
+    ///
+    /// ```
+    /// use decide::{Order, Pool, Size, Value};
+    ///
+    /// let mut pool = Pool::default();
+    /// let kind = pool.at(12, Size::B2);
+    /// assert!(matches!(pool.get(kind), Value::Load { offset: 12, size: Size::B2, order: Order::Network, .. }));
+    /// ```
     pub fn at(&mut self, offset: u32, size: Size) -> ValueId {
         let zero = self.zero();
         self.load(zero, offset, size)
     }
 
     /// A big-endian load.
+    ///
+    /// ```
+    /// use decide::{Pool, Size};
+    ///
+    /// // The byte at the place that the first byte tells.
+    /// let mut pool = Pool::default();
+    /// let first = pool.at(0, Size::B1);
+    /// let indirect = pool.load(first, 0, Size::B1);
+    /// assert_ne!(first, indirect);
+    /// ```
     pub fn load(&mut self, base: ValueId, offset: u32, size: Size) -> ValueId {
         self.value(Value::Load { base, offset, size, order: Order::Network })
     }
 
     /// An operation, as written.
+    ///
+    /// ```
+    /// use decide::{BinOp, Pool, Size};
+    ///
+    /// let mut pool = Pool::default();
+    /// let (first, mask) = (pool.at(0, Size::B1), pool.constant(15));
+    /// let low_half = pool.op(BinOp::And, first, mask);
+    /// assert_eq!(pool.operands(low_half).collect::<Vec<_>>(), [first, mask]);
+    /// ```
     pub fn op(&mut self, op: BinOp, a: ValueId, b: ValueId) -> ValueId {
         self.value(Value::Op(op, a, b))
     }
@@ -282,7 +356,7 @@ impl Pool {
     #[inline]
     pub fn operands(&self, id: ValueId) -> impl Iterator<Item = ValueId> + use<> {
         let (a, b, count) = match self.get(id) {
-            Value::Const(_) | Value::Len => (id, id, 0),
+            Value::Const(_) | Value::Len | Value::Input(_) => (id, id, 0),
             Value::Load { base, .. } => (base, base, 1),
             Value::Op(_, a, b) => (a, b, 2),
         };
@@ -296,11 +370,21 @@ pub(super) fn pair(high: u32, low: u32) -> u64 {
 }
 
 impl Value {
+    /// The same made from other values.
+    pub(crate) fn map_operands(self, mut f: impl FnMut(ValueId) -> ValueId) -> Value {
+        match self {
+            Value::Const(_) | Value::Len | Value::Input(_) => self,
+            Value::Load { base, offset, size, order } => Value::Load { base: f(base), offset, size, order },
+            Value::Op(op, a, b) => Value::Op(op, f(a), f(b)),
+        }
+    }
+
     /// The words that it is hashed by: different values give different words.
     fn words(self) -> (u64, u64) {
         match self {
             Value::Const(k) => (0, u64::from(k)),
             Value::Len => (1, 0),
+            Value::Input(slot) => (2, u64::from(slot)),
             Value::Load { base, offset, size, order } => {
                 (pair(2 + ((size as u32) << 8) + ((order as u32) << 16), base.0), u64::from(offset))
             }

@@ -254,7 +254,9 @@ impl<'p> Exprs<'p> {
                     Value::Op(..) => {
                         todo.extend([Piece::Text(")"), Piece::Definition(value), Piece::Text("(")])
                     }
-                    Value::Const(_) | Value::Len | Value::Load { .. } => todo.push(Piece::Definition(value)),
+                    Value::Const(_) | Value::Len | Value::Input(_) | Value::Load { .. } => {
+                        todo.push(Piece::Definition(value))
+                    }
                 },
                 Piece::Definition(value) => self.pieces(value, &mut todo),
             }
@@ -267,6 +269,7 @@ impl<'p> Exprs<'p> {
         match self.pool.get(value) {
             Value::Const(k) => todo.push(Piece::Number(number(k))),
             Value::Len => todo.push(Piece::Text("len")),
+            Value::Input(slot) => todo.push(Piece::Number(format!("input[{slot}]"))),
             Value::Load { base, offset, size, order } => {
                 todo.push(Piece::Text("]"));
                 match self.known(base) {

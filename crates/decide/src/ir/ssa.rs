@@ -80,6 +80,7 @@ impl Blocks<'_> {
         let text = match self.graph.pool.get(value) {
             Value::Const(k) => k.to_string(),
             Value::Len => "wire_len".to_owned(),
+            Value::Input(slot) => format!("input[{slot}]"),
             Value::Load { base, offset, size, order } => {
                 let order = if order == Order::Network { "be" } else { "le" };
                 let kind =

@@ -54,7 +54,9 @@ pub struct Set {
     pub spans: Spans,
 }
 
-/// A filter after lowering. Operands have smaller ids than their operator.
+/// Tests joined by `and`, `or` and `not`. Operands have smaller ids than their operator.
+///
+/// Its meaning is given at the top of this module's source: left to right, with short circuit; a load outside the captured bytes rejects.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     /// The values and conditions that tests name.
@@ -87,24 +89,73 @@ impl Tree {
     }
 
     /// A test of a condition.
+    ///
+    /// ```
+    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
+    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
+    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
+    /// #     decision.leaf(packet, packet.len() as u32)
+    /// # }
+    /// let mut tree = Tree::default();
+    /// let first = tree.pool.at(0, Size::B1);
+    /// let nine = tree.pool.constant(9);
+    /// let below = tree.test(Cond::Cmp(CmpOp::Lt, first, nine));
+    /// assert_eq!(leaf(tree, below, &[8]), 1);
+    /// ```
     pub fn test(&mut self, cond: Cond) -> TreeId {
         let cond = self.pool.cond(cond);
         self.push(TreeNode::Test(cond), Span::default())
     }
 
     /// `value == k`.
+    ///
+    /// ```
+    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
+    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
+    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
+    /// #     decision.leaf(packet, packet.len() as u32)
+    /// # }
+    /// let mut tree = Tree::default();
+    /// let first = tree.pool.at(0, Size::B1);
+    /// let is_nine = tree.equals(first, 9);
+    /// assert_eq!(leaf(tree, is_nine, &[9]), 1);
+    /// ```
     pub fn equals(&mut self, value: ValueId, k: u32) -> TreeId {
         let k = self.pool.constant(k);
         self.test(Cond::Cmp(CmpOp::Eq, value, k))
     }
 
     /// `value & mask != 0`.
+    ///
+    /// ```
+    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
+    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
+    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
+    /// #     decision.leaf(packet, packet.len() as u32)
+    /// # }
+    /// let mut tree = Tree::default();
+    /// let first = tree.pool.at(0, Size::B1);
+    /// let is_odd = tree.has_bits(first, 1);
+    /// assert_eq!(leaf(tree, is_odd, &[9]), 1);
+    /// ```
     pub fn has_bits(&mut self, value: ValueId, mask: u32) -> TreeId {
         let mask = self.pool.constant(mask);
         self.test(Cond::Test(value, mask))
     }
 
     /// Whether a value lies in one of these inclusive ranges, which are disjoint and ascend.
+    ///
+    /// ```
+    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
+    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
+    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
+    /// #     decision.leaf(packet, packet.len() as u32)
+    /// # }
+    /// let mut tree = Tree::default();
+    /// let first = tree.pool.at(0, Size::B1);
+    /// let is_in = tree.is_in(first, vec![(0, 3), (7, 7)]);
+    /// assert_eq!(leaf(tree, is_in, &[7]), 1);
+    /// ```
     ///
     /// # Panics
     /// If they are not.
@@ -116,11 +167,37 @@ impl Tree {
     }
 
     /// All of these, in this order; true for none.
+    ///
+    /// ```
+    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
+    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
+    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
+    /// #     decision.leaf(packet, packet.len() as u32)
+    /// # }
+    /// let mut tree = Tree::default();
+    /// let first = tree.pool.at(0, Size::B1);
+    /// let (odd, six) = (tree.has_bits(first, 1), tree.has_bits(first, 6));
+    /// let both = tree.all(&[odd, six]);
+    /// assert_eq!(leaf(tree, both, &[3]), 1);
+    /// ```
     pub fn all(&mut self, operands: &[TreeId]) -> TreeId {
         self.joined(operands, TreeNode::True, TreeNode::And)
     }
 
     /// Any of these, tried in this order; false for none.
+    ///
+    /// ```
+    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
+    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
+    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
+    /// #     decision.leaf(packet, packet.len() as u32)
+    /// # }
+    /// let mut tree = Tree::default();
+    /// let first = tree.pool.at(0, Size::B1);
+    /// let (two, three) = (tree.equals(first, 2), tree.equals(first, 3));
+    /// let either = tree.any(&[two, three]);
+    /// assert_eq!(leaf(tree, either, &[3]), 1);
+    /// ```
     pub fn any(&mut self, operands: &[TreeId]) -> TreeId {
         self.joined(operands, TreeNode::False, TreeNode::Or)
     }
@@ -136,6 +213,21 @@ impl Tree {
     }
 
     /// Not this.
+    ///
+    /// ```
+    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
+    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
+    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
+    /// #     decision.leaf(packet, packet.len() as u32)
+    /// # }
+    /// let mut tree = Tree::default();
+    /// let first = tree.pool.at(0, Size::B1);
+    /// let two = tree.equals(first, 2);
+    /// let other = tree.not(two);
+    /// assert_eq!(leaf(tree.clone(), other, &[3]), 1);
+    /// // A packet that ends before the byte is rejected, whatever the question.
+    /// assert_eq!(leaf(tree, other, &[]), 0);
+    /// ```
     pub fn not(&mut self, operand: TreeId) -> TreeId {
         self.push(TreeNode::Not(operand), Span::default())
     }

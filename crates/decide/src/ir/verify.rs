@@ -17,7 +17,7 @@
 
 mod facts;
 
-use super::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Value, ValueId};
+use super::{BinOp, CmpOp, Cond, Graph, Node, NodeId, REJECT, Value, ValueId};
 use crate::filled::filled;
 use facts::{Fact, Facts};
 use std::convert::Infallible;
@@ -81,6 +81,34 @@ impl Checked {
     }
 }
 
+/// A graph that leads to its accepting leaf where these values can be computed, and that has passed.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckedValues {
+    graph: Graph,
+    values: Vec<ValueId>,
+}
+
+impl CheckedValues {
+    /// Checks the graph, and that its accepting leaf may compute the values.
+    ///
+    /// # Errors
+    /// The first violation found, from the root down.
+    pub(crate) fn new(graph: Graph, values: Vec<ValueId>) -> Result<Self, Violation> {
+        let Ok(checked) = verify_all(&graph, &values, || Ok::<_, Infallible>(()));
+        checked.map(|()| CheckedValues { graph, values })
+    }
+
+    /// What back ends take.
+    pub(crate) fn verified(&self) -> Verified<'_> {
+        Verified(&self.graph)
+    }
+
+    /// What the accepting leaf computes.
+    pub(crate) fn values(&self) -> &[ValueId] {
+        &self.values
+    }
+}
+
 /// Checks a graph.
 ///
 /// # Errors
@@ -99,11 +127,20 @@ const STEPS_PER_LOOK: usize = 4096;
 /// That of `goes_on`; inside, the first violation found.
 pub(crate) fn verify_while<E>(
     graph: &Graph,
+    goes_on: impl FnMut() -> Result<(), E>,
+) -> Result<Result<(), Violation>, E> {
+    verify_all(graph, &[], goes_on)
+}
+
+/// The same, and that leaves other than the one that rejects may compute `outputs`.
+fn verify_all<E>(
+    graph: &Graph,
+    outputs: &[ValueId],
     mut goes_on: impl FnMut() -> Result<(), E>,
 ) -> Result<Result<(), Violation>, E> {
     let mut entry: Vec<Option<Facts>> = filled(None, graph.node_count());
     entry[graph.root.index()] = Some(Facts::default());
-    let mut checker = Checker::new(graph);
+    let mut checker = Checker::new(graph, outputs);
     for id in (0..graph.node_count() as u32).rev().map(NodeId) {
         let Some(facts) = entry[id.index()].take() else { continue };
         if let Err(violation) = checker.check_shape(id).and_then(|()| checker.check_values(id, &facts)) {
@@ -135,6 +172,8 @@ struct OfValue {
 
 struct Checker<'g> {
     graph: &'g Graph,
+    /// The values that leaves compute, but for the one that rejects.
+    outputs: &'g [ValueId],
     /// By id.
     values: Vec<OfValue>,
     search: u32,
@@ -145,8 +184,15 @@ struct Checker<'g> {
 }
 
 impl<'g> Checker<'g> {
-    fn new(graph: &'g Graph) -> Self {
-        Checker { graph, values: values_of(graph), search: 0, pending: Vec::with_capacity(8), steps: 0 }
+    fn new(graph: &'g Graph, outputs: &'g [ValueId]) -> Self {
+        Checker {
+            graph,
+            outputs,
+            values: values_of(graph),
+            search: 0,
+            pending: Vec::with_capacity(8),
+            steps: 0,
+        }
     }
 
     fn check_shape(&self, id: NodeId) -> Result<(), Violation> {
@@ -166,7 +212,8 @@ impl<'g> Checker<'g> {
 
     fn check_values(&mut self, id: NodeId, facts: &Facts) -> Result<(), Violation> {
         match self.graph.node(id) {
-            Node::Leaf(_) => return Ok(()),
+            Node::Leaf(REJECT) => return Ok(()),
+            Node::Leaf(_) => self.outputs.iter().for_each(|&v| self.check_later(v, facts)),
             Node::Branch { cond, .. } => {
                 self.graph.pool.cond_operands(*cond).for_each(|v| self.check_later(v, facts))
             }
@@ -207,7 +254,7 @@ impl<'g> Checker<'g> {
                 let tested = facts.of(divisor).nonzero;
                 if constant || tested { Ok(()) } else { Err(Violation::Divisor(id, value)) }
             }
-            Value::Const(_) | Value::Len | Value::Op(..) => Ok(()),
+            Value::Const(_) | Value::Len | Value::Input(_) | Value::Op(..) => Ok(()),
         }
     }
 
@@ -237,7 +284,11 @@ impl<'g> Checker<'g> {
     }
 
     fn looks_at_values(&self, id: NodeId) -> bool {
-        !matches!(self.graph.node(id), Node::Leaf(_))
+        match self.graph.node(id) {
+            Node::Leaf(REJECT) => false,
+            Node::Leaf(_) => !self.outputs.is_empty(),
+            Node::Branch { .. } | Node::Switch(_) => true,
+        }
     }
 
     /// Adds what follows once `cond` turned out to be `holds`.
@@ -274,7 +325,7 @@ fn values_of(graph: &Graph) -> Vec<OfValue> {
     for id in (0..pool.value_count() as u32).map(ValueId) {
         let bounds = match pool.get(id) {
             Value::Const(k) => (k, k),
-            Value::Len => (0, u32::MAX),
+            Value::Len | Value::Input(_) => (0, u32::MAX),
             Value::Load { size, .. } => (0, size.max()),
             Value::Op(op, a, b) => {
                 values[b.index()].is_divisor |= matches!(op, BinOp::Div | BinOp::Mod);

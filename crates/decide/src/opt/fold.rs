@@ -164,7 +164,8 @@ impl<'p> Folding<'p> {
     fn new(old: &'p Pool, live: Live<'_>) -> Self {
         // Folding makes few new values; some constants are needed both ways round. Many conditions get a guard.
         let values_max = old.value_count() + 12;
-        let pool = Pool::with_capacity(values_max, 2 * old.cond_count() + 12);
+        let mut pool = Pool::with_capacity(values_max, 2 * old.cond_count() + 12);
+        pool.widen_row(old.inputs());
         let folder = Folder { pool, ranges: Ranges::with_capacity(values_max) };
         let mut folding = Folding { old, values: live.spread(), folder };
         (0..old.value_count() as u32).map(ValueId).for_each(|id| folding.value(id));
@@ -174,7 +175,7 @@ impl<'p> Folding<'p> {
     fn value(&mut self, id: ValueId) {
         let new = match self.old.get(id) {
             _ if !self.values[id.index()].live => return,
-            value @ (Value::Const(_) | Value::Len) => self.folder.pool.value(value),
+            value @ (Value::Const(_) | Value::Len | Value::Input(_)) => self.folder.pool.value(value),
             Value::Load { base, offset, size, order } => {
                 let base = self.at(base);
                 load(&mut self.folder, base, offset, size, order)

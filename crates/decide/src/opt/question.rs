@@ -106,7 +106,7 @@ fn eq_step(folder: &mut Folder, a: ValueId, k: u32) -> Step {
             }
             _ => Step::Done(ask_eq(folder, a, k)),
         },
-        Value::Load { .. } | Value::Len => Step::Done(ask_eq(folder, a, k)),
+        Value::Load { .. } | Value::Len | Value::Input(_) => Step::Done(ask_eq(folder, a, k)),
     }
 }
 
@@ -178,7 +178,7 @@ fn test_step(folder: &mut Folder, a: ValueId, mask: u32) -> Step {
     let peeled = match folder.pool.get(a) {
         Value::Const(x) => return Step::Done(Question::Known(x & mask != 0)),
         Value::Op(op, x, y) => folder.as_const(y).and_then(|c| peel_test(op, c, mask)).map(|m| (x, m)),
-        Value::Load { .. } | Value::Len => None,
+        Value::Load { .. } | Value::Len | Value::Input(_) => None,
     };
     match peeled {
         Some((x, mask)) => Step::Again(Form::Test(x, mask)),

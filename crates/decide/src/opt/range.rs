@@ -71,7 +71,7 @@ impl Ranges {
 fn range(pool: &Pool, id: ValueId, of: impl Fn(ValueId) -> Range) -> Range {
     match pool.get(id) {
         Value::Const(k) => Range { low: k, high: k },
-        Value::Len => Range::FULL,
+        Value::Len | Value::Input(_) => Range::FULL,
         Value::Load { size, .. } => Range::up_to(size.max()),
         Value::Op(op, a, b) => op_range(op, of(a), of(b)).unwrap_or(Range::FULL),
     }

@@ -13,10 +13,10 @@ use testkit::rng::Rng;
 const CALLERS: [Register; 6] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
 
-/// Packet, stack frame, end of the run of descriptors, output, prefetch, and the scratch register, which holds the
-/// address of a table or of a packet still to come.
-const BASES: [Register; 6] =
-    [Register::RDI, Register::RSP, Register::R12, Register::R13, Register::R15, Register::R11];
+/// Packet, stack frame, end of the run of descriptors, output, prefetch, the row of the caller's numbers, and the scratch register, which
+/// holds the address of a table or of a packet still to come.
+const BASES: [Register; 7] =
+    [Register::RDI, Register::RSP, Register::R12, Register::R13, Register::R15, Register::R9, Register::R11];
 
 fn check<W>(code: &x64::MachineCode<W>, what: &str) {
     let bytes = &code.bytes()[..code.code_len()];
@@ -68,11 +68,18 @@ fn code_does_nothing_but_decide() {
     for seed in 0..150 {
         let mut rng = Rng::new(seed);
         let spills = seed % 3 == 0;
-        let shape = Shape { values: if spills { 70 } else { 8 }, tests: 12, filters: 3, switches: 2 };
+        let shape =
+            Shape { values: if spills { 70 } else { 8 }, tests: 12, filters: 3, switches: 2, inputs: 0 };
         let graph = random_graph(&mut rng, shape);
         match x64::compile(Verified::new(&graph).unwrap(), &Options::default()) {
             Ok(code) => check(&code, &format!("seed {seed}")),
             Err(error) => assert_eq!(error, x64::NoCode::TooComplex),
+        }
+        let shape = Shape { inputs: 3, ..shape };
+        if let Ok(code) =
+            x64::compile(Verified::new(&random_graph(&mut rng, shape)).unwrap(), &Options::default())
+        {
+            check(&code, &format!("seed {seed}, inputs"));
         }
         if let Ok(code) = x64::compile_leaves(Verified::new(&graph).unwrap(), &Options::default()) {
             check(&code, &format!("seed {seed}, leaves"));

@@ -115,10 +115,10 @@ fn check_shape(shape: Shape, rounds: u64) {
 
 #[test]
 fn of_small_filters() {
-    check_shape(Shape { values: 8, tests: 4, filters: 2, switches: 1 }, 100);
+    check_shape(Shape { values: 8, tests: 4, filters: 2, switches: 1, inputs: 0 }, 100);
 }
 
 #[test]
 fn of_filters_that_spill() {
-    check_shape(Shape { values: 90, tests: 50, filters: 4, switches: 2 }, 40);
+    check_shape(Shape { values: 90, tests: 50, filters: 4, switches: 2, inputs: 0 }, 40);
 }

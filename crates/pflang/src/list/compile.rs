@@ -12,11 +12,11 @@ use crate::Span;
 use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Code, Diagnostic, Error};
-use crate::executable::Executable;
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{Graph, Node};
 use crate::lint;
 use crate::syntax::fmt::canonical;
+use decide::Decision;
 use std::collections::{HashMap, HashSet};
 
 #[cfg(test)]
@@ -133,10 +133,10 @@ impl<'c> Joined<'c> {
         let tree = std::mem::take(&mut self.tree);
         let graph = compiler.checked(tree, &mut self.arms, &clock, "").map_err(|found| self.locate(found))?;
         self.lint_unreached(graph.graph());
-        let executable = Executable::new(graph, compiler.backend, &compiler.emit_options());
-        let executable =
-            executable.map_err(|error| Error::new(worded(error.into(), Span::default()), "".into()))?;
-        Ok(FilterList::new(self.text, self.entries, compiler.linktype(), executable))
+        let decision = Decision::of_checked(graph, &compiler.decide_options());
+        let decision =
+            decision.map_err(|error| Error::new(worded(error.into(), Span::default()), "".into()))?;
+        Ok(FilterList::new(self.text, self.entries, compiler.linktype(), decision))
     }
 
     /// The error of the entry that a span of the text of all belongs to.

@@ -137,7 +137,7 @@ impl Lowerer<'_> {
             // Equal values are one.
             Value::Op(BinOp::Sub | BinOp::Xor, a, b) if a == b => (0, 0),
             Value::Op(BinOp::And, _, mask) => (0, self.tree.pool.as_const(mask).unwrap_or(u32::MAX)),
-            Value::Len | Value::Op(..) => (0, u32::MAX),
+            Value::Len | Value::Input(_) | Value::Op(..) => (0, u32::MAX),
         }
     }
 

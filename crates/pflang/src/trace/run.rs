@@ -463,6 +463,7 @@ fn compute(pool: &Pool, values: &[Option<u32>], packet: Packet<'_>, value: Value
     match pool.get(value) {
         Value::Const(k) => Ok(k),
         Value::Len => Ok(packet.wire_len),
+        Value::Input(_) => unreachable!("the language has no word for what a caller gives"),
         Value::Load { base, offset, size, order } => {
             let at = u64::from(known(base)) + u64::from(offset);
             load(packet.data, at, size, order)

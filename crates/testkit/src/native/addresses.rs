@@ -60,13 +60,21 @@ impl Checked {
             {
                 return Err(format!("division by {by}"));
             }
-            Inst::Const { .. } | Inst::Op { .. } | Inst::Locate { .. } => {}
+            Inst::Const { .. }
+            | Inst::Input { .. }
+            | Inst::Op { .. }
+            | Inst::Locate { .. }
+            | Inst::Store { .. } => {}
         }
         let (Inst::Const { dst, .. }
+        | Inst::Input { dst, .. }
         | Inst::Load { dst, .. }
         | Inst::Op { dst, .. }
         | Inst::Set { dst, .. }
-        | Inst::Locate { dst, .. }) = inst;
+        | Inst::Locate { dst, .. }) = inst
+        else {
+            return Ok(());
+        };
         self.define(*dst);
         Ok(())
     }

@@ -17,12 +17,14 @@ pub struct Shape {
     pub filters: usize,
     /// Switches in front of them.
     pub switches: usize,
+    /// Numbers that the caller gives with each packet.
+    pub inputs: u32,
 }
 
 /// A graph of that shape.
 pub fn random_graph(rng: &mut Rng, shape: Shape) -> Graph {
     let mut tree = Tree::default();
-    let values = random_values(rng, &mut tree, shape.values);
+    let values = random_values(rng, &mut tree, shape);
     let arms: Vec<(TreeId, u32)> = (0..shape.filters as u32)
         .map(|i| {
             (random_tree(rng, &mut tree, &values, shape.tests), if rng.chance(1, 8) { 0 } else { i + 1 })
@@ -50,8 +52,9 @@ const OPS: [BinOp; 10] = [
 
 const SIZES: [Size; 3] = [Size::B1, Size::B2, Size::B4];
 
-fn random_values(rng: &mut Rng, tree: &mut Tree, count: usize) -> Vec<ValueId> {
+fn random_values(rng: &mut Rng, tree: &mut Tree, Shape { values: count, inputs, .. }: Shape) -> Vec<ValueId> {
     let mut values = vec![tree.pool.constant(0), tree.pool.value(Value::Len)];
+    values.extend((0..inputs).map(|slot| tree.pool.input(slot)));
     for _ in 0..count {
         let (a, b) = (*rng.pick(&values), *rng.pick(&values));
         let value = match rng.below(10) {

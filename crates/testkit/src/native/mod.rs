@@ -5,4 +5,5 @@ pub mod agree;
 pub mod graphs;
 #[allow(unsafe_code)]
 pub mod guarded;
+pub mod inputs;
 pub mod masks;

@@ -259,6 +259,16 @@ impl Machine {
         numbers
     }
 
+    /// Takes over what the caller gives with each of the packets that come next: a row each.
+    pub(super) fn admit_rows(&mut self, program: &MaskProgram, rows: &[u32]) {
+        for &(column, slot) in &program.inputs {
+            let numbers = self.columns[usize::from(column.0)].iter_mut().flat_map(|part| &mut part.0);
+            for (number, row) in numbers.zip(rows.chunks_exact(program.row)) {
+                *number = row[slot as usize];
+            }
+        }
+    }
+
     /// Takes packets through the steps, [`PARTS`] times [`LANES`] at most.
     ///
     /// Inlined into one function for each kind of processor, where the methods of `isa` are then inlined.

@@ -205,23 +205,36 @@ impl<W: Masked> MaskFilter<W> {
     /// Writes the answers for packets. Where the processor has not these instructions, it takes the portable ones.
     ///
     /// # Panics
-    /// Where there is no room for the answer for each packet.
+    /// Where there is no room for the answer for each packet, or the graph reads inputs: see [`MaskFilter::run_burst_with`].
     pub fn run_burst(&self, isa: Isa, packets: &[Packet<'_>], to: &mut [W::Cell]) {
-        #[cfg(target_arch = "x86_64")]
-        match (isa, Avx2::new(), Avx512::<true>::new(), Avx512::<false>::new()) {
-            (Isa::Avx512, _, Some(avx512), _) => return self.run(avx512, packets, to),
-            (Isa::Avx512Loads, _, _, Some(avx512)) => return self.run(avx512, packets, to),
-            (Isa::Avx2, Some(avx2), _, _) => return self.run(avx2, packets, to),
-            _ => {}
-        }
-        self.run(Portable, packets, to);
+        self.run_burst_with(isa, packets, &[], to);
     }
 
-    fn run(&self, isa: impl Lanes, packets: &[Packet<'_>], to: &mut [W::Cell]) {
+    /// The same of packets with each of which the caller gives a row of numbers, one row behind the other.
+    ///
+    /// # Panics
+    /// Where there is no room for the answer for each packet, or no row for each.
+    pub fn run_burst_with(&self, isa: Isa, packets: &[Packet<'_>], rows: &[u32], to: &mut [W::Cell]) {
+        assert!(
+            rows.len() / self.program.row.max(1) >= packets.len() || self.program.row == 0,
+            "a row for each packet"
+        );
+        #[cfg(target_arch = "x86_64")]
+        match (isa, Avx2::new(), Avx512::<true>::new(), Avx512::<false>::new()) {
+            (Isa::Avx512, _, Some(avx512), _) => return self.run(avx512, packets, rows, to),
+            (Isa::Avx512Loads, _, _, Some(avx512)) => return self.run(avx512, packets, rows, to),
+            (Isa::Avx2, Some(avx2), _, _) => return self.run(avx2, packets, rows, to),
+            _ => {}
+        }
+        self.run(Portable, packets, rows, to);
+    }
+
+    fn run(&self, isa: impl Lanes, packets: &[Packet<'_>], rows: &[u32], to: &mut [W::Cell]) {
         let (whole, rest) = packets.as_chunks::<LANES>();
         let seen = self.glance.map_or(0, |glance| W::glance(isa, glance, whole, to));
         if seen < whole.len() || !rest.is_empty() {
-            self.step(isa, (&whole[seen..], rest), &mut to[W::cells(seen * LANES)..]);
+            let rows = &rows[seen * LANES * self.program.row..];
+            self.step(isa, (&whole[seen..], rest), rows, &mut to[W::cells(seen * LANES)..]);
         }
     }
 
@@ -230,18 +243,23 @@ impl<W: Masked> MaskFilter<W> {
         &self,
         isa: impl Lanes,
         (whole, rest): (&[[Packet<'_>; LANES]], &[Packet<'_>]),
+        rows: &[u32],
         to: &mut [W::Cell],
     ) {
+        let row = self.program.row;
         let mut machine = SPARE.take().unwrap_or_default();
         machine.fit(&self.program);
         let alone = if rest.is_empty() { whole.len() } else { whole.len() / PARTS * PARTS };
         let (whole, with_rest) = whole.split_at(alone);
         let (to, to_rest) = to.split_at_mut(W::cells(alone * LANES));
-        for (packets, to) in whole.chunks(PARTS).zip(to.chunks_mut(W::cells(PARTS * LANES))) {
+        for (i, (packets, to)) in whole.chunks(PARTS).zip(to.chunks_mut(W::cells(PARTS * LANES))).enumerate()
+        {
+            machine.admit_rows(&self.program, &rows[i * PARTS * LANES * row..]);
             isa.run(&mut machine, &self.program, packets);
             W::gather(isa, &machine, &self.program, packets.len() * LANES, to);
         }
         if !rest.is_empty() {
+            machine.admit_rows(&self.program, &rows[alone * LANES * row..]);
             let run = &mut |packets: &[[Packet<'_>; LANES]]| isa.run(&mut machine, &self.program, packets);
             match with_rest.len() {
                 0 => run(&filled::<1>(with_rest, rest)),

@@ -47,6 +47,10 @@ pub(crate) struct MaskProgram {
     /// Where packets of each leaf are sent, if leaves have masks of their own. Packets of no such leaf are rejected.
     pub(super) leaves: Vec<(Mask, u32)>,
     pub(super) reads_wire_len: bool,
+    /// Columns that are filled from the caller's row for each packet, each with the place in it.
+    pub(super) inputs: Vec<(Column, u32)>,
+    /// How many numbers a row has.
+    pub(super) row: usize,
 }
 
 /// Where leaves other than the one that rejects send their packets.

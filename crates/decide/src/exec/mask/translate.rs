@@ -85,6 +85,7 @@ impl<'g> Translator<'g> {
     fn new(graph: &'g Graph, layout: &'g Layout, fetches: Fetches, ends: Ends) -> Self {
         let Masks { of_node: mask, count: masks, leaves } = Masks::new(graph, layout, ends);
         let values = graph.pool.value_count();
+        let (inputs, columns) = inputs(graph, layout);
         Translator {
             graph,
             layout,
@@ -101,11 +102,13 @@ impl<'g> Translator<'g> {
             program: MaskProgram {
                 steps: Vec::new(),
                 root: mask[graph.root.index()],
-                columns: 2,
+                columns,
                 masks,
                 switches: Vec::new(),
                 leaves,
                 reads_wire_len: false,
+                inputs,
+                row: graph.pool.inputs() as usize,
             },
             mask,
         }
@@ -312,8 +315,13 @@ impl<'g> Translator<'g> {
     }
 
     fn known(&self, value: ValueId) -> Option<Source> {
-        if self.graph.pool.get(value) == Value::Len {
-            return Some(Source::Column(WIRE));
+        match self.graph.pool.get(value) {
+            Value::Len => return Some(Source::Column(WIRE)),
+            Value::Input(slot) => {
+                let found = self.program.inputs.iter().find(|(_, at)| *at == slot);
+                return found.map(|(column, _)| Source::Column(*column));
+            }
+            _ => {}
         }
         // The latest first: a column of its own, where there is one.
         let computed = self.computed[value.index()].iter().rev();
@@ -330,7 +338,7 @@ impl<'g> Translator<'g> {
     /// Computes a value whose operands are known or constant.
     fn compute(&mut self, value: ValueId) -> Option<()> {
         let source = match self.graph.pool.get(value) {
-            Value::Len => Source::Column(WIRE),
+            Value::Len | Value::Input(_) => self.known(value)?,
             Value::Const(k) => {
                 let dst = self.fresh()?;
                 self.push(Step::Const { dst, k });
@@ -568,6 +576,24 @@ impl Masks {
         self.leaves.push((mask, number));
         mask
     }
+}
+
+/// A column for each input that is read, and how many columns there are then.
+fn inputs(graph: &Graph, layout: &Layout) -> (Vec<(Column, u32)>, u16) {
+    let mut slots: Vec<u32> = Vec::new();
+    if graph.pool.inputs() > 0 {
+        let users = users(graph, layout);
+        slots.extend((0..graph.pool.value_count() as u32).map(ValueId).filter_map(|value| {
+            match graph.pool.get(value) {
+                Value::Input(slot) if !users[value.index()].is_empty() => Some(slot),
+                _ => None,
+            }
+        }));
+        // More do not fit, and make the program too large.
+        slots.truncate(usize::from(COLUMNS_MAX));
+    }
+    let columns = 2 + slots.len() as u16;
+    ((2..).map(Column).zip(slots).collect(), columns)
 }
 
 /// By value: the nodes that evaluate it.

@@ -199,5 +199,7 @@ fn rewrite<R: Copy>(program: Program<VReg>, places: &[Place<R>]) -> Program<Plac
         tables: program.tables,
         labels: program.labels,
         reads_wire_len: program.reads_wire_len,
+        inputs: program.inputs,
+        outputs: program.outputs,
     }
 }

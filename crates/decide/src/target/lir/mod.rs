@@ -17,6 +17,7 @@ pub mod program;
 pub mod select;
 mod switch;
 pub(crate) mod uses;
+pub(crate) mod values;
 
 use std::fmt;
 

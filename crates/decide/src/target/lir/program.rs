@@ -27,6 +27,10 @@ pub struct Program<R> {
     pub labels: u32,
     /// Whether anything reads the wire length.
     pub reads_wire_len: bool,
+    /// Numbers in the caller's row for each packet, if anything reads one.
+    pub inputs: Option<u32>,
+    /// Numbers that [`Inst::Store`] hands out.
+    pub outputs: u32,
 }
 
 impl<R> Program<R> {
@@ -97,6 +101,13 @@ pub enum Inst<R> {
         /// What.
         k: u32,
     },
+    /// A number of the caller's row.
+    Input {
+        /// Where it goes.
+        dst: R,
+        /// Its place in the row.
+        slot: u32,
+    },
     /// Bytes of the packet.
     Load {
         /// Where they go.
@@ -127,6 +138,13 @@ pub enum Inst<R> {
         test: Test<R>,
         /// Whether it is the other way round.
         negated: bool,
+    },
+    /// Hands a number out to the caller.
+    Store {
+        /// Its place in the caller's memory.
+        at: u32,
+        /// The number.
+        src: Operand<R>,
     },
     /// Where a key lies in a [`Table::Cuckoo`] or [`Table::Rank`].
     Locate {
@@ -231,6 +249,7 @@ impl<R: Copy> Inst<R> {
     pub fn map<S>(self, f: &mut impl FnMut(R, Role) -> S) -> Inst<S> {
         match self {
             Inst::Const { dst, k } => Inst::Const { dst: f(dst, Role::Def), k },
+            Inst::Input { dst, slot } => Inst::Input { dst: f(dst, Role::Def), slot },
             Inst::Load { dst, at, size, order } => {
                 let at = at.map(f);
                 Inst::Load { dst: f(dst, Role::Def), at, size, order }
@@ -243,6 +262,7 @@ impl<R: Copy> Inst<R> {
                 let test = test.map(f);
                 Inst::Set { dst: f(dst, Role::Def), test, negated }
             }
+            Inst::Store { at, src } => Inst::Store { at, src: src.map(f) },
             Inst::Locate { dst, key, table } => {
                 let key = f(key, Role::Use);
                 Inst::Locate { dst: f(dst, Role::Def), key, table }
@@ -341,10 +361,12 @@ impl<R: Display> Display for Inst<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Inst::Const { dst, k } => write!(f, "{dst} = {k:#x}"),
+            Inst::Input { dst, slot } => write!(f, "{dst} = input[{slot}]"),
             Inst::Load { dst, at, size, order } => write!(f, "{dst} = {}{at}", width(*size, *order)),
             Inst::Op { op, dst, a, b } => write!(f, "{dst} = {a} {} {b}", symbol(*op)),
             Inst::Set { dst, test, negated: false } => write!(f, "{dst} = ({test})"),
             Inst::Set { dst, test, negated: true } => write!(f, "{dst} = not ({test})"),
+            Inst::Store { at, src } => write!(f, "output[{at}] = {src}"),
             Inst::Locate { dst, key, table } => write!(f, "{dst} = locate {key} in {table}"),
         }
     }

@@ -114,7 +114,7 @@ struct InRegister {
 }
 
 impl<'g> Selector<'g> {
-    fn new(graph: &'g Graph, layout: &'g Layout, machine: Machine) -> Self {
+    pub(super) fn new(graph: &'g Graph, layout: &'g Layout, machine: Machine) -> Self {
         let values = graph.pool.value_count();
         Selector {
             graph,
@@ -127,6 +127,8 @@ impl<'g> Selector<'g> {
                 tables: Vec::new(),
                 labels: layout.order.len() as u32,
                 reads_wire_len: false,
+                inputs: None,
+                outputs: 0,
             },
             entry: vec![Entry::Unknown; graph.node_count()],
             at: 0,
@@ -378,7 +380,7 @@ impl<'g> Selector<'g> {
     fn register_operands(&self, value: ValueId) -> [Option<ValueId>; 2] {
         let variable = |v: ValueId| self.graph.pool.as_const(v).is_none().then_some(v);
         match self.graph.pool.get(value) {
-            Value::Const(_) | Value::Len => [None, None],
+            Value::Const(_) | Value::Len | Value::Input(_) => [None, None],
             Value::Load { base, .. } => [variable(base), None],
             Value::Op(op, a, b) => {
                 let (a, b) = self.constant_last(op, a, b);
@@ -397,6 +399,10 @@ impl<'g> Selector<'g> {
         let inst = match self.graph.pool.get(value) {
             Value::Const(k) => Inst::Const { dst, k },
             Value::Len => unreachable!("the wire length has its register from the start"),
+            Value::Input(slot) => {
+                self.program.inputs = Some(self.graph.pool.inputs());
+                Inst::Input { dst, slot }
+            }
             Value::Load { base, offset, size, order } => {
                 Inst::Load { dst, at: self.address(base, offset), size, order }
             }

@@ -1,7 +1,7 @@
 //! The loop over a burst around a body.
 //!
 //! ```text
-//! burst(descriptors: rdi, count: rsi, out: rdx)            count is not 0
+//! burst(descriptors: rdi, count: rsi, out: rdx, rows: rcx)            count is not 0
 //!     for each run of packets:                             a run ends with a bitmap word, and where
 //!         for each packet of the run:                      prefetching must stop
 //!             prefetch what the descriptor `distance` further on points to, and later descriptors
@@ -17,8 +17,8 @@
 use super::assembler::Assembler;
 use super::body::Loop;
 use super::convention::{
-    AHEAD, ANSWERS, CAPTURED, CAPTURED_AT, DESCRIPTOR_SIZE, Frame, INDEX, OUT, PACKET, RUN_END, SAVED,
-    SCRATCH, WIRE_AT, WORD,
+    AHEAD, ANSWERS, CAPTURED, CAPTURED_AT, DESCRIPTOR_SIZE, Frame, INDEX, INPUTS, OUT, PACKET, RUN_END,
+    SAVED, SCRATCH, WIRE_AT, WORD,
 };
 use super::inst::{Alu, Inst as X, Shift};
 use super::label::AsmLabel;
@@ -97,6 +97,8 @@ struct Kind {
     quiet: Mem,
     /// Where the body expects the wire length, if it reads that.
     wire_len: Option<Reg>,
+    /// Where the row of the next packet is kept, and bytes of a row, if the body reads one.
+    rows: Option<(Mem, i32)>,
     /// How far the packet lies ahead whose bytes are prefetched, in bytes of descriptors; 0 for no prefetching.
     ahead: i32,
     listing: Listing,
@@ -107,11 +109,18 @@ static KEPT: Mutex<Option<Arc<Around>>> = Mutex::new(None);
 
 impl Around {
     /// The loop around a body of such a frame.
-    pub(super) fn of(writes: Writes, frame: Frame, wire_len: Option<Reg>, options: &Options) -> Arc<Around> {
+    pub(super) fn of(
+        writes: Writes,
+        frame: Frame,
+        wire_len: Option<Reg>,
+        inputs: Option<u32>,
+        options: &Options,
+    ) -> Arc<Around> {
         let [end, quiet] = frame.burst_state();
         let ahead = options.prefetch_distance as i32 * DESCRIPTOR_SIZE;
         let frame_size = frame.size();
-        let kind = Kind { writes, frame_size, end, quiet, wire_len, ahead, listing: options.listing };
+        let rows = inputs.map(|inputs| (frame.next_row(), 4 * inputs as i32));
+        let kind = Kind { writes, frame_size, end, quiet, wire_len, rows, ahead, listing: options.listing };
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         match &*kept {
             Some(around) if around.kind == kind => Arc::clone(around),
@@ -198,6 +207,9 @@ impl Maker {
         }
         self.push(X::Mov(Q, RUN_END.into(), Rdi));
         self.push(X::Mov(Q, OUT.into(), Rdx));
+        if let Some((next_row, _)) = self.kind.rows {
+            self.push(X::Mov(Q, next_row.into(), Rcx));
+        }
         self.push(X::Shift(Shift::Shl, Q, Rsi, DESCRIPTOR_SHIFT));
         self.push(X::Alu(Alu::Add, Q, Rdi.into(), Rsi));
         self.push(X::Mov(Q, self.kind.end.into(), Rdi));
@@ -220,6 +232,10 @@ impl Maker {
         self.push(X::MovLoad(D, CAPTURED, RUN_END + INDEX + CAPTURED_AT));
         if let Some(wire_len) = self.kind.wire_len {
             self.push(X::MovLoad(D, wire_len, RUN_END + INDEX + WIRE_AT));
+        }
+        if let Some((next_row, bytes)) = self.kind.rows {
+            self.push(X::MovLoad(Q, INPUTS, next_row));
+            self.push(X::AluImm(Alu::Add, Q, next_row.into(), bytes));
         }
         if self.kind.ahead > 0 {
             self.push(X::MovLoad(Q, SCRATCH, AHEAD + INDEX));

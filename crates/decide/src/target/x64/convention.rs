@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! rdi  the packet             rsi  its captured length       rdx or r10  its wire length, where something reads it
+//! r9   the caller's row of numbers for the packet, where something reads it
+//! r8   where numbers are handed out, where any are
 //! r11  scratch of every instruction                          rax rcx rdx  scratch of those that need more
 //! the rest of rax rcx rdx r8 r9 r10: values                  rbx rbp r12-r15: the burst loop
 //! ```
@@ -15,6 +17,10 @@ use crate::target::lir::program::{Exit, Inst, Operand, Program, Test};
 pub const PACKET: Reg = Reg::Rdi;
 /// Its captured length, in all 64 bits.
 pub const CAPTURED: Reg = Reg::Rsi;
+/// The caller's row of numbers for the packet, where something reads one.
+pub const INPUTS: Reg = Reg::R9;
+/// Where numbers are handed out to the caller, where any are.
+pub const OUTPUTS: Reg = Reg::R8;
 /// Free to use within one instruction of the program.
 pub const SCRATCH: Reg = Reg::R11;
 
@@ -62,6 +68,12 @@ impl Convention {
         if program.reads_wire_len {
             taken |= set(wire_len);
         }
+        if program.inputs.is_some() {
+            taken |= set(INPUTS);
+        }
+        if program.outputs > 0 {
+            taken |= set(OUTPUTS);
+        }
         const POOL: [Reg; 6] = [Reg::Rax, Reg::Rcx, Reg::Rdx, Reg::R8, Reg::R9, Reg::R10];
         let mut pool = Vec::with_capacity(POOL.len());
         pool.extend(POOL.into_iter().filter(|&reg| taken & set(reg) == 0));
@@ -76,7 +88,12 @@ fn scratch_of<R>(inst: &Inst<R>) -> &'static [Reg] {
         Inst::Op { op: BinOp::Shl | BinOp::Shr, b: Operand::Reg(_), .. } => &[Reg::Rcx],
         Inst::Locate { .. } => &[Reg::Rax, Reg::Rcx, Reg::Rdx],
         Inst::Set { test: Test::Member(..), .. } => &[Reg::Rax, Reg::Rcx],
-        Inst::Const { .. } | Inst::Load { .. } | Inst::Op { .. } | Inst::Set { .. } => &[],
+        Inst::Const { .. }
+        | Inst::Input { .. }
+        | Inst::Load { .. }
+        | Inst::Op { .. }
+        | Inst::Set { .. }
+        | Inst::Store { .. } => &[],
     }
 }
 
@@ -88,13 +105,14 @@ fn scratch_of_exit<R>(exit: &Exit<R>) -> &'static [Reg] {
     }
 }
 
-/// Where stack slots lie: those of values, then two more, which only a burst uses.
+/// Where stack slots lie: those of values, then two more, which only a burst uses, and a third one where a burst has rows.
 ///
 /// PERF: a few fit below the stack pointer, in the 128 bytes that the System V ABI keeps from signal handlers
 /// (the red zone; generated code calls nothing), so that common filters neither move it nor touch memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     values: u32,
+    has_rows: bool,
 }
 
 const RED_ZONE: u32 = 128;
@@ -104,12 +122,12 @@ const BURST_SLOTS: u32 = 2;
 
 impl Frame {
     /// A frame for so many values.
-    pub fn new(values: u32) -> Frame {
-        Frame { values }
+    pub fn new(values: u32, has_rows: bool) -> Frame {
+        Frame { values, has_rows }
     }
 
     fn bytes(self) -> u32 {
-        (self.values + BURST_SLOTS) * 8
+        (self.values + BURST_SLOTS + u32::from(self.has_rows)) * 8
     }
 
     /// By how much the stack pointer is lowered.
@@ -126,5 +144,10 @@ impl Frame {
     /// The slots of a burst.
     pub fn burst_state(self) -> [super::reg::Mem; 2] {
         [self.slot(self.values), self.slot(self.values + 1)]
+    }
+
+    /// Where a burst keeps the row of the next packet.
+    pub fn next_row(self) -> super::reg::Mem {
+        self.slot(self.values + 2)
     }
 }

@@ -1,15 +1,15 @@
 //! The two entry points: the same body twice, once for one packet, once within the loop over a burst.
 //!
 //! ```text
-//! one(packet: rdi, captured: rsi, wire: edx) -> leaf: eax
+//! one(packet: rdi, captured: rsi, wire: edx, row: rcx) -> leaf: eax
 //!
-//! burst(descriptors: rdi, count: rsi, out: rdx)            count is not 0; see `burst`
+//! burst(descriptors: rdi, count: rsi, out: rdx, rows: rcx)            count is not 0; see `burst`
 //! ```
 
 use super::assembler::{Assembled, Assembler};
 use super::body::{Body, Finish, Part, Place, leaves};
 use super::burst::{Around, Points};
-use super::convention::{Convention, Frame};
+use super::convention::{Convention, Frame, INPUTS};
 use super::inst::{Alu, Inst as X};
 use super::label::AsmLabel;
 use super::reg::{Reg, Width};
@@ -17,7 +17,7 @@ use crate::burst::Writes;
 use crate::target::lir::allocate::Allocated;
 use crate::target::lir::program::{Program, Table};
 use crate::target::x64::{NoCode, Options};
-use Reg::{Rdx, Rsp};
+use Reg::{Rcx, Rdx, Rsp};
 use Width::{D, Q};
 
 /// Both entry points, and their data.
@@ -46,20 +46,36 @@ pub fn emit(
     let points = Points::new(&mut asm);
     let tables: Vec<AsmLabel> = program.tables.iter().map(|_| asm.label()).collect();
     let one = asm.label();
-    let frame = Frame::new(allocated.slots);
+    let frame = Frame::new(allocated.slots, program.inputs.is_some());
     let (leaves, parts) = (leaves(program), Vec::with_capacity(program.blocks.len()));
     let mut emitter = Emitter { asm, program, convention, options, writes, frame, tables, leaves, parts };
     emitter.one(one);
     emitter.burst(&points);
     emitter.data();
-    if emitter.asm.len_min() > options.code_bytes_max {
-        return Err(NoCode::TooLarge { limit: options.code_bytes_max });
-    }
-    let assembled = emitter.asm.finish();
-    if assembled.bytes.len() > options.code_bytes_max {
-        return Err(NoCode::TooLarge { limit: options.code_bytes_max });
-    }
+    let assembled = emitter.finish()?;
     Ok(Entries { one: assembled.offset(one), burst: assembled.offset(points.burst), assembled })
+}
+
+/// Emits the entry for one packet alone, at offset 0.
+///
+/// # Errors
+/// As [`emit`].
+pub fn emit_one(
+    allocated: &Allocated<Reg>,
+    convention: &Convention,
+    options: &Options,
+) -> Result<Assembled, NoCode> {
+    let program = &allocated.program;
+    let mut asm = Assembler::new(options.listing);
+    let tables: Vec<AsmLabel> = program.tables.iter().map(|_| asm.label()).collect();
+    let one = asm.label();
+    let frame = Frame::new(allocated.slots, program.inputs.is_some());
+    let (leaves, parts) = (leaves(program), Vec::with_capacity(program.blocks.len()));
+    let writes = Writes::Leaves;
+    let mut emitter = Emitter { asm, program, convention, options, writes, frame, tables, leaves, parts };
+    emitter.one(one);
+    emitter.data();
+    emitter.finish()
 }
 
 struct Emitter<'a> {
@@ -77,6 +93,15 @@ struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
+    fn finish(self) -> Result<Assembled, NoCode> {
+        let limit = self.options.code_bytes_max;
+        if self.asm.len_min() > limit {
+            return Err(NoCode::TooLarge { limit });
+        }
+        let assembled = self.asm.finish();
+        if assembled.bytes.len() > limit { Err(NoCode::TooLarge { limit }) } else { Ok(assembled) }
+    }
+
     fn push(&mut self, inst: X) {
         self.asm.push(inst, None);
     }
@@ -88,6 +113,9 @@ impl Emitter<'_> {
             // The upper half of an argument of 32 bits may hold anything.
             self.push(X::Mov(D, self.convention.wire_len.into(), Rdx));
         }
+        if self.program.inputs.is_some() {
+            self.push(X::Mov(Q, INPUTS.into(), Rcx));
+        }
         if self.frame.size() > 0 {
             self.push(X::AluImm(Alu::Sub, Q, Rsp.into(), self.frame.size()));
         }
@@ -96,7 +124,7 @@ impl Emitter<'_> {
 
     fn burst(&mut self, points: &Points) {
         let wire_len = self.program.reads_wire_len.then_some(self.convention.wire_len);
-        let around = Around::of(self.writes, self.frame, wire_len, self.options);
+        let around = Around::of(self.writes, self.frame, wire_len, self.program.inputs, self.options);
         self.asm.append(&around.before);
         self.body(match self.writes {
             Writes::Bits => Finish::Loop(points.around_body()),

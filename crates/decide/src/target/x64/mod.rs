@@ -25,9 +25,11 @@ pub mod reg;
 #[cfg(test)]
 mod tests;
 
+use super::lir::program::Program;
+use super::lir::values::select_values;
 use super::lir::{NoCode, allocate, select};
 use crate::burst::{Bits, Leaves, Written};
-use crate::ir::verify::Verified;
+use crate::ir::verify::{CheckedValues, Verified};
 use assembler::Assembled;
 use convention::Convention;
 use reg::Reg;
@@ -127,6 +129,8 @@ impl Features {
 pub struct MachineCode<W = Bits> {
     one: usize,
     burst: usize,
+    /// Numbers in the row that it reads for each packet.
+    inputs: Option<u32>,
     writes: PhantomData<W>,
     /// The source of the listing.
     assembled: Assembled,
@@ -161,9 +165,53 @@ pub fn compile_to<W: Written>(graph: Verified<'_>, options: &Options) -> Result<
     Ok(MachineCode {
         one: entries.one,
         burst: entries.burst,
+        inputs: allocated.program.inputs,
         writes: PhantomData,
         assembled: entries.assembled,
     })
+}
+
+/// Machine code that hands out the values of a leaf, or rejects; its entry, for one packet, is its first byte.
+#[derive(Debug)]
+pub struct ValuesCode {
+    assembled: Assembled,
+    inputs: Option<u32>,
+    outputs: u32,
+}
+
+impl ValuesCode {
+    /// Code, then tables.
+    pub fn bytes(&self) -> &[u8] {
+        &self.assembled.bytes
+    }
+
+    /// How many of the bytes are code.
+    pub fn code_len(&self) -> usize {
+        self.assembled.code_len
+    }
+
+    /// How many numbers the caller's row has, if the code reads any.
+    pub fn inputs(&self) -> Option<u32> {
+        self.inputs
+    }
+
+    /// How many numbers it hands out.
+    pub fn outputs(&self) -> u32 {
+        self.outputs
+    }
+}
+
+/// Compiles the values of a leaf.
+///
+/// # Errors
+/// See [`NoCode`].
+pub(crate) fn compile_values(values: &CheckedValues, options: &Options) -> Result<ValuesCode, NoCode> {
+    let program = select_values(values, options.machine())?;
+    let convention = Convention::of(&program);
+    let allocated = allocate::allocate(program, &convention.pool, convention.wire_len)?;
+    let assembled = entry::emit_one(&allocated, &convention, &options.bounded())?;
+    let Program { inputs, outputs, .. } = allocated.program;
+    Ok(ValuesCode { assembled, inputs, outputs })
 }
 
 /// The `selected` stage: straight code over virtual registers.
@@ -198,6 +246,11 @@ impl<W> MachineCode<W> {
     /// Offset of the entry point for one packet.
     pub fn one(&self) -> usize {
         self.one
+    }
+
+    /// How many numbers the caller's row for each packet has, if the code reads any.
+    pub fn inputs(&self) -> Option<u32> {
+        self.inputs
     }
 
     /// Offset of the entry point for bursts.

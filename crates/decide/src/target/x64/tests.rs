@@ -217,3 +217,41 @@ fn displacements_fit_whatever_the_limit() {
         assert_eq!(limit(beyond), 0x7fff_ffff);
     }
 }
+
+/// Code for the values of a leaf stores to its stack frame and to what it hands out, and leaves the caller's registers alone.
+#[test]
+fn values_are_stored_where_they_are_wanted() {
+    use crate::ir::verify::CheckedValues;
+    use crate::ir::{ACCEPT, BinOp, Graph, Pool, REJECT, Size};
+    use iced_x86::{InstructionInfoFactory, OpAccess, Register};
+
+    let mut pool = Pool::default();
+    let mut values = vec![pool.input(2), pool.at(0, Size::B1)];
+    for i in 1..20 {
+        let (byte, last) = (pool.at(i, Size::B1), values[values.len() - 1]);
+        values.push(pool.op(BinOp::Div, last, byte));
+    }
+    let mut graph = Graph::new(pool);
+    let (accept, reject) = (graph.leaf(ACCEPT), graph.leaf(REJECT));
+    graph.root = graph.guard(&values, accept, reject);
+    let checked = CheckedValues::new(graph.clone(), values.clone()).unwrap();
+    let code = super::compile_values(&checked, &Options::default()).unwrap();
+    let mut stores = 0;
+    let mut infos = InstructionInfoFactory::new();
+    for instruction in Decoder::new(64, &code.bytes()[..code.code_len()], DecoderOptions::NONE) {
+        let info = infos.info(&instruction);
+        for memory in info.used_memory().iter().filter(|memory| memory.access() != OpAccess::Read) {
+            assert!([Register::RSP, Register::R8].contains(&memory.base()), "{instruction}");
+            stores += u32::from(memory.base() == Register::R8);
+        }
+        let saved =
+            [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
+        let touched =
+            info.used_registers().iter().any(|used| saved.contains(&used.register().full_register()));
+        assert!(!touched, "{instruction}");
+    }
+    assert_eq!(stores, values.len() as u32);
+    // The gate: without the guards, nothing reaches the code.
+    graph.root = accept;
+    assert!(CheckedValues::new(graph, values).is_err());
+}

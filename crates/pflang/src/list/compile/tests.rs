@@ -34,7 +34,7 @@ impl Ways {
         gather(&mut joined.tree, &mut joined.arms);
         let as_built = build_within(joined.tree, &joined.arms, joined.clock.budget()).expect("small");
         let verified = Verified::new(&as_built).expect("each load has its guard");
-        let code = x64::compile_leaves(verified, &compiler.emit_options());
+        let code = x64::compile_leaves(verified, &compiler.decide_options().for_x64());
         let interpreter = compiler.clone().backend(Backend::Interpreter);
         Ways {
             filters: list.iter().map(|(source, _)| compiler.compile(source).expect("compiles")).collect(),

@@ -3,7 +3,7 @@
 use super::{Body, Place};
 use crate::ir::{BinOp, Order, Size};
 use crate::target::lir::program::{Inst, Operand, Table};
-use crate::target::x64::convention::SCRATCH;
+use crate::target::x64::convention::{INPUTS, OUTPUTS, SCRATCH};
 use crate::target::x64::inst::{Alu, Inst as X, Shift};
 use crate::target::x64::reg::{Mem, Reg, Width};
 use Reg::{Rax, Rcx, Rdx};
@@ -15,6 +15,11 @@ impl Body<'_> {
             Inst::Const { dst, k } => {
                 let work = Self::work(dst);
                 self.set(work, k);
+                self.write(dst, work);
+            }
+            Inst::Input { dst, slot } => {
+                let work = Self::work(dst);
+                self.push(X::MovLoad(D, work, INPUTS + 4 * slot as i32));
                 self.write(dst, work);
             }
             Inst::Load { dst, at, size, order } => {
@@ -32,6 +37,16 @@ impl Body<'_> {
                 self.push(X::Setcc(if negated { cc.inverted() } else { cc }, work));
                 self.push(X::Movzx(B, work, work.into()));
                 self.write(dst, work);
+            }
+            Inst::Store { at, src } => {
+                let src = match src {
+                    Operand::Reg(src) => self.in_register(src),
+                    Operand::Const(k) => {
+                        self.set(SCRATCH, k);
+                        SCRATCH
+                    }
+                };
+                self.push(X::Mov(D, (OUTPUTS + 4 * at as i32).into(), src));
             }
             Inst::Locate { dst, key, table } => {
                 match &self.program.tables[table.0 as usize] {

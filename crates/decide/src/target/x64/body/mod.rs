@@ -69,7 +69,7 @@ pub(super) struct Part {
 pub(super) fn leaves(program: &Program<Place>) -> Vec<Option<u32>> {
     let mut leaves = filled(None, program.labels as usize);
     for block in &program.blocks {
-        if let Exit::Leaf(leaf) = block.exit {
+        if let (Exit::Leaf(leaf), true) = (block.exit, block.insts.is_empty()) {
             leaves[block.label.0 as usize] = Some(leaf);
         }
     }
