@@ -6,6 +6,7 @@ use crate::exec::{NativeFilter, NoExec, Packet};
 use crate::ir::Graph;
 use crate::ir::interp::Interp;
 use crate::ir::verify::Checked;
+use crate::opt::Passes;
 use crate::target::lir::NoCode;
 use crate::target::x64;
 use std::fmt;
@@ -25,6 +26,14 @@ pub enum Backend {
     /// The reference interpreter: slow, and each call allocates memory; a burst is one call. Machine code never does, the mask VM with the
     /// first burst of a filter on a thread at most.
     Interpreter,
+}
+
+/// The optional passes that the graph of an [`Executable`] is to go through.
+pub fn passes(backend: Backend) -> Passes {
+    match backend {
+        Backend::Auto => Passes::X86_64,
+        Backend::Interpreter => Passes::INTERPRETER,
+    }
 }
 
 /// A graph, ready to run.

@@ -4,7 +4,7 @@ use crate::Backend;
 use crate::Span;
 use crate::clock::{Clock, worded};
 use crate::diag::{Code, Diagnostic, Error};
-use crate::executable::Executable;
+use crate::executable::{Executable, passes};
 use crate::explain::{Explanation, explain};
 use crate::filter::Filter;
 use crate::ir::tree::{Tree, TreeId};
@@ -12,6 +12,7 @@ use crate::ir::verify::Checked;
 use crate::ir::{self, ACCEPT, Graph, Node, REJECT};
 use crate::lint;
 use crate::lower::{self, Lowered};
+use crate::opt::Passes;
 use crate::options::{Dialect, Limits, Names, NoNames};
 use crate::syntax::advice;
 use crate::syntax::ast::Ast;
@@ -244,7 +245,7 @@ impl Compiler {
             let (ast, lowered) = self.front(source, clock)?;
             let graph = self.build_as_written(lowered.clone(), &clock, source)?;
             let (mut tree, mut arms) = (lowered.tree.clone(), [(lowered.root, ACCEPT)]);
-            let optimised = decide::internals::optimised(&mut tree, &mut arms, clock.budget());
+            let optimised = decide::internals::optimised(&mut tree, &mut arms, self.passes(), clock.budget());
             let optimised = optimised.map_err(|error| worded(error, whole(source)))?;
             Ok(Stages { ast, lowered, graph, optimised })
         };
@@ -401,8 +402,9 @@ impl Compiler {
     ) -> Vec<Diagnostic> {
         let is_never = |tree: &Tree, root| {
             let folded = crate::opt::build(tree, &[(root, ACCEPT)], clock.budget()).ok();
-            let graph =
-                folded.and_then(|folded| crate::opt::optimise_within(folded, &|| clock.budget().is_over()));
+            let graph = folded.and_then(|folded| {
+                crate::opt::optimise_within(folded, self.passes(), &|| clock.budget().is_over())
+            });
             graph.is_some_and(|graph| matches!(graph.node(graph.root), Node::Leaf(REJECT)))
         };
         let suits = |text: &str| {
@@ -425,7 +427,13 @@ impl Compiler {
         clock: &Clock,
         source: &str,
     ) -> Result<Checked, Box<Diagnostic>> {
-        decide::internals::checked(tree, arms, clock.budget()).map_err(|error| worded(error, whole(source)))
+        decide::internals::checked(tree, arms, self.passes(), clock.budget())
+            .map_err(|error| worded(error, whole(source)))
+    }
+
+    /// The optional passes that graphs go through.
+    fn passes(&self) -> Passes {
+        passes(self.backend)
     }
 
     /// How machine code is made.

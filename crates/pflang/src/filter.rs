@@ -1,10 +1,10 @@
 //! A compiled filter: cheap to clone, safe to share, the same answer from every back end.
 
+use crate::burst::Bits;
 use crate::diag::Diagnostic;
 use crate::exec::{NativeFilter, NoExec, Packet, count_ones};
 use crate::executable::{BurstEngine, Executable};
 use crate::ir::{Graph, REJECT};
-use crate::x64::Bits;
 use std::fmt;
 use std::sync::Arc;
 use wire::LinkType;

@@ -52,7 +52,7 @@ mod syntax;
 mod trace;
 
 pub use compiler::Compiler;
-use decide::internals::{exec, executable, ir, opt, x64};
+use decide::internals::{burst, exec, executable, ir, opt, x64};
 pub use decide::{Backend, BurstEngine, Isa, NoCode, NoExec, Packet, Refusal, Span};
 pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity};
 pub use explain::{Explanation, Line};

@@ -2,11 +2,11 @@
 
 mod compile;
 
+use crate::burst::Leaves;
 use crate::diag::Diagnostic;
 use crate::exec::{NativeList, NoExec, Packet};
 use crate::executable::{BurstEngine, Executable};
 use crate::ir::{Graph, REJECT};
-use crate::x64::Leaves;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,13 +1,14 @@
 //! A list against its filters one by one, on every way in which it can run.
 
 use super::Joined;
+use crate::burst::Leaves;
 use crate::exec::NativeFilter;
 use crate::ir::build::build_within;
 use crate::ir::interp::Interp;
 use crate::ir::verify::Verified;
 use crate::ir::{Cond, Graph, Node, REJECT};
 use crate::opt::gather::gather;
-use crate::x64::{self, Leaves};
+use crate::x64;
 use crate::{Backend, Code, Compiler, Dialect, Filter, FilterList, Limits, Packet};
 use std::collections::{BTreeMap, HashSet};
 use testkit::expr::Generator;
