@@ -45,6 +45,7 @@ pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
             &listed(&architecture, &format!("## The rooms of `{name}`")),
         ));
     }
+    problems.extend(targets(root, &sources));
     problems.extend(islands(root, &sources, &table(&architecture, "island")));
     problems.extend(file_lengths(root, &sources));
     problems.extend(cycles::check(root, &sources));
@@ -191,6 +192,47 @@ fn rooms(root: &Path, sources: &[PathBuf], name: &str, order: &[String]) -> Vec<
     problems
 }
 
+/// Which files outside a target's folder may name it: what ties targets together, and what calls machine code.
+const TARGETS_NAMED_IN: [&str; 5] = ["lib.rs", "decision.rs", "leaves.rs", "exec/native.rs", "target/mod.rs"];
+
+/// A target's instructions are known to its own folder of `decide/src/target`. The low-level form there belongs to all. Tests may name any.
+fn targets(root: &Path, sources: &[PathBuf]) -> Vec<String> {
+    let src = root.join("crates/decide/src");
+    let entries = std::fs::read_dir(src.join("target")).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let targets: Vec<String> =
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut problems = Vec::new();
+    for path in sources {
+        let Ok(inside) = path.strip_prefix(&src) else { continue };
+        let inside = inside.display().to_string();
+        if TARGETS_NAMED_IN.contains(&inside.as_str()) || inside.ends_with("tests.rs") {
+            continue;
+        }
+        let page = read(path);
+        let names = |target: &&String| {
+            **target != "lir"
+                && !inside.starts_with(&format!("target/{target}/"))
+                && names_target(&page, target)
+        };
+        for target in targets.iter().filter(names) {
+            problems
+                .push(format!("crates/decide/src/{inside}: names the target `{target}`, outside its folder"));
+        }
+    }
+    problems
+}
+
+/// Whether code, comments left out, names the module of a target.
+fn names_target(page: &str, target: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let code = page.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.flat_map(|line| line.split("target::").skip(1)).any(|rest| match rest.strip_prefix('{') {
+        Some(list) => list.split(|c| !is_name(c)).any(|word| word == target),
+        None => rest.split(|c| !is_name(c)).next() == Some(target),
+    })
+}
+
 /// `unsafe` stands only in the modules that the table of islands names, and the compiler knows: each crate forbids it, or
 /// denies it but for its islands.
 fn islands(root: &Path, sources: &[PathBuf], islands: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
@@ -293,6 +335,15 @@ fn read(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_are_found_by_name() {
+        assert!(names_target("use crate::target::x64;\n", "x64"));
+        assert!(names_target("let code = crate::target::x64::compile(graph);\n", "x64"));
+        assert!(names_target("use crate::target::{lir, x64};\n", "x64"));
+        assert!(!names_target("//! see crate::target::x64\nuse crate::target::lir::NoCode;\n", "x64"));
+        assert!(!names_target("use crate::target::x64_other;\n", "x64"));
+    }
 
     #[test]
     fn a_change_stands_in_the_changelog_once() {

@@ -9,6 +9,7 @@ use crate::ir::Graph;
 use crate::ir::interp::Interp;
 use crate::ir::tree::{Tree, TreeId};
 use crate::ir::verify::Checked;
+use crate::opt::Passes;
 use crate::pipeline;
 use crate::target::lir::NoCode;
 use crate::target::x64;
@@ -81,6 +82,15 @@ impl Options {
         options
     }
 
+    /// The optional passes that graphs go through.
+    #[doc(hidden)]
+    pub fn passes(&self) -> Passes {
+        match self.backend {
+            Backend::Auto => Passes::X86_64,
+            Backend::Interpreter => Passes::INTERPRETER,
+        }
+    }
+
     fn budget(&self) -> Budget {
         Budget::new(self.nodes_max, self.time_ms_max)
     }
@@ -132,7 +142,7 @@ impl<W: Written> Decision<W> {
     /// # Errors
     /// Where a bound of the options is exceeded.
     pub fn of_tree(tree: Tree, mut arms: Vec<(TreeId, u32)>, options: &Options) -> Result<Self, Error> {
-        let graph = pipeline::checked(tree, &mut arms, &options.budget())?;
+        let graph = pipeline::checked(tree, &mut arms, options.passes(), &options.budget())?;
         Ok(Decision::of_checked(graph, options)?)
     }
 
@@ -156,7 +166,10 @@ impl<W: Written> Decision<W> {
     /// # Errors
     /// [`ErrorKind::Graph`](crate::ErrorKind::Graph) where a load has no guard, and where a bound of the options is exceeded.
     pub fn of_graph(graph: Graph, options: &Options) -> Result<Self, Error> {
-        Ok(Decision::of_checked(pipeline::checked_graph(graph, &options.budget())?, options)?)
+        Ok(Decision::of_checked(
+            pipeline::checked_graph(graph, options.passes(), &options.budget())?,
+            options,
+        )?)
     }
 
     /// A graph that has been optimised and verified.

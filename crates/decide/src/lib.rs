@@ -53,10 +53,16 @@ pub use target::lir::NoCode;
 /// The stages. No promise of stability: for this workspace's front ends, tests and benchmarks.
 #[doc(hidden)]
 pub mod internals {
+    /// What bursts are answered with.
+    pub mod burst {
+        pub use crate::burst::*;
+    }
+    /// The low-level form between graph and machine code.
+    pub mod lir {
+        pub use crate::target::lir::*;
+    }
     /// Machine code for x86-64.
     pub mod x64 {
-        pub use crate::burst::{Bits, Leaves, Writes, Written};
-        pub use crate::target::lir::*;
         pub use crate::target::x64::*;
     }
     /// Machine code and mask VM, ready to run.

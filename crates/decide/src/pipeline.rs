@@ -12,14 +12,19 @@ use crate::ir::build::build_within;
 use crate::ir::tree::{Tree, TreeId};
 use crate::ir::verify::Checked;
 use crate::opt::gather::gather;
-use crate::opt::{self, Folded};
+use crate::opt::{self, Folded, Passes};
 
-/// The graph of an ordered list of trees, each with the leaf that its yes leads to: optimised and verified.
+/// The graph of an ordered list of trees, each with the leaf that its yes leads to: optimised as a target wants it, and verified.
 ///
 /// # Errors
 /// Where nodes or time run out.
-pub fn checked(mut tree: Tree, arms: &mut [(TreeId, u32)], budget: &Budget) -> Result<Checked, Error> {
-    let optimised = optimised(&mut tree, arms, budget)?;
+pub fn checked(
+    mut tree: Tree,
+    arms: &mut [(TreeId, u32)],
+    passes: Passes,
+    budget: &Budget,
+) -> Result<Checked, Error> {
+    let optimised = optimised(&mut tree, arms, passes, budget)?;
     verified(optimised, || Ok(build_within(tree, arms, budget)?), budget)
 }
 
@@ -27,22 +32,27 @@ pub fn checked(mut tree: Tree, arms: &mut [(TreeId, u32)], budget: &Budget) -> R
 ///
 /// # Errors
 /// As [`checked`].
-pub fn optimised(tree: &mut Tree, arms: &mut [(TreeId, u32)], budget: &Budget) -> Result<Graph, Error> {
+pub fn optimised(
+    tree: &mut Tree,
+    arms: &mut [(TreeId, u32)],
+    passes: Passes,
+    budget: &Budget,
+) -> Result<Graph, Error> {
     gather(tree, arms);
-    optimise(opt::build(tree, arms, budget)?, budget)
+    optimise(opt::build(tree, arms, budget)?, passes, budget)
 }
 
 /// A graph, optimised. It must verify as it is.
 ///
 /// # Errors
 /// Where time runs out, or the graph does not verify.
-pub fn checked_graph(graph: Graph, budget: &Budget) -> Result<Checked, Error> {
-    let optimised = optimise(opt::fold(&graph), budget)?;
+pub fn checked_graph(graph: Graph, passes: Passes, budget: &Budget) -> Result<Checked, Error> {
+    let optimised = optimise(opt::fold(&graph), passes, budget)?;
     verified(optimised, || Ok(graph), budget)
 }
 
-fn optimise(folded: Folded, budget: &Budget) -> Result<Graph, Error> {
-    let optimised = opt::optimise_within(folded, &|| budget.is_over());
+fn optimise(folded: Folded, passes: Passes, budget: &Budget) -> Result<Graph, Error> {
+    let optimised = opt::optimise_within(folded, passes, &|| budget.is_over());
     optimised.filter(|_| !budget.is_over()).ok_or_else(|| budget.over().into())
 }
 

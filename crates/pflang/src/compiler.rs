@@ -11,6 +11,7 @@ use crate::ir::verify::Checked;
 use crate::ir::{self, ACCEPT, Graph, Node, REJECT};
 use crate::lint;
 use crate::lower::{self, Lowered};
+use crate::opt::Passes;
 use crate::options::{Dialect, Limits, Names, NoNames};
 use crate::syntax::advice;
 use crate::syntax::ast::Ast;
@@ -243,7 +244,7 @@ impl Compiler {
             let (ast, lowered) = self.front(source, clock)?;
             let graph = self.build_as_written(lowered.clone(), &clock, source)?;
             let (mut tree, mut arms) = (lowered.tree.clone(), [(lowered.root, ACCEPT)]);
-            let optimised = decide::internals::optimised(&mut tree, &mut arms, clock.budget());
+            let optimised = decide::internals::optimised(&mut tree, &mut arms, self.passes(), clock.budget());
             let optimised = optimised.map_err(|error| worded(error, whole(source)))?;
             Ok(Stages { ast, lowered, graph, optimised })
         };
@@ -400,8 +401,9 @@ impl Compiler {
     ) -> Vec<Diagnostic> {
         let is_never = |tree: &Tree, root| {
             let folded = crate::opt::build(tree, &[(root, ACCEPT)], clock.budget()).ok();
-            let graph =
-                folded.and_then(|folded| crate::opt::optimise_within(folded, &|| clock.budget().is_over()));
+            let graph = folded.and_then(|folded| {
+                crate::opt::optimise_within(folded, self.passes(), &|| clock.budget().is_over())
+            });
             graph.is_some_and(|graph| matches!(graph.node(graph.root), Node::Leaf(REJECT)))
         };
         let suits = |text: &str| {
@@ -424,7 +426,13 @@ impl Compiler {
         clock: &Clock,
         source: &str,
     ) -> Result<Checked, Box<Diagnostic>> {
-        decide::internals::checked(tree, arms, clock.budget()).map_err(|error| worded(error, whole(source)))
+        decide::internals::checked(tree, arms, self.passes(), clock.budget())
+            .map_err(|error| worded(error, whole(source)))
+    }
+
+    /// The optional passes that graphs go through.
+    fn passes(&self) -> Passes {
+        self.decide_options().passes()
     }
 
     /// How decisions are made ready to run.

@@ -8,7 +8,7 @@ use crate::Span;
 use crate::compiler::Compiler;
 use crate::diag::{Code, Diagnostic, Error};
 use crate::ir::verify::{Checked, Verified};
-use crate::{ir, lower, syntax, x64};
+use crate::{NoCode, ir, lower, syntax, x64};
 use std::fmt;
 use std::str::FromStr;
 
@@ -153,7 +153,7 @@ impl Compiler {
 
     /// The stages that the graph goes through which back ends take.
     fn print_graph(&self, checked: &Checked, source: &str, stage: Stage) -> Result<String, Box<Diagnostic>> {
-        let code = |print: &dyn Fn(Verified<'_>, &x64::Options) -> Result<String, x64::NoCode>| {
+        let code = |print: &dyn Fn(Verified<'_>, &x64::Options) -> Result<String, NoCode>| {
             print(checked.verified(), &self.decide_options().for_x64())
                 .map_err(|error| no_code(source, error))
         };
@@ -180,7 +180,7 @@ fn tokens(source: &str) -> Result<String, Box<Diagnostic>> {
     tokens.error.map_or(Ok(text), |diagnostic| Err(Box::new(diagnostic)))
 }
 
-fn no_code(source: &str, error: x64::NoCode) -> Box<Diagnostic> {
+fn no_code(source: &str, error: NoCode) -> Box<Diagnostic> {
     let whole = Span::new(0, u32::try_from(source.len()).unwrap_or(u32::MAX));
     let help = "the interpreter runs this filter; stages up to `ssa` can be printed";
     Box::new(Diagnostic::new(Code::Limit, whole, error.to_string()).help(help))

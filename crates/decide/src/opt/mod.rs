@@ -5,11 +5,13 @@
 //! repeat until no change   hoist: one stronger bounds check early; thread: tests that a path has answered
 //! switchify                chains of tests of one value         }  then as above again,
 //! widen                    one guard for two tests in a row     }  until no change
-//! part                     whole and cut packets keep apart     }
-//! fuse                     either of two ports in a range, as one branch
+//! part                     whole and cut packets keep apart     }        if the target wants path splitting
+//! fuse                     either of two ports in a range, as one branch  if it wants arithmetic joins
 //! likely                   IPv4 first                           }  written
-//! netorder                 comparisons without swapping bytes   }  together
+//! netorder                 comparisons without swapping bytes   }  together, the latter if it wants memory order
 //! ```
+//! Three of them suit some targets only: a target says which by its [`Passes`].
+//!
 //! Every pass takes a graph that verifies and leaves one that does, keeps a node's spans with it, and costs time
 //! near linear in the graph.
 
@@ -55,35 +57,57 @@ const ROUNDS_MAX: usize = 8;
 /// Asked now and then whether to give up.
 type TimeIsOver<'c> = &'c dyn Fn() -> bool;
 
-/// An equivalent graph that decides in fewer steps.
+/// The passes that a target may want or not. All others are for every target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passes {
+    /// Path splitting on bounds checks. After a check for 18 bytes passes, later checks for fewer bytes on that path are removed, by
+    /// keeping that path apart from the one that failed it. It copies nodes, and makes checks whose "no" does not reject.
+    pub path_splitting: bool,
+    /// Two range tests in a row with one outcome become one test of their arithmetic, without a branch between them.
+    pub arithmetic_joins: bool,
+    /// Loads that are compared with constants only are taken in the order of memory, for a little-endian machine.
+    pub memory_order: bool,
+}
+
+impl Passes {
+    /// Every pass there is.
+    pub const ALL: Passes = Passes { path_splitting: true, arithmetic_joins: true, memory_order: true };
+}
+
+/// An equivalent graph that decides in fewer steps, by every pass.
 pub fn optimise(graph: &Graph) -> Graph {
     // Without an end to the time there is always a result.
-    optimise_within(fold::fold(graph), &|| false).unwrap_or_else(|| graph.clone())
+    optimise_within(fold::fold(graph), Passes::ALL, &|| false).unwrap_or_else(|| graph.clone())
 }
 
 /// Optimises a graph that was folded while it was built; `None` if time is over before.
-pub fn optimise_within(folded: Folded, time_is_over: TimeIsOver<'_>) -> Option<Graph> {
+pub fn optimise_within(folded: Folded, passes: Passes, time_is_over: TimeIsOver<'_>) -> Option<Graph> {
     let mut room = Room::default();
-    let (mut graph, shape) = simplify(folded, &mut room, time_is_over)?;
+    let (mut graph, shape) = simplify(folded, passes, &mut room, time_is_over)?;
     let swaps = Swaps::find(&graph, &shape);
-    netorder::netorder(&mut graph, &shape, swaps, &mut room);
+    netorder::netorder(&mut graph, &shape, swaps, passes.memory_order, &mut room);
     Some(graph)
 }
 
 /// Everything but the likelier order of tests and the choice of byte order; doing it again finds nothing more.
-fn simplify(folded: Folded, room: &mut Room, time_is_over: TimeIsOver<'_>) -> Option<(Graph, Shape)> {
+fn simplify(
+    folded: Folded,
+    passes: Passes,
+    room: &mut Room,
+    time_is_over: TimeIsOver<'_>,
+) -> Option<(Graph, Shape)> {
     let Folded { mut graph, mut ranges } = folded;
     let mut shape = Shape::of(&graph);
     settle(&mut graph, &mut shape, &ranges, room, time_is_over)?;
     let mut spare = Spare::of(&graph, &shape);
     for _ in 0..ROUNDS_MAX {
         rearrange(&mut graph, &mut shape, &mut ranges, room, time_is_over)?;
-        if !part::part(&mut graph, &mut shape, &mut spare) {
+        if !passes.path_splitting || !part::part(&mut graph, &mut shape, &mut spare) {
             break;
         }
         settle(&mut graph, &mut shape, &ranges, room, time_is_over)?;
     }
-    if fuse::fuse(&mut graph, &shape, &mut ranges, room) {
+    if passes.arithmetic_joins && fuse::fuse(&mut graph, &shape, &mut ranges, room) {
         shape.update(&graph);
     }
     Some((graph, shape))

@@ -2,7 +2,8 @@
 //!
 //! A load is turned round where nothing but equality, masks and switches over single values looks at it: then the
 //! constants are turned round instead. Arithmetic, order and ranges need the number itself. This is the last pass:
-//! since it writes every node again it swaps those that [`super::likely`] has found.
+//! since it writes every node again it swaps those that [`super::likely`] has found, which it also does for targets that want
+//! every load as it is.
 
 use super::likely::{Swap, Swaps};
 use super::rebuild::{Rebuild, Room};
@@ -10,9 +11,15 @@ use super::shape::Shape;
 use crate::filled::filled;
 use crate::ir::{BinOp, CmpOp, Cond, CondId, Graph, Node, Order, Pool, Size, Switch, Value, ValueId};
 
-/// Turns loads round where that pays.
-pub(super) fn netorder(graph: &mut Graph, shape: &Shape, mut swaps: Swaps, room: &mut Room) {
-    let turned = Turned::new(graph, shape);
+/// Turns loads round where that pays and is wanted; swaps tests.
+pub(super) fn netorder(
+    graph: &mut Graph,
+    shape: &Shape,
+    mut swaps: Swaps,
+    memory_order: bool,
+    room: &mut Room,
+) {
+    let turned = if memory_order { Turned::new(graph, shape) } else { Turned::nothing(graph) };
     let root = graph.root;
     Rebuild::new(graph, room).run(root, |rebuild, id, node| {
         if !shape.reaches(id) || swaps.is_second(id) {
@@ -55,9 +62,14 @@ struct Turn {
 }
 
 impl Turned {
+    /// Leaves every load as it is.
+    fn nothing(graph: &Graph) -> Self {
+        Turned { values: filled(Turn::default(), graph.pool.value_count()) }
+    }
+
     /// Turns loads round, and the masks over them.
     fn new(graph: &mut Graph, shape: &Shape) -> Self {
-        let mut turned = Turned { values: filled(Turn::default(), graph.pool.value_count()) };
+        let mut turned = Turned::nothing(graph);
         turned.note_uses(graph, shape);
         for id in (0..turned.values.len() as u32).map(ValueId) {
             let Turn { used, as_number, .. } = turned.values[id.index()];

@@ -4,7 +4,7 @@ mod random;
 
 use super::fold::fold;
 use super::rebuild::Room;
-use super::{optimise, optimise_within};
+use super::{Passes, optimise, optimise_within};
 use crate::ir::build::build;
 use crate::ir::interp::Interp;
 use crate::ir::print::listing;
@@ -113,8 +113,12 @@ impl Maker {
 
 /// Checks that a graph and what becomes of it answer alike; gives the latter.
 fn check(graph: &Graph, packets: &[Vec<u8>], seed: u64) -> Graph {
+    check_passes(graph, Passes::ALL, packets, seed)
+}
+
+fn check_passes(graph: &Graph, passes: Passes, packets: &[Vec<u8>], seed: u64) -> Graph {
     verify(graph).unwrap_or_else(|violation| panic!("seed {seed}: the test's own graph: {violation:?}"));
-    let optimised = optimise(graph);
+    let optimised = optimise_within(fold(graph), passes, &|| false).expect("there is time");
     verify(&optimised).unwrap_or_else(|violation| {
         panic!("seed {seed}: {violation:?}\n{}\n{}", listing(graph, ""), listing(&optimised, ""))
     });
@@ -162,8 +166,9 @@ fn divides(graph: &Graph) -> bool {
 }
 
 fn assert_fixed_point(graph: &Graph, seed: u64) {
-    let simplify =
-        |graph: &Graph| super::simplify(fold(graph), &mut Room::default(), &|| false).expect("never over").0;
+    let simplify = |graph: &Graph| {
+        super::simplify(fold(graph), Passes::ALL, &mut Room::default(), &|| false).expect("never over").0
+    };
     let once = simplify(graph);
     let (first, second) = (listing(&once, ""), listing(&simplify(&once), ""));
     assert_eq!(first, second, "seed {seed}: no fixed point\n{first}\n{second}");
@@ -269,10 +274,32 @@ fn long_lists_of_pairs_become_one_switch() {
     }
 }
 
+/// Each target chooses: every choice gives the same answers, and what was not chosen is not there.
+#[test]
+fn every_choice_of_passes_answers_as_before() {
+    for seed in 0..400u64 {
+        let [path_splitting, arithmetic_joins, memory_order] = [1, 2, 4].map(|bit| seed & bit != 0);
+        let passes = Passes { path_splitting, arithmetic_joins, memory_order };
+        let mut rng = Rng::new(seed);
+        let (tree, arms) = random_arms(&mut rng);
+        let graph = build(tree, &arms);
+        let packets = directed_packets(&graph, &mut rng);
+        let optimised = check_passes(&graph, passes, &packets, seed);
+        let has_little =
+            listing(&optimised, "").contains("le16[") || listing(&optimised, "").contains("le32[");
+        assert!(memory_order || !has_little, "{}", listing(&optimised, ""));
+    }
+    let range = |arithmetic_joins| {
+        let passes = Passes { arithmetic_joins, ..Passes::ALL };
+        nodes(&check_passes(&port_range(80, 90), passes, &[], 0))
+    };
+    assert_eq!(range(false), range(true) + 1, "a branch for each port");
+}
+
 #[test]
 fn a_sweep_ends_when_time_is_over() {
     let looks = std::cell::Cell::new(0);
-    let optimised = optimise_within(fold(&hosts(1_000)), &|| {
+    let optimised = optimise_within(fold(&hosts(1_000)), Passes::ALL, &|| {
         looks.set(looks.get() + 1);
         true
     });

@@ -2,6 +2,7 @@
 //! to its stack frame and the output of a burst, load from anywhere but packet, descriptors, frame and tables, or touch a
 //! register of the caller's in the one-packet form.
 
+use decide::NoCode;
 use decide::internals::ir::verify::Verified;
 use decide::internals::x64::{self, Options};
 use iced_x86::{
@@ -73,7 +74,7 @@ fn code_does_nothing_but_decide() {
         let graph = random_graph(&mut rng, shape);
         match x64::compile(Verified::new(&graph).unwrap(), &Options::default()) {
             Ok(code) => check(&code, &format!("seed {seed}")),
-            Err(error) => assert_eq!(error, x64::NoCode::TooComplex),
+            Err(error) => assert_eq!(error, NoCode::TooComplex),
         }
         let shape = Shape { inputs: 3, ..shape };
         if let Ok(code) =

@@ -6,13 +6,14 @@
 //! *of the value that it holds*: a definition forgets it, a join keeps what holds on both sides. It shares nothing with
 //! the selector, nor with the verifier, and knows no ranges: graphs as built and optimised have a guard on every path.
 
+use decide::NoCode;
 use decide::internals::ir::verify::Verified;
 use decide::internals::ir::{BinOp, Graph, Size};
-use decide::internals::x64::program::{
+use decide::internals::lir::program::{
     Address, Exit, Inst, Label, Operand, Program, Relation, Table, TableId, Test,
 };
-use decide::internals::x64::select::{VReg, select};
-use decide::internals::x64::{NoCode, Options};
+use decide::internals::lir::select::{Machine, VReg, select};
+use decide::internals::x64::Options;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What has been checked on every way to a place.
@@ -134,16 +135,33 @@ fn unchecked_use(program: &Program<VReg>) -> Result<(), String> {
     Ok(())
 }
 
-/// Code selected for a graph uses what has been checked only.
+/// Code selected for a graph uses what has been checked only, and compares in memory on such machines only.
 ///
 /// # Panics
 /// Where it does not.
 pub fn check(graph: &Graph, what: &str) {
     let verified = Verified::new(graph).unwrap_or_else(|violation| panic!("{what}: {violation:?}"));
-    match select(verified, Options::default().machine()) {
-        Ok(program) => {
-            unchecked_use(&program).unwrap_or_else(|found| panic!("{what}: {found}\n{program}"));
+    let machine = Options::default().machine();
+    for machine in [machine, Machine { compares_memory: &[], ..machine }] {
+        match select(verified, machine) {
+            Ok(program) => {
+                unchecked_use(&program).unwrap_or_else(|found| panic!("{what}: {found}\n{program}"));
+                assert!(
+                    !machine.compares_memory.is_empty() || !compares_memory(&program),
+                    "{what}\n{program}"
+                );
+            }
+            Err(error) => assert_eq!(error, NoCode::TooComplex),
         }
-        Err(error) => assert_eq!(error, NoCode::TooComplex),
     }
+}
+
+fn compares_memory(program: &Program<VReg>) -> bool {
+    let in_memory = |test: &Test<VReg>| matches!(test, Test::CompareMemory(..) | Test::MaskMemory(..));
+    let sets = program.insts.iter().any(|inst| matches!(inst, Inst::Set { test, .. } if in_memory(test)));
+    let branches = program
+        .blocks
+        .iter()
+        .any(|block| matches!(&block.exit, Exit::Branch { test, .. } if in_memory(test)));
+    sets || branches
 }

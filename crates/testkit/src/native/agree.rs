@@ -2,6 +2,7 @@
 
 use super::guarded::{Guarded, with_guarded};
 use crate::rng::Rng;
+use decide::NoCode;
 use decide::internals::exec::{NativeFilter, NativeList};
 use decide::internals::ir::Graph;
 use decide::internals::ir::interp::Interp;
@@ -33,7 +34,7 @@ pub fn check(graph: &Graph, packets: &[(Vec<u8>, u32)], options: &Options, what:
     let verified = Verified::new(graph).unwrap_or_else(|e| panic!("{what}: {e:?}"));
     let code = match x64::compile(verified, options) {
         Ok(code) => code,
-        Err(x64::NoCode::TooComplex) => return,
+        Err(NoCode::TooComplex) => return,
         Err(error) => panic!("{what}: {error}"),
     };
     let filter = NativeFilter::new(&code).unwrap();
@@ -92,6 +93,7 @@ pub fn options(rng: &mut Rng) -> Options {
     let mut options = Options::default();
     options.prefetch_distance = *rng.pick(&[0, 1, 16, 24, 64]);
     options.seed = rng.next_u64();
+    options.compares_memory = !rng.chance(1, 3);
     if rng.chance(1, 2) {
         options.features = Features::BASELINE;
     }

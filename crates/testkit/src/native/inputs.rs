@@ -2,12 +2,12 @@
 
 use super::guarded::{Guarded, with_guarded};
 use crate::rng::Rng;
-use decide::Graph;
 use decide::internals::exec::NativeWithInputs;
 use decide::internals::exec::mask::{Isa, MaskFilter, MaskList};
 use decide::internals::ir::interp::Interp;
 use decide::internals::ir::verify::Verified;
-use decide::internals::x64::{self, NoCode, Options};
+use decide::internals::x64::{self, Options};
+use decide::{Bits, Graph, NoCode};
 
 /// Machine code, one packet at a time and in bursts, and the mask VM against the interpreter.
 ///
@@ -45,8 +45,7 @@ pub fn check(rng: &mut Rng, graph: &Graph, packets: &[(Vec<u8>, u32)], what: &st
             let mut words = vec![u64::MAX; len.div_ceil(64)];
             bits.run_burst(packets, rows, &mut words);
             assert!((0..len).all(|i| set(&words, i) == (expected[i] != 0)), "{what}, burst of {len}");
-            let (Some(masks), Some(lists)) =
-                (MaskFilter::<x64::Bits>::new(verified), MaskList::new(verified))
+            let (Some(masks), Some(lists)) = (MaskFilter::<Bits>::new(verified), MaskList::new(verified))
             else {
                 continue;
             };

@@ -13,6 +13,7 @@ use crate::ir::tree::{Tree, TreeId};
 use crate::ir::verify::Verified;
 use crate::ir::{BinOp, Order, Size, Value, ValueId};
 use crate::ir::{CmpOp, Cond, Graph};
+use crate::opt::Passes;
 use crate::{Budget, Packet};
 
 /// A tree of tests, made by hand.
@@ -22,7 +23,8 @@ type Make = fn(&mut Tree) -> TreeId;
 fn graphs(make: Make) -> [Graph; 2] {
     let mut tree = Tree::default();
     let root = make(&mut tree);
-    let optimised = crate::pipeline::optimised(&mut tree.clone(), &mut [(root, 1)], &Budget::unlimited());
+    let optimised =
+        crate::pipeline::optimised(&mut tree.clone(), &mut [(root, 1)], Passes::ALL, &Budget::unlimited());
     [build(tree, &[(root, 1)]), optimised.unwrap()]
 }
 

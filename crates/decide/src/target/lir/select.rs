@@ -45,9 +45,9 @@ impl fmt::Display for VReg {
 /// What selection depends on besides the graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// Whether an instruction compares bytes in memory with a constant, or tests bits of them, the bytes taken as a little-endian number.
-    /// Otherwise every load goes to a register.
-    pub compares_memory: bool,
+    /// Of how many bytes an instruction compares memory with a constant, or tests bits of it, the bytes taken as a little-endian
+    /// number. Other loads go to a register. A load/store machine has none.
+    pub compares_memory: &'static [Size],
     /// Picks the hash functions of tables.
     pub seed: u64,
 }
@@ -260,11 +260,10 @@ impl<'g> Selector<'g> {
             if k <= load.size.max() && (ordered || relation == Relation::Equal) {
                 let k = load.as_it_lies(k);
                 let at = self.address(load.base, load.offset);
-                // PERF: a 16-bit immediate stalls the decoder of Intel processors, so two bytes go through a register.
-                return if load.size == Size::B2 {
-                    Test::Compare(relation, self.load_as_it_lies(at, load.size), Operand::Const(k))
-                } else {
+                return if self.compares_memory(load.size) {
                     Test::CompareMemory(relation, at, load.size, k)
+                } else {
+                    Test::Compare(relation, self.load_as_it_lies(at, load.size), Operand::Const(k))
                 };
             }
         }
@@ -279,14 +278,20 @@ impl<'g> Selector<'g> {
         let at = self.address(load.base, load.offset);
         // An empty mask, which never holds, still must not look past the load.
         let byte = if mask == 0 { 0 } else { mask.trailing_zeros() / 8 };
-        if mask >> (8 * byte) <= 0xff {
-            let at = Address { offset: at.offset + u64::from(byte), ..at };
-            Test::MaskMemory(at, Size::B1, mask >> (8 * byte))
-        } else if load.size == Size::B2 {
-            Test::Mask(self.load_as_it_lies(at, load.size), Operand::Const(mask))
+        let (at, size, mask) = if mask >> (8 * byte) <= 0xff {
+            (Address { offset: at.offset + u64::from(byte), ..at }, Size::B1, mask >> (8 * byte))
         } else {
-            Test::MaskMemory(at, load.size, mask)
+            (at, load.size, mask)
+        };
+        if self.compares_memory(size) {
+            Test::MaskMemory(at, size, mask)
+        } else {
+            Test::Mask(self.load_as_it_lies(at, size), Operand::Const(mask))
         }
+    }
+
+    fn compares_memory(&self, size: Size) -> bool {
+        self.machine.compares_memory.contains(&size)
     }
 
     /// The load that this value is, if nothing else will want it.
@@ -294,8 +299,7 @@ impl<'g> Selector<'g> {
         let used = &self.uses[value.index()];
         match self.graph.pool.get(value) {
             Value::Load { base, offset, size, order }
-                if self.machine.compares_memory
-                    && self.places[value.index()].held == NOWHERE
+                if self.places[value.index()].held == NOWHERE
                     && !used.pinned
                     && used.last_direct_end <= self.at + 1 =>
             {

@@ -20,7 +20,7 @@ pub(crate) fn select_values(checked: &CheckedValues, machine: Machine) -> Result
     let graph = checked.verified().graph();
     let layout = layout(graph);
     // What is compared in memory would be read again.
-    let mut selector = Selector::new(graph, &layout, Machine { compares_memory: false, ..machine });
+    let mut selector = Selector::new(graph, &layout, Machine { compares_memory: &[], ..machine });
     for (i, &node) in layout.order.iter().enumerate() {
         let label = selector.label(node);
         let exit = match graph.node(node) {

@@ -29,6 +29,7 @@ use super::lir::program::Program;
 use super::lir::values::select_values;
 use super::lir::{NoCode, allocate, select};
 use crate::burst::{Bits, Leaves, Written};
+use crate::ir::Size;
 use crate::ir::verify::{CheckedValues, Verified};
 use assembler::Assembled;
 use convention::Convention;
@@ -48,6 +49,9 @@ pub struct Options {
     pub code_bytes_max: usize,
     /// Picks the hash functions of tables.
     pub seed: u64,
+    /// Whether instructions compare bytes in memory. Without, every load goes to a register, as on a load/store machine: for tests of
+    /// what selection makes for one.
+    pub compares_memory: bool,
     /// Whether what [`MachineCode::print_asm`] prints is kept.
     pub listing: Listing,
 }
@@ -77,6 +81,7 @@ impl Default for Options {
             prefetch_distance: PREFETCH_DISTANCE,
             code_bytes_max: 256 << 20,
             seed: 0,
+            compares_memory: true,
             listing: Listing::Omitted,
         }
     }
@@ -85,7 +90,9 @@ impl Default for Options {
 impl Options {
     /// What selection must know.
     pub fn machine(&self) -> select::Machine {
-        select::Machine { compares_memory: true, seed: self.seed }
+        // PERF: a 16-bit immediate stalls the decoder of Intel processors, so two bytes go through a register.
+        let compares_memory: &[Size] = if self.compares_memory { &[Size::B1, Size::B4] } else { &[] };
+        select::Machine { compares_memory, seed: self.seed }
     }
 
     /// With nothing beyond what the instructions can express.
