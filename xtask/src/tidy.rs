@@ -1,6 +1,7 @@
 //! Rules that a machine can check. The allowed arrows, the order of the compiler's modules and the unsafe islands are read
 //! from ARCHITECTURE.md, so that the page and the check cannot part.
 
+use crate::house::House;
 use crate::{cycles, gallery, links};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,8 +54,10 @@ pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(repeated_changes(&read(&root.join("CHANGELOG.md"))));
     problems.extend(links::check(root));
     problems.extend(gallery::check(root));
+    let house = House::of(root, &sources, &uses(&metadata));
+    problems.extend(house.problems());
     if problems.is_empty() {
-        Ok(format!("tidy: {} source files, all rules hold", sources.len()))
+        Ok(format!("{}tidy: {} source files, all rules hold", house.print(), sources.len()))
     } else {
         Err(problems)
     }
@@ -91,31 +94,34 @@ fn table(page: &str, key: &str) -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
+/// By crate: the crates of the workspace that it uses, for more than its tests.
+fn uses(metadata: &Value) -> BTreeMap<String, BTreeSet<String>> {
+    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let own = || packages.iter().filter(|package| package["source"].is_null());
+    let name = |value: &Value| short(value["name"].as_str().unwrap_or_default()).to_owned();
+    let names: BTreeSet<String> = own().map(name).collect();
+    own()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let normal = dependencies.iter().filter(|dependency| dependency["kind"].is_null());
+            (name(package), normal.map(name).filter(|used| names.contains(used)).collect())
+        })
+        .collect()
+}
+
 /// Normal dependencies between the workspace's crates are those of the table, which allows none that is not needed.
 fn arrows(metadata: &Value, allowed: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
-    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let own: BTreeSet<&str> = packages
-        .iter()
-        .filter(|p| p["source"].is_null())
-        .filter_map(|p| p["name"].as_str())
-        .map(short)
-        .collect();
     let mut problems = Vec::new();
-    for package in packages.iter().filter(|package| package["source"].is_null()) {
-        let name = short(package["name"].as_str().unwrap_or_default());
-        let Some(may_use) = allowed.get(name) else {
+    for (name, used) in uses(metadata) {
+        let Some(may_use) = allowed.get(&name) else {
             problems.push(format!("ARCHITECTURE.md: crate `{name}` is missing from the table of crates"));
             continue;
         };
-        let dependencies = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let normal = dependencies.iter().filter(|dependency| dependency["kind"].is_null());
-        let targets: BTreeSet<&str> =
-            normal.filter_map(|dependency| dependency["name"].as_str()).map(short).collect();
-        for unused in may_use.iter().filter(|word| *word != "anything" && !targets.contains(word.as_str())) {
+        for unused in may_use.iter().filter(|word| *word != "anything" && !used.contains(*word)) {
             problems.push(format!("ARCHITECTURE.md: `{name}` may use `{unused}`, but does not"));
         }
-        for target in targets {
-            if own.contains(target) && !may_use.contains(target) && !may_use.contains("anything") {
+        for target in used {
+            if !may_use.contains(&target) && !may_use.contains("anything") {
                 problems.push(format!("`{name}` must not use `{target}`: no such arrow in ARCHITECTURE.md"));
             }
         }
@@ -315,9 +321,11 @@ fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![folder.to_owned()];
     while let Some(folder) = pending.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
-            if path.is_dir() && !path.ends_with("target") {
+            // What cargo builds lies in a folder of the same name as the back ends of `decide`.
+            let is_built = path.ends_with("target") && !folder.ends_with("src");
+            if path.is_dir() && !is_built {
                 pending.push(path);
             } else if path.extension().is_some_and(|found| found == extension) {
                 found.push(path);
