@@ -160,6 +160,15 @@ impl<W: Written> Decision<W> {
     /// graph.root = graph.guard(&[first], test, no);
     /// let decision: Decision = Decision::of_graph(graph, &Options::default())?;
     /// assert_eq!([&[7_u8][..], &[8], &[]].map(|packet| decision.leaf(packet, 9)), [1, 0, 0]);
+    ///
+    /// // Without the guard it is refused.
+    /// let mut pool = Pool::default();
+    /// let (first, seven) = (pool.at(0, Size::B1), pool.constant(7));
+    /// let is_seven = pool.cond(Cond::Cmp(CmpOp::Eq, first, seven));
+    /// let mut graph = Graph::new(pool);
+    /// let (yes, no) = (graph.leaf(1), graph.leaf(0));
+    /// graph.root = graph.branch(is_seven, yes, no);
+    /// assert!(Decision::<decide::Leaves>::of_graph(graph, &Options::default()).is_err());
     /// # Ok::<(), decide::Error>(())
     /// ```
     ///

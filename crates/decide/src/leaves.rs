@@ -92,7 +92,7 @@ enum Source {
     /// Machine code.
     Native(NativeValues),
     /// The interpreter.
-    Interpreted(CheckedValues),
+    Interpreted(Box<CheckedValues>),
 }
 
 impl LeafValues {
@@ -194,7 +194,7 @@ impl Source {
                 Err(NoCode::TooComplex) => {}
             }
         }
-        Ok(Source::Interpreted(checked))
+        Ok(Source::Interpreted(Box::new(checked)))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::Graph;
 use crate::ir::build::build_within;
 use crate::ir::tree::{Tree, TreeId};
-use crate::ir::verify::Checked;
+use crate::ir::verify::{Checked, verify};
 use crate::opt::gather::gather;
 use crate::opt::{self, Folded, Passes};
 
@@ -47,6 +47,8 @@ pub fn optimised(
 /// # Errors
 /// Where time runs out, or the graph does not verify.
 pub fn checked_graph(graph: Graph, passes: Passes, budget: &Budget) -> Result<Checked, Error> {
+    // Folding relies on what the verifier checks.
+    verify(&graph).map_err(|violation| Error::whole(ErrorKind::Graph(violation)))?;
     let optimised = optimise(opt::fold(&graph), passes, budget)?;
     verified(optimised, || Ok(graph), budget)
 }

@@ -190,7 +190,14 @@ impl Pool {
     }
 
     /// The id of this value.
+    ///
+    /// # Panics
+    /// If it is an input whose slot is not below 65,536.
     pub fn value(&mut self, value: Value) -> ValueId {
+        if let Value::Input(slot) = value {
+            assert!(slot < INPUTS_MAX, "the slot of an input is below {INPUTS_MAX}");
+            self.widen_row(slot + 1);
+        }
         let next = self.values.len() as u32;
         let id = self.value_ids.id(value.words(), next, |id| self.values[id as usize] == value);
         if id == next {
@@ -239,8 +246,6 @@ impl Pool {
     /// # Panics
     /// If `slot` is not below 65,536.
     pub fn input(&mut self, slot: u32) -> ValueId {
-        assert!(slot < INPUTS_MAX, "the slot of an input is below {INPUTS_MAX}");
-        self.widen_row(slot + 1);
         self.value(Value::Input(slot))
     }
 
@@ -252,7 +257,7 @@ impl Pool {
     /// assert_eq!(pool.inputs(), 2);
     /// ```
     pub fn widen_row(&mut self, inputs: u32) {
-        self.inputs = self.inputs.max(inputs);
+        self.inputs = self.inputs.max(inputs.min(INPUTS_MAX));
     }
 
     /// How many numbers the caller gives with each packet.

@@ -4,7 +4,7 @@ use super::build::build;
 use super::dominators::Dominators;
 use super::tree::{Tree, TreeNode};
 use super::verify::{Violation, verify, verify_while};
-use super::{Arm, BinOp, CmpOp, Cond, Graph, NodeId, Pool, Size, Switch};
+use super::{Arm, BinOp, CmpOp, Cond, Graph, NodeId, Pool, Size, Switch, Value, ValueId};
 use super::{anf, print, ssa};
 use crate::span::Span;
 
@@ -191,4 +191,25 @@ fn reachable_without(graph: &Graph, without: NodeId) -> Vec<bool> {
         }
     }
     reached
+}
+
+/// Ids are plain numbers, which anybody can make.
+#[test]
+fn a_value_made_of_itself_does_not_verify() {
+    let mut pool = Pool::default();
+    let itself = pool.load(ValueId(0), 0, Size::B1);
+    assert_eq!(itself, ValueId(0));
+    let mut graph = Graph::new(pool);
+    let (yes, no) = (graph.leaf(1), graph.leaf(0));
+    let within = graph.pool.cond(Cond::Bounds { base: itself, end: 1 });
+    graph.root = graph.branch(within, yes, no);
+    assert_eq!(verify(&graph), Err(Violation::Operand(itself)));
+}
+
+/// A row is as wide as what is read of it, however the value was made.
+#[test]
+fn inputs_widen_the_row() {
+    let mut pool = Pool::default();
+    pool.value(Value::Input(6));
+    assert_eq!(pool.inputs(), 7);
 }

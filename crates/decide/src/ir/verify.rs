@@ -33,6 +33,8 @@ pub enum Violation {
     Order(NodeId),
     /// The ranges of this switch overlap or descend.
     Arms(NodeId),
+    /// An operand of this value does not come before it.
+    Operand(ValueId),
 }
 
 /// A graph that has passed [`verify`]: what back ends take, so that nothing else can reach them.
@@ -138,6 +140,9 @@ fn verify_all<E>(
     outputs: &[ValueId],
     mut goes_on: impl FnMut() -> Result<(), E>,
 ) -> Result<Result<(), Violation>, E> {
+    if let Some(value) = misplaced_operand(graph) {
+        return Ok(Err(Violation::Operand(value)));
+    }
     let mut entry: Vec<Option<Facts>> = filled(None, graph.node_count());
     entry[graph.root.index()] = Some(Facts::default());
     let mut checker = Checker::new(graph, outputs);
@@ -317,6 +322,12 @@ impl<'g> Checker<'g> {
             facts.set(value, Fact { nonzero: true, ..fact });
         }
     }
+}
+
+/// The first value with an operand that does not come before it.
+fn misplaced_operand(graph: &Graph) -> Option<ValueId> {
+    let mut values = (0..graph.pool.value_count() as u32).map(ValueId);
+    values.find(|&value| graph.pool.operands(value).any(|operand| operand >= value))
 }
 
 fn values_of(graph: &Graph) -> Vec<OfValue> {
