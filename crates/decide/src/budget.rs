@@ -18,6 +18,7 @@ pub struct Budget {
 
 impl Budget {
     /// At most so many nodes in a tree or graph, and so many milliseconds from now.
+    #[inline]
     pub fn new(nodes: usize, time_ms: u64) -> Self {
         Budget { nodes, time_ms, start: Instant::now() }
     }
@@ -27,23 +28,27 @@ impl Budget {
     /// ```
     /// assert!(decide::Budget::unlimited().check_nodes(usize::MAX, decide::Span::default()).is_ok());
     /// ```
+    #[inline]
     pub fn unlimited() -> Self {
         Budget::new(usize::MAX, u64::MAX)
     }
 
     /// Whether the time is over.
+    #[inline]
     pub fn is_over(&self) -> bool {
         self.start.elapsed() > Duration::from_millis(self.time_ms)
     }
 
     /// # Errors
     /// [`Bound::Time`], at `span`, once the time is over.
+    #[inline]
     pub fn check(&self, span: Span) -> Result<(), Exceeded> {
         if self.is_over() { Err(self.over().at(span)) } else { Ok(()) }
     }
 
     /// # Errors
     /// [`Bound::Nodes`], at `span`, where `nodes` are too many.
+    #[inline]
     pub fn check_nodes(&self, nodes: usize, span: Span) -> Result<(), Exceeded> {
         let exceeded = Exceeded { bound: Bound::Nodes { limit: self.nodes }, span: Some(span) };
         if nodes > self.nodes { Err(exceeded) } else { Ok(()) }

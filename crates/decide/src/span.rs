@@ -26,6 +26,7 @@ impl Span {
     /// # use decide::Span;
     /// assert_eq!(Span::new(4, 8), Span { start: 4, end: 8 });
     /// ```
+    #[inline]
     pub const fn new(start: u32, end: u32) -> Self {
         Span { start, end }
     }
@@ -36,6 +37,7 @@ impl Span {
     /// # use decide::Span;
     /// assert_eq!(Span::new(0, 3).to(Span::new(4, 8)), Span::new(0, 8));
     /// ```
+    #[inline]
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
@@ -46,6 +48,7 @@ impl Span {
     /// # use decide::Span;
     /// assert_eq!(Span::new(0, 3).moved(4), Span::new(4, 7));
     /// ```
+    #[inline]
     pub fn moved(self, by: u32) -> Span {
         Span { start: self.start.saturating_add(by), end: self.end.saturating_add(by) }
     }
@@ -57,6 +60,7 @@ impl Span {
     /// assert_eq!(Span::new(4, 8).text("tcp port 80"), "port");
     /// assert_eq!(Span::new(4, 80).text("tcp port 80"), "");
     /// ```
+    #[inline]
     pub fn text(self, source: &str) -> &str {
         source.get(self.start as usize..self.end as usize).unwrap_or("")
     }

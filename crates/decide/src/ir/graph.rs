@@ -15,6 +15,7 @@ pub struct NodeId(pub u32);
 
 impl NodeId {
     /// As an index into a side table.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -65,6 +66,7 @@ pub struct Arm {
 
 impl Switch {
     /// Where `x` leads.
+    #[inline]
     pub fn target(&self, x: u32) -> NodeId {
         let i = self.arms.partition_point(|arm| arm.high < x);
         match self.arms.get(i) {
@@ -147,11 +149,13 @@ pub(crate) struct Stored {
 
 impl Graph {
     /// A graph over these values, with no node yet: set `root` when done.
+    #[inline]
     pub fn new(pool: Pool) -> Self {
         Graph::with_capacity(pool, 0)
     }
 
     /// An empty graph with room for this many nodes.
+    #[inline]
     pub fn with_capacity(pool: Pool, nodes: usize) -> Self {
         let ids = Interner::with_capacity(nodes);
         Graph { pool, nodes: Vec::with_capacity(nodes), ids, origins: Origins::new(), root: NodeId(0) }
@@ -163,16 +167,19 @@ impl Graph {
     }
 
     /// The node that answers `leaf`.
+    #[inline]
     pub fn leaf(&mut self, leaf: u32) -> NodeId {
         self.intern(Node::Leaf(leaf))
     }
 
     /// A branch; none where both arms agree.
+    #[inline]
     pub fn branch(&mut self, cond: CondId, then: NodeId, els: NodeId) -> NodeId {
         if then == els { then } else { self.intern(Node::Branch { cond, then, els }) }
     }
 
     /// A switch; none where all arms agree.
+    #[inline]
     pub fn switch(&mut self, switch: Switch) -> NodeId {
         if switch.arms.iter().all(|arm| arm.target == switch.default) {
             switch.default
@@ -213,21 +220,25 @@ impl Graph {
     }
 
     /// The node of an id.
+    #[inline]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()].node
     }
 
     /// How many nodes there are, reachable or not.
+    #[inline]
     pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
     /// Where a node came from.
+    #[inline]
     pub fn spans(&self, id: NodeId) -> &Spans {
         self.origins.spans(self.nodes[id.index()].from)
     }
 
     /// Records that a node came from where another did.
+    #[inline]
     pub fn add_spans(&mut self, id: NodeId, spans: &Spans) {
         let mut all = *self.spans(id);
         all.merge(spans);

@@ -103,6 +103,7 @@ const SPANS_MAX: usize = 4;
 
 impl Spans {
     /// The spans, in the order in which they were added.
+    #[inline]
     pub fn as_slice(&self) -> &[Span] {
         &self.spans[..usize::from(self.len)]
     }
@@ -120,6 +121,7 @@ impl Spans {
     }
 
     /// Adds all of another node's.
+    #[inline]
     pub fn merge(&mut self, other: &Spans) {
         if self.len == 0 {
             *self = *other;

@@ -16,6 +16,7 @@ pub struct CondId(pub u32);
 
 impl ValueId {
     /// As an index into a side table.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -23,6 +24,7 @@ impl ValueId {
 
 impl CondId {
     /// As an index into a side table.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -63,11 +65,13 @@ pub enum Size {
 
 impl Size {
     /// In bytes.
+    #[inline]
     pub fn bytes(self) -> u32 {
         self as u32
     }
 
     /// The largest value that a load of this width gives.
+    #[inline]
     pub fn max(self) -> u32 {
         match self {
             Size::B1 => 0xff,
@@ -115,6 +119,7 @@ pub enum BinOp {
 
 impl BinOp {
     /// Whether the operands may change places.
+    #[inline]
     pub fn commutes(self) -> bool {
         matches!(self, BinOp::Add | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor)
     }
@@ -224,11 +229,13 @@ impl Pool {
     /// assert_eq!(pool.as_const(seven), Some(7));
     /// assert_eq!(pool.constant(7), seven, "equal values have one id");
     /// ```
+    #[inline]
     pub fn constant(&mut self, k: u32) -> ValueId {
         self.value(Value::Const(k))
     }
 
     /// The constant 0.
+    #[inline]
     pub fn zero(&mut self) -> ValueId {
         let zero = self.zero.unwrap_or_else(|| self.constant(0));
         self.zero = Some(zero);
@@ -245,6 +252,7 @@ impl Pool {
     ///
     /// # Panics
     /// If `slot` is not below 65,536.
+    #[inline]
     pub fn input(&mut self, slot: u32) -> ValueId {
         self.value(Value::Input(slot))
     }
@@ -256,11 +264,13 @@ impl Pool {
     /// pool.widen_row(2);
     /// assert_eq!(pool.inputs(), 2);
     /// ```
+    #[inline]
     pub fn widen_row(&mut self, inputs: u32) {
         self.inputs = self.inputs.max(inputs.min(INPUTS_MAX));
     }
 
     /// How many numbers the caller gives with each packet.
+    #[inline]
     pub fn inputs(&self) -> u32 {
         self.inputs
     }
@@ -274,6 +284,7 @@ impl Pool {
     /// let kind = pool.at(12, Size::B2);
     /// assert!(matches!(pool.get(kind), Value::Load { offset: 12, size: Size::B2, order: Order::Network, .. }));
     /// ```
+    #[inline]
     pub fn at(&mut self, offset: u32, size: Size) -> ValueId {
         let zero = self.zero();
         self.load(zero, offset, size)
@@ -290,6 +301,7 @@ impl Pool {
     /// let indirect = pool.load(first, 0, Size::B1);
     /// assert_ne!(first, indirect);
     /// ```
+    #[inline]
     pub fn load(&mut self, base: ValueId, offset: u32, size: Size) -> ValueId {
         self.value(Value::Load { base, offset, size, order: Order::Network })
     }
@@ -304,6 +316,7 @@ impl Pool {
     /// let low_half = pool.op(BinOp::And, first, mask);
     /// assert_eq!(pool.operands(low_half).collect::<Vec<_>>(), [first, mask]);
     /// ```
+    #[inline]
     pub fn op(&mut self, op: BinOp, a: ValueId, b: ValueId) -> ValueId {
         self.value(Value::Op(op, a, b))
     }
@@ -320,16 +333,19 @@ impl Pool {
     }
 
     /// The item of an id.
+    #[inline]
     pub fn get(&self, id: ValueId) -> Value {
         self.values[id.index()]
     }
 
     /// The item of an id.
+    #[inline]
     pub fn get_cond(&self, id: CondId) -> Cond {
         self.conds[id.index()]
     }
 
     /// The constant that a value is.
+    #[inline]
     pub fn as_const(&self, id: ValueId) -> Option<u32> {
         match self.get(id) {
             Value::Const(k) => Some(k),
@@ -338,11 +354,13 @@ impl Pool {
     }
 
     /// How many values there are.
+    #[inline]
     pub fn value_count(&self) -> usize {
         self.values.len()
     }
 
     /// How many conditions there are.
+    #[inline]
     pub fn cond_count(&self) -> usize {
         self.conds.len()
     }

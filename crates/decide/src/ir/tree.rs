@@ -13,6 +13,7 @@ pub struct TreeId(pub u32);
 
 impl TreeId {
     /// As an index into a side table.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -70,6 +71,7 @@ pub struct Tree {
 
 impl Tree {
     /// Empty, with room for this many nodes, and for the values and conditions that they mostly have.
+    #[inline]
     pub fn with_capacity(nodes: usize) -> Tree {
         let pool = Pool::with_capacity(nodes * 2 / 3, nodes / 2);
         let (nodes, spans) = (Vec::with_capacity(nodes), Vec::with_capacity(nodes));
@@ -77,11 +79,13 @@ impl Tree {
     }
 
     /// Begins another filter of a list, whose text begins at `text_at` in the text of all.
+    #[inline]
     pub fn begin_text(&mut self, text_at: u32) {
         self.text_at = text_at;
     }
 
     /// Adds a node that came from `span` of the text at hand.
+    #[inline]
     pub fn push(&mut self, node: TreeNode, span: Span) -> TreeId {
         self.nodes.push(node);
         self.spans.push(span.moved(self.text_at));
@@ -102,6 +106,7 @@ impl Tree {
     /// let below = tree.test(Cond::Cmp(CmpOp::Lt, first, nine));
     /// assert_eq!(leaf(tree, below, &[8]), 1);
     /// ```
+    #[inline]
     pub fn test(&mut self, cond: Cond) -> TreeId {
         let cond = self.pool.cond(cond);
         self.push(TreeNode::Test(cond), Span::default())
@@ -120,6 +125,7 @@ impl Tree {
     /// let is_nine = tree.equals(first, 9);
     /// assert_eq!(leaf(tree, is_nine, &[9]), 1);
     /// ```
+    #[inline]
     pub fn equals(&mut self, value: ValueId, k: u32) -> TreeId {
         let k = self.pool.constant(k);
         self.test(Cond::Cmp(CmpOp::Eq, value, k))
@@ -138,6 +144,7 @@ impl Tree {
     /// let is_odd = tree.has_bits(first, 1);
     /// assert_eq!(leaf(tree, is_odd, &[9]), 1);
     /// ```
+    #[inline]
     pub fn has_bits(&mut self, value: ValueId, mask: u32) -> TreeId {
         let mask = self.pool.constant(mask);
         self.test(Cond::Test(value, mask))
@@ -159,6 +166,7 @@ impl Tree {
     ///
     /// # Panics
     /// If they are not.
+    #[inline]
     pub fn is_in(&mut self, value: ValueId, ranges: Vec<(u32, u32)>) -> TreeId {
         let ascend = ranges.is_sorted_by(|a, b| a.1 < b.0) && ranges.iter().all(|(low, high)| low <= high);
         assert!(ascend, "the ranges of a set are disjoint and ascend");
@@ -180,6 +188,7 @@ impl Tree {
     /// let both = tree.all(&[odd, six]);
     /// assert_eq!(leaf(tree, both, &[3]), 1);
     /// ```
+    #[inline]
     pub fn all(&mut self, operands: &[TreeId]) -> TreeId {
         self.joined(operands, TreeNode::True, TreeNode::And)
     }
@@ -198,6 +207,7 @@ impl Tree {
     /// let either = tree.any(&[two, three]);
     /// assert_eq!(leaf(tree, either, &[3]), 1);
     /// ```
+    #[inline]
     pub fn any(&mut self, operands: &[TreeId]) -> TreeId {
         self.joined(operands, TreeNode::False, TreeNode::Or)
     }
@@ -228,6 +238,7 @@ impl Tree {
     /// // A packet that ends before the byte is rejected, whatever the question.
     /// assert_eq!(leaf(tree, other, &[]), 0);
     /// ```
+    #[inline]
     pub fn not(&mut self, operand: TreeId) -> TreeId {
         self.push(TreeNode::Not(operand), Span::default())
     }
@@ -246,11 +257,13 @@ impl Tree {
     }
 
     /// The item of an id.
+    #[inline]
     pub fn set(&self, id: SetId) -> &Set {
         &self.sets[id.0 as usize]
     }
 
     /// The item of an id.
+    #[inline]
     pub fn node(&self, id: TreeId) -> TreeNode {
         self.nodes[id.index()]
     }
@@ -268,16 +281,19 @@ impl Tree {
     }
 
     /// Where it came from, in the text of all.
+    #[inline]
     pub fn span(&self, id: TreeId) -> Span {
         self.spans[id.index()]
     }
 
     /// How many nodes there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
     /// Whether it has no nodes.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
