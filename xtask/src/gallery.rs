@@ -158,6 +158,7 @@ const STAGES: &[(&str, &str, &str)] = &[
     ("asm", "Machine code", "address, bytes, mnemonic, and the words of the filter where they change. `rdi` points \
         to the packet, `rsi` is the captured length, `edx` the length on the wire. First the entry for one packet, \
         then the loop over a burst"),
+    ("c", "C", "the same decisions for a C compiler: a guard before each load, each number read once"),
 ];
 
 fn index(filters: &[Filter]) -> String {
@@ -175,7 +176,8 @@ fn index(filters: &[Filter]) -> String {
     }
     page.push_str("\n## How to read a page\n\n| stage | look for |\n|---|---|\n");
     for (stage, title, look_for) in STAGES {
-        let _ = writeln!(page, "| {title} (`--stage {stage}`) | {look_for} |");
+        let flag = if *stage == "c" { "to" } else { "stage" };
+        let _ = writeln!(page, "| {title} (`--{flag} {stage}`) | {look_for} |");
     }
     page.push_str("\nSee any filter so: `sluss compile FILTER --stage STAGE`.\n");
     page

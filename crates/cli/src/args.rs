@@ -37,7 +37,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Select packets of captures: to files, pipes, counts or lines.
     Filter(FilterArgs),
-    /// Print any stage of a filter, from syntax tree to machine code.
+    /// Print any stage of a filter, from syntax tree to machine code, or write it in C.
     Compile(CompileArgs),
     /// Say in plain words what a filter matches.
     Explain(ExplainArgs),
@@ -276,8 +276,40 @@ pub(crate) struct CompileArgs {
     /// What to print.
     #[arg(long, value_name = "STAGE", default_value = "asm", hide_possible_values = true, value_parser = stages())]
     pub(crate) stage: Stage,
+    /// What to write instead: `c`, a function in C.
+    #[arg(long, value_name = "TARGET", hide_possible_values = true, conflicts_with = "stage")]
+    pub(crate) to: Option<Target>,
+    /// The function's name.
+    #[arg(long, value_name = "NAME", default_value = "filter", hide_default_value = true, requires = "to", value_parser = c_name)]
+    pub(crate) name: String,
+    /// Write to a file.
+    #[arg(short = 'o', long = "output", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) text: TextArgs,
+}
+
+/// What a filter is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// A function in C.
+    C,
+}
+
+impl Target {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Target::C => "c",
+        }
+    }
+}
+
+fn c_name(name: &str) -> Result<String, String> {
+    match pflang::c_name(name) {
+        allowed if allowed == name => Ok(allowed),
+        other => Err(format!("C does not allow this name; `{other}` would do")),
+    }
 }
 
 fn stages() -> impl TypedValueParser<Value = Stage> {

@@ -1,4 +1,5 @@
-//! Decision programs over packet bytes: built, verified, optimised, and run as machine code, in vectors, or interpreted.
+//! Decision programs over packet bytes: built, verified, optimised, and run as machine code, in vectors, or
+//! interpreted; or written as a function in C.
 //!
 //! This is the compiler without a language. A front end (filters, lists of filters, rules, bytecode) builds a graph of tests of
 //! packet bytes that ends in numbered leaves; this crate finds the leaf that a packet reaches.
@@ -53,6 +54,10 @@ pub use target::lir::NoCode;
 /// The stages. No promise of stability: for this workspace's front ends, tests and benchmarks.
 #[doc(hidden)]
 pub mod internals {
+    /// The text of a function in C.
+    pub mod c {
+        pub use crate::target::c::*;
+    }
     /// What bursts are answered with.
     pub mod burst {
         pub use crate::burst::*;

@@ -373,20 +373,24 @@ impl Compiler {
     }
 
     fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
-        let (graph, lints) = self.graph(source)?;
+        let (graph, lints) = self.graph(source, self.passes())?;
         let decision = Decision::of_checked(graph, &self.decide_options());
         let decision = decision.map_err(|error| worded(error.into(), whole(source)))?;
         Ok(Filter::new(Arc::clone(source), self.linktype, lints, decision))
     }
 
-    /// The graph that back ends take, verified, and the lints.
-    pub(crate) fn graph(&self, source: &str) -> Result<(Checked, Vec<Diagnostic>), Box<Diagnostic>> {
+    /// The graph that a back end takes which wants these passes, verified, and the lints.
+    pub(crate) fn graph(
+        &self,
+        source: &str,
+        passes: Passes,
+    ) -> Result<(Checked, Vec<Diagnostic>), Box<Diagnostic>> {
         let clock = Clock::new(self.limits);
         let (ast, mut lowered) = self.front(source, clock)?;
         let mut lints = lint::lint(&ast, source, self.linktype, self.dialect);
         lints.append(&mut lowered.lints);
         lints.extend(self.out_of_order(&ast, &lowered, &lints, &clock));
-        let checked = self.checked(lowered.tree, &mut [(lowered.root, ACCEPT)], &clock, source)?;
+        let checked = self.checked(lowered.tree, &mut [(lowered.root, ACCEPT)], passes, &clock, source)?;
         lints.extend(lint::of_whole(&ast, checked.graph(), &lints));
         Ok((checked, lints))
     }
@@ -423,15 +427,16 @@ impl Compiler {
         &self,
         tree: Tree,
         arms: &mut [(TreeId, u32)],
+        passes: Passes,
         clock: &Clock,
         source: &str,
     ) -> Result<Checked, Box<Diagnostic>> {
-        decide::internals::checked(tree, arms, self.passes(), clock.budget())
+        decide::internals::checked(tree, arms, passes, clock.budget())
             .map_err(|error| worded(error, whole(source)))
     }
 
-    /// The optional passes that graphs go through.
-    fn passes(&self) -> Passes {
+    /// The optional passes that graphs which are to run go through.
+    pub(crate) fn passes(&self) -> Passes {
         self.decide_options().passes()
     }
 

@@ -21,6 +21,7 @@
 //! | names of hosts and services, files of sets | [`Names`], [`FileNames`] |
 //! | filters that strangers write | [`Limits`] |
 //! | what a filter means, and why a packet does not match | [`Compiler::explain`], [`Compiler::trace`] |
+//! | a filter as a function in C | [`Compiler::to_c`] |
 //! | the stages of the compiler as text | [`Compiler::print`], [`Stage`] |
 //!
 //! Filters run as machine code on x86-64 Linux. Elsewhere, and where the system allows no executable memory, an interpreter
@@ -32,11 +33,12 @@
 //!
 //! ```text
 //! text -> tokens -> AST -> lowered tree -> decision graph -> optimised graph -> selected -> allocated -> code
-//!         syntax/          lower/          ir/               opt/               emit/                    exec/
+//!         syntax/          lower/          ir/               opt/               target/                  exec/
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod c;
 mod clock;
 mod compiler;
 mod diag;
@@ -51,6 +53,7 @@ mod stage;
 mod syntax;
 mod trace;
 
+pub use c::c_name;
 pub use compiler::Compiler;
 use decide::internals::{exec, ir, opt, x64};
 pub use decide::{Backend, BurstEngine, Isa, NoCode, NoExec, Packet, Refusal, Span};

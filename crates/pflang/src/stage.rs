@@ -146,7 +146,9 @@ impl Compiler {
             Stage::Ast => self.parse(source).map(|ast| syntax::print::tree(&ast)),
             Stage::Lowered => self.lowered(source).map(|lowered| lower::print::tree(&lowered, source)),
             Stage::Graph => return self.as_written(source).map(|graph| ir::print::listing(&graph, source)),
-            _ => self.graph(source).and_then(|(graph, _)| self.print_graph(&graph, source, stage)),
+            _ => self
+                .graph(source, self.passes())
+                .and_then(|(graph, _)| self.print_graph(&graph, source, stage)),
         };
         printed.map_err(|diagnostic| Error::new(diagnostic, source.into()))
     }
@@ -198,6 +200,15 @@ mod tests {
             assert_eq!(stage.to_string().parse(), Ok(stage));
         }
         assert!("machine".parse::<Stage>().unwrap_err().to_string().contains("optimised"));
+    }
+
+    /// The interpreter has no use for loads in the order of memory.
+    #[test]
+    fn the_graph_is_what_the_back_end_wants() {
+        let compiler = Compiler::new(LinkType::EN10MB);
+        assert!(compiler.print("arp", Stage::Optimised).unwrap().contains("le16[12] == 0x608"));
+        let interpreted = compiler.backend(crate::Backend::Interpreter);
+        assert!(interpreted.print("arp", Stage::Optimised).unwrap().contains("be16[12] == 0x806"));
     }
 
     #[test]

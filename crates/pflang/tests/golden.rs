@@ -9,7 +9,8 @@
 //! …
 //! ```
 //! The head may also say `linktype` (else EN10MB), `dialect` (`modern` or a departure), `netmask`, and how many
-//! `lines` of each stage to keep. Everything below the head is what [`pflang::Compiler::print`] says:
+//! `lines` of each stage to keep; `c` among the stages is the function in C. Everything below the head is what
+//! [`pflang::Compiler::print`] and [`pflang::Compiler::to_c`] say:
 //! `BLESS=1 cargo test -p sluss-pflang --test golden` writes it anew, and the difference is reviewed like code. Files
 //! with `gallery` are pages of the book (`cargo xtask gallery`).
 
@@ -19,6 +20,13 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 use wire::LinkType;
+
+/// What a filter is shown as.
+#[derive(Clone, Copy)]
+enum Form {
+    Stage(Stage),
+    C,
+}
 
 /// One file.
 struct Golden {
@@ -52,10 +60,13 @@ impl Golden {
         self.head().lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
     }
 
-    fn stages(&self) -> Vec<Stage> {
+    fn forms(&self) -> Vec<Form> {
         let names = self.directive("stages").unwrap_or_else(|| panic!("{}: no `stages:`", self.name()));
-        let stage = |name: &str| name.parse().unwrap_or_else(|why| panic!("{}: {why}", self.name()));
-        names.split_whitespace().map(stage).collect()
+        let form = |name: &str| match name {
+            "c" => Form::C,
+            stage => Form::Stage(stage.parse().unwrap_or_else(|why| panic!("{}: {why}", self.name()))),
+        };
+        names.split_whitespace().map(form).collect()
     }
 
     fn compiler(&self) -> Compiler {
@@ -96,11 +107,14 @@ impl Golden {
         let filter = self.directive("filter").unwrap_or_else(|| panic!("{}: no `filter:`", self.name()));
         let compiler = self.compiler();
         let mut text = format!("{}\n", self.head());
-        for stage in self.stages() {
-            let printed = compiler
-                .print(filter, stage)
-                .unwrap_or_else(|error| panic!("{}: {stage}: {}", self.name(), error.diagnostic.message));
-            let _ = write!(text, "\n== {stage}\n{}", self.cut(printed));
+        for form in self.forms() {
+            let (name, printed) = match form {
+                Form::Stage(stage) => (stage.name(), compiler.print(filter, stage)),
+                Form::C => ("c", compiler.to_c(filter, "filter")),
+            };
+            let printed = printed
+                .unwrap_or_else(|error| panic!("{}: {name}: {}", self.name(), error.diagnostic.message));
+            let _ = write!(text, "\n== {name}\n{}", self.cut(printed));
         }
         text
     }
@@ -141,6 +155,12 @@ fn first_difference(name: &str, old: &str, new: &str) -> String {
 fn every_stage_stands_in_some_golden_file() {
     let goldens = Golden::all();
     assert!(goldens.len() >= 30, "{} golden files", goldens.len());
-    let shown: BTreeSet<Stage> = goldens.iter().flat_map(Golden::stages).collect();
+    let forms = goldens.iter().flat_map(Golden::forms);
+    let shown: BTreeSet<Stage> = forms
+        .filter_map(|form| match form {
+            Form::Stage(stage) => Some(stage),
+            Form::C => None,
+        })
+        .collect();
     assert_eq!(shown, Stage::ALL.iter().copied().collect());
 }

@@ -3,6 +3,7 @@
 //! - [`oracle`]: libpcap itself, asked what it thinks of an expression and of a packet;
 //! - [`cbpf`]: its bytecode as data, with an interpreter that is bounded and can be watched;
 //! - [`scratch`]: runs of it that mean nothing, because it lost a header's offset;
+//! - [`c`]: functions in C, compiled and called by the C compiler of this machine;
 //! - [`walk`]: packets made to take each branch of a bytecode program;
 //! - [`packet`]: packets from a line of text such as `eth / ip4(ttl=3) / tcp(dport=80) / 'GET /'`;
 //! - [`mutate`]: truncations and damaged headers of a packet;
@@ -26,6 +27,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod c;
 pub mod cbpf;
 pub mod corpus;
 pub mod differential;

@@ -130,6 +130,11 @@ const FILTER: Behind = Behind {
 };
 
 const COMPILE: Behind = Behind {
+    notes: &[
+        "With `--to c` a filter becomes a function for programs without sluss, `int NAME(const uint8_t *data, size_t captured, \
+         uint32_t wire_len)` in C99, which returns 1 where the packet matches and reads no byte behind the captured ones. NAME is \
+         `filter` unless --name says otherwise.",
+    ],
     table: Some(Table {
         heading: "Stages, in order",
         rows: || {
@@ -150,7 +155,11 @@ const COMPILE: Behind = Behind {
             names.zip(meanings.map(str::to_owned)).collect()
         },
     }),
-    examples: &["sluss compile 'tcp port 80'", "sluss compile --stage optimised 'vlan and ip'"],
+    examples: &[
+        "sluss compile 'tcp port 80'",
+        "sluss compile --stage optimised 'vlan and ip'",
+        "sluss compile --to c --name is_web -o is_web.c 'tcp port 80'",
+    ],
     exit_codes: &[("0", "done"), WRONG_FILTER, REFUSED, INTERNAL],
     ..NOTHING
 };

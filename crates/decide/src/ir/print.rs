@@ -70,14 +70,18 @@ pub fn with_source(line: String, graph: &Graph, id: NodeId, source: &str) -> Str
 
 /// A line with the texts of these spans as a comment.
 pub fn with_comment(mut line: String, spans: &[Span], source: &str) -> String {
-    let mut texts: Vec<&str> = spans.iter().map(|span| beginning(span.text(source))).collect();
-    texts.retain(|text| !text.is_empty());
-    if !texts.is_empty() {
-        let comment = shortened(&texts.join(" | "));
-        line = format!("{line:<60}  ; {comment}");
+    if let Some(words) = words(spans, source) {
+        line = format!("{line:<60}  ; {words}");
     }
     line.push('\n');
     line
+}
+
+/// The texts of these spans, if there are any, on one line and short enough for a comment.
+pub fn words(spans: &[Span], source: &str) -> Option<String> {
+    let mut texts: Vec<&str> = spans.iter().map(|span| beginning(span.text(source))).collect();
+    texts.retain(|text| !text.is_empty());
+    (!texts.is_empty()).then(|| shortened(&texts.join(" | ")))
 }
 
 const COMMENT_MAX: usize = 48;

@@ -42,7 +42,7 @@ pub fn build(tree: &Tree, arms: &[(TreeId, u32)], budget: &Budget) -> Result<Fol
 }
 
 /// A graph with the decisions of another, over simplified values, that holds only what is reachable.
-pub(crate) fn fold(graph: &Graph) -> Folded {
+pub fn fold(graph: &Graph) -> Folded {
     let order = graph.topological();
     let mut folding = Folding::new(&graph.pool, Live::in_graph(graph, &order));
     let mut out = Graph::with_capacity(Pool::default(), order.len().min(1024) + FEW_NODES);

@@ -41,8 +41,7 @@ mod widen;
 mod tests;
 
 use crate::ir::{Graph, NodeId};
-pub(crate) use fold::fold;
-pub use fold::{Folded, build};
+pub use fold::{Folded, build, fold};
 use likely::Swaps;
 use part::Spare;
 use range::Ranges;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! target/x64    machine code for x86-64, by way of the low-level form
+//! target/c      the text of a function in C
 //! target/lir    that form: for every machine with registers, whichever its instructions
 //! ```
 //! A back end is a function from a [`Verified`](crate::ir::verify::Verified) graph to its code. What is peculiar to a target stands in two
@@ -9,6 +10,7 @@
 //! it can use it. The interpreter and the mask VM have no code: the one is [`crate::ir::interp`], the other
 //! [`crate::exec::mask`], which takes the graph for x86-64, since both run the packets of one filter.
 
+pub(crate) mod c;
 pub(crate) mod lir;
 pub(crate) mod x64;
 
@@ -22,4 +24,7 @@ impl Passes {
 
     /// x86-64, and the mask VM on it: compares bytes in memory with little-endian constants, and pays for mispredicted branches.
     pub const X86_64: Passes = Passes::ALL;
+
+    /// A C compiler knows its own machine, and people read the text: no test twice, and numbers as the source has them.
+    pub const C: Passes = Passes { path_splitting: false, arithmetic_joins: false, memory_order: false };
 }

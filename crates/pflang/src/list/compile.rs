@@ -131,7 +131,9 @@ impl<'c> Joined<'c> {
     fn compile(mut self) -> Result<FilterList, Error> {
         let Joined { compiler, clock, .. } = self;
         let tree = std::mem::take(&mut self.tree);
-        let graph = compiler.checked(tree, &mut self.arms, &clock, "").map_err(|found| self.locate(found))?;
+        let graph = compiler
+            .checked(tree, &mut self.arms, compiler.passes(), &clock, "")
+            .map_err(|found| self.locate(found))?;
         self.lint_unreached(graph.graph());
         let decision = Decision::of_checked(graph, &compiler.decide_options());
         let decision =

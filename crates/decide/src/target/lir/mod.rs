@@ -15,7 +15,7 @@ mod chain;
 pub(crate) mod layout;
 pub mod program;
 pub mod select;
-mod switch;
+pub(crate) mod switch;
 pub(crate) mod uses;
 pub(crate) mod values;
 

@@ -127,7 +127,7 @@ impl Selector<'_> {
     }
 }
 
-fn one_target(arms: &[Arm]) -> bool {
+pub(crate) fn one_target(arms: &[Arm]) -> bool {
     arms.windows(2).all(|pair| pair[0].target == pair[1].target)
 }
 
@@ -140,7 +140,7 @@ fn in_arm(value: VReg, arm: &Arm) -> Test<VReg> {
 }
 
 /// The arms that differ from the default, neighbours with one target joined.
-fn merged(switch: &Switch) -> Vec<Arm> {
+pub(crate) fn merged(switch: &Switch) -> Vec<Arm> {
     let mut arms: Vec<Arm> = Vec::with_capacity(switch.arms.len());
     for arm in switch.arms.iter().filter(|arm| arm.target != switch.default) {
         match arms.last_mut() {

@@ -6,20 +6,20 @@ use crate::ir::{BinOp, Cond, Graph, Node, Pool, Value, ValueId};
 
 /// How one value is used. Positions are those of the layout.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Use {
+pub(crate) struct Use {
     /// What the packet decided once must stay decided: the base of a guard, and a divisor. Between check and use
     /// another party may write to the packet, so these values are never computed again from it.
-    pub(super) pinned: bool,
+    pub(crate) pinned: bool,
     /// Where it is used first; greater than any where it is not.
     first: u32,
     /// Where the last node is done that evaluates the value or anything made from it: one more than its position.
-    pub(super) last_end: u32,
+    pub(crate) last_end: u32,
     /// The same of the last node that needs it directly, or makes something from it for the first time.
     pub(super) last_direct_end: u32,
 }
 
 /// Finds the uses, by value.
-pub(super) fn uses(graph: &Graph, layout: &Layout) -> Vec<Use> {
+pub(crate) fn uses(graph: &Graph, layout: &Layout) -> Vec<Use> {
     let pool = &graph.pool;
     let mut uses = filled(Use::NONE, pool.value_count());
     for (at, &node) in (0..).zip(&layout.order) {
