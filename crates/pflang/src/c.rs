@@ -109,8 +109,8 @@ mod tests {
     fn long_filters_are_wrapped() {
         let source = vec!["host 10.0.0.1"; 50].join(" or ");
         let text = Compiler::new(LinkType::EN10MB).to_c(&source, "f").unwrap();
-        assert!(text.lines().all(|line| line.len() <= 100), "{text}");
         let head: Vec<&str> = text.lines().skip(1).take_while(|line| *line != " *").collect();
+        assert!(head.len() > 5 && head.iter().all(|line| line.len() <= 100), "{text}");
         let words: Vec<&str> = head.iter().flat_map(|line| line[2..].split_whitespace()).collect();
         assert_eq!(words.join(" "), source);
     }
