@@ -18,6 +18,12 @@ impl Clock {
         Clock { start: Instant::now(), time_ms: limits.time_ms }
     }
 
+    /// One that begins now and ends with this one, or after so much time.
+    pub(crate) fn shorter(&self, time_ms: u64) -> Self {
+        let spent = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Clock { start: Instant::now(), time_ms: self.time_ms.saturating_sub(spent).min(time_ms) }
+    }
+
     /// Whether the time is over.
     pub(crate) fn is_over(&self) -> bool {
         self.start.elapsed() > Duration::from_millis(self.time_ms)

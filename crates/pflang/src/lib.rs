@@ -17,7 +17,7 @@
 //! |---|---|
 //! | one filter, one packet or many | [`Compiler::compile`], [`Filter::matches`], [`Filter::match_burst`] |
 //! | an ordered list of filters as one decision | [`Compiler::compile_list`], [`FilterList`] |
-//! | errors, with their place and a suggestion; warnings | [`Error`], [`Filter::lints`], [`Diagnostic`] |
+//! | errors, with their place and a suggestion; warnings | [`Error`], [`Compiler::help`], [`Compiler::lints`], [`Diagnostic`] |
 //! | names of hosts and services, files of sets | [`Names`], [`FileNames`] |
 //! | filters that strangers write | [`Limits`] |
 //! | what a filter means, and why a packet does not match | [`Compiler::explain`], [`Compiler::trace`] |
@@ -44,11 +44,10 @@ mod emit;
 #[allow(unsafe_code)]
 mod exec;
 mod executable;
-mod explain;
 mod filled;
 mod filter;
+mod help;
 mod ir;
-mod lint;
 mod list;
 mod lower;
 mod names;
@@ -57,22 +56,21 @@ mod options;
 mod span;
 mod stage;
 mod syntax;
-mod trace;
 
 pub use compiler::Compiler;
-pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity};
+pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity, Unknown};
 pub use emit::NoCode;
 pub use exec::mask::Isa;
 pub use exec::{NoExec, Packet, Refusal};
 pub use executable::BurstEngine;
-pub use explain::{Explanation, Line};
 pub use filter::Filter;
+pub use help::explain::{Explanation, Line};
+pub use help::trace::{Answer, Sides, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
 pub use list::{Entry, FilterList};
 pub use names::FileNames;
 pub use options::{Backend, Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use span::Span;
 pub use stage::{Stage, UnknownStage};
-pub use trace::{Answer, Sides, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
 #[doc(no_inline)]
 pub use wire::LinkType;
 
@@ -80,7 +78,7 @@ pub use wire::LinkType;
 #[doc(hidden)]
 pub mod internals {
     pub use crate::compiler::Stages;
-    pub use crate::trace::trace;
+    pub use crate::help::trace::trace;
 
     /// From selected graphs to machine code.
     pub mod emit {
@@ -92,15 +90,11 @@ pub mod internals {
     }
     /// Filters in plain words.
     pub mod explain {
-        pub use crate::explain::*;
+        pub use crate::help::explain::*;
     }
     /// Decision graphs.
     pub mod ir {
         pub use crate::ir::*;
-    }
-    /// Places where a meaning may surprise.
-    pub mod lint {
-        pub use crate::lint::*;
     }
     /// From syntax trees to trees of tests.
     pub mod lower {

@@ -9,7 +9,7 @@ use super::layers::{NOT_SET, Rel};
 use super::lowerer::Lowerer;
 use super::net::{Net4, Net6};
 use super::numbers::ethertype;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Unknown};
 use crate::ir::Size;
 use crate::names::number_like_c;
 use crate::options::HostAddrs;
@@ -150,6 +150,7 @@ impl Lowerer<'_> {
     /// "No such name".
     pub(crate) fn unknown(&self, what: &str, name: &str) -> Box<Diagnostic> {
         let mut error = self.error(Code::UnknownName, format!("unknown {what} `{name}`"));
+        error.unknown = Some(Unknown::Other);
         error.help = Some("write its number, or make the name known to the system's files".into());
         error
     }
@@ -188,6 +189,7 @@ impl Lowerer<'_> {
             error.message = format!("`{name}` is no IPv4 address");
             error.help = Some("an address is four numbers from 0 to 255, as in `host 10.0.0.1`".into());
         } else {
+            error.unknown = Some(Unknown::Host);
             error.help = Some("write its address, or make the name known to the system's files".into());
         }
         error

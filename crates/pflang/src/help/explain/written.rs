@@ -1,7 +1,7 @@
 //! A filter as it is explained: with the numbers as they were written (who wrote `0x88cc` looks for that, and not for 35020),
 //! and with the loads that are not of the header that they name.
 
-use crate::lint::guards::{Lost, Unguarded};
+use crate::help::lint::guards::{Lost, Unguarded};
 use crate::options::{Dialect, Names};
 use crate::syntax::ast::{ArithId, Ast, Id};
 use crate::syntax::lex::{TokenKind, lex};

@@ -21,8 +21,9 @@ mod relation;
 mod tests;
 mod written;
 
-use crate::lint::guards::{self, Lost};
-use crate::options::{Dialect, Names};
+use crate::help::lint::guards::{self, Lost};
+use crate::lower;
+use crate::options::{Dialect, Limits, Names};
 use crate::syntax::ast::{Ast, Expr, ExprId, Id, Kind, Proto, Quals, SetItem};
 use crate::syntax::fmt::canonical;
 use std::collections::BTreeSet;
@@ -103,7 +104,8 @@ pub fn explain(
     dialect: Dialect,
     names: &dyn Names,
 ) -> Explanation {
-    let unguarded = guards::unguarded(ast, linktype, dialect);
+    let options = lower::Options { linktype, netmask: None, dialect, names, limits: Limits::default() };
+    let unguarded = guards::unguarded(ast, &options);
     let ast = &Written::new(ast, source, &unguarded, dialect, names);
     let mut lines = Vec::new();
     let mut notes = BTreeSet::new();

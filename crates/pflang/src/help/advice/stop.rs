@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use super::suggest::{SUGGESTION_MAX, nearest};
 use super::{display_filter, fields, hints};
-use crate::diag::{Diagnostic, did_you_mean};
+use crate::diag::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::Kind;
 use crate::syntax::codes;
@@ -15,11 +15,14 @@ use crate::syntax::range;
 use crate::syntax::words::{self, Word};
 
 /// The finding with what was probably meant, if it is about the place where the parser stopped.
-pub(in crate::syntax) fn help(parser: &Parser<'_>, found: Diagnostic) -> Diagnostic {
+pub(crate) fn help(parser: &Parser<'_>, found: Diagnostic) -> Diagnostic {
     let stop = parser.stop.filter(|stop| stop.token.span == found.span);
-    match stop.and_then(|Stop { token, expected }| Stopped { parser, token, expected }.help()) {
-        Some(help) => found.help(help),
-        None => found,
+    let Some(Stop { token, expected }) = stop else { return found };
+    let stopped = Stopped { parser, token, expected };
+    match (stopped.meant(), stopped.advice()) {
+        (Some(meant), _) => found.suggest(meant),
+        (None, Some(advice)) => found.help(advice),
+        (None, None) => found,
     }
 }
 
@@ -31,12 +34,6 @@ struct Stopped<'p> {
 }
 
 impl Stopped<'_> {
-    /// What to write instead.
-    fn help(&self) -> Option<String> {
-        let meant = self.meant().map(did_you_mean);
-        meant.or_else(|| self.advice())
-    }
-
     /// The filter or word that was meant.
     fn meant(&self) -> Option<String> {
         if let Some(filter) = self.in_lower_case() {
