@@ -165,6 +165,8 @@ impl Diagnostic {
 pub(crate) enum Suggestion {
     /// A filter or a word.
     Instead(String),
+    /// The filter with the `and` that it lacks, and with `or` in place of that.
+    Joined { and: String, or: String },
     /// The filter that a display filter is.
     CaptureFilter(String),
 }
@@ -172,7 +174,9 @@ pub(crate) enum Suggestion {
 impl Suggestion {
     /// The filter or word.
     pub(crate) fn text(&self) -> &str {
-        let (Suggestion::Instead(text) | Suggestion::CaptureFilter(text)) = self;
+        let (Suggestion::Instead(text)
+        | Suggestion::Joined { and: text, .. }
+        | Suggestion::CaptureFilter(text)) = self;
         text
     }
 }
@@ -181,7 +185,9 @@ impl Suggestion {
 impl fmt::Display for Suggestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Suggestion::Instead(text) => write!(f, "did you mean `{text}`?"),
+            Suggestion::Instead(text) | Suggestion::Joined { and: text, .. } => {
+                write!(f, "did you mean `{text}`?")
+            }
             Suggestion::CaptureFilter(text) => write!(f, "as a capture filter: `{text}`"),
         }
     }

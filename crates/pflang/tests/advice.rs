@@ -297,3 +297,55 @@ fn fields_that_a_packet_has_are_a_display_filter() {
         assert_eq!(error(source).code, Code::UnknownWord, "{source}");
     }
 }
+
+/// A suggestion is compiled before it is made: what no packet matches is not suggested, and what gets a warning says so.
+#[test]
+fn no_filter_is_suggested_that_nothing_matches() {
+    let ethernet = Compiler::new(LinkType::EN10MB);
+    for (source, help) in [
+        ("tcp udp", "no packet is both: did you mean `tcp or udp`?"),
+        ("arp icmp", "no packet is both: did you mean `arp or icmp`?"),
+        ("tcp port 80 udp port 53", "no packet is both: did you mean `tcp port 80 or udp port 53`?"),
+        ("host a port 80", "did you mean `host a and port 80`?"),
+        (
+            "icmp port 80",
+            "only `tcp`, `udp` and `sctp` have ports, so that no packet is both; `icmp or port …` accepts either",
+        ),
+        ("ether proto vlan", "did you mean `ether proto 0x8100`?"),
+        ("ip proto icmp6", "did you mean `icmp6`?"),
+        ("port src 80", "did you mean `src port 80`?"),
+        ("tcp port dst 80", "did you mean `tcp dst port 80`?"),
+        ("host src 10.0.0.1", "did you mean `src host 10.0.0.1`?"),
+        ("net 10.1.0.0 mask 0xffff0000", "did you mean `net 10.1.0.0 mask 255.255.0.0`?"),
+        (
+            "vlan 5 or 6",
+            "did you mean `vlan 5 or vlan 6`? It gets PF101: `vlan 6`: this is looked for inside the encapsulation to its left, although the two are alternatives",
+        ),
+    ] {
+        assert_eq!(help_of(&ethernet, source).as_deref(), Some(help), "{source}");
+        let Some((_, rest)) = help.split_once("did you mean `").filter(|_| !source.contains("host a")) else {
+            continue;
+        };
+        let lints = ethernet.lints(rest.split('`').next().unwrap()).unwrap();
+        assert_eq!(lints.is_empty(), !help.contains("It gets"), "{source}: {lints:?}");
+    }
+}
+
+/// Text stands behind the options of TCP, if it has some.
+#[test]
+fn text_is_looked_for_behind_options() {
+    let help = error("tcp contains \"GET\"").help.unwrap();
+    let filter = help.split('`').nth(1).unwrap();
+    let filter = Compiler::new(LinkType::EN10MB).compile(filter).unwrap();
+    for options in [0, 3, 10] {
+        let mut frame = vec![0; 34];
+        frame[12..14].copy_from_slice(&[0x08, 0x00]);
+        (frame[14], frame[23]) = (0x45, 6);
+        let mut tcp = vec![0; 20 + 4 * options];
+        tcp[12] = (5 + options as u8) << 4 | 1;
+        frame.extend(tcp);
+        assert!(!filter.matches(&[frame.clone(), b"HEAD / ".to_vec()].concat()));
+        frame.extend(b"GET / HTTP/1.1");
+        assert!(filter.matches(&frame), "{options} words of options");
+    }
+}

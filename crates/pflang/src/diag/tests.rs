@@ -61,7 +61,7 @@ fn golden() {
 /// Mistakes, and what is advised.
 #[rustfmt::skip]
 const ADVICE: &[(&str, &str)] = &[
-    ("tcp AND udp", "did you mean `tcp and udp`?"), ("TCP PORT 80", "did you mean `tcp port 80`?"),
+    ("ip AND udp", "did you mean `ip and udp`?"), ("TCP PORT 80", "did you mean `tcp port 80`?"),
     ("tcp prt", "did you mean `port`?"), ("tcp prt 80", "did you mean `tcp port 80`?"),
     ("tcp-syn", "did you mean `tcp[tcpflags] & tcp-syn != 0`?"), ("tcp port 80 - 90", "did you mean `tcp portrange 80-90`?"),
     ("ip protocol gre", "did you mean `ip proto 47`?"), ("ip protocol tcp", r"did you mean `ip proto \tcp`?"),

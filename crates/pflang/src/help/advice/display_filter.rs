@@ -108,7 +108,7 @@ pub(super) fn recognise(tokens: &Tokens<'_>) -> Option<Diagnostic> {
         let found =
             Diagnostic::new(Code::DisplaySyntax, tokens.list[at].span, "this is a Wireshark display filter");
         return Some(found.label("a search for text").help(
-            "capture filters do not search; bytes in a known place can be compared: `tcp[20:4] = 0x47455420` is \"GET \"",
+            "capture filters do not search; bytes in a known place can be compared: of TCP, `tcp[(tcp[12] >> 2) & 0x3c:4] = 0x47455420` is \"GET \"",
         ));
     }
     let at = tokens.list.iter().position(|&token| is_field(tokens, token))?;

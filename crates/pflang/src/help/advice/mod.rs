@@ -23,7 +23,7 @@ mod width;
 
 use crate::clock::Clock;
 use crate::compiler::Compiler;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Suggestion};
 use crate::help::lint;
 use crate::lower;
 use crate::options::{Dialect, NoNames};
@@ -86,12 +86,7 @@ fn vouched(compiler: &Compiler, mistake: &Mistake<'_>, mut found: Diagnostic) ->
         match refusal(compiler, mistake.tokens.source, &found, suggestion.text()) {
             Some(Some(refusal)) => found.help = Some(refusal),
             Some(None) => found.help = None,
-            None => {
-                let warning = order_trap(compiler, suggestion.text());
-                let warning = warning.map_or_else(String::new, |warning| format!(" {warning}"));
-                found.help = Some(format!("{suggestion}{warning}"));
-                found.suggestion = Some(suggestion);
-            }
+            None => found = suggested(compiler, found, suggestion),
         }
     }
     if found.help.is_none() {
@@ -132,12 +127,34 @@ fn refusal(compiler: &Compiler, source: &str, found: &Diagnostic, meant: &str) -
     }
 }
 
-/// What is said of a suggestion in which one of the alternatives is looked for inside of the other.
-fn order_trap(compiler: &Compiler, meant: &str) -> Option<String> {
-    let lints = lint::lints_of_suggestion(compiler, meant, &Clock::new(compiler.limits))?;
-    let trap = lints.into_iter().find(|lint| lint.code == Code::ShiftsOffsets)?;
-    Some(format!("It gets {}: `{}`: {}", trap.code, trap.span.text(meant), trap.message))
+/// With a suggestion that compiles, and what it is warned of. Of two primitives that no packet is both, either may be meant.
+fn suggested(compiler: &Compiler, found: Diagnostic, suggestion: Suggestion) -> Diagnostic {
+    let lint = |meant: &str| {
+        let lints =
+            lint::lints_of_suggestion(compiler, meant, &Clock::new(compiler.limits)).unwrap_or_default();
+        lints.into_iter().find(|lint| TOLD.contains(&lint.code))
+    };
+    let told = lint(suggestion.text());
+    let suggestion = match (suggestion, &told) {
+        (Suggestion::Joined { or, .. }, Some(Diagnostic { code: Code::AlwaysFalse, .. }))
+            if lint(&or).is_none() =>
+        {
+            let help = format!("no packet is both: did you mean `{or}`?");
+            return Diagnostic { help: Some(help), suggestion: Some(Suggestion::Instead(or)), ..found };
+        }
+        (suggestion, _) => suggestion,
+    };
+    let warning = told.map(|lint| {
+        let stop = if matches!(suggestion, Suggestion::CaptureFilter(_)) { "." } else { "" };
+        format!("{stop} It gets {}: `{}`: {}", lint.code, lint.span.text(suggestion.text()), lint.message)
+    });
+    let help = format!("{suggestion}{}", warning.unwrap_or_default());
+    Diagnostic { help: Some(help), suggestion: Some(suggestion), ..found }
 }
+
+/// What is told of a suggestion: that it is not what it seems to be.
+const TOLD: [Code; 5] =
+    [Code::ShiftsOffsets, Code::AlwaysTrue, Code::AlwaysFalse, Code::LostGuard, Code::NegatedAlternatives];
 
 /// Whether a text is a single token, or nothing but keywords.
 fn is_words(text: &str) -> bool {
@@ -207,6 +224,7 @@ fn phrases(code: Code) -> &'static [Phrase] {
             slips::both_ends,
             slips::commas,
             slips::socket,
+            slips::direction_behind_kind,
             slips::carrier_behind_direction,
             slips::hardware_address,
             slips::sender,

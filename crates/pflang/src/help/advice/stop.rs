@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use super::suggest::{SUGGESTION_MAX, nearest};
 use super::{display_filter, fields, hints};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Suggestion};
 use crate::span::Span;
 use crate::syntax::ast::Kind;
 use crate::syntax::codes;
@@ -19,6 +19,9 @@ pub(crate) fn help(parser: &Parser<'_>, found: Diagnostic) -> Diagnostic {
     let stop = parser.stop.filter(|stop| stop.token.span == found.span);
     let Some(Stop { token, expected }) = stop else { return found };
     let stopped = Stopped { parser, token, expected };
+    if let Some(joined) = stopped.joined() {
+        return Diagnostic { suggestion: Some(joined), ..found };
+    }
     match (stopped.meant(), stopped.advice()) {
         (Some(meant), _) => found.suggest(meant),
         (None, Some(advice)) => found.help(advice),
@@ -89,7 +92,6 @@ impl Stopped<'_> {
             (Expected::Join, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) => {
                 self.parser.protocol_before().map(|proto| format!("{} host {text}", proto.name()))
             }
-            (Expected::Join, TokenKind::Word(_)) => self.joined_by_and(),
             _ => None,
         }
     }
@@ -240,7 +242,10 @@ impl Stopped<'_> {
     }
 
     /// The whole filter with `and` in front of the token, if that is all it lacks.
-    fn joined_by_and(&self) -> Option<String> {
+    fn joined(&self) -> Option<Suggestion> {
+        if self.expected != Expected::Join || !matches!(self.token.kind, TokenKind::Word(_)) {
+            return None;
+        }
         let source = self.parser.tokens.source;
         // `src 80` is a filter, but nobody means the host 0.0.0.80.
         let is_bare_number = |pair: &[Token]| {
@@ -252,8 +257,8 @@ impl Stopped<'_> {
             return None;
         }
         let (before, after) = source.split_at(self.token.span.start as usize);
-        let filter = format!("{} and {}", before.trim(), after.trim());
-        is_filter(&filter, self.parser.dialect).then_some(filter)
+        let [and, or] = ["and", "or"].map(|join| format!("{} {join} {}", before.trim(), after.trim()));
+        is_filter(&and, self.parser.dialect).then_some(Suggestion::Joined { and, or })
     }
 
     /// The whole filter in lower case, if that is all it lacks.

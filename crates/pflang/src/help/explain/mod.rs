@@ -13,6 +13,7 @@
 //! The words describe the meaning of the dialect at hand; they name no offset unless the filter does. Nothing recurses: chains of
 //! one operator become one list, and nesting is an indentation up to `DEEPEST` levels.
 
+mod depth;
 mod named;
 mod primitive;
 mod protocol;
@@ -159,7 +160,7 @@ fn outline(
         }
         primitive => {
             note(ast, primitive, negated, notes);
-            let words = primitive::words(ast, primitive);
+            let words = primitive::words(ast, id, primitive);
             if negated { format!("not: {words}") } else { words }
         }
     };

@@ -8,6 +8,7 @@ use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{ACCEPT, Graph, Node, REJECT};
 use crate::opt;
 use crate::options::Limits;
+use crate::span::Span;
 
 /// How many parts are looked at, how large each may be, and how large all together.
 const PARTS_MAX: usize = 256;
@@ -38,13 +39,13 @@ impl Decider {
     /// Whether no packet satisfies all of these; `None` if that is not known.
     pub(super) fn never(&mut self, tree: &mut Tree, all: &[TreeId]) -> Option<bool> {
         let (first, rest) = all.split_first()?;
-        let root = rest.iter().fold(*first, |a, &b| tree.push_like(TreeNode::And(a, b), b));
+        let root = rest.iter().fold(*first, |a, &b| tree.push(TreeNode::And(a, b), Span::default()));
         Some(self.leaf(tree, root)? == Some(REJECT))
     }
 
     /// Whether every packet satisfies this that has the bytes it reads; `None` if that is not known.
     pub(super) fn always(&mut self, tree: &mut Tree, node: TreeId) -> Option<bool> {
-        let not = tree.push_like(TreeNode::Not(node), node);
+        let not = tree.push(TreeNode::Not(node), Span::default());
         self.never(tree, &[not])
     }
 
@@ -56,7 +57,7 @@ impl Decider {
     /// Whether two parts have different answers for some packet; `None` if that is not known.
     pub(super) fn differ(&mut self, tree: &mut Tree, [a, b]: [TreeId; 2]) -> Option<bool> {
         for (yes, no) in [(a, b), (b, a)] {
-            let no = tree.push_like(TreeNode::Not(no), no);
+            let no = tree.push(TreeNode::Not(no), Span::default());
             if !self.never(tree, &[yes, no])? {
                 return Some(true);
             }

@@ -14,6 +14,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::lower::{self, Parts, Unasked, for_each_load, tells_protocols};
 use crate::options::{HostAddrs, Names, Service};
+use crate::span::Span;
 use crate::syntax::ast::{ArithId, Ast, Expr, ExprId, Proto};
 use std::net::Ipv4Addr;
 use wire::LinkType;
@@ -112,7 +113,7 @@ pub(super) fn unguarded_in(
 /// What does not follow from what is known.
 fn lost(unasked: &Unasked, known: &[TreeId], tree: &mut Tree, decider: &mut Decider) -> Option<Lost> {
     let mut follows = |tree: &mut Tree, node: TreeId| {
-        let contrary = tree.push_like(TreeNode::Not(node), node);
+        let contrary = tree.push(TreeNode::Not(node), Span::default());
         decider.never(tree, &[known, &[contrary]].concat())
     };
     if follows(tree, unasked.guard)? {
@@ -138,7 +139,7 @@ fn around(ast: &Ast, parents: &[Option<ExprId>], part: ExprId, parts: &mut Parts
             let other = super::ungrouped(ast, if a == here { b } else { a });
             let Parts { tree, record, .. } = parts;
             known.extend(record.node(other).map(|node| match ast.expr(above) {
-                Expr::Or(..) => tree.push_like(TreeNode::Not(node), node),
+                Expr::Or(..) => tree.push(TreeNode::Not(node), Span::default()),
                 _ => node,
             }));
         }
