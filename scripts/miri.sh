@@ -21,6 +21,8 @@ miri engine --skip memory_stays pool:: link:: timer:: worker::rest
 MIRIFLAGS="$MIRIFLAGS -Zmiri-ignore-leaks" miri engine memory_stays
 step "wire: views of headers that are cut anywhere"
 miri wire ip:: tunnel:: ether:: arp:: vlan:: ndp:: mac::
-step "pflang: from text to graph"
-miri pflang syntax::lex ir::tests::listing ir::tests::guards ir::tests::dominators opt::domain diag::tests::two_places
+step "decide: graphs"
+miri decide ir::tests::listing ir::tests::guards ir::tests::dominators opt::domain
+step "pflang: from text to tree"
+miri pflang syntax::lex diag::tests::two_places
 printf '== Miri has found nothing in %ss\n' "$SECONDS"

@@ -4,6 +4,7 @@
 
 mod cycles;
 mod gallery;
+mod house;
 mod links;
 mod tidy;
 
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   tidy      check the architecture's rules: arrows between crates and modules, unsafe islands, licences, pinned differences,
-            links between pages, the gallery's pages
+            links between pages, the gallery's pages; print crates, their rooms (modules) and the arrows between them
   gallery   write the book's pages of filters from text to machine code
 ";
 

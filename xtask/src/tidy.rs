@@ -1,6 +1,7 @@
 //! Rules that a machine can check. The allowed arrows, the order of the compiler's modules and the unsafe islands are read
 //! from ARCHITECTURE.md, so that the page and the check cannot part.
 
+use crate::house::House;
 use crate::{cycles, gallery, links};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +38,15 @@ pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
     let mut problems = Vec::new();
     problems.extend(arrows(&metadata, &table(&architecture, "crate")));
     problems.extend(licences(&metadata));
-    problems.extend(rooms(root, &sources, &listed(&architecture, "## The rooms of the compiler")));
+    for name in with_rooms(&architecture) {
+        problems.extend(rooms(
+            root,
+            &sources,
+            name,
+            &listed(&architecture, &format!("## The rooms of `{name}`")),
+        ));
+    }
+    problems.extend(targets(root, &sources));
     problems.extend(islands(root, &sources, &table(&architecture, "island")));
     problems.extend(file_lengths(root, &sources));
     problems.extend(cycles::check(root, &sources));
@@ -45,8 +54,10 @@ pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(repeated_changes(&read(&root.join("CHANGELOG.md"))));
     problems.extend(links::check(root));
     problems.extend(gallery::check(root));
+    let house = House::of(root, &sources, &uses(&metadata));
+    problems.extend(house.problems());
     if problems.is_empty() {
-        Ok(format!("tidy: {} source files, all rules hold", sources.len()))
+        Ok(format!("{}tidy: {} source files, all rules hold", house.print(), sources.len()))
     } else {
         Err(problems)
     }
@@ -83,31 +94,34 @@ fn table(page: &str, key: &str) -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
+/// By crate: the crates of the workspace that it uses, for more than its tests.
+fn uses(metadata: &Value) -> BTreeMap<String, BTreeSet<String>> {
+    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let own = || packages.iter().filter(|package| package["source"].is_null());
+    let name = |value: &Value| short(value["name"].as_str().unwrap_or_default()).to_owned();
+    let names: BTreeSet<String> = own().map(name).collect();
+    own()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let normal = dependencies.iter().filter(|dependency| dependency["kind"].is_null());
+            (name(package), normal.map(name).filter(|used| names.contains(used)).collect())
+        })
+        .collect()
+}
+
 /// Normal dependencies between the workspace's crates are those of the table, which allows none that is not needed.
 fn arrows(metadata: &Value, allowed: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
-    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let own: BTreeSet<&str> = packages
-        .iter()
-        .filter(|p| p["source"].is_null())
-        .filter_map(|p| p["name"].as_str())
-        .map(short)
-        .collect();
     let mut problems = Vec::new();
-    for package in packages.iter().filter(|package| package["source"].is_null()) {
-        let name = short(package["name"].as_str().unwrap_or_default());
-        let Some(may_use) = allowed.get(name) else {
+    for (name, used) in uses(metadata) {
+        let Some(may_use) = allowed.get(&name) else {
             problems.push(format!("ARCHITECTURE.md: crate `{name}` is missing from the table of crates"));
             continue;
         };
-        let dependencies = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let normal = dependencies.iter().filter(|dependency| dependency["kind"].is_null());
-        let targets: BTreeSet<&str> =
-            normal.filter_map(|dependency| dependency["name"].as_str()).map(short).collect();
-        for unused in may_use.iter().filter(|word| *word != "anything" && !targets.contains(word.as_str())) {
+        for unused in may_use.iter().filter(|word| *word != "anything" && !used.contains(*word)) {
             problems.push(format!("ARCHITECTURE.md: `{name}` may use `{unused}`, but does not"));
         }
-        for target in targets {
-            if own.contains(target) && !may_use.contains(target) && !may_use.contains("anything") {
+        for target in used {
+            if !may_use.contains(&target) && !may_use.contains("anything") {
                 problems.push(format!("`{name}` must not use `{target}`: no such arrow in ARCHITECTURE.md"));
             }
         }
@@ -149,10 +163,15 @@ fn listed(page: &str, heading: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// The modules of `pflang` name those in front of them only: its stages know nothing of later ones. Tests may.
-fn rooms(root: &Path, sources: &[PathBuf], order: &[String]) -> Vec<String> {
+/// The crates whose modules the page puts in order.
+fn with_rooms(page: &str) -> impl Iterator<Item = &str> {
+    page.lines().filter_map(|line| line.strip_prefix("## The rooms of `")?.strip_suffix('`'))
+}
+
+/// The modules of a crate name those in front of them only: its stages know nothing of later ones. Tests may.
+fn rooms(root: &Path, sources: &[PathBuf], name: &str, order: &[String]) -> Vec<String> {
     let mut problems = Vec::new();
-    let folder = root.join("crates/pflang/src");
+    let folder = root.join("crates").join(name).join("src");
     for path in sources {
         let Ok(inside) = path.strip_prefix(&folder) else { continue };
         let inside = inside.with_extension("");
@@ -163,20 +182,61 @@ fn rooms(root: &Path, sources: &[PathBuf], order: &[String]) -> Vec<String> {
         }
         let Some(place) = order.iter().position(|listed| listed == room) else {
             problems.push(format!(
-                "ARCHITECTURE.md: module `{room}` of pflang is missing from the list of rooms"
+                "ARCHITECTURE.md: module `{room}` of {name} is missing from the list of rooms"
             ));
             continue;
         };
         for other in cycles::targets(&read(path)) {
             if order.iter().skip(place + 1).any(|later| *later == other) {
                 problems.push(format!(
-                    "crates/pflang/src/{}.rs: looks at `{other}`, a later room",
+                    "crates/{name}/src/{}.rs: looks at `{other}`, a later room",
                     inside.display()
                 ));
             }
         }
     }
     problems
+}
+
+/// Which files outside a target's folder may name it: what ties targets together, and what calls machine code.
+const TARGETS_NAMED_IN: [&str; 5] = ["lib.rs", "decision.rs", "leaves.rs", "exec/native.rs", "target/mod.rs"];
+
+/// A target's instructions are known to its own folder of `decide/src/target`. The low-level form there belongs to all. Tests may name any.
+fn targets(root: &Path, sources: &[PathBuf]) -> Vec<String> {
+    let src = root.join("crates/decide/src");
+    let entries = std::fs::read_dir(src.join("target")).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let targets: Vec<String> =
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut problems = Vec::new();
+    for path in sources {
+        let Ok(inside) = path.strip_prefix(&src) else { continue };
+        let inside = inside.display().to_string();
+        if TARGETS_NAMED_IN.contains(&inside.as_str()) || inside.ends_with("tests.rs") {
+            continue;
+        }
+        let page = read(path);
+        let names = |target: &&String| {
+            **target != "lir"
+                && !inside.starts_with(&format!("target/{target}/"))
+                && names_target(&page, target)
+        };
+        for target in targets.iter().filter(names) {
+            problems
+                .push(format!("crates/decide/src/{inside}: names the target `{target}`, outside its folder"));
+        }
+    }
+    problems
+}
+
+/// Whether code, comments left out, names the module of a target.
+fn names_target(page: &str, target: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let code = page.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.flat_map(|line| line.split("target::").skip(1)).any(|rest| match rest.strip_prefix('{') {
+        Some(list) => list.split(|c| !is_name(c)).any(|word| word == target),
+        None => rest.split(|c| !is_name(c)).next() == Some(target),
+    })
 }
 
 /// `unsafe` stands only in the modules that the table of islands names, and the compiler knows: each crate forbids it, or
@@ -261,9 +321,11 @@ fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![folder.to_owned()];
     while let Some(folder) = pending.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
-            if path.is_dir() && !path.ends_with("target") {
+            // What cargo builds lies in a folder of the same name as the back ends of `decide`.
+            let is_built = path.ends_with("target") && !folder.ends_with("src");
+            if path.is_dir() && !is_built {
                 pending.push(path);
             } else if path.extension().is_some_and(|found| found == extension) {
                 found.push(path);
@@ -281,6 +343,15 @@ fn read(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_are_found_by_name() {
+        assert!(names_target("use crate::target::x64;\n", "x64"));
+        assert!(names_target("let code = crate::target::x64::compile(graph);\n", "x64"));
+        assert!(names_target("use crate::target::{lir, x64};\n", "x64"));
+        assert!(!names_target("//! see crate::target::x64\nuse crate::target::lir::NoCode;\n", "x64"));
+        assert!(!names_target("use crate::target::x64_other;\n", "x64"));
+    }
 
     #[test]
     fn a_change_stands_in_the_changelog_once() {

@@ -1,48 +1,59 @@
-//! The time that one compilation may take.
+//! The time that one compilation may take, and what is said when it, or another bound of the decision core, is exceeded.
 
 use crate::diag::{Code, Diagnostic};
 use crate::options::Limits;
-use crate::span::Span;
-use std::time::{Duration, Instant};
+use decide::{Bound, Budget, ErrorKind, Span};
 
 /// Started with a compilation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    start: Instant,
-    time_ms: u64,
-}
+pub(crate) struct Clock(Budget);
 
 impl Clock {
     /// Starts.
     pub(crate) fn new(limits: Limits) -> Self {
-        Clock { start: Instant::now(), time_ms: limits.time_ms }
+        Clock(Budget::new(limits.nodes, limits.time_ms))
     }
 
-    /// One that begins now and ends with this one, or after so much time.
-    pub(crate) fn shorter(&self, time_ms: u64) -> Self {
-        let spent = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Clock { start: Instant::now(), time_ms: self.time_ms.saturating_sub(spent).min(time_ms) }
+    /// One that begins now and ends after so much time, unless this one is over already.
+    pub(crate) fn shorter(&self, limits: Limits, time_ms: u64) -> Self {
+        let time_ms = if self.0.is_over() { 0 } else { limits.time_ms.min(time_ms) };
+        Clock::new(Limits { time_ms, ..limits })
     }
 
-    /// Whether the time is over.
-    pub(crate) fn is_over(&self) -> bool {
-        self.start.elapsed() > Duration::from_millis(self.time_ms)
+    /// The same bounds for the decision core.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.0
     }
 
     /// An error at `span` once the time is over.
     pub(crate) fn check(&self, span: Span) -> Result<(), Box<Diagnostic>> {
-        if self.is_over() { Err(self.over(span)) } else { Ok(()) }
+        self.0.check(span).map_err(|exceeded| worded(exceeded.into(), span))
     }
 
-    /// The error at `span` of a filter whose time is over.
-    pub(crate) fn over(&self, span: Span) -> Box<Diagnostic> {
-        let message = format!("the filter takes more than {} ms to compile", self.time_ms);
-        Box::new(Diagnostic::new(Code::Limit, span, message))
+    /// An error at `span` where there are too many nodes.
+    pub(crate) fn check_nodes(&self, nodes: usize, span: Span) -> Result<(), Box<Diagnostic>> {
+        self.0.check_nodes(nodes, span).map_err(|exceeded| worded(exceeded.into(), span))
     }
 }
 
-/// The error of a filter that needs more nodes than the limit, found at `span`.
-pub(crate) fn too_many_nodes(limits: Limits, span: Span) -> Box<Diagnostic> {
-    let message = format!("the filter needs more than {} nodes, which is the limit", limits.nodes);
-    Box::new(Diagnostic::new(Code::Limit, span, message).help("split it, or use a set: `host in {…}`"))
+/// What the decision core says, in words; about `whole` unless it knows better.
+pub(crate) fn worded(error: decide::Error, whole: Span) -> Box<Diagnostic> {
+    let span = error.span().unwrap_or(whole);
+    let limit = |message: String| Diagnostic::new(Code::Limit, span, message);
+    Box::new(match error.kind() {
+        ErrorKind::Exceeded(Bound::Nodes { limit: nodes }) => {
+            limit(format!("the filter needs more than {nodes} nodes, which is the limit"))
+                .help("split it, or use a set: `host in {…}`")
+        }
+        ErrorKind::Exceeded(Bound::Time { limit_ms }) => {
+            limit(format!("the filter takes more than {limit_ms} ms to compile"))
+        }
+        ErrorKind::Code(why) => limit(why.to_string()),
+        kind => Diagnostic::new(
+            Code::Internal,
+            span,
+            format!("the compiler broke an invariant of its own: {kind:?}"),
+        )
+        .help("please report this filter: the interpreter and the machine code both refuse it"),
+    })
 }

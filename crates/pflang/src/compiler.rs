@@ -1,19 +1,19 @@
 //! The way from text to filter, as one call or stage by stage.
 
-use crate::clock::Clock;
-use crate::diag::{Code, Diagnostic, Error};
-use crate::emit;
-use crate::executable::Executable;
+use crate::Backend;
+use crate::Span;
+use crate::clock::{Clock, worded};
+use crate::diag::{Diagnostic, Error};
 use crate::filter::Filter;
 use crate::ir::tree::{Tree, TreeId};
 use crate::ir::verify::Checked;
 use crate::ir::{self, ACCEPT, Graph};
 use crate::lower::{self, Lowered};
-use crate::opt::{self, Folded};
-use crate::options::{Backend, Dialect, Limits, Names, NoNames};
-use crate::span::Span;
+use crate::opt::Passes;
+use crate::options::{Dialect, Limits, Names, NoNames};
 use crate::syntax::ast::Ast;
 use crate::syntax::parse;
+use decide::Decision;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use wire::LinkType;
@@ -49,7 +49,7 @@ impl Compiler {
     /// # use pflang::Compiler;
     /// assert!(Compiler::PREFETCH_DISTANCE > 0);
     /// ```
-    pub const PREFETCH_DISTANCE: u32 = crate::emit::PREFETCH_DISTANCE;
+    pub const PREFETCH_DISTANCE: u32 = crate::x64::PREFETCH_DISTANCE;
 
     /// A compiler with libpcap's meaning, no names and the default limits.
     ///
@@ -218,9 +218,10 @@ impl Compiler {
         let clock = Clock::new(self.limits);
         let stages = || {
             let (ast, lowered) = self.front(source, clock)?;
-            let graph = self.build_as_written(lowered.clone(), &clock)?;
-            let folded = self.build(&mut lowered.tree.clone(), &mut [(lowered.root, ACCEPT)], &clock)?;
-            let optimised = self.optimise(folded, &clock, source)?;
+            let graph = self.build_as_written(lowered.clone(), &clock, source)?;
+            let (mut tree, mut arms) = (lowered.tree.clone(), [(lowered.root, ACCEPT)]);
+            let optimised = decide::internals::optimised(&mut tree, &mut arms, self.passes(), clock.budget());
+            let optimised = optimised.map_err(|error| worded(error, whole(source)))?;
             Ok(Stages { ast, lowered, graph, optimised })
         };
         stages().map_err(|diagnostic| Error::new(diagnostic, source.into()))
@@ -233,7 +234,8 @@ impl Compiler {
     #[doc(hidden)]
     pub fn as_written(&self, source: &str) -> Result<Graph, Error> {
         let clock = Clock::new(self.limits);
-        let graph = self.front(source, clock).and_then(|(_, lowered)| self.build_as_written(lowered, &clock));
+        let graph =
+            self.front(source, clock).and_then(|(_, lowered)| self.build_as_written(lowered, &clock, source));
         graph.map_err(|diagnostic| Error::new(diagnostic, source.into()))
     }
 
@@ -251,46 +253,40 @@ impl Compiler {
 
     fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
         let graph = self.graph(source)?;
-        let options = self.emit_options();
-        let executable = Executable::new(graph, self.backend, |graph| emit::compile(graph, &options));
-        let too_large = |error: emit::NoCode| Diagnostic::new(Code::Limit, whole(source), error.to_string());
-        Ok(Filter::new(Arc::clone(source), self.linktype, executable.map_err(too_large)?))
+        let decision = Decision::of_checked(graph, &self.decide_options());
+        let decision = decision.map_err(|error| worded(error.into(), whole(source)))?;
+        Ok(Filter::new(Arc::clone(source), self.linktype, decision))
     }
 
     /// The graph that back ends take, verified.
     pub(crate) fn graph(&self, source: &str) -> Result<Checked, Box<Diagnostic>> {
         let clock = Clock::new(self.limits);
-        let (_, mut lowered) = self.front(source, clock)?;
-        let (tree, mut arms) = (&mut lowered.tree, [(lowered.root, ACCEPT)]);
-        let folded = self.build(tree, &mut arms, &clock)?;
-        let as_built = || self.build_unfolded(lowered.tree, &arms, &clock);
-        self.checked(folded, as_built, &clock, source)
+        let (_, lowered) = self.front(source, clock)?;
+        self.checked(lowered.tree, &mut [(lowered.root, ACCEPT)], &clock, source)
     }
 
-    /// A graph, optimised and verified, and how to build it with nothing folded.
+    /// The graph of trees that back ends take, each with the leaf that its yes leads to.
     pub(crate) fn checked(
         &self,
-        folded: Folded,
-        as_built: impl FnOnce() -> Result<Graph, Box<Diagnostic>>,
+        tree: Tree,
+        arms: &mut [(TreeId, u32)],
         clock: &Clock,
         source: &str,
     ) -> Result<Checked, Box<Diagnostic>> {
-        let optimised = self.optimise(folded, clock, source)?;
-        let goes_on = || clock.check(whole(source));
-        // The gate before every back end. Should the optimiser know more than the verifier can see, the graph as
-        // built, where each load has its own guard, does the same work.
-        Checked::new_while(optimised, goes_on)?.or_else(|_| {
-            let checked = Checked::new_while(as_built()?, goes_on)?;
-            checked.map_err(|violation| internal(source, &format!("{violation:?}")))
-        })
+        decide::internals::checked(tree, arms, self.passes(), clock.budget())
+            .map_err(|error| worded(error, whole(source)))
     }
 
-    /// How machine code is made.
-    pub(crate) fn emit_options(&self) -> emit::Options {
-        let mut options = emit::Options::default();
-        if self.baseline {
-            options.features = emit::Features::BASELINE;
-        }
+    /// The optional passes that graphs go through.
+    fn passes(&self) -> Passes {
+        self.decide_options().passes()
+    }
+
+    /// How decisions are made ready to run.
+    pub(crate) fn decide_options(&self) -> decide::Options {
+        let mut options = decide::Options::default();
+        options.backend = self.backend;
+        options.baseline = self.baseline;
         options.prefetch_distance = self.prefetch_distance;
         options.code_bytes_max = self.limits.code_bytes;
         options
@@ -320,36 +316,15 @@ impl Compiler {
         }
     }
 
-    fn optimise(&self, folded: Folded, clock: &Clock, source: &str) -> Result<Graph, Box<Diagnostic>> {
-        let optimised = opt::optimise_within(folded, &|| clock.is_over());
-        let optimised = optimised.ok_or_else(|| clock.over(whole(source)))?;
-        clock.check(whole(source))?;
-        Ok(optimised)
-    }
-
-    fn build_as_written(&self, lowered: Lowered, clock: &Clock) -> Result<Graph, Box<Diagnostic>> {
-        self.build_unfolded(lowered.tree, &[(lowered.root, ACCEPT)], clock)
-    }
-
     /// The graph of a tree, load for load.
-    pub(crate) fn build_unfolded(
+    fn build_as_written(
         &self,
-        tree: Tree,
-        arms: &[(TreeId, u32)],
+        lowered: Lowered,
         clock: &Clock,
+        source: &str,
     ) -> Result<Graph, Box<Diagnostic>> {
-        ir::build::build_within(tree, arms, self.limits, clock)
-    }
-
-    /// What the optimiser takes: as the text has it, but for its lists, which change the tree, and folded.
-    pub(crate) fn build(
-        &self,
-        tree: &mut Tree,
-        arms: &mut [(TreeId, u32)],
-        clock: &Clock,
-    ) -> Result<Folded, Box<Diagnostic>> {
-        lower::gather::gather(tree, arms);
-        opt::build(tree, arms, self.limits, clock)
+        let built = ir::build::build_within(lowered.tree, &[(lowered.root, ACCEPT)], clock.budget());
+        built.map_err(|exceeded| worded(exceeded.into(), whole(source)))
     }
 }
 
@@ -365,12 +340,6 @@ pub struct Stages {
     /// The decision graph after its lists became sets and it was optimised. Back ends take it only when it has passed
     /// [`Verified::new`](crate::ir::verify::Verified::new), which is not done here.
     pub optimised: Graph,
-}
-
-fn internal(source: &str, what: &str) -> Box<Diagnostic> {
-    let message = format!("the compiler broke an invariant of its own: {what}");
-    let help = "please report this filter: the interpreter and the machine code both refuse it";
-    Box::new(Diagnostic::new(Code::Internal, whole(source), message).help(help))
 }
 
 pub(crate) fn whole(source: &str) -> Span {

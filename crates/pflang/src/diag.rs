@@ -9,7 +9,7 @@ mod tests;
 
 pub(crate) use columns::{harmless, is_dangerous};
 
-use crate::span::Span;
+use crate::Span;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! A compiled filter: cheap to clone, safe to share, the same answer from every back end.
 
-use crate::emit::Bits;
+use crate::BurstEngine;
 use crate::exec::{NativeFilter, NoExec, Packet, count_ones};
-use crate::executable::{BurstEngine, Executable};
 use crate::ir::{Graph, REJECT};
+use decide::{Bits, Decision};
 use std::fmt;
 use std::sync::Arc;
 use wire::LinkType;
@@ -30,13 +30,13 @@ pub struct Filter(Arc<Inner>);
 struct Inner {
     source: Arc<str>,
     linktype: LinkType,
-    executable: Executable<Bits>,
+    decision: Decision<Bits>,
 }
 
 impl Filter {
     /// Makes a filter of its parts.
-    pub(crate) fn new(source: Arc<str>, linktype: LinkType, executable: Executable<Bits>) -> Self {
-        Filter(Arc::new(Inner { source, linktype, executable }))
+    pub(crate) fn new(source: Arc<str>, linktype: LinkType, decision: Decision<Bits>) -> Self {
+        Filter(Arc::new(Inner { source, linktype, decision }))
     }
 
     /// Whether a fully captured packet matches.
@@ -70,7 +70,7 @@ impl Filter {
     /// ```
     #[inline]
     pub fn matches_captured(&self, captured: &[u8], wire_len: u32) -> bool {
-        self.0.executable.leaf(captured, wire_len) != REJECT
+        self.0.decision.leaf(captured, wire_len) != REJECT
     }
 
     /// Which packets of a burst match: bit `i % 64` of word `i / 64` of `bits` is for packet `i`. Returns how many.
@@ -96,7 +96,7 @@ impl Filter {
             bits.len(),
             packets.len()
         );
-        self.0.executable.run_burst(packets, bits);
+        self.0.decision.run_burst(packets, bits);
         count_ones(&bits[..words])
     }
 
@@ -110,7 +110,7 @@ impl Filter {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn burst_engine(&self) -> BurstEngine {
-        self.0.executable.burst_engine()
+        self.0.decision.burst_engine()
     }
 
     /// The text it was compiled from.
@@ -157,7 +157,7 @@ impl Filter {
     /// The graph that runs.
     #[doc(hidden)]
     pub fn graph(&self) -> &Graph {
-        self.0.executable.graph()
+        self.0.decision.graph()
     }
 
     /// Whether it runs as machine code.
@@ -176,7 +176,7 @@ impl Filter {
     /// The machine code.
     #[doc(hidden)]
     pub fn native(&self) -> Option<&NativeFilter> {
-        self.0.executable.native()
+        self.0.decision.native()
     }
 
     /// The reason why there is no machine code, where it was wanted; the interpreter runs the filter then.
@@ -190,7 +190,7 @@ impl Filter {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn fallback_reason(&self) -> Option<&NoExec> {
-        self.0.executable.fallback_reason()
+        self.0.decision.fallback_reason()
     }
 }
 

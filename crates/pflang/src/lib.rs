@@ -35,41 +35,30 @@
 //!         syntax/          lower/          ir/               opt/               emit/                    exec/
 //! ```
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod clock;
 mod compiler;
 mod diag;
-mod emit;
-#[allow(unsafe_code)]
-mod exec;
-mod executable;
-mod filled;
 mod filter;
 mod help;
-mod ir;
 mod list;
 mod lower;
 mod names;
-mod opt;
 mod options;
-mod span;
 mod stage;
 mod syntax;
 
 pub use compiler::Compiler;
+use decide::internals::{exec, ir, opt, x64};
+pub use decide::{Backend, BurstEngine, Isa, NoCode, NoExec, Packet, Refusal, Span};
 pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity, Unknown};
-pub use emit::NoCode;
-pub use exec::mask::Isa;
-pub use exec::{NoExec, Packet, Refusal};
-pub use executable::BurstEngine;
 pub use filter::Filter;
 pub use help::explain::{Explanation, Line};
 pub use help::trace::{Answer, Sides, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
 pub use list::{Entry, FilterList};
 pub use names::FileNames;
-pub use options::{Backend, Dialect, HostAddrs, Limits, Names, NoNames, Service};
-pub use span::Span;
+pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use stage::{Stage, UnknownStage};
 #[doc(no_inline)]
 pub use wire::LinkType;
@@ -81,12 +70,12 @@ pub mod internals {
     pub use crate::help::trace::trace;
 
     /// From selected graphs to machine code.
-    pub mod emit {
-        pub use crate::emit::*;
+    pub mod x64 {
+        pub use decide::internals::x64::*;
     }
     /// Machine code and mask VM, ready to run.
     pub mod exec {
-        pub use crate::exec::*;
+        pub use decide::internals::exec::*;
     }
     /// Filters in plain words.
     pub mod explain {
@@ -94,7 +83,7 @@ pub mod internals {
     }
     /// Decision graphs.
     pub mod ir {
-        pub use crate::ir::*;
+        pub use decide::internals::ir::*;
     }
     /// From syntax trees to trees of tests.
     pub mod lower {
@@ -102,7 +91,7 @@ pub mod internals {
     }
     /// The optimiser.
     pub mod opt {
-        pub use crate::opt::*;
+        pub use decide::internals::opt::*;
     }
     /// Tokens and syntax trees.
     pub mod syntax {

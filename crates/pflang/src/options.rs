@@ -80,30 +80,6 @@ impl Dialect {
     pub const MODERN: Dialect = Dialect { strict: false, ipv6: true, scoped: true, protochain: true };
 }
 
-/// Where a filter is to run.
-///
-/// ```
-/// use pflang::{Backend, Compiler};
-/// use wire::LinkType;
-///
-/// // Both give the same answers.
-/// for backend in [Backend::Auto, Backend::Interpreter] {
-///     let filter = Compiler::new(LinkType::EN10MB).backend(backend).compile("len = 60")?;
-///     assert!(filter.matches(&[0; 60]));
-/// }
-/// # Ok::<(), pflang::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Backend {
-    /// Machine code where processor and system allow it, else the interpreter.
-    #[default]
-    Auto,
-    /// The reference interpreter: slow, and each call allocates memory; a burst is one call. Machine code never does, the mask VM with the
-    /// first burst of a filter on a thread at most.
-    Interpreter,
-}
-
 /// Where names come from. The compiler itself touches neither files nor network.
 ///
 /// Every method answers `None` for a name it does not know; the default answers that to everything.

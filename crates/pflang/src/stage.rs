@@ -4,11 +4,11 @@
 //! A stage is computed only as far as it is needed, so that the tokens of a text which does not parse can be seen,
 //! and the tree of one whose names are unknown.
 
+use crate::Span;
 use crate::compiler::Compiler;
 use crate::diag::{Code, Diagnostic, Error};
 use crate::ir::verify::{Checked, Verified};
-use crate::span::Span;
-use crate::{emit, ir, lower, syntax};
+use crate::{NoCode, ir, lower, syntax, x64};
 use std::fmt;
 use std::str::FromStr;
 
@@ -153,20 +153,22 @@ impl Compiler {
 
     /// The stages that the graph goes through which back ends take.
     fn print_graph(&self, checked: &Checked, source: &str, stage: Stage) -> Result<String, Box<Diagnostic>> {
-        let code = |print: &dyn Fn(Verified<'_>, &emit::Options) -> Result<String, emit::NoCode>| {
-            print(checked.verified(), &self.emit_options()).map_err(|error| no_code(source, error))
+        let code = |print: &dyn Fn(Verified<'_>, &x64::Options) -> Result<String, NoCode>| {
+            print(checked.verified(), &self.decide_options().for_x64())
+                .map_err(|error| no_code(source, error))
         };
         let graph = checked.graph();
         match stage {
             Stage::Anf => Ok(ir::anf::view(graph, source)),
             Stage::Ssa => Ok(ir::ssa::view(graph, source)),
-            Stage::Selected => code(&emit::print_selected),
-            Stage::Allocated => code(&emit::print_allocated),
+            Stage::Selected => code(&x64::print_selected),
+            Stage::Allocated => code(&x64::print_allocated),
             Stage::Asm => code(&|graph, options| {
-                let options = emit::Options { listing: emit::Listing::Kept, ..*options };
-                Ok(emit::compile(graph, &options)?.print_asm(graph.graph(), source))
+                let mut options = *options;
+                options.listing = x64::Listing::Kept;
+                Ok(x64::compile(graph, &options)?.print_asm(graph.graph(), source))
             }),
-            Stage::Bytes => code(&|graph, options| Ok(emit::compile(graph, options)?.print_bytes())),
+            Stage::Bytes => code(&|graph, options| Ok(x64::compile(graph, options)?.print_bytes())),
             _ => Ok(ir::print::listing(graph, source)),
         }
     }
@@ -178,7 +180,7 @@ fn tokens(source: &str) -> Result<String, Box<Diagnostic>> {
     tokens.error.map_or(Ok(text), |diagnostic| Err(Box::new(diagnostic)))
 }
 
-fn no_code(source: &str, error: emit::NoCode) -> Box<Diagnostic> {
+fn no_code(source: &str, error: NoCode) -> Box<Diagnostic> {
     let whole = Span::new(0, u32::try_from(source.len()).unwrap_or(u32::MAX));
     let help = "the interpreter runs this filter; stages up to `ssa` can be printed";
     Box::new(Diagnostic::new(Code::Limit, whole, error.to_string()).help(help))

@@ -64,6 +64,7 @@ impl Walk<'_> {
         match self.graph.pool.get(id) {
             Value::Const(k) => k,
             Value::Len => self.wire_len,
+            Value::Input(_) => panic!("filters have no inputs"),
             Value::Load { base, offset, size, .. } => match self.place(base, offset, size) {
                 Some(place) => self.packet[place].iter().fold(0, |x, byte| x << 8 | u32::from(*byte)),
                 None => 0,

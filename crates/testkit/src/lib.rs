@@ -16,6 +16,7 @@
 //! - [`rig`]: one app between feeders and collectors, with a clock that the test sets;
 //! - [`names`]: protocols and services of this machine, which libpcap asks too;
 //! - [`files`]: folders for the files of tests;
+//! - `native`: back ends on packets at the edge of memory;
 //! - [`netns`]: network namespaces, for tests against the kernel's own stack;
 //! - [`linktype`]: the link types that the language knows;
 //! - [`rng`]: the small generator behind all of them, so that a seed means the same on every machine.
@@ -35,6 +36,8 @@ pub mod fuzz;
 pub mod linktype;
 pub mod mutate;
 pub mod names;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod native;
 pub mod netns;
 #[allow(unsafe_code)]
 pub mod oracle;

@@ -1,7 +1,7 @@
 //! A finding as a JSON object (RFC 8259), for programs.
 
 use super::{Error, Finding};
-use crate::span::Span;
+use crate::Span;
 use std::fmt::Write;
 
 /// `{"code":…,"severity":…,"message":…,"span":…,"label":…,"also":…,"help":…}`: every key always there, absent

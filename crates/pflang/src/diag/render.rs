@@ -12,7 +12,7 @@
 
 use super::columns::{cells, harmless};
 use super::{Colours, Finding, Severity};
-use crate::span::Span;
+use crate::Span;
 use std::fmt::Write;
 
 /// Columns of source that are shown at most.

@@ -1,9 +1,9 @@
 //! Rendered findings against `testdata/golden/diagnostics.txt`; `BLESS=1` writes the file anew.
 
 use super::{Code, Colours, Diagnostic, Error};
+use crate::Span;
 use crate::compiler::Compiler;
 use crate::options::{Dialect, Limits};
-use crate::span::Span;
 use crate::syntax::parse::parse;
 use std::fmt::Write;
 use wire::LinkType;

@@ -8,14 +8,13 @@
 //! about an entry is said with its own text and spans; here is where the one is made of the other.
 
 use super::{FilterList, Stored};
-use crate::clock::Clock;
+use crate::Span;
+use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Code, Diagnostic, Error};
-use crate::emit;
-use crate::executable::Executable;
 use crate::ir::tree::{Tree, TreeId};
 use crate::ir::verify::Checked;
-use crate::span::Span;
+use decide::Decision;
 
 #[cfg(test)]
 mod tests;
@@ -114,21 +113,16 @@ impl<'c> Joined<'c> {
 
     fn graph(&mut self) -> Result<Checked, Error> {
         let Joined { compiler, clock, .. } = *self;
-        let mut tree = std::mem::take(&mut self.tree);
-        let folded = compiler.build(&mut tree, &mut self.arms, &clock).map_err(|found| self.locate(found))?;
-        let as_built = || compiler.build_unfolded(tree, &self.arms, &clock);
-        compiler.checked(folded, as_built, &clock, "").map_err(of_all)
+        let tree = std::mem::take(&mut self.tree);
+        compiler.checked(tree, &mut self.arms, &clock, "").map_err(|found| self.locate(found))
     }
 
     fn compile(self, graph: Checked) -> Result<FilterList, Error> {
         let Joined { compiler, .. } = self;
-        let options = compiler.emit_options();
-        let executable =
-            Executable::new(graph, compiler.backend, |graph| emit::compile_leaves(graph, &options));
-        let executable = executable.map_err(|error| {
-            of_all(Box::new(Diagnostic::new(Code::Limit, Span::default(), error.to_string())))
-        })?;
-        Ok(FilterList::new(self.text, self.entries, compiler.linktype(), executable))
+        let decision = Decision::of_checked(graph, &compiler.decide_options());
+        let decision =
+            decision.map_err(|error| Error::new(worded(error.into(), Span::default()), "".into()))?;
+        Ok(FilterList::new(self.text, self.entries, compiler.linktype(), decision))
     }
 
     /// The error of the entry that a span of the text of all belongs to.
@@ -140,9 +134,4 @@ impl<'c> Joined<'c> {
         found.span = Span::new(found.span.start - begin, found.span.end.saturating_sub(begin));
         Error::new(found, self.text[text.clone()].into()).in_entry(index)
     }
-}
-
-/// The error of a list as a whole.
-fn of_all(found: Box<Diagnostic>) -> Error {
-    Error::new(found, "".into())
 }

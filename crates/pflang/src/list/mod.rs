@@ -2,10 +2,10 @@
 
 mod compile;
 
-use crate::emit::Leaves;
+use crate::BurstEngine;
 use crate::exec::{NativeList, NoExec, Packet};
-use crate::executable::{BurstEngine, Executable};
 use crate::ir::{Graph, REJECT};
+use decide::{Decision, Leaves};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ struct Inner {
     text: String,
     entries: Vec<Stored>,
     linktype: LinkType,
-    executable: Executable<Leaves>,
+    decision: Decision<Leaves>,
 }
 
 /// An entry whose text is a part of the text of all.
@@ -91,9 +91,9 @@ impl FilterList {
         text: String,
         entries: Vec<Stored>,
         linktype: LinkType,
-        executable: Executable<Leaves>,
+        decision: Decision<Leaves>,
     ) -> Self {
-        FilterList(Arc::new(Inner { text, entries, linktype, executable }))
+        FilterList(Arc::new(Inner { text, entries, linktype, decision }))
     }
 
     /// The answer for a packet of which every byte was captured.
@@ -124,7 +124,7 @@ impl FilterList {
     /// ```
     #[inline]
     pub fn decide_captured(&self, captured: &[u8], wire_len: u32) -> Option<u32> {
-        Some(self.0.executable.leaf(captured, wire_len)).filter(|&answer| answer != Self::NONE)
+        Some(self.0.decision.leaf(captured, wire_len)).filter(|&answer| answer != Self::NONE)
     }
 
     /// The answers for a burst: `answers[i]` is that for packet `i`, or [`FilterList::NONE`].
@@ -146,7 +146,7 @@ impl FilterList {
     pub fn decide_burst(&self, packets: &[Packet<'_>], answers: &mut [u32]) {
         let room = answers.len();
         assert!(room >= packets.len(), "room for {room} answers is too little for {} packets", packets.len());
-        self.0.executable.run_burst(packets, answers);
+        self.0.decision.run_burst(packets, answers);
     }
 
     /// The engine that decides the packets of long bursts, chosen as for [`Filter::burst_engine`](crate::Filter::burst_engine).
@@ -159,7 +159,7 @@ impl FilterList {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn burst_engine(&self) -> BurstEngine {
-        self.0.executable.burst_engine()
+        self.0.decision.burst_engine()
     }
 
     /// The filters, in their order.
@@ -224,7 +224,7 @@ impl FilterList {
     /// The graph that runs.
     #[doc(hidden)]
     pub fn graph(&self) -> &Graph {
-        self.0.executable.graph()
+        self.0.decision.graph()
     }
 
     /// Whether it runs as machine code.
@@ -244,7 +244,7 @@ impl FilterList {
     /// The machine code.
     #[doc(hidden)]
     pub fn native(&self) -> Option<&NativeList> {
-        self.0.executable.native()
+        self.0.decision.native()
     }
 
     /// The reason why there is no machine code, where it was wanted; the interpreter runs the list then.
@@ -258,7 +258,7 @@ impl FilterList {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn fallback_reason(&self) -> Option<&NoExec> {
-        self.0.executable.fallback_reason()
+        self.0.decision.fallback_reason()
     }
 }
 

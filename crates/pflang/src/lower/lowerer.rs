@@ -11,11 +11,11 @@ use super::layers::{Layers, Offset, Rel};
 use super::net::Net6;
 use super::parts::Record;
 use super::{Options, Result};
-use crate::clock::{Clock, too_many_nodes};
+use crate::Span;
+use crate::clock::Clock;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, Size, ValueId};
-use crate::span::Span;
 use crate::syntax::ast::{Ast, RelOp};
 use wire::LinkType;
 
@@ -108,9 +108,7 @@ impl<'a> Lowerer<'a> {
 
     /// Whether there is room and time for more primitives: what one word means may be large.
     pub(crate) fn check_limits(&mut self) -> Result<()> {
-        if self.tree.len() > self.options.limits.nodes {
-            return Err(too_many_nodes(self.options.limits, self.span));
-        }
+        self.clock.check_nodes(self.tree.len(), self.span)?;
         self.primitives = self.primitives.wrapping_add(1);
         if self.primitives.is_multiple_of(PRIMITIVES_PER_LOOK) { self.clock.check(self.span) } else { Ok(()) }
     }

@@ -13,7 +13,6 @@
 //! set        `in { … }`                            parts      what each part is lowered to
 //! select     conditions and choices as numbers     print      the tree as text
 //! instead    what can be asked where a link type lacks what is asked for
-//! gather     lists of like tests as sets, once all is lowered
 //! ```
 //!
 //! This module reads no packet, no file and no name service: names come through [`Names`].
@@ -25,7 +24,6 @@ mod decnet;
 mod direction;
 mod encap;
 mod extension;
-pub(crate) mod gather;
 mod host;
 mod id;
 mod instead;

@@ -143,7 +143,7 @@ impl Lowerer<'_> {
     /// The value, with every address multiplied by `reached`.
     fn reached_value(&mut self, value: ValueId, reached: ValueId) -> ValueId {
         match self.tree.pool.get(value) {
-            Value::Const(_) | Value::Len => value,
+            Value::Const(_) | Value::Len | Value::Input(_) => value,
             Value::Load { base, offset, size, .. } => {
                 let base = self.reached_value(base, reached);
                 let address = self.op_k(BinOp::Add, base, offset);

@@ -13,9 +13,9 @@
 use super::Result;
 use super::lowerer::Lowerer;
 use super::net::Net4;
+use crate::Span;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::TreeId;
-use crate::span::Span;
 use crate::syntax::ast::{Dir, Id, Kind, Quals, SetItem};
 use crate::syntax::parse::member;
 use crate::syntax::parser::check_terms;

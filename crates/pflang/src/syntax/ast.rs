@@ -4,7 +4,7 @@
 //! of pcap-filter(7) would reduce (left to right, operands first). Lowering relies on it: encapsulation
 //! words (`vlan`, `mpls`, …) shift the offsets of everything *later in that order*.
 
-use crate::span::Span;
+use crate::Span;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Index of an [`Expr`].

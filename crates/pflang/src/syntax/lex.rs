@@ -8,8 +8,8 @@
 
 use super::literal;
 use super::words::{self, Word};
+use crate::Span;
 use crate::diag::{Code, Diagnostic, is_dangerous};
-use crate::span::Span;
 use std::fmt;
 use std::net::Ipv6Addr;
 

@@ -3,9 +3,9 @@
 use super::ast::{Ast, Quals, SetItem};
 use super::lex::{Within, lex, lex_within};
 use super::parser::{Parser, Step};
+use crate::Span;
 use crate::diag::{Code, Diagnostic};
 use crate::options::{Dialect, Limits};
-use crate::span::Span;
 
 /// Parses a filter.
 ///

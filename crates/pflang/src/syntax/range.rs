@@ -1,7 +1,7 @@
 //! Ranges, which the lexer reads as one name: `8000-8080`, `10.0.0.5-10.0.0.9`.
 
 use super::lex::{Token, TokenKind, lex};
-use crate::span::Span;
+use crate::Span;
 
 /// The ends of a range of numbers or addresses.
 pub(crate) fn ends(name: &str, span: Span) -> Option<[Token; 2]> {

@@ -21,13 +21,13 @@ mod stop;
 mod suggest;
 mod width;
 
+use crate::Span;
 use crate::clock::Clock;
 use crate::compiler::Compiler;
 use crate::diag::{Code, Diagnostic, Suggestion};
 use crate::help::lint;
 use crate::lower;
 use crate::options::{Dialect, NoNames};
-use crate::span::Span;
 use crate::syntax::ast::{Ast, Expr, Id, Kind};
 use crate::syntax::lex::{Sign, TokenKind, Tokens, lex};
 use crate::syntax::parse;

@@ -14,8 +14,8 @@
 
 use super::cursor::{Cursor, has_ports, joined};
 use super::habits::is_range;
+use crate::Span;
 use crate::options::Dialect;
-use crate::span::Span;
 use crate::syntax::ast::Proto;
 use crate::syntax::codes;
 use crate::syntax::lex::{Sign, TokenKind};

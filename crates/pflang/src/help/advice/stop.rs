@@ -3,8 +3,8 @@
 use super::cursor::Cursor;
 use super::suggest::{SUGGESTION_MAX, nearest};
 use super::{display_filter, fields, hints};
+use crate::Span;
 use crate::diag::{Diagnostic, Suggestion};
-use crate::span::Span;
 use crate::syntax::ast::Kind;
 use crate::syntax::codes;
 use crate::syntax::lex::{Sign, Token, TokenKind, Tokens, Within, lex};

@@ -6,9 +6,8 @@
 use crate::clock::Clock;
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{ACCEPT, Graph, Node, REJECT};
-use crate::opt;
 use crate::options::Limits;
-use crate::span::Span;
+use crate::{Span, opt};
 
 /// How many parts are looked at, how large each may be, and how large all together.
 const PARTS_MAX: usize = 256;
@@ -20,20 +19,19 @@ const TIME_MS: u64 = 1000;
 /// Decides parts, as many as there is time for.
 pub(crate) struct Decider {
     pub(super) clock: Clock,
-    limits: Limits,
     parts_left: usize,
     nodes_left: usize,
 }
 
 impl Decider {
     pub(crate) fn new(limits: Limits, clock: &Clock) -> Self {
-        let clock = clock.shorter(TIME_MS);
-        Decider { clock, limits, parts_left: PARTS_MAX, nodes_left: NODES_OF_ALL_MAX }
+        let clock = clock.shorter(limits, TIME_MS);
+        Decider { clock, parts_left: PARTS_MAX, nodes_left: NODES_OF_ALL_MAX }
     }
 
     /// Whether there is no time for another part.
     pub(super) fn is_over(&self) -> bool {
-        self.parts_left == 0 || self.nodes_left == 0 || self.clock.is_over()
+        self.parts_left == 0 || self.nodes_left == 0 || self.clock.budget().is_over()
     }
 
     /// Whether no packet satisfies all of these; `None` if that is not known.
@@ -81,8 +79,9 @@ impl Decider {
     }
 
     fn graph(&self, tree: &Tree, node: TreeId) -> Option<Graph> {
-        let folded = opt::build(tree, &[(node, ACCEPT)], self.limits, &self.clock).ok()?;
-        opt::optimise_within(folded, &|| self.clock.is_over())
+        let budget = self.clock.budget();
+        let folded = opt::build(tree, &[(node, ACCEPT)], budget).ok()?;
+        opt::optimise_within(folded, decide::Options::default().passes(), &|| budget.is_over())
     }
 }
 

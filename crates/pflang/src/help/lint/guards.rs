@@ -9,12 +9,12 @@
 //! asks by itself it is compiled together with the contrary of the guard: if no packet satisfies that, the guard follows.
 
 use super::decide::Decider;
+use crate::Span;
 use crate::clock::Clock;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::lower::{self, Parts, Unasked, for_each_load, tells_protocols};
 use crate::options::{HostAddrs, Names, Service};
-use crate::span::Span;
 use crate::syntax::ast::{ArithId, Ast, Expr, ExprId, Proto};
 use std::net::Ipv4Addr;
 use wire::LinkType;

@@ -2,9 +2,9 @@
 //! they seem to.
 
 use super::{Linted, SUGGESTION_MAX, operands, ungrouped};
+use crate::Span;
 use crate::diag::{Code, Diagnostic};
 use crate::lower::{for_each_load, left_aligned};
-use crate::span::Span;
 use crate::syntax::ast::{Arith, ArithId, Ast, Expr, ExprId, Id, Kind, Proto, Quals, RelOp, SetItem};
 use crate::syntax::parse::member;
 use crate::syntax::{fmt, range, words};

@@ -2,7 +2,7 @@
 
 mod run;
 
-use crate::span::Span;
+use crate::Span;
 use std::fmt;
 
 pub use run::trace;

@@ -5,11 +5,11 @@
 //! walked through for its primitives only. Nothing recurses.
 
 use super::{Answer, Sides, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
+use crate::Span;
 use crate::ir::print::Exprs;
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
 use crate::lower::Lowered;
-use crate::span::Span;
 use crate::syntax::ast::{Ast, Expr};
 use std::collections::{HashMap, HashSet};
 
@@ -463,6 +463,7 @@ fn compute(pool: &Pool, values: &[Option<u32>], packet: Packet<'_>, value: Value
     match pool.get(value) {
         Value::Const(k) => Ok(k),
         Value::Len => Ok(packet.wire_len),
+        Value::Input(_) => unreachable!("the language has no word for what a caller gives"),
         Value::Load { base, offset, size, order } => {
             let at = u64::from(known(base)) + u64::from(offset);
             load(packet.data, at, size, order)

@@ -1,13 +1,15 @@
 //! A list against its filters one by one, on every way in which it can run.
 
 use super::Joined;
-use crate::emit::{self, Leaves};
 use crate::exec::NativeFilter;
+use crate::ir::build::build_within;
 use crate::ir::interp::Interp;
 use crate::ir::verify::Verified;
 use crate::ir::{Cond, Graph, Node, REJECT};
-use crate::lower::gather::gather;
+use crate::opt::gather::gather;
+use crate::x64;
 use crate::{Backend, Code, Compiler, Dialect, Filter, FilterList, Limits, Packet};
+use decide::Leaves;
 use std::collections::{BTreeMap, HashSet};
 use testkit::expr::Generator;
 use testkit::linktype::{self, ETHERNET};
@@ -30,9 +32,9 @@ impl Ways {
     fn new(compiler: &Compiler, list: &[(String, u32)]) -> Ways {
         let mut joined = Joined::of(compiler, list).expect("each compiles alone");
         gather(&mut joined.tree, &mut joined.arms);
-        let as_built = compiler.build_unfolded(joined.tree, &joined.arms, &joined.clock).expect("small");
+        let as_built = build_within(joined.tree, &joined.arms, joined.clock.budget()).expect("small");
         let verified = Verified::new(&as_built).expect("each load has its guard");
-        let code = emit::compile_leaves(verified, &compiler.emit_options());
+        let code = x64::compile_leaves(verified, &compiler.decide_options().for_x64());
         let interpreter = compiler.clone().backend(Backend::Interpreter);
         Ways {
             filters: list.iter().map(|(source, _)| compiler.compile(source).expect("compiles")).collect(),

@@ -1,9 +1,9 @@
 //! What the parser accepts, what it makes of it, and what it says about the rest.
 
 use super::parse;
+use crate::Span;
 use crate::diag::{Code, Diagnostic};
 use crate::options::{Dialect, Limits};
-use crate::span::Span;
 use crate::syntax::ast::{Arith, Ast, Expr, Id, Kind, SetItem};
 use crate::syntax::fmt::canonical;
 

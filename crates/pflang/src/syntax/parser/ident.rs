@@ -2,8 +2,8 @@
 
 use super::expected::Expected;
 use super::{Context, Operand, Parser, Step, Value};
+use crate::Span;
 use crate::diag::{Code, Diagnostic};
-use crate::span::Span;
 use crate::syntax::ast::{Expr, Id, Kind, Proto, Quals, SetItem};
 use crate::syntax::lex::{Sign, Token, TokenKind};
 use crate::syntax::range;

@@ -30,9 +30,9 @@ pub(crate) mod stop;
 use super::ast::{Arith, ArithId, ArithOp, Ast, Expr, ExprId, Proto, Quals, RelOp};
 use super::lex::{Sign, Token, TokenKind, Tokens, lex};
 use super::words::Word;
+use crate::Span;
 use crate::diag::{Code, Diagnostic};
 use crate::options::{Dialect, Limits};
-use crate::span::Span;
 use expected::Expected;
 use stop::Stop;
 

@@ -2,8 +2,8 @@
 
 use super::expected::Expected;
 use super::{Operand, Parser, Step, Value, relation};
+use crate::Span;
 use crate::diag::{Code, Diagnostic};
-use crate::span::Span;
 use crate::syntax::ast::{
     AtmField, ByteOp, Dir, Expr, ExprId, Kind, Llc, Mtp3Field, Pf, Proto, Quals, RelOp, Wlan,
 };

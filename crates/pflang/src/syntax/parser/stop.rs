@@ -2,8 +2,8 @@
 
 use super::expected::{Expected, after_protocol};
 use super::{Context, Parser, Purpose};
+use crate::Span;
 use crate::diag::{Code, Diagnostic};
-use crate::span::Span;
 use crate::syntax::ast::{Kind, Proto};
 use crate::syntax::lex::{Token, TokenKind, Within};
 use crate::syntax::words::Word;

@@ -1,0 +1,27 @@
+//! The intermediate forms, both over pure values: the tree of tests that lowering makes, and the decision graph that is built
+//! from it. `anf` and `ssa` are views of the graph, never a third form.
+
+pub(crate) mod ancestry;
+pub mod anf;
+pub mod build;
+pub mod dominators;
+mod graph;
+mod guard;
+mod interner;
+pub mod interp;
+mod origin;
+mod pool;
+pub mod print;
+pub mod ssa;
+pub mod tree;
+pub mod verify;
+
+pub(crate) use build::Question;
+pub use graph::{ACCEPT, Arm, Graph, Node, NodeId, REJECT, Switch};
+pub(crate) use graph::{FEW_NODES, Stored};
+pub(crate) use origin::Origin;
+pub use origin::Spans;
+pub use pool::{BinOp, CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
+
+#[cfg(test)]
+mod tests;

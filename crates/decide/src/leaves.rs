@@ -1,0 +1,224 @@
+//! The values of leaves: what a caller wants to know of a packet besides the leaf that it reaches.
+//!
+//! A graph ends in numbered leaves and computes nothing for them, so a program without values pays nothing. The values of a leaf are
+//! computed by a piece of code of their own, with guards of its own, once the leaf is known.
+
+use crate::decision::{Backend, Options};
+use crate::error::{Error, ErrorKind};
+use crate::exec::NativeValues;
+use crate::ir::interp::Interp;
+use crate::ir::verify::CheckedValues;
+use crate::ir::{ACCEPT, Graph, Pool, REJECT, ValueId};
+use crate::target::lir::NoCode;
+use crate::target::x64;
+use std::collections::HashMap;
+
+/// The leaves of a program: an answer each, and values to be computed of a packet that reaches it.
+///
+/// ```
+/// use decide::{Decision, LeafTable, Options, Size, Tree};
+///
+/// // Which of two rules holds, and the two bytes behind what the rule has looked at.
+/// let mut tree = Tree::default();
+/// let [kind, first, second] = [(0, Size::B1), (1, Size::B2), (3, Size::B2)].map(|(at, size)| tree.pool.at(at, size));
+/// let mut table = LeafTable::default();
+/// let arms = [
+///     (tree.equals(kind, 7), table.add(70, &[first])),
+///     (tree.equals(kind, 8), table.add(80, &[second])),
+/// ];
+/// let options = Options::default();
+/// let leaves = table.compile(&tree.pool, &options)?;
+/// let decision: Decision = Decision::of_tree(tree, arms.to_vec(), &options)?;
+///
+/// let packet = [8, 0, 0, 1, 2];
+/// let leaf = decision.leaf(&packet, 5);
+/// assert_eq!(leaves.answer(leaf), Some(80));
+/// let mut values = [0];
+/// assert!(leaves.values(leaf, &packet, 5, &[], &mut values));
+/// assert_eq!(values, [0x0102]);
+/// // The packet ends before the value of its leaf.
+/// assert!(!leaves.values(leaf, &packet[..4], 5, &[], &mut values));
+/// # Ok::<(), decide::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct LeafTable {
+    leaves: Vec<(u32, Vec<ValueId>)>,
+}
+
+impl LeafTable {
+    /// Adds a leaf with its answer, a number of the caller's, and its values, of the pool that is given to [`LeafTable::compile`].
+    /// Gives the number of the leaf: 1, 2, ….
+    ///
+    /// ```
+    /// let mut table = decide::LeafTable::default();
+    /// assert_eq!([table.add(7, &[]), table.add(7, &[])], [1, 2]);
+    /// ```
+    pub fn add(&mut self, answer: u32, values: &[ValueId]) -> u32 {
+        self.leaves.push((answer, values.to_vec()));
+        self.leaves.len() as u32
+    }
+
+    /// Makes the values ready to be computed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Code`] where the machine code of one leaf would exceed its limit.
+    ///
+    /// # Panics
+    /// If a value is not of this pool.
+    pub fn compile(&self, pool: &Pool, options: &Options) -> Result<LeafValues, Error> {
+        let leaves = self.leaves.iter().map(|(answer, values)| Leaf::new(*answer, pool, values, options));
+        Ok(LeafValues { leaves: leaves.collect::<Result<_, _>>()? })
+    }
+}
+
+/// The answers and values of leaves, ready to be computed. See [`LeafTable`].
+#[derive(Debug)]
+pub struct LeafValues {
+    leaves: Vec<Leaf>,
+}
+
+#[derive(Debug)]
+struct Leaf {
+    answer: u32,
+    source: Source,
+    count: usize,
+}
+
+/// Where the values of a leaf come from.
+#[derive(Debug)]
+enum Source {
+    /// The same for every packet.
+    Constants(Vec<u32>),
+    /// Machine code.
+    Native(NativeValues),
+    /// The interpreter.
+    Interpreted(Box<CheckedValues>),
+}
+
+impl LeafValues {
+    /// The answer of a leaf; `None` of one that is not in the table, as the one that rejects.
+    ///
+    /// ```
+    /// use decide::{LeafTable, Options, Pool};
+    ///
+    /// let mut table = LeafTable::default();
+    /// let leaf = table.add(7, &[]);
+    /// let leaves = table.compile(&Pool::default(), &Options::default())?;
+    /// assert_eq!([leaves.answer(leaf), leaves.answer(0)], [Some(7), None]);
+    /// # Ok::<(), decide::Error>(())
+    /// ```
+    pub fn answer(&self, leaf: u32) -> Option<u32> {
+        self.leaf(leaf).map(|leaf| leaf.answer)
+    }
+
+    /// How many values a leaf has.
+    ///
+    /// ```
+    /// use decide::{LeafTable, Options, Pool, Value};
+    ///
+    /// let (mut pool, mut table) = (Pool::default(), LeafTable::default());
+    /// let leaf = table.add(7, &[pool.value(Value::Len), pool.constant(3)]);
+    /// assert_eq!(table.compile(&pool, &Options::default())?.count(leaf), 2);
+    /// # Ok::<(), decide::Error>(())
+    /// ```
+    pub fn count(&self, leaf: u32) -> usize {
+        self.leaf(leaf).map_or(0, |leaf| leaf.count)
+    }
+
+    /// Computes the values of a leaf for a packet, of which `captured` is the beginning and `inputs` what the caller gives with it.
+    /// `false` where one cannot be computed, because the packet ends before it or a divisor is zero; what `to` holds then is of no use.
+    ///
+    /// ```
+    /// use decide::{LeafTable, Options, Pool};
+    ///
+    /// let (mut pool, mut table) = (Pool::default(), LeafTable::default());
+    /// let mark = pool.input(1);
+    /// let leaf = table.add(7, &[mark]);
+    /// let leaves = table.compile(&pool, &Options::default())?;
+    /// let mut values = [0];
+    /// assert!(leaves.values(leaf, &[], 0, &[10, 11], &mut values));
+    /// assert_eq!(values, [11]);
+    /// # Ok::<(), decide::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no room for them in `to`, or not as many inputs as they read.
+    pub fn values(&self, leaf: u32, captured: &[u8], wire_len: u32, inputs: &[u32], to: &mut [u32]) -> bool {
+        let Some(leaf) = self.leaf(leaf) else { return true };
+        let to = &mut to[..leaf.count];
+        match &leaf.source {
+            Source::Constants(constants) => {
+                to.copy_from_slice(constants);
+                true
+            }
+            Source::Native(native) => native.run((captured, wire_len), inputs, to),
+            Source::Interpreted(checked) => {
+                let mut interp = Interp::new(checked.verified().graph());
+                interp.values(checked.values(), (captured, wire_len), inputs, to)
+            }
+        }
+    }
+
+    fn leaf(&self, leaf: u32) -> Option<&Leaf> {
+        self.leaves.get(leaf.checked_sub(1)? as usize)
+    }
+}
+
+impl Leaf {
+    fn new(answer: u32, pool: &Pool, values: &[ValueId], options: &Options) -> Result<Leaf, Error> {
+        let constants = values.iter().map(|value| pool.as_const(*value)).collect::<Option<Vec<u32>>>();
+        let source = match constants {
+            Some(constants) => Source::Constants(constants),
+            None => Source::of(pool, values, options)?,
+        };
+        Ok(Leaf { answer, source, count: values.len() })
+    }
+}
+
+impl Source {
+    fn of(pool: &Pool, values: &[ValueId], options: &Options) -> Result<Source, Error> {
+        let (pool, values) = copied(pool, values);
+        let mut graph = Graph::new(pool);
+        let (accept, reject) = (graph.leaf(ACCEPT), graph.leaf(REJECT));
+        graph.root = graph.guard(&values, accept, reject);
+        let checked = CheckedValues::new(graph, values)
+            .map_err(|violation| Error::whole(ErrorKind::Graph(violation)))?;
+        if options.backend == Backend::Auto {
+            match x64::compile_values(&checked, &options.for_x64()) {
+                Ok(code) => {
+                    if let Ok(native) = NativeValues::new(&code) {
+                        return Ok(Source::Native(native));
+                    }
+                }
+                Err(error @ NoCode::TooLarge { .. }) => return Err(error.into()),
+                Err(NoCode::TooComplex) => {}
+            }
+        }
+        Ok(Source::Interpreted(Box::new(checked)))
+    }
+}
+
+/// These values, and what they are made from, in a pool that holds nothing else.
+fn copied(from: &Pool, values: &[ValueId]) -> (Pool, Vec<ValueId>) {
+    let mut pool = Pool::default();
+    pool.widen_row(from.inputs());
+    let mut copies: HashMap<ValueId, ValueId> = HashMap::new();
+    let mut pending = values.to_vec();
+    // A stack of our own: a value may be as deep as its text is long.
+    while let Some(&value) = pending.last() {
+        let missing: Vec<ValueId> =
+            from.operands(value).filter(|operand| !copies.contains_key(operand)).collect();
+        if missing.is_empty() {
+            pending.pop();
+            let copy = from.get(value).map_operands(|operand| copies[&operand]);
+            copies.insert(value, pool.value(copy));
+        } else {
+            pending.extend(missing);
+        }
+    }
+    let values = values.iter().map(|value| copies[value]).collect();
+    (pool, values)
+}
+
+#[cfg(test)]
+mod tests;
