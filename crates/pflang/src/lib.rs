@@ -55,7 +55,9 @@ pub use decide::{Backend, BurstEngine, Isa, NoCode, NoExec, Packet, Refusal, Spa
 pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity, Unknown};
 pub use filter::Filter;
 pub use help::explain::{Explanation, Line};
-pub use help::trace::{Answer, Sides, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
+pub use help::trace::{
+    Answer, LeftOut, Sides, Trace, TraceStep, TracedLine, TracedLoad, TracedPlace, TracedPrimitive,
+};
 pub use list::{Entry, FilterList};
 pub use names::FileNames;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};

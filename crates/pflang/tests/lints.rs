@@ -599,3 +599,36 @@ fn common_filters_are_silent() {
         assert!(unexpected.is_empty(), "{source}: {unexpected:?}");
     }
 }
+
+/// However long a filter is, what may surprise in it is told in time; what cannot be looked at any more is not told of.
+#[test]
+fn long_filters_are_looked_at_in_time() {
+    let compiler = Compiler::new(LinkType::EN10MB);
+    let repeated = |part: &dyn Fn(usize) -> String, join: &str| -> String {
+        (0..10_000).map(part).collect::<Vec<_>>().join(join)
+    };
+    let host = |i: usize| format!("host 10.1.{}.{}", i / 250, i % 250);
+    let pair = |i: usize| format!("(src port {} or dst port {i})", 10_000 + i);
+    let negated = |i: usize| format!("not port {i}");
+    let choice = |i: usize| format!("(ip or (vlan and port {i}))");
+    for (name, text) in [
+        ("alternatives", repeated(&host, " or ")),
+        ("none of them", repeated(&negated, " and ")),
+        ("negated alternatives", repeated(&negated, " or ")),
+        ("conjunctions of alternatives", repeated(&pair, " and ")),
+        ("one of them with alternatives", format!("tcp and ({})", repeated(&host, " or "))),
+        ("shifted", format!("({}) and udp", (0..200).map(choice).collect::<Vec<_>>().join(" or "))),
+        ("nested", format!("{}tcp{}", "not (udp or ".repeat(10_000), ")".repeat(10_000))),
+        ("fields", repeated(&|i| format!("ip[{}] - tcp[{}] = 5", i % 20, i % 30), " or ")),
+        ("excluded", format!("tcp and udp and ({})", repeated(&host, " or "))),
+    ] {
+        let started = std::time::Instant::now();
+        let lints = compiler.lints(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let seconds = started.elapsed().as_secs_f64();
+        println!("{name}: {seconds:.3} s, {} lints", lints.len());
+        assert!(seconds < 20.0, "{name}: {seconds} s");
+        assert!(lints.len() <= 20, "{name}: {} lints", lints.len());
+        let is_told = |code| lints.iter().any(|lint| lint.code == code);
+        assert!(name != "excluded" || is_told(Code::AlwaysFalse), "{name}: {lints:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! A trace as one JSON object, written piece by piece: that of a long filter is much larger than the trace itself.
 
 use super::{Wanted, bytes_of, verdict};
-use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
+use pflang::{Answer, LeftOut, Span, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -50,13 +50,27 @@ struct Primitives<'a> {
 
 impl Serialize for Primitives<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let object = |primitive: &TracedPrimitive| Primitive {
-            primitive: primitive.span.text(self.source),
+        serializer
+            .collect_seq(self.trace.primitives.iter().map(|primitive| Primitive::of(primitive, self.source)))
+    }
+}
+
+impl<'a> Primitive<'a> {
+    fn of(primitive: &'a TracedPrimitive, source: &'a str) -> Self {
+        Primitive {
+            primitive: primitive.span.text(source),
             span: Place::of(primitive.span),
             member: primitive.is_member,
             verdict: if primitive.is_asked { verdict(primitive) } else { "not_asked" },
-        };
-        serializer.collect_seq(self.trace.primitives.iter().map(object))
+            line: primitive.line.as_ref().map(|line| Line {
+                text: &line.text,
+                file: &line.path,
+                number: line.number,
+            }),
+            left_out: Some(primitive.left_out)
+                .filter(|left_out| *left_out != LeftOut::default())
+                .map(|left_out| Misses { no: left_out.misses, not_asked: left_out.not_asked }),
+        }
     }
 }
 
@@ -66,6 +80,25 @@ struct Primitive<'a> {
     span: Place,
     member: bool,
     verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<Line<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<Misses>,
+}
+
+/// A member of a set that is a line of a file.
+#[derive(Serialize)]
+struct Line<'a> {
+    text: &'a str,
+    file: &'a str,
+    number: usize,
+}
+
+/// How many members of a large set are left out.
+#[derive(Serialize)]
+struct Misses {
+    no: usize,
+    not_asked: usize,
 }
 
 #[derive(Serialize)]

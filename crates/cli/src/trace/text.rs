@@ -12,7 +12,7 @@ use super::{Wanted, bytes_of, verdict};
 use crate::escape::shown;
 use crate::language::one_line;
 use crate::plural::{self, counted};
-use pflang::{Answer, Sides, Span, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
+use pflang::{Answer, LeftOut, Sides, Span, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -33,6 +33,7 @@ pub(super) fn write(
     for alike in trace.primitives.chunk_by(is_alike) {
         for primitive in &alike[..named(alike.len())] {
             write_primitive(out, primitive, source, packet, &columns)?;
+            write_left_out(out, primitive)?;
         }
         if let more @ 1.. = alike.len() - named(alike.len()) {
             writeln!(out, "{}and {more} more, not asked", indent(&alike[0]))?;
@@ -61,9 +62,27 @@ fn write_primitive(
     columns: &Columns,
 ) -> io::Result<()> {
     let indent = indent(primitive);
-    writeln!(out, "{indent}{} => {}", primitive_text(primitive.span, source), verdict(primitive))?;
+    let text = match &primitive.line {
+        Some(line) => {
+            let (text, path) = (shortened(&line.text, LONGEST_MEMBER), shown(&line.path));
+            format!("{text} (line {} of {path})", line.number)
+        }
+        None => primitive_text(primitive.span, source),
+    };
+    writeln!(out, "{indent}{text} => {}", verdict(primitive))?;
     for row in rows(primitive, packet) {
         columns.write(out, indent, &row)?;
+    }
+    Ok(())
+}
+
+/// How many members of a large set do not hold, or were not asked.
+fn write_left_out(out: &mut dyn Write, set: &TracedPrimitive) -> io::Result<()> {
+    let LeftOut { misses, not_asked, .. } = set.left_out;
+    for (count, what) in [(misses, "no"), (not_asked, "not asked")] {
+        if count > 0 {
+            writeln!(out, "    {} => {what}", counted(count as u64, "member"))?;
+        }
     }
     Ok(())
 }
@@ -172,6 +191,8 @@ fn load_in_words(load: TracedLoad, data: &[u8]) -> String {
     }
 }
 
+/// Of a member in a file, no more is shown.
+const LONGEST_MEMBER: usize = 60;
 /// The longest question that makes its column wider. Those of arithmetic may be much longer, and leave it.
 const LONGEST_QUESTION: usize = 44;
 /// Of an expression for a place, no more is shown.

@@ -15,8 +15,10 @@ pub(crate) mod trace;
 use crate::clock::Clock;
 use crate::compiler::Compiler;
 use crate::diag::{Diagnostic, Error};
+use crate::ir::tree::Tree;
+use crate::lower;
 use explain::{Explanation, explain};
-use trace::{Trace, trace};
+use trace::Trace;
 
 impl Compiler {
     /// An error with what to do about it: what was probably meant, if that is a filter that compiles, or what there is to know.
@@ -117,9 +119,11 @@ impl Compiler {
     /// # Errors
     /// As for [`Compiler::compile`], without the errors of stages after lowering.
     pub fn trace(&self, source: &str, data: &[u8], wire_len: u32) -> Result<Trace, Error> {
-        match self.front(source, Clock::new(self.limits)) {
-            Ok((ast, lowered)) => Ok(trace(&ast, &lowered, data, wire_len)),
-            Err(diagnostic) => Err(Error::new(diagnostic, source.into())),
-        }
+        let clock = Clock::new(self.limits);
+        let traced = self.parse(source).and_then(|ast| {
+            let parts = lower::lower_parts(Tree::default(), &ast, &self.lower_options(), None, clock)?;
+            Ok(trace::of_parts(&ast, parts, data, wire_len))
+        });
+        traced.map_err(|diagnostic| Error::new(diagnostic, source.into()))
     }
 }

@@ -60,7 +60,7 @@ pub(crate) use loads::for_each_load;
 pub(crate) use lowerer::Scope;
 use lowerer::{Lowerer, Padding};
 pub(crate) use numbers::{ethertype, ipproto};
-pub(crate) use parts::{Parts, Unasked, lower_parts};
+pub(crate) use parts::{FileMember, Parts, Unasked, lower_parts};
 pub(crate) use port::{service, services};
 use wire::LinkType;
 

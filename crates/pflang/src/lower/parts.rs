@@ -3,6 +3,7 @@
 use super::layers::Layers;
 use super::lowerer::{Lowerer, Padding};
 use super::{Options, Result, Scope, for_each_load};
+use crate::Span;
 use crate::clock::Clock;
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::syntax::ast::{ArithId, Ast, Expr, ExprId, Proto};
@@ -26,6 +27,34 @@ pub(crate) struct Record {
     /// Whether a primitive may mean nothing where it stands.
     is_tolerant: bool,
     pub(crate) unasked: Vec<Unasked>,
+    /// The members in files of sets.
+    pub(crate) members: Vec<FileMember>,
+}
+
+/// A member of a set that is a line of a file. What it is lowered to has a [span of its own](FileMember::span).
+#[derive(Clone, Debug)]
+pub(crate) struct FileMember {
+    pub(crate) text: String,
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    /// Where the filter names the file.
+    pub(crate) named: Span,
+}
+
+impl FileMember {
+    /// Behind all texts.
+    const SPANS: u32 = 1 << 31;
+
+    /// What stands for the place of the member of this number.
+    pub(crate) fn span(number: usize) -> Span {
+        let start = Self::SPANS.saturating_add(number as u32);
+        Span::new(start, start.saturating_add(1))
+    }
+
+    /// The number of the member that a span stands for.
+    pub(crate) fn number(span: Span) -> Option<usize> {
+        span.start.checked_sub(Self::SPANS).map(|number| number as usize)
+    }
 }
 
 /// A load whose protocol its relation does not ask for.
@@ -57,7 +86,9 @@ impl Record {
 
     /// The comparison of a relation.
     pub(crate) fn comparison(&self, id: ExprId) -> Option<TreeId> {
-        self.comparisons.iter().find(|(of, _)| *of == id).map(|(_, node)| *node)
+        // Ids ascend.
+        let at = self.comparisons.partition_point(|(of, _)| *of < id);
+        self.comparisons.get(at).filter(|(of, _)| *of == id).map(|(_, node)| *node)
     }
 }
 
@@ -76,7 +107,13 @@ pub(crate) fn lower_parts(
     let mut lowerer = Lowerer::new(options, tree, clock, Padding::Counted)?;
     lowerer.record = Some(Box::new(Record { is_tolerant: scope.is_some(), ..Record::default() }));
     lowerer.scope = scope.unwrap_or(lowerer.scope);
-    let root = lowerer.program(ast)?;
+    let mut root = lowerer.program(ast)?;
+    if lowerer.forgets_padding() {
+        let (scope, record) = (lowerer.scope, Record { is_tolerant: scope.is_some(), ..Record::default() });
+        lowerer = Lowerer::new(options, lowerer.tree, clock, Padding::Forgotten)?;
+        (lowerer.scope, lowerer.record) = (scope, Some(Box::new(record)));
+        root = lowerer.program(ast)?;
+    }
     let Lowerer { tree, record, .. } = lowerer;
     Ok(Parts { tree, root, record: record.map(|record| *record).unwrap_or_default() })
 }
@@ -95,12 +132,22 @@ impl Lowerer<'_> {
         let lowered = self.primitive(ast, primitive);
         let Some(record) = &mut self.record else { return lowered };
         set(&mut record.layers, id, layers);
+        // Those of this primitive are the last.
+        let is_new = |of: &ExprId| *of == NO_ID;
         record
             .unasked
             .iter_mut()
-            .filter(|unasked| unasked.relation == NO_ID)
-            .for_each(|unasked| unasked.relation = id);
-        record.comparisons.iter_mut().filter(|(of, _)| *of == NO_ID).for_each(|(of, _)| *of = id);
+            .rev()
+            .map(|unasked| &mut unasked.relation)
+            .take_while(|of| is_new(of))
+            .for_each(|of| *of = id);
+        record
+            .comparisons
+            .iter_mut()
+            .rev()
+            .map(|(of, _)| of)
+            .take_while(|of| is_new(of))
+            .for_each(|of| *of = id);
         match lowered {
             Ok(node) => {
                 self.note(id, node);
@@ -111,6 +158,16 @@ impl Lowerer<'_> {
                 Ok(self.push(TreeNode::False))
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Notes the line of a file that a member of a set is, and gives it a place of its own.
+    pub(super) fn note_member(&mut self, path: &str, line: usize, text: &str) {
+        let named = self.span;
+        if let Some(record) = &mut self.record {
+            self.span = FileMember::span(record.members.len());
+            let (text, path) = (text.trim().to_owned(), path.to_owned());
+            record.members.push(FileMember { text, path, line, named });
         }
     }
 

@@ -96,7 +96,9 @@ impl Lowerer<'_> {
                 .map_err(|found| line.wrong(whole, *found))?;
             let item = member(text, quals, &self.options.dialect, &self.options.limits);
             let item = item.map_err(|found| line.wrong(found.span, *found))?;
+            self.note_member(path, number, text);
             let test = self.member(quals, &item).map_err(|found| line.wrong(item.span(), *found))?;
+            self.span = line.named;
             self.check_limits().map_err(|found| line.wrong(item.span(), *found))?;
             members.push(test);
         }

@@ -99,6 +99,9 @@ pub(super) fn unguarded_in(
     let parents = super::parents(ast);
     let mut found = Vec::new();
     for unasked in unasked {
+        if decider.is_over() {
+            break;
+        }
         let mut known = around(ast, &parents, unasked.relation, parts);
         known.extend(unasked.asked);
         known.sort_unstable_by_key(|node| node.0);
