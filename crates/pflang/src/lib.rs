@@ -56,7 +56,7 @@ pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity, Unknown};
 pub use filter::Filter;
 pub use help::explain::{Explanation, Line};
 pub use help::trace::{
-    Answer, LeftOut, Sides, Trace, TraceStep, TracedLine, TracedLoad, TracedPlace, TracedPrimitive,
+    Answer, Sides, Trace, TraceStep, TracedLine, TracedLoad, TracedPlace, TracedPrimitive,
 };
 pub use list::{Entry, FilterList};
 pub use names::FileNames;

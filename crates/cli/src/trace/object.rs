@@ -1,7 +1,7 @@
 //! A trace as one JSON object, written piece by piece: that of a long filter is much larger than the trace itself.
 
 use super::{Wanted, bytes_of, verdict};
-use pflang::{Answer, LeftOut, Span, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
+use pflang::{Answer, Span, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -67,9 +67,7 @@ impl<'a> Primitive<'a> {
                 file: &line.path,
                 number: line.number,
             }),
-            left_out: Some(primitive.left_out)
-                .filter(|left_out| *left_out != LeftOut::default())
-                .map(|left_out| Misses { no: left_out.misses, not_asked: left_out.not_asked }),
+            misses: primitive.misses,
         }
     }
 }
@@ -82,8 +80,8 @@ struct Primitive<'a> {
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<Line<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    left_out: Option<Misses>,
+    #[serde(skip_serializing_if = "is_zero")]
+    misses: usize,
 }
 
 /// A member of a set that is a line of a file.
@@ -94,11 +92,8 @@ struct Line<'a> {
     number: usize,
 }
 
-/// How many members of a large set are left out.
-#[derive(Serialize)]
-struct Misses {
-    no: usize,
-    not_asked: usize,
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize)]

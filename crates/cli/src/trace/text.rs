@@ -12,7 +12,7 @@ use super::{Wanted, bytes_of, verdict};
 use crate::escape::shown;
 use crate::language::one_line;
 use crate::plural::{self, counted};
-use pflang::{Answer, LeftOut, Sides, Span, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
+use pflang::{Answer, Sides, Span, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -33,7 +33,7 @@ pub(super) fn write(
     for alike in trace.primitives.chunk_by(is_alike) {
         for primitive in &alike[..named(alike.len())] {
             write_primitive(out, primitive, source, packet, &columns)?;
-            write_left_out(out, primitive)?;
+            write_misses(out, primitive)?;
         }
         if let more @ 1.. = alike.len() - named(alike.len()) {
             writeln!(out, "{}and {more} more, not asked", indent(&alike[0]))?;
@@ -76,15 +76,12 @@ fn write_primitive(
     Ok(())
 }
 
-/// How many members of a large set do not hold, or were not asked.
-fn write_left_out(out: &mut dyn Write, set: &TracedPrimitive) -> io::Result<()> {
-    let LeftOut { misses, not_asked, .. } = set.left_out;
-    for (count, what) in [(misses, "no"), (not_asked, "not asked")] {
-        if count > 0 {
-            writeln!(out, "    {} => {what}", counted(count as u64, "member"))?;
-        }
+/// How many members of a large set do not hold.
+fn write_misses(out: &mut dyn Write, set: &TracedPrimitive) -> io::Result<()> {
+    match set.misses {
+        0 => Ok(()),
+        misses => writeln!(out, "    {} => no", counted(misses as u64, "member")),
     }
-    Ok(())
 }
 
 /// The text of a primitive; one that the whole filter implies has none.

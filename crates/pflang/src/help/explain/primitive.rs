@@ -150,7 +150,11 @@ fn address(quals: Quals) -> String {
     match quals.proto {
         None => dir.to_owned(),
         // Which layer they are of, they say themselves.
-        Some(Proto::Link) if dir.contains("802.11") => dir.to_owned(),
+        Some(Proto::Link)
+            if !matches!(quals.dir, None | Some(Dir::Src | Dir::Dst | Dir::SrcOrDst | Dir::SrcAndDst)) =>
+        {
+            dir.to_owned()
+        }
         Some(Proto::Link) => format!("link-layer {dir}"),
         Some(proto) => format!("{} {dir}", name(proto)),
     }

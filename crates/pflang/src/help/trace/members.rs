@@ -5,7 +5,7 @@ use super::{Trace, TracedLine, TracedPrimitive};
 use crate::lower::{FileMember, Lowered, Parts};
 use crate::syntax::ast::Ast;
 
-/// A set with more members than this is told by those that hold.
+/// Of a set with more members than this, those that do not hold are counted.
 const MEMBERS_SHOWN: usize = 8;
 
 /// Runs a packet through a filter whose members in files have places of their own.
@@ -34,13 +34,9 @@ fn shortened(primitives: Vec<TracedPrimitive>) -> Vec<TracedPrimitive> {
             members.push(member);
         }
         if members.len() > MEMBERS_SHOWN {
-            let count = |is_asked, holds| {
-                let is_one = |member: &&TracedPrimitive| (member.is_asked, member.holds) == (is_asked, holds);
-                members.iter().filter(is_one).count()
-            };
-            set.left_out.misses = count(true, Some(false));
-            set.left_out.not_asked = count(false, None);
-            members.retain(|member| member.is_asked && member.holds != Some(false));
+            let before = members.len();
+            members.retain(|member| !member.is_asked || member.holds != Some(false));
+            set.misses = before - members.len();
         }
         shown.push(set);
         shown.extend(members);

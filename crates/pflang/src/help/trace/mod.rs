@@ -59,8 +59,8 @@ pub struct TracedPrimitive {
     pub holds: Option<bool>,
     /// The line of a file that it is, if it is a member that stands in one.
     pub line: Option<TracedLine>,
-    /// What is left out of the members of a large set.
-    pub left_out: LeftOut,
+    /// How many members of a set do not hold and are left out behind it: where it has more than eight.
+    pub misses: usize,
 }
 
 /// A member of a set that is a line of a file.
@@ -93,30 +93,8 @@ pub struct TracedLine {
     pub number: usize,
 }
 
-/// How many members of a set are not among the primitives behind it: where it has more than eight, those that hold are.
-///
-/// ```
-/// use pflang::Compiler;
-/// use wire::LinkType;
-///
-/// let filter = "port in {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}";
-/// let trace = Compiler::new(LinkType::EN10MB).trace(filter, &[0; 60], 60)?;
-/// assert_eq!(trace.primitives.len(), 1);
-/// assert_eq!(trace.primitives[0].left_out.misses, 10);
-/// # Ok::<(), pflang::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LeftOut {
-    /// Members that do not hold.
-    pub misses: usize,
-    /// Members that were not asked.
-    pub not_asked: usize,
-}
-
 impl TracedPrimitive {
     fn not_asked(span: Span, is_member: bool) -> TracedPrimitive {
-        let left_out = LeftOut::default();
         TracedPrimitive {
             span,
             is_member,
@@ -124,7 +102,7 @@ impl TracedPrimitive {
             steps: Vec::new(),
             holds: None,
             line: None,
-            left_out,
+            misses: 0,
         }
     }
 }
