@@ -21,7 +21,7 @@
 //! ]
 //! ```
 
-use crate::shared::filtering::{LANES, compile, compiler, odd, select};
+use crate::shared::filtering::{LANES, compile, compiler, select, warning};
 use crate::shared::linktype::{self, Compiled};
 use engine::plural::counted;
 use engine::shm::Counter;
@@ -144,9 +144,7 @@ impl Class for PacketCounter {
     fn review(&self) -> Result<Review, OptionError> {
         self.check_names()?;
         let filters = linktype::compile(self, self.linktype.as_deref())?;
-        let warning = |(i, filter): (usize, &Filter)| {
-            odd(&format!("count[{i}].filter"), filter.source(), filter.lints())
-        };
+        let warning = |(i, filter)| warning(&format!("count[{i}].filter"), filter);
         let review = Review::new(filters.iter().enumerate().filter_map(warning));
         Ok(review.with(filters))
     }

@@ -17,7 +17,7 @@
 //! is set, which is compiled for before the graph runs. Packets of others are neither
 //! matched nor sent to `rejected`, and the report says why.
 
-use crate::shared::filtering::{LANES, compile, compiler, odd, select};
+use crate::shared::filtering::{LANES, compile, compiler, select, warning};
 use crate::shared::linktype::{self, Compiled};
 use engine::plural::passive;
 use engine::shm::Counter;
@@ -73,7 +73,7 @@ impl Class for Filter {
 
     fn review(&self) -> Result<Review, OptionError> {
         let filter = linktype::compile(self, self.linktype.as_deref())?;
-        let warnings = odd("filter", &self.filter, filter.lints());
+        let warnings = warning("filter", &filter);
         Ok(Review::new(warnings).with(filter))
     }
 

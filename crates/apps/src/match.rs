@@ -30,7 +30,7 @@ use engine::{
     App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Reconfigured, Review,
     Setup, is_name,
 };
-use pflang::FilterList;
+use pflang::{Diagnostic, FilterList};
 use serde::Deserialize;
 use wire::LinkType;
 
@@ -76,6 +76,13 @@ impl Match {
         ports
     }
 
+    /// The filters with their answers.
+    fn entries(&self) -> Vec<(&str, u32)> {
+        let ports = self.ports();
+        let answer = |port: &str| ports.iter().position(|other| *other == port).unwrap_or(0) as u32;
+        self.case.iter().map(|case| (case.filter.as_str(), answer(&case.port))).collect()
+    }
+
     fn check_list(&self) -> Result<(), OptionError> {
         if self.case.is_empty() {
             return Err(OptionError::new(
@@ -103,13 +110,10 @@ impl linktype::Compile for Match {
     type Output = FilterList;
 
     fn compile(&self, linktype: LinkType) -> Result<FilterList, OptionError> {
-        let ports = self.ports();
-        let answer = |port: &str| ports.iter().position(|other| *other == port).unwrap_or(0) as u32;
-        let list: Vec<(&str, u32)> =
-            self.case.iter().map(|case| (case.filter.as_str(), answer(&case.port))).collect();
-        compiler(linktype).compile_list(&list).map_err(|error| {
+        let compiler = compiler(linktype);
+        compiler.compile_list(&self.entries()).map_err(|error| {
             let option = error.entry.map_or("case".to_owned(), |entry| format!("case[{entry}].filter"));
-            does_not_compile(&option, &error)
+            does_not_compile(&compiler, &option, &error)
         })
     }
 
@@ -144,10 +148,11 @@ impl Class for Match {
     fn review(&self) -> Result<Review, OptionError> {
         self.check_list()?;
         let list = linktype::compile(self, self.linktype.as_deref())?;
-        let warning = |(i, entry): (usize, pflang::Entry<'_>)| {
-            odd(&format!("case[{i}].filter"), entry.source, entry.lints)
+        let lints = compiler(list.linktype()).lints_of_list(&self.entries()).unwrap_or_default();
+        let warning = |(i, (case, lints)): (usize, (&Case, &Vec<Diagnostic>))| {
+            odd(&format!("case[{i}].filter"), &case.filter, lints)
         };
-        let review = Review::new(list.entries().enumerate().filter_map(warning));
+        let review = Review::new(self.case.iter().zip(&lints).enumerate().filter_map(warning));
         Ok(review.with(list))
     }
 

@@ -17,13 +17,12 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
         None => compiler.print(&source, args.stage),
         Some(Target::C) => compiler.to_c(&source, &args.name),
     };
-    let printed =
-        printed.map_err(|error| language::wrong_filter(error, &source, &args.text.language, terminal))?;
+    let printed = printed
+        .map_err(|error| language::wrong_filter(&compiler, &error, &source, &args.text.language, terminal))?;
     // The stage may be one in front of those that refuse the filter.
-    let filter = compiler.compile(&source).ok();
+    let lints = compiler.lints(&source).unwrap_or_default();
     let output = if args.text.json {
-        let lints: Vec<Value> =
-            filter.iter().flat_map(pflang::Filter::lints).map(|lint| value_of(&lint.to_json())).collect();
+        let lints: Vec<Value> = lints.iter().map(|lint| value_of(&lint.to_json())).collect();
         let mut object = json!({
             "v": 1,
             "type": "compile",
@@ -41,9 +40,7 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
         object["lints"] = lints.into();
         format!("{object}\n")
     } else {
-        if let Some(filter) = &filter {
-            language::tell_lints(filter, &source, terminal);
-        }
+        language::tell_lints(&lints, &source, terminal);
         printed
     };
     match &args.output {

@@ -13,11 +13,14 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let source = language::given(&args.text)?;
     let linktype = args.text.linktype;
     let compiler = language::compiler(linktype, &args.text.language, At::Auto);
-    let wrong = |error: pflang::Error| language::wrong_filter(error, &source, &args.text.language, terminal);
-    let filter = compiler.compile(&source).map_err(wrong)?;
+    let wrong = |error: pflang::Error| {
+        language::wrong_filter(&compiler, &error, &source, &args.text.language, terminal)
+    };
+    compiler.compile(&source).map_err(wrong)?;
+    let lints = compiler.lints(&source).map_err(wrong)?;
     let explanation = compiler.explain(&source).map_err(wrong)?;
     let output = if args.text.json {
-        let lints: Vec<Value> = filter.lints().iter().map(|lint| value_of(&lint.to_json())).collect();
+        let lints: Vec<Value> = lints.iter().map(|lint| value_of(&lint.to_json())).collect();
         let object = json!({
             "v": 1,
             "type": "explain",
@@ -29,8 +32,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
         });
         format!("{object}\n")
     } else {
-        let lints: String = filter
-            .lints()
+        let lints: String = lints
             .iter()
             .map(|lint| format!("\n{}\n", lint.render(&source, terminal.colour_stdout.into()).trim_end()))
             .collect();

@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::terminal::Terminal;
 use crate::words::{quoted, shell_word};
 use apps::SystemNames;
-use pflang::{Backend, Code, Compiler, Diagnostic, Dialect, Filter};
+use pflang::{Backend, Code, Compiler, Diagnostic, Dialect, Filter, Unknown};
 use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -153,6 +153,7 @@ fn blank_comments(text: &mut [u8]) {
 
 /// Takes a filter for running, telling lints and a fall-back to the interpreter.
 pub(crate) fn accept(
+    compiler: &Compiler,
     filter: Filter,
     source: &FilterText,
     at: At,
@@ -160,7 +161,8 @@ pub(crate) fn accept(
     terminal: &Terminal,
 ) -> Result<Filter, Failure> {
     if !quiet {
-        tell_lints(&filter, source, terminal);
+        // What it compiles to, it has lints of.
+        tell_lints(&compiler.lints(source).unwrap_or_default(), source, terminal);
     }
     match (filter.fallback_reason(), at) {
         (Some(reason), At::Native) => Err(Failure::world(format!(
@@ -175,21 +177,23 @@ pub(crate) fn accept(
 }
 
 /// What may surprise in a filter.
-pub(crate) fn tell_lints(filter: &Filter, source: &FilterText, terminal: &Terminal) {
-    for lint in filter.lints() {
-        let text = lint.render(filter.source(), terminal.colour_stderr.into());
-        let message = Message::found(text, about(filter.source(), "warning", &lint.to_json()));
+pub(crate) fn tell_lints(lints: &[Diagnostic], source: &FilterText, terminal: &Terminal) {
+    for lint in lints {
+        let text = lint.render(source, terminal.colour_stderr.into());
+        let message = Message::found(text, about(source, "warning", &lint.to_json()));
         terminal.tell(&source.tell(message, lint));
     }
 }
 
 /// A filter that does not compile. Where a flag would help, it is named: the compiler knows no command line.
 pub(crate) fn wrong_filter(
-    mut error: pflang::Error,
+    compiler: &Compiler,
+    error: &pflang::Error,
     source: &FilterText,
     language: &LanguageArgs,
     terminal: &Terminal,
 ) -> Failure {
+    let mut error = compiler.help(error);
     if let Some(flag) = flag_for(&error.diagnostic, language) {
         let help = error.diagnostic.help.take();
         error.diagnostic.help = Some(help.map_or_else(|| flag.to_owned(), |help| format!("{help}; {flag}")));
@@ -221,18 +225,11 @@ fn flag_for(found: &Diagnostic, language: &LanguageArgs) -> Option<&'static str>
         Code::Netmask => Some("the flag is `--netmask 255.255.255.0`"),
         Code::Strict => Some("for that, leave `--strict` out"),
         // Networks, services and protocols have no resolver, and what was meant otherwise is no name.
-        Code::UnknownName
-            if found.message.starts_with("unknown host ") && !language.resolve && !is_question(found) =>
-        {
+        Code::UnknownName if found.unknown == Some(Unknown::Host) && !language.resolve => {
             Some("with `--resolve`, the system's resolver is asked")
         }
         _ => None,
     }
-}
-
-/// Whether the help asks if another filter was meant.
-fn is_question(found: &Diagnostic) -> bool {
-    found.help.as_ref().is_some_and(|help| help.ends_with('?'))
 }
 
 /// An error or a warning, and the filter it is about.
@@ -259,10 +256,11 @@ mod tests {
         let cli = Cli::try_parse_from(["sluss", "compile", "tcp"]).expect("it parses");
         let crate::args::Command::Compile(args) = &cli.command else { panic!("another command") };
         let (language, terminal) = (&args.text.language, Terminal::new(cli.color, false));
-        let mut error = Compiler::new(LinkType::EN10MB).compile("tcp prot 80").expect_err("no filter");
+        let compiler = Compiler::new(LinkType::EN10MB);
+        let mut error = compiler.compile("tcp prot 80").expect_err("no filter");
         error.diagnostic.code = Code::Internal;
         error.diagnostic.help = Some("please report this filter".into());
-        let failure = wrong_filter(error, &"tcp prot 80".to_owned().into(), language, &terminal);
+        let failure = wrong_filter(&compiler, &error, &"tcp prot 80".to_owned().into(), language, &terminal);
         assert_eq!(failure.blame, Blame::Internal);
         let text = failure.message.to_string();
         let told = "help: please report this filter; what is needed to reproduce it is in ";

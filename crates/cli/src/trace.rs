@@ -34,11 +34,10 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let (source, file) = request(args, known)?;
     let packet = packet(args, file)?;
     let compiler = language::compiler(packet.linktype, &args.language, At::Interp);
-    let wrong = |error| language::wrong_filter(error, &source, &args.language, terminal);
-    let filter = compiler.compile(&source).map_err(wrong)?;
-    language::tell_lints(&filter, &source, terminal);
-    // Of a long filter it is large, and not needed any more.
-    drop(filter);
+    let wrong =
+        |error: pflang::Error| language::wrong_filter(&compiler, &error, &source, &args.language, terminal);
+    compiler.compile(&source).map_err(wrong)?;
+    language::tell_lints(&compiler.lints(&source).map_err(wrong)?, &source, terminal);
     let trace = compiler.trace(&source, &packet.data, packet.wire_len).map_err(wrong)?;
     print_with(|out| match args.json {
         true => {

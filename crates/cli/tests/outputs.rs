@@ -429,6 +429,14 @@ fn trace_shows_values_places_and_what_was_not_asked() {
     let rest = "    81 => not asked\n    82 => not asked\n    83 => not asked\n    and 96 more, not asked\n  udp => no\n";
     assert!(text.contains(rest), "{text}");
     assert!(text.lines().skip(1).all(|line| line.chars().count() <= 100), "{text}");
+    // Of a large set, the member that holds has its line, and those that do not are counted.
+    let file = scratch("trace-set").join("hosts.txt");
+    let mut hosts: Vec<String> = (0..5000).map(|i| format!("10.1.{}.{}", i / 250, i % 250)).collect();
+    hosts.push("198.51.100.0/24 # theirs".to_owned());
+    std::fs::write(&file, hosts.join("\n")).unwrap();
+    let text = traced(&format!("host in {{@{}}} and udp", arg(&file)));
+    let told = format!("    5000 members => no\n    198.51.100.0/24 (line 5001 of {}) => yes\n", arg(&file));
+    assert!(text.contains(&told) && text.lines().count() < 20, "{text}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl Compiler {
     /// As [`Compiler::compile`], and where so many values must be kept at once that no function should have them.
     pub fn to_c(&self, source: &str, name: &str) -> Result<String, Error> {
         let written = || {
-            let (graph, _) = self.graph(source, Passes::C)?;
+            let graph = self.graph(source, Passes::C)?;
             let function = c::function(graph.verified(), name, c::Returns::Flag, source);
             function.map_err(|_| Box::new(Diagnostic::new(Code::Limit, whole(source), TOO_COMPLEX)))
         };

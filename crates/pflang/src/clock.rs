@@ -14,6 +14,12 @@ impl Clock {
         Clock(Budget::new(limits.nodes, limits.time_ms))
     }
 
+    /// One that begins now and ends after so much time, unless this one is over already.
+    pub(crate) fn shorter(&self, limits: Limits, time_ms: u64) -> Self {
+        let time_ms = if self.0.is_over() { 0 } else { limits.time_ms.min(time_ms) };
+        Clock::new(Limits { time_ms, ..limits })
+    }
+
     /// The same bounds for the decision core.
     pub(crate) fn budget(&self) -> &Budget {
         &self.0

@@ -3,21 +3,16 @@
 use crate::Backend;
 use crate::Span;
 use crate::clock::{Clock, worded};
-use crate::diag::{Code, Diagnostic, Error};
-use crate::explain::{Explanation, explain};
+use crate::diag::{Diagnostic, Error};
 use crate::filter::Filter;
 use crate::ir::tree::{Tree, TreeId};
 use crate::ir::verify::Checked;
-use crate::ir::{self, ACCEPT, Graph, Node, REJECT};
-use crate::lint;
+use crate::ir::{self, ACCEPT, Graph};
 use crate::lower::{self, Lowered};
 use crate::opt::Passes;
 use crate::options::{Dialect, Limits, Names, NoNames};
-use crate::syntax::advice;
 use crate::syntax::ast::Ast;
-use crate::syntax::lex::{TokenKind, lex};
-use crate::syntax::{parse, parser};
-use crate::trace::{Trace, trace};
+use crate::syntax::parse;
 use decide::Decision;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -40,7 +35,7 @@ pub struct Compiler {
     linktype: LinkType,
     netmask: Option<Ipv4Addr>,
     pub(crate) dialect: Dialect,
-    names: Arc<dyn Names + Send + Sync>,
+    pub(crate) names: Arc<dyn Names + Send + Sync>,
     pub(crate) limits: Limits,
     pub(crate) backend: Backend,
     prefetch_distance: u32,
@@ -214,25 +209,6 @@ impl Compiler {
         self.compile_steps(&source).map_err(|diagnostic| Error::new(diagnostic, Arc::clone(&source)))
     }
 
-    /// A filter in plain words, with what the names in it stand for, where they are known. Nothing is compiled.
-    ///
-    /// ```
-    /// # use pflang::Compiler;
-    /// # use wire::LinkType;
-    /// let words = Compiler::new(LinkType::EN10MB).explain("port 53 or icmp")?;
-    /// assert_eq!(words.lines[1].text, "the TCP, UDP or SCTP source or destination port is 53");
-    /// # Ok::<(), pflang::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As the parser's part of [`Compiler::compile`].
-    pub fn explain(&self, source: &str) -> Result<Explanation, Error> {
-        match self.parse(source) {
-            Ok(ast) => Ok(explain(&ast, source, self.linktype, self.dialect, &*self.names)),
-            Err(diagnostic) => Err(Error::new(diagnostic, source.into())),
-        }
-    }
-
     /// The stages of a compilation up to the optimised graph, for those who want to look inside.
     ///
     /// # Errors
@@ -249,29 +225,6 @@ impl Compiler {
             Ok(Stages { ast, lowered, graph, optimised })
         };
         stages().map_err(|diagnostic| Error::new(diagnostic, source.into()))
-    }
-
-    /// Why a packet does or does not match: what each primitive asks, and what the answer is.
-    ///
-    /// ```
-    /// use pflang::{Answer, Compiler};
-    /// use wire::LinkType;
-    ///
-    /// let trace = Compiler::new(LinkType::EN10MB).trace("len > 100 or arp", &[0; 60], 60)?;
-    /// let step = &trace.primitives[0].steps[0];
-    /// assert_eq!((step.question.as_str(), step.wire_len, step.answer), ("len > 100", Some(60), Answer::No));
-    /// assert_eq!(trace.primitives[1].holds, Some(false));
-    /// assert!(!trace.matches);
-    /// # Ok::<(), pflang::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`Compiler::compile`], without the errors of stages after lowering.
-    pub fn trace(&self, source: &str, data: &[u8], wire_len: u32) -> Result<Trace, Error> {
-        match self.front(source, Clock::new(self.limits)) {
-            Ok((ast, lowered)) => Ok(trace(&ast, &lowered, data, wire_len)),
-            Err(diagnostic) => Err(Error::new(diagnostic, source.into())),
-        }
     }
 
     /// The decision graph as the text has it, load for load.
@@ -292,134 +245,24 @@ impl Compiler {
     }
 
     /// What there is before any graph.
-    fn front(&self, source: &str, clock: Clock) -> Result<(Ast, Lowered), Box<Diagnostic>> {
+    pub(crate) fn front(&self, source: &str, clock: Clock) -> Result<(Ast, Lowered), Box<Diagnostic>> {
         let ast = self.parse(source)?;
         let lowered = lower::lower_within(&ast, &self.lower_options(), clock);
-        Ok((ast, lowered.map_err(|found| self.advised(source, found))?))
-    }
-
-    /// With what was meant, where only lowering knows that it was not what the words say: `icmp type 8` of nftables' reads
-    /// as a type of 802.11, and `tcp host a or b` as two primitives.
-    fn advised(&self, source: &str, found: Box<Diagnostic>) -> Box<Diagnostic> {
-        self.vouched(
-            source,
-            match found.code {
-                Code::LinkType | Code::BadQualifier => {
-                    Box::new(advice::advise(&lex(source), *found, &self.dialect))
-                }
-                _ => found,
-            },
-        )
-    }
-
-    /// Without what it says was meant, if that would be refused as well.
-    #[cold]
-    fn vouched(&self, source: &str, mut found: Box<Diagnostic>) -> Box<Diagnostic> {
-        if let Some(meant) = found.meant() {
-            match self.refusal(source, &found, meant) {
-                Some(refusal) => found.help = refusal,
-                None => {
-                    if let Some(warning) = self.order_trap(meant) {
-                        found.help = found.help.map(|help| format!("{help} {warning}"));
-                    }
-                }
-            }
-        }
-        if found.help.is_none() {
-            found.help = advice::hint(&lex(source), &found);
-        }
-        found
-    }
-
-    /// Whether a suggestion would be refused; with what there is to say instead, if there is anything. Names count as known:
-    /// nobody is asked for them.
-    fn refusal(&self, source: &str, found: &Diagnostic, meant: &str) -> Option<Option<String>> {
-        let but = |refused: Diagnostic| {
-            let more = refused.help.map(|help| format!(": {help}")).unwrap_or_default();
-            Some(Some(format!("it is written `{meant}`, but {}{more}", refused.message)))
-        };
-        let Some(ast) = parser::attempt(meant, &self.dialect, &self.limits) else {
-            // Words that stand in place of others may be offered without what follows them.
-            if is_words(meant) {
-                return None;
-            }
-            return match parse::parse(meant, &self.dialect, &self.limits) {
-                Err(refused) if refused.code == Code::Strict => but(refused),
-                _ => Some(None),
-            };
-        };
-        let options = lower::Options { names: &NoNames, ..self.lower_options() };
-        let refused = lower::lower_within(&ast, &options, Clock::new(self.limits)).err()?;
-        match refused.code {
-            Code::UnknownName | Code::SetFile if refused.meant().is_none() => None,
-            // Of words guessed by their letters, or for a number or an address alone, one that cannot be meant.
-            Code::LinkType if is_words(meant) => Some(None),
-            Code::LinkType if found.code == Code::Unexpected && !has_first_word_of(meant, source) => {
-                Some(refused.help)
-            }
-            // It is what was meant all the same, and something else is wrong with it.
-            Code::OutOfRange | Code::LinkType | Code::LiveOnly | Code::Netmask => but(*refused),
-            _ => Some(None),
-        }
-    }
-
-    /// What is said of a suggestion in which one of the alternatives is looked for inside of the other.
-    fn order_trap(&self, meant: &str) -> Option<String> {
-        let ast = parser::attempt(meant, &self.dialect, &self.limits)?;
-        let options = lower::Options { names: &NoNames, ..self.lower_options() };
-        let lowered = lower::lower_within(&ast, &options, Clock::new(self.limits)).ok()?;
-        let trap = lowered.lints.into_iter().find(|lint| lint.code == Code::ShiftsOffsets)?;
-        Some(format!("It gets {}: `{}`: {}", trap.code, trap.span.text(meant), trap.message))
+        Ok((ast, lowered?))
     }
 
     fn compile_steps(&self, source: &Arc<str>) -> Result<Filter, Box<Diagnostic>> {
-        let (graph, lints) = self.graph(source, self.passes())?;
+        let graph = self.graph(source, self.passes())?;
         let decision = Decision::of_checked(graph, &self.decide_options());
         let decision = decision.map_err(|error| worded(error.into(), whole(source)))?;
-        Ok(Filter::new(Arc::clone(source), self.linktype, lints, decision))
+        Ok(Filter::new(Arc::clone(source), self.linktype, decision))
     }
 
-    /// The graph that a back end takes which wants these passes, verified, and the lints.
-    pub(crate) fn graph(
-        &self,
-        source: &str,
-        passes: Passes,
-    ) -> Result<(Checked, Vec<Diagnostic>), Box<Diagnostic>> {
+    /// The graph that a back end takes which wants these passes, verified.
+    pub(crate) fn graph(&self, source: &str, passes: Passes) -> Result<Checked, Box<Diagnostic>> {
         let clock = Clock::new(self.limits);
-        let (ast, mut lowered) = self.front(source, clock)?;
-        let mut lints = lint::lint(&ast, source, self.linktype, self.dialect);
-        lints.append(&mut lowered.lints);
-        lints.extend(self.out_of_order(&ast, &lowered, &lints, &clock));
-        let checked = self.checked(lowered.tree, &mut [(lowered.root, ACCEPT)], passes, &clock, source)?;
-        lints.extend(lint::of_whole(&ast, checked.graph(), &lints));
-        Ok((checked, lints))
-    }
-
-    /// The parts that no packet satisfies, of a filter with encapsulations.
-    fn out_of_order(
-        &self,
-        ast: &Ast,
-        lowered: &Lowered,
-        said: &[Diagnostic],
-        clock: &Clock,
-    ) -> Vec<Diagnostic> {
-        let is_never = |tree: &Tree, root| {
-            let folded = crate::opt::build(tree, &[(root, ACCEPT)], clock.budget()).ok();
-            let graph = folded.and_then(|folded| {
-                crate::opt::optimise_within(folded, self.passes(), &|| clock.budget().is_over())
-            });
-            graph.is_some_and(|graph| matches!(graph.node(graph.root), Node::Leaf(REJECT)))
-        };
-        let suits = |text: &str| {
-            let ast = parser::attempt(text, &self.dialect, &self.limits);
-            let lowered = ast.and_then(|ast| lower::lower_within(&ast, &self.lower_options(), *clock).ok());
-            lowered.is_some_and(|Lowered { tree, root, lints, .. }| {
-                let is_odd = |lint: &Diagnostic| matches!(lint.code, Code::ShiftsOffsets | Code::AlwaysFalse);
-                !lints.iter().any(is_odd) && !is_never(&tree, root)
-            })
-        };
-        let of_part = |node| is_never(&lowered.tree, node);
-        lint::out_of_order(ast, lowered, said, self.dialect.scoped, of_part, suits)
+        let (_, lowered) = self.front(source, clock)?;
+        self.checked(lowered.tree, &mut [(lowered.root, ACCEPT)], passes, &clock, source)
     }
 
     /// The graph of trees that back ends take, each with the leaf that its yes leads to.
@@ -452,28 +295,19 @@ impl Compiler {
 
     pub(crate) fn parse(&self, source: &str) -> Result<Ast, Box<Diagnostic>> {
         parse::parse(source, &self.dialect, &self.limits)
-            .map_err(|found| self.vouched(source, Box::new(found)))
     }
 
     /// Parses a filter of a list, counting its terms on top of those before it.
     pub(crate) fn parse_behind(&self, source: &str, terms_before: usize) -> Result<Ast, Box<Diagnostic>> {
-        let parsed = parse::parse_behind(source, &self.dialect, &self.limits, terms_before);
-        parsed.map_err(|found| self.vouched(source, Box::new(found)))
+        parse::parse_behind(source, &self.dialect, &self.limits, terms_before)
     }
 
     /// Lowers a filter of a list after those before it, into one tree.
-    pub(crate) fn lower_into(
-        &self,
-        tree: Tree,
-        ast: &Ast,
-        source: &str,
-        clock: Clock,
-    ) -> Result<Lowered, Box<Diagnostic>> {
-        let lowered = lower::lower_into(tree, ast, &self.lower_options(), clock);
-        lowered.map_err(|found| self.advised(source, found))
+    pub(crate) fn lower_into(&self, tree: Tree, ast: &Ast, clock: Clock) -> Result<Lowered, Box<Diagnostic>> {
+        lower::lower_into(tree, ast, &self.lower_options(), clock)
     }
 
-    fn lower_options(&self) -> lower::Options<'_> {
+    pub(crate) fn lower_options(&self) -> lower::Options<'_> {
         lower::Options {
             linktype: self.linktype,
             netmask: self.netmask.map(u32::from),
@@ -507,20 +341,6 @@ pub struct Stages {
     /// The decision graph after its lists became sets and it was optimised. Back ends take it only when it has passed
     /// [`Verified::new`](crate::ir::verify::Verified::new), which is not done here.
     pub optimised: Graph,
-}
-
-/// Whether a text is a single token, or nothing but keywords.
-fn is_words(text: &str) -> bool {
-    let tokens = lex(text).list;
-    let tokens = tokens.iter().filter(|token| token.kind != TokenKind::End);
-    tokens.clone().count() == 1 || tokens.into_iter().all(|token| matches!(token.kind, TokenKind::Word(_)))
-}
-
-/// Whether the first word of `meant` stands in the text as well.
-fn has_first_word_of(meant: &str, source: &str) -> bool {
-    let first = meant.split_whitespace().next().unwrap_or_default();
-    let tokens = lex(source);
-    tokens.list.iter().any(|token| tokens.text(*token) == first)
 }
 
 pub(crate) fn whole(source: &str) -> Span {

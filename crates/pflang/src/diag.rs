@@ -20,10 +20,9 @@ use std::sync::Arc;
 /// use pflang::{Code, Compiler, Severity};
 /// use wire::LinkType;
 ///
-/// let filter = Compiler::new(LinkType::EN10MB).compile("vlan or arp")?;
-/// let lint = &filter.lints()[0];
+/// let lint = &Compiler::new(LinkType::EN10MB).lints("vlan or arp")?[0];
 /// assert_eq!((lint.code, lint.severity()), (Code::ShiftsOffsets, Severity::Warning));
-/// assert_eq!(lint.span.text(filter.source()), "arp");
+/// assert_eq!(lint.span.text("vlan or arp"), "arp");
 /// # Ok::<(), pflang::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +39,11 @@ pub struct Diagnostic {
     pub also: Option<(Span, String)>,
     /// A remedy.
     pub help: Option<String>,
+    /// The filter or word that may stand in place of the text. Nobody has compiled it yet: [`Compiler::help`](crate::Compiler::help) does, and
+    /// makes a remedy of it.
+    pub(crate) suggestion: Option<Suggestion>,
+    /// What has no such name, of [`Code::UnknownName`].
+    pub unknown: Option<Unknown>,
 }
 
 impl Diagnostic {
@@ -59,7 +63,16 @@ impl Diagnostic {
     /// ```
     #[cold]
     pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
-        Diagnostic { code, message: message.into(), span, label: None, also: None, help: None }
+        Diagnostic {
+            code,
+            message: message.into(),
+            span,
+            label: None,
+            also: None,
+            help: None,
+            suggestion: None,
+            unknown: None,
+        }
     }
 
     /// With the words under the carets.
@@ -82,20 +95,13 @@ impl Diagnostic {
     /// assert_eq!(found.help("restore it").help.as_deref(), Some("restore it"));
     /// ```
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        (self.help, self.suggestion) = (Some(help.into()), None);
         self
     }
 
-    /// With the filter or word that was probably meant, which may still turn out to be refused: see [`Diagnostic::meant`].
+    /// With the filter or word that was probably meant, which may still turn out to be refused.
     pub(crate) fn suggest(self, meant: impl fmt::Display) -> Self {
-        self.help(did_you_mean(meant))
-    }
-
-    /// The filter or word that the help offers in place of the text.
-    pub(crate) fn meant(&self) -> Option<&str> {
-        let help = self.help.as_deref()?;
-        let question = || help.strip_prefix(DID_YOU_MEAN)?.strip_suffix(QUESTION_MARK);
-        question().or_else(|| help.strip_prefix(AS_CAPTURE_FILTER)?.strip_suffix('`'))
+        Diagnostic { suggestion: Some(Suggestion::Instead(meant.to_string())), ..self }
     }
 
     /// How bad it is.
@@ -115,7 +121,8 @@ impl Diagnostic {
     /// use pflang::{Colours, Compiler};
     /// use wire::LinkType;
     ///
-    /// let error = Compiler::new(LinkType::EN10MB).compile("tcp prot 80").unwrap_err();
+    /// let compiler = Compiler::new(LinkType::EN10MB);
+    /// let error = compiler.help(&compiler.compile("tcp prot 80").unwrap_err());
     /// assert_eq!(error.diagnostic.render("tcp prot 80", Colours::None), "\
     /// error[PF003]: unknown word `prot`
     ///   | tcp prot 80
@@ -153,18 +160,54 @@ impl Diagnostic {
     }
 }
 
-const DID_YOU_MEAN: &str = "did you mean `";
-const QUESTION_MARK: &str = "`?";
-const AS_CAPTURE_FILTER: &str = "as a capture filter: `";
-
-/// The help that offers a filter or a word.
-pub(crate) fn did_you_mean(meant: impl fmt::Display) -> String {
-    format!("{DID_YOU_MEAN}{meant}{QUESTION_MARK}")
+/// What may stand in place of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Suggestion {
+    /// A filter or a word.
+    Instead(String),
+    /// The filter with the `and` that it lacks, and with `or` in place of that.
+    Joined { and: String, or: String },
+    /// The filter that a display filter is.
+    CaptureFilter(String),
 }
 
-/// The help that offers the filter that a display filter is.
-pub(crate) fn as_capture_filter(filter: &str) -> String {
-    format!("{AS_CAPTURE_FILTER}{filter}`")
+impl Suggestion {
+    /// The filter or word.
+    pub(crate) fn text(&self) -> &str {
+        let (Suggestion::Instead(text)
+        | Suggestion::Joined { and: text, .. }
+        | Suggestion::CaptureFilter(text)) = self;
+        text
+    }
+}
+
+/// The remedy that offers it.
+impl fmt::Display for Suggestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Suggestion::Instead(text) | Suggestion::Joined { and: text, .. } => {
+                write!(f, "did you mean `{text}`?")
+            }
+            Suggestion::CaptureFilter(text) => write!(f, "as a capture filter: `{text}`"),
+        }
+    }
+}
+
+/// What has no such name.
+///
+/// ```
+/// use pflang::{Compiler, LinkType, Unknown};
+///
+/// let error = Compiler::new(LinkType::EN10MB).compile("host no-such-host").unwrap_err();
+/// assert_eq!(error.diagnostic.unknown, Some(Unknown::Host));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unknown {
+    /// A host: a resolver may know it.
+    Host,
+    /// Anything else: only files know it.
+    Other,
 }
 
 /// The parts of a finding that are shown, whatever language it is about: other texts than filters are shown in this way, too.
@@ -400,6 +443,8 @@ pub enum Code {
     LostGuard = 109,
     /// PF110: an address that is another than it looks.
     OtherAddress = 110,
+    /// PF111: alternatives that are all negated.
+    NegatedAlternatives = 111,
 }
 
 impl Code {
@@ -437,6 +482,7 @@ impl Code {
         Code::NeverDecides,
         Code::LostGuard,
         Code::OtherAddress,
+        Code::NegatedAlternatives,
     ];
 
     /// `PF` and three digits.

@@ -1,7 +1,6 @@
 //! A compiled filter: cheap to clone, safe to share, the same answer from every back end.
 
 use crate::BurstEngine;
-use crate::diag::Diagnostic;
 use crate::exec::{NativeFilter, NoExec, Packet, count_ones};
 use crate::ir::{Graph, REJECT};
 use decide::{Bits, Decision};
@@ -31,19 +30,13 @@ pub struct Filter(Arc<Inner>);
 struct Inner {
     source: Arc<str>,
     linktype: LinkType,
-    lints: Vec<Diagnostic>,
     decision: Decision<Bits>,
 }
 
 impl Filter {
     /// Makes a filter of its parts.
-    pub(crate) fn new(
-        source: Arc<str>,
-        linktype: LinkType,
-        lints: Vec<Diagnostic>,
-        decision: Decision<Bits>,
-    ) -> Self {
-        Filter(Arc::new(Inner { source, linktype, lints, decision }))
+    pub(crate) fn new(source: Arc<str>, linktype: LinkType, decision: Decision<Bits>) -> Self {
+        Filter(Arc::new(Inner { source, linktype, decision }))
     }
 
     /// Whether a fully captured packet matches.
@@ -143,22 +136,6 @@ impl Filter {
     /// ```
     pub fn linktype(&self) -> LinkType {
         self.0.linktype
-    }
-
-    /// Places where the meaning may surprise.
-    ///
-    /// ```
-    /// # use pflang::Compiler;
-    /// # use wire::LinkType;
-    /// let filter = Compiler::new(LinkType::EN10MB).compile("not vlan and udp")?;
-    /// for lint in filter.lints() {
-    ///     println!("{}", lint.message);
-    /// }
-    /// # assert!(!filter.lints().is_empty());
-    /// # Ok::<(), pflang::Error>(())
-    /// ```
-    pub fn lints(&self) -> &[Diagnostic] {
-        &self.0.lints
     }
 
     /// Whether the answer may depend on the length on the wire. Where it does not, any length will do.

@@ -17,7 +17,7 @@
 //! |---|---|
 //! | one filter, one packet or many | [`Compiler::compile`], [`Filter::matches`], [`Filter::match_burst`] |
 //! | an ordered list of filters as one decision | [`Compiler::compile_list`], [`FilterList`] |
-//! | errors, with their place and a suggestion; warnings | [`Error`], [`Filter::lints`], [`Diagnostic`] |
+//! | errors, with their place and a suggestion; warnings | [`Error`], [`Compiler::help`], [`Compiler::lints`], [`Diagnostic`] |
 //! | names of hosts and services, files of sets | [`Names`], [`FileNames`] |
 //! | filters that strangers write | [`Limits`] |
 //! | what a filter means, and why a packet does not match | [`Compiler::explain`], [`Compiler::trace`] |
@@ -42,29 +42,29 @@ mod c;
 mod clock;
 mod compiler;
 mod diag;
-mod explain;
 mod filter;
-mod lint;
+mod help;
 mod list;
 mod lower;
 mod names;
 mod options;
 mod stage;
 mod syntax;
-mod trace;
 
 pub use c::c_name;
 pub use compiler::Compiler;
 use decide::internals::{exec, ir, opt, x64};
 pub use decide::{Backend, BurstEngine, Isa, NoCode, NoExec, Packet, Refusal, Span};
-pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity};
-pub use explain::{Explanation, Line};
+pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity, Unknown};
 pub use filter::Filter;
+pub use help::explain::{Explanation, Line};
+pub use help::trace::{
+    Answer, Sides, Trace, TraceStep, TracedLine, TracedLoad, TracedPlace, TracedPrimitive,
+};
 pub use list::{Entry, FilterList};
 pub use names::FileNames;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use stage::{Stage, UnknownStage};
-pub use trace::{Answer, Sides, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
 #[doc(no_inline)]
 pub use wire::LinkType;
 
@@ -72,7 +72,7 @@ pub use wire::LinkType;
 #[doc(hidden)]
 pub mod internals {
     pub use crate::compiler::Stages;
-    pub use crate::trace::trace;
+    pub use crate::help::trace::trace;
 
     /// From selected graphs to machine code.
     pub mod x64 {
@@ -84,15 +84,11 @@ pub mod internals {
     }
     /// Filters in plain words.
     pub mod explain {
-        pub use crate::explain::*;
+        pub use crate::help::explain::*;
     }
     /// Decision graphs.
     pub mod ir {
         pub use decide::internals::ir::*;
-    }
-    /// Places where a meaning may surprise.
-    pub mod lint {
-        pub use crate::lint::*;
     }
     /// From syntax trees to trees of tests.
     pub mod lower {

@@ -146,9 +146,7 @@ impl Compiler {
             Stage::Ast => self.parse(source).map(|ast| syntax::print::tree(&ast)),
             Stage::Lowered => self.lowered(source).map(|lowered| lower::print::tree(&lowered, source)),
             Stage::Graph => return self.as_written(source).map(|graph| ir::print::listing(&graph, source)),
-            _ => self
-                .graph(source, self.passes())
-                .and_then(|(graph, _)| self.print_graph(&graph, source, stage)),
+            _ => self.graph(source, self.passes()).and_then(|graph| self.print_graph(&graph, source, stage)),
         };
         printed.map_err(|diagnostic| Error::new(diagnostic, source.into()))
     }

@@ -59,12 +59,15 @@ fn said(example: &Example, filter: &str) -> Vec<String> {
     let compiler = Compiler::new(linktype).dialect(dialect).limits(limits);
     if is_list {
         let list: Vec<(&str, u32)> = filter.split("; ").zip(1..).collect();
-        let program = compiler.compile_list(&list).expect("a list with warnings");
-        return codes(&mut program.entries().flat_map(|entry| entry.lints).map(|lint| lint.code));
+        let lints = compiler.lints_of_list(&list).expect("a list with warnings");
+        return codes(&mut lints.iter().flatten().map(|lint| lint.code));
     }
     match compiler.compile(filter) {
-        Err(error) => codes(&mut [error.code()].into_iter()),
-        Ok(compiled) => codes(&mut compiled.lints().iter().map(|lint| lint.code)),
+        Err(error) => codes(&mut [compiler.help(&error).code()].into_iter()),
+        Ok(_) => {
+            let lints = compiler.lints(filter).expect("it compiles");
+            codes(&mut lints.iter().map(|lint| lint.code))
+        }
     }
 }
 

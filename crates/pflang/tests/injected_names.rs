@@ -67,7 +67,8 @@ fn check(filter: &str, matching: &[&str], others: &[&str]) {
 }
 
 fn error(filter: &str) -> Error {
-    compiler().compile(filter).unwrap_err()
+    let compiler = compiler();
+    compiler.help(&compiler.compile(filter).unwrap_err())
 }
 
 /// This shows where a packet ends between the two, and nothing before says which kind it is.

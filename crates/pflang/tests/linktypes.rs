@@ -233,10 +233,8 @@ fn errors_say_what_is_possible() {
 #[test]
 fn not_equal_is_equal() {
     for (linktype, text) in [(LinkType::SUNATM, "vpi != 7"), (LinkType::MTP2, "sio != 7")] {
-        let (dialect, limits) = (Dialect::STRICT, Limits::default());
-        let ast = parse(text, &dialect, &limits).expect(text);
-        let options = Options { linktype, netmask: None, dialect, names: &NoNames, limits };
-        let lints = lower::lower(&ast, &options).expect(text).lints;
+        let dialect = Dialect::STRICT;
+        let lints = pflang::Compiler::new(linktype).dialect(dialect).lints(text).expect(text);
         assert!(lints.iter().any(|lint| lint.code == Code::NotEqualIsEqual), "{text}: {lints:?}");
     }
 }
@@ -306,11 +304,11 @@ fn both(pcap: Libpcap, linktype: LinkType, text: &str, tally: &mut Tally) -> Opt
     }
 }
 
-fn ours(linktype: LinkType, text: &str) -> Result<Graph, Diagnostic> {
+fn ours(linktype: LinkType, text: &str) -> Result<Graph, Box<Diagnostic>> {
     let (dialect, limits) = (Dialect::STRICT, Limits::default());
     let ast = parse(text, &dialect, &limits)?;
     let options = Options { linktype, netmask: None, dialect, names: &NoNames, limits };
-    let lowered = lower::lower(&ast, &options).map_err(|error| *error)?;
+    let lowered = lower::lower(&ast, &options)?;
     Ok(build::build(lowered.tree, &[(lowered.root, 1)]))
 }
 

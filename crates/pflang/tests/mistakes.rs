@@ -23,10 +23,15 @@ fn compiler() -> Compiler {
     Compiler::new(LinkType::EN10MB)
 }
 
+/// What is said of a text that is no filter.
+fn helped(compiler: &Compiler, text: &str) -> Option<Error> {
+    Some(compiler.help(&compiler.compile(text).err()?))
+}
+
 /// The errors of the file's filters.
 fn errors(golden: &str) -> Vec<(&str, Error)> {
     let filters = golden.lines().filter_map(|line| line.strip_prefix("--- "));
-    filters.filter_map(|filter| Some((filter, compiler().compile(filter).err()?))).collect()
+    filters.filter_map(|filter| Some((filter, helped(&compiler(), filter)?))).collect()
 }
 
 #[test]
@@ -47,7 +52,7 @@ fn what_is_said() {
 /// What is said of lists of tags is true: the tag stands where the filter looks for it.
 #[test]
 fn tags_are_compared_as_advised() {
-    let error = compiler().compile("vlan 10-20").expect_err("a tag is one number");
+    let error = helped(&compiler(), "vlan 10-20").expect("a tag is one number");
     let help = error.diagnostic.help.clone().unwrap_or_default();
     let filter = help.split_once("as in `").and_then(|(_, rest)| rest.strip_suffix('`')).expect("a filter");
     let filter = compiler().compile(filter).expect("it compiles");
@@ -252,7 +257,7 @@ fn what_is_suggested_is_what_is_meant() {
         let packets: &Vec<Packet> = packets_of.entry(linktype).or_insert_with(|| packets(linktype));
         let compiler = Compiler::new(linktype);
         for (mistake, meant) in *mistakes {
-            let error = compiler.compile(mistake).expect_err(mistake);
+            let error = helped(&compiler, mistake).expect(mistake);
             let help = error.diagnostic.help.as_deref().unwrap_or_default();
             let suggested = suggested(help).unwrap_or_else(|| panic!("{mistake}: {error} {help}"));
             let [suggested_filter, right] = [suggested, meant].map(|text| {
@@ -315,7 +320,7 @@ fn what_is_not_suggested() {
             ),
         ),
     ] {
-        let error = compiler.compile(mistake).expect_err(mistake);
+        let error = helped(compiler, mistake).expect(mistake);
         assert_eq!(error.diagnostic.help.as_deref(), expected, "{mistake}");
     }
 }

@@ -51,7 +51,8 @@ impl Engines {
             table::Dialect::Strict => Dialect::STRICT,
             table::Dialect::Modern => Dialect::MODERN,
         };
-        Self::compile(&compiler(test.linktype, test.netmask).dialect(dialect), &test.filter)
+        let compiler = compiler(test.linktype, test.netmask).dialect(dialect);
+        Self::compile(&compiler, &test.filter).map_err(|error| compiler.help(&error))
     }
 
     /// Compiles `filter` as `compiler` is set up.

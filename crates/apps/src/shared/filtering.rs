@@ -20,19 +20,26 @@ pub(crate) fn compiler(linktype: LinkType) -> Compiler {
 
 /// Compiles the filter of an option, with what runs bursts: the first is not to wait for that.
 pub(crate) fn compile(compiler: &Compiler, option: &str, filter: &str) -> Result<Filter, OptionError> {
-    let filter = compiler.compile(filter).map_err(|error| does_not_compile(option, &error))?;
+    let filter = compiler.compile(filter).map_err(|error| does_not_compile(compiler, option, &error))?;
     filter.burst_engine();
     Ok(filter)
 }
 
 /// The error for a filter of an option that does not compile.
-pub(crate) fn does_not_compile(option: &str, error: &pflang::Error) -> OptionError {
+pub(crate) fn does_not_compile(compiler: &Compiler, option: &str, error: &pflang::Error) -> OptionError {
+    let error = compiler.help(error);
     // A file that cannot be read is not the filter's fault.
     let of_whom = if error.code() == Code::SetFile { OptionError::refused } else { OptionError::new };
     of_whom(option, "the filter does not compile").with_detail(error.render(Colours::None))
 }
 
 /// The compiler's warnings about the filter of an option.
+pub(crate) fn warning(option: &str, filter: &Filter) -> Option<OptionWarning> {
+    let lints = compiler(filter.linktype()).lints(filter.source()).ok()?;
+    odd(option, filter.source(), &lints)
+}
+
+/// What is told of a filter with these warnings.
 pub(crate) fn odd(option: &str, filter: &str, lints: &[Diagnostic]) -> Option<OptionWarning> {
     let lints: Vec<String> = lints.iter().map(|lint| lint.render(filter, Colours::None)).collect();
     let warning = || OptionWarning::new(option, "the filter may not do what it seems to do");

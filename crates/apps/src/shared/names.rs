@@ -14,26 +14,34 @@ const SET_FILE_MAX: u64 = 64 << 20;
 pub struct SystemNames {
     files: OnceLock<FileNames>,
     resolve: bool,
-    /// The answers of the resolver for hosts without an address.
-    failures: Mutex<HashMap<String, String>>,
+    /// What the resolver answered: a filter is looked at more than once, and the resolver may take long.
+    answers: Mutex<HashMap<String, Result<HostAddrs, String>>>,
+    /// The texts of set files, for the same reason: a pipe can be read once.
+    set_files: Mutex<HashMap<String, String>>,
 }
 
 impl SystemNames {
     /// With `resolve`, hosts that the files do not know are asked of the system's resolver.
     pub fn new(resolve: bool) -> Self {
-        SystemNames { files: OnceLock::new(), resolve, failures: Mutex::default() }
+        SystemNames {
+            files: OnceLock::new(),
+            resolve,
+            answers: Mutex::default(),
+            set_files: Mutex::default(),
+        }
     }
 
-    /// Asks the resolver, and keeps its reason if it has no answer.
+    /// Asks the resolver once, and keeps its answer, or its reason if it has none.
     fn resolved(&self, name: &str) -> Option<HostAddrs> {
-        resolved(name)
-            .map_err(|error| {
-                let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = || {
+            resolved(name).map_err(|error| {
                 let error = error.to_string();
                 let answer = error.strip_prefix("failed to lookup address information: ").unwrap_or(&error);
-                failures.insert(name.to_owned(), format!("the lookup failed: {answer}"));
+                format!("the lookup failed: {answer}")
             })
-            .ok()
+        };
+        answers.entry(name.to_owned()).or_insert_with(ask).clone().ok()
     }
 
     fn files(&self) -> &FileNames {
@@ -56,7 +64,8 @@ impl Names for SystemNames {
     }
 
     fn why_no_host(&self, name: &str) -> Option<String> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.get(name)?.clone().err()
     }
 
     fn net(&self, name: &str) -> Option<u32> {
@@ -76,12 +85,18 @@ impl Names for SystemNames {
     }
 
     fn set_file(&self, path: &str) -> Result<String, String> {
+        let mut read = self.set_files.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = read.get(path) {
+            return Ok(text.clone());
+        }
         let mut bytes = Vec::new();
         std::fs::File::open(path)
             .and_then(|file| file.take(SET_FILE_MAX + 1).read_to_end(&mut bytes))
             .map_err(|error| format!("cannot read `{path}`: {error}"))?;
         // What is not UTF-8 is no entry, and told as any other that is wrong, with its line.
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        read.insert(path.to_owned(), text.clone());
+        Ok(text)
     }
 }
 
@@ -95,4 +110,22 @@ fn resolved(name: &str) -> io::Result<HostAddrs> {
         }
     }
     Ok(addresses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pipe that holds a set is read once, however often the filter is looked at.
+    #[test]
+    fn a_set_file_is_read_once() {
+        let path = std::env::temp_dir().join(format!("sluss-set-{}", std::process::id()));
+        let name = path.to_string_lossy().into_owned();
+        std::fs::write(&path, "10.0.0.1\n").unwrap();
+        let names = SystemNames::new(false);
+        let first = names.set_file(&name);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!((names.set_file(&name), first.as_deref()), (first.clone(), Ok("10.0.0.1\n")));
+        assert!(SystemNames::new(false).set_file(&name).is_err());
+    }
 }

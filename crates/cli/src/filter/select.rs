@@ -83,7 +83,7 @@ impl<'a> Filters<'a> {
         let error = |source: &&'a FilterText| compiler.compile(source).err().map(|error| (*source, error));
         let wrong = self.sources.iter().filter_map(error).find(|(_, error)| is_wrong(error));
         wrong.map_or(Ok(()), |(source, error)| {
-            Err(language::wrong_filter(error, source, self.language, self.terminal))
+            Err(language::wrong_filter(&compiler, &error, source, self.language, self.terminal))
         })
     }
 
@@ -126,9 +126,10 @@ impl<'a> Filters<'a> {
         }
         let missing = (0..self.sources.len()).find(|filter| !compiled.existing.contains(filter));
         let error =
-            first.zip(missing).and_then(|place| compiled.misfits.get(&place).map(|error| (place.1, error)));
-        error.map_or(Ok(found), |(filter, error)| {
-            Err(language::wrong_filter(error.clone(), self.sources[filter], self.language, self.terminal))
+            first.zip(missing).and_then(|place| compiled.misfits.get(&place).map(|error| (place, error)));
+        error.map_or(Ok(found), |((linktype, filter), error)| {
+            let (compiler, source) = (self.compiler(linktype), self.sources[filter]);
+            Err(language::wrong_filter(&compiler, error, source, self.language, self.terminal))
         })
     }
 
@@ -145,14 +146,20 @@ impl<'a> Filters<'a> {
                     // What a text means for lints hardly depends on the link type: tell them once.
                     let is_first = compiled.existing.insert(i);
                     let quiet = self.quiet || !is_first;
-                    Some(language::accept(filter, source, self.at, quiet, self.terminal)?)
+                    Some(language::accept(&compiler, filter, source, self.at, quiet, self.terminal)?)
                 }
                 Err(error) if depends_on_linktype(error.code()) => {
                     compiled.misfits.insert((linktype, i), error);
                     None
                 }
                 Err(error) => {
-                    return Err(language::wrong_filter(error, source, self.language, self.terminal));
+                    return Err(language::wrong_filter(
+                        &compiler,
+                        &error,
+                        source,
+                        self.language,
+                        self.terminal,
+                    ));
                 }
             });
         }

@@ -50,13 +50,25 @@ struct Primitives<'a> {
 
 impl Serialize for Primitives<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let object = |primitive: &TracedPrimitive| Primitive {
-            primitive: primitive.span.text(self.source),
+        serializer
+            .collect_seq(self.trace.primitives.iter().map(|primitive| Primitive::of(primitive, self.source)))
+    }
+}
+
+impl<'a> Primitive<'a> {
+    fn of(primitive: &'a TracedPrimitive, source: &'a str) -> Self {
+        Primitive {
+            primitive: primitive.span.text(source),
             span: Place::of(primitive.span),
             member: primitive.is_member,
             verdict: if primitive.is_asked { verdict(primitive) } else { "not_asked" },
-        };
-        serializer.collect_seq(self.trace.primitives.iter().map(object))
+            line: primitive.line.as_ref().map(|line| Line {
+                text: &line.text,
+                file: &line.path,
+                number: line.number,
+            }),
+            misses: primitive.misses,
+        }
     }
 }
 
@@ -66,6 +78,22 @@ struct Primitive<'a> {
     span: Place,
     member: bool,
     verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<Line<'a>>,
+    #[serde(skip_serializing_if = "is_zero")]
+    misses: usize,
+}
+
+/// A member of a set that is a line of a file.
+#[derive(Serialize)]
+struct Line<'a> {
+    text: &'a str,
+    file: &'a str,
+    number: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize)]

@@ -33,6 +33,7 @@ pub(super) fn write(
     for alike in trace.primitives.chunk_by(is_alike) {
         for primitive in &alike[..named(alike.len())] {
             write_primitive(out, primitive, source, packet, &columns)?;
+            write_misses(out, primitive)?;
         }
         if let more @ 1.. = alike.len() - named(alike.len()) {
             writeln!(out, "{}and {more} more, not asked", indent(&alike[0]))?;
@@ -61,11 +62,26 @@ fn write_primitive(
     columns: &Columns,
 ) -> io::Result<()> {
     let indent = indent(primitive);
-    writeln!(out, "{indent}{} => {}", primitive_text(primitive.span, source), verdict(primitive))?;
+    let text = match &primitive.line {
+        Some(line) => {
+            let (text, path) = (shortened(&line.text, LONGEST_MEMBER), shown(&line.path));
+            format!("{text} (line {} of {path})", line.number)
+        }
+        None => primitive_text(primitive.span, source),
+    };
+    writeln!(out, "{indent}{text} => {}", verdict(primitive))?;
     for row in rows(primitive, packet) {
         columns.write(out, indent, &row)?;
     }
     Ok(())
+}
+
+/// How many members of a large set do not hold.
+fn write_misses(out: &mut dyn Write, set: &TracedPrimitive) -> io::Result<()> {
+    match set.misses {
+        0 => Ok(()),
+        misses => writeln!(out, "    {} => no", counted(misses as u64, "member")),
+    }
 }
 
 /// The text of a primitive; one that the whole filter implies has none.
@@ -172,6 +188,8 @@ fn load_in_words(load: TracedLoad, data: &[u8]) -> String {
     }
 }
 
+/// Of a member in a file, no more is shown.
+const LONGEST_MEMBER: usize = 60;
 /// The longest question that makes its column wider. Those of arithmetic may be much longer, and leave it.
 const LONGEST_QUESTION: usize = 44;
 /// Of an expression for a place, no more is shown.

@@ -1,10 +1,12 @@
 //! Rendered findings against `testdata/golden/diagnostics.txt`; `BLESS=1` writes the file anew.
 
-use super::{Code, Colours, Diagnostic};
+use super::{Code, Colours, Diagnostic, Error};
 use crate::Span;
+use crate::compiler::Compiler;
 use crate::options::{Dialect, Limits};
 use crate::syntax::parse::parse;
 use std::fmt::Write;
+use wire::LinkType;
 
 /// Filters with a mistake, grouped as the book groups them.
 #[rustfmt::skip]
@@ -22,7 +24,13 @@ const MISTAKES: &[&str] = &[
 
 fn mistake(source: &str) -> Diagnostic {
     match parse(source, &Dialect::default(), &Limits::default()) {
-        Err(found) => found,
+        Err(found) => {
+            let error = Error::new(found, source.into());
+            // Where there are frames of such a type.
+            let is_wlan = source.starts_with("type ") || source.starts_with("dir ");
+            let linktype = if is_wlan { LinkType::IEEE802_11 } else { LinkType::EN10MB };
+            *Compiler::new(linktype).help(&error).diagnostic
+        }
         Ok(_) => panic!("`{source}` has no mistake"),
     }
 }
@@ -53,7 +61,7 @@ fn golden() {
 /// Mistakes, and what is advised.
 #[rustfmt::skip]
 const ADVICE: &[(&str, &str)] = &[
-    ("tcp AND udp", "did you mean `tcp and udp`?"), ("TCP PORT 80", "did you mean `tcp port 80`?"),
+    ("ip AND udp", "did you mean `ip and udp`?"), ("TCP PORT 80", "did you mean `tcp port 80`?"),
     ("tcp prt", "did you mean `port`?"), ("tcp prt 80", "did you mean `tcp port 80`?"),
     ("tcp-syn", "did you mean `tcp[tcpflags] & tcp-syn != 0`?"), ("tcp port 80 - 90", "did you mean `tcp portrange 80-90`?"),
     ("ip protocol gre", "did you mean `ip proto 47`?"), ("ip protocol tcp", r"did you mean `ip proto \tcp`?"),
@@ -181,8 +189,8 @@ fn colours_are_the_callers_choice() {
 #[test]
 fn what_can_never_match_is_warned_about() {
     let lints = |source: &str| {
-        let compiled = crate::Compiler::new(wire::LinkType::EN10MB).compile(source).unwrap();
-        compiled.lints().iter().any(|lint| lint.code == Code::AlwaysFalse)
+        let lints = Compiler::new(LinkType::EN10MB).lints(source).unwrap();
+        lints.iter().any(|lint| lint.code == Code::AlwaysFalse)
     };
     for never in
         ["ip proto 300", "proto 256", "ip6 proto 300 or arp", "ether proto 65536", "not ip proto 300"]
@@ -198,7 +206,7 @@ fn what_can_never_match_is_warned_about() {
 /// What only lowering finds out.
 #[test]
 fn mistakes_in_meaning_say_what_was_meant() {
-    let compiler = crate::Compiler::new(wire::LinkType::EN10MB);
+    let compiler = Compiler::new(LinkType::EN10MB);
     for (source, code, help) in [
         ("icmp type 8", Code::LinkType, "did you mean `icmp[icmptype] = 8`?"),
         ("tcp and icmp6 type 4", Code::LinkType, "did you mean `icmp6[icmp6type] = 4`?"),
@@ -206,7 +214,7 @@ fn mistakes_in_meaning_say_what_was_meant() {
         ("port 80-90", Code::UnknownName, "did you mean `portrange 80-90`?"),
         ("tcp dst port 1024-65535", Code::UnknownName, "did you mean `tcp dst portrange 1024-65535`?"),
     ] {
-        let error = compiler.compile(source).unwrap_err();
+        let error = compiler.help(&compiler.compile(source).unwrap_err());
         assert_eq!(error.code(), code, "{source}");
         assert!(
             error.diagnostic.help.as_ref().is_some_and(|told| told.starts_with(help)),
@@ -218,7 +226,6 @@ fn mistakes_in_meaning_say_what_was_meant() {
 /// What a link type lacks is told with what it has.
 #[test]
 fn what_a_link_type_lacks_is_told_with_what_to_ask() {
-    use wire::LinkType;
     for (linktype, source, help) in [
         (LinkType::RAW, "ether host 00:11:22:33:44:55", "its packets have none: ask for addresses of IP"),
         (LinkType::RAW, "gateway nobody", "its packets have none: ask for addresses of IP"),
@@ -245,8 +252,8 @@ fn what_a_link_type_lacks_is_told_with_what_to_ask() {
         (LinkType::PFLOG, "protochain 6", "the first header alone can be asked for: `proto 6`"),
         (LinkType::MTP2, "vlan 5", "what works on it: `fisu`"),
     ] {
-        let compiler = crate::Compiler::new(linktype);
-        let error = compiler.compile(source).unwrap_err();
+        let compiler = Compiler::new(linktype);
+        let error = compiler.help(&compiler.compile(source).unwrap_err());
         assert_eq!(error.code(), Code::LinkType, "{source}: {error}");
         let told = error.diagnostic.help.unwrap_or_default();
         assert!(told.starts_with(help), "{source}: {told}");

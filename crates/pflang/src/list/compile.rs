@@ -12,12 +12,9 @@ use crate::Span;
 use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Code, Diagnostic, Error};
-use crate::ir::tree::{Tree, TreeId, TreeNode};
-use crate::ir::{Graph, Node};
-use crate::lint;
-use crate::syntax::fmt::canonical;
+use crate::ir::tree::{Tree, TreeId};
+use crate::ir::verify::Checked;
 use decide::Decision;
-use std::collections::{HashMap, HashSet};
 
 #[cfg(test)]
 mod tests;
@@ -45,14 +42,14 @@ impl Compiler {
     /// # Errors
     /// The first error in one of the texts, with its entry and place; or that the list is too large.
     pub fn compile_list<S: AsRef<str>>(&self, list: &[(S, u32)]) -> Result<FilterList, Error> {
-        let mut joined = Joined::new(self);
-        for (source, answer) in list {
-            let source = source.as_ref();
-            let entry = joined.entries.len();
-            let added = joined.add(source, *answer);
-            added.map_err(|diagnostic| Error::new(diagnostic, source.into()).in_entry(entry))?;
-        }
-        joined.compile()
+        let mut joined = Joined::of(self, list)?;
+        let graph = joined.graph()?;
+        joined.compile(graph)
+    }
+
+    /// The graph that decides a list.
+    pub(crate) fn graph_of_list<S: AsRef<str>>(&self, list: &[(S, u32)]) -> Result<Checked, Error> {
+        Joined::of(self, list)?.graph()
     }
 }
 
@@ -65,15 +62,11 @@ struct Joined<'c> {
     tree: Tree,
     arms: Vec<(TreeId, u32)>,
     terms: usize,
-    /// By its canonical text: the first entry that says so.
-    said: HashMap<String, usize>,
-    /// The first entry that matches every packet.
-    matches_all: Option<usize>,
 }
 
 impl<'c> Joined<'c> {
-    fn new(compiler: &'c Compiler) -> Self {
-        Joined {
+    fn of<S: AsRef<str>>(compiler: &'c Compiler, list: &[(S, u32)]) -> Result<Self, Error> {
+        let mut joined = Joined {
             compiler,
             clock: Clock::new(compiler.limits),
             text: String::new(),
@@ -81,9 +74,14 @@ impl<'c> Joined<'c> {
             tree: Tree::default(),
             arms: Vec::new(),
             terms: 0,
-            said: HashMap::new(),
-            matches_all: None,
+        };
+        for (source, answer) in list {
+            let source = source.as_ref();
+            let entry = joined.entries.len();
+            let added = joined.add(source, *answer);
+            added.map_err(|diagnostic| Error::new(diagnostic, source.into()).in_entry(entry))?;
         }
+        Ok(joined)
     }
 
     /// What is wrong with an entry is said in spans of its own text.
@@ -92,19 +90,13 @@ impl<'c> Joined<'c> {
         self.check_size(begin + source.len())?;
         let ast = self.compiler.parse_behind(source, self.terms)?;
         self.tree.begin_text(begin as u32);
-        let lowered = self.compiler.lower_into(std::mem::take(&mut self.tree), &ast, source, self.clock)?;
-        let mut lints = lint::lint(&ast, source, self.compiler.linktype(), self.compiler.dialect);
-        lints.extend(lowered.lints);
-        lints.extend(self.shadow(canonical(&ast)).map(|why| never_decides(source, &why)));
+        let lowered = self.compiler.lower_into(std::mem::take(&mut self.tree), &ast, self.clock)?;
         self.clock.check(whole(source))?;
 
         (self.tree, self.terms) = (lowered.tree, lowered.terms);
-        if self.tree.node(lowered.root) == TreeNode::True {
-            self.matches_all.get_or_insert(self.entries.len());
-        }
         self.arms.push((lowered.root, answer));
         self.text.push_str(source);
-        self.entries.push(Stored { text: begin..self.text.len(), answer, lints });
+        self.entries.push(Stored { text: begin..self.text.len(), answer });
         self.text.push('\n');
         Ok(())
     }
@@ -119,22 +111,16 @@ impl<'c> Joined<'c> {
         Err(Box::new(Diagnostic::new(Code::Limit, Span::default(), message)))
     }
 
-    /// Why an entry behind those so far cannot decide anything, if that is plain.
-    fn shadow(&mut self, canonical: String) -> Option<String> {
-        if let Some(all) = self.matches_all {
-            return Some(format!("entry [{all}] matches every packet"));
-        }
-        let first = *self.said.entry(canonical).or_insert(self.entries.len());
-        (first != self.entries.len()).then(|| format!("entry [{first}] is the same filter"))
+    fn graph(&mut self) -> Result<Checked, Error> {
+        let Joined { compiler, clock, .. } = *self;
+        let tree = std::mem::take(&mut self.tree);
+        compiler
+            .checked(tree, &mut self.arms, compiler.passes(), &clock, "")
+            .map_err(|found| self.locate(found))
     }
 
-    fn compile(mut self) -> Result<FilterList, Error> {
-        let Joined { compiler, clock, .. } = self;
-        let tree = std::mem::take(&mut self.tree);
-        let graph = compiler
-            .checked(tree, &mut self.arms, compiler.passes(), &clock, "")
-            .map_err(|found| self.locate(found))?;
-        self.lint_unreached(graph.graph());
+    fn compile(self, graph: Checked) -> Result<FilterList, Error> {
+        let Joined { compiler, .. } = self;
         let decision = Decision::of_checked(graph, &compiler.decide_options());
         let decision =
             decision.map_err(|error| Error::new(worded(error.into(), Span::default()), "".into()))?;
@@ -150,28 +136,4 @@ impl<'c> Joined<'c> {
         found.span = Span::new(found.span.start - begin, found.span.end.saturating_sub(begin));
         Error::new(found, self.text[text.clone()].into()).in_entry(index)
     }
-
-    /// Says of entries whose answer no packet gets that they never decide.
-    fn lint_unreached(&mut self, graph: &Graph) {
-        let answers: HashSet<u32> = graph
-            .topological()
-            .into_iter()
-            .filter_map(|id| match graph.node(id) {
-                Node::Leaf(answer) => Some(*answer),
-                _ => None,
-            })
-            .collect();
-        for Stored { text, answer, lints } in &mut self.entries {
-            let said = lints.iter().any(|lint| lint.code == Code::NeverDecides);
-            if !said && *answer != FilterList::NONE && !answers.contains(answer) {
-                let why = "it matches no packet that those before it leave";
-                lints.push(never_decides(&self.text[text.clone()], why));
-            }
-        }
-    }
-}
-
-fn never_decides(source: &str, why: &str) -> Diagnostic {
-    Diagnostic::new(Code::NeverDecides, whole(source), format!("this entry of the list never decides: {why}"))
-        .help("remove it, or move it further to the front")
 }

@@ -3,7 +3,6 @@
 mod compile;
 
 use crate::BurstEngine;
-use crate::diag::Diagnostic;
 use crate::exec::{NativeList, NoExec, Packet};
 use crate::ir::{Graph, REJECT};
 use decide::{Decision, Leaves};
@@ -49,7 +48,6 @@ struct Inner {
 pub(crate) struct Stored {
     pub(crate) text: Range<usize>,
     pub(crate) answer: u32,
-    pub(crate) lints: Vec<Diagnostic>,
 }
 
 /// One filter of a [`FilterList`].
@@ -62,7 +60,6 @@ pub(crate) struct Stored {
 /// let list = Compiler::new(LinkType::EN10MB).compile_list(&entries)?;
 /// let second = list.entries().nth(1).unwrap();
 /// assert_eq!((second.source, second.answer), ("arp", 2));
-/// assert_eq!(second.lints[0].message, "this entry of the list never decides: entry [0] is the same filter");
 /// # Ok::<(), pflang::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +69,6 @@ pub struct Entry<'p> {
     pub source: &'p str,
     /// Its answer.
     pub answer: u32,
-    /// Places where its meaning may surprise.
-    pub lints: &'p [Diagnostic],
 }
 
 impl FilterList {
@@ -180,10 +175,9 @@ impl FilterList {
     /// ```
     pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
         let text = &self.0.text;
-        self.0.entries.iter().map(move |Stored { text: range, answer, lints }| Entry {
+        self.0.entries.iter().map(move |Stored { text: range, answer }| Entry {
             source: text.get(range.clone()).unwrap_or_default(),
             answer: *answer,
-            lints,
         })
     }
 

@@ -9,7 +9,6 @@
 
 use super::Result;
 use super::layers::{Layers, Offset, Rel};
-use super::loads::for_each_load;
 use super::lowerer::Lowerer;
 use super::numbers::ipproto;
 use crate::diag::Code;
@@ -59,16 +58,11 @@ impl Lowerer<'_> {
         b: ArithId,
         transport: Transport,
     ) -> Result {
-        // One whose guard is lost does see other packets, unless something else in the filter asks for IPv4.
-        for_each_load(ast, [a, b], |load| {
-            if load.guarded {
-                self.lint_ip4_only(load.proto);
-            }
-        });
+        let sides = [a, b];
         let a = self.operand(ast, a, transport)?;
         let b = self.operand(ast, b, transport)?;
-        self.lint_range(op, a.value, b.value);
         let mut test = self.relation(op, a.value, b.value);
+        self.note_relation(ast, sides, test, [a.guard, b.guard])?;
         if let Some(guard) = b.guard {
             test = self.and(guard, test);
         }
@@ -151,6 +145,7 @@ impl Lowerer<'_> {
                 let index = pop(done);
                 let size = Size::from_bytes(size).ok_or_else(|| self.bad_size(ast, id, size))?;
                 let (place, guard) = self.header(proto, index, transport)?;
+                self.note_guard(id, guard);
                 let value = self.load_at(place, 0, size);
                 Operand { value, guard, ..index }
             }
@@ -158,6 +153,7 @@ impl Lowerer<'_> {
                 let index = pop(done);
                 self.check_extension("`&` in front of a field")?;
                 let (place, guard) = self.header(proto, index, transport)?;
+                self.note_guard(id, guard);
                 let base = place.variable.unwrap_or(index.value);
                 Operand { value: self.op_k(BinOp::Add, base, place.constant), guard, ..index }
             }

@@ -9,7 +9,6 @@
 use super::Result;
 use super::layers::{Offset, Rel};
 use super::lowerer::Lowerer;
-use crate::diag::{Code, Diagnostic};
 use crate::ir::Size;
 use crate::ir::tree::TreeId;
 use crate::syntax::ast::{AtmField, AtmType, RelOp};
@@ -78,7 +77,7 @@ impl Lowerer<'_> {
             AtmField::Vci => ("`vci`", VCI, Size::B2),
         };
         self.needs_atm(name)?;
-        let op = self.field_op(name, op);
+        let op = field_op(op);
         Ok(self.compare(Rel::LinkHdr, offset, size, op, k))
     }
 
@@ -119,17 +118,6 @@ impl Lowerer<'_> {
         self.and(channel, message)
     }
 
-    /// The operator in front of an ATM or SS7 number, as libpcap takes it: `!=` means `=` there.
-    pub(super) fn field_op(&mut self, name: &str, op: RelOp) -> RelOp {
-        if op != RelOp::Ne {
-            return op;
-        }
-        let message = format!("`!=` after {name} means `=`, as in libpcap");
-        let help = "write `not` in front of it, and `=`";
-        self.lint(Diagnostic::new(Code::NotEqualIsEqual, self.span, message).help(help));
-        RelOp::Eq
-    }
-
     fn needs_atm(&self, word: &str) -> Result<()> {
         match self.outermost {
             LinkType::SUNATM => Ok(()),
@@ -152,4 +140,11 @@ fn name(word: AtmType) -> &'static str {
         AtmType::Connectmsg => "`connectmsg`",
         AtmType::Metaconnect => "`metaconnect`",
     }
+}
+
+/// The operator in front of an ATM or SS7 number.
+///
+/// COMPAT: libpcap takes `!=` for `=` there.
+pub(super) fn field_op(op: RelOp) -> RelOp {
+    if op == RelOp::Ne { RelOp::Eq } else { op }
 }

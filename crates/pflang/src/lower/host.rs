@@ -10,7 +10,7 @@ use super::lowerer::Lowerer;
 use super::net::{Net4, Net6};
 use super::numbers::ethertype;
 use crate::Span;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Unknown};
 use crate::ir::Size;
 use crate::names::number_like_c;
 use crate::options::HostAddrs;
@@ -36,7 +36,7 @@ impl Lowerer<'_> {
             Some(Proto::Rarp) => self.address4(net, quals.dir, ethertype::RARP),
             // libpcap looks at the low half of whatever number was given.
             Some(Proto::Decnet) => self.decnet_host(net.address as u16, quals.dir),
-            Some(proto) => Err(self.no_addresses(proto, "an IPv4", quals.kind)),
+            Some(proto) => Err(self.no_addresses(proto, Proto::Ip, quals.kind)),
         }
     }
 
@@ -56,7 +56,7 @@ impl Lowerer<'_> {
     pub(crate) fn net6(&mut self, net: Net6, quals: Quals) -> Result {
         match quals.proto {
             None | Some(Proto::Ip6) => self.address6(net, quals.dir),
-            Some(proto) => Err(self.no_addresses(proto, "an IPv6", quals.kind)),
+            Some(proto) => Err(self.no_addresses(proto, Proto::Ip6, quals.kind)),
         }
     }
 
@@ -113,9 +113,10 @@ impl Lowerer<'_> {
         Ok(self.any(&tests))
     }
 
-    fn no_addresses(&self, proto: Proto, family: &str, kind: Option<Kind>) -> Box<crate::diag::Diagnostic> {
+    /// An address of this version of IP has not this protocol.
+    fn no_addresses(&self, proto: Proto, version: Proto, kind: Option<Kind>) -> Box<Diagnostic> {
         let (proto, kind) = (proto.name(), kind.unwrap_or(Kind::Host).name());
-        let right = if family.ends_with("IPv6") { "ip6" } else { "ip" };
+        let (family, right) = (if version == Proto::Ip6 { "an IPv6" } else { "an IPv4" }, version.name());
         let mut error = self.error(Code::BadQualifier, format!("`{proto}` does not go with {family} {kind}"));
         error.help = Some(format!("write `{right} {kind} …`"));
         error
@@ -150,6 +151,7 @@ impl Lowerer<'_> {
     /// "No such name".
     pub(crate) fn unknown(&self, what: &str, name: &str) -> Box<Diagnostic> {
         let mut error = self.error(Code::UnknownName, format!("unknown {what} `{name}`"));
+        error.unknown = Some(Unknown::Other);
         error.help = Some("write its number, or make the name known to the system's files".into());
         error
     }
@@ -188,6 +190,7 @@ impl Lowerer<'_> {
             error.message = format!("`{name}` is no IPv4 address");
             error.help = Some("an address is four numbers from 0 to 255, as in `host 10.0.0.1`".into());
         } else {
+            error.unknown = Some(Unknown::Host);
             error.help = Some("write its address, or make the name known to the system's files".into());
         }
         error

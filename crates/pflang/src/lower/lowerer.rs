@@ -9,13 +9,14 @@
 
 use super::layers::{Layers, Offset, Rel};
 use super::net::Net6;
+use super::parts::Record;
 use super::{Options, Result};
 use crate::Span;
 use crate::clock::Clock;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, Size, ValueId};
-use crate::syntax::ast::{Ast, ExprId, RelOp};
+use crate::syntax::ast::{Ast, RelOp};
 use wire::LinkType;
 
 /// What becomes of the padding of the outermost link layer's header, where that says that there is some.
@@ -26,6 +27,17 @@ pub(crate) enum Padding {
     Forgotten,
 }
 
+/// Where an encapsulation ends that has moved the headers for what stands to its right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// COMPAT: nowhere, as in libpcap.
+    Filter,
+    /// Where it need not have matched: before the other alternative of an `or`, and behind an `or` or `not`.
+    Alternative,
+    /// There, and at the parenthesis around it: the `scoped` dialect.
+    Parenthesis,
+}
+
 /// The state of a lowering.
 pub(crate) struct Lowerer<'a> {
     pub(crate) options: &'a Options<'a>,
@@ -33,21 +45,15 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) outermost: LinkType,
     pub(crate) layers: Layers,
     pub(crate) tree: Tree,
-    pub(crate) lints: Vec<Diagnostic>,
     /// The whole filter.
     pub(crate) filter: Span,
     /// The primitive at hand.
     pub(crate) span: Span,
-    /// Layers to come back to, or to compare with.
+    /// Layers to come back to.
     pub(crate) snapshots: Vec<Layers>,
-    /// How many relations so far read a field.
-    pub(crate) loading_relations: usize,
-    /// The encapsulation word under a `not` that shifts what follows, until something does.
-    pub(crate) negated_shift: Option<ExprId>,
-    /// The last encapsulation word, for the lints about what it shifts.
-    pub(crate) encapsulation: Option<ExprId>,
-    /// What each `and` was lowered to.
-    pub(crate) conjunctions: Vec<(ExprId, TreeId)>,
+    pub(crate) scope: Scope,
+    /// What each part was lowered to, if somebody wants to know.
+    pub(crate) record: Option<Box<Record>>,
     /// Values that the outermost link layer's offsets vary by, in the order in which a program computes them at
     /// its very start, and whether anything has used them.
     pub(crate) early: Vec<(ValueId, bool)>,
@@ -73,14 +79,11 @@ impl<'a> Lowerer<'a> {
             outermost,
             layers: Layers::bare(outermost),
             tree,
-            lints: Vec::new(),
             filter: Span::default(),
             span: Span::default(),
             snapshots: Vec::new(),
-            loading_relations: 0,
-            negated_shift: None,
-            encapsulation: None,
-            conjunctions: Vec::new(),
+            scope: if options.dialect.scoped { Scope::Parenthesis } else { Scope::Filter },
+            record: None,
             early: Vec::new(),
             padding,
             terms: 0,

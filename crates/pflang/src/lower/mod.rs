@@ -10,9 +10,9 @@
 //! host mac port proto iso decnet                   llc wlan atm mtp pf   words of some link types only
 //! arith loads   relations                          encap tunnel          words that move the headers
 //! chain      protochain                            extension  the dialect that sees through IPv6's headers
-//! set        `in { … }`                            lint       warnings
+//! set        `in { … }`                            parts      what each part is lowered to
 //! select     conditions and choices as numbers     print      the tree as text
-//! shift      warnings about encapsulations, and what to write instead
+//! instead    what can be asked where a link type lacks what is asked for
 //! ```
 //!
 //! This module reads no packet, no file and no name service: names come through [`Names`].
@@ -28,9 +28,8 @@ mod host;
 mod id;
 mod instead;
 mod iso;
-mod layers;
+pub(crate) mod layers;
 mod link;
-mod lint;
 mod llc;
 mod loads;
 mod lowerer;
@@ -38,13 +37,13 @@ mod mac;
 mod mtp;
 mod net;
 mod numbers;
+mod parts;
 mod pf;
 mod port;
 pub mod print;
 mod proto;
 mod select;
 mod set;
-mod shift;
 mod tunnel;
 mod walk;
 mod wlan;
@@ -53,12 +52,15 @@ use crate::clock::Clock;
 use crate::diag::Diagnostic;
 use crate::ir::tree::{Tree, TreeId};
 use crate::options::{Dialect, Limits, Names};
-use crate::syntax::ast::{Ast, ExprId};
+use crate::syntax::ast::Ast;
+pub(crate) use id::left_aligned;
 pub(crate) use id::promoted;
 pub(crate) use link::tells_protocols;
-pub(crate) use loads::{Load, for_each_load};
+pub(crate) use loads::for_each_load;
+pub(crate) use lowerer::Scope;
 use lowerer::{Lowerer, Padding};
-pub(crate) use numbers::ipproto;
+pub(crate) use numbers::{ethertype, ipproto};
+pub(crate) use parts::{FileMember, Parts, Unasked, lower_parts};
 pub(crate) use port::{service, services};
 use wire::LinkType;
 
@@ -84,12 +86,8 @@ pub struct Lowered {
     pub tree: Tree,
     /// Where its evaluation starts.
     pub root: TreeId,
-    /// Warnings: the filter compiles, but may not mean what its author thinks.
-    pub lints: Vec<Diagnostic>,
     /// Those of the syntax tree, and the members in files of sets.
     pub terms: usize,
-    /// What each `and` was lowered to.
-    pub conjunctions: Vec<(ExprId, TreeId)>,
 }
 
 /// The error is boxed: it is large, rare, and passes through many hands.
@@ -121,6 +119,6 @@ pub(crate) fn lower_into(tree: Tree, ast: &Ast, options: &Options<'_>, clock: Cl
         lowerer = Lowerer::new(options, lowerer.tree, clock, Padding::Forgotten)?;
         root = lowerer.program(ast)?;
     }
-    let Lowerer { tree, lints, terms, conjunctions, .. } = lowerer;
-    Ok(Lowered { tree, root, lints, terms, conjunctions })
+    let Lowerer { tree, terms, .. } = lowerer;
+    Ok(Lowered { tree, root, terms })
 }

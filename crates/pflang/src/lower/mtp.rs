@@ -10,6 +10,7 @@
 //! its two. The label is a little-endian 32-bit number: 14 bits destination, 14 bits origin, 4 bits link.
 
 use super::Result;
+use super::atm::field_op;
 use super::layers::Rel;
 use super::lowerer::Lowerer;
 use crate::diag::Code;
@@ -69,7 +70,7 @@ impl Lowerer<'_> {
             Mtp3Field::Hsls => ("`hsls`", HIGH_SPEED),
         };
         let start = self.mtp2_start(name)? + high_speed;
-        let op = self.field_op(name, op);
+        let op = field_op(op);
         match field {
             Mtp3Field::Sio | Mtp3Field::Hsio => {
                 self.mtp3_limit(name, k, 0xff)?;

@@ -87,9 +87,17 @@ impl Lowerer<'_> {
             Some(proto) => {
                 let (proto, kind) = (proto.name(), quals.kind.unwrap_or(Kind::Host).name());
                 let mut error = self.error(Code::BadQualifier, format!("`{proto}` has no `{kind}`"));
-                error.help = Some(format!(
-                    "only `tcp`, `udp` and `sctp` have ports; `{proto} and {kind} …` asks for both"
-                ));
+                error.help = Some(match quals.proto {
+                    Some(Proto::Ip | Proto::Ip6) => {
+                        format!(
+                            "only `tcp`, `udp` and `sctp` have ports; `{proto} and {kind} …` asks for both"
+                        )
+                    }
+                    Some(Proto::Link) => "only `tcp`, `udp` and `sctp` have ports".to_owned(),
+                    _ => format!(
+                        "only `tcp`, `udp` and `sctp` have ports, so that no packet is both; `{proto} or {kind} …` accepts either"
+                    ),
+                });
                 Err(error)
             }
         }

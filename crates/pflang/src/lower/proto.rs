@@ -96,16 +96,7 @@ impl Lowerer<'_> {
             Some(Proto::Iso) => (super::iso::protocol(name), "ISO protocol"),
             Some(_) => (None, "protocol"),
         };
-        number.ok_or_else(|| self.unknown_proto(what, name))
-    }
-
-    /// "No such protocol": some that people look for are ports, or words.
-    fn unknown_proto(&self, what: &str, name: &str) -> Box<Diagnostic> {
-        let error = self.unknown(what, name);
-        match crate::syntax::advice::protocol(name) {
-            Some(filter) => Box::new(error.suggest(filter)),
-            None => error,
-        }
+        number.ok_or_else(|| self.unknown(what, name))
     }
 
     /// Over IPv4 or IPv6.

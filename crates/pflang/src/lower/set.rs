@@ -75,9 +75,7 @@ impl Lowerer<'_> {
         let is_prefix = matches!(id, Id::V4Prefix { .. } | Id::V4Mask { .. } | Id::V6Prefix(..));
         let is_net = is_prefix && matches!(quals.kind, None | Some(Kind::Host));
         let quals = if is_net { Quals { kind: Some(Kind::Net), ..quals } } else { quals };
-        let test = self.identifier(quals, id)?;
-        self.lint_address(quals, id, true);
-        Ok(test)
+        self.identifier(quals, id)
     }
 
     /// Each line that has a member is a term, as each member within the braces is.
@@ -98,7 +96,9 @@ impl Lowerer<'_> {
                 .map_err(|found| line.wrong(whole, *found))?;
             let item = member(text, quals, &self.options.dialect, &self.options.limits);
             let item = item.map_err(|found| line.wrong(found.span, *found))?;
+            self.note_member(path, number, text);
             let test = self.member(quals, &item).map_err(|found| line.wrong(item.span(), *found))?;
+            self.span = line.named;
             self.check_limits().map_err(|found| line.wrong(item.span(), *found))?;
             members.push(test);
         }

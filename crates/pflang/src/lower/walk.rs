@@ -3,22 +3,20 @@
 use super::Result;
 use super::layers::Rel;
 use super::link::Direction;
-use super::lowerer::Lowerer;
+use super::lowerer::{Lowerer, Scope};
 use crate::diag::Code;
 use crate::ir::Size;
 use crate::ir::tree::{TreeId, TreeNode};
-use crate::syntax::ast::{Arith, ArithId, Ast, ByteOp, Expr, ExprId, RelOp};
+use crate::syntax::ast::{Ast, ByteOp, Expr, ExprId, RelOp};
 
 /// Tasks that remain, last first.
 enum Task {
     Visit(ExprId),
     /// Both operands are done.
     Join(ExprId),
-    /// The left operand of this `or` is done.
-    Alternative(ExprId, Snapshot),
-    /// The operand is done; so many relations with loads had been seen before it.
-    Negate(ExprId, Snapshot, usize),
-    /// The `scoped` dialect: encapsulations seen since end here.
+    /// The operand is done.
+    Negate(ExprId),
+    /// Encapsulations seen since end here.
     Restore(Snapshot),
 }
 
@@ -38,28 +36,14 @@ impl Lowerer<'_> {
                     let is_and = matches!(ast.expr(id), Expr::And(..));
                     let node = if is_and { TreeNode::And(a, b) } else { TreeNode::Or(a, b) };
                     let node = self.tree.push(node, ast.span(id));
-                    if is_and {
-                        self.conjunctions.push((id, node));
-                    }
+                    self.note(id, node);
                     done.push(node);
                 }
-                Task::Alternative(id, before) => {
-                    let before = self.snapshots[before];
-                    self.lint_shift(ast, id, &before);
-                    if self.options.dialect.scoped {
-                        self.layers = before;
-                    }
-                }
-                Task::Negate(id, before, loads) => {
+                Task::Negate(id) => {
                     let a = pop(&mut done);
-                    if self.loading_relations > loads {
-                        self.lint_negated_load(ast.span(id));
-                    }
-                    let before = self.snapshots[before];
-                    if self.layers != before {
-                        self.negated_shift = self.encapsulation;
-                    }
-                    done.push(self.tree.push(TreeNode::Not(a), ast.span(id)));
+                    let node = self.tree.push(TreeNode::Not(a), ast.span(id));
+                    self.note(id, node);
+                    done.push(node);
                 }
                 Task::Restore(before) => self.layers = self.snapshots[before],
             }
@@ -71,33 +55,41 @@ impl Lowerer<'_> {
         match *ast.expr(id) {
             Expr::And(a, b) => tasks.extend([Task::Join(id), Task::Visit(b), Task::Visit(a)]),
             Expr::Or(a, b) => {
-                let before = self.snapshot();
                 tasks.push(Task::Join(id));
-                tasks.extend(self.scope(before));
-                tasks.extend([Task::Visit(b), Task::Alternative(id, before), Task::Visit(a)]);
+                tasks.extend(self.end_of(Scope::Alternative));
+                tasks.push(Task::Visit(b));
+                tasks.extend(self.end_of(Scope::Alternative));
+                tasks.push(Task::Visit(a));
             }
             Expr::Not(a) => {
-                let before = self.snapshot();
-                tasks.extend(self.scope(before));
-                tasks.extend([Task::Negate(id, before, self.loading_relations), Task::Visit(a)]);
+                tasks.extend(self.end_of(Scope::Alternative));
+                tasks.extend([Task::Negate(id), Task::Visit(a)]);
             }
             Expr::Group(a) => {
-                let before = self.snapshot();
-                tasks.extend(self.scope(before));
+                tasks.extend(self.end_of(Scope::Parenthesis));
                 tasks.push(Task::Visit(a));
             }
             ref primitive => {
                 self.span = ast.span(id);
-                if let Some(word) = self.negated_shift.take() {
-                    self.lint_negated_shift(ast, word);
-                }
-                let test = self.primitive(ast, id, primitive)?;
+                let test = match self.record {
+                    None => self.primitive(ast, primitive)?,
+                    Some(_) => self.noted_primitive(ast, id, primitive)?,
+                };
                 self.check_limits()?;
-                self.lint_constant(test);
                 done.push(test);
             }
         }
         Ok(())
+    }
+
+    /// The task that comes back to the headers as they are here, where encapsulations end at such a place.
+    fn end_of(&mut self, place: Scope) -> Option<Task> {
+        let ends = match place {
+            Scope::Filter => false,
+            Scope::Alternative => self.scope != Scope::Filter,
+            Scope::Parenthesis => self.scope == Scope::Parenthesis,
+        };
+        ends.then(|| Task::Restore(self.snapshot()))
     }
 
     /// The layers as they are. Long filters rarely change them, so the same snapshot serves many times.
@@ -108,24 +100,12 @@ impl Lowerer<'_> {
         self.snapshots.len() - 1
     }
 
-    /// The task that ends a scope, in the dialect that has scopes.
-    fn scope(&self, before: Snapshot) -> Option<Task> {
-        self.options.dialect.scoped.then_some(Task::Restore(before))
-    }
-
-    fn primitive(&mut self, ast: &Ast, id: ExprId, primitive: &Expr) -> Result {
+    pub(super) fn primitive(&mut self, ast: &Ast, primitive: &Expr) -> Result {
         match *primitive {
-            Expr::Id(quals, ref name) => {
-                let test = self.identifier(quals, name)?;
-                self.lint_address(quals, name, false);
-                Ok(test)
-            }
+            Expr::Id(quals, ref name) => self.identifier(quals, name),
             Expr::In(quals, ref items) => self.set(quals, items),
             Expr::Proto(proto) => self.abbreviation(proto),
-            Expr::Relation(op, a, b) => {
-                self.loading_relations += usize::from(loads(ast, a) || loads(ast, b));
-                self.arithmetic_relation(ast, op, a, b)
-            }
+            Expr::Relation(op, a, b) => self.arithmetic_relation(ast, op, a, b),
             Expr::Broadcast(proto) => self.broadcast(proto),
             Expr::Multicast(proto) => self.multicast(proto),
             Expr::Less(n) => self.length(RelOp::Le, n),
@@ -146,10 +126,7 @@ impl Lowerer<'_> {
             | Expr::Pppoes(_)
             | Expr::Geneve(_)
             | Expr::Vxlan(_)
-            | Expr::Atm(_) => {
-                self.encapsulation = Some(id);
-                self.encapsulation_word(primitive)
-            }
+            | Expr::Atm(_) => self.encapsulation_word(primitive),
             Expr::And(..) | Expr::Or(..) | Expr::Not(_) | Expr::Group(_) => {
                 Err(self.error(Code::Internal, "an operator where a primitive was expected"))
             }
@@ -172,7 +149,6 @@ impl Lowerer<'_> {
     fn length(&mut self, op: RelOp, n: u32) -> Result {
         let len = self.tree.pool.value(crate::ir::Value::Len);
         let n = self.constant(n);
-        self.lint_range(op, len, n);
         Ok(self.relation(op, len, n))
     }
 
@@ -186,7 +162,6 @@ impl Lowerer<'_> {
         };
         let byte = self.load(Rel::LinkHdr, index, Size::B1);
         let value = self.constant(value);
-        self.lint_range(relation, byte, value);
         Ok(self.relation(relation, byte, value))
     }
 
@@ -197,20 +172,6 @@ impl Lowerer<'_> {
     fn accumulator(&mut self, op: ByteOp, value: u32) -> TreeId {
         self.truth(op == ByteOp::Or && value != 0)
     }
-}
-
-/// Whether a packet can be too short for it.
-fn loads(ast: &Ast, root: ArithId) -> bool {
-    let mut pending = vec![root];
-    while let Some(id) = pending.pop() {
-        match ast.arith(id) {
-            Arith::Number(_) | Arith::Len => {}
-            Arith::Load { .. } | Arith::AddressOf { .. } => return true,
-            Arith::Neg(a) => pending.push(a),
-            Arith::Op(_, a, b) => pending.extend([a, b]),
-        }
-    }
-    false
 }
 
 /// A finished operand: [`Task::Visit`] is pushed for each operand of an operator.

@@ -257,19 +257,6 @@ pub enum RelOp {
     Ge,
 }
 
-impl RelOp {
-    /// The operator that means with the operands exchanged what this one means.
-    pub(crate) fn mirrored(self) -> RelOp {
-        match self {
-            RelOp::Eq | RelOp::Ne => self,
-            RelOp::Lt => RelOp::Gt,
-            RelOp::Le => RelOp::Ge,
-            RelOp::Gt => RelOp::Lt,
-            RelOp::Ge => RelOp::Le,
-        }
-    }
-}
-
 /// Operator of `byte`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]

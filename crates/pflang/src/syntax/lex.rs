@@ -125,7 +125,7 @@ pub fn lex(source: &str) -> Tokens<'_> {
 }
 
 /// Splits a text that stands there into tokens.
-pub(super) fn lex_within(source: &str, within: Within) -> Tokens<'_> {
+pub(crate) fn lex_within(source: &str, within: Within) -> Tokens<'_> {
     let mut tokens = Tokens { source, within, list: Vec::new(), error: None };
     let (mut at, mut within) = (0, within);
     loop {

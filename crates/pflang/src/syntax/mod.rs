@@ -2,10 +2,8 @@
 //!
 //! ```text
 //! lex -> parser -> ast -> fmt, print
-//!           \-> advice: what was meant by a text that is no filter
 //! ```
 
-pub(crate) mod advice;
 pub mod ast;
 pub mod codes;
 pub mod fmt;

@@ -1,6 +1,5 @@
-//! From text to syntax tree, or to what was probably meant.
+//! From text to syntax tree.
 
-use super::advice;
 use super::ast::{Ast, Quals, SetItem};
 use super::lex::{Within, lex, lex_within};
 use super::parser::{Parser, Step};
@@ -19,8 +18,8 @@ use crate::options::{Dialect, Limits};
 /// ```
 ///
 /// # Errors
-/// What does not belong to the language, with its place and, where one is likely, what was meant.
-pub fn parse(source: &str, dialect: &Dialect, limits: &Limits) -> Result<Ast, Diagnostic> {
+/// What does not belong to the language, with its place and what could stand there.
+pub fn parse(source: &str, dialect: &Dialect, limits: &Limits) -> Result<Ast, Box<Diagnostic>> {
     parse_behind(source, dialect, limits, 0)
 }
 
@@ -30,19 +29,17 @@ pub(crate) fn parse_behind(
     dialect: &Dialect,
     limits: &Limits,
     terms_before: usize,
-) -> Result<Ast, Diagnostic> {
+) -> Result<Ast, Box<Diagnostic>> {
     if source.len() > limits.source_bytes.min(u32::MAX as usize) {
         let message =
             format!("the filter has {} bytes, more than the limit of {}", source.len(), limits.source_bytes);
-        return Err(Diagnostic::new(Code::Limit, Span::new(0, 0), message));
+        return Err(Box::new(Diagnostic::new(Code::Limit, Span::new(0, 0), message)));
     }
     let tokens = lex(source);
     let mut parser = Parser::new(&tokens, dialect, limits);
     parser.ast.terms = terms_before;
-    match parser.filter() {
-        Ok(()) => Ok(parser.ast),
-        Err(found) => Err(advice::at_stop(&parser, *found)),
-    }
+    parser.filter()?;
+    Ok(parser.ast)
 }
 
 /// Reads a line of a set's file: one member, written as it is within braces. Spans are those of the line.
@@ -51,8 +48,7 @@ pub(crate) fn parse_behind(
 /// What is wrong with it.
 pub(crate) fn member(line: &str, quals: Quals, dialect: &Dialect, limits: &Limits) -> Step<SetItem> {
     let tokens = lex_within(line, Within::Set);
-    let mut parser = Parser::new(&tokens, dialect, limits);
-    parser.member(quals).map_err(|found| Box::new(advice::stop::help(&parser, *found)))
+    Parser::new(&tokens, dialect, limits).member(quals)
 }
 
 #[cfg(test)]

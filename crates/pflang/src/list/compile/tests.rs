@@ -30,8 +30,7 @@ struct Ways {
 
 impl Ways {
     fn new(compiler: &Compiler, list: &[(String, u32)]) -> Ways {
-        let mut joined = Joined::new(compiler);
-        list.iter().for_each(|(source, answer)| joined.add(source, *answer).expect("it compiles alone"));
+        let mut joined = Joined::of(compiler, list).expect("each compiles alone");
         gather(&mut joined.tree, &mut joined.arms);
         let as_built = build_within(joined.tree, &joined.arms, joined.clock.budget()).expect("small");
         let verified = Verified::new(&as_built).expect("each load has its guard");
@@ -155,10 +154,6 @@ fn packet(line: &str) -> Built {
     Built::parse(line).expect("it builds")
 }
 
-fn lints(list: &FilterList) -> Vec<Vec<Code>> {
-    list.entries().map(|entry| entry.lints.iter().map(|lint| lint.code).collect()).collect()
-}
-
 #[test]
 fn an_empty_list_answers_nothing() {
     let ways = Ways::new(&ethernet(), &[]);
@@ -194,12 +189,13 @@ fn an_answer_of_none_is_an_exception() {
 
 #[test]
 fn entries_that_never_decide_are_named() {
-    let list = ethernet()
-        .compile_list(&[("tcp", 1), ("udp", 2), (" tcp ", 3), ("ip proto 6", 4), ("", 5), ("arp", 1)])
-        .unwrap();
+    let list = [("tcp", 1), ("udp", 2), (" tcp ", 3), ("ip proto 6", 4), ("", 5), ("arp", 1)];
+    let lints = ethernet().lints_of_list(&list).unwrap();
     let never = Code::NeverDecides;
-    assert_eq!(lints(&list), [vec![], vec![], vec![never], vec![never], vec![], vec![never]]);
-    let message = |i: usize| list.entries().nth(i).unwrap().lints[0].message.clone();
+    let codes: Vec<Vec<Code>> =
+        lints.iter().map(|lints| lints.iter().map(|lint| lint.code).collect()).collect();
+    assert_eq!(codes, [vec![], vec![], vec![never], vec![never], vec![], vec![never]]);
+    let message = |i: usize| lints[i][0].message.clone();
     assert!(message(2).ends_with("entry [0] is the same filter"), "{}", message(2));
     assert!(message(3).contains("it matches no packet that those before it leave"), "{}", message(3));
     assert!(message(5).ends_with("entry [4] matches every packet"), "{}", message(5));
@@ -227,7 +223,7 @@ error[PF003]: entry [1]: unknown word `prot`
   | udp and tcp prot 80
   |             ^^^^ expected `port`, `portrange`, `src` or `dst`
 help: did you mean `tcp port 80`?";
-    assert_eq!(error.to_string(), expected);
+    assert_eq!(ethernet().help(&error).to_string(), expected);
     // Found while lowering, in the second text.
     let error = ethernet().compile_list(&[("arp", 1), ("host nowhere.example", 2)]).unwrap_err();
     assert_eq!(error.span().text(&error.source), "host nowhere.example");

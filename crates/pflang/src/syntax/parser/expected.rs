@@ -6,7 +6,7 @@ use crate::syntax::words::{self, WORDS, Word};
 
 /// What the grammar allows at some place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::syntax) enum Expected {
+pub(crate) enum Expected {
     Term,
     /// After `and` and `or`, where identifiers could stand if there were qualifiers.
     TermAfterJoin,
@@ -50,7 +50,7 @@ pub(in crate::syntax) enum Expected {
 
 impl Expected {
     /// The words that could stand there.
-    pub(in crate::syntax) fn words(self) -> Vec<&'static str> {
+    pub(crate) fn words(self) -> Vec<&'static str> {
         let firsts = |table: &[(&'static str, u8)]| table.iter().map(|entry| entry.0).collect::<Vec<_>>();
         let numbers = |table: &[(&'static str, u32)]| table.iter().map(|entry| entry.0).collect::<Vec<_>>();
         match self {
@@ -93,7 +93,7 @@ impl Expected {
 }
 
 /// What can follow a protocol name and makes sense there; the grammar would take any qualifier.
-pub(in crate::syntax) fn after_protocol(proto: Proto) -> &'static [&'static str] {
+pub(crate) fn after_protocol(proto: Proto) -> &'static [&'static str] {
     match proto {
         _ if is_transport(proto) => &["port", "portrange", "src", "dst"],
         Proto::Ip | Proto::Ip6 => &["host", "net", "proto", "src", "dst"],
@@ -104,6 +104,6 @@ pub(in crate::syntax) fn after_protocol(proto: Proto) -> &'static [&'static str]
     }
 }
 
-pub(in crate::syntax) fn is_transport(proto: Proto) -> bool {
+pub(crate) fn is_transport(proto: Proto) -> bool {
     matches!(proto, Proto::Tcp | Proto::Udp | Proto::Sctp)
 }

@@ -11,7 +11,7 @@ use crate::syntax::words::Word;
 
 impl Parser<'_> {
     /// Reads a member of a set, and nothing behind it.
-    pub(in crate::syntax) fn member(&mut self, quals: Quals) -> Step<SetItem> {
+    pub(crate) fn member(&mut self, quals: Quals) -> Step<SetItem> {
         self.quals = Some(quals);
         let item = self.set_item(quals)?;
         match self.peek().kind {

@@ -22,10 +22,10 @@
 //!
 //! Nothing recurses, and every token is looked at a bounded number of times.
 
-pub(super) mod expected;
+pub(crate) mod expected;
 mod ident;
 mod primitive;
-pub(super) mod stop;
+pub(crate) mod stop;
 
 use super::ast::{Arith, ArithId, ArithOp, Ast, Expr, ExprId, Proto, Quals, RelOp};
 use super::lex::{Sign, Token, TokenKind, Tokens, lex};
@@ -166,19 +166,19 @@ enum Reduced {
     Wants,
 }
 
-pub(in crate::syntax) struct Parser<'a> {
-    pub(in crate::syntax) tokens: &'a Tokens<'a>,
+pub(crate) struct Parser<'a> {
+    pub(crate) tokens: &'a Tokens<'a>,
     at: usize,
-    pub(in crate::syntax) ast: Ast,
+    pub(crate) ast: Ast,
     stack: Vec<Frame>,
     pub(super) context: Context,
     /// What a bare identifier inherits here.
-    pub(in crate::syntax) quals: Option<Quals>,
-    pub(in crate::syntax) dialect: &'a Dialect,
+    pub(crate) quals: Option<Quals>,
+    pub(crate) dialect: &'a Dialect,
     limits: &'a Limits,
     purpose: Purpose,
     /// Where it stopped, for advice about it.
-    pub(in crate::syntax) stop: Option<Stop>,
+    pub(crate) stop: Option<Stop>,
 }
 
 /// What a text is parsed for.
@@ -191,7 +191,7 @@ enum Purpose {
 }
 
 /// Whether a suggestion is a filter.
-pub(in crate::syntax) fn is_filter(text: &str, dialect: &Dialect) -> bool {
+pub(crate) fn is_filter(text: &str, dialect: &Dialect) -> bool {
     attempt(text, dialect, &Limits::default()).is_some()
 }
 
@@ -204,14 +204,14 @@ pub(crate) fn attempt(text: &str, dialect: &Dialect, limits: &Limits) -> Option<
 }
 
 impl<'a> Parser<'a> {
-    pub(in crate::syntax) fn new(tokens: &'a Tokens<'a>, dialect: &'a Dialect, limits: &'a Limits) -> Self {
+    pub(crate) fn new(tokens: &'a Tokens<'a>, dialect: &'a Dialect, limits: &'a Limits) -> Self {
         let (ast, stack) = (Ast::default(), Vec::new());
         let (context, purpose) = (Context::Term, Purpose::Filter);
         Parser { tokens, at: 0, ast, stack, context, quals: None, dialect, limits, purpose, stop: None }
     }
 
     /// Reads a filter, up to the end.
-    pub(in crate::syntax) fn filter(&mut self) -> Step<()> {
+    pub(crate) fn filter(&mut self) -> Step<()> {
         if self.tokens.list.len() == 1 && self.tokens.error.is_none() {
             return Ok(());
         }
@@ -524,12 +524,12 @@ impl<'a> Parser<'a> {
 
     // ------------------------------------------------------------------ the tokens
 
-    pub(super) fn peek(&self) -> Token {
+    pub(crate) fn peek(&self) -> Token {
         self.tokens.list[self.at]
     }
 
     /// The token that was read last.
-    pub(super) fn previous(&self) -> Option<Token> {
+    pub(crate) fn previous(&self) -> Option<Token> {
         self.at.checked_sub(1).map(|at| self.tokens.list[at])
     }
 

@@ -10,10 +10,10 @@ use crate::syntax::words::Word;
 
 /// Why the parser stopped.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::syntax) struct Stop {
+pub(crate) struct Stop {
     /// What it found.
-    pub(in crate::syntax) token: Token,
-    pub(in crate::syntax) expected: Expected,
+    pub(crate) token: Token,
+    pub(crate) expected: Expected,
 }
 
 impl Parser<'_> {
@@ -123,7 +123,7 @@ impl Parser<'_> {
     }
 
     /// The protocol name that has just been read.
-    pub(in crate::syntax) fn protocol_before(&self) -> Option<Proto> {
+    pub(crate) fn protocol_before(&self) -> Option<Proto> {
         match self.previous()?.kind {
             TokenKind::Word(Word::Proto(proto)) => Some(proto),
             _ => None,
@@ -148,7 +148,7 @@ fn list(names: &[&str]) -> String {
 }
 
 /// A piece of the source, short enough for a message.
-pub(in crate::syntax) fn shown(text: &str) -> &str {
+pub(crate) fn shown(text: &str) -> &str {
     const BYTES_SHOWN: usize = 60;
     match text.char_indices().find(|(at, _)| *at >= BYTES_SHOWN) {
         Some((at, _)) => Span::new(0, at as u32).text(text),

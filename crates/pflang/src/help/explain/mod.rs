@@ -13,6 +13,7 @@
 //! The words describe the meaning of the dialect at hand; they name no offset unless the filter does. Nothing recurses: chains of
 //! one operator become one list, and nesting is an indentation up to `DEEPEST` levels.
 
+mod depth;
 mod named;
 mod primitive;
 mod protocol;
@@ -21,8 +22,9 @@ mod relation;
 mod tests;
 mod written;
 
-use crate::lint::guards::{self, Lost};
-use crate::options::{Dialect, Names};
+use crate::help::lint::guards::{self, Lost};
+use crate::lower;
+use crate::options::{Dialect, Limits, Names};
 use crate::syntax::ast::{Ast, Expr, ExprId, Id, Kind, Proto, Quals, SetItem};
 use crate::syntax::fmt::canonical;
 use std::collections::BTreeSet;
@@ -103,7 +105,8 @@ pub fn explain(
     dialect: Dialect,
     names: &dyn Names,
 ) -> Explanation {
-    let unguarded = guards::unguarded(ast, linktype, dialect);
+    let options = lower::Options { linktype, netmask: None, dialect, names, limits: Limits::default() };
+    let unguarded = guards::unguarded(ast, &options);
     let ast = &Written::new(ast, source, &unguarded, dialect, names);
     let mut lines = Vec::new();
     let mut notes = BTreeSet::new();
@@ -157,7 +160,7 @@ fn outline(
         }
         primitive => {
             note(ast, primitive, negated, notes);
-            let words = primitive::words(ast, primitive);
+            let words = primitive::words(ast, id, primitive);
             if negated { format!("not: {words}") } else { words }
         }
     };

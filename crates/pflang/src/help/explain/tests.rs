@@ -282,3 +282,38 @@ fn notes_on_what_transport_loads_read() {
         assert_eq!(found, expected, "{source}");
     }
 }
+
+/// Which tag or label a word asks for, and whether there has to be one in front of it.
+#[test]
+fn tags_and_labels_are_counted() {
+    const BESIDE: &str = ", whether or not it has one in front of that";
+    const LAST: &str = ": it is asked only whether a label in front of that would be the last, which packets without labels answer as well";
+    let lines = |source: &str| -> Vec<String> {
+        explained(source)
+            .lines
+            .into_iter()
+            .map(|line| line.text)
+            .filter(|text| text.contains("has a"))
+            .collect()
+    };
+    let has = |what: &str| format!("the packet has {what}");
+    for (source, expected) in [
+        (
+            "vlan 10 or vlan 20",
+            [has("a VLAN tag with number 10"), has("a second VLAN tag with number 20") + BESIDE],
+        ),
+        ("vlan 10 and vlan 20", [has("a VLAN tag with number 10"), has("a second VLAN tag with number 20")]),
+        ("mpls 99 or mpls", [has("an MPLS label with value 99"), has("a second MPLS label") + LAST]),
+        ("mpls and mpls 5", [has("an MPLS label"), has("a second MPLS label with value 5")]),
+        ("vlan and vxlan and vlan", [has("a VLAN tag"), has("a VLAN tag")]),
+    ] {
+        let found: Vec<String> = lines(source).into_iter().filter(|line| !line.contains("VXLAN")).collect();
+        assert_eq!(found, expected, "{source}");
+    }
+    let scoped =
+        crate::Compiler::new(LinkType::EN10MB).dialect(Dialect { scoped: true, ..Dialect::default() });
+    assert_eq!(scoped.explain("vlan 10 or vlan 20").unwrap().lines[2].text, has("a VLAN tag with number 20"));
+    assert!(
+        explained("vlan and vlan and vlan and vlan 7").lines[4].text.contains("a 4th VLAN tag with number 7")
+    );
+}

@@ -5,7 +5,7 @@
 
 use super::fields;
 use super::habits::is_range;
-use crate::diag::{Code, Diagnostic, as_capture_filter};
+use crate::diag::{Code, Diagnostic, Suggestion};
 use crate::options::Dialect;
 use crate::syntax::lex::{Sign, Token, TokenKind, Tokens};
 use crate::syntax::words::Word;
@@ -108,7 +108,7 @@ pub(super) fn recognise(tokens: &Tokens<'_>) -> Option<Diagnostic> {
         let found =
             Diagnostic::new(Code::DisplaySyntax, tokens.list[at].span, "this is a Wireshark display filter");
         return Some(found.label("a search for text").help(
-            "capture filters do not search; bytes in a known place can be compared: `tcp[20:4] = 0x47455420` is \"GET \"",
+            "capture filters do not search; bytes in a known place can be compared: of TCP, `tcp[(tcp[12] >> 2) & 0x3c:4] = 0x47455420` is \"GET \"",
         ));
     }
     let at = tokens.list.iter().position(|&token| is_field(tokens, token))?;
@@ -116,10 +116,10 @@ pub(super) fn recognise(tokens: &Tokens<'_>) -> Option<Diagnostic> {
     let found = Diagnostic::new(Code::DisplaySyntax, span, "this is a Wireshark display filter")
         .label("a field of a display filter");
     Some(match translate(tokens) {
-        Some(filter) => {
-            let range = super::width::exceeded(&filter, &Dialect::default());
-            found.help(range.map_or_else(|| as_capture_filter(&filter), |range| range.to_string()))
-        }
+        Some(filter) => match super::width::exceeded(&filter, &Dialect::default()) {
+            Some(range) => found.help(range.to_string()),
+            None => Diagnostic { suggestion: Some(Suggestion::CaptureFilter(filter)), ..found },
+        },
         None => {
             found.help("capture filters have another language: `tcp port 80`, `host 10.0.0.1`, `ip[8] < 5`")
         }

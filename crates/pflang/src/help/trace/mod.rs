@@ -1,10 +1,12 @@
 //! Why a packet does or does not match: one run through the lowered tree, question by question.
 
+mod members;
 mod run;
 
 use crate::Span;
 use std::fmt;
 
+pub(crate) use members::of_parts;
 pub use run::trace;
 
 /// One run of one packet.
@@ -55,11 +57,53 @@ pub struct TracedPrimitive {
     pub steps: Vec<TraceStep>,
     /// Whether it holds; `None` where it was not asked, or the packet was rejected before that was known.
     pub holds: Option<bool>,
+    /// The line of a file that it is, if it is a member that stands in one.
+    pub line: Option<TracedLine>,
+    /// How many members of a set do not hold and are left out behind it: where it has more than eight.
+    pub misses: usize,
+}
+
+/// A member of a set that is a line of a file.
+///
+/// ```
+/// use pflang::{Compiler, Names, TracedLine};
+/// use std::sync::Arc;
+/// use wire::LinkType;
+///
+/// struct Sizes;
+/// impl Names for Sizes {
+///     fn set_file(&self, _: &str) -> Result<String, String> {
+///         Ok("# of DNS\n53\n853".to_owned())
+///     }
+/// }
+/// let compiler = Compiler::new(LinkType::RAW).names(Arc::new(Sizes));
+/// let trace = compiler.trace("port in {@dns.txt}", &[0; 40], 40)?;
+/// let line: &TracedLine = trace.primitives[2].line.as_ref().unwrap();
+/// assert_eq!((line.text.as_str(), line.path.as_str(), line.number), ("853", "dns.txt", 3));
+/// # Ok::<(), pflang::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TracedLine {
+    /// The member as it is written.
+    pub text: String,
+    /// The file, as the filter names it.
+    pub path: String,
+    /// Its line, counted from 1.
+    pub number: usize,
 }
 
 impl TracedPrimitive {
     fn not_asked(span: Span, is_member: bool) -> TracedPrimitive {
-        TracedPrimitive { span, is_member, is_asked: false, steps: Vec::new(), holds: None }
+        TracedPrimitive {
+            span,
+            is_member,
+            is_asked: false,
+            steps: Vec::new(),
+            holds: None,
+            line: None,
+            misses: 0,
+        }
     }
 }
 

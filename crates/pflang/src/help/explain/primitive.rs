@@ -1,5 +1,6 @@
 //! The words for each primitive.
 
+use super::depth::Depth;
 use super::named::{Named, named};
 use super::protocol::name;
 use super::relation;
@@ -13,7 +14,7 @@ use crate::syntax::words::{Word, spelling};
 /// Members of a set that are named.
 const ITEMS_SHOWN: usize = 8;
 
-pub(super) fn words(ast: &Written<'_>, primitive: &Expr) -> String {
+pub(super) fn words(ast: &Written<'_>, id: ExprId, primitive: &Expr) -> String {
     let number = |number| ast.number(number);
     match primitive {
         Expr::Id(quals, Id::Name(name)) => by_name(ast, *quals, name),
@@ -34,8 +35,25 @@ pub(super) fn words(ast: &Written<'_>, primitive: &Expr) -> String {
         Expr::Inbound => "the packet was received by the machine that captured it".into(),
         Expr::Outbound => "the packet was sent by the machine that captured it".into(),
         Expr::Ifindex(n) => format!("the packet was captured on the interface with index {n}"),
-        Expr::Vlan(id) => tagged("a VLAN tag", "number", id.map(number)),
-        Expr::Mpls(label) => tagged("an MPLS label", "value", label.map(number)),
+        Expr::Vlan(tag) => match ast.depth(id) {
+            Depth { before: 0, .. } => tagged("a VLAN tag", "number", tag.map(number)),
+            Depth { before, is_sure } => {
+                let words = tagged(&format!("a {} VLAN tag", ordinal(before)), "number", tag.map(number));
+                if is_sure { words } else { format!("{words}, whether or not it has one in front of that") }
+            }
+        },
+        Expr::Mpls(label) => match ast.depth(id) {
+            Depth { before: 0, .. } => tagged("an MPLS label", "value", label.map(number)),
+            Depth { before, is_sure } => {
+                let words = tagged(&format!("a {} MPLS label", ordinal(before)), "value", label.map(number));
+                match is_sure {
+                    true => words,
+                    false => format!(
+                        "{words}: it is asked only whether a label in front of that would be the last, which packets without labels answer as well"
+                    ),
+                }
+            }
+        },
         Expr::Pppoed => "the frame is a PPPoE discovery packet".into(),
         Expr::Pppoes(session) => tagged("a PPPoE session header", "session", session.map(number)),
         Expr::Geneve(vni) => tagged("a Geneve header (UDP port 6081)", "network identifier", vni.map(number)),
@@ -132,7 +150,11 @@ fn address(quals: Quals) -> String {
     match quals.proto {
         None => dir.to_owned(),
         // Which layer they are of, they say themselves.
-        Some(Proto::Link) if dir.contains("802.11") => dir.to_owned(),
+        Some(Proto::Link)
+            if !matches!(quals.dir, None | Some(Dir::Src | Dir::Dst | Dir::SrcOrDst | Dir::SrcAndDst)) =>
+        {
+            dir.to_owned()
+        }
         Some(Proto::Link) => format!("link-layer {dir}"),
         Some(proto) => format!("{} {dir}", name(proto)),
     }
@@ -247,6 +269,15 @@ fn byte(index: u32, op: ByteOp, value: u32, written: &str) -> String {
         ByteOp::Or => return constant('|', if value == 0 { "never" } else { "always" }),
     };
     format!("byte {index} of the frame {verb} {written}")
+}
+
+/// `second` for 1.
+fn ordinal(before: usize) -> String {
+    match before {
+        1 => "second".to_owned(),
+        2 => "third".to_owned(),
+        more => format!("{}th", more + 1),
+    }
 }
 
 fn tagged(what: &str, field: &str, number: Option<String>) -> String {

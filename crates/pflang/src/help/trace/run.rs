@@ -9,18 +9,49 @@ use crate::Span;
 use crate::ir::print::Exprs;
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::{CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
-use crate::lower::Lowered;
+use crate::lower::{FileMember, Lowered};
 use crate::syntax::ast::{Ast, Expr};
 use std::collections::{HashMap, HashSet};
 
 /// Runs a packet through a filter as it was parsed and lowered.
 pub fn trace(ast: &Ast, lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace {
+    run(lowered, Sets::new(ast, &[]), data, wire_len)
+}
+
+/// The sets of a filter.
+pub(super) struct Sets {
+    /// Places of sets, whose members have spans of their own.
+    all: HashSet<Span>,
+    /// The sets of one member by the place of that. They are nothing but their member, and so have no node.
+    only_members: HashMap<Span, Span>,
+}
+
+impl Sets {
+    /// `members` are those in files.
+    pub(super) fn new(ast: &Ast, members: &[FileMember]) -> Self {
+        let sets = || ast.exprs.iter().zip(&ast.expr_spans).filter(|(expr, _)| matches!(expr, Expr::In(..)));
+        let mut only_members: HashMap<Span, Span> = sets().filter_map(only_member).collect();
+        // The one line of a file that is all of a set.
+        let mut lines: HashMap<Span, Vec<usize>> = HashMap::new();
+        for (number, member) in members.iter().enumerate() {
+            lines.entry(member.named).or_default().push(number);
+        }
+        for (named, numbers) in lines {
+            if let (Some(set), [only]) = (only_members.get(&named).copied(), &numbers[..]) {
+                only_members.insert(FileMember::span(*only), set);
+            }
+        }
+        Sets { all: sets().map(|(_, span)| *span).collect(), only_members }
+    }
+}
+
+pub(super) fn run(lowered: &Lowered, sets: Sets, data: &[u8], wire_len: u32) -> Trace {
     let tree = &lowered.tree;
-    let is_set = |(expr, _): &(&Expr, _)| matches!(expr, Expr::In(..));
+    let Sets { all, only_members } = sets;
     let mut run = Run {
         tree,
-        sets: ast.exprs.iter().zip(&ast.expr_spans).filter(is_set).map(|(_, span)| *span).collect(),
-        only_members: ast.exprs.iter().zip(&ast.expr_spans).filter_map(only_member).collect(),
+        sets: all,
+        only_members,
         exprs: Exprs::of_pool(&tree.pool),
         packet: Packet { data, wire_len },
         values: vec![None; tree.pool.value_count()],

@@ -16,6 +16,7 @@ use super::cursor::{Cursor, has_ports, joined};
 use super::habits::is_range;
 use crate::Span;
 use crate::options::Dialect;
+use crate::syntax::ast::Proto;
 use crate::syntax::codes;
 use crate::syntax::lex::{Sign, TokenKind};
 use crate::syntax::parser::is_filter;
@@ -44,7 +45,12 @@ pub(super) fn mask(cursor: &mut Cursor<'_>) -> Option<String> {
         && cursor.one_of(&["netmask", "mask"]).is_some()
         && let Some(len) = cursor.number()
     {
-        return Some(format!("{directed}net {net}/{len}"));
+        // `0xffff0000`.
+        let mask = len.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        return Some(match mask.filter(|mask| *mask > 32) {
+            Some(mask) => format!("{directed}net {net} mask {}", std::net::Ipv4Addr::from(mask)),
+            None => format!("{directed}net {net}/{len}"),
+        });
     }
     // Another network would not begin with ones.
     let mask = cursor.dotted().filter(|mask| mask.starts_with("255."))?;
@@ -166,7 +172,13 @@ pub(super) fn protocol(cursor: &mut Cursor<'_>) -> Option<String> {
     let token = cursor.token()?;
     cursor.at += 1;
     let value = match token.kind {
+        // The files that name protocols call it otherwise.
+        TokenKind::Word(Word::Proto(Proto::Icmp6)) if carrier != Some("ether") => {
+            return Some("icmp6".to_owned());
+        }
         TokenKind::Word(Word::Proto(_)) => format!("\\{}", cursor.tokens.text(token)),
+        TokenKind::Word(Word::Vlan) if carrier == Some("ether") => "0x8100".to_owned(),
+        TokenKind::Word(Word::Mpls) if carrier == Some("ether") => "0x8847".to_owned(),
         TokenKind::Number(_) | TokenKind::Name => cursor.tokens.text(token).to_owned(),
         _ => return None,
     };
@@ -264,6 +276,13 @@ pub(super) fn socket(cursor: &mut Cursor<'_>) -> Option<String> {
     let port = joined(&[dir, Some("port"), Some(&port)]);
     let proto = proto.map(|proto| format!("{proto} and "));
     Some(cursor.operands(start, &format!("{}{host} and {port}", proto.unwrap_or_default())))
+}
+
+/// `port src 80`, `tcp port dst 80`, `host src 10.0.0.1`.
+pub(super) fn direction_behind_kind(cursor: &mut Cursor<'_>) -> Option<String> {
+    let proto = cursor.one_of(&["tcp", "udp", "sctp", "ip", "ip6"]);
+    let (kind, dir) = (cursor.kind()?, cursor.one_of(&["src", "dst"])?);
+    Some(joined(&[proto, Some(dir), Some(kind), Some(&cursor.value()?)]))
 }
 
 /// `src ip 10.0.0.1`, `dst tcp port 80`, `port tcp 443`.

@@ -1,9 +1,10 @@
 //! A filter as it is explained: with the numbers as they were written (who wrote `0x88cc` looks for that, and not for 35020),
 //! and with the loads that are not of the header that they name.
 
-use crate::lint::guards::{Lost, Unguarded};
+use super::depth::{Depth, depths};
+use crate::help::lint::guards::{Lost, Unguarded};
 use crate::options::{Dialect, Names};
-use crate::syntax::ast::{ArithId, Ast, Id};
+use crate::syntax::ast::{ArithId, Ast, ExprId, Id};
 use crate::syntax::lex::{TokenKind, lex};
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
@@ -20,6 +21,7 @@ pub(super) struct Written<'a> {
     unguarded: HashMap<ArithId, Lost>,
     pub(super) dialect: Dialect,
     pub(super) names: &'a dyn Names,
+    depths: Vec<Depth>,
 }
 
 impl<'a> Written<'a> {
@@ -31,8 +33,15 @@ impl<'a> Written<'a> {
         names: &'a dyn Names,
     ) -> Self {
         let unguarded = unguarded.iter().map(|unguarded| (unguarded.load, unguarded.lost)).collect();
-        let mut written =
-            Written { ast, hex: HashMap::new(), numbers: Vec::new(), unguarded, dialect, names };
+        let mut written = Written {
+            ast,
+            hex: HashMap::new(),
+            numbers: Vec::new(),
+            unguarded,
+            dialect,
+            names,
+            depths: depths(ast, dialect.scoped),
+        };
         // Most filters have none.
         if source.contains("0x") || source.contains("0X") {
             let mut decimal = HashSet::new();
@@ -54,6 +63,11 @@ impl<'a> Written<'a> {
 
     pub(super) fn number(&self, number: u32) -> String {
         self.hex.get(&number).map_or_else(|| number.to_string(), |text| (*text).to_owned())
+    }
+
+    /// Which tag or label a word asks for.
+    pub(super) fn depth(&self, word: ExprId) -> Depth {
+        self.depths.get(word.0 as usize).copied().unwrap_or_default()
     }
 
     /// What a load is read without being asked for.

@@ -296,3 +296,60 @@ fn long_and_deep_filters_are_traced_in_time() {
         traced(LinkType::EN10MB, &filter, &bytes(SYN), 54);
     }
 }
+
+/// A file of this text, whatever its name.
+struct OneFile(String);
+
+impl crate::Names for OneFile {
+    fn set_file(&self, _: &str) -> Result<String, String> {
+        Ok(self.0.clone())
+    }
+}
+
+/// Each primitive: its text or line, whether it holds, and how many members are left out.
+fn told(filter: &str, file: &str) -> Vec<(String, Option<bool>, usize)> {
+    let compiler = Compiler::new(LinkType::EN10MB).names(Arc::new(OneFile(file.to_owned())));
+    let trace = compiler.trace(filter, &bytes(SYN), 54).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(compiler.compile(filter).unwrap().matches(&bytes(SYN)), trace.matches, "{filter}");
+    let told = trace.primitives.iter().map(|primitive| {
+        let text = match &primitive.line {
+            Some(line) => format!("{} in line {} of {}", line.text, line.number, line.path),
+            None => primitive.span.text(filter).to_owned(),
+        };
+        (text, primitive.holds, primitive.misses)
+    });
+    told.collect()
+}
+
+/// Of a large set the member that holds is named, with its line, and the others are counted.
+#[test]
+fn the_member_that_holds_is_named_and_the_others_are_counted() {
+    let set = "src host in {@f}".to_owned();
+    let member = |text: &str, holds| (text.to_owned(), holds, 0);
+    let mut lines: Vec<String> = (0..5000).map(|i| format!("10.1.{}.{}", i / 250, i % 250)).collect();
+    let file = lines.join("\n");
+    assert_eq!(told(&set, &file), [(set.clone(), Some(false), 5000)]);
+    lines.insert(3000, "10.0.0.1 # ours".to_owned());
+    lines.insert(0, String::new());
+    let file = lines.join("\n");
+    let found = member("10.0.0.1 in line 3002 of f", Some(true));
+    let told_of = told(&set, &file);
+    assert_eq!(told_of[..2], [(set.clone(), Some(true), 3000), found]);
+    assert_eq!(told_of[2], member("10.1.12.0 in line 3003 of f", None));
+    assert_eq!(told_of.len(), 2002, "those that were not asked");
+    // Of few members, all are told.
+    let filter = "port in {1, 2, 3, 4, 5, 6, 7, 8, 9, 80, 11}";
+    assert_eq!(
+        told(filter, ""),
+        [(filter.to_owned(), Some(true), 9), member("80", Some(true)), member("11", None),]
+    );
+    let few = told(&set, "10.0.0.9\n10.0.0.1");
+    let each =
+        [member("10.0.0.9 in line 1 of f", Some(false)), member("10.0.0.1 in line 2 of f", Some(true))];
+    assert_eq!(few[1..], each);
+    assert_eq!(told(&set, "10.0.0.1")[1..], [member("10.0.0.1 in line 1 of f", Some(true))]);
+    // IPv6 addresses, which are asked for behind the others.
+    let mixed = told("host in {@f} or tcp", "2001:db8::1\n10.0.0.1\n2001:db8::2");
+    assert_eq!(mixed[1].0, "2001:db8::1 in line 1 of f");
+    assert_eq!(mixed[2], member("10.0.0.1 in line 2 of f", Some(true)));
+}

@@ -2,7 +2,7 @@
 
 use super::protocol::name;
 use super::written::Written;
-use crate::lint::guards::Lost;
+use crate::help::lint::guards::Lost;
 use crate::syntax::ast::{Arith, ArithId, ArithOp, Ast, Proto, RelOp};
 use crate::syntax::fmt;
 

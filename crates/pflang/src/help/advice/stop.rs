@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use super::suggest::{SUGGESTION_MAX, nearest};
 use super::{display_filter, fields, hints};
 use crate::Span;
-use crate::diag::{Diagnostic, did_you_mean};
+use crate::diag::{Diagnostic, Suggestion};
 use crate::syntax::ast::Kind;
 use crate::syntax::codes;
 use crate::syntax::lex::{Sign, Token, TokenKind, Tokens, Within, lex};
@@ -15,11 +15,17 @@ use crate::syntax::range;
 use crate::syntax::words::{self, Word};
 
 /// The finding with what was probably meant, if it is about the place where the parser stopped.
-pub(in crate::syntax) fn help(parser: &Parser<'_>, found: Diagnostic) -> Diagnostic {
+pub(crate) fn help(parser: &Parser<'_>, found: Diagnostic) -> Diagnostic {
     let stop = parser.stop.filter(|stop| stop.token.span == found.span);
-    match stop.and_then(|Stop { token, expected }| Stopped { parser, token, expected }.help()) {
-        Some(help) => found.help(help),
-        None => found,
+    let Some(Stop { token, expected }) = stop else { return found };
+    let stopped = Stopped { parser, token, expected };
+    if let Some(joined) = stopped.joined() {
+        return Diagnostic { suggestion: Some(joined), ..found };
+    }
+    match (stopped.meant(), stopped.advice()) {
+        (Some(meant), _) => found.suggest(meant),
+        (None, Some(advice)) => found.help(advice),
+        (None, None) => found,
     }
 }
 
@@ -31,12 +37,6 @@ struct Stopped<'p> {
 }
 
 impl Stopped<'_> {
-    /// What to write instead.
-    fn help(&self) -> Option<String> {
-        let meant = self.meant().map(did_you_mean);
-        meant.or_else(|| self.advice())
-    }
-
     /// The filter or word that was meant.
     fn meant(&self) -> Option<String> {
         if let Some(filter) = self.in_lower_case() {
@@ -92,7 +92,6 @@ impl Stopped<'_> {
             (Expected::Join, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) => {
                 self.parser.protocol_before().map(|proto| format!("{} host {text}", proto.name()))
             }
-            (Expected::Join, TokenKind::Word(_)) => self.joined_by_and(),
             _ => None,
         }
     }
@@ -243,7 +242,10 @@ impl Stopped<'_> {
     }
 
     /// The whole filter with `and` in front of the token, if that is all it lacks.
-    fn joined_by_and(&self) -> Option<String> {
+    fn joined(&self) -> Option<Suggestion> {
+        if self.expected != Expected::Join || !matches!(self.token.kind, TokenKind::Word(_)) {
+            return None;
+        }
         let source = self.parser.tokens.source;
         // `src 80` is a filter, but nobody means the host 0.0.0.80.
         let is_bare_number = |pair: &[Token]| {
@@ -255,8 +257,8 @@ impl Stopped<'_> {
             return None;
         }
         let (before, after) = source.split_at(self.token.span.start as usize);
-        let filter = format!("{} and {}", before.trim(), after.trim());
-        is_filter(&filter, self.parser.dialect).then_some(filter)
+        let [and, or] = ["and", "or"].map(|join| format!("{} {join} {}", before.trim(), after.trim()));
+        is_filter(&and, self.parser.dialect).then_some(Suggestion::Joined { and, or })
     }
 
     /// The whole filter in lower case, if that is all it lacks.
