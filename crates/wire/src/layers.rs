@@ -18,7 +18,7 @@
 //! assert_eq!(packet[layers.payload()], *b"abcd");
 //! ```
 //!
-//! The steps of the walk are those of the rest of this crate, and each stands in one place: [`link`](crate::link) for link headers and
+//! The steps of the walk are those of the rest of this crate, and each stands in one place: [`link`] for link headers and
 //! tags, [`IpPacket`] for IP and its extension headers, [`Tunnel`] for tunnels. The flow hash and the summary take the same steps.
 //!
 //! The walk ends at the payload, or before ([`End`] says where): at the end of what was captured; at a fragment, since what is inside
