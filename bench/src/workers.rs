@@ -4,7 +4,8 @@
 
 use crate::race::{median, median_ratio};
 use crate::report::{Figure, Report, Target, Target::AtLeast};
-use engine::{Engine, Graph, GraphFile, Rebalancer, Settings};
+use engine::{Engine, Graph, Rebalancer, Settings};
+use graphfile::GraphFile;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 

@@ -11,7 +11,8 @@
 //! | `remembered` | gauge: packets in the window |
 
 use engine::shm::{Counter, Segment};
-use engine::{App, Burst, Class, Engine, GraphFile, Io, OptionError, Reconfigured, Report, Settings, Setup};
+use engine::{App, Burst, Class, Engine, Io, OptionError, Reconfigured, Report, Settings, Setup};
+use graphfile::GraphFile;
 use serde::Deserialize;
 use std::collections::{HashSet, VecDeque};
 use std::error::Error;

@@ -28,15 +28,16 @@ mod tests;
 use crate::shared::bucket::Bucket;
 use crate::shared::host::check_mac;
 use crate::shared::text;
-use engine::plural::counted;
 use engine::shm::Counter;
 use engine::{
-    App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Reconfigured, Setup,
+    App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Reconfigured, Reporting,
+    Setup,
 };
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use table::recent::{Learned, RecentCache};
 use wire::ether::{Ethernet, Mac};
+use wire::plural::counted;
 
 /// Options of `bridge`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -241,6 +242,12 @@ impl App for Running {
         }
     }
 
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         Some(counted(self.hosts.count() as u64, "host"))
     }

@@ -23,12 +23,14 @@
 
 use crate::shared::filtering::{LANES, compile, compiler, odd, select};
 use crate::shared::linktype::{self, Compiled};
-use engine::plural::counted;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Review, Setup, is_name};
+use engine::{
+    App, Class, Io, OptionError, Packet, Passage, Reconfigured, Reporting, Review, Roles, Setup, is_name,
+};
 use pflang::Filter;
 use serde::Deserialize;
 use wire::LinkType;
+use wire::plural::counted;
 
 /// Options of `counter`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -169,6 +171,10 @@ impl Class for PacketCounter {
 }
 
 impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::METADATA.when(self.filters.uses_metadata()))
+    }
+
     fn push(&mut self, io: &mut Io<'_>) {
         let metadata = io.pool.uses_metadata();
         // Without filters, nobody asks what packets are.
@@ -188,10 +194,12 @@ impl App for Running {
         }
     }
 
-    fn uses_metadata(&self) -> bool {
-        self.filters.uses_metadata()
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
     }
+}
 
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         self.filters.report(|count| format!("{} matched no filter", counted(count, "packet")))
     }

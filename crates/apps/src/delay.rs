@@ -16,7 +16,7 @@
 
 use crate::shared::random::Random;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Pool, Reconfigured, Roles, Setup};
+use engine::{App, Class, Io, NextEvent, OptionError, Packet, Pool, Reconfigured, Roles, Setup, Timed};
 use serde::Deserialize;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -170,9 +170,15 @@ impl App for Running {
         self.under_way.is_empty()
     }
 
+    fn timed(&self) -> Option<&dyn Timed> {
+        Some(self)
+    }
+}
+
+impl Timed for Running {
     /// None while the link is full: then time has to pass for somebody else.
-    fn next_event_ns(&self) -> Option<u64> {
-        self.arrives_ns().filter(|_| !self.is_blocked)
+    fn next_event(&self) -> NextEvent {
+        NextEvent::at(self.arrives_ns().filter(|_| !self.is_blocked))
     }
 }
 

@@ -19,11 +19,11 @@
 
 use crate::shared::filtering::{LANES, compile, compiler, odd, select};
 use crate::shared::linktype::{self, Compiled};
-use engine::plural::passive;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Ports, Reconfigured, Review, Setup};
+use engine::{App, Class, Io, OptionError, Ports, Reconfigured, Reporting, Review, Roles, Setup};
 use serde::Deserialize;
 use wire::LinkType;
+use wire::plural::passive;
 
 /// Options of `filter`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -95,6 +95,10 @@ impl Class for Filter {
 }
 
 impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::METADATA.when(self.filter.uses_metadata()))
+    }
+
     fn push(&mut self, io: &mut Io<'_>) {
         let metadata = io.pool.uses_metadata();
         while let Some(mut burst) = io.inputs[0].burst_of_at_most(LANES) {
@@ -107,10 +111,12 @@ impl App for Running {
         }
     }
 
-    fn uses_metadata(&self) -> bool {
-        self.filter.uses_metadata()
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
     }
+}
 
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         self.filter.report(|count| passive(count, "packet", "dropped"))
     }

@@ -24,15 +24,15 @@
 
 use crate::shared::filtering::{LANES, compiler, describe, does_not_compile, odd};
 use crate::shared::linktype::{self, Compiled};
-use engine::plural::passive;
 use engine::shm::Counter;
 use engine::{
-    App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Reconfigured, Review,
-    Setup, is_name,
+    App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Reconfigured, Reporting,
+    Review, Roles, Setup, is_name,
 };
 use pflang::FilterList;
 use serde::Deserialize;
 use wire::LinkType;
+use wire::plural::passive;
 
 /// Options of `match`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -188,6 +188,10 @@ impl Class for Match {
 }
 
 impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::METADATA.when(self.list.uses_metadata()))
+    }
+
     fn link(&mut self, linked: &PortNames<'_>) {
         let place = |port: &String| linked.outputs.iter().position(|other| other == port);
         self.places =
@@ -206,10 +210,12 @@ impl App for Running {
         }
     }
 
-    fn uses_metadata(&self) -> bool {
-        self.list.uses_metadata()
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
     }
+}
 
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         self.list.report(|count| passive(count, "packet", "dropped"))
     }

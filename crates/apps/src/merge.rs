@@ -28,7 +28,9 @@
 //! in turn, such as `join`, keeps them in order.
 
 use engine::shm::Counter;
-use engine::{App, Class, Input, Io, OptionError, PortNames, Ports, Reconfigured, Setup};
+use engine::{
+    App, Class, Input, Io, NextEvent, OptionError, PortNames, Ports, Reconfigured, Roles, Setup, Timed,
+};
 use serde::Deserialize;
 
 /// Options of `merge`.
@@ -110,6 +112,10 @@ impl Class for Merge {
 }
 
 impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::METADATA)
+    }
+
     fn link(&mut self, ports: &PortNames<'_>) {
         self.branches = vec![Branch::default(); ports.inputs.len()];
         self.until_ns = None;
@@ -135,12 +141,14 @@ impl App for Running {
         }
     }
 
-    fn uses_metadata(&self) -> bool {
-        true
+    fn timed(&self) -> Option<&dyn Timed> {
+        Some(self)
     }
+}
 
-    fn next_event_ns(&self) -> Option<u64> {
-        self.until_ns
+impl Timed for Running {
+    fn next_event(&self) -> NextEvent {
+        NextEvent::at(self.until_ns)
     }
 }
 

@@ -27,13 +27,13 @@
 use crate::shared::bucket::Bucket;
 use crate::shared::outlet::{Outlet, Stream};
 use capture::{Line, Precision};
-use engine::plural::passive;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Roles, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Reporting, Roles, Setup};
 use serde::Deserialize;
 use std::io::{self, ErrorKind, Write};
 use std::time::Duration;
 use wire::LinkType;
+use wire::plural::passive;
 
 /// Bytes of lines that wait for their reader before packets do.
 const TEXT_MAX: usize = 64 << 10;
@@ -152,7 +152,7 @@ impl Class for Printer {
 impl App for Running {
     /// Lines may wait for their reader after the last packet has come.
     fn roles(&self) -> Roles {
-        if self.outlet.may_wait() { Roles::PUSH.and(Roles::PULL) } else { Roles::PUSH }
+        if self.outlet.may_wait() { Roles::PUSH.and(Roles::PULL) } else { Roles::PUSH }.and(Roles::METADATA)
     }
 
     fn pull(&mut self, _: &mut Io<'_>) {
@@ -183,10 +183,12 @@ impl App for Running {
         self.finish();
     }
 
-    fn uses_metadata(&self) -> bool {
-        true
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
     }
+}
 
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         let missing = self.counters.not_printed.get();
         let limited = (missing > 0)
@@ -328,7 +330,7 @@ mod tests {
     use super::{
         App, Class, Counter, Counters, Outlet, Packet, Printer, Running, Stream, TEXT_MAX, VAIN_WAITS_MAX,
     };
-    use engine::{Metadata, Pool};
+    use engine::{Metadata, Pool, Reporting};
     use std::fs::File;
     use std::io::Read;
     use std::os::fd::OwnedFd;

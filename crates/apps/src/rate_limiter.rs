@@ -19,7 +19,10 @@
 use crate::shared::bucket::Bucket;
 use crate::shared::filtering::LANES;
 use engine::shm::Counter;
-use engine::{App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, OptionError, PortNames, Reconfigured, Setup};
+use engine::{
+    App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, NextEvent, OptionError, PortNames, Reconfigured, Setup,
+    Timed,
+};
 use serde::Deserialize;
 
 /// Options of `rate_limiter`.
@@ -144,8 +147,14 @@ impl App for Running {
         }
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        self.ready_ns
+    fn timed(&self) -> Option<&dyn Timed> {
+        Some(self)
+    }
+}
+
+impl Timed for Running {
+    fn next_event(&self) -> NextEvent {
+        NextEvent::at(self.ready_ns)
     }
 }
 

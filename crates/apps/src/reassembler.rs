@@ -36,12 +36,15 @@ mod tests;
 use crate::shared::whole::note_whole;
 use assemblies::Assemblies;
 use assembly::{Outcome, Refusal, is_large};
-use engine::plural::counted;
 use engine::shm::Counter;
-use engine::{App, Class, Held, Io, OptionError, Output, Packet, Pool, Reconfigured, Roles, Setup};
+use engine::{
+    App, Class, Held, Io, NextEvent, OptionError, Output, Packet, Pool, Reconfigured, Reporting, Roles,
+    Setup, Timed,
+};
 use piece::{Parsed, Piece};
 use serde::Deserialize;
 use table::ageing::EntryId;
+use wire::plural::counted;
 
 /// Options of `reassembler`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -167,10 +170,22 @@ impl App for Running {
         self.table.held()
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        self.deadline_ns()
+    fn timed(&self) -> Option<&dyn Timed> {
+        Some(self)
     }
 
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Timed for Running {
+    fn next_event(&self) -> NextEvent {
+        NextEvent::at(self.deadline_ns())
+    }
+}
+
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         Some(format!("{} in the making", counted(self.table.held() as u64, "packet")))
     }

@@ -10,7 +10,8 @@
 //! gets as many as those before it.
 
 use engine::{
-    App, Class, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, Packet, Pool, PortNames, Ports, Roles, Setup,
+    App, Class, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, Packet, Pool, PortNames, Ports, Reporting,
+    Roles, Setup,
 };
 use serde::Deserialize;
 
@@ -103,16 +104,22 @@ impl App for Running {
         usize::from(self.template.is_some())
     }
 
+    fn is_finished(&self) -> bool {
+        self.impossible.is_some() || self.count.is_some() && self.outputs.iter().all(|due| due.left == 0)
+    }
+
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         self.impossible.clone()
     }
 
     fn has_failed(&self) -> bool {
         self.impossible.is_some()
-    }
-
-    fn is_finished(&self) -> bool {
-        self.impossible.is_some() || self.count.is_some() && self.outputs.iter().all(|due| due.left == 0)
     }
 }
 

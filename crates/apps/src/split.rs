@@ -13,7 +13,7 @@
 //! be another pair on its branches, whose numbers would take the place of the first.
 
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Output, Packet, PortNames, Ports, Reconfigured, Setup};
+use engine::{App, Class, Io, OptionError, Output, Packet, PortNames, Ports, Reconfigured, Roles, Setup};
 use serde::Deserialize;
 
 /// Options of `split`.
@@ -65,6 +65,10 @@ impl Class for Split {
 }
 
 impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::METADATA.when(self.numbered))
+    }
+
     fn link(&mut self, ports: &PortNames<'_>) {
         self.rooms = vec![0; ports.outputs.len()];
         self.turn = 0;
@@ -86,10 +90,6 @@ impl App for Running {
                 burst.for_each(|packet| self.deal(packet, io.outputs));
             }
         }
-    }
-
-    fn uses_metadata(&self) -> bool {
-        self.numbered
     }
 }
 

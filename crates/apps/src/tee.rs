@@ -6,7 +6,7 @@
 //! | `no_packet` | counts copies that were not made because the pool was exhausted, or for long packets its large ones |
 
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Output, Packet, Pool, Ports, Setup};
+use engine::{App, Class, Io, MAX_PAYLOAD, OptionError, Output, Packet, Pool, Ports, Reporting, Setup};
 use serde::Deserialize;
 
 /// Options of `tee`: none.
@@ -55,6 +55,12 @@ impl App for Running {
         }
     }
 
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Reporting for Running {
     /// Which copies were not made, if any.
     fn report(&self) -> Option<String> {
         let missing = self.no_packet.get();

@@ -9,7 +9,7 @@ pub(crate) fn frame(line: &str) -> Vec<u8> {
 }
 
 /// Options, as a graph file writes them.
-pub(crate) fn read<C: Class>(options: &str) -> Result<C, toml::de::Error> {
+pub(crate) fn read<C: Class + serde::de::DeserializeOwned>(options: &str) -> Result<C, toml::de::Error> {
     toml::from_str(options)
 }
 

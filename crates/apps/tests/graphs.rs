@@ -8,7 +8,8 @@ mod common;
 use common::packet;
 use engine::shm::Counter;
 use engine::{
-    App, Class, ClockKind, Config, Engine, Graph, Io, Metadata, OptionError, Ports, Roles, Settings, Setup,
+    App, Class, ClockKind, Config, Engine, Graph, Io, Metadata, OptionError, OptionValue, Ports, Roles,
+    Settings, Setup,
 };
 use std::time::{Duration, Instant};
 use testkit::rng::Rng;
@@ -170,9 +171,9 @@ fn app(rng: &mut Rng) -> Config {
         return Config::new(Hostile { seed: rng.below(100) as u64, count: 1 + rng.below(5000) as u64 });
     }
     let &(class, options) = rng.pick(CHOICES);
-    let text = format!("{{ {} }}", rng.pick::<&str>(options).trim().replace('\n', ", "));
-    let options = toml::de::ValueDeserializer::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let read = apps::registry().and(io::registry()).read(class, options).expect("a class");
+    let text = rng.pick::<&str>(options);
+    let options: OptionValue = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let read = apps::registry().and(io::registry()).read(class, &options).expect("a class");
     read.unwrap_or_else(|error| panic!("{class} {text}: {error}"))
 }
 
@@ -189,18 +190,20 @@ fn graph(rng: &mut Rng, before: &Graph, workers: usize) -> Graph {
         let spec = graph.add(&name, config).expect("a name");
         spec.worker = rng.chance(1, 2).then(|| rng.below(workers));
     }
-    let ports = |ports: Ports| match ports {
-        Ports::Named(names) => names,
-        Ports::Any => ANY,
+    let ports = |ports: &Ports| -> Vec<String> {
+        let names = if ports.are_any() { ANY.to_vec() } else { ports.names() };
+        names.into_iter().map(str::to_owned).collect()
     };
     let all: Vec<(String, Ports, Ports)> = graph
         .apps()
         .map(|(name, app)| (name.to_owned(), app.config.class().inputs, app.config.class().outputs))
         .collect();
     for (from, _, outputs) in &all {
-        for output in ports(*outputs) {
+        for output in ports(outputs) {
             let (to, inputs, _) = rng.pick(&all);
-            if let Some(input) = (!ports(*inputs).is_empty()).then(|| *rng.pick(ports(*inputs)))
+            let inputs = ports(inputs);
+            if !inputs.is_empty()
+                && let input = rng.pick(&inputs)
                 && rng.chance(4, 5)
             {
                 // A port that is taken is refused: then there is one link less.

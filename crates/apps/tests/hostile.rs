@@ -32,7 +32,7 @@ fn attack(class: impl Class, inputs: &[&str], outputs: &[&str]) {
     assert_eq!(rig.report().apps[APP].last_error, None);
 }
 
-fn read<C: Class>(options: &str) -> C {
+fn read<C: Class + serde::de::DeserializeOwned>(options: &str) -> C {
     toml::from_str(options).unwrap_or_else(|error| panic!("{options}: {error}"))
 }
 

@@ -1,6 +1,7 @@
 //! Filters are compiled when a graph is read: what they are made of may be gone by the time it is taken on.
 
-use engine::{Engine, GraphFile, Settings};
+use engine::{Engine, Settings};
+use graphfile::GraphFile;
 use testkit::files::Scratch;
 
 /// A file of addresses, and a graph of the options that follow `type`, in which it is `SET`.

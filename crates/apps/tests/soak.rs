@@ -198,7 +198,7 @@ fn add_several(graph: &mut Graph, rng: &mut Rng, name: &str) {
 }
 
 /// Both ends of a tunnel between the addresses with 1 and 2 at the end.
-fn tunnel<C: Class>(net: &str, options: &str) -> (Config, Config) {
+fn tunnel<C: Class + serde::de::DeserializeOwned>(net: &str, options: &str) -> (Config, Config) {
     let colon = if net.contains(':') { ":" } else { "." };
     let end = |local: u32, remote: u32| {
         let addresses =
@@ -208,7 +208,7 @@ fn tunnel<C: Class>(net: &str, options: &str) -> (Config, Config) {
     (end(1, 2), end(2, 1))
 }
 
-fn read<C: Class>(options: &str) -> Config {
+fn read<C: Class + serde::de::DeserializeOwned>(options: &str) -> Config {
     Config::new(toml::from_str::<C>(options).unwrap_or_else(|error| panic!("{options}: {error}")))
 }
 

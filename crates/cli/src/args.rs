@@ -7,7 +7,9 @@ use crate::values::{at_least, core, duration, interval, netmask, pause, whole};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use engine::ClassInfo;
 use pflang::Stage;
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -566,9 +568,12 @@ pub(crate) struct AppsArgs {
 }
 
 fn app_types() -> impl TypedValueParser<Value = String> {
-    PossibleValuesParser::new(
-        crate::registry::registry().classes().map(|class| class.name).collect::<Vec<_>>(),
-    )
+    // A command's own classes are known when it is compiled.
+    let name = |class: &ClassInfo| match class.name {
+        Cow::Borrowed(name) => Some(name),
+        Cow::Owned(_) => None,
+    };
+    PossibleValuesParser::new(crate::registry::registry().classes().filter_map(name).collect::<Vec<_>>())
 }
 
 #[derive(Subcommand, Debug)]

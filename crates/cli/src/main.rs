@@ -43,10 +43,10 @@ mod words;
 use args::{Cli, Command};
 use blame::Blame;
 use clap::FromArgMatches;
-use engine::plural;
 use exit::{Failure, Outcome};
 use std::process::ExitCode;
 use terminal::Terminal;
+use wire::plural;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(exit::note_place));

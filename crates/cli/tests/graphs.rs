@@ -67,7 +67,7 @@ fn the_book_explains_every_code() {
     // A graph that is too large does not fit a page; before a graph is started the system refuses nothing, and no capture is opened;
     // and no app that there is panics.
     let without_example = ["GR002", "GR019", "GR021", "GR022"];
-    for code in engine::GraphCode::ALL.iter().map(ToString::to_string) {
+    for code in graphfile::GraphCode::ALL.iter().map(ToString::to_string) {
         let section = page.split("\n## ").find(|section| section.starts_with(&format!("{code}:")));
         let section = section.unwrap_or_else(|| panic!("{code} has no section"));
         let example = section.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());

@@ -117,9 +117,6 @@ mod models;
 mod notice;
 mod option;
 mod panic;
-// What apps and commands tell in reports counts in the same words. No part of what the engine is for.
-#[doc(hidden)]
-pub mod plural;
 #[allow(unsafe_code)]
 pub mod pool;
 mod rate;
@@ -130,19 +127,19 @@ mod sync;
 mod timer;
 mod worker;
 
-pub use app::{App, Class, Direction, Io, Passage, PortNames, Ports, Reconfigured, Roles, Setup, Use};
-pub use clock::ClockKind;
-pub use config::{ClassInfo, Config, Registry};
-pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};
-pub use graph::{
-    AppSpec, Graph, GraphCode, GraphError, GraphFile, GraphFileError, GraphFileErrors, Link, NAME_MAX, Port,
-    is_name,
+pub use app::{
+    App, Class, ClassInfo, Direction, Io, NextEvent, Passage, PortNames, Ports, Reconfigured, Reporting,
+    Roles, Setup, Timed, Use, Wakeable,
 };
-// Commands put names into lines as apps do. No part of what the engine is for.
-#[doc(hidden)]
+pub use clock::ClockKind;
+pub use config::{Config, Registry};
+pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};
+pub use graph::{AppSpec, Conflict, Graph, GraphError, Link, NAME_MAX, Port, is_name};
 pub use link::{Input, Output};
 pub use notice::{Notice, NoticeLevel, Notices, Notifier};
-pub use option::{Fault, OptionError, OptionWarning, Review};
+pub use option::{
+    Fault, Found, OptionError, OptionPath, OptionValue, OptionWarning, ReadError, ReadErrorKind, Review, Step,
+};
 pub use pool::{Burst, Held, Kept, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 pub use rate::Rate;
 pub use report::{AppReport, LinkReport, PoolReport, Report};

@@ -1,5 +1,5 @@
 //! What apps tell whoever runs the engine, as it happens: a device is gone, a device is back. What is so at the end, a
-//! [report](crate::App::report) says.
+//! [report](crate::Reporting::report) says.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -9,10 +9,11 @@
 //! file of counters (`shm`), which asks no worker.
 
 use crate::drops;
-use crate::graph::{Graph, Link};
+use crate::graph::Link;
 use crate::link::{Input, Output, Ring};
 use crate::shm::{EntryKind, Histogram};
 use crate::worker::{AppState, LastWords, Task, Worker};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ pub struct Report {
 #[non_exhaustive]
 pub struct AppReport {
     /// Its class.
-    pub class: &'static str,
+    pub class: Cow<'static, str>,
     /// Whether it runs.
     pub state: AppState,
     /// How often it was started again.
@@ -59,9 +60,9 @@ pub struct AppReport {
     pub held: usize,
     /// Its numbers, and the drops that the engine counts for it; those that are zero included.
     pub counters: Vec<(String, EntryKind, u64)>,
-    /// Its own report, [`App::report`](crate::App::report).
+    /// Its own report, [`Reporting::report`](crate::Reporting::report).
     pub text: Option<String>,
-    /// Whether that tells of a [failure](crate::App::has_failed).
+    /// Whether that tells of a [failure](crate::Reporting::has_failed).
     pub has_failed: bool,
 }
 
@@ -140,7 +141,6 @@ impl Report {
 
     pub(crate) fn new<'a>(
         workers: &[Worker],
-        graph: &Graph,
         links: impl Iterator<Item = (&'a Link, *const Ring)>,
         retired: &Retired,
     ) -> Self {
@@ -156,7 +156,7 @@ impl Report {
         for (index, worker) in workers.iter().enumerate() {
             report.add_pool(worker);
             for (task, busy_ns) in worker.tasks.iter().zip(worker.busy_ns()) {
-                report.add_app(index, task, busy_ns, graph);
+                report.add_app(index, task, busy_ns);
             }
         }
         let plugs = || workers.iter().flat_map(|worker| &worker.tasks).map(|task| &task.plugs);
@@ -183,7 +183,7 @@ impl Report {
         *self.drops.entry(drops::LINK_REMOVED.to_owned()).or_default() += worker.without_app();
     }
 
-    fn add_app(&mut self, worker: usize, task: &Task, busy_ns: u64, graph: &Graph) {
+    fn add_app(&mut self, worker: usize, task: &Task, busy_ns: u64) {
         self.pool.held += task.held();
         let counters = task.told_counters();
         for (name, kind, value) in &counters {
@@ -196,7 +196,7 @@ impl Report {
         let latency = task.latency();
         let quantile = |q| Histogram::quantile(&latency, q);
         let app = AppReport {
-            class: graph.get(task.name()).map_or("", |app| app.config.class().name),
+            class: task.config().class().name,
             state: task.state(),
             restarts: task.restarts(),
             last_error: task.last_error().map(str::to_owned),

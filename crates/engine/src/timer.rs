@@ -73,7 +73,7 @@ impl<E: Clone> Timers<E> {
     }
 
     /// When the next is due; `None` without any. This is what an app answers to
-    /// [`next_event_ns`](crate::App::next_event_ns).
+    /// [`Timed::next_event`](crate::Timed::next_event).
     #[must_use]
     pub fn next_ns(&self) -> Option<u64> {
         self.timers.first_key_value().map(|((due_ns, _), _)| *due_ns).filter(|&due_ns| due_ns < u64::MAX)

@@ -2,8 +2,8 @@
 //! says. When the rig is dropped, every packet must be accounted for.
 
 use engine::{
-    App, Class, ClockKind, Engine, Graph, Io, Metadata, Notice, OptionError, Ports, Report, Roles, Settings,
-    Setup,
+    App, Class, ClockKind, Engine, Graph, Io, Metadata, NextEvent, Notice, OptionError, Ports, Report, Roles,
+    Settings, Setup, Timed,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -214,7 +214,7 @@ impl Class for Feeder {
 
 impl App for Feeder {
     fn roles(&self) -> Roles {
-        Roles::PULL
+        Roles::PULL.and(Roles::METADATA)
     }
 
     fn pull(&mut self, io: &mut Io<'_>) {
@@ -228,12 +228,14 @@ impl App for Feeder {
         }
     }
 
-    fn uses_metadata(&self) -> bool {
-        true
+    fn timed(&self) -> Option<&dyn Timed> {
+        Some(self)
     }
+}
 
-    fn next_event_ns(&self) -> Option<u64> {
-        Some(*lock(&self.now_ns))
+impl Timed for Feeder {
+    fn next_event(&self) -> NextEvent {
+        NextEvent::At(*lock(&self.now_ns))
     }
 }
 
@@ -268,6 +270,10 @@ impl Class for Collector {
 }
 
 impl App for Collecting {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::METADATA)
+    }
+
     fn push(&mut self, io: &mut Io<'_>) {
         while let Some(burst) = io.inputs[0].burst() {
             let received = |packet: &engine::Packet| Received {
@@ -277,10 +283,6 @@ impl App for Collecting {
             lock(&self.packets).extend(burst.iter().map(received));
             io.pool.free_burst(burst, &self.delivered);
         }
-    }
-
-    fn uses_metadata(&self) -> bool {
-        true
     }
 }
 

@@ -62,6 +62,9 @@ pub mod link;
 pub mod linktype;
 pub mod mac;
 pub mod ndp;
+// What apps and commands tell in reports counts in the same words.
+#[doc(hidden)]
+pub mod plural;
 pub mod summary;
 pub mod transport;
 pub mod tunnel;

@@ -27,14 +27,15 @@ mod tests;
 
 use crate::shared::host::check_mac;
 use crate::shared::random::Random;
-use engine::plural::counted;
 use engine::{
-    App, Class, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, Packet, Pool, Ports, Rate, Roles, Setup,
+    App, Class, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, NextEvent, OptionError, Packet, Pool, Ports, Rate,
+    Reporting, Roles, Setup, Timed,
 };
 use flow::Flow;
 use frame::Frame;
 use serde::Deserialize;
 use wire::Mac;
+use wire::plural::counted;
 
 /// Options of `synth`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -258,21 +259,34 @@ impl App for Running {
         self.held
     }
 
+    fn is_finished(&self) -> bool {
+        self.impossible.is_some() || self.left == 0
+    }
+
+    fn timed(&self) -> Option<&dyn Timed> {
+        Some(self)
+    }
+
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Timed for Running {
+    /// None while the link is full: then time has to pass for somebody else.
+    fn next_event(&self) -> NextEvent {
+        let rate = self.rate.as_ref().filter(|_| self.left > 0 && !self.is_blocked);
+        NextEvent::at(rate.and_then(Rate::next_ns))
+    }
+}
+
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         self.impossible.clone()
     }
 
     fn has_failed(&self) -> bool {
         self.impossible.is_some()
-    }
-
-    fn is_finished(&self) -> bool {
-        self.impossible.is_some() || self.left == 0
-    }
-
-    /// None while the link is full: then time has to pass for somebody else.
-    fn next_event_ns(&self) -> Option<u64> {
-        self.rate.as_ref().filter(|_| self.left > 0 && !self.is_blocked)?.next_ns()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::message::Message;
 use crate::plural::{self, counted};
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Report, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Report, Roles, Setup};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -29,16 +29,16 @@ impl Class for Cut {
 }
 
 impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::METADATA)
+    }
+
     fn push(&mut self, io: &mut Io<'_>) {
         while let Some(burst) = io.inputs[0].burst_of_at_most(io.outputs[0].room()) {
             let is_cut = |packet: &&Packet| packet.metadata().cut_len > 0;
             self.cut.add(burst.iter().filter(is_cut).count() as u64);
             io.outputs[0].send(burst);
         }
-    }
-
-    fn uses_metadata(&self) -> bool {
-        true
     }
 }
 

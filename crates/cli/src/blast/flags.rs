@@ -36,7 +36,7 @@ pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
     graph.add(SOURCE, source).map_err(broken)?;
     let target = target(args)?;
     // A file keeps the lengths on the wire, and nobody misses the rest of what is thrown away.
-    let is_device = [AfPacket::TYPE, Tap::TYPE].contains(&target.class().name);
+    let is_device = [AfPacket::TYPE, Tap::TYPE].contains(&&*target.class().name);
     graph.add(TARGET, target).map_err(broken)?;
     if args.capture.is_some() && is_device {
         graph.app(CUT, Cut {}).map_err(broken)?;

@@ -18,7 +18,7 @@ use crate::exit::{Failure, Outcome};
 use crate::plural::counted;
 use crate::registry::registry;
 use crate::terminal::{Terminal, print};
-use engine::GraphFile;
+use graphfile::GraphFile;
 use serde_json::json;
 use source::Source;
 use tell::Teller;

@@ -145,7 +145,7 @@ impl<'a> Last<'a> {
             });
             vec![
                 name.clone(),
-                app.class.to_owned(),
+                app.class.to_string(),
                 app.state.as_str().to_owned(),
                 app.restarts.to_string(),
                 app.worker.to_string(),

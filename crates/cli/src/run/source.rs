@@ -4,7 +4,7 @@ use crate::blame::Blame;
 use crate::escape::shown;
 use crate::exit::Failure;
 use crate::message::Message;
-use engine::GraphFile;
+use graphfile::GraphFile;
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, Read};

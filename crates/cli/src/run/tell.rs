@@ -11,9 +11,8 @@ use crate::plural::{self, counted};
 use crate::terminal::Terminal;
 use crate::unwritable;
 use capture::NoFolder;
-use engine::{
-    Changes, ConfigureError, Engine, GraphCode, GraphFile, GraphFileError, GraphFileErrors, Link, Settings,
-};
+use engine::{Changes, ConfigureError, Engine, Link, Settings};
+use graphfile::{GraphCode, GraphFile, GraphFileError, GraphFileErrors};
 use pflang::{Finding, Severity, Span};
 use serde_json::{Value, json};
 use std::ops::Range;

@@ -3,13 +3,11 @@
 //! Options cannot change once they are in a `Config`. Two are equal if they are of one class and equal there; what a review has prepared for
 //! the next start is no part of that.
 
-mod class;
 mod registry;
 
-pub use class::ClassInfo;
 pub use registry::Registry;
 
-use crate::app::{AnyApp, App, Class, PortNames, Reconfigured, Setup, Use};
+use crate::app::{AnyApp, App, Class, ClassInfo, PortNames, Reconfigured, Setup, Use};
 use crate::option::{OptionError, OptionWarning, Prepared, Review};
 use crate::panic;
 use std::any::Any;
@@ -42,7 +40,7 @@ trait AnyClass: Any + Send + Sync {
 
 impl<C: Class> AnyClass for C {
     fn class(&self) -> ClassInfo {
-        ClassInfo::of::<C>()
+        Class::info(self)
     }
 
     fn review(&self) -> Result<Review, OptionError> {

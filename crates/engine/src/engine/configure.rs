@@ -11,16 +11,16 @@
 
 use super::placement::{Places, Placing};
 use super::{Engine, LinkState};
-use crate::app::{Direction, Ports, Reconfigured};
-use crate::config::ClassInfo;
+use crate::app::{ClassInfo, Direction, Ports, Reconfigured};
 use crate::drops;
-use crate::graph::{self, AppSpec, Conflict, Graph, Link, breathing_order};
+use crate::graph::{AppSpec, Graph, Link, breathing_order, conflict_in_change};
 use crate::link::{self, Between, Input, Output, Ring};
 use crate::option::{Fault, OptionError};
 use crate::panic::guarded;
 use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
 use crate::worker::{LastWords, Method, Task, Worker};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub enum ConfigureError {
         /// The app.
         app: String,
         /// Its class.
-        class: &'static str,
+        class: Box<str>,
         /// The error.
         error: OptionError,
     },
@@ -152,8 +152,8 @@ impl Engine {
             let linked = graph.linked_ports(name);
             let class = app.config.class();
             // Options that were put in place of others may be those of another class.
-            check_links(class, Direction::Output, &linked.outputs)
-                .and_then(|()| check_links(class, Direction::Input, &linked.inputs))
+            check_links(&class, Direction::Output, &linked.outputs)
+                .and_then(|()| check_links(&class, Direction::Input, &linked.inputs))
                 .and_then(|()| app.config.check_ports(&linked))
                 .map_err(|error| app_error(name, app, error))?;
         }
@@ -162,15 +162,17 @@ impl Engine {
 
     /// Whether every app can have what it uses, in the graph and while it comes in the place of the one that runs.
     fn check_uses(&self, graph: &Graph) -> Result<(), ConfigureError> {
-        let in_graph = || graph::conflicts(graph).into_iter().next();
+        let in_graph = || graph.conflicts().into_iter().next();
         let in_change = || {
             let successors = self.successors(graph);
-            graph::conflict_in_change(&self.graph, graph, |app, before| successors.get(app) == Some(&before))
+            conflict_in_change(&self.graph, graph, |app, before| successors.get(app) == Some(&before))
         };
         match in_graph().or_else(in_change) {
-            Some(Conflict { app, error, .. }) => {
-                let class = graph.get(&app).map_or("", |app| app.config.class().name);
-                Err(ConfigureError::App { app, class, error })
+            Some(conflict) => {
+                let class = graph.get(&conflict.app).map(|app| app.config.class().name.into());
+                let class = class.unwrap_or_default();
+                let error = conflict.as_option_error();
+                Err(ConfigureError::App { app: conflict.app, class, error })
             }
             None => Ok(()),
         }
@@ -184,7 +186,7 @@ impl Engine {
 
     /// Apps that are new, and claim what one has that is gone; each with the name of the other.
     fn successors<'g>(&'g self, graph: &'g Graph) -> BTreeMap<&'g str, &'g str> {
-        let mut gone: BTreeMap<(&str, String), &str> = BTreeMap::new();
+        let mut gone: BTreeMap<(Cow<'static, str>, String), &str> = BTreeMap::new();
         for (name, app) in self.graph.apps().filter(|&(name, app)| is_new(name, app, graph)) {
             gone.extend(claim(app).map(|claim| ((app.config.class().name, claim), name)));
         }
@@ -206,7 +208,7 @@ impl Engine {
 
     fn app_record(&self, name: &str, app: &AppSpec) -> io::Result<Record> {
         let class = app.config.class().name;
-        self.settings.counters.record(RecordKind::App, name, class, Task::RECORD_SIZE)
+        self.settings.counters.record(RecordKind::App, name, &class, Task::RECORD_SIZE)
     }
 
     /// Starts the apps that are new, or of another class than before, heirs excepted.
@@ -447,8 +449,8 @@ fn plug_in(task: &mut Task, graph: &Graph, ends: &mut Ends) {
     let class = task.config().class();
     let name = task.name().to_owned();
     let linked = graph.linked_ports(&name);
-    task.output_names = port_names(class.outputs, &linked.outputs);
-    task.input_names = port_names(class.inputs, &linked.inputs);
+    task.output_names = port_names(&class.outputs, &linked.outputs);
+    task.input_names = port_names(&class.inputs, &linked.inputs);
     let mut leaving: BTreeMap<&str, &Link> =
         graph.links_from(&name).map(|link| (link.from.port.as_str(), link)).collect();
     let mut arriving: BTreeMap<&str, &Link> =
@@ -467,11 +469,9 @@ fn plug_in(task: &mut Task, graph: &Graph, ends: &mut Ends) {
 }
 
 /// The names of an app's ports, in the order in which it sees them.
-fn port_names(ports: Ports, linked: &[&str]) -> Vec<String> {
-    let names = match ports {
-        Ports::Named(names) => names,
-        Ports::Any => linked,
-    };
+fn port_names(ports: &Ports, linked: &[&str]) -> Vec<String> {
+    let named = ports.names();
+    let names = if ports.are_any() { linked } else { &*named };
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
@@ -487,7 +487,7 @@ pub(super) fn breathing_names(graph: &Graph, pulls: impl Fn(&str) -> bool) -> Ve
 }
 
 /// Whether a class has the ports that are linked.
-fn check_links(class: ClassInfo, direction: Direction, linked: &[&str]) -> Result<(), OptionError> {
+fn check_links(class: &ClassInfo, direction: Direction, linked: &[&str]) -> Result<(), OptionError> {
     let ports = class.ports(direction);
     let Some(port) = linked.iter().find(|port| !ports.allow(port)) else { return Ok(()) };
     let message = format!("it has no {direction} `{port}`, which is linked; its {direction}s: {ports}");
@@ -495,5 +495,5 @@ fn check_links(class: ClassInfo, direction: Direction, linked: &[&str]) -> Resul
 }
 
 fn app_error(name: &str, app: &AppSpec, error: OptionError) -> ConfigureError {
-    ConfigureError::App { app: name.to_owned(), class: app.config.class().name, error }
+    ConfigureError::App { app: name.to_owned(), class: app.config.class().name.into(), error }
 }

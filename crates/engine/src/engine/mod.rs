@@ -218,7 +218,7 @@ impl Engine {
     }
 
     /// Breathes until `go_on` returns false, which is asked about every millisecond, or nothing is left to do: every app
-    /// that pulls is finished, and all packets have come to rest; or until [an app ends the run](crate::App::ends_run). Each worker
+    /// that pulls is finished, and all packets have come to rest; or until [an app ends the run](crate::Reporting::ends_run). Each worker
     /// has a thread.
     ///
     /// # Errors
@@ -290,7 +290,7 @@ impl Engine {
         loop {
             self.collect_returns();
             let links = self.links.iter().map(|(link, state)| (link, state.ring.as_ptr()));
-            let report = Report::new(&self.workers, &self.graph, links, &self.retired);
+            let report = Report::new(&self.workers, links, &self.retired);
             // An app that fails when it is asked has given no answer: it is down in the next report.
             let heard = |any, worker: &mut Worker| worker.hear_complaints(Outlook::MayEnd) | any;
             if !self.workers.iter_mut().fold(false, heard) {

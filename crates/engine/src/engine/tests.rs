@@ -17,7 +17,7 @@ mod together;
 mod wakes;
 
 use super::*;
-use crate::app::{App, Class, Io, Ports, Reconfigured, Roles, Setup};
+use crate::app::{App, Class, Io, NextEvent, Ports, Reconfigured, Roles, Setup, Timed};
 use crate::config::Config;
 use crate::option::OptionError;
 use crate::pool::Packet;
@@ -232,8 +232,14 @@ impl App for Baking {
         self.kept.len()
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        self.kept.front().map(|&(due_ns, _)| due_ns)
+    fn timed(&self) -> Option<&dyn Timed> {
+        Some(self)
+    }
+}
+
+impl Timed for Baking {
+    fn next_event(&self) -> NextEvent {
+        NextEvent::at(self.kept.front().map(|&(due_ns, _)| due_ns))
     }
 }
 

@@ -7,30 +7,56 @@ use crate::panic::guarded;
 use std::collections::BTreeMap;
 
 /// An app that cannot have what it uses, since another has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Conflict {
-    pub(crate) app: String,
-    pub(crate) other: String,
-    /// The option of the other.
-    pub(crate) other_option: &'static str,
-    pub(crate) error: OptionError,
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: app `{other}` {} it {}{}: {}", .wanted.name, .used.verb, .overlap.text(), alias(.wanted, .used), .wanted.remedy)]
+#[non_exhaustive]
+pub struct Conflict {
+    /// The app.
+    pub app: String,
+    /// What it wants for itself.
+    pub wanted: Use,
+    /// The app that has it.
+    pub other: String,
+    /// What that one uses: the same thing, perhaps by another name.
+    pub used: Use,
+    /// Until when that one uses it.
+    pub(crate) overlap: Overlap,
+}
+
+/// Until when both apps of a [`Conflict`] would use the thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overlap {
+    /// Both are in the graph.
+    InGraph,
+    /// The other is in the graph before: it has the thing until the change is done.
+    InChange,
+}
+
+impl Overlap {
+    fn text(self) -> &'static str {
+        match self {
+            Overlap::InGraph => "as well",
+            Overlap::InChange => "until this change",
+        }
+    }
+}
+
+fn alias(wanted: &Use, used: &Use) -> String {
+    if used.name == wanted.name { String::new() } else { format!(", as {}", used.name) }
 }
 
 /// Users of one thing, by name.
 type Users<'g> = Vec<(&'g str, Use)>;
 
 impl Conflict {
-    /// An app wants what another one uses. `when` is said of what the other does: that it does so as well, or did so until now.
-    fn new((app, wanted): (&str, &Use), (other, used): (&str, &Use), when: &str) -> Self {
-        let Use { option, name, remedy, .. } = wanted;
-        let alias = if used.name == *name { String::new() } else { format!(", as {}", used.name) };
-        let message = format!("{name}: app `{other}` {} it {when}{alias}: {remedy}", used.verb);
-        Conflict {
-            app: app.to_owned(),
-            other: other.to_owned(),
-            other_option: used.option,
-            error: OptionError::new(option, message),
-        }
+    fn new((app, wanted): (&str, &Use), (other, used): (&str, &Use), overlap: Overlap) -> Self {
+        let (app, other) = (app.to_owned(), other.to_owned());
+        Conflict { app, wanted: wanted.clone(), other, used: used.clone(), overlap }
+    }
+
+    /// The same as an error of the option that names what the app wants.
+    pub fn as_option_error(&self) -> OptionError {
+        OptionError::new(self.wanted.option, self)
     }
 }
 
@@ -51,7 +77,7 @@ fn uses(app: &AppSpec) -> Vec<Use> {
 }
 
 /// Apps of a graph that want for themselves what another uses as well.
-pub(crate) fn conflicts(graph: &Graph) -> Vec<Conflict> {
+pub(super) fn conflicts(graph: &Graph) -> Vec<Conflict> {
     users(graph).values().flat_map(conflicts_among).collect()
 }
 
@@ -59,8 +85,9 @@ pub(crate) fn conflicts(graph: &Graph) -> Vec<Conflict> {
 fn conflicts_among(users: &Users<'_>) -> Vec<Conflict> {
     let alone = || users.iter().filter(|(_, used)| !used.is_shared);
     let Some((first, used)) = alone().next() else { return Vec::new() };
-    let conflict =
-        |app: &str, used: &Use, other: &str, by: &Use| Conflict::new((app, used), (other, by), "as well");
+    let conflict = |app: &str, used: &Use, other: &str, by: &Use| {
+        Conflict::new((app, used), (other, by), Overlap::InGraph)
+    };
     let shared = users.iter().find(|(_, used)| used.is_shared);
     let with_shared = shared.map(|(other, by)| conflict(first, used, other, by));
     let others = alone().skip(1).map(|(app, other)| conflict(app, other, first, used));
@@ -81,7 +108,7 @@ pub(crate) fn conflict_in_change(
     let conflict = |name: &str, used: &Use| {
         let mut users = until_now.get(&used.identity)?.iter();
         let (other, by) = users.find(|(other, _)| *other != name && !is_left_to(name, other))?;
-        Some(Conflict::new((name, used), (other, by), "until this change"))
+        Some(Conflict::new((name, used), (other, by), Overlap::InChange))
     };
     graph.apps().filter(|&(name, app)| is_other(name, app)).find_map(|(name, app)| {
         uses(app).iter().filter(|used| !used.is_shared).find_map(|used| conflict(name, used))

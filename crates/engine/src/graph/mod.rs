@@ -1,14 +1,13 @@
 //! A graph: which apps there are, and which links between them. A plain value; nothing runs yet.
 
 mod conflicts;
-mod file;
 mod order;
 
-pub(crate) use conflicts::{Conflict, conflict_in_change, conflicts};
-pub use file::{GraphCode, GraphFile, GraphFileError, GraphFileErrors};
+pub use conflicts::Conflict;
+pub(crate) use conflicts::conflict_in_change;
 pub(crate) use order::breathing_order;
 
-use crate::app::{Class, Direction, PortNames, Ports};
+use crate::app::{Class, ClassInfo, Direction, PortNames};
 use crate::config::Config;
 use crate::link::CAPACITY;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +35,7 @@ use std::str::FromStr;
 /// assert_eq!(graph.links().next().unwrap().to_string(), "left.tx -> right.rx");
 ///
 /// let error = graph.link("left.tx -> rigth.rx").unwrap_err();
-/// assert_eq!(error.to_string(), "no app is called `rigth`; did you mean `right`?");
+/// assert_eq!(error.to_string(), "no app is called `rigth`");
 /// # Ok::<(), engine::GraphError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,14 +77,12 @@ pub struct Port {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// A name that is none.
-    #[error("`{name}` is no name for {what}: use 1 to {NAME_MAX} letters, digits and underscores")]
-    BadName {
-        /// The name.
-        name: String,
-        /// The kind of thing that it should name.
-        what: &'static str,
-    },
+    /// A name of an app that is none.
+    #[error("`{0}` is no name for an app: use 1 to {NAME_MAX} letters, digits and underscores")]
+    BadAppName(String),
+    /// A name of a port that is none.
+    #[error("`{0}` is no name for a port: use 1 to {NAME_MAX} letters, digits and underscores")]
+    BadPortName(String),
     /// A link that is not written as one.
     #[error("`{0}` is no link; write it as \"app.port -> app.port\"")]
     BadLink(String),
@@ -93,34 +90,26 @@ pub enum GraphError {
     #[error("two apps are called `{0}`")]
     AppTwice(String),
     /// Two links at one port.
-    #[error("two links {} `{port}`; {}", .direction.verb(), .direction.remedy())]
+    #[error("two links at {direction} `{port}`")]
     PortTwice {
         /// Whether it is an input or an output.
         direction: Direction,
         /// The port, with its app.
-        port: String,
+        port: Port,
     },
     /// A link to nowhere.
-    #[error("no app is called `{name}`{}", suggestion(.similar.as_deref()))]
-    NoApp {
-        /// The name.
-        name: String,
-        /// A name that there is, and that may have been meant.
-        similar: Option<String>,
-    },
+    #[error("no app is called `{0}`")]
+    NoApp(String),
     /// A port that the class has not.
-    #[error("`{app}` is a `{class}`, which has no {direction} `{port}`; its {direction}s: {ports}")]
+    #[error("`{}` is a `{}`, which has no {direction} `{}`; its {direction}s: {}", .port.app, .class.name, .port.port,
+        .class.ports(*.direction))]
     NoPort {
-        /// The app.
-        app: String,
-        /// Its class.
-        class: &'static str,
-        /// The port.
-        port: String,
+        /// The port, with its app.
+        port: Port,
+        /// The class of the app.
+        class: Box<ClassInfo>,
         /// Whether it should be an input or an output.
         direction: Direction,
-        /// The ports that there are.
-        ports: Ports,
     },
 }
 
@@ -135,10 +124,6 @@ pub const NAME_MAX: usize = 30;
 /// ```
 pub fn is_name(text: &str, max: usize) -> bool {
     (1..=max).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-fn suggestion(similar: Option<&str>) -> String {
-    similar.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }
 
 impl Graph {
@@ -160,7 +145,9 @@ impl Graph {
     /// # Errors
     /// As for [`Graph::app`].
     pub fn add(&mut self, name: &str, config: Config) -> Result<&mut AppSpec, GraphError> {
-        check_name(name, "an app")?;
+        if !is_name(name, NAME_MAX) {
+            return Err(GraphError::BadAppName(name.to_owned()));
+        }
         if self.apps.contains_key(name) {
             return Err(GraphError::AppTwice(name.to_owned()));
         }
@@ -172,23 +159,25 @@ impl Graph {
     /// # Errors
     /// If the text is not a link, an app or port does not exist, or the port has a link already.
     pub fn link(&mut self, link: &str) -> Result<(), GraphError> {
-        let link: Link = link.parse()?;
+        self.connect(link.parse()?)
+    }
+
+    /// Adds a link. Both apps must be there.
+    ///
+    /// # Errors
+    /// As for [`Graph::link`].
+    pub fn connect(&mut self, link: Link) -> Result<(), GraphError> {
         self.check_port(&link.from, Direction::Output)?;
         self.check_port(&link.to, Direction::Input)?;
         if self.has_link_from(&link.from) {
-            return Err(GraphError::PortTwice { direction: Direction::Output, port: link.from.to_string() });
+            return Err(GraphError::PortTwice { direction: Direction::Output, port: link.from });
         }
         if self.by_input.contains_key(&link.to) {
-            return Err(GraphError::PortTwice { direction: Direction::Input, port: link.to.to_string() });
+            return Err(GraphError::PortTwice { direction: Direction::Input, port: link.to });
         }
-        self.insert(link);
-        Ok(())
-    }
-
-    /// Adds a link that has been checked.
-    fn insert(&mut self, link: Link) {
         self.by_input.insert(link.to.clone(), link.clone());
         self.links.insert(link);
+        Ok(())
     }
 
     fn has_link_from(&self, port: &Port) -> bool {
@@ -196,17 +185,12 @@ impl Graph {
     }
 
     fn check_port(&self, port: &Port, direction: Direction) -> Result<(), GraphError> {
-        let Some(app) = self.apps.get(&port.app) else {
-            let similar = similar(&port.app, self.apps.keys());
-            return Err(GraphError::NoApp { name: port.app.clone(), similar });
-        };
+        let app = self.apps.get(&port.app).ok_or_else(|| GraphError::NoApp(port.app.clone()))?;
         let class = app.config.class();
-        let ports = class.ports(direction);
-        if ports.allow(&port.port) {
+        if class.ports(direction).allow(&port.port) {
             return Ok(());
         }
-        let (app, port) = (port.app.clone(), port.port.clone());
-        Err(GraphError::NoPort { app, class: class.name, port, direction, ports })
+        Err(GraphError::NoPort { port: port.clone(), class: class.into(), direction })
     }
 
     /// The apps, by name.
@@ -250,11 +234,16 @@ impl Graph {
     }
 
     /// The ports of an app that have links, sorted.
-    pub(crate) fn linked_ports(&self, app: &str) -> PortNames<'_> {
+    pub fn linked_ports(&self, app: &str) -> PortNames<'_> {
         PortNames {
             inputs: self.links_to(app).map(|link| link.to.port.as_str()).collect(),
             outputs: self.links_from(app).map(|link| link.from.port.as_str()).collect(),
         }
+    }
+
+    /// Apps that want for themselves something outside the graph which another uses as well ([`Class::uses`]).
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        conflicts::conflicts(self)
     }
 
     pub(crate) fn has_link(&self, link: &Link) -> bool {
@@ -272,40 +261,6 @@ fn first_link(from: &Port) -> Link {
     Link { from: from.clone(), to: first_port("") }
 }
 
-/// The name among `names` that differs least from `name`, if it differs little.
-pub(crate) fn similar<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> Option<String> {
-    similar_of(name, names.map(String::as_str)).map(str::to_owned)
-}
-
-/// As [`similar`]. A name much longer than any is like none.
-fn similar_of<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let names = names.filter(|other| name.len() <= 2 * NAME_MAX && other.len() <= 2 * NAME_MAX);
-    names
-        .map(|other| (distance(name, other), other))
-        .filter(|&(distance, other)| distance <= 1 + name.len() / 3 && distance < name.len().max(other.len()))
-        .min()
-        .map(|(_, other)| other)
-}
-
-/// How many letters must be added, left out or replaced (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, &y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
-fn check_name(name: &str, what: &'static str) -> Result<(), GraphError> {
-    if is_name(name, NAME_MAX) { Ok(()) } else { Err(GraphError::BadName { name: name.to_owned(), what }) }
-}
-
 impl FromStr for Link {
     type Err = GraphError;
 
@@ -319,8 +274,12 @@ impl FromStr for Link {
             .and_then(|(from, to)| Some((port(from)?, port(to)?)))
             .ok_or_else(|| GraphError::BadLink(text.to_owned()))?;
         for end in [&from, &to] {
-            check_name(&end.app, "an app")?;
-            check_name(&end.port, "a port")?;
+            if !is_name(&end.app, NAME_MAX) {
+                return Err(GraphError::BadAppName(end.app.clone()));
+            }
+            if !is_name(&end.port, NAME_MAX) {
+                return Err(GraphError::BadPortName(end.port.clone()));
+            }
         }
         Ok(Link { from, to })
     }

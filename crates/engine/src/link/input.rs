@@ -111,7 +111,7 @@ impl Input {
 
     /// The packets of the next [`Input::burst`], which stay where they are: for apps that leave them in the link until
     /// their time has come. An app whose input is not empty is called in every breath; a worker that finds nothing but packets that
-    /// stay where they are sleeps between them, and [`App::next_event_ns`](crate::App::next_event_ns) says for how long that does no harm.
+    /// stay where they are sleeps between them, and [`Timed::next_event`](crate::Timed::next_event) says for how long that does no harm.
     #[inline]
     pub fn peek(&self) -> &[Packet] {
         let count = (self.waiting() as u32).min(Ring::until_wrap(self.next));

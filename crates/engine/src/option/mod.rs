@@ -1,9 +1,11 @@
 //! What a class says of options of an app: what is wrong with them, what is odd, and what it has made of them.
 
 mod review;
+mod value;
 
 pub(crate) use review::Prepared;
 pub use review::Review;
+pub use value::{Found, OptionPath, OptionValue, ReadError, ReadErrorKind, Step};
 
 use std::fmt;
 use wire::in_one_line;

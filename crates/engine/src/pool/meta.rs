@@ -7,7 +7,7 @@
 ///
 /// A new packet has the time of its breath, link type Ethernet and zeroes; `pcap_reader` and the devices fill in what
 /// they know. Nothing is written or copied unless an app of the graph has asked for metadata
-/// ([`App::uses_metadata`](crate::App::uses_metadata)).
+/// ([`Roles::METADATA`](crate::Roles::METADATA)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Metadata {

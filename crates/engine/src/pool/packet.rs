@@ -352,7 +352,7 @@ impl Packet {
     }
 
     /// Its metadata. Only meaningful in graphs where an app reads it
-    /// ([`App::uses_metadata`](crate::App::uses_metadata)).
+    /// ([`Roles::METADATA`](crate::Roles::METADATA)).
     #[inline]
     pub fn metadata(&self) -> &Metadata {
         // SAFETY: the line lies in our chunk, was zero when mapped, and is written by owners of the packet only.

@@ -3,7 +3,7 @@
 //! Turns are timed by the clock on the wall, one breath of so many: a thread that is taken off its core in one seems to have worked
 //! all the while in as many. What its apps took is no more than what the system says that the thread has taken.
 
-use crate::shm::Counter;
+use crate::shm::{Counter, EntryKind, Record};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The CPU time that the threads of a worker have taken, as far as they ran it ([`Worker::run`](super::Worker::run)).
@@ -15,8 +15,8 @@ pub(super) struct ThreadTime {
 }
 
 impl ThreadTime {
-    pub(super) fn new(total_ns: Counter) -> Self {
-        ThreadTime { total_ns, last_ns: None }
+    pub(super) fn new(record: &mut Record) -> Self {
+        ThreadTime { total_ns: record.number("cpu_ns", EntryKind::Counter), last_ns: None }
     }
 
     /// The calling thread runs the worker from now on.
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn only_the_thread_that_runs_it_counts() {
-        let mut time = ThreadTime::new(Counter::hidden());
+        let mut time = ThreadTime { total_ns: Counter::hidden(), last_ns: None };
         time.publish();
         assert_eq!(time.total_ns(), None);
         time.begin();

@@ -61,7 +61,8 @@ use crate::interfaces;
 use datagrams::Datagrams;
 use engine::shm::Counter;
 use engine::{
-    App, Class, ClockKind, Io, OptionError, Output, Packet, Passage, Pool, Reconfigured, Roles, Setup,
+    App, Class, ClockKind, Io, OptionError, Output, Packet, Passage, Pool, Reconfigured, Reporting, Roles,
+    Setup, Wakeable,
 };
 use intake::{Frame, Intake};
 use serde::Deserialize;
@@ -278,7 +279,10 @@ impl AfPacket {
 
 impl App for Running {
     fn roles(&self) -> Roles {
-        Roles::PULL.and(Roles::PUSH).and(Roles::TICK)
+        Roles::PULL
+            .and(Roles::PUSH)
+            .and(Roles::TICK)
+            .and(Roles::METADATA.when(self.framing != Framing::Ethernet))
     }
 
     fn pull(&mut self, io: &mut Io<'_>) {
@@ -349,11 +353,6 @@ impl App for Running {
         }
     }
 
-    /// Frames of another type than Ethernet have to say so.
-    fn uses_metadata(&self) -> bool {
-        self.framing != Framing::Ethernet
-    }
-
     fn held(&self) -> usize {
         self.spare.len() + self.waiting.len() + self.uncut.len()
     }
@@ -362,12 +361,24 @@ impl App for Running {
         !self.is_listening
     }
 
+    fn wakeable(&self) -> Option<&dyn Wakeable> {
+        Some(self)
+    }
+
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Wakeable for Running {
     /// What waits for room in the socket, or in the output, comes first.
     fn wakes_on(&self) -> Option<BorrowedFd<'_>> {
         let socket = self.socket.as_ref().filter(|_| self.is_listening)?;
         (self.waiting.is_empty() && self.uncut.is_empty()).then(|| socket.as_fd())
     }
+}
 
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         self.watch.report()
     }

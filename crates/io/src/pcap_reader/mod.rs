@@ -43,11 +43,10 @@ mod tape;
 mod tests;
 
 use crate::held::Reading;
-use engine::plural::{choose, nouns};
 use engine::shm::Counter;
 use engine::{
-    App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, OptionError, OptionWarning, Output, Packet,
-    Pool, Ports, Rate, Reconfigured, Review, Roles, Setup, Use,
+    App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, NextEvent, OptionError, OptionWarning, Output,
+    Packet, Pool, Ports, Rate, Reconfigured, Reporting, Review, Roles, Setup, Timed, Use,
 };
 use pace::Pace;
 use records::{Ready, Records};
@@ -58,6 +57,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use stream::is_stream;
 use tape::{Load, Tape};
+use wire::plural::{choose, nouns};
 
 /// Options of `pcap_reader`.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
@@ -292,7 +292,7 @@ fn refused(error: capture::Error) -> OptionError {
 
 impl App for Running {
     fn roles(&self) -> Roles {
-        Roles::PULL
+        Roles::PULL.and(Roles::METADATA.when(!self.tape.is_ethernet()))
     }
 
     fn pull(&mut self, io: &mut Io<'_>) {
@@ -326,20 +326,27 @@ impl App for Running {
         }
     }
 
-    /// Where packets may come that are no Ethernet frames, others have to know.
-    fn uses_metadata(&self) -> bool {
-        !self.tape.is_ethernet()
-    }
-
     fn is_finished(&self) -> bool {
         self.is_finished
     }
 
-    /// None while the link is full: then time has to pass for somebody else.
-    fn next_event_ns(&self) -> Option<u64> {
-        if self.is_finished || self.is_blocked { None } else { self.pace.next_ns() }
+    fn timed(&self) -> Option<&dyn Timed> {
+        Some(self)
     }
 
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Timed for Running {
+    /// None while the link is full: then time has to pass for somebody else.
+    fn next_event(&self) -> NextEvent {
+        if self.is_finished || self.is_blocked { NextEvent::None } else { self.pace.next_event() }
+    }
+}
+
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         let path = self.tape.path().display();
         let too_long = self.counters.too_long.get();

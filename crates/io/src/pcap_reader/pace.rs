@@ -1,6 +1,6 @@
 //! When the next packet of a replay may leave.
 
-use engine::Rate;
+use engine::{NextEvent, Rate};
 
 /// The pace at which packets leave.
 #[derive(Debug)]
@@ -75,15 +75,15 @@ impl Pace {
         }
     }
 
-    /// When the next packet may leave, if that is known.
-    pub(super) fn next_ns(&self) -> Option<u64> {
+    /// When the next packet may leave.
+    pub(super) fn next_event(&self) -> NextEvent {
         match self {
-            Pace::Free => None,
-            Pace::Rate(rate) => rate.next_ns(),
-            // 0 says that it is not known yet, and a capture may begin at 0.
-            Pace::Timestamps(timestamps) => {
-                Some(timestamps.next_ns.max(u64::from(timestamps.base_ns.is_some())))
-            }
+            Pace::Free => NextEvent::None,
+            Pace::Rate(rate) => NextEvent::at(rate.next_ns()),
+            Pace::Timestamps(timestamps) => match timestamps.base_ns {
+                Some(_) => NextEvent::At(timestamps.next_ns),
+                None => NextEvent::CaptureStart,
+            },
         }
     }
 }
@@ -102,15 +102,15 @@ impl Timestamps {
 
 #[cfg(test)]
 mod tests {
-    use super::Pace;
+    use super::{NextEvent, Pace};
 
     #[test]
     fn a_capture_may_begin_when_time_does() {
         let mut pace = Pace::capture_time();
-        assert_eq!(pace.next_ns(), Some(0), "not known yet");
+        assert_eq!(pace.next_event(), NextEvent::CaptureStart);
         assert!(pace.is_due(0, || 0));
-        assert_eq!(pace.next_ns(), Some(1), "known");
+        assert_eq!(pace.next_event(), NextEvent::At(0), "a capture may begin in 1970");
         assert!(!pace.is_due(0, || 7));
-        assert_eq!(pace.next_ns(), Some(7));
+        assert_eq!(pace.next_event(), NextEvent::At(7));
     }
 }

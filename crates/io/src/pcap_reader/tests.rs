@@ -6,8 +6,8 @@ use crate::PcapWriter;
 use crate::scratch::{Record, Scratch, capture, pcap, records};
 use engine::shm::Counter;
 use engine::{
-    App, Class, ClockKind, ConfigureError, Engine, Fault, Graph, Io, MAX_PAYLOAD, OptionError, Ports,
-    Settings, Setup,
+    App, Class, ClockKind, ConfigureError, Engine, Fault, Graph, Io, MAX_PAYLOAD, NextEvent, OptionError,
+    Ports, Settings, Setup, Timed,
 };
 use std::path::PathBuf;
 use testkit::rig::{APP, Rig, START_NS};
@@ -92,7 +92,7 @@ fn exact_replay_keeps_distances() {
     assert!(!due_at(1009, 87) && due_at(1010, 87));
     assert!(due_at(1010, 5), "one that is older than the first");
     pace.begin_pass();
-    assert_eq!(pace.next_ns(), Some(1000));
+    assert_eq!(pace.next_event(), NextEvent::At(1000));
     let mut due_at = |now_ns, timestamp_ns| pace.is_due(now_ns, || timestamp_ns);
     assert!(due_at(1010, 77), "the second pass begins with the end of the first");
     assert!(!due_at(1019, 87) && due_at(1020, 87));
@@ -456,8 +456,14 @@ impl App for Waiting {
         }
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        self.until_ns
+    fn timed(&self) -> Option<&dyn Timed> {
+        Some(self)
+    }
+}
+
+impl Timed for Waiting {
+    fn next_event(&self) -> NextEvent {
+        NextEvent::at(self.until_ns)
     }
 }
 

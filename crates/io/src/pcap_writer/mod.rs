@@ -46,7 +46,7 @@ use capture::{NameHint, NamedFormat};
 use engine::shm::Counter;
 use engine::{
     App, Burst, Class, Io, Metadata, Notifier, OptionError, OptionWarning, PortNames, Ports, Reconfigured,
-    Review, Roles, Setup, Use,
+    Reporting, Review, Roles, Setup, Use,
 };
 use file::{Patience, Target};
 use records::{Encoder, Misfit, Put};
@@ -321,7 +321,7 @@ impl App for Running {
     /// A pipe may be written to in each breath, and be the last that a run waits for.
     fn roles(&self) -> Roles {
         let roles = Roles::PUSH.and(Roles::TICK);
-        if self.target.is_regular() { roles } else { roles.and(Roles::PULL) }
+        if self.target.is_regular() { roles } else { roles.and(Roles::PULL) }.and(Roles::METADATA)
     }
 
     fn pull(&mut self, _: &mut Io<'_>) {
@@ -387,10 +387,12 @@ impl App for Running {
         self.finish();
     }
 
-    fn uses_metadata(&self) -> bool {
-        true
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
     }
+}
 
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         let lines: Vec<&str> = self.told.iter().chain(&self.error).map(String::as_str).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))

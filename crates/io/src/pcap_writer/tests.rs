@@ -518,7 +518,7 @@ impl Class for Fragile {
 
 impl App for Breaking {
     fn roles(&self) -> Roles {
-        self.0.roles()
+        self.0.roles().and(Roles::METADATA)
     }
 
     fn push(&mut self, io: &mut Io<'_>) {
@@ -533,10 +533,6 @@ impl App for Breaking {
 
     fn stop(&mut self, io: &mut Io<'_>) {
         self.0.stop(io);
-    }
-
-    fn uses_metadata(&self) -> bool {
-        true
     }
 }
 
@@ -583,6 +579,10 @@ impl Class for Torn {
 }
 
 impl App for Tearing {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::METADATA)
+    }
+
     fn push(&mut self, io: &mut Io<'_>) {
         self.running.push(io);
         self.count += 1;
@@ -602,10 +602,6 @@ impl App for Tearing {
 
     fn stop(&mut self, io: &mut Io<'_>) {
         self.running.stop(io);
-    }
-
-    fn uses_metadata(&self) -> bool {
-        true
     }
 }
 

@@ -30,7 +30,8 @@ use crate::device::{self as port, Refusal, Refusals, Sight, Watch};
 use crate::interfaces;
 use engine::shm::Counter;
 use engine::{
-    App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool, Roles, Setup, Use,
+    App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool, Reporting, Roles, Setup,
+    Use, Wakeable,
 };
 use losses::Losses;
 use serde::Deserialize;
@@ -236,10 +237,22 @@ impl App for Running {
         !self.is_listening
     }
 
+    fn wakeable(&self) -> Option<&dyn Wakeable> {
+        Some(self)
+    }
+
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Wakeable for Running {
     fn wakes_on(&self) -> Option<BorrowedFd<'_>> {
         self.is_listening.then(|| self.file.as_fd())
     }
+}
 
+impl Reporting for Running {
     fn report(&self) -> Option<String> {
         self.watch.report()
     }

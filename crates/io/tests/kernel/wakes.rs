@@ -1,10 +1,9 @@
 //! What a worker waits for that has nothing but devices.
 
 use crate::{cable, device, end, engine};
-use engine::{App, Class, Graph, Io, OptionError, Roles, Setup};
+use engine::{App, Class, Graph, Io, OptionError, Roles, Setup, Wakeable};
 use io::Tap;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde::Deserialize;
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -21,11 +20,9 @@ enum Wakes {
 }
 
 /// A device, and what it names before it pulls.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(bound = "C: Class")]
+#[derive(Clone, Debug)]
 struct Spied<C> {
     class: C,
-    #[serde(skip)]
     seen: Arc<Mutex<Option<Wakes>>>,
 }
 
@@ -69,7 +66,7 @@ impl<A: App> App for Running<A> {
 }
 
 fn wakes(app: &impl App) -> Wakes {
-    let Some(device) = app.wakes_on() else { return Wakes::Nothing };
+    let Some(device) = app.wakeable().and_then(Wakeable::wakes_on) else { return Wakes::Nothing };
     let mut asked = [PollFd::from_borrowed_fd(device, PollFlags::IN)];
     match poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
         Ok(0) => Wakes::Silent,

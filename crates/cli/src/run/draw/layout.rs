@@ -3,6 +3,7 @@
 use super::linked_ports;
 use super::rank::{Place, Ranks, rank};
 use engine::Graph;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A graph, laid out.
@@ -18,7 +19,7 @@ pub(super) struct Layout<'g> {
 #[derive(Debug)]
 pub(super) struct AppBox<'g> {
     pub(super) name: &'g str,
-    pub(super) class: &'static str,
+    pub(super) class: Cow<'static, str>,
     pub(super) worker: Option<usize>,
     pub(super) inputs: Vec<&'g str>,
     pub(super) outputs: Vec<&'g str>,
@@ -131,7 +132,7 @@ fn order_ports(
 
 fn app_box<'g>(graph: &'g Graph, name: &'g str) -> AppBox<'g> {
     let spec = graph.get(name);
-    let class = spec.map_or("", |app| app.config.class().name);
+    let class = spec.map(|app| app.config.class().name).unwrap_or_default();
     let (inputs, outputs) = linked_ports(graph, name);
     let longest = |ports: &[&str]| ports.iter().map(|port| port.len()).max().unwrap_or(0) as f64;
     let worker = spec.and_then(|app| app.worker);

@@ -1,7 +1,7 @@
 //! Apps that take over from others what only one can have.
 
 use super::{balanced, engine};
-use crate::app::{App, Class, Ports, Setup, Use};
+use crate::app::{App, Class, Ports, Reporting, Setup, Use};
 use crate::graph::Graph;
 use crate::option::OptionError;
 
@@ -81,6 +81,12 @@ impl Class for Room {
 }
 
 impl App for Guest {
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Reporting for Guest {
     fn report(&self) -> Option<String> {
         Some(self.stays.lock().unwrap().to_string())
     }

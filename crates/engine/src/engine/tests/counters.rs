@@ -1,7 +1,6 @@
 //! Apps with more counters than their records have room for.
 
 use super::*;
-use crate::graph::GraphFile;
 
 /// Has a counter for each of many reasons to drop packets.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -111,14 +110,17 @@ fn an_app_with_too_many_counters_may_fail_when_it_goes() {
     assert!(has_no_room(error), "{error}");
 }
 
+/// Apps of the largest graph that a file may hold.
+const APPS: usize = 4096;
+
 #[test]
 fn there_is_room_for_the_largest_graph_and_another_in_its_place() {
     let chain = |letter: char| {
         let mut graph = Graph::new();
-        for number in 0..GraphFile::APPS_MAX {
+        for number in 0..APPS {
             graph.app(&format!("{letter}{number}"), Keeper::of(0)).expect("a name");
         }
-        for number in 1..GraphFile::APPS_MAX {
+        for number in 1..APPS {
             graph.link(&format!("{letter}{}.output -> {letter}{number}.input", number - 1)).expect("ports");
         }
         graph
@@ -127,5 +129,5 @@ fn there_is_room_for_the_largest_graph_and_another_in_its_place() {
     for letter in ['a', 'b', 'c', 'd'] {
         engine.configure(&chain(letter)).expect("room for counters");
     }
-    assert_eq!(balanced(&mut engine).links.len(), GraphFile::APPS_MAX - 1);
+    assert_eq!(balanced(&mut engine).links.len(), APPS - 1);
 }

@@ -1,6 +1,7 @@
 //! Workers that wait for devices.
 
 use super::*;
+use crate::app::Wakeable;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -52,6 +53,12 @@ impl App for Running {
         }
     }
 
+    fn wakeable(&self) -> Option<&dyn Wakeable> {
+        Some(self)
+    }
+}
+
+impl Wakeable for Running {
     fn wakes_on(&self) -> Option<BorrowedFd<'_>> {
         Some(self.socket.as_fd())
     }

@@ -1,6 +1,7 @@
 //! Apps that fail, are taken down, and started again.
 
 use super::*;
+use crate::app::{NextEvent, Reporting, Roles, Timed};
 
 /// Keeps packets, and fails in a method that it is told; in `start` and `link` only when it is started again, after `push`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -84,19 +85,9 @@ impl App for Failing {
         self.fail_in("stop");
     }
 
-    fn report(&self) -> Option<String> {
-        self.fail_in("report");
-        None
-    }
-
     fn held(&self) -> usize {
         self.fail_in("held");
         self.kept.len()
-    }
-
-    fn uses_metadata(&self) -> bool {
-        self.fail_in("uses_metadata");
-        false
     }
 
     fn is_finished(&self) -> bool {
@@ -104,14 +95,31 @@ impl App for Failing {
         true
     }
 
+    fn timed(&self) -> Option<&dyn Timed> {
+        Some(self)
+    }
+
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Timed for Failing {
+    fn next_event(&self) -> NextEvent {
+        self.fail_in("next_event");
+        NextEvent::None
+    }
+}
+
+impl Reporting for Failing {
+    fn report(&self) -> Option<String> {
+        self.fail_in("report");
+        None
+    }
+
     fn ends_run(&self) -> bool {
         self.fail_in("ends_run");
         false
-    }
-
-    fn next_event_ns(&self) -> Option<u64> {
-        self.fail_in("next_event_ns");
-        None
     }
 }
 
@@ -177,18 +185,8 @@ fn an_app_may_fail_in_any_of_its_methods() {
         assert!(error.contains("it failed when it was to") && error.contains("told to fail"), "{error}");
         assert_eq!(*engine.graph(), Graph::new());
     }
-    let running = [
-        "start",
-        "first link",
-        "link",
-        "tick",
-        "report",
-        "held",
-        "uses_metadata",
-        "is_finished",
-        "next_event_ns",
-        "ends_run",
-    ];
+    let running =
+        ["start", "first link", "link", "tick", "report", "held", "is_finished", "next_event", "ends_run"];
     for fault in running.into_iter().chain(["stop", "reconfigure"]) {
         let mut engine = capture_engine();
         engine.configure(&faulty(fault, 1)).expect("a graph");

@@ -1,6 +1,7 @@
 //! Metadata, once somebody asks for it.
 
 use super::*;
+use crate::app::Roles;
 
 #[test]
 fn metadata_is_kept_once_an_app_asks_for_it() {
@@ -82,15 +83,15 @@ impl Class for Reader {
 }
 
 impl App for Reading {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::METADATA)
+    }
+
     fn push(&mut self, io: &mut Io<'_>) {
         for packet in io.inputs[0].burst().into_iter().flatten() {
             let metadata = packet.metadata();
             assert!(metadata.linktype == 1 && metadata.timestamp_ns > self.since_ns, "{metadata:?}");
             io.pool.free(packet, &self.delivered);
         }
-    }
-
-    fn uses_metadata(&self) -> bool {
-        true
     }
 }

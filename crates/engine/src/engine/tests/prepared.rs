@@ -2,8 +2,8 @@
 
 use super::engine;
 use crate::app::{App, Class, Io, Roles, Setup};
-use crate::config::{Config, Registry};
-use crate::graph::{Graph, GraphFile};
+use crate::config::Config;
+use crate::graph::Graph;
 use crate::option::{OptionError, Review};
 use crate::worker::AppState;
 use serde::Deserialize;
@@ -26,7 +26,6 @@ fn made<T>(work: impl FnOnce() -> T) -> (T, u32) {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 struct Planner {
     goal: u32,
-    #[serde(default)]
     fails: bool,
 }
 
@@ -70,27 +69,36 @@ impl App for Planned {
     }
 }
 
-fn read(text: &str) -> Graph {
-    GraphFile::parse(text, &Registry::new().with::<Planner>()).expect("a graph").graph
+/// A graph of planners by name, reviewed as a file is when it is read.
+fn read(planners: &[(&str, Planner)]) -> Graph {
+    let mut graph = Graph::new();
+    for (name, planner) in planners {
+        let app = graph.app(name, planner.clone()).expect("a name");
+        app.config.review().expect("good options");
+    }
+    graph
 }
 
-const ONE: &str = "[app.one]\ntype = 'planner'\ngoal = 1\n";
-const TWO: &str = "[app.two]\ntype = 'planner'\ngoal = 2\n";
+const ONE: (&str, Planner) = ("one", Planner { goal: 1, fails: false });
+
+fn two(goal: u32) -> (&'static str, Planner) {
+    ("two", Planner { goal, fails: false })
+}
 
 #[test]
 fn a_graph_from_a_file_is_prepared_when_it_is_read() {
     let mut engine = engine(1, 100);
-    let (graph, count) = made(|| read(ONE));
+    let (graph, count) = made(|| read(&[ONE]));
     assert_eq!(count, 1);
     let (changes, count) = made(|| engine.configure(&graph));
     assert!(changes.is_ok() && count == 0, "{count}");
 
     // A reload, with one that stays, one that is new, and then one with other options.
-    let (graph, count) = made(|| read(&[ONE, TWO].concat()));
+    let (graph, count) = made(|| read(&[ONE, two(2)]));
     assert_eq!(count, 2);
     let (changes, count) = made(|| engine.configure(&graph).expect("a graph"));
     assert_eq!((&changes.started[..], count), (&["two".to_owned()][..], 0));
-    let graph = read(&[ONE, &TWO.replace("= 2", "= 3")].concat());
+    let graph = read(&[ONE, two(3)]);
     let (changes, count) = made(|| engine.configure(&graph).expect("a graph"));
     assert_eq!((&changes.restarted[..], count), (&["two".to_owned()][..], 0));
 }
@@ -112,8 +120,8 @@ fn a_graph_from_a_program_is_prepared_once() {
 #[test]
 fn what_was_made_for_nobody_is_not_kept() {
     let mut engine = engine(1, 100);
-    engine.configure(&read(ONE)).expect("a graph");
-    let graph = read(ONE);
+    engine.configure(&read(&[ONE])).expect("a graph");
+    let graph = read(&[ONE]);
     engine.configure(&graph).expect("a graph");
     assert!(graph.apps().all(|(_, app)| app.config.prepared().take::<Plan>().is_none()));
     let other = Config::new(Planner { goal: 1, fails: false });
@@ -125,7 +133,7 @@ fn what_was_made_for_nobody_is_not_kept() {
 #[test]
 fn an_app_that_failed_prepares_itself_again() {
     let mut engine = engine(1, 100);
-    engine.configure(&read(&format!("{ONE}fails = true\n"))).expect("a graph");
+    engine.configure(&read(&[("one", Planner { goal: 1, fails: true })])).expect("a graph");
     engine.breathe();
     assert_eq!(engine.report().apps["one"].state, AppState::Down);
     let ((), count) = made(|| {

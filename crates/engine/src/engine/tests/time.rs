@@ -2,6 +2,7 @@
 
 use super::metadata::Reader;
 use super::*;
+use crate::app::{NextEvent, Timed};
 
 #[test]
 fn time_does_not_go_back_for_an_app_that_moves() {
@@ -88,8 +89,18 @@ impl App for Beginning {
         self.now_ns >= self.at_ns
     }
 
-    fn next_event_ns(&self) -> Option<u64> {
-        (!self.is_finished()).then_some(if self.breaths < 2 { 0 } else { self.at_ns })
+    fn timed(&self) -> Option<&dyn Timed> {
+        Some(self)
+    }
+}
+
+impl Timed for Beginning {
+    fn next_event(&self) -> NextEvent {
+        match self.breaths {
+            _ if self.is_finished() => NextEvent::None,
+            0 | 1 => NextEvent::CaptureStart,
+            _ => NextEvent::At(self.at_ns),
+        }
     }
 }
 

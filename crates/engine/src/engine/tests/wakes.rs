@@ -1,6 +1,7 @@
 //! What wakes the thread that waits for the workers.
 
 use super::*;
+use crate::app::Reporting;
 use crate::notice::Notifier;
 
 /// Longer than any test.
@@ -41,6 +42,12 @@ impl App for Heralding {
         }
     }
 
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Reporting for Heralding {
     fn ends_run(&self) -> bool {
         self.options.ends_run && self.has_ticked
     }

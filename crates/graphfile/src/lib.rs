@@ -14,22 +14,27 @@
 //!
 //! All errors are reported at once, each with its place. The text may come from anybody: its length and the numbers of
 //! apps and links are limited, and so is the number of reported errors.
+//!
+//! What an option may be, its class says, by kind and by path ([`engine::ReadError`]). Words, and places in the text, are made here.
+
+#![forbid(unsafe_code)]
 
 mod complaint;
 mod links;
 mod options;
 mod ports;
 mod problem;
+mod similar;
 mod syntax;
+mod value;
 
 pub use problem::{GraphCode, GraphFileError, GraphFileErrors};
 
-use super::{Conflict, Graph, check_name, similar_of};
-use crate::config::{ClassInfo, Config, Registry};
-use crate::option::OptionError;
+use engine::{ClassInfo, Config, Conflict, Graph, GraphError, NAME_MAX, OptionError, Registry, is_name};
 use links::{Apps, Links};
 use options::App;
 use problem::{Problems, shown};
+use similar::similar;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -70,7 +75,8 @@ impl GraphFile {
     /// All that is wrong, in the order of the text.
     ///
     /// ```
-    /// use engine::{GraphFile, Registry};
+    /// use engine::Registry;
+    /// use graphfile::GraphFile;
     ///
     /// let text = "links = [\"a.output -> b.input\"]\n\n[app.a]\ntype = \"source\"\n";
     /// let errors = GraphFile::parse(text, &Registry::new()).unwrap_err();
@@ -200,15 +206,16 @@ impl<'t> Reader<'t> {
     /// Apps that want for themselves what others use as well.
     fn conflicts(&mut self) {
         let Reader { problems, graph, places, .. } = self;
-        for Conflict { app, other, other_option, error } in super::conflicts(graph) {
+        for conflict in graph.conflicts() {
+            let Conflict { app, wanted, other, used, .. } = &conflict;
             let place_of =
                 |app: &str, option: &str| places.get(app).map_or(0..0, |place| place.of_option(option));
-            let option = error.option.as_deref().unwrap_or_default();
-            let message = format!("`{option}` of app `{app}`: {}", error.message);
+            let message =
+                format!("`{}` of app `{app}`: {}", wanted.option, conflict.as_option_error().message);
             problems.add(|| {
-                GraphFileError::new(GraphCode::InUse, place_of(&app, option), message)
-                    .also(place_of(&other, other_option), format!("app `{other}`"))
-                    .of(&app, Some(option))
+                GraphFileError::new(GraphCode::InUse, place_of(app, wanted.option), message)
+                    .also(place_of(other, used.option), format!("app `{other}`"))
+                    .of(app, Some(wanted.option))
             });
         }
     }
@@ -240,12 +247,13 @@ impl<'t> Reader<'t> {
             self.problems.add(|| shape(place, "an app must be a table", &help));
             return;
         };
-        if let Err(error) = check_name(&name, "an app") {
-            self.problems.add(|| GraphFileError::new(GraphCode::BadName, place, clip_name(&error, &name)));
+        if !is_name(&name, NAME_MAX) {
+            let message = GraphError::BadAppName(shown(&name)).to_string();
+            self.problems.add(|| GraphFileError::new(GraphCode::BadName, place, message));
             return;
         }
         let app = self.read_app(&name, header, table);
-        let class = app.as_ref().map(|app| app.class);
+        let class = app.as_ref().map(|app| app.class.clone());
         if let Some(ReadApp { config: Some(config), worker, .. }) = app
             && let Ok(spec) = self.graph.add(&name, config)
         {
@@ -258,15 +266,17 @@ impl<'t> Reader<'t> {
     fn read_app(&mut self, name: &str, header: Range<usize>, mut table: DeTable<'t>) -> Option<ReadApp> {
         let class = self.class(name, &header, table.remove("type"));
         let worker = self.worker(name, table.remove("worker"));
-        let has_links = class.is_some_and(|class| {
-            self.registry.option_names(class.name).is_none_or(|options| options.contains(&"links"))
+        let has_links = class.as_ref().is_some_and(|class| {
+            self.registry
+                .option_names(&class.name)
+                .is_none_or(|options| options.iter().any(|option| option == "links"))
         });
         if !has_links && let Some((key, _)) = table.remove_entry("links") {
             self.problems.add(|| links_in_app(name, key.span()));
         }
         let class = class?;
         let place = Place { header: header.clone(), options: options::places(&table) };
-        let app = App { name, class: class.name, header, places: &place.options };
+        let app = App { name, class: &class.name, text: self.text, header, places: &place.options };
         let config = options::read(&app, self.registry, table, &mut self.problems);
         match config.as_ref().map(Config::review) {
             Some(Err(error)) => self.problems.add(|| options::refused(name, place.of(&error), &error)),
@@ -295,7 +305,7 @@ impl<'t> Reader<'t> {
             self.problems.add(|| problem().help("write type = \"...\"").of(name, Some("type")));
             return None;
         };
-        let class = self.registry.class(written);
+        let class = self.registry.class(written).cloned();
         if class.is_none() {
             self.problems.add(|| unknown_type(name, written, value.span(), self.registry));
         }
@@ -351,7 +361,8 @@ impl<'t> Reader<'t> {
                     continue;
                 };
                 if let Some(link) = links.check(link, item.span(), problems) {
-                    graph.insert(link);
+                    // An app that is wrong is not in the graph: then the graph is not used.
+                    let _ = graph.connect(link);
                 }
             }
         }
@@ -387,7 +398,7 @@ fn no_app(span: Range<usize>) -> GraphFileError {
 fn unknown_key(key: &str, span: Range<usize>) -> GraphFileError {
     let problem = GraphFileError::new(GraphCode::UnknownKey, span, format!("unknown key `{}`", shown(key)));
     let problem = problem.label("at top level there are `links`, and a table [app.NAME] for each app");
-    match similar_of(key, ["links", "app"].into_iter()) {
+    match similar(key, ["links", "app"].into_iter()) {
         Some(similar) => problem.help(format!("did you mean `{similar}`?")),
         None => problem,
     }
@@ -409,10 +420,10 @@ fn no_type(name: &str, header: Range<usize>) -> GraphFileError {
 fn unknown_type(name: &str, written: &str, span: Range<usize>, registry: &Registry) -> GraphFileError {
     let message = format!("there is no type `{}`", shown(written));
     let problem = GraphFileError::new(GraphCode::UnknownType, span, message).of(name, Some("type"));
-    match similar_of(written, registry.classes().map(|class| class.name)) {
+    match similar(written, registry.classes().map(|class| &*class.name)) {
         Some(similar) => problem.help(format!("did you mean `{similar}`?")),
         None => {
-            let types: Vec<&str> = registry.classes().map(|class| class.name).collect();
+            let types: Vec<&str> = registry.classes().map(|class| &*class.name).collect();
             let help = format!("the types that there are: `{}`", types.join("`, `"));
             if types.is_empty() { problem } else { problem.help(help) }
         }
@@ -425,10 +436,5 @@ fn no_link(name: &str, header: Range<usize>, any: bool) -> GraphFileError {
     if any { problem } else { problem.help("add `links = [...]` above the first [app...] table") }
 }
 
-/// A message about a name, of which only the beginning is shown if it is long.
-fn clip_name(error: &super::GraphError, name: &str) -> String {
-    error.to_string().replace(name, &shown(name))
-}
-
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;

@@ -4,9 +4,7 @@
 //! nothing there. So only an app none of whose outputs could take a packet is warned of.
 
 use super::problem::{GraphCode, GraphFileError, Problems};
-use crate::app::{Passage, PortNames, Ports};
-use crate::config::{ClassInfo, Registry};
-use crate::graph::Graph;
+use engine::{ClassInfo, Graph, Passage, PortNames, Ports, Registry};
 use std::ops::Range;
 
 /// Warns of apps whose packets can go nowhere, of those to which none can come, and of a graph into which none can. `header` says where an
@@ -20,26 +18,26 @@ pub(super) fn review(
 ) {
     let apps = || graph.apps().map(|(name, app)| (name, app.config.class(), graph.linked_ports(name)));
     for (name, class, linked) in apps() {
-        if let Some(input) = dead_end(class, &linked) {
-            problems.warn(|| leads_nowhere(name, class, input, header(name)));
+        if let Some(input) = dead_end(&class, &linked) {
+            problems.warn(|| leads_nowhere(name, &class, input, header(name)));
         }
     }
     if graph.links().len() == 0 {
         return;
     }
-    if !apps().any(|(_, class, linked)| brings_packets(class, &linked)) {
+    if !apps().any(|(_, class, linked)| brings_packets(&class, &linked)) {
         // Then nothing comes to any app, which need not be said of each.
         return problems.warn(|| no_source(registry, links.start..links.start + 1));
     }
     for (name, class, linked) in apps() {
-        if !brings_packets(class, &linked) && linked.inputs.is_empty() && !linked.outputs.is_empty() {
-            problems.warn(|| nothing_comes(name, class, header(name)));
+        if !brings_packets(&class, &linked) && linked.inputs.is_empty() && !linked.outputs.is_empty() {
+            problems.warn(|| nothing_comes(name, &class, header(name)));
         }
     }
 }
 
 /// A linked input from which no packet can go on.
-fn dead_end<'a>(class: ClassInfo, linked: &PortNames<'a>) -> Option<&'a str> {
+fn dead_end<'a>(class: &ClassInfo, linked: &PortNames<'a>) -> Option<&'a str> {
     let goes_on = |input: &str| match class.passage {
         Passage::MayEnd | Passage::World => true,
         Passage::Through => class.outputs == Ports::NONE || !linked.outputs.is_empty(),
@@ -49,35 +47,35 @@ fn dead_end<'a>(class: ClassInfo, linked: &PortNames<'a>) -> Option<&'a str> {
 }
 
 /// Whether packets come from an app that none came to.
-fn brings_packets(class: ClassInfo, linked: &PortNames<'_>) -> bool {
+fn brings_packets(class: &ClassInfo, linked: &PortNames<'_>) -> bool {
     let makes_them = class.inputs == Ports::NONE || class.passage == Passage::World;
     makes_them && !linked.outputs.is_empty()
 }
 
-fn leads_nowhere(app: &str, class: ClassInfo, input: &str, header: Range<usize>) -> GraphFileError {
+fn leads_nowhere(app: &str, class: &ClassInfo, input: &str, header: Range<usize>) -> GraphFileError {
     let message = match class.passage {
         Passage::Across => {
-            let others: Vec<&str> =
-                class.outputs.names().iter().copied().filter(|output| *output != input).collect();
+            let outputs = class.outputs.names();
+            let others: Vec<&str> = outputs.into_iter().filter(|output| *output != input).collect();
             format!(
                 "output `{}` of app `{app}` leads nowhere: what comes to its input `{input}` is dropped",
                 others.join("`, `")
             )
         }
-        _ => match class.outputs.names() {
+        _ => match &*class.outputs.names() {
             [output] => format!("output `{output}` of app `{app}` leads nowhere: what it sends is dropped"),
             _ => format!("no output of app `{app}` leads anywhere: what it sends is dropped"),
         },
     };
     let problem = GraphFileError::new(GraphCode::LeadsNowhere, header, message).of(app, None);
-    match class.outputs.names() {
+    match &*class.outputs.names() {
         [_, _, ..] => problem.label(format!("its outputs: {}", class.outputs)),
         _ => problem,
     }
 }
 
-fn nothing_comes(app: &str, class: ClassInfo, header: Range<usize>) -> GraphFileError {
-    let message = match class.inputs.names() {
+fn nothing_comes(app: &str, class: &ClassInfo, header: Range<usize>) -> GraphFileError {
+    let message = match &*class.inputs.names() {
         [input] => format!("nothing comes to app `{app}`: no link leads to its input `{input}`"),
         _ => format!("nothing comes to app `{app}`: no link leads to it"),
     };
@@ -85,8 +83,8 @@ fn nothing_comes(app: &str, class: ClassInfo, header: Range<usize>) -> GraphFile
 }
 
 fn no_source(registry: &Registry, place: Range<usize>) -> GraphFileError {
-    let makes_them = |class: &ClassInfo| class.inputs == Ports::NONE || class.passage == Passage::World;
-    let types: Vec<&str> = registry.classes().filter(makes_them).map(|class| class.name).collect();
+    let makes_them = |class: &&ClassInfo| class.inputs == Ports::NONE || class.passage == Passage::World;
+    let types: Vec<&str> = registry.classes().filter(makes_them).map(|class| &*class.name).collect();
     let problem = GraphFileError::new(GraphCode::NoSource, place, "no app brings packets in");
     problem.help(format!("these types do, where their output is linked: `{}`", types.join("`, `")))
 }

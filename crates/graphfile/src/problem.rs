@@ -233,11 +233,6 @@ impl<'t> Problems<'t> {
         Problems { text, told: Vec::new(), untold: 0, warnings: Vec::new() }
     }
 
-    /// The text that they are about.
-    pub(super) fn text(&self) -> &'t str {
-        self.text
-    }
-
     /// Adds an error.
     pub(super) fn add(&mut self, problem: impl FnOnce() -> GraphFileError) {
         if self.told.len() < Self::MAX {

@@ -1,7 +1,7 @@
 //! Counts and what is counted, for what is told of them: `1 packet`, `2 packets`.
 //!
 //! ```
-//! use engine::plural::counted;
+//! use wire::plural::counted;
 //! assert_eq!(counted(1, "packet"), "1 packet");
 //! assert_eq!(counted(2, "packet"), "2 packets");
 //! ```
@@ -30,7 +30,7 @@ pub fn choose<'w>(count: u64, one: &'w str, more: &'w str) -> &'w str {
     if count == 1 { one } else { more }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::{counted, passive};
 

@@ -1,9 +1,8 @@
 //! The links of a graph's text: each is checked alone, so that one that is wrong hides no other.
 
 use super::problem::{GraphCode, GraphFileError, Problems, shown};
-use crate::app::Direction;
-use crate::config::ClassInfo;
-use crate::graph::{GraphError, Link, Port, similar_of};
+use crate::similar::similar;
+use engine::{ClassInfo, Direction, GraphError, Link, Port};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -92,7 +91,7 @@ impl<'a> Links<'a> {
     }
 
     fn bad_link(&self, link: &str, span: Range<usize>, error: &GraphError) -> GraphFileError {
-        if let GraphError::BadName { .. } = error {
+        if let GraphError::BadAppName(_) | GraphError::BadPortName(_) = error {
             return GraphFileError::new(GraphCode::BadName, span, error.to_string());
         }
         let what = format!("`{}` is no link", shown(link));
@@ -131,8 +130,8 @@ impl<'a> Links<'a> {
     /// `app.port`, or the app alone, if it has but one port.
     fn port(&self, end: &str, direction: Direction) -> Option<String> {
         let (app, port) = end.split_once('.').map_or((end, None), |(app, port)| (app, Some(port)));
-        let class = (*self.apps.get(app)?)?;
-        match (port, class.ports(direction).names()) {
+        let class = self.apps.get(app)?.as_ref()?;
+        match (port, &*class.ports(direction).names()) {
             (Some(port), _) if class.ports(direction).allow(port) => Some(end.to_owned()),
             // In the middle of a chain, an app has the port of one side only.
             (_, [only]) => Some(format!("{app}.{only}")),
@@ -143,7 +142,7 @@ impl<'a> Links<'a> {
     fn unknown_app(&self, name: &str, place: Range<usize>) -> GraphFileError {
         let problem = GraphFileError::new(GraphCode::UnknownApp, place, format!("no app is called `{name}`"));
         let problem = problem.of(name, None);
-        match similar_of(name, self.apps.keys().map(String::as_str)) {
+        match similar(name, self.apps.keys().map(String::as_str)) {
             Some(similar) => problem.help(format!("did you mean `{similar}`?")),
             None => problem.help(format!("add an app: [app.{name}]")),
         }
@@ -151,10 +150,13 @@ impl<'a> Links<'a> {
 }
 
 fn twice(port: &Port, direction: Direction, place: Range<usize>, first: Range<usize>) -> GraphFileError {
-    let message = format!("two links {} `{port}`", direction.verb());
-    GraphFileError::new(GraphCode::PortTwice, place, message)
+    let (verb, remedy) = match direction {
+        Direction::Input => ("reach", "put a `join` between, which merges them"),
+        Direction::Output => ("leave", "put a `tee` between to send copies to both"),
+    };
+    GraphFileError::new(GraphCode::PortTwice, place, format!("two links {verb} `{port}`"))
         .also(first, "the first is here")
-        .help(direction.remedy())
+        .help(remedy)
         .of(&port.app, Some(&port.port))
 }
 
@@ -165,7 +167,7 @@ fn unknown_port(port: &Port, direction: Direction, class: &ClassInfo, place: Ran
     let problem = GraphFileError::new(GraphCode::UnknownPort, place, message)
         .label(format!("its {direction}s: {ports}"))
         .of(app, Some(name));
-    match similar_of(name, ports.names().iter().copied()) {
+    match similar(name, ports.names().into_iter()) {
         Some(similar) => problem.help(format!("did you mean `{app}.{similar}`?")),
         None if class.ports(other).allow(name) => {
             problem.help(format!("`{name}` is an {other}: links lead from outputs to inputs"))

@@ -1,7 +1,8 @@
 use super::{GraphCode, GraphFile};
-use crate::app::{App, Class, Passage, Ports, Setup};
-use crate::config::Registry;
-use crate::option::{OptionError, OptionWarning, Review};
+use engine::{
+    App, Class, ClassInfo, Config, Engine, Io, OptionError, OptionValue, OptionWarning, Passage, Ports,
+    ReadError, Registry, Review, Roles, Settings, Setup, Step,
+};
 use serde::Deserialize;
 
 /// One output, options with defaults.
@@ -233,8 +234,8 @@ fn a_graph_is_read() {
     let file = GraphFile::parse(&text, &registry()).unwrap();
     assert!(file.warnings.is_empty());
     let spring = file.graph.get("s").unwrap();
-    assert_eq!((spring.worker, spring.config.class().name), (Some(1), "spring"));
-    assert_eq!(spring.config, crate::Config::new(Spring { size: 64, ..Spring::default() }));
+    assert_eq!((spring.worker, &*spring.config.class().name), (Some(1), "spring"));
+    assert_eq!(spring.config, Config::new(Spring { size: 64, ..Spring::default() }));
     assert_eq!(file.graph.links().map(ToString::to_string).collect::<Vec<_>>(), ["s.output -> h.x"]);
     assert_eq!(file.graph.clone(), GraphFile::parse(&text, &registry()).unwrap().graph);
 }
@@ -611,6 +612,127 @@ fn every_prefix_of_a_graph_is_read_without_panic() {
             let _ = GraphFile::parse(&format!("{}{extra}", &text[..end]), &registry());
         }
     }
+}
+
+/// A class that is made at run time: it sends packets to its outputs in turn, and counts what comes in.
+#[derive(Clone, Debug, PartialEq)]
+struct Scripted {
+    info: ClassInfo,
+    left: u64,
+}
+
+struct Script {
+    left: u64,
+    came: engine::shm::Counter,
+}
+
+impl Scripted {
+    /// With so many lanes out, whose number is in its name.
+    fn registered(registry: Registry, lanes: usize) -> Registry {
+        let name = |lane| format!("lane{lane}");
+        let inputs = if lanes == 0 { Ports::listed(["in".to_owned()]) } else { Ports::NONE };
+        let info = ClassInfo::new(
+            format!("script{lanes}"),
+            inputs,
+            Ports::listed((0..lanes).map(name)),
+            Passage::Through,
+        );
+        let class = info.clone();
+        let read = move |options: &OptionValue| {
+            let OptionValue::Table(options) = options else { return Err(wrong("no table")) };
+            let left = match options.get("packets") {
+                Some(OptionValue::Integer(count @ 0..=1000)) => *count as u64,
+                None => 0,
+                Some(_) => {
+                    return Err(wrong("it is no number up to 1000").behind(Step::Name("packets".to_owned())));
+                }
+            };
+            Ok(Config::new(Scripted { info: class.clone(), left }))
+        };
+        registry.with_class(info, Some(vec!["packets".to_owned()]), read)
+    }
+}
+
+fn wrong(message: &str) -> ReadError {
+    serde::de::Error::custom(message)
+}
+
+impl Class for Scripted {
+    const TYPE: &'static str = "script";
+    type App = Script;
+
+    fn info(&self) -> ClassInfo {
+        self.info.clone()
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Script, OptionError> {
+        Ok(Script { left: self.left, came: setup.delivered() })
+    }
+}
+
+impl App for Script {
+    fn roles(&self) -> Roles {
+        Roles::PULL.and(Roles::PUSH)
+    }
+
+    fn pull(&mut self, io: &mut Io<'_>) {
+        let lanes = io.outputs.len();
+        while self.left > 0 {
+            let Some(packet) = io.pool.packet(b"packet") else { return };
+            io.outputs[self.left as usize % lanes].put(packet);
+            self.left -= 1;
+        }
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        for input in &mut *io.inputs {
+            while let Some(burst) = input.burst() {
+                io.pool.free_burst(burst, &self.came);
+            }
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.left == 0
+    }
+}
+
+#[test]
+fn classes_and_ports_of_run_time_run() {
+    let lanes = 2 + std::process::id() as usize % 3;
+    let registry = Scripted::registered(Scripted::registered(registry(), lanes), 0);
+    let links: Vec<String> = (0..lanes).map(|lane| format!("'s.lane{lane} -> e{lane}.in'")).collect();
+    let ends: String = (0..lanes).map(|lane| format!("[app.e{lane}]\ntype = 'script0'\n")).collect();
+    let text = |packets: &str| {
+        format!("links = [{}]\n[app.s]\ntype = 'script{lanes}'\n{packets}\n{ends}", links.join(", "))
+    };
+    let file = GraphFile::parse(&text("packets = 12"), &registry).unwrap();
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(&file.graph).unwrap();
+    engine.run(|_| true).unwrap();
+    let report = engine.report();
+    assert!(report.balanced(), "{:?}", report.imbalances);
+    assert_eq!((report.delivered, &*report.apps["s"].class), (12, &*format!("script{lanes}")));
+    assert_eq!(report.links.iter().map(|link| link.txpackets).sum::<u64>(), 12);
+
+    let told = |text: &str| GraphFile::parse(text, &registry).unwrap_err().to_string();
+    assert_eq!(
+        told(&text("packets = 'x'")),
+        "line 4, column 11: `packets` of app `s`: it is no number up to 1000"
+    );
+    assert_eq!(
+        told(&text("packet = 1")),
+        format!(
+            "line 4, column 1: app `s` is a `script{lanes}`, which has no option `packet`; did you mean `packets`?"
+        )
+    );
+    let port = told(&text("").replace("s.lane1", "s.lane9"));
+    assert!(port.contains(&format!("app `s` is a `script{lanes}`, which has no output `lane9`")), "{port}");
+    // Another number of lanes is another class: the app is started anew.
+    let other = Scripted::registered(registry.clone(), lanes + 1);
+    let changed = text("").replace(&format!("script{lanes}"), &format!("script{}", lanes + 1));
+    let changes = engine.configure(&GraphFile::parse(&changed, &other).unwrap().graph).unwrap();
+    assert_eq!((&changes.stopped[..], &changes.started[..]), (&["s".to_owned()][..], &["s".to_owned()][..]));
 }
 
 #[test]

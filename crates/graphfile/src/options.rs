@@ -1,19 +1,25 @@
 //! The options of an app: from a TOML table to a [`Config`].
 
-use super::complaint::{Complaint, missing, wants_choice};
+use super::complaint::Complaint;
 use super::problem::{GraphCode, GraphFileError, Problems, shown};
-use crate::config::{Config, Registry};
-use crate::graph::similar_of;
-use crate::option::{Fault, OptionError, OptionWarning};
+use super::value;
+use crate::similar::similar;
+use engine::{
+    Config, Fault, OptionError, OptionPath, OptionValue, OptionWarning, ReadError, ReadErrorKind, Registry,
+    Step,
+};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toml::de::{DeTable, DeValue};
 
 /// The app whose options are read, and their places.
 pub(super) struct App<'a> {
     pub(super) name: &'a str,
-    pub(super) class: &'static str,
+    pub(super) class: &'a str,
+    /// The text of the graph.
+    pub(super) text: &'a str,
     /// Where the table begins.
     pub(super) header: Range<usize>,
     /// The places of its options, and of what they hold.
@@ -69,45 +75,75 @@ pub(super) fn read(
     let mut good = true;
     if let Some(options) = registry.option_names(app.class) {
         let strange: DeTable<'_>;
-        (table, strange) = table.into_iter().partition(|(key, _)| options.contains(&&**key.get_ref()));
+        (table, strange) =
+            table.into_iter().partition(|(key, _)| options.iter().any(|option| option == key.get_ref()));
         good = strange.is_empty();
         for key in strange.keys() {
             problems.add(|| unknown(app, key.get_ref(), key.span(), options));
         }
     }
     let mut wrong: Vec<String> = Vec::new();
+    let mut values = BTreeMap::new();
+    for (key, written) in &table {
+        let key = key.get_ref().to_string();
+        match value::value(written) {
+            Ok(value) => _ = values.insert(key, value),
+            Err((span, message)) => {
+                let complaint = Complaint::new(&ReadErrorKind::Other(message.to_owned()), "");
+                problems.add(|| wrong_type(app, path_at(app, &key, &span), span, complaint));
+                wrong.push(key);
+            }
+        }
+    }
+    let mut values = OptionValue::Table(values);
     // The reader stops at the first option it does not like: each round is told of one, and reads on without it.
     loop {
-        let whole = Spanned::new(app.header.clone(), DeValue::Table(table.clone()));
-        let error = match registry.read(app.class, ValueDeserializer::from(whole))? {
+        let error = match registry.read(app.class, &values)? {
             Ok(config) => return (good && wrong.is_empty()).then_some(config),
             Err(error) => error,
         };
-        let Some(key) = key_at(&table, error.span()) else {
-            if !is_missing_one_of(&wrong, error.message()) {
-                problems.add(|| whole_table(app, error.message()));
+        let Some(key) = option_of(&error.path) else {
+            if !is_missing_one_of(&wrong, &error.kind) {
+                problems.add(|| whole_table(app, &error.kind));
             }
             return None;
         };
-        let span = error.span().or_else(|| Some(table.get(key.as_str())?.span()));
-        let span = span.unwrap_or_else(|| app.header.clone());
-        let written = problems.text().get(span.clone()).unwrap_or_default();
-        problems.add(|| {
-            let complaint = complaint(app, registry, &table, &key, (error.message(), written));
-            wrong_type(app, path_at(app, &key, &span), span, complaint)
-        });
-        table.remove(key.as_str());
+        let key = key.to_owned();
+        problems.add(|| wrong_value(app, &table, &key, &error));
+        let OptionValue::Table(values) = &mut values else { return None };
+        // An option that is not there cannot be wrong: a class that says so says it again.
+        values.remove(&key)?;
         wrong.push(key);
     }
+}
+
+/// The option that an error is about, unless it is about all of them.
+fn option_of(path: &OptionPath) -> Option<&str> {
+    match path.steps().first()? {
+        Step::Name(option) => Some(option),
+        Step::Index(_) => None,
+    }
+}
+
+/// The error of a class about the value of an option, or about something inside it, at its place.
+fn wrong_value(app: &App<'_>, table: &DeTable<'_>, key: &str, error: &ReadError) -> GraphFileError {
+    let value = value::at(table, &error.path).or_else(|| table.get(key));
+    let name = match (&error.kind, value) {
+        (ReadErrorKind::UnknownName { found, .. }, Some(value)) => value::name_in(value.get_ref(), found),
+        _ => None,
+    };
+    let span = name.or_else(|| value.map(Spanned::span)).unwrap_or_else(|| app.header.clone());
+    let written = app.text.get(span.clone()).unwrap_or_default();
+    wrong_type(app, path_at(app, key, &span), span, Complaint::new(&error.kind, written))
 }
 
 /// The error of a class about an option, at its place.
 pub(super) fn refused(app: &str, place: Range<usize>, error: &OptionError) -> GraphFileError {
     let code = match error.fault {
-        Fault::Option => GraphCode::OptionValue,
         Fault::System => GraphCode::Refused,
         Fault::Content => GraphCode::Damaged,
         Fault::App => GraphCode::Failed,
+        _ => GraphCode::OptionValue,
     };
     let problem = said(app, code, place, (error.option.as_deref(), &error.message));
     GraphFileError { detail: error.detail.clone(), ..problem }
@@ -133,9 +169,9 @@ fn said(
     GraphFileError::new(code, place, format!("{subject}: {message}")).of(app, option)
 }
 
-fn unknown(app: &App<'_>, key: &str, span: Range<usize>, options: &[&str]) -> GraphFileError {
+fn unknown(app: &App<'_>, key: &str, span: Range<usize>, options: &[Cow<'static, str>]) -> GraphFileError {
     let message = format!("app `{}` is a `{}`, which has no option `{}`", app.name, app.class, shown(key));
-    let mut known: Vec<&str> = options.to_vec();
+    let mut known: Vec<&str> = options.iter().map(|option| &**option).collect();
     known.sort_unstable();
     let label = match &*known {
         [] => "it has no options".to_owned(),
@@ -143,53 +179,29 @@ fn unknown(app: &App<'_>, key: &str, span: Range<usize>, options: &[&str]) -> Gr
     };
     let problem = GraphFileError::new(GraphCode::UnknownOption, span, message).label(label);
     let problem = problem.of(app.name, Some(&shown(key)));
-    match similar_of(key, known.into_iter().chain(["type", "worker"])) {
+    match similar(key, known.into_iter().chain(["type", "worker"])) {
         Some(similar) => problem.help(format!("did you mean `{similar}`?")),
         None => problem,
     }
 }
 
-/// The option whose value holds a place.
-fn key_at(table: &DeTable<'_>, place: Option<Range<usize>>) -> Option<String> {
-    let place = place?;
-    let holds = |span: Range<usize>| span.start <= place.start && place.end <= span.end;
-    let innermost = table.iter().filter(|(key, value)| {
-        holds(value.span()) || holds(key.span()) || holds_inside(value.get_ref(), &place)
-    });
-    innermost.map(|(key, _)| key.get_ref().to_string()).next()
-}
-
-/// Whether a place lies in a table or list that is not in one piece: `[[app.name.rules]]`.
-fn holds_inside(value: &DeValue<'_>, place: &Range<usize>) -> bool {
-    let holds = |span: Range<usize>| span.start <= place.start && place.end <= span.end;
-    match value {
-        DeValue::Array(items) => {
-            items.iter().any(|item| holds(item.span()) || holds_inside(item.get_ref(), place))
-        }
-        DeValue::Table(table) => table.iter().any(|(key, value)| {
-            holds(key.span()) || holds(value.span()) || holds_inside(value.get_ref(), place)
-        }),
-        _ => false,
-    }
-}
-
 /// Whether an option is missing only because it was wrong and has been told.
-fn is_missing_one_of(wrong: &[String], message: &str) -> bool {
-    missing(message).is_some_and(|option| wrong.iter().any(|wrong| wrong == option))
+fn is_missing_one_of(wrong: &[String], kind: &ReadErrorKind) -> bool {
+    matches!(kind, ReadErrorKind::Missing(option) if wrong.contains(option))
 }
 
 /// A problem of no option in particular.
-fn whole_table(app: &App<'_>, message: &str) -> GraphFileError {
-    match missing(message) {
-        Some(option) => {
+fn whole_table(app: &App<'_>, kind: &ReadErrorKind) -> GraphFileError {
+    match kind {
+        ReadErrorKind::Missing(option) => {
             let message =
                 format!("app `{}` is a `{}`, which needs the option `{option}`", app.name, app.class);
             GraphFileError::new(GraphCode::MissingOption, app.header.clone(), message)
                 .label(format!("`{option}` is missing"))
                 .of(app.name, Some(option))
         }
-        None => {
-            let message = format!("the options of app `{}`: {}", app.name, shown(message));
+        kind => {
+            let message = format!("the options of app `{}`: {}", app.name, shown(&kind.to_string()));
             GraphFileError::new(GraphCode::OptionType, app.header.clone(), message).of(app.name, None)
         }
     }
@@ -210,29 +222,4 @@ fn path_at<'a>(app: &'a App<'_>, key: &'a str, place: &Range<usize>) -> &'a str 
     let holds = |span: &Range<usize>| span.start <= place.start && place.end <= span.end;
     let paths = app.places.iter().filter(|(path, span)| is_inside(path) && holds(span));
     paths.min_by_key(|(_, span)| span.len()).map_or(key, |(path, _)| path)
-}
-
-/// What is wrong with the option `key`, whose reader said `message`. Where that does not say which words there are, it is asked with one
-/// that is none.
-fn complaint(
-    app: &App<'_>,
-    registry: &Registry,
-    table: &DeTable<'_>,
-    key: &str,
-    (message, written): (&str, &str),
-) -> Complaint {
-    if !wants_choice(message) {
-        return Complaint::new(message, written);
-    }
-    let mut asking = table.clone();
-    if let Some(value) = asking.get_mut(key) {
-        *value.get_mut() = DeValue::String("".into());
-    }
-    let whole = Spanned::new(app.header.clone(), DeValue::Table(asking));
-    let answer = registry.read(app.class, ValueDeserializer::from(whole)).and_then(Result::err);
-    let answer = answer.map(|error| error.message().to_owned()).filter(|answer| !wants_choice(answer));
-    let Complaint { rest, label, .. } =
-        Complaint::new(answer.as_deref().unwrap_or("invalid type: map, expected a string"), written);
-    let begin = rest.rfind(", not ").unwrap_or(rest.len());
-    Complaint { rest: format!("{}, not {}", &rest[..begin], shown(written)), label, help: None }
 }

@@ -1,0 +1,109 @@
+//! The turns of a breath: every app that pulls, then every app that got packets.
+
+use super::task::{Method, Outlook, Task};
+use super::{TIMED_EVERY, Worker};
+use crate::app::Breath;
+use crate::clock::ClockKind;
+use crate::panic::{Panic, guarded};
+use crate::pool::Orphans;
+use std::time::Instant;
+
+impl Worker {
+    /// The turns of a breath. Returns whether anything moved.
+    #[inline(always)]
+    pub(super) fn turns_of_breath<const TIMED: bool>(&mut self, now_ns: u64) -> bool {
+        self.turns::<TIMED>(Method::Pull, Task::pull, now_ns)
+            | self.turns::<TIMED>(Method::Push, Task::push, now_ns)
+    }
+
+    /// Times the turns of one breath, or another breath as a whole, in which no clock is read between turns.
+    #[cold]
+    pub(super) fn timed_turns(&mut self, now_ns: u64) -> bool {
+        if self.breaths.is_multiple_of(TIMED_EVERY) {
+            return self.turns_of_breath::<true>(now_ns);
+        }
+        let begin = Instant::now();
+        let moved = self.turns_of_breath::<false>(now_ns);
+        self.gauges.latency.record(begin.elapsed().as_nanos() as u64);
+        moved
+    }
+
+    /// Gives all apps of a schedule their turns; an app that panics is stopped, and the schedule goes on after it. Returns whether
+    /// anything moved.
+    #[inline(always)]
+    pub(super) fn turns<const TIMED: bool>(
+        &mut self,
+        method: Method,
+        turn: impl Fn(&mut Task, &mut Breath<'_>) -> Option<u32> + Copy,
+        now_ns: u64,
+    ) -> bool {
+        // Unless an app has an engine of its own, nobody.
+        let outer = Orphans::running();
+        let mut first = 0;
+        let mut moved = false;
+        loop {
+            let turns = || {
+                let Worker { tasks, schedule, pool, pace, .. } = self;
+                let schedule = schedule.of(method).get(first..).unwrap_or_default();
+                each::<TIMED>(schedule, tasks, Breath { pool, now_ns, burst: pace.burst }, turn)
+            };
+            match guarded(turns) {
+                Ok(more) => {
+                    Orphans::back_to(outer);
+                    return moved | more;
+                }
+                Err(panic) => {
+                    moved = true;
+                    first = self.turn_panicked(method, panic);
+                }
+            }
+        }
+    }
+
+    /// The app that ran has panicked. Returns who is next in the schedule.
+    #[cold]
+    fn turn_panicked(&mut self, method: Method, panic: Panic) -> usize {
+        let Some(running) = Orphans::running() else { panic.resume() };
+        let position = self.schedule.of(method).iter().position(|&task| task == running);
+        self.app_panicked(running as usize, panic.message(), Outlook::GoesOn);
+        position.map_or(usize::MAX, |position| position + 1)
+    }
+
+    /// Work that is done from time to time.
+    #[cold]
+    pub(super) fn tick(&mut self, now_ns: u64) {
+        self.clock.follow_day();
+        // It may tick in every breath on capture time.
+        if self.clock.kind() == ClockKind::Wall {
+            self.time.publish();
+        }
+        self.turns::<false>(Method::Tick, Task::tick, now_ns);
+        self.look_after_apps(now_ns);
+    }
+}
+
+/// Gives apps their turns, one after the other. Returns whether anything moved.
+#[inline(always)]
+fn each<const TIMED: bool>(
+    schedule: &[u32],
+    tasks: &mut [Task],
+    mut breath: Breath<'_>,
+    turn: impl Fn(&mut Task, &mut Breath<'_>) -> Option<u32>,
+) -> bool {
+    let mut moved = false;
+    let mut begin = TIMED.then(Instant::now);
+    for &task in schedule {
+        Orphans::enter(task);
+        let task = &mut tasks[task as usize];
+        let Some(count) = turn(task, &mut breath) else { continue };
+        if count > 0 {
+            moved = true;
+        }
+        if let Some(begin) = &mut begin {
+            let end = Instant::now();
+            task.took((end - *begin).as_nanos() as u64);
+            *begin = end;
+        }
+    }
+    moved
+}
