@@ -22,7 +22,6 @@
 //! it came from. A host whose port has lost its output is looked for at all others until it is seen again, since it may have moved; one at a port that
 //! never had an output cannot be reached, and frames for it are dropped. A static host is never forgotten, and stays at its port, whoever sends in its name. VLANs are not distinguished: put a [`vlan_mux`](crate::VlanMux) before. Loops are not found: there is no spanning tree.
 
-mod hosts;
 #[cfg(test)]
 mod tests;
 
@@ -34,9 +33,9 @@ use engine::{
     App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Reconfigured, Reporting,
     Setup,
 };
-use hosts::{Hosts, Learned};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
+use table::recent::{Learned, RecentCache};
 use wire::ether::{Ethernet, Mac};
 use wire::plural::counted;
 
@@ -72,7 +71,8 @@ impl Default for Bridge {
 /// A running `bridge`.
 #[derive(Debug)]
 pub struct Running {
-    hosts: Hosts,
+    /// The port behind which a host was last seen, by index in `ports`.
+    hosts: RecentCache,
     /// One token is one flooded frame.
     limit: Option<Bucket>,
     split_horizon: Vec<Vec<String>>,
@@ -162,7 +162,7 @@ impl Class for Bridge {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
-            hosts: Hosts::new(self.max_hosts, self.timeout_s),
+            hosts: RecentCache::new(self.max_hosts, self.timeout_ns()),
             limit: self.bucket(setup.now_ns),
             split_horizon: self.split_horizon.clone(),
             fixed: self.fixed.clone(),
@@ -195,9 +195,9 @@ impl Class for Bridge {
         setup: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
         if self.max_hosts != old.max_hosts {
-            app.hosts = Hosts::new(self.max_hosts, self.timeout_s);
+            app.hosts = RecentCache::new(self.max_hosts, self.timeout_ns());
         }
-        app.hosts.set_timeout(self.timeout_s);
+        app.hosts.set_timeout(self.timeout_ns());
         if self.flood_limit != old.flood_limit {
             app.limit = self.bucket(setup.now_ns);
         }
@@ -209,6 +209,10 @@ impl Class for Bridge {
 }
 
 impl Bridge {
+    fn timeout_ns(&self) -> u64 {
+        self.timeout_s.saturating_mul(1_000_000_000)
+    }
+
     /// What is not used may be made up for within a tenth of a second.
     fn bucket(&self, now_ns: u64) -> Option<Bucket> {
         self.flood_limit.map(|rate| Bucket::new(rate, rate.div_ceil(10), now_ns))
@@ -298,7 +302,7 @@ impl Running {
         self.fixed_ports = fixed.iter().map(|(&host, name)| (host, self.port_named(name) as u16)).collect();
         self.fixed = fixed;
         for (&host, &port) in &self.fixed_ports {
-            self.hosts.learn(host, port);
+            self.hosts.learn(number(host), port);
         }
     }
 
@@ -328,14 +332,14 @@ impl Running {
         if src.is_multicast() {
             return Verdict::Drop(Reason::BadSource);
         }
-        if !self.hosts.refresh(src, port) && !self.learn(src, port) {
+        if !self.hosts.refresh(number(src), port) && !self.learn(src, port) {
             return Verdict::Drop(Reason::WrongPort);
         }
         let dst = ether.dst();
         if dst.is_multicast() {
             return if is_link_local(dst) { Verdict::Drop(Reason::LinkLocal) } else { Verdict::Flood };
         }
-        let to = self.hosts.find(dst).or_else(|| self.fixed_ports.get(&dst).copied());
+        let to = self.hosts.find(number(dst)).or_else(|| self.fixed_ports.get(&dst).copied());
         let Some(to) = to else { return Verdict::Flood };
         let (from, is_here) = (&self.ports[usize::from(port)], to == port);
         let to = &self.ports[usize::from(to)];
@@ -357,9 +361,10 @@ impl Running {
         if host == Mac::ZERO {
             return true;
         }
-        match self.hosts.learn(host, port) {
+        match self.hosts.learn(number(host), port) {
             Learned::New => self.counters.learned.add(1),
-            Learned::Moved => self.counters.moved.add(1),
+            Learned::Known(before) if before != port => self.counters.moved.add(1),
+            Learned::Known(_) => {}
             Learned::Evicting => {
                 self.counters.learned.add(1);
                 self.counters.evicted.add(1);
@@ -399,6 +404,13 @@ impl Running {
             Reason::TooShort => &self.counters.too_short,
         }
     }
+}
+
+/// An address as a number of 48 bits.
+#[inline]
+fn number(address: Mac) -> u64 {
+    let [a, b, c, d, e, f] = address.0;
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
 /// Whether bridges keep what is sent there, such as spanning tree and pause frames.

@@ -27,13 +27,14 @@
 //! long as all hold less than three quarters. As long as any packet is in the making, a run
 //! does not end: after the last packet of a capture that may take `timeout_s`, unless the graph runs on capture time.
 
+mod assemblies;
 mod assembly;
 mod piece;
-mod table;
 #[cfg(test)]
 mod tests;
 
 use crate::shared::whole::note_whole;
+use assemblies::Assemblies;
 use assembly::{Outcome, Refusal, is_large};
 use engine::shm::Counter;
 use engine::{
@@ -42,7 +43,7 @@ use engine::{
 };
 use piece::{Parsed, Piece};
 use serde::Deserialize;
-use table::Table;
+use table::ageing::EntryId;
 use wire::plural::counted;
 
 /// Options of `reassembler`.
@@ -68,7 +69,7 @@ impl Default for Reassembler {
 /// A running `reassembler`.
 #[derive(Debug)]
 pub struct Running {
-    table: Table,
+    table: Assemblies,
     max_fragments: u32,
     timeout_ns: u64,
     counters: Counters,
@@ -102,7 +103,7 @@ impl Class for Reassembler {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
-            table: Table::new(self.max_reassemblies),
+            table: Assemblies::new(self.max_reassemblies),
             max_fragments: self.max_fragments,
             timeout_ns: self.timeout_s * 1_000_000_000,
             counters: Counters {
@@ -193,7 +194,7 @@ impl Reporting for Running {
 impl Running {
     /// When the next packet in the making will be given up: that which began first.
     fn deadline_ns(&self) -> Option<u64> {
-        Some(self.table.oldest()?.began_ns().saturating_add(self.timeout_ns))
+        Some(self.table.oldest_ns()?.saturating_add(self.timeout_ns))
     }
 
     /// Takes what looks like a fragment.
@@ -216,7 +217,7 @@ impl Running {
     fn join(&mut self, piece: &Piece, packet: Packet, output: &mut Output, pool: &mut Pool, now_ns: u64) {
         let found = self.table.find(&piece.key).or_else(|| self.begin(piece, &packet, pool, now_ns));
         let Some(id) = found else { return pool.free(packet, &self.counters.evicted) };
-        if self.table.get_mut(id).takes_large(piece, &packet, self.max_fragments, pool.max_len())
+        if self.table.get(id).takes_large(piece, &packet, self.max_fragments, pool.max_len())
             && !self.make_large_room(&packet, pool)
         {
             return self.evict(id, packet, pool);
@@ -250,7 +251,7 @@ impl Running {
     }
 
     /// Makes room for one more packet in the making, of which this is a part. `None` if there is none: others hold all that may be held.
-    fn begin(&mut self, piece: &Piece, packet: &Packet, pool: &mut Pool, now_ns: u64) -> Option<u32> {
+    fn begin(&mut self, piece: &Piece, packet: &Packet, pool: &mut Pool, now_ns: u64) -> Option<EntryId> {
         while self.table.is_full() {
             if let Some(packet) = self.table.remove_oldest() {
                 pool.free(packet, &self.counters.evicted);
@@ -260,7 +261,7 @@ impl Running {
         while !is_large(packet) && !Held::has_room(packet, self.table.usual()) {
             pool.free(self.table.remove_oldest_beside(packet)?, &self.counters.evicted);
         }
-        Some(self.table.insert(piece.key, now_ns))
+        self.table.insert(piece.key, now_ns)
     }
 
     /// Makes room for one more large packet in the making: this one, or one of the pool. Those that hold usual ones stay. Says whether there is
@@ -280,7 +281,7 @@ impl Running {
 
     /// Frees a fragment for which there is no room, and the packet in the making that it is of.
     #[cold]
-    fn evict(&mut self, id: u32, packet: Packet, pool: &mut Pool) {
+    fn evict(&mut self, id: EntryId, packet: Packet, pool: &mut Pool) {
         let begun = self.table.remove_with_packet(id);
         begun.into_iter().chain([packet]).for_each(|packet| pool.free(packet, &self.counters.evicted));
     }

@@ -34,7 +34,6 @@
 
 mod errors;
 mod file;
-mod lpm;
 #[cfg(test)]
 mod tests;
 
@@ -49,10 +48,10 @@ use engine::{
 use errors::{Cause, Subject, Way};
 use file::FileRoute;
 pub use file::RoutesFile;
-use lpm::Lpm;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use table::prefix::PrefixTable;
 use wire::Cidr;
 use wire::ether::{Ethernet, EthernetMut, Mac, ethertype};
 use wire::ip::{Ipv4Mut, Ipv6, Ipv6Mut};
@@ -117,8 +116,8 @@ pub struct Running {
     mac: Option<Mac>,
     /// By number: each port and hardware address that there are routes to.
     hops: Vec<Hop>,
-    v4: Lpm<u32>,
-    v6: Lpm<u128>,
+    v4: PrefixTable<u32>,
+    v6: PrefixTable<u128>,
     /// Settings of outputs, by name.
     ports: BTreeMap<String, RouterPort>,
     /// The ports by number of the output.
@@ -238,8 +237,8 @@ impl Class for Router {
         let mut running = Running {
             mac: None,
             hops: Vec::new(),
-            v4: Lpm::new([]),
-            v6: Lpm::new([]),
+            v4: PrefixTable::new([]),
+            v6: PrefixTable::new([]),
             ports: BTreeMap::new(),
             exits: Vec::new(),
             outputs: Vec::new(),
@@ -407,11 +406,11 @@ impl Running {
         self.ports.clone_from(&options.port);
         let own = || options.port.values().flat_map(|port| &port.ip);
         // Behind the routes: of two prefixes that are the same, the later counts.
-        self.v4 = Lpm::new(routes_v4.into_iter().chain(own().filter_map(|ip| match ip {
+        self.v4 = PrefixTable::new(routes_v4.into_iter().chain(own().filter_map(|ip| match ip {
             IpAddr::V4(ip) => Some((ip.to_bits(), 32, OWN)),
             IpAddr::V6(_) => None,
         })));
-        self.v6 = Lpm::new(routes_v6.into_iter().chain(own().filter_map(|ip| match ip {
+        self.v6 = PrefixTable::new(routes_v6.into_iter().chain(own().filter_map(|ip| match ip {
             IpAddr::V6(ip) => Some((ip.to_bits(), 128, OWN)),
             IpAddr::V4(_) => None,
         })));

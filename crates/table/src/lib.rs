@@ -1,15 +1,24 @@
-//! The lookup tables that compiled filters and classifiers share.
+//! Look-up tables, shared by compiled filters, classifiers and apps.
 //!
-//! - [`cuckoo`]: is this one of those keys, and which? Two probes, whatever the number of keys;
-//! - [`rank`]: in which of those ranges does this lie? A search without branches.
+//! | question | table |
+//! |---|---|
+//! | is this one of those keys, and which? | [`cuckoo`]: two probes, whatever the number of keys |
+//! | in which of those ranges does this lie? | [`rank`]: a search without branches |
+//! | which is the longest prefix of this address? | [`prefix`]: one index entry, then a search within it |
+//! | what was last known of this key? | [`recent`]: one cache line; forgets by itself |
+//! | what belongs to this key, and what is oldest? | [`ageing`]: exact, in the order in which entries came |
 //!
-//! Each table is plain data plus a reference lookup in safe code. Generated code embeds the data and repeats the
-//! lookup, so what a builder promises here is what a compiled filter relies on. Building is bounded for every
-//! input: a set that will not fit a table is an error for the caller to work around, never a long wait.
+//! The first three are built in bulk from what a user wrote. Cuckoo and rank are plain data plus a reference lookup in safe code: generated code
+//! embeds the data and repeats the lookup, so what a builder promises here is what a compiled filter relies on. Building is bounded for every
+//! input: a set that will not fit a table is an error for the caller to work around, never a long wait. The last two learn from traffic, in fixed
+//! memory, under a secret drawn at random.
 //!
 //! Absent: anything that knows of packets, filters or rules.
 
 #![forbid(unsafe_code)]
 
+pub mod ageing;
 pub mod cuckoo;
+pub mod prefix;
 pub mod rank;
+pub mod recent;

@@ -111,6 +111,7 @@ pub fn packet(data: &[u8]) {
     let Some((&[high, low], bytes)) = data.split_first_chunk() else { return };
     let wire_len = bytes.len() as u32 + u32::from(u16::from_be_bytes([high, low]));
     let packet = Packet { bytes: bytes.to_vec(), wire_len };
+    crate::linktype::all().for_each(|linktype| layers(linktype, bytes));
     for (text, engines, program) in PAIRS.iter() {
         agree(engines, &packet, text);
         let Some(program) = program else { continue };
@@ -119,6 +120,19 @@ pub fn packet(data: &[u8]) {
             panic!("`{text}` on {}: {what}, unlike libpcap", packet.to_line());
         }
     }
+}
+
+/// The layers of a packet are within it, in order, and its payload is behind them.
+fn layers(linktype: LinkType, bytes: &[u8]) {
+    let layers = wire::Layers::of(linktype, bytes);
+    let payload = layers.payload();
+    assert!(layers.as_slice().is_sorted_by_key(|layer| layer.off), "{layers:?}");
+    let last = layers.iter().last().map_or(0, |layer| usize::from(layer.off));
+    assert!(
+        last <= payload.start && payload.start <= payload.end && payload.end <= bytes.len(),
+        "{layers:?}"
+    );
+    assert!(layers.tunnels() == 0 || layers.outer().is_some(), "{layers:?}");
 }
 
 /// Bytes as a capture file: read as far as it is whole, summarised, copied; the copy holds the same packets.
@@ -142,6 +156,7 @@ fn read_and_copy(data: &[u8]) -> (Vec<(u32, Packet)>, Vec<u8>) {
             let (linktype, bytes, wire_len) = (packet.linktype, packet.data, packet.wire_len);
             let line = wire::summarize(linktype, bytes, wire_len).to_string();
             assert!(!line.is_empty() && line.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{line:?}");
+            layers(linktype, bytes);
             packets.push((linktype.value(), Packet { bytes: bytes.to_vec(), wire_len }));
         }
         if writer.write(&batch, 0..batch.len()).is_err() {

@@ -8,7 +8,7 @@
 //!
 //! The ends of a flow are put in order, not added or xored, so `10.0.0.1 > 10.0.0.3` and `10.0.0.2 > 10.0.0.2`
 //! are different flows. Ports and protocol count for TCP, UDP and SCTP. A fragment counts by its addresses only, the
-//! first one too: only it has ports, and all of a datagram must meet in one place. So does everything else that
+//! first one too: only it has ports, and all of a datagram must meet in one place. An atomic one (RFC 6946) is a whole datagram. So does everything else that
 //! IP carries. VLAN tags are passed over and do not count, since the directions of a flow may differ in them; labels
 //! and tunnels are not looked into.
 //!
@@ -35,9 +35,8 @@
 
 use crate::bytes::u32_at;
 use crate::ether::{Ethernet, ethertype};
-use crate::ip::{Ipv4, Ipv6, protocol};
+use crate::ip::{IpPacket, Ipv4, Ipv6, protocol};
 use crate::link::TAGS_MAX;
-use crate::vlan::Vlan;
 
 /// What a hash was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -105,10 +104,9 @@ impl FlowHasher {
     #[must_use]
     pub fn frame(&self, frame: &[u8]) -> FlowHash {
         let Some(ether) = Ethernet::new(frame) else { return FlowHash { value: 0, layer: Layer::None } };
-        let (ethertype, payload) = behind_vlans(ether);
-        let hash = match ethertype {
-            ethertype::IPV4 => self.ipv4(payload),
-            ethertype::IPV6 => self.ipv6(payload),
+        let hash = match ether.behind_vlans(TAGS_MAX) {
+            Some((ethertype::IPV4, off)) => self.ipv4(&frame[off..]),
+            Some((ethertype::IPV6, off)) => self.ipv6(&frame[off..]),
             _ => None,
         };
         hash.unwrap_or_else(|| self.link(ether))
@@ -126,19 +124,15 @@ impl FlowHasher {
     fn ipv4(&self, packet: &[u8]) -> Option<FlowHash> {
         let ip = Ipv4::new(packet)?;
         let (src, dst) = (u64::from(ip.src().to_bits()) << 16, u64::from(ip.dst().to_bits()) << 16);
-        let ports = if ip.is_fragment() { None } else { Ports::of(ip.protocol(), ip.payload()) };
-        Some(self.ends(src, dst, ports))
+        Some(self.ends(src, dst, Ports::of(ip.protocol(), ip.payload(), ip.is_fragment())))
     }
 
     #[inline]
     fn ipv6(&self, packet: &[u8]) -> Option<FlowHash> {
         let ip = Ipv6::new(packet)?;
         let (src, dst) = (self.fold_ipv6(ip.src().to_bits()), self.fold_ipv6(ip.dst().to_bits()));
-        let ports = match ip.next_header() {
-            direct if Ports::are_in(direct) => Ports::of(direct, ip.payload()),
-            _ => ports_behind_extensions(&ip),
-        };
-        Some(self.ends(src, dst, ports))
+        let packet = IpPacket::from(ip);
+        Some(self.ends(src, dst, Ports::of(packet.protocol, packet.payload, packet.is_fragment())))
     }
 
     #[cold]
@@ -200,38 +194,16 @@ struct Ports {
 }
 
 impl Ports {
+    /// PERF: not [`ports`](crate::ip::ports), which asks for two more protocols; that costs 0.5 ns.
     #[inline]
-    fn are_in(protocol: u8) -> bool {
-        matches!(protocol, protocol::TCP | protocol::UDP | protocol::SCTP)
-    }
-
-    #[inline]
-    fn of(protocol: u8, payload: &[u8]) -> Option<Ports> {
-        let both = u32_at(payload, 0).filter(|_| Ports::are_in(protocol))?;
+    fn of(protocol: u8, payload: &[u8], is_fragment: bool) -> Option<Ports> {
+        if is_fragment {
+            return None;
+        }
+        let counts = matches!(protocol, protocol::TCP | protocol::UDP | protocol::SCTP);
+        let both = u32_at(payload, 0).filter(|_| counts)?;
         Some(Ports { protocol, src: (both >> 16) as u16, dst: both as u16 })
     }
-}
-
-/// An atomic fragment (RFC 6946) is a whole datagram and counts like one.
-#[cold]
-fn ports_behind_extensions(ip: &Ipv6<'_>) -> Option<Ports> {
-    let transport = ip.transport();
-    let is_whole = transport.fragment.is_none_or(|fragment| fragment.is_whole());
-    if is_whole { Ports::of(transport.protocol, transport.payload) } else { None }
-}
-
-/// What the frame carries behind VLAN tags, [`TAGS_MAX`] of them at most.
-#[inline]
-fn behind_vlans<'a>(ether: Ethernet<'a>) -> (u16, &'a [u8]) {
-    let (mut ethertype, mut payload) = (ether.ethertype(), ether.payload());
-    for _ in 0..TAGS_MAX {
-        if !Vlan::follows(ethertype) {
-            break;
-        }
-        let Some(vlan) = Vlan::new(payload) else { break };
-        (ethertype, payload) = (vlan.ethertype(), vlan.payload());
-    }
-    (ethertype, payload)
 }
 
 #[cfg(test)]

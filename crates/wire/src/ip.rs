@@ -16,13 +16,16 @@
 //! Setters of the views that change bytes leave checksums as they are; `fill_checksum` comes last.
 
 mod chain;
+mod packet;
 mod route;
 mod v4;
 mod v6;
 
 pub use chain::header_chain_len;
+pub use packet::{IpPacket, ports};
 pub use route::Route;
 pub use v4::{Follows, Ipv4, Ipv4Header, Ipv4Mut};
+pub(crate) use v6::extension_len;
 pub use v6::{
     EXTENSIONS_MAX, Extension, Extensions, Fragment, FragmentPlace, Ipv6, Ipv6Header, Ipv6Mut, Transport,
 };

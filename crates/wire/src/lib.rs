@@ -37,6 +37,7 @@
 //! | to | look in |
 //! |---|---|
 //! | read a packet of any link type | [`link`], [`summary`] |
+//! | find the headers, the tunnels, the payload and the 5-tuple of a packet | [`layers`] |
 //! | read, change, write headers | [`ether`], [`vlan`], [`arp`], [`ip`], [`ndp`], [`transport`], [`tunnel`] |
 //! | make and repair checksums | [`checksum`] |
 //! | spread flows over workers | [`flow`] |
@@ -55,6 +56,7 @@ pub mod cidr;
 pub mod ether;
 pub mod flow;
 pub mod ip;
+pub mod layers;
 mod line;
 pub mod link;
 pub mod linktype;
@@ -70,6 +72,7 @@ pub mod vlan;
 
 pub use cidr::{Cidr, Cidr4, Cidr6, ParseCidrError};
 pub use flow::{FlowHash, FlowHasher};
+pub use layers::Layers;
 pub use line::in_one_line;
 pub use linktype::{LinkType, LinkTypeInfo, ParseLinkTypeError};
 pub use mac::{Mac, ParseMacError};

@@ -4,6 +4,7 @@
 //! PPPoE and MPLS labels, and notes what it passed.
 
 pub(crate) mod macsec;
+mod pseudo_header;
 mod wifi;
 
 use std::fmt;
@@ -125,8 +126,7 @@ impl<'a> Link<'a> {
 
     /// Each tag is four bytes or more, so this ends.
     fn without_tags(mut self) -> Link<'a> {
-        while let Network::Ethertype(ethertype) = self.network {
-            let Some((tag, network, payload)) = next_tag(ethertype, self.payload) else { break };
+        while let Some((tag, network, payload)) = next_tag(self.network, self.payload) {
             self.note(tag);
             (self.network, self.payload) = (network, payload);
         }
@@ -143,8 +143,7 @@ impl<'a> Link<'a> {
 /// Takes a packet's link header off, and the tags behind it.
 #[must_use]
 pub fn strip(linktype: LinkType, bytes: &[u8]) -> Link<'_> {
-    let link = link_header(linktype, bytes).unwrap_or(Link::carrying(Network::Unknown, bytes));
-    link.without_tags()
+    header(linktype, bytes).unwrap_or(Link::carrying(Network::Unknown, bytes)).without_tags()
 }
 
 /// Takes the tags off a packet that has an EtherType and no link header, such as one in a tunnel.
@@ -153,7 +152,8 @@ pub fn strip_tags(ethertype: u16, bytes: &[u8]) -> Link<'_> {
     Link::carrying(Network::Ethertype(ethertype), bytes).without_tags()
 }
 
-fn link_header(linktype: LinkType, bytes: &[u8]) -> Option<Link<'_>> {
+/// Takes a packet's link header off, and leaves tags where they are. `None` if it is not whole, or of a type that is not known.
+pub(crate) fn header(linktype: LinkType, bytes: &[u8]) -> Option<Link<'_>> {
     Some(match linktype {
         LinkType::EN10MB => ethernet(bytes)?,
         LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => Link::carrying(by_version(bytes)?, bytes),
@@ -172,23 +172,36 @@ fn link_header(linktype: LinkType, bytes: &[u8]) -> Option<Link<'_>> {
             let direction = if u8_at(bytes, 0)? == 0 { Direction::In } else { Direction::Out };
             Link { direction: Some(direction), ..ppp(&bytes[1..])? }
         }
-        LinkType::PPP_ETHER => pppoe(bytes)?,
+        LinkType::PPP_ETHER => tagged(ethertype::PPPOE_SESSION, bytes)?,
         LinkType::C_HDLC => cisco_hdlc(bytes)?,
         LinkType::FRELAY => frame_relay(bytes)?,
-        LinkType::MPLS => mpls(bytes)?,
+        LinkType::MPLS => tagged(ethertype::MPLS, bytes)?,
         LinkType::IEEE802_11 => wifi::wifi(bytes)?,
         LinkType::IEEE802_11_RADIO => wifi::radiotap(bytes)?,
-        _ => return None,
+        _ => pseudo_header::header(linktype, bytes)?,
     })
 }
 
 fn ethernet(bytes: &[u8]) -> Option<Link<'_>> {
     let header = Ethernet::new(bytes)?;
-    let (network, payload) = match header.ethertype() {
-        ..ethertype::LEAST => llc(header.payload()),
-        ethertype => (Network::Ethertype(ethertype), header.payload()),
-    };
+    let (network, payload) = ethernet_network(bytes)?;
     Some(Link { src: Some(header.src()), dst: Some(header.dst()), ..Link::carrying(network, payload) })
+}
+
+/// What an Ethernet frame carries.
+#[inline]
+pub(crate) fn ethernet_network(bytes: &[u8]) -> Option<(Network, &[u8])> {
+    let header = Ethernet::new(bytes)?;
+    Some(by_type_or_length(header.ethertype(), header.payload()))
+}
+
+/// A type field below [`ethertype::LEAST`] is a length, behind which LLC stands.
+#[inline]
+fn by_type_or_length(field: u16, payload: &[u8]) -> (Network, &[u8]) {
+    match field {
+        ..ethertype::LEAST => llc(payload),
+        ethertype => (Network::Ethertype(ethertype), payload),
+    }
 }
 
 /// 802.2 LLC; with a SNAP header of organisation zero an EtherType follows (RFC 1042).
@@ -258,13 +271,6 @@ fn ppp_network(protocol: u16) -> Network {
     }
 }
 
-/// A PPPoE session header and the PPP inside (RFC 2516, 4).
-fn pppoe(bytes: &[u8]) -> Option<Link<'_>> {
-    let mut link = ppp(bytes.get(6..)?)?;
-    link.note(Tag::Pppoe(u16_at(bytes, 2)?));
-    Some(link)
-}
-
 /// Address, control, and an EtherType; but 0x8035 is SLARP, and ISO's protocols stand behind the 802.2 header that the number looks like.
 fn cisco_hdlc(bytes: &[u8]) -> Option<Link<'_>> {
     let (network, payload) = match u16_at(bytes, 2)? {
@@ -296,24 +302,47 @@ fn frame_relay(bytes: &[u8]) -> Option<Link<'_>> {
     Some(Link::carrying(network, payload))
 }
 
-fn mpls(bytes: &[u8]) -> Option<Link<'_>> {
-    let (tag, network, payload) = next_tag(ethertype::MPLS, bytes)?;
-    let mut link = Link::carrying(network, payload);
-    link.note(tag);
-    Some(link)
+/// No link header: a tag comes first, which has to be whole.
+fn tagged(ethertype: u16, bytes: &[u8]) -> Option<Link<'_>> {
+    next_tag(Network::Ethertype(ethertype), bytes)?;
+    Some(Link::carrying(Network::Ethertype(ethertype), bytes))
 }
 
-/// One tag, what it carries and where that starts.
-fn next_tag(ethertype: u16, bytes: &[u8]) -> Option<(Tag, Network, &[u8])> {
+/// A VLAN tag: its number, what it carries and where that starts. `None` if none is announced, or one that is not whole.
+#[inline]
+pub(crate) fn next_vlan(network: Network, bytes: &[u8]) -> Option<(u16, Network, &[u8])> {
+    let Network::Ethertype(ethertype) = network else { return None };
+    let vlan = Vlan::new(bytes).filter(|_| Vlan::follows(ethertype))?;
+    let (network, payload) = by_type_or_length(vlan.ethertype(), vlan.payload());
+    Some((vlan.id(), network, payload))
+}
+
+/// The same of a tag of any kind.
+#[inline]
+pub(crate) fn next_tag(network: Network, bytes: &[u8]) -> Option<(Tag, Network, &[u8])> {
+    match (next_vlan(network, bytes), network) {
+        (Some((id, network, payload)), _) => Some((Tag::Vlan(id), network, payload)),
+        (None, Network::Ethertype(ethertype)) if is_rare_tag(ethertype) => next_rare_tag(ethertype, bytes),
+        _ => None,
+    }
+}
+
+/// Whether a tag that is not a VLAN's follows this EtherType.
+#[inline]
+fn is_rare_tag(ethertype: u16) -> bool {
+    use ethertype::{MACSEC, MPLS, MPLS_MULTICAST, PPPOE_SESSION};
+    matches!(ethertype, MPLS | MPLS_MULTICAST | MACSEC | PPPOE_SESSION)
+}
+
+/// Whether a tag follows, whole or not.
+#[inline]
+pub(crate) fn has_tag(network: Network) -> bool {
+    matches!(network, Network::Ethertype(ethertype) if Vlan::follows(ethertype) || is_rare_tag(ethertype))
+}
+
+/// The same of a tag that is not a VLAN's.
+fn next_rare_tag(ethertype: u16, bytes: &[u8]) -> Option<(Tag, Network, &[u8])> {
     match ethertype {
-        _ if Vlan::follows(ethertype) => {
-            let vlan = Vlan::new(bytes)?;
-            let (network, payload) = match vlan.ethertype() {
-                ..ethertype::LEAST => llc(vlan.payload()),
-                inner => (Network::Ethertype(inner), vlan.payload()),
-            };
-            Some((Tag::Vlan(vlan.id()), network, payload))
-        }
         ethertype::MPLS | ethertype::MPLS_MULTICAST => {
             let entry = u32_at(bytes, 0)?;
             let payload = &bytes[4..];

@@ -59,12 +59,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::arp::Arp;
 use crate::ether::ethertype;
-use crate::ip::{Fragment, Ipv4, Ipv6, Route, protocol, protocol_name};
+use crate::ip::{Fragment, IpPacket, Ipv4, Ipv6, Route, ports, protocol, protocol_name};
 use crate::link::{Direction, Link, Network, Tag, strip};
 use crate::linktype::LinkType;
 use crate::mac::Mac;
 use crate::transport::{Icmp, Tcp, Udp};
-use crate::tunnel::{Gre, TRANSPARENT_ETHERNET};
+use crate::tunnel::{TRANSPARENT_ETHERNET, Tunnel};
 
 /// Length of the shortest header of DCCP (RFC 4340, 5.1).
 const DCCP_LEN: usize = 12;
@@ -276,10 +276,8 @@ impl<'a> Summary<'a> {
             });
             return;
         };
-        let has_more = ip.has_more_fragments();
-        if has_more || ip.fragment_off() != 0 {
-            self.fragment = Some(Fragment { off: ip.fragment_off(), has_more, id: 0 });
-        }
+        let packet = IpPacket::from(ip);
+        self.fragment = packet.fragment;
         // Offloaded segments state no length; then they go as far as the frame.
         let stated = match ip.total_len() {
             0 => Some((bytes.len() + self.missing).saturating_sub(ip.header_len())),
@@ -289,7 +287,7 @@ impl<'a> Summary<'a> {
             self.flaw = Some(BAD_LENGTH);
         }
         self.set_len(stated.unwrap_or(0));
-        self.transport(ip.src().into(), ip.dst().into(), ip.protocol(), ip.payload());
+        self.transport(packet.src, packet.dst, packet.protocol, packet.payload);
     }
 
     fn ipv6(&mut self, bytes: &'a [u8]) {
@@ -301,8 +299,8 @@ impl<'a> Summary<'a> {
             });
             return;
         };
-        let transport = ip.transport();
-        (self.fragment, self.route) = (transport.fragment, ip.route());
+        let packet = IpPacket::from(ip);
+        (self.fragment, self.route) = (packet.fragment, ip.route());
         let stated = match usize::from(ip.payload_len()) {
             // Behind this header nothing can be.
             0 if ip.next_header() == protocol::NO_NEXT => 0,
@@ -313,15 +311,15 @@ impl<'a> Summary<'a> {
             self.flaw = Some(BAD_LENGTH);
         }
         let (number, headers_len) = match self.authenticated_v6(&ip) {
-            Ok(()) => (transport.protocol, transport.headers_len),
+            Ok(()) => (packet.protocol, packet.headers_len - Ipv6::LEN),
             Err(headers_len) => (protocol::AH, headers_len),
         };
         self.set_len(stated.saturating_sub(headers_len));
         let payload = &ip.payload()[headers_len..];
         // Of an authentication header, what was captured of it says something.
-        let payload = if transport.is_cut && number != protocol::AH { &[] } else { payload };
-        self.transport(ip.src().into(), ip.dst().into(), number, payload);
-        if transport.is_cut {
+        let payload = if packet.is_cut && number != protocol::AH { &[] } else { payload };
+        self.transport(packet.src, packet.dst, number, payload);
+        if packet.is_cut {
             self.ends_within_header(ip.payload().len(), stated);
         }
     }
@@ -391,12 +389,8 @@ impl<'a> Summary<'a> {
                 }
                 payload.len() >= Icmp::LEN
             }
-            protocol::IPIP => {
-                self.carries(Kind::Ethertype(ethertype::IPV4), 0, payload);
-                true
-            }
-            protocol::IPV6 => {
-                self.carries(Kind::Ethertype(ethertype::IPV6), 0, payload);
+            protocol::IPIP | protocol::IPV6 => {
+                self.tunnel(number, payload);
                 true
             }
             protocol::GRE => {
@@ -471,12 +465,18 @@ impl<'a> Summary<'a> {
             return;
         };
         // Of other versions, and with a route, what is inside begins elsewhere.
-        if let Some(gre) = Gre::new(bytes) {
-            self.carries(Kind::Ethertype(gre.protocol()), gre.header_len(), gre.payload());
-        }
+        self.tunnel(protocol::GRE, bytes);
         // A packet that is shown says itself what it is.
         detail.is_shown_inside = self.inside.is_some();
         self.detail = Detail::Gre(detail);
+    }
+
+    /// Notes the packet that a tunnel directly over IP carries.
+    fn tunnel(&mut self, number: u8, bytes: &'a [u8]) {
+        let tunnel = Tunnel::of_protocol(number, bytes);
+        if let Some((tunnel, kind)) = tunnel.and_then(|tunnel| Some((tunnel, tunnel.ethertype()?))) {
+            self.carries(Kind::Ethertype(kind), tunnel.header_len(), &bytes[tunnel.header_len()..]);
+        }
     }
 
     fn l2tp(&mut self, bytes: &'a [u8], sent: usize) {
@@ -591,14 +591,6 @@ impl<'a> Summary<'a> {
 /// The first bytes, at most so many.
 fn up_to(bytes: &[u8], len: u32) -> &[u8] {
     &bytes[..bytes.len().min(len as usize)]
-}
-
-/// Source and destination port of what a protocol with ports carries, if they are there.
-fn ports(number: u8, payload: &[u8]) -> Option<(u16, u16)> {
-    use protocol::{DCCP, SCTP, TCP, UDP, UDPLITE};
-    let has_ports = matches!(number, TCP | UDP | SCTP | DCCP | UDPLITE);
-    let &[a, b, c, d] = payload.first_chunk().filter(|_| has_ports)?;
-    Some((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
 }
 
 impl fmt::Display for Summary<'_> {

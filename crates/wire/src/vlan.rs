@@ -149,8 +149,15 @@ impl Ethernet<'_> {
     #[inline]
     #[must_use]
     pub fn network(&self) -> Option<(u16, usize)> {
+        self.behind_vlans(2)
+    }
+
+    /// The same behind at most so many tags.
+    #[inline]
+    #[must_use]
+    pub fn behind_vlans(&self, tags_max: usize) -> Option<(u16, usize)> {
         let (mut ethertype, mut off) = (self.ethertype(), 0);
-        while Vlan::follows(ethertype) && off < 2 * Vlan::LEN {
+        while Vlan::follows(ethertype) && off < tags_max * Vlan::LEN {
             ethertype = Vlan::new(&self.payload()[off..])?.ethertype();
             off += Vlan::LEN;
         }

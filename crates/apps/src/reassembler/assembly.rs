@@ -27,7 +27,6 @@ pub(super) struct Assembly {
     ranges: Vec<Range>,
     fragments: u32,
     congestion: Congestion,
-    began_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,16 +68,11 @@ pub(super) enum Refusal {
 
 impl Assembly {
     /// Makes ready for another packet. The list of ranges keeps its memory, unless it is that of an unusual packet.
-    pub(super) fn reset(&mut self, began_ns: u64) {
+    pub(super) fn reset(&mut self) {
         let mut ranges = std::mem::take(&mut self.ranges);
         ranges.clear();
         ranges.shrink_to(RANGES_KEPT);
-        *self = Assembly { ranges, began_ns, ..Assembly::default() };
-    }
-
-    /// When its first fragment came.
-    pub(super) fn began_ns(&self) -> u64 {
-        self.began_ns
+        *self = Assembly { ranges, ..Assembly::default() };
     }
 
     /// Takes the buffer out.
@@ -301,8 +295,7 @@ mod tests {
     fn an_unusual_packet_leaves_little_memory_behind() {
         let mut assembly = Assembly::default();
         assembly.ranges.extend((0..4000).map(|i| Range { start: 16 * i, end: 16 * i + 8 }));
-        assembly.reset(7);
+        assembly.reset();
         assert!(assembly.ranges.is_empty() && assembly.ranges.capacity() <= RANGES_KEPT);
-        assert_eq!(assembly.began_ns(), 7);
     }
 }

@@ -32,6 +32,13 @@ impl<'a> Ipv4<'a> {
         usize::from(self.bytes[0] & 15) * 4
     }
 
+    /// Whether the options were not captured whole.
+    #[inline]
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.bytes.len() < self.header_len()
+    }
+
     /// Length of header and payload.
     #[inline]
     #[must_use]
@@ -79,7 +86,7 @@ impl<'a> Ipv4<'a> {
     #[inline]
     #[must_use]
     pub fn has_more_fragments(&self) -> bool {
-        self.bytes[6] & 0x20 != 0
+        u16_at(self.bytes, 6).unwrap_or_default() & 0x2000 != 0
     }
 
     /// Whether it is a part of a packet, the first included.

@@ -493,7 +493,7 @@ fn first_word(traffic_class: u8, flow_label: u32) -> [u8; 4] {
 
 /// The length of an extension header, or `None` if this is none. At least 8.
 #[inline]
-pub(super) fn extension_len(next_header: u8, bytes: &[u8]) -> Option<usize> {
+pub(crate) fn extension_len(next_header: u8, bytes: &[u8]) -> Option<usize> {
     let units = usize::from(u8_at(bytes, 1).unwrap_or_default());
     match next_header {
         protocol::HOP_BY_HOP | protocol::ROUTING | protocol::DESTINATION | protocol::MOBILITY => {

@@ -17,14 +17,7 @@ use super::tftp::{self, Tftp};
 use super::tls::{self, Hello};
 use super::words::{self, Words};
 use crate::bytes::u16_at;
-use crate::ether::ethertype;
-use crate::tunnel::{
-    GENEVE_PORT, Geneve, TRANSPARENT_ETHERNET, VXLAN_GPE_PORT, VXLAN_PORT, VXLAN_PORT_LINUX, Vxlan, VxlanGpe,
-};
-
-/// The port of MPLS over UDP (RFC 7510), and the bytes of a label.
-const MPLS_PORT: u16 = 6635;
-const MPLS_LEN: usize = 4;
+use crate::tunnel::Tunnel;
 
 /// A message of an application, or the header of a tunnel.
 #[derive(Clone, Copy, Debug)]
@@ -40,10 +33,7 @@ pub(super) enum App<'a> {
     Syslog(Syslog<'a>),
     Tftp(Tftp<'a>),
     Quic(Quic),
-    Vxlan(Vxlan<'a>),
-    VxlanGpe(VxlanGpe<'a>),
-    Mpls,
-    Geneve(Geneve<'a>),
+    Tunnel(Tunnel<'a>),
     L2tp(l2tp::Datagram),
     Ipsec(Ipsec),
 }
@@ -52,15 +42,11 @@ impl<'a> App<'a> {
     /// What a datagram between these ports carries, of which `sent` bytes were sent, and `payload` captured.
     pub(super) fn of_udp(ports: [u16; 2], payload: &'a [u8], sent: usize) -> Option<App<'a>> {
         let is_of = |known: &[u16]| ports.iter().any(|port| known.contains(port));
-        // The ports of tunnels are those of who receives; who sends chooses one for each flow inside.
-        match ports[1] {
-            VXLAN_PORT | VXLAN_PORT_LINUX => return Vxlan::new(payload).map(App::Vxlan),
-            VXLAN_GPE_PORT => return VxlanGpe::new(payload).map(App::VxlanGpe),
-            GENEVE_PORT => return Geneve::new(payload).map(App::Geneve),
-            MPLS_PORT => return payload.get(..MPLS_LEN).map(|_| App::Mpls),
-            _ => {}
-        }
-        if is_of(&dns::PORTS) {
+        if let Some(tunnel) = Tunnel::of_udp(ports[1], payload) {
+            Some(App::Tunnel(tunnel))
+        } else if Tunnel::has_port(ports[1]) && payload.len() < Tunnel::least_of_udp(ports[1], payload) {
+            None
+        } else if is_of(&dns::PORTS) {
             Dns::read(payload).map(App::Dns)
         } else if is_of(&dhcp::PORTS) {
             Dhcp::read(payload).map(App::Dhcp)
@@ -106,11 +92,7 @@ impl<'a> App<'a> {
     pub(super) fn least_of_udp(ports: [u16; 2], payload: &[u8]) -> usize {
         let is_of = |known: &[u16]| ports.iter().any(|port| known.contains(port));
         match (ports[1], payload.first()) {
-            (VXLAN_PORT | VXLAN_PORT_LINUX, _) => Vxlan::LEN,
-            (VXLAN_GPE_PORT, _) => VxlanGpe::LEN,
-            (MPLS_PORT, _) => MPLS_LEN,
-            // The first byte counts the options.
-            (GENEVE_PORT, first) => Geneve::LEN + first.map_or(0, |first| usize::from(first & 0x3f) * 4),
+            (port, _) if Tunnel::has_port(port) => Tunnel::least_of_udp(port, payload),
             _ if is_of(&dns::PORTS) => dns::HEADER_LEN,
             _ if is_of(&dhcp::PORTS) => dhcp::LEAST,
             _ if is_of(&dhcp::PORTS_V6) => dhcp::LEAST_V6,
@@ -151,10 +133,7 @@ impl App<'_> {
     /// The packet that a tunnel carries in a datagram of which `sent` bytes were sent: its kind, and where it is.
     pub(super) fn carried(&self, sent: usize) -> Option<(Kind, Range<usize>)> {
         let (kind, at) = match self {
-            App::Vxlan(_) => (Kind::Ethertype(TRANSPARENT_ETHERNET), Vxlan::LEN),
-            App::VxlanGpe(gpe) => (Kind::Ethertype(gpe.ethertype()?), VxlanGpe::LEN),
-            App::Geneve(geneve) => (Kind::Ethertype(geneve.protocol()), geneve.header_len()),
-            App::Mpls => (Kind::Ethertype(ethertype::MPLS), 0),
+            App::Tunnel(tunnel) => (Kind::Ethertype(tunnel.ethertype()?), tunnel.header_len()),
             App::L2tp(l2tp) => return l2tp.carried(sent),
             _ => return None,
         };
@@ -173,6 +152,8 @@ impl App<'_> {
             App::Snmp(snmp) => snmp.is_whole,
             App::Syslog(syslog) => syslog.is_whole,
             App::Tftp(tftp) => tftp.is_whole,
+            // What is inside says itself what it is.
+            App::Tunnel(Tunnel::Gtpu(gtpu)) => !gtpu.payload().is_empty(),
             _ => true,
         }
     }
@@ -192,18 +173,27 @@ impl fmt::Display for App<'_> {
             App::Radius(radius) => radius.fmt(f),
             App::Syslog(syslog) => syslog.fmt(f),
             App::Tftp(tftp) => tftp.fmt(f),
-            App::VxlanGpe(gpe) => {
-                write!(f, "vxlan-gpe {}", gpe.vni())?;
-                if gpe.ethertype().is_none() {
-                    write!(f, " protocol {}", gpe.protocol())?;
-                }
-                Ok(())
-            }
-            App::Mpls => f.write_str("mpls"),
-            App::Vxlan(vxlan) => write!(f, "vxlan {}", vxlan.vni()),
-            App::Geneve(geneve) => write!(f, "geneve {}", geneve.vni()),
+            App::Tunnel(tunnel) => tunnel_fmt(tunnel, f),
             App::L2tp(l2tp) => l2tp.fmt(f),
             App::Ipsec(ipsec) => ipsec.fmt(f),
         }
+    }
+}
+
+fn tunnel_fmt(tunnel: &Tunnel<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match tunnel {
+        Tunnel::Vxlan(vxlan) => write!(f, "vxlan {}", vxlan.vni()),
+        Tunnel::VxlanGpe(gpe) => {
+            write!(f, "vxlan-gpe {}", gpe.vni())?;
+            if gpe.ethertype().is_none() {
+                write!(f, " protocol {}", gpe.protocol())?;
+            }
+            Ok(())
+        }
+        Tunnel::Geneve(geneve) => write!(f, "geneve {}", geneve.vni()),
+        Tunnel::Gtpu(gtpu) => write!(f, "gtp-u {}", gtpu.teid()),
+        Tunnel::MplsInUdp => f.write_str("mpls"),
+        // They are in IP, not in UDP.
+        Tunnel::Ipv4InIp | Tunnel::Ipv6InIp | Tunnel::Gre(_) => Ok(()),
     }
 }

@@ -91,6 +91,12 @@ fn links_and_tags() {
         (LinkType::EN10MB, packet(&[MACS, &[8, 0], &ip]), udp.to_owned()),
         (LinkType::EN10MB, packet(&[MACS, &[0x81, 0, 0x20, 7, 8, 0], &ip]), format!("vlan 7 {udp}")),
         (
+            LinkType::FDDI,
+            packet(&[&[0x50], &MACS[..12], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0], &ip]),
+            udp.to_owned(),
+        ),
+        (LinkType::PFLOG, packet(&[&[6, 2, 0, 0, 0, 0, 0, 0], &ip]), udp.to_owned()),
+        (
             LinkType::EN10MB,
             packet(&[MACS, &[0x88, 0xa8, 0, 3, 0x81, 0, 0, 4, 8, 0], &ip]),
             format!("vlan 3 vlan 4 {udp}"),

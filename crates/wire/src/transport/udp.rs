@@ -80,6 +80,17 @@ impl<'a> Udp<'a> {
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[Udp::LEN..]
     }
+
+    /// The same as far as the stated length goes. One below that of the header, as a jumbogram and segmentation offload have it, says nothing.
+    #[inline]
+    #[must_use]
+    pub fn stated_payload(&self) -> &'a [u8] {
+        let payload = self.payload();
+        match usize::from(self.len()).checked_sub(Udp::LEN) {
+            Some(stated) => &payload[..stated.min(payload.len())],
+            None => payload,
+        }
+    }
 }
 
 /// A UDP header that can be changed in place.

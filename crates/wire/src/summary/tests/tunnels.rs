@@ -70,6 +70,12 @@ fn geneve(ethertype: u16, payload: &[u8]) -> Vec<u8> {
     ipv4(17, 0, &udp(50000, 6081, &packet(&[&header, payload])))
 }
 
+/// With an extension header, as a 5G base station sends it.
+fn gtpu(payload: &[u8]) -> Vec<u8> {
+    let header = [0x34, 255, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0x85, 1, 0x10, 9, 0];
+    ipv4(17, 0, &udp(50000, 2152, &packet(&[&header, payload])))
+}
+
 #[test]
 fn what_tunnels_carry_is_shown_behind_them() {
     let (ip, expected) = inner();
@@ -130,6 +136,14 @@ fn what_tunnels_carry_is_shown_behind_them() {
         (
             mpls_in_udp(&ip),
             format!("192.0.2.1:50000 > 192.0.2.2:6635 udp mpls len 38: mpls 17 mpls 16 {expected}"),
+        ),
+        (gtpu(&ip), format!("192.0.2.1:50000 > 192.0.2.2:2152 udp gtp-u 7 len 46: {expected}")),
+        (gtpu(&[9, 9]), "192.0.2.1:50000 > 192.0.2.2:2152 udp gtp-u 7 len 18".to_owned()),
+        // An answer to a client that happens to have a tunnel's port.
+        (
+            ipv4(17, 0, &udp(53, 2152, &[0, 1, 0x80, 3, 0, 0, 0, 0, 0, 0, 0, 0])),
+            line(LinkType::RAW, &ipv4(17, 0, &udp(53, 40000, &[0, 1, 0x80, 3, 0, 0, 0, 0, 0, 0, 0, 0])))
+                .replace("40000", "2152"),
         ),
         // Of a protocol that nobody knows, and of PPTP's version, there is nothing to show.
         (ipv4(47, 0, &[0, 0, 0x20, 1, 9, 9]), format!("{FROM_TO} gre 0x2001 len 6")),
@@ -324,6 +338,7 @@ pub(super) fn samples() -> Vec<Vec<u8>> {
         vxlan_gpe(1, &ip),
         vxlan_gpe(4, &nsh(3, 6, &frame(&ip))),
         mpls_in_udp(&ip),
+        gtpu(&ip),
         ipv4(51, 0, &ah(6, &tcp_with(16, SACK_OPTIONS))),
         ipv4(51, 0, &ah(4, &ip)),
         ipv4(115, 0, &packet(&[&[0, 0, 0, 7], &[0x99; 8], &frame(&ip)])),
