@@ -8,11 +8,15 @@ use std::path::PathBuf;
 /// As many names of files that are left out are told.
 const NAMES_MAX: usize = 3;
 
-/// Finds the inputs; the note tells which files in folders are left out, since they are not captures.
-pub(crate) fn expand(words: &[PathBuf]) -> Result<(Vec<Input>, Option<Message>), Failure> {
-    let Expansion { inputs, left_out } = capture::expand(words).map_err(|error| Failure::capture(&error))?;
+/// Finds the inputs, and what could not be read on the way to them; the note tells which files in folders are left out, since they are not
+/// captures.
+pub(crate) fn expand(
+    words: &[PathBuf],
+) -> Result<(Vec<Input>, Vec<capture::Error>, Option<Message>), Failure> {
+    let expanded = capture::expand(words).map_err(|error| Failure::capture(&error))?;
+    let Expansion { inputs, left_out, unread } = expanded;
     let note = (!left_out.is_empty()).then(|| Message::note(told(&left_out)));
-    Ok((inputs, note))
+    Ok((inputs, unread, note))
 }
 
 fn told(left_out: &[PathBuf]) -> String {
