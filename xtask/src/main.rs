@@ -5,6 +5,8 @@
 mod cycles;
 mod gallery;
 mod links;
+mod notices;
+mod publish;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -13,14 +15,16 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   tidy      check the architecture's rules: arrows between crates and modules, unsafe islands, licences, pinned differences,
-            links between pages, the gallery's pages
+            what published crates need, links between pages, the gallery's pages, the notices of licences
   gallery   write the book's pages of filters from text to machine code
+  notices   write THIRD-PARTY.md: the licences of the crates that sluss is linked from
 ";
 
 fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
         Some("tidy") => tidy::run(&root()),
         Some("gallery") => gallery::run(&root()),
+        Some("notices") => notices::run(&root()),
         _ => Err(vec![USAGE.to_owned()]),
     };
     match outcome {

@@ -1,7 +1,7 @@
 //! Rules that a machine can check. The allowed arrows, the order of the compiler's modules and the unsafe islands are read
 //! from ARCHITECTURE.md, so that the page and the check cannot part.
 
-use crate::{cycles, gallery, links};
+use crate::{cycles, gallery, links, notices, publish};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,9 @@ pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(cycles::check(root, &sources));
     problems.extend(pinned_differences(root));
     problems.extend(repeated_changes(&read(&root.join("CHANGELOG.md"))));
+    problems.extend(publish::check(root, &metadata, &sources));
     problems.extend(links::check(root));
+    problems.extend(notices::check(root));
     problems.extend(gallery::check(root));
     if problems.is_empty() {
         Ok(format!("tidy: {} source files, all rules hold", sources.len()))
