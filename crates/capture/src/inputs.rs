@@ -178,7 +178,7 @@ fn visible_entries(folder: &Path, unread: &mut Vec<Error>) -> Vec<PathBuf> {
     let is_visible = |entry: &DirEntry| {
         let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
         let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        !is_hidden && !(is_link && entry.path().is_dir())
+        !(is_hidden || is_link && entry.path().is_dir())
     };
     entries_of(folder, unread).into_iter().filter(is_visible).map(|entry| entry.path()).collect()
 }

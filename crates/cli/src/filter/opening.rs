@@ -48,7 +48,7 @@ impl Opening {
     }
 
     /// The run begins: what was made stays.
-    pub(super) fn is_over(mut self) {
+    pub(super) fn keep(mut self) {
         self.outputs.clear();
     }
 }

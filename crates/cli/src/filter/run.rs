@@ -14,7 +14,7 @@ use crate::filter::render::{Numbers, Renderer};
 use crate::filter::scan::{Chunk, End, Scanner, Tally};
 use crate::filter::select::{Filters, described};
 use crate::filter::sinks::Sinks;
-use crate::inputs;
+use crate::inputs::{self, Found};
 use crate::language::one_line;
 use crate::message::Message;
 use crate::plural::{self, counted};
@@ -84,7 +84,7 @@ impl Totals {
 
 /// Runs a plan.
 pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
-    let (inputs, unread, left_out) = inputs::expand(&plan.inputs)?;
+    let Found { inputs, unread, left_out } = inputs::expand(&plan.inputs)?;
     let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     refuse_to_append(&inputs)?;
     refuse_to_lose(&outputs, &inputs)?;

@@ -75,7 +75,7 @@ impl<'a> Sinks<'a> {
                 opening::empty(writer.sink_mut(), path)?;
             }
         }
-        opening.is_over();
+        opening.keep();
         Ok(())
     }
 
