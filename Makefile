@@ -1,5 +1,5 @@
 # Two commands to know: `make run` shows what sluss is, `make test` proves that it is right.
-.PHONY: help run test lint docs bench fuzz models miri soak gallery packages clean
+.PHONY: help run test lint docs bench fuzz models miri soak gallery notices static package packages clean
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
@@ -44,6 +44,16 @@ soak:            ## ten minutes of packets through graphs that change every seco
 
 gallery:         ## common filters from syntax tree to machine code, as pages of the book
 	cargo xtask gallery
+
+notices:         ## the licences of the crates that sluss is built from, THIRD-PARTY.md
+	cargo xtask notices
+
+static:          ## a sluss that needs no shared library, for any Linux on x86-64
+	@scripts/install-packages.sh
+	@scripts/static.sh
+
+package:         ## the crates as a registry takes them, under target/package
+	cargo package --workspace --no-verify --allow-dirty --quiet --exclude sluss-testkit --exclude bench --exclude xtask
 
 clean:           ## remove what was built
 	cargo clean

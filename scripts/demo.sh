@@ -43,19 +43,26 @@ say "A network of apps, described in a file; every packet is accounted for"
 prompt "run examples/tee.toml"
 "$sluss" run examples/tee.toml
 
+# The CPU time of a command, in seconds: the least of five runs, since others use the machine too.
+best_of_five() {
+    local TIMEFORMAT='%U %S' times=()
+    for _ in 1 2 3 4 5; do times+=("$( { time "$@" >/dev/null 2>&1; } 2>&1 )"); done
+    printf '%s\n' "${times[@]}" | awk '{ t = $1 + $2; if (NR == 1 || t < least) least = t } END { printf "%.3f", least }'
+}
+
 if command -v tcpdump >/dev/null; then
-    say "The race: the same work for tcpdump and sluss, CPU seconds"
-    copies=(); for _ in $(seq 300); do copies+=("$capture"); done
+    say "The race: the same work for tcpdump and sluss, CPU seconds, the best of five"
+    # Long enough for a clock that counts milliseconds.
+    copies=(); for _ in $(seq 1500); do copies+=("$capture"); done
     "$sluss" filter '' "${copies[@]}" -q -o "$work/big.pcap"
-    cat "$work/big.pcap" > /dev/null
-    TIMEFORMAT='%U %S'
-    tcpdump_s=$( { time tcpdump -r "$work/big.pcap" -w "$work/tcpdump.pcap" 'tcp port 80' 2>/dev/null; } 2>&1 | tail -n 1)
-    sluss_s=$( { time "$sluss" filter 'tcp port 80' "$work/big.pcap" -q -o "$work/sluss.pcap"; } 2>&1 | tail -n 1)
+    tcpdump_s=$(best_of_five tcpdump -r "$work/big.pcap" -w "$work/tcpdump.pcap" 'tcp port 80')
+    sluss_s=$(best_of_five "$sluss" filter 'tcp port 80' "$work/big.pcap" -q -o "$work/sluss.pcap")
     cmp "$work/tcpdump.pcap" "$work/sluss.pcap" || { echo "the outputs differ, which should never be" >&2; exit 1; }
     awk -v size="$(du -m "$work/big.pcap" | cut -f1)" -v t="$tcpdump_s" -v s="$sluss_s" 'BEGIN {
-        split(t, a); split(s, b); t = a[1] + a[2]; s = b[1] + b[2]; if (s < 0.001) s = 0.001
+        if (s < 0.001) s = 0.001
+        told = t / s > 1.1 ? sprintf("%.1f times faster", t / s) : "not faster on this machine now"
         printf "  tcpdump -r big.pcap -w out.pcap \047tcp port 80\047      %.2f s\n", t
-        printf "  sluss filter \047tcp port 80\047 big.pcap -o out.pcap    %.2f s   %.1f times less (%d MB, byte for byte the same output)\n", s, t / s, size
+        printf "  sluss filter \047tcp port 80\047 big.pcap -o out.pcap    %.2f s   %s (%d MB, byte for byte the same output)\n", s, told, size
     }'
 else
     say "tcpdump is not installed, so there is no race (sudo apt-get install tcpdump)"

@@ -19,6 +19,7 @@ mod traffic;
 mod workers;
 
 use report::Report;
+use serde_json::Value;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -46,6 +47,13 @@ fn main() -> ExitCode {
     match Task::of(&arguments) {
         Ok(Task::Help) => println!("{}", help()),
         Ok(Task::Drain(path)) => drain::drain(path),
+        Ok(Task::Chart(path)) => match chart(path) {
+            Ok(chart) => print!("{chart}"),
+            Err(message) => {
+                eprintln!("bench: {message}");
+                return ExitCode::from(2);
+            }
+        },
         Ok(Task::Run(suites)) => run(&suites),
         Err(message) => {
             eprintln!("bench: {message}\n\n{}", help());
@@ -60,6 +68,8 @@ enum Task<'a> {
     Help,
     /// Decodes a file and does nothing else: what a suite starts as a peer.
     Drain(&'a str),
+    /// Draws the chart of an earlier run, of which this is the JSON, on standard output.
+    Chart(&'a str),
     /// Runs suites, in their own order.
     Run(Vec<&'static Suite>),
 }
@@ -69,6 +79,9 @@ impl<'a> Task<'a> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         if let ["--drain", path] = words[..] {
             return Ok(Task::Drain(path));
+        }
+        if let ["--chart", path] = words[..] {
+            return Ok(Task::Chart(path));
         }
         if words.iter().any(|word| ["--help", "-h"].contains(word)) {
             return Ok(Task::Help);
@@ -91,8 +104,19 @@ fn help() -> String {
         "Usage: bench [SUITE]...\n\n\
          Measures sluss against its peers, in one run, as ratios. Suites, all of which run unless some are named:\n\
          {list}\n\
-         Results go to standard output, bench/out/bench.json and bench/out/bench.svg."
+         Results go to standard output, bench/out/bench.json and bench/out/bench.svg.\n\
+         `bench --chart FILE.json` draws the chart of an earlier run on standard output."
     )
+}
+
+fn title(machine: &Value) -> String {
+    format!("sluss against its peers on {}", machine["processor"].as_str().unwrap_or_default())
+}
+
+fn chart(path: &str) -> Result<String, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let run: Value = serde_json::from_str(&text).map_err(|error| format!("{path}: {error}"))?;
+    Ok(svg::chart(&Report::of_json(&run), &title(&run["machine"])))
 }
 
 fn run(suites: &[&Suite]) {
@@ -105,7 +129,7 @@ fn run(suites: &[&Suite]) {
     println!("{}", report.table());
     println!("measured on: {machine}");
     let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
-    let title = format!("sluss against its peers on {}", machine["processor"].as_str().unwrap_or_default());
+    let title = title(&machine);
     let written = std::fs::create_dir_all(&out)
         .and_then(|()| std::fs::write(out.join("bench.json"), format!("{:#}\n", report.json(machine))))
         .and_then(|()| std::fs::write(out.join("bench.svg"), svg::chart(&report, &title)));
@@ -125,6 +149,7 @@ mod tests {
         match Task::of(&arguments)? {
             Task::Help => Err("help".to_owned()),
             Task::Drain(path) => Err(format!("drain {path}")),
+            Task::Chart(path) => Err(format!("chart {path}")),
             Task::Run(suites) => Ok(suites.iter().map(|suite| suite.name).collect()),
         }
     }
@@ -139,6 +164,7 @@ mod tests {
             ("--fast", "there is no option `--fast`"),
             ("--drain", "there is no option `--drain`"),
             ("--drain a.pcap", "drain a.pcap"),
+            ("--chart a.json", "chart a.json"),
             ("-h", "help"),
             ("packet --help", "help"),
         ] {

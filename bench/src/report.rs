@@ -2,13 +2,14 @@
 
 use crate::race::Lap;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// A ratio and what it should reach.
 #[derive(Clone, Debug)]
 pub(crate) struct Ratio {
     /// Which measurement: the group it is shown in.
-    pub(crate) suite: &'static str,
+    pub(crate) suite: Cow<'static, str>,
     /// What is compared with what.
     pub(crate) what: String,
     /// The median of the ratios, where both were measured in turns.
@@ -30,6 +31,13 @@ impl Target {
             Target::AtLeast(bound) => value >= bound,
             Target::AtMost(bound) => value <= bound,
         }
+    }
+
+    /// What [`Target::words`] has made.
+    fn of_words(words: &str) -> Option<Target> {
+        let (kind, bound) = words.split_once(' ')?;
+        let bound = bound.parse().ok()?;
+        Some(if kind == ">=" { Target::AtLeast(bound) } else { Target::AtMost(bound) })
     }
 
     fn words(self) -> String {
@@ -86,7 +94,20 @@ impl Report {
         value: f64,
         target: Option<Target>,
     ) {
-        self.ratios.push(Ratio { suite, what: what.into(), value, target });
+        self.ratios.push(Ratio { suite: suite.into(), what: what.into(), value, target });
+    }
+
+    /// The ratios of a run, of which this is the JSON.
+    pub(crate) fn of_json(json: &Value) -> Report {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let ratio = |ratio: &Value| Ratio {
+            suite: text(&ratio["suite"]).into(),
+            what: text(&ratio["what"]),
+            value: ratio["ratio"].as_f64().unwrap_or(f64::NAN),
+            target: ratio["target"].as_str().and_then(Target::of_words),
+        };
+        let ratios = json["ratios"].as_array().into_iter().flatten().map(ratio).collect();
+        Report { ratios, ..Report::default() }
     }
 
     /// As a table for people.

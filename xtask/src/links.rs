@@ -39,7 +39,8 @@ fn pages(root: &Path) -> Option<Vec<PathBuf>> {
     let listed = git.output().ok().filter(|output| output.status.success())?;
     let mut pages: Vec<PathBuf> =
         String::from_utf8_lossy(&listed.stdout).lines().map(PathBuf::from).collect();
-    pages.retain(|page| root.join(page).exists());
+    // A link to a page, which is in a crate so that it is in its package, is that page.
+    pages.retain(|page| root.join(page).exists() && !root.join(page).is_symlink());
     pages.sort();
     pages.dedup();
     Some(pages)

@@ -2,7 +2,7 @@
 //! from ARCHITECTURE.md, so that the page and the check cannot part.
 
 use crate::house::House;
-use crate::{cycles, gallery, links};
+use crate::{cycles, gallery, links, notices, publish};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,9 @@ pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(cycles::check(root, &sources));
     problems.extend(pinned_differences(root));
     problems.extend(repeated_changes(&read(&root.join("CHANGELOG.md"))));
+    problems.extend(publish::check(root, &metadata, &sources));
     problems.extend(links::check(root));
+    problems.extend(notices::check(root));
     problems.extend(gallery::check(root));
     let house = House::of(root, &sources, &uses(&metadata));
     problems.extend(house.problems());

@@ -102,7 +102,8 @@ pub enum ErrorKind {
     },
     /// A record or block claims a length beyond any that is sane.
     #[error(
-        "{} {what} claims {claimed} bytes, more than the limit of {limit}: the file is damaged here",
+        "{} {what} claims {claimed} bytes, more than the limit of {limit}: the file is damaged here, and nothing behind this is read; \
+         pcapfix(1) may find packets there",
         article(what)
     )]
     TooLong {
@@ -146,16 +147,16 @@ pub enum ErrorKind {
     /// A pcap file has 26 bits for the link type, a description of an interface in pcapng 16.
     #[error("link type {0} does not fit pcapng, which goes up to 65535: write to a pcap file")]
     LinkTypeBeyondPcapng(LinkType),
-    /// A packet is longer than the snap length the output's header has already promised, or than readers of pcap take.
+    /// A packet is longer than readers of pcap take.
     #[error(
-        "a packet of {captured} bytes does not fit the output, which was begun for packets of at most {snaplen}: \
-         name the input with the largest snap length first, or write to a .pcapng file"
+        "a packet of {captured} bytes does not fit a pcap file, of which readers take at most {limit} a packet: \
+         write to a .pcapng file"
     )]
-    OverSnaplen {
+    TooLongForPcap {
         /// Captured bytes of the packet.
         captured: u32,
-        /// The most there is room for.
-        snaplen: u32,
+        /// The most that readers of pcap take.
+        limit: u32,
     },
     /// A pattern matched no file, or a folder holds none.
     #[error("{0}")]
@@ -334,7 +335,7 @@ impl Error {
             ErrorKind::MixedLinkTypes { .. }
             | ErrorKind::MixedFcsLengths { .. }
             | ErrorKind::LinkTypeBeyondPcapng(_)
-            | ErrorKind::OverSnaplen { .. } => Class::Request,
+            | ErrorKind::TooLongForPcap { .. } => Class::Request,
             _ => Class::Damaged,
         }
     }

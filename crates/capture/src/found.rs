@@ -27,7 +27,7 @@ pub struct Interface {
 pub struct Record {
     /// Where the packet's first byte lies.
     pub offset: u32,
-    /// Bytes that were captured, cut to the snap length as libpcap cuts them.
+    /// Bytes that were captured: all that the record holds, also beyond the snap length.
     pub captured_len: u32,
     /// Bytes that were on the wire.
     pub wire_len: u32,

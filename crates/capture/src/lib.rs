@@ -43,7 +43,7 @@
 //! * **Memory stays flat.** One record is at most 16 MiB ([`ErrorKind::TooLong`] else), a decoder's history at
 //!   most 128 MiB, and a claimed length costs nothing until its bytes arrive. Of many inputs at once, each can be told to ask before it
 //!   takes that much ([`BeforeGrowing`]).
-//! * **Output is the input's format**: byte order, precision, snap length, interfaces, options, unknown blocks.
+//! * **Output is the input's format**: byte order, precision, interfaces, options, unknown blocks, and the snap length, unless a packet is longer.
 //!
 //! This crate does not know filters, protocols or threads. Parallel readers are the caller's; an
 //! [`Encoder`] per worker and one [`Writer`] keep their output in order.
@@ -82,12 +82,12 @@ pub use inputs::{Expansion, Input, expand};
 pub use line::Line;
 pub use order::ByteOrder;
 pub use pcap::PcapHeader;
-pub use place::{NoFolder, place_of};
+pub use place::{FileIdentity, NoFolder, place_of};
 pub use reader::Reader;
 pub use section::Format;
 pub use stream::Stream;
 pub use time::{Precision, Resolution};
-pub use write::{Encoder, NameHint, NamedFormat, Target, Writer, layout};
+pub use write::{Encoded, Encoder, NameHint, NamedFormat, SnapLength, Target, Writer, close, layout};
 
 /// A capture of one packet for the examples above.
 #[doc(hidden)]

@@ -13,8 +13,9 @@
 //!
 //! The magic's byte order is the order of all numbers. Before version 2.3 the two lengths stood the other way
 //! round, in 2.3 files either order occurs; version 543.0 is DG/UX, with the old order. All of this follows
-//! libpcap's `sf-pcap.c`, as does cutting a record that exceeds the file's snap length and refusing one that
-//! exceeds any sane one.
+//! libpcap's `sf-pcap.c`, as does refusing a record that exceeds any sane length.
+//!
+//! COMPAT: libpcap cuts a record that exceeds the file's snap length; here it keeps all its bytes.
 //!
 //! COMPAT: libpcap turns a few host-order fields inside packets of a byte-swapped file (USB, CAN in cooked
 //! captures, NFLOG, the pf log's ids); packets here are the file's bytes, unchanged.
@@ -28,6 +29,8 @@ use crate::order::ByteOrder;
 use crate::time::{NS_PER_S, Precision, Resolution};
 
 pub(crate) const FILE_HEADER_LEN: usize = 24;
+/// Where the header states the snap length.
+pub(crate) const SNAPLEN_AT: u64 = 16;
 pub(crate) const RECORD_HEADER_LEN: usize = 16;
 const MODIFIED_RECORD_HEADER_LEN: usize = 24;
 
@@ -67,7 +70,7 @@ pub struct PcapHeader {
     /// Major and minor version.
     pub version: (u16, u16),
     /// The most bytes kept of a packet, as libpcap understands the field: 0 and nonsense mean the maximum, and
-    /// the modified format gets the room of an Ethernet header on top.
+    /// the modified format gets the room of an Ethernet header on top. Some writers exceed what they state.
     pub snaplen: u32,
     /// The link type of the packets.
     pub linktype: LinkType,
@@ -205,13 +208,13 @@ impl PcapHeader {
     /// pushes, 66 with slots (`tcp port 80`, a quarter matches, on a machine with other work).
     ///
     /// The header of another file, read as that of a record, is a packet without a byte. One compare finds both these and lengths beyond
-    /// the snap length, since 0 less 1 is the largest number.
+    /// the limit, since 0 less 1 is the largest number.
     ///
     /// PERF: the subtraction costs nothing that could be measured (2 million packets, walks with and without it in turns in one process, four
     /// times 101 rounds: medians of the ratio 0.92 to 1.00). To look for empty packets in what a walk has found cost 2 to 7 %.
     fn scan_plain<const BIG: bool>(&self, bytes: &[u8], mut pos: usize, found: &mut Found) -> (usize, Stop) {
         let order = if BIG { ByteOrder::Big } else { ByteOrder::Little };
-        let uncut_max = self.snaplen.min(captured_max(self.linktype));
+        let captured_max = captured_max(self.linktype);
         let mut warmed = 0;
         let mut count = 0;
         let mut stop = Stop::Full;
@@ -222,12 +225,12 @@ impl PcapHeader {
                 break;
             };
             let (stored, wire_len) = (order.u32(header, 8), order.u32(header, 12));
-            if stored.wrapping_sub(1) >= uncut_max {
+            if stored.wrapping_sub(1) >= captured_max {
                 if stored == 0 && begins_file(&bytes[pos..]) {
                     stop = Stop::File;
                     break;
                 }
-                match self.long(bytes, pos, stored, wire_len) {
+                match self.record(bytes, pos, stored, wire_len) {
                     Ok(packet) => *slot = packet,
                     Err(bad) => {
                         stop = bad;
@@ -273,7 +276,7 @@ impl PcapHeader {
                 Lengths::WireFirst => (second, first),
                 Lengths::Either => (first.min(second), first.max(second)),
             };
-            match self.long(bytes, pos, stored, wire_len) {
+            match self.record(bytes, pos, stored, wire_len) {
                 Ok(packet) => {
                     pos = packet.raw_end() as usize;
                     found.packets.push(packet);
@@ -284,8 +287,8 @@ impl PcapHeader {
         (pos, Stop::Full)
     }
 
-    /// A record of any length: refuses a senseless one, cuts one beyond the snap length.
-    fn long(&self, bytes: &[u8], pos: usize, stored: u32, wire_len: u32) -> Result<Record, Stop> {
+    /// A record of any length; refuses a senseless one.
+    fn record(&self, bytes: &[u8], pos: usize, stored: u32, wire_len: u32) -> Result<Record, Stop> {
         let limit = captured_max(self.linktype);
         if stored > limit {
             return Err(Stop::Bad(ErrorKind::TooLong {
@@ -301,7 +304,7 @@ impl PcapHeader {
         }
         Ok(Record {
             offset: offset as u32,
-            captured_len: stored.min(self.snaplen),
+            captured_len: stored,
             wire_len,
             interface: 0,
             raw_offset: pos as u32,

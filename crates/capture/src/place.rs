@@ -1,6 +1,7 @@
 //! Places of files: where one is or would be created, and what is in the way there.
 
 use std::fmt;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,65 @@ pub fn place_of(path: impl AsRef<Path>) -> PathBuf {
         (Ok(folder), Some(name)) => folder.join(name),
         _ => path,
     }
+}
+
+/// The regular file that a path leads to, whatever it is called: two paths lead to one file where these are equal.
+///
+/// ```
+/// use capture::FileIdentity;
+///
+/// assert_eq!(FileIdentity::of("Cargo.toml"), FileIdentity::of("src/../Cargo.toml"));
+/// assert_eq!(FileIdentity::of("src"), None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FileIdentity(Identity);
+
+/// Device and inode.
+#[cfg(unix)]
+type Identity = (u64, u64);
+/// The one true path.
+#[cfg(not(unix))]
+type Identity = PathBuf;
+
+impl FileIdentity {
+    /// That of a path; `None` if no regular file is there.
+    #[must_use]
+    pub fn of(path: impl AsRef<Path>) -> Option<Self> {
+        #[cfg(unix)]
+        let identity = path.as_ref().metadata().ok().and_then(identity);
+        #[cfg(not(unix))]
+        let identity = path.as_ref().canonicalize().ok().filter(|path| path.is_file());
+        identity.map(FileIdentity)
+    }
+
+    /// That of an open file, as far as the system tells.
+    #[must_use]
+    #[cfg_attr(not(unix), allow(unused_variables))]
+    pub fn of_open(file: &File) -> Option<Self> {
+        #[cfg(unix)]
+        return file.metadata().ok().and_then(identity).map(FileIdentity);
+        #[cfg(not(unix))]
+        None
+    }
+
+    /// That of standard input, as far as the system tells.
+    #[must_use]
+    pub fn of_stdin() -> Option<Self> {
+        #[cfg(unix)]
+        {
+            use std::os::fd::AsFd;
+            let stdin = std::io::stdin().as_fd().try_clone_to_owned().ok()?;
+            FileIdentity::of_open(&File::from(stdin))
+        }
+        #[cfg(not(unix))]
+        None
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: std::fs::Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
 }
 
 fn folder_of(path: &Path) -> &Path {

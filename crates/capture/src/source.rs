@@ -122,18 +122,74 @@ fn compression_of(head: &[u8]) -> Option<Compression> {
     }
 }
 
-/// The format of an input that is not a capture we read, and a remedy.
+/// The first bytes of formats that may hold packets and are not read here, and what makes a capture of them. `editcap` of Wireshark reads all
+/// those of captures.
+const SIGNATURES: [(&[u8], &str); 18] = [
+    (b"BZh", "bzip2 data; pipe it through `bzip2 -dc`"),
+    (b"\xfd7zXZ", "xz data; pipe it through `xz -dc`"),
+    (b"\x04\x22\x4d\x18", "lz4 data; pipe it through `lz4 -dc`"),
+    (b"LZIP", "lzip data; pipe it through `lzip -dc`"),
+    (b"\x1f\x9d", "data of compress(1); pipe it through `gzip -dc`"),
+    (b"\x1f\x8b", "compressed twice; unpack it once first"),
+    (b"\x28\xb5\x2f\xfd", "compressed twice; unpack it once first"),
+    (b"PK\x03\x04", "a zip archive; unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),
+    (b"Rar!\x1a\x07", "a rar archive; unpack it first"),
+    (b"snoop", "a snoop capture; convert it with `editcap`"),
+    (b"btsnoop\0", "a btsnoop capture; convert it with `editcap`"),
+    (b"iptrace ", "an iptrace capture; convert it with `editcap`"),
+    (b"GMBU", "a Network Monitor capture; convert it with `editcap`"),
+    (b"RTSS", "a Network Monitor capture; convert it with `editcap`"),
+    (b"TRSNIFF data", "a Sniffer capture; convert it with `editcap`"),
+    (b"XCP\0", "a Sniffer capture; convert it with `editcap`"),
+    (b"\x7fver", "an EtherPeek capture; convert it with `editcap`"),
+];
+
+/// The format of an input that is not a capture we read, and a remedy. `head` is as much of its beginning as is there.
 pub(crate) fn looks_like(head: &[u8]) -> Option<&'static str> {
-    match head {
-        [b'B', b'Z', b'h', ..] => Some("bzip2 data; pipe it through `bzip2 -dc`"),
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => Some("xz data; pipe it through `xz -dc`"),
-        [0x04, 0x22, 0x4d, 0x18, ..] => Some("lz4 data; pipe it through `lz4 -dc`"),
-        [b'P', b'K', 3, 4, ..] => Some("a zip archive; unpack it first"),
-        [b's', b'n', b'o', b'o', b'p', ..] => Some("a snoop capture; convert it with `editcap`"),
-        [b'G', b'M', b'B', b'U', ..] => Some("a Network Monitor capture; convert it with `editcap`"),
-        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("compressed twice; unpack it once first"),
-        _ => None,
+    let signed = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature));
+    match signed {
+        Some((_, remedy)) => Some(remedy),
+        None if is_tar(head) => Some("a tar archive; unpack it first with `tar -xf`"),
+        None if is_erf(head) => Some("an ERF capture; convert it with `editcap`"),
+        None => None,
     }
+}
+
+/// The magic of POSIX and GNU archives stands behind the name, owner and size of the first file.
+fn is_tar(head: &[u8]) -> bool {
+    const MAGIC_AT: usize = 257;
+    head.get(MAGIC_AT..).is_some_and(|magic| magic.starts_with(b"ustar"))
+}
+
+/// Whether each record that begins in these bytes, of which there are two at least unless the file has one, has a header that Endace's cards
+/// write: the format has no magic.
+///
+/// ```text
+///  0 fraction of a second, little endian     10 length of the record, big endian
+///  4 seconds since 1970, little endian       12 records lost, or colour
+///  8 extension headers 80, type 01-30        14 length on the wire
+///  9 flags: 0, 0, …
+/// ```
+fn is_erf(head: &[u8]) -> bool {
+    const HEADER_LEN: usize = 16;
+    const TYPES: std::ops::RangeInclusive<u8> = 1..=48;
+    // 1996, in which the first card was sold, to 2096.
+    const SECONDS: std::ops::Range<u32> = 820_454_400..3_976_128_000;
+    let (mut rest, mut last, mut records) = (head, 0, 0);
+    while let Some((header, _)) = rest.split_first_chunk::<HEADER_LEN>() {
+        let seconds = u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
+        let len = usize::from(u16::from_be_bytes([header[10], header[11]]));
+        // A card counts time on; several of them are merged in their order, roughly.
+        let is_time = SECONDS.contains(&seconds) && (records == 0 || seconds.abs_diff(last) < 1 << 20);
+        if !is_time || !TYPES.contains(&(header[8] & 0x7f)) || header[9] & 0xc0 != 0 || len < HEADER_LEN {
+            return false;
+        }
+        (last, records) = (seconds, records + 1);
+        let Some(behind) = rest.get(len..) else { break };
+        rest = behind;
+    }
+    records > 1 || records == 1 && rest.is_empty()
 }
 
 /// Whether a failed read is the decoder's verdict on the data rather than the system's.
@@ -142,6 +198,10 @@ pub(crate) fn read_error(error: io::Error, compression: Option<Compression>) -> 
         // The decoder's only word for it is its text.
         Some(Compression::Zstd) if error.to_string().contains("too much memory") => {
             ErrorKind::ZstdWindow { limit: 1 << ZSTD_WINDOW_LOG_MAX }
+        }
+        // Nor is this one about the data.
+        Some(Compression::Zstd) if error.to_string().contains("not enough memory") => {
+            ErrorKind::Read(io::ErrorKind::OutOfMemory.into())
         }
         Some(c) if error.raw_os_error().is_none() => {
             ErrorKind::Decompress { format: c.name(), source: error }
@@ -154,6 +214,57 @@ pub(crate) fn read_error(error: io::Error, compression: Option<Compression>) -> 
 mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
+
+    /// Records of 100 bytes, a second apart.
+    fn erf(records: u32) -> Vec<u8> {
+        let record = |i: u32| {
+            let mut record = [0; 100];
+            record[4..8].copy_from_slice(&(1_700_000_000 + i).to_le_bytes());
+            record[8..16].copy_from_slice(&[2, 4, 0, 100, 0, 0, 0, 82]);
+            record
+        };
+        (0..records).flat_map(record).collect()
+    }
+
+    #[test]
+    fn what_is_not_read_is_recognised() {
+        let mut tar = vec![0; 1024];
+        tar[..8].copy_from_slice(b"web.pcap");
+        tar[257..263].copy_from_slice(b"ustar\0");
+        for (head, expected) in [
+            (&tar[..], Some("a tar archive")),
+            (&tar[..262], Some("a tar archive")),
+            (&tar[..261], None),
+            (&erf(1), Some("an ERF capture")),
+            (&erf(50), Some("an ERF capture")),
+            (&erf(2)[..150], Some("an ERF capture")),
+            (&erf(2)[..115], None),
+            (b"btsnoop\0\0\0\0\x01", Some("a btsnoop capture")),
+            (b"snoop\0\0\0", Some("a snoop capture")),
+            (b"PK\x03\x04", Some("a zip archive")),
+            (b"some text that is long enough for the headers of records", None),
+            (&[0; 4096], None),
+            (b"", None),
+        ] {
+            let told = looks_like(head).map(|told| told.split(';').next().unwrap());
+            assert_eq!(told, expected, "{head:?}");
+        }
+        // Each field of a header counts.
+        for (at, byte) in [(7, 1), (8, 0), (8, 60), (9, 0xff), (10, 0xff), (11, 15), (107, 0x10), (108, 0x7f)]
+        {
+            let mut odd = erf(2);
+            odd[at] = byte;
+            let told = looks_like(&odd);
+            assert_eq!(told, None, "{at}");
+        }
+    }
+
+    #[test]
+    fn no_memory_for_zstd_is_no_damage() {
+        let error = io::Error::other("Allocation error : not enough memory");
+        let kind = read_error(error, Some(Compression::Zstd));
+        assert!(matches!(&kind, ErrorKind::Read(e) if e.kind() == io::ErrorKind::OutOfMemory), "{kind:?}");
+    }
 
     /// A file that notes where reads begin.
     struct Noting {

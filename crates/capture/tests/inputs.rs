@@ -255,3 +255,106 @@ fn an_output_that_is_an_input_is_found_out() {
         assert!(!expand(["/dev/null"]).unwrap().inputs[0].is_same_file(Path::new("/dev/null")));
     }
 }
+
+/// Reads nothing that its user may not read, unlike root: this test starts itself again as `nobody`.
+#[test]
+#[cfg(unix)]
+fn what_cannot_be_read_is_passed_over_and_named() {
+    const FOLDER: &str = "SLUSS_TEST_FOLDER";
+    if let Some(path) = std::env::var_os(FOLDER) {
+        return look_as_nobody(Path::new(&path));
+    }
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("denied");
+    for name in [
+        "d/a.pcap",
+        "d/lost+found/x.pcap",
+        "d/sub/deep/y.pcap",
+        "d/sub/z.pcap",
+        "d/listed/w.pcap",
+        "e/x.pcap",
+    ] {
+        folder.file(name, &pcap(0));
+    }
+    std::os::unix::fs::symlink("nowhere", folder.0.join("d/broken")).unwrap();
+    std::os::unix::fs::symlink("ring", folder.0.join("d/ring")).unwrap();
+    let set_mode = |name: &str, mode| {
+        fs::set_permissions(folder.0.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    // To list a folder is another right than to look at what is in it.
+    for (name, mode) in [("d/lost+found", 0o700), ("d/sub/deep", 0), ("d/listed", 0o744), ("e", 0)] {
+        set_mode(name, mode);
+    }
+    // The program may be in a folder that others cannot reach.
+    let program = folder.0.join("test");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let mut again = std::process::Command::new("setpriv");
+    again.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
+    again.args(["--exact", "what_cannot_be_read_is_passed_over_and_named", "--nocapture"]);
+    again.env(FOLDER, &folder.0).current_dir(&folder.0);
+    let mut output = again.output();
+    // Another test may have forked while the copy was written.
+    for _ in 0..100 {
+        let is_busy = |output: &std::process::Output| {
+            String::from_utf8_lossy(&output.stderr).contains("Text file busy")
+        };
+        if !output.as_ref().is_ok_and(is_busy) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        output = again.output();
+    }
+    set_mode("d/sub/deep", 0o755);
+    set_mode("e", 0o755);
+    let told = match &output {
+        Ok(output) => String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    if output.is_err() || told.contains("setpriv: ") {
+        use std::io::Write;
+        drop(writeln!(
+            std::io::stderr(),
+            "SKIPPED: folders that cannot be read: run as root, with setpriv ({told})"
+        ));
+        return;
+    }
+    assert!(output.unwrap().status.success() && told.contains("1 passed"), "{told}");
+}
+
+#[cfg(unix)]
+fn look_as_nobody(folder: &Path) {
+    let name = |path: &Path| path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+    let look = |words: &[&str]| {
+        let expansion = expand(words.iter().map(|word| folder.join(word))).unwrap();
+        let unread = expansion.unread.iter().map(|error| {
+            assert!(error.to_string().ends_with("cannot open: Permission denied (os error 13)"), "{error}");
+            name(error.path().unwrap())
+        });
+        let mut unread: Vec<String> = unread.collect();
+        unread.sort();
+        let inputs = expansion.inputs.iter().map(|input| match input {
+            Input::File(path) => name(path),
+            other => panic!("{other:?}"),
+        });
+        (inputs.collect::<Vec<_>>(), unread)
+    };
+    let expect = |words: &[&str], inputs: &[&str], unread: &[&str]| {
+        assert_eq!(
+            look(words),
+            (inputs.iter().map(|&s| s.into()).collect(), unread.iter().map(|&s| s.into()).collect()),
+            "{words:?}"
+        );
+    };
+    let denied = ["d/listed/w.pcap", "d/lost+found", "d/sub/deep"];
+    expect(&["d"], &["d/a.pcap", "d/sub/z.pcap"], &denied);
+    expect(&["e"], &[], &["e"]);
+    expect(&["e", "d/a.pcap"], &["d/a.pcap"], &["e"]);
+    expect(&["d/*/*.pcap"], &["d/listed/w.pcap", "d/sub/z.pcap"], &["d/lost+found"]);
+    expect(
+        &["d/**/*.pcap"],
+        &["d/a.pcap", "d/listed/w.pcap", "d/sub/z.pcap"],
+        &["d/lost+found", "d/sub/deep"],
+    );
+    expect(&["d/*/w.pcap"], &[], &["d/listed/w.pcap", "d/lost+found/w.pcap"]);
+    expect(&["e/*"], &[], &["e"]);
+}

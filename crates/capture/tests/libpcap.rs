@@ -23,6 +23,12 @@ fn with_options(options: impl FnOnce(Bytes) -> Bytes) -> Vec<u8> {
     file.enhanced(0, 5, b"abcd", 4).bytes
 }
 
+fn say_skipped() {
+    use std::io::Write;
+    let text = "SKIPPED: libpcap is not asked about odd files: install tcpdump (Debian)";
+    drop(writeln!(std::io::stderr(), "{text}"));
+}
+
 /// Whether libpcap reads this file to its end; what it says of it otherwise holds these words. Without tcpdump nobody is asked.
 #[track_caller]
 fn assert_libpcap(file: &[u8], expected: Result<(), &str>) {
@@ -31,12 +37,7 @@ fn assert_libpcap(file: &[u8], expected: Result<(), &str>) {
     std::fs::write(&path, file).unwrap();
     let output = Command::new("tcpdump").args(["-n", "-w", "/dev/null", "-r"]).arg(&path).output();
     std::fs::remove_file(&path).unwrap();
-    let Ok(output) = output else {
-        use std::io::Write;
-        let text = "SKIPPED: libpcap is not asked about odd files: install tcpdump (Debian)";
-        drop(writeln!(std::io::stderr(), "{text}"));
-        return;
-    };
+    let Ok(output) = output else { return say_skipped() };
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     match expected {
         Ok(()) => assert!(output.status.success(), "{told}"),
@@ -115,4 +116,20 @@ fn packets_of_pcapng_may_be_longer_than_the_snap_length_and_any_in_pcap() {
     assert_libpcap(&file(0, 262_144), Ok(()));
     assert_libpcap(&file(3, 4), Err("bigger than snaplen of 3"));
     assert_libpcap(&file(0, 262_145), Err("bigger than snaplen of 262144"));
+}
+
+/// libpcap cuts them: what tcpdump writes is shorter than the file.
+#[test]
+fn records_of_pcap_may_be_longer_than_the_snap_length() {
+    let file = pcap_header(LITTLE, MICRO, (2, 4), 3, 1).u32(1).u32(0).u32(5).u32(9).raw(b"abcde").bytes;
+    assert_eq!(packets(&file)[0].data, b"abcde");
+    assert_eq!(copy(&[&file], |_| true).unwrap(), file);
+    let path = std::env::temp_dir().join(format!("sluss-libpcap-{}-snap", std::process::id()));
+    std::fs::write(&path, &file).unwrap();
+    let output = Command::new("tcpdump").args(["-w", "-", "-r"]).arg(&path).output();
+    std::fs::remove_file(&path).unwrap();
+    match output {
+        Ok(output) => assert_eq!(packets(&output.stdout)[0].data, b"abc"),
+        Err(_) => say_skipped(),
+    }
 }

@@ -92,9 +92,8 @@ fn fcs_length_comes_from_the_upper_bits() {
     assert_eq!(batch.interfaces()[0].fcs_len, Some(4));
 }
 
-/// As libpcap does it: the rest is there and passed over.
 #[test]
-fn records_beyond_the_snap_length_are_cut() {
+fn records_beyond_the_snap_length_keep_all_that_they_hold() {
     let bytes = pcap_header(ByteOrder::Little, MICRO, (2, 4), 3, 1)
         .u32(1)
         .u32(0)
@@ -108,7 +107,7 @@ fn records_beyond_the_snap_length_are_cut() {
         .raw(b"xy")
         .bytes;
     let seen = packets(&bytes);
-    assert_eq!((&seen[0].data[..], seen[0].wire_len), (&b"abc"[..], 9));
+    assert_eq!((&seen[0].data[..], seen[0].wire_len), (&b"abcde"[..], 9));
     assert_eq!(&seen[1].data[..], b"xy");
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use capture::{ByteOrder, Class, Encoder, ErrorKind, Reader, Target, Writer};
+use capture::{ByteOrder, Class, Encoded, Encoder, ErrorKind, Reader, SnapLength, Target, Writer};
 use common::*;
 
 fn pcap(order: ByteOrder, magic: u32, link: u32, packets: &[(u32, u32, &[u8])]) -> Vec<u8> {
@@ -48,26 +48,6 @@ fn old_and_odd_pcap_becomes_plain() {
         }
         assert_eq!(copy(&[&odd.bytes], |_| true).unwrap(), plain, "{magic:x} {version:?}");
     }
-}
-
-#[test]
-fn cut_records_are_written_cut() {
-    let record =
-        |b: Bytes| b.u32(1).u32(2).u32(6).u32(9).raw(b"abcdef").u32(3).u32(4).u32(2).u32(2).raw(b"xy");
-    let file = record(pcap_header(ByteOrder::Little, MICRO, (2, 4), 4, 1)).bytes;
-    let expected = pcap_header(ByteOrder::Little, MICRO, (2, 4), 4, 1)
-        .u32(1)
-        .u32(2)
-        .u32(4)
-        .u32(9)
-        .raw(b"abcd")
-        .u32(3)
-        .u32(4)
-        .u32(2)
-        .u32(2)
-        .raw(b"xy")
-        .bytes;
-    assert_eq!(copy(&[&file], |_| true).unwrap(), expected);
 }
 
 #[test]
@@ -129,7 +109,7 @@ fn a_packet_of_pcapng_may_be_too_long_for_any_pcap() {
         if linktype != 231 {
             let error = of_length(most + 1).unwrap_err();
             assert!(
-                matches!(error.kind(), ErrorKind::OverSnaplen { snaplen, .. } if *snaplen == most),
+                matches!(error.kind(), ErrorKind::TooLongForPcap { limit, .. } if *limit == most),
                 "{error}"
             );
         }
@@ -175,22 +155,114 @@ fn two_lengths_of_check_sequences_in_one_pcap_are_refused() {
     }
 }
 
+/// A pcap file of one packet of so many bytes whose header states this snap length.
+fn one_of_length(order: ByteOrder, snaplen: u32, len: u32) -> Vec<u8> {
+    let data = vec![7; len as usize];
+    pcap_header(order, MICRO, (2, 4), snaplen, 1).u32(1).u32(0).u32(len).u32(len + 9).raw(&data).bytes
+}
+
+/// Copies into a file that may only be appended to, or any, and returns it with what is told of its snap length.
+fn copied_to_file(inputs: &[&[u8]], is_appended: bool) -> (Vec<u8>, Option<SnapLength>) {
+    let place = format!("sluss-snap-{}-{:?}", std::process::id(), std::thread::current().id());
+    let path = std::env::temp_dir().join(place);
+    let mut options = fs::File::options();
+    let file = if is_appended { options.append(true) } else { options.write(true) };
+    let file = file.create(true).open(&path).unwrap();
+    let mut writer = Writer::new(file, "out").with_file(|file| Some(file));
+    for input in inputs {
+        let mut reader = reader(input).unwrap();
+        while let Some(batch) = reader.next_batch().unwrap() {
+            writer.write(&batch, 0..batch.len()).unwrap();
+        }
+    }
+    writer.complete().unwrap();
+    let bytes = fs::read(&path).unwrap();
+    fs::remove_file(path).unwrap();
+    (bytes, writer.exceeded_snaplen())
+}
+
 #[test]
-fn packets_beyond_the_promised_snap_length_are_refused() {
+fn a_packet_beyond_the_snap_length_raises_that_of_the_file() {
     let first = pcap(ByteOrder::Little, MICRO, 1, THREE);
-    let large = |len: u32| {
-        let data = vec![7; len as usize];
-        pcap_header(ByteOrder::Little, MICRO, (2, 4), 65_535, 1)
-            .u32(0)
-            .u32(0)
-            .u32(len)
-            .u32(len)
-            .raw(&data)
-            .bytes
+    let blocks = |len: u32| {
+        let file = Bytes::new(ByteOrder::Big).section().interface(1, 0);
+        file.enhanced(0, 5, &vec![7; len as usize], len).bytes
     };
-    assert_eq!(packets(&copy(&[&first, &large(100)], |_| true).unwrap()).len(), 4);
-    let error = copy(&[&first, &large(101)], |_| true).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OverSnaplen { captured: 101, snaplen: 100 }));
+    for (second, longest) in [
+        // Copied as it is, translated, and out of blocks; the header of the first says 100.
+        (one_of_length(ByteOrder::Little, 50, 101), 101),
+        (one_of_length(ByteOrder::Big, 50, 1000), 1000),
+        (one_of_length(ByteOrder::Little, 65_535, 70_000), 70_000),
+        (blocks(262_144), 262_144),
+    ] {
+        let all = copy(&[&first, &second], |_| true).unwrap();
+        assert_eq!(packets(&all)[3].data.len(), longest as usize);
+        assert_eq!(&all[16..20], &100_u32.to_le_bytes(), "a stream is not changed any more");
+        for is_appended in [false, true] {
+            let (file, told) = copied_to_file(&[&first, &second], is_appended);
+            let is_raised = !is_appended;
+            assert_eq!(told, Some(SnapLength { stated: 100, longest, is_raised }));
+            let mut expected = all.clone();
+            if is_raised {
+                expected[16..20].copy_from_slice(&longest.to_le_bytes());
+            }
+            assert!(file == expected);
+        }
+    }
+    // It is left as it is where it suffices, also in big endian.
+    assert_eq!(copied_to_file(&[&first, &one_of_length(ByteOrder::Little, 50, 100)], false).1, None);
+    let big = one_of_length(ByteOrder::Big, 5, 6);
+    assert_eq!(copied_to_file(&[&big], false).0[16..20], [0, 0, 0, 6]);
+}
+
+/// Readers refuse a packet that is longer than its interface says.
+#[test]
+fn an_interface_whose_packets_exceed_its_snap_length_has_no_limit() {
+    let first = zoo(ByteOrder::Little).bytes;
+    for (len, snaplen) in [(50, 50), (51, 0)] {
+        let both = copy(&[&first, &one_of_length(ByteOrder::Little, 50, len)], |_| true).unwrap();
+        assert_eq!(packets(&both).last().unwrap().data.len(), len as usize);
+        let mut reader = reader(&both[first.len()..]).unwrap();
+        assert_eq!(reader.next_batch().unwrap().unwrap().interfaces()[0].snaplen, snaplen);
+    }
+}
+
+/// The times of pcap begin in 1970 and end in 2106.
+#[test]
+fn times_that_pcap_cannot_hold_are_the_nearest_and_counted() {
+    const END_S: u64 = 1 << 32;
+    let file = |ticks: u64, offset_s: i64| {
+        let options = |b: Bytes| b.option(14, &offset_s.to_be_bytes()).u32(0);
+        let file = Bytes::new(ByteOrder::Big).section();
+        let file = file.block(INTERFACE, |b| options(b.u16(1).u16(0).u32(100)));
+        file.enhanced(0, ticks, b"x", 1).enhanced(0, 1_000_000, b"y", 1).bytes
+    };
+    for (magic, digits, last) in [(MICRO, 6, 999_999), (NANO, 9, 999_999_999)] {
+        let first = pcap(ByteOrder::Little, magic, 1, THREE);
+        for (ticks, offset_s, expected, changed) in [
+            (END_S * 1_000_000 - 1, 0, (u32::MAX, 10_u32.pow(digits - 6) * 999_999), 0),
+            (END_S * 1_000_000, 0, (u32::MAX, last), 1),
+            (7_258_118_400_000_000, 0, (u32::MAX, last), 1),
+            (u64::MAX, 0, (u32::MAX, last), 1),
+            (0, -2, (0, 0), 2),
+            (999_999, -1, (0, 0), 1),
+            (1_000_000, -1, (0, 0), 0),
+        ] {
+            let mut out = Vec::new();
+            let mut writer = Writer::new(&mut out, "out");
+            for input in [&first, &file(ticks, offset_s)] {
+                let mut reader = reader(input).unwrap();
+                while let Some(batch) = reader.next_batch().unwrap() {
+                    writer.write(&batch, 0..batch.len()).unwrap();
+                }
+            }
+            assert_eq!(writer.encoded().changed_times, changed, "{ticks} {offset_s}");
+            writer.finish().unwrap();
+            let record = &out[first.len()..];
+            let number = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().unwrap());
+            assert_eq!((number(0), number(4)), expected, "{ticks} {offset_s}");
+        }
+    }
 }
 
 /// Everything a pcapng file may hold, in one order.
@@ -358,10 +430,11 @@ fn encoded_apart_equals_written_at_once() {
     for file in &files {
         let mut reader = reader(file).unwrap();
         let mut records = Vec::new();
+        let mut encoded = Encoded::default();
         while let Some(batch) = reader.next_batch().unwrap() {
-            encoder.encode(&batch, 0..batch.len(), &mut records).unwrap();
+            encoded += encoder.encode(&batch, 0..batch.len(), &mut records).unwrap();
         }
-        writer.write_encoded(&records).unwrap();
+        writer.write_encoded(&records, encoded).unwrap();
     }
     writer.finish().unwrap();
     assert_eq!(out, copy(&[&files[0], &files[1]], |_| true).unwrap());
@@ -401,7 +474,7 @@ fn writes_end_at_multiples_of_a_block_whatever_comes() {
         let mut writer = Writer::new(&mut sink, "out");
         let mut left = &records[..];
         for len in [1, BLOCK - 1, BLOCK, BLOCK + 1, 5, 3 * BLOCK - 7, 90_000, 200_000] {
-            writer.write_encoded(&left[..len]).unwrap();
+            writer.write_encoded(&left[..len], Encoded::default()).unwrap();
             left = &left[len..];
         }
         writer.finish().unwrap();
@@ -427,7 +500,7 @@ fn a_failing_sink_is_reported_with_its_name() {
     }
     let mut writer = Writer::new(Full, "the pipe");
     writer.begin(Target::Pcapng);
-    writer.write_encoded(b"1234").unwrap();
+    writer.write_encoded(b"1234", Encoded::default()).unwrap();
     let error = writer.finish().unwrap_err();
     assert!(error.is_broken_pipe());
     assert!(error.to_string().starts_with("the pipe: "), "{error}");
@@ -467,7 +540,7 @@ fn nothing_is_written_after_a_failure() {
         assert!(error.to_string().ends_with(written), "{error}");
         let error = writer.write(&batch, all).unwrap_err().to_string();
         assert!(error.starts_with("the disk: ") && error.ends_with("an earlier write failed"), "{error}");
-        writer.write_encoded(&[7; 600 << 10]).unwrap_err();
+        writer.write_encoded(&[7; 600 << 10], Encoded::default()).unwrap_err();
         writer.finish().unwrap_err();
         assert_eq!(sink.0, file[..room]);
     }

@@ -8,11 +8,21 @@ use std::path::PathBuf;
 /// As many names of files that are left out are told.
 const NAMES_MAX: usize = 3;
 
-/// Finds the inputs; the note tells which files in folders are left out, since they are not captures.
-pub(crate) fn expand(words: &[PathBuf]) -> Result<(Vec<Input>, Option<Message>), Failure> {
-    let Expansion { inputs, left_out } = capture::expand(words).map_err(|error| Failure::capture(&error))?;
-    let note = (!left_out.is_empty()).then(|| Message::note(told(&left_out)));
-    Ok((inputs, note))
+/// What the words of a command line stand for.
+pub(crate) struct Found {
+    pub(crate) inputs: Vec<Input>,
+    /// What could not be read on the way to them.
+    pub(crate) unread: Vec<capture::Error>,
+    /// Which files in folders are left out, since they are not captures.
+    pub(crate) left_out: Option<Message>,
+}
+
+/// Finds the inputs.
+pub(crate) fn expand(words: &[PathBuf]) -> Result<Found, Failure> {
+    let expanded = capture::expand(words).map_err(|error| Failure::capture(&error))?;
+    let Expansion { inputs, left_out, unread } = expanded;
+    let left_out = (!left_out.is_empty()).then(|| Message::note(told(&left_out)));
+    Ok(Found { inputs, unread, left_out })
 }
 
 fn told(left_out: &[PathBuf]) -> String {

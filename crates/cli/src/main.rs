@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     };
     let terminal = Terminal::new(cli.color, cli.command.wants_json());
     let terminal = if cli.command.moves_packets() { terminal.beside_packets() } else { terminal };
-    let result = std::panic::catch_unwind(|| run(&cli, &terminal));
+    let result = std::panic::catch_unwind(|| run(&cli, &terminal).and_then(reader::close_stdout));
     let result = result.unwrap_or_else(|panic| Err(Failure::panicked(&*panic)));
     match result {
         Ok(outcome) => outcome.into(),

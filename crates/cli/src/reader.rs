@@ -7,6 +7,7 @@ use apps::{Outlet, Stream};
 use capture::Writer;
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -56,13 +57,18 @@ impl Patient {
     }
 
     /// A file, a FIFO or a device.
-    pub(crate) fn of(file: &File) -> io::Result<Patient> {
-        Outlet::of(file).map(Patient::from)
+    pub(crate) fn of(file: File) -> Patient {
+        Outlet::of(file).into()
+    }
+
+    /// What it writes to, without a buffer between.
+    pub(crate) fn file_mut(&mut self) -> &mut File {
+        self.outlet.file_mut()
     }
 
     /// A writer of packets, which ends a file with a whole one.
     pub(crate) fn writer(self, name: &str) -> Writer<Patient> {
-        Writer::new(self, name).with_file(|patient| Some(patient.outlet.file_mut()))
+        Writer::new(self, name).with_file(|patient| Some(patient.file_mut()))
     }
 }
 
@@ -166,6 +172,13 @@ pub(crate) fn erase() {
 pub(crate) fn say_now(text: &str) -> bool {
     let said = Stream::Stderr.open().map(|stderr| stderr.write(text.as_bytes(), Duration::ZERO));
     said.is_ok_and(|said| said.is_ok_and(|bytes| bytes > 0))
+}
+
+/// The end of a command that went well, unless standard output is a file whose system writes, and finds no room, only when it is closed.
+pub(crate) fn close_stdout<T>(outcome: T) -> Result<T, Failure> {
+    let Ok(stdout) = io::stdout().as_fd().try_clone_to_owned() else { return Ok(outcome) };
+    let closed = capture::close(&File::from(stdout));
+    closed.map_err(|error| Failure::writing(Stream::Stdout.name(), &error)).map(|()| outcome)
 }
 
 fn print(text: &str, patience: &dyn Fn() -> Duration) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::words::file_word;
 use capture::NoFolder;
+use rustix::io::Errno;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -48,6 +49,9 @@ fn why(path: &Path, error: &io::Error) -> Option<(String, String)> {
     }
     match NoFolder::around(path) {
         Some(lacking) => Some((lacking.to_string(), in_place_of(&lacking))),
+        None if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
+            Some((error.to_string(), "let a process open more: `ulimit -Hn 100000`, as root".to_owned()))
+        }
         None if is_refused(error) => {
             Some((error.to_string(), "name a file in a folder that you may write to".to_owned()))
         }

@@ -179,3 +179,25 @@ fn a_capture_without_packets_does_not_say_what_a_file_is_for() {
         }
     }
 }
+
+/// What asks nothing of headers leaves no packet out, of whatever link type it is.
+#[test]
+fn a_copy_of_all_packets_has_those_of_unknown_link_types() {
+    let folder = scratch("unknown");
+    let (odd, mixed, out) = (folder.join("odd.pcap"), folder.join("mixed.pcapng"), folder.join("out"));
+    std::fs::write(&odd, common::pcap(299, 4)).unwrap();
+    // 2 and 66 are taken as well as names are.
+    let packets = [common::enhanced(0), common::enhanced(1), common::enhanced(2)].concat();
+    std::fs::write(&mixed, [common::section(&[2, 1, 66]), packets].concat()).unwrap();
+    for filter in ["", "len > 7", "not less 8"] {
+        for file in [&odd, &mixed] {
+            let output = run(&["filter", filter, arg(file), "-o", arg(&out)]);
+            assert_eq!((code(&output), stderr(&output)), (0, String::new()), "{filter}");
+            assert!(std::fs::read(&out).unwrap() == std::fs::read(file).unwrap(), "{filter}");
+        }
+    }
+    let output = run(&["filter", "--count", "ip", arg(&odd)]);
+    assert!(code(&output) == 2 && stderr(&output).contains("link type 299"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("what works on it: `link[…]`, `len`"), "{}", stderr(&output));
+    assert_eq!(code(&run(&["filter", "--count", "--strict", "", arg(&odd)])), 2);
+}

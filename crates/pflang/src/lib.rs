@@ -106,5 +106,5 @@ pub mod internals {
 
 /// The examples of the book's page compile and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/book/src/how-to/embed.md")]
+#[doc = include_str!("../embed.md")]
 struct Embed;

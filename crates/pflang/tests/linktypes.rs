@@ -131,6 +131,38 @@ fn every_number_is_accepted_or_refused_alike() {
     tally.finish(0);
 }
 
+/// What needs no knowledge of headers is no question of the link type: an extension, which `--strict` refuses.
+#[test]
+fn link_types_that_nobody_knows_have_lengths_and_bytes() {
+    let lowered = |linktype, text: &str| {
+        let (dialect, limits) = (Dialect::default(), Limits::default());
+        let ast = parse(text, &dialect, &limits).expect("it is a filter");
+        let options = Options { linktype, netmask: None, dialect, names: &NoNames, limits };
+        lower::lower(&ast, &options).map(|lowered| build::build(lowered.tree, &[(lowered.root, 1)]))
+    };
+    let linktypes =
+        [LinkType::EN3MB, LinkType::new(2), LinkType::new(290), LinkType::new(299), LinkType::new(70_000)];
+    for linktype in linktypes {
+        for (text, accepted) in [
+            ("", true),
+            ("len > 3", true),
+            ("less 3", false),
+            ("greater 4 and link[1] = 7", true),
+            ("not link[0:2] = 7", false),
+            ("byte 0 = 0", true),
+        ] {
+            let graph = lowered(linktype, text).expect(text);
+            let found = interp::Interp::new(&graph).run(&[0, 7, 8, 9], 4) != pflang::internals::ir::REJECT;
+            assert_eq!(found, accepted, "{linktype}: {text}");
+            assert!(ours(linktype, text).is_err(), "{linktype}: {text}");
+        }
+        for text in ["ip", "port 80", "vlan", "ether host 1:2:3:4:5:6", "inbound", "llc", "host 10.0.0.1"] {
+            let error = lowered(linktype, text).expect_err(text);
+            assert!(matches!(error.code, Code::LinkType | Code::LiveOnly), "{linktype}: {text}: {error:?}");
+        }
+    }
+}
+
 /// What stands in a loopback header is in the byte order of the machine that captured, and so is the file. On
 /// machines like this one, a file of the other order is one of type `LOOP`.
 #[test]

@@ -11,7 +11,7 @@ use rustix::pty::ptsname;
 use serde::Deserialize;
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, ErrorKind, IoSlice, IsTerminal, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::time::{Duration, Instant};
 
@@ -70,10 +70,11 @@ impl Stream {
     /// # Errors
     /// If it is closed, or the process has no descriptor left.
     pub fn open(self) -> io::Result<Outlet> {
-        let (file, room) = match self {
-            Stream::Stdout => without_waiting(io::stdout().as_fd()),
-            Stream::Stderr => without_waiting(io::stderr().as_fd()),
-        }?;
+        let descriptor = match self {
+            Stream::Stdout => io::stdout().as_fd().try_clone_to_owned(),
+            Stream::Stderr => io::stderr().as_fd().try_clone_to_owned(),
+        };
+        let (file, room) = without_waiting(descriptor?.into());
         Ok(Outlet { stream: Some(self), file, room })
     }
 
@@ -88,15 +89,14 @@ impl Stream {
 
 /// The same stream, opened so that a write takes what there is room for and never waits: where a terminal or a pipe may be opened by its
 /// name. That of others would change for all who share it. The name of a terminal's master side gives another terminal.
-fn without_waiting(fd: BorrowedFd<'_>) -> io::Result<(File, Room)> {
-    let file = File::from(fd.try_clone_to_owned()?);
+fn without_waiting(file: File) -> (File, Room) {
     let room = room(&file);
     let may_open =
         room == Room::Asked && (is_fifo(&file) || file.is_terminal() && ptsname(&file, Vec::new()).is_err());
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let name = format!("/proc/self/fd/{}", file.as_raw_fd());
     let again = || File::options().write(true).custom_flags(flags).open(name).ok();
-    Ok(may_open.then(again).flatten().map_or((file, room), |again| (again, Room::Told)))
+    may_open.then(again).flatten().map_or((file, room), |again| (again, Room::Told))
 }
 
 fn is_fifo(file: &File) -> bool {
@@ -117,12 +117,11 @@ fn room(file: &File) -> Room {
 }
 
 impl Outlet {
-    /// A file, or whatever else was opened.
-    ///
-    /// # Errors
-    /// If the process has no descriptor left.
-    pub fn of(file: &File) -> io::Result<Self> {
-        without_waiting(file.as_fd()).map(|(file, room)| Outlet { stream: None, file, room })
+    /// A file, or whatever else was opened, which needs no other descriptor.
+    #[must_use]
+    pub fn of(file: File) -> Self {
+        let (file, room) = without_waiting(file);
+        Outlet { stream: None, file, room }
     }
 
     #[cfg(test)]
@@ -320,7 +319,7 @@ mod tests {
         grantpt(&master).and_then(|()| unlockpt(&master)).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let mut slave = File::open(name).unwrap();
-        let outlet = Outlet::of(&File::from(master)).unwrap();
+        let outlet = Outlet::of(File::from(master));
         let deadline = Duration::from_secs(10);
         assert_eq!(outlet.write(b"report\n", deadline).unwrap(), 7);
         let (done, is_done) = std::sync::mpsc::channel();
@@ -336,7 +335,7 @@ mod tests {
     fn a_write_of_some_takes_what_there_is_room_for() {
         for room in [Room::Told, Room::Asked] {
             let (mut reader, writer) = std::io::pipe().unwrap();
-            let outlet = Outlet::of(&File::from(OwnedFd::from(writer))).unwrap();
+            let outlet = Outlet::of(File::from(OwnedFd::from(writer)));
             assert_eq!(outlet.room, Room::Told);
             let outlet = Outlet { room, ..outlet };
             let text = [b'.'; 100 << 10];
@@ -356,7 +355,7 @@ mod tests {
     #[test]
     fn a_socket_takes_what_it_has_room_for_in_one_write() {
         let (mut reader, writer) = UnixStream::pair().unwrap();
-        let outlet = Outlet::of(&File::from(OwnedFd::from(writer))).unwrap();
+        let outlet = Outlet::of(File::from(OwnedFd::from(writer)));
         let text = vec![b'.'; 64 << 20];
         let parts = [IoSlice::new(b"head"), IoSlice::new(&text)];
         let mut written = outlet.write_some(&parts, Duration::ZERO).unwrap();
@@ -379,7 +378,7 @@ mod tests {
     #[test]
     fn messages_are_as_long_as_before() {
         let (_reader, writer) = UnixDatagram::pair().unwrap();
-        let outlet = Outlet::of(&File::from(OwnedFd::from(writer))).unwrap();
+        let outlet = Outlet::of(File::from(OwnedFd::from(writer)));
         assert_eq!(outlet.room, Room::Asked);
         let written = outlet.write_some(&[IoSlice::new(&[b'.'; 2 * PIPE_BUF])], Duration::ZERO);
         assert_eq!(written.unwrap(), PIPE_BUF);

@@ -1,6 +1,8 @@
 //! Patterns over paths: `*`, `?`, `[a-z]`, `[!a-z]`, each within one segment, and `**` as a segment of its own for folders at any
 //! depth; a leading dot only matches a dot. They are matched character by character, in UTF-8; a byte that is none counts as one.
 
+use super::{entries_of, note_unread};
+use crate::error::Error;
 use std::path::{Component, Path, PathBuf};
 use std::str::Utf8Chunk;
 
@@ -8,18 +10,19 @@ pub(super) fn is_pattern(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().iter().any(|b| b"*?[".contains(b))
 }
 
-/// Every path that matches, sorted, without those below a folder that matches: it stands for all in it. No place is found twice.
-pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
+/// Every path that matches, sorted, without those below a folder that matches: it stands for all in it. No place is found twice. Notes the folders
+/// that it cannot look into.
+pub(super) fn matches(pattern: &Path, unread: &mut Vec<Error>) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {
         found = match component {
-            Component::Normal(name) if name == "**" => with_folders_below(found),
+            Component::Normal(name) if name == "**" => with_folders_below(found, unread),
             Component::Normal(name) if is_pattern(Path::new(name)) => {
-                found.iter().flat_map(|folder| entries(folder, name.as_encoded_bytes())).collect()
+                found.iter().flat_map(|folder| entries(folder, name.as_encoded_bytes(), unread)).collect()
             }
             // Each step back leaves less, or several of them would multiply what is found.
-            Component::ParentDir => places(joined(found, component), |path, other| path == other),
-            _ => joined(found, component),
+            Component::ParentDir => places(joined(found, component, unread), |path, other| path == other),
+            _ => joined(found, component, unread),
         };
     }
     let found = if goes_back(pattern) {
@@ -37,8 +40,14 @@ fn goes_back(pattern: &Path) -> bool {
 }
 
 /// The paths with one more component, where that exists.
-fn joined(paths: Vec<PathBuf>, component: Component<'_>) -> Vec<PathBuf> {
-    paths.into_iter().map(|path| path.join(component)).filter(|path| path.exists()).collect()
+fn joined(paths: Vec<PathBuf>, component: Component<'_>, unread: &mut Vec<Error>) -> Vec<PathBuf> {
+    let mut exists = |path: &PathBuf| {
+        path.try_exists().unwrap_or_else(|why| {
+            note_unread(path, why, unread);
+            false
+        })
+    };
+    paths.into_iter().map(|path| path.join(component)).filter(|path| exists(path)).collect()
 }
 
 /// The paths sorted, without those whose place another one covers: of several paths to a place, the shortest is left.
@@ -62,13 +71,13 @@ fn place(path: &Path) -> PathBuf {
 }
 
 /// Those of the paths that are folders, and every folder below them. Each is listed once, however many `**` there are, and links are not
-/// followed: they can form a ring. What is hidden or cannot be listed holds nothing, as in a shell.
-fn with_folders_below(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+/// followed: they can form a ring. What is hidden holds nothing, as in a shell.
+fn with_folders_below(paths: Vec<PathBuf>, unread: &mut Vec<Error>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = uncovered(paths);
     pending.retain(|path| here(path).is_dir());
     while let Some(folder) = pending.pop() {
-        let below = std::fs::read_dir(here(&folder)).into_iter().flatten().flatten().filter(|entry| {
+        let below = entries_of(here(&folder), unread).into_iter().filter(|entry| {
             let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
             !is_hidden && entry.file_type().is_ok_and(|kind| kind.is_dir())
         });
@@ -90,13 +99,12 @@ fn here(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
-fn entries(folder: &Path, pattern: &[u8]) -> Vec<PathBuf> {
-    // A folder that cannot be listed matches nothing, as in a shell.
-    let Ok(listing) = std::fs::read_dir(here(folder)) else { return Vec::new() };
+fn entries(folder: &Path, pattern: &[u8], unread: &mut Vec<Error>) -> Vec<PathBuf> {
     let is_for_hidden = pattern[0] == b'.';
     let pattern = characters(pattern);
-    listing
-        .filter_map(|entry| Some(entry.ok()?.file_name()))
+    entries_of(here(folder), unread)
+        .into_iter()
+        .map(|entry| entry.file_name())
         .filter(|name| {
             let name = name.as_encoded_bytes();
             (is_for_hidden || !name.starts_with(b".")) && is_match(&pattern, &characters(name))

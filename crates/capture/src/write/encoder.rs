@@ -6,10 +6,10 @@ use wire::LinkType;
 use crate::batch::Batch;
 use crate::block_type::{CUSTOM_NO_COPY, SECTION_HEADER};
 use crate::error::{Error, ErrorKind};
-use crate::found::{Block, Record};
+use crate::found::{Block, Interface, Record};
 use crate::growth;
 use crate::order::ByteOrder;
-use crate::pcap::{self, FILE_HEADER_LEN, MAGIC_MICRO, MAGIC_NANO, PcapHeader, RECORD_HEADER_LEN};
+use crate::pcap::{self, FILE_HEADER_LEN, MAGIC_MICRO, MAGIC_NANO, PcapHeader};
 use crate::pcapng;
 use crate::section::Format;
 use crate::time::{NS_PER_S, Precision};
@@ -24,7 +24,7 @@ pub enum Target {
         order: ByteOrder,
         /// Fraction of a second its timestamps count.
         precision: Precision,
-        /// Snap length its header states.
+        /// Snap length its header states. A packet may be longer, see [`Encoded::longest`].
         snaplen: u32,
         /// The one link type its packets may have.
         linktype: LinkType,
@@ -45,6 +45,18 @@ impl Target {
             }
             Format::Pcapng(_) => Target::Pcapng,
         }
+    }
+
+    /// Whether all packets of these interfaces can be put into such a file, unless one is too long.
+    #[must_use]
+    pub fn takes_all(&self, interfaces: &[Interface]) -> bool {
+        interfaces.iter().all(|interface| match *self {
+            Target::Pcap { linktype, link_bits, .. } => {
+                let fcs_len = pcap::fcs_len(link_bits).unwrap_or(0);
+                interface.linktype == linktype && interface.fcs_len.unwrap_or(0) == fcs_len
+            }
+            Target::Pcapng => u16::try_from(interface.linktype.value()).is_ok(),
+        })
     }
 
     /// The bits above the link type ([`Target::Pcap`]) that say how many bytes of frame check sequence stand behind each packet; `None` for a
@@ -76,6 +88,23 @@ impl Target {
     }
 }
 
+/// What encoding packets for an output has come to, beside their bytes: [`Writer::write_encoded`](crate::Writer::write_encoded) takes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Encoded {
+    /// The most bytes of a packet that stand under one snap length which the output states: of all packets of a pcap file. Where
+    /// that is more than was stated, [`Writer`](crate::Writer) raises the snap length.
+    pub longest: u32,
+    /// Packets whose times the output cannot hold: a pcap file has those from 1970 to 2106. Each has the nearest time that the file can hold.
+    pub changed_times: u64,
+}
+
+impl std::ops::AddAssign for Encoded {
+    fn add_assign(&mut self, other: Encoded) {
+        self.longest = self.longest.max(other.longest);
+        self.changed_times += other.changed_times;
+    }
+}
+
 /// Encodes batches for one output.
 ///
 /// Feed it every batch of an input, also those nothing was selected from: they carry section headers,
@@ -92,8 +121,8 @@ impl Target {
 /// let encoder = Encoder::new(Target::Pcapng);
 /// while let Some(batch) = reader.next_batch()? {
 ///     let mut records = Vec::new();
-///     encoder.encode(&batch, 0..batch.len(), &mut records)?;
-///     writer.write_encoded(&records)?;
+///     let encoded = encoder.encode(&batch, 0..batch.len(), &mut records)?;
+///     writer.write_encoded(&records, encoded)?;
 /// }
 /// writer.finish()?;
 /// # Ok::<(), capture::Error>(())
@@ -120,7 +149,7 @@ impl Encoder {
     ///
     /// # Errors
     /// If a selected packet cannot be put into this format: another link type, or one for which it has no room, another length of frame check
-    /// sequence, or longer than the snap length. The error names the input.
+    /// sequence, or longer than readers of the format take. The error names the input.
     ///
     /// # Panics
     /// If an index is beyond the batch.
@@ -129,7 +158,7 @@ impl Encoder {
         batch: &Batch<'_>,
         selected: impl IntoIterator<Item = usize>,
         out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    ) -> Result<Encoded, Error> {
         let mut selected = selected.into_iter().map(|index| &batch.packets()[index]);
         match (self.target, batch.format()) {
             (Target::Pcap { .. }, format) => self
@@ -137,19 +166,21 @@ impl Encoder {
                 .map_err(|kind| Error::new(kind).of(batch.input)),
             (Target::Pcapng, Format::Pcapng(order)) => {
                 copy_blocks(order, batch, selected, out);
-                Ok(())
+                Ok(Encoded::default())
             }
             (Target::Pcapng, Format::Pcap(from)) => {
                 let Ok(linktype) = u16::try_from(from.linktype.value()) else {
                     // Nor is the interface written, which need not fit without packets.
                     let misfit = ErrorKind::LinkTypeBeyondPcapng(from.linktype);
-                    return selected.next().map_or(Ok(()), |_| Err(Error::new(misfit).of(batch.input)));
+                    let is_none = selected.next().is_none();
+                    let none = is_none.then(Encoded::default);
+                    return none.ok_or_else(|| Error::new(misfit).of(batch.input));
                 };
                 if batch.starts_section() {
-                    put_section(&from, linktype, out);
+                    put_section(&from, linktype, batch, out);
                 }
                 selected.for_each(|packet| put_enhanced(&from, batch, packet, out));
-                Ok(())
+                Ok(Encoded::default())
             }
         }
     }
@@ -160,15 +191,15 @@ impl Encoder {
         batch: &Batch<'_>,
         mut selected: impl Iterator<Item = &'a Record>,
         out: &mut Vec<u8>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<Encoded, ErrorKind> {
         if let Some(misfit) = self.other_linktype(batch) {
             // What is not written need not fit.
-            return selected.next().map_or(Ok(()), |_| Err(misfit));
+            return selected.next().map_or(Ok(Encoded::default()), |_| Err(misfit));
         }
         match format {
             Format::Pcap(from) if self.takes_records_of(&from) => {
-                copy_records(batch, selected, out);
-                Ok(())
+                let longest = copy_records(batch, selected, out);
+                Ok(Encoded { longest, changed_times: 0 })
             }
             _ => self.translate_to_pcap(batch, selected, out),
         }
@@ -183,10 +214,9 @@ impl Encoder {
 
     /// Whether records of such a file can be copied as they are, whatever they hold.
     fn takes_records_of(&self, from: &PcapHeader) -> bool {
-        let Target::Pcap { order, precision, snaplen, link_bits, .. } = self.target else { return false };
+        let Target::Pcap { order, precision, link_bits, .. } = self.target else { return false };
         from.is_plain()
             && (from.order, from.precision) == (order, precision)
-            && from.snaplen <= snaplen
             && from.interface().fcs_len == pcap::fcs_len(link_bits)
     }
 
@@ -195,39 +225,42 @@ impl Encoder {
         batch: &Batch<'_>,
         selected: impl Iterator<Item = &'a Record>,
         out: &mut Vec<u8>,
-    ) -> Result<(), ErrorKind> {
-        let Target::Pcap { order, precision, snaplen, linktype, link_bits } = self.target else {
-            return Ok(());
+    ) -> Result<Encoded, ErrorKind> {
+        let mut encoded = Encoded::default();
+        let Target::Pcap { order, precision, linktype, link_bits, .. } = self.target else {
+            return Ok(encoded);
         };
         // Packets of pcapng may be longer than any reader takes from pcap.
-        let snaplen = snaplen.min(pcap::captured_max(linktype));
+        let limit = pcap::captured_max(linktype);
         // Where nothing is said of a frame check sequence there is none, as far as anybody knows.
         let first = pcap::fcs_len(link_bits).unwrap_or(0);
         for packet in selected {
             let captured = packet.captured_len;
-            if captured > snaplen {
-                return Err(ErrorKind::OverSnaplen { captured, snaplen });
+            if captured > limit {
+                return Err(ErrorKind::TooLongForPcap { captured, limit });
             }
             let second = batch.interface(packet).fcs_len.unwrap_or(0);
             if second != first {
                 return Err(ErrorKind::MixedFcsLengths { first, second });
             }
-            put_record(order, precision, batch, packet, out);
+            let time = pcap_time(batch.timestamp_ns(packet), precision);
+            let changed_times = u64::from(time.is_err());
+            encoded += Encoded { longest: captured, changed_times };
+            let (Ok(time) | Err(time)) = time;
+            layout::put_record(order, time, packet.wire_len, batch.data(packet), out);
         }
-        Ok(())
+        Ok(encoded)
     }
 }
 
-/// Copies records as they are, neighbours in one go. Records that the snap length cut get a header of their own.
-fn copy_records<'a>(batch: &Batch<'_>, selected: impl Iterator<Item = &'a Record>, out: &mut Vec<u8>) {
+/// Copies records as they are, neighbours in one go. Returns how long the longest is.
+fn copy_records<'a>(batch: &Batch<'_>, selected: impl Iterator<Item = &'a Record>, out: &mut Vec<u8>) -> u32 {
     let window = batch.window();
     let mut run = 0..0;
+    let mut longest = 0;
     for packet in selected {
-        if packet.captured_len as usize + RECORD_HEADER_LEN != packet.raw_len as usize {
-            out.extend_from_slice(&window[run]);
-            put_cut_record(batch, packet, out);
-            run = 0..0;
-        } else if packet.raw_offset as usize == run.end {
+        longest = longest.max(packet.captured_len);
+        if packet.raw_offset as usize == run.end {
             run.end = packet.raw_end() as usize;
         } else {
             out.extend_from_slice(&window[run]);
@@ -235,23 +268,18 @@ fn copy_records<'a>(batch: &Batch<'_>, selected: impl Iterator<Item = &'a Record
         }
     }
     out.extend_from_slice(&window[run]);
+    longest
 }
 
-/// A plain record of which only the captured length changes.
-fn put_cut_record(batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {
-    let Format::Pcap(PcapHeader { order, .. }) = batch.format() else { unreachable!("records are of pcap") };
-    out.extend_from_slice(&batch.raw(packet)[..8]);
-    out.extend(order.put_u32(packet.captured_len));
-    out.extend(order.put_u32(packet.wire_len));
-    out.extend_from_slice(batch.data(packet));
-}
-
-/// A record of a packet from elsewhere. Digits beyond the precision are cut off.
-fn put_record(order: ByteOrder, precision: Precision, batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {
-    let ns = batch.timestamp_ns(packet);
-    // The format has 32 bits for the seconds; what they cannot hold wraps, as in every writer.
-    let time = (ns.div_euclid(NS_PER_S) as u32, ns.rem_euclid(NS_PER_S) as u32 / precision.ns_per_unit());
-    layout::put_record(order, time, packet.wire_len, batch.data(packet), out);
+/// A time in seconds and units of the file's precision, of which digits beyond that are cut off. Where 32 bits have no room for the seconds, the
+/// nearest time for which they do is the error.
+fn pcap_time(ns: i64, precision: Precision) -> Result<(u32, u32), (u32, u32)> {
+    let units_per_s = NS_PER_S as u32 / precision.ns_per_unit();
+    match u32::try_from(ns.div_euclid(NS_PER_S)) {
+        Ok(seconds) => Ok((seconds, ns.rem_euclid(NS_PER_S) as u32 / precision.ns_per_unit())),
+        Err(_) if ns < 0 => Err((0, 0)),
+        Err(_) => Err((u32::MAX, units_per_s - 1)),
+    }
 }
 
 /// Copies the selected packet blocks and every other block, in file order.
@@ -300,14 +328,19 @@ fn copy_block(order: ByteOrder, block: &[u8], out: &mut Vec<u8>) {
 }
 
 /// A section header and the one interface of a pcap file.
-fn put_section(from: &PcapHeader, linktype: u16, out: &mut Vec<u8>) {
+///
+/// Readers refuse packets that are longer than their interface says. Where one of the first is, the file's snap length is not true, and 0, which means
+/// no limit, stands in its place.
+fn put_section(from: &PcapHeader, linktype: u16, first: &Batch<'_>, out: &mut Vec<u8>) {
     layout::put_section(from.order, out);
     let interface = from.interface();
+    let is_exceeded = first.packets().iter().any(|packet| packet.captured_len > interface.snaplen);
+    let snaplen = if is_exceeded { 0 } else { interface.snaplen };
     let digits = if from.precision == Precision::Nano { 9 } else { 6 };
     let fcs_len = interface.fcs_len.map(InterfaceOption::FcsLen);
     let options: Vec<InterfaceOption<'_>> =
         [InterfaceOption::Digits(digits)].into_iter().chain(fcs_len).collect();
-    layout::put_interface(from.order, linktype, interface.snaplen, &options, out);
+    layout::put_interface(from.order, linktype, snaplen, &options, out);
 }
 
 fn put_enhanced(from: &PcapHeader, batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {

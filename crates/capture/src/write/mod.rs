@@ -13,6 +13,9 @@
 //!
 //! * a pcap header always says version 2.4, since records are written with the captured length first;
 //! * a pcapng section header loses its section length, which filtering makes wrong ("unknown" is allowed);
+//! * the snap length of a pcap file is raised where it holds a longer packet: in place, once the packet is written. That of a pipe, or of a file that is
+//!   appended to, cannot be;
+//! * a time before 1970 or after 2106, which pcap has no room for, becomes the nearest that it can hold, counted;
 //! * custom blocks and custom options that ask not to be copied into a changed file are left out.
 //!
 //! A writer that is finished, flushed or dropped leaves whole records, and so does one whose file takes no more, because the disk is full say.
@@ -21,6 +24,7 @@
 //! COMPAT: `tcpdump -r F -w O` turns every input into a native-order file of microseconds. For native files of
 //! microseconds the bytes are the same as here.
 
+mod close;
 mod encoder;
 pub mod layout;
 mod name;
@@ -28,6 +32,7 @@ mod spans;
 mod torn;
 mod writer;
 
-pub use encoder::{Encoder, Target};
+pub use close::close;
+pub use encoder::{Encoded, Encoder, Target};
 pub use name::{NameHint, NamedFormat};
-pub use writer::Writer;
+pub use writer::{SnapLength, Writer};

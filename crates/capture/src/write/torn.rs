@@ -91,7 +91,7 @@ fn read_again(_: &File, _: u64, _: u64) -> io::Result<Vec<u8>> {
 mod tests {
     use crate::order::ByteOrder;
     use crate::time::Precision;
-    use crate::write::{Target, Writer, layout};
+    use crate::write::{Encoded, Target, Writer, layout};
     use std::fs::File;
     use std::io::{self, Read, Write};
     use wire::LinkType;
@@ -158,7 +158,7 @@ mod tests {
                 let mut writer =
                     Writer::new(Full { file, room }, "the disk").with_file(|full| Some(&mut full.file));
                 writer.begin(target);
-                let result = calls.iter().try_for_each(|call| writer.write_encoded(call));
+                let result = calls.iter().try_for_each(|call| writer.write_encoded(call, Encoded::default()));
                 let result = result.and_then(|()| writer.flush());
                 let mut is = Vec::new();
                 File::open(&path).unwrap().read_to_end(&mut is).unwrap();
@@ -216,7 +216,7 @@ mod tests {
             let sink = Shared { full: Full { file: append(), room: taken }, others: is_behind.then(append) };
             let mut writer = Writer::new(sink, "the disk").with_file(|sink| Some(&mut sink.full.file));
             writer.begin(pcap(order));
-            writer.write_encoded(&records).unwrap();
+            writer.write_encoded(&records, Encoded::default()).unwrap();
             let mut expected = [b"before", &ours[..block]].concat();
             if is_between {
                 append().write_all(b"theirs").unwrap();

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::torn::{self, Torn};
-use super::{Encoder, Target, layout};
+use super::{Encoded, Encoder, Target, close, layout};
 use crate::batch::Batch;
 use crate::error::{Error, ErrorKind, Written};
 use crate::order::ByteOrder;
+use crate::pcap::{FILE_HEADER_LEN, SNAPLEN_AT};
 
 /// Each write but the last ends at a multiple of this many bytes of the output: the kernel then takes memory for it in
 /// few large pieces, of which each costs. It is few enough that what waits does not push the window and the packets
@@ -18,6 +19,17 @@ use crate::order::ByteOrder;
 /// PERF: milliseconds of CPU to empty a file of 25 MB (ext4, Linux 6.18), fill it again with 98 blocks of whole
 /// records, and close it, by the multiple at which writes end: any 9.6, 16 KiB 8.3, 64 KiB 7.7, 256 KiB 7.1.
 const BLOCK: usize = 256 << 10;
+
+/// The snap length of a pcap file that holds longer packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapLength {
+    /// What the header said at first.
+    pub stated: u32,
+    /// The most bytes of a packet that the file holds.
+    pub longest: u32,
+    /// Whether the header says so now. A pipe cannot be changed any more, nor can a file that is appended to.
+    pub is_raised: bool,
+}
 
 /// Writes selected packets in the format of the first batch it is given.
 ///
@@ -42,6 +54,10 @@ pub struct Writer<W: Write> {
     ended: u64,
     /// Whether the sink has failed.
     has_failed: bool,
+    /// What the packets that were taken have come to.
+    encoded: Encoded,
+    /// The snap length that the header in the file states.
+    stated_snaplen: u32,
     /// The file that the sink writes to at once, if it is one.
     file: fn(&mut W) -> Option<&mut File>,
 }
@@ -92,12 +108,14 @@ impl<W: Write> Writer<W> {
             whole: 0,
             ended: 0,
             has_failed: false,
+            encoded: Encoded::default(),
+            stated_snaplen: u32::MAX,
             file: |_| None,
         }
     }
 
     /// Says what file the sink writes to, without a buffer of its own, so that a write that fails cuts it back to its last whole
-    /// record.
+    /// record, and a packet that is longer than the snap length in its header raises that.
     #[must_use]
     pub fn with_file(mut self, file: fn(&mut W) -> Option<&mut File>) -> Writer<W> {
         self.file = file;
@@ -123,7 +141,7 @@ impl<W: Write> Writer<W> {
             self.begin(Target::like(batch.format()));
         }
         let Some(encoder) = &self.encoder else { return Ok(()) };
-        encoder.encode(batch, selected, &mut self.buffer)?;
+        self.encoded += encoder.encode(batch, selected, &mut self.buffer)?;
         self.write_blocks(&[])
     }
 
@@ -133,6 +151,9 @@ impl<W: Write> Writer<W> {
     pub fn begin(&mut self, target: Target) {
         if self.encoder.is_none() {
             self.buffer.extend(target.file_header());
+            if let Target::Pcap { snaplen, .. } = target {
+                self.stated_snaplen = snaplen;
+            }
             self.encoder = Some(Encoder::new(target));
         }
     }
@@ -141,7 +162,8 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// If the system refuses, now or with an earlier call.
-    pub fn write_encoded(&mut self, records: &[u8]) -> Result<(), Error> {
+    pub fn write_encoded(&mut self, records: &[u8], encoded: Encoded) -> Result<(), Error> {
+        self.encoded += encoded;
         self.write_blocks(records)
     }
 
@@ -153,19 +175,64 @@ impl<W: Write> Writer<W> {
         self.check()?;
         self.ended = self.written + self.buffer.len() as u64;
         self.put(self.buffer.len(), &[])?;
+        self.raise_snaplen();
         self.sink.flush().map_err(|error| self.fail(error))
     }
 
-    /// Writes the rest. A pcapng file that nothing was put into is a section without packets then: an empty file is no capture.
+    /// What the packets that were taken have come to.
+    #[must_use]
+    pub fn encoded(&self) -> Encoded {
+        self.encoded
+    }
+
+    /// The snap length of a pcap file that a packet exceeds, as far as the packets are written; `None` where none does.
+    #[must_use]
+    pub fn exceeded_snaplen(&self) -> Option<SnapLength> {
+        let Target::Pcap { snaplen: stated, .. } = self.encoder.as_ref()?.target() else { return None };
+        let longest = self.encoded.longest;
+        let is_raised = self.stated_snaplen >= longest;
+        (longest > stated).then_some(SnapLength { stated, longest, is_raised })
+    }
+
+    /// Puts the length of the longest packet into the header that is in the file, where that says less.
+    fn raise_snaplen(&mut self) {
+        let longest = self.encoded.longest;
+        let target = self.encoder.as_ref().map(Encoder::target);
+        if let (Some(Target::Pcap { order, .. }), Some(begin)) = (target, self.begin)
+            && longest > self.stated_snaplen
+            && let Some(file) = (self.file)(&mut self.sink)
+            && overwrite(file, begin + SNAPLEN_AT, &order.put_u32(longest)).is_ok()
+        {
+            self.stated_snaplen = longest;
+        }
+    }
+
+    /// Writes the rest. A pcapng file that nothing was put into is a section without packets then: an empty file is no capture. What the system
+    /// says when a file is closed is told as well: a network file system may write only then.
     ///
     /// # Errors
     /// If the system refuses, now or with an earlier call.
     pub fn finish(mut self) -> Result<(), Error> {
+        self.complete()
+    }
+
+    /// As [`Writer::finish`], of a writer that can still be asked what it has written; nothing may be written behind it.
+    ///
+    /// # Errors
+    /// If the system refuses, now or with an earlier call.
+    pub fn complete(&mut self) -> Result<(), Error> {
         let is_pcapng = self.encoder.as_ref().is_some_and(|encoder| encoder.target() == Target::Pcapng);
         if is_pcapng && self.written == 0 && self.buffer.is_empty() {
             layout::put_section(ByteOrder::NATIVE, &mut self.buffer);
         }
-        self.flush()
+        self.flush()?;
+        let closed = (self.file)(&mut self.sink).map_or(Ok(()), |file| close(file));
+        closed.map_err(|error| self.fail(error))
+    }
+
+    /// The sink, for what is to be done with it before anything is written.
+    pub fn sink_mut(&mut self) -> &mut W {
+        &mut self.sink
     }
 
     /// The name of the output.
@@ -230,6 +297,9 @@ impl<W: Write> Writer<W> {
         let target = self.encoder.as_ref().map(Encoder::target);
         let torn = self.begin.map(|begin| Torn { target, begin, whole: self.whole, taken: self.written });
         let kept = torn.zip((self.file)(&mut self.sink)).and_then(|(torn, file)| torn.cut(file).ok());
+        if kept.is_some_and(|kept| kept >= FILE_HEADER_LEN as u64) {
+            self.raise_snaplen();
+        }
         let written = match kept {
             Some(0) => Written::Nothing,
             Some(kept) => Written::Whole(kept),
@@ -238,6 +308,22 @@ impl<W: Write> Writer<W> {
         };
         Error::new(ErrorKind::Unfinished { source, written }).of(&self.name)
     }
+}
+
+/// Writes over bytes of a file. One that is opened to be appended to has no such place: there Linux appends them.
+#[cfg(unix)]
+fn overwrite(file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
+    use rustix::fs::{OFlags, fcntl_getfl};
+    use std::os::unix::fs::FileExt;
+    if fcntl_getfl(file)?.contains(OFlags::APPEND) {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    file.write_all_at(bytes, at)
+}
+
+#[cfg(not(unix))]
+fn overwrite(_: &File, _: u64, _: &[u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Writes one after the other, with as few calls as the sink needs. After each of them `took` is told how many bytes it took.

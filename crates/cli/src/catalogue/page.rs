@@ -5,7 +5,7 @@
 
 use crate::table::{Column, Table, filled};
 
-const PAGE: &str = include_str!("../../../../docs/book/src/apps.md");
+const PAGE: &str = include_str!("../../apps.md");
 /// Characters in a line, unless a terminal has fewer.
 pub(super) const WIDTH: usize = 100;
 

@@ -3,10 +3,14 @@
 use crate::exit::Failure;
 use crate::reader::Patient;
 use crate::unwritable;
-use std::fs::File;
+use capture::FileIdentity;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// Descriptors for all but the outputs.
+const OTHER_FILES: u64 = 256;
 
 /// The outputs of a run that begins. If it does not, they stay as they were: those that were made for it go, the others keep what they hold.
 #[derive(Default)]
@@ -16,50 +20,72 @@ pub(super) struct Opening {
 
 struct Output {
     path: PathBuf,
-    file: File,
-    /// Whether it was not there before.
-    is_new: bool,
+    /// The file, if it was not there before.
+    made: Option<FileIdentity>,
 }
 
 impl Opening {
-    /// Opens one more, or makes it.
+    /// For so many outputs. Each needs a descriptor, of which the system gives a process more than it has at first, if it is asked.
+    pub(super) fn of(outputs: usize) -> Opening {
+        let needed = outputs as u64 + OTHER_FILES;
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        if current.is_some_and(|current| current < needed) {
+            let current = Some(maximum.map_or(needed, |most| most.min(needed)));
+            // Where that fails, a file that cannot be opened says why.
+            let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
+        }
+        Opening { outputs: Vec::with_capacity(outputs) }
+    }
+
+    /// Opens one more, or makes it. What is in it stays.
     pub(super) fn open(&mut self, path: &Path) -> Result<Patient, Failure> {
         let unwritable = |error: io::Error| unwritable::capture(path, &error);
         let (file, is_new) = open_or_make(path).map_err(unwritable)?;
-        let patient = Patient::of(&file);
-        self.outputs.push(Output { path: path.to_owned(), file, is_new });
-        patient.map_err(unwritable)
+        let made = is_new.then(|| FileIdentity::of_open(&file)).flatten();
+        self.outputs.push(Output { path: path.to_owned(), made });
+        lock(&file).map_err(unwritable)?;
+        Ok(Patient::of(file))
     }
 
-    /// Takes everything out of those that are files: all that the run needs is there.
-    pub(super) fn empty(mut self) -> Result<(), Failure> {
-        let old = self.outputs.iter().filter(|output| !output.is_new);
-        for Output { path, file, .. } in old {
-            empty(file).map_err(|error| unwritable::capture(path, &error))?;
-        }
+    /// The run begins: what was made stays.
+    pub(super) fn keep(mut self) {
         self.outputs.clear();
-        Ok(())
     }
 }
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        for output in self.outputs.iter().filter(|output| output.is_new) {
-            output.unmake();
-        }
+        self.outputs.iter().for_each(Output::unmake);
     }
 }
 
 impl Output {
-    /// Removes the file, if it is still what has its name. Where that fails, an empty file is left.
+    /// Removes a file that was made, if it is still what has its name. Where that fails, an empty file is left.
     fn unmake(&self) {
         // A link that led to nothing stays, and leads to nothing again.
         let place = capture::place_of(&self.path);
-        let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-        let made = self.file.metadata().map(identity).ok();
-        if made.is_some() && place.symlink_metadata().map(identity).ok() == made {
+        if self.made.is_some() && FileIdentity::of(&place) == self.made {
             let _ = std::fs::remove_file(place);
         }
+    }
+}
+
+/// Takes everything out of an output that is a file. Of FIFOs and devices nothing can be taken, nor need it be.
+pub(super) fn empty(output: &mut Patient, path: &Path) -> Result<(), Failure> {
+    let file = output.file_mut();
+    let emptied =
+        file.metadata().and_then(|metadata| if metadata.is_file() { file.set_len(0) } else { Ok(()) });
+    emptied.map_err(|error| unwritable::capture(path, &error))
+}
+
+/// Sees to it that nobody else writes to a file, as `pcap_writer` does, where the file system knows locks.
+fn lock(file: &File) -> io::Result<()> {
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    match is_file.then(|| file.try_lock()) {
+        Some(Err(TryLockError::WouldBlock)) => {
+            Err(io::Error::new(ErrorKind::ResourceBusy, "another process is writing to it"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -78,9 +104,4 @@ fn open_or_make(path: &Path) -> io::Result<(File, bool)> {
         }
         there => there.map(|file| (file, false)),
     }
-}
-
-/// Of FIFOs and devices nothing can be taken, nor need it be.
-fn empty(file: &File) -> io::Result<()> {
-    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }

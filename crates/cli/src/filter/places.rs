@@ -1,9 +1,10 @@
 //! Where captures are read and written: nothing that is read is lost, and nothing is written over.
 
 use crate::exit::Failure;
-use capture::Input;
+use capture::{FileIdentity, Input};
+use std::collections::HashSet;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is appended to an input is read again, without end.
 pub(super) fn refuse_to_append(inputs: &[Input]) -> Result<(), Failure> {
@@ -20,11 +21,16 @@ pub(super) fn refuse_to_append(inputs: &[Input]) -> Result<(), Failure> {
 /// An output that is also an input would be emptied before it is read, and two filters that write to one file would
 /// write over each other.
 pub(super) fn refuse_to_lose(outputs: &[&Path], inputs: &[Input]) -> Result<(), Failure> {
-    for (i, output) in outputs.iter().enumerate() {
-        if inputs.iter().any(|input| input.is_same_file(output)) {
+    let read: HashSet<FileIdentity> = inputs.iter().filter_map(Input::identity).collect();
+    let stdout = identity(Path::new(STDOUT));
+    let mut places = HashSet::new();
+    for output in outputs {
+        if FileIdentity::of(output).is_some_and(|file| read.contains(&file)) {
             return Err(Failure::lost_input(format_args!("{} is both input and output", output.display())));
         }
-        if outputs[..i].iter().any(|other| is_one_place(other, output)) {
+        let is_taken =
+            places_of(output, stdout).into_iter().fold(false, |is, place| is | !places.insert(place));
+        if is_taken {
             return Err(Failure::user(format!(
                 "{} is the output of two filters: each would write over the other",
                 output.display()
@@ -37,25 +43,46 @@ pub(super) fn refuse_to_lose(outputs: &[&Path], inputs: &[Input]) -> Result<(), 
 
 /// Whether what is written there comes out of standard output.
 pub(super) fn is_stdout(path: &Path) -> bool {
-    path.as_os_str() == "-" || !is_device(path) && is_same(path, Path::new(STDOUT))
+    path.as_os_str() == "-"
+        || !is_device(path) && identity(path).is_some_and(|is| identity(Path::new(STDOUT)) == Some(is))
 }
 
 const STDOUT: &str = "/dev/stdout";
 
-/// Whether captures written to both would be mixed up; devices such as /dev/null do not mind.
-fn is_one_place(a: &Path, b: &Path) -> bool {
-    if is_stdout(a) || is_stdout(b) {
-        return is_stdout(a) && is_stdout(b);
+/// Device and inode.
+type Identity = (u64, u64);
+
+/// Where captures would be mixed up if both were written there.
+#[derive(PartialEq, Eq, Hash)]
+enum Place {
+    Stdout,
+    /// The name under which a file is made, or is there.
+    Path(PathBuf),
+    /// A file or pipe that is there, whatever it is called.
+    There(Identity),
+}
+
+/// The places that an output takes. Devices such as /dev/null take none.
+fn places_of(output: &Path, stdout: Option<Identity>) -> Vec<Place> {
+    let there = identity(output);
+    if output.as_os_str() == "-" {
+        return vec![Place::Stdout];
     }
-    !is_device(a) && (capture::place_of(a) == capture::place_of(b) || is_same(a, b))
+    if is_device(output) {
+        return Vec::new();
+    }
+    if there.is_some() && there == stdout {
+        return vec![Place::Stdout];
+    }
+    let path = Place::Path(capture::place_of(output));
+    there.map(Place::There).into_iter().chain([path]).collect()
 }
 
 fn is_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_char_device())
 }
 
-/// Whether both are there, and are one file or pipe.
-fn is_same(a: &Path, b: &Path) -> bool {
-    let identity = |path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
-    identity(a).is_some_and(|a| identity(b) == Some(a))
+/// What is there: a file, pipe or device.
+fn identity(path: &Path) -> Option<Identity> {
+    path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }

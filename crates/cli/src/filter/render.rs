@@ -3,7 +3,7 @@
 use super::bits::set_bits;
 use crate::escape::shown;
 use crate::exit::Failure;
-use capture::{Batch, Encoder, Line, PacketRef};
+use capture::{Batch, Encoded, Encoder, Line, PacketRef};
 use serde_json::json;
 use std::io::Write;
 
@@ -39,11 +39,12 @@ impl Renderer {
         before: u64,
         bits: &[u64],
         out: &mut Vec<u8>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Encoded, Failure> {
         match self {
-            Renderer::Count => Ok(()),
+            Renderer::Count => {}
             Renderer::Capture(encoder) => {
-                encoder.encode(batch, set_bits(bits), out).map_err(|error| Failure::capture(&error))
+                let encoded = encoder.encode(batch, set_bits(bits), out);
+                return encoded.map_err(|error| Failure::capture(&error));
             }
             Renderer::Lines(numbers) => {
                 for (number, packet) in numbered(batch, before, bits) {
@@ -55,15 +56,14 @@ impl Renderer {
                     };
                     let _ = writeln!(out, "{}", Line::from(&packet));
                 }
-                Ok(())
             }
             Renderer::Json => {
                 for (number, packet) in numbered(batch, before, bits) {
                     object(batch.input(), number, &packet, out);
                 }
-                Ok(())
             }
         }
+        Ok(Encoded::default())
     }
 }
 

@@ -1,25 +1,26 @@
 //! Drives a run: opens inputs, scans them here or on worker threads, keeps the output in order, counts.
 
 use crate::args::FilterArgs;
+use crate::blame::Blame;
 use crate::exit::{Failure, Outcome};
 use crate::filter::budget::{Budget, Open};
-use crate::filter::losses::{Known, Loss};
+use crate::filter::losses::{self, Known, Loss};
 use crate::filter::misfits::{Misfits, TOLD_MAX};
 use crate::filter::names;
 use crate::filter::places::{refuse_to_append, refuse_to_lose};
-use crate::filter::plan::{Output, Plan};
+use crate::filter::plan::{Output, Plan, Selection};
 use crate::filter::progress;
 use crate::filter::render::{Numbers, Renderer};
 use crate::filter::scan::{Chunk, End, Scanner, Tally};
 use crate::filter::select::{Filters, described};
 use crate::filter::sinks::Sinks;
-use crate::inputs;
+use crate::inputs::{self, Found};
 use crate::language::one_line;
 use crate::message::Message;
 use crate::plural::{self, counted};
 use crate::signals;
 use crate::terminal::Terminal;
-use capture::{Format, Input, Reader, Target};
+use capture::{Encoder, Format, Input, Reader, Target};
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -83,7 +84,7 @@ impl Totals {
 
 /// Runs a plan.
 pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
-    let (inputs, left_out) = inputs::expand(&plan.inputs)?;
+    let Found { inputs, unread, left_out } = inputs::expand(&plan.inputs)?;
     let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     refuse_to_append(&inputs)?;
     refuse_to_lose(&outputs, &inputs)?;
@@ -114,13 +115,28 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
             known_losses: Known::default(),
             misfits: Misfits::default(),
         };
+        unread.iter().for_each(|error| run.input_failed(error));
         let result = run.scan(&inputs, args.jobs).and_then(|()| run.check_untried());
-        let finished = run.sinks.take().map_or(Ok(()), Sinks::finish);
+        let finished = run.sinks.as_mut().map_or(Ok(()), Sinks::finish);
         if let Some(bar) = bar {
             bar.finish();
         }
         run.warn_of_misfits();
-        result.and(finished).map(|()| run.totals)
+        run.tell_changes();
+        let ended_early = run.sinks.as_ref().map_or_else(Vec::new, Sinks::ended_early);
+        both(result, finished, terminal).map(|()| run.totals).map_err(|failure| {
+            match ended_early.as_slice() {
+                [] => failure,
+                others => {
+                    let others: Vec<String> =
+                        others.iter().map(|path| losses::name(path).into_owned()).collect();
+                    let others = others.join(", ");
+                    failure.note(format_args!(
+                        "the run ended there: what would have followed is missing as well in {others}"
+                    ))
+                }
+            }
+        })
     })?;
     totals.signal = tally.signals.signal();
     totals.check_begun(terminal)
@@ -137,7 +153,7 @@ struct Run<'a> {
     numbers: Numbers,
     totals: Totals,
     /// Opened with the first readable input, whose format they take.
-    sinks: Option<Sinks>,
+    sinks: Option<Sinks<'a>>,
     /// What the inputs say their packets are, should none have any.
     described: Vec<LinkType>,
     /// What was told.
@@ -280,20 +296,51 @@ impl Run<'_> {
                 }
             };
             let format = if self.writes_pcap(format) { with_room_for(inputs, format) } else { format };
-            let (sinks, opening) = Sinks::open(&self.plan.selections, format)?;
+            self.refuse_mixed(inputs, format)?;
+            let (mut sinks, opening) = Sinks::open(&self.plan.selections, format, self.terminal)?;
             if !self.is_quiet {
                 self.warn_of_names(format);
             }
             // Up to here a signal ends the process: a FIFO may never be opened at its other end, nor a pipe bring its first
             // byte, and nothing was written that could be cut.
             signals::catch(&self.tally.signals, signals::ENDING)?;
-            opening.empty()?;
+            sinks.empty(opening)?;
             self.sinks = Some(sinks);
             self.totals.has_begun = true;
             self.totals.tell_refused(self.terminal);
         }
         let sinks = self.sinks.as_mut().expect("opened above");
-        Ok(sinks.begin(&self.plan.selections, self.numbers))
+        Ok(sinks.begin(self.numbers))
+    }
+
+    /// Refuses inputs of which the outputs cannot have the packets that match, before there is an output. Files that describe other packets than the
+    /// first ones are read for that, as far as to a packet that does not fit; what a pipe has is not known.
+    fn refuse_mixed(&self, inputs: &[Input], format: Format) -> Result<(), Failure> {
+        // With a limit, reading may end before such a packet.
+        if inputs.len() < 2 || self.max.is_some() {
+            return Ok(());
+        }
+        let renderer = |selection: &Selection| match selection.output.path() {
+            Some(path) => Renderer::Capture(Encoder::new(names::target(path, format))),
+            None => Renderer::Count,
+        };
+        let renderers: Vec<Renderer> = self.plan.selections.iter().map(renderer).collect();
+        for input in inputs.iter().filter(|input| can_be_opened_again(input)) {
+            let Ok(mut reader) = input.open() else { continue };
+            reader.first_linktype();
+            let is_odd = |renderer: &Renderer| match renderer {
+                Renderer::Capture(encoder) => !encoder.target().takes_all(reader.batch().interfaces()),
+                _ => false,
+            };
+            if renderers.iter().any(is_odd) {
+                let tally = Tally::default();
+                let mut scanner = Scanner::new(self.filters, &tally, renderers.clone(), None);
+                if let End::Fatal(failure) = scanner.scan(&mut reader, false, |_| Ok(())) {
+                    return Err(failure);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether an output is a pcap file, where the first packets are in this format.
@@ -351,6 +398,21 @@ impl Run<'_> {
         }
     }
 
+    /// Tells what packets have become other than they were: of a time that is not theirs as of an error.
+    fn tell_changes(&mut self) {
+        let Some(sinks) = &self.sinks else { return };
+        for (path, encoded, snaplen) in sinks.changes() {
+            if encoded.changed_times > 0 {
+                let message = losses::changed_times(path, encoded.changed_times);
+                self.totals.errors.push(message.what().to_owned());
+                self.terminal.tell(&message);
+            }
+            if let Some(snaplen) = snaplen.filter(|_| !self.is_quiet) {
+                self.terminal.tell(&losses::exceeded_snaplen(path, snaplen));
+            }
+        }
+    }
+
     fn deliver(&mut self, chunk: &Chunk) -> Result<(), Failure> {
         self.totals.packets += chunk.packets;
         for (total, matched) in self.totals.matched.iter_mut().zip(&chunk.matched) {
@@ -358,7 +420,7 @@ impl Run<'_> {
         }
         self.warn_of_losses(&chunk.losses);
         self.misfits.append(&chunk.misfits);
-        self.sinks.as_mut().map_or(Ok(()), |sinks| sinks.write(&chunk.outputs))
+        self.sinks.as_mut().map_or(Ok(()), |sinks| sinks.write(&chunk.outputs, &chunk.encoded))
     }
 
     /// Hands on what is buffered, for a reader that waits for it.
@@ -387,6 +449,18 @@ impl Run<'_> {
         } else {
             self.terminal.tell(&failure.message);
         }
+    }
+}
+
+/// The end of a run and of its outputs. Where both have failed, both are told.
+fn both(run: Result<(), Failure>, outputs: Result<(), Failure>, terminal: &Terminal) -> Result<(), Failure> {
+    match (run, outputs) {
+        (Err(first), Err(second)) if first.blame == Blame::ClosedPipe => Err(second),
+        (Err(first), Err(second)) if second.blame != Blame::ClosedPipe => {
+            terminal.tell(&first.message);
+            Err(Failure { blame: first.blame, ..second })
+        }
+        (run, outputs) => run.and(outputs),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::filter::misfits::{InterfaceNames, Misfits};
 use crate::filter::render::Renderer;
 use crate::filter::select::{Filters, ForLinkType};
 use crate::signals::Caught;
-use capture::{Batch, Reader};
+use capture::{Batch, Encoded, Reader};
 use pflang::Packet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wire::LinkType;
@@ -20,6 +20,8 @@ const CHUNK_BYTES: usize = 256 * 1024;
 pub(crate) struct Chunk {
     /// Finished output, for each filter.
     pub(crate) outputs: Vec<Vec<u8>>,
+    /// What its packets have come to.
+    pub(super) encoded: Vec<Encoded>,
     /// Packets matched, for each filter.
     pub(crate) matched: Vec<u64>,
     /// Packets read.
@@ -180,7 +182,7 @@ impl<'a> Scanner<'a> {
             self.remaining[i] -= matched;
             self.chunk.matched[i] += matched;
             matched_any += matched;
-            renderer.render(batch, before, &bits, &mut self.chunk.outputs[i])?;
+            self.chunk.encoded[i] += renderer.render(batch, before, &bits, &mut self.chunk.outputs[i])?;
             if let Renderer::Capture(encoder) = renderer {
                 self.chunk.losses.extend(self.known_losses.look(i, encoder.target(), batch, &bits));
             }
@@ -210,13 +212,17 @@ impl Chunk {
     }
 
     fn sized(filters: usize) -> Chunk {
-        Chunk { outputs: vec![Vec::new(); filters], matched: vec![0; filters], ..Chunk::default() }
+        let mut chunk = Chunk::default();
+        chunk.reset(filters);
+        chunk
     }
 
     /// Makes it empty, for a number of filters.
     fn reset(&mut self, filters: usize) {
         self.outputs.resize_with(filters, Vec::new);
         self.outputs.iter_mut().for_each(Vec::clear);
+        self.encoded.clear();
+        self.encoded.resize(filters, Encoded::default());
         self.matched.clear();
         self.matched.resize(filters, 0);
         self.packets = 0;

@@ -3,11 +3,12 @@
 use crate::blame::Blame;
 use crate::exit::Failure;
 use crate::filter::names;
-use crate::filter::opening::Opening;
+use crate::filter::opening::{self, Opening};
 use crate::filter::plan::{Output, Selection};
 use crate::filter::render::{Numbers, Renderer};
 use crate::reader::{Patient, print_over_drawn};
-use capture::{Encoder, Format, Writer};
+use crate::terminal::Terminal;
+use capture::{Encoded, Encoder, Format, SnapLength, Writer};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -18,8 +19,10 @@ const STDOUT: &str = "standard output";
 const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
 /// One destination for each filter of the plan.
-pub(crate) struct Sinks {
+pub(crate) struct Sinks<'a> {
     sinks: Vec<Sink>,
+    selections: &'a [Selection],
+    terminal: &'a Terminal,
     /// The format of the first packets.
     format: Format,
 }
@@ -30,6 +33,8 @@ enum Sink {
     Text(Text),
     /// Its reader has gone.
     Left,
+    /// It takes no more, which was told.
+    Failed,
 }
 
 /// Standard output, for lines.
@@ -39,10 +44,14 @@ struct Text {
     is_terminal: bool,
 }
 
-impl Sinks {
-    /// Opens every destination, for packets of inputs that begin in this format. What files hold is there until the opening is over.
-    pub(super) fn open(selections: &[Selection], format: Format) -> Result<(Sinks, Opening), Failure> {
-        let mut opening = Opening::default();
+impl<'a> Sinks<'a> {
+    /// Opens every destination, for packets of inputs that begin in this format. What files hold is there until they are begun.
+    pub(super) fn open(
+        selections: &'a [Selection],
+        format: Format,
+        terminal: &'a Terminal,
+    ) -> Result<(Sinks<'a>, Opening), Failure> {
+        let mut opening = Opening::of(selections.len());
         let open = |selection: &Selection| match &selection.output {
             Output::Count => Ok(Sink::Nothing),
             Output::Lines | Output::Json => text().map(Sink::Text),
@@ -54,20 +63,33 @@ impl Sinks {
             }
         };
         let sinks = selections.iter().map(open).collect::<Result<_, _>>()?;
-        Ok((Sinks { sinks, format }, opening))
+        Ok((Sinks { sinks, selections, terminal, format }, opening))
+    }
+
+    /// Empties the files that were opened: all that the run needs is there.
+    pub(super) fn empty(&mut self, opening: Opening) -> Result<(), Failure> {
+        for (sink, selection) in self.sinks.iter_mut().zip(self.selections) {
+            if let (Sink::Capture(writer), Output::Capture(path)) = (sink, &selection.output)
+                && writer.name() != STDOUT
+            {
+                opening::empty(writer.sink_mut(), path)?;
+            }
+        }
+        opening.keep();
+        Ok(())
     }
 
     /// Begins every capture in the format of the first packets, or in pcapng where its name says so, and gives the renderers that fit,
     /// with these numbers on lines.
-    pub(crate) fn begin(&mut self, selections: &[Selection], numbers: Numbers) -> Vec<Renderer> {
+    pub(crate) fn begin(&mut self, numbers: Numbers) -> Vec<Renderer> {
         let format = self.format;
         let target = |path: &Path| names::target(path, format);
-        for (sink, selection) in self.sinks.iter_mut().zip(selections) {
+        for (sink, selection) in self.sinks.iter_mut().zip(self.selections) {
             if let (Sink::Capture(writer), Output::Capture(path)) = (sink, &selection.output) {
                 writer.begin(target(path));
             }
         }
-        selections
+        self.selections
             .iter()
             .map(|selection| match &selection.output {
                 Output::Count => Renderer::Count,
@@ -79,9 +101,9 @@ impl Sinks {
     }
 
     /// Writes the finished output of each filter, also behind one that failed: what goes elsewhere is not torn by that.
-    pub(crate) fn write(&mut self, outputs: &[Vec<u8>]) -> Result<(), Failure> {
-        let mut outputs = outputs.iter();
-        self.each(|sink| outputs.next().map_or(Ok(()), |output| sink.write(output)))
+    pub(crate) fn write(&mut self, outputs: &[Vec<u8>], encoded: &[Encoded]) -> Result<(), Failure> {
+        let mut outputs = outputs.iter().zip(encoded);
+        self.each(|sink| outputs.next().map_or(Ok(()), |(output, &encoded)| sink.write(output, encoded)))
     }
 
     /// Hands everything to the system.
@@ -89,37 +111,68 @@ impl Sinks {
         self.each(Sink::flush)
     }
 
-    /// Does this with each. One whose reader goes is left out from then on; that ends the run when nobody is left.
+    /// Does this with each. One whose reader goes is left out from then on; that ends the run when nobody is left. Of several that fail all are
+    /// told but the last, which is told by whoever ends the run.
     fn each(&mut self, mut act: impl FnMut(&mut Sink) -> Result<(), Failure>) -> Result<(), Failure> {
         let mut closed = None;
-        let mut result = Ok(());
+        let mut failed: Option<Failure> = None;
         for sink in &mut self.sinks {
             match act(sink) {
+                Ok(()) => {}
                 Err(failure) if failure.blame == Blame::ClosedPipe => {
                     *sink = Sink::Left;
                     closed = Some(failure);
                 }
-                done => result = result.and(done),
+                Err(failure) => {
+                    *sink = Sink::Failed;
+                    if let Some(before) = failed.replace(failure) {
+                        self.terminal.tell(&before.message);
+                    }
+                }
             }
         }
         let has_reader = self.sinks.iter().any(|sink| !matches!(sink, Sink::Left));
-        match closed {
-            Some(failure) if !has_reader => result.and(Err(failure)),
-            _ => result,
+        match failed.or(closed.filter(|_| !has_reader)) {
+            Some(failure) => Err(failure),
+            None => Ok(()),
         }
     }
 
     /// Writes what is buffered: nothing is lost, whatever the reason for the end.
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         self.each(Sink::finish)
+    }
+
+    /// The captures that a run which ends since others failed has left without what would have followed.
+    pub(super) fn ended_early(&self) -> Vec<&'a Path> {
+        if !self.sinks.iter().any(|sink| matches!(sink, Sink::Failed)) {
+            return Vec::new();
+        }
+        let pairs = self.sinks.iter().zip(self.selections);
+        pairs
+            .filter(|(sink, _)| matches!(sink, Sink::Capture(_)))
+            .filter_map(|(_, to)| to.output.path())
+            .collect()
+    }
+
+    /// What packets have come to in each capture that was written, other than they were.
+    pub(super) fn changes(&self) -> impl Iterator<Item = (&'a Path, Encoded, Option<SnapLength>)> {
+        self.sinks.iter().zip(self.selections).filter_map(|(sink, selection)| match sink {
+            Sink::Capture(writer) => {
+                Some((selection.output.path()?, writer.encoded(), writer.exceeded_snaplen()))
+            }
+            _ => None,
+        })
     }
 }
 
 impl Sink {
-    fn write(&mut self, output: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, output: &[u8], encoded: Encoded) -> Result<(), Failure> {
         match self {
-            Sink::Nothing | Sink::Left => Ok(()),
-            Sink::Capture(writer) => writer.write_encoded(output).map_err(|error| Failure::capture(&error)),
+            Sink::Nothing | Sink::Left | Sink::Failed => Ok(()),
+            Sink::Capture(writer) => {
+                writer.write_encoded(output, encoded).map_err(|error| Failure::capture(&error))
+            }
             Sink::Text(text) => text.write(output).map_err(|error| Failure::writing(STDOUT, &error)),
         }
     }
@@ -127,18 +180,14 @@ impl Sink {
     fn flush(&mut self) -> Result<(), Failure> {
         match self {
             Sink::Capture(writer) => writer.flush().map_err(|error| Failure::capture(&error)),
-            Sink::Nothing | Sink::Text(_) | Sink::Left => Ok(()),
+            _ => Ok(()),
         }
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        match std::mem::replace(self, Sink::Nothing) {
-            Sink::Capture(writer) => writer.finish().map_err(|error| Failure::capture(&error)),
-            Sink::Nothing | Sink::Text(_) => Ok(()),
-            Sink::Left => {
-                *self = Sink::Left;
-                Ok(())
-            }
+        match self {
+            Sink::Capture(writer) => writer.complete().map_err(|error| Failure::capture(&error)),
+            _ => Ok(()),
         }
     }
 }

@@ -8,6 +8,7 @@ mod usage;
 
 use crate::args::Cli;
 use crate::exit::Failure;
+use crate::reader::close_stdout;
 use crate::terminal::{Terminal, When};
 use crate::words::{self, Known};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
@@ -33,12 +34,12 @@ pub(crate) fn tell(told: Error) -> ExitCode {
         return fail(&failure);
     }
     match told.print() {
-        Err(error) if !capture::reader_has_left(&error) => {
-            return fail(&Failure::writing("standard output", &error));
-        }
-        _ => told.exit_code() as u8,
+        Err(error) if !capture::reader_has_left(&error) => fail(&Failure::writing("standard output", &error)),
+        _ => match close_stdout(told.exit_code() as u8) {
+            Ok(code) => code.into(),
+            Err(failure) => fail(&failure),
+        },
     }
-    .into()
 }
 
 fn fail(failure: &Failure) -> ExitCode {

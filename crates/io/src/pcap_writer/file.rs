@@ -155,6 +155,11 @@ impl Target {
         self.cut(0).is_ok()
     }
 
+    /// What the system says when a file is closed, which it stays open for.
+    pub(super) fn close(&self) -> io::Result<()> {
+        if self.is_regular { capture::close(&self.opened.file) } else { Ok(()) }
+    }
+
     /// Ends the file `bytes` after what was whole before.
     pub(super) fn cut(&mut self, bytes: usize) -> io::Result<()> {
         self.note(bytes);

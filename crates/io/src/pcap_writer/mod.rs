@@ -10,6 +10,7 @@
 //! | `wrong_fcs_len` | drops: packets with a frame check sequence of another length than the first, or of none; pcapng takes them all |
 //! | `write_error` | drops: packets that the file system did not take, or who reads a pipe |
 //! | `less_precise` | counts packets whose timestamps lost digits, since the first packet had fewer; never in pcapng |
+//! | `changed_times` | counts packets of times after 2106, for which pcap has no room: they have the last that it holds, and the run ends as one that failed; never in pcapng |
 //!
 //! Timestamps and lengths on the wire come from the packets' metadata, so that a capture read and written again keeps
 //! them exactly; packets that come from no capture have the time of their breath. The link type of a pcap file,
@@ -159,6 +160,7 @@ struct Counters {
     wrong_fcs_len: Counter,
     write_error: Counter,
     less_precise: Counter,
+    changed_times: Counter,
 }
 
 impl Counters {
@@ -259,6 +261,7 @@ impl Class for PcapWriter {
                 wrong_fcs_len: setup.drops("wrong_fcs_len"),
                 write_error: setup.drops("write_error"),
                 less_precise: setup.counter("less_precise"),
+                changed_times: setup.counter("changed_times"),
             },
         })
     }
@@ -394,12 +397,17 @@ impl App for Running {
 
 impl Reporting for Running {
     fn report(&self) -> Option<String> {
-        let lines: Vec<&str> = self.told.iter().chain(&self.error).map(String::as_str).collect();
+        let changed_times = Some(self.counters.changed_times.get()).filter(|&changed| changed > 0).map(|changed| {
+            let path = self.target.path().display();
+            format!("{path}: {changed} packets have times after 2106, which do not fit pcap, and got the last that does: write pcapng")
+        });
+        let lines: Vec<&str> =
+            self.told.iter().chain(&self.error).chain(&changed_times).map(String::as_str).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     fn has_failed(&self) -> bool {
-        self.error.is_some() || !self.told.is_empty()
+        self.error.is_some() || !self.told.is_empty() || self.counters.changed_times.get() > 0
     }
 }
 
@@ -424,17 +432,22 @@ impl Running {
     fn encode(&mut self, burst: &Burst<'_>) -> bool {
         let mut misfits = 0;
         let mut less_precise = 0;
+        let mut changed_times = 0;
         self.buffer.append(|records| {
             for packet in burst.iter() {
                 match self.encoder.put(packet, records) {
                     Put::Done => {}
                     Put::LessPrecise => less_precise += 1,
+                    Put::ChangedTime => changed_times += 1,
                     Put::Left(_) => misfits += 1,
                 }
             }
         });
         if less_precise > 0 {
             self.counters.less_precise.add(less_precise);
+        }
+        if changed_times > 0 {
+            self.counters.changed_times.add(changed_times);
         }
         misfits == 0
     }
@@ -453,6 +466,12 @@ impl Running {
             self.is_blank = true;
         }
         self.flush_at_last();
+        // A file system may write only then.
+        if self.error.is_none()
+            && let Err(error) = self.target.close()
+        {
+            self.fail(0, &error);
+        }
     }
 
     /// How long a pipe is waited for in this breath.

@@ -15,6 +15,8 @@ pub(super) const SNAPLEN: u32 = 256 << 10;
 
 const ORDER: ByteOrder = ByteOrder::NATIVE;
 const NS_PER_S: u64 = 1_000_000_000;
+/// The last time that pcap has room for.
+const TIME_MAX_NS: u64 = (1 << 32) * NS_PER_S - 1;
 
 /// Makes records of packets.
 #[derive(Debug)]
@@ -49,6 +51,8 @@ pub(super) enum Put {
     Done,
     /// Digits of its timestamp were cut off.
     LessPrecise,
+    /// Its time, which the file cannot hold, was set to the nearest that it can.
+    ChangedTime,
     /// It is not in the file.
     Left(Misfit),
 }
@@ -146,18 +150,24 @@ impl Encoder {
         let data = packet.data();
         let data = data.get(..self.snaplen).unwrap_or(data);
         match self.format {
-            Format::Pcap => self.put_record(metadata.timestamp_ns, data, wire_len, out),
+            Format::Pcap => {
+                if !self.put_record(metadata.timestamp_ns, data, wire_len, out) {
+                    outcome = Put::ChangedTime;
+                }
+            }
             Format::Pcapng => self.put_enhanced(metadata.timestamp_ns, data, wire_len, out),
         }
         outcome
     }
 
+    /// Returns whether the format has room for the time: 32 bits for the seconds, until 2106.
     #[inline]
-    fn put_record(&self, timestamp_ns: u64, data: &[u8], wire_len: u32, out: &mut Vec<u8>) {
-        // The format has 32 bits for the seconds, until 2106; what they cannot hold wraps, as in every writer.
-        let seconds = (timestamp_ns / NS_PER_S) as u32;
-        let fraction = units(timestamp_ns % NS_PER_S, self.ns_per_unit) as u32;
+    fn put_record(&self, timestamp_ns: u64, data: &[u8], wire_len: u32, out: &mut Vec<u8>) -> bool {
+        let held_ns = timestamp_ns.min(TIME_MAX_NS);
+        let seconds = (held_ns / NS_PER_S) as u32;
+        let fraction = units(held_ns % NS_PER_S, self.ns_per_unit) as u32;
         layout::put_record(ORDER, (seconds, fraction), wire_len, data, out);
+        held_ns == timestamp_ns
     }
 
     fn put_enhanced(&self, timestamp_ns: u64, data: &[u8], wire_len: u32, out: &mut Vec<u8>) {

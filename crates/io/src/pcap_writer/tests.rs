@@ -146,6 +146,33 @@ fn digits_that_are_lost_are_counted() {
 }
 
 #[test]
+fn times_that_pcap_cannot_hold_are_counted_and_told() {
+    const LAST_NS: u64 = (1 << 32) * 1_000_000_000 - 1;
+    let scratch = Scratch::new();
+    for (name, changed) in [("out.pcap", 2), ("out.pcapng", 0)] {
+        let out = scratch.path(name);
+        let mut rig = Rig::new(writer(&out), &["input"], &[]);
+        for timestamp_ns in [LAST_NS, LAST_NS + 1, 7_258_118_400_000_000_000] {
+            rig.send_with(
+                "input",
+                [0; 60],
+                Metadata { linktype: 1, precision: 9, timestamp_ns, ..Metadata::default() },
+            );
+        }
+        rig.breathe();
+        assert_eq!(rig.counter("changed_times"), changed, "{name}");
+        let app = &rig.report().apps[testkit::rig::APP];
+        assert_eq!(app.has_failed, changed > 0, "{name}");
+        let told = app.text.as_ref().is_some_and(|text| text.contains("2 packets have times after 2106"));
+        assert_eq!(told, changed > 0, "{app:?}");
+        drop(rig);
+        let times: Vec<_> = records(&out).iter().map(|record| record.timestamp_ns as u64).collect();
+        let held = |ns: u64| if changed > 0 { ns.min(LAST_NS) } else { ns };
+        assert_eq!(times, [LAST_NS, LAST_NS + 1, 7_258_118_400_000_000_000].map(held), "{name}");
+    }
+}
+
+#[test]
 fn a_file_without_packets_is_a_capture() {
     let scratch = Scratch::new();
     for name in ["out.pcap", "out.pcapng"] {

@@ -53,7 +53,7 @@ pub(super) fn set_mtu(name: &str, mtu: u16) -> io::Result<()> {
     request.ifr_ifru.ifru_mtu = mtu.into();
     let socket = any_socket()?;
     // SAFETY: as in `open`.
-    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFMTU, &raw mut request) })
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFMTU as libc::Ioctl, &raw mut request) })
 }
 
 /// Switches the device on, unless it is.
@@ -61,7 +61,7 @@ pub(super) fn set_up(name: &str) -> io::Result<()> {
     let mut request = request(name);
     let socket = any_socket()?;
     // SAFETY: as in `open`.
-    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS, &raw mut request) })?;
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS as libc::Ioctl, &raw mut request) })?;
     // SAFETY: the call before has written the flags; besides, all bytes of the union were initialised.
     let flags = unsafe { request.ifr_ifru.ifru_flags };
     if flags & libc::IFF_UP as libc::c_short != 0 {
@@ -69,7 +69,7 @@ pub(super) fn set_up(name: &str) -> io::Result<()> {
     }
     request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short;
     // SAFETY: as in `open`.
-    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request) })
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as libc::Ioctl, &raw mut request) })
 }
 
 /// A request about a device, otherwise zero.

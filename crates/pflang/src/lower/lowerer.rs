@@ -130,7 +130,7 @@ impl<'a> Lowerer<'a> {
         let known = linktype.description().map(|words| format!(" ({words})")).unwrap_or_default();
         let mut error =
             self.error(Code::LinkType, format!("{what} is not supported on link type {linktype}{known}"));
-        error.help = super::link::table::possible(linktype).map(Into::into);
+        error.help = super::link::table::possible(linktype, self.options.dialect.strict).map(Into::into);
         error
     }
 }

@@ -30,7 +30,8 @@ impl Lowerer<'_> {
     /// Sets `layers` (and `early`) for a packet that starts with a header of type `self.outermost`.
     pub(crate) fn outermost_link(&mut self) -> Result<()> {
         let linktype = self.outermost;
-        if !table::is_known(linktype) {
+        // COMPAT: libpcap compiles nothing for these, not even `len` or the empty filter.
+        if self.options.dialect.strict && !table::is_known(linktype) {
             return Err(self.linktype_error("filtering"));
         }
         let link = table::link(linktype);

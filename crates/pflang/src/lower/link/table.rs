@@ -91,8 +91,8 @@ pub(super) struct Link {
 }
 
 /// What can be asked about packets of a link type about which little can: the suggestion of an error.
-pub(crate) fn possible(linktype: LinkType) -> Option<&'static str> {
-    if !is_known(linktype) {
+pub(crate) fn possible(linktype: LinkType, is_strict: bool) -> Option<&'static str> {
+    if is_strict && !is_known(linktype) {
         return Some("nothing can be compiled for it, as in libpcap");
     }
     match linktype {
