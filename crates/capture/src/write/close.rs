@@ -9,7 +9,8 @@ use std::io;
 /// ```
 /// let file = std::fs::File::create(std::env::temp_dir().join("sluss-close-example"))?;
 /// capture::close(&file)?;
-/// # std::fs::remove_file(std::env::temp_dir().join("sluss-close-example"))
+/// # std::fs::remove_file(std::env::temp_dir().join("sluss-close-example"))?;
+/// # Ok::<(), std::io::Error>(())
 /// ```
 ///
 /// # Errors
