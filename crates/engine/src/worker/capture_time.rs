@@ -74,7 +74,7 @@ impl Worker {
             NextEvent::CaptureStart => task.pull(breath),
             NextEvent::None | NextEvent::At(_) => None,
         };
-        self.turns::<false>(Method::Pull, pull, now_ns)
-            | self.turns::<false>(Method::Push, Task::push, now_ns)
+        let pulled = self.turns::<false>(Method::Pull, pull, now_ns);
+        self.pushes::<false>(now_ns) | (pulled > 0)
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! for each app that pulls, by name:                  pull
 //! for each app with links in, senders first:         push, if anything waits
+//! for each of these that has left packets:           push again, when links have room (`task/room.rs`)
 //! now and then:                                      tick, restarts
 //! if any packet was dropped by going out of scope:   take it home, count it
 //! ```

@@ -1,6 +1,6 @@
 //! The turns of a breath: every app that pulls, then every app that got packets.
 
-use super::task::{Method, Outlook, Task};
+use super::task::{AGAIN, Method, Outlook, Task};
 use super::{TIMED_EVERY, Worker};
 use crate::app::Breath;
 use crate::clock::ClockKind;
@@ -12,8 +12,32 @@ impl Worker {
     /// The turns of a breath. Returns whether anything moved.
     #[inline(always)]
     pub(super) fn turns_of_breath<const TIMED: bool>(&mut self, now_ns: u64) -> bool {
-        self.turns::<TIMED>(Method::Pull, Task::pull, now_ns)
-            | self.turns::<TIMED>(Method::Push, Task::push, now_ns)
+        let pulled = self.turns::<TIMED>(Method::Pull, Task::pull, now_ns);
+        self.pushes::<TIMED>(now_ns) | (pulled > 0)
+    }
+
+    /// The pushes of a breath. Returns whether anything moved.
+    #[inline(always)]
+    pub(super) fn pushes<const TIMED: bool>(&mut self, now_ns: u64) -> bool {
+        let pushed = self.turns::<TIMED>(Method::Push, Task::push, now_ns);
+        if pushed & AGAIN != 0 { self.pushes_again::<TIMED>(now_ns, pushed) } else { pushed > 0 }
+    }
+
+    /// Lets those push again that have left packets, since links were full, and those behind them. Where nobody goes on any more, links that are
+    /// full do not count for those who have others.
+    #[inline(never)]
+    fn pushes_again<const TIMED: bool>(&mut self, now_ns: u64, pushed: u32) -> bool {
+        let mut any = pushed & !AGAIN;
+        loop {
+            let mut pushed = self.turns::<TIMED>(Method::Push, Task::push_again, now_ns);
+            if pushed == AGAIN {
+                pushed = self.turns::<TIMED>(Method::Push, Task::push_stuck, now_ns);
+            }
+            any |= pushed & !AGAIN;
+            if pushed & !AGAIN == 0 {
+                return any > 0;
+            }
+        }
     }
 
     /// Times the turns of one breath, or another breath as a whole, in which no clock is read between turns.
@@ -28,19 +52,19 @@ impl Worker {
         moved
     }
 
-    /// Gives all apps of a schedule their turns; an app that panics is stopped, and the schedule goes on after it. Returns whether
-    /// anything moved.
+    /// Gives all apps of a schedule their turns; an app that panics is stopped, and the schedule goes on after it. Returns what their turns
+    /// do: 0 if nothing moved.
     #[inline(always)]
     pub(super) fn turns<const TIMED: bool>(
         &mut self,
         method: Method,
         turn: impl Fn(&mut Task, &mut Breath<'_>) -> Option<u32> + Copy,
         now_ns: u64,
-    ) -> bool {
+    ) -> u32 {
         // Unless an app has an engine of its own, nobody.
         let outer = Orphans::running();
         let mut first = 0;
-        let mut moved = false;
+        let mut moved = 0;
         loop {
             let turns = || {
                 let Worker { tasks, schedule, pool, pace, .. } = self;
@@ -53,7 +77,7 @@ impl Worker {
                     return moved | more;
                 }
                 Err(panic) => {
-                    moved = true;
+                    moved |= 1;
                     first = self.turn_panicked(method, panic);
                 }
             }
@@ -82,23 +106,21 @@ impl Worker {
     }
 }
 
-/// Gives apps their turns, one after the other. Returns whether anything moved.
+/// Gives apps their turns, one after the other. Returns the bits of what these return.
 #[inline(always)]
 fn each<const TIMED: bool>(
     schedule: &[u32],
     tasks: &mut [Task],
     mut breath: Breath<'_>,
     turn: impl Fn(&mut Task, &mut Breath<'_>) -> Option<u32>,
-) -> bool {
-    let mut moved = false;
+) -> u32 {
+    let mut moved = 0;
     let mut begin = TIMED.then(Instant::now);
     for &task in schedule {
         Orphans::enter(task);
         let task = &mut tasks[task as usize];
         let Some(count) = turn(task, &mut breath) else { continue };
-        if count > 0 {
-            moved = true;
-        }
+        moved |= count;
         if let Some(begin) = &mut begin {
             let end = Instant::now();
             task.took((end - *begin).as_nanos() as u64);
