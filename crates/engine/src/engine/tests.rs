@@ -15,6 +15,7 @@ mod prepared;
 mod room;
 mod time;
 mod together;
+mod turns;
 mod wakes;
 
 use super::*;

@@ -48,6 +48,8 @@ pub(crate) enum Method {
 pub(crate) struct Task {
     /// `None` while it is down.
     app: Option<Box<dyn AnyApp>>,
+    /// The epoch of its record.
+    epoch: u64,
     pub(crate) plugs: Plugs,
     roles: Roles,
     /// Whether it has something to do at times of its own.
@@ -95,6 +97,7 @@ impl Task {
             left_at: None,
             first_input: 0,
             app: None,
+            epoch: record.epoch(),
             plugs: Plugs::default(),
             counters,
             measured: Measured::default(),
@@ -115,6 +118,12 @@ impl Task {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What tells its record from any other.
+    #[inline]
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     pub(crate) fn config(&self) -> &Config {
