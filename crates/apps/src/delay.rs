@@ -144,7 +144,7 @@ impl Class for Delay {
 
 impl App for Running {
     fn roles(&self) -> Roles {
-        Roles::PULL.and(Roles::PUSH)
+        Roles::PULL.and(Roles::PUSH).and(Roles::ROOM)
     }
 
     fn push(&mut self, io: &mut Io<'_>) {

@@ -23,7 +23,10 @@ mod tests;
 use crate::shared::whole::note_whole;
 use cut::Plan;
 use engine::shm::Counter;
-use engine::{App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Pool, Reconfigured, Setup};
+use engine::{
+    App, Class, Input, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Pool, PortNames, Reconfigured,
+    Roles, Setup,
+};
 use serde::Deserialize;
 use std::hash::{BuildHasher, RandomState};
 use wire::ether::Ethernet;
@@ -44,6 +47,10 @@ pub struct Running {
     next_id: u32,
     /// Fragments of the packet in hand; empty between turns.
     made: Vec<Packet>,
+    /// How the first packet of the link is cut, and its next fragment, if others have been sent. It stays there until the last one is.
+    begun: Option<(Plan, usize)>,
+    /// Bytes of a packet while its last fragment is made in its place.
+    whole: Vec<u8>,
     counters: Counters,
 }
 
@@ -83,6 +90,8 @@ impl Class for Fragmenter {
             mtu: self.mtu,
             next_id: RandomState::new().hash_one(0) as u32,
             made: Vec::new(),
+            begun: None,
+            whole: Vec::new(),
             counters: Counters {
                 fragmented: setup.counter("fragmented"),
                 fragments: setup.counter("fragments"),
@@ -106,52 +115,109 @@ impl Class for Fragmenter {
 }
 
 impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::ROOM)
+    }
+
+    /// Another packet may be the first: one that has been sent in part begins anew, and a receiver has some fragments twice.
+    fn link(&mut self, _: &PortNames<'_>) {
+        self.begun = None;
+    }
+
     fn push(&mut self, io: &mut Io<'_>) {
-        let output = &mut io.outputs[0];
         let fits = self.mtu + Ethernet::LEN;
-        while let Some(mut burst) = io.inputs[0].burst() {
-            while !burst.is_empty() {
-                let short = burst.iter().take_while(|packet| packet.len() <= fits).count();
-                output.send(burst.split_front(short));
-                if let Some(packet) = burst.next() {
-                    self.cut(packet, output, io.pool);
-                }
+        let (input, output) = (&mut io.inputs[0], &mut io.outputs[0]);
+        while let Some(first) = input.peek().first() {
+            let room = output.allowance();
+            if room == 0 {
+                return;
             }
+            if first.len() > fits {
+                self.cut_first(input, output, io.pool, room);
+                continue;
+            }
+            let short = input.peek().iter().take(room).take_while(|packet| packet.len() <= fits).count();
+            input.burst_of_at_most(short).into_iter().for_each(|burst| output.send(burst));
         }
     }
 }
 
 impl Running {
-    /// Cuts a packet and sends its fragments.
-    fn cut(&mut self, packet: Packet, output: &mut Output, pool: &mut Pool) {
-        match Plan::new(packet.data(), self.mtu, self.next_id) {
-            Ok(None) | Err(Obstacle::NotIp) => output.put(packet),
-            Ok(Some(plan)) => self.carry_out(&plan, packet, output, pool),
-            Err(obstacle) => pool.free(packet, self.counter(obstacle)),
+    /// Cuts the first packet of a link, and sends as many of its fragments as there is room for, one at least.
+    fn cut_first(&mut self, input: &mut Input, output: &mut Output, pool: &mut Pool, room: usize) {
+        let Some(first) = input.peek().first() else { return };
+        let planned = match self.begun.take() {
+            Some(begun) => Ok(Some(begun)),
+            None => Plan::new(first.data(), self.mtu, self.next_id).map(|plan| Some((plan?, 0))),
+        };
+        if let Ok(Some((plan, next))) = planned {
+            if next > 0 || plan.count() > room {
+                return self.send_part(plan, next, input, output, pool, room);
+            }
+            return take_first(input, |packet| self.carry_out(&plan, packet, output, pool));
         }
+        take_first(input, |packet| match planned {
+            Err(Obstacle::NotIp) | Ok(_) => output.put(packet),
+            Err(obstacle) => pool.free(packet, self.counter(obstacle)),
+        });
     }
 
     /// The first fragment is the packet itself, cut; the others are new packets.
     fn carry_out(&mut self, plan: &Plan, mut packet: Packet, output: &mut Output, pool: &mut Pool) {
         for index in 1..plan.count() {
-            let Some(mut fragment) = pool.allocate_for(plan.len(index)) else {
+            let Some(fragment) = new_fragment(plan, index, &packet, pool) else {
                 self.made.drain(..).for_each(|made| pool.free(made, &self.counters.no_packet));
                 return pool.free(packet, &self.counters.no_packet);
             };
-            plan.write(index, packet.data(), &mut fragment);
-            if pool.uses_metadata() {
-                pool.describe(&mut fragment, *packet.metadata());
-            }
-            note_whole(&mut fragment, pool);
             self.made.push(fragment);
         }
         plan.keep_first(&mut packet);
         note_whole(&mut packet, pool);
+        self.count(plan);
+        output.put(packet);
+        self.made.drain(..).for_each(|made| output.put(made));
+    }
+
+    /// Sends fragments of the first packet of a link, from the one of number `next` on, which has all bytes until the last fragment is made
+    /// in its place.
+    #[cold]
+    fn send_part(
+        &mut self,
+        plan: Plan,
+        next: usize,
+        input: &mut Input,
+        output: &mut Output,
+        pool: &mut Pool,
+        room: usize,
+    ) {
+        let last = plan.count() - 1;
+        let Some(packet) = input.peek().first() else { return };
+        for index in next..last.min(next + room) {
+            let Some(fragment) = new_fragment(&plan, index, packet, pool) else {
+                // Who has got the first fragments waits for the others in vain.
+                return take_first(input, |packet| pool.free(packet, &self.counters.no_packet));
+            };
+            output.put(fragment);
+        }
+        if last >= next + room {
+            self.begun = Some((plan, next + room));
+            return;
+        }
+        take_first(input, |mut packet| {
+            self.whole.clear();
+            self.whole.extend_from_slice(packet.data());
+            packet.truncate(0);
+            plan.write(last, &self.whole, &mut packet);
+            note_whole(&mut packet, pool);
+            self.count(&plan);
+            output.put(packet);
+        });
+    }
+
+    fn count(&mut self, plan: &Plan) {
         self.next_id = self.next_id.wrapping_add(1);
         self.counters.fragmented.add(1);
         self.counters.fragments.add(plan.count() as u64);
-        output.put(packet);
-        self.made.drain(..).for_each(|made| output.put(made));
     }
 
     fn counter(&self, obstacle: Obstacle) -> &Counter {
@@ -161,4 +227,26 @@ impl Running {
             Obstacle::Malformed | Obstacle::NotIp => &self.counters.malformed,
         }
     }
+}
+
+/// Takes the first packet out of a link.
+fn take_first(input: &mut Input, then: impl FnOnce(Packet)) {
+    if let Some(packet) = input.burst_of_at_most(1).and_then(|mut burst| burst.next()) {
+        then(packet);
+    }
+}
+
+/// The fragment of this number as a packet of its own; `None` without memory.
+fn new_fragment(plan: &Plan, index: usize, packet: &Packet, pool: &mut Pool) -> Option<Packet> {
+    let mut fragment = pool.allocate_for(plan.len(index))?;
+    if index == 0 {
+        plan.copy_first(packet.data(), &mut fragment);
+    } else {
+        plan.write(index, packet.data(), &mut fragment);
+    }
+    if pool.uses_metadata() {
+        pool.describe(&mut fragment, *packet.metadata());
+    }
+    note_whole(&mut fragment, pool);
+    Some(fragment)
 }

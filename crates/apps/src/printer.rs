@@ -14,10 +14,9 @@
 //! ```
 //!
 //! The graph keeps metadata for this app: times are those at which packets were captured or came in, lengths those on the wire.
-//! Lines are written at the end of a burst. A reader that is slow is waited for: at most a tenth of a second in each breath, and in ten breaths
-//! until it reads again; meanwhile packets stay in the link. Then packets pass without a line, as `not_written`, until it reads: a reader that
-//! pauses for more than a second loses lines. A run does not end by itself before all lines were read; one that is stopped waits for a second at
-//! most.
+//! Lines are written at the end of a burst. While a reader is slow, packets stay in the link, and no app waits but those that lead here. After a
+//! second in which it has read nothing, packets pass without a line, as `not_written`, until it reads. A run does not end by itself before all lines were read; one
+//! that is stopped waits for a second at most.
 //!
 //! **Ends.** When the reader of a pipe has gone, the run ends, as every part of a pipeline does: that is no failure.
 //!
@@ -28,19 +27,17 @@ use crate::shared::bucket::Bucket;
 use crate::shared::outlet::{Outlet, Stream};
 use capture::{Line, Precision};
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Reporting, Roles, Setup};
+use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Reporting, Retry, Roles, Setup};
 use serde::Deserialize;
 use std::io::{self, ErrorKind, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::LinkType;
 use wire::plural::passive;
 
 /// Bytes of lines that wait for their reader before packets do.
 const TEXT_MAX: usize = 64 << 10;
-/// How long a reader is waited for in a breath.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// Breaths in which it is waited for, until it reads again.
-const VAIN_WAITS_MAX: u32 = 10;
+/// How long packets wait for a reader that reads nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Options of `printer`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -65,8 +62,10 @@ pub struct Running {
     limit: Option<Bucket>,
     /// Lines on their way.
     text: Vec<u8>,
-    /// Breaths in which the reader was waited for since it read last.
-    vain_waits: u32,
+    /// Since when there has been no room for all lines, and none was read.
+    blocked_since: Option<Instant>,
+    /// When the stream is asked again.
+    retry: Retry,
     /// What went wrong first.
     error: Option<String>,
     /// Whether nothing can be written to the stream any more.
@@ -91,7 +90,8 @@ impl Printer {
             outlet,
             limit,
             text: Vec::new(),
-            vain_waits: 0,
+            blocked_since: None,
+            retry: Retry::new(),
             error: None,
             is_closed: false,
             is_unread: false,
@@ -140,7 +140,7 @@ impl Class for Printer {
             let outlet = self.open()?;
             app.finish();
             app.outlet = outlet;
-            (app.is_closed, app.is_unread, app.vain_waits) = (false, false, 0);
+            (app.is_closed, app.is_unread, app.blocked_since) = (false, false, None);
         }
         if self.lines_per_s != old.lines_per_s {
             app.limit = self.limit(setup.now_ns);
@@ -155,16 +155,15 @@ impl App for Running {
         if self.outlet.may_wait() { Roles::PUSH.and(Roles::PULL) } else { Roles::PUSH }.and(Roles::METADATA)
     }
 
-    fn pull(&mut self, _: &mut Io<'_>) {
-        self.flush(Duration::ZERO);
+    fn pull(&mut self, io: &mut Io<'_>) {
+        if !self.text.is_empty() && self.retry.is_due(io.now_ns) {
+            self.flush(Duration::ZERO);
+        }
     }
 
     fn push(&mut self, io: &mut Io<'_>) {
         if let Some(limit) = &mut self.limit {
             limit.fill(io.now_ns);
-        }
-        if self.is_full() {
-            self.await_reader();
         }
         while !(self.is_full() && self.is_patient())
             && let Some(burst) = io.inputs[0].burst()
@@ -228,16 +227,14 @@ impl Running {
         self.text.len() >= TEXT_MAX
     }
 
-    /// Whether the reader is waited for still.
+    /// Whether packets wait for the reader still.
     fn is_patient(&self) -> bool {
-        self.vain_waits < VAIN_WAITS_MAX
+        self.patience() > Duration::ZERO
     }
 
-    /// Waits for the reader, for as long as a breath may take.
-    fn await_reader(&mut self) {
-        let patience = if self.is_patient() { PATIENCE } else { Duration::ZERO };
-        self.vain_waits = self.vain_waits.saturating_add(1);
-        self.flush(patience);
+    /// How long they still do.
+    fn patience(&self) -> Duration {
+        self.blocked_since.map_or(PATIENCE, |since| PATIENCE.saturating_sub(since.elapsed()))
     }
 
     /// Puts lines into `text`, as many as the limit lets through. Returns how many.
@@ -263,8 +260,10 @@ impl Running {
         };
         self.counters.printed.add(lines(&self.text[..done]));
         self.text.drain(..done);
-        if done > 0 {
-            self.vain_waits = 0;
+        if self.text.is_empty() {
+            self.blocked_since = None;
+        } else if done > 0 || self.blocked_since.is_none() {
+            self.blocked_since = Some(Instant::now());
         }
         if let Some(error) = error {
             self.fail(&error);
@@ -273,7 +272,7 @@ impl Running {
 
     /// The same for the last time: what is not read now is lost.
     fn finish(&mut self) {
-        self.flush(PATIENCE * VAIN_WAITS_MAX.saturating_sub(self.vain_waits));
+        self.flush(self.patience());
         if !self.text.is_empty() {
             self.lose_lines();
             self.error.get_or_insert_with(|| unread(&self.outlet));
@@ -328,7 +327,7 @@ fn render(packet: &Packet, text: &mut Vec<u8>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{
-        App, Class, Counter, Counters, Outlet, Packet, Printer, Running, Stream, TEXT_MAX, VAIN_WAITS_MAX,
+        App, Class, Counter, Counters, Instant, Outlet, PATIENCE, Packet, Printer, Running, Stream, TEXT_MAX,
     };
     use engine::{Metadata, Pool, Reporting};
     use std::fs::File;
@@ -438,7 +437,7 @@ mod tests {
         }
         assert!((TEXT_MAX..TEXT_MAX + 64 * packets.len()).contains(&app.text.len()));
         assert_eq!((app.is_patient(), app.is_finished(), app.report()), (true, false, None));
-        app.vain_waits = VAIN_WAITS_MAX;
+        app.blocked_since = Instant::now().checked_sub(PATIENCE);
         app.print(&packets);
         app.finish();
         let printed = app.counters.printed.get();
@@ -462,18 +461,17 @@ mod tests {
         app.outlet = Outlet::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
         let (mut read, mut sent) = (Vec::new(), 0);
         let mut buffer = vec![0; TEXT_MAX];
-        // More waits than are in vain at most, if it did not read in between.
-        for _ in 0..VAIN_WAITS_MAX / 2 {
+        for _ in 0..5 {
             while !app.is_full() {
                 app.print(&packets);
                 sent += packets.len();
             }
-            (0..2).for_each(|_| app.await_reader());
+            app.flush(Duration::ZERO);
             assert!(app.is_full() && app.is_patient());
             while app.is_full() {
                 let len = reader.read(&mut buffer).unwrap();
                 read.extend_from_slice(&buffer[..len]);
-                app.await_reader();
+                app.flush(Duration::ZERO);
             }
         }
         while !app.is_finished() {

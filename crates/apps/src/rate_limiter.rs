@@ -20,8 +20,8 @@ use crate::shared::bucket::Bucket;
 use crate::shared::filtering::LANES;
 use engine::shm::Counter;
 use engine::{
-    App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, NextEvent, OptionError, PortNames, Reconfigured, Setup,
-    Timed,
+    App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, NextEvent, OptionError, PortNames, Reconfigured, Roles,
+    Setup, Timed,
 };
 use serde::Deserialize;
 
@@ -131,6 +131,10 @@ impl Class for RateLimiter {
 }
 
 impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::ROOM.when(self.hold))
+    }
+
     /// Packets that waited may be gone with their link.
     fn link(&mut self, _: &PortNames<'_>) {
         self.ready_ns = None;
@@ -177,7 +181,11 @@ impl Running {
         self.ready_ns = None;
         let (input, output) = (&mut io.inputs[0], &mut io.outputs[0]);
         while let Some(first_len) = input.peek().first().map(|packet| packet.len()) {
-            let passing = input.peek().iter().take_while(|packet| self.take(packet.len())).count();
+            let room = output.allowance();
+            if room == 0 {
+                return;
+            }
+            let passing = input.peek().iter().take(room).take_while(|packet| self.take(packet.len())).count();
             if passing > 0 {
                 input.burst_of_at_most(passing).into_iter().for_each(|burst| output.send(burst));
             } else if self.bytes.as_ref().is_some_and(|bytes| !bytes.holds(first_len as u64)) {

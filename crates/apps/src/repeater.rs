@@ -101,7 +101,7 @@ impl Class for Repeater {
 
 impl App for Running {
     fn roles(&self) -> Roles {
-        Roles::PULL.and(Roles::PUSH)
+        Roles::PULL.and(Roles::PUSH).and(Roles::ROOM)
     }
 
     fn push(&mut self, io: &mut Io<'_>) {

@@ -20,6 +20,7 @@ mod inputs;
 mod instances;
 mod json;
 mod language;
+mod lasting;
 mod man;
 mod message;
 mod missing;

@@ -4,6 +4,7 @@ use crate::args::PsArgs;
 use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
 use crate::instances::{find, nothing_in, unix_ns};
+use crate::lasting::Lasting;
 use crate::message::Message;
 use crate::table::{Column, Table};
 use crate::terminal::{Terminal, columns, print};
@@ -29,7 +30,12 @@ pub(crate) fn run(args: &PsArgs, terminal: &Terminal) -> Result<Outcome, Failure
     } else if found.instances.is_empty() {
         terminal.tell(&nothing_in(&found.folders));
     } else {
-        print(&table(&found.instances, now_unix_ns).text_on(columns(std::io::stdout())))?;
+        let lasting = found.instances.iter().flat_map(|instance| {
+            let name = units::one_line(&instance.name);
+            Totals::of(instance, now_unix_ns).lasting.lines(&name).map(|line| line + "\n").collect::<Vec<_>>()
+        });
+        let lasting: String = lasting.collect();
+        print(&(table(&found.instances, now_unix_ns).text_on(columns(std::io::stdout())) + &lasting))?;
     }
     Ok(Outcome::Done)
 }
@@ -62,6 +68,7 @@ struct Totals {
     links: usize,
     packets: u64,
     drops: u64,
+    lasting: Lasting,
 }
 
 impl Totals {
@@ -75,6 +82,7 @@ impl Totals {
             apps: count(RecordKind::App),
             links: count(RecordKind::Link),
             packets: rates.packets,
+            lasting: Lasting::of(&rates, instance.state, now_unix_ns),
             drops: rates.drops.iter().fold(0, |sum, drop| sum.saturating_add(drop.total)),
         }
     }
@@ -125,6 +133,7 @@ fn object(instance: &Instance, now_unix_ns: u64) -> Value {
         "links": totals.links,
         "packets": totals.packets,
         "drops": totals.drops,
+        "lasting_turns": totals.lasting.objects(),
         "path": instance.path.to_string_lossy(),
     })
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Terminal, arg, code, scratch, sluss, stderr, stdout};
 use engine::shm::Segment;
-use engine::{Engine, Graph, Settings};
+use engine::{App, Class, Engine, Graph, Io, OptionError, Ports, Settings, Setup};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 use std::fs::File;
@@ -27,8 +27,47 @@ fn instance() {
     for link in ["source.output -> tee.input", "tee.a -> sink.a", "tee.b -> sink.b"] {
         graph.link(link).expect("apps that are there");
     }
+    if name == "looping" {
+        graph.app("stuck", Stuck { after: 100_000 }).expect("a name");
+        graph.link("tee.c -> stuck.input").expect("ports");
+    }
     engine.configure(&graph).expect("a graph that runs");
     engine.run_for(Duration::from_secs(60)).expect("threads");
+}
+
+/// Swallows packets, and then loops for ever.
+#[derive(Clone, Debug, PartialEq)]
+struct Stuck {
+    after: u64,
+}
+
+struct StuckState {
+    left: u64,
+    delivered: engine::shm::Counter,
+}
+
+impl Class for Stuck {
+    const TYPE: &'static str = "stuck";
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = StuckState;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<StuckState, OptionError> {
+        Ok(StuckState { left: self.after, delivered: setup.delivered() })
+    }
+}
+
+impl App for StuckState {
+    fn push(&mut self, io: &mut Io<'_>) {
+        while let Some(burst) = io.inputs[0].burst() {
+            self.left = self.left.saturating_sub(burst.len() as u64);
+            io.pool.free_burst(burst, &self.delivered);
+        }
+        if self.left == 0 {
+            loop {
+                std::hint::spin_loop();
+            }
+        }
+    }
 }
 
 /// The instance, and the folder of its counters; it ends with this.
@@ -128,6 +167,32 @@ fn a_running_instance_has_rates() {
     assert_eq!((code(&output), stderr(&output)), (2, told));
     let output = instance.sluss(&["top"]);
     assert!(code(&output) == 2 && stderr(&output).contains("--once"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_app_that_loops_for_ever_is_named() {
+    let instance = Instance::start("looping");
+    let begin = Instant::now();
+    let lasting = loop {
+        let [found] = &instance.lines(&["ps", "--json"])[..] else { panic!("one instance") };
+        if let [lasting] = &found["lasting_turns"].as_array().expect("a list")[..]
+            && lasting["for_s"].as_f64() > Some(0.5)
+        {
+            break lasting.clone();
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30), "{found}");
+    };
+    assert_eq!((&lasting["app"], &lasting["worker"]), (&"stuck".into(), &0.into()));
+    let text = stdout(&instance.sluss(&["ps"]));
+    assert!(text.contains("! looping: the turn of app `stuck` lasts, "), "{text}");
+    let top = |json: &[&str]| instance.sluss(&[&["top", "--once", "--interval", "100ms"], json].concat());
+    let text = stdout(&top(&[]));
+    assert!(text.contains("worker 0: ! turn of stuck lasts "), "{text}");
+    let object: Value = serde_json::from_str(&stdout(&top(&["--json"]))).expect("JSON");
+    let told = &object["workers"][0]["lasting_turn"];
+    // The same turn, which has lasted longer since.
+    assert_eq!((&told["app"], &told["since_unix_ns"]), (&lasting["app"], &lasting["since_unix_ns"]));
+    assert!(told["for_s"].as_f64() > lasting["for_s"].as_f64(), "{told}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! does not follow when the system's clock is set; how far the time of day is ahead is kept beside it, for the timestamps of packets.
 //! On capture time nothing is read: the clock jumps to the next event.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::ops::RangeInclusive;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -149,6 +150,12 @@ impl Clock {
 }
 
 /// The time of day, as the system's clock has it, in nanoseconds since 1970.
+/// The time of day, exact to some milliseconds. PERF: a fifth of what an exact one takes.
+pub(crate) fn coarse_day_ns() -> u64 {
+    let time = clock_gettime(ClockId::RealtimeCoarse);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
 fn day_ns() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX)

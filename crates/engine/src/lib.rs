@@ -121,6 +121,7 @@ mod panic;
 pub mod pool;
 mod rate;
 mod report;
+mod retry;
 #[allow(unsafe_code)]
 pub mod shm;
 mod sync;
@@ -143,5 +144,6 @@ pub use option::{
 pub use pool::{Burst, Held, Kept, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, Packet, Pool, TooLong};
 pub use rate::Rate;
 pub use report::{AppReport, LinkReport, PoolReport, Report};
+pub use retry::Retry;
 pub use timer::{TimerId, Timers};
 pub use worker::{AppState, LastWords};

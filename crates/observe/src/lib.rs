@@ -20,5 +20,6 @@ mod rates;
 pub use history::History;
 pub use instance::{Found, Instance, State, find};
 pub use rates::{
-    AppRates, CounterRate, DropRate, LinkRates, Quantiles, Rates, Sample, WIRE_OVERHEAD_BYTES, WorkerRates,
+    AppRates, CounterRate, DropRate, LinkRates, Quantiles, Rates, Sample, Turn, WIRE_OVERHEAD_BYTES,
+    WorkerRates,
 };

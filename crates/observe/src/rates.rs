@@ -70,6 +70,29 @@ pub struct WorkerRates {
     pub pool_free: u64,
     /// Allocations per second that found no packet.
     pub exhausted_per_s: Option<f64>,
+    /// The turn that it was in; `None` between turns.
+    pub turn: Option<Turn>,
+}
+
+/// The turn of an app in which a worker was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The app.
+    pub app: String,
+    /// When the breath began in which the app has this turn, in nanoseconds since 1970-01-01 UTC.
+    pub since_unix_ns: u64,
+}
+
+impl Turn {
+    /// A turn that takes longer holds up all other apps of its worker so that people notice. A thread that waits for its core is held up by
+    /// less.
+    const LASTS: Duration = Duration::from_millis(100);
+
+    /// How long the turn lasts, for a clock that shows `now_unix_ns`; `None` if it is as short as turns are.
+    pub fn lasts(&self, now_unix_ns: u64) -> Option<Duration> {
+        let lasts = Duration::from_nanos(now_unix_ns.saturating_sub(self.since_unix_ns));
+        Some(lasts).filter(|&lasts| lasts >= Self::LASTS)
+    }
 }
 
 /// What an app did.
@@ -190,7 +213,9 @@ impl Rates {
             .filter(|_| !interval.is_zero())
             .map(|(took, _)| took.div_duration_f64(interval));
         let mut rates = Rates { interval, generation: gauge("generation"), burst, cpu, ..Rates::default() };
-        rates.workers = pairs.of(RecordKind::Worker).map(worker).collect();
+        let apps: BTreeMap<u64, &str> =
+            later.snapshot.of(RecordKind::App).map(|app| (app.epoch, app.name.as_str())).collect();
+        rates.workers = pairs.of(RecordKind::Worker).map(|pair| worker(pair, &apps)).collect();
         rates.workers.sort_by_key(|worker| worker.index);
         rates.apps = pairs.of(RecordKind::App).map(|pair| app(pair, timed_every)).collect();
         rates.apps.sort_by(|a, b| a.name.cmp(&b.name));
@@ -439,8 +464,12 @@ fn added(now: &[u64], before: &[u64]) -> Option<Vec<u64>> {
     if now.len() == before.len() { growth() } else { None }
 }
 
-fn worker(pair: Pair<'_>) -> WorkerRates {
+/// `apps` are the names of apps by the epochs of their records.
+fn worker(pair: Pair<'_>, apps: &BTreeMap<u64, &str>) -> WorkerRates {
+    let since_unix_ns = pair.now.value("breath_unix_ns");
+    let turn = apps.get(&pair.now.value("turn_of")).map(|&app| Turn { app: app.to_owned(), since_unix_ns });
     WorkerRates {
+        turn,
         index: pair.now.worker,
         breaths_per_s: pair.per_s("breaths"),
         breath: pair.quantiles("breath_ns"),

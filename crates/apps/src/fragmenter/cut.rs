@@ -125,8 +125,11 @@ impl Plan {
         self.payload_len.div_ceil(self.part)
     }
 
-    /// Bytes of the fragment of an index from 1 on, that of its link included.
+    /// Bytes of the fragment of an index, that of its link included; of the first, at most.
     pub(super) fn len(&self, index: usize) -> usize {
+        if index == 0 {
+            return self.payload_off + Fragment::HEADER_LEN + self.part.min(self.payload_len);
+        }
         let headers_len = match &self.family {
             Family::V4 { options: (_, options_len), .. } => Ipv4::LEN + options_len,
             Family::V6 { place, .. } => place.off + Fragment::HEADER_LEN,
@@ -163,6 +166,14 @@ impl Plan {
             fragment.data_mut()[self.network_off] = version_and_len;
         }
         self.set_place(&mut fragment.data_mut()[self.network_off..], off, len);
+    }
+
+    /// Makes an empty packet with room for it the first fragment of the whole frame.
+    pub(super) fn copy_first(&self, frame: &[u8], fragment: &mut Packet) {
+        let len = self.part.min(self.payload_len);
+        // The caller has seen to it that there is room.
+        let _ = fragment.append(&frame[..self.payload_off + len]);
+        self.keep_first(fragment);
     }
 
     /// Makes the whole packet its first fragment.

@@ -247,12 +247,35 @@ fn an_exhausted_pool_is_counted() {
 }
 
 #[test]
-fn a_full_link_drops() {
+fn a_breath_has_more_fragments_than_a_link() {
     let mut rig = Rig::new(Fragmenter { mtu: 68 }, &["input"], &["output"]);
     (0..30).for_each(|_| rig.send("input", frame("eth / ip4(proto=17) / pad(2400)")));
     rig.breathe();
-    assert_eq!(rig.take("output").len(), 1024);
-    assert_eq!(rig.report().drops["link_full"], 30 * 50 - 1024);
+    assert_eq!((rig.take("output").len(), rig.report().drops.len()), (30 * 50, 0));
+}
+
+/// In parts, the first and the last fragment are made otherwise than where there is room for all.
+#[test]
+fn a_packet_cut_in_parts_is_cut_alike() {
+    for (headers, id) in [("ip4(proto=17, id=5, len=60020)", 0..0), ("ip6(next=17, len=60000)", 58..62)] {
+        let mut packet = frame(&format!("eth / {headers}"));
+        packet.extend((0..60_000_u32).map(|byte| (byte % 251) as u8));
+        let fragments = |before: usize| {
+            let mut rig = Rig::new(Fragmenter { mtu: 1000 }, &["input"], &["output"]);
+            // What comes before leaves less room than the packet needs.
+            (0..before).for_each(|_| rig.send("input", frame("eth / arp")));
+            rig.send("input", &packet);
+            rig.breathe();
+            assert_eq!(rig.report().drops.len(), 0);
+            let mut fragments = rig.take("output").split_off(before);
+            // Identifications of IPv6 begin anywhere.
+            fragments.iter_mut().for_each(|fragment| fragment[id.clone()].fill(0));
+            fragments
+        };
+        let together = fragments(0);
+        assert!(together.len() > 60, "{headers}: {}", together.len());
+        assert_eq!(together, fragments(1000), "{headers}");
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl App for Running {
     }
 
     fn push(&mut self, io: &mut Io<'_>) {
-        while let Some(burst) = io.inputs[0].burst_of_at_most(io.outputs[0].room()) {
+        while let Some(burst) = io.inputs[0].burst() {
             let is_cut = |packet: &&Packet| packet.metadata().cut_len > 0;
             self.cut.add(burst.iter().filter(is_cut).count() as u64);
             io.outputs[0].send(burst);

@@ -44,7 +44,7 @@ fn instance_in_words(seen: &Seen, width: Option<usize>) -> String {
     let rates = &seen.rates;
     let head = head(seen);
     let tables = [
-        Some(tables::apps(seen.state, rates.apps.iter())),
+        Some(tables::apps(seen.state, &seen.lasting, rates.apps.iter())),
         Some(tables::links(seen.state, rates.links.iter())),
         tables::counters(rates.apps.iter()),
     ];
@@ -59,7 +59,7 @@ fn head(seen: &Seen) -> String {
     let did = if seen.state == State::Crashed { did_in_all(rates) } else { does(rates) };
     let (name, state) = (one_line(&seen.name), seen.state.as_str());
     let mut text = format!("{name} (pid {}): {state}{up}; {did}\n", seen.pid);
-    rates.workers.iter().for_each(|worker| text += &format!("{}\n", tables::worker(worker)));
+    rates.workers.iter().for_each(|worker| text += &format!("{}\n", tables::worker(worker, &seen.lasting)));
     text + &format!("drops: {}\n", tables::drops(rates).unwrap_or_else(|| "none".to_owned()))
 }
 
@@ -101,14 +101,14 @@ fn object(seen: &Seen) -> Value {
         "packets": rates.packets,
         "packets_per_s": rates.packets_per_s,
         "drops_per_s": rates.drops_per_s,
-        "workers": rates.workers.iter().map(worker_object).collect::<Vec<_>>(),
+        "workers": rates.workers.iter().map(|worker| worker_object(worker, seen)).collect::<Vec<_>>(),
         "apps": apps,
         "links": links,
         "drops": drops_object(&rates.drops),
     })
 }
 
-fn worker_object(worker: &WorkerRates) -> Value {
+fn worker_object(worker: &WorkerRates, seen: &Seen) -> Value {
     json!({
         "worker": worker.index,
         "cpu": worker.cpu,
@@ -116,6 +116,7 @@ fn worker_object(worker: &WorkerRates) -> Value {
         "breath_ns": quantiles_object(worker.breath),
         "pool": { "total": worker.pool_total, "free": worker.pool_free },
         "pool_exhausted_per_s": worker.exhausted_per_s,
+        "lasting_turn": seen.lasting.object_of(worker.index),
     })
 }
 

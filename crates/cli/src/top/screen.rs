@@ -3,7 +3,7 @@
 use super::tables;
 use super::view::{Pane, View};
 use crate::units::{number, one_line, time_of_day, uptime};
-use observe::State;
+use observe::{AppRates, State};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -99,18 +99,22 @@ fn rows(view: &View, pane: Pane, width: usize) -> (Vec<String>, Vec<bool>) {
     match pane {
         Pane::Instances => {
             let rows = view.instances();
-            let alarms = rows
-                .iter()
-                .map(|seen| seen.state == State::Crashed || tables::goes_on(seen.rates.drops_per_s));
+            let alarms = rows.iter().map(|seen| {
+                seen.state == State::Crashed || seen.lasting.any() || tables::goes_on(seen.rates.drops_per_s)
+            });
             (tables::instances(rows.iter().copied()).lines(width), alarms.collect())
         }
         Pane::Apps => {
             let rows = view.apps();
-            let alarms = rows
-                .iter()
-                .map(|app| app.state == engine::AppState::Down || tables::goes_on(app.drops_per_s));
+            let lasting = view.instance().map(|seen| seen.lasting.clone()).unwrap_or_default();
+            let is_alarming = |app: &AppRates| {
+                app.state == engine::AppState::Down
+                    || lasting.of_app(&app.name).is_some()
+                    || tables::goes_on(app.drops_per_s)
+            };
+            let alarms = rows.iter().map(|app| is_alarming(app)).collect();
             let state = view.instance().map_or(State::Running, |seen| seen.state);
-            (tables::apps(state, rows.iter().copied()).lines(width), alarms.collect())
+            (tables::apps(state, &lasting, rows.iter().copied()).lines(width), alarms)
         }
         Pane::Links => {
             let rows = view.links();
@@ -171,7 +175,8 @@ fn pane_title(view: &View, pane: Pane) -> String {
 /// Workers, drops by reason, and what the selected app counts.
 fn facts(view: &View) -> Vec<Line<'_>> {
     let Some(seen) = view.instance() else { return vec![Line::default(); 2] };
-    let workers: Vec<String> = seen.rates.workers.iter().map(tables::worker).collect();
+    let workers: Vec<String> =
+        seen.rates.workers.iter().map(|worker| tables::worker(worker, &seen.lasting)).collect();
     let drops = tables::drops(&seen.rates);
     let alarm = tables::goes_on(seen.rates.drops_per_s);
     let drops = format!(" drops: {}", drops.unwrap_or_else(|| "none".to_owned()));
@@ -233,7 +238,8 @@ const HELP: &[&str] = &[
     "        of an app: of its worker's time, an estimate",
     "FILL    packets in a breath, as a share of the burst",
     "P50 P99 of turns in the interval, exact to a quarter",
-    "!       packets are being dropped, or an app is down",
+    "!       packets are being dropped, an app is down,",
+    "        or its turn lasts: it holds up its worker",
     "-       not known: new, replaced, or crashed",
 ];
 
@@ -247,7 +253,7 @@ const NARROW_HELP: &[&str] = &[
     "↑ ↓ j k  select",
     "enter    links of this app; esc: all",
     "s        sort the pane",
-    "!        drops, or an app is down",
+    "!        drops, app down, turn lasts",
     "-        not known",
     "PPS      packets that came to an end",
     "FILL     packets in a breath",

@@ -1,6 +1,7 @@
 //! What is told of instances, apps and links, as tables.
 
 use super::watch::Seen;
+use crate::lasting::Lasting;
 use crate::table::{Column, Table};
 use crate::units::{nanoseconds, number, one_line, rate, share, unknown, uptime};
 use engine::AppState;
@@ -41,7 +42,11 @@ pub(super) fn instances<'a>(rows: impl Iterator<Item = &'a Seen>) -> Table {
 }
 
 /// Apps of an instance in a state, a row each.
-pub(super) fn apps<'a>(instance: State, rows: impl Iterator<Item = &'a AppRates>) -> Table {
+pub(super) fn apps<'a>(
+    instance: State,
+    lasting: &Lasting,
+    rows: impl Iterator<Item = &'a AppRates>,
+) -> Table {
     let mut table = Table::new(vec![
         Column::left("APP", 12, 0),
         Column::left("TYPE", 12, 9),
@@ -60,7 +65,7 @@ pub(super) fn apps<'a>(instance: State, rows: impl Iterator<Item = &'a AppRates>
             app.name.clone(),
             app.class.clone(),
             app.worker.to_string(),
-            state(instance, app),
+            state(instance, lasting, app),
             share(app.cpu),
             rate(app.rx_per_s),
             rate(app.tx_per_s),
@@ -117,15 +122,16 @@ fn link_rates<'a>(rows: impl Iterator<Item = &'a LinkRates>) -> Table {
 }
 
 /// A worker in a few words.
-pub(super) fn worker(worker: &WorkerRates) -> String {
+pub(super) fn worker(worker: &WorkerRates, lasting: &Lasting) -> String {
     let quantiles = |breath: Quantiles| {
         let [p50, p99] = [breath.p50_ns, breath.p99_ns].map(|ns| nanoseconds(Some(ns)));
         format!(", p50 {p50} p99 {p99}")
     };
     let exhausted = worker.exhausted_per_s.filter(|&per_s| per_s > 0.0);
     format!(
-        "worker {}: {} busy, {} breaths/s{}, pool {}/{} free{}",
+        "worker {}: {}{} busy, {} breaths/s{}, pool {}/{} free{}",
         worker.index,
+        lasting.of_worker(worker.index).map_or(String::new(), |turn| format!("{turn}, ")),
         share(worker.cpu),
         rate(worker.breaths_per_s),
         worker.breath.map_or(String::new(), quantiles),
@@ -202,7 +208,10 @@ pub(super) fn app_state(instance: State, app: &AppRates) -> &'static str {
     if instance == State::Crashed { instance.as_str() } else { app.state.as_str() }
 }
 
-fn state(instance: State, app: &AppRates) -> String {
+fn state(instance: State, lasting: &Lasting, app: &AppRates) -> String {
+    if let Some(lasts) = lasting.of_app(&app.name) {
+        return format!("! {}", uptime(lasts));
+    }
     if instance == State::Crashed {
         return app_state(instance, app).to_owned();
     }

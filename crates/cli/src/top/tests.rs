@@ -4,8 +4,9 @@ use super::screen;
 use super::view::{Action, Pane, View};
 use super::watch::{Moment, Seen};
 use super::{once, tables};
+use crate::lasting::Lasting;
 use engine::AppState;
-use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, Rates, State, WorkerRates};
+use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, Rates, State, Turn, WorkerRates};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::path::PathBuf;
@@ -71,6 +72,7 @@ fn edge(packets_per_s: f64) -> Seen {
         pool_total: 16_384,
         pool_free: 16_000,
         exhausted_per_s: Some(0.0),
+        turn: None,
     };
     let rates = Rates {
         interval: Duration::from_secs(1),
@@ -106,7 +108,8 @@ fn edge(packets_per_s: f64) -> Seen {
         drops_per_s: Some(1241.0),
     };
     let (path, name) = (PathBuf::from("edge.4711.counters"), "edge".to_owned());
-    Seen { path, name, pid: 4711, state: State::Running, uptime: Some(Duration::from_secs(3725)), rates }
+    let (uptime, lasting) = (Some(Duration::from_secs(3725)), Lasting::default());
+    Seen { path, name, pid: 4711, state: State::Running, uptime, rates, lasting }
 }
 
 fn crashed() -> Seen {
@@ -134,7 +137,7 @@ fn crashed() -> Seen {
         ..Rates::default()
     };
     let (path, name) = (PathBuf::from("lab.99.counters"), "lab\x1b[2J".to_owned());
-    Seen { path, name, pid: 99, state: State::Crashed, uptime: None, rates }
+    Seen { path, name, pid: 99, state: State::Crashed, uptime: None, rates, lasting: Lasting::default() }
 }
 
 fn moment(second: u64, instances: Vec<Seen>) -> Moment {
@@ -293,6 +296,31 @@ fn objects_are_one_line_each() {
         (&objects[1]["state"], &objects[1]["packets_per_s"]),
         (&"crashed".into(), &serde_json::Value::Null)
     );
+}
+
+#[test]
+fn a_turn_that_lasts_is_told() {
+    let mut seen = edge(0.0);
+    let turn = Turn { app: "web_filter".to_owned(), since_unix_ns: START_UNIX_NS };
+    seen.rates.workers[0].turn = Some(turn);
+    let lasting =
+        |state, after_ms: u64| Lasting::of(&seen.rates, state, START_UNIX_NS + after_ms * 1_000_000);
+    assert!(!lasting(State::Running, 99).any() && !lasting(State::Stopped, 9999).any());
+    let lasting = lasting(State::Running, 12_500);
+    let lines: Vec<String> = lasting.lines("edge").collect();
+    assert_eq!(lines, ["! edge: the turn of app `web_filter` lasts, 12s so far: it holds up worker 0"]);
+    seen.lasting = lasting;
+    let mut view = View::new(Duration::from_secs(1), false);
+    view.push(moment(12, vec![seen.clone()]));
+    let screen = drawn(&view, 120, 40);
+    assert!(screen.contains("worker 0: ! turn of web_filter lasts 12s, 87% busy"), "{screen}");
+    assert!(screen.lines().any(|line| line.contains("web_filter") && line.contains("! 12s")), "{screen}");
+    let object: serde_json::Value =
+        serde_json::from_str(&once::objects(&moment(12, vec![seen]))).expect("JSON");
+    let told = serde_json::json!({
+        "worker": 0, "app": "web_filter", "since_unix_ns": START_UNIX_NS, "for_s": 12.5
+    });
+    assert_eq!(object["workers"][0]["lasting_turn"], told);
 }
 
 #[test]

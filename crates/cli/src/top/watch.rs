@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::instances;
+use crate::lasting::Lasting;
 use engine::shm::runtime;
 use observe::{Instance, Rates, Sample, State};
 use std::collections::BTreeMap;
@@ -31,6 +32,8 @@ pub(super) struct Seen {
     pub(super) state: State,
     pub(super) uptime: Option<Duration>,
     pub(super) rates: Rates,
+    /// Turns that last, if it runs.
+    pub(super) lasting: Lasting,
 }
 
 /// Looks, and remembers what it saw the time before.
@@ -83,7 +86,8 @@ impl Watch {
             State::Running | State::Stopped => Rates::between(before.get(&path), &sample),
         };
         self.before.insert(path.clone(), sample);
-        Seen { path, name, pid, state, uptime, rates }
+        let lasting = Lasting::of(&rates, state, at_unix_ns);
+        Seen { path, name, pid, state, uptime, rates, lasting }
     }
 }
 

@@ -44,7 +44,9 @@ pub trait App: Any + Send {
         let _ = io;
     }
 
-    /// Works on the packets that wait at the inputs. Called once a breath, when any do, senders before receivers.
+    /// Works on the packets that wait at the inputs. Called when any do, senders before receivers; once a breath, and again when the app was
+    /// given a part of them only, since its outputs had no room for more, and their receivers have had their turns. An app that sends more
+    /// packets than it gets asks for room, and leaves what it cannot send: see [`Roles::ROOM`].
     fn push(&mut self, io: &mut Io<'_>) {
         let _ = io;
     }
@@ -90,7 +92,7 @@ pub trait App: Any + Send {
     }
 }
 
-/// Which turns of an [`App`] the engine calls, and whether it touches metadata.
+/// Which turns of an [`App`] the engine calls, and what it needs to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roles(u8);
 
@@ -106,6 +108,10 @@ impl Roles {
     /// No turn: the app reads or writes [`Metadata`](crate::Metadata). If any of a graph does, new packets are stamped and copies keep
     /// their stamp; else nobody touches it.
     pub const METADATA: Roles = Roles(8);
+    /// No turn: the app itself looks after the room in its outputs ([`Output::allowance`]), or keeps what comes. It is given all packets that
+    /// wait, and called again in the same breath when it has left some and filled a link. Others are given no more than their outputs take, if
+    /// they send one packet for each.
+    pub const ROOM: Roles = Roles(16);
 
     /// These roles and those.
     pub const fn and(self, other: Roles) -> Roles {

@@ -11,7 +11,7 @@
 
 use super::placement::{Places, Placing};
 use super::{Engine, LinkState};
-use crate::app::{ClassInfo, Direction, Ports, Reconfigured};
+use crate::app::{ClassInfo, Direction, Passage, Ports, Reconfigured};
 use crate::drops;
 use crate::graph::{AppSpec, Graph, Link, breathing_order, conflict_in_change};
 use crate::link::{self, Between, Input, Output, Ring};
@@ -376,7 +376,8 @@ impl Engine {
         let pulls = |name: &str| tasks.get(name).is_some_and(|(_, task)| task.has(Method::Pull));
         let order = breathing_names(&self.graph, pulls);
         let places = placing.places(&self.graph, &order, self.workers.len());
-        self.tell_links(&places, &ends);
+        let order = pushing_names(&self.graph, pulls);
+        self.tell_links(&places, &order, &ends);
         ends.outputs.values_mut().for_each(Output::settle);
         let tasks = self.plugged_in(tasks, &mut ends, &order, &places);
         let stamping = tasks.iter().flatten().any(Task::uses_metadata);
@@ -393,16 +394,27 @@ impl Engine {
         self.counters.links.set(self.graph.links().len() as u64);
     }
 
-    /// Tells links on which worker their packets arrive, and whether they come from there.
-    fn tell_links(&self, places: &Places, ends: &Ends) {
+    /// Tells links on which worker their packets arrive, and whether they come from there, in the same breath.
+    fn tell_links(&self, places: &Places, order: &[String], ends: &Ends) {
         let place = |app: &str| places.get(app).copied().unwrap_or(0);
+        let positions: BTreeMap<&str, usize> =
+            (0..).zip(order).map(|(at, name)| (name.as_str(), at)).collect();
+        // What comes in from the world is sent before anybody pushes.
+        let position = |app: &str| positions.get(app).copied().unwrap_or(0);
+        let is_forward = |link: &Link| {
+            is_of_world(&self.graph, &link.from.app) || position(&link.from.app) < position(&link.to.app)
+        };
         for (link, state) in &self.links {
             state.record.set_worker(place(&link.to.app));
             if let Some(ring) = state.ring.upgrade() {
                 // An app that has hidden its end from us may use it on any thread.
                 let are_here = ends.outputs.contains_key(link) && ends.inputs.contains_key(link);
                 let is_local = are_here && place(&link.from.app) == place(&link.to.app);
-                ring.place(if is_local { Between::OneThread } else { Between::TwoThreads });
+                ring.place(match is_local {
+                    true if is_forward(link) => Between::OneBreath,
+                    true => Between::OneThread,
+                    false => Between::TwoThreads,
+                });
             }
         }
     }
@@ -475,7 +487,7 @@ fn port_names(ports: &Ports, linked: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// The names of the apps in the order in which they push.
+/// The names of the apps in the order in which packets come to them.
 pub(super) fn breathing_names(graph: &Graph, pulls: impl Fn(&str) -> bool) -> Vec<String> {
     let names: Vec<&str> = graph.apps().map(|(name, _)| name).collect();
     let number = |name: &str| names.binary_search(&name).unwrap_or(0);
@@ -484,6 +496,27 @@ pub(super) fn breathing_names(graph: &Graph, pulls: impl Fn(&str) -> bool) -> Ve
         graph.links().map(|link| (number(&link.from.app), number(&link.to.app))).collect();
     let order = breathing_order(names.len(), &pulling, &links);
     order.into_iter().map(|app| names[app].to_owned()).collect()
+}
+
+/// The names of the apps in the order in which they push. It is that in which packets come to them; but a device, from which other packets
+/// come than it gets, is the last of those that lead to it.
+fn pushing_names(graph: &Graph, pulls: impl Fn(&str) -> bool) -> Vec<String> {
+    let names: Vec<&str> = graph.apps().map(|(name, _)| name).collect();
+    let is_device: Vec<bool> = names.iter().map(|name| is_of_world(graph, name)).collect();
+    let number = |name: &str| names.binary_search(&name).unwrap_or(0);
+    let pulling: Vec<usize> = (0..names.len()).filter(|&app| pulls(names[app])).collect();
+    // A device is two apps: one with its outputs, and one with its inputs, which pushes.
+    let pushing = |app: usize| if is_device[app] { names.len() + app } else { app };
+    let links: Vec<(usize, usize)> =
+        graph.links().map(|link| (number(&link.from.app), pushing(number(&link.to.app)))).collect();
+    let order = breathing_order(2 * names.len(), &pulling, &links);
+    let pushers = order.into_iter().filter(|&app| app == pushing(app % names.len()));
+    pushers.map(|app| names[app % names.len()].to_owned()).collect()
+}
+
+/// Whether an app is a device.
+fn is_of_world(graph: &Graph, app: &str) -> bool {
+    graph.get(app).is_some_and(|app| app.config.class().passage == Passage::World)
 }
 
 /// Whether a class has the ports that are linked.

@@ -12,8 +12,10 @@ mod large;
 mod metadata;
 mod places;
 mod prepared;
+mod room;
 mod time;
 mod together;
+mod turns;
 mod wakes;
 
 use super::*;

@@ -14,8 +14,10 @@ pub struct Input {
     ring: Arc<Ring>,
     /// The next slot to read.
     next: u32,
-    /// Where the sender was at the beginning of this turn.
+    /// Where the sender was at the beginning of this turn, or as far as the app is shown its packets.
     tail: u32,
+    /// Where the sender was, while the app is shown less.
+    whole_tail: u32,
     /// The value of `next` that the ring knows.
     published: u32,
     /// Packets received in earlier turns.
@@ -57,7 +59,16 @@ impl Bytes {
 
 impl Input {
     pub(super) fn new(ring: Arc<Ring>, counters: LinkCounters) -> Self {
-        Input { ring, next: 0, tail: 0, published: 0, received: 0, bytes: Bytes::default(), counters }
+        Input {
+            ring,
+            next: 0,
+            tail: 0,
+            whole_tail: 0,
+            published: 0,
+            received: 0,
+            bytes: Bytes::default(),
+            counters,
+        }
     }
 
     /// The end of no link: nothing ever comes.
@@ -125,12 +136,34 @@ impl Input {
         self.tail.wrapping_sub(self.next) as usize
     }
 
-    /// Whether anything is here for the turn that begins.
+    /// A turn begins. Returns how many packets are here for it.
     #[inline]
-    pub(crate) fn begin(&mut self) -> bool {
+    pub(crate) fn begin(&mut self) -> u32 {
         self.tail = self.ring.tail();
         self.bytes.begin(&self.ring);
-        self.tail != self.next
+        self.tail.wrapping_sub(self.next)
+    }
+
+    /// Another turn begins in the same breath. What has come since the first is for the next breath, unless the sender pushes before the
+    /// receiver: what goes round in a loop would have no end. Returns how many packets are here, and whether more than before.
+    pub(crate) fn begin_again(&mut self) -> (u32, bool) {
+        let before = self.tail.wrapping_sub(self.next);
+        let waiting = if self.ring.is_forward() { self.begin() } else { before };
+        (waiting, waiting > before)
+    }
+
+    /// Shows the app no more than `count` of the packets that are here, until [`Input::widen`].
+    pub(crate) fn narrow(&mut self, count: u32) {
+        self.whole_tail = self.tail;
+        if count < self.tail.wrapping_sub(self.next) {
+            self.tail = self.next.wrapping_add(count);
+            self.bytes.taken = None;
+        }
+    }
+
+    /// Shows all packets again that are here.
+    pub(crate) fn widen(&mut self) {
+        self.tail = self.whole_tail;
     }
 
     /// Ends the turn: slots that were emptied are the sender's again. Returns how many these are.
@@ -142,8 +175,9 @@ impl Input {
         }
         self.received += u64::from(taken);
         self.counters.received(self.received);
-        self.bytes.end(self.next == self.tail && self.ring.is_local());
-        if self.ring.is_local() && self.next == self.ring.tail() {
+        let is_empty = self.ring.is_local() && self.next == self.ring.tail();
+        self.bytes.end(is_empty);
+        if is_empty {
             self.ring.rewind();
             (self.next, self.tail) = (0, 0);
         } else {

@@ -32,6 +32,8 @@ pub const CAPACITY: usize = ring::CAPACITY as usize;
 /// Whose the ends of a link are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Between {
+    /// Both belong to apps of one thread, and the receiver pushes after the sender in each breath.
+    OneBreath,
     /// Both belong to apps of one thread.
     OneThread,
     /// They belong to apps of two.

@@ -1,7 +1,8 @@
 //! The sending end of a link.
 //!
 //! What an app sends is visible to the receiver when its turn is over: one store for a turn, and the counters with it. A full link drops and counts
-//! (`link_full`); an app that must not lose packets asks for `Output::room` first. An output without a link is a ring that is always full.
+//! (`link_full`). The engine gives an app no more packets than its links take one each; one that sends more than it gets asks for `Output::room` first.
+//! An output without a link is a ring that is always full.
 
 use super::Ring;
 use super::ring::CAPACITY;
@@ -25,11 +26,23 @@ pub struct Output {
     bytes: u64,
     dropped: u64,
     counters: LinkCounters,
+    /// Whether the receiver leaves packets in it, so that nobody waits for it who could go on otherwise.
+    is_stuck: bool,
 }
 
 impl Output {
     pub(super) fn new(ring: Arc<Ring>, counters: LinkCounters) -> Self {
-        Output { ring, next: 0, limit: 0, published: 0, sent: 0, bytes: 0, dropped: 0, counters }
+        Output {
+            ring,
+            next: 0,
+            limit: 0,
+            published: 0,
+            sent: 0,
+            bytes: 0,
+            dropped: 0,
+            counters,
+            is_stuck: false,
+        }
     }
 
     /// The end of no link: what is sent here is dropped, and counted by `counter`.
@@ -266,6 +279,24 @@ impl Output {
     #[inline]
     pub fn allowance(&self) -> usize {
         if self.is_linked() { self.room() } else { usize::MAX }
+    }
+
+    /// How many packets the sender may be given at the beginning of its turn, if it sends one for each: as many as the link takes, where the
+    /// receiver empties it in the same breath; any number otherwise.
+    #[inline]
+    pub(crate) fn bound(&self) -> u32 {
+        if self.ring.is_forward() { self.ring.room() } else { u32::MAX }
+    }
+
+    /// The receiver leaves packets in it, which have no room for as many as `wanted`.
+    pub(crate) fn find_stuck(&mut self, wanted: u32) {
+        self.is_stuck = self.bound() < wanted;
+    }
+
+    /// Whether the receiver has left packets in it ever since that was found.
+    pub(crate) fn is_stuck(&mut self) -> bool {
+        self.is_stuck &= self.ring.queued() > 0;
+        self.is_stuck
     }
 
     /// Packets sent in this turn.

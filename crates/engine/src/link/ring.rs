@@ -24,6 +24,7 @@ pub(crate) struct Ring {
     tail: OwnLine<Tail>,
     slots: Slots,
     is_local: AtomicBool,
+    is_forward: AtomicBool,
     watch: Watch,
 }
 
@@ -88,7 +89,8 @@ impl Ring {
             head: OwnLine(AtomicU32::new(0)),
             tail: OwnLine(Tail::at(0)),
             slots: Slots::new(),
-            is_local: AtomicBool::new(between == Between::OneThread),
+            is_local: AtomicBool::new(between != Between::TwoThreads),
+            is_forward: AtomicBool::new(between == Between::OneBreath),
             watch: Watch::new(CAPACITY),
         }
     }
@@ -100,6 +102,7 @@ impl Ring {
             tail: OwnLine(Tail::at(CAPACITY)),
             slots: Slots::none(),
             is_local: AtomicBool::new(true),
+            is_forward: AtomicBool::new(false),
             watch: Watch::new(0),
         }
     }
@@ -165,9 +168,22 @@ impl Ring {
         self.is_local.load(Ordering::Relaxed)
     }
 
+    /// Whether they do, and the receiver pushes after the sender in each breath.
+    #[inline]
+    pub(crate) fn is_forward(&self) -> bool {
+        self.is_forward.load(Ordering::Relaxed)
+    }
+
     /// Says whose the ends are. Between turns only, and when neither runs; the sender's end is to [settle](super::Output::settle) then.
     pub(crate) fn place(&self, between: Between) {
-        self.is_local.store(between == Between::OneThread, Ordering::Relaxed);
+        self.is_local.store(between != Between::TwoThreads, Ordering::Relaxed);
+        self.is_forward.store(between == Between::OneBreath, Ordering::Relaxed);
+    }
+
+    /// How many packets it takes until it is full.
+    #[inline]
+    pub(super) fn room(&self) -> u32 {
+        CAPACITY - self.tail().wrapping_sub(self.head())
     }
 
     /// Begins an empty ring at its first slot again. Both ends must belong to the calling thread, and neither be in the

@@ -14,9 +14,9 @@ fn what_is_sent_is_seen_when_the_turn_is_over() {
         let mut pool = Pool::new(8).expect("memory");
         let (mut output, mut input) = link(LinkCounters::hidden(), between);
         output.put(pool.packet(b"one").expect("a packet"));
-        assert!(!input.begin());
+        assert_eq!(input.begin(), 0);
         assert_eq!(output.end(), 1);
-        assert!(input.begin());
+        assert!(input.begin() > 0);
         output.put(pool.packet(b"two").expect("a packet"));
         output.end();
         let burst = input.burst().expect("a burst");
@@ -24,7 +24,7 @@ fn what_is_sent_is_seen_when_the_turn_is_over() {
         burst.for_each(|packet| pool.put_back(packet));
         assert!(input.burst().is_none());
         input.end();
-        assert!(input.begin());
+        assert!(input.begin() > 0);
         input.burst().into_iter().flatten().for_each(|packet| pool.put_back(packet));
         input.end();
         assert_eq!((output.sent(), input.received(), pool.available()), (2, 2, 8));

@@ -97,6 +97,11 @@ impl Record {
         self.shared.write_u32(self.offset + 20, worker as u32);
     }
 
+    /// What tells it from any other record.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.shared.cell(self.offset + 8).load(Ordering::Relaxed)
+    }
+
     /// Begins the next number on a line of its own.
     pub(super) fn next_line(&mut self) {
         self.next = self.next.next_multiple_of(64);

@@ -2,8 +2,9 @@
 
 use super::Worker;
 use super::task::{Method, Task};
+use super::turns::Rare;
 use crate::app::{Breath, NextEvent};
-use crate::clock::ClockKind;
+use crate::clock::{ClockKind, coarse_day_ns};
 
 /// Whether it is known when capture time begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,15 +21,22 @@ impl Worker {
     /// The time of this breath.
     #[inline]
     pub(super) fn advance(&mut self) -> u64 {
-        if self.clock.kind() == ClockKind::Wall {
-            return self.clock.advance();
+        if self.clock.kind() == ClockKind::Capture {
+            return self.advance_capture_time();
         }
-        self.advance_capture_time()
+        let before_ns = self.clock.now_ns();
+        let now_ns = self.clock.advance();
+        // Breaths that share a reading began at about that time.
+        if now_ns != before_ns {
+            self.gauges.began_unix_ns.set(self.clock.stamp_ns());
+        }
+        now_ns
     }
 
     /// PERF: a function of its own, so that breaths by the time of day keep their registers.
     #[inline(never)]
     fn advance_capture_time(&mut self) -> u64 {
+        self.gauges.began_unix_ns.set(coarse_day_ns());
         let mut next_ns = None;
         let mut is_awaited = false;
         for task in &self.tasks {
@@ -74,7 +82,7 @@ impl Worker {
             NextEvent::CaptureStart => task.pull(breath),
             NextEvent::None | NextEvent::At(_) => None,
         };
-        self.turns::<false>(Method::Pull, pull, now_ns)
-            | self.turns::<false>(Method::Push, Task::push, now_ns)
+        let pulled = self.turns::<Rare>(Method::Pull, pull, now_ns);
+        self.pushes::<Rare>(now_ns) | (pulled > 0)
     }
 }

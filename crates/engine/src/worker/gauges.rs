@@ -11,6 +11,10 @@ use crate::shm::{Counter, EntryKind, Histogram, Record};
 #[derive(Debug)]
 pub(super) struct Gauges {
     pub(super) breaths: Counter,
+    /// When the breath began, in nanoseconds since 1970 UTC, and the app that has its turn, by the epoch of its record; 0 for none. So others see
+    /// which turn lasts, also one that never ends.
+    pub(super) began_unix_ns: Counter,
+    pub(super) turn_of: Counter,
     pub(super) latency: Histogram,
     total: Counter,
     free: Counter,
@@ -25,6 +29,8 @@ impl Gauges {
     pub(super) fn new(record: &mut Record) -> Self {
         Gauges {
             breaths: record.number("breaths", EntryKind::Counter),
+            began_unix_ns: record.number("breath_unix_ns", EntryKind::Gauge),
+            turn_of: record.number("turn_of", EntryKind::Gauge),
             total: record.number("pool_total", EntryKind::Gauge),
             free: record.number("pool_free", EntryKind::Gauge),
             allocated: record.number("allocated", EntryKind::Counter),

@@ -3,6 +3,7 @@
 //! ```text
 //! for each app that pulls, by name:                  pull
 //! for each app with links in, senders first:         push, if anything waits
+//! for each of these that has left packets:           push again, when links have room (`task/room.rs`)
 //! now and then:                                      tick, restarts
 //! if any packet was dropped by going out of scope:   take it home, count it
 //! ```
@@ -52,6 +53,7 @@ use load::Load;
 pub(crate) use rest::Rest;
 use schedule::Schedule;
 use time::ThreadTime;
+
 use usual::Measured;
 
 /// Every 256th breath is timed app by app; halfway between two of these, one breath is timed as a whole.
@@ -94,7 +96,7 @@ pub(crate) struct Pace {
 
 impl Worker {
     /// The size of a worker's record.
-    pub(crate) const RECORD_SIZE: RecordSize = RecordSize { entries: 9, numbers: 9 + Histogram::BUCKETS };
+    pub(crate) const RECORD_SIZE: RecordSize = RecordSize { entries: 11, numbers: 11 + Histogram::BUCKETS };
 
     pub(crate) fn new(pool: Pool, clock: Clock, pace: Pace, mut record: Record) -> Self {
         let gauges = Gauges::new(&mut record);
@@ -144,7 +146,7 @@ impl Worker {
         } else if self.breaths.is_multiple_of(TIMED_EVERY / 2) {
             self.timed_turns(now_ns)
         } else {
-            self.turns_of_breath::<false>(now_ns)
+            self.turns_of_breath::<turns::Usual>(now_ns)
         };
         self.load.moved(moved);
         if self.breaths.is_multiple_of(LOOKED_AFTER_EVERY) {
@@ -165,6 +167,7 @@ impl Worker {
         if Orphans::any() {
             self.sweep(Task::discarded);
         }
+        self.gauges.turn_of.set(0);
         moved
     }
 

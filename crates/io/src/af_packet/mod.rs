@@ -282,6 +282,7 @@ impl App for Running {
         Roles::PULL
             .and(Roles::PUSH)
             .and(Roles::TICK)
+            .and(Roles::ROOM)
             .and(Roles::METADATA.when(self.framing != Framing::Ethernet))
     }
 

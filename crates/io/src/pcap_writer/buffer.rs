@@ -6,6 +6,9 @@ use std::ops::Range;
 /// second-level cache.
 const BLOCK: usize = 128 << 10;
 
+/// Bytes that are kept for a pipe whose reader is slow, before packets are dropped.
+const KEPT_MAX: usize = 4 << 20;
+
 /// Records that wait, of which a pipe may have taken some already.
 #[derive(Debug)]
 pub(super) struct Buffer {
@@ -53,12 +56,30 @@ impl Buffer {
         self.bytes.len() >= BLOCK
     }
 
+    /// Whether it takes no more at all.
+    pub(super) fn is_overfull(&self) -> bool {
+        self.bytes.len() - self.sent >= KEPT_MAX
+    }
+
     /// Appends records. All that is there then counts as delivered.
     #[inline]
     pub(super) fn append<T>(&mut self, records: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let outcome = records(&mut self.bytes);
         self.whole = self.bytes.len();
         outcome
+    }
+
+    /// Whether so much of it was taken that it is worth while to forget that.
+    pub(super) fn is_mostly_sent(&self) -> bool {
+        self.sent >= KEPT_MAX / 4
+    }
+
+    /// Forgets its first `count` bytes, all of which were taken.
+    pub(super) fn forget(&mut self, count: usize) {
+        self.bytes.drain(..count);
+        self.whole -= count;
+        self.sent -= count;
+        self.inherited = self.inherited.saturating_sub(count);
     }
 
     /// Notes that so many bytes more were taken.

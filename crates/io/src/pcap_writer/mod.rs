@@ -5,10 +5,12 @@
 //! | `path` | the file, which is created, or emptied if it is there; nobody else may be writing to it |
 //! | `format` | `"pcap"` or `"pcapng"`; unless set, `"pcapng"` if the path ends so, or so before `.gz` or `.zst`, else `"pcap"`. Nothing is compressed |
 //! | `snaplen` | bytes that are kept of a packet; all unless set |
+//! | `slow_reader` | of a pipe: `"wait"`, unless set, or `"drop"` |
 //! | `delivered` | counts packets written |
 //! | `wrong_linktype` | drops: packets of another link type than the first; pcapng takes them all |
 //! | `wrong_fcs_len` | drops: packets with a frame check sequence of another length than the first, or of none; pcapng takes them all |
 //! | `write_error` | drops: packets that the file system did not take, or who reads a pipe |
+//! | `slow_reader` | drops: packets for which a pipe and 4 MiB of memory had no room |
 //! | `less_precise` | counts packets whose timestamps lost digits, since the first packet had fewer; never in pcapng |
 //! | `changed_times` | counts packets of times after 2106, for which pcap has no room: they have the last that it holds, and the run ends as one that failed; never in pcapng |
 //!
@@ -27,8 +29,9 @@
 //! A writer that is given another `path` opens that first, and keeps the old one if it cannot. One that failed goes
 //! on after the last packet of its file, where pcapng gets a new section, since interfaces may be missing.
 //!
-//! A FIFO without a reader is refused, since a graph that starts waits for nothing. A slow reader is waited for: at most a tenth of a
-//! second in each breath, and in ten breaths until it reads again. Meanwhile packets stay in the link, until that is full. A run does not end
+//! A FIFO without a reader is refused, since a graph that starts waits for nothing. Where a reader is slow, no app has to wait but those that lead here
+//! alone: packets stay in the link, and what comes before waits as for any full link. With `slow_reader = "drop"` nobody waits: 4 MiB are kept in
+//! memory, and packets beyond are dropped as `slow_reader`. A run does not end
 //! by itself before everything was read; one that is stopped waits for a second at most, and not at all for a reader that has read nothing for
 //! a second. The end of a record that was begun is then left to a writer that goes on; its packet stays counted as
 //! `write_error` by the one that began it, and is not counted again.
@@ -47,7 +50,7 @@ use capture::{NameHint, NamedFormat};
 use engine::shm::Counter;
 use engine::{
     App, Burst, Class, Io, Metadata, Notifier, OptionError, OptionWarning, PortNames, Ports, Reconfigured,
-    Reporting, Review, Roles, Setup, Use,
+    Reporting, Retry, Review, Roles, Setup, Use,
 };
 use file::{Patience, Target};
 use records::{Encoder, Misfit, Put};
@@ -61,10 +64,6 @@ use std::time::{Duration, Instant};
 const ENCODED_BURST: usize = 64;
 /// How long a packet waits at most before it is written, in nanoseconds.
 const WAIT_NS_MAX: u64 = 1_000_000_000;
-/// How long a breath waits for the reader of a pipe: other apps need their turns.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// The number of waits in vain after which nothing waits for the reader until it reads again: it may have stopped for good.
-const VAIN_WAITS_MAX: u32 = 10;
 /// How long the end of a run waits for the reader, counted from when it last read: one that stopped long ago delays nothing.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 /// The number of breaths without packets after which waiting packets are written to a pipe even if time does not pass, as on capture time.
@@ -91,6 +90,19 @@ pub struct PcapWriter {
     pub format: Option<Format>,
     /// Bytes that are kept of a packet.
     pub snaplen: Option<u32>,
+    /// What becomes of packets while the reader of a pipe is slow.
+    pub slow_reader: SlowReader,
+}
+
+/// What becomes of packets while the reader of a pipe is slow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SlowReader {
+    /// They stay in the link, and what leads here waits.
+    #[default]
+    Wait,
+    /// Some memory holds them; those beyond are dropped.
+    Drop,
 }
 
 /// The format of a capture file.
@@ -110,8 +122,9 @@ pub struct Running {
     buffer: Buffer,
     /// Since when a pipe has had no room for the rest, and has taken nothing.
     blocked_since: Option<Instant>,
-    /// How often room was waited for since it took something.
-    vain_waits: u32,
+    /// When it is asked again.
+    retry: Retry,
+    slow_reader: SlowReader,
     encoder: Encoder,
     /// When the buffer is to be written at the latest.
     due_ns: Option<u64>,
@@ -159,6 +172,7 @@ struct Counters {
     wrong_linktype: Counter,
     wrong_fcs_len: Counter,
     write_error: Counter,
+    slow_reader: Counter,
     less_precise: Counter,
     changed_times: Counter,
 }
@@ -243,7 +257,8 @@ impl Class for PcapWriter {
             target,
             blocked_since: begun.since,
             buffer: Buffer::inheriting(&begun.record, begun.sent),
-            vain_waits: 0,
+            retry: Retry::new(),
+            slow_reader: self.slow_reader,
             encoder,
             due_ns: None,
             is_busy: false,
@@ -260,6 +275,7 @@ impl Class for PcapWriter {
                 wrong_linktype: setup.drops("wrong_linktype"),
                 wrong_fcs_len: setup.drops("wrong_fcs_len"),
                 write_error: setup.drops("write_error"),
+                slow_reader: setup.drops("slow_reader"),
                 less_precise: setup.counter("less_precise"),
                 changed_times: setup.counter("changed_times"),
             },
@@ -288,6 +304,7 @@ impl Class for PcapWriter {
             ));
         }
         app.encoder.set_snaplen(self.snaplen());
+        app.slow_reader = self.slow_reader;
         Ok(Reconfigured::Kept)
     }
 }
@@ -327,11 +344,11 @@ impl App for Running {
         if self.target.is_regular() { roles } else { roles.and(Roles::PULL) }.and(Roles::METADATA)
     }
 
-    fn pull(&mut self, _: &mut Io<'_>) {
+    fn pull(&mut self, io: &mut Io<'_>) {
         self.idle_breaths = self.idle_breaths.saturating_add(1);
         let is_idle = self.idle_breaths > IDLE_BREATHS_MAX && !self.buffer.is_empty();
-        if self.blocked_since.is_some() || is_idle {
-            self.flush(&mut Patience::none());
+        if (self.blocked_since.is_some() || is_idle) && self.retry.is_due(io.now_ns) {
+            self.flush();
         }
     }
 
@@ -339,16 +356,16 @@ impl App for Running {
         self.is_busy = true;
         self.idle_breaths = 0;
         self.due_ns.get_or_insert(io.now_ns.saturating_add(WAIT_NS_MAX));
-        let mut patience = self.patience();
-        if self.buffer.is_full() {
-            self.vain_waits = self.vain_waits.saturating_add(1);
-            self.flush(&mut patience);
-        }
-        while !self.buffer.is_full()
+        // A full pipe is asked again before the pushes of each breath, not here.
+        while self.takes_packets()
             && let Some(burst) = io.inputs[0].burst_of_at_most(ENCODED_BURST)
         {
             if self.error.is_some() {
                 io.pool.free_burst(burst, &self.counters.write_error);
+                continue;
+            }
+            if self.buffer.is_overfull() {
+                io.pool.free_burst(burst, &self.counters.slow_reader);
                 continue;
             }
             let fits = self.encode(&burst);
@@ -360,8 +377,8 @@ impl App for Running {
                     io.pool.free(packet, self.counters.of(misfit));
                 }
             }
-            if self.buffer.is_full() {
-                self.flush(&mut patience);
+            if self.buffer.is_full() && self.blocked_since.is_none() {
+                self.flush();
             }
         }
     }
@@ -369,7 +386,7 @@ impl App for Running {
     fn tick(&mut self, io: &mut Io<'_>) {
         let is_idle = !std::mem::take(&mut self.is_busy);
         if self.due_ns.is_some_and(|due_ns| is_idle || io.now_ns >= due_ns) {
-            self.flush(&mut Patience::none());
+            self.flush();
         }
         if !std::mem::replace(&mut self.is_error_told, self.error.is_some()) {
             self.error.iter().for_each(|error| self.notifier.warn(error));
@@ -474,13 +491,18 @@ impl Running {
         }
     }
 
-    /// How long a pipe is waited for in this breath.
-    fn patience(&self) -> Patience {
-        if self.vain_waits < VAIN_WAITS_MAX { Patience::of(PATIENCE) } else { Patience::none() }
+    /// Whether there is room for more packets, or they are dropped.
+    fn takes_packets(&self) -> bool {
+        self.slow_reader == SlowReader::Drop || self.error.is_some() || !self.buffer.is_full()
     }
 
-    /// Writes what waits, as far as there is room for it.
-    fn flush(&mut self, patience: &mut Patience) {
+    /// Writes what waits, as far as there is room for it now.
+    fn flush(&mut self) {
+        self.flush_in(&mut Patience::none());
+    }
+
+    /// Writes what waits, as far as there is room for it in this time.
+    fn flush_in(&mut self, patience: &mut Patience) {
         if self.error.is_some() {
             return self.forget();
         }
@@ -491,8 +513,8 @@ impl Running {
                     self.target.note(self.buffer.bytes().len());
                     return self.forget();
                 }
-                if done > 0 {
-                    self.vain_waits = 0;
+                if self.buffer.is_mostly_sent() {
+                    self.forget_sent();
                 }
                 if done > 0 || self.blocked_since.is_none() {
                     self.blocked_since = Some(Instant::now());
@@ -505,9 +527,9 @@ impl Running {
     /// Writes for the last time. Bytes that are not read now count as lost, except the end of a record that was begun: another writer may still write that.
     fn flush_at_last(&mut self) {
         // Others may have been waited for before, while he was reading: that is not held against him.
-        self.flush(&mut Patience::none());
+        self.flush();
         if let Some(since) = self.blocked_since {
-            self.flush(&mut Patience::of(LAST_PATIENCE.saturating_sub(since.elapsed())));
+            self.flush_in(&mut Patience::of(LAST_PATIENCE.saturating_sub(since.elapsed())));
         }
         if let Some(since) = self.blocked_since {
             let sent = self.buffer.sent();
@@ -518,10 +540,17 @@ impl Running {
         }
     }
 
+    /// Forgets the records of which a pipe has taken all bytes.
+    fn forget_sent(&mut self) {
+        let is_begin = self.target.written() == 0;
+        let whole = self.encoder.begun(self.buffer.bytes(), is_begin, self.buffer.sent()).start;
+        self.buffer.forget(whole);
+        self.target.note(whole);
+    }
+
     /// Empties the buffer.
     fn forget(&mut self) {
         self.buffer.clear();
-        self.vain_waits = 0;
         self.blocked_since = None;
         self.due_ns = None;
     }

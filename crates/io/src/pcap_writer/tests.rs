@@ -1,8 +1,8 @@
 mod interfaces;
 mod pipes;
 
-use super::file::{Patience, obstacle};
-use super::{Format, PcapWriter, Running};
+use super::file::obstacle;
+use super::{Format, PcapWriter, Running, SlowReader};
 use crate::pcap_reader::PcapReader;
 use crate::scratch::{Scratch, capture, pcap, records};
 use engine::{
@@ -614,7 +614,7 @@ impl App for Tearing {
         self.running.push(io);
         self.count += 1;
         if self.count != self.torn.number || !is_first(&self.torn.writer.path) {
-            return self.running.flush(&mut Patience::none());
+            return self.running.flush();
         }
         let done = self.torn.done.min(self.running.buffer.bytes().len() - 1);
         let mut file = File::options().append(true).open(&self.torn.writer.path).unwrap();

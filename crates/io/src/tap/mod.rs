@@ -184,7 +184,7 @@ fn refused(name: &str, error: &io::Error) -> String {
 
 impl App for Running {
     fn roles(&self) -> Roles {
-        Roles::PULL.and(Roles::PUSH).and(Roles::TICK)
+        Roles::PULL.and(Roles::PUSH).and(Roles::TICK).and(Roles::ROOM)
     }
 
     fn pull(&mut self, io: &mut Io<'_>) {

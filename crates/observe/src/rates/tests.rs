@@ -341,3 +341,19 @@ fn apps_say_what_they_count() {
     let backwards = counters(counted(5, 100, 7).at(1), counted(5, 30, 2).at(3));
     assert_eq!(backwards[0].per_s, None);
 }
+
+#[test]
+fn a_worker_is_seen_in_the_turn_of_an_app() {
+    let worker = |turn_of| {
+        let made = Made::new().app("a", 5, 0, 0).app("b", 6, 0, 0);
+        let numbers = [("gauge:turn_of", turn_of), ("gauge:breath_unix_ns", 1_000_000_000)];
+        let made = made.record(RecordKind::Worker, "worker 0", 2, &numbers);
+        let sample = Sample { at: Duration::ZERO, cpu: None, snapshot: made.0 };
+        Rates::between(None, &sample).workers[0].turn.clone()
+    };
+    assert_eq!((worker(0), worker(7)), (None, None), "between turns, or of one that is gone");
+    let turn = worker(6).unwrap();
+    assert_eq!(turn, Turn { app: "b".to_owned(), since_unix_ns: 1_000_000_000 });
+    let lasts = [0, 1_099_999_999, 1_100_000_000].map(|now_unix_ns| turn.lasts(now_unix_ns));
+    assert_eq!(lasts, [None, None, Some(Duration::from_millis(100))]);
+}

@@ -293,15 +293,15 @@ fn an_exhausted_pool_costs_errors_only() {
 }
 
 #[test]
-fn a_full_link_drops_errors() {
+fn a_breath_has_more_errors_than_a_link() {
     let mut rig = rig(&format!("icmp_limit = 1000000\n{OPTIONS}"));
     for input in ["a", "b"] {
         (0..800).for_each(|_| rig.send(input, frame("eth / ip4(dst=11.0.0.1) / udp")));
     }
     rig.breathe();
-    rig.breathe();
     assert_eq!(rig.counter("no_route"), 1600);
-    assert_eq!(rig.take("b").len() as u64 + rig.report().drops["link_full"], rig.counter("icmp_sent"));
+    let came = PORTS.iter().map(|port| rig.take(port).len() as u64).sum::<u64>();
+    assert_eq!((came, rig.report().drops.get("link_full")), (rig.counter("icmp_sent"), None));
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn copies(pool: &mut Pool, lens: &[usize], between: Between) -> (usize, Vec<Vec<
     let made = output.send_copies_of(pool, &originals);
     output.end();
     let mut came = Vec::new();
-    if input.begin() {
+    if input.begin() > 0 {
         let burst = input.burst().expect("packets");
         came = burst.iter().map(|packet| packet.data().to_vec()).collect();
         assert_eq!(output.bytes(), came.iter().map(|bytes| bytes.len() as u64).sum::<u64>());

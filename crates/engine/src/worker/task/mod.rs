@@ -6,6 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `mod.rs` | its place, and its turns |
+//! | `room.rs` | how many packets it is given, and when it is called again |
 //! | `life.rs` | how the app starts, fails, changes and stops |
 //! | `questions.rs` | what the app is asked between turns |
 //! | `counters.rs` | what the engine counts for it |
@@ -13,10 +14,12 @@
 mod counters;
 mod life;
 mod questions;
+mod room;
 
 pub(super) use life::ChangeFailure;
 pub use life::LastWords;
 pub(crate) use life::Outlook;
+pub(super) use room::AGAIN;
 
 use super::restarts::{Outage, Restarts};
 use super::state::AppState;
@@ -45,10 +48,16 @@ pub(crate) enum Method {
 pub(crate) struct Task {
     /// `None` while it is down.
     app: Option<Box<dyn AnyApp>>,
+    /// The epoch of its record.
+    epoch: u64,
     pub(crate) plugs: Plugs,
     roles: Roles,
     /// Whether it has something to do at times of its own.
     is_timed: bool,
+    /// How much room its links had, at least, when it left packets since they had too little.
+    left_at: Option<u32>,
+    /// The input that comes first where not all packets have room.
+    first_input: usize,
     counters: Counters,
     measured: Measured,
     outage: Outage,
@@ -85,7 +94,10 @@ impl Task {
         Task {
             roles: Roles::NONE,
             is_timed: false,
+            left_at: None,
+            first_input: 0,
             app: None,
+            epoch: record.epoch(),
             plugs: Plugs::default(),
             counters,
             measured: Measured::default(),
@@ -108,6 +120,12 @@ impl Task {
         &self.name
     }
 
+    /// What tells its record from any other.
+    #[inline]
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }
@@ -128,24 +146,27 @@ impl Task {
         Some(if self.plugs.are_none() { 0 } else { self.end_linked_turn() })
     }
 
-    /// Lets it push, if anything waits. Returns 0 if nothing moved; `None` if it did not run.
+    /// Lets it push, if anything waits. Returns 0 if nothing moved, and [`AGAIN`]; `None` if it did not run.
     #[inline(always)]
     pub(super) fn push(&mut self, breath: &mut Breath<'_>) -> Option<u32> {
-        let mut ready = false;
+        let mut waiting = 0;
         for input in &mut self.plugs.inputs {
-            ready |= input.begin();
+            waiting += input.begin();
         }
-        ready.then(|| self.push_ready(breath))
+        (waiting > 0).then(|| self.push_ready(breath, waiting))
     }
 
     /// Lets the app push what waits. PERF: a function of its own, so that a breath asks without a call.
     #[inline(never)]
-    fn push_ready(&mut self, breath: &mut Breath<'_>) -> u32 {
+    fn push_ready(&mut self, breath: &mut Breath<'_>, waiting: u32) -> u32 {
+        let has_room = self.plugs.outputs.iter().all(|output| output.bound() >= waiting);
         match self.app.as_deref_mut() {
-            Some(app) => app.push(&mut breath.io(&mut self.plugs)),
-            None => self.drain(breath.pool),
+            Some(app) if has_room && !self.roles.has(Roles::ROOM) => {
+                app.push(&mut breath.io(&mut self.plugs));
+                self.end_turn()
+            }
+            _ => self.push_bounded(breath, waiting),
         }
-        self.end_turn()
     }
 
     /// Ends a turn. Returns 0 if nothing was sent or taken.

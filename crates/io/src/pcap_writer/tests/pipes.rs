@@ -102,6 +102,89 @@ fn who_does_not_read_a_fifo_stops_no_breath() {
     }
 }
 
+/// Where nobody reads, an app of the same worker that has nothing to do with it gets as many turns, and as long ones, as without the writer.
+#[test]
+fn who_does_not_read_holds_up_nobody_else() {
+    let scratch = Scratch::new();
+    for slow_reader in [SlowReader::Wait, SlowReader::Drop] {
+        let (path, open) = fifo(&scratch, &format!("{slow_reader:?}"));
+        let mut graph = Graph::new();
+        for name in ["source", "other"] {
+            graph.app(name, apps::Source { size: 1000, count: None }).unwrap();
+        }
+        graph.app("w", PcapWriter { slow_reader, ..writer(&path) }).unwrap();
+        graph.app("sink", apps::Sink {}).unwrap();
+        graph.link("source.output -> w.input").unwrap();
+        graph.link("other.output -> sink.input").unwrap();
+        let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+        engine.configure(&graph).unwrap();
+        let begin = Instant::now();
+        for breath in 1..=20_000 {
+            engine.breathe();
+            assert!(begin.elapsed() < Duration::from_secs(10), "{slow_reader:?}: {breath} breaths");
+        }
+        let report = engine.report();
+        let rest = |name: &str| report.links.iter().find(|link| link.link.to.app == name).unwrap();
+        assert_eq!(rest("sink").rxpackets, 20_000 * 64, "{slow_reader:?}");
+        let dropped = report.drops.get("slow_reader").copied().unwrap_or(0);
+        match slow_reader {
+            // The source waits.
+            SlowReader::Wait => assert!(rest("w").txpackets < 2000 && dropped == 0, "{report:?}"),
+            // 4 MiB, and what a pipe holds.
+            SlowReader::Drop => {
+                let kept = rest("w").rxpackets - dropped;
+                assert!(
+                    rest("w").txpackets == 20_000 * 64 && (4000..4500).contains(&kept),
+                    "{kept}: {report:?}"
+                );
+            }
+        }
+        // Who reads in the end finds what counts as delivered, whole.
+        let slow = read_slowly(open);
+        engine.stop();
+        let report = engine.report();
+        drop(engine);
+        let bytes = slow.join().unwrap();
+        let delivered = records(&scratch.file("out.pcap", &bytes[..whole(&bytes)])).len() as u64;
+        let sunk = 20_000 * 64;
+        assert!(report.balanced(), "{:?}", report.imbalances);
+        assert_eq!(delivered, report.delivered - sunk, "{slow_reader:?}");
+    }
+}
+
+/// Bytes of whole records of 1000 bytes.
+fn whole(bytes: &[u8]) -> usize {
+    24 + (bytes.len() - 24) / 1016 * 1016
+}
+
+/// Packets that a slow reader has no room for are lost whole, and memory does not grow with what it has read.
+#[test]
+fn a_reader_that_is_always_behind_gets_whole_records() {
+    let scratch = Scratch::new();
+    for name in ["fifo.pcap", "fifo.pcapng"] {
+        let (path, open) = fifo(&scratch, name);
+        let drop_them = PcapWriter { slow_reader: SlowReader::Drop, ..writer(&path) };
+        let mut rig = Rig::new(drop_them, &["input"], &[]);
+        let mut bytes = Vec::new();
+        let mut part = vec![0; 40_000];
+        for round in 0..600_u32 {
+            (0..64).for_each(|_| rig.send("input", round.to_be_bytes().repeat(250)));
+            rig.advance(1_000_000);
+            let len = (&open).read(&mut part).unwrap_or(0);
+            bytes.extend_from_slice(&part[..len]);
+        }
+        let (delivered, dropped) = (rig.counter("delivered"), rig.counter("slow_reader"));
+        assert_eq!(delivered + dropped, 600 * 64, "{name}");
+        assert!(dropped > 1000 && bytes.len() > 8 << 20, "{name}: {dropped} dropped, {} read", bytes.len());
+        for _ in 0..1000 {
+            read_ready(&open, &mut bytes);
+            rig.advance(1_000_000);
+        }
+        let read = records(&scratch.file("out", &bytes));
+        assert_eq!(read.len() as u64, delivered, "{name}");
+    }
+}
+
 #[test]
 fn a_run_does_not_end_before_a_fifo_has_taken_all() {
     let scratch = Scratch::new();
