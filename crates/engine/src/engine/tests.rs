@@ -12,6 +12,7 @@ mod large;
 mod metadata;
 mod places;
 mod prepared;
+mod stands;
 mod time;
 mod together;
 mod wakes;
