@@ -33,6 +33,7 @@
 //! router answer for them.
 
 mod errors;
+mod fib;
 mod file;
 #[cfg(test)]
 mod tests;
@@ -43,15 +44,15 @@ use crate::shared::text;
 use engine::shm::Counter;
 use engine::{
     App, Class, Input, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Pool, PortNames, Ports, Reconfigured,
-    Setup,
+    Review, Setup,
 };
 use errors::{Cause, Subject, Way};
+use fib::{Fib, Found, Hop, ROUTES_MAX};
 use file::FileRoute;
 pub use file::RoutesFile;
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use table::prefix::PrefixTable;
 use wire::Cidr;
 use wire::ether::{Ethernet, EthernetMut, Mac, ethertype};
 use wire::ip::{Ipv4Mut, Ipv6, Ipv6Mut};
@@ -105,19 +106,11 @@ pub struct Route {
     pub next_hop: Mac,
 }
 
-/// Routes at most.
-const ROUTES_MAX: usize = 1_000_000;
-/// In place of a hop's number: an address of the router itself. No hop has it, as there are no more of them than routes.
-const OWN: u32 = ROUTES_MAX as u32;
-
 /// A running `router`.
 #[derive(Debug)]
 pub struct Running {
     mac: Option<Mac>,
-    /// By number: each port and hardware address that there are routes to.
-    hops: Vec<Hop>,
-    v4: PrefixTable<u32>,
-    v6: PrefixTable<u128>,
+    fib: Fib,
     /// Settings of outputs, by name.
     ports: BTreeMap<String, RouterPort>,
     /// The ports by number of the output.
@@ -129,16 +122,6 @@ pub struct Running {
     /// One token is one ICMP error.
     limit: Bucket,
     counters: Counters,
-}
-
-#[derive(Debug)]
-struct Hop {
-    port: String,
-    /// Where the port is among the outputs.
-    output: usize,
-    mac: Mac,
-    /// Bytes of the longest IP packet that may leave by it.
-    mtu: usize,
 }
 
 #[derive(Debug)]
@@ -194,69 +177,55 @@ impl Class for Router {
             }
         }
         if let Some(file) = &self.routes_file {
-            let mut is_new = |route: &&FileRoute| prefixes.insert(route.prefix);
-            if let Some(route) = file.routes()?.iter().find(|route| !is_new(route)) {
-                return Err(file.error_at(route, format_args!("another route for {}", route.prefix)));
-            }
+            file.check_unique(&prefixes)?;
         }
         self.port.iter().try_for_each(|(name, port)| port.check(name))?;
         OptionError::check_range("icmp_limit", self.icmp_limit, 1..=1_000_000)
     }
 
+    fn review(&self) -> Result<Review, OptionError> {
+        self.check()?;
+        Ok(Review::default().with(Fib::new(self)?))
+    }
+
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
-        let routed: BTreeSet<&str> = self.routes()?.map(|route| route.port).collect();
-        let known: BTreeSet<&str> = self.port.keys().map(String::as_str).collect();
-        let outputs: BTreeSet<&str> = linked.outputs.iter().copied().collect();
-        let unlinked =
-            |named: &BTreeSet<&str>| named.difference(&outputs).next().map(|port| (*port).to_owned());
-        let refused =
-            |option: &str, port| OptionError::new(option, format!("nothing is linked to port `{port}`"));
-        if let Some(port) = unlinked(&routed) {
-            if let Some(route) = self.route.iter().position(|route| route.port == port) {
-                return Err(refused(&format!("route[{route}].port"), port));
-            }
-            let in_file = self.in_file()?.iter().find(|route| *route.port == *port);
-            let error = self.routes_file.as_ref().zip(in_file).map(|(file, route)| {
-                file.error_at(route, format_args!("nothing is linked to port `{port}`"))
-            });
-            return Err(error.unwrap_or_else(|| refused("route", port)));
+        let is_unlinked = |port: &str| !linked.outputs.contains(&port);
+        let message = |port: &str| format!("nothing is linked to port `{port}`");
+        if let Some(at) = self.route.iter().position(|route| is_unlinked(&route.port)) {
+            return Err(OptionError::new(&format!("route[{at}].port"), message(&self.route[at].port)));
         }
-        if let Some(port) = unlinked(&known) {
-            return Err(refused(&format!("port.{port}"), port));
+        if let Some(file) = &self.routes_file {
+            file.check_ports(is_unlinked)?;
         }
-        if let Some(port) = outputs.iter().find(|port| !routed.contains(*port) && !known.contains(*port)) {
-            let message = format!(
-                "no route names port `{port}`, which has a link: add a route, or `port.{port} = {{}}` if none is to lead there"
-            );
-            return Err(OptionError::new("route", message));
+        match self.port.keys().find(|port| is_unlinked(port)) {
+            Some(port) => Err(OptionError::new(&format!("port.{port}"), message(port))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        let mut running = Running {
-            mac: None,
-            hops: Vec::new(),
-            v4: PrefixTable::new([]),
-            v6: PrefixTable::new([]),
-            ports: BTreeMap::new(),
+        Ok(Running {
+            mac: self.mac,
+            fib: self.fib(setup)?,
+            ports: self.port.clone(),
             exits: Vec::new(),
             outputs: Vec::new(),
             back: Vec::new(),
             limit: Bucket::new(self.icmp_limit, self.icmp_burst(), setup.now_ns),
             counters: Counters::new(setup),
-        };
-        running.learn(self)?;
-        Ok(running)
+        })
     }
 
     fn reconfigure(
         &self,
         app: &mut Running,
         _: &Self,
-        _: &mut Setup<'_>,
+        setup: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
-        app.learn(self)?;
+        let fib = self.fib(setup)?;
+        setup.discard(std::mem::replace(&mut app.fib, fib));
+        app.mac = self.mac;
+        app.ports.clone_from(&self.port);
         app.limit = app.limit.changed(self.icmp_limit, self.icmp_burst());
         app.find_outputs();
         Ok(Reconfigured::Kept)
@@ -276,6 +245,11 @@ fn check_hop(next_hop: Mac) -> Result<(), OptionError> {
 }
 
 impl Router {
+    /// The forwarding table: the one that the review has built, unless that has been taken.
+    fn fib(&self, setup: &mut Setup<'_>) -> Result<Fib, OptionError> {
+        setup.take_prepared().map_or_else(|| Fib::new(self), Ok)
+    }
+
     fn in_file(&self) -> Result<&[FileRoute], OptionError> {
         self.routes_file.as_ref().map_or(Ok(&[]), RoutesFile::routes)
     }
@@ -375,53 +349,8 @@ impl App for Running {
 }
 
 impl Running {
-    /// Takes on the routes and ports of a configuration.
-    ///
-    /// # Errors
-    /// When the file with routes cannot be read, or is wrong. Then it is as before.
-    fn learn(&mut self, options: &Router) -> Result<(), OptionError> {
-        let hop = |port: &str, mac| Hop {
-            port: port.to_owned(),
-            output: usize::MAX,
-            mac,
-            mtu: options.port.get(port).and_then(|port| port.mtu).unwrap_or(usize::MAX),
-        };
-        // Many routes, few hops.
-        let mut hops = Vec::new();
-        let mut known = HashMap::new();
-        let mut routes_v4 = Vec::new();
-        let mut routes_v6 = Vec::new();
-        for AnyRoute { prefix, port, next_hop } in options.routes()? {
-            let number = *known.entry((port, next_hop)).or_insert_with(|| {
-                hops.push(hop(port, next_hop));
-                hops.len() as u32 - 1
-            });
-            match prefix {
-                Cidr::V4(prefix) => routes_v4.push((prefix.addr().to_bits(), prefix.len(), number)),
-                Cidr::V6(prefix) => routes_v6.push((prefix.addr().to_bits(), prefix.len(), number)),
-            }
-        }
-        self.hops = hops;
-        self.mac = options.mac;
-        self.ports.clone_from(&options.port);
-        let own = || options.port.values().flat_map(|port| &port.ip);
-        // Behind the routes: of two prefixes that are the same, the later counts.
-        self.v4 = PrefixTable::new(routes_v4.into_iter().chain(own().filter_map(|ip| match ip {
-            IpAddr::V4(ip) => Some((ip.to_bits(), 32, OWN)),
-            IpAddr::V6(_) => None,
-        })));
-        self.v6 = PrefixTable::new(routes_v6.into_iter().chain(own().filter_map(|ip| match ip {
-            IpAddr::V6(ip) => Some((ip.to_bits(), 128, OWN)),
-            IpAddr::V4(_) => None,
-        })));
-        Ok(())
-    }
-
     fn find_outputs(&mut self) {
-        for hop in &mut self.hops {
-            // A port without a link cannot be, by `check_ports`; while links change, it may be for a moment.
-            hop.output = self.outputs.binary_search(&hop.port).unwrap_or(usize::MAX);
-        }
+        self.fib.find_outputs(&self.outputs);
         let port = |name| self.ports.get(name).cloned().unwrap_or_default();
         self.exits = self.outputs.iter().map(port).collect();
     }
@@ -490,7 +419,7 @@ impl Running {
         if is_martian_v4(view.src()) || is_martian_v4(view.dst()) {
             return Err(Refusal::Martian);
         }
-        let hop = self.hop(self.v4.find(view.dst().to_bits()))?;
+        let hop = hop(self.fib.v4(view.dst().to_bits()))?;
         if total_len > hop.mtu && view.has_dont_fragment() && view.ttl() > 1 {
             return Err(too_big(hop.mtu));
         }
@@ -510,19 +439,12 @@ impl Running {
         if is_martian_v6(view.src()) || is_martian_v6(view.dst()) {
             return Err(Refusal::Martian);
         }
-        let hop = self.hop(self.v6.find(view.dst().to_bits()))?;
+        let hop = hop(self.fib.v6(view.dst().to_bits()))?;
         if len > hop.mtu && len > errors::LEN_MAX_V6 && view.hop_limit() > 1 {
             return Err(too_big(hop.mtu.max(errors::LEN_MAX_V6)));
         }
         ip.decrement_hop_limit().ok_or(Refusal::Told(Cause::TtlExceeded))?;
         Ok(hop)
-    }
-
-    /// Where what was found leads to.
-    #[inline]
-    fn hop(&self, found: Option<u32>) -> Result<&Hop, Refusal> {
-        let route = found.ok_or(Refusal::Told(Cause::NoRoute))?;
-        self.hops.get(route as usize).ok_or(Refusal::OwnAddress)
     }
 
     /// Tells the sender of a packet why it goes no further, unless nobody has asked for that.
@@ -562,20 +484,30 @@ impl Running {
 
     /// Whether an address is the router's own: who sends from there is not who he says.
     fn is_ours(&self, ip: IpAddr) -> bool {
-        self.ports.values().any(|port| port.ip.contains(&ip))
+        fib::own(&self.ports).any(|&own| own == ip)
     }
 
     /// The output and the hardware address by which the sender of a packet is reached: those of a route to him, else where the
     /// packet came from.
     fn way_back(&self, subject: &Subject<'_>, input: usize) -> Option<(usize, Mac)> {
-        let route = match subject.src() {
-            IpAddr::V4(ip) => self.v4.find(ip.to_bits()),
-            IpAddr::V6(ip) => self.v6.find(ip.to_bits()),
+        let found = match subject.src() {
+            IpAddr::V4(ip) => self.fib.v4(ip.to_bits()),
+            IpAddr::V6(ip) => self.fib.v6(ip.to_bits()),
         };
-        match self.hop(route).ok().filter(|hop| hop.output < self.exits.len()) {
-            Some(hop) => Some((hop.output, hop.mac)),
-            None => Some((self.back.get(input).copied()??, subject.src_mac())),
+        match found {
+            Found::Hop(hop) if hop.output < self.exits.len() => Some((hop.output, hop.mac)),
+            _ => Some((self.back.get(input).copied()??, subject.src_mac())),
         }
+    }
+}
+
+/// Where what was found leads to.
+#[inline]
+fn hop(found: Found<'_>) -> Result<&Hop, Refusal> {
+    match found {
+        Found::Hop(hop) => Ok(hop),
+        Found::Own => Err(Refusal::OwnAddress),
+        Found::Nothing => Err(Refusal::Told(Cause::NoRoute)),
     }
 }
 

@@ -107,6 +107,7 @@
 mod app;
 mod clock;
 mod config;
+mod discards;
 pub mod drops;
 mod engine;
 mod graph;
@@ -134,6 +135,7 @@ pub use app::{
 };
 pub use clock::ClockKind;
 pub use config::{Config, Registry};
+pub use discards::stand_back;
 pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};
 pub use graph::{AppSpec, Conflict, Graph, GraphError, Link, NAME_MAX, Port, is_name};
 pub use link::{Input, Output};

@@ -223,6 +223,19 @@ fn options_read_again_bring_what_is_in_the_file_by_then() {
 }
 
 #[test]
+fn the_last_route_of_a_linked_port_may_go() {
+    let mut rig = rig(OPTIONS);
+    rig.reconfigure(read::<Router>(&OPTIONS.replace("'b'", "'a'")).unwrap());
+    rig.send("input", frame("eth / ip4(dst=10.1.0.1)"));
+    rig.breathe();
+    assert_eq!((rig.take("a").len(), rig.take("b").len()), (1, 0));
+    rig.reconfigure(Router::default());
+    rig.send("input", frame("eth / ip4(dst=10.1.0.1)"));
+    rig.breathe();
+    assert_eq!(rig.counter("no_route"), 1);
+}
+
+#[test]
 fn what_is_wrong_in_a_file_of_routes_has_its_line() {
     const EXPECTED: &str =
         "expected a prefix, a port and a hardware address, as in `10.0.0.0/8 inside 02:00:00:00:00:0a`";
@@ -266,6 +279,36 @@ fn what_is_wrong_in_a_file_of_routes_has_its_line() {
 }
 
 #[test]
+fn all_wrong_lines_of_a_file_are_told() {
+    let folder = Scratch::new();
+    let hop = "02:00:00:00:00:0a";
+    let check = |text: String| {
+        let path = folder.file("routes.txt", text.as_bytes());
+        let error = from_file(&path, "").check().unwrap_err();
+        let place = format!("{}, ", path.display());
+        (error.message.replace(&place, ""), error.detail.unwrap_or_default().replace(&place, ""))
+    };
+    let (first, more) =
+        check(format!("::/0 a 03:00:00:00:00:01\n::/1 a {hop}\n10.0.0.0/8\n10.0.0.1/8 a {hop}"));
+    assert_eq!(first, "line 1: 03:00:00:00:00:01 is the address of a group, not of one host");
+    let lines: Vec<&str> = more.lines().collect();
+    assert!(matches!(lines[..], [no_route, bits]
+        if no_route.starts_with("line 3: this is no route") && bits.starts_with("line 4: `10.0.0.1/8` has bits")));
+    let (first, more) = check(format!("::/0 a {hop}\n::/0 a {hop}\n10.0.0.0/8 a {hop}\n::/0 b {hop}"));
+    assert_eq!((&*first, &*more), ("line 2: another route for ::/0", "line 4: another route for ::/0"));
+    let (_, more) = check("x\n".repeat(1000));
+    assert_eq!(
+        (more.lines().count(), more.lines().last()),
+        (20, Some("1000 lines wrong, of which 20 are told"))
+    );
+    let path = folder.file("routes.txt", format!("::/1 d {hop}\n::/0 c {hop}\n::/2 c {hop}").as_bytes());
+    let linked = PortNames { inputs: vec!["input"], outputs: vec!["a"] };
+    let error = from_file(&path, "").check_ports(&linked).unwrap_err();
+    assert!(error.message.ends_with("line 1: nothing is linked to port `d`"), "{error}");
+    assert!(error.detail.unwrap().ends_with("line 2: nothing is linked to port `c`"));
+}
+
+#[test]
 fn options_are_checked() {
     for (options, error) in [
         (OPTIONS.replace("10.1.0.0/16", "10.0.0.0/8"), "`route[1].prefix`: two routes for 10.0.0.0/8"),
@@ -277,16 +320,10 @@ fn options_are_checked() {
         assert_eq!(read::<Router>(&options).unwrap().check().unwrap_err().to_string(), error);
     }
     let router: Router = read(OPTIONS).unwrap();
-    for (outputs, error) in [
-        (vec!["a"], "`route[1].port`: nothing is linked to port `b`"),
-        (
-            vec!["a", "b", "c"],
-            "`route`: no route names port `c`, which has a link: add a route, or `port.c = {}` if none is to lead there",
-        ),
-    ] {
-        let linked = PortNames { inputs: vec!["input"], outputs };
-        assert_eq!(router.check_ports(&linked).unwrap_err().to_string(), error);
-    }
+    let check_ports = |outputs| router.check_ports(&PortNames { inputs: vec!["input"], outputs });
+    let error = check_ports(vec!["a"]).unwrap_err().to_string();
+    assert_eq!(error, "`route[1].port`: nothing is linked to port `b`");
+    assert_eq!(check_ports(vec!["a", "b", "c"]), Ok(()), "no route leads to it, or none any more");
     let error = read::<Router>(&OPTIONS.replace("10.1.0.0/16", "10.1.0.1/16")).unwrap_err().to_string();
     assert!(error.contains("10.1.0.1/16"), "{error}");
 }

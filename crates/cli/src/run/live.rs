@@ -1,6 +1,7 @@
 //! A graph that runs: until it is finished, its time is over, or a signal comes; meanwhile its file is watched.
 
 use super::report;
+use super::reread::{Rereading, UNCHANGED, UntoldChange};
 use super::source::{Source, Stamp, Watch};
 use super::tell::Teller;
 use crate::args::{ClockName, RunArgs};
@@ -9,10 +10,9 @@ use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::notices::Announcer;
 use crate::reader::{print_at_end, print_beside_packets};
-use crate::registry::registry;
 use crate::signals::{self, Caught, Hangup};
 use engine::shm::Segment;
-use engine::{ClockKind, Engine, Graph, Rebalancer, Settings, TimerId, Timers};
+use engine::{ClockKind, Engine, Graph, Rebalancer, Settings, Status, TimerId, Timers};
 use graphfile::GraphFile;
 use signal_hook::consts::SIGHUP;
 use std::io;
@@ -55,7 +55,7 @@ pub(super) fn run(
     let hangup = Hangup::caught()?;
     let mut engine = Engine::new(settings(args, &name, &file.graph, teller)?).map_err(Failure::no_engine)?;
     engine.configure(&file.graph).map_err(|error| teller.refused(&file, &error, "nothing was started"))?;
-    teller.warn_of_pool(&engine);
+    teller.pool_warning(&engine).iter().for_each(|warning| teller.terminal.tell(warning));
     let begin = Instant::now();
     let mut timers = Timers::new();
     if let Some(duration) = args.duration {
@@ -76,10 +76,13 @@ pub(super) fn run(
         teller,
         announcer: Announcer::new(&engine, teller.terminal),
         had_failed: false,
+        rereading: Rereading::default(),
+        untold: None,
         unprinted: None,
     };
     lookout.rebalance_from_now(&engine);
     let signal = breathe(&mut engine, &mut lookout)?;
+    lookout.tell_change(None);
     let unprinted = lookout.unprinted.take();
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
     let ended = Ended { fell_short: lookout.had_failed, ..Ended::stop(&mut engine) };
@@ -104,8 +107,8 @@ pub(super) fn run(
 fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<Option<i32>, Failure> {
     loop {
         let mut wake = None;
-        let ran = engine.run_until(|_| {
-            wake = lookout.look();
+        let ran = engine.run_until(|status| {
+            wake = lookout.look(status);
             wake.is_none().then(|| lookout.until_next_look())
         });
         ran.map_err(|error| Failure::world(format!("cannot start a thread: {error}")))?;
@@ -113,37 +116,24 @@ fn breathe(engine: &mut Engine, lookout: &mut Lookout<'_>) -> Result<Option<i32>
             None | Some(Wake::Deadline) => return Ok(None),
             Some(Wake::Signal(signal)) => return Ok(Some(signal)),
             Some(Wake::Rebalance) => lookout.rebalance(engine),
-            Some(Wake::Reload(file)) => reload(engine, &file, lookout),
+            Some(Wake::Reload(file)) => reload(engine, file, lookout),
         }
     }
 }
 
-/// Applies the difference to another graph. Where that cannot be printed, what runs goes on.
-fn reload(engine: &mut Engine, file: &GraphFile, lookout: &mut Lookout<'_>) {
-    let teller = lookout.teller;
+/// Applies the difference to another graph. All stand still meanwhile, so that nothing is told before they run again.
+fn reload(engine: &mut Engine, file: Box<GraphFile>, lookout: &mut Lookout<'_>) {
+    lookout.tell_change(None);
     match engine.configure(&file.graph) {
         Ok(changes) => {
-            if !changes.linked.is_empty() {
-                teller.warn_of_pool(engine);
-            }
             lookout.had_failed |= changes.reports.iter().any(|(_, last)| last.has_failed);
-            let told = teller.changes(file, &changes);
-            if teller.terminal.json {
-                // What could not be printed may have been cut off within a line.
-                if lookout.unprinted.is_none() {
-                    lookout.unprinted = print_beside_packets(&format!("{told}\n")).err();
-                }
-            } else {
-                teller.terminal.say(&told);
-            }
+            let pool = (!changes.linked.is_empty()).then(|| lookout.teller.pool_warning(engine)).flatten();
+            lookout.untold = Some((UntoldChange { file, changes }, pool));
         }
-        Err(error) => teller.terminal.tell(&teller.refused(file, &error, UNCHANGED).message),
+        Err(error) => lookout.teller.terminal.tell(&lookout.teller.refused(&file, &error, UNCHANGED).message),
     }
     lookout.rebalance_from_now(engine);
 }
-
-/// What is said when another graph is wrong.
-const UNCHANGED: &str = "what runs goes on unchanged";
 
 /// Looks out for what may happen to a run.
 struct Lookout<'a> {
@@ -160,13 +150,19 @@ struct Lookout<'a> {
     announcer: Announcer<'a>,
     /// Whether an app had failed in its work that a change has stopped.
     had_failed: bool,
+    rereading: Rereading,
+    /// A change that is made and not told yet, and what is odd about the pool now.
+    untold: Option<(UntoldChange, Option<Message>)>,
     /// Why a change could not be printed, the first time.
     unprinted: Option<Failure>,
 }
 
 impl Lookout<'_> {
     /// What has happened, if anything. Apps run on meanwhile.
-    fn look(&mut self) -> Option<Wake> {
+    fn look(&mut self, status: &Status) -> Option<Wake> {
+        if status.stood_still.is_some() {
+            self.tell_change(status.stood_still);
+        }
         self.announcer.announce();
         if let Some(signal) = self.signals.signal() {
             return Some(Wake::Signal(signal));
@@ -187,7 +183,26 @@ impl Lookout<'_> {
         if asked {
             self.watch.is_read();
         }
-        if asked || self.watch.has_changed() { self.other_graph() } else { None }
+        if (asked || self.watch.has_changed())
+            && let Err(failure) = self.rereading.begin(&self.source)
+        {
+            self.teller.terminal.tell(&failure.message);
+        }
+        self.other_graph()
+    }
+
+    /// Tells of a change that was made, if that was not told.
+    fn tell_change(&mut self, stood_still: Option<Duration>) {
+        let Some((change, pool)) = self.untold.take() else { return };
+        let terminal = self.teller.terminal;
+        pool.iter().for_each(|warning| terminal.tell(warning));
+        let told = self.teller.changes(&change, stood_still);
+        if !terminal.json {
+            terminal.say(&told);
+        } else if self.unprinted.is_none() {
+            // What could not be printed may have been cut off within a line.
+            self.unprinted = print_beside_packets(&format!("{told}\n")).err();
+        }
     }
 
     /// How long nothing can happen of which nobody tells: signals and notices wake this thread.
@@ -195,7 +210,7 @@ impl Lookout<'_> {
         let now_ns = self.now_ns();
         let until_timer =
             self.timers.next_ns().map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
-        let until_hangup = self.hangup.may_follow().then_some(SOON);
+        let until_hangup = (self.hangup.may_follow() || self.untold.is_some()).then_some(SOON);
         let waits = [until_timer, until_hangup, self.watch.until_next_look()];
         waits.into_iter().flatten().fold(LOOK_EVERY, Duration::min)
     }
@@ -225,13 +240,9 @@ impl Lookout<'_> {
         self.begin.elapsed().as_nanos() as u64
     }
 
-    /// The graph that is in the file now; if it is wrong, that is said.
-    fn other_graph(&self) -> Option<Wake> {
-        let read = self.source.read().and_then(|text| {
-            let file = GraphFile::parse(&text, &registry());
-            file.map_err(|errors| self.teller.wrong(&errors, &text, UNCHANGED))
-        });
-        match read {
+    /// The graph that was read; if it is wrong, that is said.
+    fn other_graph(&mut self) -> Option<Wake> {
+        match self.rereading.end(&self.source, self.teller)? {
             Ok(file) => {
                 self.teller.warn(&file);
                 Some(Wake::Reload(Box::new(file)))

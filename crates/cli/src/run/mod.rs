@@ -9,6 +9,7 @@
 mod draw;
 mod live;
 mod report;
+mod reread;
 mod source;
 mod tell;
 

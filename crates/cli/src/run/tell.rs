@@ -1,5 +1,6 @@
 //! What is said about graphs on standard error: in words with carets, or as JSON.
 
+use super::reread::{UntoldChange, stood_still_in_words};
 use super::source::Source;
 use crate::blame::Blame;
 use crate::escape::shown;
@@ -17,6 +18,7 @@ use pflang::{Finding, Severity, Span};
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::path::Path;
+use std::time::Duration;
 
 /// Says things about one graph.
 #[derive(Clone, Debug)]
@@ -83,10 +85,10 @@ impl<'a> Teller<'a> {
     }
 
     /// That links can take all packets there are, if they can.
-    pub(super) fn warn_of_pool(&self, engine: &Engine) {
+    pub(super) fn pool_warning(&self, engine: &Engine) -> Option<Message> {
         let (capacity, packets) = (engine.graph().link_capacity(), engine.settings().packets);
         if capacity < packets {
-            return;
+            return None;
         }
         let (links, packets) = (engine.graph().links().len() as u64, counted(packets as u64, "packet"));
         let better = Settings::packets_for(engine.graph());
@@ -98,7 +100,7 @@ impl<'a> Teller<'a> {
         let warning = format_args!(
             "{graph}: {links} can hold {capacity} packets, and a pool has {packets}: while links are full, apps get none; {remedy}"
         );
-        self.terminal.tell(&Message::warning(warning));
+        Some(Message::warning(warning))
     }
 
     /// That a graph which is no file does not change.
@@ -109,15 +111,17 @@ impl<'a> Teller<'a> {
     }
 
     /// What another graph has changed: for standard output where that is JSON, else for standard error.
-    pub(super) fn changes(&self, file: &GraphFile, changes: &Changes) -> String {
+    pub(super) fn changes(&self, change: &UntoldChange, stood_still: Option<Duration>) -> String {
+        let UntoldChange { file, changes } = change;
         let failed = changes.failed.iter().map(|(app, error)| file.explain(app, error));
         let failed: Vec<GraphFileError> = failed.collect();
         let findings: Vec<_> = failed.iter().map(|problem| (problem, file.text())).collect();
         if self.terminal.json {
-            return self.changes_object(changes, &findings).to_string();
+            return self.changes_object(changes, stood_still, &findings).to_string();
         }
         let lists = lists(changes);
-        let mut lines = vec![format!("{}: {}", shown(&self.graph), in_short(changes))];
+        let stood_still = stood_still_in_words(stood_still);
+        let mut lines = vec![format!("{}: {}{stood_still}", shown(&self.graph), in_short(changes))];
         lines.extend(lists.iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| {
             let separator = if what.ends_with("linked") { "\n               " } else { ", " };
             format!("  {what:<12} {}", names.join(separator))
@@ -129,11 +133,17 @@ impl<'a> Teller<'a> {
         lines.join("\n")
     }
 
-    fn changes_object(&self, changes: &Changes, failed: &[(&GraphFileError, &str)]) -> Value {
+    fn changes_object(
+        &self,
+        changes: &Changes,
+        stood_still: Option<Duration>,
+        failed: &[(&GraphFileError, &str)],
+    ) -> Value {
         let mut object = json!({ "v": 1, "type": "reload", "graph": self.graph });
         for (what, names) in lists(changes) {
             object[what] = names.into();
         }
+        object["stood_still_us"] = stood_still.map(|time| time.as_micros() as u64).into();
         object["complete"] = changes.failed.is_empty().into();
         object["down"] = changes.down.clone().into();
         object["failed"] = failed.iter().map(|(problem, _)| problem_object(problem)).collect();

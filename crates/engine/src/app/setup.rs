@@ -1,6 +1,7 @@
 //! What an app is given when it starts.
 
 use crate::clock::ClockKind;
+use crate::discards::Discards;
 use crate::notice::Notifier;
 use crate::option::Prepared;
 use crate::shm::{Counter, EntryKind, Record};
@@ -22,6 +23,7 @@ pub struct Setup<'a> {
     pub(crate) legacy: &'a mut Legacy,
     pub(crate) notifier: &'a Notifier,
     pub(crate) prepared: &'a Prepared,
+    pub(crate) discards: &'a mut Discards,
 }
 
 /// Things that apps of one place have left for the next.
@@ -62,6 +64,12 @@ impl Setup<'_> {
     /// has failed.
     pub fn take_prepared<T: Send + 'static>(&mut self) -> Option<T> {
         self.prepared.take()
+    }
+
+    /// Takes what is of no use any more and takes long to drop, such as a large table in whose place another has come. It is dropped when the workers run
+    /// again, on another thread; so it must hold no packet.
+    pub fn discard(&mut self, thing: impl Send + 'static) {
+        self.discards.add(thing);
     }
 
     /// What an app before this one has left: it failed, was stopped to be given other options, or had another name and the same

@@ -8,6 +8,7 @@ mod registry;
 pub use registry::Registry;
 
 use crate::app::{AnyApp, App, Class, ClassInfo, PortNames, Reconfigured, Setup, Use};
+use crate::discards::Discards;
 use crate::option::{OptionError, OptionWarning, Prepared, Review};
 use crate::panic;
 use std::any::Any;
@@ -114,8 +115,15 @@ impl Config {
     }
 
     /// Forgets what a review has made: no start is near.
-    pub(crate) fn forget_prepared(&self) {
-        self.prepared.clear();
+    pub(crate) fn forget_prepared(&self, discards: &mut Discards) {
+        if let Some(prepared) = self.prepared.clear() {
+            discards.add(prepared);
+        }
+    }
+
+    /// Whether a review has prepared a start with these options.
+    pub(crate) fn is_prepared(&self) -> bool {
+        !self.prepared.is_empty()
     }
 
     pub(crate) fn prepared(&self) -> &Prepared {
@@ -156,7 +164,7 @@ impl Config {
 
 impl PartialEq for Config {
     fn eq(&self, other: &Self) -> bool {
-        self.class.equals(&*other.class)
+        Arc::ptr_eq(&self.class, &other.class) || self.class.equals(&*other.class)
     }
 }
 

@@ -111,8 +111,9 @@ impl Engine {
         }
         tasks.append(&mut fresh);
         // A review prepares all apps, also those that keep their options.
-        graph.apps().for_each(|(_, app)| app.config.forget_prepared());
-        self.graph = graph;
+        graph.apps().for_each(|(_, app)| app.config.forget_prepared(&mut self.discards));
+        tasks.values_mut().for_each(|(_, task)| self.discards.append(&mut task.discards));
+        self.discards.add(std::mem::replace(&mut self.graph, graph));
         self.publish_retired();
         let before = workers_of(&tasks, &changes);
         self.assemble(tasks, ends, &Placing::ByCost(costs.clone()));
@@ -146,7 +147,9 @@ impl Engine {
     /// Which option is wrong.
     pub fn check(&self, graph: &Graph) -> Result<(), ConfigureError> {
         for (name, app) in graph.apps() {
-            if self.graph.get(name).is_none_or(|running| running.config != app.config) {
+            // What a review has prepared makes sense, and to compare may take long.
+            let is_other = || self.graph.get(name).is_none_or(|running| running.config != app.config);
+            if !app.config.is_prepared() && is_other() {
                 app.config.check().map_err(|error| app_error(name, app, error))?;
             }
             let linked = graph.linked_ports(name);

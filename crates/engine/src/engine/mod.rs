@@ -15,6 +15,7 @@ pub use configure::{Changes, ConfigureError};
 pub use rebalancer::Rebalancer;
 
 use crate::clock::{Clock, ClockKind};
+use crate::discards::Discards;
 use crate::graph::{Graph, Link};
 use crate::link::Ring;
 use crate::notice::Notices;
@@ -127,6 +128,9 @@ const POLL: Duration = Duration::from_millis(1);
 pub struct Status {
     /// Since it was started.
     pub elapsed: Duration,
+    /// How long workers have stood still since the run before: from the end of the last breath of one to the beginning of its next, the longest of all. `None` until
+    /// all breathe again; zero in the first run.
+    pub stood_still: Option<Duration>,
 }
 
 /// Runs graphs.
@@ -142,6 +146,8 @@ pub struct Engine {
     counters: Counters,
     record: Record,
     notices: Notices,
+    /// What a change has left to be dropped while workers run.
+    discards: Discards,
 }
 
 /// A link, without its ends.
@@ -194,6 +200,7 @@ impl Engine {
             counters,
             record,
             notices: Notices::default(),
+            discards: Discards::default(),
         })
     }
 
@@ -248,26 +255,32 @@ impl Engine {
         next: &mut impl FnMut(&Status) -> Option<Duration>,
     ) -> io::Result<bool> {
         let control = Control::new(self.workers.len());
+        let mut discards = std::mem::take(&mut self.discards);
         let _told = self.notices.wake_this_thread();
         let (settings, busywait) = (&self.settings, self.settings.busywait);
         std::thread::scope(|scope| {
             // Also when `next` panics: the scope ends only when its threads do.
             let _stop = StopOnDrop(&control);
             for (index, worker) in self.workers.iter_mut().enumerate() {
-                let share = control.share(index);
+                let mut share = control.share(index);
                 let core = settings.core_of(index);
                 let thread = std::thread::Builder::new().name(format!("worker {index}"));
                 thread.spawn_scoped(scope, move || {
                     if let Some(core) = core {
                         bind_to_core(core);
                     }
-                    worker.run(&share, busywait);
+                    worker.run(&mut share, busywait);
                 })?;
             }
+            discards.drop_aside();
             loop {
-                let wait = next(&Status { elapsed: begin.elapsed() });
+                let stood_still = control.stood_still();
+                let wait = next(&Status { elapsed: begin.elapsed(), stood_still });
                 // One that ended before it was told to ends the run: an app wanted that, or it has panicked, which the scope hands on.
-                let Some(wait) = wait.filter(|_| !control.has_ended()) else { return Ok(false) };
+                let Some(wait) = wait.filter(|_| !control.has_ended()) else {
+                    control.get_ready_to_stop();
+                    return Ok(false);
+                };
                 match control.stillness() {
                     Stillness::Finished => return Ok(true),
                     Stillness::Resting => pause(wait.min(POLL)),

@@ -13,6 +13,7 @@ mod metadata;
 mod places;
 mod prepared;
 mod room;
+mod stands;
 mod time;
 mod together;
 mod turns;

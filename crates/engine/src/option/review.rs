@@ -50,7 +50,7 @@ pub struct Review {
     prepared: Option<Anything>,
 }
 
-type Anything = Box<dyn Any + Send>;
+pub(crate) type Anything = Box<dyn Any + Send>;
 
 impl Review {
     /// These things are odd, if any are.
@@ -94,9 +94,8 @@ impl Prepared {
         }
     }
 
-    pub(crate) fn clear(&self) {
-        let prepared = self.lock().take();
-        let_go(prepared);
+    pub(crate) fn clear(&self) -> Option<Anything> {
+        self.lock().take()
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Anything>> {

@@ -52,6 +52,7 @@ use load::Load;
 #[cfg(all(test, not(loom)))]
 pub(crate) use rest::Rest;
 use schedule::Schedule;
+use std::time::Instant;
 use time::ThreadTime;
 
 use usual::Measured;
@@ -83,6 +84,8 @@ pub(crate) struct Worker {
     any_down: bool,
     /// Whether an app wants the run to end.
     is_over: bool,
+    /// When it ended its last breath, while it stands still.
+    stopped: Option<Instant>,
     gauges: Gauges,
     _record: Record,
 }
@@ -115,6 +118,7 @@ impl Worker {
             capture_time: CaptureTime::Unasked,
             any_down: false,
             is_over: false,
+            stopped: None,
             gauges,
             _record: record,
         }

@@ -13,12 +13,13 @@ use std::time::{Duration, Instant};
 
 impl Worker {
     /// Breathes until told to stop, or an app wants the run to end.
-    pub(crate) fn run(&mut self, control: &WorkerControl, busywait: bool) {
+    pub(crate) fn run(&mut self, control: &mut WorkerControl, busywait: bool) {
         let (mut rest, mut awake) = (self.rest(), Awake::new(self.exchanged()));
         self.load.pause();
         self.stood();
         self.time.begin();
         self.is_over = false;
+        control.begins(self.stopped.take().map_or(Duration::ZERO, |stopped| stopped.elapsed()));
         while !control.is_stopping() && !self.is_over {
             if self.breathe() {
                 rest.moved();
@@ -35,6 +36,9 @@ impl Worker {
             awake.look(now_ns, || self.pressed());
             if awake.is_on(now_ns) {
                 self.give_way(&mut awake);
+            } else if control.is_ready() {
+                std::thread::sleep(NAP);
+                self.clock.slept();
             } else if let Some(time) = self.may_sleep(&mut rest) {
                 if !self.waits_for_devices(&mut rest) {
                     std::thread::sleep(time);
@@ -44,6 +48,7 @@ impl Worker {
                 awake.look(now_ns, || self.pressed());
             }
         }
+        self.stopped = Some(Instant::now());
         // The thread ends, and its list with it, some time after the engine goes on.
         self.sweep(Task::discarded);
         self.return_foreign();

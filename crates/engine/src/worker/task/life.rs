@@ -10,10 +10,10 @@ use crate::shm::EntryKind;
 impl Task {
     /// Starts the app.
     pub(crate) fn start(&mut self, now_ns: u64) -> Result<(), OptionError> {
-        let Task { name, record, clock, legacy, notifier, config, .. } = self;
-        let prepared = config.prepared();
-        let started =
-            Started::new(config, Setup { name, clock: *clock, now_ns, record, legacy, notifier, prepared })?;
+        let Task { name, record, clock, legacy, notifier, config, discards, .. } = self;
+        let (clock, prepared) = (*clock, config.prepared());
+        let setup = Setup { name, clock, now_ns, record, legacy, notifier, prepared, discards };
+        let started = Started::new(config, setup)?;
         self.put_in(started);
         Ok(())
     }
@@ -87,10 +87,10 @@ impl Task {
 
     /// Starts an app in the place of one that is gone, and tells it which links it has.
     fn start_again(&mut self, config: &Config, now_ns: u64) -> Result<(), OptionError> {
-        let Task { name, record, clock, legacy, notifier, input_names, output_names, .. } = self;
-        let prepared = config.prepared();
-        let mut started =
-            Started::new(config, Setup { name, clock: *clock, now_ns, record, legacy, notifier, prepared })?;
+        let Task { name, record, clock, legacy, notifier, input_names, output_names, discards, .. } = self;
+        let (clock, prepared) = (*clock, config.prepared());
+        let setup = Setup { name, clock, now_ns, record, legacy, notifier, prepared, discards };
+        let mut started = Started::new(config, setup)?;
         let ports = names(input_names, output_names);
         if let Err(panic) = guarded(|| started.app.link(&ports)) {
             let_go(started);
@@ -108,10 +108,10 @@ impl Task {
         config: &Config,
         now_ns: u64,
     ) -> Result<Reconfigured, ChangeFailure> {
-        let Task { app, name, record, config: old, clock, legacy, notifier, .. } = self;
+        let Task { app, name, record, config: old, clock, legacy, notifier, discards, .. } = self;
         let Some(app) = app.as_deref_mut() else { return Ok(Reconfigured::NeedsRestart) };
-        let prepared = config.prepared();
-        let setup = &mut Setup { name, clock: *clock, now_ns, record, legacy, notifier, prepared };
+        let (clock, prepared) = (*clock, config.prepared());
+        let setup = &mut Setup { name, clock, now_ns, record, legacy, notifier, prepared, discards };
         let change = || config.reconfigure(app, old, setup).map(|done| (done, app.roles()));
         let done = guarded(change).map_err(ChangeFailure::Panicked)?;
         // With counters that nobody sees it cannot go on: it is started anew, which is refused.

@@ -27,6 +27,7 @@ use super::usual::Measured;
 use crate::app::{AnyApp, Breath, Legacy, Plugs, Roles};
 use crate::clock::ClockKind;
 use crate::config::Config;
+use crate::discards::Discards;
 use crate::link::{Output, Ring};
 use crate::notice::{Notices, Notifier};
 use crate::panic::let_go;
@@ -70,6 +71,8 @@ pub(crate) struct Task {
     config: Config,
     clock: ClockKind,
     legacy: Legacy,
+    /// What it has left to be dropped later.
+    pub(crate) discards: Discards,
     notifier: Notifier,
     pub(crate) input_names: Vec<String>,
     pub(crate) output_names: Vec<String>,
@@ -109,6 +112,7 @@ impl Task {
             config,
             clock,
             legacy: None,
+            discards: Discards::default(),
             notifier: Notifier::new(name, notices),
             input_names: Vec::new(),
             output_names: Vec::new(),
