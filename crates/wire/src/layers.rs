@@ -439,11 +439,18 @@ impl Layers {
     /// Notes a layer at the start of the rest.
     #[inline]
     fn note(&mut self, kind: LayerKind, rest: &Rest<'_>, id: u32) -> Result<(), End> {
-        let off = u16::try_from(rest.off).map_err(|_| End::Limit)?;
-        let slot = self.layers.get_mut(usize::from(self.count)).ok_or(End::Limit)?;
+        let slot = self.layers.get_mut(usize::from(self.count));
+        let (Some(slot), Ok(off)) = (slot, u16::try_from(rest.off)) else { return self.too_many(rest) };
         *slot = Layer { kind, off, id };
         self.count += 1;
         Ok(())
+    }
+
+    /// Where there is no room for a layer, it is where the payload begins.
+    #[cold]
+    fn too_many(&mut self, rest: &Rest<'_>) -> Result<(), End> {
+        self.set_payload(rest);
+        Err(End::Limit)
     }
 
     /// Whatever comes next, this is the payload if nothing does.

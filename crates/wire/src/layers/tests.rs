@@ -309,3 +309,13 @@ fn link_headers_of_every_type() {
         assert_eq!(found, expected, "{linktype}");
     }
 }
+
+/// Labels without end: the payload is behind those that were noted.
+#[test]
+fn a_packet_of_labels_only_ends_at_the_limit() {
+    let packet = [&[2; 12][..], &[0x88, 0x47], &[0; 400]].concat();
+    let layers = Layers::of(LinkType::EN10MB, &packet);
+    let last = layers.iter().last().expect("labels");
+    assert_eq!((layers.end(), last.kind), (End::Limit, LayerKind::Mpls));
+    assert_eq!(layers.payload(), usize::from(last.off) + 4..packet.len());
+}
