@@ -17,6 +17,7 @@
 //! |---|---|
 //! | one filter, one packet or many | [`Compiler::compile`], [`Filter::matches`], [`Filter::match_burst`] |
 //! | an ordered list of filters as one decision | [`Compiler::compile_list`], [`FilterList`] |
+//! | a pfmatch program: handlers, with arguments taken from the packet | [`Compiler::compile_match`], [`Matcher`] |
 //! | errors, with their place and a suggestion; warnings | [`Error`], [`Compiler::help`], [`Compiler::lints`], [`Diagnostic`] |
 //! | names of hosts and services, files of sets | [`Names`], [`FileNames`] |
 //! | filters that strangers write | [`Limits`] |
@@ -46,6 +47,7 @@ mod filter;
 mod help;
 mod list;
 mod lower;
+mod matcher;
 mod names;
 mod options;
 mod stage;
@@ -62,6 +64,7 @@ pub use help::trace::{
     Answer, Sides, Trace, TraceStep, TracedLine, TracedLoad, TracedPlace, TracedPrimitive,
 };
 pub use list::{Entry, FilterList};
+pub use matcher::{Call, Calls, Matcher};
 pub use names::FileNames;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use stage::{Stage, UnknownStage};

@@ -52,6 +52,10 @@ pub fn tree(lowered: &Lowered, source: &str) -> String {
                     "not".to_owned()
                 }
             },
+            TreeNode::Try(a) => {
+                operands.push(a);
+                "where it can be evaluated".to_owned()
+            }
             node => leaf(tree, &exprs, node).map(|test| test.line(depth, "")).unwrap_or_default(),
         };
         work.extend(operands.into_iter().map(|operand| (operand, depth + 1, span)));
@@ -95,7 +99,7 @@ fn leaf(tree: &Tree, exprs: &Exprs<'_>, node: TreeNode) -> Option<Leaf> {
             (format!("{} in {} ranges", exprs.value(*value), ranges.len()), vec![*value])
         }
         TreeNode::Eval(value) => (format!("evaluate {}", exprs.value(value)), vec![value]),
-        TreeNode::And(..) | TreeNode::Or(..) | TreeNode::Not(_) => return None,
+        TreeNode::And(..) | TreeNode::Or(..) | TreeNode::Not(_) | TreeNode::Try(_) => return None,
     };
     let guards = guards(pool, exprs, &values);
     Some(Leaf { text, guards })
@@ -151,7 +155,7 @@ fn evaluated(tree: &Tree, root: TreeId) -> Vec<ValueId> {
     while let Some(id) = pending.pop() {
         match tree.node(id) {
             TreeNode::And(a, b) | TreeNode::Or(a, b) => pending.extend([a, b]),
-            TreeNode::Not(a) => pending.push(a),
+            TreeNode::Not(a) | TreeNode::Try(a) => pending.push(a),
             TreeNode::Test(cond) => values.extend(tree.pool.cond_operands(cond)),
             TreeNode::In(set) => values.push(tree.set(set).value),
             TreeNode::Eval(value) => values.push(value),

@@ -106,6 +106,7 @@ fn write_arith_piece(out: &mut String, ast: &Ast, piece: Piece, pieces: &mut Vec
     match ast.arith(id) {
         Arith::Number(number) => out.push_str(&number.to_string()),
         Arith::Len => out.push_str("len"),
+        Arith::Input(slot) => out.push_str(ast.inputs.get(slot as usize).map_or("input", String::as_str)),
         Arith::Neg(a) => {
             out.push('-');
             pieces.push(Piece::Operand(a));

@@ -187,6 +187,10 @@ impl Run<'_> {
                 self.tasks.extend([Task::Negate, Task::Visit(a, inside)]);
                 None
             }
+            TreeNode::Try(a) => {
+                self.tasks.push(Task::Visit(a, outer));
+                None
+            }
             TreeNode::And(a, b) => {
                 let words = self.words(id, outer);
                 let left = Outer { words: words.map(|_| Words::Shared), ..plain };
@@ -230,7 +234,7 @@ impl Run<'_> {
         // What the link type asks first, of every packet, has no text, and the filter stands behind it.
         let is_same = |operand: TreeId| self.tree.span(operand) == span && span != Span::default();
         match self.tree.node(id) {
-            TreeNode::Not(a) => is_same(a),
+            TreeNode::Not(a) | TreeNode::Try(a) => is_same(a),
             TreeNode::And(a, b) | TreeNode::Or(a, b) => is_same(a) || is_same(b) || self.sets.contains(&span),
             TreeNode::True | TreeNode::False | TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) => {
                 true
