@@ -179,10 +179,16 @@ fn blanks(text: &[u8]) -> usize {
     text.iter().take_while(|b| matches!(b, b' ' | b'\r' | b'\n' | b'\t')).count()
 }
 
-/// Whether a comment of a program begins there. Names may have dashes inside.
+/// Whether a comment of a program begins there. Names in tests may have dashes inside, those of handlers may not.
 pub(crate) fn begins_comment(text: &[u8], at: usize) -> bool {
-    let goes_on = |before: u8| before.is_ascii_alphanumeric() || matches!(before, b'-' | b'_' | b'.');
-    text[at..].starts_with(b"--") && !at.checked_sub(1).is_some_and(|before| goes_on(text[before]))
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if !text[at..].starts_with(b"--") {
+        return false;
+    }
+    // No handler is longer, and a text of dashes takes no time.
+    const HANDLER_LIKELY_MAX: usize = 256;
+    let name = text[..at].iter().rev().take(HANDLER_LIKELY_MAX).take_while(|byte| is_part(byte)).count();
+    name == 0 || text[..at - name].trim_ascii_end().ends_with(b"=>")
 }
 
 /// The length of the name of a handler or an input that a text begins with.
