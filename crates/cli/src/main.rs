@@ -22,6 +22,7 @@ mod json;
 mod language;
 mod lasting;
 mod man;
+mod matches;
 mod message;
 mod missing;
 mod misuse;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
     match &cli.command {
         Command::Filter(args) => filter::run(args, terminal),
+        Command::Match(args) => matches::run(args, terminal),
         Command::Compile(args) => compile::run(args, terminal),
         Command::Explain(args) => explain::run(args, terminal),
         Command::Trace(args) => trace::run(args, terminal),

@@ -59,6 +59,12 @@ impl LeafTable {
         self.leaves.len() as u32
     }
 
+    /// The answer and the values of each leaf, in the order of their numbers.
+    #[doc(hidden)]
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &[ValueId])> {
+        self.leaves.iter().map(|(answer, values)| (*answer, &values[..]))
+    }
+
     /// Makes the values ready to be computed.
     ///
     /// # Errors

@@ -23,7 +23,7 @@
 //! | filters that strangers write | [`Limits`] |
 //! | what a filter means, and why a packet does not match | [`Compiler::explain`], [`Compiler::trace`] |
 //! | a filter as a function in C | [`Compiler::to_c`] |
-//! | the stages of the compiler as text | [`Compiler::print`], [`Stage`] |
+//! | the stages of the compiler as text | [`Compiler::print`], [`Compiler::print_match`], [`Stage`] |
 //!
 //! Filters run as machine code on x86-64 Linux. Elsewhere, and where the system allows no executable memory, an interpreter
 //! runs them, with the same answers: [`Filter::fallback_reason`] says why. Machine code allocates no memory, nor do bursts after a filter's
@@ -61,10 +61,10 @@ pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity, Unknown};
 pub use filter::Filter;
 pub use help::explain::{Explanation, Line};
 pub use help::trace::{
-    Answer, Sides, Trace, TraceStep, TracedLine, TracedLoad, TracedPlace, TracedPrimitive,
+    Answer, MatchTrace, Sides, Trace, TracedClause, TraceStep, TracedLine, TracedLoad, TracedPlace, TracedPrimitive,
 };
 pub use list::{Entry, FilterList};
-pub use matcher::{Call, Calls, Matcher};
+pub use matcher::{Call, Calls, MatchParts, Matcher};
 pub use names::FileNames;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use stage::{Stage, UnknownStage};

@@ -1,18 +1,36 @@
-//! The filters of one run, compiled for whichever link types turn up.
+//! The filters of one run, or its program, compiled for whichever link types turn up.
 
-use crate::args::{At, FilterArgs, LanguageArgs};
+use crate::args::{At, LanguageArgs};
 use crate::exit::Failure;
-use crate::filter::plan::Selection;
 use crate::language::{self, FilterText};
 use crate::terminal::Terminal;
 use capture::{Batch, Reader};
-use pflang::{Compiler, Filter};
+use pflang::{Compiler, Filter, Matcher, NoExec};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wire::LinkType;
 
 /// The filters of a plan for packets of one link type; `None` where the language has no such filter on it.
-pub(crate) type ForLinkType = Vec<Option<Filter>>;
+pub(crate) type ForLinkType = Vec<Option<Decider>>;
+
+/// What is asked about packets.
+#[derive(Clone)]
+pub(crate) enum Decider {
+    /// Whether they match.
+    Filter(Filter),
+    /// Which handler they are for.
+    Program(Matcher),
+}
+
+impl Decider {
+    /// Why there is no machine code, where it was wanted.
+    pub(crate) fn fallback_reason(&self) -> Option<&NoExec> {
+        match self {
+            Decider::Filter(filter) => filter.fallback_reason(),
+            Decider::Program(program) => program.fallback_reason(),
+        }
+    }
+}
 
 /// Compiles each filter once for each link type, on demand; shared by the workers. A filter that exists for the packets of one
 /// interface may not exist for those of another, which it then does not match. One that exists for none is wrong.
@@ -22,7 +40,31 @@ pub(crate) struct Filters<'a> {
     at: At,
     quiet: bool,
     terminal: &'a Terminal,
+    /// What the text of a program depends on; filters have none.
+    program: Option<ProgramOptions>,
     compiled: Mutex<Compiled>,
+}
+
+/// What the text of a program depends on beside the language.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProgramOptions {
+    /// What names stand for.
+    pub(crate) substitutions: Vec<(String, String)>,
+    /// The inputs, and the number that each has for every packet.
+    pub(crate) inputs: Vec<(String, u32)>,
+    /// By output: the handler whose packets it is for, or [`UNCLAIMED`].
+    pub(crate) handlers: Vec<String>,
+}
+
+/// What stands for a handler where no clause takes a packet.
+pub(crate) const UNCLAIMED: &str = "-";
+
+impl ProgramOptions {
+    /// A compiler of programs, of one of filters.
+    pub(crate) fn compiler(&self, filters: Compiler) -> Compiler {
+        let named = filters.inputs(self.inputs.iter().map(|(name, _)| name.as_str()));
+        self.substitutions.iter().fold(named, |compiler, (name, text)| compiler.substitute(name, text))
+    }
 }
 
 #[derive(Default)]
@@ -35,16 +77,35 @@ struct Compiled {
 }
 
 impl<'a> Filters<'a> {
-    /// The filters of a plan.
-    pub(crate) fn new(selections: &'a [Selection], args: &'a FilterArgs, terminal: &'a Terminal) -> Self {
-        Filters {
-            sources: selections.iter().map(|selection| &selection.filter).collect(),
-            language: &args.language,
-            at: args.at,
-            quiet: args.quiet,
-            terminal,
-            compiled: Mutex::default(),
-        }
+    /// Filters, or with options the one program.
+    pub(crate) fn new(
+        sources: Vec<&'a FilterText>,
+        program: Option<ProgramOptions>,
+        (language, at, quiet): (&'a LanguageArgs, At, bool),
+        terminal: &'a Terminal,
+    ) -> Self {
+        Filters { sources, language, at, quiet, terminal, program, compiled: Mutex::default() }
+    }
+
+    /// Whether this is a program.
+    pub(crate) fn is_program(&self) -> bool {
+        self.program.is_some()
+    }
+
+    /// The handler whose packets an output of a program is for; `None`: those that no clause takes.
+    pub(crate) fn handler(&self, output: usize) -> Option<&str> {
+        let name = self.program.as_ref()?.handlers.get(output)?;
+        Some(name.as_str()).filter(|name| *name != UNCLAIMED)
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// What the caller gives a program with each packet.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = u32> {
+        self.program.iter().flat_map(|program| program.inputs.iter().map(|(_, number)| *number))
     }
 
     /// The filters for the packets of this batch, which are of this link type. Those that have not been found to exist may do so for
@@ -80,7 +141,7 @@ impl<'a> Filters<'a> {
             use pflang::Code::{BadToken, DisplaySyntax, Unexpected, UnknownWord};
             matches!(error.code(), BadToken | DisplaySyntax | Unexpected | UnknownWord)
         };
-        let error = |source: &&'a FilterText| compiler.compile(source).err().map(|error| (*source, error));
+        let error = |source: &&'a FilterText| self.decider(&compiler, source).err().map(|error| (*source, error));
         let wrong = self.sources.iter().filter_map(error).find(|(_, error)| is_wrong(error));
         wrong.map_or(Ok(()), |(source, error)| {
             Err(language::wrong_filter(&compiler, &error, source, self.language, self.terminal))
@@ -106,7 +167,18 @@ impl<'a> Filters<'a> {
     }
 
     fn compiler(&self, linktype: LinkType) -> Compiler {
-        language::compiler(linktype, self.language, self.at)
+        let filters = language::compiler(linktype, self.language, self.at);
+        match &self.program {
+            Some(program) => program.compiler(filters),
+            None => filters,
+        }
+    }
+
+    fn decider(&self, compiler: &Compiler, source: &str) -> Result<Decider, pflang::Error> {
+        match self.program {
+            Some(_) => compiler.compile_match(source).map(Decider::Program),
+            None => compiler.compile(source).map(Decider::Filter),
+        }
     }
 
     fn find<T>(
@@ -141,7 +213,7 @@ impl<'a> Filters<'a> {
         let compiler = self.compiler(linktype);
         let mut filters = Vec::with_capacity(self.sources.len());
         for (i, source) in self.sources.iter().enumerate() {
-            filters.push(match compiler.compile(source) {
+            filters.push(match self.decider(&compiler, source) {
                 Ok(filter) => {
                     // What a text means for lints hardly depends on the link type: tell them once.
                     let is_first = compiled.existing.insert(i);

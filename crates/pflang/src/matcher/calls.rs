@@ -52,3 +52,32 @@ pub struct Calls {
     /// The arguments of all, one behind the other.
     pub(super) values: Vec<u32>,
 }
+
+impl Calls {
+    /// How many packets there were.
+    ///
+    /// ```
+    /// assert_eq!(pflang::Calls::default().len(), 0);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// Whether there were none.
+    ///
+    /// ```
+    /// assert!(pflang::Calls::default().is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.leaves.is_empty()
+    }
+
+    /// How many packets no clause has taken.
+    ///
+    /// ```
+    /// assert_eq!(pflang::Calls::default().unclaimed(), 0);
+    /// ```
+    pub fn unclaimed(&self) -> usize {
+        self.leaves.iter().filter(|&&leaf| leaf == crate::ir::REJECT).count()
+    }
+}

@@ -9,9 +9,11 @@ use super::substitute::Substituted;
 use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Diagnostic, Error};
+use crate::ir::tree::Clause;
 use crate::ir::verify::Checked;
+use crate::ir::{self, Graph};
 use crate::lower::{self, LoweredProgram};
-use crate::syntax::program::{self, Line, Program};
+use crate::syntax::program::{self, Line, Program, Wrong};
 use decide::{Decision, LeafTable, Pool};
 
 impl Compiler {
@@ -52,14 +54,28 @@ impl Compiler {
     /// The first error in the text, with its place.
     pub fn compile_match(&self, source: &str) -> Result<Matcher, Error> {
         let read = self.read_match(source)?;
-        let LoweredProgram { leaves, handlers, .. } = &read.lowered;
-        let (leaves, handlers) = (leaves.clone(), handlers.clone());
-        let inputs = read.program.ast.inputs.clone();
-        let pool = read.lowered.tree.pool.clone();
         let graph = read.graph(self)?;
-        let ready = self.ready(graph, &leaves, &pool);
+        let LoweredProgram { leaves, handlers, tree, .. } = &read.lowered;
+        let ready = self.ready(graph, leaves, &tree.pool);
         let (decision, leaves) = ready.map_err(|error| Error::new(error, source.into()))?;
-        Ok(Matcher::new(source.into(), self.linktype(), decision, leaves, handlers, inputs))
+        let inputs = read.program.ast.inputs.clone();
+        Ok(Matcher::new(source.into(), self.linktype(), decision, leaves, handlers.clone(), inputs))
+    }
+
+    /// What a program names, without compiling it.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let parts = Compiler::new(LinkType::EN10MB).parts_of_match("match (mark) { mark = 1 => a, tcp => b }")?;
+    /// assert_eq!((parts.handlers, parts.inputs), (vec!["a".to_owned(), "b".to_owned()], vec!["mark".to_owned()]));
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Compiler::compile_match`], without the errors of stages after lowering.
+    pub fn parts_of_match(&self, source: &str) -> Result<MatchParts, Error> {
+        let read = self.read_match(source)?;
+        Ok(MatchParts { handlers: read.lowered.handlers, inputs: read.program.ast.inputs })
     }
 
     /// A program up to its tree of tests.
@@ -67,15 +83,16 @@ impl Compiler {
         let substituted = Substituted::of(source, &self.substitutions);
         let substituted = substituted.map_err(|found| Error::new(found, source.into()))?;
         let clock = Clock::new(self.limits);
-        let mut program = Program::default();
-        let read =
-            program::parse(&substituted.text, &self.inputs, &self.dialect, &self.limits).and_then(|parsed| {
-                program = parsed;
-                let lowered = lower::lower_program(&program, &self.lower_options(), clock)?;
-                clock.check(whole(&substituted.text))?;
-                Ok(lowered)
-            });
-        match read {
+        let program = program::parse(&substituted.text, &self.inputs, &self.dialect, &self.limits);
+        let program = program.map_err(|Wrong { found, test }| {
+            let test = test.map(|test| substituted.as_written(test));
+            Error::new(Box::new(located(*found, &substituted)), source.into()).in_test(test)
+        })?;
+        let lowered = lower::lower_program(&program, &self.lower_options(), clock).and_then(|lowered| {
+            clock.check(whole(&substituted.text))?;
+            Ok(lowered)
+        });
+        match lowered {
             Ok(lowered) => Ok(ReadMatch { source: source.to_owned(), substituted, clock, program, lowered }),
             Err(found) => Err(as_written(found, &substituted, &program, source)),
         }
@@ -96,11 +113,28 @@ impl Compiler {
     }
 }
 
+/// What a program names, from [`Compiler::parts_of_match`].
+///
+/// ```
+/// # use pflang::{Compiler, LinkType};
+/// let parts = Compiler::new(LinkType::EN10MB).parts_of_match("match { arp => a }")?;
+/// assert!(parts.inputs.is_empty());
+/// # Ok::<(), pflang::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MatchParts {
+    /// Its handlers, in the order in which they are first named.
+    pub handlers: Vec<String>,
+    /// Its inputs, in the order of their row.
+    pub inputs: Vec<String>,
+}
+
 /// A program that has been read.
 pub(crate) struct ReadMatch {
     source: String,
     substituted: Substituted,
-    clock: Clock,
+    pub(crate) clock: Clock,
     pub(crate) program: Program,
     pub(crate) lowered: LoweredProgram,
 }
@@ -112,12 +146,30 @@ impl ReadMatch {
     }
 
     /// The graph that decides it.
-    pub(crate) fn graph(mut self, compiler: &Compiler) -> Result<Checked, Error> {
-        let tree = std::mem::take(&mut self.lowered.tree);
-        let clauses = &mut self.lowered.clauses;
+    pub(crate) fn graph(&self, compiler: &Compiler) -> Result<Checked, Error> {
+        self.graph_of(compiler, self.lowered.clauses.clone())
+    }
+
+    /// The graph of other clauses over the same tests.
+    pub(crate) fn graph_of(&self, compiler: &Compiler, mut clauses: Vec<Clause>) -> Result<Checked, Error> {
+        let (tree, text) = (self.lowered.tree.clone(), &self.substituted.text);
         compiler
-            .checked(tree, clauses, compiler.passes(), &self.clock, &self.substituted.text)
+            .checked(tree, &mut clauses, compiler.passes(), &self.clock, text)
             .map_err(|found| as_written(found, &self.substituted, &self.program, &self.source))
+    }
+
+    /// The graph load for load as the text has it.
+    pub(crate) fn graph_as_written(&self) -> Result<Graph, Error> {
+        let built = ir::build::build_within(self.lowered.tree.clone(), &self.lowered.clauses, self.clock.budget());
+        built.map_err(|exceeded| {
+            let found = worded(exceeded.into(), whole(self.text()));
+            as_written(found, &self.substituted, &self.program, &self.source)
+        })
+    }
+
+    /// Where a place of the text stands in the text as written.
+    pub(crate) fn as_written(&self, span: crate::Span) -> crate::Span {
+        self.substituted.as_written(span)
     }
 
     /// A finding about the program, with its place as written.

@@ -8,6 +8,7 @@ use crate::BurstEngine;
 use crate::exec::{NoExec, Packet};
 use crate::ir::{Graph, REJECT};
 pub use calls::{Call, Calls};
+pub use compile::MatchParts;
 pub(crate) use compile::ReadMatch;
 use decide::{Decision, LeafValues};
 use std::fmt;

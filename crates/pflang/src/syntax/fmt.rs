@@ -6,6 +6,7 @@
 use super::ast::*;
 use super::codes;
 use super::lex::{TokenKind, lex};
+use super::program::Call;
 use super::range;
 use super::words::{Word, spelling};
 use std::fmt;
@@ -25,6 +26,12 @@ pub fn canonical(ast: &Ast) -> String {
         write_expr(&mut out, ast, root);
     }
     out
+}
+
+/// The canonical text of a handler with its arguments.
+pub fn call(ast: &Ast, call: &Call) -> String {
+    let arguments: Vec<String> = call.arguments.iter().map(|&argument| arith(ast, argument)).collect();
+    if arguments.is_empty() { call.handler.clone() } else { format!("{}({})", call.handler, arguments.join(", ")) }
 }
 
 /// The canonical text of a part.

@@ -11,8 +11,9 @@
 
 use super::ast::{ArithId, Ast, ExprId};
 use super::lex::{Within, lex_within};
-use super::parser::{Parser, Step};
+use super::parser::Parser;
 use crate::Span;
+use crate::diag::Diagnostic;
 use crate::options::{Dialect, Limits};
 
 /// A program.
@@ -72,11 +73,23 @@ pub struct Call {
 ///
 /// # Errors
 /// What does not belong to the language, with its place and what could stand there.
-pub fn parse(source: &str, inputs: &[String], dialect: &Dialect, limits: &Limits) -> Step<Program> {
-    limits.check_source(source.len(), "program")?;
+pub fn parse(source: &str, inputs: &[String], dialect: &Dialect, limits: &Limits) -> Result<Program, Wrong> {
+    let wrong = |found| Wrong { found, test: None };
+    limits.check_source(source.len(), "program").map_err(wrong)?;
     let tokens = lex_within(source, Within::Program);
     let mut parser = Parser::new(&tokens, dialect, limits);
     parser.ast.inputs = inputs.to_vec();
-    let lines = parser.program()?;
-    Ok(Program { ast: parser.ast, lines })
+    match parser.program() {
+        Ok(lines) => Ok(Program { ast: parser.ast, lines }),
+        Err(found) => Err(Wrong { test: parser.test_around(found.span), found }),
+    }
+}
+
+/// What is wrong with a text that is no program.
+#[derive(Debug)]
+pub struct Wrong {
+    /// The finding.
+    pub found: Box<Diagnostic>,
+    /// The test that it is about, if it is about one.
+    pub test: Option<Span>,
 }

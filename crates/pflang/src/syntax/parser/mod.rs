@@ -180,6 +180,8 @@ pub(crate) struct Parser<'a> {
     pub(crate) dialect: &'a Dialect,
     limits: &'a Limits,
     purpose: Purpose,
+    /// Where the test of a program begins that is being read.
+    pub(crate) test_start: Option<Span>,
     /// Where it stopped, for advice about it.
     pub(crate) stop: Option<Stop>,
 }
@@ -210,7 +212,8 @@ impl<'a> Parser<'a> {
     pub(crate) fn new(tokens: &'a Tokens<'a>, dialect: &'a Dialect, limits: &'a Limits) -> Self {
         let (ast, stack) = (Ast::default(), Vec::new());
         let (context, purpose) = (Context::Term, Purpose::Filter);
-        Parser { tokens, at: 0, ast, stack, context, quals: None, dialect, limits, purpose, stop: None }
+        let (quals, test_start, stop) = (None, None, None);
+        Parser { tokens, at: 0, ast, stack, context, quals, dialect, limits, purpose, test_start, stop }
     }
 
     /// Reads a filter, up to the end.

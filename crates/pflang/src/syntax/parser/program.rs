@@ -57,7 +57,10 @@ impl Parser<'_> {
             self.next();
             None
         } else {
-            Some(self.expression()?)
+            self.test_start = Some(start);
+            let test = self.expression()?;
+            self.test_start = None;
+            Some(test)
         };
         let test_span = start.to(self.previous().map_or(start, |last| last.span));
         self.expect(Sign::Arrow, "`=>`")?;
@@ -68,6 +71,16 @@ impl Parser<'_> {
         let span = start.to(self.previous().map_or(start, |last| last.span));
         self.skip_separator();
         Ok(Clause { span, test, test_span, call: Some(call) })
+    }
+
+    /// The test in which a place stands, from what begins its clause to its arrow.
+    pub(crate) fn test_around(&self, place: Span) -> Option<Span> {
+        let tokens = &self.tokens.list;
+        let is_arrow = |token: &&Token| token.kind == TokenKind::Sign(Sign::Arrow);
+        let start = self.test_start?;
+        let arrow = tokens.iter().find(|token| is_arrow(token) && token.span.start >= place.end)?;
+        let last = tokens.iter().rfind(|token| token.span.end <= arrow.span.start)?;
+        (start.start <= place.start).then_some(start.to(last.span))
     }
 
     fn call(&mut self) -> Step<Call> {
