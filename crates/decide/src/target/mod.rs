@@ -11,6 +11,7 @@
 //! [`crate::exec::mask`], which takes the graph for x86-64, since both run the packets of one filter.
 
 pub(crate) mod c;
+pub(crate) mod cbpf;
 pub(crate) mod lir;
 pub(crate) mod x64;
 

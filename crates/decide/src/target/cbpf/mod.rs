@@ -1,0 +1,5 @@
+//! Classic BPF.
+
+mod insn;
+
+pub use insn::{Insn, op};
