@@ -3,10 +3,10 @@
 use crate::graph::graph;
 use crate::write::listed;
 use crate::{Ancillary, Error, Options, Packet, Program};
-use decide::internals::checked_graph;
 use decide::internals::exec::count_ones;
 use decide::internals::ir::verify::Checked;
 use decide::internals::opt::Passes;
+use decide::internals::{c, checked_graph};
 use decide::{Bits, Budget, BurstEngine, Decision, Graph, NoExec, Span};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -205,6 +205,25 @@ impl Stages {
         Ok(checked_graph(self.graph.clone(), passes, &budget)?)
     }
 }
+
+impl Stages {
+    /// A function in C, with the listing as its comment.
+    ///
+    /// # Errors
+    /// Where a bound of the options is exceeded, or too many values must be kept at once.
+    pub fn to_c(&self, name: &str, options: &Options) -> Result<String, Error> {
+        let checked = self.checked(Passes::C, options)?;
+        let function = c::function(checked.verified(), name, c::Returns::Flag, &self.listing);
+        let function = function.map_err(decide::Error::from)?;
+        let listing: String =
+            self.listing.lines().map(|line| format!(" * {}\n", c::in_comment(line))).collect();
+        Ok(format!("/*\n{listing} *\n{ABOUT} */\n{function}"))
+    }
+}
+
+/// What a function in C says of itself.
+const ABOUT: &str = " * Made by sluss of this program of classic BPF. Returns 1 where the packet matches, else 0. `data` is the packet\n \
+                     * from its link-layer header on, of which `captured` bytes are there; `wire_len` is its length on the wire.\n";
 
 /// The listing, and the place in it of each instruction without its number.
 fn listing(program: &Program) -> (String, Vec<Span>) {

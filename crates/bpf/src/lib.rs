@@ -32,7 +32,8 @@ mod decode;
 mod error;
 mod filter;
 mod graph;
-
+#[allow(unsafe_code)]
+pub mod libpcap;
 mod liveness;
 pub mod machine;
 mod program;

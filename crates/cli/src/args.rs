@@ -120,6 +120,40 @@ pub(crate) struct LanguageArgs {
     pub(crate) resolve: bool,
 }
 
+/// A program of BPF in the place of a filter's text.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Bytecode")]
+pub(crate) struct ProgramArgs {
+    /// Take a program of BPF in the place of FILTER.
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with = "front",
+        hide_short_help = true,
+        long_help = "Take a program of classic BPF in the place of FILTER: what `tcpdump -ddd`, `-dd` or `-d` or bpf_asm prints, what \
+                     xt_bpf takes, or raw struct sock_filter; `-` is standard input"
+    )]
+    pub(crate) bytecode: Option<PathBuf>,
+    /// Refuse the program where `libpcap` or the `kernel` would.
+    #[arg(long, value_name = "WHO", hide_short_help = true, value_parser = validate())]
+    pub(crate) validate: Option<bpf::Validate>,
+    /// Compile FILTER to bytecode by `libpcap`, that of this machine, and run the result here.
+    #[arg(long, value_name = "WHO", hide_short_help = true, hide_possible_values = true)]
+    pub(crate) front: Option<Front>,
+}
+
+/// Who compiles a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Front {
+    /// The libpcap of the machine.
+    Libpcap,
+}
+
+fn validate() -> impl TypedValueParser<Value = bpf::Validate> {
+    PossibleValuesParser::new(["libpcap", "kernel"]).try_map(|name| name.parse())
+}
+
 /// A departure from libpcap's meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectName {
@@ -154,6 +188,7 @@ pub(crate) struct FilterArgs {
         short = 'f',
         long = "filter",
         value_name = "FILTER",
+        conflicts_with = "bytecode",
         long_help = "A filter; repeat it, each with its -o, to split in one pass"
     )]
     pub(crate) filter: Vec<OsString>,
@@ -163,7 +198,7 @@ pub(crate) struct FilterArgs {
         short = 'F',
         long = "filter-file",
         value_name = "FILE",
-        conflicts_with = "filter"
+        conflicts_with_all = ["filter", "bytecode"]
     )]
     pub(crate) filter_file: Option<PathBuf>,
     /// Read this capture (as tcpdump has it; the same as FILE).
@@ -241,9 +276,11 @@ pub(crate) struct FilterArgs {
     )]
     pub(crate) progress: When,
     #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    #[command(flatten)]
     pub(crate) language: LanguageArgs,
     /// The filter as words, after `--`.
-    #[arg(last = true, value_name = "WORDS", hide = true)]
+    #[arg(last = true, value_name = "WORDS", hide = true, conflicts_with = "bytecode")]
     pub(crate) rest: Vec<OsString>,
 }
 
@@ -251,7 +288,7 @@ pub(crate) struct FilterArgs {
 #[derive(Args, Debug)]
 pub(crate) struct TextArgs {
     /// The filter: one quoted argument, several words, or @FILE.
-    #[arg(value_name = "FILTER", required_unless_present = "filter_file")]
+    #[arg(value_name = "FILTER", required_unless_present_any = ["filter_file", "bytecode"], conflicts_with = "bytecode")]
     pub(crate) words: Vec<OsString>,
     /// Read the filter from a file.
     #[arg(
@@ -259,7 +296,7 @@ pub(crate) struct TextArgs {
         short = 'F',
         long = "filter-file",
         value_name = "FILE",
-        conflicts_with = "words"
+        conflicts_with_all = ["words", "bytecode"]
     )]
     pub(crate) filter_file: Option<PathBuf>,
     /// Link type, by name or number.
@@ -268,6 +305,8 @@ pub(crate) struct TextArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
     #[command(flatten)]
     pub(crate) language: LanguageArgs,
 }
@@ -362,7 +401,8 @@ pub(crate) struct TraceArgs {
         long_help = "Read the filter from a file, where `#` begins a comment",
         short = 'F',
         long = "filter-file",
-        value_name = "FILE"
+        value_name = "FILE",
+        conflicts_with = "bytecode"
     )]
     pub(crate) filter_file: Option<PathBuf>,
     /// Read this capture (as tcpdump has it; the same as FILE).
@@ -378,9 +418,11 @@ pub(crate) struct TraceArgs {
     #[arg(long, hide_short_help = true)]
     pub(crate) no_fail: bool,
     #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    #[command(flatten)]
     pub(crate) language: LanguageArgs,
     /// The filter as words, after `--`.
-    #[arg(last = true, value_name = "WORDS", hide = true)]
+    #[arg(last = true, value_name = "WORDS", hide = true, conflicts_with = "bytecode")]
     pub(crate) rest: Vec<OsString>,
 }
 

@@ -2,13 +2,15 @@
 
 use crate::args::{At, DialectName, LanguageArgs, TextArgs};
 use crate::blame::Blame;
+use crate::bytecode;
 use crate::exit::{Failure, kept};
 use crate::json::value_of;
 use crate::message::Message;
 use crate::terminal::Terminal;
 use crate::words::{quoted, shell_word};
 use apps::SystemNames;
-use pflang::{Backend, Code, Compiler, Diagnostic, Dialect, Filter, Unknown};
+use bpf::{Format, Program};
+use pflang::{Backend, Code, Compiler, Diagnostic, Dialect, Filter, NoExec, Unknown};
 use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -29,11 +31,13 @@ pub(crate) struct FilterText {
     text: String,
     /// The file that holds it, if one does.
     file: Option<PathBuf>,
+    /// The program of BPF that it is the listing of.
+    program: Option<Arc<Program>>,
 }
 
 impl From<String> for FilterText {
     fn from(text: String) -> Self {
-        FilterText { text, file: None }
+        FilterText { text, ..FilterText::default() }
     }
 }
 
@@ -46,9 +50,26 @@ impl Deref for FilterText {
 }
 
 impl FilterText {
+    /// A program of BPF, and the file that it was read from.
+    pub(crate) fn of_program(program: Program, file: PathBuf) -> FilterText {
+        let text = String::from_utf8_lossy(&program.write(Format::Listing)).into_owned();
+        FilterText { text, file: Some(file), program: Some(Arc::new(program)) }
+    }
+
+    /// The program, if it is one.
+    pub(crate) fn program(&self) -> Option<&Arc<Program>> {
+        self.program.as_ref()
+    }
+
+    /// On one line.
+    pub(crate) fn shown(&self) -> String {
+        if self.program.is_some() { self.as_word() } else { one_line(&self.text) }
+    }
+
     /// As one word of a command line.
     pub(crate) fn as_word(&self) -> String {
         match &self.file {
+            Some(file) if self.program.is_some() => format!("--bytecode {}", shell_word(file.as_os_str())),
             Some(file) => shell_word([OsStr::new("@"), file.as_os_str()].join(OsStr::new(""))),
             None => quoted(&self.text),
         }
@@ -106,6 +127,9 @@ pub(crate) fn compiler(linktype: LinkType, language: &LanguageArgs, at: At) -> C
 
 /// The filter of a command that takes nothing else.
 pub(crate) fn given(args: &TextArgs) -> Result<FilterText, Failure> {
+    if let Some(path) = &args.program.bytecode {
+        return bytecode::read(path);
+    }
     args.filter_file.as_deref().map_or_else(|| filter_text(&args.words), from_file)
 }
 
@@ -139,7 +163,7 @@ pub(crate) fn from_file(path: &Path) -> Result<FilterText, Failure> {
             "behind `-F` or `@` stands the name of a file that holds a filter; a capture stands behind that",
         )
     })?;
-    Ok(FilterText { text, file: Some(path.to_owned()) })
+    Ok(FilterText { text, file: Some(path.to_owned()), program: None })
 }
 
 /// Puts blanks in the place of comments, from `#` to the end of the line, as tcpdump does: what is told of the rest has its place.
@@ -164,15 +188,26 @@ pub(crate) fn accept(
         // What it compiles to, it has lints of.
         tell_lints(&compiler.lints(source).unwrap_or_default(), source, terminal);
     }
-    match (filter.fallback_reason(), at) {
+    tell_fallback(filter.fallback_reason(), at, quiet, terminal)?;
+    Ok(filter)
+}
+
+/// Tells that the interpreter runs a filter, or refuses that.
+pub(crate) fn tell_fallback(
+    reason: Option<&NoExec>,
+    at: At,
+    quiet: bool,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
+    match (reason, at) {
         (Some(reason), At::Native) => Err(Failure::world(format!(
             "no machine code: {reason}; without `--at native` the interpreter runs"
         ))),
         (Some(reason), At::Auto) if !quiet => {
             terminal.tell(&Message::note(format_args!("the interpreter runs this filter: {reason}")));
-            Ok(filter)
+            Ok(())
         }
-        _ => Ok(filter),
+        _ => Ok(()),
     }
 }
 

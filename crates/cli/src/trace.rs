@@ -1,9 +1,11 @@
 //! `sluss trace`: why one packet does or does not match.
 
 mod object;
+mod program;
 mod text;
 
 use crate::args::{At, TraceArgs};
+use crate::bytecode;
 use crate::exit::{Failure, Outcome};
 use crate::language::{self, FilterText};
 use crate::plural::counted;
@@ -33,6 +35,9 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let known = Known { exists: &words::exists, is_filter: &is_filter, begins_filter: &begins_filter };
     let (source, file) = request(args, known)?;
     let packet = packet(args, file)?;
+    if let Some(program) = bytecode::of(&source, &args.program, packet.linktype, &args.language)? {
+        return program::run(args, &source, &program, &packet);
+    }
     let compiler = language::compiler(packet.linktype, &args.language, At::Interp);
     let wrong =
         |error: pflang::Error| language::wrong_filter(&compiler, &error, &source, &args.language, terminal);
@@ -56,7 +61,8 @@ fn request(args: &TraceArgs, known: Known<'_>) -> Result<(FilterText, PathBuf), 
     match files.as_slice() {
         [file] => Ok((source, file.clone())),
         [] => {
-            if args.filter_file.is_none() && args.rest.is_empty() {
+            let is_first_word = args.filter_file.is_none() && args.program.bytecode.is_none();
+            if is_first_word && args.rest.is_empty() {
                 words::missing_capture("sluss trace", &args.words, known)?;
             }
             let example = words::command_with("sluss trace", &source.as_word(), &["trace.pcap".to_owned()]);
@@ -74,6 +80,9 @@ fn filter_and_files<'a>(
     known: Known<'_>,
 ) -> Result<(FilterText, &'a [OsString]), Failure> {
     let words = args.words.as_slice();
+    if let Some(path) = &args.program.bytecode {
+        return Ok((bytecode::read(path)?, words));
+    }
     match (words, &args.filter_file) {
         (_, Some(_)) if !args.rest.is_empty() => Err(words::two_filters("-F", &args.rest)),
         (_, Some(path)) => Ok((language::from_file(path)?, words)),

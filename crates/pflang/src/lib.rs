@@ -73,6 +73,7 @@ pub use wire::LinkType;
 pub mod internals {
     pub use crate::compiler::Stages;
     pub use crate::help::trace::trace;
+    pub use crate::stage::print_graph;
 
     /// From selected graphs to machine code.
     pub mod x64 {

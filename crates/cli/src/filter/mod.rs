@@ -24,7 +24,7 @@ mod sinks;
 use crate::args::FilterArgs;
 use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
-use crate::language::{self, one_line};
+use crate::language;
 use crate::message::Message;
 use crate::plural::{self, counted};
 use crate::reader::print_until_signal;
@@ -80,7 +80,7 @@ fn counts(plan: &Plan, totals: &Totals) -> String {
         selections => selections
             .iter()
             .zip(&totals.matched)
-            .map(|(selection, matched)| format!("{matched}\t{}\n", one_line(&selection.filter)))
+            .map(|(selection, matched)| format!("{matched}\t{}\n", selection.filter.shown()))
             .collect(),
     }
 }
@@ -92,7 +92,7 @@ fn summary(plan: &Plan, totals: &Totals) -> serde_json::Value {
         .zip(&totals.matched)
         .map(|(selection, matched)| {
             let output = selection.output.path().map(Path::to_string_lossy);
-            json!({ "filter": one_line(&selection.filter), "matched": matched, "output": output })
+            json!({ "filter": selection.filter.shown(), "matched": matched, "output": output })
         })
         .collect();
     json!({

@@ -1,32 +1,53 @@
 //! The filters of one run, compiled for whichever link types turn up.
 
-use crate::args::{At, FilterArgs, LanguageArgs};
+use crate::args::{At, FilterArgs, LanguageArgs, ProgramArgs};
+use crate::bytecode;
 use crate::exit::Failure;
 use crate::filter::plan::Selection;
 use crate::language::{self, FilterText};
 use crate::terminal::Terminal;
 use capture::{Batch, Reader};
-use pflang::{Compiler, Filter};
+use pflang::{Compiler, Filter, Packet};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wire::LinkType;
 
 /// The filters of a plan for packets of one link type; `None` where the language has no such filter on it.
-pub(crate) type ForLinkType = Vec<Option<Filter>>;
+pub(crate) type ForLinkType = Vec<Option<Compiled>>;
+
+/// A filter that is ready to run.
+#[derive(Clone)]
+pub(crate) enum Compiled {
+    /// From text.
+    Text(Filter),
+    /// From bytecode.
+    Program(bpf::Filter),
+}
+
+impl Compiled {
+    /// Which packets match, and how many.
+    pub(crate) fn match_burst(&self, packets: &[Packet<'_>], bits: &mut [u64]) -> usize {
+        match self {
+            Compiled::Text(filter) => filter.match_burst(packets, bits),
+            Compiled::Program(filter) => filter.match_burst(packets, bits),
+        }
+    }
+}
 
 /// Compiles each filter once for each link type, on demand; shared by the workers. A filter that exists for the packets of one
 /// interface may not exist for those of another, which it then does not match. One that exists for none is wrong.
 pub(crate) struct Filters<'a> {
     sources: Vec<&'a FilterText>,
     language: &'a LanguageArgs,
+    program: &'a ProgramArgs,
     at: At,
     quiet: bool,
     terminal: &'a Terminal,
-    compiled: Mutex<Compiled>,
+    compiled: Mutex<Known>,
 }
 
 #[derive(Default)]
-struct Compiled {
+struct Known {
     by_linktype: HashMap<LinkType, ForLinkType>,
     /// Why there is no filter where there is none.
     misfits: HashMap<(LinkType, usize), pflang::Error>,
@@ -40,6 +61,7 @@ impl<'a> Filters<'a> {
         Filters {
             sources: selections.iter().map(|selection| &selection.filter).collect(),
             language: &args.language,
+            program: &args.program,
             at: args.at,
             quiet: args.quiet,
             terminal,
@@ -80,6 +102,9 @@ impl<'a> Filters<'a> {
             use pflang::Code::{BadToken, DisplaySyntax, Unexpected, UnknownWord};
             matches!(error.code(), BadToken | DisplaySyntax | Unexpected | UnknownWord)
         };
+        if self.program.front.is_some() || self.sources.iter().any(|source| source.program().is_some()) {
+            return Ok(());
+        }
         let error = |source: &&'a FilterText| compiler.compile(source).err().map(|error| (*source, error));
         let wrong = self.sources.iter().filter_map(error).find(|(_, error)| is_wrong(error));
         wrong.map_or(Ok(()), |(source, error)| {
@@ -101,7 +126,7 @@ impl<'a> Filters<'a> {
             .map_or_else(String::new, |error| error.diagnostic.message.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Compiled> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -112,7 +137,7 @@ impl<'a> Filters<'a> {
     fn find<T>(
         &self,
         linktypes: impl Iterator<Item = (LinkType, T)>,
-        compiled: &mut Compiled,
+        compiled: &mut Known,
     ) -> Result<Option<T>, Failure> {
         let (mut first, mut found) = (None, None);
         for (linktype, beside) in linktypes {
@@ -134,19 +159,27 @@ impl<'a> Filters<'a> {
     }
 
     /// Compiles the filters for a link type, if that was not done before.
-    fn compile(&self, linktype: LinkType, compiled: &mut Compiled) -> Result<(), Failure> {
+    fn compile(&self, linktype: LinkType, compiled: &mut Known) -> Result<(), Failure> {
         if compiled.by_linktype.contains_key(&linktype) {
             return Ok(());
         }
         let compiler = self.compiler(linktype);
         let mut filters = Vec::with_capacity(self.sources.len());
         for (i, source) in self.sources.iter().enumerate() {
+            if let Some(program) = bytecode::of(source, self.program, linktype, self.language)? {
+                let filter = bytecode::compile(&program, self.at)?;
+                let quiet = self.quiet || !compiled.existing.insert(i);
+                language::tell_fallback(filter.fallback_reason(), self.at, quiet, self.terminal)?;
+                filters.push(Some(Compiled::Program(filter)));
+                continue;
+            }
             filters.push(match compiler.compile(source) {
                 Ok(filter) => {
                     // What a text means for lints hardly depends on the link type: tell them once.
                     let is_first = compiled.existing.insert(i);
                     let quiet = self.quiet || !is_first;
-                    Some(language::accept(&compiler, filter, source, self.at, quiet, self.terminal)?)
+                    let filter = language::accept(&compiler, filter, source, self.at, quiet, self.terminal)?;
+                    Some(Compiled::Text(filter))
                 }
                 Err(error) if depends_on_linktype(error.code()) => {
                     compiled.misfits.insert((linktype, i), error);
