@@ -2,11 +2,11 @@
 
 use crate::graph::graph;
 use crate::write::listed;
-use crate::{Ancillary, Error, Options, Packet, Program};
+use crate::{Ancillary, Error, ErrorKind, Options, Packet, Program};
 use decide::internals::exec::count_ones;
 use decide::internals::ir::verify::Checked;
 use decide::internals::opt::Passes;
-use decide::internals::{c, checked_graph};
+use decide::internals::{c, cbpf, checked_graph};
 use decide::{Bits, Budget, BurstEngine, Decision, Graph, NoExec, Span};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -207,6 +207,16 @@ impl Stages {
 }
 
 impl Stages {
+    /// The program again, written from its graph as filters are.
+    ///
+    /// # Errors
+    /// Where a bound of the options is exceeded, or it has no form that the kernel takes.
+    pub fn to_cbpf(&self, known: &[Ancillary], options: &Options) -> Result<Program, Error> {
+        let inputs: Vec<u32> = known.iter().map(|data| data.offset()).collect();
+        let insns = cbpf::program(self.checked(Passes::CBPF, options)?.verified(), &inputs);
+        insns.map(Program::from).map_err(|why| Error::whole(ErrorKind::NoBytecode, why.to_string()))
+    }
+
     /// A function in C, with the listing as its comment.
     ///
     /// # Errors
