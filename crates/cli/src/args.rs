@@ -123,6 +123,40 @@ pub(crate) struct LanguageArgs {
     pub(crate) resolve: bool,
 }
 
+/// A program of BPF in the place of a filter's text.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Bytecode")]
+pub(crate) struct ProgramArgs {
+    /// Take a program of BPF in the place of FILTER.
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with = "front",
+        hide_short_help = true,
+        long_help = "Take a program of classic BPF in the place of FILTER: what `tcpdump -ddd`, `-dd` or `-d` or bpf_asm prints, what \
+                     xt_bpf takes, or raw struct sock_filter; `-` is standard input"
+    )]
+    pub(crate) bytecode: Option<PathBuf>,
+    /// Refuse the program where `libpcap` or the `kernel` would.
+    #[arg(long, value_name = "WHO", hide_short_help = true, value_parser = validate())]
+    pub(crate) validate: Option<bpf::Validate>,
+    /// Compile FILTER to bytecode by `libpcap`, that of this machine, and run the result here.
+    #[arg(long, value_name = "WHO", hide_short_help = true, hide_possible_values = true)]
+    pub(crate) front: Option<Front>,
+}
+
+/// Who compiles a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Front {
+    /// The libpcap of the machine.
+    Libpcap,
+}
+
+fn validate() -> impl TypedValueParser<Value = bpf::Validate> {
+    PossibleValuesParser::new(["libpcap", "kernel"]).try_map(|name| name.parse())
+}
+
 /// A departure from libpcap's meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectName {
@@ -157,6 +191,7 @@ pub(crate) struct FilterArgs {
         short = 'f',
         long = "filter",
         value_name = "FILTER",
+        conflicts_with = "bytecode",
         long_help = "A filter; repeat it, each with its -o, to split in one pass"
     )]
     pub(crate) filter: Vec<OsString>,
@@ -166,7 +201,7 @@ pub(crate) struct FilterArgs {
         short = 'F',
         long = "filter-file",
         value_name = "FILE",
-        conflicts_with = "filter"
+        conflicts_with_all = ["filter", "bytecode"]
     )]
     pub(crate) filter_file: Option<PathBuf>,
     /// Read this capture (as tcpdump has it; the same as FILE).
@@ -244,15 +279,17 @@ pub(crate) struct FilterArgs {
     )]
     pub(crate) progress: When,
     #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    #[command(flatten)]
     pub(crate) language: LanguageArgs,
     /// The filter as words, after `--`.
-    #[arg(last = true, value_name = "WORDS", hide = true)]
+    #[arg(last = true, value_name = "WORDS", hide = true, conflicts_with = "bytecode")]
     pub(crate) rest: Vec<OsString>,
 }
 
 /// What the text of a program depends on, apart from the language.
 #[derive(Args, Debug, Clone, Default)]
-pub(crate) struct ProgramArgs {
+pub(crate) struct PfmatchArgs {
     /// What `$NAME` stands for in a program.
     #[arg(long, value_name = "NAME=TEXT", value_parser = assignment)]
     pub(crate) set: Vec<(String, String)>,
@@ -264,7 +301,10 @@ pub(crate) struct ProgramArgs {
 fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if is_identifier(name) => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("a name of letters, digits and `_`, `=`, and what it stands for: web='tcp port 80'".to_owned()),
+        _ => {
+            Err("a name of letters, digits and `_`, `=`, and what it stands for: web='tcp port 80'"
+                .to_owned())
+        }
     }
 }
 
@@ -299,7 +339,7 @@ pub(crate) struct MatchArgs {
     #[arg(short = 'F', long = "program-file", value_name = "FILE")]
     pub(crate) program_file: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) program: ProgramArgs,
+    pub(crate) pfmatch: PfmatchArgs,
     /// Read this capture (as tcpdump has it; the same as FILE).
     #[arg(short = 'r', long = "read", value_name = "FILE", hide_short_help = true)]
     pub(crate) read: Vec<PathBuf>,
@@ -353,7 +393,7 @@ pub(crate) struct MatchArgs {
 #[derive(Args, Debug)]
 pub(crate) struct TextArgs {
     /// The filter: one quoted argument, several words, or @FILE.
-    #[arg(value_name = "FILTER", required_unless_present = "filter_file")]
+    #[arg(value_name = "FILTER", required_unless_present_any = ["filter_file", "bytecode"], conflicts_with = "bytecode")]
     pub(crate) words: Vec<OsString>,
     /// Read the filter from a file.
     #[arg(
@@ -361,20 +401,22 @@ pub(crate) struct TextArgs {
         short = 'F',
         long = "filter-file",
         value_name = "FILE",
-        conflicts_with = "words"
+        conflicts_with_all = ["words", "bytecode"]
     )]
     pub(crate) filter_file: Option<PathBuf>,
     /// The text is a pfmatch program.
     #[arg(long = "match")]
     pub(crate) is_program: bool,
     #[command(flatten)]
-    pub(crate) program: ProgramArgs,
+    pub(crate) pfmatch: PfmatchArgs,
     /// Link type, by name or number.
     #[arg(long_help = "Link type of the packets: libpcap's name or number", short = 'y', long, value_name = "LINKTYPE", default_value = "EN10MB", hide_possible_values = true, value_parser = LinkTypes)]
     pub(crate) linktype: LinkType,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
     #[command(flatten)]
     pub(crate) language: LanguageArgs,
 }
@@ -469,7 +511,8 @@ pub(crate) struct TraceArgs {
         long_help = "Read the filter from a file, where `#` begins a comment",
         short = 'F',
         long = "filter-file",
-        value_name = "FILE"
+        value_name = "FILE",
+        conflicts_with = "bytecode"
     )]
     pub(crate) filter_file: Option<PathBuf>,
     /// Read this capture (as tcpdump has it; the same as FILE).
@@ -479,7 +522,7 @@ pub(crate) struct TraceArgs {
     #[arg(long = "match")]
     pub(crate) is_program: bool,
     #[command(flatten)]
-    pub(crate) program: ProgramArgs,
+    pub(crate) pfmatch: PfmatchArgs,
     /// Which packet of the capture: 1 is the first.
     #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 1, value_parser = at_least(1_u64), allow_negative_numbers = true)]
     pub(crate) number: u64,
@@ -490,9 +533,11 @@ pub(crate) struct TraceArgs {
     #[arg(long, hide_short_help = true)]
     pub(crate) no_fail: bool,
     #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    #[command(flatten)]
     pub(crate) language: LanguageArgs,
     /// The filter as words, after `--`.
-    #[arg(last = true, value_name = "WORDS", hide = true)]
+    #[arg(last = true, value_name = "WORDS", hide = true, conflicts_with = "bytecode")]
     pub(crate) rest: Vec<OsString>,
 }
 

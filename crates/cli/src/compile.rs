@@ -1,10 +1,17 @@
 //! `sluss compile`: any stage of a compilation, or a filter for another compiler, as text.
 
 use crate::args::{At, CompileArgs, Target};
+use crate::bytecode;
 use crate::exit::{Failure, Outcome};
 use crate::json::value_of;
-use crate::language;
+use crate::language::{self, FilterText};
+use crate::matches;
 use crate::terminal::{Terminal, print};
+use bpf::internals::Stages;
+use bpf::{Options, Program};
+use decide::internals::ir::print::listing;
+use pflang::internals::print_graph;
+use pflang::{Diagnostic, Stage};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -12,21 +19,17 @@ use std::path::Path;
 pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let source = language::given(&args.text)?;
     let linktype = args.text.linktype;
-    let compiler = language::compiler(linktype, &args.text.language, At::Auto);
-    let printed = match args.to {
-        None => compiler.print(&source, args.stage),
-        Some(Target::C) => compiler.to_c(&source, &args.name),
+    let (printed, lints) = match bytecode::of(&source, &args.text.program, linktype, &args.text.language)? {
+        Some(program) => (of_program(args, &program)?, Vec::new()),
+        None if args.text.is_program => of_match(args, &source, terminal)?,
+        None => of_text(args, &source, terminal)?,
     };
-    let printed = printed
-        .map_err(|error| language::wrong_filter(&compiler, &error, &source, &args.text.language, terminal))?;
-    // The stage may be one in front of those that refuse the filter.
-    let lints = compiler.lints(&source).unwrap_or_default();
     let output = if args.text.json {
         let lints: Vec<Value> = lints.iter().map(|lint| value_of(&lint.to_json())).collect();
         let mut object = json!({
             "v": 1,
             "type": "compile",
-            "filter": &*source,
+            "filter": source.shown(),
             "linktype": linktype.to_string(),
         });
         match args.to {
@@ -50,4 +53,60 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
         _ => print(&output)?,
     }
     Ok(Outcome::Done)
+}
+
+/// What is to be printed of a filter, and its lints.
+fn of_text(
+    args: &CompileArgs,
+    source: &FilterText,
+    terminal: &Terminal,
+) -> Result<(String, Vec<Diagnostic>), Failure> {
+    let language = &args.text.language;
+    let compiler = language::compiler(args.text.linktype, language, At::Auto);
+    let printed = match args.to {
+        None => compiler.print(source, args.stage),
+        Some(Target::C) => compiler.to_c(source, &args.name),
+    };
+    let printed =
+        printed.map_err(|error| language::wrong_filter(&compiler, &error, source, language, terminal))?;
+    // The stage may be one in front of those that refuse the filter.
+    Ok((printed, compiler.lints(source).unwrap_or_default()))
+}
+
+/// What is to be printed of a pfmatch program, and its lints.
+fn of_match(
+    args: &CompileArgs,
+    source: &FilterText,
+    terminal: &Terminal,
+) -> Result<(String, Vec<Diagnostic>), Failure> {
+    let language = &args.text.language;
+    let filters = language::compiler(args.text.linktype, language, At::Auto);
+    let compiler = matches::options(&args.text.pfmatch).compiler(filters);
+    let printed = match args.to {
+        None => compiler.print_match(source, args.stage),
+        Some(target) => {
+            let told = format!("a pfmatch program cannot be written as `{}`", target.name());
+            return Err(Failure::user(told));
+        }
+    };
+    let printed =
+        printed.map_err(|error| language::wrong_filter(&compiler, &error, source, language, terminal))?;
+    Ok((printed, compiler.lints_of_match(source).unwrap_or_default()))
+}
+
+/// What is to be printed of a program of BPF.
+fn of_program(args: &CompileArgs, program: &Program) -> Result<String, Failure> {
+    let options = Options::default();
+    let stages = Stages::new(program, &[], &options).map_err(|error| bytecode::wrong(&error))?;
+    let checked = |passes| stages.checked(passes, &options).map_err(|error| bytecode::wrong(&error));
+    match args.to {
+        None if args.stage < Stage::Graph => {
+            let message = format!("bytecode has no stage `{}`: it begins with `graph`", args.stage);
+            Err(Failure::user(message))
+        }
+        None if args.stage == Stage::Graph => Ok(listing(&stages.graph, &stages.listing)),
+        None => print_graph(&checked(options.passes())?, &options, &stages.listing, args.stage)
+            .map_err(|error| Failure::user(error).help("stages up to `ssa` can be printed")),
+        Some(Target::C) => stages.to_c(&args.name, &options).map_err(|error| bytecode::wrong(&error)),
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::args::{At, DialectName, LanguageArgs, TextArgs};
 use crate::blame::Blame;
+use crate::bytecode;
 use crate::exit::{Failure, kept};
 use crate::filter::select::Decider;
 use crate::json::value_of;
@@ -9,7 +10,8 @@ use crate::message::Message;
 use crate::terminal::Terminal;
 use crate::words::{quoted, shell_word};
 use apps::SystemNames;
-use pflang::{Backend, Code, Compiler, Diagnostic, Dialect, Unknown};
+use bpf::{Format, Program};
+use pflang::{Backend, Code, Compiler, Diagnostic, Dialect, NoExec, Unknown};
 use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -30,11 +32,13 @@ pub(crate) struct FilterText {
     text: String,
     /// The file that holds it, if one does.
     file: Option<PathBuf>,
+    /// The program of BPF that it is the listing of.
+    program: Option<Arc<Program>>,
 }
 
 impl From<String> for FilterText {
     fn from(text: String) -> Self {
-        FilterText { text, file: None }
+        FilterText { text, ..FilterText::default() }
     }
 }
 
@@ -47,9 +51,26 @@ impl Deref for FilterText {
 }
 
 impl FilterText {
+    /// A program of BPF, and the file that it was read from.
+    pub(crate) fn of_program(program: Program, file: PathBuf) -> FilterText {
+        let text = String::from_utf8_lossy(&program.write(Format::Listing)).into_owned();
+        FilterText { text, file: Some(file), program: Some(Arc::new(program)) }
+    }
+
+    /// The program, if it is one.
+    pub(crate) fn program(&self) -> Option<&Arc<Program>> {
+        self.program.as_ref()
+    }
+
+    /// On one line.
+    pub(crate) fn shown(&self) -> String {
+        if self.program.is_some() { self.as_word() } else { one_line(&self.text) }
+    }
+
     /// As one word of a command line.
     pub(crate) fn as_word(&self) -> String {
         match &self.file {
+            Some(file) if self.program.is_some() => format!("--bytecode {}", shell_word(file.as_os_str())),
             Some(file) => shell_word([OsStr::new("@"), file.as_os_str()].join(OsStr::new(""))),
             None => quoted(&self.text),
         }
@@ -107,7 +128,11 @@ pub(crate) fn compiler(linktype: LinkType, language: &LanguageArgs, at: At) -> C
 
 /// The filter of a command that takes nothing else.
 pub(crate) fn given(args: &TextArgs) -> Result<FilterText, Failure> {
-    args.filter_file.as_deref().map_or_else(|| filter_text(&args.words), from_file)
+    if let Some(path) = &args.program.bytecode {
+        return bytecode::read(path);
+    }
+    let read = if args.is_program { program_file } else { from_file };
+    args.filter_file.as_deref().map_or_else(|| filter_text(&args.words), read)
 }
 
 /// Several words are one filter; `@FILE` holds it.
@@ -149,7 +174,7 @@ fn read_file(path: &Path, prepare: fn(&mut [u8])) -> Result<FilterText, Failure>
             "behind `-F` or `@` stands the name of a file that holds a filter; a capture stands behind that",
         )
     })?;
-    Ok(FilterText { text, file: Some(path.to_owned()) })
+    Ok(FilterText { text, file: Some(path.to_owned()), program: None })
 }
 
 /// Puts blanks in the place of comments, from `#` to the end of the line, as tcpdump does: what is told of the rest has its place.
@@ -174,19 +199,31 @@ pub(crate) fn accept(
         // What it compiles to, it has lints of.
         let lints = match decider {
             Decider::Filter(_) => compiler.lints(source),
+            Decider::Bytecode(_) => Ok(Vec::new()),
             Decider::Program(_) => compiler.lints_of_match(source),
         };
         tell_lints(&lints.unwrap_or_default(), source, terminal);
     }
-    match (decider.fallback_reason(), at) {
+    tell_fallback(decider.fallback_reason(), at, quiet, terminal)?;
+    Ok(decider)
+}
+
+/// Tells that the interpreter runs a filter, or refuses that.
+pub(crate) fn tell_fallback(
+    reason: Option<&NoExec>,
+    at: At,
+    quiet: bool,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
+    match (reason, at) {
         (Some(reason), At::Native) => Err(Failure::world(format!(
             "no machine code: {reason}; without `--at native` the interpreter runs"
         ))),
         (Some(reason), At::Auto) if !quiet => {
             terminal.tell(&Message::note(format_args!("the interpreter runs this filter: {reason}")));
-            Ok(decider)
+            Ok(())
         }
-        _ => Ok(decider),
+        _ => Ok(()),
     }
 }
 

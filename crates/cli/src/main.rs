@@ -6,6 +6,7 @@ mod args;
 mod bench;
 mod blame;
 mod blast;
+mod bytecode;
 mod catalogue;
 mod clock;
 mod compile;

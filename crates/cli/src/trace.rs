@@ -1,9 +1,12 @@
 //! `sluss trace`: why one packet does or does not match.
 
+mod clauses;
 mod object;
+mod program;
 mod text;
 
 use crate::args::{At, TraceArgs};
+use crate::bytecode;
 use crate::exit::{Failure, Outcome};
 use crate::language::{self, FilterText};
 use crate::plural::counted;
@@ -33,7 +36,13 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let known = Known { exists: &words::exists, is_filter: &is_filter, begins_filter: &begins_filter };
     let (source, file) = request(args, known)?;
     let packet = packet(args, file)?;
+    if let Some(program) = bytecode::of(&source, &args.program, packet.linktype, &args.language)? {
+        return program::run(args, &source, &program, &packet);
+    }
     let compiler = language::compiler(packet.linktype, &args.language, At::Interp);
+    if args.is_program {
+        return clauses::run(args, &source, compiler, &packet, terminal);
+    }
     let wrong =
         |error: pflang::Error| language::wrong_filter(&compiler, &error, &source, &args.language, terminal);
     compiler.compile(&source).map_err(wrong)?;
@@ -56,7 +65,8 @@ fn request(args: &TraceArgs, known: Known<'_>) -> Result<(FilterText, PathBuf), 
     match files.as_slice() {
         [file] => Ok((source, file.clone())),
         [] => {
-            if args.filter_file.is_none() && args.rest.is_empty() {
+            let is_first_word = args.filter_file.is_none() && args.program.bytecode.is_none();
+            if is_first_word && args.rest.is_empty() {
                 words::missing_capture("sluss trace", &args.words, known)?;
             }
             let example = words::command_with("sluss trace", &source.as_word(), &["trace.pcap".to_owned()]);
@@ -74,14 +84,20 @@ fn filter_and_files<'a>(
     known: Known<'_>,
 ) -> Result<(FilterText, &'a [OsString]), Failure> {
     let words = args.words.as_slice();
+    if let Some(path) = &args.program.bytecode {
+        return Ok((bytecode::read(path)?, words));
+    }
     match (words, &args.filter_file) {
         (_, Some(_)) if !args.rest.is_empty() => Err(words::two_filters("-F", &args.rest)),
+        (_, Some(path)) if args.is_program => Ok((language::program_file(path)?, words)),
         (_, Some(path)) => Ok((language::from_file(path)?, words)),
         _ if !args.rest.is_empty() => Ok((language::filter_text(&args.rest)?, words)),
         ([only], _) if args.read.is_none() && (known.exists)(only) => Err(no_filter(only)),
         ([], _) => Err(no_filter(args.read.as_deref().unwrap_or("FILE".as_ref()).as_os_str())),
         ([first, files @ ..], _) => {
-            command_line(args).check(known)?;
+            if !args.is_program {
+                command_line(args).check(known)?;
+            }
             Ok((language::filter_text(std::slice::from_ref(first))?, files))
         }
     }

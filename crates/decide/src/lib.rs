@@ -50,6 +50,7 @@ pub use ir::{
 };
 pub use leaves::{LeafTable, LeafValues};
 pub use span::Span;
+pub use target::cbpf::Insn;
 pub use target::lir::NoCode;
 
 /// The stages. No promise of stability: for this workspace's front ends, tests and benchmarks.
@@ -58,6 +59,10 @@ pub mod internals {
     /// The text of a function in C.
     pub mod c {
         pub use crate::target::c::*;
+    }
+    /// Classic BPF.
+    pub mod cbpf {
+        pub use crate::target::cbpf::*;
     }
     /// What bursts are answered with.
     pub mod burst {

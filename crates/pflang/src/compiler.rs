@@ -287,7 +287,7 @@ impl Compiler {
         let graph = self.graph(source, self.passes())?;
         let decision = Decision::of_checked(graph, &self.decide_options());
         let decision = decision.map_err(|error| worded(error.into(), whole(source)))?;
-        Ok(Filter::new(Arc::clone(source), self.linktype, decision))
+        Ok(Filter::new(Arc::clone(source), self.clone(), decision))
     }
 
     /// The graph that a back end takes which wants these passes, verified.

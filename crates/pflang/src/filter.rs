@@ -1,6 +1,7 @@
 //! A compiled filter: cheap to clone, safe to share, the same answer from every back end.
 
 use crate::BurstEngine;
+use crate::compiler::Compiler;
 use crate::exec::{NativeFilter, NoExec, Packet, count_ones};
 use crate::ir::{Graph, REJECT};
 use decide::{Bits, Decision};
@@ -29,14 +30,19 @@ pub struct Filter(Arc<Inner>);
 
 struct Inner {
     source: Arc<str>,
-    linktype: LinkType,
+    compiler: Compiler,
     decision: Decision<Bits>,
 }
 
 impl Filter {
     /// Makes a filter of its parts.
-    pub(crate) fn new(source: Arc<str>, linktype: LinkType, decision: Decision<Bits>) -> Self {
-        Filter(Arc::new(Inner { source, linktype, decision }))
+    pub(crate) fn new(source: Arc<str>, compiler: Compiler, decision: Decision<Bits>) -> Self {
+        Filter(Arc::new(Inner { source, compiler, decision }))
+    }
+
+    /// What it was compiled by.
+    pub(crate) fn compiler(&self) -> &Compiler {
+        &self.0.compiler
     }
 
     /// Whether a fully captured packet matches.
@@ -135,7 +141,7 @@ impl Filter {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn linktype(&self) -> LinkType {
-        self.0.linktype
+        self.0.compiler.linktype()
     }
 
     /// Whether the answer may depend on the length on the wire. Where it does not, any length will do.
@@ -198,7 +204,7 @@ impl fmt::Debug for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Filter")
             .field("source", &self.0.source)
-            .field("linktype", &self.0.linktype)
+            .field("linktype", &self.linktype())
             .field("native", &self.is_native())
             .finish_non_exhaustive()
     }

@@ -22,7 +22,7 @@
 //! | names of hosts and services, files of sets | [`Names`], [`FileNames`] |
 //! | filters that strangers write | [`Limits`] |
 //! | what a filter means, and why a packet does not match | [`Compiler::explain`], [`Compiler::trace`] |
-//! | a filter as a function in C | [`Compiler::to_c`] |
+//! | a filter as a function in C, as bytecode for sockets | [`Compiler::to_c`], [`Filter::to_cbpf`] |
 //! | the stages of the compiler as text | [`Compiler::print`], [`Compiler::print_match`], [`Stage`] |
 //!
 //! Filters run as machine code on x86-64 Linux. Elsewhere, and where the system allows no executable memory, an interpreter
@@ -40,6 +40,7 @@
 #![forbid(unsafe_code)]
 
 mod c;
+mod cbpf;
 mod clock;
 mod compiler;
 mod diag;
@@ -56,12 +57,13 @@ mod syntax;
 pub use c::c_name;
 pub use compiler::Compiler;
 use decide::internals::{exec, ir, opt, x64};
-pub use decide::{Backend, BurstEngine, Isa, NoCode, NoExec, Packet, Refusal, Span};
+pub use decide::{Backend, BurstEngine, Insn, Isa, NoCode, NoExec, Packet, Refusal, Span};
 pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity, Unknown};
 pub use filter::Filter;
 pub use help::explain::{Explanation, Line};
 pub use help::trace::{
-    Answer, MatchTrace, Sides, Trace, TracedClause, TraceStep, TracedLine, TracedLoad, TracedPlace, TracedPrimitive,
+    Answer, MatchTrace, Sides, Trace, TraceStep, TracedClause, TracedLine, TracedLoad, TracedPlace,
+    TracedPrimitive,
 };
 pub use list::{Entry, FilterList};
 pub use matcher::{Call, Calls, MatchParts, Matcher};
@@ -76,6 +78,7 @@ pub use wire::LinkType;
 pub mod internals {
     pub use crate::compiler::Stages;
     pub use crate::help::trace::trace;
+    pub use crate::stage::print_graph;
 
     /// From selected graphs to machine code.
     pub mod x64 {

@@ -147,7 +147,10 @@ impl Compiler {
             Stage::Ast => self.parse(source).map(|ast| syntax::print::tree(&ast)),
             Stage::Lowered => self.lowered(source).map(|lowered| lower::print::tree(&lowered, source)),
             Stage::Graph => return self.as_written(source).map(|graph| ir::print::listing(&graph, source)),
-            _ => self.graph(source, self.passes()).and_then(|graph| self.print_graph(&graph, source, stage)),
+            _ => self.graph(source, self.passes()).and_then(|graph| {
+                let printed = print_graph(&graph, &self.decide_options(), source, stage);
+                printed.map_err(|error| no_code(source, error))
+            }),
         };
         printed.map_err(|diagnostic| Error::new(diagnostic, source.into()))
     }
@@ -175,32 +178,40 @@ impl Compiler {
             Stage::Ast => return Ok(syntax::print::program(&read.program)),
             Stage::Lowered => return Ok(lower::print::program(&read.lowered, read.text())),
             Stage::Graph => ir::print::listing(&read.graph_as_written()?, read.text()),
-            _ => self.print_graph(&read.graph(self)?, read.text(), stage).map_err(wrong)?,
+            _ => print_graph(&read.graph(self)?, &self.decide_options(), read.text(), stage)
+                .map_err(|error| wrong(no_code(read.text(), error)))?,
         };
         // Bytes are for programs.
         Ok(if stage == Stage::Bytes { text } else { text + &lower::print::leaves(&read.lowered) })
     }
+}
 
-    /// The stages that the graph goes through which back ends take.
-    fn print_graph(&self, checked: &Checked, source: &str, stage: Stage) -> Result<String, Box<Diagnostic>> {
-        let code = |print: &dyn Fn(Verified<'_>, &x64::Options) -> Result<String, NoCode>| {
-            print(checked.verified(), &self.decide_options().for_x64())
-                .map_err(|error| no_code(source, error))
-        };
-        let graph = checked.graph();
-        match stage {
-            Stage::Anf => Ok(ir::anf::view(graph, source)),
-            Stage::Ssa => Ok(ir::ssa::view(graph, source)),
-            Stage::Selected => code(&x64::print_selected),
-            Stage::Allocated => code(&x64::print_allocated),
-            Stage::Asm => code(&|graph, options| {
-                let mut options = *options;
-                options.listing = x64::Listing::Kept;
-                Ok(x64::compile(graph, &options)?.print_asm(graph.graph(), source))
-            }),
-            Stage::Bytes => code(&|graph, options| Ok(x64::compile(graph, options)?.print_bytes())),
-            _ => Ok(ir::print::listing(graph, source)),
-        }
+/// The stages that the graph goes through which back ends take.
+///
+/// # Errors
+/// Where there is no machine code for it.
+pub fn print_graph(
+    checked: &Checked,
+    options: &decide::Options,
+    source: &str,
+    stage: Stage,
+) -> Result<String, NoCode> {
+    let code = |print: &dyn Fn(Verified<'_>, &x64::Options) -> Result<String, NoCode>| {
+        print(checked.verified(), &options.for_x64())
+    };
+    let graph = checked.graph();
+    match stage {
+        Stage::Anf => Ok(ir::anf::view(graph, source)),
+        Stage::Ssa => Ok(ir::ssa::view(graph, source)),
+        Stage::Selected => code(&x64::print_selected),
+        Stage::Allocated => code(&x64::print_allocated),
+        Stage::Asm => code(&|graph, options| {
+            let mut options = *options;
+            options.listing = x64::Listing::Kept;
+            Ok(x64::compile(graph, &options)?.print_asm(graph.graph(), source))
+        }),
+        Stage::Bytes => code(&|graph, options| Ok(x64::compile(graph, options)?.print_bytes())),
+        _ => Ok(ir::print::listing(graph, source)),
     }
 }
 

@@ -1,10 +1,10 @@
 //! Generators, oracles and packet builders for tests; never a normal dependency.
 //!
 //! - [`oracle`]: libpcap itself, asked what it thinks of an expression and of a packet;
-//! - [`cbpf`]: its bytecode as data, with an interpreter that is bounded and can be watched;
 //! - [`scratch`]: runs of it that mean nothing, because it lost a header's offset;
 //! - [`c`]: functions in C, compiled and called by the C compiler of this machine;
 //! - [`walk`]: packets made to take each branch of a bytecode program;
+//! - [`programs`]: random programs of classic BPF;
 //! - [`packet`]: packets from a line of text such as `eth / ip4(ttl=3) / tcp(dport=80) / 'GET /'`;
 //! - [`mutate`]: truncations and damaged headers of a packet;
 //! - [`expr`]: valid expressions of the filter language, for each link type, from a seed;
@@ -28,7 +28,6 @@
 #![deny(unsafe_code)]
 
 pub mod c;
-pub mod cbpf;
 pub mod corpus;
 pub mod differential;
 pub mod engines;
@@ -45,6 +44,7 @@ pub mod netns;
 #[allow(unsafe_code)]
 pub mod oracle;
 pub mod packet;
+pub mod programs;
 pub mod rig;
 pub mod rng;
 pub mod scratch;

@@ -16,14 +16,17 @@
 //!
 //! Invariants: every call that compiles holds one lock, because libpcap 1.10 keeps the state of name look-ups and of
 //! the parser's error text in places whose thread safety is not documented; programs that jump backwards run
-//! in the bounded interpreter of [`cbpf`], because `bpf_filter` may never come back from them.
+//! in the bounded interpreter of [`bpf::machine`], because `bpf_filter` may never come back from them.
 //!
 //! Not here: anything that captures, any `DLT_*` number (files have `LINKTYPE_*`), any expression of more than some
 //! hundred terms, on which libpcap takes minutes and then overflows its stack.
 
-use crate::cbpf::{self, Insn, Observer, Outcome};
+pub mod kernel;
+
 use crate::linktype::LinkType;
 use crate::scratch;
+use bpf::machine::{self, Observer, Outcome};
+use bpf::{Insn, op};
 use std::collections::HashMap;
 
 /// Steps after which a program that jumps backwards counts as endless.
@@ -73,14 +76,14 @@ impl BpfProgram {
     fn rounds(&self, packet: &[u8], wire_len: u32) -> u32 {
         let mut rounds = Rounds::default();
         if self.jumps_back {
-            cbpf::run(&self.insns, packet, wire_len, MAX_STEPS, &mut rounds);
+            machine::run(&self.insns, packet, wire_len, MAX_STEPS, &mut rounds);
         }
         rounds.0.values().copied().max().unwrap_or(0)
     }
 
     /// Runs the program in the bounded interpreter.
     pub fn run(&self, packet: &[u8], wire_len: u32) -> Outcome {
-        cbpf::run(&self.insns, packet, wire_len, MAX_STEPS, &mut ())
+        machine::run(&self.insns, packet, wire_len, MAX_STEPS, &mut ())
     }
 
     /// Whether libpcap accepts the packet; a packet on which it would loop for ever is not accepted.
@@ -94,7 +97,7 @@ impl BpfProgram {
 }
 
 fn jumps_back(insn: Insn) -> bool {
-    insn.code == cbpf::op::JMP | cbpf::op::JA && (insn.k as i32) < 0
+    insn.code == op::JMP | op::JA && (insn.k as i32) < 0
 }
 
 /// How often a run has jumped back to each place.
@@ -143,6 +146,26 @@ impl Libpcap {
     ) -> Result<BpfProgram, String> {
         sys::compile(linktype.value(), expression, options).map(BpfProgram::new)
     }
+
+    /// What `bpf_filter` returns for a packet.
+    ///
+    /// # Panics
+    ///
+    /// If the kernel's checker would refuse the program: `bpf_filter` checks nothing itself.
+    pub fn filter(self, insns: &[Insn], packet: &[u8], wire_len: u32) -> u32 {
+        bpf::Program::from(insns.to_vec()).check(bpf::Validate::Kernel).expect("a program that can be run");
+        sys::filter(insns, packet, wire_len)
+    }
+
+    /// Whether `bpf_validate` accepts a program.
+    pub fn validates(self, insns: &[Insn]) -> bool {
+        sys::validates(insns)
+    }
+
+    /// An instruction as `bpf_image` writes it, in the line of a listing.
+    pub fn image(self, insn: Insn, number: usize) -> String {
+        sys::image(insn, number)
+    }
 }
 
 #[cfg(have_libpcap)]
@@ -190,6 +213,8 @@ mod sys {
             wire_len: c_uint,
             captured_len: c_uint,
         ) -> c_uint;
+        fn bpf_validate(insns: *const Insn, len: c_int) -> c_int;
+        fn bpf_image(insn: *const Insn, number: c_int) -> *mut c_char;
     }
 
     static LOCK: Mutex<()> = Mutex::new(());
@@ -260,9 +285,20 @@ mod sys {
     }
 
     pub(super) fn filter(insns: &[Insn], packet: &[u8], wire_len: u32) -> u32 {
-        // SAFETY: the instructions came from pcap_compile, which makes valid programs that end in a return;
-        // bpf_filter reads no byte at or past `packet.len()`.
+        // SAFETY: the instructions came from pcap_compile, which makes valid programs that end in a return, or were checked; bpf_filter reads no byte at or past `packet.len()`.
         unsafe { bpf_filter(insns.as_ptr(), packet.as_ptr(), wire_len, packet.len() as c_uint) }
+    }
+
+    pub(super) fn validates(insns: &[Insn]) -> bool {
+        // SAFETY: it reads this many instructions.
+        unsafe { bpf_validate(insns.as_ptr(), insns.len() as c_int) != 0 }
+    }
+
+    pub(super) fn image(insn: Insn, number: usize) -> String {
+        // The text is in a static buffer.
+        let _held = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: it reads the instruction, and returns a terminated string, which nobody else writes to meanwhile.
+        unsafe { CStr::from_ptr(bpf_image(&insn, number as c_int)) }.to_string_lossy().into_owned()
     }
 
     pub(super) fn version() -> String {
@@ -285,6 +321,14 @@ mod sys {
 
     pub(super) fn filter(_: &[Insn], _: &[u8], _: u32) -> u32 {
         0
+    }
+
+    pub(super) fn validates(_: &[Insn]) -> bool {
+        false
+    }
+
+    pub(super) fn image(_: Insn, _: usize) -> String {
+        ABSENT.into()
     }
 
     pub(super) fn version() -> String {

@@ -15,7 +15,8 @@
 //! or one of those computed at the start is written again although nobody has read what was there, or the result
 //! of arithmetic, which is used once, is read a second time, as if it were an offset.
 
-use crate::cbpf::{self, Insn, Observer, op};
+use bpf::machine::{self, Observer};
+use bpf::{Insn, op};
 use std::ops::Range;
 
 /// Steps after which a program counts as endless; what it did until then decides.
@@ -27,7 +28,7 @@ pub fn is_undefined(program: &[Insn], packet: &[u8], wire_len: u32) -> bool {
         return false;
     }
     let mut scratch = Scratch { program, unwritten: tunnel_cells(program), ..Scratch::default() };
-    cbpf::run(program, packet, wire_len, MAX_STEPS, &mut scratch);
+    machine::run(program, packet, wire_len, MAX_STEPS, &mut scratch);
     scratch.is_undefined
 }
 

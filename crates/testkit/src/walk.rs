@@ -16,8 +16,9 @@
 //! This is concolic execution with the cheapest solver there is: one operand moves, the others stay. What it cannot
 //! undo (a product that does not divide, a hash-like mix) is left to chance.
 
-use crate::cbpf::{self, Insn, Observer, op};
 use crate::packet::Packet;
+use bpf::machine::{self, Observer};
+use bpf::{Insn, op};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Bounds on the work.
@@ -152,7 +153,7 @@ struct Trace {
 impl Trace {
     fn of(program: &[Insn], packet: &Packet, steps: usize) -> Self {
         let mut trace = Trace::default();
-        cbpf::run(program, &packet.bytes, packet.wire_len, steps, &mut trace);
+        machine::run(program, &packet.bytes, packet.wire_len, steps, &mut trace);
         trace
     }
 
@@ -247,7 +248,7 @@ impl Observer for Trace {
             }
             op::JMP if insn.operation() != op::JA => {
                 let (left, right) = (Operand { value: a, origin: self.a }, self.operand(insn, x));
-                let taken = cbpf::holds(insn.operation(), a, right.value);
+                let taken = machine::holds(insn.operation(), a, right.value);
                 let operation = insn.operation();
                 self.branches.push(Branch { pc, taken, operation, a: left, b: right });
             }

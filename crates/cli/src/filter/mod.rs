@@ -25,7 +25,7 @@ pub(crate) mod tallies;
 use crate::args::FilterArgs;
 use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
-use crate::language::{self, one_line};
+use crate::language;
 use crate::message::Message;
 use crate::plural::{self, counted};
 use crate::reader::print_until_signal;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Fai
     let known = Known { exists: &words::exists, is_filter: &is_filter, begins_filter: &begins_filter };
     let plan = plan::plan(args, known)?;
     let sources = plan.selections.iter().map(|selection| &selection.filter).collect();
-    let filters = Filters::new(sources, None, (&args.language, args.at, args.quiet), terminal);
+    let filters = Filters::new(sources, None, &args.program, (&args.language, args.at, args.quiet), terminal);
     let how = How {
         is_quiet: args.quiet,
         max: args.max_count,
@@ -91,7 +91,7 @@ fn counts(plan: &Plan, totals: &Totals) -> String {
         selections => selections
             .iter()
             .zip(&totals.matched)
-            .map(|(selection, matched)| format!("{matched}\t{}\n", one_line(&selection.filter)))
+            .map(|(selection, matched)| format!("{matched}\t{}\n", selection.filter.shown()))
             .collect(),
     }
 }
@@ -103,7 +103,7 @@ fn summary(plan: &Plan, totals: &Totals) -> serde_json::Value {
         .zip(&totals.matched)
         .map(|(selection, matched)| {
             let output = selection.output.path().map(Path::to_string_lossy);
-            json!({ "filter": one_line(&selection.filter), "matched": matched, "output": output })
+            json!({ "filter": selection.filter.shown(), "matched": matched, "output": output })
         })
         .collect();
     json!({

@@ -1,6 +1,7 @@
 //! What a command line of `filter` asks for: which filters, over which captures, to where.
 
 use crate::args::FilterArgs;
+use crate::bytecode;
 use crate::exit::Failure;
 use crate::language::{self, FilterText};
 use crate::plural::counted;
@@ -70,7 +71,8 @@ fn filters_and_inputs(
     let mut inputs = args.read.clone();
     inputs.extend(files.iter().map(PathBuf::from));
     if inputs.is_empty() {
-        if args.filter.is_empty() && args.filter_file.is_none() && args.rest.is_empty() {
+        let is_first_word = args.filter_file.is_none() && args.program.bytecode.is_none();
+        if args.filter.is_empty() && is_first_word && args.rest.is_empty() {
             words::missing_capture("sluss filter", &args.words, known)?;
         }
         if is_stdin_empty() {
@@ -89,6 +91,9 @@ fn filters_and_files<'a>(
     let text = |word: &OsString| language::filter_text(std::slice::from_ref(word));
     let words = args.words.as_slice();
     refuse_two_ways(args)?;
+    if let Some(path) = &args.program.bytecode {
+        return Ok((vec![bytecode::read(path)?], words));
+    }
     if !args.filter.is_empty() {
         let filters: Result<Vec<FilterText>, Failure> = args.filter.iter().map(text).collect();
         return Ok((filters?, words));
@@ -127,6 +132,12 @@ fn no_capture(args: &FilterArgs, filters: &[FilterText]) -> Failure {
         }
         ([only], ..) => format!("sluss filter trace.pcap -f {}", quoted(only)),
         (_, Some(path), _) => format!("sluss filter trace.pcap -F {}", file_word(path)),
+        _ if args.program.bytecode.is_some() => {
+            format!(
+                "sluss filter {} trace.pcap",
+                filters.first().map_or_else(String::new, FilterText::as_word)
+            )
+        }
         _ if !args.rest.is_empty() => format!("sluss filter trace.pcap -- {}", words()),
         (_, _, Some(filter)) if !filter.is_empty() => format!("sluss filter {} trace.pcap", filter.as_word()),
         _ => "sluss filter 'tcp port 80' trace.pcap".to_owned(),

@@ -178,7 +178,7 @@ impl<'a> Scanner<'a> {
         for (i, renderer) in self.renderers.iter_mut().enumerate() {
             let mut bits = [0_u64; WORDS];
             let mut matched = match filters.get(i) {
-                Some(Some(Decider::Filter(filter))) => filter.match_burst(&packets, &mut bits) as u64,
+                Some(Some(filter)) => filter.match_burst(&packets, &mut bits) as u64,
                 Some(None) if self.remaining[i] > 0 => {
                     self.chunk.misfits.add(i, linktype, batch, &self.interface_names);
                     0

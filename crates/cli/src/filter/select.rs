@@ -1,11 +1,12 @@
 //! The filters of one run, or its program, compiled for whichever link types turn up.
 
-use crate::args::{At, LanguageArgs};
+use crate::args::{At, LanguageArgs, ProgramArgs};
+use crate::bytecode;
 use crate::exit::Failure;
 use crate::language::{self, FilterText};
 use crate::terminal::Terminal;
 use capture::{Batch, Reader};
-use pflang::{Compiler, Filter, Matcher, NoExec};
+use pflang::{Compiler, Filter, Matcher, NoExec, Packet};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wire::LinkType;
@@ -18,15 +19,27 @@ pub(crate) type ForLinkType = Vec<Option<Decider>>;
 pub(crate) enum Decider {
     /// Whether they match.
     Filter(Filter),
+    /// The same, by bytecode.
+    Bytecode(bpf::Filter),
     /// Which handler they are for.
     Program(Matcher),
 }
 
 impl Decider {
+    /// Which packets match, and how many. (Of a program that is asked otherwise, none.)
+    pub(crate) fn match_burst(&self, packets: &[Packet<'_>], bits: &mut [u64]) -> usize {
+        match self {
+            Decider::Filter(filter) => filter.match_burst(packets, bits),
+            Decider::Bytecode(filter) => filter.match_burst(packets, bits),
+            Decider::Program(_) => 0,
+        }
+    }
+
     /// Why there is no machine code, where it was wanted.
     pub(crate) fn fallback_reason(&self) -> Option<&NoExec> {
         match self {
             Decider::Filter(filter) => filter.fallback_reason(),
+            Decider::Bytecode(filter) => filter.fallback_reason(),
             Decider::Program(program) => program.fallback_reason(),
         }
     }
@@ -40,9 +53,11 @@ pub(crate) struct Filters<'a> {
     at: At,
     quiet: bool,
     terminal: &'a Terminal,
-    /// What the text of a program depends on; filters have none.
-    program: Option<ProgramOptions>,
-    compiled: Mutex<Compiled>,
+    /// Bytecode in the place of filters.
+    bytecode: &'a ProgramArgs,
+    /// What the text of a pfmatch program depends on; filters have none.
+    pfmatch: Option<ProgramOptions>,
+    compiled: Mutex<Known>,
 }
 
 /// What the text of a program depends on beside the language.
@@ -68,7 +83,7 @@ impl ProgramOptions {
 }
 
 #[derive(Default)]
-struct Compiled {
+struct Known {
     by_linktype: HashMap<LinkType, ForLinkType>,
     /// Why there is no filter where there is none.
     misfits: HashMap<(LinkType, usize), pflang::Error>,
@@ -80,21 +95,22 @@ impl<'a> Filters<'a> {
     /// Filters, or with options the one program.
     pub(crate) fn new(
         sources: Vec<&'a FilterText>,
-        program: Option<ProgramOptions>,
+        pfmatch: Option<ProgramOptions>,
+        bytecode: &'a ProgramArgs,
         (language, at, quiet): (&'a LanguageArgs, At, bool),
         terminal: &'a Terminal,
     ) -> Self {
-        Filters { sources, language, at, quiet, terminal, program, compiled: Mutex::default() }
+        Filters { sources, language, at, quiet, terminal, bytecode, pfmatch, compiled: Mutex::default() }
     }
 
     /// Whether this is a program.
     pub(crate) fn is_program(&self) -> bool {
-        self.program.is_some()
+        self.pfmatch.is_some()
     }
 
     /// The handler whose packets an output of a program is for; `None`: those that no clause takes.
     pub(crate) fn handler(&self, output: usize) -> Option<&str> {
-        let name = self.program.as_ref()?.handlers.get(output)?;
+        let name = self.pfmatch.as_ref()?.handlers.get(output)?;
         Some(name.as_str()).filter(|name| *name != UNCLAIMED)
     }
 
@@ -105,7 +121,7 @@ impl<'a> Filters<'a> {
 
     /// What the caller gives a program with each packet.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = u32> {
-        self.program.iter().flat_map(|program| program.inputs.iter().map(|(_, number)| *number))
+        self.pfmatch.iter().flat_map(|program| program.inputs.iter().map(|(_, number)| *number))
     }
 
     /// The filters for the packets of this batch, which are of this link type. Those that have not been found to exist may do so for
@@ -141,7 +157,11 @@ impl<'a> Filters<'a> {
             use pflang::Code::{BadToken, DisplaySyntax, Unexpected, UnknownWord};
             matches!(error.code(), BadToken | DisplaySyntax | Unexpected | UnknownWord)
         };
-        let error = |source: &&'a FilterText| self.decider(&compiler, source).err().map(|error| (*source, error));
+        if self.bytecode.front.is_some() || self.sources.iter().any(|source| source.program().is_some()) {
+            return Ok(());
+        }
+        let error =
+            |source: &&'a FilterText| self.decider(&compiler, source).err().map(|error| (*source, error));
         let wrong = self.sources.iter().filter_map(error).find(|(_, error)| is_wrong(error));
         wrong.map_or(Ok(()), |(source, error)| {
             Err(language::wrong_filter(&compiler, &error, source, self.language, self.terminal))
@@ -162,20 +182,20 @@ impl<'a> Filters<'a> {
             .map_or_else(String::new, |error| error.diagnostic.message.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Compiled> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn compiler(&self, linktype: LinkType) -> Compiler {
         let filters = language::compiler(linktype, self.language, self.at);
-        match &self.program {
+        match &self.pfmatch {
             Some(program) => program.compiler(filters),
             None => filters,
         }
     }
 
     fn decider(&self, compiler: &Compiler, source: &str) -> Result<Decider, pflang::Error> {
-        match self.program {
+        match self.pfmatch {
             Some(_) => compiler.compile_match(source).map(Decider::Program),
             None => compiler.compile(source).map(Decider::Filter),
         }
@@ -184,7 +204,7 @@ impl<'a> Filters<'a> {
     fn find<T>(
         &self,
         linktypes: impl Iterator<Item = (LinkType, T)>,
-        compiled: &mut Compiled,
+        compiled: &mut Known,
     ) -> Result<Option<T>, Failure> {
         let (mut first, mut found) = (None, None);
         for (linktype, beside) in linktypes {
@@ -206,13 +226,20 @@ impl<'a> Filters<'a> {
     }
 
     /// Compiles the filters for a link type, if that was not done before.
-    fn compile(&self, linktype: LinkType, compiled: &mut Compiled) -> Result<(), Failure> {
+    fn compile(&self, linktype: LinkType, compiled: &mut Known) -> Result<(), Failure> {
         if compiled.by_linktype.contains_key(&linktype) {
             return Ok(());
         }
         let compiler = self.compiler(linktype);
         let mut filters = Vec::with_capacity(self.sources.len());
         for (i, source) in self.sources.iter().enumerate() {
+            if let Some(program) = bytecode::of(source, self.bytecode, linktype, self.language)? {
+                let filter = bytecode::compile(&program, self.at)?;
+                let quiet = self.quiet || !compiled.existing.insert(i);
+                language::tell_fallback(filter.fallback_reason(), self.at, quiet, self.terminal)?;
+                filters.push(Some(Decider::Bytecode(filter)));
+                continue;
+            }
             filters.push(match self.decider(&compiler, source) {
                 Ok(filter) => {
                     // What a text means for lints hardly depends on the link type: tell them once.

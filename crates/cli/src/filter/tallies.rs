@@ -23,10 +23,7 @@ pub(crate) struct Counted {
 
 impl Tallies {
     /// Counts the calls for packets, in their order.
-    pub(super) fn count<'c>(
-        &mut self,
-        calls: impl Iterator<Item = Option<Call<'c>>>,
-    ) -> Result<(), Failure> {
+    pub(super) fn count<'c>(&mut self, calls: impl Iterator<Item = Option<Call<'c>>>) -> Result<(), Failure> {
         let mut calls = calls.flatten().peekable();
         while let Some(call) = calls.next() {
             // Packets of one kind often come behind each other.
@@ -50,7 +47,9 @@ impl Tallies {
             return Ok(());
         }
         let told = format_args!("handlers are called with more than {CALLS_MAX} different rows of arguments");
-        Err(Failure::user(told).help("call them with fewer arguments, or with parts of them: `ip[12:2]` is a network of 16 bits"))
+        Err(Failure::user(told).help(
+            "call them with fewer arguments, or with parts of them: `ip[12:2]` is a network of 16 bits",
+        ))
     }
 
     /// Packets for which something was called.

@@ -1,6 +1,6 @@
 //! `sluss match`: captures in; out comes which handler of a pfmatch program each packet is for.
 
-use crate::args::{MatchArgs, ProgramArgs};
+use crate::args::{MatchArgs, PfmatchArgs, ProgramArgs};
 use crate::exit::{Failure, Outcome};
 use crate::filter::places;
 use crate::filter::plan::{Output, Plan, Selection, is_stdin_empty};
@@ -10,14 +10,14 @@ use crate::language::{self, FilterText};
 use crate::message::Message;
 use crate::reader::print_until_signal;
 use crate::terminal::Terminal;
-use pflang::{Compiler, LinkType};
+use pflang::LinkType;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
 pub(crate) fn run(args: &MatchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let (source, inputs) = program_and_files(args)?;
-    let mut options = options(&args.program);
+    let mut options = options(&args.pfmatch);
     check(args, &source, &options)?;
     options.handlers = args.output.iter().map(|(handler, _)| handler.clone()).collect();
     let plan = Plan { selections: selections(args), inputs };
@@ -25,8 +25,9 @@ pub(crate) fn run(args: &MatchArgs, terminal: &Terminal) -> Result<Outcome, Fail
         return Err(Failure::user("`--count` and a capture cannot both go to standard output")
             .help("write the capture to a file"));
     }
+    let none = ProgramArgs::default();
     let filters =
-        Filters::new(vec![&source], Some(options), (&args.language, args.at, args.quiet), terminal);
+        Filters::new(vec![&source], Some(options), &none, (&args.language, args.at, args.quiet), terminal);
     let how = How {
         is_quiet: args.quiet,
         max: None,
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &MatchArgs, terminal: &Terminal) -> Result<Outcome, Fail
 }
 
 /// What the flags say of a program.
-pub(crate) fn options(args: &ProgramArgs) -> ProgramOptions {
+pub(crate) fn options(args: &PfmatchArgs) -> ProgramOptions {
     ProgramOptions { substitutions: args.set.clone(), inputs: args.input.clone(), handlers: Vec::new() }
 }
 
@@ -68,7 +69,10 @@ fn program_and_files(args: &MatchArgs) -> Result<(FilterText, Vec<PathBuf>), Fai
     inputs.extend(files.iter().map(PathBuf::from));
     if inputs.is_empty() {
         if is_stdin_empty() {
-            let help = format!("name one behind the program, `sluss match {} trace.pcap`, or pipe one in", source.as_word());
+            let help = format!(
+                "name one behind the program, `sluss match {} trace.pcap`, or pipe one in",
+                source.as_word()
+            );
             return Err(Failure::user("no capture given").help(help));
         }
         inputs.push("-".into());
@@ -82,7 +86,8 @@ fn check(args: &MatchArgs, source: &FilterText, options: &ProgramOptions) -> Res
     let compiler = options.compiler(language::compiler(LinkType::EN10MB, &args.language, args.at));
     let Ok(parts) = compiler.parts_of_match(source) else { return Ok(()) };
     check_inputs(&parts.inputs, options)?;
-    let is_known = |handler: &str| handler == UNCLAIMED || parts.handlers.iter().any(|known| known == handler);
+    let is_known =
+        |handler: &str| handler == UNCLAIMED || parts.handlers.iter().any(|known| known == handler);
     match args.output.iter().find(|(handler, _)| !is_known(handler)) {
         None => Ok(()),
         Some((handler, _)) => {
@@ -116,7 +121,10 @@ fn selections(args: &MatchArgs) -> Vec<Selection> {
 }
 
 fn writes_to_stdout(plan: &Plan) -> bool {
-    plan.selections.iter().filter_map(|selection| selection.output.path()).any(|path: &Path| places::is_stdout(path))
+    plan.selections
+        .iter()
+        .filter_map(|selection| selection.output.path())
+        .any(|path: &Path| places::is_stdout(path))
 }
 
 /// A line for each call, sorted by its bytes.
@@ -139,9 +147,4 @@ fn object(totals: &Totals) -> serde_json::Value {
         .map(|(call, packets)| json!({ "handler": call.handler, "args": call.arguments, "packets": packets }))
         .collect();
     json!({ "v": 1, "type": "match", "packets": totals.packets, "answers": answers, "errors": totals.errors })
-}
-
-/// A compiler of programs as flags have it.
-pub(crate) fn compiler(filters: Compiler, args: &ProgramArgs) -> Compiler {
-    options(args).compiler(filters)
 }

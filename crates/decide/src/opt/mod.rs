@@ -4,13 +4,13 @@
 //! fold                     values and conditions, once: while the graph is built, or of one that is given
 //! repeat until no change   hoist: one stronger bounds check early; thread: tests that a path has answered
 //! switchify                chains of tests of one value         }  then as above again,
-//! widen                    one guard for two tests in a row     }  until no change
+//! widen                    one guard for two tests in a row     }  until no change, the latter if the target wants it
 //! part                     whole and cut packets keep apart     }        if the target wants path splitting
 //! fuse                     either of two ports in a range, as one branch  if it wants arithmetic joins
 //! likely                   IPv4 first                           }  written
 //! netorder                 comparisons without swapping bytes   }  together, the latter if it wants memory order
 //! ```
-//! Three of them suit some targets only: a target says which by its [`Passes`].
+//! Four of them suit some targets only: a target says which by its [`Passes`].
 //!
 //! Every pass takes a graph that verifies and leaves one that does, keeps a node's spans with it, and costs time
 //! near linear in the graph.
@@ -44,7 +44,7 @@ use crate::ir::{Graph, NodeId};
 pub use fold::{Folded, build, fold};
 use likely::Swaps;
 use part::Spare;
-use range::Ranges;
+pub(crate) use range::Ranges;
 use rebuild::Room;
 use shape::Shape;
 use thread::{Changes, Threaded};
@@ -62,6 +62,8 @@ pub struct Passes {
     /// Path splitting on bounds checks. After a check for 18 bytes passes, later checks for fewer bytes on that path are removed, by
     /// keeping that path apart from the one that failed it. It copies nodes, and makes checks whose "no" does not reject.
     pub path_splitting: bool,
+    /// One guard for two tests in a row, where the packets that fail it are asked the first test alone: a check whose "no" does not reject.
+    pub widening: bool,
     /// Two range tests in a row with one outcome become one test of their arithmetic, without a branch between them.
     pub arithmetic_joins: bool,
     /// Loads that are compared with constants only are taken in the order of memory, for a little-endian machine.
@@ -70,7 +72,8 @@ pub struct Passes {
 
 impl Passes {
     /// Every pass there is.
-    pub const ALL: Passes = Passes { path_splitting: true, arithmetic_joins: true, memory_order: true };
+    pub const ALL: Passes =
+        Passes { path_splitting: true, widening: true, arithmetic_joins: true, memory_order: true };
 }
 
 /// An equivalent graph that decides in fewer steps, by every pass.
@@ -100,7 +103,7 @@ fn simplify(
     settle(&mut graph, &mut shape, &ranges, room, time_is_over)?;
     let mut spare = Spare::of(&graph, &shape);
     for _ in 0..ROUNDS_MAX {
-        rearrange(&mut graph, &mut shape, &mut ranges, room, time_is_over)?;
+        rearrange(&mut graph, &mut shape, &mut ranges, passes.widening, room, time_is_over)?;
         if !passes.path_splitting || !part::part(&mut graph, &mut shape, &mut spare) {
             break;
         }
@@ -117,6 +120,7 @@ fn rearrange(
     graph: &mut Graph,
     shape: &mut Shape,
     ranges: &mut Ranges,
+    widening: bool,
     room: &mut Room,
     time_is_over: TimeIsOver<'_>,
 ) -> Option<()> {
@@ -131,7 +135,7 @@ fn rearrange(
         } else if heads.is_some() {
             break;
         }
-        let widened = widen::widen(graph, shape, room);
+        let widened = if widening { widen::widen(graph, shape, room) } else { Widened::Nothing };
         match &widened {
             Widened::Nothing if !switched => break,
             Widened::Nothing => {}

@@ -7,9 +7,9 @@ use crate::ir::{BinOp, Pool, Value, ValueId};
 
 /// An inclusive interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
-    pub(super) low: u32,
-    pub(super) high: u32,
+pub(crate) struct Range {
+    pub(crate) low: u32,
+    pub(crate) high: u32,
 }
 
 impl Range {
@@ -20,21 +20,21 @@ impl Range {
     }
 
     /// Every bit that some value of the range may have set.
-    pub(super) fn bits(self) -> u32 {
+    pub(crate) fn bits(self) -> u32 {
         u32::MAX.checked_shr(self.high.leading_zeros()).unwrap_or(0)
     }
 }
 
 /// The ranges of a pool's values, and which of them something is divided by.
 #[derive(Debug, Default)]
-pub(super) struct Ranges {
+pub(crate) struct Ranges {
     /// By value: its range, and whether something is divided by it.
     values: Vec<(Range, bool)>,
 }
 
 impl Ranges {
     /// The range of one value.
-    pub(super) fn of(&mut self, pool: &Pool, value: ValueId) -> Range {
+    pub(crate) fn of(&mut self, pool: &Pool, value: ValueId) -> Range {
         for id in (self.values.len()..=value.index()).map(|i| ValueId(i as u32)) {
             let range = range(pool, id, |operand| self.get(operand));
             self.values.push((range, false));
@@ -46,24 +46,24 @@ impl Ranges {
     }
 
     /// With room for this many values.
-    pub(super) fn with_capacity(values: usize) -> Ranges {
+    pub(crate) fn with_capacity(values: usize) -> Ranges {
         Ranges { values: Vec::with_capacity(values) }
     }
 
     /// Makes [`Ranges::get`] good for every value that the pool now has.
-    pub(super) fn cover(&mut self, pool: &Pool) {
+    pub(crate) fn cover(&mut self, pool: &Pool) {
         if let Some(last) = pool.value_count().checked_sub(1) {
             self.of(pool, ValueId(last as u32));
         }
     }
 
     /// The range of a value that was covered.
-    pub(super) fn get(&self, value: ValueId) -> Range {
+    pub(crate) fn get(&self, value: ValueId) -> Range {
         self.values[value.index()].0
     }
 
     /// Whether something is divided by a value: then its test against 0 is a guard.
-    pub(super) fn is_divisor(&self, value: ValueId) -> bool {
+    pub(crate) fn is_divisor(&self, value: ValueId) -> bool {
         self.values[value.index()].1
     }
 }

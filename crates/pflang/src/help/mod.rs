@@ -12,12 +12,12 @@ pub(crate) mod explain;
 pub(crate) mod lint;
 pub(crate) mod trace;
 
+use crate::Span;
 use crate::clock::Clock;
 use crate::compiler::Compiler;
 use crate::diag::{Diagnostic, Error};
 use crate::ir::tree::Tree;
 use crate::lower;
-use crate::Span;
 use explain::{Explanation, explain};
 use trace::Trace;
 
@@ -48,7 +48,9 @@ impl Compiler {
         };
         // A test of a program is looked at as a filter.
         let text = test.text(&error.source);
-        let inside = |span: Span| Span::new(span.start.saturating_sub(test.start), span.end.saturating_sub(test.start));
+        let inside = |span: Span| {
+            Span::new(span.start.saturating_sub(test.start), span.end.saturating_sub(test.start))
+        };
         let outside = |span: Span| Span::new(span.start + test.start, span.end + test.start);
         let moved = |mut found: Diagnostic, to: &dyn Fn(Span) -> Span| {
             found.span = to(found.span);

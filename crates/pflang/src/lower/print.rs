@@ -54,7 +54,10 @@ pub fn program(lowered: &LoweredProgram, source: &str) -> String {
             }
         };
         let _ = writeln!(out, "{}", indented(depth, &head));
-        clause.root().into_iter().for_each(|root| write_tree(&mut out, tree, &exprs, (root, depth + 1), source));
+        clause
+            .root()
+            .into_iter()
+            .for_each(|root| write_tree(&mut out, tree, &exprs, (root, depth + 1), source));
         depth += usize::from(matches!(clause, Clause::Block(_)));
     }
     write_named(&mut out, tree, &exprs);
@@ -74,7 +77,13 @@ pub(crate) fn leaves(lowered: &LoweredProgram) -> String {
     out
 }
 
-fn write_tree(out: &mut String, tree: &Tree, exprs: &Exprs<'_>, (root, depth): (TreeId, usize), source: &str) {
+fn write_tree(
+    out: &mut String,
+    tree: &Tree,
+    exprs: &Exprs<'_>,
+    (root, depth): (TreeId, usize),
+    source: &str,
+) {
     let mut work = vec![(root, depth, None)];
     while let Some((id, depth, parent)) = work.pop() {
         let span = Some(tree.span(id));

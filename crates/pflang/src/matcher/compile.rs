@@ -160,7 +160,8 @@ impl ReadMatch {
 
     /// The graph load for load as the text has it.
     pub(crate) fn graph_as_written(&self) -> Result<Graph, Error> {
-        let built = ir::build::build_within(self.lowered.tree.clone(), &self.lowered.clauses, self.clock.budget());
+        let built =
+            ir::build::build_within(self.lowered.tree.clone(), &self.lowered.clauses, self.clock.budget());
         built.map_err(|exceeded| {
             let found = worded(exceeded.into(), whole(self.text()));
             as_written(found, &self.substituted, &self.program, &self.source)

@@ -31,7 +31,11 @@ pub fn canonical(ast: &Ast) -> String {
 /// The canonical text of a handler with its arguments.
 pub fn call(ast: &Ast, call: &Call) -> String {
     let arguments: Vec<String> = call.arguments.iter().map(|&argument| arith(ast, argument)).collect();
-    if arguments.is_empty() { call.handler.clone() } else { format!("{}({})", call.handler, arguments.join(", ")) }
+    if arguments.is_empty() {
+        call.handler.clone()
+    } else {
+        format!("{}({})", call.handler, arguments.join(", "))
+    }
 }
 
 /// The canonical text of a part.

@@ -11,7 +11,7 @@ pub(crate) struct Use {
     /// another party may write to the packet, so these values are never computed again from it.
     pub(crate) pinned: bool,
     /// Where it is used first; greater than any where it is not.
-    first: u32,
+    pub(crate) first: u32,
     /// Where the last node is done that evaluates the value or anything made from it: one more than its position.
     pub(crate) last_end: u32,
     /// The same of the last node that needs it directly, or makes something from it for the first time.

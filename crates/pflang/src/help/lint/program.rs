@@ -38,7 +38,8 @@ pub(crate) fn of_program(compiler: &Compiler, source: &str) -> Result<Vec<Diagno
 fn of_test(compiler: &Compiler, text: &str, decider: &mut Decider) -> Vec<Diagnostic> {
     let Ok(ast) = compiler.parse(text) else { return Vec::new() };
     let Ok(mut parts) = lower_parts(compiler, &ast, decider.clock) else { return Vec::new() };
-    let mut lints = Linted { compiler, ast: &ast, source: text, helps: Helps::Made }.lints(&mut parts, decider);
+    let mut lints =
+        Linted { compiler, ast: &ast, source: text, helps: Helps::Made }.lints(&mut parts, decider);
     // Here `not` turns what cannot be read.
     lints.retain(|lint| lint.code != Code::NotOverLoad);
     lints

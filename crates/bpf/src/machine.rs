@@ -1,24 +1,11 @@
-//! Classic BPF as data, and an interpreter for it that stops by itself and tells what it does.
+//! The reference interpreter of classic BPF, which stops by itself and tells what it does.
 //!
-//! libpcap's own `bpf_filter` is the judge of meaning, but it has two gaps: it loops for ever on some `protochain`
-//! programs, and nobody can look inside. [`run`] has a step limit and reports each step to an [`Observer`];
-//! the oracle's tests hold it to `bpf_filter` instruction by instruction.
+//! libpcap's `bpf_filter` is the judge of meaning, but loops for ever on some `protochain` programs, and nobody can look inside. [`run`] has a
+//! step limit and reports each step to an [`Observer`]; a test holds it to `bpf_filter` instruction by instruction.
 //!
-//! Not here: the kernel's dialect (`SKF_AD_*`), validation (libpcap's programs are valid), stores to the packet.
+//! Not here: the kernel's ancillary data, and checks of a program ([`crate::check`]).
 
-/// One instruction, laid out as libpcap lays it out.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Insn {
-    /// Class, size, mode or operation, and source.
-    pub code: u16,
-    /// Distance to the next instruction when a test holds.
-    pub jt: u8,
-    /// Distance to the next instruction when a test fails.
-    pub jf: u8,
-    /// The operand.
-    pub k: u32,
-}
+use crate::{Insn, op};
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,70 +35,6 @@ pub trait Observer {
 
 /// An observer that looks away.
 impl Observer for () {}
-
-/// Instruction classes, sizes, modes and operations, as in `bpf.h`.
-#[allow(missing_docs)]
-pub mod op {
-    pub const LD: u16 = 0x00;
-    pub const LDX: u16 = 0x01;
-    pub const ST: u16 = 0x02;
-    pub const STX: u16 = 0x03;
-    pub const ALU: u16 = 0x04;
-    pub const JMP: u16 = 0x05;
-    pub const RET: u16 = 0x06;
-    pub const MISC: u16 = 0x07;
-    pub const IMM: u16 = 0x00;
-    pub const ABS: u16 = 0x20;
-    pub const IND: u16 = 0x40;
-    pub const MEM: u16 = 0x60;
-    pub const LEN: u16 = 0x80;
-    pub const MSH: u16 = 0xa0;
-    pub const ADD: u16 = 0x00;
-    pub const SUB: u16 = 0x10;
-    pub const MUL: u16 = 0x20;
-    pub const DIV: u16 = 0x30;
-    pub const OR: u16 = 0x40;
-    pub const AND: u16 = 0x50;
-    pub const LSH: u16 = 0x60;
-    pub const RSH: u16 = 0x70;
-    pub const NEG: u16 = 0x80;
-    pub const MOD: u16 = 0x90;
-    pub const XOR: u16 = 0xa0;
-    pub const JA: u16 = 0x00;
-    pub const JEQ: u16 = 0x10;
-    pub const JGT: u16 = 0x20;
-    pub const JGE: u16 = 0x30;
-    pub const JSET: u16 = 0x40;
-    pub const X: u16 = 0x08;
-    pub const A: u16 = 0x10;
-}
-
-impl Insn {
-    /// The class: load, store, arithmetic, jump and so on.
-    pub fn class(self) -> u16 {
-        self.code & 0x07
-    }
-    /// The number of bytes that a packet load reads.
-    pub fn size(self) -> usize {
-        match self.code & 0x18 {
-            0x00 => 4,
-            0x08 => 2,
-            _ => 1,
-        }
-    }
-    /// The addressing mode of a load.
-    pub fn mode(self) -> u16 {
-        self.code & 0xe0
-    }
-    /// The operation of arithmetic or of a jump.
-    pub fn operation(self) -> u16 {
-        self.code & 0xf0
-    }
-    /// Whether the right operand is X rather than the constant.
-    pub fn uses_x(self) -> bool {
-        self.code & op::X != 0
-    }
-}
 
 /// Runs `program` over the captured bytes of a packet whose length on the wire was `wire_len`, for at most
 /// `max_steps` instructions.
