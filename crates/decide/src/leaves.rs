@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::exec::NativeValues;
 use crate::ir::interp::Interp;
 use crate::ir::verify::CheckedValues;
-use crate::ir::{ACCEPT, Graph, Pool, REJECT, ValueId};
+use crate::ir::{ACCEPT, Graph, Pool, REJECT, Value, ValueId};
 use crate::target::lir::NoCode;
 use crate::target::x64;
 use std::collections::HashMap;
@@ -63,6 +63,16 @@ impl LeafTable {
     #[doc(hidden)]
     pub fn iter(&self) -> impl Iterator<Item = (u32, &[ValueId])> {
         self.leaves.iter().map(|(answer, values)| (*answer, &values[..]))
+    }
+
+    /// Whether a value depends on the length of a packet on the wire.
+    #[doc(hidden)]
+    pub fn reads_wire_len(&self, pool: &Pool) -> bool {
+        let mut values: Vec<ValueId> = self.leaves.iter().flat_map(|(_, values)| values).copied().collect();
+        values.sort_unstable();
+        values.dedup();
+        let (pool, _) = copied(pool, &values);
+        (0..pool.value_count() as u32).any(|value| pool.get(ValueId(value)) == Value::Len)
     }
 
     /// Makes the values ready to be computed.

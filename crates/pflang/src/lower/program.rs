@@ -196,6 +196,7 @@ impl Lowerer<'_> {
             }
             if let Some(asked) = asked {
                 let asked = self.tried(asked);
+                self.span = clause.span;
                 root = self.and(root, asked);
             }
         }

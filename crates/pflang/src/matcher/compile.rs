@@ -59,7 +59,8 @@ impl Compiler {
         let ready = self.ready(graph, leaves, &tree.pool);
         let (decision, leaves) = ready.map_err(|error| Error::new(error, source.into()))?;
         let inputs = read.program.ast.inputs.clone();
-        Ok(Matcher::new(source.into(), self.linktype(), decision, leaves, handlers.clone(), inputs))
+        let leaves = (leaves, read.lowered.leaves.reads_wire_len(&tree.pool));
+        Ok(Matcher::new((source.into(), self.linktype()), decision, leaves, (handlers.clone(), inputs)))
     }
 
     /// What a program names, without compiling it.
@@ -75,7 +76,15 @@ impl Compiler {
     /// As for [`Compiler::compile_match`], without the errors of stages after lowering.
     pub fn parts_of_match(&self, source: &str) -> Result<MatchParts, Error> {
         let read = self.read_match(source)?;
-        Ok(MatchParts { handlers: read.lowered.handlers, inputs: read.program.ast.inputs })
+        let LoweredProgram { handlers, leaves, .. } = read.lowered;
+        let mut with_arguments: Vec<String> = Vec::new();
+        for (handler, _) in leaves.iter().filter(|(_, values)| !values.is_empty()) {
+            let name = &handlers[handler as usize];
+            if !with_arguments.contains(name) {
+                with_arguments.push(name.clone());
+            }
+        }
+        Ok(MatchParts { handlers, with_arguments, inputs: read.program.ast.inputs })
     }
 
     /// A program up to its tree of tests.
@@ -126,6 +135,8 @@ impl Compiler {
 pub struct MatchParts {
     /// Its handlers, in the order in which they are first named.
     pub handlers: Vec<String>,
+    /// Those that are called with arguments.
+    pub with_arguments: Vec<String>,
     /// Its inputs, in the order of their row.
     pub inputs: Vec<String>,
 }

@@ -39,18 +39,31 @@ struct Inner {
     leaves: LeafValues,
     handlers: Vec<String>,
     inputs: Vec<String>,
+    reads_wire_len: bool,
+    /// Whether each handler has one leaf, in the order of their numbers.
+    leaves_are_handlers: bool,
 }
 
 impl Matcher {
-    pub(crate) fn new(
-        source: String,
-        linktype: LinkType,
+    /// Makes a program of its parts. `values_read_len` says whether an argument depends on the length on the wire.
+    fn new(
+        (source, linktype): (String, LinkType),
         decision: Decision,
-        leaves: LeafValues,
-        handlers: Vec<String>,
-        inputs: Vec<String>,
+        (leaves, values_read_len): (LeafValues, bool),
+        (handlers, inputs): (Vec<String>, Vec<String>),
     ) -> Matcher {
-        Matcher(Arc::new(Inner { source, linktype, decision, leaves, handlers, inputs }))
+        let reads_wire_len = values_read_len || decision.graph().reads_wire_len();
+        let leaves_are_handlers = (1..=leaves.last()).all(|leaf| leaves.answer(leaf) == Some(leaf - 1));
+        Matcher(Arc::new(Inner {
+            source,
+            linktype,
+            decision,
+            leaves,
+            handlers,
+            inputs,
+            reads_wire_len,
+            leaves_are_handlers,
+        }))
     }
 
     /// What is to be called for a packet of which every byte was captured; `None` where no clause takes it. `values` is room for the
@@ -145,6 +158,29 @@ impl Matcher {
         })
     }
 
+    /// Which handlers packets are for, without their arguments: one more than its number, or 0 where no clause takes the packet.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType, Packet};
+    /// let matcher = Compiler::new(LinkType::EN10MB).compile_match("match { len > 90 => a, len > 50 => b(1) }")?;
+    /// let mut numbers = [7; 3];
+    /// matcher.decide_burst(&[Packet::new(&[], 100), Packet::new(&[], 60), Packet::EMPTY], &[], &mut numbers);
+    /// assert_eq!(numbers, [1, 2, 0]);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no room for the answer for each packet, or no row of inputs.
+    pub fn decide_burst(&self, packets: &[Packet<'_>], rows: &[u32], numbers: &mut [u32]) {
+        let numbers = &mut numbers[..packets.len()];
+        self.0.decision.run_burst_with(packets, rows, numbers);
+        if !self.0.leaves_are_handlers {
+            for number in numbers {
+                *number = self.0.leaves.answer(*number).map_or(0, |handler| handler + 1);
+            }
+        }
+    }
+
     fn push_values(&self, leaf: u32, packet: Packet<'_>, inputs: &[u32], values: &mut Vec<u32>) {
         let begin = values.len();
         values.resize(begin + self.0.leaves.count(leaf), 0);
@@ -217,6 +253,20 @@ impl Matcher {
     /// ```
     pub fn linktype(&self) -> LinkType {
         self.0.linktype
+    }
+
+    /// Whether an answer may depend on the length on the wire, as for [`Filter::reads_wire_len`](crate::Filter::reads_wire_len).
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let compiler = Compiler::new(LinkType::EN10MB);
+    /// assert!(compiler.compile_match("match { less 100 => a }")?.reads_wire_len());
+    /// assert!(compiler.compile_match("match { tcp => a(len) }")?.reads_wire_len());
+    /// assert!(!compiler.compile_match("match { tcp => a }")?.reads_wire_len());
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    pub fn reads_wire_len(&self) -> bool {
+        self.0.reads_wire_len
     }
 
     /// The engine that decides the packets of long bursts, chosen as for [`Filter::burst_engine`](crate::Filter::burst_engine).

@@ -1,6 +1,6 @@
 //! Programs in plain words.
 
-use super::{Explanation, Line, explain};
+use super::{Explanation, Line, Note, explain};
 use crate::compiler::Compiler;
 use crate::diag::Error;
 use crate::syntax::fmt;
@@ -43,6 +43,8 @@ pub(crate) fn of_program(compiler: &Compiler, source: &str) -> Result<Explanatio
         }
         depth += usize::from(clause.call.is_none());
     }
+    // Here such a packet is only one for which the comparison does not hold.
+    told.notes.retain(|note| *note != Note::ShortPackets.text(compiler.dialect));
     told.notes.sort_unstable();
     told.notes.dedup();
     Ok(told)
