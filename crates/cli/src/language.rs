@@ -3,8 +3,8 @@
 use crate::args::{At, DialectName, LanguageArgs, TextArgs};
 use crate::blame::Blame;
 use crate::bytecode;
+use crate::decider::Decider;
 use crate::exit::{Failure, kept};
-use crate::filter::select::Decider;
 use crate::json::value_of;
 use crate::message::Message;
 use crate::terminal::Terminal;

@@ -1,11 +1,12 @@
 //! One capture through the filters: batches in, chunks of finished output out.
 
 use super::bits::{WORDS, keep_first};
+use crate::decider::Decider;
 use crate::exit::Failure;
 use crate::filter::losses::{Known, Loss};
 use crate::filter::misfits::{InterfaceNames, Misfits};
 use crate::filter::render::{self, Renderer};
-use crate::filter::select::{Decider, Filters, ForLinkType};
+use crate::filter::select::{Filters, ForLinkType};
 use crate::filter::tallies::Tallies;
 use crate::signals::Caught;
 use capture::{Batch, Encoded, Reader};

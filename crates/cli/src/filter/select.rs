@@ -2,48 +2,18 @@
 
 use crate::args::{At, LanguageArgs, ProgramArgs};
 use crate::bytecode;
+use crate::decider::Decider;
 use crate::exit::Failure;
 use crate::language::{self, FilterText};
 use crate::terminal::Terminal;
 use capture::{Batch, Reader};
-use pflang::{Compiler, Filter, Matcher, NoExec, Packet};
+use pflang::Compiler;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wire::LinkType;
 
 /// The filters of a plan for packets of one link type; `None` where the language has no such filter on it.
 pub(crate) type ForLinkType = Vec<Option<Decider>>;
-
-/// What is asked about packets.
-#[derive(Clone)]
-pub(crate) enum Decider {
-    /// Whether they match.
-    Filter(Filter),
-    /// The same, by bytecode.
-    Bytecode(bpf::Filter),
-    /// Which handler they are for.
-    Program(Matcher),
-}
-
-impl Decider {
-    /// Which packets match, and how many. (Of a program that is asked otherwise, none.)
-    pub(crate) fn match_burst(&self, packets: &[Packet<'_>], bits: &mut [u64]) -> usize {
-        match self {
-            Decider::Filter(filter) => filter.match_burst(packets, bits),
-            Decider::Bytecode(filter) => filter.match_burst(packets, bits),
-            Decider::Program(_) => 0,
-        }
-    }
-
-    /// Why there is no machine code, where it was wanted.
-    pub(crate) fn fallback_reason(&self) -> Option<&NoExec> {
-        match self {
-            Decider::Filter(filter) => filter.fallback_reason(),
-            Decider::Bytecode(filter) => filter.fallback_reason(),
-            Decider::Program(program) => program.fallback_reason(),
-        }
-    }
-}
 
 /// Compiles each filter once for each link type, on demand; shared by the workers. A filter that exists for the packets of one
 /// interface may not exist for those of another, which it then does not match. One that exists for none is wrong.
