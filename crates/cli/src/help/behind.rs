@@ -138,9 +138,9 @@ const MATCH: Behind = Behind {
          each handler go to a capture. With neither, each packet is a line that begins with its call.",
     ],
     examples: &[
-        "sluss match --count 'match { tcp port 80 => web, udp => { port 53 => dns }, otherwise => rest }' trace.pcap",
-        "sluss match -F split.match trace.pcap -o web=web.pcap -o dns=dns.pcap -o -=rest.pcap",
-        "sluss match --count 'match { ip => from(ip[12:2]) }' trace.pcap",
+        "sluss match --count 'match { tcp port 80 => web, otherwise => rest }' a.pcap",
+        "sluss match -F split.match a.pcap -o web=web.pcap -o -=rest.pcap",
+        "sluss match --count 'match { ip => from(ip[12:2]) }' a.pcap",
     ],
     exit_codes: &[
         ("0", "a clause took a packet, or --no-fail"),
