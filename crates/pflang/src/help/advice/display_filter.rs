@@ -4,10 +4,11 @@
 //! it, or a protocol that only Wireshark knows is used alone.
 
 use super::fields;
-use super::habits::is_range;
+use super::primitive::ports_that_are;
 use crate::diag::{Code, Diagnostic, Suggestion};
 use crate::options::Dialect;
 use crate::syntax::lex::{Sign, Token, TokenKind, Tokens};
+use crate::syntax::range;
 use crate::syntax::words::Word;
 
 /// Fields with a counterpart, and what comes before the value.
@@ -265,7 +266,7 @@ fn between(one: &str, other: &str) -> Option<String> {
     let ports = |text: &'_ str| -> Option<(String, (u32, u32))> {
         let text = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
         let (quals, range) = text.split_once("portrange ")?;
-        Some((quals.to_owned(), crate::syntax::range::numbers(range)?))
+        Some((quals.to_owned(), range::numbers(range)?))
     };
     let ((quals, one), (other_quals, other)) = (ports(one)?, ports(other)?);
     let (low, high) = (one.0.max(other.0), one.1.min(other.1));
@@ -356,7 +357,7 @@ fn test(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
     if let Some(quals) = find(FIELDS, field) {
         let range = value.replace("..", "-");
         let (quals, value) = match quals.strip_suffix("port") {
-            Some(directed) if is_range(Some(&range)) => (format!("{directed}portrange"), range),
+            Some(directed) if range::numbers(&range).is_some() => (format!("{directed}portrange"), range),
             _ if value.contains('/') => (quals.replace("host", "net"), value),
             _ => (quals.to_owned(), value),
         };
@@ -366,8 +367,8 @@ fn test(tokens: &Tokens<'_>, field: &str, at: &mut usize) -> Option<String> {
             "!=" if shifts(field) && quals != "vlan" => None,
             "!=" => Some(unequal(&quals, &value)),
             _ => {
-                let range = super::habits::ports_that_are(sign_of(op)?, value.parse().ok()?)?;
-                Some(format!("{}portrange {range}", quals.strip_suffix("port")?))
+                let (low, high) = ports_that_are(op, &value)?;
+                Some(format!("{}portrange {low}-{high}", quals.strip_suffix("port")?))
             }
         };
     }
@@ -437,16 +438,6 @@ fn value(tokens: &Tokens<'_>, at: &mut usize) -> Option<String> {
         *at += 2;
     }
     simple.then(|| span.text(tokens.source).to_owned())
-}
-
-fn sign_of(op: &str) -> Option<Sign> {
-    match op {
-        "<" => Some(Sign::Lt),
-        "<=" => Some(Sign::Le),
-        ">" => Some(Sign::Gt),
-        ">=" => Some(Sign::Ge),
-        _ => None,
-    }
 }
 
 /// A comparison without counterpart.

@@ -1,16 +1,13 @@
-//! Header fields by the names that other tools and RFCs have for them, and protocols where a number has to stand.
+//! Header fields by the names that other tools and RFCs have for them, and the numbers of protocols.
 //!
 //! ```text
 //! ip ttl < 5               ip[8] < 5
-//! ip tos 0x10              ip[1] = 0x10
 //! ip frag                  ip[6:2] & 0x3fff != 0
 //! ttl < 5                  ip[8] < 5
 //! icmp type echo-request   icmp[icmptype] = icmp-echo
-//! ip[9] = tcp              ip[9] = 6
 //! ```
-//! Like [`habits`](super::habits), these phrases are looked for only after the parser has failed.
 
-use super::cursor::Cursor;
+use super::cursor::{BRACES, Cursor};
 use crate::syntax::lex::{Sign, TokenKind};
 use crate::syntax::words::{self, Word};
 
@@ -42,29 +39,15 @@ fn owner(field: &str) -> Option<&'static str> {
     owners.next().filter(|_| owners.next().is_none())
 }
 
-/// `ip protocol gre`, `ip ttl < 5`, `ip dscp ef`, `ip frag-off & 0x1fff != 0`, `ip version 6`, `ip df`, `ttl < 5`, `df`.
+/// `ip ttl < 5`, `ip df`, `ttl < 5`, `df`.
 pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
-    let start = cursor.at;
     let is_term = cursor.begins_term();
-    let proto = cursor.one_of(&["ip", "ip6", "tcp", "udp", "arp", "icmp", "icmp6"]);
+    let proto = cursor.one_of("ip|ip6|tcp|udp|arp|icmp|icmp6");
     let word = cursor.text_of(|kind| matches!(kind, TokenKind::Name | TokenKind::Word(Word::Len)))?;
     let proto = proto.or_else(|| owner(word).filter(|_| is_term))?;
     let named = |table: &'static [(&str, &[&str], &str)]| {
         table.iter().find(|(of, names, _)| *of == proto && names.contains(&word)).map(|(.., field)| *field)
     };
-    match (proto, word) {
-        ("ip" | "ip6", "protocol" | "nexthdr" | "next-header") => return protocol_field(cursor, proto),
-        ("ip", "version") => return version(cursor, start),
-        ("ip", "dscp") => {
-            let op = cursor.comparison();
-            return Some(format!("ip[1] >> 2 {op} {}", dscp(&cursor.value()?)?));
-        }
-        ("ip", "frag-off") if cursor.sign(Sign::Ampersand).is_some() => {
-            let mask = cursor.number()?;
-            return Some(format!("ip[6:2] & {mask} {} {}", cursor.comparison(), cursor.number()?));
-        }
-        _ => {}
-    }
     if let Some(test) = named(BITS) {
         // Options have names and values elsewhere, which a filter cannot look for.
         return cursor.token().is_none_or(|next| next.kind != TokenKind::Name).then(|| test.to_owned());
@@ -73,14 +56,31 @@ pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(format!("{field} {} {}", cursor.comparison(), cursor.number()?))
 }
 
-/// The rest of `ip version 4` and `ip version != 6`; other comparisons have no counterpart.
-fn version(cursor: &mut Cursor<'_>, start: usize) -> Option<String> {
-    let not = cursor.negation();
-    let proto = of_version(&cursor.number()?)?;
-    Some(match not {
-        Some(not) => cursor.operands(start, &format!("{not} {proto}")),
-        None => proto.to_owned(),
-    })
+/// Protocols for which the language has no word, or another one, by IANA's numbers.
+#[rustfmt::skip]
+pub(super) static PROTOCOLS: &[(&str, &str)] = &[
+    ("ipencap", "4"), ("ipv6", "41"), ("gre", "47"), ("icmpv6", "58"), ("ipv6-icmp", "58"), ("ospf", "89"),
+    ("comp", "108"), ("udplite", "136"),
+];
+
+/// Protocols that are words, by IANA's numbers.
+#[rustfmt::skip]
+pub(super) static WORDS: &[(&str, &str)] = &[
+    ("icmp", "1"), ("igmp", "2"), ("tcp", "6"), ("udp", "17"), ("esp", "50"), ("ah", "51"), ("icmp6", "58"),
+    ("pim", "103"), ("vrrp", "112"), ("sctp", "132"),
+];
+
+/// The same for Ethernet.
+#[rustfmt::skip]
+pub(super) static ETHERTYPES: &[(&str, &str)] = &[
+    ("ip", "0x0800"), ("ipv4", "0x0800"), ("arp", "0x0806"), ("rarp", "0x8035"), ("ip6", "0x86dd"),
+    ("ipv6", "0x86dd"), ("vlan", "0x8100"), ("mpls", "0x8847"),
+];
+
+/// The number of a protocol that is in one of these tables.
+pub(super) fn number_of(tables: &[&[(&str, &str)]], name: &str) -> Option<String> {
+    let known = tables.iter().copied().flatten().find(|(known, _)| *known == name);
+    known.map(|(_, number)| (*number).to_owned())
 }
 
 /// The protocol of a version of IP.
@@ -92,75 +92,17 @@ pub(super) fn of_version(number: &str) -> Option<&'static str> {
     }
 }
 
-/// The rest of `ip protocol gre`.
-fn protocol_field(cursor: &mut Cursor<'_>, proto: &str) -> Option<String> {
-    let start = cursor.at.checked_sub(2)?;
-    let not = cursor.negation();
-    let token = cursor.token()?;
-    let name = cursor.tokens.text(token);
-    cursor.at += 1;
-    let number = PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, number)| number.to_string());
-    let value = match (number, words::word(name), token.kind) {
-        (Some(number), ..) => number,
-        (None, Some(Word::Proto(_)), _) => format!("\\{name}"),
-        (None, _, TokenKind::Number(_)) => name.to_owned(),
-        _ => return None,
-    };
-    Some(match not {
-        Some(not) => cursor.operands(start, &format!("{proto} and {not} {proto} proto {value}")),
-        None => format!("{proto} proto {value}"),
-    })
-}
-
-/// Protocols for which the language has no word, or another one, by IANA's numbers.
-#[rustfmt::skip]
-static PROTOCOLS: &[(&str, u32)] = &[
-    ("ipencap", 4), ("ipv6", 41), ("gre", 47), ("icmpv6", 58), ("ipv6-icmp", 58), ("ospf", 89), ("comp", 108), ("udplite", 136),
-];
-
-/// Protocols that are words, by IANA's numbers.
-#[rustfmt::skip]
-static WORDS: &[(&str, u32)] = &[
-    ("icmp", 1), ("igmp", 2), ("tcp", 6), ("udp", 17), ("esp", 50), ("ah", 51), ("icmp6", 58), ("pim", 103), ("vrrp", 112), ("sctp", 132),
-];
-
-/// The same for Ethernet.
-#[rustfmt::skip]
-static ETHERTYPES: &[(&str, &str)] = &[
-    ("ip", "0x0800"), ("ipv4", "0x0800"), ("arp", "0x0806"), ("rarp", "0x8035"), ("ip6", "0x86dd"), ("ipv6", "0x86dd"),
-    ("vlan", "0x8100"), ("mpls", "0x8847"),
-];
-
-/// `ip[9] = tcp`, `ip6[6] != icmp6`, `ether[12:2] = ip`.
-pub(super) fn protocol_number(cursor: &mut Cursor<'_>) -> Option<String> {
-    let header = cursor.one_of(&["ip", "ip6", "ether", "link"])?;
-    cursor.sign(Sign::LBracket)?;
-    let index = cursor.number()?;
-    let size = cursor.sign(Sign::Colon).and_then(|()| cursor.number());
-    cursor.sign(Sign::RBracket)?;
-    let op = cursor.comparison();
-    let name = cursor.tokens.text(cursor.token()?);
-    cursor.at += 1;
-    let of_ip =
-        || [PROTOCOLS, WORDS].concat().iter().find(|(word, _)| *word == name).map(|(_, k)| k.to_string());
-    let of_ethernet = || ETHERTYPES.iter().find(|(word, _)| *word == name).map(|(_, k)| (*k).to_owned());
-    match (header, index.as_str(), size.as_deref()) {
-        ("ip", "9", None) | ("ip6", "6", None) => Some(format!("{header}[{index}] {op} {}", of_ip()?)),
-        ("ether" | "link", "12", Some("2")) => Some(format!("{header}[12:2] {op} {}", of_ethernet()?)),
-        _ => None,
-    }
-}
-
 /// The code point of a class that nftables names (RFC 2474, 2597, 3246), or of a number.
-fn dscp(name: &str) -> Option<u32> {
+pub(super) fn dscp(name: &str) -> Option<String> {
     let digits = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
-    match (name, digits("cs"), digits("af")) {
+    let number = match (name, digits("cs"), digits("af")) {
         ("ef", ..) => Some(46),
         ("be", ..) => Some(0),
         (_, Some(class @ 0..=7), _) => Some(8 * class),
         (_, _, Some(of @ 11..=43)) if (1..=3).contains(&(of % 10)) => Some(8 * (of / 10) + 2 * (of % 10)),
         _ => name.parse().ok().filter(|number| *number < 64),
-    }
+    };
+    number.map(|number: u32| number.to_string())
 }
 
 /// The types of ICMP messages that have other names elsewhere.
@@ -189,29 +131,28 @@ pub(super) fn message_constant(name: &str) -> Option<&'static str> {
 
 /// `icmp type 8`, `icmpv6 code 0`, `icmp[type] = 8`, `icmp type {echo-request, echo-reply}`, `icmp echo-request`.
 pub(super) fn message(cursor: &mut Cursor<'_>) -> Option<String> {
-    let start = cursor.at;
-    let proto = match cursor.one_of(&["icmp", "icmp6", "icmpv6"])? {
+    let proto = match cursor.one_of("icmp|icmp6|icmpv6")? {
         "icmp" => "icmp",
         _ => "icmp6",
     };
     let in_brackets = cursor.sign(Sign::LBracket).is_some();
-    let Some(field) = cursor.one_of(&["type", "code"]) else {
+    let Some(field) = cursor.one_of("type|code") else {
         let name = cursor.value().filter(|_| !in_brackets)?;
         return Some(format!("{proto}[{proto}type] = {}", message_name(proto, &name)?));
     };
     if in_brackets {
         cursor.sign(Sign::RBracket)?;
     }
-    let op = if cursor.negation().is_some() { "!=" } else { "=" };
+    let op = if cursor.negation().is_empty() { "=" } else { "!=" };
     let test = |value: &str| {
         let constant = message_name(proto, value).filter(|_| field == "type");
         let is_number =
             value.starts_with(|first: char| first.is_ascii_digit()) || words::constant(value).is_some();
         Some(format!("{proto}[{proto}{field}] {op} {}", constant.or(is_number.then_some(value))?))
     };
-    if let Some(values) = cursor.list() {
+    if let Some(values) = cursor.enclosed(BRACES, |cursor| cursor.value()) {
         let tests: Option<Vec<String>> = values.iter().map(|value| test(value)).collect();
-        return Some(cursor.operands(start, &tests?.join(if op == "=" { " or " } else { " and " })));
+        return Some(tests?.join(if op == "=" { " or " } else { " and " }));
     }
     test(&cursor.value()?)
 }

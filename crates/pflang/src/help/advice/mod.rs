@@ -5,18 +5,19 @@
 //! ```text
 //! display_filter   Wireshark's other language
 //! stop             the word that could stand where the parser stopped
-//! habits           phrases of nftables and others
-//! slips            phrases of this language, nearly
+//! primitive        one primitive in other words, or in another order
+//! fields           fields of headers by other names
+//! phrases          other phrases of nftables and others, and of this language, nearly
 //! hints            what to know where nothing can be proposed
 //! ```
 
 mod cursor;
 mod display_filter;
 mod fields;
-mod habits;
 mod hints;
+mod phrases;
+mod primitive;
 mod set_file;
-mod slips;
 mod stop;
 mod suggest;
 mod width;
@@ -27,13 +28,14 @@ use crate::compiler::Compiler;
 use crate::diag::{Code, Diagnostic, Suggestion};
 use crate::help::lint;
 use crate::lower;
-use crate::options::{Dialect, NoNames};
+use crate::options::{Dialect, Limits, NoNames};
 use crate::syntax::ast::{Ast, Expr, Id, Kind};
 use crate::syntax::lex::{Sign, TokenKind, Tokens, lex};
 use crate::syntax::parse;
 use crate::syntax::parser::expected::Expected;
 use crate::syntax::parser::{self, Parser, is_filter};
 use cursor::{Cursor, Phrase};
+use phrases::{OF_FILTERS, PATTERNS, Pattern};
 use suggest::SUGGESTION_MAX;
 
 /// What was found in a text that is no filter, with what to do about it.
@@ -181,7 +183,7 @@ impl Mistake<'_> {
             meant.len() <= SUGGESTION_MAX
                 && (is_filter(meant, dialect) || is_filter(&format!("{meant} 1"), dialect))
         };
-        if let Some(meant) = meant(self.tokens, found.span, phrases(found.code)).filter(is_helpful) {
+        if let Some(meant) = meant(self.tokens, found.span, found.code, dialect).filter(is_helpful) {
             return match width::exceeded(&meant, dialect) {
                 Some(range) if found.code == Code::OutOfRange => range.instead_of(found),
                 Some(range) => found.help(range.to_string()),
@@ -202,63 +204,54 @@ impl Mistake<'_> {
     }
 }
 
-/// What may stand where there is such an error; the first that does is taken.
-fn phrases(code: Code) -> &'static [Phrase] {
+/// What may be read where there is such an error: the first phrase that is there is taken.
+fn phrases(code: Code) -> (&'static [Phrase], [&'static [Pattern]; 2]) {
     match code {
-        Code::Unexpected | Code::UnknownWord => &[
-            habits::ports,
-            habits::addresses,
-            habits::transport,
-            fields::message,
-            fields::fields,
-            fields::protocol_number,
-            habits::flags,
-            habits::joined_flags,
-            slips::repeated,
-            habits::kinds,
-            habits::set,
-            slips::range,
-            slips::mask,
-            slips::between,
-            slips::compared,
-            slips::both_ends,
-            slips::commas,
-            slips::socket,
-            slips::direction_behind_kind,
-            slips::carrier_behind_direction,
-            slips::hardware_address,
-            slips::sender,
-            slips::scoped_address,
-            slips::group,
-            slips::protocol,
-            slips::service,
-            slips::length,
-            slips::bounds,
-            slips::rule,
-            slips::arp,
-            slips::wildcard,
-            habits::juxtaposed,
-            slips::qualified,
-            slips::subtype,
-            slips::bytes_of_address,
-        ],
-        // Types of ICMP or Ethernet that were read as types of 802.11.
-        Code::OutOfRange | Code::LinkType => &[fields::message, habits::kinds, slips::bytes_of_address],
-        Code::BadQualifier => &[slips::addresses_of_transport],
-        _ => &[],
+        Code::Unexpected | Code::UnknownWord => (
+            &[
+                fields::message,
+                fields::fields,
+                phrases::repeated,
+                primitive::socket,
+                primitive::service,
+                primitive::several,
+                primitive::primitive,
+                phrases::rule,
+            ],
+            [OF_FILTERS, PATTERNS],
+        ),
+        Code::OutOfRange | Code::LinkType => (&[fields::message], [OF_FILTERS, &[]]),
+        Code::BadQualifier => (&[phrases::addresses_of_transport], [&[]; 2]),
+        _ => (&[], [&[]; 2]),
     }
 }
 
-/// The meaning of the phrase that `place` lies in, if it is one of these.
-fn meant(tokens: &Tokens<'_>, place: Span, phrases: &[Phrase]) -> Option<String> {
+/// The meaning of the phrase that `place` lies in.
+fn meant(tokens: &Tokens<'_>, place: Span, code: Code, dialect: &Dialect) -> Option<String> {
     let at = tokens.list.iter().position(|token| token.span.start >= place.start)?;
+    let (phrases, patterns) = phrases(code);
     (at.saturating_sub(WORDS_BEFORE)..=at).find_map(|start| {
-        phrases.iter().find_map(|phrase| {
+        let read = |read: &dyn Fn(&mut Cursor<'_>) -> Option<String>| {
             let mut cursor = Cursor { tokens, at: start };
-            let meant = phrase(&mut cursor)?;
+            let meant = read(&mut cursor)?;
             // What follows a comma is part of the phrase, though not understood.
             let is_whole = cursor.at > at && cursor.sign(Sign::Comma).is_none();
-            (is_whole && cursor.is_news(start, &meant)).then_some(meant)
-        })
+            (is_whole && cursor.is_news(start, &meant)).then(|| operand(tokens, start, meant, dialect))
+        };
+        let mut patterns = patterns.into_iter().flatten();
+        let found = patterns.find_map(|pattern| read(&|cursor| phrases::read(cursor, *pattern)));
+        found.or_else(|| phrases.iter().find_map(|phrase| read(phrase)))
     })
+}
+
+/// What stands in place of the phrase that begins at `start`. Operands stay together: `and` and `or` bind alike, from the left, and
+/// `not` binds closer.
+fn operand(tokens: &Tokens<'_>, start: usize, meant: String, dialect: &Dialect) -> String {
+    let before = start.checked_sub(1).map(|before| tokens.list[before].kind);
+    let is_joined = parser::attempt(&meant, dialect, &Limits::default()).is_some_and(|ast| {
+        let root = ast.root.map(|root| &ast.exprs[root.0 as usize]);
+        matches!(root, Some(Expr::And(..) | Expr::Or(..)))
+    });
+    let stands_alone = before.is_none_or(|before| before == TokenKind::Sign(Sign::LParen));
+    if is_joined && !stands_alone { format!("({meant})") } else { meant }
 }
