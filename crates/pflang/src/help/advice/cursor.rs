@@ -98,9 +98,10 @@ impl<'a> Cursor<'a> {
         signs.into_iter().find_map(|(words, sign)| self.one_of(words).map(|_| sign))
     }
 
-    /// Reads a comparison: the sign for it here, which is `=` where there is none.
-    pub(super) fn comparison(&mut self) -> &'static str {
-        self.ordering().unwrap_or_else(|| if self.negation().is_empty() { "=" } else { "!=" })
+    /// Reads a comparison: the sign for it here.
+    pub(super) fn comparison(&mut self) -> Option<&'static str> {
+        let equal = |cursor: &mut Self| cursor.one_of("=|==|eq").map(|_| "=");
+        self.ordering().or_else(|| equal(self)).or_else(|| self.one_of("!=|ne|neq").map(|_| "!="))
     }
 
     /// Reads a number, as it is written.

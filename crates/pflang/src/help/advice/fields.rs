@@ -11,31 +11,66 @@ use super::cursor::{BRACES, Cursor};
 use crate::syntax::lex::{Sign, TokenKind};
 use crate::syntax::words::{self, Word};
 
-/// Fields that are numbers: the protocol, its names for the field, where it stands.
-#[rustfmt::skip]
-static NUMBERS: &[(&str, &[&str], &str)] = &[
-    ("ip", &["ttl"], "ip[8]"), ("ip", &["tos", "dsfield"], "ip[1]"), ("ip", &["id"], "ip[4:2]"),
-    ("ip", &["len", "length"], "ip[2:2]"), ("ip", &["checksum"], "ip[10:2]"), ("ip", &["hdrlength", "ihl"], "ip[0] & 0xf"),
-    ("ip", &["frag-off"], "ip[6:2]"), ("ip6", &["hoplimit", "hlim"], "ip6[7]"), ("ip6", &["len", "length"], "ip6[4:2]"),
-    ("ip6", &["flowlabel"], "ip6[0:4] & 0xfffff"), ("tcp", &["window", "win"], "tcp[14:2]"),
-    ("tcp", &["seq", "sequence"], "tcp[4:4]"), ("tcp", &["ackseq"], "tcp[8:4]"), ("tcp", &["checksum"], "tcp[16:2]"),
-    ("tcp", &["doff"], "tcp[12] >> 4"), ("udp", &["len", "length"], "udp[4:2]"), ("udp", &["checksum"], "udp[6:2]"),
-    ("arp", &["opcode", "operation", "op"], "arp[6:2]"), ("icmp", &["id"], "icmp[4:2]"),
-    ("icmp", &["seq", "sequence"], "icmp[6:2]"), ("icmp6", &["id"], "icmp6[4:2]"), ("icmp6", &["seq", "sequence"], "icmp6[6:2]"),
-];
+/// What a field of a header is here.
+pub(super) enum Field {
+    /// What stands before an identifier, and its place, if it can be compared with that of another field.
+    Id(&'static str, &'static str),
+    Number(&'static str),
+    /// A single bit, or several that are a flag.
+    Bit(&'static str),
+    Test(&'static str),
+    /// It says by which protocol the packet is read.
+    Version,
+}
 
-/// Tests of bits that a word alone stands for.
+/// Fields by their names for Wireshark, which have a full stop, and for nftables and others, which have a blank.
 #[rustfmt::skip]
-static BITS: &[(&str, &[&str], &str)] = &[
-    ("ip", &["frag", "frags", "fragment", "fragments", "fragmented"], "ip[6:2] & 0x3fff != 0"),
-    ("ip", &["df"], "ip[6] & 0x40 != 0"), ("ip", &["mf"], "ip[6] & 0x20 != 0"),
-    ("ip", &["option", "options"], "ip[0] & 0xf > 5"), ("tcp", &["option", "options"], "tcp[12] >> 4 > 5"),
-];
+static FIELDS: &[(&str, Field)] = {
+    use Field::*;
+    &[
+    ("ip.addr|ip.host", Id("ip host", "")), ("ip.src|ip.src_host", Id("ip src host", "ip[12:4]")),
+    ("ip.dst|ip.dst_host", Id("ip dst host", "ip[16:4]")), ("ip.proto", Id("ip proto", "ip[9]")),
+    ("ipv6.addr|ipv6.host", Id("ip6 host", "")), ("ipv6.src", Id("ip6 src host", "")),
+    ("ipv6.dst", Id("ip6 dst host", "")), ("ipv6.nxt", Id("ip6 proto", "ip6[6]")),
+    ("tcp.port", Id("tcp port", "")), ("tcp.srcport", Id("tcp src port", "tcp[0:2]")),
+    ("tcp.dstport", Id("tcp dst port", "tcp[2:2]")), ("udp.port", Id("udp port", "")),
+    ("udp.srcport", Id("udp src port", "udp[0:2]")), ("udp.dstport", Id("udp dst port", "udp[2:2]")),
+    ("sctp.port", Id("sctp port", "")), ("sctp.srcport", Id("sctp src port", "sctp[0:2]")),
+    ("sctp.dstport", Id("sctp dst port", "sctp[2:2]")), ("eth.addr", Id("ether host", "")),
+    ("eth.src", Id("ether src", "")), ("eth.dst", Id("ether dst", "")), ("eth.type", Id("ether proto", "ether[12:2]")),
+    ("vlan.id", Id("vlan", "")), ("mpls.label", Id("mpls", "")), ("vxlan.vni", Id("vxlan", "")),
+    ("geneve.vni", Id("geneve", "")), ("pppoe.session_id", Id("pppoes", "")), ("ip.version", Version),
+    ("frame.len", Number("len")), ("ip.ttl|ip ttl", Number("ip[8]")), ("ip.id|ip id", Number("ip[4:2]")),
+    ("ip.len|ip len|ip length", Number("ip[2:2]")), ("ip tos|ip dsfield", Number("ip[1]")),
+    ("ip checksum", Number("ip[10:2]")), ("ip hdrlength|ip ihl", Number("ip[0] & 0xf")), ("ip frag-off", Number("ip[6:2]")),
+    ("ipv6.hlim|ip6 hoplimit|ip6 hlim", Number("ip6[7]")), ("ipv6.plen|ip6 len|ip6 length", Number("ip6[4:2]")),
+    ("ip6 flowlabel", Number("ip6[0:4] & 0xfffff")), ("tcp.flags", Number("tcp[tcpflags]")),
+    ("tcp.window_size_value|tcp window|tcp win", Number("tcp[14:2]")), ("tcp checksum", Number("tcp[16:2]")),
+    ("tcp.seq_raw|tcp seq|tcp sequence", Number("tcp[4:4]")), ("tcp.ack_raw|tcp ackseq", Number("tcp[8:4]")),
+    ("tcp doff", Number("tcp[12] >> 4")), ("tcp.len", Number("ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2)")),
+    ("udp.length|udp len|udp length", Number("udp[4:2]")), ("udp checksum", Number("udp[6:2]")),
+    ("arp.opcode|arp opcode|arp operation|arp op", Number("arp[6:2]")), ("icmp.type", Number("icmp[icmptype]")),
+    ("icmp.code", Number("icmp[icmpcode]")), ("icmp id", Number("icmp[4:2]")), ("icmp seq|icmp sequence", Number("icmp[6:2]")),
+    ("icmpv6.type", Number("icmp6[icmp6type]")), ("icmpv6.code", Number("icmp6[icmp6code]")),
+    ("icmp6 id", Number("icmp6[4:2]")), ("icmp6 seq|icmp6 sequence", Number("icmp6[6:2]")),
+    ("tcp.flags.syn", Bit("tcp[tcpflags] & tcp-syn")), ("tcp.flags.ack", Bit("tcp[tcpflags] & tcp-ack")),
+    ("tcp.flags.fin", Bit("tcp[tcpflags] & tcp-fin")), ("tcp.flags.reset", Bit("tcp[tcpflags] & tcp-rst")),
+    ("tcp.flags.push", Bit("tcp[tcpflags] & tcp-push")), ("tcp.flags.urg", Bit("tcp[tcpflags] & tcp-urg")),
+    ("ip.flags.df|ip df", Bit("ip[6] & 0x40")), ("ip.flags.mf|ip mf", Bit("ip[6] & 0x20")),
+    ("ip frag|ip frags|ip fragment|ip fragments|ip fragmented", Bit("ip[6:2] & 0x3fff")),
+    ("ip option|ip options", Test("ip[0] & 0xf > 5")), ("tcp option|tcp options", Test("tcp[12] >> 4 > 5")),
+    ]
+};
+
+/// The field of this name.
+pub(super) fn field(name: &str) -> Option<&'static Field> {
+    FIELDS.iter().find(|(names, _)| names.split('|').any(|known| known == name)).map(|(_, field)| field)
+}
 
 /// The protocol that alone has a field of this name, which then is understood without it.
 fn owner(field: &str) -> Option<&'static str> {
-    let of = |(_, names, _): &&(&str, &[&str], &str)| names.contains(&field);
-    let mut owners = NUMBERS.iter().chain(BITS).filter(of).map(|(proto, ..)| *proto);
+    let names = FIELDS.iter().flat_map(|(names, _)| names.split('|')).filter_map(|name| name.split_once(' '));
+    let mut owners = names.filter(|(_, name)| *name == field).map(|(proto, _)| proto);
     owners.next().filter(|_| owners.next().is_none())
 }
 
@@ -45,15 +80,16 @@ pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
     let proto = cursor.one_of("ip|ip6|tcp|udp|arp|icmp|icmp6");
     let word = cursor.text_of(|kind| matches!(kind, TokenKind::Name | TokenKind::Word(Word::Len)))?;
     let proto = proto.or_else(|| owner(word).filter(|_| is_term))?;
-    let named = |table: &'static [(&str, &[&str], &str)]| {
-        table.iter().find(|(of, names, _)| *of == proto && names.contains(&word)).map(|(.., field)| *field)
-    };
-    if let Some(test) = named(BITS) {
-        // Options have names and values elsewhere, which a filter cannot look for.
-        return cursor.token().is_none_or(|next| next.kind != TokenKind::Name).then(|| test.to_owned());
+    // Options have names and values elsewhere, which a filter cannot look for.
+    let is_alone = cursor.token().is_none_or(|next| next.kind != TokenKind::Name);
+    match *field(&format!("{proto} {word}"))? {
+        Field::Number(place) => {
+            Some(format!("{place} {} {}", cursor.comparison().unwrap_or("="), cursor.number()?))
+        }
+        Field::Bit(bits) => is_alone.then(|| format!("{bits} != 0")),
+        Field::Test(test) => is_alone.then(|| test.to_owned()),
+        _ => None,
     }
-    let field = named(NUMBERS)?;
-    Some(format!("{field} {} {}", cursor.comparison(), cursor.number()?))
 }
 
 /// Protocols for which the language has no word, or another one, by IANA's numbers.
@@ -81,15 +117,6 @@ pub(super) static ETHERTYPES: &[(&str, &str)] = &[
 pub(super) fn number_of(tables: &[&[(&str, &str)]], name: &str) -> Option<String> {
     let known = tables.iter().copied().flatten().find(|(known, _)| *known == name);
     known.map(|(_, number)| (*number).to_owned())
-}
-
-/// The protocol of a version of IP.
-pub(super) fn of_version(number: &str) -> Option<&'static str> {
-    match number {
-        "4" => Some("ip"),
-        "6" => Some("ip6"),
-        _ => None,
-    }
 }
 
 /// The code point of a class that nftables names (RFC 2474, 2597, 3246), or of a number.

@@ -92,7 +92,7 @@ fn read_part(cursor: &mut Cursor<'_>, part: &'static str) -> Option<String> {
         "DSCP" => return fields::dscp(&cursor.value()?),
         "DOTTED" => cursor.dotted()?,
         "EQ" => cursor.negation(),
-        "OP" => cursor.comparison(),
+        "OP" => cursor.comparison().unwrap_or("="),
         "ORDER" => cursor.ordering()?,
         // With its sides exchanged.
         "MIRRORED" => match cursor.ordering()? {

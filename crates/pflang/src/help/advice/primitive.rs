@@ -196,6 +196,7 @@ fn compared(
         "" if proto == "ether" => ["host", ""][usize::from(!dir.is_empty())],
         "host" | "" if first.contains('/') && is_one => "net",
         // Nobody means the host 0.0.0.80.
+        "host" if has_ports(proto) && first.bytes().all(|byte| byte.is_ascii_digit()) => return None,
         "" if is_range || first.bytes().all(|byte| byte.is_ascii_digit()) => "port",
         "" if has_ports(proto) && display_filter::protocol(first).is_some() => "port",
         "" => "host",
