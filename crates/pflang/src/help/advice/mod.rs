@@ -196,11 +196,20 @@ impl Mistake<'_> {
         {
             return found;
         }
-        match (hints::repaired(self.tokens, &found, dialect), self.hint(&found)) {
+        match (self.repaired(&found, dialect), self.hint(&found)) {
             (Some(meant), _) => found.suggest(meant),
             (None, Some(hint)) => found.help(hint),
             (None, None) => found,
         }
+    }
+
+    /// The whole filter without the quotes around it and the full stop behind it, if that is all that is wrong.
+    fn repaired(&self, found: &Diagnostic, dialect: &Dialect) -> Option<String> {
+        let source = self.tokens.source.trim();
+        let plain = source.replace(['"', '\'', '`', '“', '”', '‘', '’'], "").replace(['–', '—', '−'], "-");
+        let plain = plain.trim().trim_end_matches(|c: char| matches!(c, ';' | '?') || c.is_whitespace());
+        let is_other = found.code == Code::BadToken && source.len() <= SUGGESTION_MAX && plain != source;
+        (is_other && !plain.is_empty() && is_filter(plain, dialect)).then(|| plain.to_owned())
     }
 }
 

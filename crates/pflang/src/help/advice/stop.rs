@@ -1,6 +1,6 @@
 //! What was probably meant where the parser stopped.
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, is_value, joined};
 use super::suggest::{SUGGESTION_MAX, nearest};
 use super::{display_filter, fields, hints};
 use crate::Span;
@@ -18,7 +18,9 @@ use crate::syntax::words::{self, Word};
 pub(crate) fn help(parser: &Parser<'_>, found: Diagnostic) -> Diagnostic {
     let stop = parser.stop.filter(|stop| stop.token.span == found.span);
     let Some(Stop { token, expected }) = stop else { return found };
-    let stopped = Stopped { parser, token, expected };
+    let tokens = parser.tokens;
+    let at = tokens.list.partition_point(|other| other.span.start < token.span.start);
+    let stopped = Stopped { parser, tokens, token, at, text: tokens.text(token), expected };
     if let Some(joined) = stopped.joined() {
         return Diagnostic { suggestion: Some(joined), ..found };
     }
@@ -29,61 +31,62 @@ pub(crate) fn help(parser: &Parser<'_>, found: Diagnostic) -> Diagnostic {
     }
 }
 
-/// The parser where it stopped.
+/// The parser where it stopped: what it found there, and what it expected.
 struct Stopped<'p> {
     parser: &'p Parser<'p>,
+    tokens: &'p Tokens<'p>,
     token: Token,
+    at: usize,
+    text: &'p str,
     expected: Expected,
 }
 
-impl Stopped<'_> {
+/// Words of other languages.
+#[rustfmt::skip]
+static WORDS: &[(&str, &str)] = &[
+    // One letter from `port`, which is another question.
+    ("dport", "dst port"), ("sport", "src port"), ("source", "src"), ("destination dest", "dst"),
+    ("ipv4 inet", "ip"), ("inet6", "ip6"), ("802.1q 802.1Q dot1q qinq 802.1ad", "vlan"),
+];
+
+impl<'p> Stopped<'p> {
+    fn is_term(&self) -> bool {
+        matches!(self.expected, Expected::Term | Expected::TermAfterJoin)
+    }
+
     /// The filter or word that was meant.
     fn meant(&self) -> Option<String> {
-        if let Some(filter) = self.in_lower_case() {
-            return Some(filter);
-        }
-        if matches!(self.expected, Expected::Term | Expected::TermAfterJoin)
-            && let Some(filter) = self.completed()
-        {
-            return Some(filter);
-        }
-        if self.token.kind == TokenKind::Name
-            && let Some(words) = self.words_for()
-        {
-            return Some(words);
-        }
-        let text = self.parser.tokens.text(self.token);
-        match (self.expected, self.token.kind) {
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Dotted | TokenKind::V6(_)) => {
-                Some(address(self.parser.tokens, self.at()).0)
+        let completed = || self.completed().filter(|_| self.is_term());
+        let words = || self.words_for().filter(|_| self.token.kind == TokenKind::Name);
+        self.in_lower_case().or_else(completed).or_else(words).or_else(|| self.operand())
+    }
+
+    /// The primitive that was meant by an operand alone.
+    fn operand(&self) -> Option<String> {
+        let (text, kind) = (self.text, self.token.kind);
+        let flag = |flag: &str| flag.starts_with("tcp-").then(|| format!("tcp[tcpflags] & {flag} != 0"));
+        match (self.expected, kind) {
+            _ if self.is_term()
+                && matches!(kind, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) =>
+            {
+                Some(address(self.tokens, self.at).0)
             }
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Name)
-                if !self.parser.dialect.strict && is_range_of_addresses(text) =>
+            (_, TokenKind::Name)
+                if self.is_term() && !self.parser.dialect.strict && is_range_of_addresses(text) =>
             {
                 Some(format!("host in {{{text}}}"))
             }
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Mac(_)) => {
-                Some(format!("ether host {text}"))
-            }
-            (Expected::TermAfterJoin, TokenKind::Number(_)) if text.starts_with("tcp-") => {
-                Some(format!("tcp[tcpflags] & {text} != 0"))
-            }
-            (Expected::TermAfterJoin, TokenKind::Number(_)) => {
-                (!self.is_next_to_number(self.at())).then(|| format!("port {text}"))
-            }
+            (Expected::TermAfterJoin, TokenKind::Number(_)) => flag(text).or_else(|| self.port(self.at)),
             (Expected::Operator { number: true }, _) => {
-                match self.parser.tokens.text(self.parser.previous()?) {
-                    flag if flag.starts_with("tcp-") => Some(format!("tcp[tcpflags] & {flag} != 0")),
-                    number
-                        if number.starts_with(|first: char| first.is_ascii_digit())
-                            && !self.is_next_to_number(self.at() - 1) =>
-                    {
-                        Some(format!("port {number}"))
-                    }
-                    _ => None,
-                }
+                flag(self.tokens.text(self.parser.previous()?)).or_else(|| self.port(self.at - 1))
             }
-            (Expected::Operator { number: false }, _) => self.with_comparison(),
+            // All that it lacks is a comparison.
+            (Expected::Operator { number: false }, _) => {
+                let is_length =
+                    self.parser.previous().is_some_and(|token| token.kind == TokenKind::Word(Word::Len));
+                let (before, after) = self.split();
+                self.whole(&format!("{before} != 0 {after}")).filter(|_| !is_length)
+            }
             (Expected::Join, TokenKind::Number(_)) => {
                 let proto = self.parser.protocol_before()?;
                 let kind = if is_transport(proto) { "port" } else { "proto" };
@@ -96,22 +99,55 @@ impl Stopped<'_> {
         }
     }
 
-    /// The place of the token.
-    fn at(&self) -> usize {
-        self.parser.tokens.list.partition_point(|other| other.span.start < self.token.span.start)
+    /// The number at `at` as a port, which it is not if the primitive to the left ends with a number.
+    fn port(&self, at: usize) -> Option<String> {
+        let number = self.tokens.text(*self.tokens.list.get(at)?);
+        let before = Cursor { tokens: self.tokens, at }.back(2);
+        let is_port = number.starts_with(|first: char| first.is_ascii_digit())
+            && !matches!(before, Some(TokenKind::Number(_)));
+        is_port.then(|| format!("port {number}"))
     }
 
-    /// Whether the primitive to the left ends with a number, which is no port: the number at `at` would be one.
-    fn is_next_to_number(&self, at: usize) -> bool {
-        let before = at.checked_sub(2).and_then(|before| self.parser.tokens.list.get(before));
-        before.is_some_and(|before| matches!(before.kind, TokenKind::Number(_)))
+    /// The text before the token, and from it on.
+    fn split(&self) -> (&'p str, &'p str) {
+        let (before, after) = self.tokens.source.split_at(self.token.span.start as usize);
+        (before.trim(), after.trim())
+    }
+
+    /// This text in place of the whole filter, if it is one.
+    fn whole(&self, text: &str) -> Option<String> {
+        let is_short = self.tokens.within != Within::Set && self.tokens.source.len() <= SUGGESTION_MAX;
+        (is_short && is_filter(text, self.parser.dialect)).then(|| text.trim().to_owned())
+    }
+
+    /// The whole filter with `and` in front of the token, if that is all it lacks.
+    fn joined(&self) -> Option<Suggestion> {
+        if self.expected != Expected::Join || !matches!(self.token.kind, TokenKind::Word(_)) {
+            return None;
+        }
+        // `src 80` is a filter, but nobody means the host 0.0.0.80.
+        let is_bare_number = |pair: &[Token]| {
+            matches!(pair[0].kind, TokenKind::Word(Word::Dir(_)))
+                && matches!(pair[1].kind, TokenKind::Number(_))
+        };
+        let (before, after) = self.split();
+        let [and, or] = ["and", "or"].map(|join| format!("{before} {join} {after}"));
+        let means_other = self.tokens.list.windows(2).any(is_bare_number);
+        self.whole(&and).filter(|_| !means_other).map(|and| Suggestion::Joined { and, or })
+    }
+
+    /// The whole filter in lower case, if that is all it lacks.
+    fn in_lower_case(&self) -> Option<String> {
+        let is_upper =
+            self.token.kind == TokenKind::Name && self.text.contains(|c: char| c.is_ascii_uppercase());
+        self.whole(&self.tokens.source.to_ascii_lowercase()).filter(|_| is_upper)
     }
 
     /// The whole filter with the qualifiers that its addresses lack, and with filters in place of protocols that have no word,
     /// if that is all it lacks.
     fn completed(&self) -> Option<String> {
-        let tokens = self.parser.tokens;
-        if tokens.within == Within::Set || tokens.error.is_some() || tokens.source.len() > SUGGESTION_MAX {
+        let tokens = self.tokens;
+        if tokens.error.is_some() || tokens.source.len() > SUGGESTION_MAX {
             return None;
         }
         let (mut text, mut copied) = (String::new(), 0);
@@ -123,8 +159,7 @@ impl Stopped<'_> {
                 TokenKind::Word(Word::Kind(_) | Word::Dir(_)) => break,
                 _ if !cursor.begins_term() => None,
                 TokenKind::Name => Some((term_for(name)?, cursor.at + 1)),
-                TokenKind::Dotted | TokenKind::V6(_) => Some(address(tokens, cursor.at)),
-                TokenKind::Mac(_) => Some((format!("ether host {name}"), cursor.at + 1)),
+                TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_) => Some(address(tokens, cursor.at)),
                 TokenKind::Number(_) => return None,
                 _ => None,
             };
@@ -143,12 +178,12 @@ impl Stopped<'_> {
             return None;
         }
         text.push_str(tokens.source.get(copied..)?);
-        is_filter(&text, self.parser.dialect).then(|| text.trim().to_owned())
+        self.whole(&text)
     }
 
     /// What to know, where nothing in particular seems to be meant.
     fn advice(&self) -> Option<String> {
-        let text = shown(self.parser.tokens.text(self.token));
+        let text = shown(self.text);
         match (self.expected, self.token.kind) {
             (
                 Expected::Term | Expected::TermAfterJoin | Expected::Arith | Expected::Number,
@@ -192,91 +227,37 @@ impl Stopped<'_> {
 
     /// The words that an unknown one was meant to be.
     fn words_for(&self) -> Option<String> {
-        let text = self.parser.tokens.text(self.token);
+        let text = self.text;
+        let is_subtype =
+            codes::is_wlan_subtype(text) && !codes::WLAN_TYPES.iter().any(|(kind, _)| *kind == text);
         if let Some(filter) = self.protocol_without_word(text) {
             return Some(filter);
         }
+        let known = WORDS.iter().find(|(names, _)| names.split(' ').any(|name| name == text));
         let wanted = match (self.expected, self.parser.protocol_before()) {
-            // One letter from `port`, which is another question.
-            _ if text == "dport" => Some("dst port"),
-            _ if text == "sport" => Some("src port"),
-            _ if matches!(text, "source") => Some("src"),
-            _ if matches!(text, "destination" | "dest") => Some("dst"),
-            _ if matches!(text, "ipv4" | "inet") => Some("ip"),
-            _ if text == "inet6" => Some("ip6"),
-            _ if matches!(text, "802.1q" | "802.1Q" | "dot1q" | "qinq" | "802.1ad") => Some("vlan"),
-            (Expected::Term | Expected::TermAfterJoin, _)
-                if codes::is_wlan_subtype(text)
-                    && !codes::WLAN_TYPES.iter().any(|(kind, _)| *kind == text) =>
-            {
-                return Some(format!("subtype {text}"));
-            }
-            (Expected::Term | Expected::TermAfterJoin, _) if text == "pppoe" => Some("(pppoed or pppoes)"),
+            _ if let Some((_, word)) = known => Some(*word),
+            _ if self.is_term() && is_subtype => return Some(format!("subtype {text}")),
+            _ if self.is_term() && text == "pppoe" => Some("(pppoed or pppoes)"),
             _ if hints::is_foreign(text) => None,
             (Expected::Join, Some(proto)) => {
                 let after = nearest(text, after_protocol(proto).iter().copied());
                 after.or_else(|| nearest(text, ["and", "or"]))
             }
             (Expected::Arith | Expected::Number, _) => {
-                let constant = self.short_constant(text).or_else(|| fields::message_constant(text));
+                let constant = self.short_constant().or_else(|| fields::message_constant(text));
                 constant.or_else(|| nearest(text, self.expected.words()))
             }
             _ => nearest(text, self.expected.words()),
-        };
-        wanted.map(|wanted| {
-            let words = self.with_neighbours(wanted);
-            if is_filter(&words, self.parser.dialect) { words } else { wanted.to_owned() }
-        })
-    }
-
-    /// The whole filter with `!= 0` in front of the token, if that is all it lacks.
-    fn with_comparison(&self) -> Option<String> {
-        let source = self.parser.tokens.source;
-        let is_length = self.parser.previous().is_some_and(|token| token.kind == TokenKind::Word(Word::Len));
-        if is_length || self.parser.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
-            return None;
-        }
-        let (before, after) = source.split_at(self.token.span.start as usize);
-        let filter = format!("{} != 0 {after}", before.trim_end());
-        is_filter(&filter, self.parser.dialect).then(|| filter.trim_end().to_owned())
-    }
-
-    /// The whole filter with `and` in front of the token, if that is all it lacks.
-    fn joined(&self) -> Option<Suggestion> {
-        if self.expected != Expected::Join || !matches!(self.token.kind, TokenKind::Word(_)) {
-            return None;
-        }
-        let source = self.parser.tokens.source;
-        // `src 80` is a filter, but nobody means the host 0.0.0.80.
-        let is_bare_number = |pair: &[Token]| {
-            matches!(pair, [dir, number]
-                if matches!((dir.kind, number.kind), (TokenKind::Word(Word::Dir(_)), TokenKind::Number(_))))
-        };
-        let means_other = self.parser.tokens.list.windows(2).any(is_bare_number);
-        if means_other || self.parser.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
-            return None;
-        }
-        let (before, after) = source.split_at(self.token.span.start as usize);
-        let [and, or] = ["and", "or"].map(|join| format!("{} {join} {}", before.trim(), after.trim()));
-        is_filter(&and, self.parser.dialect).then_some(Suggestion::Joined { and, or })
-    }
-
-    /// The whole filter in lower case, if that is all it lacks.
-    fn in_lower_case(&self) -> Option<String> {
-        let (text, source) = (self.parser.tokens.text(self.token), self.parser.tokens.source);
-        let is_upper = self.token.kind == TokenKind::Name && text.contains(|c: char| c.is_ascii_uppercase());
-        if !is_upper || self.parser.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
-            return None;
-        }
-        let lower = source.to_ascii_lowercase();
-        is_filter(&lower, self.parser.dialect).then_some(lower)
+        }?;
+        let words = self.with_neighbours(wanted);
+        Some(if is_filter(&words, self.parser.dialect) { words } else { wanted.to_owned() })
     }
 
     /// The filter for `http` and others that have no keyword, also behind the protocol that carries them.
     fn protocol_without_word(&self, name: &str) -> Option<String> {
         let filter = display_filter::protocol(name)?;
         match (self.expected, self.parser.protocol_before()) {
-            (Expected::Term | Expected::TermAfterJoin, _) => term_for(name),
+            _ if self.is_term() => term_for(name),
             (Expected::Join, Some(proto)) if is_transport(proto) => {
                 let (_, port) = filter.split_once("port ")?;
                 Some(format!("{} port {port}", proto.name())).filter(|filter| !filter.contains(" or "))
@@ -286,56 +267,37 @@ impl Stopped<'_> {
     }
 
     /// The constant `tcp-syn` for `syn`: of the protocol whose bytes were looked at last.
-    fn short_constant(&self, text: &str) -> Option<&'static str> {
-        let before = self
-            .parser
-            .tokens
-            .list
-            .iter()
-            .take_while(|token| token.span.start < self.parser.peek().span.start);
+    fn short_constant(&self) -> Option<&'static str> {
+        let before =
+            self.tokens.list.iter().rev().skip_while(|token| token.span.start >= self.token.span.start);
         let proto = before.filter_map(|token| match token.kind {
             TokenKind::Word(Word::Proto(proto)) => Some(proto.name()),
             _ => None,
         });
-        let text = text.to_ascii_lowercase();
+        let proto = proto.into_iter().next()?;
+        let text = self.text.to_ascii_lowercase();
         let name = match text.as_str() {
-            "flags" => return Some("tcpflags").filter(|_| proto.last() == Some("tcp")),
+            "flags" => return Some("tcpflags").filter(|_| proto == "tcp"),
             "psh" => "push",
             "reset" => "rst",
             other => other,
         };
-        let wanted = format!("{}-{name}", proto.last()?);
-        let constant =
-            words::CONSTANTS.iter().map(|(constant, _)| *constant).find(|constant| *constant == wanted);
-        constant.or_else(|| fields::message_constant(&wanted))
+        let wanted = format!("{proto}-{name}");
+        let constant = words::CONSTANTS.iter().find(|(constant, _)| *constant == wanted);
+        constant.map(|(constant, _)| *constant).or_else(|| fields::message_constant(&wanted))
     }
 
     /// `wanted` in the place of the token, with the word before it and the operand after it.
     fn with_neighbours(&self, wanted: &str) -> String {
-        let list = &self.parser.tokens.list;
-        let at = list.partition_point(|other| other.span.start < self.token.span.start);
-        let before = at.checked_sub(1).map(|at| list[at]).filter(|other| {
-            matches!(
-                other.kind,
-                TokenKind::Word(Word::Proto(_) | Word::Dir(_) | Word::Llc | Word::Type | Word::Subtype)
-            )
-        });
-        let after = list.get(at + 1).copied().filter(|other| {
-            matches!(
-                other.kind,
-                TokenKind::Number(_)
-                    | TokenKind::Name
-                    | TokenKind::Dotted
-                    | TokenKind::V6(_)
-                    | TokenKind::Mac(_)
-            )
-        });
-        let words = [
-            before.map(|t| self.parser.tokens.text(t)),
-            Some(wanted),
-            after.map(|t| self.parser.tokens.text(t)),
-        ];
-        words.into_iter().flatten().map(shown).collect::<Vec<_>>().join(" ")
+        let text = |at: Option<usize>, is_one: fn(TokenKind) -> bool| {
+            let token = at.and_then(|at| self.tokens.list.get(at)).filter(|token| is_one(token.kind));
+            token.map_or("", |token| shown(self.tokens.text(*token)))
+        };
+        let is_before = |kind| {
+            use Word::{Dir, Llc, Proto, Subtype, Type};
+            matches!(kind, TokenKind::Word(Proto(_) | Dir(_) | Llc | Type | Subtype))
+        };
+        joined(&[text(self.at.checked_sub(1), is_before), wanted, text(Some(self.at + 1), is_value)])
     }
 }
 
@@ -349,6 +311,7 @@ fn term_for(name: &str) -> Option<String> {
 fn address(tokens: &Tokens<'_>, at: usize) -> (String, usize) {
     let text = tokens.text(tokens.list[at]);
     match tokens.list.get(at + 1..at + 3) {
+        _ if matches!(tokens.list[at].kind, TokenKind::Mac(_)) => (format!("ether host {text}"), at + 1),
         Some([slash, len]) if slash.kind == TokenKind::Sign(Sign::Slash) => {
             let word = if len.kind == TokenKind::Dotted { " mask " } else { "/" };
             (format!("net {text}{word}{}", tokens.text(*len)), at + 3)
