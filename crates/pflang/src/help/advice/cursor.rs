@@ -18,6 +18,11 @@ impl<'a> Cursor<'a> {
         self.tokens.list.get(self.at).copied().filter(|token| token.kind != TokenKind::End)
     }
 
+    /// What the next token is.
+    pub(super) fn kind(&self) -> TokenKind {
+        self.tokens.list.get(self.at).map_or(TokenKind::End, |token| token.kind)
+    }
+
     /// The token in front.
     pub(super) fn back(&self, by: usize) -> Option<TokenKind> {
         Some(self.tokens.list.get(self.at.checked_sub(by)?)?.kind)
@@ -51,9 +56,7 @@ impl<'a> Cursor<'a> {
     /// Reads one of these words or signs, between which `|` stands.
     pub(super) fn one_of(&mut self, words: &'static str) -> Option<&'static str> {
         let text = self.tokens.text(self.token()?);
-        let word = words.split('|').find(|word| *word == text)?;
-        self.at += 1;
-        Some(word)
+        words.split('|').find(|word| *word == text).inspect(|_| self.at += 1)
     }
 
     /// Whether one of these is next.
@@ -84,7 +87,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn text_of(&mut self, is_one: impl Fn(TokenKind) -> bool) -> Option<&'a str> {
         let token = self.token().filter(|token| is_one(token.kind))?;
         self.at += 1;
-        Some(token.span.text(self.tokens.source))
+        Some(self.tokens.text(token))
     }
 
     /// Reads two to four dotted numbers.
@@ -167,6 +170,11 @@ pub(super) fn is_value(kind: TokenKind) -> bool {
 /// Whether a protocol has ports.
 pub(super) fn has_ports(proto: &str) -> bool {
     matches!(proto, "tcp" | "udp" | "sctp")
+}
+
+/// What a name stands for, of a table whose names have `|` between.
+pub(super) fn lookup<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
+    table.iter().find(|(names, _)| names.split('|').any(|known| known == name)).map(|(_, value)| *value)
 }
 
 /// The words that there are, with blanks between.

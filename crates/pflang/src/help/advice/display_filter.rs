@@ -3,7 +3,7 @@
 //! Runs only after the parser has failed. A text counts as a display filter if a field such as `tcp.port` is in
 //! it, or a protocol that only Wireshark knows is used alone.
 
-use super::cursor::{BRACES, Cursor};
+use super::cursor::{BRACES, Cursor, lookup};
 use super::fields::{self, Field};
 use super::primitive::{self, of_protocol, ports_that_are};
 use super::width;
@@ -56,11 +56,7 @@ static PRESENT: &[(&str, &[&str])] = &[
 
 /// The filter for a protocol that has no keyword.
 pub(crate) fn protocol(name: &str) -> Option<&'static str> {
-    named(&name.to_ascii_lowercase())
-}
-
-fn named(name: &str) -> Option<&'static str> {
-    PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, filter)| *filter)
+    lookup(PROTOCOLS, &name.to_ascii_lowercase())
 }
 
 /// The error for a display filter, with its translation if all of it has one.
@@ -173,7 +169,7 @@ impl Level {
 
     /// A protocol or field, and what it is compared with behind it.
     fn field(&mut self, cursor: &mut Cursor<'_>, name: &str) -> Option<()> {
-        let test = match named(name) {
+        let test = match lookup(PROTOCOLS, name) {
             Some(filter) => filter.to_owned(),
             None => test(cursor, name)?,
         };
@@ -257,7 +253,7 @@ fn shifts(field: &str) -> bool {
 fn test(cursor: &mut Cursor<'_>, name: &str) -> Option<String> {
     let field = fields::field(name)?;
     if cursor.one_of("in").is_some() {
-        let Field::Id(quals, _) = *field else { return None };
+        let Field::Id(quals, _) = field else { return None };
         let can_be_in = !quals.starts_with("ether") && (quals.ends_with("port") || quals.ends_with("host"));
         let items = cursor.enclosed(BRACES, |cursor| Some(cursor.value()?.replace("..", "-")))?;
         return can_be_in.then(|| format!("{quals} in {{{}}}", items.join(", ")));
@@ -269,7 +265,7 @@ fn test(cursor: &mut Cursor<'_>, name: &str) -> Option<String> {
         return compared(field, op, fields::field(other)?);
     }
     let value = cursor.value()?;
-    match *field {
+    match field {
         Field::Id(quals, _) => id(quals, op, &value),
         Field::Number(number) => Some(format!("{number} {op} {value}")),
         Field::Version => {
@@ -294,8 +290,8 @@ fn test(cursor: &mut Cursor<'_>, name: &str) -> Option<String> {
 }
 
 /// Two fields of one header.
-fn compared(field: &Field, op: &str, other: &Field) -> Option<String> {
-    let place = |field: &Field| match *field {
+fn compared(field: Field, op: &str, other: Field) -> Option<String> {
+    let place = |field| match field {
         Field::Id(_, place) | Field::Number(place) if !place.is_empty() => Some(place),
         _ => None,
     };

@@ -7,11 +7,12 @@
 //! icmp type echo-request   icmp[icmptype] = icmp-echo
 //! ```
 
-use super::cursor::{BRACES, Cursor};
+use super::cursor::{BRACES, Cursor, lookup};
 use crate::syntax::lex::{Sign, TokenKind};
 use crate::syntax::words::{self, Word};
 
 /// What a field of a header is here.
+#[derive(Clone, Copy)]
 pub(super) enum Field {
     /// What stands before an identifier, and its place, if it can be compared with that of another field.
     Id(&'static str, &'static str),
@@ -63,8 +64,8 @@ static FIELDS: &[(&str, Field)] = {
 };
 
 /// The field of this name.
-pub(super) fn field(name: &str) -> Option<&'static Field> {
-    FIELDS.iter().find(|(names, _)| names.split('|').any(|known| known == name)).map(|(_, field)| field)
+pub(super) fn field(name: &str) -> Option<Field> {
+    lookup(FIELDS, name)
 }
 
 /// The protocol that alone has a field of this name, which then is understood without it.
@@ -81,8 +82,8 @@ pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
     let word = cursor.text_of(|kind| matches!(kind, TokenKind::Name | TokenKind::Word(Word::Len)))?;
     let proto = proto.or_else(|| owner(word).filter(|_| is_term))?;
     // Options have names and values elsewhere, which a filter cannot look for.
-    let is_alone = cursor.token().is_none_or(|next| next.kind != TokenKind::Name);
-    match *field(&format!("{proto} {word}"))? {
+    let is_alone = cursor.kind() != TokenKind::Name;
+    match field(&format!("{proto} {word}"))? {
         Field::Number(place) => {
             Some(format!("{place} {} {}", cursor.comparison().unwrap_or("="), cursor.number()?))
         }
@@ -92,32 +93,19 @@ pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
     }
 }
 
-/// Protocols for which the language has no word, or another one, by IANA's numbers.
+/// Protocols by IANA's numbers.
 #[rustfmt::skip]
 pub(super) static PROTOCOLS: &[(&str, &str)] = &[
-    ("ipencap", "4"), ("ipv6", "41"), ("gre", "47"), ("icmpv6", "58"), ("ipv6-icmp", "58"), ("ospf", "89"),
-    ("comp", "108"), ("udplite", "136"),
-];
-
-/// Protocols that are words, by IANA's numbers.
-#[rustfmt::skip]
-pub(super) static WORDS: &[(&str, &str)] = &[
-    ("icmp", "1"), ("igmp", "2"), ("tcp", "6"), ("udp", "17"), ("esp", "50"), ("ah", "51"), ("icmp6", "58"),
-    ("pim", "103"), ("vrrp", "112"), ("sctp", "132"),
+    ("icmp", "1"), ("igmp", "2"), ("ipencap", "4"), ("tcp", "6"), ("udp", "17"), ("ipv6", "41"), ("gre", "47"),
+    ("esp", "50"), ("ah", "51"), ("icmp6|icmpv6|ipv6-icmp", "58"), ("ospf", "89"), ("pim", "103"), ("comp", "108"),
+    ("vrrp", "112"), ("sctp", "132"), ("udplite", "136"),
 ];
 
 /// The same for Ethernet.
 #[rustfmt::skip]
 pub(super) static ETHERTYPES: &[(&str, &str)] = &[
-    ("ip", "0x0800"), ("ipv4", "0x0800"), ("arp", "0x0806"), ("rarp", "0x8035"), ("ip6", "0x86dd"),
-    ("ipv6", "0x86dd"), ("vlan", "0x8100"), ("mpls", "0x8847"),
+    ("ip|ipv4", "0x0800"), ("arp", "0x0806"), ("vlan", "0x8100"), ("rarp", "0x8035"), ("ip6|ipv6", "0x86dd"), ("mpls", "0x8847"),
 ];
-
-/// The number of a protocol that is in one of these tables.
-pub(super) fn number_of(tables: &[&[(&str, &str)]], name: &str) -> Option<String> {
-    let known = tables.iter().copied().flatten().find(|(known, _)| *known == name);
-    known.map(|(_, number)| (*number).to_owned())
-}
 
 /// The code point of a class that nftables names (RFC 2474, 2597, 3246), or of a number.
 pub(super) fn dscp(name: &str) -> Option<String> {
@@ -134,58 +122,49 @@ pub(super) fn dscp(name: &str) -> Option<String> {
 
 /// The types of ICMP messages that have other names elsewhere.
 #[rustfmt::skip]
-static MESSAGES: &[(&str, &str, &str)] = &[
-    ("icmp", "echo-request", "icmp-echo"), ("icmp", "echo", "icmp-echo"), ("icmp", "request", "icmp-echo"),
-    ("icmp", "echo-reply", "icmp-echoreply"), ("icmp", "reply", "icmp-echoreply"),
-    ("icmp", "destination-unreachable", "icmp-unreach"), ("icmp", "unreachable", "icmp-unreach"),
-    ("icmp", "time-exceeded", "icmp-timxceed"),
-    ("icmp", "redirect", "icmp-redirect"), ("icmp", "parameter-problem", "icmp-paramprob"),
-    ("icmp6", "echo-request", "icmp6-echo"), ("icmp6", "echo", "icmp6-echo"), ("icmp6", "echo-reply", "icmp6-echoreply"),
-    ("icmp6", "destination-unreachable", "icmp6-destinationunreach"),
-    ("icmp6", "packet-too-big", "icmp6-packettoobig"), ("icmp6", "time-exceeded", "icmp6-timeexceeded"),
-    ("icmp6", "nd-neighbor-solicit", "icmp6-neighborsolicit"),
-    ("icmp6", "nd-neighbor-advert", "icmp6-neighboradvert"),
-    ("icmp6", "nd-router-solicit", "icmp6-routersolicit"), ("icmp6", "nd-router-advert", "icmp6-routeradvert"),
+static ICMP: &[(&str, &str)] = &[
+    ("echorequest|echo|request", "icmp-echo"), ("echoreply|reply", "icmp-echoreply"), ("redirect", "icmp-redirect"),
+    ("destinationunreachable|unreachable", "icmp-unreach"), ("timeexceeded", "icmp-timxceed"),
+    ("parameterproblem", "icmp-paramprob"),
 ];
+
+/// The same for IPv6.
+#[rustfmt::skip]
+static ICMP6: &[(&str, &str)] = &[
+    ("echorequest|echo", "icmp6-echo"), ("echoreply", "icmp6-echoreply"), ("packettoobig", "icmp6-packettoobig"),
+    ("destinationunreachable", "icmp6-destinationunreach"), ("timeexceeded", "icmp6-timeexceeded"),
+    ("ndneighborsolicit", "icmp6-neighborsolicit"), ("ndneighboradvert", "icmp6-neighboradvert"),
+    ("ndroutersolicit", "icmp6-routersolicit"), ("ndrouteradvert", "icmp6-routeradvert"),
+];
+
+/// The constant for a message that has another name elsewhere.
+fn message_name(proto: &str, name: &str) -> Option<&'static str> {
+    lookup(if proto == "icmp" { ICMP } else { ICMP6 }, &name.replace('-', ""))
+}
 
 /// The constant that `icmp-echo-request` or `icmp6-echorequest` stands for.
 pub(super) fn message_constant(name: &str) -> Option<&'static str> {
     let (proto, message) = name.split_once('-')?;
-    let letters = |text: &str| text.replace('-', "");
-    let known = MESSAGES.iter().find(|(of, known, _)| *of == proto && letters(known) == letters(message));
-    known.map(|(.., constant)| *constant)
+    message_name(proto, message).filter(|_| matches!(proto, "icmp" | "icmp6"))
 }
 
 /// `icmp type 8`, `icmpv6 code 0`, `icmp[type] = 8`, `icmp type {echo-request, echo-reply}`, `icmp echo-request`.
 pub(super) fn message(cursor: &mut Cursor<'_>) -> Option<String> {
-    let proto = match cursor.one_of("icmp|icmp6|icmpv6")? {
-        "icmp" => "icmp",
-        _ => "icmp6",
-    };
+    let proto = if cursor.one_of("icmp|icmp6|icmpv6")? == "icmp" { "icmp" } else { "icmp6" };
     let in_brackets = cursor.sign(Sign::LBracket).is_some();
-    let Some(field) = cursor.one_of("type|code") else {
-        let name = cursor.value().filter(|_| !in_brackets)?;
-        return Some(format!("{proto}[{proto}type] = {}", message_name(proto, &name)?));
-    };
+    let field = cursor.one_of("type|code");
     if in_brackets {
-        cursor.sign(Sign::RBracket)?;
+        cursor.sign(Sign::RBracket).and(field)?;
     }
-    let op = if cursor.negation().is_empty() { "=" } else { "!=" };
-    let test = |value: &str| {
-        let constant = message_name(proto, value).filter(|_| field == "type");
+    let (op, join) = if cursor.negation().is_empty() { ("=", " or ") } else { ("!=", " and ") };
+    let test = |value: &String| {
         let is_number =
             value.starts_with(|first: char| first.is_ascii_digit()) || words::constant(value).is_some();
-        Some(format!("{proto}[{proto}{field}] {op} {}", constant.or(is_number.then_some(value))?))
+        let constant = message_name(proto, value).filter(|_| field != Some("code"));
+        let value = constant.or((is_number && field.is_some()).then_some(value))?;
+        Some(format!("{proto}[{proto}{}] {op} {value}", field.unwrap_or("type")))
     };
-    if let Some(values) = cursor.enclosed(BRACES, |cursor| cursor.value()) {
-        let tests: Option<Vec<String>> = values.iter().map(|value| test(value)).collect();
-        return Some(tests?.join(if op == "=" { " or " } else { " and " }));
-    }
-    test(&cursor.value()?)
-}
-
-/// The constant for a message that has another name elsewhere.
-fn message_name(proto: &str, name: &str) -> Option<&'static str> {
-    let known = MESSAGES.iter().find(|(of, known, _)| *of == proto && *known == name);
-    known.map(|(.., constant)| *constant)
+    let list = cursor.enclosed(BRACES, |cursor| cursor.value());
+    let values = list.or_else(|| Some(vec![cursor.value()?]))?;
+    Some(values.iter().map(test).collect::<Option<Vec<_>>>()?.join(join))
 }

@@ -2,8 +2,9 @@
 //!
 //! Most are a pattern and the filter that is meant. Like those of the other files, they are looked for only after the parser has failed.
 
-use super::cursor::{BRACES, Cursor, has_ports, joined};
-use super::fields::{self, number_of};
+use super::cursor::{BRACES, Cursor, has_ports, joined, lookup};
+use super::fields;
+use super::primitive::of_protocol;
 use crate::Span;
 use crate::options::Dialect;
 use crate::syntax::codes;
@@ -119,15 +120,15 @@ fn read_part(cursor: &mut Cursor<'_>, part: &'static str) -> Option<String> {
 
 /// Reads a protocol where a number, or a name of one, has to stand.
 fn protocol(cursor: &mut Cursor<'_>, part: &str) -> Option<String> {
-    let token = cursor.token()?;
-    let name = cursor.tokens.text(token);
-    cursor.at += 1;
-    match (part, token.kind) {
-        ("IPNUMBER", _) => number_of(&[fields::PROTOCOLS, fields::WORDS], name),
-        ("ETHERTYPE", _) => number_of(&[fields::ETHERTYPES], name),
+    let kind = cursor.kind();
+    let name = cursor.text_of(|_| true)?;
+    let number_of = |table| lookup(table, name).map(str::to_owned);
+    match (part, kind) {
+        ("IPNUMBER", _) => number_of(fields::PROTOCOLS),
+        ("ETHERTYPE", _) => number_of(fields::ETHERTYPES),
         (_, TokenKind::Word(Word::Proto(_))) => Some(format!("\\{name}")),
         (_, TokenKind::Number(_)) => Some(name.to_owned()),
-        ("PROTOCOL", _) => number_of(&[fields::PROTOCOLS], name),
+        ("PROTOCOL", _) => number_of(fields::PROTOCOLS),
         (_, kind) => (kind == TokenKind::Name).then(|| name.to_owned()),
     }
 }
@@ -135,8 +136,7 @@ fn protocol(cursor: &mut Cursor<'_>, part: &str) -> Option<String> {
 /// Reads protocols above IP as nftables names them: `tcp`, `{tcp, ipv6-icmp}`.
 fn transports(cursor: &mut Cursor<'_>) -> Option<String> {
     let transport = |cursor: &mut Cursor<'_>| {
-        let name = cursor.tokens.text(cursor.token()?);
-        cursor.at += 1;
+        let name = cursor.text_of(|_| true)?;
         let name = if matches!(name, "icmpv6" | "ipv6-icmp") { "icmp6" } else { name };
         match words::word(name) {
             Some(Word::Proto(_)) => Some(name.to_owned()),
@@ -185,20 +185,16 @@ fn flag_letters(cursor: &mut Cursor<'_>) -> Option<String> {
 /// Reads `syn,ack`, `syn|ack`, or `tcp-syn and tcp-ack`: the mask of these flags, in parentheses if they are several.
 fn flags(cursor: &mut Cursor<'_>, between: &str) -> Option<String> {
     let flag = |cursor: &mut Cursor<'_>| {
-        let text = cursor.tokens.text(cursor.token()?);
-        let is_named = |name: &str, constant| if between == "&" { text == constant } else { text == name };
-        let flag = FLAGS.iter().find(|(name, _, constant)| is_named(name, *constant))?;
-        cursor.at += 1;
-        Some(flag.2)
+        let text = cursor.text_of(|_| true)?;
+        let is_it = |name: &str, constant: &str| text == if between == "&" { constant } else { name };
+        FLAGS.iter().find(|(name, _, constant)| is_it(name, constant)).map(|flag| flag.2)
+    };
+    let next = |cursor: &mut Cursor<'_>| {
+        let join = cursor.text_of(|_| true)?;
+        (join == between || (between == "&" && matches!(join, "and" | "&&"))).then(|| flag(cursor))?
     };
     let mut flags = vec![flag(cursor)?];
-    while let Some(next) = cursor.attempt(|cursor| {
-        let join = cursor.tokens.text(cursor.token()?);
-        cursor.at += 1;
-        (join == between || (between == "&" && matches!(join, "and" | "&&"))).then(|| flag(cursor))?
-    }) {
-        flags.push(next);
-    }
+    flags.extend(std::iter::from_fn(|| cursor.attempt(next)));
     let text = flags.join("|");
     Some(if flags.len() > 1 { format!("({text})") } else { text })
 }
@@ -209,22 +205,19 @@ pub(super) fn addresses_of_transport(cursor: &mut Cursor<'_>) -> Option<String> 
         return None;
     }
     let proto = cursor.one_of("tcp|udp|sctp|icmp|icmp6")?;
-    let dir = cursor.one_of("src|dst").unwrap_or_default();
-    let quals = joined(&[dir, cursor.one_of("host|net").unwrap_or_default()]);
-    if cursor.one_of("in").is_some() {
-        let from = cursor.token()?.span;
-        while cursor.sign(Sign::RBrace).is_none() {
-            cursor.token()?;
-            cursor.at += 1;
-        }
-        let set = from.to(cursor.tokens.list[cursor.at - 1].span).text(cursor.tokens.source);
-        return Some(format!("{proto} and {quals} in {set}"));
+    let first = cursor.token()?.span;
+    let (dir, kind) = (cursor.one_of("src|dst"), cursor.one_of("host|net"));
+    let is_set = cursor.one_of("in").is_some();
+    if is_set {
+        while cursor.text_of(|_| true)? != "}" {}
+    } else {
+        cursor.value()?;
+        cursor.attempt(|cursor| cursor.join().and_then(|_| cursor.value()))?;
+        while cursor.attempt(|cursor| cursor.join().and_then(|_| cursor.value())).is_some() {}
     }
-    let mut list = cursor.value()?;
-    while let Some((join, value)) = cursor.attempt(|cursor| Some((cursor.join()?, cursor.value()?))) {
-        list = format!("{list} {join} {value}");
-    }
-    (list.contains(' ') && !quals.is_empty()).then(|| format!("{proto} and ({quals} {list})"))
+    let list = first.to(cursor.tokens.list[cursor.at - 1].span).text(cursor.tokens.source);
+    let test = if is_set { list.to_owned() } else { format!("({list})") };
+    dir.or(kind).map(|_| format!("{proto} and {test}"))
 }
 
 /// `vlan 5 or 6`, `tcp[13] = 2 or 18`, `less 60 or 70`: numbers of a primitive that hands nothing on, which has to be written
@@ -235,23 +228,17 @@ pub(super) fn repeated(cursor: &mut Cursor<'_>) -> Option<String> {
         return None;
     }
     let is_join = |kind| matches!(kind, TokenKind::Word(Word::And | Word::Or));
-    while cursor.token().is_some_and(|token| !is_join(token.kind)) {
-        cursor.at += 1;
-    }
+    while cursor.text_of(|kind| !is_join(kind)).is_some() {}
     let (first, last) = (cursor.tokens.list[start], cursor.at.checked_sub(2).filter(|last| *last >= start)?);
     cursor.at -= 1;
     let number = cursor.tokens.list[cursor.at].span.start;
     let head = Span::new(first.span.start, number).text(cursor.tokens.source);
     let mut numbers = vec![cursor.number()?];
-    let join = cursor.token()?.kind;
-    while let Some(number) = cursor.attempt(|cursor| {
-        cursor.text_of(|kind| kind == join)?;
-        cursor.number()
-    }) {
-        numbers.push(number);
-    }
-    let is_end =
-        cursor.token().is_none_or(|next| is_join(next.kind) || next.kind == TokenKind::Sign(Sign::RParen));
+    let join = Some(cursor.kind()).filter(|kind| is_join(*kind))?;
+    let next = |cursor: &mut Cursor<'_>| cursor.text_of(|kind| kind == join).and_then(|_| cursor.number());
+    numbers.extend(std::iter::from_fn(|| cursor.attempt(next)));
+    let next = cursor.kind();
+    let is_end = is_join(next) || matches!(next, TokenKind::End | TokenKind::Sign(Sign::RParen));
     let is_filter = |text: &str| is_filter(text, &Dialect::default());
     if !is_end || numbers.len() < 2 || !is_filter(&format!("{head}{}", numbers[0])) {
         return None;
@@ -271,41 +258,33 @@ pub(super) fn repeated(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(tests.join(join))
 }
 
-/// The head of a rule of Suricata's or Snort's: `alert tcp any any -> 10.0.0.0/8 80`.
+/// The head of a rule of Suricata's or Snort's: `alert tcp any any -> 10.0.0.0/8 80`. Each address and port may be `any`, or not
+/// be: `!10.0.0.1`.
 pub(super) fn rule(cursor: &mut Cursor<'_>) -> Option<String> {
     let is_first = cursor.at == 0;
     let is_rule = cursor.one_of("alert|drop|pass|reject").is_some();
     let proto = cursor.one_of("tcp|udp|icmp|ip").filter(|_| is_rule || is_first)?;
-    let mut tests = end_of_rule(cursor, "src")?;
-    cursor.sign(Sign::Minus)?;
-    cursor.sign(Sign::Gt)?;
-    tests.extend(end_of_rule(cursor, "dst")?);
-    if let [test] = &tests[..]
-        && has_ports(proto)
-        && test.contains(" port")
-        && !test.starts_with("not")
-    {
-        return Some(format!("{proto} {test}"));
-    }
-    tests.insert(0, proto.to_owned());
-    Some(tests.join(" and "))
-}
-
-/// An address and a port of such a rule, each of which may be `any`, or not be: `!10.0.0.1`.
-fn end_of_rule(cursor: &mut Cursor<'_>, dir: &str) -> Option<Vec<String>> {
     let mut tests = Vec::new();
-    for kind in ["host", "port"] {
-        if cursor.one_of("any").is_some() {
-            continue;
+    for (dir, kind) in [("src", "host"), ("src", "port"), ("dst", "host"), ("dst", "port")] {
+        if (dir, kind) == ("dst", "host") {
+            cursor.sign(Sign::Minus)?;
+            cursor.sign(Sign::Gt)?;
         }
-        let not = cursor.one_of("!").map_or("", |_| "not");
-        let value = cursor.value()?;
-        let kind = match kind {
-            "host" if value.contains('/') => "net",
-            "port" if value.contains('-') => "portrange",
-            kind => kind,
-        };
-        tests.push(joined(&[not, dir, kind, &value]));
+        if cursor.one_of("any").is_none() {
+            let not = cursor.one_of("!").map_or("", |_| "not");
+            let value = cursor.value()?;
+            let kind = match kind {
+                "host" if value.contains('/') => "net",
+                "port" if value.contains('-') => "portrange",
+                kind => kind,
+            };
+            tests.push((not, joined(&[dir, kind, &value])));
+        }
     }
-    Some(tests)
+    match &tests[..] {
+        [(not, test)] if has_ports(proto) => Some(of_protocol(proto, not, test)),
+        tests => {
+            Some(tests.iter().fold(proto.to_owned(), |all, (not, test)| joined(&[&all, "and", not, test])))
+        }
+    }
 }
