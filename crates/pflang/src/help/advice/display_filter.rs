@@ -75,10 +75,9 @@ pub(super) fn recognise(tokens: &Tokens<'_>) -> Option<Diagnostic> {
         let help = "capture filters have another language: `tcp port 80`, `host 10.0.0.1`, `ip[8] < 5`";
         return Some(found.help(help));
     };
-    Some(match width::exceeded(&filter, &Dialect::default()) {
-        Some(range) => found.help(range.to_string()),
-        None => Diagnostic { suggestion: Some(Suggestion::CaptureFilter(filter)), ..found },
-    })
+    let exceeded = width::exceeded(&found, &filter, &Dialect::default());
+    let suggestion = Some(Suggestion::CaptureFilter(filter));
+    exceeded.or(Some(Diagnostic { suggestion, ..found }))
 }
 
 /// Whether this is the operator of `tcp contains …` or `http.host matches …`.

@@ -17,7 +17,7 @@ pub(super) type Pattern = (&'static str, &'static str);
 
 /// Phrases that may have been read as types of 802.11, or that have a number which is too large.
 #[rustfmt::skip]
-pub(super) static OF_FILTERS: &[Pattern] = &[
+pub(super) const OF_FILTERS: &[Pattern] = &[
     ("ether type ip|ip6|arp|vlan", "$3"), ("ether type NUMBER", "ether proto $3"),
     ("vlan|mpls|geneve|vxlan|pppoes any", "$1"),
     ("vlan|mpls|geneve|vxlan|pppoes id|label|vni|tag|vid|session? :? =? NUMBER", "$1 $5"),
@@ -30,7 +30,7 @@ pub(super) static OF_FILTERS: &[Pattern] = &[
 
 /// Phrases of texts that are no filters.
 #[rustfmt::skip]
-pub(super) static PATTERNS: &[Pattern] = &[
+pub(super) const PATTERNS: &[Pattern] = &[
     ("meta l4proto EQ TRANSPORT", "$3 $4"),
     ("arp request", "arp[6:2] = 1"), ("arp reply", "arp[6:2] = 2"),
     ("arp who-has DOTTED", "arp[6:2] = 1 and arp dst host $3"),
