@@ -28,6 +28,8 @@ static HINTS: &[(Code, &str, &str)] = &[
     (Code::BadToken, "$", "variables are filled in by the shell, outside of single quotes, and not by a filter"),
     (Code::BadToken, "@", "a file with the members of a set is written `in {@file}`"),
     (Code::BadToken, ";", "a filter is one expression: join its parts by `and` or `or`"),
+    (Code::UnknownWord, "meta",
+        "most of `meta` has no counterpart: a filter sees the bytes and the length of a packet"),
     (Code::UnknownWord, "mtu",
         "`len` counts the link header, too: of Ethernet, packets larger than 1500 bytes are `len > 1514`"),
     (Code::UnknownWord, "ct ctstate state established",
@@ -65,12 +67,17 @@ impl Mistake<'_> {
         let is_of = |(code, words, _): &&(Code, &str, &str)| {
             *code == found.code && words.split(' ').any(|word| word == text)
         };
+        // How long the link header is, the parser does not know.
+        if text == "meta" && (Cursor { tokens, at: at + 1 }).is_at("length") {
+            return Some(
+                "`len` counts the link header, too: of Ethernet, `meta length > 1000` is `len > 1014`".into(),
+            );
+        }
         if let Some((_, _, hint)) = HINTS.iter().find(is_of) {
             return Some((*hint).to_owned());
         }
         let hint = match (found.code, text) {
             (Code::BadToken, "\"" | "\'" | "“" | "‘") => return quoted(tokens, found),
-            (Code::UnknownWord, "meta") => metadata(tokens),
             (Code::Unexpected, "*") if at == 0 => "every packet matches the empty filter",
             (Code::Unexpected | Code::UnknownWord, _)
                 if is_flag(tokens, 0) || (text == "-" && is_flag(tokens, at)) =>
@@ -167,16 +174,4 @@ fn quoted(tokens: &Tokens<'_>, found: &Diagnostic) -> Option<String> {
         let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
         format!("text is compared as the number of its bytes: this is 0x{digits}")
     })
-}
-
-/// What becomes of `meta`, which has no general counterpart.
-fn metadata(tokens: &Tokens<'_>) -> &'static str {
-    let mut words = tokens.list.iter().map(|token| tokens.text(*token)).skip_while(|word| *word != "meta");
-    match words.nth(1) {
-        // How long the link header is, the parser does not know.
-        Some("length") => {
-            "`len` counts the link header, too: of Ethernet, `meta length > 1000` is `len > 1014`"
-        }
-        _ => "most of `meta` has no counterpart: a filter sees the bytes and the length of a packet",
-    }
 }

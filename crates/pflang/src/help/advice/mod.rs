@@ -36,7 +36,7 @@ use crate::syntax::parser::{self, Parser, is_filter};
 use cursor::{Cursor, Phrase};
 use fields::{fields, message};
 use phrases::{OF_FILTERS, PATTERNS, Pattern, addresses_of_transport, repeated, rule};
-use primitive::{primitive, service, several, socket};
+use primitive::{primitive, several};
 use suggest::SUGGESTION_MAX;
 
 /// What was found in a text that is no filter, with what to do about it.
@@ -168,7 +168,7 @@ const WORDS_BEFORE: usize = 12;
 fn phrases(code: Code) -> (&'static [&'static [Pattern]], &'static [Phrase]) {
     match code {
         Code::Unexpected | Code::UnknownWord => {
-            (&[OF_FILTERS, PATTERNS], &[message, fields, repeated, socket, service, several, primitive, rule])
+            (&[OF_FILTERS, PATTERNS], &[message, fields, repeated, several, primitive, rule])
         }
         Code::OutOfRange | Code::LinkType => (&[OF_FILTERS], &[message]),
         Code::BadQualifier => (&[], &[addresses_of_transport]),

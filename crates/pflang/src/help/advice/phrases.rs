@@ -4,7 +4,7 @@
 
 use super::cursor::{BRACES, Cursor, has_ports, joined, lookup};
 use super::fields;
-use super::primitive::of_protocol;
+use super::primitive::{direction, of_protocol};
 use crate::Span;
 use crate::options::Dialect;
 use crate::syntax::codes;
@@ -32,6 +32,10 @@ pub(super) const OF_FILTERS: &[Pattern] = &[
 #[rustfmt::skip]
 pub(super) const PATTERNS: &[Pattern] = &[
     ("meta l4proto EQ TRANSPORT", "$3 $4"),
+    // An address with a port, of which one direction is meant, and a port with its protocol.
+    ("TERM HOST SOCKET : NUMBER", "$2 host $3 and $2 port $5"),
+    ("TERM tcp|udp|sctp|ip|ip6 HOST SOCKET : NUMBER", "$2 and $3 host $4 and $3 port $6"),
+    ("DIR NUMBER / tcp|udp|sctp", "$4 $1 port $2"), ("PORT NAME / tcp|udp|sctp", "$4 $1 port $2"),
     ("arp request", "arp[6:2] = 1"), ("arp reply", "arp[6:2] = 2"),
     ("arp who-has DOTTED", "arp[6:2] = 1 and arp dst host $3"),
     ("ether|link|ip|ip6 dst host? broadcast|multicast", "$1 $4"), ("dst host? broadcast|multicast", "ether $3"),
@@ -48,14 +52,14 @@ pub(super) const PATTERNS: &[Pattern] = &[
     ("ip dscp OP DSCP", "ip[1] >> 2 $3 $4"), ("ip frag-off & NUMBER OP NUMBER", "ip[6:2] & $4 $5 $6"),
     // Flags of TCP.
     ("TCP flags :|=? LETTERS", "tcp[tcpflags] = $4"),
-    ("tcp flags & (? ANY )? OP 0", "tcp[tcpflags] & $5 $7 0"),
-    ("tcp flags & (? ANY )? OP ANY", "tcp[tcpflags] & $5 $7 $8"),
+    ("tcp flags & (? FLAGS| )? OP 0", "tcp[tcpflags] & $5 $7 0"),
+    ("tcp flags & (? FLAGS| )? OP FLAGS|", "tcp[tcpflags] & $5 $7 $8"),
     ("tcp flags =? SEVERAL|", "tcp[tcpflags] & $4 = $4"),
-    ("tcp flags =? ALL / ALL", "tcp[tcpflags] & $6 = $4"), ("tcp flags != ALL / ALL", "tcp[tcpflags] & $6 != $4"),
-    ("tcp flags =? ALL", "tcp[tcpflags] & $4 != 0"),
+    ("tcp flags =? FLAGS, / FLAGS,", "tcp[tcpflags] & $6 = $4"), ("tcp flags != FLAGS, / FLAGS,", "tcp[tcpflags] & $6 != $4"),
+    ("tcp flags =? FLAGS,", "tcp[tcpflags] & $4 != 0"),
     ("TCP syn-ack|synack|syn_ack", "tcp[tcpflags] & (tcp-syn|tcp-ack) = (tcp-syn|tcp-ack)"),
     ("TCP SEVERAL,", "tcp[tcpflags] & $2 = $2"), ("TCP SEVERAL+", "tcp[tcpflags] & $2 = $2"),
-    ("TCP ANY", "tcp[tcpflags] & $2 != 0"),
+    ("TCP FLAGS|", "tcp[tcpflags] & $2 != 0"),
     ("tcp [ tcpflags|13 ] = SEVERAL&", "tcp[tcpflags] & $6 = $6"),
     // The length of packets.
     ("len|length|size|pktlen|caplen greater than? NUMBER", "len > $4"), ("greater than NUMBER", "len > $3"),
@@ -88,8 +92,15 @@ fn read_part(cursor: &mut Cursor<'_>, part: &'static str) -> Option<String> {
         "TRANSPORT" => return transports(cursor),
         "MAC" => return hardware_address(cursor),
         "LETTERS" => return flag_letters(cursor),
-        "ANY" => return flags(cursor, "|"),
-        "ALL" => return flags(cursor, ","),
+        "HOST" => return direction(cursor, &["", "host"]),
+        "DIR" => return direction(cursor, &[""]),
+        "PORT" => return direction(cursor, &["port"]),
+        "TERM" => cursor.begins_term().then_some("")?,
+        "SOCKET" if cursor.sign(Sign::LBracket).is_some() => {
+            let address = cursor.text_of(|kind| matches!(kind, TokenKind::V6(_)))?;
+            cursor.sign(Sign::RBracket).map(|()| address)?
+        }
+        "SOCKET" => cursor.dotted()?,
         "DSCP" => return fields::dscp(&cursor.value()?),
         "DOTTED" => cursor.dotted()?,
         "EQ" => cursor.negation(),
@@ -110,8 +121,9 @@ fn read_part(cursor: &mut Cursor<'_>, part: &'static str) -> Option<String> {
         "PROTOCOL" | "IPNUMBER" | "ETHERTYPE" | "NAME" => return protocol(cursor, part),
         "=" => cursor.one_of("=|==|eq")?,
         "!=" => cursor.one_of("!=|ne|neq")?,
-        "SEVERAL|" | "SEVERAL," | "SEVERAL+" | "SEVERAL&" => {
-            return flags(cursor, part.strip_prefix("SEVERAL")?).filter(|mask| mask.starts_with('('));
+        _ if let Some(between) = part.strip_prefix("FLAGS") => return flags(cursor, between),
+        _ if let Some(between) = part.strip_prefix("SEVERAL") => {
+            return flags(cursor, between).filter(|mask| mask.starts_with('('));
         }
         words => cursor.one_of(words)?,
     };
@@ -144,11 +156,8 @@ fn transports(cursor: &mut Cursor<'_>) -> Option<String> {
             _ => None,
         }
     };
-    match cursor.enclosed(BRACES, transport) {
-        Some(several) if several.len() > 1 => Some(format!("({})", several.join(" or "))),
-        Some(one) => one.into_iter().next(),
-        None => transport(cursor),
-    }
+    let several = cursor.enclosed(BRACES, transport).or_else(|| Some(vec![transport(cursor)?]))?;
+    Some(if several.len() > 1 { format!("({})", several.join(" or ")) } else { several.concat() })
 }
 
 /// Reads `1:2:3:4:5:6` or `0x010203040506`.

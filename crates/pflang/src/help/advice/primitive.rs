@@ -13,7 +13,7 @@
 //! port 80 443              port 80 or port 443
 //! ```
 
-use super::cursor::{BRACES, Cursor, has_ports, is_value, joined};
+use super::cursor::{BRACES, Cursor, has_ports, is_value, joined, lookup};
 use super::display_filter;
 use crate::syntax::lex::{Sign, TokenKind};
 use crate::syntax::range;
@@ -27,25 +27,23 @@ type Quals = [&'static str; 3];
 static WORDS: &[(&str, Quals)] = &[
     ("tcp", ["tcp", "", ""]), ("udp", ["udp", "", ""]), ("sctp", ["sctp", "", ""]), ("th", ["", "", ""]),
     ("ip", ["ip", "", ""]), ("ip6", ["ip6", "", ""]), ("arp", ["arp", "", ""]), ("rarp", ["rarp", "", ""]),
-    ("ether ethernet eth mac", ["ether", "", ""]),
-    ("src source from", ["", "src", ""]), ("dst destination dest to", ["", "dst", ""]),
-    ("host hosts addr address", ["", "", "host"]), ("net nets network subnet cidr", ["", "", "net"]),
-    ("port ports", ["", "", "port"]), ("portrange", ["", "", "portrange"]),
-    ("saddr src_ip src-ip", ["", "src", "host"]), ("daddr dst_ip dst-ip", ["", "dst", "host"]),
+    ("ether|ethernet|eth|mac", ["ether", "", ""]),
+    ("src|source|from", ["", "src", ""]), ("dst|destination|dest|to", ["", "dst", ""]),
+    ("host|hosts|addr|address", ["", "", "host"]), ("net|nets|network|subnet|cidr", ["", "", "net"]),
+    ("port|ports", ["", "", "port"]), ("portrange", ["", "", "portrange"]),
+    ("saddr", ["", "src", "host"]), ("daddr", ["", "dst", "host"]),
     ("sport", ["", "src", "port"]), ("dport", ["", "dst", "port"]),
 ];
 
 /// What a word stands for; of `srcport`, `dst-port`, `src.port` or `src_ip`, a direction and a kind.
 fn qualifier(word: &str) -> Option<Quals> {
-    let named = |name: &str| {
-        let entry = WORDS.iter().find(|(names, _)| names.split(' ').any(|known| known == name));
-        entry.map(|(_, quals)| *quals)
-    };
-    named(word).or_else(|| {
+    lookup(WORDS, word).or_else(|| {
         let (dir, rest) = ["src", "dst"].iter().find_map(|dir| Some((*dir, word.strip_prefix(dir)?)))?;
         match rest.trim_start_matches(['-', '_', '.']) {
             "ip" => Some(["", dir, "host"]),
-            kind => named(kind).filter(|quals| !quals[2].is_empty()).map(|quals| ["", dir, quals[2]]),
+            kind => {
+                lookup(WORDS, kind).filter(|[.., kind]| !kind.is_empty()).map(|[.., kind]| ["", dir, kind])
+            }
         }
     })
 }
@@ -90,7 +88,9 @@ pub(super) fn primitive(cursor: &mut Cursor<'_>) -> Option<String> {
     let mut quals @ [proto, dir, mut kind] = qualifiers(cursor)?;
     // `tcp:80`, `tcp/80`, `tcp = 80`.
     if has_ports(proto) && dir.is_empty() && kind.is_empty() {
-        cursor.one_of(":|/|=|==").filter(|sign| !sign.starts_with('=') || is_number(cursor))?;
+        cursor
+            .one_of(":|/|=|==")
+            .filter(|sign| !sign.starts_with('=') || matches!(cursor.kind(), TokenKind::Number(_)))?;
         kind = "port";
         quals[2] = kind;
     }
@@ -130,10 +130,6 @@ pub(super) fn primitive(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(tests.join(" and "))
 }
 
-fn is_number(cursor: &Cursor<'_>) -> bool {
-    cursor.token().is_some_and(|next| matches!(next.kind, TokenKind::Number(_)))
-}
-
 /// Ports or addresses of a protocol, which is no qualifier of addresses if it has ports, nor the other way round. What is not on
 /// them is still of the protocol: without that, all packets of other protocols would match as well. Every frame has addresses.
 pub(super) fn of_protocol(proto: &str, not: &str, test: &str) -> String {
@@ -147,26 +143,22 @@ pub(super) fn of_protocol(proto: &str, not: &str, test: &str) -> String {
 }
 
 /// Reads a comparison and what stands behind it: `not` or nothing, and the test with direction and kind.
-fn compared(
-    cursor: &mut Cursor<'_>,
-    [proto, dir, kind]: Quals,
-    may_go_on: bool,
-) -> Option<(&'static str, String)> {
-    let start = cursor.at;
+fn compared(cursor: &mut Cursor<'_>, quals: Quals, may_go_on: bool) -> Option<(&'static str, String)> {
+    let (start, [proto, dir, kind]) = (cursor.at, quals);
     cursor.sign(Sign::Colon);
     let word = cursor.one_of("in|between").unwrap_or_default();
     if kind == "port"
-        && let Some(mut ports) = cursor.attempt(bound)
+        && let Some(ports) = cursor.attempt(bound)
     {
         // `port > 1023 and port < 2001`; not behind `not`, which holds for the first bound only.
         let other = cursor.attempt(|cursor| {
             cursor.join().filter(|join| may_go_on && *join == "and")?;
             let other = qualifiers(cursor)?;
             let ports = between(ports, bound(cursor)?)?;
-            (other == [""; 3] || other == [proto, dir, kind]).then_some(ports)
+            (other == [""; 3] || other == quals).then_some(ports)
         });
-        ports = other.unwrap_or(ports);
-        return Some(("", joined(&[dir, &format!("portrange {}-{}", ports.0, ports.1)])));
+        let (low, high) = other.unwrap_or(ports);
+        return Some(("", joined(&[dir, &format!("portrange {low}-{high}")])));
     }
     let not = cursor.negation();
     let test = |kind: &str, value: &str| Some((not, joined(&[dir, kind, value])));
@@ -180,8 +172,7 @@ fn compared(
     {
         return test("net", &net);
     }
-    let is_set =
-        word == "in" || cursor.token().is_some_and(|next| next.kind == TokenKind::Sign(Sign::LBrace));
+    let is_set = word == "in" || cursor.is_at("{");
     let lists = [BRACES, [Sign::LParen, Sign::RParen], [Sign::LBracket, Sign::RBracket]];
     let is_end = cursor.at + 1 >= cursor.tokens.list.len() && cursor.tokens.error.is_none();
     if is_end && cursor.at == start && !dir.is_empty() && !kind.is_empty() {
@@ -258,11 +249,9 @@ fn mask(cursor: &mut Cursor<'_>) -> Option<String> {
 
 /// A value, also `10.0.*` and `fe80::1%eth0`.
 fn address(cursor: &mut Cursor<'_>) -> Option<String> {
-    if let Some(net) = cursor.attempt(wildcard) {
-        return Some(net);
-    }
-    if cursor.is_at("lt|le|gt|ge|eq|ne|neq|in|is|not|between|range") {
-        return None;
+    let net = cursor.attempt(wildcard);
+    if net.is_some() || cursor.is_at("lt|le|gt|ge|eq|ne|neq|in|is|not|between|range") {
+        return net;
     }
     let value = cursor.value().filter(|value| qualifier(value).is_none())?;
     if matches!(cursor.back(1), Some(TokenKind::V6(_))) && cursor.sign(Sign::Percent).is_some() {
@@ -279,48 +268,25 @@ fn wildcard(cursor: &mut Cursor<'_>) -> Option<String> {
     while cursor.one_of(".").is_some() {
         cursor.sign(Sign::Star)?;
     }
-    let end = cursor.tokens.list[cursor.at - 1].span.end;
-    if cursor.token().is_some_and(|next| is_value(next.kind) && next.span.start == end) {
+    let (end, next) = (cursor.tokens.list[cursor.at - 1].span.end, cursor.tokens.list[cursor.at]);
+    if is_value(next.kind) && next.span.start == end {
         return None;
     }
     let count = parts.split('.').map(|part| part.parse::<u8>().ok()).collect::<Option<Vec<_>>>()?.len();
     Some(format!("{parts}{}/{}", ".0".repeat(4usize.checked_sub(count)?), 8 * count))
 }
 
-/// `10.0.0.1:80`, `tcp src 10.0.0.1:80`, `host [2001:db8::1]:80`; half of `src or dst` is not meant.
-pub(super) fn socket(cursor: &mut Cursor<'_>) -> Option<String> {
-    let is_term = cursor.begins_term();
-    let [proto, dir, kind] = qualifiers(cursor)?;
-    let address = match cursor.sign(Sign::LBracket) {
-        Some(()) => {
-            let address = cursor.text_of(|kind| matches!(kind, TokenKind::V6(_)))?;
-            cursor.sign(Sign::RBracket).map(|()| address)?
-        }
-        None => cursor.dotted()?,
-    };
-    cursor.sign(Sign::Colon)?;
-    let port = cursor.number()?;
-    let is_host = matches!(kind, "" | "host") && !matches!(proto, "ether" | "arp" | "rarp");
-    let proto = if proto.is_empty() { String::new() } else { format!("{proto} and") };
-    let test = joined(&[&proto, dir, "host", address, "and", dir, "port", &port]);
-    (is_term && is_host && !dir.contains(' ')).then_some(test)
-}
-
-/// `443/tcp`, `dst port 443/tcp`, `port http/tcp`.
-pub(super) fn service(cursor: &mut Cursor<'_>) -> Option<String> {
-    let ["", dir, kind @ ("" | "port")] = qualifiers(cursor)? else { return None };
-    let port = cursor.text_of(|token| {
-        matches!(token, TokenKind::Number(_)) || (kind == "port" && token == TokenKind::Name)
-    })?;
-    cursor.sign(Sign::Slash)?;
-    Some(joined(&[cursor.one_of("tcp|udp|sctp")?, dir, "port", port]))
+/// Reads qualifiers of one of these kinds, without a protocol: the direction.
+pub(super) fn direction(cursor: &mut Cursor<'_>, kinds: &[&str]) -> Option<String> {
+    let [proto, dir, kind] = plain_qualifiers(cursor);
+    (proto.is_empty() && kinds.contains(&kind)).then(|| dir.to_owned())
 }
 
 /// `port 80 443`.
 pub(super) fn several(cursor: &mut Cursor<'_>) -> Option<String> {
     let [proto, dir, kind @ ("host" | "net" | "port")] = qualifiers(cursor)? else { return None };
     let mut tests = Vec::new();
-    while cursor.token().is_some_and(|next| next.kind != TokenKind::Name && is_value(next.kind)) {
+    while is_value(cursor.kind()) && cursor.kind() != TokenKind::Name {
         let value = cursor.value()?;
         let kind = if kind == "host" && value.contains('/') { "net" } else { kind };
         // A netmask is no further address.

@@ -3,7 +3,6 @@
 use super::cursor::{Cursor, is_value, joined};
 use super::suggest::{SUGGESTION_MAX, nearest};
 use super::{display_filter, fields, hints};
-use crate::Span;
 use crate::diag::{Diagnostic, Suggestion};
 use crate::syntax::ast::Kind;
 use crate::syntax::codes;
@@ -71,10 +70,10 @@ impl<'p> Stopped<'p> {
             {
                 Some(address(self.tokens, self.at).0)
             }
-            (_, TokenKind::Name)
-                if self.is_term() && !self.parser.dialect.strict && is_range_of_addresses(text) =>
-            {
-                Some(format!("host in {{{text}}}"))
+            (_, TokenKind::Name) if self.is_term() && !self.parser.dialect.strict => {
+                let are_addresses =
+                    range::ends(text, self.token.span)?.iter().all(|end| end.kind == TokenKind::Dotted);
+                are_addresses.then(|| format!("host in {{{text}}}"))
             }
             (Expected::TermAfterJoin, TokenKind::Number(_)) => flag(text).or_else(|| self.port(self.at)),
             (Expected::Operator { number: true }, _) => {
@@ -152,12 +151,15 @@ impl<'p> Stopped<'p> {
         }
         let (mut text, mut copied) = (String::new(), 0);
         let mut cursor = Cursor { tokens, at: 0 };
+        let mut inherits = false;
         while let Some(token) = cursor.token() {
             let name = tokens.text(token);
+            // From here on, identifiers may have their qualifiers from the left.
+            inherits |= matches!(token.kind, TokenKind::Word(Word::Kind(_) | Word::Dir(_)));
             let filter = match token.kind {
-                // From here on, identifiers may have their qualifiers from the left.
-                TokenKind::Word(Word::Kind(_) | Word::Dir(_)) => break,
-                _ if !cursor.begins_term() => None,
+                // A word that would be taken for an identifier, and is none.
+                TokenKind::Name if inherits && term_for(name).is_some() => return None,
+                _ if inherits || !cursor.begins_term() => None,
                 TokenKind::Name => Some((term_for(name)?, cursor.at + 1)),
                 TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_) => Some(address(tokens, cursor.at)),
                 TokenKind::Number(_) => return None,
@@ -171,58 +173,55 @@ impl<'p> Stopped<'p> {
                 copied = tokens.list.get(next - 1)?.span.end as usize;
             }
         }
-        // A word that would be taken for an identifier, and is none.
-        let is_left =
-            |token: &Token| token.kind == TokenKind::Name && term_for(tokens.text(*token)).is_some();
-        if tokens.list.get(cursor.at..)?.iter().any(is_left) {
-            return None;
-        }
         text.push_str(tokens.source.get(copied..)?);
         self.whole(&text)
     }
 
     /// What to know, where nothing in particular seems to be meant.
     fn advice(&self) -> Option<String> {
-        let text = shown(self.text);
-        match (self.expected, self.token.kind) {
-            (
-                Expected::Term | Expected::TermAfterJoin | Expected::Arith | Expected::Number,
-                TokenKind::Name,
-            ) if let Some((left, right)) = difference(text) => {
-                Some(format!("`{text}` is one word; a minus has blanks around it: `{left} - {right}`"))
+        use Expected::{Arith, Id, Join, Number, SetItem};
+        let (text, kind) = (shown(self.text), self.token.kind);
+        let (is_name, is_strict) = (kind == TokenKind::Name, self.parser.dialect.strict);
+        let is_prefix = || {
+            let kind = self.parser.quals.and_then(|quals| quals.kind);
+            let before = self.parser.previous().map(|before| before.kind);
+            matches!((kind, before), (None | Some(Kind::Host | Kind::Net), Some(TokenKind::Number(_))))
+        };
+        let advice = match (self.expected, kind) {
+            _ if is_name
+                && (self.is_term() || matches!(self.expected, Arith | Number))
+                && let Some((left, right)) = difference(text) =>
+            {
+                return Some(format!(
+                    "`{text}` is one word; a minus has blanks around it: `{left} - {right}`"
+                ));
             }
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) if matches!(text, "any" | "all") => {
-                Some("an empty filter matches every packet; `host any` is a host of this name".into())
+            _ if is_name && self.is_term() && matches!(text, "any" | "all") => {
+                "an empty filter matches every packet; `host any` is a host of this name"
             }
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) => {
-                Some(format!("if this is a host, write `host {text}`; pcap-filter(7) explains all words"))
+            _ if is_name && self.is_term() => {
+                return Some(format!(
+                    "if this is a host, write `host {text}`; pcap-filter(7) explains all words"
+                ));
             }
-            (Expected::Join, TokenKind::Sign(sign)) => self.advice_for_sign(sign).map(str::to_owned),
-            (Expected::Join, TokenKind::Word(_) | TokenKind::Name) => {
-                Some("two primitives are joined by `and` or `or`".into())
+            (Join, TokenKind::Sign(Sign::Comma)) if is_strict => "write `or` between alternatives",
+            (Join, TokenKind::Sign(Sign::Comma)) => {
+                "write `or` between alternatives, or a set: `port in {80, 443}`"
             }
-            (Expected::Id | Expected::SetItem, TokenKind::Word(Word::And | Word::Or | Word::Not)) => None,
-            (Expected::Id | Expected::SetItem, TokenKind::Word(_)) => {
-                Some(format!("`{text}` is a keyword: escape it as `\\{text}` to use it as a name"))
+            (Join, TokenKind::Sign(Sign::Slash)) if is_prefix() => {
+                "a prefix needs at least two parts in front of it: `10.0/8`"
             }
-            _ => None,
-        }
-    }
-
-    /// The same for a sign where a filter may end.
-    fn advice_for_sign(&self, sign: Sign) -> Option<&'static str> {
-        let is_net =
-            self.parser.quals.is_none_or(|quals| matches!(quals.kind, None | Some(Kind::Host | Kind::Net)));
-        match sign {
-            Sign::Comma if self.parser.dialect.strict => Some("write `or` between alternatives"),
-            Sign::Comma => Some("write `or` between alternatives, or a set: `port in {80, 443}`"),
-            Sign::Slash if is_net && matches!(self.parser.previous()?.kind, TokenKind::Number(_)) => {
-                Some("a prefix needs at least two parts in front of it: `10.0/8`")
+            (Join, TokenKind::Sign(Sign::Ampersand)) => {
+                "`&` is for numbers: filters are joined by `and` or `&&`"
             }
-            Sign::Ampersand => Some("`&` is for numbers: filters are joined by `and` or `&&`"),
-            Sign::Pipe => Some("`|` is for numbers: filters are joined by `or` or `||`"),
-            _ => None,
-        }
+            (Join, TokenKind::Sign(Sign::Pipe)) => "`|` is for numbers: filters are joined by `or` or `||`",
+            (Join, TokenKind::Word(_) | TokenKind::Name) => "two primitives are joined by `and` or `or`",
+            (Id | SetItem, TokenKind::Word(word)) if !matches!(word, Word::And | Word::Or | Word::Not) => {
+                return Some(format!("`{text}` is a keyword: escape it as `\\{text}` to use it as a name"));
+            }
+            _ => return None,
+        };
+        Some(advice.to_owned())
     }
 
     /// The words that an unknown one was meant to be.
@@ -326,10 +325,4 @@ fn difference(text: &str) -> Option<(&str, &str)> {
     let is_number = |text: &str| matches!(lex(text).list[..], [Token { kind: TokenKind::Number(_), .. }, _]);
     let is_operand = |text: &str| matches!(words::word(text), Some(Word::Len)) || is_number(text);
     (is_operand(left) && is_operand(right)).then_some((left, right))
-}
-
-/// `10.0.0.5-10.0.0.9`.
-fn is_range_of_addresses(text: &str) -> bool {
-    range::ends(text, Span::new(0, 0))
-        .is_some_and(|ends| ends.iter().all(|end| end.kind == TokenKind::Dotted))
 }
