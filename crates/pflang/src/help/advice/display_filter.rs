@@ -16,42 +16,43 @@ use crate::syntax::words::Word;
 /// Protocols that have no keyword here.
 #[rustfmt::skip]
 static PROTOCOLS: &[(&str, &str)] = &[
-    ("ipv6", "ip6"), ("icmpv6", "icmp6"), ("http", "tcp port 80"), ("http2", "tcp port 443"),
-    ("https", "tcp port 443"), ("bgp", "tcp port 179"), ("mysql", "tcp port 3306"), ("nfs", "port 2049"),
-    ("tftp", "udp port 69"), ("radius", "udp port 1812 or udp port 1813"), ("isakmp", "udp port 500 or udp port 4500"),
+    ("ipv6", "ip6"), ("icmpv6", "icmp6"), ("http", "tcp port 80"), ("http2|https|tls|ssl", "tcp port 443"),
+    ("bgp", "tcp port 179"), ("mysql", "tcp port 3306"), ("nfs", "port 2049"), ("tftp", "udp port 69"),
+    ("radius", "udp port 1812 or udp port 1813"), ("isakmp", "udp port 500 or udp port 4500"),
     ("netflow", "udp port 2055"), ("wireguard", "udp port 51820"), ("lldp", "ether proto 0x88cc"),
-    ("tls", "tcp port 443"), ("ssl", "tcp port 443"), ("quic", "udp port 443"), ("dns", "port 53"),
-    ("mdns", "udp port 5353"), ("dhcp", "udp port 67 or udp port 68"), ("bootp", "udp port 67 or udp port 68"),
-    ("dhcpv6", "udp port 546 or udp port 547"), ("ntp", "udp port 123"), ("ssh", "tcp port 22"),
-    ("ftp", "tcp port 21"), ("smtp", "tcp port 25"), ("imap", "tcp port 143"), ("pop", "tcp port 110"),
-    ("telnet", "tcp port 23"), ("snmp", "udp port 161"), ("syslog", "udp port 514"), ("sip", "port 5060"),
-    ("smb", "tcp port 445"), ("smb2", "tcp port 445"), ("rdp", "tcp port 3389"), ("ldap", "tcp port 389"),
-    ("ospf", "ip proto 89"), ("gre", "ip proto 47"), ("gtp", "udp port 2152 or udp port 2123"), ("l2tp", "udp port 1701"),
+    ("quic", "udp port 443"), ("dns", "port 53"), ("mdns", "udp port 5353"),
+    ("dhcp|bootp", "udp port 67 or udp port 68"), ("dhcpv6", "udp port 546 or udp port 547"),
+    ("ntp", "udp port 123"), ("ssh", "tcp port 22"), ("ftp", "tcp port 21"), ("smtp", "tcp port 25"),
+    ("imap", "tcp port 143"), ("pop", "tcp port 110"), ("telnet", "tcp port 23"), ("snmp", "udp port 161"),
+    ("syslog", "udp port 514"), ("sip", "port 5060"), ("smb|smb2", "tcp port 445"), ("rdp", "tcp port 3389"),
+    ("ldap", "tcp port 389"), ("ospf", "ip proto 89"), ("gre", "ip proto 47"),
+    ("gtp", "udp port 2152 or udp port 2123"), ("l2tp", "udp port 1701"),
     ("cdp", "ether host 01:00:0c:cc:cc:cc"), ("lacp", "ether proto 0x8809"), ("eapol", "ether proto 0x888e"),
-    ("ptp", "ether proto 0x88f7 or udp port 319 or udp port 320"), ("bfd", "udp port 3784"), ("hsrp", "udp port 1985"),
-    ("kerberos", "port 88"), ("ipsec", "esp or ah or udp port 4500"), ("rsvp", "ip proto 46"),
-    ("eigrp", "ip proto 88"), ("rip", "udp port 520"), ("ssdp", "udp port 1900"), ("llmnr", "udp port 5355"),
+    ("ptp", "ether proto 0x88f7 or udp port 319 or udp port 320"), ("bfd", "udp port 3784"),
+    ("hsrp", "udp port 1985"), ("kerberos", "port 88"), ("ipsec", "esp or ah or udp port 4500"),
+    ("rsvp", "ip proto 46"), ("eigrp", "ip proto 88"), ("rip", "udp port 520"), ("ssdp", "udp port 1900"),
+    ("llmnr", "udp port 5355"),
 ];
 
 /// The first parts of fields that are surely Wireshark's.
 #[rustfmt::skip]
 static PREFIXES: &[&str] = &[
-    "arp", "bootp", "data", "dhcp", "dns", "eth", "frame", "ftp", "geneve", "http", "http2", "icmp", "icmpv6", "ip",
-    "ipv6", "mpls", "ntp", "pppoe", "quic", "rtp", "sctp", "sip", "smb", "smb2", "ssl", "tcp", "tls", "udp", "vlan", "vxlan", "wlan",
+    "arp", "bootp", "data", "dhcp", "dns", "eth", "frame", "ftp", "geneve", "http", "http2", "icmp", "icmpv6",
+    "ip", "ipv6", "mpls", "ntp", "pppoe", "quic", "rtp", "sctp", "sip", "smb", "smb2", "ssl", "tcp", "tls",
+    "udp", "vlan", "vxlan", "wlan",
 ];
 
 /// The rest of fields without a comparison, after the first part: "has it".
 #[rustfmt::skip]
-static PRESENT: &[(&str, &[&str])] = &[
-    ("http", &["request", "response", "host", "cookie", "content_type", "user_agent", "chat"]),
-    ("http2", &["headers", "streamid", "type"]),
-    ("tcp", &["analysis", "flags", "options", "stream", "payload", "segment", "window_size"]),
-    ("udp", &["payload", "stream"]), ("ip", &["flags", "fragment", "fragments", "options"]),
-    ("dns", &["qry", "resp", "flags", "response_to", "response_in", "a", "aaaa", "cname"]),
-    ("tls", &["handshake", "record", "alert_message", "app_data"]), ("quic", &["long", "short", "connection"]),
-    ("frame", &["number", "time", "time_delta", "protocols", "len", "cap_len"]),
-    ("icmp", &["type", "code", "resp_to", "resp_in"]), ("dhcp", &["option", "type"]),
-    ("arp", &["opcode", "duplicate-address-detected", "src", "dst"]), ("wlan", &["fc", "ssid", "bssid", "sa", "da"]),
+static PRESENT: &[(&str, &str)] = &[
+    ("http", "request|response|host|cookie|content_type|user_agent|chat"), ("http2", "headers|streamid|type"),
+    ("tcp", "analysis|flags|options|stream|payload|segment|window_size"), ("udp", "payload|stream"),
+    ("ip", "flags|fragment|fragments|options"),
+    ("dns", "qry|resp|flags|response_to|response_in|a|aaaa|cname"),
+    ("tls", "handshake|record|alert_message|app_data"), ("quic", "long|short|connection"),
+    ("frame", "number|time|time_delta|protocols|len|cap_len"), ("icmp", "type|code|resp_to|resp_in"),
+    ("dhcp", "option|type"), ("arp", "opcode|duplicate-address-detected|src|dst"),
+    ("wlan", "fc|ssid|bssid|sa|da"),
 ];
 
 /// The filter for a protocol that has no keyword.
@@ -112,7 +113,7 @@ fn is_known(field: &str) -> bool {
 /// Whether a field is used alone, which a packet has or has not: `tcp.analysis.retransmission`.
 fn is_present(text: &str) -> bool {
     let next = text.split('.').nth(1).unwrap_or_default();
-    PRESENT.iter().any(|(of, fields)| *of == first_part(text) && fields.contains(&next))
+    lookup(PRESENT, first_part(text)).is_some_and(|fields| fields.split('|').any(|known| known == next))
 }
 
 /// What is between two parentheses, or outside of all: operands of `or`, each of operands of `and`.

@@ -38,20 +38,23 @@ static FIELDS: &[(&str, Field)] = {
     ("udp.srcport", Id("udp src port", "udp[0:2]")), ("udp.dstport", Id("udp dst port", "udp[2:2]")),
     ("sctp.port", Id("sctp port", "")), ("sctp.srcport", Id("sctp src port", "sctp[0:2]")),
     ("sctp.dstport", Id("sctp dst port", "sctp[2:2]")), ("eth.addr", Id("ether host", "")),
-    ("eth.src", Id("ether src", "")), ("eth.dst", Id("ether dst", "")), ("eth.type", Id("ether proto", "ether[12:2]")),
-    ("vlan.id", Id("vlan", "")), ("mpls.label", Id("mpls", "")), ("vxlan.vni", Id("vxlan", "")),
-    ("geneve.vni", Id("geneve", "")), ("pppoe.session_id", Id("pppoes", "")), ("ip.version", Version),
-    ("frame.len", Number("len")), ("ip.ttl|ip ttl", Number("ip[8]")), ("ip.id|ip id", Number("ip[4:2]")),
+    ("eth.src", Id("ether src", "")), ("eth.dst", Id("ether dst", "")),
+    ("eth.type", Id("ether proto", "ether[12:2]")), ("vlan.id", Id("vlan", "")),
+    ("mpls.label", Id("mpls", "")), ("vxlan.vni", Id("vxlan", "")), ("geneve.vni", Id("geneve", "")),
+    ("pppoe.session_id", Id("pppoes", "")), ("ip.version", Version), ("frame.len", Number("len")),
+    ("ip.ttl|ip ttl", Number("ip[8]")), ("ip.id|ip id", Number("ip[4:2]")),
     ("ip.len|ip len|ip length", Number("ip[2:2]")), ("ip tos|ip dsfield", Number("ip[1]")),
-    ("ip checksum", Number("ip[10:2]")), ("ip hdrlength|ip ihl", Number("ip[0] & 0xf")), ("ip frag-off", Number("ip[6:2]")),
-    ("ipv6.hlim|ip6 hoplimit|ip6 hlim", Number("ip6[7]")), ("ipv6.plen|ip6 len|ip6 length", Number("ip6[4:2]")),
-    ("ip6 flowlabel", Number("ip6[0:4] & 0xfffff")), ("tcp.flags", Number("tcp[tcpflags]")),
-    ("tcp.window_size_value|tcp window|tcp win", Number("tcp[14:2]")), ("tcp checksum", Number("tcp[16:2]")),
-    ("tcp.seq_raw|tcp seq|tcp sequence", Number("tcp[4:4]")), ("tcp.ack_raw|tcp ackseq", Number("tcp[8:4]")),
-    ("tcp doff", Number("tcp[12] >> 4")), ("tcp.len", Number("ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2)")),
+    ("ip checksum", Number("ip[10:2]")), ("ip hdrlength|ip ihl", Number("ip[0] & 0xf")),
+    ("ip frag-off", Number("ip[6:2]")), ("ipv6.hlim|ip6 hoplimit|ip6 hlim", Number("ip6[7]")),
+    ("ipv6.plen|ip6 len|ip6 length", Number("ip6[4:2]")), ("ip6 flowlabel", Number("ip6[0:4] & 0xfffff")),
+    ("tcp.flags", Number("tcp[tcpflags]")), ("tcp.window_size_value|tcp window|tcp win", Number("tcp[14:2]")),
+    ("tcp checksum", Number("tcp[16:2]")), ("tcp.seq_raw|tcp seq|tcp sequence", Number("tcp[4:4]")),
+    ("tcp.ack_raw|tcp ackseq", Number("tcp[8:4]")), ("tcp doff", Number("tcp[12] >> 4")),
+    ("tcp.len", Number("ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2)")),
     ("udp.length|udp len|udp length", Number("udp[4:2]")), ("udp checksum", Number("udp[6:2]")),
-    ("arp.opcode|arp opcode|arp operation|arp op", Number("arp[6:2]")), ("icmp.type", Number("icmp[icmptype]")),
-    ("icmp.code", Number("icmp[icmpcode]")), ("icmp id", Number("icmp[4:2]")), ("icmp seq|icmp sequence", Number("icmp[6:2]")),
+    ("arp.opcode|arp opcode|arp operation|arp op", Number("arp[6:2]")),
+    ("icmp.type", Number("icmp[icmptype]")), ("icmp.code", Number("icmp[icmpcode]")),
+    ("icmp id", Number("icmp[4:2]")), ("icmp seq|icmp sequence", Number("icmp[6:2]")),
     ("icmpv6.type", Number("icmp6[icmp6type]")), ("icmpv6.code", Number("icmp6[icmp6code]")),
     ("icmp6 id", Number("icmp6[4:2]")), ("icmp6 seq|icmp6 sequence", Number("icmp6[6:2]")),
     ("tcp.flags.syn", Bit("tcp[tcpflags] & tcp-syn")), ("tcp.flags.ack", Bit("tcp[tcpflags] & tcp-ack")),
@@ -96,15 +99,16 @@ pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
 /// Protocols by IANA's numbers.
 #[rustfmt::skip]
 pub(super) static PROTOCOLS: &[(&str, &str)] = &[
-    ("icmp", "1"), ("igmp", "2"), ("ipencap", "4"), ("tcp", "6"), ("udp", "17"), ("ipv6", "41"), ("gre", "47"),
-    ("esp", "50"), ("ah", "51"), ("icmp6|icmpv6|ipv6-icmp", "58"), ("ospf", "89"), ("pim", "103"), ("comp", "108"),
-    ("vrrp", "112"), ("sctp", "132"), ("udplite", "136"),
+    ("icmp", "1"), ("igmp", "2"), ("ipencap", "4"), ("tcp", "6"), ("udp", "17"), ("ipv6", "41"),
+    ("gre", "47"), ("esp", "50"), ("ah", "51"), ("icmp6|icmpv6|ipv6-icmp", "58"), ("ospf", "89"),
+    ("pim", "103"), ("comp", "108"), ("vrrp", "112"), ("sctp", "132"), ("udplite", "136"),
 ];
 
 /// The same for Ethernet.
 #[rustfmt::skip]
 pub(super) static ETHERTYPES: &[(&str, &str)] = &[
-    ("ip|ipv4", "0x0800"), ("arp", "0x0806"), ("vlan", "0x8100"), ("rarp", "0x8035"), ("ip6|ipv6", "0x86dd"), ("mpls", "0x8847"),
+    ("ip|ipv4", "0x0800"), ("arp", "0x0806"), ("vlan", "0x8100"), ("rarp", "0x8035"), ("ip6|ipv6", "0x86dd"),
+    ("mpls", "0x8847"),
 ];
 
 /// The code point of a class that nftables names (RFC 2474, 2597, 3246), or of a number.
@@ -123,18 +127,19 @@ pub(super) fn dscp(name: &str) -> Option<String> {
 /// The types of ICMP messages that have other names elsewhere.
 #[rustfmt::skip]
 static ICMP: &[(&str, &str)] = &[
-    ("echorequest|echo|request", "icmp-echo"), ("echoreply|reply", "icmp-echoreply"), ("redirect", "icmp-redirect"),
-    ("destinationunreachable|unreachable", "icmp-unreach"), ("timeexceeded", "icmp-timxceed"),
-    ("parameterproblem", "icmp-paramprob"),
+    ("echorequest|echo|request", "icmp-echo"), ("echoreply|reply", "icmp-echoreply"),
+    ("redirect", "icmp-redirect"), ("destinationunreachable|unreachable", "icmp-unreach"),
+    ("timeexceeded", "icmp-timxceed"), ("parameterproblem", "icmp-paramprob"),
 ];
 
 /// The same for IPv6.
 #[rustfmt::skip]
 static ICMP6: &[(&str, &str)] = &[
-    ("echorequest|echo", "icmp6-echo"), ("echoreply", "icmp6-echoreply"), ("packettoobig", "icmp6-packettoobig"),
-    ("destinationunreachable", "icmp6-destinationunreach"), ("timeexceeded", "icmp6-timeexceeded"),
-    ("ndneighborsolicit", "icmp6-neighborsolicit"), ("ndneighboradvert", "icmp6-neighboradvert"),
-    ("ndroutersolicit", "icmp6-routersolicit"), ("ndrouteradvert", "icmp6-routeradvert"),
+    ("echorequest|echo", "icmp6-echo"), ("echoreply", "icmp6-echoreply"),
+    ("packettoobig", "icmp6-packettoobig"), ("destinationunreachable", "icmp6-destinationunreach"),
+    ("timeexceeded", "icmp6-timeexceeded"), ("ndneighborsolicit", "icmp6-neighborsolicit"),
+    ("ndneighboradvert", "icmp6-neighboradvert"), ("ndroutersolicit", "icmp6-routersolicit"),
+    ("ndrouteradvert", "icmp6-routeradvert"),
 ];
 
 /// The constant for a message that has another name elsewhere.

@@ -27,11 +27,10 @@ type Quals = [&'static str; 3];
 static WORDS: &[(&str, Quals)] = &[
     ("tcp", ["tcp", "", ""]), ("udp", ["udp", "", ""]), ("sctp", ["sctp", "", ""]), ("th", ["", "", ""]),
     ("ip", ["ip", "", ""]), ("ip6", ["ip6", "", ""]), ("arp", ["arp", "", ""]), ("rarp", ["rarp", "", ""]),
-    ("ether|ethernet|eth|mac", ["ether", "", ""]),
-    ("src|source|from", ["", "src", ""]), ("dst|destination|dest|to", ["", "dst", ""]),
-    ("host|hosts|addr|address", ["", "", "host"]), ("net|nets|network|subnet|cidr", ["", "", "net"]),
-    ("port|ports", ["", "", "port"]), ("portrange", ["", "", "portrange"]),
-    ("saddr", ["", "src", "host"]), ("daddr", ["", "dst", "host"]),
+    ("ether|ethernet|eth|mac", ["ether", "", ""]), ("src|source|from", ["", "src", ""]),
+    ("dst|destination|dest|to", ["", "dst", ""]), ("host|hosts|addr|address", ["", "", "host"]),
+    ("net|nets|network|subnet|cidr", ["", "", "net"]), ("port|ports", ["", "", "port"]),
+    ("portrange", ["", "", "portrange"]), ("saddr", ["", "src", "host"]), ("daddr", ["", "dst", "host"]),
     ("sport", ["", "src", "port"]), ("dport", ["", "dst", "port"]),
 ];
 
