@@ -34,17 +34,10 @@ static PROTOCOLS: &[(&str, &str)] = &[
     ("llmnr", "udp port 5355"),
 ];
 
-/// The first parts of fields that are surely Wireshark's.
+/// The first parts of fields that are surely Wireshark's, and what may follow without a comparison: "has it".
 #[rustfmt::skip]
-static PREFIXES: &[&str] = &[
-    "arp", "bootp", "data", "dhcp", "dns", "eth", "frame", "ftp", "geneve", "http", "http2", "icmp", "icmpv6",
-    "ip", "ipv6", "mpls", "ntp", "pppoe", "quic", "rtp", "sctp", "sip", "smb", "smb2", "ssl", "tcp", "tls",
-    "udp", "vlan", "vxlan", "wlan",
-];
-
-/// The rest of fields without a comparison, after the first part: "has it".
-#[rustfmt::skip]
-static PRESENT: &[(&str, &str)] = &[
+static PARTS: &[(&str, &str)] = &[
+    ("bootp|data|eth|ftp|geneve|icmpv6|ipv6|mpls|ntp|pppoe|rtp|sctp|sip|smb|smb2|ssl|vlan|vxlan", ""),
     ("http", "request|response|host|cookie|content_type|user_agent|chat"), ("http2", "headers|streamid|type"),
     ("tcp", "analysis|flags|options|stream|payload|segment|window_size"), ("udp", "payload|stream"),
     ("ip", "flags|fragment|fragments|options"),
@@ -86,7 +79,7 @@ fn is_text_search(mut cursor: Cursor<'_>) -> bool {
     let before = cursor.at.checked_sub(1).map(|at| cursor.tokens.list[at]);
     let is_searched = before.is_some_and(|before| match before.kind {
         TokenKind::Word(Word::Proto(_)) => true,
-        kind => kind == TokenKind::Name && PREFIXES.contains(&first_part(cursor.tokens.text(before))),
+        kind => kind == TokenKind::Name && lookup(PARTS, first_part(cursor.tokens.text(before))).is_some(),
     });
     is_searched && cursor.is_at("contains|matches")
 }
@@ -102,7 +95,7 @@ fn is_field(mut cursor: Cursor<'_>) -> bool {
     let is_qualified = matches!(qualifier, Some(TokenKind::Word(Word::Kind(_) | Word::Dir(_))));
     let is_compared = cursor.is_at("contains|matches|in") || cursor.comparison().is_some();
     let Some((prefix, rest)) = text.split_once('.') else { return false };
-    PREFIXES.contains(&prefix)
+    lookup(PARTS, prefix).is_some()
         && (is_known(text) || (is_compared && !rest.is_empty()) || (!is_qualified && is_present(text)))
 }
 
@@ -113,58 +106,43 @@ fn is_known(field: &str) -> bool {
 /// Whether a field is used alone, which a packet has or has not: `tcp.analysis.retransmission`.
 fn is_present(text: &str) -> bool {
     let next = text.split('.').nth(1).unwrap_or_default();
-    lookup(PRESENT, first_part(text)).is_some_and(|fields| fields.split('|').any(|known| known == next))
+    lookup(PARTS, first_part(text)).is_some_and(|fields| fields.split('|').any(|known| known == next))
 }
 
 /// What is between two parentheses, or outside of all: operands of `or`, each of operands of `and`.
-#[derive(Default)]
 struct Level {
-    alternatives: Vec<String>,
-    conjunction: Vec<String>,
+    alternatives: Vec<Vec<String>>,
     /// `not`, as often as it stands in front of the operand to come.
     nots: String,
-    /// Operands at the front of the conjunction inside of which the others are looked for.
-    shifting: usize,
 }
 
 impl Level {
-    /// Whether something has to come before this can end.
-    fn wants_operand(&self) -> bool {
-        self.conjunction.is_empty() || !self.nots.is_empty()
+    fn new() -> Level {
+        Level { alternatives: vec![Vec::new()], nots: String::new() }
+    }
+
+    /// The operands since the last `or`.
+    fn conjunction(&mut self) -> &mut Vec<String> {
+        let last = self.alternatives.len() - 1;
+        &mut self.alternatives[last]
     }
 
     fn operand(&mut self, text: &str) {
-        if self.nots.is_empty()
-            && let Some((at, range)) = self.range_with(text)
-        {
-            self.conjunction[at] = range;
+        let nots = std::mem::take(&mut self.nots);
+        let operands = self.conjunction();
+        // Of two bounds for the ports of a packet, the range between.
+        let range = |(at, other): (usize, &String)| Some((at, between(other, text)?));
+        if let Some((at, range)) = operands.iter().enumerate().find_map(range).filter(|_| nots.is_empty()) {
+            operands[at] = range;
             return;
         }
         // `and` and `or` bind alike, from the left, and `not` binds closer.
-        let is_first = self.conjunction.is_empty() && self.nots.is_empty();
+        let is_first = operands.is_empty() && nots.is_empty();
         let is_whole = text.starts_with('(') || (!text.contains(" and ") && !text.contains(" or "));
-        let nots = std::mem::take(&mut self.nots);
-        self.conjunction.push(match is_whole || (is_first && !text.contains(" or ")) {
+        operands.push(match is_whole || (is_first && !text.contains(" or ")) {
             true => format!("{nots}{text}"),
             false => format!("{nots}({text})"),
         });
-    }
-
-    /// Of two bounds for the ports of a packet, the range between: which of the operands becomes it.
-    fn range_with(&self, text: &str) -> Option<(usize, String)> {
-        let between = |(at, other): (usize, &String)| Some((at, between(other, text)?));
-        self.conjunction.iter().enumerate().find_map(between)
-    }
-
-    /// For Wireshark `and` binds closer than `or`; here both bind alike.
-    fn or(&mut self) {
-        let text = self.conjunction.join(" and ");
-        let is_one = |operand: &String| operand.starts_with('(') || operand.starts_with("not ");
-        let is_single = self.conjunction.len() == 1 && self.conjunction.iter().all(is_one);
-        let is_loose = text.contains(" and ") && !is_single && !self.alternatives.is_empty();
-        self.alternatives.push(if is_loose { format!("({text})") } else { text });
-        self.conjunction.clear();
-        self.shifting = 0;
     }
 
     /// A protocol or field, and what it is compared with behind it.
@@ -177,23 +155,24 @@ impl Level {
         if shifts(name) {
             let keeps_order =
                 |kind| matches!(kind, TokenKind::Word(Word::Or | Word::Not) | TokenKind::Sign(Sign::LParen));
-            if cursor.tokens.list.iter().any(|token| keeps_order(token.kind)) || !self.nots.is_empty() {
-                return None;
-            }
-            self.conjunction.insert(self.shifting, test);
-            self.shifting += 1;
-        } else if name == "tcp.len" {
-            // The arithmetic alone does not ask for TCP.
-            self.operand(&format!("tcp and {test}"));
-        } else {
-            self.operand(&test);
+            let operands = self.conjunction();
+            operands.insert(operands.iter().take_while(|operand| shifts(operand)).count(), test);
+            return (!cursor.tokens.list.iter().any(|token| keeps_order(token.kind))).then_some(());
         }
+        // The arithmetic alone does not ask for TCP.
+        self.operand(&if name == "tcp.len" { format!("tcp and {test}") } else { test });
         Some(())
     }
 
-    fn text(mut self) -> String {
-        self.or();
-        self.alternatives.join(" or ")
+    /// For Wireshark `and` binds closer than `or`; here both bind alike.
+    fn text(self) -> String {
+        let operand = |(at, operands): (usize, Vec<String>)| {
+            let text = operands.join(" and ");
+            let is_single = operands.len() == 1 && (text.starts_with('(') || text.starts_with("not "));
+            let is_loose = at > 0 && !is_single && text.contains(" and ");
+            if is_loose { format!("({text})") } else { text }
+        };
+        self.alternatives.into_iter().enumerate().map(operand).collect::<Vec<_>>().join(" or ")
     }
 }
 
@@ -217,36 +196,37 @@ fn translate(tokens: &Tokens<'_>) -> Option<String> {
     if tokens.error.is_some() {
         return None;
     }
-    let (mut outer, mut level) = (Vec::new(), Level::default());
+    let (mut outer, mut level) = (Vec::new(), Level::new());
     let mut joined = false;
     let mut cursor = Cursor { tokens, at: 0 };
     while let Some(token) = cursor.token() {
         cursor.at += 1;
         let text = tokens.text(token);
-        let wants_operand = joined || level.wants_operand();
+        let wants_operand = joined || level.conjunction().is_empty() || !level.nots.is_empty();
         joined = false;
         match token.kind {
             TokenKind::Word(Word::And) if !wants_operand => joined = true,
-            TokenKind::Word(Word::Or) if !wants_operand => level.or(),
+            TokenKind::Word(Word::Or) if !wants_operand => level.alternatives.push(Vec::new()),
             TokenKind::Sign(Sign::RParen) if !wants_operand => {
                 let inner = std::mem::replace(&mut level, outer.pop()?);
                 level.operand(&format!("({})", inner.text()));
             }
             _ if !wants_operand => return None,
             TokenKind::Word(Word::Not) => level.nots.push_str("not "),
-            TokenKind::Sign(Sign::LParen) => outer.push(std::mem::take(&mut level)),
+            TokenKind::Sign(Sign::LParen) => outer.push(std::mem::replace(&mut level, Level::new())),
             TokenKind::Word(Word::Proto(_)) => level.operand(text),
             TokenKind::Name => level.field(&mut cursor, text)?,
             _ => return None,
         }
     }
-    let is_whole = outer.is_empty() && !joined && !level.wants_operand();
+    let is_whole = outer.is_empty() && !joined && !level.conjunction().is_empty() && level.nots.is_empty();
     is_whole.then(|| level.text())
 }
 
 /// Whether what stands behind a field is looked for inside of what it names.
 fn shifts(field: &str) -> bool {
-    matches!(first_part(field), "vlan" | "mpls" | "vxlan" | "geneve" | "pppoe")
+    let word = field.split(['.', ' ']).next();
+    matches!(word, Some("vlan" | "mpls" | "vxlan" | "geneve" | "pppoe" | "pppoes"))
 }
 
 /// `field op value`, or `field in {…}`.

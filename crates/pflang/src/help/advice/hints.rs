@@ -76,63 +76,48 @@ impl Mistake<'_> {
         if let Some((_, _, hint)) = HINTS.iter().find(is_of) {
             return Some((*hint).to_owned());
         }
-        let hint = match (found.code, text) {
-            (Code::BadToken, "\"" | "\'" | "“" | "‘") => return quoted(tokens, found),
-            (Code::Unexpected, "*") if at == 0 => "every packet matches the empty filter",
-            (Code::Unexpected | Code::UnknownWord, _)
-                if is_flag(tokens, 0) || (text == "-" && is_flag(tokens, at)) =>
-            {
-                "this looks like a flag of a command, which is no part of a filter"
-            }
-            (Code::Unexpected | Code::UnknownWord, _) if let Some(tag) = tag_of_list(&cursor) => {
-                return Some(match tag {
-                    "vlan" => "`vlan` takes one number; in Ethernet the tag can be compared, \
-                               as in `vlan and ether[14:2] & 0xfff >= 10 and ether[14:2] & 0xfff <= 20`"
-                        .to_owned(),
-                    tag => format!(
-                        "`{tag}` takes one number, and what stands to its right is looked for inside of it"
-                    ),
-                });
-            }
-            (Code::Unexpected, _) if is_join && matches!(self.expected, Some(Expected::Operator { .. })) => {
-                "numbers are joined by `|` and `&`, as in `tcp[tcpflags] & (tcp-syn|tcp-ack) != 0`"
-            }
-            (Code::Unexpected, ":") if expects_join && before.contains('.') => {
-                "a port is a primitive of its own, as in `host 10.0.0.1 and port 80`"
-            }
-            (Code::Unexpected, ":") if expects_join => {
-                "an IPv6 address has eight parts, or once `::` in the place of zeros, as in `host 2001:db8::1`"
-            }
-            (Code::Unexpected, _) if is_join => {
-                return Some(format!("`{text}` stands between two primitives: one is missing here"));
-            }
-            (Code::Unexpected, "") if matches!(before, "and" | "&&" | "or" | "||" | "not" | "!") => {
-                return Some(format!("a primitive such as `port 80` is missing behind `{before}`"));
-            }
-            (Code::Unexpected, "") if matches!(before, "len" | "length") => "compare it, as in `len > 100`",
-            (Code::Unexpected, _) if relation(kind).is_some() && has_ports(before) => {
-                return Some(format!("a port is written `{before} port 80`"));
-            }
-            (Code::Unexpected, _) if relation(kind).is_some() && expects_join => {
-                "only numbers are compared, two at a time: `len > 100`, `tcp[13] = 2`"
-            }
-            (Code::Unexpected, ",") if self.expected == Some(Expected::Sign("]")) => {
-                "a size stands behind a colon, as in `tcp[0:2]`"
-            }
-            (Code::UnknownWord, _)
-                if found.help.is_none()
-                    && found.suggestion.is_none()
-                    && self.expected == Some(Expected::Arith) =>
-            {
-                if text.starts_with(|first: char| first.is_ascii_digit()) {
-                    "numbers are whole, decimal or hexadecimal as in 0x1f, and have no unit"
-                } else {
-                    "only numbers can be compared, and constants such as `tcp-syn` and `icmp-echo`"
-                }
-            }
-            _ => return None,
-        };
-        Some(hint.to_owned())
+        if found.code == Code::BadToken && matches!(text, "\"" | "\'" | "“" | "‘") {
+            return quoted(tokens, found);
+        }
+        let (is_unexpected, is_unknown) = (found.code == Code::Unexpected, found.code == Code::UnknownWord);
+        let is_word = is_unexpected || is_unknown;
+        let is_compared = is_unexpected && relation(kind).is_some();
+        let is_end_behind = |words: &[&str]| is_unexpected && text.is_empty() && words.contains(&before);
+        let is_operand =
+            found.help.is_none() && found.suggestion.is_none() && self.expected == Some(Expected::Arith);
+        let is_number = text.starts_with(|first: char| first.is_ascii_digit());
+        let tag = tag_of_list(&cursor).unwrap_or_default();
+        #[rustfmt::skip]
+        let hints = [
+            (is_unexpected && text == "*" && at == 0, "every packet matches the empty filter"),
+            (is_word && (is_flag(tokens, 0) || (text == "-" && is_flag(tokens, at))),
+                "this looks like a flag of a command, which is no part of a filter"),
+            (is_word && tag == "vlan",
+                "`vlan` takes one number; in Ethernet the tag can be compared, as in \
+                 `vlan and ether[14:2] & 0xfff >= 10 and ether[14:2] & 0xfff <= 20`"),
+            (is_word && !tag.is_empty(),
+                "`{tag}` takes one number, and what stands to its right is looked for inside of it"),
+            (is_unexpected && is_join && matches!(self.expected, Some(Expected::Operator { .. })),
+                "numbers are joined by `|` and `&`, as in `tcp[tcpflags] & (tcp-syn|tcp-ack) != 0`"),
+            (is_unexpected && text == ":" && expects_join && before.contains('.'),
+                "a port is a primitive of its own, as in `host 10.0.0.1 and port 80`"),
+            (is_unexpected && text == ":" && expects_join,
+                "an IPv6 address has eight parts, or once `::` in the place of zeros, as in `host 2001:db8::1`"),
+            (is_unexpected && is_join, "`{text}` stands between two primitives: one is missing here"),
+            (is_end_behind(&["and", "&&", "or", "||", "not", "!"]),
+                "a primitive such as `port 80` is missing behind `{before}`"),
+            (is_end_behind(&["len", "length"]), "compare it, as in `len > 100`"),
+            (is_compared && has_ports(before), "a port is written `{before} port 80`"),
+            (is_compared && expects_join, "only numbers are compared, two at a time: `len > 100`, `tcp[13] = 2`"),
+            (is_unexpected && text == "," && self.expected == Some(Expected::Sign("]")),
+                "a size stands behind a colon, as in `tcp[0:2]`"),
+            (is_unknown && is_operand && is_number,
+                "numbers are whole, decimal or hexadecimal as in 0x1f, and have no unit"),
+            (is_unknown && is_operand,
+                "only numbers can be compared, and constants such as `tcp-syn` and `icmp-echo`"),
+        ];
+        let (_, hint) = hints.into_iter().find(|(is_so, _)| *is_so)?;
+        Some(hint.replace("{text}", text).replace("{before}", before).replace("{tag}", tag))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What was probably meant where the parser stopped.
 
-use super::cursor::{Cursor, is_value, joined};
+use super::cursor::{Cursor, is_value, joined, lookup};
 use super::suggest::{SUGGESTION_MAX, nearest};
 use super::{display_filter, fields, hints};
 use crate::diag::{Diagnostic, Suggestion};
@@ -44,8 +44,8 @@ struct Stopped<'p> {
 #[rustfmt::skip]
 static WORDS: &[(&str, &str)] = &[
     // One letter from `port`, which is another question.
-    ("dport", "dst port"), ("sport", "src port"), ("source", "src"), ("destination dest", "dst"),
-    ("ipv4 inet", "ip"), ("inet6", "ip6"), ("802.1q 802.1Q dot1q qinq 802.1ad", "vlan"),
+    ("dport", "dst port"), ("sport", "src port"), ("source", "src"), ("destination|dest", "dst"),
+    ("ipv4|inet", "ip"), ("inet6", "ip6"), ("802.1q|802.1Q|dot1q|qinq|802.1ad", "vlan"),
 ];
 
 impl<'p> Stopped<'p> {
@@ -182,46 +182,34 @@ impl<'p> Stopped<'p> {
         use Expected::{Arith, Id, Join, Number, SetItem};
         let (text, kind) = (shown(self.text), self.token.kind);
         let (is_name, is_strict) = (kind == TokenKind::Name, self.parser.dialect.strict);
-        let is_prefix = || {
-            let kind = self.parser.quals.and_then(|quals| quals.kind);
-            let before = self.parser.previous().map(|before| before.kind);
-            matches!((kind, before), (None | Some(Kind::Host | Kind::Net), Some(TokenKind::Number(_))))
-        };
-        let advice = match (self.expected, kind) {
-            _ if is_name
-                && (self.is_term() || matches!(self.expected, Arith | Number))
-                && let Some((left, right)) = difference(text) =>
-            {
-                return Some(format!(
-                    "`{text}` is one word; a minus has blanks around it: `{left} - {right}`"
-                ));
-            }
-            _ if is_name && self.is_term() && matches!(text, "any" | "all") => {
-                "an empty filter matches every packet; `host any` is a host of this name"
-            }
-            _ if is_name && self.is_term() => {
-                return Some(format!(
-                    "if this is a host, write `host {text}`; pcap-filter(7) explains all words"
-                ));
-            }
-            (Join, TokenKind::Sign(Sign::Comma)) if is_strict => "write `or` between alternatives",
-            (Join, TokenKind::Sign(Sign::Comma)) => {
-                "write `or` between alternatives, or a set: `port in {80, 443}`"
-            }
-            (Join, TokenKind::Sign(Sign::Slash)) if is_prefix() => {
-                "a prefix needs at least two parts in front of it: `10.0/8`"
-            }
-            (Join, TokenKind::Sign(Sign::Ampersand)) => {
-                "`&` is for numbers: filters are joined by `and` or `&&`"
-            }
-            (Join, TokenKind::Sign(Sign::Pipe)) => "`|` is for numbers: filters are joined by `or` or `||`",
-            (Join, TokenKind::Word(_) | TokenKind::Name) => "two primitives are joined by `and` or `or`",
-            (Id | SetItem, TokenKind::Word(word)) if !matches!(word, Word::And | Word::Or | Word::Not) => {
-                return Some(format!("`{text}` is a keyword: escape it as `\\{text}` to use it as a name"));
-            }
-            _ => return None,
-        };
-        Some(advice.to_owned())
+        let [is_join, is_operand, is_id] =
+            [&[Join][..], &[Arith, Number], &[Id, SetItem]].map(|of| of.contains(&self.expected));
+        let is_sign = |sign| is_join && kind == TokenKind::Sign(sign);
+        let of_net =
+            self.parser.quals.is_none_or(|quals| matches!(quals.kind, None | Some(Kind::Host | Kind::Net)));
+        let is_number = |before: Token| matches!(before.kind, TokenKind::Number(_));
+        let is_prefix = is_sign(Sign::Slash) && of_net && self.parser.previous().is_some_and(is_number);
+        let is_keyword =
+            matches!(kind, TokenKind::Word(word) if !matches!(word, Word::And | Word::Or | Word::Not));
+        let (left, right) =
+            difference(text).filter(|_| is_name && (self.is_term() || is_operand)).unwrap_or_default();
+        #[rustfmt::skip]
+        let advice = [
+            (!left.is_empty(), "`{text}` is one word; a minus has blanks around it: `{left} - {right}`"),
+            (is_name && self.is_term() && matches!(text, "any" | "all"),
+                "an empty filter matches every packet; `host any` is a host of this name"),
+            (is_name && self.is_term(), "if this is a host, write `host {text}`; pcap-filter(7) explains all words"),
+            (is_sign(Sign::Comma) && is_strict, "write `or` between alternatives"),
+            (is_sign(Sign::Comma), "write `or` between alternatives, or a set: `port in {80, 443}`"),
+            (is_prefix, "a prefix needs at least two parts in front of it: `10.0/8`"),
+            (is_sign(Sign::Ampersand), "`&` is for numbers: filters are joined by `and` or `&&`"),
+            (is_sign(Sign::Pipe), "`|` is for numbers: filters are joined by `or` or `||`"),
+            (is_join && matches!(kind, TokenKind::Word(_) | TokenKind::Name),
+                "two primitives are joined by `and` or `or`"),
+            (is_id && is_keyword, "`{text}` is a keyword: escape it as `\\{text}` to use it as a name"),
+        ];
+        let (_, advice) = advice.into_iter().find(|(is_so, _)| *is_so)?;
+        Some(advice.replace("{text}", text).replace("{left}", left).replace("{right}", right))
     }
 
     /// The words that an unknown one was meant to be.
@@ -232,9 +220,8 @@ impl<'p> Stopped<'p> {
         if let Some(filter) = self.protocol_without_word(text) {
             return Some(filter);
         }
-        let known = WORDS.iter().find(|(names, _)| names.split(' ').any(|name| name == text));
         let wanted = match (self.expected, self.parser.protocol_before()) {
-            _ if let Some((_, word)) = known => Some(*word),
+            _ if let Some(word) = lookup(WORDS, text) => Some(word),
             _ if self.is_term() && is_subtype => return Some(format!("subtype {text}")),
             _ if self.is_term() && text == "pppoe" => Some("(pppoed or pppoes)"),
             _ if hints::is_foreign(text) => None,
@@ -267,23 +254,16 @@ impl<'p> Stopped<'p> {
 
     /// The constant `tcp-syn` for `syn`: of the protocol whose bytes were looked at last.
     fn short_constant(&self) -> Option<&'static str> {
-        let before =
-            self.tokens.list.iter().rev().skip_while(|token| token.span.start >= self.token.span.start);
-        let proto = before.filter_map(|token| match token.kind {
+        const OTHERS: &[(&str, &str)] = &[("flags", "tcpflags"), ("psh", "tcp-push"), ("reset", "tcp-rst")];
+        let proto = self.tokens.list[..self.at].iter().rev().find_map(|token| match token.kind {
             TokenKind::Word(Word::Proto(proto)) => Some(proto.name()),
             _ => None,
-        });
-        let proto = proto.into_iter().next()?;
+        })?;
         let text = self.text.to_ascii_lowercase();
-        let name = match text.as_str() {
-            "flags" => return Some("tcpflags").filter(|_| proto == "tcp"),
-            "psh" => "push",
-            "reset" => "rst",
-            other => other,
-        };
-        let wanted = format!("{proto}-{name}");
-        let constant = words::CONSTANTS.iter().find(|(constant, _)| *constant == wanted);
-        constant.map(|(constant, _)| *constant).or_else(|| fields::message_constant(&wanted))
+        let wanted = format!("{proto}-{text}");
+        let constant = words::CONSTANTS.iter().map(|(constant, _)| *constant).find(|name| *name == wanted);
+        let other = || lookup(OTHERS, &text).filter(|_| proto == "tcp");
+        constant.or_else(other).or_else(|| fields::message_constant(&wanted))
     }
 
     /// `wanted` in the place of the token, with the word before it and the operand after it.
