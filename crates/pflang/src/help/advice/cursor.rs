@@ -66,10 +66,6 @@ impl<'a> Cursor<'a> {
         is_next
     }
 
-    pub(super) fn sign(&mut self, sign: Sign) -> Option<()> {
-        self.text_of(|kind| kind == TokenKind::Sign(sign)).map(|_| ())
-    }
-
     /// Reads `and`, `or`, or a sign for one of them.
     pub(super) fn join(&mut self) -> Option<&'static str> {
         let joins = self.text_of(|kind| matches!(kind, TokenKind::Word(Word::And | Word::Or)))?;
@@ -114,38 +110,39 @@ impl<'a> Cursor<'a> {
 
     /// Reads a number, name, address or prefix.
     pub(super) fn value(&mut self) -> Option<String> {
-        let start = self.at;
+        let mut span = self.token()?.span;
         self.text_of(is_value)?;
-        let first = self.tokens.list[start].span;
-        let span = match self.tokens.list.get(self.at..) {
-            Some([slash, len, ..])
-                if (slash.kind, slash.span.start) == (TokenKind::Sign(Sign::Slash), first.end) =>
-            {
-                self.at += 2;
-                first.to(len.span)
-            }
-            _ => first,
-        };
+        if let Some([slash, len, ..]) = self.tokens.list.get(self.at..)
+            && (slash.kind, slash.span.start) == (TokenKind::Sign(Sign::Slash), span.end)
+        {
+            span = span.to(len.span);
+            self.at += 2;
+        }
         Some(span.text(self.tokens.source).to_owned())
     }
 
     /// Reads `a, b`: at least one item.
     pub(super) fn commas(&mut self, item: Phrase) -> Option<Vec<String>> {
         let mut items = vec![item(self)?];
-        while self.sign(Sign::Comma).is_some() {
+        while self.one_of(",").is_some() {
             items.push(item(self)?);
         }
         Some(items)
     }
 
-    /// Reads `{a, b}`, with or without commas; of a list that is not understood, nothing.
-    pub(super) fn enclosed(&mut self, [open, close]: [Sign; 2], item: Phrase) -> Option<Vec<String>> {
+    /// Reads `{a, b}` between these signs, with or without commas; of a list that is not understood, nothing.
+    pub(super) fn enclosed(
+        &mut self,
+        open: &'static str,
+        close: &'static str,
+        item: Phrase,
+    ) -> Option<Vec<String>> {
         self.attempt(|cursor| {
-            cursor.sign(open)?;
+            cursor.one_of(open)?;
             let mut items = Vec::new();
-            while cursor.sign(close).is_none() {
+            while cursor.one_of(close).is_none() {
                 items.push(item(cursor)?);
-                cursor.sign(Sign::Comma);
+                cursor.one_of(",");
             }
             Some(items).filter(|items| !items.is_empty())
         })
@@ -158,8 +155,6 @@ impl<'a> Cursor<'a> {
         !read.eq(tokens.iter().map(|token| token.span.text(meant)).filter(|text| !text.is_empty()))
     }
 }
-
-pub(super) const BRACES: [Sign; 2] = [Sign::LBrace, Sign::RBrace];
 
 /// Whether a token is a number, a name or an address.
 pub(super) fn is_value(kind: TokenKind) -> bool {

@@ -3,7 +3,7 @@
 //! Runs only after the parser has failed. A text counts as a display filter if a field such as `tcp.port` is in
 //! it, or a protocol that only Wireshark knows is used alone.
 
-use super::cursor::{BRACES, Cursor, lookup};
+use super::cursor::{Cursor, lookup};
 use super::fields::{self, Field};
 use super::primitive::{self, of_protocol, ports_that_are};
 use super::width;
@@ -235,7 +235,7 @@ fn test(cursor: &mut Cursor<'_>, name: &str) -> Option<String> {
     if cursor.one_of("in").is_some() {
         let Field::Id(quals, _) = field else { return None };
         let can_be_in = !quals.starts_with("ether") && (quals.ends_with("port") || quals.ends_with("host"));
-        let items = cursor.enclosed(BRACES, |cursor| Some(cursor.value()?.replace("..", "-")))?;
+        let items = cursor.enclosed("{", "}", |cursor| Some(cursor.value()?.replace("..", "-")))?;
         return can_be_in.then(|| format!("{quals} in {{{}}}", items.join(", ")));
     }
     let op = cursor.comparison()?;

@@ -7,8 +7,8 @@
 //! icmp type echo-request   icmp[icmptype] = icmp-echo
 //! ```
 
-use super::cursor::{BRACES, Cursor, lookup};
-use crate::syntax::lex::{Sign, TokenKind};
+use super::cursor::{Cursor, lookup};
+use crate::syntax::lex::TokenKind;
 use crate::syntax::words::{self, Word};
 
 /// What a field of a header is here.
@@ -156,10 +156,10 @@ pub(super) fn message_constant(name: &str) -> Option<&'static str> {
 /// `icmp type 8`, `icmpv6 code 0`, `icmp[type] = 8`, `icmp type {echo-request, echo-reply}`, `icmp echo-request`.
 pub(super) fn message(cursor: &mut Cursor<'_>) -> Option<String> {
     let proto = if cursor.one_of("icmp|icmp6|icmpv6")? == "icmp" { "icmp" } else { "icmp6" };
-    let in_brackets = cursor.sign(Sign::LBracket).is_some();
+    let in_brackets = cursor.one_of("[").is_some();
     let field = cursor.one_of("type|code");
     if in_brackets {
-        cursor.sign(Sign::RBracket).and(field)?;
+        cursor.one_of("]").and(field)?;
     }
     let (op, join) = if cursor.negation().is_empty() { ("=", " or ") } else { ("!=", " and ") };
     let test = |value: &String| {
@@ -169,7 +169,7 @@ pub(super) fn message(cursor: &mut Cursor<'_>) -> Option<String> {
         let value = constant.or((is_number && field.is_some()).then_some(value))?;
         Some(format!("{proto}[{proto}{}] {op} {value}", field.unwrap_or("type")))
     };
-    let list = cursor.enclosed(BRACES, |cursor| cursor.value());
+    let list = cursor.enclosed("{", "}", |cursor| cursor.value());
     let values = list.or_else(|| Some(vec![cursor.value()?]))?;
     Some(values.iter().map(test).collect::<Option<Vec<_>>>()?.join(join))
 }

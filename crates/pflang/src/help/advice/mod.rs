@@ -36,7 +36,7 @@ use crate::syntax::parser::{self, Parser, is_filter};
 use cursor::{Cursor, Phrase};
 use fields::{fields, message};
 use phrases::{OF_FILTERS, PATTERNS, Pattern, addresses_of_transport, repeated, rule};
-use primitive::{primitive, several};
+use primitive::primitive;
 use suggest::SUGGESTION_MAX;
 
 /// What was found in a text that is no filter, with what to do about it.
@@ -168,7 +168,7 @@ const WORDS_BEFORE: usize = 12;
 fn phrases(code: Code) -> (&'static [&'static [Pattern]], &'static [Phrase]) {
     match code {
         Code::Unexpected | Code::UnknownWord => {
-            (&[OF_FILTERS, PATTERNS], &[message, fields, repeated, several, primitive, rule])
+            (&[OF_FILTERS, PATTERNS], &[message, fields, repeated, primitive, rule])
         }
         Code::OutOfRange | Code::LinkType => (&[OF_FILTERS], &[message]),
         Code::BadQualifier => (&[], &[addresses_of_transport]),
@@ -213,7 +213,7 @@ impl Mistake<'_> {
                 let mut cursor = Cursor { tokens, at: start };
                 let meant = read(&mut cursor)?;
                 // What follows a comma is part of the phrase, though not understood.
-                let is_whole = cursor.at > at && cursor.sign(Sign::Comma).is_none();
+                let is_whole = cursor.at > at && cursor.one_of(",").is_none();
                 (is_whole && cursor.is_news(start, &meant)).then(|| operand(&cursor, start, meant, dialect))
             };
             let mut patterns = patterns.iter().copied().flatten();

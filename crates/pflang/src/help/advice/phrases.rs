@@ -2,7 +2,7 @@
 //!
 //! Most are a pattern and the filter that is meant. Like those of the other files, they are looked for only after the parser has failed.
 
-use super::cursor::{BRACES, Cursor, has_ports, joined, lookup};
+use super::cursor::{Cursor, has_ports, joined, lookup};
 use super::fields;
 use super::primitive::{direction, of_protocol};
 use crate::Span;
@@ -98,9 +98,9 @@ fn read_part(cursor: &mut Cursor<'_>, part: &'static str) -> Option<String> {
         "DIR" => return direction(cursor, &[""]),
         "PORT" => return direction(cursor, &["port"]),
         "TERM" => cursor.begins_term().then_some("")?,
-        "SOCKET" if cursor.sign(Sign::LBracket).is_some() => {
+        "SOCKET" if cursor.one_of("[").is_some() => {
             let address = cursor.text_of(|kind| matches!(kind, TokenKind::V6(_)))?;
-            cursor.sign(Sign::RBracket).map(|()| address)?
+            cursor.one_of("]").map(|_| address)?
         }
         "SOCKET" => cursor.dotted()?,
         "DSCP" => return fields::dscp(&cursor.value()?),
@@ -109,12 +109,7 @@ fn read_part(cursor: &mut Cursor<'_>, part: &'static str) -> Option<String> {
         "OP" => cursor.comparison().unwrap_or("="),
         "ORDER" => cursor.ordering()?,
         // With its sides exchanged.
-        "MIRRORED" => match cursor.ordering()? {
-            "<" => ">",
-            "<=" => ">=",
-            ">" => "<",
-            _ => "<=",
-        },
+        "MIRRORED" => lookup(&[("<", ">"), ("<=", ">="), (">", "<"), (">=", "<=")], cursor.ordering()?)?,
         "SUBTYPE" => {
             cursor.text_of(|kind| kind == TokenKind::Name).filter(|name| codes::is_wlan_subtype(name))?
         }
@@ -158,7 +153,7 @@ fn transports(cursor: &mut Cursor<'_>) -> Option<String> {
             _ => None,
         }
     };
-    let several = cursor.enclosed(BRACES, transport).or_else(|| Some(vec![transport(cursor)?]))?;
+    let several = cursor.enclosed("{", "}", transport).or_else(|| Some(vec![transport(cursor)?]))?;
     Some(if several.len() > 1 { format!("({})", several.join(" or ")) } else { several.concat() })
 }
 
@@ -278,8 +273,8 @@ pub(super) fn rule(cursor: &mut Cursor<'_>) -> Option<String> {
     let mut tests = Vec::new();
     for (dir, kind) in [("src", "host"), ("src", "port"), ("dst", "host"), ("dst", "port")] {
         if (dir, kind) == ("dst", "host") {
-            cursor.sign(Sign::Minus)?;
-            cursor.sign(Sign::Gt)?;
+            cursor.one_of("-")?;
+            cursor.one_of(">")?;
         }
         if cursor.one_of("any").is_none() {
             let not = cursor.one_of("!").map_or("", |_| "not");

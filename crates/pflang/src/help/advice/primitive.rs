@@ -13,7 +13,7 @@
 //! port 80 443              port 80 or port 443
 //! ```
 
-use super::cursor::{BRACES, Cursor, has_ports, is_value, joined, lookup};
+use super::cursor::{Cursor, has_ports, is_value, joined, lookup};
 use super::display_filter;
 use crate::syntax::lex::{Sign, TokenKind};
 use crate::syntax::range;
@@ -93,23 +93,23 @@ pub(super) fn primitive(cursor: &mut Cursor<'_>) -> Option<String> {
         kind = "port";
         quals[2] = kind;
     }
-    let (not, test) = compared(cursor, quals, is_term && !is_negated)?;
+    let (not, mut tests) = compared(cursor, quals, is_term && !is_negated)?;
     let has = |is_one: fn(TokenKind) -> bool| {
         cursor.tokens.list[start..cursor.at].iter().any(|token| is_one(token.kind))
     };
-    let is_frame = proto == "ether" && has(|kind| matches!(kind, TokenKind::Mac(_)));
     let is_qualified = match quals {
         // An address alone is another matter, unless it has signs in it.
         ["", "", ""] => has(|kind| matches!(kind, TokenKind::Sign(Sign::Percent | Sign::Star))),
-        ["ether", _, kind] => is_frame || kind == "host",
+        ["ether", _, ""] => has(|kind| matches!(kind, TokenKind::Mac(_))),
+        ["ether", _, kind] => kind == "host",
         [_, dir, ""] => is_term && !dir.is_empty(),
         _ => true,
     };
     if !is_qualified {
         return None;
     }
-    let mut tests = vec![joined(&[not, &test])];
-    while is_term && !dir.is_empty() && proto != "ether" {
+    let alternatives: Vec<String> = tests.iter().map(|test| of_protocol(proto, not, test)).collect();
+    while is_term && !dir.is_empty() && proto != "ether" && alternatives.len() == 1 {
         let next = cursor.attempt(|cursor| {
             // Behind `and`, what is a primitive of the language is none of this phrase.
             if cursor.one_of("and").is_some() && (is_negated || cursor.is_at("src|dst")) {
@@ -117,14 +117,15 @@ pub(super) fn primitive(cursor: &mut Cursor<'_>) -> Option<String> {
             }
             let quals @ ["", dir, _] = qualifiers(cursor)? else { return None };
             cursor.token().filter(|_| !dir.is_empty())?;
-            compared(cursor, quals, false)
+            compared(cursor, quals, false).filter(|(_, tests)| tests.len() == 1)
         });
-        let Some((not, test)) = next else { break };
-        tests.push(joined(&[not, &test]));
+        let Some((not, other)) = next else { break };
+        tests.push(joined(&[not, &other[0]]));
     }
-    if tests.len() == 1 {
-        return Some(of_protocol(proto, not, &test));
+    if tests.len() == alternatives.len() {
+        return Some(alternatives.join(" or "));
     }
+    tests[0] = joined(&[not, &tests[0]]);
     tests.splice(0..0, Some(proto.to_owned()).filter(|proto| !proto.is_empty()));
     Some(tests.join(" and "))
 }
@@ -141,10 +142,10 @@ pub(super) fn of_protocol(proto: &str, not: &str, test: &str) -> String {
     }
 }
 
-/// Reads a comparison and what stands behind it: `not` or nothing, and the test with direction and kind.
-fn compared(cursor: &mut Cursor<'_>, quals: Quals, may_go_on: bool) -> Option<(&'static str, String)> {
+/// Reads a comparison and what stands behind it: `not` or nothing, and the test with direction and kind, of `port 80 443` several.
+fn compared(cursor: &mut Cursor<'_>, quals: Quals, may_go_on: bool) -> Option<(&'static str, Vec<String>)> {
     let (start, [proto, dir, kind]) = (cursor.at, quals);
-    cursor.sign(Sign::Colon);
+    cursor.one_of(":");
     let word = cursor.one_of("in|between").unwrap_or_default();
     if kind == "port"
         && let Some(ports) = cursor.attempt(bound)
@@ -157,10 +158,10 @@ fn compared(cursor: &mut Cursor<'_>, quals: Quals, may_go_on: bool) -> Option<(&
             (other == [""; 3] || other == quals).then_some(ports)
         });
         let (low, high) = other.unwrap_or(ports);
-        return Some(("", joined(&[dir, &format!("portrange {low}-{high}")])));
+        return Some(("", vec![joined(&[dir, &format!("portrange {low}-{high}")])]));
     }
     let not = cursor.negation();
-    let test = |kind: &str, value: &str| Some((not, joined(&[dir, kind, value])));
+    let test = |kind: &str, value: &str| Some((not, vec![joined(&[dir, kind, value])]));
     if kind.starts_with("port")
         && let Some(range) = cursor.attempt(|cursor| range(cursor, kind, word))
     {
@@ -172,12 +173,14 @@ fn compared(cursor: &mut Cursor<'_>, quals: Quals, may_go_on: bool) -> Option<(&
         return test("net", &net);
     }
     let is_set = word == "in" || cursor.is_at("{");
-    let lists = [BRACES, [Sign::LParen, Sign::RParen], [Sign::LBracket, Sign::RBracket]];
     let is_end = cursor.at + 1 >= cursor.tokens.list.len() && cursor.tokens.error.is_none();
     if is_end && cursor.at == start && !dir.is_empty() && !kind.is_empty() {
         return test(kind, "");
     }
-    let list = lists.into_iter().find_map(|signs| cursor.enclosed(signs, address));
+    let is_address = |cursor: &Cursor<'_>| is_value(cursor.kind()) && cursor.kind() != TokenKind::Name;
+    let may_follow = cursor.at == start && is_address(cursor) && matches!(quals[2], "host" | "net" | "port");
+    let signs = [("{", "}"), ("(", ")"), ("[", "]")];
+    let list = signs.into_iter().find_map(|(open, close)| cursor.enclosed(open, close, address));
     let values = list.or_else(|| cursor.commas(address)).filter(|_| word != "between")?;
     let (first, is_one) = (values[0].as_str(), values.len() == 1 && !is_set);
     let is_range = range::numbers(first).is_some();
@@ -193,7 +196,16 @@ fn compared(cursor: &mut Cursor<'_>, quals: Quals, may_go_on: bool) -> Option<(&
         kind => kind,
     };
     let value = if is_one { values.concat() } else { format!("in {{{}}}", values.join(", ")) };
-    test(kind, &value)
+    let (_, mut tests) = test(kind, &value)?;
+    let is_qualifier = proto.is_empty() || has_ports(proto) == (kind == "port");
+    while may_follow && is_one && is_qualifier && is_address(cursor) {
+        let value = cursor.value()?;
+        tests.push(joined(&[dir, if kind == "host" && value.contains('/') { "net" } else { kind }, &value]));
+    }
+    // A netmask is no further address.
+    let has_mask =
+        tests.len() > 1 && tests.iter().any(|test| test.contains(" 255.") || test.contains("/255."));
+    (!has_mask).then_some((not, tests))
 }
 
 /// Reads `>= 1024`: the ports that are.
@@ -253,7 +265,7 @@ fn address(cursor: &mut Cursor<'_>) -> Option<String> {
         return net;
     }
     let value = cursor.value().filter(|value| qualifier(value).is_none())?;
-    if matches!(cursor.back(1), Some(TokenKind::V6(_))) && cursor.sign(Sign::Percent).is_some() {
+    if matches!(cursor.back(1), Some(TokenKind::V6(_))) && cursor.one_of("%").is_some() {
         cursor.value()?;
     }
     Some(value)
@@ -262,10 +274,10 @@ fn address(cursor: &mut Cursor<'_>) -> Option<String> {
 /// `10.0.0.*`, `10.*`.
 fn wildcard(cursor: &mut Cursor<'_>) -> Option<String> {
     let parts = cursor.text_of(|kind| kind == TokenKind::Name)?.strip_suffix('.')?;
-    cursor.sign(Sign::Star)?;
+    cursor.one_of("*")?;
     // `192.168.*.*`, but not `192.168.*.1`.
     while cursor.one_of(".").is_some() {
-        cursor.sign(Sign::Star)?;
+        cursor.one_of("*")?;
     }
     let (end, next) = (cursor.tokens.list[cursor.at - 1].span.end, cursor.tokens.list[cursor.at]);
     if is_value(next.kind) && next.span.start == end {
@@ -279,21 +291,4 @@ fn wildcard(cursor: &mut Cursor<'_>) -> Option<String> {
 pub(super) fn direction(cursor: &mut Cursor<'_>, kinds: &[&str]) -> Option<String> {
     let [proto, dir, kind] = plain_qualifiers(cursor);
     (proto.is_empty() && kinds.contains(&kind)).then(|| dir.to_owned())
-}
-
-/// `port 80 443`.
-pub(super) fn several(cursor: &mut Cursor<'_>) -> Option<String> {
-    let [proto, dir, kind @ ("host" | "net" | "port")] = qualifiers(cursor)? else { return None };
-    let mut tests = Vec::new();
-    while is_value(cursor.kind()) && cursor.kind() != TokenKind::Name {
-        let value = cursor.value()?;
-        let kind = if kind == "host" && value.contains('/') { "net" } else { kind };
-        // A netmask is no further address.
-        if value.starts_with("255.") || value.contains("/255.") {
-            return None;
-        }
-        tests.push(of_protocol(proto, "", &joined(&[dir, kind, &value])));
-    }
-    let is_qualifier = proto.is_empty() || has_ports(proto) == (kind == "port");
-    (tests.len() > 1 && is_qualifier).then(|| tests.join(" or "))
 }
