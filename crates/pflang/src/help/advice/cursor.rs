@@ -86,11 +86,6 @@ impl<'a> Cursor<'a> {
         Some(self.tokens.text(token))
     }
 
-    /// Reads two to four dotted numbers.
-    pub(super) fn dotted(&mut self) -> Option<&'a str> {
-        self.text_of(|kind| kind == TokenKind::Dotted)
-    }
-
     /// Reads `<`, `<=`, `>` or `>=`, or the words that Wireshark, nftables and routers have for them.
     pub(super) fn ordering(&mut self) -> Option<&'static str> {
         let signs = [("<|lt", "<"), ("<=|le", "<="), (">|gt", ">"), (">=|ge", ">=")];
@@ -121,26 +116,12 @@ impl<'a> Cursor<'a> {
         Some(span.text(self.tokens.source).to_owned())
     }
 
-    /// Reads `a, b`: at least one item.
-    pub(super) fn commas(&mut self, item: Phrase) -> Option<Vec<String>> {
-        let mut items = vec![item(self)?];
-        while self.one_of(",").is_some() {
-            items.push(item(self)?);
-        }
-        Some(items)
-    }
-
     /// Reads `{a, b}` between these signs, with or without commas; of a list that is not understood, nothing.
-    pub(super) fn enclosed(
-        &mut self,
-        open: &'static str,
-        close: &'static str,
-        item: Phrase,
-    ) -> Option<Vec<String>> {
+    pub(super) fn enclosed(&mut self, signs: [&'static str; 2], item: Phrase) -> Option<Vec<String>> {
         self.attempt(|cursor| {
-            cursor.one_of(open)?;
+            cursor.one_of(signs[0])?;
             let mut items = Vec::new();
-            while cursor.one_of(close).is_none() {
+            while cursor.one_of(signs[1]).is_none() {
                 items.push(item(cursor)?);
                 cursor.one_of(",");
             }

@@ -3,7 +3,7 @@
 //! Runs only after the parser has failed. A text counts as a display filter if a field such as `tcp.port` is in
 //! it, or a protocol that only Wireshark knows is used alone.
 
-use super::cursor::{Cursor, lookup};
+use super::cursor::{Cursor, joined, lookup};
 use super::fields::{self, Field};
 use super::primitive::{self, of_protocol, ports_that_are};
 use super::width;
@@ -235,7 +235,7 @@ fn test(cursor: &mut Cursor<'_>, name: &str) -> Option<String> {
     if cursor.one_of("in").is_some() {
         let Field::Id(quals, _) = field else { return None };
         let can_be_in = !quals.starts_with("ether") && (quals.ends_with("port") || quals.ends_with("host"));
-        let items = cursor.enclosed("{", "}", |cursor| Some(cursor.value()?.replace("..", "-")))?;
+        let items = cursor.enclosed(["{", "}"], |cursor| Some(cursor.value()?.replace("..", "-")))?;
         return can_be_in.then(|| format!("{quals} in {{{}}}", items.join(", ")));
     }
     let op = cursor.comparison()?;
@@ -249,21 +249,13 @@ fn test(cursor: &mut Cursor<'_>, name: &str) -> Option<String> {
         Field::Id(quals, _) => id(quals, op, &value),
         Field::Number(number) => Some(format!("{number} {op} {value}")),
         Field::Version => {
-            let proto = [("4", "ip"), ("6", "ip6")].iter().find(|(version, _)| *version == value)?.1;
-            match op {
-                "=" => Some(proto.to_owned()),
-                _ => (op == "!=").then(|| format!("not {proto}")),
-            }
+            let proto = lookup(&[("4", "ip"), ("6", "ip6")], &value)?;
+            Some(joined(&[lookup(&[("=", ""), ("!=", "not")], op)?, proto]))
         }
         Field::Bit(bit) => {
-            let is_one = match value.to_ascii_lowercase().as_str() {
-                "0" | "false" => false,
-                "1" | "true" => true,
-                _ => return None,
-            };
-            let is_set = if op == "=" { is_one } else { !is_one };
-            let op = matches!(op, "=" | "!=").then_some(if is_set { "!=" } else { "=" })?;
-            Some(format!("{bit} {op} 0"))
+            let is_one = lookup(&[("0|false", false), ("1|true", true)], &value.to_ascii_lowercase())?;
+            let is_set = lookup(&[("=", is_one), ("!=", !is_one)], op)?;
+            Some(format!("{bit} {} 0", if is_set { "!=" } else { "=" }))
         }
         Field::Test(_) => None,
     }

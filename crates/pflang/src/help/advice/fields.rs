@@ -169,7 +169,7 @@ pub(super) fn message(cursor: &mut Cursor<'_>) -> Option<String> {
         let value = constant.or((is_number && field.is_some()).then_some(value))?;
         Some(format!("{proto}[{proto}{}] {op} {value}", field.unwrap_or("type")))
     };
-    let list = cursor.enclosed("{", "}", |cursor| cursor.value());
+    let list = cursor.enclosed(["{", "}"], |cursor| cursor.value());
     let values = list.or_else(|| Some(vec![cursor.value()?]))?;
     Some(values.iter().map(test).collect::<Option<Vec<_>>>()?.join(join))
 }

@@ -102,9 +102,8 @@ fn read_part(cursor: &mut Cursor<'_>, part: &'static str) -> Option<String> {
             let address = cursor.text_of(|kind| matches!(kind, TokenKind::V6(_)))?;
             cursor.one_of("]").map(|_| address)?
         }
-        "SOCKET" => cursor.dotted()?,
         "DSCP" => return fields::dscp(&cursor.value()?),
-        "DOTTED" => cursor.dotted()?,
+        "SOCKET" | "DOTTED" => cursor.text_of(|kind| kind == TokenKind::Dotted)?,
         "EQ" => cursor.negation(),
         "OP" => cursor.comparison().unwrap_or("="),
         "ORDER" => cursor.ordering()?,
@@ -153,7 +152,7 @@ fn transports(cursor: &mut Cursor<'_>) -> Option<String> {
             _ => None,
         }
     };
-    let several = cursor.enclosed("{", "}", transport).or_else(|| Some(vec![transport(cursor)?]))?;
+    let several = cursor.enclosed(["{", "}"], transport).or_else(|| Some(vec![transport(cursor)?]))?;
     Some(if several.len() > 1 { format!("({})", several.join(" or ")) } else { several.concat() })
 }
 

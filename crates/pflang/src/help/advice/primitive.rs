@@ -179,9 +179,15 @@ fn compared(cursor: &mut Cursor<'_>, quals: Quals, may_go_on: bool) -> Option<(&
     }
     let is_address = |cursor: &Cursor<'_>| is_value(cursor.kind()) && cursor.kind() != TokenKind::Name;
     let may_follow = cursor.at == start && is_address(cursor) && matches!(quals[2], "host" | "net" | "port");
-    let signs = [("{", "}"), ("(", ")"), ("[", "]")];
-    let list = signs.into_iter().find_map(|(open, close)| cursor.enclosed(open, close, address));
-    let values = list.or_else(|| cursor.commas(address)).filter(|_| word != "between")?;
+    let signs = [["{", "}"], ["(", ")"], ["[", "]"]];
+    let mut values = signs
+        .into_iter()
+        .filter(|_| word != "between")
+        .find_map(|signs| cursor.enclosed(signs, address))
+        .unwrap_or_default();
+    while values.is_empty() || cursor.one_of(",").is_some() {
+        values.push(address(cursor).filter(|_| word != "between")?);
+    }
     let (first, is_one) = (values[0].as_str(), values.len() == 1 && !is_set);
     let is_range = range::numbers(first).is_some();
     let kind = match kind {
@@ -242,7 +248,7 @@ fn range(cursor: &mut Cursor<'_>, kind: &str, word: &str) -> Option<String> {
 
 /// `10.0.0.0 255.0.0.0`, `10.0.0.0 netmask 255.0.0.0`, `10.0.0.0/255.0.0.0`, `10.0.0.0 mask 8`.
 fn mask(cursor: &mut Cursor<'_>) -> Option<String> {
-    let net = cursor.dotted()?;
+    let net = cursor.text_of(|kind| kind == TokenKind::Dotted)?;
     if cursor.one_of("/|netmask|mask").is_some_and(|word| word != "/")
         && let Some(len) = cursor.number()
     {
@@ -254,7 +260,7 @@ fn mask(cursor: &mut Cursor<'_>) -> Option<String> {
         });
     }
     // Another network would not begin with ones.
-    let mask = cursor.dotted().filter(|mask| mask.starts_with("255."))?;
+    let mask = cursor.text_of(|kind| kind == TokenKind::Dotted).filter(|mask| mask.starts_with("255."))?;
     Some(format!("{net} mask {mask}"))
 }
 

@@ -68,7 +68,7 @@ impl<'p> Stopped<'p> {
             _ if self.is_term()
                 && matches!(kind, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) =>
             {
-                Some(address(self.tokens, self.at).0)
+                address(&mut Cursor { tokens: self.tokens, at: self.at })
             }
             (_, TokenKind::Name) if self.is_term() && !self.parser.dialect.strict => {
                 let are_addresses =
@@ -156,22 +156,22 @@ impl<'p> Stopped<'p> {
             let name = tokens.text(token);
             // From here on, identifiers may have their qualifiers from the left.
             inherits |= matches!(token.kind, TokenKind::Word(Word::Kind(_) | Word::Dir(_)));
+            cursor.at += 1;
             let filter = match token.kind {
                 // A word that would be taken for an identifier, and is none.
                 TokenKind::Name if inherits && term_for(name).is_some() => return None,
-                _ if inherits || !cursor.begins_term() => None,
-                TokenKind::Name => Some((term_for(name)?, cursor.at + 1)),
-                TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_) => Some(address(tokens, cursor.at)),
+                _ if inherits || !(Cursor { tokens, at: cursor.at - 1 }).begins_term() => continue,
+                TokenKind::Name => term_for(name)?,
+                TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_) => {
+                    cursor.at -= 1;
+                    address(&mut cursor)?
+                }
                 TokenKind::Number(_) => return None,
-                _ => None,
+                _ => continue,
             };
-            cursor.at += 1;
-            if let Some((filter, next)) = filter {
-                text.push_str(tokens.source.get(copied..token.span.start as usize)?);
-                text.push_str(&filter);
-                cursor.at = next;
-                copied = tokens.list.get(next - 1)?.span.end as usize;
-            }
+            text.push_str(tokens.source.get(copied..token.span.start as usize)?);
+            text.push_str(&filter);
+            copied = tokens.list[cursor.at - 1].span.end as usize;
         }
         text.push_str(tokens.source.get(copied..)?);
         self.whole(&text)
@@ -286,17 +286,16 @@ fn term_for(name: &str) -> Option<String> {
     Some(if filter.contains(" or ") { format!("({filter})") } else { filter.to_owned() })
 }
 
-/// The address at `at` with the qualifier that it needs, and the place behind it.
-fn address(tokens: &Tokens<'_>, at: usize) -> (String, usize) {
-    let text = tokens.text(tokens.list[at]);
-    match tokens.list.get(at + 1..at + 3) {
-        _ if matches!(tokens.list[at].kind, TokenKind::Mac(_)) => (format!("ether host {text}"), at + 1),
-        Some([slash, len]) if slash.kind == TokenKind::Sign(Sign::Slash) => {
-            let word = if len.kind == TokenKind::Dotted { " mask " } else { "/" };
-            (format!("net {text}{word}{}", tokens.text(*len)), at + 3)
-        }
-        _ => (format!("host {text}"), at + 1),
-    }
+/// Reads an address: it with the qualifier that it needs.
+fn address(cursor: &mut Cursor<'_>) -> Option<String> {
+    let is_mac = matches!(cursor.kind(), TokenKind::Mac(_));
+    let text = cursor.value()?;
+    Some(match text.split_once('/') {
+        _ if is_mac => format!("ether host {text}"),
+        Some((net, mask)) if mask.contains('.') => format!("net {net} mask {mask}"),
+        Some(_) => format!("net {text}"),
+        None => format!("host {text}"),
+    })
 }
 
 /// `len-20`, which reads as one word: what stands to both sides of the minus.
