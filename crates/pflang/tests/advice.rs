@@ -174,6 +174,25 @@ fn habits_of_other_tools_are_translated() {
     }
 }
 
+/// Qualifiers in any order, and twice; what compares or qualifies is not taken for a name.
+#[test]
+fn qualifiers_are_read_in_any_order() {
+    for (source, help) in [
+        ("dport tcp 80-90", "did you mean `tcp dst portrange 80-90`?"),
+        ("port tcp eq 80", "did you mean `tcp port 80`?"),
+        ("host host 10.0.0.1", "did you mean `host 10.0.0.1`?"),
+        ("mac daddr 1:2:3:4:5:6", "did you mean `ether dst host 1:2:3:4:5:6`?"),
+        ("udp network 10.0.0.0/8", "did you mean `udp and net 10.0.0.0/8`?"),
+        ("src ip = 10.0.0.1", "did you mean `ip src host 10.0.0.1`?"),
+        ("srcport 80 dport 443", "did you mean `src port 80 and dst port 443`?"),
+        ("ip saddr lt", "two primitives are joined by `and` or `or`"),
+        ("tcp saddr 80", "two primitives are joined by `and` or `or`"),
+        ("arp or ip version != 6", "did you mean `not ip6`?"),
+    ] {
+        assert_eq!(error(source).help.as_deref(), Some(help), "{source}");
+    }
+}
+
 /// Whether a filter compiles, or lacks a name only.
 fn names_aside(compiled: Result<Filter, Error>) -> bool {
     compiled.map_or_else(|error| error.code() == Code::UnknownName, |_| true)

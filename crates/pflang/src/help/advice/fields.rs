@@ -1,223 +1,175 @@
-//! Header fields by the names that other tools and RFCs have for them, and protocols where a number has to stand.
+//! Header fields by the names that other tools and RFCs have for them, and the numbers of protocols.
 //!
 //! ```text
 //! ip ttl < 5               ip[8] < 5
-//! ip tos 0x10              ip[1] = 0x10
 //! ip frag                  ip[6:2] & 0x3fff != 0
 //! ttl < 5                  ip[8] < 5
 //! icmp type echo-request   icmp[icmptype] = icmp-echo
-//! ip[9] = tcp              ip[9] = 6
 //! ```
-//! Like [`habits`](super::habits), these phrases are looked for only after the parser has failed.
 
-use super::cursor::Cursor;
-use crate::syntax::lex::{Sign, TokenKind};
+use super::cursor::{Cursor, lookup};
+use crate::syntax::lex::TokenKind;
 use crate::syntax::words::{self, Word};
 
-/// Fields that are numbers: the protocol, its names for the field, where it stands.
-#[rustfmt::skip]
-static NUMBERS: &[(&str, &[&str], &str)] = &[
-    ("ip", &["ttl"], "ip[8]"), ("ip", &["tos", "dsfield"], "ip[1]"), ("ip", &["id"], "ip[4:2]"),
-    ("ip", &["len", "length"], "ip[2:2]"), ("ip", &["checksum"], "ip[10:2]"), ("ip", &["hdrlength", "ihl"], "ip[0] & 0xf"),
-    ("ip", &["frag-off"], "ip[6:2]"), ("ip6", &["hoplimit", "hlim"], "ip6[7]"), ("ip6", &["len", "length"], "ip6[4:2]"),
-    ("ip6", &["flowlabel"], "ip6[0:4] & 0xfffff"), ("tcp", &["window", "win"], "tcp[14:2]"),
-    ("tcp", &["seq", "sequence"], "tcp[4:4]"), ("tcp", &["ackseq"], "tcp[8:4]"), ("tcp", &["checksum"], "tcp[16:2]"),
-    ("tcp", &["doff"], "tcp[12] >> 4"), ("udp", &["len", "length"], "udp[4:2]"), ("udp", &["checksum"], "udp[6:2]"),
-    ("arp", &["opcode", "operation", "op"], "arp[6:2]"), ("icmp", &["id"], "icmp[4:2]"),
-    ("icmp", &["seq", "sequence"], "icmp[6:2]"), ("icmp6", &["id"], "icmp6[4:2]"), ("icmp6", &["seq", "sequence"], "icmp6[6:2]"),
-];
+/// What a field of a header is here.
+#[derive(Clone, Copy)]
+pub(super) enum Field {
+    /// What stands before an identifier, and its place, if it can be compared with that of another field.
+    Id(&'static str, &'static str),
+    Number(&'static str),
+    /// A single bit, or several that are a flag.
+    Bit(&'static str),
+    Test(&'static str),
+    /// It says by which protocol the packet is read.
+    Version,
+}
 
-/// Tests of bits that a word alone stands for.
+/// Fields by their names for Wireshark, which have a full stop, and for nftables and others, which have a blank.
 #[rustfmt::skip]
-static BITS: &[(&str, &[&str], &str)] = &[
-    ("ip", &["frag", "frags", "fragment", "fragments", "fragmented"], "ip[6:2] & 0x3fff != 0"),
-    ("ip", &["df"], "ip[6] & 0x40 != 0"), ("ip", &["mf"], "ip[6] & 0x20 != 0"),
-    ("ip", &["option", "options"], "ip[0] & 0xf > 5"), ("tcp", &["option", "options"], "tcp[12] >> 4 > 5"),
-];
+static FIELDS: &[(&str, Field)] = {
+    use Field::*;
+    &[
+    ("ip.addr|ip.host", Id("ip host", "")), ("ip.src|ip.src_host", Id("ip src host", "ip[12:4]")),
+    ("ip.dst|ip.dst_host", Id("ip dst host", "ip[16:4]")), ("ip.proto", Id("ip proto", "ip[9]")),
+    ("ipv6.addr|ipv6.host", Id("ip6 host", "")), ("ipv6.src", Id("ip6 src host", "")),
+    ("ipv6.dst", Id("ip6 dst host", "")), ("ipv6.nxt", Id("ip6 proto", "ip6[6]")),
+    ("tcp.port", Id("tcp port", "")), ("tcp.srcport", Id("tcp src port", "tcp[0:2]")),
+    ("tcp.dstport", Id("tcp dst port", "tcp[2:2]")), ("udp.port", Id("udp port", "")),
+    ("udp.srcport", Id("udp src port", "udp[0:2]")), ("udp.dstport", Id("udp dst port", "udp[2:2]")),
+    ("sctp.port", Id("sctp port", "")), ("sctp.srcport", Id("sctp src port", "sctp[0:2]")),
+    ("sctp.dstport", Id("sctp dst port", "sctp[2:2]")), ("eth.addr", Id("ether host", "")),
+    ("eth.src", Id("ether src", "")), ("eth.dst", Id("ether dst", "")),
+    ("eth.type", Id("ether proto", "ether[12:2]")), ("vlan.id", Id("vlan", "")),
+    ("mpls.label", Id("mpls", "")), ("vxlan.vni", Id("vxlan", "")), ("geneve.vni", Id("geneve", "")),
+    ("pppoe.session_id", Id("pppoes", "")), ("ip.version", Version), ("frame.len", Number("len")),
+    ("ip.ttl|ip ttl", Number("ip[8]")), ("ip.id|ip id", Number("ip[4:2]")),
+    ("ip.len|ip len|ip length", Number("ip[2:2]")), ("ip tos|ip dsfield", Number("ip[1]")),
+    ("ip checksum", Number("ip[10:2]")), ("ip hdrlength|ip ihl", Number("ip[0] & 0xf")),
+    ("ip frag-off", Number("ip[6:2]")), ("ipv6.hlim|ip6 hoplimit|ip6 hlim", Number("ip6[7]")),
+    ("ipv6.plen|ip6 len|ip6 length", Number("ip6[4:2]")), ("ip6 flowlabel", Number("ip6[0:4] & 0xfffff")),
+    ("tcp.flags", Number("tcp[tcpflags]")), ("tcp.window_size_value|tcp window|tcp win", Number("tcp[14:2]")),
+    ("tcp checksum", Number("tcp[16:2]")), ("tcp.seq_raw|tcp seq|tcp sequence", Number("tcp[4:4]")),
+    ("tcp.ack_raw|tcp ackseq", Number("tcp[8:4]")), ("tcp doff", Number("tcp[12] >> 4")),
+    ("tcp.len", Number("ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2)")),
+    ("udp.length|udp len|udp length", Number("udp[4:2]")), ("udp checksum", Number("udp[6:2]")),
+    ("arp.opcode|arp opcode|arp operation|arp op", Number("arp[6:2]")),
+    ("icmp.type", Number("icmp[icmptype]")), ("icmp.code", Number("icmp[icmpcode]")),
+    ("icmp id", Number("icmp[4:2]")), ("icmp seq|icmp sequence", Number("icmp[6:2]")),
+    ("icmpv6.type", Number("icmp6[icmp6type]")), ("icmpv6.code", Number("icmp6[icmp6code]")),
+    ("icmp6 id", Number("icmp6[4:2]")), ("icmp6 seq|icmp6 sequence", Number("icmp6[6:2]")),
+    ("tcp.flags.syn", Bit("tcp[tcpflags] & tcp-syn")), ("tcp.flags.ack", Bit("tcp[tcpflags] & tcp-ack")),
+    ("tcp.flags.fin", Bit("tcp[tcpflags] & tcp-fin")), ("tcp.flags.reset", Bit("tcp[tcpflags] & tcp-rst")),
+    ("tcp.flags.push", Bit("tcp[tcpflags] & tcp-push")), ("tcp.flags.urg", Bit("tcp[tcpflags] & tcp-urg")),
+    ("ip.flags.df|ip df", Bit("ip[6] & 0x40")), ("ip.flags.mf|ip mf", Bit("ip[6] & 0x20")),
+    ("ip frag|ip frags|ip fragment|ip fragments|ip fragmented", Bit("ip[6:2] & 0x3fff")),
+    ("ip option|ip options", Test("ip[0] & 0xf > 5")), ("tcp option|tcp options", Test("tcp[12] >> 4 > 5")),
+    ]
+};
+
+/// The field of this name.
+pub(super) fn field(name: &str) -> Option<Field> {
+    lookup(FIELDS, name)
+}
 
 /// The protocol that alone has a field of this name, which then is understood without it.
 fn owner(field: &str) -> Option<&'static str> {
-    let of = |(_, names, _): &&(&str, &[&str], &str)| names.contains(&field);
-    let mut owners = NUMBERS.iter().chain(BITS).filter(of).map(|(proto, ..)| *proto);
+    let names = FIELDS.iter().flat_map(|(names, _)| names.split('|')).filter_map(|name| name.split_once(' '));
+    let mut owners = names.filter(|(_, name)| *name == field).map(|(proto, _)| proto);
     owners.next().filter(|_| owners.next().is_none())
 }
 
-/// `ip protocol gre`, `ip ttl < 5`, `ip dscp ef`, `ip frag-off & 0x1fff != 0`, `ip version 6`, `ip df`, `ttl < 5`, `df`.
+/// `ip ttl < 5`, `ip df`, `ttl < 5`, `df`.
 pub(super) fn fields(cursor: &mut Cursor<'_>) -> Option<String> {
-    let start = cursor.at;
     let is_term = cursor.begins_term();
-    let proto = cursor.one_of(&["ip", "ip6", "tcp", "udp", "arp", "icmp", "icmp6"]);
+    let proto = cursor.one_of("ip|ip6|tcp|udp|arp|icmp|icmp6");
     let word = cursor.text_of(|kind| matches!(kind, TokenKind::Name | TokenKind::Word(Word::Len)))?;
     let proto = proto.or_else(|| owner(word).filter(|_| is_term))?;
-    let named = |table: &'static [(&str, &[&str], &str)]| {
-        table.iter().find(|(of, names, _)| *of == proto && names.contains(&word)).map(|(.., field)| *field)
-    };
-    match (proto, word) {
-        ("ip" | "ip6", "protocol" | "nexthdr" | "next-header") => return protocol_field(cursor, proto),
-        ("ip", "version") => return version(cursor, start),
-        ("ip", "dscp") => {
-            let op = cursor.comparison();
-            return Some(format!("ip[1] >> 2 {op} {}", dscp(&cursor.value()?)?));
+    // Options have names and values elsewhere, which a filter cannot look for.
+    let is_alone = cursor.kind() != TokenKind::Name;
+    match field(&format!("{proto} {word}"))? {
+        Field::Number(place) => {
+            Some(format!("{place} {} {}", cursor.comparison().unwrap_or("="), cursor.number()?))
         }
-        ("ip", "frag-off") if cursor.sign(Sign::Ampersand).is_some() => {
-            let mask = cursor.number()?;
-            return Some(format!("ip[6:2] & {mask} {} {}", cursor.comparison(), cursor.number()?));
-        }
-        _ => {}
-    }
-    if let Some(test) = named(BITS) {
-        // Options have names and values elsewhere, which a filter cannot look for.
-        return cursor.token().is_none_or(|next| next.kind != TokenKind::Name).then(|| test.to_owned());
-    }
-    let field = named(NUMBERS)?;
-    Some(format!("{field} {} {}", cursor.comparison(), cursor.number()?))
-}
-
-/// The rest of `ip version 4` and `ip version != 6`; other comparisons have no counterpart.
-fn version(cursor: &mut Cursor<'_>, start: usize) -> Option<String> {
-    let not = cursor.negation();
-    let proto = of_version(&cursor.number()?)?;
-    Some(match not {
-        Some(not) => cursor.operands(start, &format!("{not} {proto}")),
-        None => proto.to_owned(),
-    })
-}
-
-/// The protocol of a version of IP.
-pub(super) fn of_version(number: &str) -> Option<&'static str> {
-    match number {
-        "4" => Some("ip"),
-        "6" => Some("ip6"),
+        Field::Bit(bits) => is_alone.then(|| format!("{bits} != 0")),
+        Field::Test(test) => is_alone.then(|| test.to_owned()),
         _ => None,
     }
 }
 
-/// The rest of `ip protocol gre`.
-fn protocol_field(cursor: &mut Cursor<'_>, proto: &str) -> Option<String> {
-    let start = cursor.at.checked_sub(2)?;
-    let not = cursor.negation();
-    let token = cursor.token()?;
-    let name = cursor.tokens.text(token);
-    cursor.at += 1;
-    let number = PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, number)| number.to_string());
-    let value = match (number, words::word(name), token.kind) {
-        (Some(number), ..) => number,
-        (None, Some(Word::Proto(_)), _) => format!("\\{name}"),
-        (None, _, TokenKind::Number(_)) => name.to_owned(),
-        _ => return None,
-    };
-    Some(match not {
-        Some(not) => cursor.operands(start, &format!("{proto} and {not} {proto} proto {value}")),
-        None => format!("{proto} proto {value}"),
-    })
-}
-
-/// Protocols for which the language has no word, or another one, by IANA's numbers.
+/// Protocols by IANA's numbers.
 #[rustfmt::skip]
-static PROTOCOLS: &[(&str, u32)] = &[
-    ("ipencap", 4), ("ipv6", 41), ("gre", 47), ("icmpv6", 58), ("ipv6-icmp", 58), ("ospf", 89), ("comp", 108), ("udplite", 136),
-];
-
-/// Protocols that are words, by IANA's numbers.
-#[rustfmt::skip]
-static WORDS: &[(&str, u32)] = &[
-    ("icmp", 1), ("igmp", 2), ("tcp", 6), ("udp", 17), ("esp", 50), ("ah", 51), ("icmp6", 58), ("pim", 103), ("vrrp", 112), ("sctp", 132),
+pub(super) static PROTOCOLS: &[(&str, &str)] = &[
+    ("icmp", "1"), ("igmp", "2"), ("ipencap", "4"), ("tcp", "6"), ("udp", "17"), ("ipv6", "41"),
+    ("gre", "47"), ("esp", "50"), ("ah", "51"), ("icmp6|icmpv6|ipv6-icmp", "58"), ("ospf", "89"),
+    ("pim", "103"), ("comp", "108"), ("vrrp", "112"), ("sctp", "132"), ("udplite", "136"),
 ];
 
 /// The same for Ethernet.
 #[rustfmt::skip]
-static ETHERTYPES: &[(&str, &str)] = &[
-    ("ip", "0x0800"), ("ipv4", "0x0800"), ("arp", "0x0806"), ("rarp", "0x8035"), ("ip6", "0x86dd"), ("ipv6", "0x86dd"),
-    ("vlan", "0x8100"), ("mpls", "0x8847"),
+pub(super) static ETHERTYPES: &[(&str, &str)] = &[
+    ("ip|ipv4", "0x0800"), ("arp", "0x0806"), ("vlan", "0x8100"), ("rarp", "0x8035"), ("ip6|ipv6", "0x86dd"),
+    ("mpls", "0x8847"),
 ];
 
-/// `ip[9] = tcp`, `ip6[6] != icmp6`, `ether[12:2] = ip`.
-pub(super) fn protocol_number(cursor: &mut Cursor<'_>) -> Option<String> {
-    let header = cursor.one_of(&["ip", "ip6", "ether", "link"])?;
-    cursor.sign(Sign::LBracket)?;
-    let index = cursor.number()?;
-    let size = cursor.sign(Sign::Colon).and_then(|()| cursor.number());
-    cursor.sign(Sign::RBracket)?;
-    let op = cursor.comparison();
-    let name = cursor.tokens.text(cursor.token()?);
-    cursor.at += 1;
-    let of_ip =
-        || [PROTOCOLS, WORDS].concat().iter().find(|(word, _)| *word == name).map(|(_, k)| k.to_string());
-    let of_ethernet = || ETHERTYPES.iter().find(|(word, _)| *word == name).map(|(_, k)| (*k).to_owned());
-    match (header, index.as_str(), size.as_deref()) {
-        ("ip", "9", None) | ("ip6", "6", None) => Some(format!("{header}[{index}] {op} {}", of_ip()?)),
-        ("ether" | "link", "12", Some("2")) => Some(format!("{header}[12:2] {op} {}", of_ethernet()?)),
-        _ => None,
-    }
-}
-
 /// The code point of a class that nftables names (RFC 2474, 2597, 3246), or of a number.
-fn dscp(name: &str) -> Option<u32> {
+pub(super) fn dscp(name: &str) -> Option<String> {
     let digits = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
-    match (name, digits("cs"), digits("af")) {
+    let number = match (name, digits("cs"), digits("af")) {
         ("ef", ..) => Some(46),
         ("be", ..) => Some(0),
         (_, Some(class @ 0..=7), _) => Some(8 * class),
         (_, _, Some(of @ 11..=43)) if (1..=3).contains(&(of % 10)) => Some(8 * (of / 10) + 2 * (of % 10)),
         _ => name.parse().ok().filter(|number| *number < 64),
-    }
+    };
+    number.map(|number: u32| number.to_string())
 }
 
 /// The types of ICMP messages that have other names elsewhere.
 #[rustfmt::skip]
-static MESSAGES: &[(&str, &str, &str)] = &[
-    ("icmp", "echo-request", "icmp-echo"), ("icmp", "echo", "icmp-echo"), ("icmp", "request", "icmp-echo"),
-    ("icmp", "echo-reply", "icmp-echoreply"), ("icmp", "reply", "icmp-echoreply"),
-    ("icmp", "destination-unreachable", "icmp-unreach"), ("icmp", "unreachable", "icmp-unreach"),
-    ("icmp", "time-exceeded", "icmp-timxceed"),
-    ("icmp", "redirect", "icmp-redirect"), ("icmp", "parameter-problem", "icmp-paramprob"),
-    ("icmp6", "echo-request", "icmp6-echo"), ("icmp6", "echo", "icmp6-echo"), ("icmp6", "echo-reply", "icmp6-echoreply"),
-    ("icmp6", "destination-unreachable", "icmp6-destinationunreach"),
-    ("icmp6", "packet-too-big", "icmp6-packettoobig"), ("icmp6", "time-exceeded", "icmp6-timeexceeded"),
-    ("icmp6", "nd-neighbor-solicit", "icmp6-neighborsolicit"),
-    ("icmp6", "nd-neighbor-advert", "icmp6-neighboradvert"),
-    ("icmp6", "nd-router-solicit", "icmp6-routersolicit"), ("icmp6", "nd-router-advert", "icmp6-routeradvert"),
+static ICMP: &[(&str, &str)] = &[
+    ("echorequest|echo|request", "icmp-echo"), ("echoreply|reply", "icmp-echoreply"),
+    ("redirect", "icmp-redirect"), ("destinationunreachable|unreachable", "icmp-unreach"),
+    ("timeexceeded", "icmp-timxceed"), ("parameterproblem", "icmp-paramprob"),
 ];
+
+/// The same for IPv6.
+#[rustfmt::skip]
+static ICMP6: &[(&str, &str)] = &[
+    ("echorequest|echo", "icmp6-echo"), ("echoreply", "icmp6-echoreply"),
+    ("packettoobig", "icmp6-packettoobig"), ("destinationunreachable", "icmp6-destinationunreach"),
+    ("timeexceeded", "icmp6-timeexceeded"), ("ndneighborsolicit", "icmp6-neighborsolicit"),
+    ("ndneighboradvert", "icmp6-neighboradvert"), ("ndroutersolicit", "icmp6-routersolicit"),
+    ("ndrouteradvert", "icmp6-routeradvert"),
+];
+
+/// The constant for a message that has another name elsewhere.
+fn message_name(proto: &str, name: &str) -> Option<&'static str> {
+    lookup(if proto == "icmp" { ICMP } else { ICMP6 }, &name.replace('-', ""))
+}
 
 /// The constant that `icmp-echo-request` or `icmp6-echorequest` stands for.
 pub(super) fn message_constant(name: &str) -> Option<&'static str> {
     let (proto, message) = name.split_once('-')?;
-    let letters = |text: &str| text.replace('-', "");
-    let known = MESSAGES.iter().find(|(of, known, _)| *of == proto && letters(known) == letters(message));
-    known.map(|(.., constant)| *constant)
+    message_name(proto, message).filter(|_| matches!(proto, "icmp" | "icmp6"))
 }
 
 /// `icmp type 8`, `icmpv6 code 0`, `icmp[type] = 8`, `icmp type {echo-request, echo-reply}`, `icmp echo-request`.
 pub(super) fn message(cursor: &mut Cursor<'_>) -> Option<String> {
-    let start = cursor.at;
-    let proto = match cursor.one_of(&["icmp", "icmp6", "icmpv6"])? {
-        "icmp" => "icmp",
-        _ => "icmp6",
-    };
-    let in_brackets = cursor.sign(Sign::LBracket).is_some();
-    let Some(field) = cursor.one_of(&["type", "code"]) else {
-        let name = cursor.value().filter(|_| !in_brackets)?;
-        return Some(format!("{proto}[{proto}type] = {}", message_name(proto, &name)?));
-    };
+    let proto = if cursor.one_of("icmp|icmp6|icmpv6")? == "icmp" { "icmp" } else { "icmp6" };
+    let in_brackets = cursor.one_of("[").is_some();
+    let field = cursor.one_of("type|code");
     if in_brackets {
-        cursor.sign(Sign::RBracket)?;
+        cursor.one_of("]").and(field)?;
     }
-    let op = if cursor.negation().is_some() { "!=" } else { "=" };
-    let test = |value: &str| {
-        let constant = message_name(proto, value).filter(|_| field == "type");
+    let (op, join) = if cursor.negation().is_empty() { ("=", " or ") } else { ("!=", " and ") };
+    let test = |value: &String| {
         let is_number =
             value.starts_with(|first: char| first.is_ascii_digit()) || words::constant(value).is_some();
-        Some(format!("{proto}[{proto}{field}] {op} {}", constant.or(is_number.then_some(value))?))
+        let constant = message_name(proto, value).filter(|_| field != Some("code"));
+        let value = constant.or((is_number && field.is_some()).then_some(value))?;
+        Some(format!("{proto}[{proto}{}] {op} {value}", field.unwrap_or("type")))
     };
-    if let Some(values) = cursor.list() {
-        let tests: Option<Vec<String>> = values.iter().map(|value| test(value)).collect();
-        return Some(cursor.operands(start, &tests?.join(if op == "=" { " or " } else { " and " })));
-    }
-    test(&cursor.value()?)
-}
-
-/// The constant for a message that has another name elsewhere.
-fn message_name(proto: &str, name: &str) -> Option<&'static str> {
-    let known = MESSAGES.iter().find(|(of, known, _)| *of == proto && *known == name);
-    known.map(|(.., constant)| *constant)
+    let list = cursor.enclosed(["{", "}"], |cursor| cursor.value());
+    let values = list.or_else(|| Some(vec![cursor.value()?]))?;
+    Some(values.iter().map(test).collect::<Option<Vec<_>>>()?.join(join))
 }

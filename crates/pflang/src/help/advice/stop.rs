@@ -1,9 +1,8 @@
 //! What was probably meant where the parser stopped.
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, is_value, joined, lookup};
 use super::suggest::{SUGGESTION_MAX, nearest};
 use super::{display_filter, fields, hints};
-use crate::Span;
 use crate::diag::{Diagnostic, Suggestion};
 use crate::syntax::ast::Kind;
 use crate::syntax::codes;
@@ -18,7 +17,9 @@ use crate::syntax::words::{self, Word};
 pub(crate) fn help(parser: &Parser<'_>, found: Diagnostic) -> Diagnostic {
     let stop = parser.stop.filter(|stop| stop.token.span == found.span);
     let Some(Stop { token, expected }) = stop else { return found };
-    let stopped = Stopped { parser, token, expected };
+    let tokens = parser.tokens;
+    let at = tokens.list.partition_point(|other| other.span.start < token.span.start);
+    let stopped = Stopped { parser, tokens, token, at, text: tokens.text(token), expected };
     if let Some(joined) = stopped.joined() {
         return Diagnostic { suggestion: Some(joined), ..found };
     }
@@ -29,61 +30,62 @@ pub(crate) fn help(parser: &Parser<'_>, found: Diagnostic) -> Diagnostic {
     }
 }
 
-/// The parser where it stopped.
+/// The parser where it stopped: what it found there, and what it expected.
 struct Stopped<'p> {
     parser: &'p Parser<'p>,
+    tokens: &'p Tokens<'p>,
     token: Token,
+    at: usize,
+    text: &'p str,
     expected: Expected,
 }
 
-impl Stopped<'_> {
+/// Words of other languages.
+#[rustfmt::skip]
+static WORDS: &[(&str, &str)] = &[
+    // One letter from `port`, which is another question.
+    ("dport", "dst port"), ("sport", "src port"), ("source", "src"), ("destination|dest", "dst"),
+    ("ipv4|inet", "ip"), ("inet6", "ip6"), ("802.1q|802.1Q|dot1q|qinq|802.1ad", "vlan"),
+];
+
+impl<'p> Stopped<'p> {
+    fn is_term(&self) -> bool {
+        matches!(self.expected, Expected::Term | Expected::TermAfterJoin)
+    }
+
     /// The filter or word that was meant.
     fn meant(&self) -> Option<String> {
-        if let Some(filter) = self.in_lower_case() {
-            return Some(filter);
-        }
-        if matches!(self.expected, Expected::Term | Expected::TermAfterJoin)
-            && let Some(filter) = self.completed()
-        {
-            return Some(filter);
-        }
-        if self.token.kind == TokenKind::Name
-            && let Some(words) = self.words_for()
-        {
-            return Some(words);
-        }
-        let text = self.parser.tokens.text(self.token);
-        match (self.expected, self.token.kind) {
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Dotted | TokenKind::V6(_)) => {
-                Some(address(self.parser.tokens, self.at()).0)
-            }
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Name)
-                if !self.parser.dialect.strict && is_range_of_addresses(text) =>
+        let completed = || self.completed().filter(|_| self.is_term());
+        let words = || self.words_for().filter(|_| self.token.kind == TokenKind::Name);
+        self.in_lower_case().or_else(completed).or_else(words).or_else(|| self.operand())
+    }
+
+    /// The primitive that was meant by an operand alone.
+    fn operand(&self) -> Option<String> {
+        let (text, kind) = (self.text, self.token.kind);
+        let flag = |flag: &str| flag.starts_with("tcp-").then(|| format!("tcp[tcpflags] & {flag} != 0"));
+        match (self.expected, kind) {
+            _ if self.is_term()
+                && matches!(kind, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) =>
             {
-                Some(format!("host in {{{text}}}"))
+                address(&mut Cursor { tokens: self.tokens, at: self.at })
             }
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Mac(_)) => {
-                Some(format!("ether host {text}"))
+            (_, TokenKind::Name) if self.is_term() && !self.parser.dialect.strict => {
+                let are_addresses =
+                    range::ends(text, self.token.span)?.iter().all(|end| end.kind == TokenKind::Dotted);
+                are_addresses.then(|| format!("host in {{{text}}}"))
             }
-            (Expected::TermAfterJoin, TokenKind::Number(_)) if text.starts_with("tcp-") => {
-                Some(format!("tcp[tcpflags] & {text} != 0"))
-            }
-            (Expected::TermAfterJoin, TokenKind::Number(_)) => {
-                (!self.is_next_to_number(self.at())).then(|| format!("port {text}"))
-            }
+            (Expected::TermAfterJoin, TokenKind::Number(_)) => flag(text).or_else(|| self.port(self.at)),
             (Expected::Operator { number: true }, _) => {
-                match self.parser.tokens.text(self.parser.previous()?) {
-                    flag if flag.starts_with("tcp-") => Some(format!("tcp[tcpflags] & {flag} != 0")),
-                    number
-                        if number.starts_with(|first: char| first.is_ascii_digit())
-                            && !self.is_next_to_number(self.at() - 1) =>
-                    {
-                        Some(format!("port {number}"))
-                    }
-                    _ => None,
-                }
+                flag(self.tokens.text(self.parser.previous()?)).or_else(|| self.port(self.at - 1))
             }
-            (Expected::Operator { number: false }, _) => self.with_comparison(),
+            // All that it lacks is a comparison.
+            (Expected::Operator { number: false }, _) => {
+                let is_length =
+                    self.parser.previous().is_some_and(|token| token.kind == TokenKind::Word(Word::Len));
+                let (before, after) = self.split();
+                self.whole(&format!("{before} != 0 {after}")).filter(|_| !is_length)
+            }
             (Expected::Join, TokenKind::Number(_)) => {
                 let proto = self.parser.protocol_before()?;
                 let kind = if is_transport(proto) { "port" } else { "proto" };
@@ -96,149 +98,25 @@ impl Stopped<'_> {
         }
     }
 
-    /// The place of the token.
-    fn at(&self) -> usize {
-        self.parser.tokens.list.partition_point(|other| other.span.start < self.token.span.start)
+    /// The number at `at` as a port, which it is not if the primitive to the left ends with a number.
+    fn port(&self, at: usize) -> Option<String> {
+        let number = self.tokens.text(*self.tokens.list.get(at)?);
+        let before = Cursor { tokens: self.tokens, at }.back(2);
+        let is_port = number.starts_with(|first: char| first.is_ascii_digit())
+            && !matches!(before, Some(TokenKind::Number(_)));
+        is_port.then(|| format!("port {number}"))
     }
 
-    /// Whether the primitive to the left ends with a number, which is no port: the number at `at` would be one.
-    fn is_next_to_number(&self, at: usize) -> bool {
-        let before = at.checked_sub(2).and_then(|before| self.parser.tokens.list.get(before));
-        before.is_some_and(|before| matches!(before.kind, TokenKind::Number(_)))
+    /// The text before the token, and from it on.
+    fn split(&self) -> (&'p str, &'p str) {
+        let (before, after) = self.tokens.source.split_at(self.token.span.start as usize);
+        (before.trim(), after.trim())
     }
 
-    /// The whole filter with the qualifiers that its addresses lack, and with filters in place of protocols that have no word,
-    /// if that is all it lacks.
-    fn completed(&self) -> Option<String> {
-        let tokens = self.parser.tokens;
-        if tokens.within == Within::Set || tokens.error.is_some() || tokens.source.len() > SUGGESTION_MAX {
-            return None;
-        }
-        let (mut text, mut copied) = (String::new(), 0);
-        let mut cursor = Cursor { tokens, at: 0 };
-        while let Some(token) = cursor.token() {
-            let name = tokens.text(token);
-            let filter = match token.kind {
-                // From here on, identifiers may have their qualifiers from the left.
-                TokenKind::Word(Word::Kind(_) | Word::Dir(_)) => break,
-                _ if !cursor.begins_term() => None,
-                TokenKind::Name => Some((term_for(name)?, cursor.at + 1)),
-                TokenKind::Dotted | TokenKind::V6(_) => Some(address(tokens, cursor.at)),
-                TokenKind::Mac(_) => Some((format!("ether host {name}"), cursor.at + 1)),
-                TokenKind::Number(_) => return None,
-                _ => None,
-            };
-            cursor.at += 1;
-            if let Some((filter, next)) = filter {
-                text.push_str(tokens.source.get(copied..token.span.start as usize)?);
-                text.push_str(&filter);
-                cursor.at = next;
-                copied = tokens.list.get(next - 1)?.span.end as usize;
-            }
-        }
-        // A word that would be taken for an identifier, and is none.
-        let is_left =
-            |token: &Token| token.kind == TokenKind::Name && term_for(tokens.text(*token)).is_some();
-        if tokens.list.get(cursor.at..)?.iter().any(is_left) {
-            return None;
-        }
-        text.push_str(tokens.source.get(copied..)?);
-        is_filter(&text, self.parser.dialect).then(|| text.trim().to_owned())
-    }
-
-    /// What to know, where nothing in particular seems to be meant.
-    fn advice(&self) -> Option<String> {
-        let text = shown(self.parser.tokens.text(self.token));
-        match (self.expected, self.token.kind) {
-            (
-                Expected::Term | Expected::TermAfterJoin | Expected::Arith | Expected::Number,
-                TokenKind::Name,
-            ) if let Some((left, right)) = difference(text) => {
-                Some(format!("`{text}` is one word; a minus has blanks around it: `{left} - {right}`"))
-            }
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) if matches!(text, "any" | "all") => {
-                Some("an empty filter matches every packet; `host any` is a host of this name".into())
-            }
-            (Expected::Term | Expected::TermAfterJoin, TokenKind::Name) => {
-                Some(format!("if this is a host, write `host {text}`; pcap-filter(7) explains all words"))
-            }
-            (Expected::Join, TokenKind::Sign(sign)) => self.advice_for_sign(sign).map(str::to_owned),
-            (Expected::Join, TokenKind::Word(_) | TokenKind::Name) => {
-                Some("two primitives are joined by `and` or `or`".into())
-            }
-            (Expected::Id | Expected::SetItem, TokenKind::Word(Word::And | Word::Or | Word::Not)) => None,
-            (Expected::Id | Expected::SetItem, TokenKind::Word(_)) => {
-                Some(format!("`{text}` is a keyword: escape it as `\\{text}` to use it as a name"))
-            }
-            _ => None,
-        }
-    }
-
-    /// The same for a sign where a filter may end.
-    fn advice_for_sign(&self, sign: Sign) -> Option<&'static str> {
-        let is_net =
-            self.parser.quals.is_none_or(|quals| matches!(quals.kind, None | Some(Kind::Host | Kind::Net)));
-        match sign {
-            Sign::Comma if self.parser.dialect.strict => Some("write `or` between alternatives"),
-            Sign::Comma => Some("write `or` between alternatives, or a set: `port in {80, 443}`"),
-            Sign::Slash if is_net && matches!(self.parser.previous()?.kind, TokenKind::Number(_)) => {
-                Some("a prefix needs at least two parts in front of it: `10.0/8`")
-            }
-            Sign::Ampersand => Some("`&` is for numbers: filters are joined by `and` or `&&`"),
-            Sign::Pipe => Some("`|` is for numbers: filters are joined by `or` or `||`"),
-            _ => None,
-        }
-    }
-
-    /// The words that an unknown one was meant to be.
-    fn words_for(&self) -> Option<String> {
-        let text = self.parser.tokens.text(self.token);
-        if let Some(filter) = self.protocol_without_word(text) {
-            return Some(filter);
-        }
-        let wanted = match (self.expected, self.parser.protocol_before()) {
-            // One letter from `port`, which is another question.
-            _ if text == "dport" => Some("dst port"),
-            _ if text == "sport" => Some("src port"),
-            _ if matches!(text, "source") => Some("src"),
-            _ if matches!(text, "destination" | "dest") => Some("dst"),
-            _ if matches!(text, "ipv4" | "inet") => Some("ip"),
-            _ if text == "inet6" => Some("ip6"),
-            _ if matches!(text, "802.1q" | "802.1Q" | "dot1q" | "qinq" | "802.1ad") => Some("vlan"),
-            (Expected::Term | Expected::TermAfterJoin, _)
-                if codes::is_wlan_subtype(text)
-                    && !codes::WLAN_TYPES.iter().any(|(kind, _)| *kind == text) =>
-            {
-                return Some(format!("subtype {text}"));
-            }
-            (Expected::Term | Expected::TermAfterJoin, _) if text == "pppoe" => Some("(pppoed or pppoes)"),
-            _ if hints::is_foreign(text) => None,
-            (Expected::Join, Some(proto)) => {
-                let after = nearest(text, after_protocol(proto).iter().copied());
-                after.or_else(|| nearest(text, ["and", "or"]))
-            }
-            (Expected::Arith | Expected::Number, _) => {
-                let constant = self.short_constant(text).or_else(|| fields::message_constant(text));
-                constant.or_else(|| nearest(text, self.expected.words()))
-            }
-            _ => nearest(text, self.expected.words()),
-        };
-        wanted.map(|wanted| {
-            let words = self.with_neighbours(wanted);
-            if is_filter(&words, self.parser.dialect) { words } else { wanted.to_owned() }
-        })
-    }
-
-    /// The whole filter with `!= 0` in front of the token, if that is all it lacks.
-    fn with_comparison(&self) -> Option<String> {
-        let source = self.parser.tokens.source;
-        let is_length = self.parser.previous().is_some_and(|token| token.kind == TokenKind::Word(Word::Len));
-        if is_length || self.parser.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
-            return None;
-        }
-        let (before, after) = source.split_at(self.token.span.start as usize);
-        let filter = format!("{} != 0 {after}", before.trim_end());
-        is_filter(&filter, self.parser.dialect).then(|| filter.trim_end().to_owned())
+    /// This text in place of the whole filter, if it is one.
+    fn whole(&self, text: &str) -> Option<String> {
+        let is_short = self.tokens.within != Within::Set && self.tokens.source.len() <= SUGGESTION_MAX;
+        (is_short && is_filter(text, self.parser.dialect)).then(|| text.trim().to_owned())
     }
 
     /// The whole filter with `and` in front of the token, if that is all it lacks.
@@ -246,37 +124,126 @@ impl Stopped<'_> {
         if self.expected != Expected::Join || !matches!(self.token.kind, TokenKind::Word(_)) {
             return None;
         }
-        let source = self.parser.tokens.source;
         // `src 80` is a filter, but nobody means the host 0.0.0.80.
         let is_bare_number = |pair: &[Token]| {
-            matches!(pair, [dir, number]
-                if matches!((dir.kind, number.kind), (TokenKind::Word(Word::Dir(_)), TokenKind::Number(_))))
+            matches!(pair[0].kind, TokenKind::Word(Word::Dir(_)))
+                && matches!(pair[1].kind, TokenKind::Number(_))
         };
-        let means_other = self.parser.tokens.list.windows(2).any(is_bare_number);
-        if means_other || self.parser.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
-            return None;
-        }
-        let (before, after) = source.split_at(self.token.span.start as usize);
-        let [and, or] = ["and", "or"].map(|join| format!("{} {join} {}", before.trim(), after.trim()));
-        is_filter(&and, self.parser.dialect).then_some(Suggestion::Joined { and, or })
+        let (before, after) = self.split();
+        let [and, or] = ["and", "or"].map(|join| format!("{before} {join} {after}"));
+        let means_other = self.tokens.list.windows(2).any(is_bare_number);
+        self.whole(&and).filter(|_| !means_other).map(|and| Suggestion::Joined { and, or })
     }
 
     /// The whole filter in lower case, if that is all it lacks.
     fn in_lower_case(&self) -> Option<String> {
-        let (text, source) = (self.parser.tokens.text(self.token), self.parser.tokens.source);
-        let is_upper = self.token.kind == TokenKind::Name && text.contains(|c: char| c.is_ascii_uppercase());
-        if !is_upper || self.parser.tokens.within == Within::Set || source.len() > SUGGESTION_MAX {
+        let is_upper =
+            self.token.kind == TokenKind::Name && self.text.contains(|c: char| c.is_ascii_uppercase());
+        self.whole(&self.tokens.source.to_ascii_lowercase()).filter(|_| is_upper)
+    }
+
+    /// The whole filter with the qualifiers that its addresses lack, and with filters in place of protocols that have no word,
+    /// if that is all it lacks.
+    fn completed(&self) -> Option<String> {
+        let tokens = self.tokens;
+        if tokens.error.is_some() || tokens.source.len() > SUGGESTION_MAX {
             return None;
         }
-        let lower = source.to_ascii_lowercase();
-        is_filter(&lower, self.parser.dialect).then_some(lower)
+        let (mut text, mut copied) = (String::new(), 0);
+        let mut cursor = Cursor { tokens, at: 0 };
+        let mut inherits = false;
+        while let Some(token) = cursor.token() {
+            let name = tokens.text(token);
+            // From here on, identifiers may have their qualifiers from the left.
+            inherits |= matches!(token.kind, TokenKind::Word(Word::Kind(_) | Word::Dir(_)));
+            cursor.at += 1;
+            let filter = match token.kind {
+                // A word that would be taken for an identifier, and is none.
+                TokenKind::Name if inherits && term_for(name).is_some() => return None,
+                _ if inherits || !(Cursor { tokens, at: cursor.at - 1 }).begins_term() => continue,
+                TokenKind::Name => term_for(name)?,
+                TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_) => {
+                    cursor.at -= 1;
+                    address(&mut cursor)?
+                }
+                TokenKind::Number(_) => return None,
+                _ => continue,
+            };
+            text.push_str(tokens.source.get(copied..token.span.start as usize)?);
+            text.push_str(&filter);
+            copied = tokens.list[cursor.at - 1].span.end as usize;
+        }
+        text.push_str(tokens.source.get(copied..)?);
+        self.whole(&text)
+    }
+
+    /// What to know, where nothing in particular seems to be meant.
+    fn advice(&self) -> Option<String> {
+        use Expected::{Arith, Id, Join, Number, SetItem};
+        let (text, kind) = (shown(self.text), self.token.kind);
+        let (is_name, is_strict) = (kind == TokenKind::Name, self.parser.dialect.strict);
+        let [is_join, is_operand, is_id] =
+            [&[Join][..], &[Arith, Number], &[Id, SetItem]].map(|of| of.contains(&self.expected));
+        let is_sign = |sign| is_join && kind == TokenKind::Sign(sign);
+        let of_net =
+            self.parser.quals.is_none_or(|quals| matches!(quals.kind, None | Some(Kind::Host | Kind::Net)));
+        let is_number = |before: Token| matches!(before.kind, TokenKind::Number(_));
+        let is_prefix = is_sign(Sign::Slash) && of_net && self.parser.previous().is_some_and(is_number);
+        let is_keyword =
+            matches!(kind, TokenKind::Word(word) if !matches!(word, Word::And | Word::Or | Word::Not));
+        let (left, right) =
+            difference(text).filter(|_| is_name && (self.is_term() || is_operand)).unwrap_or_default();
+        #[rustfmt::skip]
+        let advice = [
+            (!left.is_empty(), "`{text}` is one word; a minus has blanks around it: `{left} - {right}`"),
+            (is_name && self.is_term() && matches!(text, "any" | "all"),
+                "an empty filter matches every packet; `host any` is a host of this name"),
+            (is_name && self.is_term(), "if this is a host, write `host {text}`; pcap-filter(7) explains all words"),
+            (is_sign(Sign::Comma) && is_strict, "write `or` between alternatives"),
+            (is_sign(Sign::Comma), "write `or` between alternatives, or a set: `port in {80, 443}`"),
+            (is_prefix, "a prefix needs at least two parts in front of it: `10.0/8`"),
+            (is_sign(Sign::Ampersand), "`&` is for numbers: filters are joined by `and` or `&&`"),
+            (is_sign(Sign::Pipe), "`|` is for numbers: filters are joined by `or` or `||`"),
+            (is_join && matches!(kind, TokenKind::Word(_) | TokenKind::Name),
+                "two primitives are joined by `and` or `or`"),
+            (is_id && is_keyword, "`{text}` is a keyword: escape it as `\\{text}` to use it as a name"),
+        ];
+        let (_, advice) = advice.into_iter().find(|(is_so, _)| *is_so)?;
+        Some(advice.replace("{text}", text).replace("{left}", left).replace("{right}", right))
+    }
+
+    /// The words that an unknown one was meant to be.
+    fn words_for(&self) -> Option<String> {
+        let text = self.text;
+        let is_subtype =
+            codes::is_wlan_subtype(text) && !codes::WLAN_TYPES.iter().any(|(kind, _)| *kind == text);
+        if let Some(filter) = self.protocol_without_word(text) {
+            return Some(filter);
+        }
+        let wanted = match (self.expected, self.parser.protocol_before()) {
+            _ if let Some(word) = lookup(WORDS, text) => Some(word),
+            _ if self.is_term() && is_subtype => return Some(format!("subtype {text}")),
+            _ if self.is_term() && text == "pppoe" => Some("(pppoed or pppoes)"),
+            _ if hints::is_foreign(text) => None,
+            (Expected::Join, Some(proto)) => {
+                let after = nearest(text, after_protocol(proto).iter().copied());
+                after.or_else(|| nearest(text, ["and", "or"]))
+            }
+            (Expected::Arith | Expected::Number, _) => {
+                let constant = self.short_constant().or_else(|| fields::message_constant(text));
+                constant.or_else(|| nearest(text, self.expected.words()))
+            }
+            _ => nearest(text, self.expected.words()),
+        }?;
+        let words = self.with_neighbours(wanted);
+        Some(if is_filter(&words, self.parser.dialect) { words } else { wanted.to_owned() })
     }
 
     /// The filter for `http` and others that have no keyword, also behind the protocol that carries them.
     fn protocol_without_word(&self, name: &str) -> Option<String> {
         let filter = display_filter::protocol(name)?;
         match (self.expected, self.parser.protocol_before()) {
-            (Expected::Term | Expected::TermAfterJoin, _) => term_for(name),
+            _ if self.is_term() => term_for(name),
             (Expected::Join, Some(proto)) if is_transport(proto) => {
                 let (_, port) = filter.split_once("port ")?;
                 Some(format!("{} port {port}", proto.name())).filter(|filter| !filter.contains(" or "))
@@ -286,56 +253,30 @@ impl Stopped<'_> {
     }
 
     /// The constant `tcp-syn` for `syn`: of the protocol whose bytes were looked at last.
-    fn short_constant(&self, text: &str) -> Option<&'static str> {
-        let before = self
-            .parser
-            .tokens
-            .list
-            .iter()
-            .take_while(|token| token.span.start < self.parser.peek().span.start);
-        let proto = before.filter_map(|token| match token.kind {
+    fn short_constant(&self) -> Option<&'static str> {
+        const OTHERS: &[(&str, &str)] = &[("flags", "tcpflags"), ("psh", "tcp-push"), ("reset", "tcp-rst")];
+        let proto = self.tokens.list[..self.at].iter().rev().find_map(|token| match token.kind {
             TokenKind::Word(Word::Proto(proto)) => Some(proto.name()),
             _ => None,
-        });
-        let text = text.to_ascii_lowercase();
-        let name = match text.as_str() {
-            "flags" => return Some("tcpflags").filter(|_| proto.last() == Some("tcp")),
-            "psh" => "push",
-            "reset" => "rst",
-            other => other,
-        };
-        let wanted = format!("{}-{name}", proto.last()?);
-        let constant =
-            words::CONSTANTS.iter().map(|(constant, _)| *constant).find(|constant| *constant == wanted);
-        constant.or_else(|| fields::message_constant(&wanted))
+        })?;
+        let text = self.text.to_ascii_lowercase();
+        let wanted = format!("{proto}-{text}");
+        let constant = words::CONSTANTS.iter().map(|(constant, _)| *constant).find(|name| *name == wanted);
+        let other = || lookup(OTHERS, &text).filter(|_| proto == "tcp");
+        constant.or_else(other).or_else(|| fields::message_constant(&wanted))
     }
 
     /// `wanted` in the place of the token, with the word before it and the operand after it.
     fn with_neighbours(&self, wanted: &str) -> String {
-        let list = &self.parser.tokens.list;
-        let at = list.partition_point(|other| other.span.start < self.token.span.start);
-        let before = at.checked_sub(1).map(|at| list[at]).filter(|other| {
-            matches!(
-                other.kind,
-                TokenKind::Word(Word::Proto(_) | Word::Dir(_) | Word::Llc | Word::Type | Word::Subtype)
-            )
-        });
-        let after = list.get(at + 1).copied().filter(|other| {
-            matches!(
-                other.kind,
-                TokenKind::Number(_)
-                    | TokenKind::Name
-                    | TokenKind::Dotted
-                    | TokenKind::V6(_)
-                    | TokenKind::Mac(_)
-            )
-        });
-        let words = [
-            before.map(|t| self.parser.tokens.text(t)),
-            Some(wanted),
-            after.map(|t| self.parser.tokens.text(t)),
-        ];
-        words.into_iter().flatten().map(shown).collect::<Vec<_>>().join(" ")
+        let text = |at: Option<usize>, is_one: fn(TokenKind) -> bool| {
+            let token = at.and_then(|at| self.tokens.list.get(at)).filter(|token| is_one(token.kind));
+            token.map_or("", |token| shown(self.tokens.text(*token)))
+        };
+        let is_before = |kind| {
+            use Word::{Dir, Llc, Proto, Subtype, Type};
+            matches!(kind, TokenKind::Word(Proto(_) | Dir(_) | Llc | Type | Subtype))
+        };
+        joined(&[text(self.at.checked_sub(1), is_before), wanted, text(Some(self.at + 1), is_value)])
     }
 }
 
@@ -345,16 +286,16 @@ fn term_for(name: &str) -> Option<String> {
     Some(if filter.contains(" or ") { format!("({filter})") } else { filter.to_owned() })
 }
 
-/// The address at `at` with the qualifier that it needs, and the place behind it.
-fn address(tokens: &Tokens<'_>, at: usize) -> (String, usize) {
-    let text = tokens.text(tokens.list[at]);
-    match tokens.list.get(at + 1..at + 3) {
-        Some([slash, len]) if slash.kind == TokenKind::Sign(Sign::Slash) => {
-            let word = if len.kind == TokenKind::Dotted { " mask " } else { "/" };
-            (format!("net {text}{word}{}", tokens.text(*len)), at + 3)
-        }
-        _ => (format!("host {text}"), at + 1),
-    }
+/// Reads an address: it with the qualifier that it needs.
+fn address(cursor: &mut Cursor<'_>) -> Option<String> {
+    let is_mac = matches!(cursor.kind(), TokenKind::Mac(_));
+    let text = cursor.value()?;
+    Some(match text.split_once('/') {
+        _ if is_mac => format!("ether host {text}"),
+        Some((net, mask)) if mask.contains('.') => format!("net {net} mask {mask}"),
+        Some(_) => format!("net {text}"),
+        None => format!("host {text}"),
+    })
 }
 
 /// `len-20`, which reads as one word: what stands to both sides of the minus.
@@ -363,10 +304,4 @@ fn difference(text: &str) -> Option<(&str, &str)> {
     let is_number = |text: &str| matches!(lex(text).list[..], [Token { kind: TokenKind::Number(_), .. }, _]);
     let is_operand = |text: &str| matches!(words::word(text), Some(Word::Len)) || is_number(text);
     (is_operand(left) && is_operand(right)).then_some((left, right))
-}
-
-/// `10.0.0.5-10.0.0.9`.
-fn is_range_of_addresses(text: &str) -> bool {
-    range::ends(text, Span::new(0, 0))
-        .is_some_and(|ends| ends.iter().all(|end| end.kind == TokenKind::Dotted))
 }

@@ -609,7 +609,7 @@ fn binary_operator(kind: TokenKind) -> Option<ArithOp> {
 }
 
 /// The comparison that a token is.
-pub(super) fn relation(kind: TokenKind) -> Option<RelOp> {
+pub(crate) fn relation(kind: TokenKind) -> Option<RelOp> {
     let TokenKind::Sign(sign) = kind else { return None };
     Some(match sign {
         Sign::Eq => RelOp::Eq,
