@@ -9,6 +9,7 @@ use crate::filled::filled;
 use crate::ir::{BinOp, Graph, Order, Size, Value, ValueId};
 use crate::opt::Ranges;
 use crate::target::lir::uses::Use;
+use std::collections::BTreeMap;
 
 /// Cells for values that are kept; those behind them are for what is computed in between.
 const KEPT: usize = 10;
@@ -235,7 +236,6 @@ impl<'g> Values<'g> {
     fn temporary(&mut self) -> Result<u32, NoProgram> {
         let cell = KEPT + self.pending;
         if cell >= CELLS {
-            eprintln!("CELLS");
             return Err(NoProgram::TooComplex);
         }
         self.pending += 1;
@@ -377,29 +377,29 @@ fn cells(graph: &Graph, uses: &[Use]) -> Result<Vec<Option<u8>>, NoProgram> {
             _ => 1,
         };
         if depth[value.index()] > DEPTH_MAX {
-            eprintln!("DEPTH");
             return Err(NoProgram::TooComplex);
         }
     }
-    // Those that are needed again, in the order in which they are needed first.
-    let mut wanted: Vec<(u32, u32, ValueId)> = (0..count as u32)
+    // Those that are needed again: first what checks are about, since addresses are made of those before them, then in the order of need.
+    let mut wanted: Vec<(bool, u32, u32, ValueId)> = (0..count as u32)
         .map(ValueId)
         .filter_map(|value| {
-            let used = &uses[value.index()];
-            let again = used.last_end > used.first.saturating_add(1) || users[value.index()] > 1;
-            (used.last_end > 0 && again && cost[value.index()] > 1).then_some((
-                used.first,
-                used.last_end,
-                value,
-            ))
+            let Use { first, last_end, pinned, .. } = uses[value.index()];
+            let again = last_end > first.saturating_add(1) || users[value.index()] > 1;
+            (last_end > 0 && again && cost[value.index()] > 1).then_some((!pinned, first, last_end, value))
         })
         .collect();
     wanted.sort_unstable();
     let mut found = vec![None; count];
-    let mut free_from = [0_u32; KEPT];
-    for (first, last_end, value) in wanted {
-        if let Some(cell) = free_from.iter().position(|free| *free <= first) {
-            free_from[cell] = last_end.max(first + 1);
+    // By cell: from which node to which it is taken.
+    let mut taken: [BTreeMap<u32, u32>; KEPT] = std::array::from_fn(|_| BTreeMap::new());
+    for (_, first, last_end, value) in wanted {
+        let end = last_end.max(first + 1);
+        let is_free = |taken: &BTreeMap<u32, u32>| {
+            taken.range(..end).next_back().is_none_or(|(_, until)| *until <= first)
+        };
+        if let Some(cell) = taken.iter().position(is_free) {
+            taken[cell].insert(first, end);
             found[value.index()] = Some(cell as u8);
         }
     }
