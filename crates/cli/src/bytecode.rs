@@ -1,5 +1,7 @@
 //! Programs of BPF in the place of filters: where they come from, and what is told of their errors.
 
+pub(crate) mod words;
+
 use crate::args::{At, Front, LanguageArgs, ProgramArgs};
 use crate::exit::Failure;
 use crate::language::FilterText;
