@@ -1,9 +1,12 @@
 //! What a program becomes means what the program means.
 
+use bpf::internals::Stages;
 use bpf::machine::{self, Outcome};
 use bpf::{Ancillary, Error, ErrorKind, Filter, Insn, Options, Packet, Program, Validate, op};
+use decide::internals::opt::Passes;
 use std::path::Path;
-use testkit::native::agree::random_packets;
+use testkit::c::{Call, Functions};
+use testkit::native::agree::{self, random_packets};
 use testkit::oracle::{self, Libpcap, kernel::Attached};
 use testkit::programs::random_program;
 use testkit::rng::Rng;
@@ -202,4 +205,38 @@ fn the_kernel_runs_programs_otherwise_where_it_is_said() {
     let wraps =
         [plain(op::LDX | op::IMM, u32::MAX), plain(op::LD | op::IND | op::B, 2), plain(op::RET | op::A, 0)];
     assert_eq!(run(&wraps, &[7; 20]), (false, true));
+}
+
+/// In every back end there is: machine code with other options, the mask VM with each set of instructions, and C.
+#[test]
+fn random_programs_run_in_every_back_end() {
+    let mut rng = Rng::new(8);
+    let mut functions = Vec::new();
+    let mut programs = Vec::new();
+    let packets = random_packets(&mut rng);
+    for i in 0..60 {
+        let program = Program::from(random_program(&mut rng));
+        let options = Options::default();
+        let stages = Stages::new(&program, &[], &options).unwrap();
+        let optimised = stages.checked(Passes::ALL, &options).unwrap();
+        for (graph, what) in [(&stages.graph, "as built"), (optimised.graph(), "optimised")] {
+            let what = format!("{}, {what}", stages.listing);
+            agree::check(graph, &packets, &agree::options(&mut rng), &what);
+        }
+        functions.push((format!("f{i}"), stages.to_c(&format!("f{i}"), &options).unwrap()));
+        programs.push(program);
+    }
+    let Some(compiled) = Functions::compile("random programs as C", &functions) else { return };
+    let (mut calls, mut expected) = (Vec::new(), Vec::new());
+    for (i, program) in programs.iter().enumerate() {
+        for (data, wire_len) in &packets {
+            calls.push(Call { function: i, data, wire_len: *wire_len });
+            let end = machine::run(program.insns(), data, *wire_len, usize::MAX, &mut ());
+            expected.push(u32::from(end.accepts()));
+        }
+    }
+    for (how, answers) in compiled.run(&calls) {
+        let wrong = answers.iter().zip(&expected).position(|(answer, expected)| answer != expected);
+        assert_eq!(wrong.map(|i| &functions[calls[i].function].1), None, "{how}");
+    }
 }
