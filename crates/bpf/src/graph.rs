@@ -314,7 +314,6 @@ impl Walk<'_> {
                     Err(Error::at(pc, ErrorKind::Ancillary(data), message).with_help(help))
                 }
             },
-            KernelPlace::Unknown => Err(only("it loads ancillary data that nobody knows of".into())),
             KernelPlace::NetworkHeader => Err(only(
                 "it loads from behind the network header, which only the kernel knows (SKF_NET_OFF)".into(),
             )),

@@ -132,13 +132,21 @@ fn what_the_kernel_alone_knows_is_an_input_or_refused_by_name() {
             assert!(filter.matches_with(&[], 0, &row));
         }
     }
-    for (offset, told) in
-        [(0xffff_f001, "nobody knows"), (0xfff0_0000, "SKF_NET_OFF"), (0xffe0_0000, "SKF_LL_OFF")]
-    {
+    for (offset, told) in [(0xfff0_0000, "SKF_NET_OFF"), (0xffe0_0000, "SKF_LL_OFF")] {
         let load = Insn { code: op::LD | op::ABS | op::B, jt: 0, jf: 0, k: offset };
         let program = Program::from(vec![load, Insn { code: op::RET | op::A, ..Insn::default() }]);
         let error = Filter::new(&program, &Options::default()).unwrap_err();
         assert!(error.kind() == ErrorKind::KernelOnly && error.to_string().contains(told), "{error}");
+    }
+}
+
+/// As libpcap has them where a link type has no header of the kind: outside of any packet.
+#[test]
+fn offsets_at_which_nothing_stands_reject() {
+    for offset in [0xffff_ffff, 0xffff_f001, 0x8000_0000] {
+        let load = Insn { code: op::LD | op::ABS | op::B, jt: 0, jf: 0, k: offset };
+        let program = Program::from(vec![load, Insn { code: op::RET, k: 1, ..Insn::default() }]);
+        assert!(!Filter::new(&program, &Options::default()).unwrap().matches(&[7; 100]));
     }
 }
 

@@ -100,8 +100,8 @@ pub fn program(graph: Verified<'_>, inputs: &[u32]) -> Result<Vec<Insn>, NoProgr
         inner: 0,
         set: 0,
     };
-    for &node in &layout.order {
-        writer.node(node)?;
+    for (at, &node) in layout.order.iter().enumerate() {
+        writer.node(at, node)?;
         writer.check_length()?;
     }
     let insns = assemble(&writer.blocks, |leaf| match graph.node(leaf) {
@@ -128,9 +128,9 @@ struct Writer<'g> {
 }
 
 impl Writer<'_> {
-    fn node(&mut self, id: NodeId) -> Result<(), NoProgram> {
+    fn node(&mut self, at: usize, id: NodeId) -> Result<(), NoProgram> {
         let graph = self.graph;
-        self.values.begin(self.entry[id.index()].take().unwrap_or_default());
+        self.values.begin(at, self.entry[id.index()].take().unwrap_or_default());
         match graph.node(id) {
             Node::Leaf(REJECT | ACCEPT) => {
                 self.block(Label::Node(id), Exit::Return);
@@ -199,6 +199,7 @@ impl Writer<'_> {
         [yes, no]: [NodeId; 2],
     ) -> Result<(), NoProgram> {
         let k = self.graph.pool.as_const(b);
+        self.values.prepare(&[a, b])?;
         match k {
             Some(_) => self.values.to_a(a)?,
             None => self.values.to_both(a, b)?,
@@ -228,6 +229,7 @@ impl Writer<'_> {
             self.block(Label::Node(id), Exit::Goto(Label::Node(to)));
             return Ok(());
         }
+        self.values.prepare(&[base])?;
         let last = end.saturating_sub(1);
         let mut label = Label::Node(id);
         let may_wrap = self.values.highest(base) > ADDRESS_MAX.saturating_sub(last);
@@ -279,6 +281,7 @@ impl Writer<'_> {
             self.block(Label::Node(id), Exit::Goto(Label::Node(switch.default)));
             return Ok(());
         }
+        self.values.prepare(&[switch.value])?;
         self.values.to_a(switch.value)?;
         let high = self.values.highest(switch.value);
         let mut pending = vec![(Label::Node(id), &arms[..], 0, high)];
