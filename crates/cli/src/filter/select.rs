@@ -102,8 +102,11 @@ impl<'a> Filters<'a> {
             use pflang::Code::{BadToken, DisplaySyntax, Unexpected, UnknownWord};
             matches!(error.code(), BadToken | DisplaySyntax | Unexpected | UnknownWord)
         };
-        if self.program.front.is_some() || self.sources.iter().any(|source| source.program().is_some()) {
+        if self.program.front.is_some() {
             return Ok(());
+        }
+        if let Some(program) = self.sources.iter().find_map(|source| source.program()) {
+            return bytecode::compile(program, self.at).map(|_| ());
         }
         let error = |source: &&'a FilterText| compiler.compile(source).err().map(|error| (*source, error));
         let wrong = self.sources.iter().filter_map(error).find(|(_, error)| is_wrong(error));

@@ -201,8 +201,8 @@ impl Writer<'_> {
         let k = self.graph.pool.as_const(b);
         self.values.prepare(&[a, b])?;
         match k {
-            Some(_) => self.values.to_a(a)?,
-            None => self.values.to_both(a, b)?,
+            Some(_) => self.values.load_a(a)?,
+            None => self.values.load_both(a, b)?,
         }
         self.ask(Label::Node(id), (test, k), Label::Node(yes), Label::Node(no));
         Ok(())
@@ -234,8 +234,8 @@ impl Writer<'_> {
         let mut label = Label::Node(id);
         let may_wrap = self.values.highest(base) > ADDRESS_MAX.saturating_sub(last);
         if may_wrap {
-            self.values.to_x(base)?;
-            self.values.to_a(base)?;
+            self.values.load_x(base)?;
+            self.values.load_a(base)?;
             let inside = self.inner();
             self.ask(label, (op::JGT, Some(ADDRESS_MAX.saturating_sub(last))), Label::Node(els), inside);
             label = inside;
@@ -282,7 +282,7 @@ impl Writer<'_> {
             return Ok(());
         }
         self.values.prepare(&[switch.value])?;
-        self.values.to_a(switch.value)?;
+        self.values.load_a(switch.value)?;
         let high = self.values.highest(switch.value);
         let mut pending = vec![(Label::Node(id), &arms[..], 0, high)];
         while let Some((label, arms, low, high)) = pending.pop() {

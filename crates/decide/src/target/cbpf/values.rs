@@ -94,7 +94,7 @@ impl<'g> Values<'g> {
     pub(super) fn prepare(&mut self, roots: &[ValueId]) -> Result<(), NoProgram> {
         let (needed, last_uses) = self.needed(roots);
         for (i, &value) in needed.iter().enumerate() {
-            self.to_a(value)?;
+            self.load_a(value)?;
             let is_needed_here = |value: ValueId| {
                 roots.contains(&value) || last_uses.get(&value).is_some_and(|last| *last > i)
             };
@@ -183,7 +183,7 @@ impl<'g> Values<'g> {
         match self.graph.pool.as_const(base) {
             Some(k) => self.push(op::LD | op::ABS | op::B, offset.saturating_add(k)),
             None => {
-                self.to_x(base)?;
+                self.load_x(base)?;
                 self.push(op::LD | op::IND | op::B, offset);
             }
         }
@@ -192,7 +192,7 @@ impl<'g> Values<'g> {
     }
 
     /// A value into A.
-    pub(super) fn to_a(&mut self, value: ValueId) -> Result<(), NoProgram> {
+    pub(super) fn load_a(&mut self, value: ValueId) -> Result<(), NoProgram> {
         if self.held.a == Some(value) || self.is_too_long() {
             return Ok(());
         }
@@ -210,12 +210,12 @@ impl<'g> Values<'g> {
     }
 
     /// A value into X. It may take A.
-    pub(super) fn to_x(&mut self, value: ValueId) -> Result<(), NoProgram> {
+    pub(super) fn load_x(&mut self, value: ValueId) -> Result<(), NoProgram> {
         if self.held.x == Some(value) {
             return Ok(());
         }
         if !self.directly_to_x(value) {
-            self.to_a(value)?;
+            self.load_a(value)?;
             self.push(op::MISC | op::TAX, 0);
         }
         self.held.x = Some(value);
@@ -260,34 +260,34 @@ impl<'g> Values<'g> {
     }
 
     /// Two values into A and X.
-    pub(super) fn to_both(&mut self, a: ValueId, x: ValueId) -> Result<(), NoProgram> {
+    pub(super) fn load_both(&mut self, a: ValueId, x: ValueId) -> Result<(), NoProgram> {
         let a_is_direct = self.is_direct_to_a(a);
         if self.held.x == Some(x) && (a_is_direct || self.held.a == Some(a)) {
-            return self.to_a(a);
+            return self.load_a(a);
         }
         if self.is_direct_to_x(x) {
-            self.to_a(a)?;
+            self.load_a(a)?;
             self.directly_to_x(x);
             self.held.x = Some(x);
             return Ok(());
         }
         if a_is_direct {
-            self.to_x(x)?;
-            return self.to_a(a);
+            self.load_x(x)?;
+            return self.load_a(a);
         }
         // Neither can wait in its register while the other is computed: the one that needs more cells on the way comes first.
         let x_is_first = self.needs[x.index()] >= self.needs[a.index()];
         let (first, second) = if x_is_first { (x, a) } else { (a, x) };
-        self.to_a(first)?;
+        self.load_a(first)?;
         let cell = match self.cell(first) {
             Some(cell) => {
-                self.to_a(second)?;
+                self.load_a(second)?;
                 cell
             }
             None => {
                 let cell = self.temporary()?;
                 self.push(op::ST, cell);
-                self.to_a(second)?;
+                self.load_a(second)?;
                 self.pending -= 1;
                 cell
             }
@@ -342,7 +342,7 @@ impl<'g> Values<'g> {
                 match pool.as_const(base) {
                     Some(k) => self.push(op::LD | op::ABS | size, offset.saturating_add(k)),
                     None => {
-                        self.to_x(base)?;
+                        self.load_x(base)?;
                         self.push(op::LD | op::IND | size, offset);
                     }
                 }
@@ -357,20 +357,20 @@ impl<'g> Values<'g> {
         let code = op::ALU | code(kind);
         match (pool.as_const(a), pool.as_const(b)) {
             (Some(0), None) if kind == BinOp::Sub => {
-                self.to_a(b)?;
+                self.load_a(b)?;
                 self.push(op::ALU | op::NEG, 0);
             }
             // The kernel has no such distance. What is shifted is computed nevertheless: it may be a load that a check relies on.
             (_, Some(32..)) if is_shift(kind) => {
-                self.to_a(a)?;
+                self.load_a(a)?;
                 self.push(op::ALU | op::AND, 0);
             }
             (_, Some(k)) => {
-                self.to_a(a)?;
+                self.load_a(a)?;
                 self.push(code, k);
             }
             (_, None) => {
-                self.to_both(a, b)?;
+                self.load_both(a, b)?;
                 if is_shift(kind) && self.highest(b) >= 32 {
                     self.bounded_shift(code)?;
                 } else {
