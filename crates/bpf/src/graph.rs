@@ -143,8 +143,8 @@ impl Walk<'_> {
                     let states = self.nodes.len() + self.graph.node_count() / NODES_PER_STATE;
                     let span = Span::default();
                     let within = budget.check_nodes(states, span);
-                    let within =
-                        within.and_then(|()| if states % 64 == 0 { budget.check(span) } else { Ok(()) });
+                    let within = within
+                        .and_then(|()| if states.is_multiple_of(64) { budget.check(span) } else { Ok(()) });
                     within.map_err(|exceeded| Error::from(decide::Error::from(exceeded)))?;
                 }
             }
