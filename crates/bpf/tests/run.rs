@@ -140,6 +140,13 @@ fn what_the_kernel_alone_knows_is_an_input_or_refused_by_name() {
     }
 }
 
+#[test]
+fn cells_begin_as_zero() {
+    let program = bpf::read(b"4,96 0 0 3,21 0 1 0,6 0 0 1,6 0 0 0").unwrap();
+    assert!(program.check(Validate::Kernel).is_err() && program.check(Validate::Libpcap).is_ok());
+    assert!(Filter::new(&program, &Options::default()).unwrap().matches(&[]));
+}
+
 /// As libpcap has them where a link type has no header of the kind: outside of any packet.
 #[test]
 fn offsets_at_which_nothing_stands_reject() {

@@ -68,7 +68,10 @@ impl fmt::Display for NoProgram {
                 write!(f, "it needs {insns} instructions of BPF, of which the kernel takes {INSNS_MAX}")?;
                 // What few ranges there are need few comparisons.
                 if *set > INSNS_MAX / 8 {
-                    write!(f, "; its largest set has {set} ranges, and each takes a comparison or two")?;
+                    write!(
+                        f,
+                        "; its largest set has {set} ranges, and each takes a comparison or two wherever it is looked up"
+                    )?;
                 }
                 Ok(())
             }
