@@ -39,7 +39,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Select packets of captures: to files, pipes, counts or lines.
     Filter(FilterArgs),
-    /// Print any stage of a filter, from syntax tree to machine code, or write it in C.
+    /// Print any stage of a filter, from tree to machine code, or write it as C or BPF.
     Compile(CompileArgs),
     /// Say in plain words what a filter matches.
     Explain(ExplainArgs),
@@ -317,8 +317,14 @@ pub(crate) struct CompileArgs {
     /// What to print.
     #[arg(long, value_name = "STAGE", default_value = "asm", hide_possible_values = true, value_parser = stages())]
     pub(crate) stage: Stage,
-    /// What to write instead: `c`, a function in C, or `cbpf`, bytecode.
-    #[arg(long, value_name = "TARGET", hide_possible_values = true, conflicts_with = "stage")]
+    /// What to write instead: `c` or `cbpf`.
+    #[arg(
+        long,
+        value_name = "TARGET",
+        hide_possible_values = true,
+        conflicts_with = "stage",
+        long_help = "What to write instead: `c`, a function in C, or `cbpf`, bytecode"
+    )]
     pub(crate) to: Option<Target>,
     /// The function's name.
     #[arg(long, value_name = "NAME", default_value = "filter", hide_default_value = true, requires = "to", value_parser = c_name)]
